@@ -1,0 +1,154 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Service knows accounts and keys.
+type Service struct {
+	store *store.Store
+	known *otter.Cache[[32]byte, signedIn]
+
+	mu   sync.Mutex
+	used map[ship.KeyID]time.Time
+}
+
+// signedIn is a key as it was when last looked up.
+type signedIn struct {
+	key       store.KeyRow
+	principal Principal
+}
+
+const (
+	// keyLife is for how long a key is believed without a look at the
+	// database: a key that is revoked works no longer than that.
+	keyLife  = 5 * time.Second
+	keysKept = 100_000
+)
+
+// New returns a service.
+func New(st *store.Store) *Service {
+	return &Service{
+		store: st,
+		used:  map[ship.KeyID]time.Time{},
+		known: otter.Must(&otter.Options[[32]byte, signedIn]{
+			MaximumSize:      keysKept,
+			ExpiryCalculator: otter.ExpiryWriting[[32]byte, signedIn](keyLife),
+		}),
+	}
+}
+
+// Authenticate returns who holds the key, when called from the address.
+func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr) (Principal, error) {
+	hash := sha256.Sum256([]byte(key))
+	in, ok := s.known.GetIfPresent(hash)
+	if !ok {
+		if _, ok := ship.ParseKey(key); !ok {
+			return Principal{}, badKey()
+		}
+		row, account, err := s.store.KeyByHash(ctx, hash)
+		if ship.KindOf(err) == ship.NotFound {
+			return Principal{}, badKey()
+		}
+		if err != nil {
+			return Principal{}, err
+		}
+		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, Scopes: row.Scopes}}
+		s.known.Set(hash, in)
+		s.touch(row.ID)
+	}
+	if !in.key.RevokedAt.IsZero() || !in.key.ExpiresAt.IsZero() && time.Now().After(in.key.ExpiresAt) {
+		return Principal{}, badKey()
+	}
+	if !allowed(in.key.Networks, from) {
+		return Principal{}, ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from this address")
+	}
+	return in.principal, nil
+}
+
+func badKey() error {
+	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing, mistyped, revoked or expired")
+}
+
+func allowed(networks []netip.Prefix, from netip.Addr) bool {
+	from = from.Unmap()
+	return len(networks) == 0 || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(from) })
+}
+
+func (s *Service) touch(id ship.KeyID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used[id] = time.Now()
+}
+
+// NoteUse writes down when keys were last used.
+func (s *Service) NoteUse(ctx context.Context) error {
+	s.mu.Lock()
+	used := s.used
+	s.used = map[ship.KeyID]time.Time{}
+	s.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	return s.store.TouchKeys(ctx, used)
+}
+
+// hold is for how long a request owns its idempotency key; it is longer than
+// any request may take.
+const hold = 60 * time.Second
+
+// Once runs do once for the key, however often it is called with it: the first
+// answer that succeeds is repeated byte for byte.
+func (s *Service) Once(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
+	taken, err := s.store.TakeKey(ctx, t, key, fingerprint, hold)
+	if err != nil {
+		return ship.Answer{}, false, err
+	}
+	if !taken {
+		a, err := s.remembered(ctx, t, key, fingerprint)
+		return a, true, err
+	}
+	a := do(ctx)
+	ctx = context.WithoutCancel(ctx) // the client may be gone; the key must not stay taken
+	if a.Status >= 200 && a.Status < 300 && a.Status != 202 {
+		return a, false, s.store.KeepAnswer(ctx, t, key, fingerprint, a)
+	}
+	return a, false, s.store.FreeKey(ctx, t, key)
+}
+
+// remembered is the answer that the key repeats.
+func (s *Service) remembered(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte) (ship.Answer, error) {
+	m, err := s.store.Memory(ctx, t, key)
+	switch {
+	case ship.KindOf(err) == ship.NotFound: // freed meanwhile
+		return ship.Answer{}, inProgress()
+	case err != nil:
+		return ship.Answer{}, err
+	case m.Fingerprint != fingerprint:
+		return ship.Answer{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was used for another request")
+	case m.Answer.Status == 0 || m.Shipment != "":
+		return ship.Answer{}, inProgress()
+	}
+	return m.Answer, nil
+}
+
+func inProgress() error {
+	e := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still running")
+	e.RetryAfter = time.Second
+	return e
+}
+
+// Remember makes the key of a purchase repeat a definite refusal.
+func (s *Service) Remember(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
+	return s.store.KeepAnswer(ctx, t, key, fingerprint, a)
+}

@@ -1,0 +1,44 @@
+// Package job holds the arguments of background jobs as plain data. A job
+// commits with the row it belongs to.
+package job
+
+import "github.com/waybillhq/waybill/internal/ship"
+
+// SettlePurchase finds out what became of a purchase that was left open.
+type SettlePurchase struct {
+	Account  ship.AccountID  `json:"account"`
+	Livemode bool            `json:"livemode"`
+	Shipment ship.ShipmentID `json:"shipment"`
+}
+
+// Kind names the job in the queue.
+func (SettlePurchase) Kind() string { return "settle_purchase" }
+
+// SettleVoid finds out what became of a void that was left open.
+type SettleVoid struct {
+	Account  ship.AccountID  `json:"account"`
+	Livemode bool            `json:"livemode"`
+	Shipment ship.ShipmentID `json:"shipment"`
+}
+
+// Kind names the job in the queue.
+func (SettleVoid) Kind() string { return "settle_void" }
+
+// SweepPurchases gives a job to each open purchase that has none.
+type SweepPurchases struct{}
+
+// Kind names the job in the queue.
+func (SweepPurchases) Kind() string { return "sweep_purchases" }
+
+// KeepPartitions makes the partitions that the near future needs and drops
+// what is past its time.
+type KeepPartitions struct{}
+
+// Kind names the job in the queue.
+func (KeepPartitions) Kind() string { return "keep_partitions" }
+
+// ForgetKeys deletes idempotency keys past their time.
+type ForgetKeys struct{}
+
+// Kind names the job in the queue.
+func (ForgetKeys) Kind() string { return "forget_keys" }

@@ -1,0 +1,260 @@
+package ship
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An Address is a place that parcels come from or go to. Name, Address1, City
+// and Country are required; the country decides about State and Zip.
+type Address struct {
+	Name        string `json:"name"`
+	Company     string `json:"company,omitempty"`
+	Address1    string `json:"address1"`
+	Address2    string `json:"address2,omitempty"`
+	Address3    string `json:"address3,omitempty"`
+	City        string `json:"city"`
+	State       string `json:"state,omitempty"` // bare code, "CA", where the country's states are known
+	Zip         string `json:"zip,omitempty"`
+	Country     string `json:"country"` // ISO 3166-1 alpha-2
+	Phone       string `json:"phone,omitempty"`
+	Email       string `json:"email,omitempty"`
+	Residential *bool  `json:"residential,omitempty"` // nil when the client did not say
+}
+
+// The longest values that an address may hold, in characters.
+const (
+	maxLine  = 100 // names, lines, city
+	maxState = 50
+	maxZip   = 20
+	maxPhone = 30
+	maxEmail = 254
+)
+
+// Normalize returns the address as it is stored, and what is wrong with it, in
+// pointers that start with prefix ("/destination"). Text is trimmed and its
+// inner runs of white space are one space; the country and the zip are in
+// upper case, the state is a bare code, the zip has its country's spelling.
+// With errors the address is not for use; text that may not be kept is left
+// out of it. Normalizing twice is the same as once.
+func (a Address) Normalize(prefix string) (Address, []FieldError) {
+	c := addressCheck{prefix: prefix}
+	a.Name = c.required("name", a.Name)
+	a.Company, _ = c.text("company", a.Company, maxLine)
+	a.Address1 = c.required("address1", a.Address1)
+	a.Address2, _ = c.text("address2", a.Address2, maxLine)
+	a.Address3, _ = c.text("address3", a.Address3, maxLine)
+	a.City = c.required("city", a.City)
+	a.Country = c.country(a.Country)
+	known := countries()[a.Country]
+	a.State = c.state(known, a.State)
+	a.Zip = c.zip(known, a.Zip)
+	a.Phone = c.phone(a.Phone)
+	a.Email = c.email(a.Email)
+	return a, c.errors
+}
+
+// addressCheck collects what is wrong with an address. Its methods take a
+// value as given and return it as stored.
+type addressCheck struct {
+	prefix string
+	errors []FieldError
+}
+
+func (c *addressCheck) add(field, code, detail, suggestion string) {
+	c.errors = append(c.errors, FieldError{
+		Pointer: c.prefix + "/" + field, Code: code, Detail: detail, Suggestion: suggestion,
+	})
+}
+
+func (c *addressCheck) text(field, value string, limit int) (string, bool) {
+	value, code := cleanText(value, limit)
+	switch code {
+	case codeInvalidText:
+		c.add(field, code, "control characters, text direction marks and broken UTF-8 are not allowed", "")
+	case codeTooLong:
+		c.add(field, code, "the text is too long", "")
+	}
+	return value, code == ""
+}
+
+func (c *addressCheck) required(field, value string) string {
+	value, ok := c.text(field, value, maxLine)
+	if ok && value == "" {
+		c.add(field, codeRequired, "this field is required", "")
+	}
+	return value
+}
+
+func (c *addressCheck) country(value string) string {
+	value, ok := c.text("country", value, maxLine)
+	if !ok {
+		return value
+	}
+	value = upperASCII(value)
+	switch {
+	case value == "":
+		c.add("country", codeRequired, "this field is required", "")
+	case !KnownCountry(value):
+		c.add("country", "unknown_country", "the country is a two-letter ISO 3166-1 code", nearestCountry(value))
+	}
+	return value
+}
+
+// state, like zip, has nothing to say about the rules of a country that is not
+// known.
+func (c *addressCheck) state(in *country, value string) string {
+	value, ok := c.text("state", value, maxState)
+	if !ok || in == nil {
+		return value
+	}
+	if value == "" {
+		if in.needsState {
+			c.add("state", codeRequired, "addresses in this country need a state", "")
+		}
+		return value
+	}
+	value, ok = in.stateOf(value)
+	if !ok && in.needsState {
+		c.add("state", "unknown_state", "the country has no such state", in.nearestState(value))
+	}
+	return value
+}
+
+func (c *addressCheck) zip(in *country, value string) string {
+	value, ok := c.text("zip", value, maxZip)
+	if !ok {
+		return value
+	}
+	value = upperASCII(value)
+	if in == nil {
+		return value
+	}
+	if value == "" {
+		if in.needsZip {
+			c.add("zip", codeRequired, "addresses in this country need a postal code", "")
+		}
+		return value
+	}
+	value, ok = in.zipOf(value)
+	if !ok {
+		c.add("zip", "invalid_zip", "this is not a postal code of the country", "")
+	}
+	return value
+}
+
+// phone asks for a few digits: carriers differ too much for more.
+func (c *addressCheck) phone(value string) string {
+	value, ok := c.text("phone", value, maxPhone)
+	digits := 0
+	for _, r := range value {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	if ok && value != "" && digits < 4 {
+		c.add("phone", "invalid_phone", "this is not a phone number", "")
+	}
+	return value
+}
+
+func (c *addressCheck) email(value string) string {
+	value, ok := c.text("email", value, maxEmail)
+	at := strings.LastIndexByte(value, '@')
+	if ok && value != "" && (at <= 0 || at == len(value)-1 || strings.Contains(value, " ")) {
+		c.add("email", "invalid_email", "this is not an e-mail address", "")
+	}
+	return value
+}
+
+// Codes of wrong text.
+const (
+	codeRequired    = "required"
+	codeTooLong     = "too_long"
+	codeInvalidText = "invalid_text"
+)
+
+// cleanText returns text as it is stored, trimmed and with single spaces, and
+// the code of what is wrong with it: "" if nothing is. Text that may not be
+// kept comes back empty, as does text without a visible character.
+func cleanText(s string, limit int) (clean, code string) {
+	if !isTidy(s) {
+		var ok bool
+		if s, ok = tidy(s); !ok {
+			return "", codeInvalidText
+		}
+	}
+	if len(s) > limit && utf8.RuneCountInString(s) > limit {
+		return s, codeTooLong
+	}
+	return s, ""
+}
+
+// isTidy reports whether s is plain ASCII that tidy would return as it is.
+func isTidy(s string) bool {
+	space := true // as if one stood before, so that none may come first
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return s == "" || !space
+}
+
+func tidy(s string) (string, bool) {
+	if !utf8.ValidString(s) {
+		return "", false
+	}
+	var b strings.Builder
+	space, visible := false, false
+	for _, r := range strings.TrimSpace(s) {
+		switch {
+		case unicode.IsControl(r), isBidiControl(r):
+			return "", false
+		case unicode.IsSpace(r):
+			space = true
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+		visible = visible || unicode.IsGraphic(r)
+	}
+	if !visible {
+		return "", true
+	}
+	return b.String(), true
+}
+
+// isBidiControl reports whether r can make text read as another text.
+func isBidiControl(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+func upperASCII(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' }) {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// isWord reports whether s is made of ASCII letters and digits alone.
+func isWord(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; !isDigit(s[i]) && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return s != ""
+}

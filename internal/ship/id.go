@@ -1,0 +1,217 @@
+package ship
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+)
+
+// The public ids. Each is a prefix and 26 characters of Crockford base32 over
+// 128 bits: 48 of milliseconds, 12 of shard, 68 random. Ids of one kind sort
+// by creation time.
+type (
+	AccountID    string // acct_
+	ShipmentID   string // shp_
+	TrackerID    string // trk_
+	EventID      string // evt_
+	KeyID        string // key_
+	EndpointID   string // whe_
+	ConnectionID string // con_
+)
+
+// The prefixes of the public ids.
+const (
+	accountPrefix    = "acct_"
+	shipmentPrefix   = "shp_"
+	trackerPrefix    = "trk_"
+	eventPrefix      = "evt_"
+	keyPrefix        = "key_"
+	endpointPrefix   = "whe_"
+	connectionPrefix = "con_"
+)
+
+// Shards is how many shards there are. A shard is fixed for life; cells hold
+// shards.
+const Shards = 4096
+
+// A Shard is the unit that moves between cells: 0 to Shards-1.
+type Shard uint16
+
+// RawID is an id as stored: the 16 bytes without the prefix.
+type RawID [16]byte
+
+// NewRawID makes an id for the shard at the given time.
+func NewRawID(shard Shard, at time.Time) RawID {
+	var id RawID
+	var tail [9]byte
+	rand.Read(tail[:]) // never fails
+	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|uint64(shard&0xfff)<<4|uint64(tail[8]&0xf))
+	copy(id[8:], tail[:8])
+	return id
+}
+
+// RawIDAt is the smallest id of the given time: a bound for ranges of ids.
+func RawIDAt(at time.Time) RawID {
+	var id RawID
+	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16)
+	return id
+}
+
+// Time is when the id was made, to the millisecond, in UTC.
+func (id RawID) Time() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16)).UTC()
+}
+
+// Shard is the shard of the account that the id belongs to.
+func (id RawID) Shard() Shard {
+	return Shard(binary.BigEndian.Uint64(id[:8]) >> 4 & 0xfff)
+}
+
+// IsZero reports whether id is no id at all.
+func (id RawID) IsZero() bool { return id == RawID{} }
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// decode maps a character to its base32 value, 0xff for none.
+var decode = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for i, c := range crockford {
+		t[c] = byte(i)
+		if c >= 'A' {
+			t[c+'a'-'A'] = byte(i)
+		}
+	}
+	return t
+}()
+
+// text writes id behind prefix.
+func (id RawID) text(prefix string) string {
+	var buf [32]byte
+	b := append(buf[:0], prefix...)
+	hi, lo := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
+	for shift := 125; shift >= 0; shift -= 5 {
+		var v uint64
+		switch {
+		case shift >= 64:
+			v = hi >> (shift - 64)
+		case shift > 59:
+			v = hi<<(64-shift) | lo>>shift
+		default:
+			v = lo >> shift
+		}
+		b = append(b, crockford[v&31])
+	}
+	return string(b)
+}
+
+// parseID reads what text writes; lower case is accepted.
+func parseID(s, prefix string) (RawID, bool) {
+	if len(s) != len(prefix)+26 || s[:len(prefix)] != prefix || s[len(prefix)] > '7' {
+		return RawID{}, false
+	}
+	var hi, lo uint64
+	for i := len(prefix); i < len(s); i++ {
+		v := decode[s[i]]
+		if v == 0xff {
+			return RawID{}, false
+		}
+		hi = hi<<5 | lo>>59
+		lo = lo<<5 | uint64(v)
+	}
+	var id RawID
+	binary.BigEndian.PutUint64(id[:8], hi)
+	binary.BigEndian.PutUint64(id[8:], lo)
+	return id, true
+}
+
+// raw returns the stored form of an id that this program made or parsed; the
+// zero id for anything else.
+func raw(s, prefix string) RawID {
+	id, _ := parseID(s, prefix)
+	return id
+}
+
+func newText(shard Shard, at time.Time, prefix string) string {
+	return NewRawID(shard, at).text(prefix)
+}
+
+// NewAccountID makes the id of a new account in the shard.
+func NewAccountID(shard Shard, at time.Time) AccountID {
+	return AccountID(newText(shard, at, accountPrefix))
+}
+
+// NewShipmentID makes the id of a new shipment.
+func NewShipmentID(shard Shard, at time.Time) ShipmentID {
+	return ShipmentID(newText(shard, at, shipmentPrefix))
+}
+
+// NewTrackerID makes the id of a new tracker.
+func NewTrackerID(shard Shard, at time.Time) TrackerID {
+	return TrackerID(newText(shard, at, trackerPrefix))
+}
+
+// NewEventIDs makes the ids of n log events of one transaction: they sort in
+// this order.
+func NewEventIDs(shard Shard, at time.Time, n int) []EventID {
+	id := NewRawID(shard, at)
+	id[8] &= 0x7f // room to count up
+	ids := make([]EventID, n)
+	for i := range ids {
+		ids[i] = EventIDOf(id)
+		binary.BigEndian.PutUint64(id[8:], binary.BigEndian.Uint64(id[8:])+1)
+	}
+	return ids
+}
+
+// NewKeyID makes the id of a new API key.
+func NewKeyID(shard Shard, at time.Time) KeyID { return KeyID(newText(shard, at, keyPrefix)) }
+
+// The stored form of each id, and back.
+
+func (id AccountID) Raw() RawID    { return raw(string(id), accountPrefix) }
+func (id ShipmentID) Raw() RawID   { return raw(string(id), shipmentPrefix) }
+func (id TrackerID) Raw() RawID    { return raw(string(id), trackerPrefix) }
+func (id EventID) Raw() RawID      { return raw(string(id), eventPrefix) }
+func (id KeyID) Raw() RawID        { return raw(string(id), keyPrefix) }
+func (id EndpointID) Raw() RawID   { return raw(string(id), endpointPrefix) }
+func (id ConnectionID) Raw() RawID { return raw(string(id), connectionPrefix) }
+
+func AccountIDOf(id RawID) AccountID       { return AccountID(id.text(accountPrefix)) }
+func ShipmentIDOf(id RawID) ShipmentID     { return ShipmentID(id.text(shipmentPrefix)) }
+func TrackerIDOf(id RawID) TrackerID       { return TrackerID(id.text(trackerPrefix)) }
+func EventIDOf(id RawID) EventID           { return EventID(id.text(eventPrefix)) }
+func KeyIDOf(id RawID) KeyID               { return KeyID(id.text(keyPrefix)) }
+func EndpointIDOf(id RawID) EndpointID     { return EndpointID(id.text(endpointPrefix)) }
+func ConnectionIDOf(id RawID) ConnectionID { return ConnectionID(id.text(connectionPrefix)) }
+
+// ParseShipmentID reads a shipment id as a client writes it.
+func ParseShipmentID(s string) (ShipmentID, bool) {
+	id, ok := parseID(s, shipmentPrefix)
+	return ShipmentIDOf(id), ok
+}
+
+// ParseTrackerID reads a tracker id as a client writes it.
+func ParseTrackerID(s string) (TrackerID, bool) {
+	id, ok := parseID(s, trackerPrefix)
+	return TrackerIDOf(id), ok
+}
+
+// ParseAccountID reads an account id as an operator writes it.
+func ParseAccountID(s string) (AccountID, bool) {
+	id, ok := parseID(s, accountPrefix)
+	return AccountIDOf(id), ok
+}
+
+// ParseKeyID reads the id of an API key as an operator writes it.
+func ParseKeyID(s string) (KeyID, bool) {
+	id, ok := parseID(s, keyPrefix)
+	return KeyIDOf(id), ok
+}
+
+// ParseConnectionID reads a connection id as a client writes it.
+func ParseConnectionID(s string) (ConnectionID, bool) {
+	id, ok := parseID(s, connectionPrefix)
+	return ConnectionIDOf(id), ok
+}

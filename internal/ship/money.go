@@ -1,0 +1,101 @@
+package ship
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Money is an exact amount in the minor unit of its currency (cents for USD).
+// The zero Money is no amount at all.
+type Money struct {
+	Minor    int64
+	Currency string // ISO 4217
+}
+
+// exponents lists the currencies whose minor unit is not a hundredth.
+var exponents = map[string]int{
+	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
+	"RWF": 0, "UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
+	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
+}
+
+// Exponent is the number of decimals of a currency.
+func Exponent(currency string) int {
+	if e, ok := exponents[currency]; ok {
+		return e
+	}
+	return 2
+}
+
+// ParseMoney reads a plain decimal such as "12.34". It refuses signs,
+// exponents, spaces, and more decimals than the currency has unless the rest
+// are zeros.
+func ParseMoney(amount, currency string) (Money, bool) {
+	if !isCurrency(currency) || amount == "" || len(amount) > 18 {
+		return Money{}, false
+	}
+	whole, frac, dotted := strings.Cut(amount, ".")
+	if whole == "" || dotted && frac == "" || !isDigits(whole) || !isDigits(frac) {
+		return Money{}, false
+	}
+	exp := Exponent(currency)
+	if len(frac) > exp {
+		if strings.Trim(frac[exp:], "0") != "" {
+			return Money{}, false
+		}
+		frac = frac[:exp]
+	}
+	frac += strings.Repeat("0", exp-len(frac))
+	minor, err := strconv.ParseInt(whole+frac, 10, 64)
+	return Money{Minor: minor, Currency: currency}, err == nil
+}
+
+// Amount is the amount as a plain decimal: "12.34".
+func (m Money) Amount() string {
+	exp := Exponent(m.Currency)
+	sign, n := "", m.Minor
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	s := strconv.FormatInt(n, 10)
+	if exp == 0 {
+		return sign + s
+	}
+	if len(s) <= exp {
+		s = strings.Repeat("0", exp+1-len(s)) + s
+	}
+	return sign + s[:len(s)-exp] + "." + s[len(s)-exp:]
+}
+
+// IsZero reports whether m is no amount at all.
+func (m Money) IsZero() bool { return m == Money{} }
+
+// Exceeds reports whether m is above limit by more than percent. Amounts of
+// different currencies cannot be compared, and do exceed.
+func (m Money) Exceeds(limit Money, percent int64) bool {
+	if m.Currency != limit.Currency {
+		return true
+	}
+	return m.Minor*100 > limit.Minor*(100+percent)
+}
+
+func isCurrency(s string) bool {
+	if len(s) != 3 {
+		return false
+	}
+	for i := range 3 {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,226 @@
+package ship
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Limits of an order.
+const (
+	MaxParcels  = 50
+	MaxItems    = 100
+	MaxMetadata = 50
+
+	maxOrderID   = 100
+	maxReference = 100
+	maxNote      = 500
+	maxWeight    = 1_000_000
+	maxLength    = 100_000
+)
+
+// sampleOrigin is where test shipments come from when the account has no
+// location yet, so that a new test key works at once.
+var sampleOrigin = Address{
+	Name: "Sample Warehouse", Address1: "1 Market Street", City: "San Francisco", State: "CA", Zip: "94105", Country: "US", Phone: "4155550100",
+}
+
+// Normalizing is how an order is read: for whom, and what the client wrote.
+type Normalizing struct {
+	Tenant    Tenant
+	Account   Account
+	OneParcel bool // the client wrote "parcel": errors point there
+	Quote     bool // no order number is needed
+	Now       time.Time
+}
+
+// Normalize returns the order as stored, or an Invalid error that lists all
+// that is wrong with it.
+func (o Order) Normalize(n Normalizing) (Order, error) {
+	c := checker{}
+	if !n.Quote {
+		o.OrderID = c.text("/orderId", o.OrderID, maxOrderID, true)
+	}
+	o.Reference = c.text("/reference", o.Reference, maxReference, false)
+	c.origin(&o, n)
+	var wrong []FieldError
+	o.Destination, wrong = o.Destination.Normalize("/destination")
+	c.add(wrong...)
+	o.Parcels = c.parcels(o.Parcels, n)
+	c.date("/shipDate", o.ShipDate)
+	c.date("/deliverBy", o.DeliverBy)
+	if o.ShipDate == "" {
+		o.ShipDate = DateOf(n.Now)
+	} else if o.ShipDate < DateOf(n.Now.AddDate(0, 0, -1)) {
+		c.fail("/shipDate", "invalid", "is in the past")
+	}
+	c.oneOf("/labelFormat", o.LabelFormat, "", "pdf", "zpl", "png")
+	c.oneOf("/options/signature", o.Options.Signature, "", "standard", "adult")
+	c.metadata(o.Metadata)
+	c.customs(o.Customs, n.Account.Units)
+	c.billing(o.Billing)
+	if len(c.wrong) > 0 {
+		return o, InvalidFields(c.wrong)
+	}
+	if o.Origin == (Address{}) {
+		return o, Coded(Invalid, "origin_required", "the shipment has no origin: send one, or set the account's default location")
+	}
+	return o, nil
+}
+
+// checker collects what is wrong.
+type checker struct{ wrong []FieldError }
+
+func (c *checker) add(wrong ...FieldError) { c.wrong = append(c.wrong, wrong...) }
+
+func (c *checker) fail(pointer, code, detail string) {
+	c.add(FieldError{Pointer: pointer, Code: code, Detail: detail})
+}
+
+func (c *checker) text(pointer, s string, limit int, required bool) string {
+	clean, code := cleanText(s, limit)
+	switch {
+	case code == "too_long":
+		c.fail(pointer, code, fmt.Sprintf("is longer than %d characters", limit))
+	case code != "":
+		c.fail(pointer, code, "has characters that cannot be printed")
+	case clean == "" && required:
+		c.fail(pointer, "required", "is required")
+	}
+	return clean
+}
+
+func (c *checker) oneOf(pointer, s string, allowed ...string) {
+	for _, a := range allowed {
+		if s == a {
+			return
+		}
+	}
+	c.add(FieldError{Pointer: pointer, Code: "invalid", Detail: "is not one of the allowed values", Suggestion: Nearest(s, allowed)})
+}
+
+func (c *checker) date(pointer string, d Date) {
+	if _, ok := ParseDate(string(d)); d != "" && !ok {
+		c.fail(pointer, "invalid", "is not a date such as 2026-01-31")
+	}
+}
+
+// origin takes the order's own, else the account's, else, in the sandbox, a
+// sample.
+func (c *checker) origin(o *Order, n Normalizing) {
+	switch {
+	case o.Origin != (Address{}):
+		var wrong []FieldError
+		o.Origin, wrong = o.Origin.Normalize("/origin")
+		c.add(wrong...)
+	case n.Account.Origin != nil:
+		o.Origin = *n.Account.Origin
+	case !n.Tenant.Livemode:
+		o.Origin = sampleOrigin
+	}
+}
+
+func (c *checker) parcels(list []Parcel, n Normalizing) []Parcel {
+	switch {
+	case len(list) == 0:
+		c.fail("/parcel", "required", "is required")
+	case len(list) > MaxParcels:
+		c.fail("/parcels", "too_long", fmt.Sprintf("has more than %d parcels", MaxParcels))
+		return list
+	}
+	out := make([]Parcel, len(list))
+	for i, p := range list {
+		pointer := "/parcel"
+		if !n.OneParcel {
+			pointer = fmt.Sprintf("/parcels/%d", i)
+		}
+		out[i] = c.parcel(pointer, p, n.Account.Units)
+	}
+	return out
+}
+
+func (c *checker) parcel(pointer string, p Parcel, units Units) Parcel {
+	if p.WeightUnit == "" {
+		p.WeightUnit = units.Weight
+	}
+	if _, ok := p.WeightUnit.grams(); !ok {
+		c.fail(pointer+"/weightUnit", "invalid", "is not one of lb, oz, kg, g")
+	}
+	c.positive(pointer+"/weight", p.Weight, maxWeight)
+	p.WeightGrams = p.WeightUnit.Grams(p.Weight)
+	p.Packaging = c.text(pointer+"/packaging", p.Packaging, 50, false)
+	if p.Packaging == "custom" {
+		p.Packaging = ""
+	}
+	if p.Dimensions == nil {
+		return p
+	}
+	d := *p.Dimensions
+	if d.Unit == "" {
+		d.Unit = units.Length
+	}
+	if _, ok := d.Unit.millimetres(); !ok {
+		c.fail(pointer+"/dimensions/unit", "invalid", "is not one of in, cm, mm")
+	}
+	c.positive(pointer+"/dimensions/length", d.Length, maxLength)
+	c.positive(pointer+"/dimensions/width", d.Width, maxLength)
+	c.positive(pointer+"/dimensions/height", d.Height, maxLength)
+	d.LengthMM, d.WidthMM, d.HeightMM = d.Unit.Millimetres(d.Length), d.Unit.Millimetres(d.Width), d.Unit.Millimetres(d.Height)
+	p.Dimensions = &d
+	return p
+}
+
+func (c *checker) positive(pointer string, v, limit float64) {
+	if !(v > 0) || math.IsInf(v, 0) {
+		c.fail(pointer, "invalid", "must be greater than 0")
+	} else if v > limit {
+		c.fail(pointer, "invalid", "is too large")
+	}
+}
+
+func (c *checker) metadata(m map[string]string) {
+	if len(m) > MaxMetadata {
+		c.fail("/metadata", "too_long", fmt.Sprintf("has more than %d keys", MaxMetadata))
+		return
+	}
+	for k, v := range m {
+		if c.text("/metadata", k, maxNote, true); len(v) > 0 {
+			c.text("/metadata", v, maxNote, false)
+		}
+	}
+}
+
+func (c *checker) customs(d *Customs, units Units) {
+	if d == nil {
+		return
+	}
+	if len(d.Items) == 0 {
+		c.fail("/customs/items", "required", "is required")
+	}
+	if len(d.Items) > MaxItems {
+		c.fail("/customs/items", "too_long", fmt.Sprintf("has more than %d items", MaxItems))
+		return
+	}
+	for i := range d.Items {
+		item, pointer := &d.Items[i], fmt.Sprintf("/customs/items/%d", i)
+		item.Description = c.text(pointer+"/description", item.Description, 200, true)
+		if item.Quantity < 1 {
+			c.fail(pointer+"/quantity", "invalid", "must be at least 1")
+		}
+		if item.OriginCountry = upperASCII(item.OriginCountry); item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
+			c.fail(pointer+"/originCountry", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
+		}
+		if item.Weight < 0 || item.Weight > maxWeight {
+			c.fail(pointer+"/weight", "invalid", "must be greater than 0")
+		}
+		item.WeightGrams = units.Weight.Grams(item.Weight)
+	}
+}
+
+func (c *checker) billing(b *Billing) {
+	if b == nil {
+		return
+	}
+	c.oneOf("/billing/type", b.Type, "sender", "recipient", "third_party")
+	c.text("/billing/account", b.Account, 50, b.Type != "sender")
+}

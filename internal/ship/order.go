@@ -1,0 +1,136 @@
+package ship
+
+import "time"
+
+// An Order is what a client wants shipped, checked and normalized. It never
+// changes after the shipment is created.
+type Order struct {
+	OrderID     string            `json:"orderId"`
+	Reference   string            `json:"reference,omitempty"`
+	Origin      Address           `json:"origin"`
+	Destination Address           `json:"destination"`
+	Parcels     []Parcel          `json:"parcels"`
+	ShipDate    Date              `json:"shipDate,omitzero"`
+	DeliverBy   Date              `json:"deliverBy,omitzero"`
+	LabelFormat string            `json:"labelFormat,omitempty"`
+	IsReturn    bool              `json:"isReturn,omitempty"`
+	Options     Options           `json:"options,omitzero"`
+	Billing     *Billing          `json:"billing,omitempty"`
+	Customs     *Customs          `json:"customs,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+}
+
+// A Date is a calendar day, "2006-01-02", in the place it speaks of.
+type Date string
+
+// DateOf is the UTC day of t.
+func DateOf(t time.Time) Date { return Date(t.UTC().Format(time.DateOnly)) }
+
+// ParseDate reads a calendar day.
+func ParseDate(s string) (Date, bool) {
+	_, err := time.Parse(time.DateOnly, s)
+	return Date(s), err == nil
+}
+
+// Time is the day's start in UTC; the zero time for no day.
+func (d Date) Time() time.Time {
+	t, _ := time.Parse(time.DateOnly, string(d))
+	return t
+}
+
+// A Parcel is one piece: what the client said, and the same in grams and
+// millimetres.
+type Parcel struct {
+	Weight      float64     `json:"weight"`
+	WeightUnit  WeightUnit  `json:"weightUnit"`
+	WeightGrams int64       `json:"grams"`
+	Dimensions  *Dimensions `json:"dimensions,omitempty"`
+	Packaging   string      `json:"packaging,omitempty"` // a carrier's code; empty means the client's own box
+}
+
+// Dimensions are the sides of a parcel.
+type Dimensions struct {
+	Length   float64    `json:"length"`
+	Width    float64    `json:"width"`
+	Height   float64    `json:"height"`
+	Unit     LengthUnit `json:"unit"`
+	LengthMM int64      `json:"lengthMm"`
+	WidthMM  int64      `json:"widthMm"`
+	HeightMM int64      `json:"heightMm"`
+}
+
+// Options are extra services.
+type Options struct {
+	Signature        string `json:"signature,omitempty"` // "", "standard", "adult"
+	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty"`
+	InsuredValue     Money  `json:"insuredValue,omitzero"`
+}
+
+// Billing says who pays the carrier, when it is not the account itself.
+type Billing struct {
+	Type    string `json:"type"` // "sender", "recipient", "third_party"
+	Account string `json:"account"`
+	Zip     string `json:"zip,omitempty"`
+	Country string `json:"country,omitempty"`
+}
+
+// Customs is the declaration of a parcel that crosses a border.
+type Customs struct {
+	ContentsType  string        `json:"contentsType"`
+	Incoterm      string        `json:"incoterm,omitempty"`
+	Signer        string        `json:"signer,omitempty"`
+	InvoiceNumber string        `json:"invoiceNumber,omitempty"`
+	TaxIDs        []string      `json:"taxIds,omitempty"`
+	Items         []CustomsItem `json:"items"`
+}
+
+// A CustomsItem is one line of a declaration.
+type CustomsItem struct {
+	Description   string  `json:"description"`
+	Quantity      int     `json:"quantity"`
+	Value         Money   `json:"value"` // of one
+	WeightGrams   int64   `json:"grams,omitempty"`
+	Weight        float64 `json:"weight,omitempty"`
+	HSCode        string  `json:"hsCode,omitempty"`
+	OriginCountry string  `json:"originCountry,omitempty"`
+}
+
+// A Rate is a carrier's offer.
+type Rate struct {
+	Carrier     string       `json:"carrier"`
+	Connection  ConnectionID `json:"connection,omitempty"`
+	Service     string       `json:"service"`
+	ServiceName string       `json:"serviceName"`
+	Price       Money        `json:"price"`
+	TransitDays int          `json:"transitDays,omitempty"`
+	DeliveryAt  time.Time    `json:"deliveryAt,omitzero"`
+	Guaranteed  bool         `json:"guaranteed,omitempty"`
+}
+
+// A Purchase is what a carrier sold.
+type Purchase struct {
+	Carrier        string
+	Service        string
+	ServiceName    string
+	CarrierRef     string // the carrier's id of the shipment, needed to void it
+	TrackingNumber string // the master, or the first piece's
+	Pieces         []string
+	Price          Money
+	DeliveryAt     time.Time
+	Label          Label
+	Documents      []Document
+	Warnings       []string
+}
+
+// A Label is what came from the carrier, as it came.
+type Label struct {
+	Format string // "scene" (ours), "pdf", "zpl", "png", "gif"
+	Data   []byte
+}
+
+// A Document is a further paper of a purchase, such as a customs form.
+type Document struct {
+	Type   string `json:"type"`
+	Format string `json:"format"`
+	Data   []byte `json:"data,omitempty"`
+}

@@ -1,0 +1,169 @@
+package ship
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A Scan is one tracking event of one piece: what a carrier told, or what the
+// service itself knows (created, label generated, purchase failed).
+type Scan struct {
+	Piece       int // from 0
+	Code        string
+	At          time.Time
+	Status      Status // empty while the mapping does not know the code
+	Reason      string
+	Description string
+	Location    string // empty when no place is known
+}
+
+// A ScanKey tells scans apart: repeats have the same key.
+type ScanKey struct {
+	Piece int
+	Code  string
+	At    int64 // Unix seconds
+}
+
+// Key is the scan's key.
+func (s Scan) Key() ScanKey { return ScanKey{s.Piece, s.Code, s.At.Unix()} }
+
+// Codes of the scans that the service itself makes. A carrier's code never
+// begins with a dot.
+const (
+	codeCreated = ".created"
+	codeLabel   = ".label_generated"
+	codeFailed  = ".purchase_failed"
+)
+
+// own reports whether the service itself made the scan.
+func (s Scan) own() bool { return len(s.Code) > 0 && s.Code[0] == '.' }
+
+// CreatedScan is the first event of a shipment's timeline.
+func CreatedScan(at time.Time) Scan {
+	return Scan{Code: codeCreated, At: at, Status: Created, Description: "Shipment created"}
+}
+
+// LabelScan is the event of a label that was stored.
+func LabelScan(at time.Time) Scan {
+	return Scan{Code: codeLabel, At: at, Status: LabelGenerated, Description: "Label generated"}
+}
+
+// FailedScan is the event of a purchase that did not, or may not, succeed.
+func FailedScan(at time.Time, reason string) Scan {
+	text := "The label could not be purchased"
+	if reason == ReasonPurchaseUnconfirmed {
+		text = "The carrier could not confirm the purchase; it is under review"
+	}
+	return Scan{Code: codeFailed, At: at, Status: Exception, Reason: reason, Description: text}
+}
+
+// OwnScans are the events that follow from the shipment's own row. They are
+// not stored: they are a function of it.
+func (s Shipment) OwnScans() []Scan {
+	if s.Sequence == 0 {
+		return nil
+	}
+	scans := []Scan{CreatedScan(s.CreatedAt())}
+	if !s.Deal.BoughtAt.IsZero() {
+		scans = append(scans, LabelScan(s.Deal.BoughtAt))
+	}
+	return scans
+}
+
+// Timeline sorts scans newest first, ties by the further status, drops
+// repeats (the first heard stays), and gives each scan that the mapping does
+// not know the status of the next older one that it does.
+func Timeline(scans []Scan) []Scan {
+	line := make([]Scan, 0, len(scans))
+	seen := make(map[ScanKey]bool, len(scans))
+	for _, s := range scans {
+		if !seen[s.Key()] {
+			seen[s.Key()] = true
+			line = append(line, s)
+		}
+	}
+	slices.SortStableFunc(line, newestFirst)
+	for i := len(line) - 2; i >= 0; i-- {
+		if line[i].Status == "" {
+			line[i].Status = line[i+1].Status
+		}
+	}
+	if n := len(line); n > 0 && line[n-1].Status == "" {
+		for i := n - 1; i >= 0 && line[i].Status == ""; i-- {
+			line[i].Status = Created // nothing older is known: the parcel merely exists
+		}
+	}
+	return line
+}
+
+// newestFirst orders scans for the timeline; it is total over distinct keys,
+// so that any order of arrival gives the same timeline.
+func newestFirst(a, b Scan) int {
+	return cmp.Or(
+		b.At.Compare(a.At),
+		cmp.Compare(b.Status.Rank(), a.Status.Rank()),
+		cmp.Compare(a.Piece, b.Piece),
+		cmp.Compare(a.Code, b.Code),
+	)
+}
+
+// Advance is the progress of a parcel of n pieces after all its scans: a
+// function of their set, whatever their order and however often repeated.
+func Advance(p Progress, scans []Scan, n int) Progress {
+	p.Pieces = make([]Status, max(n, 1))
+	p.Status, p.Reason = "", ""
+	for i := range p.Pieces {
+		status, reason := pieceStatus(scans, i)
+		p.Pieces[i] = status
+		switch {
+		case p.Status == "", p.Status != Exception && (status == Exception || status.Rank() < p.Status.Rank()):
+			p.Status, p.Reason = status, reason
+		}
+	}
+	if n <= 1 {
+		p.Pieces = nil
+	}
+	return p
+}
+
+// pieceStatus is the status of one piece: delivered if any such scan exists;
+// else the newest mapped carrier scan; else what the service itself knows.
+func pieceStatus(scans []Scan, piece int) (Status, string) {
+	var carrier, own Scan
+	for _, s := range scans {
+		switch {
+		case s.Status == "":
+		case s.own():
+			// The service's own scans speak of all pieces. A label outranks a
+			// failed purchase, which outranks the mere creation.
+			if ownRank(s) > ownRank(own) {
+				own = s
+			}
+		case s.Piece != piece:
+		case carrier.Status == "",
+			s.Status == Delivered && carrier.Status != Delivered,
+			(s.Status == Delivered) == (carrier.Status == Delivered) && newestFirst(s, carrier) < 0:
+			carrier = s
+		}
+	}
+	if carrier.Status != "" {
+		return carrier.Status, carrier.Reason
+	}
+	if own.Status != "" {
+		return own.Status, own.Reason
+	}
+	return Created, ""
+}
+
+func ownRank(s Scan) int {
+	switch s.Status {
+	case Created:
+		return 1
+	case Exception:
+		return 2
+	case LabelGenerated:
+		return 3
+	}
+	return 0
+}

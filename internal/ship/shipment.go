@@ -1,0 +1,86 @@
+package ship
+
+import "time"
+
+// A Shipment is an order with its purchase and its parcel's present status.
+type Shipment struct {
+	ID     ShipmentID
+	Tenant Tenant
+	Order  Order
+	Deal   Deal // zero until something is chosen
+	State  State
+	// Progress is as of now, or as of the event that the shipment is shown in.
+	Progress    Progress
+	DuplicateOf ShipmentID // an earlier shipment of the same order
+	Sequence    int        // log events so far; 0 means that nobody was told of it
+}
+
+// CreatedAt is when the shipment was created.
+func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
+
+// AsCreated is the shipment as the answer to its creation shows it, whatever
+// became of it since.
+func (s Shipment) AsCreated() Shipment {
+	s.State = StatePurchased
+	s.Progress = Progress{Status: Created, EstimateAt: s.Deal.EstimateAt, EstimateSource: s.Deal.EstimateSource}
+	return s
+}
+
+// A Deal is what was, or is being, bought. It is written once when the
+// purchase settles and never changes after.
+type Deal struct {
+	Carrier        string       `json:"carrier,omitempty"`
+	Connection     ConnectionID `json:"connection,omitempty"`
+	Service        string       `json:"service,omitempty"`
+	ServiceName    string       `json:"serviceName,omitempty"`
+	CarrierRef     string       `json:"carrierRef,omitempty"`
+	TrackingNumber string       `json:"trackingNumber,omitempty"`
+	Pieces         []string     `json:"pieces,omitempty"` // tracking numbers, when there are several
+	Price          Money        `json:"price,omitzero"`
+	BoughtAt       time.Time    `json:"boughtAt,omitzero"`
+	EstimateAt     time.Time    `json:"estimateAt,omitzero"` // as promised at the purchase
+	EstimateSource string       `json:"estimateSource,omitempty"`
+	Limit          Money        `json:"limit,omitzero"` // what the client would pay at most
+	Routing        Routing      `json:"routing,omitzero"`
+	Warnings       []string     `json:"warnings,omitempty"`
+	Documents      []string     `json:"documents,omitempty"` // types
+	Simulated      bool         `json:"simulated,omitempty"`
+}
+
+// Routing says why this carrier and service.
+type Routing struct {
+	Strategy   string  `json:"strategy,omitempty"` // "cheapest", "named", "rate"
+	Considered int     `json:"considered,omitempty"`
+	RunnerUp   *Rate   `json:"runnerUp,omitempty"`
+	Failed     []Tried `json:"failed,omitempty"` // what failed first
+}
+
+// Tried is a carrier that could not help.
+type Tried struct {
+	Carrier string `json:"carrier"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Progress is the mutable part of a parcel's life.
+type Progress struct {
+	Status         Status
+	Reason         string
+	Pieces         []Status // of each piece, when there are several
+	EstimateAt     time.Time
+	EstimateSource string // "carrier", "service", "history"
+	CheckedAt      time.Time
+}
+
+// A Tracker follows a parcel that was not bought here.
+type Tracker struct {
+	ID             TrackerID
+	Tenant         Tenant
+	Carrier        string
+	TrackingNumber string
+	Progress       Progress
+	Sequence       int
+}
+
+// CreatedAt is when the following began.
+func (t Tracker) CreatedAt() time.Time { return t.ID.Raw().Time() }

@@ -1,0 +1,54 @@
+package ship
+
+import "slices"
+
+// A State is where the purchase of a shipment stands. The status tells the
+// parcel's life, the state tells the money's.
+type State string
+
+// The states of a purchase.
+const (
+	StatePurchasing    State = "purchasing"     // written down; the carrier may be thinking
+	StateUncertain     State = "uncertain"      // the carrier may have sold; being looked up
+	StateNeedsReview   State = "needs_review"   // the carrier can neither confirm nor deny; a person decides
+	StatePurchased     State = "purchased"      // bought, label stored
+	StateVoiding       State = "voiding"        // a void is under way
+	StateRefundPending State = "refund_pending" // void accepted, money not back yet
+	StateVoided        State = "voided"         // void confirmed
+	StateFailed        State = "failed"         // nothing was bought
+)
+
+// next is the whole life of a purchase. A state with no successor is final.
+var next = map[State][]State{
+	StatePurchasing:    {StatePurchased, StateFailed, StateUncertain, StatePurchasing},
+	StateUncertain:     {StatePurchased, StateFailed, StatePurchasing, StateNeedsReview, StateVoiding},
+	StateNeedsReview:   {StatePurchased, StateFailed, StateVoiding},
+	StatePurchased:     {StateVoiding},
+	StateVoiding:       {StateVoided, StateRefundPending, StatePurchased}, // a refused void goes back
+	StateRefundPending: {StateVoided, StatePurchased},
+	StateFailed:        {StatePurchasing}, // only by a retry with the same key after "unavailable"
+	StateVoided:        {},
+}
+
+// CanBecome reports whether a purchase in state s may move to t.
+func (s State) CanBecome(t State) bool { return slices.Contains(next[s], t) }
+
+// Bought reports whether there is, or was, a label.
+func (s State) Bought() bool {
+	switch s {
+	case StatePurchased, StateVoiding, StateRefundPending, StateVoided:
+		return true
+	}
+	return false
+}
+
+// LabelStatus is the word that clients see.
+func (s State) LabelStatus() string {
+	switch s {
+	case StatePurchased:
+		return "ready"
+	case StatePurchasing, StateUncertain:
+		return "pending"
+	}
+	return string(s) // failed, needs_review, voiding, refund_pending, voided
+}

@@ -1,0 +1,85 @@
+package ship
+
+import "math"
+
+// A WeightUnit is a unit that clients may weigh in.
+type WeightUnit string
+
+// A LengthUnit is a unit that clients may measure in.
+type LengthUnit string
+
+// The units of the API.
+const (
+	Pound    WeightUnit = "lb"
+	Ounce    WeightUnit = "oz"
+	Kilogram WeightUnit = "kg"
+	Gram     WeightUnit = "g"
+
+	Inch       LengthUnit = "in"
+	Centimetre LengthUnit = "cm"
+	Millimetre LengthUnit = "mm"
+)
+
+// Units are an account's own: what a bare number means.
+type Units struct {
+	Weight WeightUnit `json:"weight"`
+	Length LengthUnit `json:"length"`
+}
+
+// DefaultUnits are those of a new account.
+var DefaultUnits = Units{Weight: Pound, Length: Inch}
+
+// Valid reports whether both units are known.
+func (u Units) Valid() bool {
+	_, w := u.Weight.grams()
+	_, l := u.Length.millimetres()
+	return w && l
+}
+
+func (u WeightUnit) grams() (float64, bool) {
+	switch u {
+	case Pound:
+		return 453.59237, true
+	case Ounce:
+		return 28.349523125, true
+	case Kilogram:
+		return 1000, true
+	case Gram:
+		return 1, true
+	}
+	return 0, false
+}
+
+func (u LengthUnit) millimetres() (float64, bool) {
+	switch u {
+	case Inch:
+		return 25.4, true
+	case Centimetre:
+		return 10, true
+	case Millimetre:
+		return 1, true
+	}
+	return 0, false
+}
+
+// Grams is the weight in whole grams, rounded up: a carrier charges for the
+// part of a gram too.
+func (u WeightUnit) Grams(value float64) int64 {
+	per, _ := u.grams()
+	return roundUp(value * per)
+}
+
+// Millimetres is the length in whole millimetres, rounded up.
+func (u LengthUnit) Millimetres(value float64) int64 {
+	per, _ := u.millimetres()
+	return roundUp(value * per)
+}
+
+// roundUp forgives the error of a binary product, so that 1 lb of 453.59237 g
+// is 454 g but 0.1 kg is 100 g.
+func roundUp(v float64) int64 {
+	if near := math.Round(v); math.Abs(v-near) < 1e-6 {
+		return int64(near)
+	}
+	return int64(math.Ceil(v))
+}

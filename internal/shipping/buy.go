@@ -1,0 +1,305 @@
+package shipping
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// buying is a purchase on its way: the order, the offers in the order in which
+// they are tried, and the shipment as it will be stored.
+type buying struct {
+	in       BuyInput
+	offers   []ship.Rate // best first; the first is being tried
+	shipment ship.Shipment
+	attempt  int
+	written  time.Time // when the attempt was written down, on this process's clock
+}
+
+// Buy purchases a label.
+//
+// A purchase that costs money is written down before the carrier is asked, and
+// a settle job with it: if we die in between, the job finds out what happened.
+// A plain sandbox purchase costs nothing and needs no network, so it is
+// written once, when it is done.
+func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
+	b, err := s.prepare(ctx, in)
+	if err != nil {
+		return s.recallOr(ctx, in, err)
+	}
+	if sandbox.NeedsIntent(b.shipment.Order) {
+		return s.buyWithIntent(ctx, b)
+	}
+	return s.buyAtOnce(ctx, b)
+}
+
+// recallOr answers from the idempotency key's memory, if it has one, instead
+// of with err: a price or a carrier that has changed since must not change the
+// answer of a purchase that was made.
+func (s *Service) recallOr(ctx context.Context, in BuyInput, err error) (Bought, error) {
+	if in.IdempotencyKey == "" || ship.CodeOf(err) == "validation_failed" {
+		return Bought{}, err
+	}
+	b, recalled := s.recall(ctx, in)
+	if ship.KindOf(recalled) == ship.NotFound {
+		return Bought{}, err
+	}
+	return b, recalled
+}
+
+// prepare checks the order and ranks the offers for it.
+func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Now: now})
+	if err != nil {
+		return nil, err
+	}
+	b := &buying{in: in, attempt: 1, shipment: ship.Shipment{
+		ID: ship.NewShipmentID(in.Tenant.Shard(), now), Tenant: in.Tenant, Order: order, State: ship.StatePurchasing,
+	}}
+	limit := in.MaxAmount
+	var why ship.Routing
+	if in.RateID != "" {
+		rate, err := s.rateOf(in.Tenant, in.RateID, order, now)
+		if err != nil {
+			return nil, err
+		}
+		b.offers, why = []ship.Rate{rate}, ship.Routing{Strategy: "rate", Considered: 1}
+		if limit.IsZero() || rate.Price.Exceeds(limit, 0) {
+			limit = rate.Price
+		}
+	} else if b.offers, why, err = s.offers(ctx, in, order); err != nil {
+		return nil, err
+	}
+	b.shipment.Deal.Routing, b.shipment.Deal.Limit = why, limit
+	b.take(b.offers[0])
+	return b, nil
+}
+
+// offers asks the carriers and ranks what fits the client's wish.
+func (s *Service) offers(ctx context.Context, in BuyInput, o ship.Order) ([]ship.Rate, ship.Routing, error) {
+	var names, services []string
+	if in.Carrier != "" {
+		names = []string{in.Carrier}
+	}
+	if in.Service != "" {
+		services = []string{in.Service}
+	}
+	asked, err := s.choose(in.Tenant, names, in.Connection)
+	if err != nil {
+		return nil, ship.Routing{}, err
+	}
+	got := s.ask(ctx, asked, o, s.waits.SoftQuote)
+	rates := offered(got, services)
+	if len(rates) == 0 {
+		return nil, ship.Routing{}, noOffer(got)
+	}
+	fit, why := routing.Choose(rates, routing.Wish{
+		Named: in.Carrier != "" || in.Service != "", DeliverBy: o.DeliverBy, MaxAmount: in.MaxAmount, Currency: in.Account.Currency,
+	})
+	if len(fit) == 0 {
+		return nil, why, ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
+	}
+	for _, a := range got {
+		if a.err != nil {
+			why.Failed = append(why.Failed, ship.Tried{Carrier: a.carrier, Code: quoteError(a).Code, Message: asError(a.err).Message})
+		}
+	}
+	return fit, why, nil
+}
+
+// take makes the offer the deal that is being tried.
+func (b *buying) take(r ship.Rate) {
+	d := &b.shipment.Deal
+	d.Carrier, d.Connection, d.Service, d.ServiceName, d.Price = r.Carrier, r.Connection, r.Service, r.ServiceName, r.Price
+	d.Simulated = !b.in.Tenant.Livemode && r.Connection == ""
+	d.EstimateAt, d.EstimateSource = r.DeliveryAt, ""
+	if !r.DeliveryAt.IsZero() {
+		d.EstimateSource = "carrier"
+	}
+}
+
+// next turns to the next offer of another carrier after one said no. It
+// reports false when there is none.
+func (b *buying) next(err error) bool {
+	e := asError(err)
+	failed := b.shipment.Deal.Carrier
+	b.shipment.Deal.Routing.Failed = append(b.shipment.Deal.Routing.Failed, ship.Tried{Carrier: failed, Code: saidNo(e), Message: e.Message})
+	rest := b.offers[:0:0]
+	for _, o := range b.offers {
+		if o.Carrier != failed {
+			rest = append(rest, o)
+		}
+	}
+	b.offers = rest
+	if len(rest) == 0 {
+		return false
+	}
+	b.take(rest[0])
+	return true
+}
+
+// order is what the carrier is asked to sell.
+func (s *Service) order(b *buying) carrier.BuyOrder {
+	return carrier.BuyOrder{Order: b.shipment.Order, Service: b.shipment.Deal.Service, Reference: s.reference(b, b.attempt), Shipment: b.shipment.ID}
+}
+
+// reference is the name of an attempt at the carrier.
+func (s *Service) reference(b *buying, attempt int) string {
+	name := b.in.IdempotencyKey
+	if name == "" {
+		name = string(b.shipment.ID)
+	}
+	return ship.Reference(s.key, b.in.Tenant, name, attempt)
+}
+
+// buyAtOnce buys where no money is spent, and writes it down once.
+func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
+	for {
+		c, err := s.carrierOf(b.in.Tenant, b.shipment.Deal.Carrier)
+		if err != nil {
+			return Bought{}, err
+		}
+		p, err := c.Buy(ctx, s.order(b))
+		if err == nil {
+			return s.create(ctx, b, p)
+		}
+		if !b.next(err) {
+			return s.recallOr(ctx, b.in, refusal(err))
+		}
+	}
+}
+
+// create stores a shipment that is bought.
+func (s *Service) create(ctx context.Context, b *buying, p ship.Purchase) (Bought, error) {
+	c := s.creation(b.shipment, p, b.in.IdempotencyKey, b.in.Fingerprint)
+	earlier, err := s.write(ctx, b, false, func(st *store.Store) (err error) {
+		c.Shipment.DuplicateOf, err = st.Create(ctx, c)
+		return err
+	})
+	if earlier != nil || err != nil {
+		return value(earlier), err
+	}
+	return Bought{Shipment: c.Shipment.AsCreated()}, nil
+}
+
+// write writes a purchase for the first time, unless its idempotency key or,
+// if the client wants that, its order was used before: then it returns the
+// answer that follows. A duplicate order is decided under a lock.
+func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*store.Store) error) (*Bought, error) {
+	guarded := b.in.OnDuplicate == "return" || b.in.OnDuplicate == "reject"
+	if guarded && b.in.IdempotencyKey != "" {
+		// A repeat of the request itself is not a duplicate of its order.
+		if earlier, err := s.recall(ctx, b.in); ship.KindOf(err) != ship.NotFound {
+			return &earlier, err
+		}
+	}
+	var existing ship.ShipmentID
+	guard := func(tx *store.Store) (err error) {
+		if guarded {
+			existing, err = tx.LockOrder(ctx, b.in.Tenant, b.shipment.Order.OrderID)
+		}
+		switch {
+		case err != nil:
+			return err
+		case existing == "":
+			return write(tx)
+		case b.in.OnDuplicate == "reject":
+			e := ship.Coded(ship.Conflict, "duplicate_order", "the order has a shipment already")
+			e.Details = map[string]any{"possibleDuplicateOf": string(existing)}
+			return e
+		}
+		return nil
+	}
+	var err error
+	if inTx || guarded {
+		err = s.store.InTx(ctx, b.in.Tenant, guard)
+	} else {
+		err = guard(s.store)
+	}
+	switch {
+	case ship.KindOf(err) == ship.Conflict && ship.CodeOf(err) == "":
+		earlier, err := s.recall(ctx, b.in)
+		return &earlier, err
+	case err == nil && existing != "":
+		sh, err := s.store.Shipment(ctx, b.in.Tenant, existing)
+		return &Bought{Shipment: sh, Existing: true, Pending: !sh.State.Bought()}, err
+	}
+	return nil, err
+}
+
+func value(b *Bought) Bought {
+	if b == nil {
+		return Bought{}
+	}
+	return *b
+}
+
+// creation is the purchase as stored: the deal, its label, and the two events
+// that tell of it.
+func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, fingerprint [32]byte) store.Creation {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	settle(&sh.Deal, p, now)
+	sh.State, sh.Sequence = ship.StatePurchased, 2
+	sh.Progress = ship.Progress{Status: ship.LabelGenerated, EstimateAt: sh.Deal.EstimateAt, EstimateSource: sh.Deal.EstimateSource}
+	ids := ship.NewEventIDs(sh.Tenant.Shard(), now, 2)
+	snapshot := ship.Snapshot{
+		Status: ship.Created, State: ship.StatePurchased, BaseURL: s.baseURL,
+		EstimateAt: sh.Deal.EstimateAt, EstimateSource: sh.Deal.EstimateSource,
+	}
+	c := store.Creation{Shipment: sh, Label: p.Label, IdempotencyKey: key, Fingerprint: fingerprint}
+	c.Events[0] = ship.Event{ID: ids[0], Kind: ship.ShipmentCreated, Sequence: 1, Snapshot: snapshot}
+	snapshot.Status, snapshot.PreviousStatus = ship.LabelGenerated, ship.Created
+	c.Events[1] = ship.Event{ID: ids[1], Kind: ship.LabelMade, Sequence: 2, Snapshot: snapshot}
+	if sh.Deal.Simulated && s.waits.SandboxAge > 0 {
+		c.PollAt = now.Add(s.waits.SandboxAge)
+	}
+	return c
+}
+
+// settle fills the deal with what was bought.
+func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
+	d.CarrierRef, d.TrackingNumber, d.Price, d.BoughtAt = p.CarrierRef, p.TrackingNumber, p.Price, now
+	if len(p.Pieces) > 1 {
+		d.Pieces = p.Pieces
+	}
+	d.Warnings = append(d.Warnings, p.Warnings...)
+	if !p.DeliveryAt.IsZero() {
+		d.EstimateAt, d.EstimateSource = p.DeliveryAt, "carrier"
+	}
+}
+
+// asError is err as a ship.Error, internal if it is none.
+func asError(err error) *ship.Error {
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		return e
+	}
+	return &ship.Error{Kind: ship.Internal, Message: "something went wrong here", Err: err}
+}
+
+// saidNo is the code of a carrier that did not sell.
+func saidNo(e *ship.Error) string {
+	if e.Kind == ship.Invalid || e.Kind == ship.Unsupported {
+		return "carrier_rejected"
+	}
+	return "carrier_unavailable"
+}
+
+// refusal is the answer when no carrier sold.
+func refusal(err error) error {
+	e := asError(err)
+	if e.Kind == ship.Internal {
+		return err
+	}
+	out := &ship.Error{Kind: ship.Invalid, Code: saidNo(e), Message: e.Message, Carrier: e.Carrier, Refusal: e.Refusal, Err: err}
+	if out.Code == "carrier_unavailable" {
+		out.Kind, out.RetryAfter = ship.Unavailable, max(e.RetryAfter, 5*time.Second)
+	}
+	return out
+}

@@ -1,0 +1,171 @@
+package shipping
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// rateLife is how long a quote can be bought.
+const rateLife = 24 * time.Hour
+
+// Quote asks all carriers at once. One carrier's failure never loses another's
+// quote; only when all fail is there an error. It writes nothing.
+func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
+	now := time.Now().UTC()
+	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: now})
+	if err != nil {
+		return Quotes{}, err
+	}
+	asked, err := s.choose(in.Tenant, in.Carriers, in.Connection)
+	if err != nil {
+		return Quotes{}, err
+	}
+	soft := s.waits.SoftQuote
+	if in.Timeout > 0 {
+		soft = in.Timeout
+	}
+	got := s.ask(ctx, asked, order, soft)
+	rates := offered(got, in.Services)
+	if len(rates) == 0 {
+		return Quotes{}, noOffer(got)
+	}
+	routing.Rank(rates, in.Account.Currency)
+	q := Quotes{ExpiresAt: now.Add(rateLife).Truncate(time.Second)}
+	hash := orderHash(order)
+	for _, r := range rates {
+		q.Rates = append(q.Rates, Quote{ID: s.rateToken(in.Tenant, r, hash, q.ExpiresAt), Rate: r})
+	}
+	for _, a := range got {
+		if a.err != nil {
+			q.Errors = append(q.Errors, quoteError(a))
+		}
+		q.Partial = q.Partial || a.late
+	}
+	return q, nil
+}
+
+// choose returns the carriers of the names, or all.
+func (s *Service) choose(t ship.Tenant, names []string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+	all := s.carriers(t)
+	if len(all) == 0 {
+		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected to this account in this mode")
+	}
+	if connection != "" {
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	var list []*carrier.Carrier
+	for _, name := range names {
+		c, err := s.carrierOf(t, name)
+		if err != nil {
+			known := make([]string, len(all))
+			for i, c := range all {
+				known[i] = c.Spec().Name
+			}
+			return nil, ship.InvalidFields([]ship.FieldError{{
+				Pointer: "/carrier", Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(name, known),
+			}})
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// asking is one carrier's answer to a request for rates.
+type asking struct {
+	carrier string
+	rates   []ship.Rate
+	err     error
+	late    bool // it had not answered at the soft deadline
+	took    time.Duration
+}
+
+// ask asks the carriers, all at once where that takes time.
+func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, o ship.Order, soft time.Duration) []asking {
+	got := make([]asking, len(carriers))
+	if !sandbox.NeedsIntent(o) { // simulated carriers compute; goroutines would only cost
+		for i, c := range carriers {
+			got[i] = askOne(ctx, c, o)
+		}
+		return got
+	}
+	type numbered struct {
+		i int
+		asking
+	}
+	answers := make(chan numbered, len(carriers))
+	for i, c := range carriers {
+		got[i] = asking{carrier: c.Spec().Name, late: true, took: soft, err: ship.Errorf(ship.Unavailable, "the carrier has not answered in time")}
+		go func() { answers <- numbered{i, askOne(context.WithoutCancel(ctx), c, o)} }()
+	}
+	timer := time.NewTimer(soft)
+	defer timer.Stop()
+	for range carriers {
+		select {
+		case a := <-answers:
+			got[a.i] = a.asking
+		case <-timer.C:
+			return got
+		case <-ctx.Done():
+			return got
+		}
+	}
+	return got
+}
+
+func askOne(ctx context.Context, c *carrier.Carrier, o ship.Order) asking {
+	start := time.Now()
+	rates, err := c.Rates(ctx, o)
+	return asking{carrier: c.Spec().Name, rates: rates, err: err, took: time.Since(start)}
+}
+
+// offered collects the rates, of the services only if any are named.
+func offered(got []asking, services []string) []ship.Rate {
+	var rates []ship.Rate
+	for _, a := range got {
+		for _, r := range a.rates {
+			if len(services) == 0 || slices.Contains(services, r.Service) {
+				rates = append(rates, r)
+			}
+		}
+	}
+	return rates
+}
+
+// noOffer says why there is no rate: refused by all, or not to be had now.
+func noOffer(got []asking) error {
+	var refusal *ship.Error
+	for _, a := range got {
+		if a.err == nil {
+			continue
+		}
+		e := asError(a.err)
+		if e.Kind != ship.Invalid && e.Kind != ship.Unsupported {
+			return &ship.Error{Kind: ship.Unavailable, Code: "carrier_unavailable", Message: "no carrier could quote just now", Carrier: a.carrier, RetryAfter: max(e.RetryAfter, 5*time.Second), Err: a.err}
+		}
+		if refusal == nil {
+			refusal = &ship.Error{Kind: ship.Invalid, Code: "carrier_rejected", Message: e.Message, Carrier: a.carrier, Refusal: e.Refusal, Err: a.err}
+		}
+	}
+	if refusal == nil {
+		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
+	}
+	return refusal
+}
+
+func quoteError(a asking) QuoteError {
+	e := asError(a.err)
+	code := "carrier_unavailable"
+	if e.Kind == ship.Invalid || e.Kind == ship.Unsupported {
+		code = "carrier_rejected"
+	}
+	return QuoteError{Carrier: a.carrier, Code: code, Message: e.Message, Retryable: code == "carrier_unavailable", Duration: a.took}
+}

@@ -1,0 +1,156 @@
+package shipping
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Shipment returns a shipment that the client was told of.
+func (s *Service) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Shipment, error) {
+	sh, err := s.store.Shipment(ctx, t, id)
+	if err == nil && sh.Sequence == 0 || ship.KindOf(err) == ship.NotFound {
+		return ship.Shipment{}, ship.Coded(ship.NotFound, "shipment_not_found", "no such shipment")
+	}
+	return sh, err
+}
+
+// Shipments lists shipments, newest first, and reports whether there are more.
+func (s *Service) Shipments(ctx context.Context, t ship.Tenant, f Filter) (list []ship.Shipment, more bool, err error) {
+	page := ship.Page{Limit: f.Page.Limit + 1, Before: f.Page.Before}
+	list, err = s.store.Shipments(ctx, t, store.ShipmentFilter{
+		OrderID: f.OrderID, Status: f.Status, Carrier: f.Carrier, From: f.CreatedAfter, Before: f.CreatedBefore,
+	}, page)
+	if len(list) > f.Page.Limit {
+		return list[:f.Page.Limit], true, err
+	}
+	return list, false, err
+}
+
+// CarrierInfo is what a client may know of a carrier.
+type CarrierInfo struct {
+	Name, Title string
+	Services    []carrier.Service
+	Packagings  []carrier.Packaging
+	Abilities   []string
+	Simulated   bool
+	Connections []Connection
+}
+
+// A Connection is a carrier account of the client, without its secrets.
+type Connection struct {
+	ID   ship.ConnectionID
+	Name string
+}
+
+// Carriers lists the carriers that the tenant can use.
+func (s *Service) Carriers(_ context.Context, t ship.Tenant) ([]CarrierInfo, error) {
+	var list []CarrierInfo
+	for _, c := range s.carriers(t) {
+		spec := c.Spec()
+		list = append(list, CarrierInfo{
+			Name: spec.Name, Title: spec.Title, Services: spec.Services, Packagings: spec.Packagings, Abilities: c.Abilities(), Simulated: true,
+		})
+	}
+	return list, nil
+}
+
+// renderKey tells renderings apart.
+type renderKey struct {
+	shipment ship.ShipmentID
+	options  label.Options
+}
+
+// Label renders a label that is ready.
+func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, o label.Options) (LabelFile, error) {
+	sh, err := s.Shipment(ctx, t, id)
+	if err != nil {
+		return LabelFile{}, err
+	}
+	if err := labelReady(sh); err != nil {
+		return LabelFile{}, err
+	}
+	key := renderKey{id, o}
+	if f, ok := s.rendered.GetIfPresent(key); ok {
+		return f, nil
+	}
+	stored, err := s.store.Label(ctx, t, id)
+	if err != nil {
+		return LabelFile{}, err
+	}
+	doc, err := label.Parse(stored.Data)
+	if err != nil {
+		return LabelFile{}, err
+	}
+	r, err := s.labels.Render(doc, o)
+	if err != nil {
+		return LabelFile{}, err
+	}
+	sum := sha256.Sum256(r.Data)
+	f := LabelFile{Shipment: id, Format: o.Format, Data: r.Data, ETag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	if len(r.Missing) > 0 {
+		f.Warnings = []string{"some characters have no glyph on this server and are printed as boxes"}
+	}
+	s.rendered.Set(key, f)
+	return f, nil
+}
+
+func labelReady(sh ship.Shipment) error {
+	switch sh.State {
+	case ship.StatePurchased, ship.StateVoiding:
+		return nil
+	case ship.StateVoided, ship.StateRefundPending:
+		return ship.Coded(ship.Gone, "label_voided", "the label is voided")
+	}
+	return notReady(sh)
+}
+
+func notReady(sh ship.Shipment) error {
+	e := ship.Coded(ship.Conflict, "label_not_ready", "the shipment has no label: its purchase is %s", sh.State.LabelStatus())
+	if l := sh.State.LabelStatus(); l == "pending" {
+		e.RetryAfter = 5 * time.Second
+	}
+	return e
+}
+
+// Limits of a label link's life.
+const (
+	defaultLink = 24 * time.Hour
+	longestLink = 7 * 24 * time.Hour
+)
+
+// LabelLink makes a link to one format of a label. It ends by itself, or with
+// the label.
+func (s *Service) LabelLink(ctx context.Context, t ship.Tenant, id ship.ShipmentID, f label.Format, ttl time.Duration) (Link, error) {
+	if ttl == 0 {
+		ttl = defaultLink
+	}
+	if ttl < 0 || ttl > longestLink {
+		return Link{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/expiresIn", Code: "invalid", Detail: "must be at most 7 days"}})
+	}
+	sh, err := s.Shipment(ctx, t, id)
+	if err != nil {
+		return Link{}, err
+	}
+	if err := labelReady(sh); err != nil {
+		return Link{}, err
+	}
+	expires := time.Now().Add(ttl).UTC().Truncate(time.Second)
+	token := s.sign("label", linkClaims{Account: t.Account, Livemode: t.Livemode, Shipment: id, Format: f, Expires: expires.Unix()})
+	return Link{Token: token, ExpiresAt: expires}, nil
+}
+
+// LabelByToken renders the label of a link.
+func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.Options, token string) (LabelFile, error) {
+	var c linkClaims
+	if !s.verify("label", token, &c) || c.Shipment != id || c.Format != o.Format || time.Now().Unix() > c.Expires {
+		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label, or has ended")
+	}
+	return s.Label(ctx, ship.Tenant{Account: c.Account, Livemode: c.Livemode}, id, o)
+}

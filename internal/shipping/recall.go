@@ -1,0 +1,81 @@
+package shipping
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// recall answers a purchase whose idempotency key was used before. It is
+// ship.NotFound if the key remembers nothing.
+func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
+	m, err := s.store.Memory(ctx, in.Tenant, in.IdempotencyKey)
+	if err != nil {
+		return Bought{}, err
+	}
+	switch {
+	case m.Fingerprint != in.Fingerprint:
+		return Bought{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was used for another request")
+	case m.Answer.Body != nil:
+		return Bought{Answer: &m.Answer, Replayed: true}, nil
+	case m.Shipment == "":
+		return Bought{}, inProgress()
+	}
+	sh, err := s.store.Shipment(ctx, in.Tenant, m.Shipment)
+	if err != nil {
+		return Bought{}, err
+	}
+	return s.recallShipment(ctx, in, m, sh)
+}
+
+// recallShipment answers with where the purchase stands; nothing new is bought
+// unless it is known that nothing was.
+func (s *Service) recallShipment(ctx context.Context, in BuyInput, m store.Memory, sh ship.Shipment) (Bought, error) {
+	switch {
+	case sh.State.Bought() && m.Answer.Status == 201:
+		return Bought{Shipment: sh.AsCreated(), Replayed: true}, nil
+	case sh.State.Bought():
+		state := sh.State
+		sh = sh.AsCreated()
+		sh.State = state
+		return Bought{Shipment: sh, Replayed: true}, nil
+	case sh.State == ship.StateFailed:
+		return s.recallFailed(ctx, in, sh)
+	case sh.Sequence == 0:
+		return Bought{}, inProgress()
+	}
+	return Bought{Shipment: sh, Pending: true, Replayed: true}, nil
+}
+
+// recallFailed repeats a refusal; after a failure that is known to have bought
+// nothing, it makes the next attempt.
+func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipment) (Bought, error) {
+	attempts, err := s.store.Attempts(ctx, in.Tenant, sh.ID)
+	if err != nil {
+		return Bought{}, err
+	}
+	last := attempts[len(attempts)-1]
+	if last.Outcome == "refused" || sh.Sequence > 0 {
+		return Bought{}, &ship.Error{
+			Kind: ship.Invalid, Code: "carrier_rejected", Message: "the carrier refused the purchase", Carrier: last.Carrier,
+			Refusal: ship.Refusal{Code: last.Code, Message: last.Message},
+		}
+	}
+	b, err := s.prepare(ctx, in)
+	if err != nil {
+		return Bought{}, err
+	}
+	b.shipment.ID, b.shipment.Order, b.shipment.State, b.attempt = sh.ID, sh.Order, sh.State, last.Number+1
+	if err := s.again(ctx, b); err != nil {
+		return Bought{}, err
+	}
+	return s.attemptAll(ctx, b)
+}
+
+func inProgress() error {
+	e := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still running")
+	e.RetryAfter = time.Second
+	return e
+}

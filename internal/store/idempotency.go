@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Memory is what an idempotency key remembers.
+type Memory struct {
+	Fingerprint [32]byte
+	Shipment    ship.ShipmentID // of a purchase
+	Answer      ship.Answer     // Status 0 while nothing is settled; no Body when it is rendered from the shipment
+	LockedUntil time.Time       // of a request that is running
+}
+
+const sqlMemory = `
+SELECT fingerprint, shipment_id, status, body, locked_until FROM idempotency_keys WHERE account_id = $1 AND livemode = $2 AND key = $3`
+
+// Memory returns what the key remembers; ship.NotFound if nothing.
+func (s *Store) Memory(ctx context.Context, t ship.Tenant, key string) (Memory, error) {
+	var (
+		m           Memory
+		fingerprint []byte
+		shipment    *[16]byte
+		status      *int
+		locked      *time.Time
+	)
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&fingerprint, &shipment, &status, &m.Answer.Body, &locked) },
+		sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
+	if err != nil {
+		return m, err
+	}
+	copy(m.Fingerprint[:], fingerprint)
+	if shipment != nil {
+		m.Shipment = ship.ShipmentIDOf(*shipment)
+	}
+	m.Answer.Status, m.LockedUntil = value(status), timeOf(locked)
+	return m, nil
+}
+
+// sqlTakeKey takes a key that is free, or whose taker is past its time.
+const sqlTakeKey = `
+INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, locked_until)
+VALUES (@account, @livemode, @key, @fingerprint, now() + @hold::interval)
+ON CONFLICT (account_id, livemode, key) DO UPDATE SET locked_until = excluded.locked_until
+WHERE k.status IS NULL AND k.shipment_id IS NULL AND k.locked_until < now() AND k.fingerprint = excluded.fingerprint`
+
+// TakeKey takes the key for a request that is about to run, for as long as
+// hold. It reports false if the key is taken or remembers something.
+func (s *Store) TakeKey(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, hold time.Duration) (bool, error) {
+	n, err := s.exec(ctx, t, sqlTakeKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold}))
+	if err != nil {
+		return false, fmt.Errorf("take an idempotency key: %w", err)
+	}
+	return n == 1, nil
+}
+
+const sqlKeepAnswer = `
+INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, status, body)
+VALUES (@account, @livemode, @key, @fingerprint, @status, @body)
+ON CONFLICT (account_id, livemode, key) DO UPDATE SET status = excluded.status, body = excluded.body, locked_until = NULL
+WHERE k.status IS NULL AND k.fingerprint = excluded.fingerprint`
+
+// KeepAnswer makes the key remember the answer.
+func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
+	_, err := s.exec(ctx, t, sqlKeepAnswer, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{
+		"key": key, "fingerprint": fingerprint[:], "status": a.Status, "body": a.Body,
+	}))
+	if err != nil {
+		return fmt.Errorf("keep an answer: %w", err)
+	}
+	return nil
+}
+
+const sqlFreeKey = `
+DELETE FROM idempotency_keys WHERE account_id = @account AND livemode = @livemode AND key = @key AND status IS NULL AND shipment_id IS NULL`
+
+// FreeKey forgets a key whose request came to nothing.
+func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
+	if _, err := s.exec(ctx, t, sqlFreeKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key})); err != nil {
+		return fmt.Errorf("free an idempotency key: %w", err)
+	}
+	return nil
+}
+
+// How long keys are remembered.
+const (
+	purchaseMemory = 400 * 24 * time.Hour
+	answerMemory   = 24 * time.Hour
+)
+
+const sqlForgetKeys = `
+DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM idempotency_keys
+  WHERE created_at < @purchases OR shipment_id IS NULL AND created_at < @answers
+  LIMIT 5000))`
+
+// ForgetKeys deletes a batch of keys past their time, and reports how many.
+func (s *Store) ForgetKeys(ctx context.Context, now time.Time) (int64, error) {
+	tag, err := s.sys.Exec(ctx, sqlForgetKeys, pgx.NamedArgs{"purchases": now.Add(-purchaseMemory), "answers": now.Add(-answerMemory)})
+	if err != nil {
+		return 0, fmt.Errorf("forget keys: %w", explain(err))
+	}
+	return tag.RowsAffected(), nil
+}

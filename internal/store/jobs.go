@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Job is the arguments of a background job.
+type Job interface{ Kind() string }
+
+// QueueMoney is the queue of jobs about purchases; they never wait behind
+// others.
+const QueueMoney = "money"
+
+// Enqueue writes a job down, to run after the delay. It works only inside a
+// transaction: state and job commit together.
+func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
+	if s.tx == nil {
+		panic("store: Enqueue outside a transaction")
+	}
+	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: QueueMoney, ScheduledAt: time.Now().Add(after)})
+	if err != nil {
+		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
+	}
+	return nil
+}
+
+// OpenParcel is a purchase or void that waits for an outcome.
+type OpenParcel struct {
+	ship.Subject
+	State ship.State
+}
+
+const sqlOpen = `
+SELECT account_id, livemode, id, state::text FROM journeys
+WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1 ORDER BY id LIMIT 1000`
+
+// OpenPurchases lists purchases and voids older than before that wait for an
+// outcome.
+func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParcel, error) {
+	rows, err := s.sys.Query(ctx, sqlOpen, [16]byte(ship.RawIDAt(before)))
+	if err != nil {
+		return nil, fmt.Errorf("open purchases: %w", explain(err))
+	}
+	var list []OpenParcel
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p OpenParcel
+		err := r.Scan(&account, &p.Tenant.Livemode, &id, (*string)(&p.State))
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		list = append(list, p)
+		return err
+	})
+	return list, explain(err)
+}

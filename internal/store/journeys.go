@@ -1,0 +1,251 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const journeyKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[]) AS k (account_id, livemode, id)`
+
+// sqlLockJourneys locks in the order of ids, so that batches that overlap
+// cannot deadlock.
+const sqlLockJourneys = `
+SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns + `
+FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)
+ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
+
+// LockJourneys locks the rows of the parcels until the transaction ends.
+// Parcels that are not there are left out.
+func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
+	rows, err := s.tx.Query(ctx, sqlLockJourneys, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("lock journeys: %w", explain(err))
+	}
+	var list []ship.Journey
+	err = each(rows, func(r pgx.Rows) error {
+		j, err := scanJourney(r)
+		list = append(list, j)
+		return err
+	})
+	return list, explain(err)
+}
+
+func scanJourney(r pgx.Row) (ship.Journey, error) {
+	var (
+		account, id      [16]byte
+		carrier, number  *string
+		boughtAt, newest *time.Time
+		row              journeyRow
+		j                ship.Journey
+	)
+	err := r.Scan(append([]any{&account, &j.Tenant.Livemode, &id, &j.Followed, &j.Attempt, &j.Pieces, &carrier, &number, &boughtAt, &newest}, row.targets()...)...)
+	if err != nil {
+		return j, err
+	}
+	j.Tenant.Account, j.ID = ship.AccountIDOf(account), id
+	j.State, j.Progress, j.Sequence = ship.State(value(row.state)), row.progress(), row.sequence
+	j.Carrier, j.Number, j.BoughtAt, j.NewestAt = value(carrier), value(number), timeOf(boughtAt), timeOf(newest)
+	return j, nil
+}
+
+const scanColumns = `t.piece, t.code, t.at, t.status::text, t.reason, t.description, t.location`
+
+const sqlScans = `
+SELECT t.account_id, t.livemode, t.id, ` + scanColumns + `
+FROM ` + journeyKeys + ` JOIN tracking_events t USING (account_id, livemode, id)`
+
+// Scans returns all tracking events of the parcels, those that follow from
+// their rows included.
+func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Subject][]ship.Scan, error) {
+	parcels := make([]ship.Subject, len(journeys))
+	scans := make(map[ship.Subject][]ship.Scan, len(journeys))
+	for i, j := range journeys {
+		parcels[i] = j.Subject
+		scans[j.Subject] = j.OwnScans()
+	}
+	rows, err := s.tx.Query(ctx, sqlScans, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read scans: %w", explain(err))
+	}
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p ship.Subject
+		row := scanRow{}
+		if err := r.Scan(append([]any{&account, &p.Tenant.Livemode, &id}, row.targets()...)...); err != nil {
+			return err
+		}
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		scans[p] = append(scans[p], row.scan())
+		return nil
+	})
+	return scans, explain(err)
+}
+
+// scanRow is what scanColumns select.
+type scanRow struct {
+	s                        ship.Scan
+	status, reason, location *string
+}
+
+func (r *scanRow) targets() []any {
+	return []any{&r.s.Piece, &r.s.Code, &r.s.At, &r.status, &r.reason, &r.s.Description, &r.location}
+}
+
+func (r *scanRow) scan() ship.Scan {
+	r.s.At = r.s.At.UTC()
+	r.s.Status, r.s.Reason, r.s.Location = ship.Status(value(r.status)), value(r.reason), value(r.location)
+	return r.s
+}
+
+// A Change is what a transaction does to a parcel: its row as it is to be, the
+// scans that are new, and what the client is told.
+type Change struct {
+	Journey ship.Journey
+	Scans   []NewScan
+	Events  []ship.Event
+}
+
+// A NewScan is a scan with what the carrier sent.
+type NewScan struct {
+	ship.Scan
+	Raw []byte // JSON; nil when there is none
+}
+
+const sqlSaveJourneys = `
+UPDATE journeys j SET state = v.state::purchase_state, status = v.status::parcel_status, reason = v.reason, sequence = v.sequence,
+  newest_at = v.newest_at, checked_at = v.checked_at, estimate_at = v.estimate_at, estimate_source = v.estimate_source,
+  piece_statuses = string_to_array(v.pieces, ',')::parcel_status[]
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[], @reasons::text[], @sequences::int[],
+  @newest::timestamptz[], @checked::timestamptz[], @estimates::timestamptz[], @sources::text[], @pieces::text[])
+  AS v (account_id, livemode, id, state, status, reason, sequence, newest_at, checked_at, estimate_at, estimate_source, pieces)
+WHERE j.account_id = v.account_id AND j.livemode = v.livemode AND j.id = v.id`
+
+const sqlAddScans = `
+INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)
+SELECT account_id, livemode, id, piece, code, at, status::parcel_status, reason, description, location, raw::json
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[],
+  @reasons::text[], @descriptions::text[], @locations::text[], @raws::text[])
+  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)`
+
+const sqlAddEvents = `
+INSERT INTO events (account_id, livemode, subject, followed, id, kind, sequence, late, version, snapshot)
+SELECT account_id, livemode, subject, followed, id, kind::event_kind, sequence, late, @version, snapshot::json
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @followed::boolean[], @ids::uuid[], @kinds::text[], @sequences::int[], @lates::boolean[], @snapshots::text[])
+  AS v (account_id, livemode, subject, followed, id, kind, sequence, late, snapshot)`
+
+// Apply writes the changes in one round trip. The journeys must be locked.
+func (s *Store) Apply(ctx context.Context, changes []Change) error {
+	journeys, scans, events := columns{}, columns{}, columns{}
+	for _, c := range changes {
+		journeys.journey(c.Journey)
+		for _, sc := range c.Scans {
+			scans.scan(c.Journey.Subject, sc)
+		}
+		for _, e := range c.Events {
+			if err := events.event(c.Journey, e); err != nil {
+				return err
+			}
+		}
+	}
+	b := &pgx.Batch{}
+	b.Queue(sqlSaveJourneys, journeys.args())
+	if len(scans) > 0 {
+		b.Queue(sqlAddScans, scans.args())
+	}
+	if len(events) > 0 {
+		args := events.args()
+		args["version"] = BodyVersion
+		b.Queue(sqlAddEvents, args)
+	}
+	if err := s.tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("apply changes: %w", explain(err))
+	}
+	return nil
+}
+
+// columns collects rows column by column, as unnest takes them.
+type columns map[string][]any
+
+func (c columns) add(name string, v any) { c[name] = append(c[name], v) }
+
+func (c columns) args() pgx.NamedArgs {
+	args := make(pgx.NamedArgs, len(c))
+	for name, list := range c {
+		args[name] = list
+	}
+	return args
+}
+
+func (c columns) parcel(p ship.Subject) {
+	c.add("accounts", [16]byte(p.Tenant.Account.Raw()))
+	c.add("livemodes", p.Tenant.Livemode)
+}
+
+func (c columns) journey(j ship.Journey) {
+	c.parcel(j.Subject)
+	c.add("ids", [16]byte(j.ID))
+	c.add("states", null(string(j.State)))
+	c.add("statuses", string(j.Progress.Status))
+	c.add("reasons", null(j.Progress.Reason))
+	c.add("sequences", j.Sequence)
+	c.add("newest", nullTime(j.NewestAt))
+	c.add("checked", nullTime(j.Progress.CheckedAt))
+	c.add("estimates", nullTime(j.Progress.EstimateAt))
+	c.add("sources", null(j.Progress.EstimateSource))
+	c.add("pieces", null(joined(j.Progress.Pieces)))
+}
+
+func joined(list []ship.Status) string {
+	var b []byte
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, s...)
+	}
+	return string(b)
+}
+
+func (c columns) scan(p ship.Subject, s NewScan) {
+	c.parcel(p)
+	c.add("ids", [16]byte(p.ID))
+	c.add("pieces", s.Piece)
+	c.add("codes", s.Code)
+	c.add("ats", s.At.Truncate(time.Second))
+	c.add("statuses", null(string(s.Status)))
+	c.add("reasons", null(s.Reason))
+	c.add("descriptions", s.Description)
+	c.add("locations", null(s.Location))
+	c.add("raws", null(string(s.Raw)))
+}
+
+func (c columns) event(j ship.Journey, e ship.Event) error {
+	snapshot, err := json.Marshal(e.Snapshot)
+	if err != nil {
+		return fmt.Errorf("write a snapshot: %w", err)
+	}
+	c.parcel(j.Subject)
+	c.add("subjects", [16]byte(j.ID))
+	c.add("followed", j.Followed)
+	c.add("ids", [16]byte(e.ID.Raw()))
+	c.add("kinds", string(e.Kind))
+	c.add("sequences", e.Sequence)
+	c.add("lates", e.Late)
+	c.add("snapshots", string(snapshot))
+	return nil
+}
+
+func parcelArgs(parcels []ship.Subject) pgx.NamedArgs {
+	c := columns{}
+	for _, p := range parcels {
+		c.parcel(p)
+		c.add("ids", [16]byte(p.ID))
+	}
+	return c.args()
+}

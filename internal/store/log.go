@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Position is a place in the log: the event behind which to read on. The
+// zero Position is the log's beginning.
+type Position struct {
+	Tx uint64
+	ID ship.RawID
+	At time.Time // the log was complete up to here when the position was made
+}
+
+// A LogEvent is a log event with what it speaks of.
+type LogEvent struct {
+	Event    ship.Event
+	Shipment ship.Shipment // empty for a followed parcel
+	Position Position
+}
+
+// sqlLog reads a tenant's events behind a position. Only transactions below
+// the oldest one that still runs are shown: what commits late has a higher
+// number, so no reader passes it.
+const sqlLog = `
+SELECT e.txid::text, e.id, e.subject, e.followed, e.kind::text, e.sequence, e.late, e.version, e.snapshot, s.duplicate_of, s.ordered, s.deal
+FROM events e
+LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < $5::text::xid8
+  AND ($6::text[] IS NULL OR e.kind::text = ANY ($6))
+ORDER BY e.txid, e.id LIMIT $7`
+
+const sqlHorizon = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, now()`
+
+// Log reads up to limit events of the tenant behind a position, in the order
+// of transactions, and says where to read on. It is ship.Gone if the position
+// is older than what is kept, or from another database.
+func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []ship.EventKind, limit int) ([]LogEvent, Position, error) {
+	horizon, now, err := s.horizon(ctx)
+	if err != nil {
+		return nil, after, err
+	}
+	if after.Tx >= horizon || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
+		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the log; begin without one")
+	}
+	var list []LogEvent
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		e, err := scanLogEvent(r, t)
+		list = append(list, e)
+		return err
+	}, sqlLog, [16]byte(t.Account.Raw()), t.Livemode, fmt.Sprint(after.Tx), [16]byte(after.ID), fmt.Sprint(horizon), texts(kinds), limit)
+	if err != nil {
+		return nil, after, fmt.Errorf("read the log: %w", err)
+	}
+	if len(list) == limit {
+		return list, list[limit-1].Position, nil
+	}
+	// All below the horizon is read; a later transaction is not.
+	next := Position{Tx: horizon - 1, At: now}
+	for i := range next.ID {
+		next.ID[i] = 0xff
+	}
+	return list, next, nil
+}
+
+// horizon is the number of the oldest transaction that still runs. It is read
+// before the events, so that all below it are there to see.
+func (s *Store) horizon(ctx context.Context) (tx uint64, now time.Time, err error) {
+	var text string
+	if err := s.sys.QueryRow(ctx, sqlHorizon).Scan(&text, &now); err != nil {
+		return 0, now, fmt.Errorf("read the log's horizon: %w", explain(err))
+	}
+	_, err = fmt.Sscan(text, &tx)
+	return tx, now.UTC(), err
+}
+
+func scanLogEvent(r pgx.Row, t ship.Tenant) (LogEvent, error) {
+	var (
+		tx, kind                string
+		id, subject             [16]byte
+		followed                bool
+		duplicate               *[16]byte
+		snapshot, ordered, deal []byte
+	)
+	e := LogEvent{Event: ship.Event{Tenant: t}}
+	err := r.Scan(&tx, &id, &subject, &followed, &kind, &e.Event.Sequence, &e.Event.Late, &e.Event.Version, &snapshot, &duplicate, &ordered, &deal)
+	if err != nil {
+		return e, err
+	}
+	e.Event.ID, e.Event.Kind = ship.EventIDOf(id), ship.EventKind(kind)
+	e.Position = Position{ID: id, At: e.Event.At()}
+	if _, err := fmt.Sscan(tx, &e.Position.Tx); err != nil {
+		return e, fmt.Errorf("transaction number: %w", err)
+	}
+	if err := json.Unmarshal(snapshot, &e.Event.Snapshot); err != nil {
+		return e, fmt.Errorf("read the snapshot of %s: %w", e.Event.ID, err)
+	}
+	if followed {
+		e.Event.Tracker = ship.TrackerIDOf(subject)
+		return e, nil
+	}
+	e.Event.Shipment = ship.ShipmentIDOf(subject)
+	e.Shipment = ship.Shipment{ID: e.Event.Shipment, Tenant: t}
+	if duplicate != nil {
+		e.Shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
+	}
+	if err := json.Unmarshal(ordered, &e.Shipment.Order); err != nil {
+		return e, fmt.Errorf("read the order of %s: %w", e.Shipment.ID, err)
+	}
+	if err := json.Unmarshal(deal, &e.Shipment.Deal); err != nil {
+		return e, fmt.Errorf("read the deal of %s: %w", e.Shipment.ID, err)
+	}
+	return e, nil
+}
+
+const sqlHorizonAge = `
+SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8 FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
+
+// HorizonAge is for how long the oldest writer holds up the log's readers.
+func (s *Store) HorizonAge(ctx context.Context) (time.Duration, error) {
+	var seconds float64
+	err := s.sys.QueryRow(ctx, sqlHorizonAge).Scan(&seconds)
+	return time.Duration(seconds * float64(time.Second)), explain(err)
+}

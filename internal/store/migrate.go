@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrate brings the database at url to this program's schema: River's tables,
+// then ours, then the partitions for now. Any number of copies may do so at
+// once; one works and the others wait.
+func Migrate(ctx context.Context, url string) error {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("database address: %w", err)
+	}
+	cfg.MaxConns = 4
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	if err := migrateTables(ctx, pool); err != nil {
+		return err
+	}
+	if err := migrateQueue(ctx, pool); err != nil {
+		return err
+	}
+	if _, err := pool.Exec(ctx, sqlMakeInstance, randomKey()); err != nil {
+		return fmt.Errorf("make the instance: %w", err)
+	}
+	return makePartitions(ctx, pool, time.Now())
+}
+
+func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("embedded migrations: %w", err)
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("migration lock: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }()
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// sqlPrepareQueue drops the two indexes that only a search by arguments would
+// use (they halve the queue's rate), and lets both roles use the queue.
+const sqlPrepareQueue = `
+DROP INDEX IF EXISTS river_job_args_index;
+DROP INDEX IF EXISTS river_job_metadata_index;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO waybill_sys;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO waybill_sys, waybill_app;
+GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
+GRANT SELECT ON river_queue TO waybill_app`
+
+// lockQueue keeps copies of the program from migrating the queue at once.
+const lockQueue = 0x7761796271 // "wayb" and q
+
+func migrateQueue(ctx context.Context, pool *pgxpool.Pool) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockQueue)); err != nil {
+			return fmt.Errorf("lock the queue: %w", err)
+		}
+		m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
+		if err != nil {
+			return fmt.Errorf("queue migrations: %w", err)
+		}
+		if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+			return fmt.Errorf("migrate the queue: %w", err)
+		}
+		if _, err := pool.Exec(ctx, sqlPrepareQueue); err != nil {
+			return fmt.Errorf("prepare the queue: %w", err)
+		}
+		return nil
+	})
+}
+
+const sqlMakeInstance = `INSERT INTO instance (signing_key) VALUES ($1) ON CONFLICT DO NOTHING`
+
+func randomKey() []byte {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return b
+}
+
+const sqlSigningKey = `SELECT signing_key FROM instance`
+
+// SigningKey is the installation's own secret: it signs rate tokens and label
+// links, and makes carrier references.
+func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
+	var key []byte
+	if err := s.sys.QueryRow(ctx, sqlSigningKey).Scan(&key); err != nil {
+		return nil, fmt.Errorf("signing key: %w", explain(err))
+	}
+	return key, nil
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// sqlDuePolls claims parcels that are due by moving their time on: if this
+// process dies, they are due again then. Another copy skips what is claimed.
+const sqlDuePolls = `
+WITH due AS (
+  SELECT account_id, livemode, id FROM polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+)
+UPDATE polls p SET due_at = $2 FROM due
+WHERE p.account_id = due.account_id AND p.livemode = due.livemode AND p.id = due.id
+RETURNING p.account_id, p.livemode, p.id`
+
+// DuePolls claims up to limit parcels that are due at now; each is due again
+// at again unless it is ended.
+func (s *Store) DuePolls(ctx context.Context, now, again time.Time, limit int) ([]ship.Subject, error) {
+	rows, err := s.sys.Query(ctx, sqlDuePolls, now, again, limit)
+	if err != nil {
+		return nil, fmt.Errorf("claim polls: %w", explain(err))
+	}
+	var list []ship.Subject
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p ship.Subject
+		err := r.Scan(&account, &p.Tenant.Livemode, &id)
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		list = append(list, p)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlEndPolls = `
+DELETE FROM polls p USING ` + journeyKeys + `
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.id = k.id`
+
+// EndPolls stops asking about the parcels.
+func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
+	if len(parcels) == 0 {
+		return nil
+	}
+	var err error
+	if s.tx != nil {
+		_, err = s.tx.Exec(ctx, sqlEndPolls, parcelArgs(parcels))
+	} else {
+		_, err = s.sys.Exec(ctx, sqlEndPolls, parcelArgs(parcels))
+	}
+	if err != nil {
+		return fmt.Errorf("end polls: %w", explain(err))
+	}
+	return nil
+}
+
+const sqlOrders = `
+SELECT s.account_id, s.livemode, s.id, s.ordered
+FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+
+// Orders returns what was ordered for each of the parcels.
+func (s *Store) Orders(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.Order, error) {
+	rows, err := s.tx.Query(ctx, sqlOrders, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", explain(err))
+	}
+	orders := make(map[ship.Subject]ship.Order, len(parcels))
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p ship.Subject
+		var o ship.Order
+		err := r.Scan(&account, &p.Tenant.Livemode, &id, &o)
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		orders[p] = o
+		return err
+	})
+	return orders, explain(err)
+}
+
+// InSystemTx runs fn in a transaction that sees all tenants, and commits if fn
+// returns nil. It must not be nested, and fn must not do network calls.
+func (s *Store) InSystemTx(ctx context.Context, fn func(tx *Store) error) error {
+	if s.tx != nil {
+		panic("store: nested transaction")
+	}
+	return explain(pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
+		return fn(&Store{app: s.app, sys: s.sys, queue: s.queue, tx: tx})
+	}))
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const shipmentColumns = `s.id, s.duplicate_of, s.ordered, s.deal, ` + journeyColumns
+
+const journeyColumns = `j.state::text, j.status::text, j.reason, j.sequence, j.piece_statuses::text[], j.estimate_at, j.estimate_source, j.checked_at`
+
+const sqlShipment = `
+SELECT ` + shipmentColumns + `
+FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = $3`
+
+// Shipment returns a shipment, whether anybody was told of it or not.
+func (s *Store) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Shipment, error) {
+	var sh ship.Shipment
+	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		sh, err = scanShipment(r, t)
+		return err
+	}, sqlShipment, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return sh, err
+}
+
+func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
+	var (
+		id            [16]byte
+		duplicate     *[16]byte
+		ordered, deal []byte
+		j             journeyRow
+		sh            = ship.Shipment{Tenant: t}
+	)
+	if err := r.Scan(append([]any{&id, &duplicate, &ordered, &deal}, j.targets()...)...); err != nil {
+		return sh, err
+	}
+	sh.ID = ship.ShipmentIDOf(id)
+	if duplicate != nil {
+		sh.DuplicateOf = ship.ShipmentIDOf(*duplicate)
+	}
+	if err := json.Unmarshal(ordered, &sh.Order); err != nil {
+		return sh, fmt.Errorf("read the order of %s: %w", sh.ID, err)
+	}
+	if err := json.Unmarshal(deal, &sh.Deal); err != nil {
+		return sh, fmt.Errorf("read the deal of %s: %w", sh.ID, err)
+	}
+	sh.State, sh.Progress, sh.Sequence = ship.State(value(j.state)), j.progress(), j.sequence
+	return sh, nil
+}
+
+// journeyRow is what journeyColumns select.
+type journeyRow struct {
+	state      *string
+	status     string
+	reason     *string
+	sequence   int
+	pieces     []string
+	estimateAt *time.Time
+	estimate   *string
+	checkedAt  *time.Time
+}
+
+func (j *journeyRow) targets() []any {
+	return []any{&j.state, &j.status, &j.reason, &j.sequence, &j.pieces, &j.estimateAt, &j.estimate, &j.checkedAt}
+}
+
+func (j *journeyRow) progress() ship.Progress {
+	return ship.Progress{
+		Status: ship.Status(j.status), Reason: value(j.reason), Pieces: words[ship.Status](j.pieces),
+		EstimateAt: timeOf(j.estimateAt), EstimateSource: value(j.estimate), CheckedAt: timeOf(j.checkedAt),
+	}
+}
+
+// ShipmentFilter narrows a list of shipments; empty fields do not.
+type ShipmentFilter struct {
+	OrderID string
+	Status  ship.Status
+	Carrier string
+	From    time.Time // created at or after
+	Before  time.Time // created before
+}
+
+// sqlShipments lists what clients were told of, newest first. The bounds on id
+// keep the scan inside the partitions that can hold an answer.
+const sqlShipments = `
+SELECT ` + shipmentColumns + `
+FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
+  AND j.sequence > 0
+  AND ($5::text IS NULL OR j.status = $5::parcel_status)
+  AND ($6::text IS NULL OR s.carrier = $6)
+ORDER BY s.id DESC LIMIT $7`
+
+const sqlShipmentsOfOrder = `
+SELECT ` + shipmentColumns + `
+FROM names n
+JOIN shipments s ON s.account_id = n.account_id AND s.livemode = n.livemode AND s.id = n.id
+JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+WHERE n.account_id = $1 AND n.livemode = $2 AND n.id >= $3 AND n.id < $4 AND n.kind IN ('o', 'p') AND n.name = $8
+  AND j.sequence > 0
+  AND ($5::text IS NULL OR j.status = $5::parcel_status)
+  AND ($6::text IS NULL OR s.carrier = $6)
+ORDER BY n.id DESC LIMIT $7`
+
+// Shipments lists shipments, newest first.
+func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page) ([]ship.Shipment, error) {
+	from, before := idBounds(f.From, f.Before, p.Before)
+	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), null(string(f.Status)), null(f.Carrier), p.Limit}
+	sql := sqlShipments
+	if f.OrderID != "" {
+		sql, args = sqlShipmentsOfOrder, append(args, f.OrderID)
+	}
+	var list []ship.Shipment
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		sh, err := scanShipment(r, t)
+		list = append(list, sh)
+		return err
+	}, sql, args...)
+	return list, err
+}
+
+// idBounds turns times and the last id of the page before into a range of ids.
+func idBounds(from, before time.Time, last ship.RawID) (lo, hi ship.RawID) {
+	for i := range hi {
+		hi[i] = 0xff
+	}
+	if !from.IsZero() {
+		lo = ship.RawIDAt(from)
+	}
+	if !before.IsZero() {
+		hi = ship.RawIDAt(before)
+	}
+	if !last.IsZero() && string(last[:]) < string(hi[:]) {
+		hi = last
+	}
+	return lo, hi
+}
+
+const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND id = $3`
+
+// Label returns the label as it came from the carrier.
+func (s *Store) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Label, error) {
+	var l ship.Label
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&l.Format, &l.Data) },
+		sqlLabel, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return l, err
+}

@@ -1,0 +1,67 @@
+package store_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// TestSQL has Postgres parse and plan every sql constant of the package, so a
+// misspelt column fails here even if no other test runs the query.
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	conn := storetest.Conn(t, storetest.URL(t))
+	n := 0
+	for name, sql := range constants(t) {
+		if strings.Contains(sql, "%[1]s") || name == "sqlPrepareQueue" {
+			continue // a template, run by every migration
+		}
+		n++
+		text, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), conn, sql, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Prepare(t.Context(), fmt.Sprint("s", n), text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d statements found", n)
+	}
+}
+
+// constants returns the values of the package's constants whose names begin
+// with sql.
+func constants(t *testing.T) map[string]string {
+	t.Helper()
+	fset := token.NewFileSet()
+	pkgs, err := parser.ParseDir(fset, ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, f := range pkgs["store"].Files {
+		files = append(files, f)
+	}
+	// Only constants matter: what cannot be imported is ignored.
+	conf := types.Config{Importer: importer.Default(), Error: func(error) {}}
+	pkg, _ := conf.Check("store", fset, files, nil)
+	found := map[string]string{}
+	for _, name := range pkg.Scope().Names() {
+		if c, ok := pkg.Scope().Lookup(name).(*types.Const); ok && strings.HasPrefix(name, "sql") && c.Val().Kind() == constant.String {
+			found[name] = constant.StringVal(c.Val())
+		}
+	}
+	return found
+}

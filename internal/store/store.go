@@ -1,0 +1,201 @@
+// Package store holds every SQL statement and the transactions they run in.
+// It knows Postgres and River and nothing of carriers, HTTP or rules.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Store is the database: the record and the queue. Inside InTx it is the same
+// type, bound to the transaction.
+type Store struct {
+	app   *pgxpool.Pool // sees one tenant at a time
+	sys   *pgxpool.Pool // sees all; for sign-in, sweeps and jobs
+	queue *river.Client[pgx.Tx]
+	tx    pgx.Tx // set inside InTx
+}
+
+// Options are the settings of a Store.
+type Options struct {
+	URL         string
+	Connections int32 // of tenants' statements; system work has a few of its own
+	Tracer      pgx.QueryTracer
+}
+
+const (
+	roleApp = "waybill_app"
+	roleSys = "waybill_sys"
+
+	systemConnections = 12
+)
+
+// Open connects to a migrated database.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	app, err := newPool(ctx, o, roleApp, o.Connections)
+	if err != nil {
+		return nil, err
+	}
+	sys, err := newPool(ctx, o, roleSys, systemConnections)
+	if err != nil {
+		app.Close()
+		return nil, err
+	}
+	queue, err := river.NewClient(riverpgxv5.New(sys), &river.Config{})
+	if err != nil {
+		app.Close()
+		sys.Close()
+		return nil, fmt.Errorf("job queue: %w", err)
+	}
+	return &Store{app: app, sys: sys, queue: queue}, nil
+}
+
+func newPool(ctx context.Context, o Options, role string, connections int32) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err)
+	}
+	cfg.MaxConns = max(connections, 2)
+	cfg.MaxConnIdleTime = 5 * time.Minute
+	cfg.ConnConfig.Tracer = o.Tracer
+	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	params := cfg.ConnConfig.RuntimeParams
+	params["application_name"] = "waybill"
+	params["timezone"] = "UTC"
+	params["statement_timeout"] = "10s"
+	params["lock_timeout"] = "2s"
+	// The log's horizon waits for the oldest writer, so none may dawdle.
+	params["idle_in_transaction_session_timeout"] = "15s"
+	params["role"] = role
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return pool, nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() {
+	s.app.Close()
+	s.sys.Close()
+}
+
+// System is the pool that sees all tenants, for the job runner.
+func (s *Store) System() *pgxpool.Pool { return s.sys }
+
+// Ping proves that the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if _, err := s.sys.Exec(ctx, "SELECT"); err != nil {
+		return ship.Errorf(ship.Unavailable, "the database does not answer: %w", err)
+	}
+	return nil
+}
+
+const sqlSetTenant = `SELECT set_config('waybill.account', $1, true), set_config('waybill.livemode', $2, true)`
+
+// InTx runs fn in a transaction of the tenant, and commits if fn returns nil.
+// It must not be nested, and fn must not do network calls.
+func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) error) error {
+	if s.tx != nil {
+		panic("store: nested transaction")
+	}
+	opts := pgx.TxOptions{BeginQuery: fmt.Sprintf(
+		"BEGIN; SELECT set_config('waybill.account', '%s', true), set_config('waybill.livemode', '%t', true)", uuidText(t.Account.Raw()), t.Livemode)}
+	err := pgx.BeginTxFunc(ctx, s.app, opts, func(tx pgx.Tx) error {
+		return fn(&Store{app: s.app, sys: s.sys, queue: s.queue, tx: tx})
+	})
+	return explain(err)
+}
+
+// batch is a tenant's statements in one round trip and one transaction.
+type batch struct{ pgx.Batch }
+
+// newBatch begins a batch of the tenant. Inside InTx the tenant is set
+// already.
+func (s *Store) newBatch(t ship.Tenant) *batch {
+	b := &batch{}
+	if s.tx == nil {
+		b.Queue(sqlSetTenant, uuidText(t.Account.Raw()), boolText(t.Livemode))
+	}
+	return b
+}
+
+// send runs the batch.
+func (s *Store) send(ctx context.Context, b *batch) error {
+	if s.tx != nil {
+		return explain(s.tx.SendBatch(ctx, &b.Batch).Close())
+	}
+	return explain(s.app.SendBatch(ctx, &b.Batch).Close())
+}
+
+// queryRow runs one statement of the tenant; no row is ship.NotFound.
+func (s *Store) queryRow(ctx context.Context, t ship.Tenant, scan func(pgx.Row) error, sql string, args ...any) error {
+	b := s.newBatch(t)
+	b.Queue(sql, args...).QueryRow(scan)
+	return s.send(ctx, b)
+}
+
+// exec runs one statement of the tenant and reports how many rows it touched.
+func (s *Store) exec(ctx context.Context, t ship.Tenant, sql string, args ...any) (int64, error) {
+	var n int64
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+		n = tag.RowsAffected()
+		return nil
+	})
+	err := s.send(ctx, b)
+	return n, err
+}
+
+// queryRows runs one statement of the tenant and gives each row to scan.
+func (s *Store) queryRows(ctx context.Context, t ship.Tenant, scan func(pgx.Rows) error, sql string, args ...any) error {
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return each(rows, scan) })
+	return s.send(ctx, b)
+}
+
+// each gives every row to scan.
+func each(rows pgx.Rows, scan func(pgx.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// explain gives the errors of the driver that mean something their kind.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &ship.Error{Kind: ship.NotFound, Message: "no such thing", Err: err}
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case "55P03", "57014", "40001", "40P01", "57P01", "57P02", "57P03", "53300":
+			// lock or statement time-out, serialization, deadlock, shutdown, too many connections
+			return &ship.Error{Kind: ship.Unavailable, Message: "the database is busy", RetryAfter: time.Second, Err: err}
+		}
+		return err
+	}
+	if _, ok := errors.AsType[*ship.Error](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
+		return &ship.Error{Kind: ship.Unavailable, Message: "the database does not answer", RetryAfter: time.Second, Err: err}
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+// Package storetest gives each test a database of its own, copied from a
+// migrated template. It is for tests alone.
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+var counter atomic.Int64
+
+// URL returns the address of a new database, dropped when the test ends. The
+// server is the one of DATABASE_URL; without it the test is skipped, but in CI
+// it fails.
+func URL(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("DATABASE_URL")
+	if server == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("DATABASE_URL is not set")
+		}
+		t.Skip("DATABASE_URL is not set: start one with scripts/postgres")
+	}
+	ctx := context.Background()
+	admin, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(ctx) }()
+	template := makeTemplate(t, ctx, admin, server)
+	name := fmt.Sprintf("waybill_test_%d_%d", os.Getpid(), counter.Add(1))
+	if _, err := admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		admin, err := pgx.Connect(ctx, server)
+		if err != nil {
+			t.Log(err)
+			return
+		}
+		defer func() { _ = admin.Close(ctx) }()
+		if _, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Log(err)
+		}
+	})
+	return withDatabase(t, server, name)
+}
+
+// Open returns a store on a database of its own.
+func Open(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Options{URL: URL(t), Connections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Conn connects to url as the owner, past row-level security if it may.
+func Conn(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// makeTemplate migrates a template once for each state of the schema; test
+// binaries that run beside each other wait for the first.
+func makeTemplate(t testing.TB, ctx context.Context, admin *pgx.Conn, server string) string {
+	t.Helper()
+	name := "waybill_template_" + schemaHash(t)
+	if _, err := admin.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = admin.Exec(ctx, "SELECT pg_advisory_unlock(hashtext($1))", name) }()
+	var there bool
+	if err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil {
+		t.Fatal(err)
+	}
+	if there {
+		return name
+	}
+	// Migrated under another name first: a killed test leaves no half template.
+	draft := name + "_draft"
+	for _, sql := range []string{"DROP DATABASE IF EXISTS " + draft + " WITH (FORCE)", "CREATE DATABASE " + draft} {
+		if _, err := admin.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Migrate(ctx, withDatabase(t, server, draft)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", draft, name)); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// schemaHash tells states of the schema apart, and days, because partitions
+// follow the calendar.
+func schemaHash(t testing.TB) string {
+	t.Helper()
+	_, self, _, _ := runtime.Caller(0)
+	dir := filepath.Join(filepath.Dir(self), "..")
+	h := sha256.New()
+	files, err := filepath.Glob(filepath.Join(dir, "migrations", "*.sql"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no migrations found beside storetest")
+	}
+	for _, f := range append(files, filepath.Join(dir, "migrate.go"), filepath.Join(dir, "partitions.go")) {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Write(data)
+	}
+	h.Write([]byte(time.Now().UTC().Format(time.DateOnly)))
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+func withDatabase(t testing.TB, server, name string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const trackColumns = `j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns
+
+// sqlFind finds the parcels of a number, newest first. Numbers are reused, and
+// two carriers may use the same one.
+const sqlFind = `
+SELECT ` + trackColumns + `
+FROM (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND name = $3 ORDER BY id DESC LIMIT 8) n
+JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = n.id
+ORDER BY j.id DESC`
+
+// sqlFindScans reads the scans of the newest parcel of a number, in the same
+// round trip as sqlFind: nearly always that is the one.
+const sqlFindScans = `
+SELECT ` + scanColumns + ` FROM tracking_events t
+WHERE t.account_id = $1 AND t.livemode = $2
+  AND t.id = (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND name = $3 ORDER BY id DESC LIMIT 1)`
+
+// Find returns the parcel of a tracking number, the newest if there are
+// several, and its scans. A carrier narrows the choice.
+func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.Journey, []ship.Scan, error) {
+	var found []ship.Journey
+	var scans []ship.Scan
+	b := s.newBatch(t)
+	account := [16]byte(t.Account.Raw())
+	b.Queue(sqlFind, account, t.Livemode, number).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			j, err := scanJourney(r)
+			found = append(found, j)
+			return err
+		})
+	})
+	b.Queue(sqlFindScans, account, t.Livemode, number).Query(collectScans(&scans))
+	if err := s.send(ctx, b); err != nil {
+		return ship.Journey{}, nil, fmt.Errorf("find a parcel: %w", err)
+	}
+	for i, j := range found {
+		switch {
+		case carrier != "" && j.Carrier != carrier:
+		case i == 0:
+			return j, append(j.OwnScans(), scans...), nil
+		default:
+			return s.Journey(ctx, t, j.ID)
+		}
+	}
+	return ship.Journey{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
+}
+
+func collectScans(into *[]ship.Scan) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var row scanRow
+			err := r.Scan(row.targets()...)
+			*into = append(*into, row.scan())
+			return err
+		})
+	}
+}
+
+const sqlJourney = `SELECT ` + trackColumns + ` FROM journeys j WHERE j.account_id = $1 AND j.livemode = $2 AND j.id = $3`
+
+const sqlJourneyScans = `SELECT ` + scanColumns + ` FROM tracking_events t WHERE t.account_id = $1 AND t.livemode = $2 AND t.id = $3`
+
+// Journey returns a parcel by its id, and its scans.
+func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.Journey, []ship.Scan, error) {
+	var j ship.Journey
+	var scans []ship.Scan
+	b := s.newBatch(t)
+	b.Queue(sqlJourney, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(func(r pgx.Row) (err error) {
+		j, err = scanJourney(r)
+		return err
+	})
+	b.Queue(sqlJourneyScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectScans(&scans))
+	if err := s.send(ctx, b); err != nil {
+		return ship.Journey{}, nil, fmt.Errorf("read a parcel: %w", err)
+	}
+	return j, append(j.OwnScans(), scans...), nil
+}
+
+// sqlFollow begins to follow a number, unless the tenant does already.
+const sqlFollow = `
+WITH there AS (
+  SELECT j.id FROM names n JOIN journeys j ON j.account_id = @account AND j.livemode = @livemode AND j.id = n.id
+  WHERE n.account_id = @account AND n.livemode = @livemode AND n.kind = 't' AND n.name = @number AND j.followed AND j.carrier = @carrier
+  LIMIT 1
+), j AS (
+  INSERT INTO journeys (id, account_id, livemode, followed, status, sequence, carrier, number)
+  SELECT @id, @account, @livemode, true, 'created', 0, @carrier, @number WHERE NOT EXISTS (SELECT FROM there)
+  RETURNING id
+), n AS (
+  INSERT INTO names (account_id, livemode, kind, name, id)
+  SELECT @account::uuid, @livemode::boolean, 't'::"char", @number::text, id FROM j UNION ALL SELECT @account, @livemode, 'f', '', id FROM j
+)
+SELECT id, true FROM j UNION ALL SELECT id, false FROM there`
+
+// Follow begins to follow a number of a carrier. It reports the parcel's id
+// and whether it is new.
+func (s *Store) Follow(ctx context.Context, t ship.Tenant, id ship.TrackerID, number, carrier string) (ship.TrackerID, bool, error) {
+	var got [16]byte
+	var fresh bool
+	err := s.InTx(ctx, t, func(tx *Store) error {
+		// Two requests at once must not both find nothing.
+		if _, err := tx.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", uuidText(t.Account.Raw())+number); err != nil {
+			return err
+		}
+		return tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&got, &fresh) }, sqlFollow,
+			tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier}))
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("follow a parcel: %w", err)
+	}
+	return ship.TrackerIDOf(got), fresh, nil
+}
+
+const sqlFollowedSince = `
+SELECT count(*) FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND name = '' AND id >= $3`
+
+// FollowedSince counts the parcels that the tenant began to follow since.
+func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, since time.Time) (int, error) {
+	var n int
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlFollowedSince,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+	return n, err
+}
+
+const sqlFollowed = `
+SELECT ` + trackColumns + `
+FROM (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND name = '' AND id < $3 ORDER BY id DESC LIMIT $4) n
+JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = n.id
+ORDER BY j.id DESC`
+
+// Followed lists the followed parcels, newest first.
+func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Journey, error) {
+	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
+	var list []ship.Journey
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		j, err := scanJourney(r)
+		list = append(list, j)
+		return err
+	}, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
+	return list, err
+}
+
+const sqlUnfollow = `
+WITH j AS (
+  DELETE FROM journeys WHERE account_id = $1 AND livemode = $2 AND id = $3 AND followed RETURNING number
+), n AS (
+  DELETE FROM names USING j
+  WHERE account_id = $1 AND livemode = $2 AND id = $3 AND (kind = 't' AND name = j.number OR kind = 'f' AND name = '')
+), p AS (
+  DELETE FROM polls WHERE account_id = $1 AND livemode = $2 AND id = $3
+)
+SELECT count(*) FROM j`
+
+// Unfollow forgets a followed parcel; ship.NotFound if there is none.
+func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {
+	var n int
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	if err != nil {
+		return fmt.Errorf("unfollow %s: %w", id, err)
+	}
+	if n == 0 {
+		return ship.Errorf(ship.NotFound, "no such tracker")
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package tracking
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Heard is what a carrier told of one parcel.
+type Heard struct {
+	Subject    ship.Subject
+	Scans      []store.NewScan
+	EstimateAt time.Time // zero when the carrier gave none
+}
+
+// Absorb takes in what carriers told, many parcels in one transaction. It may
+// be told things late, twice and in any order.
+func (s *Service) Absorb(ctx context.Context, heard []Heard) error {
+	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.absorb(ctx, tx, heard) })
+}
+
+// absorb locks the parcels, keeps the scans that are new, writes one log event
+// for each that has a status, and sets what follows from all of them.
+func (s *Service) absorb(ctx context.Context, tx *store.Store, heard []Heard) error {
+	subjects := make([]ship.Subject, len(heard))
+	byID := make(map[ship.Subject]Heard, len(heard))
+	for i, h := range heard {
+		subjects[i] = h.Subject
+		known := byID[h.Subject]
+		h.Scans = append(known.Scans, h.Scans...)
+		byID[h.Subject] = h
+	}
+	journeys, err := tx.LockJourneys(ctx, subjects)
+	if err != nil {
+		return err
+	}
+	scans, err := tx.Scans(ctx, journeys)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	changes := make([]store.Change, len(journeys))
+	for i := range journeys {
+		changes[i] = s.changeOf(journeys[i], scans[journeys[i].Subject], byID[journeys[i].Subject], now)
+	}
+	return tx.Apply(ctx, changes)
+}
+
+// changeOf is what hearing h does to a journey.
+func (s *Service) changeOf(j ship.Journey, known []ship.Scan, h Heard, now time.Time) store.Change {
+	j.Progress.CheckedAt = now
+	if !h.EstimateAt.IsZero() {
+		j.Progress.EstimateAt, j.Progress.EstimateSource = h.EstimateAt, "carrier"
+	}
+	raw := make(map[ship.ScanKey][]byte, len(h.Scans))
+	told := make([]ship.Scan, len(h.Scans))
+	for i, n := range h.Scans {
+		n.At = n.At.UTC().Truncate(time.Second)
+		told[i] = n.Scan
+		if _, ok := raw[n.Key()]; !ok {
+			raw[n.Key()] = n.Raw
+		}
+	}
+	fresh, events := j.Hear(known, told, ship.Telling{Now: now, BaseURL: s.baseURL})
+	c := store.Change{Journey: j, Events: events}
+	for _, f := range fresh {
+		c.Scans = append(c.Scans, store.NewScan{Scan: f, Raw: raw[f.Key()]})
+	}
+	return c
+}

@@ -1,0 +1,66 @@
+package webhook
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Service reads the log.
+type Service struct{ store *store.Store }
+
+// New returns a service.
+func New(st *store.Store) *Service { return &Service{store: st} }
+
+// Events reads the tenant's log behind a cursor, or from its beginning. A
+// reader that follows the cursors sees each event once, whatever transactions
+// commit late.
+func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds []ship.EventKind, limit int) (Events, error) {
+	var from store.Position
+	if after != "" {
+		var ok bool
+		if from, ok = parseCursor(after); !ok {
+			return Events{}, ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
+		}
+	}
+	list, next, err := s.store.Log(ctx, t, from, kinds, limit)
+	if err != nil {
+		return Events{}, err
+	}
+	out := Events{Next: cursorOf(next)}
+	for _, e := range list {
+		out.Entries = append(out.Entries, entryOf(e))
+	}
+	return out, nil
+}
+
+func entryOf(e store.LogEvent) Entry {
+	entry := Entry{Event: e.Event, Shipment: e.Shipment}
+	if e.Event.Tracker != "" {
+		deal := e.Event.Snapshot.Deal
+		entry.Tracker = ship.Tracker{ID: e.Event.Tracker, Tenant: e.Event.Tenant, Carrier: deal.Carrier, TrackingNumber: deal.TrackingNumber}
+	}
+	return entry
+}
+
+// cursorOf writes a position as clients carry it.
+func cursorOf(p store.Position) string {
+	b := binary.BigEndian.AppendUint64(nil, p.Tx)
+	b = append(b, p.ID[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.At.UnixMilli()))
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseCursor(s string) (store.Position, bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) != 32 {
+		return store.Position{}, false
+	}
+	return store.Position{
+		Tx: binary.BigEndian.Uint64(b), ID: ship.RawID(b[8:24]), At: time.UnixMilli(int64(binary.BigEndian.Uint64(b[24:]))),
+	}, true
+}
