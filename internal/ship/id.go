@@ -45,7 +45,7 @@ func NewRawID(shard Shard, at time.Time) RawID {
 	var id RawID
 	var tail [9]byte
 	rand.Read(tail[:]) // never fails
-	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|uint64(shard&0xfff)<<4|uint64(tail[8]&0xf))
+	binary.BigEndian.PutUint64(id[:8], millis(at)<<16|uint64(shard&0xfff)<<4|uint64(tail[8]&0xf))
 	copy(id[8:], tail[:8])
 	return id
 }
@@ -53,8 +53,14 @@ func NewRawID(shard Shard, at time.Time) RawID {
 // RawIDAt is the smallest id of the given time: a bound for ranges of ids.
 func RawIDAt(at time.Time) RawID {
 	var id RawID
-	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16)
+	binary.BigEndian.PutUint64(id[:8], millis(at)<<16)
 	return id
+}
+
+// millis is the time in an id. A time before 1970 or after the year 10889 is
+// the first or the last that an id can hold, so that bounds stay bounds.
+func millis(at time.Time) uint64 {
+	return uint64(min(max(at.UnixMilli(), 0), 1<<48-1))
 }
 
 // Time is when the id was made, to the millisecond, in UTC.
@@ -155,14 +161,27 @@ func NewTrackerID(shard Shard, at time.Time) TrackerID {
 // NewEventIDs makes the ids of n log events of one transaction: they sort in
 // this order.
 func NewEventIDs(shard Shard, at time.Time, n int) []EventID {
-	id := NewRawID(shard, at)
-	id[8] &= 0x7f // room to count up
+	id := firstEvent(shard, at)
 	ids := make([]EventID, n)
 	for i := range ids {
 		ids[i] = EventIDOf(id)
-		binary.BigEndian.PutUint64(id[8:], binary.BigEndian.Uint64(id[8:])+1)
+		id = id.plusOne()
 	}
 	return ids
+}
+
+// firstEvent is the id of a transaction's first log event: there is room to
+// count up from it.
+func firstEvent(shard Shard, at time.Time) RawID {
+	id := NewRawID(shard, at)
+	id[8] &= 0x7f
+	return id
+}
+
+// plusOne is the id behind id.
+func (id RawID) plusOne() RawID {
+	binary.BigEndian.PutUint64(id[8:], binary.BigEndian.Uint64(id[8:])+1)
+	return id
 }
 
 // NewKeyID makes the id of a new API key.

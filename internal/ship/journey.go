@@ -24,6 +24,8 @@ type Journey struct {
 	Number   string
 	BoughtAt time.Time
 	NewestAt time.Time // of the newest tracking event that was told
+
+	last RawID // of the log events that this transaction has made
 }
 
 // OwnScans are the tracking events that follow from the row itself.
@@ -50,29 +52,18 @@ func (j *Journey) Announce(t Telling) []Event {
 	j.Sequence = 1
 	at := ShipmentIDOf(j.ID).Raw().Time()
 	j.NewestAt = later(j.NewestAt, at)
-	e := j.event(t, ShipmentCreated, "")
-	e.ID = NewEventIDs(j.Tenant.Shard(), t.Now, 1)[0]
-	return []Event{e}
+	return []Event{j.event(t, ShipmentCreated, "")}
 }
 
 // Hear takes in what was heard of a parcel, given all that is known already.
-// It returns the scans that are new, and one log event for each of them that
-// has a status. The progress after it is a function of the set of scans,
-// whatever their order and however often they are repeated.
+// It returns the scans that are new, or have a status for the first time, and
+// one log event for each of them that has a status. The progress after it is a
+// function of the set of scans, whatever their order and however often they
+// are repeated.
 func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []Event) {
-	seen := make(map[ScanKey]bool, len(known)+len(heard))
-	for _, s := range known {
-		seen[s.Key()] = true
-	}
-	for _, s := range heard {
-		if !seen[s.Key()] && s.Piece >= 0 && s.Piece < max(j.Pieces, 1) {
-			seen[s.Key()] = true
-			fresh = append(fresh, s)
-		}
-	}
-	slices.SortStableFunc(fresh, func(a, b Scan) int { return newestFirst(b, a) })
+	fresh = j.news(known, heard)
+	slices.SortFunc(fresh, func(a, b Scan) int { return newestFirst(b, a) })
 	all := slices.Clone(known)
-	ids := NewEventIDs(j.Tenant.Shard(), t.Now, len(fresh))
 	for _, s := range fresh {
 		all = append(all, s)
 		if s.Status == "" {
@@ -82,16 +73,39 @@ func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []E
 		j.Progress = Advance(j.Progress, all, j.Pieces)
 		j.Sequence++
 		e := j.event(t, s.Status.Kind(), before)
-		e.ID, e.Late, e.Snapshot.Scan = ids[len(events)], s.At.Before(j.NewestAt), s.Note()
+		e.Late, e.Snapshot.Scan = s.At.Before(toSecond(j.NewestAt)), s.Note()
 		j.NewestAt = later(j.NewestAt, s.At)
 		events = append(events, e)
 	}
 	return fresh, events
 }
 
+// news is what heard adds to known.
+func (j *Journey) news(known, heard []Scan) []Scan {
+	unknown := make(map[ScanKey]bool, len(known)) // is the status of what is known
+	for _, s := range known {
+		unknown[s.Key()] = s.Status == ""
+	}
+	var fresh []Scan
+	for _, s := range distinct(heard) {
+		isUnknown, seen := unknown[s.Key()]
+		switch {
+		case s.Piece < 0 || s.Piece >= max(j.Pieces, 1):
+		case !seen:
+			fresh = append(fresh, s)
+		case isUnknown && s.Status != "":
+			i := slices.IndexFunc(known, func(k Scan) bool { return k.Key() == s.Key() })
+			mapped := known[i] // place and text are those of the first heard
+			mapped.Status, mapped.Reason = s.Status, s.Reason
+			fresh = append(fresh, mapped)
+		}
+	}
+	return fresh
+}
+
 // event is a log event of the journey as it is now.
 func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
-	e := Event{Tenant: j.Tenant, Kind: kind, Sequence: j.Sequence, Snapshot: Snapshot{
+	e := Event{ID: j.nextEvent(t.Now), Tenant: j.Tenant, Kind: kind, Sequence: j.Sequence, Snapshot: Snapshot{
 		Status: j.Progress.Status, PreviousStatus: before, State: j.State, Reason: j.Progress.Reason, Pieces: j.Progress.Pieces,
 		EstimateAt: j.Progress.EstimateAt, EstimateSource: j.Progress.EstimateSource, BaseURL: t.BaseURL, Deal: t.Deal,
 	}}
@@ -102,6 +116,17 @@ func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
 		e.Shipment = ShipmentIDOf(j.ID)
 	}
 	return e
+}
+
+// nextEvent is an id for the next log event: those of one transaction sort in
+// the order in which they are made.
+func (j *Journey) nextEvent(now time.Time) EventID {
+	if j.last.IsZero() {
+		j.last = firstEvent(j.Tenant.Shard(), now)
+	} else {
+		j.last = j.last.plusOne()
+	}
+	return EventIDOf(j.last)
 }
 
 func later(a, b time.Time) time.Time {

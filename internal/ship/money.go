@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -16,7 +17,7 @@ type Money struct {
 var exponents = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
 	"RWF": 0, "UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
-	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
+	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3, "CLF": 4, "UYW": 4,
 }
 
 // Exponent is the number of decimals of a currency.
@@ -76,7 +77,8 @@ func (m Money) Exceeds(limit Money, percent int64) bool {
 	if m.Currency != limit.Currency {
 		return true
 	}
-	return m.Minor*100 > limit.Minor*(100+percent)
+	whole := new(big.Int).Mul(big.NewInt(m.Minor), big.NewInt(100))
+	return whole.Cmp(new(big.Int).Mul(big.NewInt(limit.Minor), big.NewInt(100+percent))) > 0
 }
 
 func isCurrency(s string) bool {

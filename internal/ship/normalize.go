@@ -3,6 +3,7 @@ package ship
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -47,18 +48,17 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	o.Destination, wrong = o.Destination.Normalize("/destination")
 	c.add(wrong...)
 	o.Parcels = c.parcels(o.Parcels, n)
-	c.date("/shipDate", o.ShipDate)
-	c.date("/deliverBy", o.DeliverBy)
 	if o.ShipDate == "" {
 		o.ShipDate = DateOf(n.Now)
-	} else if o.ShipDate < DateOf(n.Now.AddDate(0, 0, -1)) {
+	} else if c.date("/shipDate", o.ShipDate) && o.ShipDate < DateOf(n.Now.AddDate(0, 0, -1)) {
 		c.fail("/shipDate", "invalid", "is in the past")
 	}
+	c.date("/deliverBy", o.DeliverBy)
 	c.oneOf("/labelFormat", o.LabelFormat, "", "pdf", "zpl", "png")
 	c.oneOf("/options/signature", o.Options.Signature, "", "standard", "adult")
 	c.metadata(o.Metadata)
-	c.customs(o.Customs, n.Account.Units)
-	c.billing(o.Billing)
+	o.Customs = c.customs(o.Customs, n.Account.Units)
+	o.Billing = c.billing(o.Billing)
 	if len(c.wrong) > 0 {
 		return o, InvalidFields(c.wrong)
 	}
@@ -99,10 +99,12 @@ func (c *checker) oneOf(pointer, s string, allowed ...string) {
 	c.add(FieldError{Pointer: pointer, Code: "invalid", Detail: "is not one of the allowed values", Suggestion: Nearest(s, allowed)})
 }
 
-func (c *checker) date(pointer string, d Date) {
-	if _, ok := ParseDate(string(d)); d != "" && !ok {
+func (c *checker) date(pointer string, d Date) bool {
+	_, ok := ParseDate(string(d))
+	if d != "" && !ok {
 		c.fail(pointer, "invalid", "is not a date such as 2026-01-31")
 	}
+	return ok
 }
 
 // origin takes the order's own, else the account's, else, in the sandbox, a
@@ -190,37 +192,60 @@ func (c *checker) metadata(m map[string]string) {
 	}
 }
 
-func (c *checker) customs(d *Customs, units Units) {
-	if d == nil {
-		return
+// customs returns the declaration as stored; the client's own is not touched.
+func (c *checker) customs(declared *Customs, units Units) *Customs {
+	if declared == nil {
+		return nil
+	}
+	d := *declared
+	d.ContentsType = c.text("/customs/contentsType", d.ContentsType, maxReference, false)
+	d.Incoterm = c.text("/customs/incoterm", d.Incoterm, maxReference, false)
+	d.Signer = c.text("/customs/signer", d.Signer, maxReference, false)
+	d.InvoiceNumber = c.text("/customs/invoiceNumber", d.InvoiceNumber, maxReference, false)
+	d.TaxIDs = slices.Clone(d.TaxIDs)
+	for i, id := range d.TaxIDs {
+		d.TaxIDs[i] = c.text(fmt.Sprintf("/customs/taxIds/%d", i), id, maxReference, true)
 	}
 	if len(d.Items) == 0 {
 		c.fail("/customs/items", "required", "is required")
 	}
 	if len(d.Items) > MaxItems {
 		c.fail("/customs/items", "too_long", fmt.Sprintf("has more than %d items", MaxItems))
-		return
+		return &d
 	}
+	d.Items = slices.Clone(d.Items)
 	for i := range d.Items {
-		item, pointer := &d.Items[i], fmt.Sprintf("/customs/items/%d", i)
-		item.Description = c.text(pointer+"/description", item.Description, 200, true)
-		if item.Quantity < 1 {
-			c.fail(pointer+"/quantity", "invalid", "must be at least 1")
-		}
-		if item.OriginCountry = upperASCII(item.OriginCountry); item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
-			c.fail(pointer+"/originCountry", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
-		}
-		if item.Weight < 0 || item.Weight > maxWeight {
-			c.fail(pointer+"/weight", "invalid", "must be greater than 0")
-		}
-		item.WeightGrams = units.Weight.Grams(item.Weight)
+		c.item(fmt.Sprintf("/customs/items/%d", i), &d.Items[i], units)
 	}
+	return &d
 }
 
-func (c *checker) billing(b *Billing) {
-	if b == nil {
+func (c *checker) item(pointer string, item *CustomsItem, units Units) {
+	item.Description = c.text(pointer+"/description", item.Description, 200, true)
+	item.HSCode = c.text(pointer+"/hsCode", item.HSCode, maxReference, false)
+	if item.Quantity < 1 {
+		c.fail(pointer+"/quantity", "invalid", "must be at least 1")
+	}
+	if item.OriginCountry = upperASCII(item.OriginCountry); item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
+		c.fail(pointer+"/originCountry", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
+	}
+	if !(item.Weight >= 0) || item.Weight > maxWeight {
+		c.fail(pointer+"/weight", "invalid", "must be greater than 0")
 		return
 	}
+	item.WeightGrams = units.Weight.Grams(item.Weight)
+}
+
+func (c *checker) billing(given *Billing) *Billing {
+	if given == nil {
+		return nil
+	}
+	b := *given
 	c.oneOf("/billing/type", b.Type, "sender", "recipient", "third_party")
-	c.text("/billing/account", b.Account, 50, b.Type != "sender")
+	b.Account = c.text("/billing/account", b.Account, 50, b.Type != "sender")
+	b.Zip = c.text("/billing/zip", b.Zip, maxZip, false)
+	if b.Country = upperASCII(b.Country); b.Country != "" && !KnownCountry(b.Country) {
+		c.fail("/billing/country", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
+	}
+	return &b
 }

@@ -29,24 +29,28 @@ type ScanKey struct {
 func (s Scan) Key() ScanKey { return ScanKey{s.Piece, s.Code, s.At.Unix()} }
 
 // Codes of the scans that the service itself makes. A carrier's code never
-// begins with a dot.
+// begins with a dot. Their times are whole seconds like a carrier's, so that
+// within a second the further status is the newer one.
 const (
 	codeCreated = ".created"
 	codeLabel   = ".label_generated"
 	codeFailed  = ".purchase_failed"
 )
 
+// toSecond is t in UTC to the second, which is what tells scans apart.
+func toSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
 // own reports whether the service itself made the scan.
 func (s Scan) own() bool { return len(s.Code) > 0 && s.Code[0] == '.' }
 
 // CreatedScan is the first event of a shipment's timeline.
 func CreatedScan(at time.Time) Scan {
-	return Scan{Code: codeCreated, At: at, Status: Created, Description: "Shipment created"}
+	return Scan{Code: codeCreated, At: toSecond(at), Status: Created, Description: "Shipment created"}
 }
 
 // LabelScan is the event of a label that was stored.
 func LabelScan(at time.Time) Scan {
-	return Scan{Code: codeLabel, At: at, Status: LabelGenerated, Description: "Label generated"}
+	return Scan{Code: codeLabel, At: toSecond(at), Status: LabelGenerated, Description: "Label generated"}
 }
 
 // FailedScan is the event of a purchase that did not, or may not, succeed.
@@ -55,7 +59,7 @@ func FailedScan(at time.Time, reason string) Scan {
 	if reason == ReasonPurchaseUnconfirmed {
 		text = "The carrier could not confirm the purchase; it is under review"
 	}
-	return Scan{Code: codeFailed, At: at, Status: Exception, Reason: reason, Description: text}
+	return Scan{Code: codeFailed, At: toSecond(at), Status: Exception, Reason: reason, Description: text}
 }
 
 // OwnScans are the events that follow from the shipment's own row. They are
@@ -75,15 +79,8 @@ func (s Shipment) OwnScans() []Scan {
 // repeats (the first heard stays), and gives each scan that the mapping does
 // not know the status of the next older one that it does.
 func Timeline(scans []Scan) []Scan {
-	line := make([]Scan, 0, len(scans))
-	seen := make(map[ScanKey]bool, len(scans))
-	for _, s := range scans {
-		if !seen[s.Key()] {
-			seen[s.Key()] = true
-			line = append(line, s)
-		}
-	}
-	slices.SortStableFunc(line, newestFirst)
+	line := distinct(scans)
+	slices.SortFunc(line, newestFirst)
 	for i := len(line) - 2; i >= 0; i-- {
 		if line[i].Status == "" {
 			line[i].Status = line[i+1].Status
@@ -97,11 +94,30 @@ func Timeline(scans []Scan) []Scan {
 	return line
 }
 
+// distinct drops repeats: the first heard stays, with the status of the first
+// that has one.
+func distinct(scans []Scan) []Scan {
+	list := make([]Scan, 0, len(scans))
+	seen := make(map[ScanKey]int, len(scans))
+	for _, s := range scans {
+		s.At = toSecond(s.At)
+		i, repeat := seen[s.Key()]
+		switch {
+		case !repeat:
+			seen[s.Key()] = len(list)
+			list = append(list, s)
+		case list[i].Status == "":
+			list[i].Status, list[i].Reason = s.Status, s.Reason
+		}
+	}
+	return list
+}
+
 // newestFirst orders scans for the timeline; it is total over distinct keys,
 // so that any order of arrival gives the same timeline.
 func newestFirst(a, b Scan) int {
 	return cmp.Or(
-		b.At.Compare(a.At),
+		cmp.Compare(b.At.Unix(), a.At.Unix()),
 		cmp.Compare(b.Status.Rank(), a.Status.Rank()),
 		cmp.Compare(a.Piece, b.Piece),
 		cmp.Compare(a.Code, b.Code),
@@ -137,7 +153,7 @@ func pieceStatus(scans []Scan, piece int) (Status, string) {
 		case s.own():
 			// The service's own scans speak of all pieces. A label outranks a
 			// failed purchase, which outranks the mere creation.
-			if ownRank(s) > ownRank(own) {
+			if r := cmp.Or(cmp.Compare(ownRank(s), ownRank(own)), newestFirst(own, s)); r > 0 {
 				own = s
 			}
 		case s.Piece != piece:

@@ -76,9 +76,9 @@ func (u LengthUnit) Millimetres(value float64) int64 {
 }
 
 // roundUp forgives the error of a binary product, so that 1 lb of 453.59237 g
-// is 454 g but 0.1 kg is 100 g.
+// is 454 g but 0.1 kg is 100 g. What is more than nothing is at least 1.
 func roundUp(v float64) int64 {
-	if near := math.Round(v); math.Abs(v-near) < 1e-6 {
+	if near := math.Round(v); near >= 1 && math.Abs(v-near) < 1e-6 {
 		return int64(near)
 	}
 	return int64(math.Ceil(v))

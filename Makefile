@@ -1,0 +1,90 @@
+# "make help" lists the targets; "make check" is the gate, the same in CI.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# No C compiler is needed, and one build cache serves the binary and the tests.
+export CGO_ENABLED := 0
+
+STEP := scripts/step
+# CMD with DATABASE_URL set: the caller's own, or a private cluster's.
+WITH_DB := scripts/postgres run
+# Runs the rest of the line if the file or folder exists, and says so if not.
+IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
+
+.PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
+	prove-api prove-api-short generate build install-tools clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: build ## a running service: Postgres, a demo account, a test key, the first curl line
+	@$(WITH_DB) bin/waybill dev
+
+build: ## bin/waybill
+	go build -trimpath -ldflags "-s -w" -o bin/waybill ./cmd/waybill
+
+test: ## every test, against a real Postgres
+	@$(WITH_DB) go test -shuffle=on -timeout 10m ./...
+
+check: ## the gate's body: everything that must pass before a merge, cheap things first
+	@$(STEP) build $(MAKE) build
+	@$(STEP) lint $(MAKE) lint
+	@$(STEP) test $(MAKE) test
+	@$(STEP) fuzz $(MAKE) fuzz
+	@$(STEP) prove-log-short $(MAKE) prove-log-short
+	@$(STEP) prove-api-short $(MAKE) prove-api-short
+	@$(STEP) chaos-short $(MAKE) chaos-short
+
+lint: install-tools ## format, vet, static checks, generated files, modules, licences, vulnerabilities, the contract
+	@unformatted=$$(find . -name '.?*' -prune -o -name '*.go' -print0 | xargs -0 .bin/gofumpt -l); \
+		[[ -z $$unformatted ]] || { echo "gofumpt -w is needed on:"; echo "$$unformatted"; exit 1; }
+	go vet -tags chaos ./...
+	.bin/staticcheck -tags chaos ./...
+	.bin/errcheck -tags chaos -ignoretests -exclude scripts/errcheck.txt ./...
+	@scripts/generated
+	go mod verify
+	@scripts/licences
+	@scripts/vulncheck
+	@scripts/openapi
+	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(grep -lI '^#!.*bash' scripts/*)
+
+fuzz: ## every fuzz target for 10 s
+	@scripts/fuzz 10s
+
+chaos-short: ## creations while copies of the binary and Postgres are killed, the gate's size
+	$(call IF,test/chaos) CHAOS=short $(WITH_DB) go test ./test/chaos -tags chaos -run TestChaosShort -count=1 -v -timeout 15m
+
+chaos: ## the same for long
+	$(call IF,test/chaos) CHAOS=long $(WITH_DB) go test ./test/chaos -tags chaos -count=1 -v -timeout 3h
+
+prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log
+	$(call IF,test/log) PROVE=short $(WITH_DB) go test ./test/log -run TestProve -count=1 -v -timeout 15m
+
+prove-log: ## the same with 1,000,000 events
+	$(call IF,test/log) PROVE=1 $(WITH_DB) go test ./test/log -run TestProve -count=1 -v -timeout 3h
+
+prove-api-short: build ## schemathesis over the served contract for 30 s
+	$(call IF,scripts/schemathesis) $(WITH_DB) scripts/schemathesis short
+
+prove-api: build ## schemathesis over the served contract, 100,000 requests
+	$(call IF,scripts/schemathesis) $(WITH_DB) scripts/schemathesis full
+
+bench: build ## the service beside the bare engine; writes bench/latest.json
+	$(call IF,bench) $(WITH_DB) go run ./bench
+
+generate: ## write the generated files again
+	go generate ./...
+
+install-tools: .bin/.stamp ## build the pinned tools into .bin
+
+.bin/.stamp: tools/go.mod tools/go.sum
+	@mkdir -p .bin
+	go -C tools build -o ../.bin/ tool
+	@touch $@
+
+clean: ## remove what was built, and the private Postgres with its data
+	@scripts/postgres destroy
+	rm -rf bin .bin .venv

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// trackedParcels is how many parcels the look-ups choose from.
+const trackedParcels = 20_000
+
+// learn creates one shipment and keeps its rows: pgbench writes the same.
+func (s *stage) learn(ctx context.Context) error {
+	if _, err := s.httpCreation("Jane Doe")(ctx, 1, 200*time.Millisecond); err != nil {
+		return err
+	}
+	var ordered, deal, format, carrier, first, second, estimate string
+	var data []byte
+	err := s.conn.QueryRow(ctx, `
+SELECT s.account_id::text, s.ordered::text, s.deal::text, l.format, l.data, s.carrier, e1.snapshot::text, e2.snapshot::text, j.estimate_at::text
+FROM shipments s JOIN journeys j USING (id) JOIN labels l USING (id)
+JOIN events e1 ON e1.subject = s.id AND e1.sequence = 1 JOIN events e2 ON e2.subject = s.id AND e2.sequence = 2 LIMIT 1`).
+		Scan(&s.uuid, &ordered, &deal, &format, &data, &carrier, &first, &second, &estimate)
+	if err != nil {
+		return fmt.Errorf("learn from a creation: %w", err)
+	}
+	s.vars = map[string]string{
+		"account": s.uuid, "ordered": ordered, "deal": deal, "format": format, "label": `\x` + hex.EncodeToString(data), "carrier": carrier,
+		"first": first, "second": second, "estimate": estimate, "fingerprint": `\x` + strings.Repeat("ab", 32),
+	}
+	return nil
+}
+
+const setTenant = "SELECT set_config('waybill.account', :account, true), set_config('waybill.livemode', 'false', true);\n"
+
+// creationValues stand for the parameters of the statement of a creation. The
+// ids are made by the statement itself, because pgbench knows only numbers.
+var creationValues = map[int]string{
+	1: "(SELECT id FROM v)", 2: ":account", 3: "false", 4: "(SELECT key FROM v)", 5: ":fingerprint", 6: "1", 7: ":carrier", 8: "(SELECT name FROM v)",
+	9: ":ordered", 10: ":deal", 11: "1", 12: "now()", 13: ":estimate", 14: "'carrier'", 15: "(SELECT number FROM v)", 16: ":format", 17: ":label",
+	18: "(SELECT numbers FROM v)", 19: "(SELECT due FROM v)", 20: "(SELECT e1 FROM v)", 21: ":first", 22: "(SELECT e2 FROM v)", 23: ":second",
+}
+
+// made are the values that differ from one creation to the next.
+const made = `v AS MATERIALIZED (
+  SELECT (h || l)::uuid AS id, (h || '0' || substr(l, 2))::uuid AS e1, (h || '1' || substr(l, 2))::uuid AS e2,
+    'bench-' || l AS key, 'order-' || l AS name, l AS number, ARRAY[l] AS numbers, now() + interval '30 seconds' AS due
+  FROM (SELECT lpad(to_hex(((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16) | :s::bigint), 16, '0') AS h, lpad(to_hex(:lo::bigint), 16, '0') AS l) x
+), `
+
+// casts are the types that the driver would have told.
+var casts = map[int]string{2: "::uuid", 5: "::bytea", 7: "::text", 9: "::json", 10: "::json", 13: "::timestamptz", 16: "::text", 17: "::bytea", 21: "::json", 23: "::json"}
+
+func (s *stage) pgbenchCreation(ctx context.Context, clients int, lasts time.Duration) (sample, error) {
+	sql, err := statement("sqlCreate")
+	if err != nil {
+		return sample{}, err
+	}
+	sql = strings.Replace(fill(sql, creationValues, casts), "WITH ", "WITH "+made, 1)
+	script := "\\set s random(0, 65535)\n\\set lo random(0, 9223372036854775807)\n\\startpipeline\n" + setTenant + oneLine(sql) + ";\n\\endpipeline\n"
+	return s.pgbench(ctx, script, clients, lasts)
+}
+
+func (s *stage) pgbenchTracking(ctx context.Context, clients int, lasts time.Duration) (sample, error) {
+	script := fmt.Sprintf("\\set i random(0, %d)\n\\startpipeline\n%s", trackedParcels-1, setTenant)
+	for _, name := range []string{"sqlFind", "sqlFindScans"} {
+		sql, err := statement(name)
+		if err != nil {
+			return sample{}, err
+		}
+		script += oneLine(fill(sql, map[int]string{1: ":account", 2: "false", 3: "('B' || :i::int)"}, casts1)) + ";\n"
+	}
+	return s.pgbench(ctx, script+"\\endpipeline\n", clients, lasts)
+}
+
+var casts1 = map[int]string{1: "::uuid"}
+
+var parameter = regexp.MustCompile(`\$(\d+)`)
+
+func fill(sql string, values, casts map[int]string) string {
+	return parameter.ReplaceAllStringFunc(sql, func(p string) string {
+		n, _ := strconv.Atoi(p[1:])
+		return values[n] + casts[n]
+	})
+}
+
+func oneLine(sql string) string { return strings.Join(strings.Fields(sql), " ") }
+
+// pgbench runs a script with prepared statements as the role that serves
+// tenants, so that row-level security counts too.
+func (s *stage) pgbench(ctx context.Context, script string, clients int, lasts time.Duration) (sample, error) {
+	file := filepath.Join(s.scripts, "script.sql")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		return sample{}, err
+	}
+	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, 2)), "-T", strconv.Itoa(int(lasts.Seconds())), "-f", file, "-l", "--sampling-rate=0.2"}
+	for name, value := range s.vars {
+		args = append(args, "-D", name+"="+value)
+	}
+	cmd := exec.CommandContext(ctx, "pgbench", append(args, s.database)...)
+	cmd.Dir = s.scripts
+	cmd.Env = append(os.Environ(), "PGOPTIONS=-c role=waybill_app")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return sample{}, fmt.Errorf("%w\n%s", err, out)
+	}
+	got := sample{}
+	if got.PerSecond, err = number(out, `tps = ([0-9.]+)`); err != nil {
+		return got, err
+	}
+	count, err := number(out, `actually processed: ([0-9]+)`)
+	got.count = int(count)
+	got.P50, got.P99 = s.logged()
+	return got, err
+}
+
+func number(out []byte, pattern string) (float64, error) {
+	m := regexp.MustCompile(pattern).FindSubmatch(out)
+	if m == nil {
+		return 0, fmt.Errorf("pgbench says something else:\n%s", out)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}
+
+// logged reads the times that pgbench logged, in milliseconds.
+func (s *stage) logged() (p50, p99 float64) {
+	var took []float64
+	files, _ := filepath.Glob(filepath.Join(s.scripts, "pgbench_log.*"))
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		lines := bufio.NewScanner(bytes.NewReader(data))
+		for lines.Scan() {
+			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
+				us, _ := strconv.ParseFloat(fields[2], 64)
+				took = append(took, us/1000)
+			}
+		}
+		_ = os.Remove(f)
+	}
+	if len(took) == 0 {
+		return 0, 0
+	}
+	slices.Sort(took)
+	return round(took[len(took)/2]), round(took[int(float64(len(took)-1)*0.99)])
+}
+
+// seedTracking gives parcels numbers that pgbench can make up, and a few scans.
+func (s *stage) seedTracking(ctx context.Context) error {
+	for _, sql := range []string{
+		fmt.Sprintf(`CREATE TEMP TABLE chosen AS SELECT account_id, livemode, id, 'B' || (row_number() OVER (ORDER BY id DESC) - 1) AS number
+			FROM journeys WHERE state = 'purchased' ORDER BY id DESC LIMIT %d`, trackedParcels),
+		`UPDATE names n SET name = c.number FROM chosen c WHERE n.account_id = c.account_id AND n.livemode = c.livemode AND n.kind = 't' AND n.id = c.id`,
+		`UPDATE journeys j SET number = c.number FROM chosen c WHERE j.account_id = c.account_id AND j.livemode = c.livemode AND j.id = c.id`,
+		`INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, description, location)
+			SELECT account_id, livemode, id, 0, 'C' || g, date_trunc('second', now()) + g * interval '1 hour', (ARRAY['picked_up', 'in_transit', 'out_for_delivery'])[g]::parcel_status, 'Scanned', 'Louisville, KY, US'
+			FROM chosen, generate_series(1, 3) g`,
+		`VACUUM ANALYZE names, journeys, tracking_events`,
+	} {
+		if _, err := s.conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("seed look-ups: %w", err)
+		}
+	}
+	var n int
+	if err := s.conn.QueryRow(ctx, "SELECT count(*) FROM chosen").Scan(&n); err != nil || n < trackedParcels {
+		return fmt.Errorf("only %d parcels to look up (%w)", n, err)
+	}
+	return nil
+}

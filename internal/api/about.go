@@ -1,0 +1,57 @@
+package api
+
+// abouts describe the operations in the document, in Markdown of the plainest
+// kind: paragraphs and code.
+var abouts = map[string]string{
+	"quoteRates": "Asks all carriers of the account at once. One carrier's failure never loses another's quote: it is listed in `errors`, and only when all fail the answer is an error.\n\n" +
+		"Slow carriers are not waited for longer than `timeoutMs`; then `partial` is true. Quoting writes nothing; a rate can be bought for 24 hours.",
+	"createShipment": "Assigns a carrier, buys the label and returns the shipment. Without `carrier`, `service` or `rateId` the cheapest offer is bought.\n\n" +
+		"Send an `Idempotency-Key`: a repeat with the same key and body returns the same answer and buys nothing. An unknown field is refused, because money is spent on this call.\n\n" +
+		"`status` in this answer is always `created`. If the carrier has not answered within 20 seconds the answer is 202 and `trackingNumber` is left out until there is one.",
+	"listShipments": "Lists shipments, newest first. All filters must fit.",
+	"getShipment":   "Shows a shipment as it is now.",
+	"voidShipment":  "Asks the carrier to void the label. `status` stays as it is; `labelStatus` tells.",
+	"makeLabel":     "Renders the label in another format, size or resolution and returns its address. Renderings are derived on this server from what the carrier sent.",
+	"linkLabel":     "Makes a signed link to one format of a label, for a printer or a person without an API key. It ends by itself, and with a void.",
+	"getLabel":      "Returns the label. This is the address in `labelUrl` and `labels`.",
+	"track":         "Shows the status and the timeline of a parcel, newest first. It is answered from what is known and never waits for a carrier.",
+	"follow":        "Follows a parcel that was not bought here. Its events come with `data.tracker` instead of `data.shipment`.",
+	"listTrackers":  "Lists followed parcels, newest first, without their timelines: `events` is empty here.",
+	"unfollow":      "Stops following a parcel. Events that were recorded stay in the log.",
+	"listEvents": "Reads the log of everything that was told to webhook endpoints, without loss, for 30 days. Follow it with `after`: a cursor never skips an event.\n\n" +
+		"Each entry is the very body that is sent to webhook endpoints.",
+	"listCarriers":    "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
+	"advanceShipment": "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
+}
+
+// introduction opens the document.
+const introduction = "One interface for many shipping carriers: rates, labels, tracking and events in the same shapes whichever carrier is used.\n\n" +
+	"Every request carries `Authorization: Bearer <key>`. A key that begins with `sk_live_` buys real labels with your own carrier accounts; one that begins with `sk_test_` works in the sandbox, where simulated carriers make sample labels for nothing.\n\n" +
+	"Bodies are JSON in UTF-8, times are ISO 8601 in UTC, money is a decimal string with its currency. Clients must ignore fields and event kinds that they do not know.\n\n" +
+	"Any POST takes an `Idempotency-Key`: the same key with the same body gives the same answer again, marked `Idempotent-Replayed: true`, and does nothing twice.\n\n" +
+	"Errors are `application/problem+json` (RFC 9457) with a stable `code`; every answer carries a `Request-Id`."
+
+// tags group the operations, in the order of the workflow.
+var tags = [][2]string{
+	{"Rates", "What each carrier would charge."},
+	{"Shipments", "Labels bought for orders."},
+	{"Labels", "Labels as PDF, ZPL and PNG."},
+	{"Tracking", "Where parcels are."},
+	{"Events", "What changed."},
+	{"Carriers", "Who can carry what."},
+	{"Sandbox", "Test shipments on demand."},
+}
+
+// headers describe the headers of answers.
+var headers = map[string]string{
+	"Request-Id":          "Identifier of the request; name it when you report a problem.",
+	"RateLimit":           "What is left of the key's limit.",
+	"RateLimit-Policy":    "The key's limit.",
+	"Retry-After":         "Seconds to wait before the next try.",
+	"ETag":                "Tag of this version, for If-None-Match.",
+	"Cache-Control":       "Answers may be kept by the client alone and must be checked again.",
+	"Content-Disposition": "Name of the file.",
+	"Location":            "Path of the resource.",
+	"Idempotent-Replayed": "true if the answer was given before to the same Idempotency-Key.",
+	"WWW-Authenticate":    "Always Bearer.",
+}

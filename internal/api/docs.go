@@ -1,0 +1,124 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+//go:embed docs.html
+var docsHTML string
+
+//go:embed docs.css
+var docsCSS string
+
+// docsStyleHash names the page's only style for its content policy.
+var docsStyleHash = func() string {
+	sum := sha256.Sum256([]byte(docsCSS))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}()
+
+var docsTemplate = template.Must(template.New("docs").Funcs(template.FuncMap{
+	"prose": prose, "json": coloured, "status": http.StatusText, "class": statusClass,
+}).Parse(docsHTML))
+
+// docsPage is what the reference page shows.
+type docsPage struct {
+	Title, Base string
+	Style       template.CSS
+	About       string
+	Groups      []docsGroup
+	Statuses    [][2]string
+	Errors      []docsErrors
+	FieldCodes  [][2]string
+}
+
+type docsGroup struct {
+	Name, About string
+	Operations  []docsOperation
+}
+
+type docsErrors struct {
+	Status int
+	Codes  []httpkit.Code
+}
+
+// page renders the reference page of the document.
+func (d *document) page(base string) ([]byte, error) {
+	p := docsPage{
+		Title: d.root.at("info").text("title"), Base: base, Style: template.CSS(docsCSS), About: d.root.at("info").text("description"),
+		Statuses: statusMeanings(), Errors: errorsByStatus(), FieldCodes: httpkit.FieldCodes,
+	}
+	for _, tag := range d.root.list("tags") {
+		tag := tag.(*object)
+		g := docsGroup{Name: tag.text("name"), About: tag.text("description")}
+		d.operations(func(method, path string, op *object) {
+			if method != http.MethodHead && op.list("tags")[0] == any(g.Name) {
+				g.Operations = append(g.Operations, d.operation(base, method, path, op))
+			}
+		})
+		p.Groups = append(p.Groups, g)
+	}
+	var out bytes.Buffer
+	err := docsTemplate.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+func errorsByStatus() []docsErrors {
+	var out []docsErrors
+	for _, c := range httpkit.Codes {
+		if n := len(out); n == 0 || out[n-1].Status != c.Status {
+			out = append(out, docsErrors{Status: c.Status})
+		}
+		last := &out[len(out)-1]
+		last.Codes = append(last.Codes, c)
+	}
+	return out
+}
+
+// statusMeanings are the specification's words for the seven statuses.
+func statusMeanings() [][2]string {
+	return [][2]string{
+		{string(ship.Created), "The shipment exists in the service but is not yet manifested."},
+		{string(ship.LabelGenerated), "The carrier has accepted the shipment and provided a label."},
+		{string(ship.PickedUp), "The carrier has physical possession of the package."},
+		{string(ship.InTransit), "The package is moving through the carrier network."},
+		{string(ship.OutForDelivery), "The package is on the final delivery vehicle. Told as the event shipment.in_transit."},
+		{string(ship.Delivered), "The package was delivered."},
+		{string(ship.Exception), "An issue occurred, such as a weather delay or an address not found. reason tells which."},
+	}
+}
+
+// prose renders paragraphs and `code`; nothing else is markup.
+func prose(text string) template.HTML {
+	var b strings.Builder
+	for para := range strings.SplitSeq(text, "\n\n") {
+		b.WriteString("<p>")
+		for i, part := range strings.Split(para, "`") {
+			part = template.HTMLEscapeString(part)
+			if i%2 == 1 {
+				part = "<code>" + part + "</code>"
+			}
+			b.WriteString(part)
+		}
+		b.WriteString("</p>")
+	}
+	return template.HTML(b.String()) //nolint:gosec // every part is escaped above
+}
+
+func statusClass(status int) string {
+	switch {
+	case status < http.StatusBadRequest:
+		return "ok"
+	case status < http.StatusInternalServerError:
+		return "bad"
+	}
+	return "worse"
+}

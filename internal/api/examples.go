@@ -1,0 +1,164 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// exampleBase is the address in examples.
+const exampleBase = "https://ship.example.com"
+
+// requestExamples are the bodies that the document shows; a test holds them to
+// their schemas.
+var requestExamples = map[string]any{
+	"createShipment": json.RawMessage(`{
+		"orderId": "ORD-1001",
+		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
+		"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
+	}`),
+	"quoteRates": json.RawMessage(`{
+		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
+		"parcel": {"weight": 4.2, "dimensions": {"length": 12, "width": 9, "height": 4}}
+	}`),
+	"makeLabel":       json.RawMessage(`{"format": "zpl", "size": "4x6"}`),
+	"linkLabel":       json.RawMessage(`{"format": "pdf", "expiresIn": 86400}`),
+	"follow":          json.RawMessage(`{"trackingNumber": "1Z999AA10123456784", "carrier": "ups"}`),
+	"advanceShipment": json.RawMessage(`{"status": "in_transit"}`),
+}
+
+const (
+	exampleShipment = ship.ShipmentID("shp_01KJMBQDHV00G2N6V3T9RZKXB4")
+	exampleEvent    = ship.EventID("evt_01KJMBQDHV00GB3K9T4ZP6YS0R")
+	exampleTracker  = ship.TrackerID("trk_01KJMBQDHV00G7QH2W5D8CMX1E")
+	exampleNumber   = "1Z999AA10123456784"
+)
+
+// shipmentExample is a bought shipment in the given status and state.
+func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
+	bought := exampleShipment.Raw().Time().Add(200 * time.Millisecond)
+	s := ship.Shipment{
+		ID: exampleShipment, State: state,
+		Order: ship.Order{OrderID: "ORD-1001", Parcels: []ship.Parcel{{
+			Weight: 4.2, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch},
+		}}},
+		Deal: ship.Deal{
+			Carrier: "ups", Service: "ground", TrackingNumber: exampleNumber, Price: ship.Money{Minor: 1234, Currency: "USD"}, BoughtAt: bought, Simulated: true,
+			Routing: ship.Routing{Strategy: "cheapest", Considered: 9, RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}}},
+		},
+		Progress: ship.Progress{Status: status, EstimateAt: bought.AddDate(0, 0, 3).Truncate(time.Hour)},
+		Sequence: 2,
+	}
+	if state == ship.StatePurchasing {
+		s.Deal = ship.Deal{Carrier: "ups", Service: "ground", Simulated: true}
+	}
+	return s
+}
+
+func timelineExample() wire.TrackingResult {
+	s := shipmentExample(ship.InTransit, ship.StatePurchased)
+	scans := append(s.OwnScans(), ship.Scan{
+		Code: "DP", At: s.Deal.BoughtAt.Add(20 * time.Hour).Truncate(time.Minute), Status: ship.InTransit,
+		Description: "Departed from facility", Location: "Louisville, KY, US",
+	})
+	s.Progress.EstimateSource = "carrier"
+	return wire.TrackingOf(wire.Timeline{
+		TrackingNumber: exampleNumber, Carrier: "ups", Shipment: s.ID, Progress: s.Progress, Scans: ship.Timeline(scans),
+	})
+}
+
+func trackerExample() wire.TrackingResult {
+	t := timelineExample()
+	t.ID, t.ShipmentID, t.Events = string(exampleTracker), "", t.Events[:1]
+	return t
+}
+
+func eventExample() json.RawMessage {
+	s := shipmentExample(ship.LabelGenerated, ship.StatePurchased)
+	b, err := wire.EventBody(ship.Event{
+		ID: exampleEvent, Kind: ship.LabelMade, Shipment: s.ID, Sequence: 2, Version: 1,
+		Snapshot: ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased, BaseURL: exampleBase, EstimateAt: s.Progress.EstimateAt},
+	}, s, ship.Tracker{})
+	if err != nil {
+		panic("api: the example event: " + err.Error())
+	}
+	return b
+}
+
+// responseExample is the example of an answer, nil if there is none.
+func responseExample(id string, status int) any {
+	shown := func(s ship.Status, state ship.State) wire.Shipment {
+		return wire.ShipmentOf(shipmentExample(s, state), exampleBase)
+	}
+	label := exampleBase + "/v1/labels/" + string(exampleShipment)
+	switch id {
+	case "createShipment":
+		if status == http.StatusAccepted {
+			return shown(ship.Created, ship.StatePurchasing)
+		}
+		return shown(ship.Created, ship.StatePurchased)
+	case "getShipment":
+		return shown(ship.InTransit, ship.StatePurchased)
+	case "listShipments":
+		return pageOf([]wire.Shipment{shown(ship.InTransit, ship.StatePurchased)}, true, string(exampleShipment))
+	case "voidShipment":
+		if status == http.StatusAccepted {
+			return shown(ship.LabelGenerated, ship.StateRefundPending)
+		}
+		return shown(ship.LabelGenerated, ship.StateVoided)
+	case "quoteRates":
+		return ratesExample()
+	case "makeLabel":
+		return rendering{URL: label + ".zpl?size=4x6&dpi=203", Format: "zpl", Size: "4x6", DPI: 203}
+	case "linkLabel":
+		return labelLink{URL: label + ".pdf?token=eyJzaGlwbWVudCI6...", ExpiresAt: wire.Time(exampleShipment.Raw().Time().Add(24 * time.Hour))}
+	case "track", "advanceShipment":
+		return timelineExample()
+	case "follow":
+		return trackerExample()
+	case "listTrackers":
+		return pageOf([]wire.TrackingResult{trackerExample()}, false, "")
+	case "listEvents":
+		return map[string]any{"data": []any{eventExample()}, "nextCursor": "bG9nOjE0Mg"}
+	case "listCarriers":
+		return pageOf([]carrierShown{{
+			Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
+			Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
+		}}, false, "")
+	}
+	return nil
+}
+
+func ratesExample() rates {
+	at := exampleShipment.Raw().Time()
+	return rates{
+		Rates: []rate{
+			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "ups", Service: "ground", ServiceName: "UPS Ground", Amount: "12.34", Currency: "USD", TransitDays: 3, EstimatedDeliveryDate: wire.Time(at.AddDate(0, 0, 3).Truncate(time.Hour))},
+			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "usps", Service: "priority", ServiceName: "USPS Priority Mail", Amount: "12.90", Currency: "USD", TransitDays: 2},
+		},
+		Errors:    []rateError{{Carrier: "fedex", Code: "carrier_unavailable", Message: "the carrier did not answer", Retryable: true, DurationMs: 4000}},
+		Partial:   true,
+		ExpiresAt: wire.Time(at.Add(24 * time.Hour)),
+	}
+}
+
+// problemExample is an error with the code.
+func problemExample(c httpkit.Code) *httpkit.Problem {
+	p := &httpkit.Problem{
+		Type: exampleBase + "/docs/errors#" + c.Name, Title: c.Title, Status: c.Status, Detail: "one sentence about what happened",
+		Instance: "/v1/shipments", Code: c.Name, RequestID: "req_01kjmbqdhv7zv3n8d5x1w9h2bt", Source: "client",
+		Retryable: c.Status == http.StatusTooManyRequests || c.Status == http.StatusServiceUnavailable,
+	}
+	if c.Status >= http.StatusInternalServerError {
+		p.Source = "service"
+	}
+	if c.Name == "validation_failed" {
+		p.Detail = "the request has invalid fields"
+		p.Errors = []httpkit.FieldProblem{{Pointer: "/destination/zip", Code: "required", Detail: "addresses in this country need a postal code"}}
+	}
+	return p
+}

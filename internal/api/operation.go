@@ -1,0 +1,159 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+)
+
+// operation describes a route to huma: what it can answer comes from the
+// table, the parameters and the body from the handler's input.
+func (s *server) operation(rt *route) huma.Operation {
+	op := huma.Operation{
+		OperationID: rt.id, Method: rt.method, Path: rt.path, Tags: []string{rt.tag}, Summary: rt.summary, Description: abouts[rt.id],
+		DefaultStatus: rt.outcomes[0].status, SkipValidateBody: true, MaxBodyBytes: -1, BodyReadTimeout: -1,
+		Responses: make(map[string]*huma.Response), Extensions: map[string]any{},
+	}
+	if rt.scope != "" {
+		op.Extensions["x-scope"] = rt.scope
+	}
+	if rt.link {
+		op.Security = []map[string][]string{{"apiKey": {}}, {"labelLink": {}}}
+	}
+	if rt.method == http.MethodPost {
+		op.Parameters = append(op.Parameters, &huma.Param{Ref: "#/components/parameters/" + httpkit.IdempotencyHeader})
+	}
+	for _, o := range rt.outcomes {
+		op.Responses[strconv.Itoa(o.status)] = s.response(rt, o)
+	}
+	for status, codes := range rt.errors() {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Ref: "#/components/responses/" + responseName(status), Description: "`" + strings.Join(codes, "`, `") + "`",
+		}
+	}
+	if example := requestExamples[rt.id]; example != nil {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: example}}}
+	}
+	return op
+}
+
+// response describes an answer that is not an error.
+func (s *server) response(rt *route, o outcome) *huma.Response {
+	out := &huma.Response{Description: o.about, Headers: headersOf(append([]string{"Request-Id", "RateLimit", "RateLimit-Policy"}, o.headers...))}
+	if o.body != nil {
+		t := reflect.TypeOf(o.body)
+		out.Content = map[string]*huma.MediaType{"application/json": {
+			Schema:  s.api.OpenAPI().Components.Schemas.Schema(t, true, ""),
+			Example: responseExample(rt.id, o.status),
+		}}
+	}
+	if o.linked {
+		out.Links = shipmentLinks()
+	}
+	return out
+}
+
+func headersOf(names []string) map[string]*huma.Param {
+	out := make(map[string]*huma.Param, len(names))
+	for _, name := range names {
+		out[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
+	return out
+}
+
+// shipmentLinks lead from a new shipment to what can be done with it.
+func shipmentLinks() map[string]*huma.Link {
+	to := func(operation, parameter string) *huma.Link {
+		return &huma.Link{OperationID: operation, Parameters: map[string]any{parameter: "$response.body#/id"}}
+	}
+	return map[string]*huma.Link{
+		"get": to("getShipment", "id"), "void": to("voidShipment", "id"), "label": to("makeLabel", "id"), "labelLink": to("linkLabel", "id"),
+		"pdf": to("getLabelPdf", "shipment_id"), "zpl": to("getLabelZpl", "shipment_id"), "png": to("getLabelPng", "shipment_id"),
+		"track": to("track", "trackingNumber"), "advance": to("advanceShipment", "id"),
+	}
+}
+
+// errors are the codes that the route can answer with, by status: its own and
+// those of every route of its kind.
+func (rt *route) errors() map[int][]string {
+	codes := []string{"invalid_api_key", "ip_not_allowed", "validation_failed", "rate_limited", "internal_error", "service_unavailable", "timeout"}
+	if rt.sandbox {
+		codes = append(codes, "test_key_required")
+	} else {
+		codes = append(codes, "insufficient_scope")
+	}
+	if rt.method == http.MethodPost {
+		codes = append(codes, "malformed_json", "body_too_large", "unsupported_media_type", "idempotency_key_reused", "idempotency_in_progress")
+	}
+	out := make(map[int][]string)
+	for _, name := range append(codes, rt.codes...) {
+		c, ok := httpkit.CodeNamed(name)
+		if !ok {
+			panic(fmt.Sprintf("api: %s answers with the code %s, which is not listed", rt.id, name))
+		}
+		out[c.Status] = append(out[c.Status], name)
+	}
+	return out
+}
+
+// responseName is the name of the shared description of an error.
+func responseName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}
+
+// components are what operations share.
+func (s *server) components() {
+	doc := s.api.OpenAPI()
+	c := doc.Components
+	c.Headers = make(map[string]*huma.Param, len(headers))
+	for name, about := range headers {
+		c.Headers[name] = &huma.Param{Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	c.Headers["Retry-After"].Schema = &huma.Schema{Type: huma.TypeInteger}
+	c.Parameters = map[string]*huma.Param{httpkit.IdempotencyHeader: {
+		Name: httpkit.IdempotencyHeader, In: "header", Example: "order-1001-label-1",
+		Description: "Makes the request safe to repeat: the same key with the same body gives the same answer and does nothing twice.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(255), Pattern: "^[!-~]([ -~]*[!-~])?$"},
+	}}
+	c.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"apiKey":    {Type: "http", Scheme: "bearer", Description: "An API key: sk_live_... or sk_test_..."},
+		"labelLink": {Type: "apiKey", In: "query", Name: "token", Description: "Token of a signed link to one label."},
+	}
+	doc.Security = []map[string][]string{{"apiKey": {}}}
+	c.Responses = s.errorResponses()
+}
+
+// errorResponses describe each status that errors have, with an example.
+func (s *server) errorResponses() map[string]*huma.Response {
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[httpkit.Problem](), true, "")
+	out := make(map[string]*huma.Response)
+	for _, code := range httpkit.Codes {
+		name := responseName(code.Status)
+		if out[name] != nil || code.Status == http.StatusMethodNotAllowed {
+			continue
+		}
+		names := []string{"Request-Id"}
+		switch code.Status {
+		case http.StatusUnauthorized:
+			names = append(names, "WWW-Authenticate")
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
+			names = append(names, "Retry-After")
+		}
+		out[name] = &huma.Response{
+			Description: code.Title + ".", Headers: headersOf(names),
+			Content: map[string]*huma.MediaType{httpkit.ProblemType: {Schema: schema, Example: problemExample(code)}},
+		}
+	}
+	return out
+}
+
+// sortedStatuses lists the statuses of errors.
+func sortedStatuses(errors map[int][]string) []int { return slices.Sorted(maps.Keys(errors)) }

@@ -1,0 +1,184 @@
+package api
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// The shapes that requests are made of. The tags are the contract: they are
+// checked before a handler runs, and the OpenAPI document shows them.
+
+type addressInput struct {
+	Name        string `json:"name" minLength:"1" maxLength:"100" example:"Ada Lovelace" doc:"Person or, with company, who to ask for."`
+	Address1    string `json:"address1" minLength:"1" maxLength:"100" example:"500 Main St" doc:"Street and number."`
+	City        string `json:"city" minLength:"1" maxLength:"100" example:"Austin" doc:"City or town."`
+	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, as TX, US-TX or Texas. Required where the country's addresses need one."`
+	Zip         string `json:"zip,omitempty" maxLength:"20" example:"78701" doc:"Postal code. Required except where the country has none."`
+	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in any case."`
+	Company     string `json:"company,omitempty" maxLength:"100" doc:"Company."`
+	Address2    string `json:"address2,omitempty" maxLength:"100" doc:"Second line, such as a suite."`
+	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
+	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
+	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a home; left out, the carrier decides."`
+}
+
+func (a addressInput) address() ship.Address {
+	return ship.Address{
+		Name: a.Name, Company: a.Company, Address1: a.Address1, Address2: a.Address2, Address3: a.Address3,
+		City: a.City, State: a.State, Zip: a.Zip, Country: a.Country, Phone: a.Phone, Email: a.Email, Residential: a.Residential,
+	}
+}
+
+type parcelInput struct {
+	Weight     float64          `json:"weight" exclusiveMinimum:"0" maximum:"100000" example:"4.2" doc:"Weight in weightUnit."`
+	WeightUnit string           `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. The default is the account's, which starts as lb."`
+	Dimensions *dimensionsInput `json:"dimensions,omitempty" doc:"Sides of the parcel."`
+	Packaging  string           `json:"packaging,omitempty" maxLength:"50" example:"custom" doc:"custom (default) or a carrier's code from GET /v1/carriers."`
+}
+
+type dimensionsInput struct {
+	Length float64 `json:"length" exclusiveMinimum:"0" maximum:"100000" example:"12" doc:"Longest side."`
+	Width  float64 `json:"width" exclusiveMinimum:"0" maximum:"100000" example:"9" doc:"Second side."`
+	Height float64 `json:"height" exclusiveMinimum:"0" maximum:"100000" example:"4" doc:"Third side."`
+	Unit   string  `json:"unit,omitempty" enum:"in,cm,mm" doc:"Unit of the sides. The default is the account's, which starts as in."`
+}
+
+func (p parcelInput) parcel() ship.Parcel {
+	out := ship.Parcel{Weight: p.Weight, WeightUnit: ship.WeightUnit(p.WeightUnit), Packaging: p.Packaging}
+	if p.Packaging == "custom" {
+		out.Packaging = ""
+	}
+	if d := p.Dimensions; d != nil {
+		out.Dimensions = &ship.Dimensions{Length: d.Length, Width: d.Width, Height: d.Height, Unit: ship.LengthUnit(d.Unit)}
+	}
+	return out
+}
+
+// parcelsOf reads "parcel" or "parcels", of which the schema allows one.
+func parcelsOf(one *parcelInput, many []parcelInput) (parcels []ship.Parcel, single bool) {
+	if one != nil {
+		return []ship.Parcel{one.parcel()}, true
+	}
+	parcels = make([]ship.Parcel, len(many))
+	for i, p := range many {
+		parcels[i] = p.parcel()
+	}
+	return parcels, false
+}
+
+type moneyInput struct {
+	Amount   string `json:"amount" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"12.34" doc:"Decimal amount, with no more decimals than the currency has."`
+	Currency string `json:"currency" pattern:"^[A-Z]{3}$" example:"USD" doc:"ISO 4217 code."`
+}
+
+// money reads an optional amount.
+func (m *moneyInput) money(pointer string, wrong *[]ship.FieldError) ship.Money {
+	if m == nil {
+		return ship.Money{}
+	}
+	out, ok := ship.ParseMoney(m.Amount, m.Currency)
+	if !ok {
+		*wrong = append(*wrong, ship.FieldError{
+			Pointer: pointer + "/amount", Code: "invalid", Detail: "the amount has more decimals than the currency",
+		})
+	}
+	return out
+}
+
+type optionsInput struct {
+	Signature        string      `json:"signature,omitempty" enum:"standard,adult" doc:"Who must sign."`
+	SaturdayDelivery bool        `json:"saturdayDelivery,omitempty" doc:"Deliver on a Saturday."`
+	InsuredValue     *moneyInput `json:"insuredValue,omitempty" doc:"Value to insure."`
+}
+
+func (o *optionsInput) options(wrong *[]ship.FieldError) ship.Options {
+	if o == nil {
+		return ship.Options{}
+	}
+	return ship.Options{
+		Signature: o.Signature, SaturdayDelivery: o.SaturdayDelivery,
+		InsuredValue: o.InsuredValue.money("/options/insuredValue", wrong),
+	}
+}
+
+type billingInput struct {
+	Type    string `json:"type" enum:"sender,recipient,third_party" doc:"Who pays the carrier."`
+	Account string `json:"account" minLength:"1" maxLength:"50" doc:"The payer's account with the carrier."`
+	Zip     string `json:"zip,omitempty" maxLength:"20" doc:"Postal code of that account."`
+	Country string `json:"country,omitempty" maxLength:"2" doc:"Country of that account."`
+}
+
+type customsInput struct {
+	ContentsType  string             `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What is sent."`
+	Incoterm      string             `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Who pays duties."`
+	Signer        string             `json:"signer,omitempty" maxLength:"100" doc:"Who declares it."`
+	InvoiceNumber string             `json:"invoiceNumber,omitempty" maxLength:"50" doc:"Number of the invoice."`
+	TaxIDs        []string           `json:"taxIds,omitempty" maxItems:"10" minLength:"1" maxLength:"50" doc:"Tax numbers, such as EORI or IOSS."`
+	Items         []customsItemInput `json:"items" minItems:"1" maxItems:"100" doc:"Lines of the declaration."`
+}
+
+type customsItemInput struct {
+	Description   string      `json:"description" minLength:"1" maxLength:"200" example:"Cotton shirt" doc:"What it is."`
+	Quantity      wholeNumber `json:"quantity" minimum:"1" maximum:"1000000" example:"2" doc:"How many."`
+	Value         moneyInput  `json:"value" doc:"Value of one."`
+	Weight        float64     `json:"weight,omitempty" minimum:"0" maximum:"100000" doc:"Weight of one, in the parcel's unit."`
+	HSCode        string      `json:"hsCode,omitempty" pattern:"^[0-9]{6,10}$" example:"610910" doc:"Harmonized System code."`
+	OriginCountry string      `json:"originCountry,omitempty" pattern:"^[A-Za-z]{2}$" example:"PT" doc:"Where it was made."`
+}
+
+func (b *billingInput) billing() *ship.Billing {
+	if b == nil {
+		return nil
+	}
+	return &ship.Billing{Type: b.Type, Account: b.Account, Zip: b.Zip, Country: b.Country}
+}
+
+func (c *customsInput) customs(wrong *[]ship.FieldError) *ship.Customs {
+	if c == nil {
+		return nil
+	}
+	out := &ship.Customs{
+		ContentsType: c.ContentsType, Incoterm: c.Incoterm, Signer: c.Signer, InvoiceNumber: c.InvoiceNumber, TaxIDs: c.TaxIDs,
+		Items: make([]ship.CustomsItem, len(c.Items)),
+	}
+	for i, item := range c.Items {
+		out.Items[i] = ship.CustomsItem{
+			Description: item.Description, Quantity: int(item.Quantity), Weight: item.Weight,
+			Value:  item.Value.money("/customs/items/"+strconv.Itoa(i)+"/value", wrong),
+			HSCode: item.HSCode, OriginCountry: item.OriginCountry,
+		}
+	}
+	return out
+}
+
+// metadataInput is the client's own notes.
+type metadataInput map[string]string
+
+// Schema limits the names and the values.
+func (metadataInput) Schema(huma.Registry) *huma.Schema {
+	text := &huma.Schema{Type: huma.TypeString, MaxLength: new(500)}
+	text.PrecomputeMessages()
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: text, MaxProperties: new(50),
+		Extensions: map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 500}},
+	}
+}
+
+// wholeNumber is an integer that may be written with a point, as JSON allows.
+type wholeNumber int64
+
+// UnmarshalJSON reads what the schema has found to be whole.
+func (n *wholeNumber) UnmarshalJSON(b []byte) error {
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	*n = wholeNumber(math.Round(f))
+	return nil
+}

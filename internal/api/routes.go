@@ -1,0 +1,157 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// A route is one operation: where it is, who may call it, and what it can
+// answer. The table below is the whole interface; what is not in it is denied.
+type route struct {
+	method, path string
+	id           string // operationId
+	tag          string
+	scope        string // that the key needs
+	sandbox      bool   // any test key may, no live key
+	link         bool   // a signed link stands for a key
+	purchase     bool   // keeps its idempotency keys itself
+	summary      string
+	handler      func(huma.API, huma.Operation)
+	outcomes     []outcome
+	codes        []string // of errors, beside those of every route
+
+	// Filled in when it is registered.
+	query        []string
+	body         *shape
+	bodyRequired bool
+}
+
+// An outcome is an answer that is not an error.
+type outcome struct {
+	status  int
+	about   string
+	body    any // a value of the type that is shown
+	headers []string
+	linked  bool // the shipment's further operations follow from it
+}
+
+func (s *server) table() []*route {
+	shipment, result := wire.Shipment{}, wire.TrackingResult{}
+	return []*route{
+		{
+			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates",
+			summary: "Get rates", handler: handle(s.quoteRates),
+			outcomes: []outcome{{http.StatusOK, "The offers of all carriers.", rates{}, nil, false}},
+			codes:    []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true,
+			summary: "Create a shipment", handler: handle(s.createShipment),
+			outcomes: []outcome{
+				{http.StatusCreated, "The label is bought.", shipment, []string{"Location", "Idempotent-Replayed"}, true},
+				{http.StatusOK, "The order's earlier shipment, with `onDuplicateOrder: return`.", shipment, []string{"Location"}, true},
+				{http.StatusAccepted, "The carrier has not answered yet; `labelStatus` is `pending`.", shipment, []string{"Location", "Retry-After", "Idempotent-Replayed"}, true},
+			},
+			codes: []string{
+				"carrier_rejected", "price_changed", "rate_mismatch", "rate_expired", "origin_required", "no_carrier", "no_rate", "unknown_carrier",
+				"duplicate_order", "spend_limit_reached", "carrier_unavailable", "outcome_unknown",
+			},
+		},
+		{
+			method: http.MethodGet, path: "/v1/shipments", id: "listShipments", tag: "Shipments", scope: "shipments:read",
+			summary: "List shipments", handler: handle(s.listShipments),
+			outcomes: []outcome{{http.StatusOK, "A page of shipments, newest first.", page[wire.Shipment]{}, nil, false}},
+			codes:    []string{"invalid_cursor"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/shipments/{id}", id: "getShipment", tag: "Shipments", scope: "shipments:read",
+			summary: "Get a shipment", handler: handle(s.getShipment),
+			outcomes: []outcome{{http.StatusOK, "The shipment as it is now.", shipment, nil, false}},
+			codes:    []string{"shipment_not_found"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/shipments/{id}/void", id: "voidShipment", tag: "Shipments", scope: "shipments:write",
+			summary: "Void a label", handler: handle(s.voidShipment),
+			outcomes: []outcome{
+				{http.StatusOK, "The label is voided.", shipment, nil, false},
+				{http.StatusAccepted, "The void is under way, or the refund is; `labelStatus` tells.", shipment, nil, false},
+			},
+			codes: []string{"shipment_not_found", "void_not_supported", "void_refused", "label_not_ready", "conflict", "carrier_unavailable", "outcome_unknown"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels",
+			summary: "Generate a label", handler: handle(s.makeLabel),
+			outcomes: []outcome{{http.StatusOK, "Where the rendering can be fetched.", rendering{}, nil, false}},
+			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_voided"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/shipments/{id}/label-link", id: "linkLabel", tag: "Labels", scope: "shipments:write",
+			summary: "Share a label", handler: handle(s.linkLabel),
+			outcomes: []outcome{{http.StatusOK, "A link that needs no API key.", labelLink{}, nil, false}},
+			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_voided"},
+		},
+		{
+			method: http.MethodGet, path: labelPath, id: "getLabel", tag: "Labels", scope: "labels", link: true,
+			summary: "Fetch a label", handler: handle(s.getLabel),
+			outcomes: []outcome{
+				{http.StatusOK, "The label.", nil, []string{"ETag", "Cache-Control", "Content-Disposition"}, false},
+				{http.StatusNotModified, "The copy at hand is still right.", nil, []string{"ETag"}, false},
+			},
+			codes: []string{"not_found", "shipment_not_found", "invalid_token", "label_not_ready", "format_unavailable", "label_voided"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/tracking/{trackingNumber}", id: "track", tag: "Tracking", scope: "tracking",
+			summary: "Look up tracking", handler: handle(s.track),
+			outcomes: []outcome{
+				{http.StatusOK, "Status and timeline, newest first.", result, []string{"ETag", "Cache-Control"}, false},
+				{http.StatusNotModified, "The timeline is unchanged.", nil, []string{"ETag"}, false},
+			},
+			codes: []string{"tracking_not_found"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/trackers", id: "follow", tag: "Tracking", scope: "tracking",
+			summary: "Follow a parcel", handler: handle(s.follow),
+			outcomes: []outcome{
+				{http.StatusCreated, "The parcel is followed.", result, []string{"Location"}, false},
+				{http.StatusOK, "It was followed already.", result, []string{"Location"}, false},
+			},
+			codes: []string{"unknown_carrier", "carrier_ambiguous", "tracker_limit"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/trackers", id: "listTrackers", tag: "Tracking", scope: "tracking",
+			summary: "List followed parcels", handler: handle(s.listTrackers),
+			outcomes: []outcome{{http.StatusOK, "A page of trackers, newest first.", page[wire.TrackingResult]{}, nil, false}},
+			codes:    []string{"invalid_cursor"},
+		},
+		{
+			method: http.MethodDelete, path: "/v1/trackers/{id}", id: "unfollow", tag: "Tracking", scope: "tracking",
+			summary: "Stop following", handler: handle(s.unfollow),
+			outcomes: []outcome{{http.StatusNoContent, "The parcel is no longer followed.", nil, nil, false}},
+			codes:    []string{"tracker_not_found"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/events", id: "listEvents", tag: "Events", scope: "events",
+			summary: "Read the event log", handler: handle(s.listEvents),
+			outcomes: []outcome{{http.StatusOK, "Events, oldest first.", events{}, nil, false}},
+			codes:    []string{"invalid_cursor", "cursor_expired"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/carriers", id: "listCarriers", tag: "Carriers", scope: "carriers",
+			summary: "List carriers", handler: handle(s.listCarriers),
+			outcomes: []outcome{{http.StatusOK, "The carriers that the key can use.", page[carrierShown]{}, nil, false}},
+		},
+		{
+			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true,
+			summary: "Move a test shipment on", handler: handle(s.advance),
+			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
+			codes:    []string{"shipment_not_found", "cannot_advance"},
+		},
+	}
+}
+
+// labelPath is how the mux sees a label's address: it cannot match a suffix
+// inside a segment. The document shows one path a format.
+const labelPath = "/v1/labels/{file}"

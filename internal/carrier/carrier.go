@@ -1,0 +1,247 @@
+package carrier
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Deadlines are how long each operation may take.
+type Deadlines struct {
+	Check, Rates, Buy, Find, Void, Track time.Duration
+}
+
+// defaultDeadlines are those of the contract: a client waits 8 s for a quote
+// and 20 s for a label.
+var defaultDeadlines = Deadlines{
+	Check: 10 * time.Second,
+	Rates: 8 * time.Second,
+	Buy:   20 * time.Second,
+	Find:  10 * time.Second,
+	Void:  20 * time.Second,
+	Track: 10 * time.Second,
+}
+
+// Carrier is a driver made portable: whatever the driver, an operation ends by
+// its deadline, an answer is whole, and an error tells what can be done about
+// it and who said so. It is safe for concurrent use.
+type Carrier struct {
+	// Deadlines may be shortened before the first use.
+	Deadlines Deadlines
+
+	spec    Spec
+	driver  Driver
+	secrets []string
+	instant bool
+}
+
+// instant is implemented by a driver that computes its answers itself, where a
+// deadline's timer costs more than the answer.
+type instant interface{ Instant() }
+
+// New makes a driver portable.
+func New(spec Spec, d Driver) *Carrier {
+	_, isInstant := d.(instant)
+	return &Carrier{Deadlines: defaultDeadlines, spec: spec, driver: d, instant: isInstant}
+}
+
+// Open opens a carrier account. Credentials that are missing or unknown are an
+// error of kind ship.Invalid.
+func Open(spec Spec, given Credentials, via Doer) (*Carrier, error) {
+	if err := spec.check(given); err != nil {
+		return nil, err
+	}
+	secrets := spec.secrets(given)
+	d, err := spec.Open(given, via)
+	if err != nil {
+		return nil, (&Carrier{spec: spec, secrets: secrets}).explain(err, ship.Internal)
+	}
+	c := New(spec, d)
+	c.secrets = secrets
+	return c, nil
+}
+
+// Spec is the carrier's description.
+func (c *Carrier) Spec() Spec { return c.spec }
+
+// Abilities lists what the carrier can do: "rates", "buy", "find", "void",
+// "track", "hear".
+func (c *Carrier) Abilities() []string {
+	var list []string
+	add := func(name string, can bool) {
+		if can {
+			list = append(list, name)
+		}
+	}
+	_, rater := c.driver.(Rater)
+	_, buyer := c.driver.(Buyer)
+	_, finder := c.driver.(Finder)
+	_, voider := c.driver.(Voider)
+	_, tracker := c.driver.(Tracker)
+	_, listener := c.driver.(Listener)
+	add("rates", rater)
+	add("buy", buyer)
+	add("find", finder)
+	add("void", voider)
+	add("track", tracker)
+	add("hear", listener)
+	return list
+}
+
+// Check proves that the credentials work.
+func (c *Carrier) Check(ctx context.Context) error {
+	ctx, cancel := c.within(ctx, c.Deadlines.Check)
+	defer cancel()
+	return c.explain(c.driver.Check(ctx), ship.Unavailable)
+}
+
+// Rates quotes o. Every rate it returns can be bought: it has a service and a
+// price. No rate at all is an error.
+func (c *Carrier) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
+	rater, ok := c.driver.(Rater)
+	if !ok {
+		return nil, c.errorf(ship.Unsupported, "%s does not quote prices", c.spec.Title)
+	}
+	ctx, cancel := c.within(ctx, c.Deadlines.Rates)
+	defer cancel()
+	rates, err := rater.Rates(ctx, o)
+	if err != nil {
+		return nil, c.explain(err, ship.Unavailable)
+	}
+	whole := rates[:0]
+	for _, r := range rates {
+		if r.Service == "" || r.Price.Minor <= 0 || len(r.Price.Currency) != 3 {
+			continue // one bad line does not lose the others
+		}
+		r.Carrier = c.spec.Name
+		whole = append(whole, r)
+	}
+	if len(whole) == 0 {
+		return nil, c.errorf(ship.Unavailable, "%s sent no usable rate", c.spec.Title)
+	}
+	return whole, nil
+}
+
+// Buy purchases b, whole: the purchase it returns is complete, or err says why
+// there is none.
+func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
+	buyer, ok := c.driver.(Buyer)
+	if !ok {
+		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
+	}
+	ctx, cancel := c.within(ctx, c.Deadlines.Buy)
+	defer cancel()
+	p, err := buyer.Buy(ctx, b)
+	if err != nil {
+		return ship.Purchase{}, c.explain(err, ship.Uncertain)
+	}
+	if !c.complete(&p, b) {
+		// Money may be spent, so this is not a plain failure.
+		return ship.Purchase{}, c.errorf(ship.Uncertain, "%s sent an incomplete label", c.spec.Title)
+	}
+	return p, nil
+}
+
+// Find returns the purchase made under b.Reference, or an error of kind
+// ship.NotFound if there is none.
+func (c *Carrier) Find(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
+	finder, ok := c.driver.(Finder)
+	if !ok {
+		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
+	}
+	ctx, cancel := c.within(ctx, c.Deadlines.Find)
+	defer cancel()
+	p, err := finder.Find(ctx, b)
+	if err != nil {
+		return ship.Purchase{}, c.explain(err, ship.Unavailable)
+	}
+	if !c.complete(&p, b) {
+		return ship.Purchase{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
+	}
+	return p, nil
+}
+
+// Void takes the label back. The result is ship.StateVoided or
+// ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
+func (c *Carrier) Void(ctx context.Context, d ship.Deal) (VoidResult, error) {
+	voider, ok := c.driver.(Voider)
+	if !ok {
+		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
+	}
+	ctx, cancel := c.within(ctx, c.Deadlines.Void)
+	defer cancel()
+	v, err := voider.Void(ctx, d)
+	if err != nil {
+		return VoidResult{}, c.explain(err, ship.Uncertain)
+	}
+	if v.State != ship.StateVoided && v.State != ship.StateRefundPending {
+		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not say whether the label is void", c.spec.Title)
+	}
+	return v, nil
+}
+
+// Track returns all that the carrier knows of the numbers.
+func (c *Carrier) Track(ctx context.Context, numbers []string) ([]Heard, error) {
+	tracker, ok := c.driver.(Tracker)
+	if !ok {
+		return nil, c.errorf(ship.Unsupported, "%s cannot be asked where a parcel is", c.spec.Title)
+	}
+	ctx, cancel := c.within(ctx, c.Deadlines.Track)
+	defer cancel()
+	heard, err := tracker.Track(ctx, numbers)
+	if err != nil {
+		return nil, c.explain(err, ship.Unavailable)
+	}
+	return audible(heard), nil
+}
+
+// Hear decodes one request that the carrier pushed.
+func (c *Carrier) Hear(header http.Header, body []byte) ([]Heard, error) {
+	listener, ok := c.driver.(Listener)
+	if !ok {
+		return nil, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
+	}
+	heard, err := listener.Hear(header, body)
+	if err != nil {
+		return nil, c.explain(err, ship.Invalid)
+	}
+	return audible(heard), nil
+}
+
+func nothing() {}
+
+// within gives ctx the deadline, unless the driver answers at once.
+func (c *Carrier) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if c.instant {
+		return ctx, nothing
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// complete fills in what the carrier need not repeat, and reports whether p
+// can be printed, tracked and voided.
+func (c *Carrier) complete(p *ship.Purchase, b BuyOrder) bool {
+	p.Carrier = c.spec.Name
+	if p.Service == "" {
+		p.Service = b.Service
+	}
+	if p.ServiceName == "" {
+		s, _ := c.spec.Service(p.Service)
+		p.ServiceName = s.Name
+	}
+	return p.TrackingNumber != "" && p.CarrierRef != "" && len(p.Label.Data) > 0
+}
+
+// audible drops what names no parcel or no moment: it could not be kept apart
+// from its repeats.
+func audible(heard []Heard) []Heard {
+	whole := heard[:0]
+	for _, h := range heard {
+		if h.TrackingNumber != "" && h.Scan.Code != "" && !h.Scan.At.IsZero() {
+			whole = append(whole, h)
+		}
+	}
+	return whole
+}

@@ -1,0 +1,263 @@
+package carrier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// driver does what it is told.
+type driver struct {
+	rates    []ship.Rate
+	purchase ship.Purchase
+	void     carrier.VoidResult
+	heard    []carrier.Heard
+	err      error
+	hang     bool
+}
+
+func (d *driver) wait(ctx context.Context) error {
+	if d.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return d.err
+}
+
+func (d *driver) Check(ctx context.Context) error { return d.wait(ctx) }
+
+func (d *driver) Rates(ctx context.Context, _ ship.Order) ([]ship.Rate, error) {
+	return d.rates, d.wait(ctx)
+}
+
+func (d *driver) Buy(ctx context.Context, _ carrier.BuyOrder) (ship.Purchase, error) {
+	return d.purchase, d.wait(ctx)
+}
+
+func (d *driver) Find(ctx context.Context, _ carrier.BuyOrder) (ship.Purchase, error) {
+	return d.purchase, d.wait(ctx)
+}
+
+func (d *driver) Void(ctx context.Context, _ ship.Deal) (carrier.VoidResult, error) {
+	return d.void, d.wait(ctx)
+}
+
+func (d *driver) Track(ctx context.Context, _ []string) ([]carrier.Heard, error) {
+	return d.heard, d.wait(ctx)
+}
+
+func (d *driver) Hear(http.Header, []byte) ([]carrier.Heard, error) { return d.heard, d.err }
+
+// bare can do nothing.
+type bare struct{}
+
+func (bare) Check(context.Context) error { return nil }
+
+var spec = carrier.Spec{
+	Name: "pigeon", Title: "Pigeon Post",
+	Services: []carrier.Service{{Code: "fly", Name: "Flying"}},
+	Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}, {Name: "account"}},
+}
+
+// whole is a complete purchase.
+func whole() ship.Purchase {
+	return ship.Purchase{TrackingNumber: "N", CarrierRef: "R", Label: ship.Label{Format: "pdf", Data: []byte("%PDF")}}
+}
+
+// operations runs each operation and returns its error.
+var operations = []struct {
+	name string
+	lost ship.Kind
+	run  func(context.Context, *carrier.Carrier) error
+}{
+	{"check", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error { return c.Check(ctx) }},
+	{"rates", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Rates(ctx, ship.Order{}); return err }},
+	{"buy", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.Buy(ctx, carrier.BuyOrder{})
+		return err
+	}},
+	{"find", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.Find(ctx, carrier.BuyOrder{})
+		return err
+	}},
+	{"void", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Void(ctx, ship.Deal{}); return err }},
+	{"track", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Track(ctx, nil); return err }},
+}
+
+func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
+	c := carrier.New(spec, bare{})
+	for _, op := range operations[1:] {
+		if err := op.run(t.Context(), c); ship.KindOf(err) != ship.Unsupported {
+			t.Errorf("%s: %v, want unsupported", op.name, err)
+		}
+	}
+	if _, err := c.Hear(nil, nil); ship.KindOf(err) != ship.Unsupported {
+		t.Errorf("hear: %v, want unsupported", err)
+	}
+	if got := c.Abilities(); got != nil {
+		t.Errorf("abilities %v", got)
+	}
+	want := []string{"rates", "buy", "find", "void", "track", "hear"}
+	if got := carrier.New(spec, &driver{}).Abilities(); !slices.Equal(got, want) {
+		t.Errorf("abilities %v, want %v", got, want)
+	}
+}
+
+func TestEveryOperationEndsByItsDeadline(t *testing.T) {
+	want := map[string]time.Duration{
+		"check": 10 * time.Second, "rates": 8 * time.Second, "buy": 20 * time.Second, "find": 10 * time.Second,
+		"void": 20 * time.Second, "track": 10 * time.Second,
+	}
+	for _, op := range operations {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			err := op.run(t.Context(), carrier.New(spec, &driver{hang: true}))
+			if took := time.Since(began); ship.KindOf(err) != op.lost || took != want[op.name] {
+				t.Errorf("%s: %v after %v; want %s after %v", op.name, err, took, op.lost, want[op.name])
+			}
+		})
+	}
+}
+
+func TestAnIncompletePurchaseIsUncertain(t *testing.T) {
+	for name, spoil := range map[string]func(*ship.Purchase){
+		"no number":    func(p *ship.Purchase) { p.TrackingNumber = "" },
+		"no reference": func(p *ship.Purchase) { p.CarrierRef = "" },
+		"no label":     func(p *ship.Purchase) { p.Label.Data = nil },
+	} {
+		p := whole()
+		spoil(&p)
+		c := carrier.New(spec, &driver{purchase: p})
+		if _, err := c.Buy(t.Context(), carrier.BuyOrder{}); ship.KindOf(err) != ship.Uncertain {
+			t.Errorf("%s: Buy: %v, want uncertain", name, err)
+		}
+		if _, err := c.Find(t.Context(), carrier.BuyOrder{}); ship.KindOf(err) != ship.Unavailable {
+			t.Errorf("%s: Find: %v, want unavailable", name, err)
+		}
+	}
+	p, err := carrier.New(spec, &driver{purchase: whole()}).Buy(t.Context(), carrier.BuyOrder{Service: "fly"})
+	if err != nil || p.Carrier != "pigeon" || p.Service != "fly" || p.ServiceName != "Flying" {
+		t.Errorf("Buy = %+v, %v", p, err)
+	}
+}
+
+func TestABadRateDoesNotLoseTheOthers(t *testing.T) {
+	usd := func(n int64) ship.Money { return ship.Money{Minor: n, Currency: "USD"} }
+	d := &driver{rates: []ship.Rate{
+		{Service: "fly", Price: usd(0)}, {Price: usd(1)}, {Service: "fly", Price: usd(7)}, {Service: "fly", Price: ship.Money{Minor: 1}},
+	}}
+	rates, err := carrier.New(spec, d).Rates(t.Context(), ship.Order{})
+	if err != nil || len(rates) != 1 || rates[0].Price.Minor != 7 || rates[0].Carrier != "pigeon" {
+		t.Errorf("Rates = %+v, %v", rates, err)
+	}
+	d.rates = nil
+	if _, err := carrier.New(spec, d).Rates(t.Context(), ship.Order{}); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("no rate at all: %v, want unavailable", err)
+	}
+}
+
+func TestAVoidThatSaysNothingIsUncertain(t *testing.T) {
+	for state, want := range map[ship.State]ship.Kind{
+		"": ship.Uncertain, ship.StatePurchased: ship.Uncertain, ship.StateVoided: "", ship.StateRefundPending: "",
+	} {
+		c := carrier.New(spec, &driver{void: carrier.VoidResult{State: state}})
+		if _, err := c.Void(t.Context(), ship.Deal{}); ship.KindOf(err) != want {
+			t.Errorf("state %q: %v, want %q", state, err, want)
+		}
+	}
+}
+
+func TestWhatCannotBeToldFromItsRepeatsIsNotHeard(t *testing.T) {
+	at := time.Now()
+	d := &driver{heard: []carrier.Heard{
+		{Scan: ship.Scan{Code: "X", At: at}},
+		{TrackingNumber: "1", Scan: ship.Scan{At: at}},
+		{TrackingNumber: "2", Scan: ship.Scan{Code: "X"}},
+		{TrackingNumber: "3", Scan: ship.Scan{Code: "X", At: at}},
+	}}
+	heard, err := carrier.New(spec, d).Track(t.Context(), []string{"3"})
+	if err != nil || len(heard) != 1 || heard[0].TrackingNumber != "3" {
+		t.Errorf("Track = %+v, %v", heard, err)
+	}
+}
+
+func TestAnErrorThatNobodyUnderstoodIsUncertainForMoney(t *testing.T) {
+	bug := errors.New("index out of range")
+	for _, op := range operations {
+		want := ship.Internal
+		if op.lost == ship.Uncertain {
+			want = ship.Uncertain
+		}
+		err := op.run(t.Context(), carrier.New(spec, &driver{err: bug}))
+		e, ok := errors.AsType[*ship.Error](err)
+		if !ok || e.Kind != want || e.Carrier != "pigeon" || !errors.Is(err, bug) || strings.Contains(e.Message, "index") {
+			t.Errorf("%s: %#v, want %s", op.name, e, want)
+		}
+	}
+}
+
+func TestAnErrorIsNotChangedForOtherCallers(t *testing.T) {
+	shared := ship.Errorf(ship.Invalid, "no")
+	if err := carrier.New(spec, &driver{err: shared}).Check(t.Context()); err.Error() != "pigeon: no" || shared.Carrier != "" {
+		t.Errorf("err = %v, shared %+v", err, shared)
+	}
+}
+
+func TestSecretsAreTakenOutOfErrors(t *testing.T) {
+	const secret = "feathers-and-seeds"
+	leak := &ship.Error{
+		Kind: ship.Invalid, Message: "bad " + secret, Refusal: ship.Refusal{Code: secret, Message: "you said " + secret},
+		Err: fmt.Errorf("sent %s", secret),
+	}
+	open := spec
+	open.Open = func(carrier.Credentials, carrier.Doer) (carrier.Driver, error) { return &driver{err: leak}, nil }
+	c, err := carrier.Open(open, carrier.Credentials{"secret": secret}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Check(t.Context())
+	e, _ := errors.AsType[*ship.Error](err)
+	if text := fmt.Sprintf("%v %+v %v", err, *e, e.Err); strings.Contains(text, secret) || !strings.Contains(text, "[secret]") {
+		t.Errorf("err = %s", text)
+	}
+	open.Open = func(carrier.Credentials, carrier.Doer) (carrier.Driver, error) { return nil, leak }
+	if _, err := carrier.Open(open, carrier.Credentials{"secret": secret}, nil); err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+func TestOpenChecksTheCredentials(t *testing.T) {
+	_, err := carrier.Open(spec, carrier.Credentials{"secret": " ", "colour": "grey"}, nil)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid || len(e.Fields) != 2 || e.Fields[0].Pointer != "/colour" || e.Fields[1].Code != "required" {
+		t.Errorf("err = %+v", e)
+	}
+}
+
+// quick is a driver without a network.
+type quick struct{ driver }
+
+func (*quick) Instant() {}
+
+func BenchmarkBuy(b *testing.B) {
+	for name, d := range map[string]carrier.Driver{"network": &driver{purchase: whole()}, "instant": &quick{driver{purchase: whole()}}} {
+		b.Run(name, func(b *testing.B) {
+			c, ctx := carrier.New(spec, d), b.Context()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Buy(ctx, carrier.BuyOrder{Service: "fly"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+// Package carrierkit is what drivers share: one HTTP exchange with its
+// failures told apart, and tokens. It makes one attempt a call, keeps nothing
+// but tokens, logs nothing, and puts no secret into an error.
+package carrierkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// answerLimit bounds an answer: the labels of many pieces fit, a runaway body
+// does not.
+const answerLimit = 4 << 20
+
+// A Call is one HTTP exchange of JSON with a carrier.
+type Call struct {
+	Method string
+	URL    string
+	Header http.Header
+	Body   any // sent as JSON; nil sends none
+	// Effect marks a call that spends or returns money: if its answer is
+	// lost, the error is ship.Uncertain instead of ship.Unavailable.
+	Effect bool
+	// Limit bounds the answer in bytes; zero means 4 MiB.
+	Limit int64
+	// Refusal reads the carrier's own words from the body of a 4xx answer.
+	Refusal func(body []byte) ship.Refusal
+}
+
+// Do sends the call once and decodes the answer of a 2xx status into answer,
+// which may be nil if there is none to read. Every error is a *ship.Error; its
+// cause is a Status when the carrier answered with one.
+func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
+	var dialing connecting
+	req, err := c.request(httptrace.WithClientTrace(ctx, dialing.trace()))
+	if err != nil {
+		return &ship.Error{Kind: ship.Internal, Message: "the request could not be made", Err: err}
+	}
+	resp, err := via.Do(req)
+	if err != nil {
+		return c.unanswered(err, &dialing)
+	}
+	defer resp.Body.Close()
+	body, err := c.read(resp.Body)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return c.refused(resp, body) // the status alone tells, whatever came of its body
+	}
+	if err != nil {
+		return c.lost("the carrier's answer was cut off", err)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return c.lost("the carrier's answer could not be read", describe(err))
+	}
+	return nil
+}
+
+func (c Call) request(ctx context.Context) (*http.Request, error) {
+	var body io.Reader
+	if c.Body != nil {
+		data, err := json.Marshal(c.Body)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
+	if err != nil {
+		return nil, errors.New("the address of the carrier is not one") // the parser's error repeats it
+	}
+	if c.Effect {
+		// Without GetBody no transport can send the request a second time.
+		req.GetBody = nil
+	}
+	for name, values := range c.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if c.Body != nil && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "application/json")
+	}
+	return req, nil
+}
+
+// read takes at most Limit bytes of the answer.
+func (c Call) read(from io.Reader) ([]byte, error) {
+	limit := c.Limit
+	if limit == 0 {
+		limit = answerLimit
+	}
+	body, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err == nil && int64(len(body)) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
+	}
+	return body, err
+}
+
+// unanswered judges an exchange without an answer.
+func (c Call) unanswered(err error, dialing *connecting) error {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err // the outer one repeats the address, which may hold a secret
+	}
+	if dialing.failed() || dialFailed(err) {
+		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier could not be reached", Err: err}
+	}
+	return c.lost("the carrier did not answer", err)
+}
+
+// lost is the error of a request that the carrier may have acted on.
+func (c Call) lost(message string, cause error) error {
+	kind := ship.Unavailable
+	if c.Effect {
+		kind = ship.Uncertain
+	}
+	return &ship.Error{Kind: kind, Message: message, Err: cause}
+}
+
+// connecting watches a transport look for a connection. The transport says
+// that it has one before it writes the first byte, on the caller's goroutine,
+// so "it never had one" is proof that nothing was sent.
+type connecting struct{ wanted, got atomic.Bool }
+
+func (c *connecting) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { c.wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { c.got.Store(true) },
+	}
+}
+
+func (c *connecting) failed() bool { return c.wanted.Load() && !c.got.Load() }
+
+// dialFailed reports whether err can only come from before the request.
+func dialFailed(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op == "dial"
+	}
+	_, dns := errors.AsType[*net.DNSError](err)
+	return dns
+}
+
+// describe says what is wrong with JSON without repeating any of it.
+func describe(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s is not the JSON we expect", wrong.Field)
+	}
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not JSON after %d bytes", wrong.Offset)
+	}
+	return err
+}
+
+// redact hides the credentials that the call itself sent: some carriers repeat
+// the request in their errors.
+func (c Call) redact(text string) string {
+	for name, values := range c.Header {
+		if !strings.EqualFold(name, "Authorization") {
+			continue
+		}
+		for _, v := range values {
+			if _, credential, ok := strings.Cut(v, " "); ok {
+				v = credential
+			}
+			if v != "" {
+				text = strings.ReplaceAll(text, v, "[secret]")
+			}
+		}
+	}
+	return text
+}

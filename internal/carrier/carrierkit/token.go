@@ -1,0 +1,133 @@
+package carrierkit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// fetchTimeout bounds one fetch of a token, whoever waits for it.
+const fetchTimeout = 10 * time.Second
+
+// A Fetch asks the carrier for a token and says how long it is good for.
+type Fetch func(ctx context.Context) (value string, ttl time.Duration, err error)
+
+// A Token is an access token that all callers share: one fetch serves all that
+// wait for it, and it is fetched anew shortly before it expires while the old
+// one is still used. No lock is held while the carrier thinks.
+type Token struct {
+	mu      sync.Mutex
+	value   string
+	renewAt time.Time
+	until   time.Time
+	fetch   *fetching // nil when none is under way
+}
+
+// fetching is one fetch under way; err may be read once done is closed.
+type fetching struct {
+	done chan struct{}
+	err  error
+}
+
+// NewToken returns a token that is not fetched yet.
+func NewToken() *Token { return new(Token) }
+
+// Get returns a valid token. It waits for the carrier only if there is none.
+func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
+	for {
+		t.mu.Lock()
+		now := time.Now()
+		value, valid := t.value, now.Before(t.until)
+		if (!valid || !now.Before(t.renewAt)) && t.fetch == nil {
+			t.fetch = &fetching{done: make(chan struct{})}
+			// A caller that hangs up must not fail the others that wait.
+			go t.run(context.WithoutCancel(ctx), fetch, t.fetch)
+		}
+		running := t.fetch
+		t.mu.Unlock()
+		if valid {
+			return value, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", &ship.Error{Kind: ship.Unavailable, Message: "the carrier gave no token in time", Err: ctx.Err()}
+		case <-running.done:
+			if running.err != nil {
+				return "", running.err
+			}
+		}
+	}
+}
+
+func (t *Token) run(ctx context.Context, fetch Fetch, f *fetching) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	began := time.Now() // the carrier counts from when it answers, which is later
+	value, ttl, err := fetch(ctx)
+	if err == nil && (value == "" || ttl <= 0) {
+		err = &ship.Error{Kind: ship.Unavailable, Message: "the carrier sent an empty token"}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		t.value = value
+		t.until = began.Add(ttl)
+		t.renewAt = t.until.Add(-min(time.Minute, ttl/10))
+	}
+	f.err = notSent(err)
+	t.fetch = nil
+	close(f.done)
+}
+
+// Forget drops the token if it is still the one given: the carrier refused it.
+func (t *Token) Forget(value string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.value == value {
+		t.value, t.until, t.renewAt = "", time.Time{}, time.Time{}
+	}
+}
+
+// Use runs call with a token, and once more with a fresh one if the carrier
+// answers 401: a request that was not let in had no effect.
+func (t *Token) Use(ctx context.Context, fetch Fetch, call func(token string) error) error {
+	value, err := t.Get(ctx, fetch)
+	if err != nil {
+		return err
+	}
+	err = call(value)
+	if !errors.Is(err, Status(http.StatusUnauthorized)) {
+		return err
+	}
+	t.Forget(value)
+	if value, err = t.Get(ctx, fetch); err != nil {
+		return err
+	}
+	return call(value)
+}
+
+// notSent makes a failed fetch mean what it means for the call that waits for
+// it: the call itself was not sent.
+func notSent(err error) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier gave no token", Err: err}
+	case e.Kind == ship.Invalid, e.Kind == ship.NotFound:
+		// A token request holds nothing but credentials.
+		forbidden := *e
+		forbidden.Kind, forbidden.Message = ship.Forbidden, "the carrier does not accept the credentials"
+		return &forbidden
+	case e.Kind == ship.Uncertain:
+		unsent := *e
+		unsent.Kind = ship.Unavailable
+		return &unsent
+	}
+	return err
+}

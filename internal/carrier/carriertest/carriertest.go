@@ -1,0 +1,264 @@
+// Package carriertest defines what a carrier is: a suite that every driver
+// passes, with faults injected between the driver and its carrier. None of
+// them can be skipped. It is for tests alone; nothing that ships imports it.
+package carriertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Subject is a carrier under test.
+type Subject struct {
+	Spec carrier.Spec
+	// Credentials open the carrier. The value of a secret field must be
+	// distinctive: the suite looks for it in every error.
+	Credentials carrier.Credentials
+	// Service is a working stand-in for the carrier; each case has a new one.
+	Service func(testing.TB) carrier.Doer
+	// Order can be quoted, bought, found and voided.
+	Order carrier.BuyOrder
+	// Absent was never bought; the zero value is Order under another
+	// reference.
+	Absent carrier.BuyOrder
+	// Refusal is how the carrier says no.
+	Refusal Refusal
+	// TokenPath is the path of the carrier's token requests, "" if it has
+	// none. They are not counted, and faults of operations spare them.
+	TokenPath string
+}
+
+// Refusal is an answer by which the carrier refuses a request.
+type Refusal struct {
+	Status int    // 4xx
+	Body   string // with one %s, where the carrier's text goes
+	Code   string // what the driver must read from the body
+}
+
+// Run runs the whole suite.
+func Run(t *testing.T, s Subject) {
+	for _, c := range s.cases() {
+		t.Run(c.name, func(t *testing.T) {
+			if err := c.run(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// testCase is one demand on a carrier. It returns what is wrong instead of
+// failing the test, so that the suite itself can be tested.
+type testCase struct {
+	name string
+	run  func(testing.TB) error
+}
+
+// operation is one of the things that a carrier may be able to do.
+type operation struct {
+	name   string
+	effect bool // it spends or returns money
+	run    func(context.Context, *carrier.Carrier, prepared) error
+}
+
+// prepared is what the operations need.
+type prepared struct {
+	order carrier.BuyOrder
+	deal  ship.Deal
+}
+
+var operations = []operation{
+	{"check", false, func(ctx context.Context, c *carrier.Carrier, _ prepared) error { return c.Check(ctx) }},
+	{"rates", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.Rates(ctx, p.order.Order)
+		return err
+	}},
+	{"buy", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.Buy(ctx, p.order)
+		return err
+	}},
+	{"find", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.Find(ctx, p.order)
+		return err
+	}},
+	{"void", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.Void(ctx, p.deal)
+		return err
+	}},
+	{"track", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
+		_, err := c.Track(ctx, []string{p.deal.TrackingNumber})
+		return err
+	}},
+}
+
+// cases lists every demand on the subject.
+func (s Subject) cases() []testCase {
+	list := []testCase{{"the description is whole", s.testSpec}}
+	probe, err := carrier.Open(s.Spec, s.Credentials, brokenDoer{})
+	if err != nil {
+		return append(list, testCase{"it opens", func(testing.TB) error { return err }})
+	}
+	able := append(probe.Abilities(), "check")
+	for _, op := range operations {
+		if !slices.Contains(able, op.name) {
+			list = append(list, testCase{op.name + " is unsupported", func(t testing.TB) error {
+				return wantKind(op.run(t.Context(), probe, prepared{}), ship.Unsupported)
+			}})
+			continue
+		}
+		list = append(list, testCase{op.name + " works", func(t testing.TB) error { return s.testWorks(t, op) }})
+		list = append(list, s.faultCases(op)...)
+	}
+	list = append(list, testCase{"purchases are whole", s.testPurchase}, testCase{"many at once", s.testParallel})
+	if slices.Contains(able, "find") {
+		list = append(list, testCase{"finds what was bought and nothing else", s.testFind})
+	}
+	return list
+}
+
+func (s Subject) testSpec(testing.TB) error {
+	if s.Spec.Name == "" || s.Spec.Title == "" || len(s.Spec.Services) == 0 {
+		return errors.New("the spec needs a name, a title and services")
+	}
+	if s.Refusal.Status < 400 || s.Refusal.Status > 499 || strings.Count(s.Refusal.Body, "%s") != 1 || s.Refusal.Code == "" {
+		return errors.New("the subject needs a refusal")
+	}
+	for _, secret := range s.secrets() {
+		if len(secret) < 8 {
+			return errors.New("secrets of the subject must be distinctive: 8 characters or more")
+		}
+	}
+	return nil
+}
+
+func (s Subject) testWorks(t testing.TB, op operation) error {
+	service := s.Service(t)
+	w := &wire{subject: s, service: service}
+	c, p, err := s.open(t, op, service, w)
+	if err != nil {
+		return err
+	}
+	if err := op.run(t.Context(), c, p); err != nil {
+		return err
+	}
+	return w.complaint(op)
+}
+
+func (s Subject) testPurchase(t testing.TB) error {
+	c, err := carrier.Open(s.Spec, s.Credentials, s.Service(t))
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(c.Abilities(), "buy") {
+		return nil
+	}
+	b, err := c.Buy(t.Context(), s.Order)
+	if err != nil {
+		return err
+	}
+	if n := len(s.Order.Order.Parcels); n > 1 && len(b.Pieces) != n {
+		return fmt.Errorf("%d parcels have %d numbers", n, len(b.Pieces))
+	}
+	if b.Price.Minor <= 0 || len(b.Price.Currency) != 3 {
+		return fmt.Errorf("the price is %v", b.Price)
+	}
+	if b.Carrier != s.Spec.Name || b.Service != s.Order.Service {
+		return fmt.Errorf("bought %s %s, want %s %s", b.Carrier, b.Service, s.Spec.Name, s.Order.Service)
+	}
+	return nil
+}
+
+func (s Subject) testFind(t testing.TB) error {
+	c, err := carrier.Open(s.Spec, s.Credentials, s.Service(t))
+	if err != nil {
+		return err
+	}
+	bought, err := c.Buy(t.Context(), s.Order)
+	if err != nil {
+		return err
+	}
+	found, err := c.Find(t.Context(), s.Order)
+	if err != nil {
+		return err
+	}
+	if found.TrackingNumber != bought.TrackingNumber || found.CarrierRef != bought.CarrierRef || found.Price != bought.Price {
+		return fmt.Errorf("bought %s, found %s", bought.TrackingNumber, found.TrackingNumber)
+	}
+	absent := s.Absent
+	if absent.Reference == "" {
+		absent = s.Order
+		absent.Reference += "X"
+	}
+	_, err = c.Find(t.Context(), absent)
+	return wantKind(err, ship.NotFound)
+}
+
+// testParallel gives the race detector something to see.
+func (s Subject) testParallel(t testing.TB) error {
+	c, err := carrier.Open(s.Spec, s.Credentials, s.Service(t))
+	if err != nil {
+		return err
+	}
+	errs := make([]error, 8)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() { errs[i] = c.Check(t.Context()) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// open opens the subject over w, with what op needs prepared over the clean
+// service.
+func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
+	p := prepared{order: s.Order}
+	if op.name == "void" || op.name == "find" || op.name == "track" {
+		clean, err := carrier.Open(s.Spec, s.Credentials, service)
+		if err != nil {
+			return nil, p, err
+		}
+		b, err := clean.Buy(t.Context(), s.Order)
+		if err != nil {
+			return nil, p, err
+		}
+		p.deal = ship.Deal{
+			Carrier: b.Carrier, Service: b.Service, ServiceName: b.ServiceName, CarrierRef: b.CarrierRef,
+			TrackingNumber: b.TrackingNumber, Pieces: b.Pieces, Price: b.Price, BoughtAt: time.Now(),
+		}
+	}
+	c, err := carrier.Open(s.Spec, s.Credentials, w)
+	return c, p, err
+}
+
+func (s Subject) secrets() []string {
+	var list []string
+	for _, f := range s.Spec.Fields {
+		if f.Secret && s.Credentials[f.Name] != "" {
+			list = append(list, s.Credentials[f.Name])
+		}
+	}
+	return list
+}
+
+func wantKind(err error, kinds ...ship.Kind) error {
+	if got := ship.KindOf(err); !slices.Contains(kinds, got) {
+		return fmt.Errorf("err = %v: kind %q, want %q", err, got, kinds)
+	}
+	return nil
+}
+
+// brokenDoer is for cases that may not send anything.
+type brokenDoer struct{}
+
+func (brokenDoer) Do(*http.Request) (*http.Response, error) {
+	return nil, errors.New("carriertest: nothing may be sent here")
+}

@@ -1,0 +1,243 @@
+package carriertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const secret = "hunter2-hunter2"
+
+// A well-behaved driver with tokens passes.
+func TestSuiteAcceptsADriverWithTokens(t *testing.T) {
+	Run(t, subject(habits{}))
+}
+
+// Each bad habit is noticed by the case that is there for it.
+func TestSuiteNoticesBadHabits(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		habits habits
+		fails  string // a case that must fail
+	}{
+		{"buys again when the answer is lost", habits{retries: true}, "buy answer lost"},
+		{"takes a lost purchase for none", habits{careless: true}, "buy server error"},
+		{"never refreshes its token", habits{stale: true}, "buy not let in once"},
+		{"repeats the request in its errors", habits{talkative: true}, "buy refused with the request repeated"},
+		{"reads without end", habits{greedy: true}, "rates answer is endless"},
+		{"makes a label up", habits{forges: true}, "buy answer lacks the label"},
+		{"waits for ever", habits{deaf: true}, "rates never answers"},
+		{"takes silence for absence", habits{assumes: true}, "find answer says nothing"},
+		{"does not close", habits{leaks: true}, "rates works"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, c := range subject(tc.habits).cases() {
+				if c.name == tc.fails {
+					if c.run(t) == nil {
+						t.Errorf("%q passes", c.name)
+					}
+					return
+				}
+			}
+			t.Fatalf("no case %q", tc.fails)
+		})
+	}
+}
+
+func subject(h habits) Subject {
+	return Subject{
+		Spec: carrier.Spec{
+			Name: "parrot", Title: "Parrot Post",
+			Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}},
+			Services: []carrier.Service{{Code: "fly", Name: "Fly"}},
+			Open: func(c carrier.Credentials, via carrier.Doer) (carrier.Driver, error) {
+				return &parrot{habits: h, secret: c["secret"], via: via, token: carrierkit.NewToken()}, nil
+			},
+		},
+		Credentials: carrier.Credentials{"secret": secret},
+		Service:     func(testing.TB) carrier.Doer { return &aviary{sold: map[string]bool{}} },
+		Order: carrier.BuyOrder{
+			Order: ship.Order{OrderID: "1", Parcels: []ship.Parcel{{WeightGrams: 1}}}, Service: "fly", Reference: "R1",
+		},
+		Refusal:   Refusal{Status: 400, Body: `{"error":{"code":"E7","text":"%s"}}`, Code: "E7"},
+		TokenPath: "/token",
+	}
+}
+
+// aviary is a carrier with tokens.
+type aviary struct {
+	mu   sync.Mutex
+	sold map[string]bool
+}
+
+func (a *aviary) Do(r *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	reference := string(bytes.Trim(body, "\"\n"))
+	purchase := fmt.Sprintf(`{"number":"N-%s","ref":"C-%s","label":"%s"}`, reference, reference, strings.Repeat("L", 200))
+	switch r.URL.Path {
+	case "/token":
+		return response(200, strings.NewReader(`{"token":"t","ttl":3600}`)), nil
+	case "/check", "/void":
+		return response(200, strings.NewReader(`{"ok":"yes"}`)), nil
+	case "/rates":
+		return response(200, strings.NewReader(`{"cents":999}`)), nil
+	case "/buy":
+		a.sold[reference] = true
+		return response(200, strings.NewReader(purchase)), nil
+	case "/find":
+		if a.sold[reference] {
+			return response(200, strings.NewReader(purchase)), nil
+		}
+	}
+	return response(404, strings.NewReader(`{}`)), nil
+}
+
+// habits are ways to write a bad driver.
+type habits struct {
+	retries, careless, stale, talkative, greedy, forges, deaf, assumes, leaks bool
+}
+
+type parrot struct {
+	habits
+	secret string
+	via    carrier.Doer
+	token  *carrierkit.Token
+}
+
+type parrotAnswer struct {
+	OK     string `json:"ok"`
+	Cents  int64  `json:"cents"`
+	Number string `json:"number"`
+	Ref    string `json:"ref"`
+	Label  string `json:"label"`
+}
+
+func (p *parrot) ask(ctx context.Context, path string, effect bool, body any) (parrotAnswer, error) {
+	if p.deaf {
+		ctx = context.WithoutCancel(ctx)
+		late, cancel := context.WithTimeout(ctx, 60*patience)
+		defer cancel()
+		ctx = late
+	}
+	var a parrotAnswer
+	call := func(token string) error {
+		c := carrierkit.Call{
+			Method: http.MethodPost, URL: "https://parrot.invalid" + path, Body: body, Effect: effect && !p.careless,
+			Header: http.Header{"Authorization": {"Bearer " + token}, "X-Client": {p.secret}},
+			Refusal: func(body []byte) ship.Refusal {
+				var said struct {
+					Error struct{ Code, Text string }
+				}
+				if json.Unmarshal(body, &said) != nil {
+					return ship.Refusal{}
+				}
+				return ship.Refusal{Code: said.Error.Code, Message: said.Error.Text}
+			},
+		}
+		if p.greedy {
+			c.Limit = 1 << 30
+		}
+		via := p.via
+		if p.leaks {
+			via = leaky{via}
+		}
+		err := c.Do(ctx, via, &a)
+		if p.retries && ship.KindOf(err) == ship.Uncertain {
+			err = c.Do(ctx, via, &a)
+		}
+		return err
+	}
+	if p.stale {
+		token, err := p.token.Get(ctx, p.fetch)
+		if err != nil {
+			return a, err
+		}
+		return a, call(token)
+	}
+	err := p.token.Use(ctx, p.fetch, call)
+	if e, ok := errors.AsType[*ship.Error](err); ok && p.talkative {
+		e.Details = map[string]any{"request": p.secret}
+	}
+	return a, err
+}
+
+func (p *parrot) fetch(ctx context.Context) (string, time.Duration, error) {
+	var a struct {
+		Token string `json:"token"`
+		TTL   int    `json:"ttl"`
+	}
+	err := carrierkit.Call{Method: http.MethodPost, URL: "https://parrot.invalid/token", Body: p.secret}.Do(ctx, p.via, &a)
+	return a.Token, time.Duration(a.TTL) * time.Second, err
+}
+
+func (p *parrot) Check(ctx context.Context) error {
+	a, err := p.ask(ctx, "/check", false, "")
+	if err == nil && a.OK == "" {
+		err = ship.Errorf(ship.Unavailable, "no answer")
+	}
+	return err
+}
+
+func (p *parrot) Rates(ctx context.Context, _ ship.Order) ([]ship.Rate, error) {
+	a, err := p.ask(ctx, "/rates", false, "")
+	return []ship.Rate{{Service: "fly", Price: ship.Money{Minor: a.Cents, Currency: "USD"}}}, err
+}
+
+func (p *parrot) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+	a, err := p.ask(ctx, "/buy", true, b.Reference)
+	return p.purchase(a), err
+}
+
+func (p *parrot) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+	a, err := p.ask(ctx, "/find", false, b.Reference)
+	if p.assumes && err == nil && a.Number == "" {
+		return ship.Purchase{}, ship.Errorf(ship.NotFound, "nothing there")
+	}
+	return p.purchase(a), err
+}
+
+func (p *parrot) purchase(a parrotAnswer) ship.Purchase {
+	if p.forges && a.Label == "" {
+		a.Label = "blank"
+	}
+	return ship.Purchase{
+		TrackingNumber: a.Number, CarrierRef: a.Ref, Price: ship.Money{Minor: 999, Currency: "USD"},
+		Label: ship.Label{Format: "pdf", Data: []byte(a.Label)},
+	}
+}
+
+func (p *parrot) Void(ctx context.Context, d ship.Deal) (carrier.VoidResult, error) {
+	a, err := p.ask(ctx, "/void", true, d.CarrierRef)
+	if a.OK == "" {
+		return carrier.VoidResult{}, err
+	}
+	return carrier.VoidResult{State: ship.StateVoided}, err
+}
+
+// leaky keeps bodies open.
+type leaky struct{ via carrier.Doer }
+
+func (l leaky) Do(r *http.Request) (*http.Response, error) {
+	resp, err := l.via.Do(r)
+	if err == nil {
+		resp.Body = io.NopCloser(resp.Body)
+	}
+	return resp, err
+}

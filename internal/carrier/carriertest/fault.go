@@ -1,0 +1,195 @@
+package carriertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A fault is what goes wrong with one exchange. It decides itself whether the
+// carrier gets to see the request.
+type fault func(service carrier.Doer, r *http.Request) (*http.Response, error)
+
+// dialFails: the carrier was never reached.
+func dialFails(_ carrier.Doer, r *http.Request) (*http.Response, error) {
+	return nil, failed(r, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+}
+
+// cutAfterSend: the carrier acted, and its answer is lost.
+func cutAfterSend(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	if resp, err := service.Do(r); err == nil {
+		resp.Body.Close()
+	}
+	return nil, failed(r, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})
+}
+
+// hang: the carrier acted, and never answers.
+func hang(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	if resp, err := service.Do(r); err == nil {
+		resp.Body.Close()
+	}
+	<-r.Context().Done()
+	return nil, failed(r, r.Context().Err())
+}
+
+// cutInBody: the connection breaks in the middle of the answer.
+func cutInBody(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	return reply(service, r, func(body []byte) io.Reader {
+		return io.MultiReader(bytes.NewReader(body[:len(body)/2]), errorReader{io.ErrUnexpectedEOF})
+	})
+}
+
+// hangInBody: half of the answer comes, and then nothing.
+func hangInBody(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	return reply(service, r, func(body []byte) io.Reader {
+		return io.MultiReader(bytes.NewReader(body[:len(body)/2]), waitReader{r})
+	})
+}
+
+// truncate: half of the answer comes, and ends as if it were whole.
+func truncate(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	return reply(service, r, func(body []byte) io.Reader { return bytes.NewReader(body[:len(body)/2]) })
+}
+
+// loseLabel: the answer is whole but for its longest text, which in the answer
+// to a purchase is the label.
+func loseLabel(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	return reply(service, r, func(body []byte) io.Reader {
+		var doc any
+		if err := json.Unmarshal(body, &doc); err != nil {
+			return errorReader{err}
+		}
+		longest := ""
+		walk(doc, func(text string) string {
+			if len(text) > len(longest) {
+				longest = text
+			}
+			return text
+		})
+		doc = walk(doc, func(text string) string {
+			if text == longest {
+				return ""
+			}
+			return text
+		})
+		without, err := json.Marshal(doc)
+		if err != nil {
+			return errorReader{err}
+		}
+		return bytes.NewReader(without)
+	})
+}
+
+// walk replaces every text of a JSON document.
+func walk(doc any, with func(string) string) any {
+	switch v := doc.(type) {
+	case string:
+		return with(v)
+	case []any:
+		for i := range v {
+			v[i] = walk(v[i], with)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = walk(v[k], with)
+		}
+	}
+	return doc
+}
+
+// bigSize is more than any answer may be.
+const bigSize = 10 << 20
+
+// tooBig: the answer is one text of 10 MiB.
+func tooBig(_ carrier.Doer, _ *http.Request) (*http.Response, error) {
+	return response(http.StatusOK, io.MultiReader(
+		strings.NewReader(`{"text":"`), io.LimitReader(letters{}, bigSize), strings.NewReader(`"}`))), nil
+}
+
+// answer is a fixed answer; the carrier does not see the request.
+func answer(status int, body string, header ...string) fault {
+	return func(carrier.Doer, *http.Request) (*http.Response, error) {
+		resp := response(status, strings.NewReader(body))
+		for i := 0; i+1 < len(header); i += 2 {
+			resp.Header.Set(header[i], header[i+1])
+		}
+		return resp, nil
+	}
+}
+
+// echo is a refusal that repeats the whole request, credentials and all, as
+// careless carriers do.
+func echo(refusal Refusal) fault {
+	return func(_ carrier.Doer, r *http.Request) (*http.Response, error) {
+		var text strings.Builder
+		fmt.Fprintf(&text, "bad request %s %s", r.URL, r.Header)
+		if r.Body != nil {
+			if body, err := io.ReadAll(r.Body); err == nil {
+				text.Write(body)
+			}
+		}
+		quoted, err := json.Marshal(text.String())
+		if err != nil {
+			return nil, err
+		}
+		body := fmt.Sprintf(refusal.Body, quoted[1:len(quoted)-1])
+		return response(refusal.Status, strings.NewReader(body)), nil
+	}
+}
+
+// reply lets the carrier answer and changes the body on the way back.
+func reply(service carrier.Doer, r *http.Request, change func([]byte) io.Reader) (*http.Response, error) {
+	resp, err := service.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(change(body))
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Length")
+	return resp, nil
+}
+
+func response(status int, body io.Reader) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), ContentLength: -1,
+	}
+}
+
+// failed is the error in the manner of an http.Client.
+func failed(r *http.Request, err error) error {
+	return &url.Error{Op: r.Method, URL: r.URL.String(), Err: err}
+}
+
+type errorReader struct{ err error }
+
+func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
+
+type waitReader struct{ r *http.Request }
+
+func (w waitReader) Read([]byte) (int, error) {
+	<-w.r.Context().Done()
+	return 0, w.r.Context().Err()
+}
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}

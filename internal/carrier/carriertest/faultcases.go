@@ -1,0 +1,282 @@
+package carriertest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// patience is how long an operation under test may take.
+const patience = 50 * time.Millisecond
+
+// faultCase is a fault and the kind of error it must become.
+type faultCase struct {
+	name   string
+	fault  fault
+	effect ship.Kind // for purchases and voids
+	read   ship.Kind
+	also   func(*ship.Error) error // a further demand
+}
+
+const page = "<!doctype html><title>Sorry</title><p>We are down for maintenance."
+
+func (s Subject) faults(op operation) []faultCase {
+	const unsure, away = ship.Uncertain, ship.Unavailable
+	list := []faultCase{
+		{"refused before sending", dialFails, away, away, nil},
+		{"answer lost", cutAfterSend, unsure, away, nil},
+		{"never answers", hang, unsure, away, nil},
+		{"answer cut in half", cutInBody, unsure, away, nil},
+		{"answer stops in half", hangInBody, unsure, away, nil},
+		{"answer truncated", truncate, unsure, away, nil},
+		{"answer is a web page", answer(200, page), unsure, away, nil},
+		{"answer is empty", answer(200, ""), unsure, away, nil},
+		{"answer is endless", tooBig, unsure, away, nil},
+		{"moved", answer(302, "", "Location", "https://elsewhere.example/"), unsure, away, nil},
+		{"server error", answer(500, "{}"), unsure, away, nil},
+		{"gateway error", answer(502, page), unsure, away, nil},
+		{"overloaded", answer(503, "", "Retry-After", "7"), unsure, away, nil},
+		{"gateway time-out", answer(504, page), unsure, away, nil},
+		{"too many requests", answer(429, "", "Retry-After", "7"), ship.Limited, ship.Limited, wait7},
+		{"not let in", answer(401, "{}"), ship.Forbidden, ship.Forbidden, nil},
+		{"not allowed", answer(403, "{}"), ship.Forbidden, ship.Forbidden, nil},
+	}
+	if op.name != "check" {
+		refusal := answer(s.Refusal.Status, fmt.Sprintf(s.Refusal.Body, "no such street"))
+		list = append(list,
+			faultCase{"refused by the carrier", refusal, ship.Invalid, ship.Invalid, s.refusalCode},
+			faultCase{"refused with the request repeated", echo(s.Refusal), ship.Invalid, ship.Invalid, s.refusalCode})
+	}
+	switch op.name {
+	case "buy", "find":
+		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
+	}
+	switch op.name {
+	case "buy", "find", "void", "rates":
+		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil})
+	}
+	return list
+}
+
+func wait7(e *ship.Error) error {
+	if e.RetryAfter != 7*time.Second {
+		return fmt.Errorf("retry after %v, want 7s", e.RetryAfter)
+	}
+	return nil
+}
+
+func (s Subject) refusalCode(e *ship.Error) error {
+	if e.Refusal.Code != s.Refusal.Code {
+		return fmt.Errorf("the carrier's code is %q, want %q", e.Refusal.Code, s.Refusal.Code)
+	}
+	return nil
+}
+
+// faultCases are the cases of one operation under every fault.
+func (s Subject) faultCases(op operation) []testCase {
+	var list []testCase
+	for _, f := range s.faults(op) {
+		list = append(list, testCase{op.name + " " + f.name, func(t testing.TB) error { return s.testFault(t, op, f) }})
+	}
+	list = append(list, testCase{op.name + " not let in once", func(t testing.TB) error { return s.testLetInAgain(t, op) }})
+	if s.TokenPath != "" {
+		list = append(list,
+			s.tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
+			s.tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
+			s.tokenCase(op, "token fetch loses its answer", cutAfterSend, ship.Unavailable),
+			s.tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
+	}
+	return list
+}
+
+// tokenCase breaks the request for a token. Whatever happens to it, nothing
+// was bought.
+func (s Subject) tokenCase(op operation, name string, f fault, want ship.Kind) testCase {
+	return testCase{op.name + " " + name, func(t testing.TB) error {
+		service := s.Service(t)
+		w := &wire{subject: s, service: service, tokenFault: f}
+		err := s.runOver(t, op, service, w)
+		return errors.Join(wantKind(err, want), s.inspect(err), w.complaint(op))
+	}}
+}
+
+func (s Subject) testFault(t testing.TB, op operation, f faultCase) error {
+	service := s.Service(t)
+	w := &wire{subject: s, service: service, fault: f.fault}
+	if op.name == "check" {
+		w.tokenFault = f.fault // the check may be the fetch itself
+	}
+	began := time.Now()
+	err := s.runOver(t, op, service, w)
+	if took := time.Since(began); took > 40*patience {
+		return fmt.Errorf("took %v with a deadline of %v", took, patience)
+	}
+	want := f.read
+	if op.effect {
+		want = f.effect
+	}
+	if err := wantKind(err, want); err != nil {
+		return err
+	}
+	if f.also != nil {
+		if e, ok := errors.AsType[*ship.Error](err); ok && f.also(e) != nil {
+			return f.also(e)
+		}
+	}
+	return errors.Join(s.inspect(err), w.complaint(op))
+}
+
+// testLetInAgain answers the first request with 401. A driver with tokens
+// fetches a new one and asks once more; any other has nothing to try.
+func (s Subject) testLetInAgain(t testing.TB, op operation) error {
+	service := s.Service(t)
+	first := true
+	w := &wire{subject: s, service: service, fault: func(service carrier.Doer, r *http.Request) (*http.Response, error) {
+		if first {
+			first = false
+			return answer(401, "{}")(service, r)
+		}
+		return service.Do(r)
+	}}
+	err := s.runOver(t, op, service, w)
+	switch {
+	case s.TokenPath == "":
+		return errors.Join(wantKind(err, ship.Forbidden), w.complaint(op))
+	case err != nil:
+		return fmt.Errorf("a token that expired early was not refreshed: %w", err)
+	case w.tokens > 2:
+		return fmt.Errorf("%d tokens were fetched, want one and a fresh one", w.tokens)
+	}
+	return w.complaint(op)
+}
+
+func (s Subject) runOver(t testing.TB, op operation, service carrier.Doer, w *wire) error {
+	c, p, err := s.open(t, op, service, w)
+	if err != nil {
+		return err
+	}
+	c.Deadlines = carrier.Deadlines{
+		Check: patience, Rates: patience, Buy: patience, Find: patience, Void: patience, Track: patience,
+	}
+	return op.run(t.Context(), c, p)
+}
+
+// inspect demands that an error names its carrier and holds no secret.
+func (s Subject) inspect(err error) error {
+	if e, ok := errors.AsType[*ship.Error](err); !ok || e.Carrier != s.Spec.Name {
+		return fmt.Errorf("err = %v does not name the carrier", err)
+	}
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		text := fmt.Sprintf("%v %+v", cause, cause)
+		if e, ok := cause.(*ship.Error); ok {
+			text += fmt.Sprintf("%+v", *e)
+		}
+		for _, secret := range s.secrets() {
+			if strings.Contains(text, secret) {
+				return errors.New("a secret is in the error")
+			}
+		}
+	}
+	return nil
+}
+
+// wire carries the requests of one case, breaks them, and counts.
+type wire struct {
+	subject    Subject
+	service    carrier.Doer
+	fault      fault
+	tokenFault fault
+
+	mu      sync.Mutex
+	sent    int // requests but for tokens
+	tokens  int
+	refused int // answers of 401
+	open    int // bodies not closed yet, but for tokens
+	read    int64
+}
+
+// Do is carrier.Doer.
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	isToken := w.subject.TokenPath != "" && r.URL.Path == w.subject.TokenPath
+	w.mu.Lock()
+	f := w.fault
+	if isToken {
+		w.tokens++
+		f = w.tokenFault
+	} else {
+		w.sent++
+	}
+	w.mu.Unlock()
+	if f == nil {
+		f = func(service carrier.Doer, r *http.Request) (*http.Response, error) { return service.Do(r) }
+	}
+	resp, err := f(w.service, r)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if resp.StatusCode == http.StatusUnauthorized && !isToken {
+		w.refused++
+	}
+	body := &countedBody{ReadCloser: resp.Body, wire: w}
+	if !isToken { // a fetch goes on for the next caller when this one has left
+		w.open++
+		body.counts = true
+	}
+	resp.Body = body
+	return resp, nil
+}
+
+// complaint is what is wrong with the traffic of a case.
+func (w *wire) complaint(op operation) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	allowed := 1
+	if w.subject.TokenPath != "" && w.refused > 0 {
+		allowed = 2 // what was not let in had no effect
+	}
+	switch {
+	case op.effect && w.sent > allowed:
+		return fmt.Errorf("the driver sent %d requests; a purchase or void is never retried below the service", w.sent)
+	case w.open > 0:
+		return fmt.Errorf("%d answers were not closed", w.open)
+	case w.read >= bigSize:
+		return fmt.Errorf("%d bytes were read; answers must be bounded", w.read)
+	}
+	return nil
+}
+
+type countedBody struct {
+	io.ReadCloser
+	wire   *wire
+	counts bool
+	once   sync.Once
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.wire.mu.Lock()
+	defer b.wire.mu.Unlock()
+	b.wire.read += int64(n)
+	return n, err
+}
+
+func (b *countedBody) Close() error {
+	b.once.Do(func() {
+		b.wire.mu.Lock()
+		defer b.wire.mu.Unlock()
+		if b.counts {
+			b.wire.open--
+		}
+	})
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,89 @@
+// Package carrier says what a carrier is: the abilities that a driver may
+// have, the Spec that describes one, and Carrier, the portable type that the
+// services use. It does no I/O of its own and knows no particular carrier.
+package carrier
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Driver is one carrier account, opened. What it can do is told by which of
+// the interfaces below it also implements; none is mandatory.
+//
+// Every method honours ctx, is safe for concurrent use, makes at most one
+// attempt, and returns *ship.Error for any failure it understands.
+type Driver interface {
+	// Check proves that the credentials work, without side effects.
+	Check(ctx context.Context) error
+}
+
+// A Rater quotes prices.
+type Rater interface {
+	// Rates returns what the carrier offers for the order, in any order. An
+	// order that the carrier does not take is an error of kind ship.Invalid
+	// with the carrier's own words.
+	Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error)
+}
+
+// BuyOrder is an order and how to buy it: all that one purchase needs, and
+// all that it takes to look the purchase up again.
+type BuyOrder struct {
+	Order     ship.Order
+	Service   string          // the carrier's code, from its Spec
+	Reference string          // ours, unique for each attempt; the carrier keeps it with the purchase
+	Shipment  ship.ShipmentID // travels as a second reference where the carrier has one
+}
+
+// A Buyer sells labels.
+type Buyer interface {
+	// Buy purchases the order. If the request may have reached the carrier
+	// and no answer was read, the error must be of kind ship.Uncertain.
+	Buy(ctx context.Context, b BuyOrder) (ship.Purchase, error)
+}
+
+// A Finder can look a purchase up by our reference. A Buyer that is also a
+// Finder lets uncertain purchases settle without a human.
+type Finder interface {
+	// Find returns what was bought under b.Reference, or an error of kind
+	// ship.NotFound if nothing was. The rest of b is the order as it was sent,
+	// for carriers whose answer lacks a part of the purchase.
+	Find(ctx context.Context, b BuyOrder) (ship.Purchase, error)
+}
+
+// A Voider takes labels back.
+type Voider interface {
+	// Void cancels the purchase. A refusal is an error of kind ship.Invalid
+	// with the carrier's own words; an answer that was lost is ship.Uncertain,
+	// and asking again is safe.
+	Void(ctx context.Context, d ship.Deal) (VoidResult, error)
+}
+
+// VoidResult is what became of a label that is voided.
+type VoidResult struct {
+	State ship.State // ship.StateVoided, or ship.StateRefundPending
+}
+
+// A Tracker tells where parcels are.
+type Tracker interface {
+	// Track returns all that the carrier knows of the numbers. A number that
+	// it does not know has nothing in the answer.
+	Track(ctx context.Context, numbers []string) ([]Heard, error)
+}
+
+// A Listener understands the carrier's own webhooks. It does no I/O.
+type Listener interface {
+	// Hear verifies and decodes one pushed request; body is its whole body.
+	Hear(header http.Header, body []byte) ([]Heard, error)
+}
+
+// Heard is one thing that a carrier told of one parcel.
+type Heard struct {
+	TrackingNumber string
+	Scan           ship.Scan
+	EstimateAt     time.Time // the carrier's date of delivery, if it gave one
+	Raw            []byte    // as it came, so that a better mapping can be replayed
+}

@@ -1,0 +1,103 @@
+// Package sandbox holds the simulated carriers of test mode: ups, usps, fedex
+// and dhl_express. They quote by zone and weight, sell labels whose numbers
+// have valid check digits, take them back, and move parcels.
+//
+// They keep no state: what they answer is a function of the order, the service
+// and our reference, so any copy of the program gives the same answer, also
+// after a crash. They spend no money and have no network. Magic destinations
+// make them fail; they are listed in Magic. All prices are in USD.
+package sandbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Names are the simulated carriers, as in Specs.
+var Names = []string{"ups", "usps", "fedex", "dhl_express"}
+
+// Specs describe the simulated carriers. Opened without a Doer, a carrier
+// computes its answers itself; with one it asks a Service over HTTP, like a
+// live carrier.
+func Specs() []carrier.Spec {
+	list := make([]carrier.Spec, len(models))
+	for i := range models {
+		list[i] = models[i].spec()
+	}
+	return list
+}
+
+func (m *model) spec() carrier.Spec {
+	s := carrier.Spec{
+		Name:       m.name,
+		Title:      m.title,
+		Packagings: m.packagings,
+		Fields: []carrier.Field{{
+			Name: "api_key", Title: "API key", Secret: true,
+			Help: "Any text: the simulated carriers let everybody in.",
+		}},
+		Open: func(c carrier.Credentials, via carrier.Doer) (carrier.Driver, error) {
+			if via == nil {
+				return direct{m}, nil
+			}
+			return remote{m.name, c["api_key"], via}, nil
+		},
+	}
+	for _, v := range m.services {
+		s.Services = append(s.Services, carrier.Service{Code: v.code, Name: v.name})
+	}
+	return s
+}
+
+// modelOf returns the simulated carrier of the name, nil if there is none.
+func modelOf(name string) *model {
+	for i := range models {
+		if models[i].name == name {
+			return &models[i]
+		}
+	}
+	return nil
+}
+
+// direct is a simulated carrier without a network between.
+type direct struct{ *model }
+
+// Instant marks a driver that needs no deadline.
+func (direct) Instant() {}
+
+// Check lets everybody in.
+func (direct) Check(context.Context) error { return nil }
+
+// Rates quotes every service that takes the order.
+func (d direct) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
+	if err := d.quoteFault(ctx, &o); err != nil {
+		return nil, err
+	}
+	return d.rates(&o, time.Now())
+}
+
+// Buy sells. The answer is a function of b.
+func (d direct) Buy(_ context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+	if err := d.buyFault(&b.Order); err != nil {
+		return ship.Purchase{}, err
+	}
+	return d.sell(&b)
+}
+
+// Find returns what Buy sold under the reference. A carrier without state
+// takes every reference for one that it sold, unless a magic destination says
+// that the request never arrived: what a crash left open settles as bought.
+func (d direct) Find(_ context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+	if err := d.findFault(&b.Order); err != nil {
+		return ship.Purchase{}, err
+	}
+	return d.sell(&b)
+}
+
+// Void takes a label back.
+func (d direct) Void(_ context.Context, deal ship.Deal) (carrier.VoidResult, error) {
+	return d.void(deal)
+}

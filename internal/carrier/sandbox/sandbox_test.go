@@ -1,0 +1,93 @@
+package sandbox_test
+
+import (
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// reference is shaped like those of the service.
+const reference = "S0123456789ABCDEFGHJKMNPQR"
+
+// firstService is a service of each carrier that takes order.
+var firstService = map[string]string{
+	"ups": "ground", "usps": "priority_mail", "fedex": "ground", "dhl_express": "express_domestic",
+}
+
+// order is one parcel of 2.5 lb from Los Angeles to New York.
+func order() ship.Order {
+	return ship.Order{
+		OrderID: "ORD-1001",
+		Origin: ship.Address{
+			Name: "Warehouse", Company: "Acme", Address1: "1 Main St", City: "Los Angeles", State: "CA", Zip: "90012", Country: "US",
+		},
+		Destination: ship.Address{
+			Name: "Ada Lovelace", Address1: "350 5th Ave", City: "New York", State: "NY", Zip: "10118", Country: "US",
+		},
+		Parcels: []ship.Parcel{{
+			Weight: 2.5, WeightUnit: ship.Pound, WeightGrams: 1134,
+			Dimensions: &ship.Dimensions{Length: 10, Width: 8, Height: 4, Unit: ship.Inch, LengthMM: 254, WidthMM: 204, HeightMM: 102},
+		}},
+		ShipDate: "2026-11-16", // a Monday
+	}
+}
+
+func buyOrder(name string) carrier.BuyOrder {
+	return carrier.BuyOrder{Order: order(), Service: firstService[name], Reference: reference}
+}
+
+// open returns the carrier without a network.
+func open(t testing.TB, name string) *carrier.Carrier {
+	t.Helper()
+	return openVia(t, name, nil)
+}
+
+func openVia(t testing.TB, name string, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	for _, spec := range sandbox.Specs() {
+		if spec.Name == name {
+			c, err := carrier.Open(spec, nil, via)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+	}
+	t.Fatalf("no carrier %s", name)
+	return nil
+}
+
+func TestCarrier(t *testing.T) {
+	for _, spec := range sandbox.Specs() {
+		t.Run(spec.Name, func(t *testing.T) {
+			absent := buyOrder(spec.Name)
+			absent.Order.Destination.Name = "Fault Timeout"
+			carriertest.Run(t, carriertest.Subject{
+				Spec:        spec,
+				Credentials: carrier.Credentials{"api_key": "key-that-nobody-may-see"},
+				Service:     func(testing.TB) carrier.Doer { return sandbox.Service{} },
+				Order:       buyOrder(spec.Name),
+				Absent:      absent,
+				Refusal:     carriertest.Refusal{Status: 422, Body: `{"code":"120802","message":"%s"}`, Code: "120802"},
+			})
+		})
+	}
+}
+
+func TestSpecsAreNamed(t *testing.T) {
+	for i, spec := range sandbox.Specs() {
+		if spec.Name != sandbox.Names[i] {
+			t.Errorf("spec %d is %s, want %s", i, spec.Name, sandbox.Names[i])
+		}
+		seen := map[string]bool{}
+		for _, s := range spec.Services {
+			if s.Code == "" || s.Name == "" || seen[s.Code] {
+				t.Errorf("%s: bad service %+v", spec.Name, s)
+			}
+			seen[s.Code] = true
+		}
+	}
+}

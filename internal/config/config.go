@@ -1,0 +1,129 @@
+// Package config is the settings of the service: one struct, read once from
+// the environment. It reads nothing else and opens nothing.
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Config is every setting, checked.
+type Config struct {
+	DatabaseURL         string
+	DatabaseConnections int32
+
+	Listen         string // host:port; port 0 takes a free one
+	MetricsListen  string // likewise; empty is no second listener
+	BaseURL        string // without a slash at its end; empty means the listening address
+	TrustedProxies []netip.Prefix
+
+	LogLevel      slog.Level
+	LogFormat     string // "json" or "text"
+	TraceEndpoint string // empty sends no traces
+
+	RateLimit       int // requests a second and key; 0 sets no limit
+	RateBurst       int
+	MaxBodyBytes    int64
+	MaxHeaderBytes  int
+	RequestTimeout  time.Duration
+	HeaderTimeout   time.Duration
+	IdleTimeout     time.Duration
+	ShutdownTimeout time.Duration
+
+	QuoteTimeout    time.Duration
+	PurchaseTimeout time.Duration
+	SettleAfter     time.Duration
+	LookEvery       time.Duration
+	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
+
+	FontDir    string
+	SigningKey []byte // nil means the installation's own
+}
+
+// A Setting is the public description of one setting.
+type Setting struct {
+	Name    string
+	Default string // empty if there is none
+	Help    string
+}
+
+// Load reads the settings through lookup, usually os.LookupEnv, and reports
+// everything that is wrong with them at once.
+func Load(lookup func(string) (string, bool)) (Config, error) {
+	e := env{lookup: lookup}
+	c := read(&e)
+	if len(e.errs) == 0 {
+		e.errs = c.disagreements()
+	}
+	return c, errors.Join(e.errs...)
+}
+
+// Settings lists what Load reads, in its order.
+func Settings() []Setting {
+	e := env{lookup: func(string) (string, bool) { return "", false }}
+	read(&e)
+	return e.settings
+}
+
+// read is the table of all settings: name, default, parser and help.
+func read(e *env) Config {
+	return Config{
+		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "address of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
+		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", whole[int32](2, 1000), "most connections for requests; background work has 12 more"),
+
+		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address that the API listens on; port 0 takes a free one"),
+		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off for none"),
+		BaseURL:        get(e, "BASE_URL", "", optional(baseURL), "public address of the service, in every link that it gives out; http:// and LISTEN if empty"),
+		TrustedProxies: get(e, "TRUSTED_PROXIES", "", list(prefix), "networks of the proxies whose X-Forwarded-For is believed, with commas between"),
+
+		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "least level that is logged: DEBUG, INFO, WARN or ERROR"),
+		LogFormat:     get(e, "LOG_FORMAT", "json", oneOf("json", "text"), "how log lines are written: json or text"),
+		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "address of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
+
+		RateLimit:       get(e, "RATE_LIMIT", "100", whole[int](0, 1_000_000), "requests a second that one key may make of one copy of the program; 0 for no limit"),
+		RateBurst:       get(e, "RATE_BURST", "200", whole[int](1, 1_000_000), "requests that a key may make at once"),
+		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", whole[int64](1024, 64<<20), "largest body of a request"),
+		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", whole[int](4096, 1<<20), "largest header of a request"),
+		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "longest time that a request may take"),
+		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "longest time to send the header of a request"),
+		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "after this long without a request, a connection is closed"),
+		ShutdownTimeout: get(e, "SHUTDOWN_TIMEOUT", "25s", atLeast(0), "longest time for requests and jobs to end after a signal to stop"),
+
+		QuoteTimeout:    get(e, "QUOTE_TIMEOUT", "4s", atLeast(time.Millisecond), "after this long, rates are answered with what carriers have quoted so far"),
+		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "after this long without the carrier's answer, a purchase is answered as pending"),
+		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "after this long, a purchase left open is looked up at the carrier"),
+		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "time between two such looks"),
+		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "time between two steps of a simulated parcel; 0 moves them only on demand"),
+
+		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
+		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
+	}
+}
+
+// disagreements are settings that are right each for itself but not together.
+func (c Config) disagreements() (errs []error) {
+	if c.PurchaseTimeout >= c.RequestTimeout {
+		errs = append(errs, errors.New("PURCHASE_TIMEOUT must be shorter than REQUEST_TIMEOUT"))
+	}
+	if c.QuoteTimeout >= c.RequestTimeout {
+		errs = append(errs, errors.New("QUOTE_TIMEOUT must be shorter than REQUEST_TIMEOUT"))
+	}
+	if c.SettleAfter < c.PurchaseTimeout {
+		// A request that is still waiting for the carrier must not be settled
+		// behind its back.
+		errs = append(errs, errors.New("SETTLE_AFTER must not be shorter than PURCHASE_TIMEOUT"))
+	}
+	return errs
+}
+
+// RedactedDatabaseURL is DatabaseURL without its password.
+func (c Config) RedactedDatabaseURL() string {
+	u, err := url.Parse(c.DatabaseURL)
+	if err != nil {
+		return "(not a URL)"
+	}
+	return u.Redacted()
+}

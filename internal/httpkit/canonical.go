@@ -1,0 +1,91 @@
+package httpkit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+)
+
+// Fingerprint tells requests apart under one idempotency key: the SHA-256 of
+// method, path and the body in canonical form, in which the order of names and
+// the space between values do not matter. Body may be nil.
+func Fingerprint(method, path string, body *Tape) [32]byte {
+	buf := make([]byte, 0, 2048)
+	buf = append(buf, method...)
+	buf = append(buf, ' ')
+	buf = append(buf, path...)
+	buf = append(buf, '\n')
+	if body != nil {
+		buf = body.canonical(buf)
+	}
+	return sha256.Sum256(buf)
+}
+
+// canonical appends the text with sorted names, no space and one way to write
+// each string. Numbers stay as written.
+func (t *Tape) canonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
+
+func (t *Tape) canonicalValue(dst []byte, i int) []byte {
+	n := &t.nodes[i]
+	switch n.Kind {
+	case Object:
+		return t.canonicalObject(dst, i)
+	case Array:
+		dst = append(dst, '[')
+		at := t.First(i)
+		for k := range t.Len(i) {
+			if k > 0 {
+				dst = append(dst, ',')
+			}
+			dst = t.canonicalValue(dst, at)
+			at = t.Next(at)
+		}
+		return append(dst, ']')
+	case String:
+		return appendQuoted(dst, t.Text(i), n.Escaped)
+	}
+	return append(dst, t.Text(i)...)
+}
+
+func (t *Tape) canonicalObject(dst []byte, i int) []byte {
+	var room [32]int
+	order := room[:0]
+	at := t.First(i)
+	for range t.Len(i) {
+		order = append(order, at)
+		at = t.Next(at)
+	}
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(t.Name(a), t.Name(b)) })
+	dst = append(dst, '{')
+	for k, at := range order {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendQuoted(dst, t.Name(at), t.nodes[at].nameEscaped)
+		dst = append(dst, ':')
+		dst = t.canonicalValue(dst, at)
+	}
+	return append(dst, '}')
+}
+
+// appendQuoted writes text in the one way: only quotes, backslashes and
+// control characters are escaped. Text without escapes in the source has none
+// of these.
+func appendQuoted(dst, text []byte, escaped bool) []byte {
+	dst = append(dst, '"')
+	if !escaped {
+		return append(append(dst, text...), '"')
+	}
+	const hex = "0123456789abcdef"
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}

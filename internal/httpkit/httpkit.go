@@ -1,0 +1,92 @@
+// Package httpkit is what every HTTP edge needs before a handler runs: request
+// ids, the access log, panics, the caller behind a key, limits, strict JSON,
+// idempotency keys, and errors as problem documents. It knows no route and no
+// resource, and it decides nothing about shipments.
+package httpkit
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+)
+
+// An Exchange is one request and what is known of it so far. It travels in
+// the request's context.
+type Exchange struct {
+	ID        string // of the request, "req_..."
+	Route     string // pattern that matched, for the log and the metrics
+	Path      string // of the request, as it was escaped
+	BaseURL   string // of the service, for the addresses of problems
+	Principal account.Principal
+	Body      []byte // of the request, once read
+	JSON      *Tape  // the same, once checked
+	// Idempotency is the client's key for this request, "" if it sent none.
+	Idempotency string
+
+	writer recorder
+	start  time.Time
+	err    error // what made the answer an error, for the log
+}
+
+type exchangeKey struct{}
+
+// From returns the exchange of a request that came through Wrap.
+func From(ctx context.Context) *Exchange {
+	ex, ok := ctx.Value(exchangeKey{}).(*Exchange)
+	if !ok {
+		return &Exchange{} // a request outside of Wrap: a test, or a mistake that Principal's zero value denies
+	}
+	return ex
+}
+
+const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// newRequestID makes an id that sorts by time: 48 bits of milliseconds and 80
+// random bits.
+func newRequestID(at time.Time) string {
+	var b [30]byte
+	copy(b[:], "req_")
+	hi := uint64(at.UnixMilli())<<16 | uint64(rand.Uint32()&0xffff)
+	lo := rand.Uint64()
+	for i := len(b) - 1; i >= 4; i-- {
+		b[i] = crockford[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return string(b[:])
+}
+
+// recorder remembers what was answered. It has no Unwrap: deadlines belong to
+// the server, not to handlers.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+	failed bool // the connection did not take the answer
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	w.failed = w.failed || err != nil
+	return n, err
+}
+
+// Delivered reports whether an answer was written whole to a connection that
+// was still there.
+func (ex *Exchange) Delivered(ctx context.Context) bool {
+	return ex.writer.status != 0 && !ex.writer.failed && ctx.Err() == nil
+}

@@ -1,0 +1,118 @@
+package httpkit
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"strconv"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// IdempotencyHeader names the header that makes a POST safe to repeat.
+const IdempotencyHeader = "Idempotency-Key"
+
+// ReplayedHeader marks an answer that was given before.
+const ReplayedHeader = "Idempotent-Replayed"
+
+const maxIdempotencyKey = 255
+
+// IdempotencyKey is the client's key for the request, "" if it sent none.
+func IdempotencyKey(r *http.Request) (string, error) {
+	values := r.Header[IdempotencyHeader]
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
+	ok := len(values) == 1 && len(key) >= 1 && len(key) <= maxIdempotencyKey
+	for i := 0; ok && i < len(key); i++ {
+		ok = key[i] >= ' ' && key[i] <= '~'
+	}
+	if !ok {
+		return "", ship.InvalidFields([]ship.FieldError{{
+			Pointer: ParameterPrefix + IdempotencyHeader, Code: "invalid",
+			Detail: "the key is sent once and has 1 to 255 printable ASCII characters",
+		}})
+	}
+	return key, nil
+}
+
+// OnceFunc runs do once per key and repeats its answer after that;
+// account.Service.Once is one.
+type OnceFunc func(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error)
+
+// Once answers r with next, or with the answer that next gave to the same
+// request under the same key before.
+func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, next http.Handler) {
+	var (
+		held  *buffered
+		cause any
+	)
+	do := func(ctx context.Context) ship.Answer {
+		held = &buffered{header: http.Header{}}
+		defer func() {
+			// The key must not stay taken: the panic goes on when it is free.
+			if cause = recover(); cause != nil {
+				held.status = http.StatusInternalServerError
+			}
+		}()
+		next.ServeHTTP(held, r.WithContext(ctx))
+		return held.answer()
+	}
+	answer, replayed, err := once(r.Context(), ex.Principal.Tenant, ex.Idempotency, Fingerprint(r.Method, r.URL.Path, ex.JSON), do)
+	if cause != nil {
+		panic(cause)
+	}
+	if err != nil {
+		ex.Problem(err).Write(w)
+		return
+	}
+	if replayed || held == nil {
+		WriteAnswer(w, answer, true)
+		return
+	}
+	maps.Copy(w.Header(), held.header)
+	w.WriteHeader(answer.Status)
+	w.Write(answer.Body) //nolint:errcheck // the client may have left
+}
+
+// WriteAnswer writes a finished JSON answer.
+func WriteAnswer(w http.ResponseWriter, a ship.Answer, replayed bool) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if a.Status >= http.StatusBadRequest {
+		h.Set("Content-Type", ProblemType)
+	}
+	if replayed {
+		h.Set(ReplayedHeader, "true")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	w.WriteHeader(a.Status)
+	w.Write(a.Body) //nolint:errcheck // the client may have left
+}
+
+// buffered holds an answer back.
+type buffered struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (b *buffered) Header() http.Header { return b.header }
+
+func (b *buffered) WriteHeader(status int) {
+	if b.status == 0 {
+		b.status = status
+	}
+}
+
+func (b *buffered) Write(p []byte) (int, error) {
+	b.WriteHeader(http.StatusOK)
+	return b.body.Write(p)
+}
+
+func (b *buffered) answer() ship.Answer {
+	b.WriteHeader(http.StatusOK)
+	return ship.Answer{Status: b.status, Body: b.body.Bytes()}
+}

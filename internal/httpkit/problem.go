@@ -1,0 +1,175 @@
+package httpkit
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// ProblemType is the media type of every error.
+const ProblemType = "application/problem+json"
+
+// A Problem is an error as clients see it (RFC 9457). It never repeats a
+// value of the request.
+type Problem struct {
+	Type           string         `json:"type" format:"uri" doc:"Address of the documentation of the code."`
+	Title          string         `json:"title" doc:"What the code means, in a few words."`
+	Status         int            `json:"status" example:"422" doc:"HTTP status."`
+	Detail         string         `json:"detail" doc:"What happened this time."`
+	Instance       string         `json:"instance" format:"uri-reference" doc:"Path of the request."`
+	Code           string         `json:"code" example:"validation_failed" doc:"Stable code; decide by this one."`
+	RequestID      string         `json:"requestId" doc:"Identifier of the request, also in the Request-Id header."`
+	Source         string         `json:"source" enum:"client,service,carrier" doc:"Who can mend it."`
+	Retryable      bool           `json:"retryable" doc:"Whether the same request may succeed later."`
+	Carrier        string         `json:"carrier,omitempty" doc:"The carrier that said so."`
+	CarrierCode    string         `json:"carrierCode,omitempty" doc:"The carrier's own code."`
+	CarrierMessage string         `json:"carrierMessage,omitempty" doc:"The carrier's own words."`
+	Errors         []FieldProblem `json:"errors,omitempty" doc:"What is wrong with the request, place by place."`
+
+	details map[string]any
+	header  http.Header
+}
+
+// A FieldProblem is one thing that is wrong with a request.
+type FieldProblem struct {
+	Pointer    string `json:"pointer,omitempty" example:"/destination/zip" doc:"JSON pointer into the body."`
+	Parameter  string `json:"parameter,omitempty" example:"limit" doc:"Name of the path, query or header parameter."`
+	Code       string `json:"code" example:"required" doc:"Stable code."`
+	Detail     string `json:"detail" doc:"What is wrong, in words."`
+	Suggestion string `json:"suggestion,omitempty" doc:"What was probably meant."`
+}
+
+// ParameterPrefix begins the pointer of a ship.FieldError that speaks of a
+// parameter instead of the body.
+const ParameterPrefix = "?"
+
+// maxShownErrors bounds the list in one answer.
+const maxShownErrors = 50
+
+// Problem is err as the client of this exchange sees it.
+func (ex *Exchange) Problem(err error) *Problem {
+	e := asError(err)
+	code := codeOf(e)
+	p := &Problem{
+		Type:           ex.BaseURL + "/docs/errors#" + code.Name,
+		Title:          code.Title,
+		Status:         code.Status,
+		Detail:         e.Message,
+		Instance:       ex.Path,
+		Code:           code.Name,
+		RequestID:      ex.ID,
+		Source:         sourceOf(e),
+		Retryable:      retryable(e),
+		Carrier:        e.Carrier,
+		CarrierCode:    e.Refusal.Code,
+		CarrierMessage: e.Refusal.Message,
+		details:        e.Details,
+		header:         http.Header{},
+	}
+	if e.Kind == ship.Internal {
+		p.Detail = "something went wrong on our side; it is logged under the request id"
+		p.details = nil
+	}
+	for _, f := range e.Fields[:min(len(e.Fields), maxShownErrors)] {
+		p.Errors = append(p.Errors, fieldProblem(f))
+	}
+	if after := retryAfter(e, p.Status); after > 0 {
+		p.header.Set("Retry-After", strconv.Itoa(after))
+	}
+	if p.Status == http.StatusUnauthorized {
+		p.header.Set("Www-Authenticate", "Bearer")
+	}
+	ex.err = err
+	return p
+}
+
+func fieldProblem(f ship.FieldError) FieldProblem {
+	p := FieldProblem{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail, Suggestion: f.Suggestion}
+	if len(f.Pointer) > 0 && f.Pointer[:1] == ParameterPrefix {
+		p.Pointer, p.Parameter = "", f.Pointer[1:]
+	}
+	return p
+}
+
+// asError is err as the one type that crosses packages; any other error is
+// Internal, but for a time that ran out.
+func asError(err error) *ship.Error {
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return &ship.Error{Kind: ship.Unavailable, Code: "timeout", Message: "the request took too long", Err: err}
+	}
+	return &ship.Error{Kind: ship.Internal, Err: err}
+}
+
+func sourceOf(e *ship.Error) string {
+	switch {
+	case e.Carrier != "":
+		return "carrier"
+	case e.Kind == ship.Internal || e.Kind == ship.Unavailable || e.Kind == ship.Uncertain:
+		return "service"
+	}
+	return "client"
+}
+
+func retryable(e *ship.Error) bool {
+	return e.Kind == ship.Limited || e.Kind == ship.Unavailable || e.RetryAfter > 0
+}
+
+// retryAfter is in whole seconds; 429 and 503 always have one.
+func retryAfter(e *ship.Error, status int) int {
+	if e.RetryAfter > 0 {
+		return int((e.RetryAfter + time.Second - 1) / time.Second)
+	}
+	switch status {
+	case http.StatusTooManyRequests:
+		return 1
+	case http.StatusServiceUnavailable:
+		return 5
+	}
+	return 0
+}
+
+// Bytes is the problem as JSON, with the further members of its error behind
+// the standard ones.
+func (p *Problem) Bytes() []byte {
+	b, err := wire.Marshal(p)
+	if err != nil {
+		panic("httpkit: a problem does not encode: " + err.Error()) // strings and numbers always do
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.details)) {
+		member, err := wire.Marshal(map[string]any{name: p.details[name]})
+		if err != nil {
+			continue
+		}
+		b = append(b[:len(b)-1], ',')
+		b = append(b, member[1:]...)
+	}
+	return b
+}
+
+// Write answers with the problem.
+func (p *Problem) Write(w http.ResponseWriter) { p.WriteBytes(w, p.Bytes()) }
+
+// WriteBytes answers with the problem as Bytes rendered it.
+func (p *Problem) WriteBytes(w http.ResponseWriter, body []byte) {
+	h := w.Header()
+	maps.Copy(h, p.header)
+	h.Set("Content-Type", ProblemType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.Status)
+	w.Write(body) //nolint:errcheck // the client may have left
+}
+
+// Fail answers with err.
+func Fail(w http.ResponseWriter, r *http.Request, err error) {
+	From(r.Context()).Problem(err).Write(w)
+}

@@ -1,0 +1,96 @@
+package httpkit
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+// A NodeKind is the type of a JSON value.
+type NodeKind uint8
+
+// The types of JSON values.
+const (
+	Object NodeKind = iota + 1
+	Array
+	String
+	Number
+	True
+	False
+	Null
+)
+
+// A Node is one value of a Tape. Positions point into the source.
+type Node struct {
+	Kind    NodeKind
+	Escaped bool  // a string with escapes: its source is not its text
+	Runes   int32 // length of a string in characters
+
+	start, end         int32 // of the value; of a string without its quotes
+	nameStart, nameEnd int32 // of the member's name without its quotes
+	nameHash           uint64
+	nameEscaped        bool
+	next               int32 // index of the node after this value's last
+	count              int32 // members or elements
+}
+
+// A Tape is a checked JSON text as a flat list of its values, in the order of
+// the source. Node 0 is the whole.
+type Tape struct {
+	src   []byte
+	nodes []Node
+	home  *scanner // that made it
+}
+
+// Node returns the i-th node.
+func (t *Tape) Node(i int) *Node { return &t.nodes[i] }
+
+// Len is the number of members or elements of node i.
+func (t *Tape) Len(i int) int { return int(t.nodes[i].count) }
+
+// First is the index of the first child of node i, if it has any.
+func (t *Tape) First(i int) int { return i + 1 }
+
+// Next is the index of the value that follows node i and all in it.
+func (t *Tape) Next(i int) int { return int(t.nodes[i].next) }
+
+// Name is the name of member i, if it is one.
+func (t *Tape) Name(i int) []byte {
+	n := &t.nodes[i]
+	name := t.src[n.nameStart:n.nameEnd]
+	if n.nameEscaped {
+		return unescape(t.src[n.nameStart-1 : n.nameEnd+1])
+	}
+	return name
+}
+
+// Text is the text of string i, or the source of any other scalar.
+func (t *Tape) Text(i int) []byte {
+	n := &t.nodes[i]
+	if n.Kind == String && n.Escaped {
+		return unescape(t.src[n.start-1 : n.end+1])
+	}
+	return t.src[n.start:n.end]
+}
+
+// unescape reads a quoted string that is known to be right.
+func unescape(quoted []byte) []byte {
+	var s string
+	if err := json.Unmarshal(quoted, &s); err != nil {
+		panic("httpkit: a checked string is wrong: " + err.Error())
+	}
+	return []byte(s)
+}
+
+// maxKeptNodes bounds the tapes that are used again.
+const maxKeptNodes = 4096
+
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// Release gives the tape back for the next request. It must not be used after.
+func (t *Tape) Release() {
+	if t == nil || cap(t.nodes) > maxKeptNodes {
+		return
+	}
+	t.src = nil
+	scanners.Put(t.home)
+}

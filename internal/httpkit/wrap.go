@@ -1,0 +1,94 @@
+package httpkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+// Options are the settings of Wrap.
+type Options struct {
+	BaseURL string // of the service, without a slash at its end
+	Timeout time.Duration
+	Log     *slog.Logger
+	Metrics *Metrics // nil counts nothing
+	Quiet   []string // routes that are logged only for debugging, such as health checks
+}
+
+// Wrap gives every request its exchange: an id, a time limit, a line in the
+// log, a count, and an answer even if next panics. The log has neither
+// addresses nor queries nor bodies: routes and ids alone.
+func Wrap(next http.Handler, o Options) http.Handler {
+	quiet := make(map[string]bool, len(o.Quiet))
+	for _, route := range o.Quiet {
+		quiet[route] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		ex := &Exchange{ID: newRequestID(start), Path: r.URL.EscapedPath(), BaseURL: o.BaseURL, start: start}
+		ex.writer.ResponseWriter = w
+		w.Header()["Request-Id"] = []string{ex.ID}
+		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), exchangeKey{}, ex), o.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		defer func() {
+			if cause := recover(); cause != nil {
+				ex.recovered(r, cause, o.Log)
+			}
+			ex.finish(r, o, quiet[ex.Route])
+		}()
+		next.ServeHTTP(&ex.writer, r)
+	})
+}
+
+// recovered answers for a handler that panicked.
+func (ex *Exchange) recovered(r *http.Request, cause any, log *slog.Logger) {
+	if cause == http.ErrAbortHandler {
+		panic(cause)
+	}
+	log.LogAttrs(r.Context(), slog.LevelError, "panic",
+		slog.String("request", ex.ID), slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+	err := fmt.Errorf("panic: %v", cause)
+	ex.err = err
+	if ex.writer.status == 0 {
+		ex.Problem(err).Write(&ex.writer)
+	}
+}
+
+// finish logs and counts the exchange.
+func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
+	took := time.Since(ex.start)
+	if ex.writer.status == 0 {
+		ex.writer.status = http.StatusOK
+	}
+	route := ex.Route
+	if route == "" {
+		route = "none"
+	}
+	o.Metrics.observe(route, r.Method, ex.writer.status, took)
+	level := slog.LevelInfo
+	switch {
+	case ex.writer.status >= http.StatusInternalServerError && !errors.Is(ex.err, context.Canceled):
+		level = slog.LevelError
+	case quiet:
+		level = slog.LevelDebug
+	}
+	if !o.Log.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs,
+		slog.String("request", ex.ID), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", ex.writer.status), slog.Int64("bytes", ex.writer.bytes), slog.Duration("took", took))
+	if p := ex.Principal; p.Key != "" {
+		attrs = append(attrs, slog.String("account", string(p.Tenant.Account)), slog.String("key", string(p.Key)), slog.Bool("livemode", p.Tenant.Livemode))
+	}
+	if ex.err != nil && level == slog.LevelError {
+		attrs = append(attrs, slog.String("error", ex.err.Error()))
+	}
+	o.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}

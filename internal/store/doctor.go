@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Vitals are the numbers by which an operator tells whether all is well.
+type Vitals struct {
+	HorizonAge  time.Duration      // for how long the oldest writer holds up the log's readers
+	Open        map[ship.State]int // purchases and voids that wait for an outcome or a person
+	OldestOpen  time.Duration      // of those that wait for an outcome
+	JobsWaiting int                // jobs that are due and not begun
+	OldestJob   time.Duration      // since the oldest of them was due
+}
+
+const sqlOpenCounts = `
+SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review')) FROM journeys
+WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review') GROUP BY state`
+
+const sqlJobsWaiting = `
+SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
+FROM river_job WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
+
+// Vitals reads them.
+func (s *Store) Vitals(ctx context.Context) (Vitals, error) {
+	var v Vitals
+	b := &pgx.Batch{}
+	v.queue(b)
+	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+		return v, fmt.Errorf("vitals: %w", explain(err))
+	}
+	return v, nil
+}
+
+// sqlRole changes the role until the transaction ends; "none" is the owner.
+const sqlRole = `SELECT set_config('role', $1, true)`
+
+// queue adds the statements that fill v in to b. The age of other sessions'
+// transactions is shown to the owner alone, and the rows of all tenants to the
+// system's role.
+func (v *Vitals) queue(b *pgx.Batch) {
+	v.Open = map[ship.State]int{}
+	now := time.Now()
+	b.Queue(sqlRole, "none")
+	b.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
+		var age float64
+		err := r.Scan(&age)
+		v.HorizonAge = seconds(age)
+		return err
+	})
+	b.Queue(sqlRole, roleSys)
+	b.Queue(sqlJobsWaiting).QueryRow(func(r pgx.Row) error {
+		var age float64
+		err := r.Scan(&v.JobsWaiting, &age)
+		v.OldestJob = seconds(age)
+		return err
+	})
+	b.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var state string
+			var n int
+			var oldest *string
+			if err := r.Scan(&state, &n, &oldest); err != nil {
+				return err
+			}
+			v.Open[ship.State(state)] = n
+			if oldest != nil {
+				v.OldestOpen = max(v.OldestOpen, now.Sub(uuidOf(*oldest).Time()))
+			}
+			return nil
+		})
+	})
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// uuidOf reads an id as Postgres writes it; the zero id if it is none.
+func uuidOf(text string) (id ship.RawID) {
+	text = strings.ReplaceAll(text, "-", "")
+	for i := range id {
+		if len(text) != 32 {
+			return id
+		}
+		n, err := strconv.ParseUint(text[2*i:2*i+2], 16, 8)
+		if err != nil {
+			return ship.RawID{}
+		}
+		id[i] = byte(n)
+	}
+	return id
+}
+
+// An Inspection is what a look at a database from outside finds.
+type Inspection struct {
+	Server            int           // version of Postgres: 150004 is 15.4
+	ClockAhead        time.Duration // of the database's clock, before ours
+	Schema            int64         // migration that the tables are at; 0 means none
+	SchemaWanted      int64         // that this program was made for
+	Queue             int           // the same of the queue's tables
+	QueueWanted       int
+	Owner             bool     // the address is that of the tables' owner
+	MissingRoles      []string // that are not there, or that the owner may not take
+	Unfenced          []string // tables of tenants without forced row-level security
+	MissingPartitions []string // that are needed now or soon
+	Vitals            Vitals
+}
+
+// Migrated reports whether the database has the tables of this program. A
+// database that a later program has migrated has them too.
+func (i Inspection) Migrated() bool { return i.Schema >= i.SchemaWanted && i.Queue >= i.QueueWanted }
+
+// NeedsMigration is the error of a database that lacks tables of this program.
+func (i Inspection) NeedsMigration() error {
+	if i.Migrated() {
+		return nil
+	}
+	return ship.Errorf(ship.Conflict, "the database is at migration %d and queue version %d, and this program needs %d and %d: run \"waybill migrate\"",
+		i.Schema, i.Queue, i.SchemaWanted, i.QueueWanted)
+}
+
+// Inspect looks at the database at url as its owner. It changes nothing. What
+// cannot be seen before a migration is left out without one.
+func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error) {
+	conn, i, err := inspectSchema(ctx, url)
+	if err != nil {
+		return i, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if !i.Migrated() {
+		return i, nil
+	}
+	if err := i.readFences(ctx, conn); err != nil {
+		return i, explain(err)
+	}
+	if err := i.readPartitions(ctx, conn, now); err != nil {
+		return i, explain(err)
+	}
+	if len(i.MissingRoles) > 0 {
+		return i, nil
+	}
+	b := &pgx.Batch{}
+	i.Vitals.queue(b)
+	return i, explain(conn.SendBatch(ctx, b).Close())
+}
+
+// InspectSchema is the part of Inspect that tells whether the database is
+// there and migrated.
+func InspectSchema(ctx context.Context, url string) (Inspection, error) {
+	conn, i, err := inspectSchema(ctx, url)
+	if err == nil {
+		err = conn.Close(ctx)
+	}
+	return i, err
+}
+
+const sqlServer = `SELECT current_setting('server_version_num')::int, clock_timestamp(), to_regclass('goose_db_version') IS NOT NULL, to_regclass('river_migration') IS NOT NULL`
+
+func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, error) {
+	var i Inspection
+	if err := i.readWanted(); err != nil {
+		return nil, i, err
+	}
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, i, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
+	}
+	var clock time.Time
+	var tables, queue bool
+	before := time.Now()
+	err = conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &tables, &queue)
+	i.ClockAhead = clock.Sub(before.Add(time.Since(before) / 2))
+	if err == nil && tables {
+		err = conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema)
+	}
+	if err == nil && queue {
+		err = conn.QueryRow(ctx, sqlQueueVersion).Scan(&i.Queue)
+	}
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, i, fmt.Errorf("look at the database: %w", explain(err))
+	}
+	return conn, i, nil
+}
+
+const sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+
+const sqlQueueVersion = `SELECT coalesce(max(version), 0)::int FROM river_migration WHERE line = 'main'`
+
+// readWanted fills in what this program was made for.
+func (i *Inspection) readWanted() error {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return fmt.Errorf("embedded migrations: %w", err)
+	}
+	for _, f := range files {
+		number, _, _ := strings.Cut(strings.TrimPrefix(f, "migrations/"), "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("migration %s has no number", f)
+		}
+		i.SchemaWanted = max(i.SchemaWanted, n)
+	}
+	m, err := rivermigrate.New(riverpgxv5.New(nil), nil)
+	if err != nil {
+		return fmt.Errorf("queue migrations: %w", err)
+	}
+	for _, v := range m.AllVersions() {
+		i.QueueWanted = max(i.QueueWanted, v.Version)
+	}
+	return nil
+}
+
+const sqlMissingRoles = `
+SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w
+WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = w AND pg_has_role(current_user, r.oid, 'MEMBER'))`
+
+const sqlUnfenced = `
+SELECT coalesce(array_agg(c.relname::text ORDER BY c.relname), '{}') FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`
+
+const sqlOwner = `SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'shipments'::regclass`
+
+func (i *Inspection) readFences(ctx context.Context, conn *pgx.Conn) error {
+	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleSys}).Scan(&i.MissingRoles); err != nil {
+		return fmt.Errorf("look for roles: %w", err)
+	}
+	if err := conn.QueryRow(ctx, sqlUnfenced).Scan(&i.Unfenced); err != nil {
+		return fmt.Errorf("look for row-level security: %w", err)
+	}
+	if err := conn.QueryRow(ctx, sqlOwner).Scan(&i.Owner); err != nil {
+		return fmt.Errorf("look for the owner: %w", err)
+	}
+	return nil
+}
+
+const sqlMissingTables = `SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w WHERE to_regclass(w) IS NULL`
+
+func (i *Inspection) readPartitions(ctx context.Context, conn *pgx.Conn, now time.Time) error {
+	var wanted []string
+	for _, p := range partitioned {
+		from := p.period.start(now.UTC())
+		for range p.period.ahead + 1 {
+			wanted = append(wanted, p.table+"_"+from.Format(p.period.name))
+			from = p.period.next(from)
+		}
+	}
+	if err := conn.QueryRow(ctx, sqlMissingTables, wanted).Scan(&i.MissingPartitions); err != nil {
+		return fmt.Errorf("look for partitions: %w", err)
+	}
+	return nil
+}

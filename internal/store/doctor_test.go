@@ -1,0 +1,154 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+func inspect(t *testing.T, url string) store.Inspection {
+	t.Helper()
+	i, err := store.Inspect(t.Context(), url, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestAMigratedDatabaseIsHealthy(t *testing.T) {
+	t.Parallel()
+	i := inspect(t, storetest.URL(t))
+	if err := i.NeedsMigration(); err != nil {
+		t.Error(err)
+	}
+	if i.Server < 150000 || !i.Owner || i.Schema == 0 || i.Queue == 0 {
+		t.Errorf("inspection = %+v", i)
+	}
+	if len(i.MissingRoles)+len(i.Unfenced)+len(i.MissingPartitions) != 0 {
+		t.Errorf("missing roles %v, unfenced %v, missing partitions %v", i.MissingRoles, i.Unfenced, i.MissingPartitions)
+	}
+	if i.ClockAhead.Abs() > 5*time.Second || len(i.Vitals.Open) != 0 {
+		t.Errorf("clock %s, open %v", i.ClockAhead, i.Vitals.Open)
+	}
+}
+
+func TestAnEmptyDatabaseNeedsMigration(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	exec(t, url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+	if i := inspect(t, url); i.NeedsMigration() == nil || i.Schema != 0 || i.Queue != 0 {
+		t.Errorf("inspection = %+v", i)
+	}
+}
+
+func TestWhatIsMissingIsFound(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	today := "events_" + time.Now().UTC().Format("20060102")
+	exec(t, url, "ALTER TABLE names NO FORCE ROW LEVEL SECURITY", "ALTER TABLE labels DISABLE ROW LEVEL SECURITY", "DROP TABLE "+today)
+	i := inspect(t, url)
+	if !slices.Equal(i.Unfenced, []string{"labels", "names"}) {
+		t.Errorf("unfenced %v", i.Unfenced)
+	}
+	if !slices.Equal(i.MissingPartitions, []string{today}) {
+		t.Errorf("missing partitions %v, want %s", i.MissingPartitions, today)
+	}
+	late, err := store.Inspect(t.Context(), url, time.Now().AddDate(1, 0, 0))
+	if err != nil || len(late.MissingPartitions) < 6 {
+		t.Errorf("a year later: missing partitions %v, %v", late.MissingPartitions, err)
+	}
+}
+
+func TestVitalsCountWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	conn := storetest.Conn(t, url)
+	account := ship.NewAccountID(7, time.Now()).Raw()
+	open := map[ship.State]int{ship.StateUncertain: 2, ship.StateVoiding: 1, ship.StateNeedsReview: 3, ship.StatePurchased: 4}
+	old := time.Now().Add(-time.Hour)
+	if _, err := st.Vitals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.KeepPartitions(t.Context(), url, old); err != nil { // an hour ago may be last month
+		t.Fatal(err)
+	}
+	for state, n := range open {
+		for range n {
+			id := ship.NewShipmentID(7, old).Raw()
+			if _, err := conn.Exec(t.Context(), "INSERT INTO journeys (id, account_id, livemode, state, status, sequence) VALUES ($1, $2, false, $3, 'created', 1)",
+				[16]byte(id), [16]byte(account), string(state)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	v, err := st.Vitals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(open, ship.StatePurchased)
+	for state, n := range open {
+		if v.Open[state] != n {
+			t.Errorf("%s: %d, want %d", state, v.Open[state], n)
+		}
+	}
+	if len(v.Open) != len(open) || v.OldestOpen.Round(time.Minute) != time.Hour {
+		t.Errorf("open %v, oldest %s", v.Open, v.OldestOpen)
+	}
+}
+
+func TestVitalsTellTheOldestWriter(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	conn := storetest.Conn(t, url)
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "SELECT pg_current_xact_id()"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if v, err := st.Vitals(t.Context()); err != nil || v.HorizonAge < 50*time.Millisecond {
+		t.Errorf("horizon age %s, %v", v.HorizonAge, err)
+	}
+}
+
+func TestAnUnreachableDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	_, err := store.InspectSchema(t.Context(), "postgres://u:hunter2@127.0.0.1:1/none")
+	if ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func exec(t *testing.T, url string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	for _, sql := range statements {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+// Package worker runs what happens in the background: one line a job kind, and
+// the loops that are not jobs. It turns the kind of a failure into what the
+// queue should do about it, and decides nothing else.
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/tracking"
+)
+
+// Services are what the jobs call.
+type Services struct {
+	Shipping    *shipping.Service
+	Tracking    *tracking.Service
+	Store       *store.Store
+	DatabaseURL string // of the owner, who alone may make and drop partitions
+}
+
+// workers returns one worker per job kind. It is the whole list.
+func workers(s Services, w watcher) *river.Workers {
+	all := river.NewWorkers()
+	addMoney(all, w, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
+		return s.Shipping.Settle(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
+	})
+	addMoney(all, w, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
+		return s.Shipping.SettleVoid(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
+	})
+	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
+	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
+		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now())
+	})
+	add(all, w, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
+	return all
+}
+
+// periodic are the jobs that come by the clock. The queue's leader alone
+// writes them down, and not while the one before is still there.
+func periodic() []*river.PeriodicJob {
+	return []*river.PeriodicJob{
+		every(time.Minute, job.SweepPurchases{}),
+		every(time.Hour, job.KeepPartitions{}),
+		every(time.Hour, job.ForgetKeys{}),
+	}
+}
+
+func forgetKeys(ctx context.Context, st *store.Store) error {
+	for {
+		n, err := st.ForgetKeys(ctx, time.Now())
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+func add[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) error) {
+	river.AddWorker(all, &worker[T]{watcher: w, do: func(ctx context.Context, j T) (time.Duration, error) { return 0, do(ctx, j) }})
+}
+
+// addMoney adds a job about a purchase. What do returns beside its error is
+// after how long to look again; zero ends the job.
+func addMoney[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) (time.Duration, error)) {
+	river.AddWorker(all, &worker[T]{watcher: w, do: do, money: true})
+}
+
+type worker[T river.JobArgs] struct {
+	river.WorkerDefaults[T]
+	watcher
+
+	do    func(context.Context, T) (time.Duration, error)
+	money bool // never cancelled or discarded
+}
+
+// moneyRetry is when a job about money that failed is tried again.
+const moneyRetry = 30 * time.Second
+
+// Work does the job, and turns the kind of a failure into what the queue
+// should do about it.
+func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
+	start := time.Now()
+	again, err := w.safely(ctx, j.Args)
+	outcome, result := w.outcome(again, err)
+	w.observe(j.Kind, outcome, time.Since(start))
+	if err != nil {
+		w.log.WarnContext(ctx, "job failed", "job", j.ID, "kind", j.Kind, "attempt", j.Attempt, "outcome", outcome, "error", err)
+	}
+	return result
+}
+
+func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
+	switch {
+	case err == nil && again > 0:
+		return "again", river.JobSnooze(again)
+	case err == nil:
+		return "done", nil
+	case w.money:
+		// A snooze uses up no attempt, so the job outlives any failure.
+		return "failed", river.JobSnooze(max(again, moneyRetry))
+	}
+	switch ship.KindOf(err) {
+	case ship.Invalid, ship.NotFound, ship.Unsupported, ship.Conflict:
+		return "cancelled", river.JobCancel(err) // it will never work
+	}
+	return "failed", err // retried with backoff
+}
+
+// safely makes a panic an error: the queue would count it against the job's
+// attempts.
+func (w *worker[T]) safely(ctx context.Context, args T) (again time.Duration, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+			w.log.ErrorContext(ctx, "panic in a job", "kind", args.Kind(), "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	return w.do(ctx, args)
+}
+
+// watcher sees what becomes of jobs.
+type watcher struct {
+	log     *slog.Logger
+	observe func(kind, outcome string, took time.Duration)
+}

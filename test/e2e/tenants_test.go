@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// holdings are the ids of one tenant, by operation: what stands in the path.
+type holdings struct{ shipment, number, tracker string }
+
+// others says, for every operation of the contract, how one tenant would reach
+// for another's: the value of its path parameter and a body. A new operation
+// without a row here fails the test.
+var others = map[string]func(h holdings) (param, body string){
+	"quoteRates":      nil, // no id of anybody
+	"createShipment":  nil,
+	"listShipments":   nil, // compared below
+	"listTrackers":    nil,
+	"listEvents":      nil,
+	"listCarriers":    nil,
+	"follow":          nil, // a number may be followed by everybody; compared below
+	"getShipment":     func(h holdings) (string, string) { return h.shipment, "" },
+	"voidShipment":    func(h holdings) (string, string) { return h.shipment, "" },
+	"makeLabel":       func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
+	"linkLabel":       func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
+	"getLabelPdf":     func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelPdf":    func(h holdings) (string, string) { return h.shipment, "" },
+	"getLabelZpl":     func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelZpl":    func(h holdings) (string, string) { return h.shipment, "" },
+	"getLabelPng":     func(h holdings) (string, string) { return h.shipment, "" },
+	"headLabelPng":    func(h holdings) (string, string) { return h.shipment, "" },
+	"track":           func(h holdings) (string, string) { return h.number, "" },
+	"unfollow":        func(h holdings) (string, string) { return h.tracker, "" },
+	"advanceShipment": func(h holdings) (string, string) { return h.shipment, `{}` },
+}
+
+// lists are the operations that must not show anything of another tenant.
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events"}
+
+func TestNobodyReachesAnothersThings(t *testing.T) {
+	w := newWorld(t)
+	url, _ := w.serve("SANDBOX_STEP=0")
+	account, testKey := w.account("mine")
+	_, otherKey := w.account("theirs")
+	liveKey := w.key(account, "--live")
+	mine := hold(t, url, testKey)
+
+	for name, key := range map[string]string{"another account": otherKey, "the same account's live mode": liveKey} {
+		for _, op := range operations(t) {
+			reach, known := others[op.id]
+			if !known {
+				t.Errorf("%s has no case here", op.id)
+				continue
+			}
+			if reach == nil {
+				continue
+			}
+			param, body := reach(mine)
+			resp, answer := call(t, op.method, url+op.fill(param), key, body)
+			want := http.StatusNotFound
+			if key == liveKey && strings.HasPrefix(op.path, "/v1/sandbox/") {
+				want = http.StatusForbidden // no live key may
+			}
+			if resp.StatusCode != want {
+				t.Errorf("%s by %s answers %d, want %d: %s", op.id, name, resp.StatusCode, want, answer)
+			}
+		}
+		if resp, _ := call(t, "GET", url+"/v1/tracking/"+mine.shipment, key, ""); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("tracking by shipment id by %s answers %d", name, resp.StatusCode)
+		}
+		for _, path := range lists {
+			resp, answer := call(t, "GET", url+path, key, "")
+			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) {
+				t.Errorf("%s of %s answers %d and shows %s", path, name, resp.StatusCode, answer)
+			}
+		}
+	}
+	// Nothing of all that changed anything.
+	resp, answer := call(t, "GET", url+"/v1/shipments/"+mine.shipment, testKey, "")
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"labelStatus":"ready"`) || !strings.Contains(string(answer), `"status":"label_generated"`) {
+		t.Errorf("afterwards mine is %s", answer)
+	}
+}
+
+// hold makes one of everything that has an id.
+func hold(t *testing.T, url, key string) holdings {
+	t.Helper()
+	sh := create(t, url, key)
+	resp, body := call(t, "POST", url+"/v1/trackers", key, `{"trackingNumber":"1Z5R89390357567127"}`)
+	var tracker struct{ ID string }
+	if err := json.Unmarshal(body, &tracker); err != nil || resp.StatusCode != http.StatusCreated || tracker.ID == "" {
+		t.Fatalf("tracker: %d %s", resp.StatusCode, body)
+	}
+	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID}
+}
+
+// operation is one of the contract.
+type operation struct{ method, path, id, scope string }
+
+func (o operation) fill(param string) string {
+	before, rest, ok := strings.Cut(o.path, "{")
+	if !ok {
+		return o.path
+	}
+	_, after, _ := strings.Cut(rest, "}")
+	return before + param + after
+}
+
+func operations(t *testing.T) []operation {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root(t), "api", "openapi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []operation
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			scope, _ := op.Extensions["x-scope"].(string)
+			list = append(list, operation{method: method, path: path, id: op.OperationID, scope: scope})
+		}
+	}
+	if len(list) < 15 {
+		t.Fatalf("only %d operations in the contract", len(list))
+	}
+	return list
+}
+
+func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
+	w := newWorld(t)
+	url, _ := w.serve("SANDBOX_STEP=0")
+	account, all := w.account("scopes")
+	mine := hold(t, url, all)
+	for _, scope := range []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "events", "carriers", "webhooks", "routing"} {
+		key := w.key(account, "--scopes", scope)
+		for _, op := range operations(t) {
+			param, body := mine.shipment, ""
+			if reach := others[op.id]; reach != nil {
+				param, body = reach(mine)
+			}
+			if op.id == "voidShipment" || op.id == "unfollow" || op.method == "POST" && scope == op.scope {
+				continue // would change what the others look at
+			}
+			resp, answer := call(t, op.method, url+op.fill(param), key, body)
+			forbidden := resp.StatusCode == http.StatusForbidden
+			if want := op.scope != "" && op.scope != scope; forbidden != want {
+				t.Errorf("%s with the scope %s answers %d %s", op.id, scope, resp.StatusCode, answer)
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadmeWalksANewUserToALabel runs the README's own lines: rates, shipment,
+// label, tracking, events, against a service that was started from nothing.
+func TestReadmeWalksANewUserToALabel(t *testing.T) {
+	start := time.Now()
+	ready := dev(t, "--data-dir", t.TempDir())
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)<!-- walk -->\n```sh\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	if len(blocks) != 5 {
+		t.Fatalf("the README has %d steps, want 5", len(blocks))
+	}
+	dir := t.TempDir()
+	var script strings.Builder
+	script.WriteString("set -eu\n")
+	for _, b := range blocks {
+		script.WriteString(b[1] + "\necho; echo ---\n")
+	}
+	cmd := exec.Command("bash", "-c", script.String())
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "WAYBILL_URL="+ready.URL, "WAYBILL_KEY="+ready.APIKey)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if took := time.Since(start); took > 60*time.Second {
+		t.Errorf("the walk took %s, want the first label within a minute", took)
+	}
+	steps := strings.Split(string(out), "---\n")
+	for i, want := range []string{`"rates":[{"id":"rate_`, `"status":"created"`, ``, `"status":"picked_up"`, `"type":"label.generated"`} {
+		if !strings.Contains(steps[i], want) {
+			t.Errorf("step %d shows\n%s\nwant %s in it", i+1, steps[i], want)
+		}
+	}
+	number := regexp.MustCompile(`"trackingNumber":"([0-9A-Z]+)"`).FindStringSubmatch(steps[1])
+	if number == nil {
+		t.Fatalf("no tracking number in %s", steps[1])
+	}
+	if got := scanPDF(t, filepath.Join(dir, "label.pdf")); !strings.Contains(got, number[1]) {
+		t.Errorf("the label scans as %q, want %s", got, number[1])
+	}
+}
+
+// scanPDF reads the barcodes of a PDF's first page.
+func scanPDF(t *testing.T, file string) string {
+	t.Helper()
+	for _, tool := range []string{"pdftoppm", "zbarimg"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal(err)
+			}
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	image := strings.TrimSuffix(file, ".pdf")
+	if out, err := exec.Command("pdftoppm", "-r", "203", "-singlefile", "-png", file, image).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command("zbarimg", "--nodbus", "-q", "--raw", image+".png").Output()
+	if err != nil {
+		t.Fatalf("zbarimg: %v", err)
+	}
+	return string(out)
+}
