@@ -23,6 +23,7 @@ type Config struct {
 	LogLevel      slog.Level
 	LogFormat     string // "json" or "text"
 	TraceEndpoint string // empty sends no traces
+	Profiling     bool
 
 	RateLimit       int // requests a second and key; 0 sets no limit
 	RateBurst       int
@@ -82,6 +83,7 @@ func read(e *env) Config {
 		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "least level that is logged: DEBUG, INFO, WARN or ERROR"),
 		LogFormat:     get(e, "LOG_FORMAT", "json", oneOf("json", "text"), "how log lines are written: json or text"),
 		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "address of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
+		Profiling:     get(e, "PROFILING", "off", onOff, "on serves /debug/pprof on METRICS_LISTEN"),
 
 		RateLimit:       get(e, "RATE_LIMIT", "100", whole[int](0, 1_000_000), "requests a second that one key may make of one copy of the program; 0 for no limit"),
 		RateBurst:       get(e, "RATE_BURST", "200", whole[int](1, 1_000_000), "requests that a key may make at once"),

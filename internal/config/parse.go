@@ -77,6 +77,11 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
+func onOff(s string) (bool, error) {
+	word, err := oneOf("on", "off")(s)
+	return word == "on", err
+}
+
 func list[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(s string) ([]T, error) {
 		var all []T

@@ -22,8 +22,11 @@ func (s *Store) NewShard(ctx context.Context) (ship.Shard, error) {
 		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowTo[int16])
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
+	}
+	if len(list) == 0 {
+		return 0, ship.Errorf(ship.Unavailable, "this cell holds no shard")
 	}
 	return ship.Shard(list[rand.IntN(len(list))]), nil
 }

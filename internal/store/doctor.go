@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
@@ -41,6 +42,11 @@ func (s *Store) Vitals(ctx context.Context) (Vitals, error) {
 		return v, fmt.Errorf("vitals: %w", explain(err))
 	}
 	return v, nil
+}
+
+// Pools are the pools of connections by what they are for.
+func (s *Store) Pools() map[string]*pgxpool.Pool {
+	return map[string]*pgxpool.Pool{"app": s.app, "system": s.sys}
 }
 
 // sqlRole changes the role until the transaction ends; "none" is the owner.

@@ -96,9 +96,8 @@ const (
 
 const sqlForgetKeys = `
 DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM idempotency_keys
-  WHERE created_at < @purchases OR shipment_id IS NULL AND created_at < @answers
-  LIMIT 5000))`
+  (SELECT ctid FROM idempotency_keys WHERE shipment_id IS NULL AND created_at < @answers LIMIT 2500)
+  UNION ALL (SELECT ctid FROM idempotency_keys WHERE created_at < @purchases LIMIT 2500)))`
 
 // ForgetKeys deletes a batch of keys past their time, and reports how many.
 func (s *Store) ForgetKeys(ctx context.Context, now time.Time) (int64, error) {

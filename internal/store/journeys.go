@@ -20,8 +20,8 @@ SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrie
 FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)
 ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
 
-// LockJourneys locks the rows of the parcels until the transaction ends.
-// Parcels that are not there are left out.
+// LockJourneys locks the rows of the parcels until the transaction ends. Each
+// may be named once. Parcels that are not there are left out.
 func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
 	rows, err := s.tx.Query(ctx, sqlLockJourneys, parcelArgs(parcels))
 	if err != nil {
@@ -126,12 +126,15 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::tex
   AS v (account_id, livemode, id, state, status, reason, sequence, newest_at, checked_at, estimate_at, estimate_source, pieces)
 WHERE j.account_id = v.account_id AND j.livemode = v.livemode AND j.id = v.id`
 
+// sqlAddScans adds new scans. One that is there without a status gets it.
 const sqlAddScans = `
 INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)
 SELECT account_id, livemode, id, piece, code, at, status::parcel_status, reason, description, location, raw::json
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[],
   @reasons::text[], @descriptions::text[], @locations::text[], @raws::text[])
-  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)`
+  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)
+ON CONFLICT (account_id, livemode, id, piece, code, at) DO UPDATE SET status = excluded.status, reason = excluded.reason
+WHERE tracking_events.status IS NULL`
 
 const sqlAddEvents = `
 INSERT INTO events (account_id, livemode, subject, followed, id, kind, sequence, late, version, snapshot)

@@ -51,7 +51,7 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	if err != nil {
 		return fmt.Errorf("embedded migrations: %w", err)
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // looks every second, for ten minutes
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}

@@ -66,7 +66,8 @@ func KeepPartitions(ctx context.Context, url string, now time.Time) error {
 	if err := makePartitions(ctx, pool, now); err != nil {
 		return err
 	}
-	return dropPartitions(ctx, pool, "events", day, now.Add(-EventRetention))
+	// A little later than a cursor ends: an event may commit after its time.
+	return dropPartitions(ctx, pool, "events", day, now.Add(-EventRetention-time.Hour))
 }
 
 func makePartitions(ctx context.Context, pool *pgxpool.Pool, now time.Time) error {
@@ -114,26 +115,66 @@ func makePartition(ctx context.Context, tx pgx.Tx, table string, p period, with 
 	return nil
 }
 
-const sqlPartitions = `SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1::text::regclass`
+// sqlPartitions lists a table's partitions, those too that were detached and
+// not dropped yet.
+const sqlPartitions = `
+SELECT c.relname, i.inhrelid IS NOT NULL, coalesce(i.inhdetachpending, false)
+FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.relname ~ ('^' || $1::text || '_[0-9]+$')`
+
+// A partition is one of a table's.
+type partition struct {
+	name     string
+	attached bool
+	pending  bool // its detaching was cut short
+}
+
+// lockDrop keeps copies of the program from dropping partitions at once.
+const lockDrop = 0x7761796264 // "wayb" and d
 
 // dropPartitions drops the partitions of the table that end before the time.
+// One that is dropped outright would stop every reader and writer of the table
+// behind the slowest of them, so it is detached first.
 func dropPartitions(ctx context.Context, pool *pgxpool.Pool, table string, p period, before time.Time) error {
-	rows, err := pool.Query(ctx, sqlPartitions, table)
-	if err != nil {
-		return fmt.Errorf("partitions of %s: %w", table, err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("partitions of %s: %w", table, err)
-	}
-	for _, name := range names {
-		from, err := time.Parse(p.name, strings.TrimPrefix(name, table+"_"))
-		if err != nil || p.next(from).After(before) {
-			continue
+	return pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		var mine bool
+		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(lockDrop)).Scan(&mine); err != nil || !mine {
+			return err
 		}
-		if _, err := pool.Exec(ctx, "DROP TABLE "+pgx.Identifier{name}.Sanitize()); err != nil {
-			return fmt.Errorf("drop %s: %w", name, err)
+		defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(lockDrop)) }()
+		rows, err := conn.Query(ctx, sqlPartitions, table)
+		if err != nil {
+			return fmt.Errorf("partitions of %s: %w", table, err)
+		}
+		list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (q partition, err error) {
+			return q, r.Scan(&q.name, &q.attached, &q.pending)
+		})
+		if err != nil {
+			return fmt.Errorf("partitions of %s: %w", table, err)
+		}
+		for _, q := range list {
+			from, err := time.Parse(p.name, strings.TrimPrefix(q.name, table+"_"))
+			if err != nil || p.next(from).After(before) {
+				continue
+			}
+			if err := q.drop(ctx, conn, table); err != nil {
+				return fmt.Errorf("drop %s: %w", q.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (q partition) drop(ctx context.Context, conn *pgxpool.Conn, table string) error {
+	how := "CONCURRENTLY"
+	if q.pending {
+		how = "FINALIZE"
+	}
+	if q.attached {
+		if _, err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s %s", table, q.name, how)); err != nil {
+			return err
 		}
 	}
-	return nil
+	_, err := conn.Exec(ctx, "DROP TABLE "+q.name)
+	return err
 }

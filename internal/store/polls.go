@@ -12,13 +12,12 @@ import (
 
 // sqlDuePolls claims parcels that are due by moving their time on: if this
 // process dies, they are due again then. Another copy skips what is claimed.
+// Rows are named by their place, because a join would be planned for a tenth of
+// the table.
 const sqlDuePolls = `
-WITH due AS (
-  SELECT account_id, livemode, id FROM polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
-)
-UPDATE polls p SET due_at = $2 FROM due
-WHERE p.account_id = due.account_id AND p.livemode = due.livemode AND p.id = due.id
-RETURNING p.account_id, p.livemode, p.id`
+UPDATE polls SET due_at = $2 WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+RETURNING account_id, livemode, id`
 
 // DuePolls claims up to limit parcels that are due at now; each is due again
 // at again unless it is ended.

@@ -116,7 +116,11 @@ func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return err
 }
 
+// sqlMove also gives a purchase that had failed its claim to the order back.
 const sqlMove = `
+WITH n AS (
+  UPDATE names SET kind = 'o' WHERE @from = 'failed' AND account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
+)
 UPDATE journeys SET state = @to::text::purchase_state, attempt = attempt + @next::int
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state`
 
@@ -131,7 +135,7 @@ func (s *Store) Move(ctx context.Context, sh ship.Shipment, to ship.State) error
 		next = 1
 	}
 	n, err := s.exec(ctx, sh.Tenant, sqlMove, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
-		"from": string(sh.State), "to": string(to), "next": next,
+		"from": string(sh.State), "to": string(to), "next": next, "order": sh.Order.OrderID,
 	}))
 	if err != nil {
 		return fmt.Errorf("move shipment %s: %w", sh.ID, err)
@@ -167,7 +171,7 @@ WITH old AS (
   WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $4 AND state IN ('purchasing', 'uncertain', 'needs_review')
   FOR UPDATE
 ), j AS (
-  UPDATE journeys SET state = 'purchased', status = 'label_generated', reason = NULL, sequence = old.sequence + CASE old.sequence WHEN 0 THEN 2 ELSE 1 END,
+  UPDATE journeys SET state = 'purchased', status = 'label_generated', reason = NULL, piece_statuses = NULL, sequence = old.sequence + CASE old.sequence WHEN 0 THEN 2 ELSE 1 END,
     bought_at = $5, newest_at = greatest(newest_at, $5), estimate_at = $6, estimate_source = $7, carrier = $8, number = $9
   FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1
   RETURNING journeys.sequence

@@ -27,8 +27,9 @@ SELECT ` + scanColumns + ` FROM tracking_events t
 WHERE t.account_id = $1 AND t.livemode = $2
   AND t.id = (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND name = $3 ORDER BY id DESC LIMIT 1)`
 
-// Find returns the parcel of a tracking number, the newest if there are
-// several, and its scans. A carrier narrows the choice.
+// Find returns the parcel of a tracking number, and its scans. If there are
+// several it is the newest shipment, else the newest followed parcel. A carrier
+// narrows the choice.
 func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.Journey, []ship.Scan, error) {
 	var found []ship.Journey
 	var scans []ship.Scan
@@ -45,16 +46,19 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	if err := s.send(ctx, b); err != nil {
 		return ship.Journey{}, nil, fmt.Errorf("find a parcel: %w", err)
 	}
+	best := -1
 	for i, j := range found {
-		switch {
-		case carrier != "" && j.Carrier != carrier:
-		case i == 0:
-			return j, append(j.OwnScans(), scans...), nil
-		default:
-			return s.Journey(ctx, t, j.ID)
+		if (carrier == "" || j.Carrier == carrier) && (best < 0 || found[best].Followed && !j.Followed) {
+			best = i
 		}
 	}
-	return ship.Journey{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
+	switch best {
+	case -1:
+		return ship.Journey{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
+	case 0:
+		return found[0], append(found[0].OwnScans(), scans...), nil
+	}
+	return s.Journey(ctx, t, found[best].ID)
 }
 
 func collectScans(into *[]ship.Scan) func(pgx.Rows) error {
@@ -159,7 +163,9 @@ WITH j AS (
   DELETE FROM names USING j
   WHERE account_id = $1 AND livemode = $2 AND id = $3 AND (kind = 't' AND name = j.number OR kind = 'f' AND name = '')
 ), p AS (
-  DELETE FROM polls WHERE account_id = $1 AND livemode = $2 AND id = $3
+  DELETE FROM polls USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
+), t AS (
+  DELETE FROM tracking_events USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
 )
 SELECT count(*) FROM j`
 

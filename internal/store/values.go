@@ -77,7 +77,7 @@ func rawOf(p *[16]byte) ship.RawID {
 
 // texts is a list of words as the driver takes it.
 func texts[T ~string](list []T) []string {
-	if list == nil {
+	if len(list) == 0 {
 		return nil
 	}
 	out := make([]string, len(list))

@@ -67,7 +67,7 @@ func TestAPurchaseIsAFunctionOfItsOrder(t *testing.T) {
 		c := open(t, name)
 		b := buyOrder(name)
 		b.Order.ShipDate = ""
-		b.Shipment = ship.NewShipmentID(7, time.Now().AddDate(0, 0, -3))
+		b.Shipment = ship.NewShipmentID(7, time.Now().AddDate(0, 0, -30))
 		first, err := c.Buy(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAPurchaseIsAFunctionOfItsOrder(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(first, found) {
 			t.Errorf("%s: found %+v (%v), bought %+v", name, found, err, first)
 		}
-		if age := time.Since(first.DeliveryAt); age < -7*24*time.Hour {
+		if first.DeliveryAt.After(time.Now()) {
 			t.Errorf("%s: delivery %v does not count from the shipment's own day", name, first.DeliveryAt)
 		}
 		rates, err := c.Rates(t.Context(), order())

@@ -74,6 +74,8 @@ CREATE TABLE idempotency_keys (
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (account_id, livemode, key)
 );
+CREATE INDEX idempotency_answers_by_age ON idempotency_keys (created_at) WHERE shipment_id IS NULL;
+CREATE INDEX idempotency_keys_by_age ON idempotency_keys USING brin (created_at);
 
 -- The names under which a parcel can be found: its order ('o' while the purchase
 -- counts as one of the order, 'p' once it is past), its tracking numbers ('t'), and
@@ -122,6 +124,9 @@ CREATE TABLE journeys (
   piece_statuses parcel_status[],
   PRIMARY KEY (account_id, livemode, id)
 ) PARTITION BY RANGE (id);
+
+-- The few purchases and voids that wait for an outcome.
+CREATE INDEX journeys_open ON journeys (id) WHERE state IN ('purchasing', 'uncertain', 'voiding');
 
 -- The label as it came from the carrier.
 CREATE TABLE labels (

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/webhook"
+)
+
+const testBase = "https://ship.example.com"
+
+// testConfig is the API over nothing: good for what is refused before a
+// service is asked.
+func testConfig(testing.TB) Config {
+	return Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(nil)}
+}
+
+// bench is the API over a database of its own, with the simulated carriers.
+type bench struct {
+	testing.TB
+	handler http.Handler
+	account *account.Service
+	owner   ship.AccountID
+	key     string
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	st := storetest.Open(t)
+	var carriers []*carrier.Carrier
+	for _, spec := range sandbox.Specs() {
+		c, err := carrier.Open(spec, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		carriers = append(carriers, c)
+	}
+	labels, err := label.NewRenderer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testConfig(t)
+	c.Account = account.New(st)
+	c.Shipping = shipping.New(shipping.Config{
+		Store: st, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
+	})
+	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log})
+	c.Webhook = webhook.New(st)
+	c.Limits.RequestsPerSec = -1
+	b := &bench{TB: t, account: c.Account}
+	if b.handler, err = New(c); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := c.Account.Create(t.Context(), account.Settings{Name: new("Acme")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.owner = owner.ID
+	b.key = b.newKey(false)
+	return b
+}
+
+func (b *bench) newKey(live bool, scopes ...string) string {
+	b.Helper()
+	key, _, err := b.account.NewKey(b.Context(), account.NewKeyInput{Account: b.owner, Livemode: live, Name: "test", Scopes: scopes})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(key)
+}
+
+// send makes one request; header lines are "Name: value".
+func send(h http.Handler, method, path, key, body string, header ...string) *httptest.ResponseRecorder {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, reader)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// do sends a request with the bench's key, and fails unless the status is the
+// one that is wanted.
+func (b *bench) do(status int, method, path, body string, header ...string) (map[string]any, *httptest.ResponseRecorder) {
+	b.Helper()
+	w := send(b.handler, method, path, b.key, body, header...)
+	if w.Code != status {
+		b.Fatalf("%s %s: %d, want %d: %s", method, path, w.Code, status, w.Body)
+	}
+	var v map[string]any
+	if strings.Contains(w.Header().Get("Content-Type"), "json") && w.Body.Len() > 0 {
+		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+			b.Fatalf("%v in %s", err, w.Body)
+		}
+	}
+	return v, w
+}
+
+const specBody = `{"orderId":"ORD-1001","destination":{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"},` +
+	`"parcel":{"weight":4.2,"dimensions":{"length":12,"width":9,"height":4}}}`
+
+func (b *bench) ship() string {
+	b.Helper()
+	sh, _ := b.do(http.StatusCreated, "POST", "/v1/shipments", specBody)
+	return sh["id"].(string)
+}

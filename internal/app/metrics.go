@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func newRegistry(st *store.Store, log *slog.Logger) (*prometheus.Registry, error) {
+	reg := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+		vitals{store: st, log: log},
+		poolStats(st.Pools()),
+	} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return reg, nil
+}
+
+func metricsHandler(reg *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// The numbers that are read when somebody asks for them.
+var (
+	databaseUp = prometheus.NewDesc("waybill_database_up", "Whether the database answers.", nil, nil)
+	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "For how long the oldest writing transaction holds up the readers of the event log.", nil, nil)
+	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids that wait for an outcome, or for a person (needs_review).", []string{"state"}, nil)
+	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void that waits for an outcome.", nil, nil)
+	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not begun.", nil, nil)
+	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "For how long the oldest of them has been due.", nil, nil)
+)
+
+// vitals asks the database at each scrape: nobody pays for numbers that nobody
+// reads.
+type vitals struct {
+	store *store.Store
+	log   *slog.Logger
+}
+
+const vitalsTimeout = 3 * time.Second
+
+// Describe lists the metrics.
+func (vitals) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, jobsDue, oldestJob} {
+		ch <- d
+	}
+}
+
+// Collect reads them.
+func (v vitals) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	now, err := v.store.Vitals(ctx)
+	if err != nil {
+		v.log.WarnContext(ctx, "vitals cannot be read", "error", err)
+		gauge(databaseUp, 0)
+		return
+	}
+	gauge(databaseUp, 1)
+	gauge(horizonAge, now.HorizonAge.Seconds())
+	for _, state := range []ship.State{ship.StatePurchasing, ship.StateUncertain, ship.StateVoiding, ship.StateNeedsReview} {
+		gauge(openBuys, float64(now.Open[state]), string(state))
+	}
+	gauge(oldestOpen, now.OldestOpen.Seconds())
+	gauge(jobsDue, float64(now.JobsWaiting))
+	gauge(oldestJob, now.OldestJob.Seconds())
+}
+
+// poolStats shows the pools of connections.
+type poolStats map[string]*pgxpool.Pool
+
+var (
+	poolMost  = prometheus.NewDesc("waybill_database_connections_max", "Most connections of a pool.", []string{"pool"}, nil)
+	poolBusy  = prometheus.NewDesc("waybill_database_connections_busy", "Connections in use.", []string{"pool"}, nil)
+	poolOpen  = prometheus.NewDesc("waybill_database_connections_open", "Connections open.", []string{"pool"}, nil)
+	poolWaits = prometheus.NewDesc("waybill_database_connection_waits_total", "Times that a connection was waited for.", []string{"pool"}, nil)
+	poolWait  = prometheus.NewDesc("waybill_database_connection_wait_seconds_total", "Time that was spent waiting for a connection.", []string{"pool"}, nil)
+)
+
+// Describe lists the metrics.
+func (poolStats) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{poolMost, poolBusy, poolOpen, poolWaits, poolWait} {
+		ch <- d
+	}
+}
+
+// Collect reads them.
+func (p poolStats) Collect(ch chan<- prometheus.Metric) {
+	for name, pool := range p {
+		s := pool.Stat()
+		for _, m := range []struct {
+			desc  *prometheus.Desc
+			kind  prometheus.ValueType
+			value float64
+		}{
+			{poolMost, prometheus.GaugeValue, float64(s.MaxConns())},
+			{poolBusy, prometheus.GaugeValue, float64(s.AcquiredConns())},
+			{poolOpen, prometheus.GaugeValue, float64(s.TotalConns())},
+			{poolWaits, prometheus.CounterValue, float64(s.EmptyAcquireCount())},
+			{poolWait, prometheus.CounterValue, s.EmptyAcquireWaitTime().Seconds()},
+		} {
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value, name)
+		}
+	}
+}

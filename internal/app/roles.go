@@ -1,0 +1,47 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Roles are what a copy of the program does.
+type Roles struct {
+	API    bool // answers the API
+	Worker bool // works on jobs
+	Web    bool // serves the dashboard, of which there is none yet
+}
+
+// AllRoles is a copy that does everything.
+var AllRoles = Roles{API: true, Worker: true, Web: true}
+
+// ParseRoles reads roles with commas between.
+func ParseRoles(s string) (Roles, error) {
+	var r Roles
+	for name := range strings.SplitSeq(s, ",") {
+		switch strings.TrimSpace(name) {
+		case "api":
+			r.API = true
+		case "worker":
+			r.Worker = true
+		case "web":
+			r.Web = true
+		default:
+			return r, fmt.Errorf("there is no role %q: choose from api, worker and web", strings.TrimSpace(name))
+		}
+	}
+	return r, nil
+}
+
+func (r Roles) String() string {
+	var names []string
+	for _, role := range []struct {
+		name string
+		has  bool
+	}{{"api", r.API}, {"worker", r.Worker}, {"web", r.Web}} {
+		if role.has {
+			names = append(names, role.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
