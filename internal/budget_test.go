@@ -178,7 +178,7 @@ func TestTextSpeaksOfTheProjectAlone(t *testing.T) {
 			return err
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && d.Name() != ".ci"
-		if d.IsDir() && (hidden || path == filepath.Join("..", "bin") || d.Name() == "testdata") {
+		if d.IsDir() && (hidden || path == filepath.Join("..", "bin") || d.Name() == "testdata" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		if !d.Type().IsRegular() {

@@ -20,8 +20,18 @@ var abouts = map[string]string{
 	"unfollow":      "Stops following a parcel. Events that were recorded stay in the log.",
 	"listEvents": "Reads the log of everything that was told to webhook endpoints, without loss, for 30 days. Follow it with `after`: a cursor never skips an event.\n\n" +
 		"Each entry is the very body that is sent to webhook endpoints.",
-	"listCarriers":    "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
-	"advanceShipment": "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
+	"createWebhook": "Makes a webhook: events of the chosen kinds are sent to its address from now on, as `POST` with the body that `GET /v1/events` shows. An account may have 20 in each mode.\n\n" +
+		"Each request is signed as the Standard Webhooks specification says, in the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. The secret is in this answer and in no other.\n\n" +
+		"Success is an answer of 2xx within 10 seconds. Redirects are not followed. An event can arrive twice, and out of order: `webhook-id` and `sequence` tell.",
+	"listWebhooks":        "Lists all webhooks of the account in the key's mode.",
+	"getWebhook":          "Shows a webhook, without its secret, and how deliveries to it go.",
+	"changeWebhook":       "Changes what is given and leaves the rest. A webhook that is switched off keeps what waits for it; switched on again, it is sent from there. A new address starts unverified.",
+	"deleteWebhook":       "Deletes a webhook. What waits for it is not sent any more; the events stay in the log.",
+	"rotateWebhookSecret": "Gives a webhook a new secret and a new key pair. For 24 hours events are signed with the old one too, so that receivers can change over without a loss.",
+	"testWebhook":         "Sends one made-up event, marked with `test: true`, at once, and shows what became of it. At most one a second.",
+	"listDeliveries":      "Lists the attempts to tell a webhook of events, with what it answered, for 30 days.",
+	"listCarriers":        "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
+	"advanceShipment":     "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
 }
 
 // introduction opens the document.
@@ -38,6 +48,7 @@ var tags = [][2]string{
 	{"Labels", "Labels as PDF, ZPL and PNG."},
 	{"Tracking", "Where parcels are."},
 	{"Events", "What changed."},
+	{"Webhooks", "Where events are sent."},
 	{"Carriers", "Who can carry what."},
 	{"Sandbox", "Test shipments on demand."},
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -32,6 +34,7 @@ func testConfig(testing.TB) Config {
 type bench struct {
 	testing.TB
 	handler http.Handler
+	store   *store.Store
 	account *account.Service
 	owner   ship.AccountID
 	key     string
@@ -59,9 +62,14 @@ func newBench(t testing.TB) *bench {
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})
 	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log})
-	c.Webhook = webhook.New(st)
+	if c.Box, err = seal.New([]byte("0123456789abcdef0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	c.Webhook = webhook.New(webhook.Config{
+		Store: st, Box: c.Box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
+	})
 	c.Limits.RequestsPerSec = -1
-	b := &bench{TB: t, account: c.Account}
+	b := &bench{TB: t, store: st, account: c.Account}
 	if b.handler, err = New(c); err != nil {
 		t.Fatal(err)
 	}

@@ -197,6 +197,9 @@ func curl(base, method, path string, keyed bool, body *object) string {
 	if strings.HasPrefix(path, "/v1/trackers/") {
 		path = "/v1/trackers/" + string(exampleTracker)
 	}
+	if strings.HasPrefix(path, "/v1/webhooks/") {
+		path = strings.Replace(path, string(exampleShipment), string(exampleEndpoint), 1)
+	}
 	lines := []string{"curl " + base + path, `-H "Authorization: Bearer $WAYBILL_KEY"`}
 	if method != http.MethodGet {
 		lines[0] = "curl -X " + method + " " + base + path

@@ -3,10 +3,12 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/webhook"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -29,6 +31,9 @@ var requestExamples = map[string]any{
 	"linkLabel":       json.RawMessage(`{"format": "pdf", "expiresIn": 86400}`),
 	"follow":          json.RawMessage(`{"trackingNumber": "1Z999AA10123456784", "carrier": "ups"}`),
 	"advanceShipment": json.RawMessage(`{"status": "in_transit"}`),
+	"createWebhook":   json.RawMessage(`{"url": "https://example.com/webhooks", "events": ["shipment.delivered", "shipment.exception"]}`),
+	"changeWebhook":   json.RawMessage(`{"events": ["*"], "enabled": true}`),
+	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
 }
 
 const (
@@ -36,6 +41,8 @@ const (
 	exampleEvent    = ship.EventID("evt_01KJMBQDHV00GB3K9T4ZP6YS0R")
 	exampleTracker  = ship.TrackerID("trk_01KJMBQDHV00G7QH2W5D8CMX1E")
 	exampleNumber   = "1Z999AA10123456784"
+	exampleEndpoint = ship.EndpointID("whe_01KJMBQDHV00G9W4T7H2K5NXQD")
+	exampleAttempt  = ship.AttemptID("att_01KJMBQDHV00GXF2Z6M1R8VY5C")
 )
 
 // shipmentExample is a bought shipment in the given status and state.
@@ -124,6 +131,16 @@ func responseExample(id string, status int) any {
 		return pageOf([]wire.TrackingResult{trackerExample()}, false, "")
 	case "listEvents":
 		return map[string]any{"data": []any{eventExample()}, "nextCursor": "bG9nOjE0Mg"}
+	case "createWebhook", "rotateWebhookSecret":
+		return webhookExample(true)
+	case "getWebhook", "changeWebhook":
+		return webhookExample(false)
+	case "listWebhooks":
+		return pageOf([]wire.Webhook{webhookExample(false)}, false, "")
+	case "testWebhook":
+		return deliveryExample("test")
+	case "listDeliveries":
+		return pageOf([]wire.Delivery{deliveryExample("auto")}, true, string(exampleAttempt))
 	case "listCarriers":
 		return pageOf([]carrierShown{{
 			Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
@@ -131,6 +148,28 @@ func responseExample(id string, status int) any {
 		}}, false, "")
 	}
 	return nil
+}
+
+func webhookExample(secret bool) wire.Webhook {
+	e := webhook.Endpoint{
+		ID: exampleEndpoint, URL: "https://example.com/webhooks", Kinds: []ship.EventKind{ship.ShipmentDelivered, ship.ShipmentException}, Signature: webhook.SignV1, Enabled: true,
+	}
+	if secret {
+		e.Secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA="
+	} else {
+		e.Verified, e.LastSuccessAt = true, exampleEndpoint.Raw().Time().Add(time.Hour)
+	}
+	return webhookOf(e)
+}
+
+func deliveryExample(trigger string) wire.Delivery {
+	var a webhook.Attempt
+	a.ID, a.Event, a.Number, a.Trigger, a.Outcome, a.Status = exampleAttempt, exampleEvent, 1, trigger, webhook.OutcomeDelivered, http.StatusOK
+	a.Address = netip.MustParseAddr("203.0.113.7")
+	a.Timings.DNS, a.Timings.Connect, a.Timings.TLS = 3*time.Millisecond, 11*time.Millisecond, 24*time.Millisecond
+	a.Timings.FirstByte, a.Timings.Total = 61*time.Millisecond, 62*time.Millisecond
+	a.Head, a.Body = "HTTP/1.1 200 OK\nContent-Length: 2", "ok"
+	return deliveryOf(a)
 }
 
 func ratesExample() rates {

@@ -90,8 +90,11 @@ func (rt *route) errors() map[int][]string {
 	} else {
 		codes = append(codes, "insufficient_scope")
 	}
+	if rt.method == http.MethodPost || rt.method == http.MethodPatch {
+		codes = append(codes, "malformed_json", "body_too_large", "unsupported_media_type")
+	}
 	if rt.method == http.MethodPost {
-		codes = append(codes, "malformed_json", "body_too_large", "unsupported_media_type", "idempotency_key_reused", "idempotency_in_progress")
+		codes = append(codes, "idempotency_key_reused", "idempotency_in_progress")
 	}
 	out := make(map[int][]string)
 	for _, name := range append(codes, rt.codes...) {

@@ -109,6 +109,8 @@ func (s *server) operationOf(rt *route) *huma.Operation {
 	switch rt.method {
 	case http.MethodPost:
 		return item.Post
+	case http.MethodPatch:
+		return item.Patch
 	case http.MethodDelete:
 		return item.Delete
 	}

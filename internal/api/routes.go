@@ -18,6 +18,7 @@ type route struct {
 	sandbox      bool   // any test key may, no live key
 	link         bool   // a signed link stands for a key
 	purchase     bool   // keeps its idempotency keys itself
+	secret       bool   // its answer holds a secret, and is kept sealed
 	summary      string
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
@@ -38,7 +39,9 @@ type outcome struct {
 	linked  bool // the shipment's further operations follow from it
 }
 
-func (s *server) table() []*route {
+func (s *server) table() []*route { return append(s.mainRoutes(), s.webhookRoutes()...) }
+
+func (s *server) mainRoutes() []*route {
 	shipment, result := wire.Shipment{}, wire.TrackingResult{}
 	return []*route{
 		{
@@ -148,6 +151,55 @@ func (s *server) table() []*route {
 			summary: "Move a test shipment on", handler: handle(s.advance),
 			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
 			codes:    []string{"shipment_not_found", "cannot_advance"},
+		},
+	}
+}
+
+// webhookRoutes are about where events are sent.
+func (s *server) webhookRoutes() []*route {
+	hook, missing := wire.Webhook{}, []string{"webhook_not_found"}
+	return []*route{
+		{
+			method: http.MethodPost, path: "/v1/webhooks", id: "createWebhook", tag: "Webhooks", scope: "webhooks", secret: true,
+			summary: "Create a webhook", handler: handle(s.createWebhook),
+			outcomes: []outcome{{http.StatusCreated, "The webhook, with its secret.", hook, []string{"Location"}, false}},
+			codes:    []string{"webhook_limit"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/webhooks", id: "listWebhooks", tag: "Webhooks", scope: "webhooks",
+			summary: "List webhooks", handler: handle(s.listWebhooks),
+			outcomes: []outcome{{http.StatusOK, "All webhooks, newest first.", page[wire.Webhook]{}, nil, false}},
+		},
+		{
+			method: http.MethodGet, path: "/v1/webhooks/{id}", id: "getWebhook", tag: "Webhooks", scope: "webhooks",
+			summary: "Get a webhook", handler: handle(s.getWebhook), codes: missing,
+			outcomes: []outcome{{http.StatusOK, "The webhook, and how it does.", hook, nil, false}},
+		},
+		{
+			method: http.MethodPatch, path: "/v1/webhooks/{id}", id: "changeWebhook", tag: "Webhooks", scope: "webhooks",
+			summary: "Change a webhook", handler: handle(s.changeWebhook), codes: missing,
+			outcomes: []outcome{{http.StatusOK, "The webhook as it is now.", hook, nil, false}},
+		},
+		{
+			method: http.MethodDelete, path: "/v1/webhooks/{id}", id: "deleteWebhook", tag: "Webhooks", scope: "webhooks",
+			summary: "Delete a webhook", handler: handle(s.deleteWebhook), codes: missing,
+			outcomes: []outcome{{http.StatusNoContent, "The webhook is gone.", nil, nil, false}},
+		},
+		{
+			method: http.MethodPost, path: "/v1/webhooks/{id}/rotate-secret", id: "rotateWebhookSecret", tag: "Webhooks", scope: "webhooks", secret: true,
+			summary: "Rotate a secret", handler: handle(s.rotateSecret), codes: missing,
+			outcomes: []outcome{{http.StatusOK, "The webhook, with its new secret.", hook, nil, false}},
+		},
+		{
+			method: http.MethodPost, path: "/v1/webhooks/{id}/test", id: "testWebhook", tag: "Webhooks", scope: "webhooks",
+			summary: "Try a webhook", handler: handle(s.testWebhook), codes: missing,
+			outcomes: []outcome{{http.StatusOK, "What became of the attempt.", wire.Delivery{}, nil, false}},
+		},
+		{
+			method: http.MethodGet, path: "/v1/webhooks/{id}/deliveries", id: "listDeliveries", tag: "Webhooks", scope: "webhooks",
+			summary: "List deliveries", handler: handle(s.listDeliveries),
+			outcomes: []outcome{{http.StatusOK, "A page of attempts, newest first.", page[wire.Delivery]{}, nil, false}},
+			codes:    []string{"webhook_not_found", "invalid_cursor"},
 		},
 	}
 }

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -27,7 +29,7 @@ func noRoute() error { return ship.Errorf(ship.NotFound, "there is no such path"
 // method, else 404.
 func (s *server) otherwise(w http.ResponseWriter, r *http.Request) {
 	var allow []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		probe := &http.Request{Method: method, URL: r.URL, Host: r.Host}
 		if _, pattern := s.mux.Handler(probe); pattern != "/" {
 			allow = append(allow, method)
@@ -58,7 +60,7 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 		case err != nil:
 			ex.Problem(err).Write(w)
 		case ex.Idempotency != "" && !rt.purchase:
-			ex.Once(w, r, s.Account.Once, next)
+			ex.Once(w, r, s.once(rt), next)
 		default:
 			next(w, r)
 		}
@@ -75,16 +77,38 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 	if err := rt.checkQuery(r.URL.RawQuery); err != nil {
 		return done, err
 	}
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost && r.Method != http.MethodPatch {
 		return done, nil
 	}
-	if ex.Idempotency, err = httpkit.IdempotencyKey(r); err != nil {
-		return done, err
+	if r.Method == http.MethodPost {
+		if ex.Idempotency, err = httpkit.IdempotencyKey(r); err != nil {
+			return done, err
+		}
 	}
 	if done, err = ex.ReadJSON(w, r, s.Limits.Body); err != nil {
 		return done, err
 	}
 	return done, rt.checkBody(ex)
+}
+
+// once keeps the answers to the route's idempotency keys. Those that hold a
+// secret are sealed while they are kept.
+func (s *server) once(rt *route) httpkit.OnceFunc {
+	if !rt.secret {
+		return s.Account.Once
+	}
+	return func(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
+		place := []string{string(t.Account), strconv.FormatBool(t.Livemode), "idempotency", key}
+		answer, replayed, err := s.Account.Once(ctx, t, key, fingerprint, func(ctx context.Context) ship.Answer {
+			a := do(ctx)
+			a.Body = s.Box.Seal(a.Body, place...)
+			return a
+		})
+		if err == nil {
+			answer.Body, err = s.Box.Open(answer.Body, place...)
+		}
+		return answer, replayed, err
+	}
 }
 
 // authenticate finds the caller, and counts the request against its limit. A

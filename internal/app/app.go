@@ -17,24 +17,26 @@ import (
 
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/webhook"
 	"github.com/waybillhq/waybill/internal/worker"
 )
 
 // App is one running copy of the program.
 type App struct {
-	cfg      config.Config
-	roles    Roles
-	log      *slog.Logger
-	baseURL  string
-	store    *store.Store
-	services services
-	traces   *traces
-	registry *prometheus.Registry
-	runner   *worker.Runner // nil without the worker's role
-	loops    []worker.Loop
-	api      *server // nil without the API's role
-	operator *server // nil if it is off
-	stopping atomic.Bool
+	cfg        config.Config
+	roles      Roles
+	log        *slog.Logger
+	baseURL    string
+	store      *store.Store
+	services   services
+	traces     *traces
+	registry   *prometheus.Registry
+	runner     *worker.Runner // nil without the worker's role
+	loops      []worker.Loop
+	dispatcher *webhook.Dispatcher // nil without the worker's role
+	api        *server             // nil without the API's role
+	operator   *server             // nil if it is off
+	stopping   atomic.Bool
 }
 
 // New makes a copy of the program that listens already, but answers only once
@@ -68,7 +70,7 @@ func (a *App) build(ctx context.Context) error {
 	if a.registry, err = newRegistry(a.store, a.log); err != nil {
 		return err
 	}
-	if a.services, err = newServices(ctx, a.cfg, a.baseURL, a.store, a.registry, a.log); err != nil {
+	if a.services, err = newServices(ctx, a.cfg, a.baseURL, a.store, a.registry, a.log, a.told); err != nil {
 		return err
 	}
 	if err := a.buildEdges(); err != nil {
@@ -133,16 +135,30 @@ func (a *App) buildWorker() error {
 		return err
 	}
 	a.runner, err = worker.New(worker.Config{
-		Services: worker.Services{Shipping: a.services.shipping, Tracking: a.services.tracking, Store: a.store, DatabaseURL: a.cfg.DatabaseURL},
-		Log:      a.log, Metrics: metrics,
+		Services: worker.Services{
+			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Store: a.store, DatabaseURL: a.cfg.DatabaseURL,
+		},
+		Log: a.log, Metrics: metrics,
 	})
 	if err != nil {
 		return err
 	}
+	deliveries, err := webhook.NewMetrics(a.registry)
+	if err != nil {
+		return err
+	}
+	a.dispatcher = webhook.NewDispatcher(a.services.webhook, deliveries)
 	if a.cfg.SandboxStep > 0 {
 		a.loops = append(a.loops, worker.Loop{Name: "move simulated parcels", Do: a.services.tracking.Live, Least: liveBusy, Most: liveIdle, Log: a.log})
 	}
 	return nil
+}
+
+// told is called when this copy has recorded an event.
+func (a *App) told() {
+	if a.dispatcher != nil {
+		a.dispatcher.Wake()
+	}
 }
 
 // Addr is the address that the API listens on, with the port that was chosen;
@@ -180,6 +196,9 @@ func (a *App) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	for _, l := range a.loops {
 		loops.Go(func() { l.Run(work) })
+	}
+	if a.dispatcher != nil {
+		loops.Go(func() { a.dispatcher.Run(work) })
 	}
 	failed := make(chan error, 2)
 	for _, s := range []*server{a.api, a.operator} {

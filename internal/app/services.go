@@ -1,11 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +23,7 @@ import (
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
@@ -29,13 +36,14 @@ type services struct {
 	shipping *shipping.Service
 	tracking *tracking.Service
 	webhook  *webhook.Service
+	box      *seal.Box
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
 	return store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections, Tracer: tracer})
 }
 
-func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger) (services, error) {
+func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger, told func()) (services, error) {
 	key := cfg.SigningKey
 	if key == nil {
 		var err error
@@ -51,14 +59,66 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, fmt.Errorf("label renderer: %w", err)
 	}
+	box, err := newBox(ctx, cfg, st)
+	if err != nil {
+		return services{}, err
+	}
 	return services{
+		box:     box,
 		account: account.New(st),
 		shipping: shipping.New(shipping.Config{
-			Store: st, Simulated: simulated, Labels: labels, SigningKey: key, BaseURL: baseURL, Waits: waits(cfg), Log: log,
+			Store: st, Simulated: simulated, Labels: labels, SigningKey: key, BaseURL: baseURL, Waits: waits(cfg), Told: told, Log: log,
 		}),
-		tracking: tracking.New(tracking.Config{Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Log: log}),
-		webhook:  webhook.New(st),
+		tracking: tracking.New(tracking.Config{Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log}),
+		webhook:  webhook.New(webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}),
 	}, nil
+}
+
+// newBox seals with the operator's key. What was sealed before there was one
+// is opened with the installation's.
+func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box, error) {
+	own, err := st.SigningKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	box, err := seal.New(append(slices.Clone(cfg.SecretKeys), own)...)
+	if err != nil {
+		return nil, fmt.Errorf("key of stored secrets: %w", err)
+	}
+	return box, nil
+}
+
+// newSender sends events. The database and the operator's listener stay closed
+// to it, whatever networks the operator opens.
+func newSender(cfg config.Config, log *slog.Logger) *webhook.Sender {
+	policy := webhook.Policy{Networks: cfg.WebhookNetworks, Loopback: cfg.WebhookLoopback}
+	hosts := []string{cfg.MetricsListen}
+	if u, err := url.Parse(cfg.DatabaseURL); err == nil {
+		hosts = append(hosts, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432")))
+	}
+	for _, host := range hosts {
+		policy.Deny = append(policy.Deny, addressesOf(host)...)
+	}
+	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: "Waybill/" + Version(), Log: log})
+}
+
+// addressesOf are the addresses of a host and port; none if it has none now.
+func addressesOf(hostPort string) (list []netip.AddrPort) {
+	host, portText, err := net.SplitHostPort(hostPort)
+	port, portErr := strconv.ParseUint(portText, 10, 16)
+	if err != nil || portErr != nil {
+		return nil
+	}
+	found, err := net.LookupIP(host)
+	if err != nil {
+		return nil
+	}
+	for _, ip := range found {
+		if addr, ok := netip.AddrFromSlice(ip); ok {
+			list = append(list, netip.AddrPortFrom(addr.Unmap(), uint16(port)))
+		}
+	}
+	return list
 }
 
 func waits(cfg config.Config) shipping.Waits {
@@ -96,7 +156,7 @@ func (a *App) newAPI() (http.Handler, error) {
 		limit = -1 // zero would mean the default
 	}
 	return api.New(api.Config{
-		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
+		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Box: a.services.box,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready,
 		Limits: api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
 	})

@@ -41,7 +41,11 @@ type Config struct {
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
 	FontDir    string
-	SigningKey []byte // nil means the installation's own
+	SigningKey []byte   // nil means the installation's own
+	SecretKeys [][]byte // the first seals, all open; none means the installation's own
+
+	WebhookNetworks []netip.Prefix // private networks that events may be sent to
+	WebhookLoopback bool           // and this machine
 }
 
 // A Setting is the public description of one setting.
@@ -102,6 +106,10 @@ func read(e *env) Config {
 
 		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
 		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
+		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64; to change it, put the new one before the old with a comma between. If empty, one that lies in the database with them"),
+
+		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, with commas between; link-local addresses and this machine stay closed"),
+		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on lets webhooks be sent to this machine, for development"),
 	}
 }
 

@@ -33,6 +33,8 @@ var Codes = []Code{
 	{"tracker_not_found", http.StatusNotFound, "Tracker not found", "There is no such tracker, or it belongs to another account or mode."},
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment and no tracker of the account has this number. Follow it with `POST /v1/trackers`."},
 
+	{"webhook_not_found", http.StatusNotFound, "Webhook not found", "There is no such webhook, or it belongs to another account or mode."},
+
 	{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed", "The path exists, but not with this method. The `Allow` header lists the methods."},
 
 	{"idempotency_in_progress", http.StatusConflict, "Request still running", "A request with the same `Idempotency-Key` has not finished. Wait as `Retry-After` says and send it again."},
@@ -41,6 +43,7 @@ var Codes = []Code{
 	{"format_unavailable", http.StatusConflict, "Format unavailable", "The label cannot be rendered faithfully like this. The detail names what can be had."},
 	{"void_not_supported", http.StatusConflict, "Void not supported", "The carrier cannot void labels of this kind."},
 	{"void_refused", http.StatusConflict, "Void refused", "The carrier refused to void the label, or the parcel is already moving."},
+	{"webhook_limit", http.StatusConflict, "Too many webhooks", "The account has as many webhooks in this mode as it may: 20. Delete one."},
 	{"cannot_advance", http.StatusConflict, "Cannot advance", "The test shipment has no further step: it is delivered, or it has no label."},
 	{"conflict", http.StatusConflict, "Conflict", "The thing is not in a state that allows this."},
 	{"unsupported", http.StatusConflict, "Not supported", "The carrier cannot do this."},
@@ -94,6 +97,7 @@ var FieldCodes = [][2]string{
 	{"invalid", "The value is wrong."},
 	{"invalid_format", "The text is not written as it must be."},
 	{"invalid_text", "The text has control characters, direction marks or broken UTF-8."},
+	{"destination_not_allowed", "The address is not one of the internet, or the operator does not allow it."},
 	{"exclusive", "Only one of the named fields may be given."},
 	{"unknown_country", "The country is a two-letter ISO 3166-1 code."},
 	{"unknown_state", "The country has no such state."},

@@ -42,3 +42,16 @@ type ForgetKeys struct{}
 
 // Kind names the job in the queue.
 func (ForgetKeys) Kind() string { return "forget_keys" }
+
+// ProbeEndpoint tries a parked webhook endpoint until it answers.
+type ProbeEndpoint struct {
+	Account  ship.AccountID  `json:"account"`
+	Livemode bool            `json:"livemode"`
+	Endpoint ship.EndpointID `json:"endpoint"`
+}
+
+// Kind names the job in the queue.
+func (ProbeEndpoint) Kind() string { return "probe_endpoint" }
+
+// Queue is the job's own: endpoints that are down must not hold up money.
+func (ProbeEndpoint) Queue() string { return "webhooks" }

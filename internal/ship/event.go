@@ -12,7 +12,8 @@ type Event struct {
 	Tracker  TrackerID
 	Sequence int
 	Late     bool
-	Version  int // of the body
+	Version  int  // of the body
+	Test     bool // made up to try an endpoint; in no log
 	Snapshot Snapshot
 }
 

@@ -16,6 +16,7 @@ type (
 	EventID      string // evt_
 	KeyID        string // key_
 	EndpointID   string // whe_
+	AttemptID    string // att_
 	ConnectionID string // con_
 )
 
@@ -27,6 +28,7 @@ const (
 	eventPrefix      = "evt_"
 	keyPrefix        = "key_"
 	endpointPrefix   = "whe_"
+	attemptPrefix    = "att_"
 	connectionPrefix = "con_"
 )
 
@@ -187,6 +189,16 @@ func (id RawID) plusOne() RawID {
 // NewKeyID makes the id of a new API key.
 func NewKeyID(shard Shard, at time.Time) KeyID { return KeyID(newText(shard, at, keyPrefix)) }
 
+// NewEndpointID makes the id of a new webhook endpoint.
+func NewEndpointID(shard Shard, at time.Time) EndpointID {
+	return EndpointID(newText(shard, at, endpointPrefix))
+}
+
+// NewAttemptID makes the id of a new attempt to deliver an event.
+func NewAttemptID(shard Shard, at time.Time) AttemptID {
+	return AttemptID(newText(shard, at, attemptPrefix))
+}
+
 // The stored form of each id, and back.
 
 func (id AccountID) Raw() RawID    { return raw(string(id), accountPrefix) }
@@ -195,6 +207,7 @@ func (id TrackerID) Raw() RawID    { return raw(string(id), trackerPrefix) }
 func (id EventID) Raw() RawID      { return raw(string(id), eventPrefix) }
 func (id KeyID) Raw() RawID        { return raw(string(id), keyPrefix) }
 func (id EndpointID) Raw() RawID   { return raw(string(id), endpointPrefix) }
+func (id AttemptID) Raw() RawID    { return raw(string(id), attemptPrefix) }
 func (id ConnectionID) Raw() RawID { return raw(string(id), connectionPrefix) }
 
 func AccountIDOf(id RawID) AccountID       { return AccountID(id.text(accountPrefix)) }
@@ -203,6 +216,7 @@ func TrackerIDOf(id RawID) TrackerID       { return TrackerID(id.text(trackerPre
 func EventIDOf(id RawID) EventID           { return EventID(id.text(eventPrefix)) }
 func KeyIDOf(id RawID) KeyID               { return KeyID(id.text(keyPrefix)) }
 func EndpointIDOf(id RawID) EndpointID     { return EndpointID(id.text(endpointPrefix)) }
+func AttemptIDOf(id RawID) AttemptID       { return AttemptID(id.text(attemptPrefix)) }
 func ConnectionIDOf(id RawID) ConnectionID { return ConnectionID(id.text(connectionPrefix)) }
 
 // ParseShipmentID reads a shipment id as a client writes it.
@@ -227,6 +241,18 @@ func ParseAccountID(s string) (AccountID, bool) {
 func ParseKeyID(s string) (KeyID, bool) {
 	id, ok := parseID(s, keyPrefix)
 	return KeyIDOf(id), ok
+}
+
+// ParseEndpointID reads the id of a webhook endpoint as a client writes it.
+func ParseEndpointID(s string) (EndpointID, bool) {
+	id, ok := parseID(s, endpointPrefix)
+	return EndpointIDOf(id), ok
+}
+
+// ParseAttemptID reads the id of an attempt as a client writes it.
+func ParseAttemptID(s string) (AttemptID, bool) {
+	id, ok := parseID(s, attemptPrefix)
+	return AttemptIDOf(id), ok
 }
 
 // ParseConnectionID reads a connection id as a client writes it.

@@ -186,6 +186,7 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Purchase) (Bough
 	if earlier != nil || err != nil {
 		return value(earlier), err
 	}
+	s.told()
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
 

@@ -111,6 +111,7 @@ func (s *Service) conclude(ctx context.Context, b *buying, p ship.Purchase) (Bou
 	if err != nil {
 		return Bought{}, err
 	}
+	s.told()
 	c.Shipment.Sequence = sequence
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }

@@ -43,6 +43,7 @@ type Service struct {
 	key       []byte // signs tokens, makes references
 	baseURL   string
 	waits     Waits
+	told      func()
 	log       *slog.Logger
 }
 
@@ -54,6 +55,7 @@ type Config struct {
 	SigningKey []byte
 	BaseURL    string
 	Waits      Waits
+	Told       func() // called after events are recorded; nil tells nobody
 	Log        *slog.Logger
 }
 
@@ -62,8 +64,11 @@ const renderedBytes = 8 << 20
 
 // New returns a service.
 func New(c Config) *Service {
+	if c.Told == nil {
+		c.Told = func() {}
+	}
 	return &Service{
-		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, log: c.Log,
+		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },

@@ -14,9 +14,15 @@ import (
 // Job is the arguments of a background job.
 type Job interface{ Kind() string }
 
-// QueueMoney is the queue of jobs about purchases; they never wait behind
-// others.
-const QueueMoney = "money"
+// The queues. Jobs about purchases never wait behind others.
+const (
+	QueueMoney    = "money"
+	QueueWebhooks = "webhooks"
+)
+
+// manyAttempts: no job here is ever given up; one that a crash cuts short uses
+// one up.
+const manyAttempts = 30_000
 
 // Enqueue writes a job down, to run after the delay. It works only inside a
 // transaction: state and job commit together.
@@ -24,7 +30,11 @@ func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 	if s.tx == nil {
 		panic("store: Enqueue outside a transaction")
 	}
-	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: QueueMoney, ScheduledAt: time.Now().Add(after)})
+	queue := QueueMoney
+	if own, ok := j.(interface{ Queue() string }); ok {
+		queue = own.Queue()
+	}
+	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: queue, ScheduledAt: time.Now().Add(after), MaxAttempts: manyAttempts})
 	if err != nil {
 		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
 	}

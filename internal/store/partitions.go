@@ -17,13 +17,15 @@ var partitioned = []struct {
 	table  string
 	period period
 	with   string
+	keep   time.Duration // after this long a partition is dropped; zero keeps it
 }{
 	{table: "shipments", period: month},
 	{table: "journeys", period: month, with: "WITH (fillfactor = 80)"},
 	{table: "labels", period: month},
 	{table: "purchase_attempts", period: month},
 	{table: "tracking_events", period: month},
-	{table: "events", period: day},
+	{table: "events", period: day, keep: EventRetention},
+	{table: "webhook_attempts", period: day, keep: AttemptRetention},
 }
 
 // A period is how long a partition is.
@@ -49,8 +51,11 @@ var (
 	}
 )
 
-// EventRetention is how long the log is kept.
-const EventRetention = 30 * 24 * time.Hour
+// How long the log and the record of deliveries are kept.
+const (
+	EventRetention   = 30 * 24 * time.Hour
+	AttemptRetention = 30 * 24 * time.Hour
+)
 
 // lockPartitions keeps copies of the program from making partitions at once.
 const lockPartitions = 0x7761796270 // "wayb" and p
@@ -66,8 +71,16 @@ func KeepPartitions(ctx context.Context, url string, now time.Time) error {
 	if err := makePartitions(ctx, pool, now); err != nil {
 		return err
 	}
-	// A little later than a cursor ends: an event may commit after its time.
-	return dropPartitions(ctx, pool, "events", day, now.Add(-EventRetention-time.Hour))
+	for _, p := range partitioned {
+		if p.keep == 0 {
+			continue
+		}
+		// A little later than a cursor ends: a row may commit after its time.
+		if err := dropPartitions(ctx, pool, p.table, p.period, now.Add(-p.keep-time.Hour)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func makePartitions(ctx context.Context, pool *pgxpool.Pool, now time.Time) error {

@@ -37,6 +37,7 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 	if err != nil {
 		return Tracked{}, err
 	}
+	s.told()
 	return s.Track(ctx, t, string(id), "")
 }
 

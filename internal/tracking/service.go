@@ -16,6 +16,7 @@ type Service struct {
 	store   *store.Store
 	baseURL string
 	step    time.Duration
+	told    func()
 	log     *slog.Logger
 }
 
@@ -24,12 +25,16 @@ type Config struct {
 	Store       *store.Store
 	BaseURL     string
 	SandboxStep time.Duration // between two steps of a simulated life; 0: only on demand
+	Told        func()        // called after events are recorded; nil tells nobody
 	Log         *slog.Logger
 }
 
 // New returns a service.
 func New(c Config) *Service {
-	return &Service{store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, log: c.Log}
+	if c.Told == nil {
+		c.Told = func() {}
+	}
+	return &Service{store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log}
 }
 
 // newPerDay is how many parcels a tenant may begin to follow in a day.

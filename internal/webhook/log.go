@@ -10,12 +10,6 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Service reads the log.
-type Service struct{ store *store.Store }
-
-// New returns a service.
-func New(st *store.Store) *Service { return &Service{store: st} }
-
 // Events reads the tenant's log behind a cursor, or from its beginning. A
 // reader that follows the cursors sees each event once, whatever transactions
 // commit late.

@@ -1,8 +1,47 @@
-// Package webhook tells clients what changed: it owns the reading of the event
-// log, which is the record of everything that clients are told.
+// Package webhook tells clients what changed: it owns their endpoints, the
+// reading of the event log, and the sending of events, signed, to addresses
+// that may be sent to. Nothing else in the service connects to where a client
+// says.
 package webhook
 
-import "github.com/waybillhq/waybill/internal/ship"
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Service reads the log and keeps the endpoints.
+type Service struct {
+	store   *store.Store
+	box     *seal.Box
+	sender  *Sender
+	baseURL string
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	tested map[ship.EndpointID]time.Time
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Store   *store.Store
+	Box     *seal.Box // seals the endpoints' secrets
+	Sender  *Sender
+	BaseURL string // of the service, in the bodies of test events
+	Log     *slog.Logger
+}
+
+// New returns a service.
+func New(c Config) *Service {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{store: c.Store, box: c.Box, sender: c.Sender, baseURL: c.BaseURL, log: c.Log, tested: map[ship.EndpointID]time.Time{}}
+}
 
 // An Entry is a log event with what it speaks of, as it was at the event.
 type Entry struct {

@@ -17,6 +17,7 @@ type Event struct {
 	Livemode  bool      `json:"livemode" doc:"Whether it belongs to live data."`
 	Sequence  int       `json:"sequence" minimum:"1" doc:"Counts the events of one shipment or tracker, from 1 without gaps."`
 	Late      bool      `json:"late" doc:"Whether it is older than an event that was told before."`
+	Test      bool      `json:"test,omitempty" doc:"True for an event that was made up to try an endpoint: nothing happened. Left out otherwise."`
 	Data      EventData `json:"data" doc:"What the event speaks of."`
 }
 
@@ -48,6 +49,7 @@ func eventV1(e ship.Event, s ship.Shipment, t ship.Tracker) Event {
 		Livemode:  e.Tenant.Livemode,
 		Sequence:  e.Sequence,
 		Late:      e.Late,
+		Test:      e.Test,
 	}
 	snap := e.Snapshot
 	out.Data.PreviousStatus = string(snap.PreviousStatus)

@@ -18,6 +18,7 @@ import (
 // busy the database.
 const (
 	moneyWorkers = 50
+	probeWorkers = 50
 	otherWorkers = 4
 )
 
@@ -46,8 +47,9 @@ func New(c Config) (*Runner, error) {
 	w := watcher{log: c.Log, observe: c.Metrics.observe}
 	client, err := river.NewClient(riverpgxv5.New(c.Services.Store.System()), &river.Config{
 		Queues: map[string]river.QueueConfig{
-			store.QueueMoney:   {MaxWorkers: moneyWorkers},
-			river.QueueDefault: {MaxWorkers: otherWorkers},
+			store.QueueMoney:    {MaxWorkers: moneyWorkers},
+			store.QueueWebhooks: {MaxWorkers: probeWorkers},
+			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, w),
 		PeriodicJobs:                periodic(),

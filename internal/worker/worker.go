@@ -17,12 +17,14 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/webhook"
 )
 
 // Services are what the jobs call.
 type Services struct {
 	Shipping    *shipping.Service
 	Tracking    *tracking.Service
+	Webhook     *webhook.Service
 	Store       *store.Store
 	DatabaseURL string // of the owner, who alone may make and drop partitions
 }
@@ -30,11 +32,14 @@ type Services struct {
 // workers returns one worker per job kind. It is the whole list.
 func workers(s Services, w watcher) *river.Workers {
 	all := river.NewWorkers()
-	addMoney(all, w, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
+	addLasting(all, w, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
 		return s.Shipping.Settle(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
 	})
-	addMoney(all, w, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
+	addLasting(all, w, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
 		return s.Shipping.SettleVoid(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
+	})
+	addLasting(all, w, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
+		return s.Webhook.Probe(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Endpoint)
 	})
 	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
 	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
@@ -67,9 +72,10 @@ func add[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context
 	river.AddWorker(all, &worker[T]{watcher: w, do: func(ctx context.Context, j T) (time.Duration, error) { return 0, do(ctx, j) }})
 }
 
-// addMoney adds a job about a purchase. What do returns beside its error is
-// after how long to look again; zero ends the job.
-func addMoney[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) (time.Duration, error)) {
+// addLasting adds a job that is never given up: about a purchase, or an
+// endpoint that is parked. What do returns beside its error is after how long
+// to look again; zero ends the job.
+func addLasting[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) (time.Duration, error)) {
 	river.AddWorker(all, &worker[T]{watcher: w, do: do, money: true})
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker string }
+type holdings struct{ shipment, number, tracker, webhook string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -38,10 +38,19 @@ var others = map[string]func(h holdings) (param, body string){
 	"track":           func(h holdings) (string, string) { return h.number, "" },
 	"unfollow":        func(h holdings) (string, string) { return h.tracker, "" },
 	"advanceShipment": func(h holdings) (string, string) { return h.shipment, `{}` },
+
+	"createWebhook":       nil,
+	"listWebhooks":        nil, // compared below
+	"getWebhook":          func(h holdings) (string, string) { return h.webhook, "" },
+	"changeWebhook":       func(h holdings) (string, string) { return h.webhook, `{"enabled":false}` },
+	"deleteWebhook":       func(h holdings) (string, string) { return h.webhook, "" },
+	"rotateWebhookSecret": func(h holdings) (string, string) { return h.webhook, "" },
+	"testWebhook":         func(h holdings) (string, string) { return h.webhook, "" },
+	"listDeliveries":      func(h holdings) (string, string) { return h.webhook, "" },
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks"}
 
 func TestNobodyReachesAnothersThings(t *testing.T) {
 	w := newWorld(t)
@@ -76,7 +85,7 @@ func TestNobodyReachesAnothersThings(t *testing.T) {
 		}
 		for _, path := range lists {
 			resp, answer := call(t, "GET", url+path, key, "")
-			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) {
+			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) || strings.Contains(string(answer), mine.webhook) {
 				t.Errorf("%s of %s answers %d and shows %s", path, name, resp.StatusCode, answer)
 			}
 		}
@@ -97,7 +106,12 @@ func hold(t *testing.T, url, key string) holdings {
 	if err := json.Unmarshal(body, &tracker); err != nil || resp.StatusCode != http.StatusCreated || tracker.ID == "" {
 		t.Fatalf("tracker: %d %s", resp.StatusCode, body)
 	}
-	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID}
+	resp, body = call(t, "POST", url+"/v1/webhooks", key, `{"url":"https://example.com/hook"}`)
+	var webhook struct{ ID string }
+	if err := json.Unmarshal(body, &webhook); err != nil || resp.StatusCode != http.StatusCreated || webhook.ID == "" {
+		t.Fatalf("webhook: %d %s", resp.StatusCode, body)
+	}
+	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID}
 }
 
 // operation is one of the contract.

@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// headersInput is the custom headers of a webhook.
+type headersInput map[string]string
+
+// Schema limits the names and the values.
+func (headersInput) Schema(huma.Registry) *huma.Schema {
+	text := &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(1024)}
+	text.PrecomputeMessages()
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: text, MaxProperties: new(10),
+		Extensions: map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 64}},
+	}
+}
+
+// webhookInput is the body of POST /v1/webhooks.
+type webhookInput struct {
+	URL         string           `json:"url" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"Where to send events: https, a public host, the usual port or 1024 and above."`
+	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kinds to send; left out or *, all of them."`
+	Description *string          `json:"description,omitempty" maxLength:"500" doc:"A note of the client's own."`
+	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events; true if left out."`
+	Headers     headersInput     `json:"headers,omitempty" doc:"Up to 10 headers to send with each event, such as Authorization. They are stored encrypted and not shown again."`
+	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events; v1 if left out."`
+}
+
+// webhookChange is the body of PATCH /v1/webhooks/{id}.
+type webhookChange struct {
+	URL         *string          `json:"url,omitempty" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"Where to send events."`
+	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kinds to send; * means all."`
+	Description *string          `json:"description,omitempty" maxLength:"500" doc:"A note of the client's own."`
+	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events. What waits while it is off is sent when it is on again, as far back as the log reaches."`
+	Headers     headersInput     `json:"headers,omitempty" doc:"The custom headers, all of them; an empty object removes them."`
+	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events. A shared secret that was never shown is shown by rotating it."`
+}
+
+type createWebhookRequest struct{ Body webhookInput }
+
+// createWebhook handles POST /v1/webhooks.
+func (s *server) createWebhook(ctx context.Context, in *createWebhookRequest) (reply, error) {
+	b := in.Body
+	e, err := s.Webhook.Create(ctx, httpkit.From(ctx).Principal.Tenant, webhook.Settings{
+		URL: &b.URL, Kinds: b.Events, Description: b.Description, Enabled: b.Enabled, Headers: b.Headers, Signature: b.Signature,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	out, err := show(http.StatusCreated, webhookOf(e))
+	return out.with("Location", "/v1/webhooks/"+string(e.ID)), err
+}
+
+// listWebhooks handles GET /v1/webhooks. They are few, so there is one page.
+func (s *server) listWebhooks(ctx context.Context, _ *noParameters) (reply, error) {
+	list, err := s.Webhook.Endpoints(ctx, httpkit.From(ctx).Principal.Tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	data := make([]wire.Webhook, len(list))
+	for i, e := range list {
+		data[i] = webhookOf(e)
+	}
+	return show(http.StatusOK, pageOf(data, false, ""))
+}
+
+type webhookRequest struct {
+	ID string `path:"id" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Identifier of the webhook."`
+}
+
+func webhookID(text string) (ship.EndpointID, error) {
+	id, ok := ship.ParseEndpointID(text)
+	if !ok {
+		return "", ship.Coded(ship.NotFound, "webhook_not_found", "no such webhook")
+	}
+	return id, nil
+}
+
+// shownWebhook answers with what do returns for a webhook.
+func shownWebhook(ctx context.Context, text string, do func(context.Context, ship.Tenant, ship.EndpointID) (webhook.Endpoint, error)) (reply, error) {
+	id, err := webhookID(text)
+	if err != nil {
+		return reply{}, err
+	}
+	e, err := do(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(http.StatusOK, webhookOf(e))
+}
+
+// getWebhook handles GET /v1/webhooks/{id}.
+func (s *server) getWebhook(ctx context.Context, in *webhookRequest) (reply, error) {
+	return shownWebhook(ctx, in.ID, s.Webhook.Endpoint)
+}
+
+type changeWebhookRequest struct {
+	ID   string `path:"id" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Identifier of the webhook."`
+	Body webhookChange
+}
+
+// changeWebhook handles PATCH /v1/webhooks/{id}.
+func (s *server) changeWebhook(ctx context.Context, in *changeWebhookRequest) (reply, error) {
+	return shownWebhook(ctx, in.ID, func(ctx context.Context, t ship.Tenant, id ship.EndpointID) (webhook.Endpoint, error) {
+		b := in.Body
+		return s.Webhook.Update(ctx, t, id, webhook.Settings{
+			URL: b.URL, Kinds: b.Events, Description: b.Description, Enabled: b.Enabled, Headers: b.Headers, Signature: b.Signature,
+		})
+	})
+}
+
+// deleteWebhook handles DELETE /v1/webhooks/{id}.
+func (s *server) deleteWebhook(ctx context.Context, in *webhookRequest) (reply, error) {
+	id, err := webhookID(in.ID)
+	if err == nil {
+		err = s.Webhook.Delete(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	}
+	return reply{status: http.StatusNoContent}, err
+}
+
+// rotateSecret handles POST /v1/webhooks/{id}/rotate-secret.
+func (s *server) rotateSecret(ctx context.Context, in *webhookRequest) (reply, error) {
+	return shownWebhook(ctx, in.ID, s.Webhook.RotateSecret)
+}
+
+// testInput is the body of POST /v1/webhooks/{id}/test.
+type testInput struct {
+	Type ship.EventKind `json:"type,omitempty" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kind of the event; shipment.created if left out."`
+}
+
+type testWebhookRequest struct {
+	ID   string `path:"id" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Identifier of the webhook."`
+	Body *testInput
+}
+
+// testWebhook handles POST /v1/webhooks/{id}/test.
+func (s *server) testWebhook(ctx context.Context, in *testWebhookRequest) (reply, error) {
+	id, err := webhookID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	kind := ship.ShipmentCreated
+	if in.Body != nil && in.Body.Type != "" {
+		kind = in.Body.Type
+	}
+	a, err := s.Webhook.Test(ctx, httpkit.From(ctx).Principal.Tenant, id, kind)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(http.StatusOK, deliveryOf(a))
+}
+
+type listDeliveriesRequest struct {
+	ID string `path:"id" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Identifier of the webhook."`
+	PageRequest
+}
+
+// listDeliveries handles GET /v1/webhooks/{id}/deliveries.
+func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesRequest) (reply, error) {
+	id, err := webhookID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	p := ship.Page{Limit: in.Limit}
+	if in.Cursor != "" {
+		last, ok := ship.ParseAttemptID(in.Cursor)
+		if !ok {
+			return reply{}, badCursor()
+		}
+		p.Before = last.Raw()
+	}
+	list, more, err := s.Webhook.Deliveries(ctx, httpkit.From(ctx).Principal.Tenant, id, p)
+	if err != nil {
+		return reply{}, err
+	}
+	data := make([]wire.Delivery, len(list))
+	last := ""
+	for i, a := range list {
+		data[i] = deliveryOf(a)
+		last = data[i].ID
+	}
+	return show(http.StatusOK, pageOf(data, more, last))
+}
+
+func webhookOf(e webhook.Endpoint) wire.Webhook {
+	out := wire.Webhook{
+		ID: string(e.ID), URL: e.URL, Events: make([]string, 0, len(e.Kinds)), Description: e.Description, Enabled: e.Enabled, DisabledReason: e.DisabledReason,
+		Signature: e.Signature, Secret: e.Secret, PublicKey: e.PublicKey, HeaderNames: append([]string{}, e.HeaderNames...),
+		PreviousSecretExpiresAt: wire.Time(e.PreviousUntil), Verified: e.Verified, Parked: e.Parked, Failures: e.Failures,
+		FailingSince: wire.Time(e.FailingSince), LastSuccessAt: wire.Time(e.LastSuccessAt), Livemode: e.Tenant.Livemode, CreatedAt: wire.Time(e.CreatedAt()),
+	}
+	for _, kind := range e.Kinds {
+		out.Events = append(out.Events, string(kind))
+	}
+	if len(e.Kinds) == 0 {
+		out.Events = append(out.Events, string(webhook.AllKinds))
+	}
+	return out
+}
+
+func deliveryOf(a webhook.Attempt) wire.Delivery {
+	ms := time.Duration.Milliseconds
+	out := wire.Delivery{
+		ID: string(a.ID), EventID: string(a.Event), Attempt: a.Number, Trigger: a.Trigger, Outcome: a.Outcome, Status: a.Status, Error: a.Error,
+		Timings: wire.DeliveryTimings{
+			DNSMs: ms(a.Timings.DNS), ConnectMs: ms(a.Timings.Connect), TLSMs: ms(a.Timings.TLS), FirstByteMs: ms(a.Timings.FirstByte), TotalMs: ms(a.Timings.Total),
+		},
+		Timestamp: wire.Time(a.ID.Raw().Time()),
+	}
+	if a.Address.IsValid() {
+		out.Address = a.Address.String()
+	}
+	if a.Status != 0 {
+		out.Response = &wire.DeliveryResponse{Head: a.Head, Body: a.Body}
+	}
+	return out
+}

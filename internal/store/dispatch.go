@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// WebhookSlots is into how many parts the endpoints of a cell are cut. Each
+// slot is served by one copy of the program at a time.
+const WebhookSlots = 16
+
+// A SlotLease is the right to serve a slot until somebody else takes it.
+type SlotLease struct {
+	Slot   int
+	Token  int64
+	Cursor Position // all before it is delivered, or kept to be
+}
+
+const sqlSeeCopy = `
+INSERT INTO webhook_copies (owner, seen_until) VALUES ($1, now() + $2::interval)
+ON CONFLICT (owner) DO UPDATE SET seen_until = excluded.seen_until`
+
+const sqlForgetCopies = `DELETE FROM webhook_copies WHERE seen_until < now() - interval '1 minute'`
+
+const sqlCopies = `SELECT count(*) FROM webhook_copies WHERE seen_until > now()`
+
+// SeeCopy says that the owner lives, and returns how many owners do.
+func (s *Store) SeeCopy(ctx context.Context, owner string, lease time.Duration) (copies int, err error) {
+	b := &pgx.Batch{}
+	b.Queue(sqlSeeCopy, owner, lease)
+	b.Queue(sqlForgetCopies)
+	b.Queue(sqlCopies).QueryRow(func(r pgx.Row) error { return r.Scan(&copies) })
+	return copies, explain(s.sys.SendBatch(ctx, b).Close())
+}
+
+const sqlRenewSlots = `
+UPDATE webhook_slots SET lease_until = now() + $2::interval WHERE owner = $1 AND slot = ANY ($3) AND lease_until > now()
+RETURNING slot`
+
+// RenewSlots prolongs the owner's leases, and returns those that it still has.
+func (s *Store) RenewSlots(ctx context.Context, owner string, lease time.Duration, slots []int) ([]int, error) {
+	rows, err := s.sys.Query(ctx, sqlRenewSlots, owner, lease, slots)
+	if err != nil {
+		return nil, fmt.Errorf("renew slots: %w", explain(err))
+	}
+	kept, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	return kept, explain(err)
+}
+
+// sqlTakeSlots takes slots that nobody serves. A new token makes whatever the
+// last owner still writes fail.
+const sqlTakeSlots = `
+UPDATE webhook_slots SET owner = $1, lease_until = now() + $2::interval, token = token + 1
+WHERE slot IN (SELECT slot FROM webhook_slots WHERE owner IS NULL OR lease_until < now() ORDER BY random() LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING slot, token, cursor_tx::text, cursor_id, cursor_at`
+
+// TakeSlots takes up to n slots that nobody serves.
+func (s *Store) TakeSlots(ctx context.Context, owner string, lease time.Duration, n int) ([]SlotLease, error) {
+	rows, err := s.sys.Query(ctx, sqlTakeSlots, owner, lease, n)
+	if err != nil {
+		return nil, fmt.Errorf("take slots: %w", explain(err))
+	}
+	var list []SlotLease
+	err = each(rows, func(r pgx.Rows) error {
+		var l SlotLease
+		var p positionRow
+		err := r.Scan(&l.Slot, &l.Token, &p.tx, &p.id, &p.at)
+		l.Cursor = p.position()
+		list = append(list, l)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlReleaseSlots = `UPDATE webhook_slots SET owner = NULL, lease_until = NULL WHERE owner = $1 AND slot = ANY ($2)`
+
+// ReleaseSlots gives slots back at once, so that nobody waits for the lease.
+func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) error {
+	_, err := s.sys.Exec(ctx, sqlReleaseSlots, owner, slots)
+	return explain(err)
+}
+
+// positionRow is a position as stored.
+type positionRow struct {
+	tx *string
+	id *[16]byte
+	at *time.Time
+}
+
+func (p positionRow) position() Position {
+	var pos Position
+	if p.tx != nil {
+		_, _ = fmt.Sscan(*p.tx, &pos.Tx)
+	}
+	pos.ID, pos.At = rawOf(p.id), timeOf(p.at)
+	return pos
+}
+
+// A LogHead is what the dispatcher must know of every event to decide who is
+// told.
+type LogHead struct {
+	Position Position
+	Subject  ship.RawID
+	Tenant   ship.Tenant
+	Kind     ship.EventKind
+}
+
+const sqlLogHeads = `
+SELECT e.txid::text, e.id, e.subject, e.account_id, e.livemode, e.kind::text FROM events e
+WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY e.txid, e.id LIMIT $3`
+
+// LogHeads reads the log of all tenants behind a position, in order. Fewer
+// than limit means that there is no more for now.
+func (s *Store) LogHeads(ctx context.Context, after Position, limit int) ([]LogHead, error) {
+	return s.heads(ctx, sqlLogHeads, after, limit)
+}
+
+func (s *Store) heads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
+	rows, err := s.sys.Query(ctx, sql, append([]any{strconv.FormatUint(after.Tx, 10), [16]byte(after.ID), limit}, more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("follow the log: %w", explain(err))
+	}
+	var list []LogHead
+	err = each(rows, func(r pgx.Rows) error {
+		var h LogHead
+		var tx string
+		var id, account [16]byte
+		if err := r.Scan(&tx, &id, (*[16]byte)(&h.Subject), &account, &h.Tenant.Livemode, (*string)(&h.Kind)); err != nil {
+			return err
+		}
+		h.Tenant.Account = ship.AccountIDOf(account)
+		h.Position = Position{ID: id, At: ship.RawID(id).Time()}
+		var err error
+		h.Position.Tx, err = strconv.ParseUint(tx, 10, 64)
+		list = append(list, h)
+		return err
+	})
+	return list, explain(err)
+}
+
+// Before reports whether p is before q in the log.
+func (p Position) Before(q Position) bool {
+	if p.Tx != q.Tx {
+		return p.Tx < q.Tx
+	}
+	return string(p.ID[:]) < string(q.ID[:])
+}
+
+// Previous is the position just before p.
+func (p Position) Previous() Position {
+	for i := len(p.ID) - 1; i >= 0; i-- {
+		p.ID[i]--
+		if p.ID[i] != 0xff {
+			return p
+		}
+	}
+	p.Tx--
+	return p
+}
+
+const sqlLogEvents = `
+SELECT ` + logColumns + `
+FROM unnest($1::text[], $2::uuid[]) AS k (txid, id)
+JOIN events e ON e.txid = k.txid::xid8 AND e.id = k.id
+LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject`
+
+// LogEvents returns the events at the positions, in any order; those that are
+// kept no longer are left out.
+func (s *Store) LogEvents(ctx context.Context, at []Position) ([]LogEvent, error) {
+	txs, ids := make([]string, len(at)), make([][16]byte, len(at))
+	for i, p := range at {
+		txs[i], ids[i] = fmt.Sprint(p.Tx), p.ID
+	}
+	rows, err := s.sys.Query(ctx, sqlLogEvents, txs, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", explain(err))
+	}
+	var list []LogEvent
+	err = each(rows, func(r pgx.Rows) error {
+		e, err := scanLogEvent(r)
+		list = append(list, e)
+		return err
+	})
+	return list, explain(err)
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// MaxEndpoints is how many webhook endpoints a tenant may have.
+const MaxEndpoints = 20
+
+// An Endpoint is a webhook endpoint as stored: its settings, and how it does.
+type Endpoint struct {
+	ID     ship.EndpointID
+	Tenant ship.Tenant
+	Slot   int
+	EndpointSettings
+	Version int // counts the changes of the settings
+
+	Verified      bool // has answered 2xx at its present address
+	Failures      int  // in a row
+	FailingSince  time.Time
+	LastSuccessAt time.Time
+	Parked        bool
+	Joining       bool     // has yet to catch up with the log's common reader
+	Cursor        Position // where its backlog begins while it does not follow the log with the others
+	Probe         int
+	RecoverSince  time.Time // what it has got since then is not sent again while it catches up
+}
+
+// EndpointSettings are what the client chooses, and its secrets, sealed.
+type EndpointSettings struct {
+	URL            string
+	Kinds          []ship.EventKind // none means all
+	Description    string
+	Signature      string // v1, v1a or both
+	Headers        []byte // sealed; nil if there are none
+	Secret         []byte // sealed
+	Previous       []byte // sealed; the secret before, while it is still used
+	PreviousUntil  time.Time
+	Enabled        bool
+	DisabledReason string
+}
+
+// Wants reports whether the endpoint is told of events of the kind.
+func (e *EndpointSettings) Wants(kind ship.EventKind) bool {
+	return len(e.Kinds) == 0 || slices.Contains(e.Kinds, kind)
+}
+
+// slotOf spreads endpoints evenly: the last bits of an id are random.
+func slotOf(id ship.RawID) int { return int(id[len(id)-1]) % WebhookSlots }
+
+const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.kinds, e.description, e.signature, e.headers_enc, e.secret_enc, e.previous_enc, e.previous_until,
+  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.joining, e.cursor_tx::text, e.cursor_id, e.cursor_at, e.probe, e.recover_since`
+
+func scanEndpoint(r pgx.Row) (Endpoint, error) {
+	var (
+		e                      Endpoint
+		id, account            [16]byte
+		kinds                  []string
+		until, failing, worked *time.Time
+		recover                *time.Time
+		reason                 *string
+		at                     positionRow
+	)
+	err := r.Scan(&id, &account, &e.Tenant.Livemode, &e.Slot, &e.Version, &e.URL, &kinds, &e.Description, &e.Signature, &e.Headers, &e.Secret, &e.Previous, &until,
+		&e.Enabled, &reason, &e.Verified, &e.Failures, &failing, &worked, &e.Parked, &e.Joining, &at.tx, &at.id, &at.at, &e.Probe, &recover)
+	e.ID, e.Tenant.Account = ship.EndpointIDOf(id), ship.AccountIDOf(account)
+	e.Kinds, e.DisabledReason = words[ship.EventKind](kinds), value(reason)
+	e.PreviousUntil, e.FailingSince, e.LastSuccessAt = timeOf(until), timeOf(failing), timeOf(worked)
+	e.Cursor, e.RecoverSince = at.position(), timeOf(recover)
+	return e, err
+}
+
+const sqlLockEndpoints = `SELECT pg_advisory_xact_lock(hashtextextended($1, 2))`
+
+// sqlAddEndpoint adds an endpoint if the tenant may have one more. Its backlog
+// begins at the horizon: what commits from now on has a transaction above it.
+const sqlAddEndpoint = `
+INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, kinds, description, signature, headers_enc, secret_enc, enabled, disabled_reason,
+  cursor_tx, cursor_id, cursor_at)
+SELECT @id, @account, @livemode, @slot, @url, @kinds, @description, @signature, @headers, @secret, @enabled, @reason,
+  (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8, 'ffffffff-ffff-ffff-ffff-ffffffffffff', now()
+WHERE (SELECT count(*) FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode) < @most
+RETURNING ` + endpointColumns
+
+// AddEndpoint stores a new endpoint. It is ship.Conflict when the tenant has
+// as many as it may.
+func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, set EndpointSettings) (Endpoint, error) {
+	var e Endpoint
+	b := s.newBatch(t)
+	b.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
+	b.Queue(sqlAddEndpoint, settingsArgs(t, id, set, pgx.NamedArgs{"slot": slotOf(id.Raw()), "most": MaxEndpoints})).QueryRow(func(r pgx.Row) (err error) {
+		e, err = scanEndpoint(r)
+		return err
+	})
+	err := s.send(ctx, b)
+	if ship.KindOf(err) == ship.NotFound {
+		return e, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
+	}
+	if err != nil {
+		return e, fmt.Errorf("add endpoint: %w", err)
+	}
+	return e, nil
+}
+
+func settingsArgs(t ship.Tenant, id ship.EndpointID, set EndpointSettings, more pgx.NamedArgs) pgx.NamedArgs {
+	more = tenantArgs(t, id.Raw(), more)
+	more["url"], more["kinds"], more["description"], more["signature"] = set.URL, append([]string{}, texts(set.Kinds)...), set.Description, set.Signature
+	more["headers"], more["secret"] = set.Headers, set.Secret
+	more["enabled"], more["reason"] = set.Enabled, null(set.DisabledReason)
+	return more
+}
+
+const sqlEndpoints = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2 ORDER BY e.id DESC`
+
+// Endpoints lists the tenant's endpoints, newest first.
+func (s *Store) Endpoints(ctx context.Context, t ship.Tenant) ([]Endpoint, error) {
+	var list []Endpoint
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		e, err := scanEndpoint(r)
+		list = append(list, e)
+		return err
+	}, sqlEndpoints, [16]byte(t.Account.Raw()), t.Livemode)
+	return list, err
+}
+
+const sqlEndpoint = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
+
+// Endpoint returns an endpoint of the tenant; ship.NotFound if there is none.
+func (s *Store) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
+	var e Endpoint
+	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		e, err = scanEndpoint(r)
+		return err
+	}, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return e, err
+}
+
+// EndpointToSend is Endpoint for the sender, which serves all tenants.
+func (s *Store) EndpointToSend(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
+	e, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw())))
+	return e, explain(err)
+}
+
+const sqlLockEndpoint = sqlEndpoint + ` FOR UPDATE`
+
+// sqlChangeEndpoint writes new settings. What is switched off keeps its
+// backlog from where its slot has got to. What is switched on, or moves to
+// another address, starts afresh, and reads its backlog before it joins the
+// others.
+const sqlChangeEndpoint = `
+UPDATE webhook_endpoints e SET version = e.version + 1, changed_at = clock_timestamp(),
+  url = @url, kinds = @kinds, description = @description, signature = @signature, headers_enc = @headers,
+  secret_enc = @secret, previous_enc = @previous, previous_until = @until, enabled = @enabled, disabled_reason = @reason,
+  verified = e.verified AND NOT c.moved,
+  failures = CASE WHEN c.afresh THEN 0 ELSE e.failures END,
+  failing_since = CASE WHEN c.afresh THEN NULL ELSE e.failing_since END,
+  probe = CASE WHEN c.afresh THEN 0 ELSE e.probe END,
+  parked = e.parked AND NOT c.afresh,
+  joining = e.joining OR c.afresh AND (e.parked OR NOT e.enabled),
+  cursor_tx = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_tx ELSE e.cursor_tx END,
+  cursor_id = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_id ELSE e.cursor_id END,
+  cursor_at = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_at ELSE e.cursor_at END
+FROM webhook_slots s, LATERAL (
+  SELECT url <> @url AS moved, enabled AND NOT @enabled AS ended, url <> @url OR NOT enabled AND @enabled AS afresh
+  FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id) c
+WHERE s.slot = e.slot AND e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+RETURNING ` + endpointColumns
+
+// ChangeEndpoint has change alter the settings of an endpoint, and stores
+// them. Nobody else changes the endpoint meanwhile. It is ship.NotFound if
+// there is none.
+func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, change func(*Endpoint) error) (Endpoint, error) {
+	var e Endpoint
+	err := s.InTx(ctx, t, func(tx *Store) (err error) {
+		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlLockEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))); err != nil {
+			return err
+		}
+		if err = change(&e); err != nil {
+			return err
+		}
+		args := settingsArgs(t, id, e.EndpointSettings, pgx.NamedArgs{"previous": e.Previous, "until": nullTime(e.PreviousUntil)})
+		e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args))
+		return err
+	})
+	return e, err
+}
+
+const sqlDropEndpoint = `
+WITH r AS (
+  DELETE FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3
+)
+DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $3`
+
+// DropEndpoint deletes an endpoint with what it still waits for;
+// ship.NotFound if there is none.
+func (s *Store) DropEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
+	n, err := s.exec(ctx, t, sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	if err == nil && n == 0 {
+		err = ship.Errorf(ship.NotFound, "no such webhook")
+	}
+	return err
+}
+
+const sqlVerifyEndpoint = `
+UPDATE webhook_endpoints SET verified = true, last_success_at = greatest(last_success_at, $4)
+WHERE account_id = $1 AND livemode = $2 AND id = $3 AND url = $5`
+
+// VerifyEndpoint notes that the endpoint has answered 2xx at the address.
+func (s *Store) VerifyEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, url string, at time.Time) error {
+	_, err := s.exec(ctx, t, sqlVerifyEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), at, url)
+	return err
+}

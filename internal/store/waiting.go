@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A WaitingEvent is an event that waits for a parked endpoint.
+type WaitingEvent struct {
+	Event    LogEvent
+	Row      bool // of the schedule; else it is behind the cursor
+	Attempts int  // so far
+	First    bool // the first behind the cursor
+}
+
+const sqlWaitingRows = `
+SELECT event_tx::text, event_id, attempts FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 ORDER BY event_tx, event_id LIMIT 20`
+
+const sqlWaitingLog = `
+SELECT e.txid::text, e.id, 0 FROM events e
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
+ORDER BY e.txid, e.id LIMIT 20`
+
+const sqlWaitingNewest = `
+SELECT e.txid::text, e.id, 0 FROM events e
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
+ORDER BY e.txid DESC, e.id DESC LIMIT 1`
+
+// Waiting returns the event to try a parked endpoint with at its nth probe,
+// counted from 0: the oldest, the newest, then in turn. It is empty if none
+// waits.
+func (s *Store) Waiting(ctx context.Context, e Endpoint, n int) (WaitingEvent, error) {
+	var rows, log, newest []waitingAt
+	account, id := [16]byte(e.Tenant.Account.Raw()), [16]byte(e.ID.Raw())
+	behind := []any{account, e.Tenant.Livemode, fmt.Sprint(e.Cursor.Tx), [16]byte(e.Cursor.ID), append([]string{}, texts(e.Kinds)...)}
+	b := &pgx.Batch{}
+	b.Queue(sqlWaitingRows, account, e.Tenant.Livemode, id).Query(collectWaiting(&rows))
+	b.Queue(sqlWaitingLog, behind...).Query(collectWaiting(&log))
+	b.Queue(sqlWaitingNewest, behind...).Query(collectWaiting(&newest))
+	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+		return WaitingEvent{}, fmt.Errorf("what waits for %s: %w", e.ID, explain(err))
+	}
+	for i := range rows {
+		rows[i].row = true
+	}
+	if len(log) > 0 {
+		log[0].first = true
+	}
+	all := append(rows, log...)
+	if len(all) == 0 {
+		return WaitingEvent{}, nil
+	}
+	chosen := all[max(n-1, 0)%len(all)]
+	if n == 1 && len(newest) > 0 {
+		chosen = newest[0]
+		chosen.first = len(log) == 1
+	}
+	events, err := s.LogEvents(ctx, []Position{chosen.at})
+	if err != nil || len(events) == 0 {
+		return WaitingEvent{}, err
+	}
+	return WaitingEvent{Event: events[0], Row: chosen.row, Attempts: chosen.attempts, First: chosen.first}, nil
+}
+
+// waitingAt is where a waiting event is.
+type waitingAt struct {
+	at         Position
+	attempts   int
+	row, first bool
+}
+
+func collectWaiting(into *[]waitingAt) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var w waitingAt
+			var tx string
+			if err := r.Scan(&tx, (*[16]byte)(&w.at.ID), &w.attempts); err != nil {
+				return err
+			}
+			w.at.At = w.at.ID.Time()
+			_, err := fmt.Sscan(tx, &w.at.Tx)
+			*into = append(*into, w)
+			return err
+		})
+	}
+}
+
+// sqlUnpark lets a parked endpoint go on. The dispatcher hears of it by the
+// version.
+const sqlUnpark = `
+UPDATE webhook_endpoints SET parked = false, verified = true, failures = 0, failing_since = NULL, probe = 0, last_success_at = now(),
+  version = version + 1, changed_at = clock_timestamp(), joining = true,
+  cursor_tx = coalesce(@tx::text::xid8, cursor_tx), cursor_id = coalesce(@cursor, cursor_id), cursor_at = coalesce(@at, cursor_at)
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
+
+// Unpark lets a parked endpoint go on after a probe that arrived. The event of
+// the probe is not sent again where that can be told without a list.
+func (s *Store) Unpark(ctx context.Context, e Endpoint, w WaitingEvent) error {
+	at := positionArgs{}
+	if w.First {
+		at = argsOf(w.Event.Position)
+	}
+	return s.InSystemTx(ctx, func(tx *Store) error {
+		b := &pgx.Batch{}
+		b.Queue(sqlUnpark, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"tx": at.tx, "cursor": at.id, "at": at.at}))
+		if w.Row {
+			b.Queue(sqlSettleRetries, retryArgs([]Retry{{Tenant: e.Tenant, Endpoint: e.ID, Event: w.Event.Position}}))
+		}
+		return tx.tx.SendBatch(ctx, b).Close()
+	})
+}
+
+const sqlProbeFailed = `
+UPDATE webhook_endpoints SET probe = probe + 1, failures = failures + 1, enabled = enabled AND @reason::text IS NULL,
+  disabled_reason = coalesce(@reason, disabled_reason), version = version + CASE WHEN @reason::text IS NULL THEN 0 ELSE 1 END,
+  changed_at = CASE WHEN @reason::text IS NULL THEN changed_at ELSE clock_timestamp() END
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
+
+// ProbeFailed notes a probe that did not arrive; a reason disables the
+// endpoint.
+func (s *Store) ProbeFailed(ctx context.Context, e Endpoint, reason string) error {
+	_, err := s.sys.Exec(ctx, sqlProbeFailed, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"reason": null(reason)}))
+	return explain(err)
+}
+
+const sqlRedeliver = `
+INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
+SELECT w.account_id, w.livemode, w.id, e.id, e.txid, w.slot, 0, now()
+FROM events e JOIN webhook_endpoints w ON w.account_id = e.account_id AND w.livemode = e.livemode
+WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id AND w.enabled
+  AND CASE WHEN @only::uuid IS NULL THEN cardinality(w.kinds) = 0 OR e.kind::text = ANY (w.kinds) ELSE w.id = @only END
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_at = now()`
+
+// Redeliver puts an event on the schedule, due now, and reports for how many
+// endpoints.
+func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
+	n, err := s.exec(ctx, t, sqlRedeliver, tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())}))
+	return int(n), err
+}
+
+// sqlRecover moves the endpoint's cursor back. The position is that of the
+// first event since the time; an earlier backlog stays.
+const sqlRecover = `
+WITH first AS (
+  SELECT txid, id FROM events WHERE account_id = @account AND livemode = @livemode AND id >= @since ORDER BY txid, id LIMIT 1
+)
+UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
+  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL,
+  cursor_tx = CASE WHEN e.cursor_tx IS NULL OR (e.cursor_tx, e.cursor_id) > ((first.txid::text::bigint - 1)::text::xid8, first.id) THEN (first.txid::text::bigint - 1)::text::xid8 ELSE e.cursor_tx END,
+  cursor_id = CASE WHEN e.cursor_tx IS NULL OR (e.cursor_tx, e.cursor_id) > ((first.txid::text::bigint - 1)::text::xid8, first.id) THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff' ELSE e.cursor_id END,
+  cursor_at = @at
+FROM first WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+RETURNING ` + endpointColumns
+
+// Recover sends the endpoint back to a time. Where nothing happened since, it
+// is returned as it is.
+func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (Endpoint, error) {
+	var e Endpoint
+	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		e, err = scanEndpoint(r)
+		return err
+	}, sqlRecover, tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since}))
+	if ship.KindOf(err) == ship.NotFound {
+		return s.Endpoint(ctx, t, id)
+	}
+	if err != nil {
+		return e, fmt.Errorf("recover %s: %w", id, err)
+	}
+	return e, nil
+}
+
+const sqlDeliveredSince = `
+SELECT event_id FROM webhook_attempts
+WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id >= $4 AND outcome = 'delivered'`
+
+// DeliveredSince returns the events since a time that the endpoint has got.
+func (s *Store) DeliveredSince(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (map[ship.EventID]bool, error) {
+	rows, err := s.sys.Query(ctx, sqlDeliveredSince, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), [16]byte(ship.RawIDAt(since)))
+	if err != nil {
+		return nil, fmt.Errorf("what %s has got: %w", id, explain(err))
+	}
+	got := map[ship.EventID]bool{}
+	err = each(rows, func(r pgx.Rows) error {
+		var event [16]byte
+		err := r.Scan(&event)
+		got[ship.EventIDOf(event)] = true
+		return err
+	})
+	return got, explain(err)
+}

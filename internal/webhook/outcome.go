@@ -1,0 +1,216 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The outcomes of an attempt.
+const (
+	OutcomeDelivered  = "delivered"               // answered 2xx
+	OutcomeFailed     = "failed"                  // answered something else
+	OutcomeNotAllowed = "destination_not_allowed" // the address is not one to send to
+	OutcomeTimeout    = "timeout"                 // did not answer in time
+	OutcomeDNS        = "dns"                     // the name has no address
+	OutcomeConnect    = "connect"                 // nothing listens there
+	OutcomeTLS        = "tls"                     // the connection could not be secured
+	OutcomeClosed     = "connection_closed"       // ended before the answer
+	OutcomeProtocol   = "protocol"                // the answer is not HTTP, or its header is too large
+	OutcomeCancelled  = "cancelled"               // given up by the service itself; says nothing of the endpoint
+)
+
+// Outcomes lists the outcomes.
+var Outcomes = []string{
+	OutcomeDelivered, OutcomeFailed, OutcomeNotAllowed, OutcomeTimeout, OutcomeDNS, OutcomeConnect, OutcomeTLS, OutcomeClosed, OutcomeProtocol, OutcomeCancelled,
+}
+
+// maxRetryAfter bounds how long an endpoint can ask to wait.
+const maxRetryAfter = 24 * time.Hour
+
+// answered notes what the endpoint answered.
+func (a *Attempt) answered(resp *http.Response) {
+	a.Status, a.Outcome = resp.StatusCode, OutcomeDelivered
+	a.Head = headOf(resp)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		a.Outcome, a.Error = OutcomeFailed, "answered "+strconv.Itoa(resp.StatusCode)
+		if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+			a.Error += "; redirects are not followed"
+		}
+		a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	if resp.ContentLength != 0 {
+		a.Body = bodyOf(resp.Body)
+	}
+}
+
+// retryAfter reads the header, in seconds or as a date.
+func retryAfter(value string, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	wait := time.Duration(0)
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		wait = time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// headOf is the beginning of an answer, its lines sorted, cut.
+func headOf(resp *http.Response) string {
+	names := make([]string, 0, len(resp.Header))
+	for name := range resp.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b := make([]byte, 0, 256)
+	b = append(append(append(b, resp.Proto...), ' '), resp.Status...)
+	for _, name := range names {
+		for _, value := range resp.Header[name] {
+			if len(b) < maxHead {
+				b = append(append(append(append(b, '\n'), name...), ": "...), value[:min(len(value), maxHead)]...)
+			}
+		}
+	}
+	return plainText(b[:min(len(b), maxHead)])
+}
+
+var readBuffers = sync.Pool{New: func() any { return new([maxRead]byte) }}
+
+// bodyOf reads the rest of an answer, up to a limit, and keeps its beginning.
+// An answer that is read whole leaves its connection open for the next; one
+// that goes on is cut off with its connection.
+func bodyOf(r io.Reader) string {
+	buf := readBuffers.Get().(*[maxRead]byte)
+	defer readBuffers.Put(buf)
+	n := 0
+	for n < len(buf) {
+		more, err := r.Read(buf[n:])
+		n += more
+		if err != nil {
+			break
+		}
+	}
+	return plainText(buf[:min(n, maxBody)])
+}
+
+// plainText is b as text that the database takes.
+func plainText(b []byte) string {
+	text := strings.ToValidUTF8(string(b), "\uFFFD")
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	return text
+}
+
+// fail notes why there is no answer. parent is the context that the attempt
+// was asked for in.
+func (a *Attempt) fail(err error, parent context.Context) {
+	a.Outcome, a.Error = classify(err)
+	switch {
+	case a.Outcome == OutcomeNotAllowed:
+	case parent.Err() != nil:
+		a.Outcome, a.Error = OutcomeCancelled, "given up by the service"
+	case errors.Is(err, context.Canceled):
+		a.Outcome, a.Error = OutcomeTimeout, "no answer in time"
+	}
+}
+
+// classify says in which way an exchange failed, in a word and in a sentence.
+func classify(err error) (outcome, detail string) {
+	var (
+		dns      *net.DNSError
+		timeout  net.Error
+		verify   *tls.CertificateVerificationError
+		record   tls.RecordHeaderError
+		alert    tls.AlertError
+		hostname x509.HostnameError
+	)
+	switch {
+	case errors.Is(err, errNotAllowed):
+		return OutcomeNotAllowed, errNotAllowed.Error()
+	case errors.As(err, &dns) && !dns.IsTimeout:
+		return OutcomeDNS, "the name has no address"
+	case errors.As(err, &verify):
+		return OutcomeTLS, "the certificate is not trusted: " + cut(verify.Err.Error(), 200)
+	case errors.As(err, &hostname):
+		return OutcomeTLS, "the certificate is for another name"
+	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
+		return OutcomeTLS, "the connection could not be secured"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return OutcomeTimeout, "no connection in time"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return OutcomeConnect, "no connection could be made"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		strings.Contains(err.Error(), "server closed idle connection"):
+		return OutcomeClosed, "the connection was closed before an answer"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return OutcomeConnect, "no connection could be made"
+	}
+	return OutcomeProtocol, "the answer is not HTTP, or its header is too large"
+}
+
+func cut(s string, n int) string { return plainText([]byte(s[:min(len(s), n)])) }
+
+// exchange is the clock of an attempt. Its marks are set from the goroutines
+// of the connection, which can outlive the attempt.
+type exchange struct {
+	start          time.Time
+	tlsFrom, tlsTo atomic.Int64
+	firstByte      atomic.Int64
+	conn           atomic.Pointer[conn]
+	reused         atomic.Bool
+}
+
+func (x *exchange) mark(m *atomic.Int64) { m.Store(int64(time.Since(x.start))) }
+
+func (x *exchange) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn:              x.gotConn,
+		TLSHandshakeStart:    func() { x.mark(&x.tlsFrom) },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { x.mark(&x.tlsTo) },
+		GotFirstResponseByte: func() { x.mark(&x.firstByte) },
+	}
+}
+
+func (x *exchange) gotConn(info httptrace.GotConnInfo) {
+	inner := info.Conn
+	if secure, ok := inner.(*tls.Conn); ok {
+		inner = secure.NetConn()
+	}
+	if c, ok := inner.(*conn); ok {
+		x.reused.Store(info.Reused)
+		x.conn.Store(c)
+	}
+}
+
+// note writes the marks into the attempt. What a refused address took is not
+// told.
+func (x *exchange) note(a *Attempt) {
+	c := x.conn.Load()
+	if c == nil || a.Outcome == OutcomeNotAllowed {
+		return
+	}
+	a.Address = c.address
+	a.Timings.FirstByte = time.Duration(x.firstByte.Load())
+	if !x.reused.Load() {
+		a.Timings.DNS, a.Timings.Connect = cmp.Or(c.dns, 1), c.connect
+		a.Timings.TLS = time.Duration(max(x.tlsTo.Load()-x.tlsFrom.Load(), 0))
+	}
+}

@@ -1,0 +1,39 @@
+package webhook
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// schedule is how long after each failed attempt the next one comes.
+var schedule = []time.Duration{
+	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
+}
+
+// after is how long to wait after attempt n failed, counted from 1; false
+// after the last. What the endpoint asks for is honoured if it is longer.
+func after(n int, asked time.Duration) (time.Duration, bool) {
+	if n < 1 || n > len(schedule) {
+		return 0, false
+	}
+	return max(jitter(schedule[n-1]), asked), true
+}
+
+// jitter is d, a fifth more or less, so that what failed together does not
+// come back together.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// Bounds of the probing of a parked endpoint, and of the patience with it.
+const (
+	firstProbe = 10 * time.Second
+	rarest     = time.Hour
+	patience   = 5 * 24 * time.Hour
+)
+
+// probeAfter is how long to wait after the nth probe failed, counted from 1.
+func probeAfter(n int) time.Duration {
+	return min(jitter(firstProbe<<min(n-1, 10)), rarest)
+}
