@@ -125,12 +125,16 @@ func responseExample(id string, status int) any {
 	case "listEvents":
 		return map[string]any{"data": []any{eventExample()}, "nextCursor": "bG9nOjE0Mg"}
 	case "listCarriers":
-		return pageOf([]carrierShown{{
-			Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
-			Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
-		}}, false, "")
+		return pageOf([]carrierShown{carrierExample()}, false, "")
 	}
 	return nil
+}
+
+func carrierExample() carrierShown {
+	return carrierShown{
+		Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
+		Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
+	}
 }
 
 func ratesExample() rates {

@@ -180,6 +180,8 @@ func TestRefusalsAreToldInTheSameWay(t *testing.T) {
 		{"GET", "/v1/shipments/", "", 404, "not_found"},
 		{"GET", "/v1//shipments", "", 404, "not_found"},
 		{"GET", "/v1/tracking/..", "", 404, "not_found"},
+		{"GET", "/v1/tracking/%2e", "", 404, "tracking_not_found"},
+		{"GET", "/v1/tracking/a%2Fb", "", 404, "tracking_not_found"},
 		{"DELETE", "/v1/shipments", "", 405, "method_not_allowed"},
 		{"POST", "/v1/labels/" + id + ".pdf", "", 405, "method_not_allowed"},
 	} {
