@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -128,6 +131,9 @@ func TestAnyOrderAtOnceTellsWhatThePureModelTells(t *testing.T) {
 			for heard := range batches {
 				err := b.Absorb(t.Context(), heard)
 				for range 20 {
+					if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40P01" {
+						t.Error("a deadlock")
+					}
 					if ship.KindOf(err) != ship.Unavailable {
 						break
 					}
