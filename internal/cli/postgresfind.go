@@ -77,7 +77,7 @@ func clusterOwner() (*syscall.Credential, error) {
 	}
 	i := slices.IndexFunc(serverUsers, func(name string) bool { _, err := user.Lookup(name); return err == nil })
 	if i < 0 {
-		return nil, fmt.Errorf("Postgres does not run as root, and there is no user postgres: %s", howToInstall)
+		return nil, fmt.Errorf("the server does not run as root, and there is no user postgres: %s", howToInstall)
 	}
 	u, err := user.Lookup(serverUsers[i])
 	if err != nil {

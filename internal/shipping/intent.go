@@ -163,4 +163,3 @@ func endedAttempt(n int, err error) store.Attempt {
 	}
 	return a
 }
-

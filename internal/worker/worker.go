@@ -103,7 +103,7 @@ func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
 		return "again", river.JobSnooze(again)
 	case err == nil:
 		return "done", nil
-	case false:
+	case w.money:
 		// A snooze uses up no attempt, so the job outlives any failure.
 		return "failed", river.JobSnooze(max(again, moneyRetry))
 	}
