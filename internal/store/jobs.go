@@ -18,13 +18,17 @@ type Job interface{ Kind() string }
 // others.
 const QueueMoney = "money"
 
+// manyAttempts: a job about money is never given up; one that a crash cuts
+// short uses one up.
+const manyAttempts = 30_000
+
 // Enqueue writes a job down, to run after the delay. It works only inside a
 // transaction: state and job commit together.
 func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 	if s.tx == nil {
 		panic("store: Enqueue outside a transaction")
 	}
-	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: QueueMoney, ScheduledAt: time.Now().Add(after)})
+	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: QueueMoney, ScheduledAt: time.Now().Add(after), MaxAttempts: manyAttempts})
 	if err != nil {
 		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,8 +12,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Position is a place in the log: the event behind which to read on. The
-// zero Position is the log's beginning.
+// A Position is a place in the log: the event behind which to read on. Without
+// an event it is the log's beginning.
 type Position struct {
 	Tx uint64
 	ID ship.RawID
@@ -33,52 +34,80 @@ const sqlLog = `
 SELECT e.txid::text, e.id, e.subject, e.followed, e.kind::text, e.sequence, e.late, e.version, e.snapshot, s.duplicate_of, s.ordered, s.deal
 FROM events e
 LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
-WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < $5::text::xid8
-  AND ($6::text[] IS NULL OR e.kind::text = ANY ($6))
-ORDER BY e.txid, e.id LIMIT $7`
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
+ORDER BY e.txid, e.id LIMIT $6`
 
-const sqlHorizon = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, now()`
+// sqlHorizon says whether a position is one that this log can have given.
+const sqlHorizon = `SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot()), now()`
+
+// sqlLogEnd is the last event behind a position, of whatever kind.
+const sqlLogEnd = `
+SELECT e.txid::text, e.id FROM events e
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY e.txid DESC, e.id DESC LIMIT 1`
 
 // Log reads up to limit events of the tenant behind a position, in the order
 // of transactions, and says where to read on. It is ship.Gone if the position
 // is older than what is kept, or from another database.
 func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []ship.EventKind, limit int) ([]LogEvent, Position, error) {
-	horizon, now, err := s.horizon(ctx)
-	if err != nil {
-		return nil, after, err
+	var (
+		list  []LogEvent
+		known bool
+		now   time.Time
+		end   = after
+	)
+	b := s.newBatch(t)
+	account, tx := [16]byte(t.Account.Raw()), strconv.FormatUint(after.Tx, 10)
+	b.Queue(sqlHorizon, tx).QueryRow(func(r pgx.Row) error { return r.Scan(&known, &now) })
+	if len(kinds) > 0 {
+		// Read first, so that the list holds all up to there.
+		b.Queue(sqlLogEnd, account, t.Livemode, tx, [16]byte(after.ID)).Query(func(rows pgx.Rows) error {
+			return each(rows, func(r pgx.Rows) error { return scanPosition(r, &end) })
+		})
 	}
-	if after.Tx >= horizon || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
-		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the log; begin without one")
-	}
-	var list []LogEvent
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		e, err := scanLogEvent(r, t)
-		list = append(list, e)
-		return err
-	}, sqlLog, [16]byte(t.Account.Raw()), t.Livemode, fmt.Sprint(after.Tx), [16]byte(after.ID), fmt.Sprint(horizon), texts(kinds), limit)
-	if err != nil {
+	b.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), texts(kinds), limit).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			e, err := scanLogEvent(r, t)
+			list = append(list, e)
+			return err
+		})
+	})
+	if err := s.send(ctx, b); err != nil {
 		return nil, after, fmt.Errorf("read the log: %w", err)
+	}
+	if !known || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
+		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the log; begin without one")
 	}
 	if len(list) == limit {
 		return list, list[limit-1].Position, nil
 	}
-	// All below the horizon is read; a later transaction is not.
-	next := Position{Tx: horizon - 1, At: now}
-	for i := range next.ID {
-		next.ID[i] = 0xff
-	}
-	return list, next, nil
+	return list, end.after(list, now), nil
 }
 
-// horizon is the number of the oldest transaction that still runs. It is read
-// before the events, so that all below it are there to see.
-func (s *Store) horizon(ctx context.Context) (tx uint64, now time.Time, err error) {
-	var text string
-	if err := s.sys.QueryRow(ctx, sqlHorizon).Scan(&text, &now); err != nil {
-		return 0, now, fmt.Errorf("read the log's horizon: %w", explain(err))
+// after is the position behind a list with which nothing more was there to
+// read. It is that of an event and not the horizon: after a crash the server
+// gives out again the numbers of the last transactions that came to nothing.
+func (p Position) after(list []LogEvent, now time.Time) Position {
+	if n := len(list); n > 0 {
+		last := list[n-1].Position
+		if p.Tx < last.Tx || p.Tx == last.Tx && string(p.ID[:]) < string(last.ID[:]) {
+			p = last
+		}
 	}
-	_, err = fmt.Sscan(text, &tx)
-	return tx, now.UTC(), err
+	p.At = now.UTC()
+	return p
+}
+
+func scanPosition(r pgx.Row, p *Position) (err error) {
+	var tx string
+	var id [16]byte
+	if err := r.Scan(&tx, &id); err != nil {
+		return err
+	}
+	p.ID = id
+	p.Tx, err = strconv.ParseUint(tx, 10, 64)
+	return err
 }
 
 func scanLogEvent(r pgx.Row, t ship.Tenant) (LogEvent, error) {
@@ -96,7 +125,7 @@ func scanLogEvent(r pgx.Row, t ship.Tenant) (LogEvent, error) {
 	}
 	e.Event.ID, e.Event.Kind = ship.EventIDOf(id), ship.EventKind(kind)
 	e.Position = Position{ID: id, At: e.Event.At()}
-	if _, err := fmt.Sscan(tx, &e.Position.Tx); err != nil {
+	if e.Position.Tx, err = strconv.ParseUint(tx, 10, 64); err != nil {
 		return e, fmt.Errorf("transaction number: %w", err)
 	}
 	if err := json.Unmarshal(snapshot, &e.Event.Snapshot); err != nil {

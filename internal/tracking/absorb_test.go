@@ -71,9 +71,15 @@ func (b *bench) events(t *testing.T, want int) []webhook.Entry {
 }
 
 var codes = []ship.Scan{
-	{Code: "MP", Status: ship.LabelGenerated}, {Code: "OR", Status: ship.PickedUp}, {Code: "DP", Status: ship.InTransit}, {Code: "AR", Status: ship.InTransit},
-	{Code: "OT", Status: ship.OutForDelivery}, {Code: "D", Status: ship.Delivered}, {Code: "X1", Status: ship.Exception, Reason: "weather_delay"},
-	{Code: "RS", Status: ship.Exception, Reason: "return_to_sender"}, {Code: "ZX", Reason: ship.ReasonUnmapped},
+	{Code: "MP", Status: ship.LabelGenerated},
+	{Code: "OR", Status: ship.PickedUp},
+	{Code: "DP", Status: ship.InTransit},
+	{Code: "AR", Status: ship.InTransit},
+	{Code: "OT", Status: ship.OutForDelivery},
+	{Code: "D", Status: ship.Delivered},
+	{Code: "X1", Status: ship.Exception, Reason: "weather_delay"},
+	{Code: "RS", Status: ship.Exception, Reason: "return_to_sender"},
+	{Code: "ZX", Reason: ship.ReasonUnmapped},
 }
 
 // scansOf are a parcel's carrier scans, each once: close together, with ties,
