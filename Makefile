@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 # No C compiler is needed, and one build cache serves the binary and the tests.
 export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
 
 STEP := scripts/step
 # CMD with DATABASE_URL set: the caller's own, or a private cluster's.
@@ -24,7 +25,7 @@ dev: build ## a running service: Postgres, a demo account, a test key, the first
 	@$(WITH_DB) bin/waybill dev
 
 build: ## bin/waybill
-	go build -trimpath -ldflags "-s -w" -o bin/waybill ./cmd/waybill
+	go build -ldflags "-s -w" -o bin/waybill ./cmd/waybill
 
 test: ## every test, against a real Postgres
 	@$(WITH_DB) go test -shuffle=on -timeout 10m ./...

@@ -67,7 +67,7 @@ func (s *stage) pgbenchCreation(ctx context.Context, clients int, lasts time.Dur
 		return sample{}, err
 	}
 	sql = strings.Replace(fill(sql, creationValues, casts), "WITH ", "WITH "+made, 1)
-	script := "\\set s random(0, 65535)\n\\set lo random(0, 9223372036854775807)\n\\startpipeline\n" + setTenant + oneLine(sql) + ";\n\\endpipeline\n"
+	script := "\\set s random(0, 65535)\n\\set lo random(0, 4611686018427387903)\n\\startpipeline\n" + setTenant + oneLine(sql) + ";\n\\endpipeline\n"
 	return s.pgbench(ctx, script, clients, lasts)
 }
 
@@ -109,7 +109,7 @@ func (s *stage) pgbench(ctx context.Context, script string, clients int, lasts t
 	}
 	cmd := exec.CommandContext(ctx, "pgbench", append(args, s.database)...)
 	cmd.Dir = s.scripts
-	cmd.Env = append(os.Environ(), "PGOPTIONS=-c role=waybill_app")
+	cmd.Env = append(os.Environ(), "PGOPTIONS=-c role=waybill_app "+os.Getenv("BENCH_PGOPTIONS"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\n%s", err, out)

@@ -200,10 +200,27 @@ func (s *server) schemas(schemas *object, requests map[string]bool) {
 			required = append(required, one.(*object).list("required")...)
 		}
 		for i, p := range properties.members {
+			noNUL(p.value)
 			if !slices.Contains(required, any(p.name)) {
 				properties.members[i].value = nullable(p.value.(*object))
 			}
 		}
+	}
+}
+
+// noNUL says of every free text what the reader of JSON sees to: it has no
+// U+0000.
+func noNUL(v any) {
+	schema, ok := v.(*object)
+	if !ok {
+		return
+	}
+	for _, name := range []string{"items", "additionalProperties", "propertyNames"} {
+		noNUL(schema.get(name))
+	}
+	free := schema.text("type") == "string" || schema.get("type") == nil && schema.get("maxLength") != nil
+	if free && schema.get("pattern") == nil && schema.get("enum") == nil && schema.get("format") == nil {
+		schema.set("pattern", `^[^\x00]*$`)
 	}
 }
 

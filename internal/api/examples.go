@@ -142,10 +142,7 @@ func responseExample(id string, status int) any {
 	case "listDeliveries":
 		return pageOf([]wire.Delivery{deliveryExample("auto")}, true, string(exampleAttempt))
 	case "listCarriers":
-		return pageOf([]carrierShown{{
-			Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
-			Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
-		}}, false, "")
+		return pageOf([]carrierShown{carrierExample()}, false, "")
 	}
 	return nil
 }
@@ -170,6 +167,13 @@ func deliveryExample(trigger string) wire.Delivery {
 	a.Timings.FirstByte, a.Timings.Total = 61*time.Millisecond, 62*time.Millisecond
 	a.Head, a.Body = "HTTP/1.1 200 OK\nContent-Length: 2", "ok"
 	return deliveryOf(a)
+}
+
+func carrierExample() carrierShown {
+	return carrierShown{
+		Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
+		Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
+	}
 }
 
 func ratesExample() rates {

@@ -180,6 +180,8 @@ func TestRefusalsAreToldInTheSameWay(t *testing.T) {
 		{"GET", "/v1/shipments/", "", 404, "not_found"},
 		{"GET", "/v1//shipments", "", 404, "not_found"},
 		{"GET", "/v1/tracking/..", "", 404, "not_found"},
+		{"GET", "/v1/tracking/%2e", "", 404, "tracking_not_found"},
+		{"GET", "/v1/tracking/a%2Fb", "", 404, "tracking_not_found"},
 		{"DELETE", "/v1/shipments", "", 405, "method_not_allowed"},
 		{"POST", "/v1/labels/" + id + ".pdf", "", 405, "method_not_allowed"},
 	} {
@@ -264,5 +266,37 @@ func TestOpenPagesNeedNoKey(t *testing.T) {
 		if w := send(h, "GET", path, "", ""); w.Code != http.StatusOK || w.Header().Get("Content-Type") != kind || w.Body.Len() == 0 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
 		}
+	}
+}
+
+func TestRefusalUnderAKeyIsRepeatedByteForByte(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := strings.Replace(specBody, "Ada Lovelace", "FAULT REFUSE", 1)
+	p, w := b.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", body, "Idempotency-Key: r1")
+	if p["code"] != "carrier_rejected" || p["source"] != "carrier" || p["carrier"] == nil || p["carrierCode"] == nil {
+		t.Fatalf("refusal = %v", p)
+	}
+	_, again := b.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", body, "Idempotency-Key: r1")
+	if again.Body.String() != w.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("the repeat differs:\n%s\n%s", w.Body, again.Body)
+	}
+	other, _ := b.do(http.StatusUnprocessableEntity, "POST", "/v1/shipments", specBody, "Idempotency-Key: r1")
+	if other["code"] != "idempotency_key_reused" {
+		t.Errorf("another body: %v", other)
+	}
+	list, _ := b.do(http.StatusOK, "GET", "/v1/shipments", "")
+	if n := len(list["data"].([]any)); n != 0 {
+		t.Errorf("%d shipments are visible after a refusal", n)
+	}
+}
+
+func TestCarriersOutOfReachAreWorthARetry(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := strings.Replace(specBody, "Ada Lovelace", "FAULT UNAVAILABLE", 1)
+	p, w := b.do(http.StatusServiceUnavailable, "POST", "/v1/shipments", body, "Idempotency-Key: u1")
+	if p["code"] != "carrier_unavailable" || p["retryable"] != true || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%v %v", p, w.Header())
 	}
 }

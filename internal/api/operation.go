@@ -2,10 +2,8 @@ package api
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,6 +75,7 @@ func shipmentLinks() map[string]*huma.Link {
 	return map[string]*huma.Link{
 		"get": to("getShipment", "id"), "void": to("voidShipment", "id"), "label": to("makeLabel", "id"), "labelLink": to("linkLabel", "id"),
 		"pdf": to("getLabelPdf", "shipment_id"), "zpl": to("getLabelZpl", "shipment_id"), "png": to("getLabelPng", "shipment_id"),
+		"headPdf": to("headLabelPdf", "shipment_id"), "headZpl": to("headLabelZpl", "shipment_id"), "headPng": to("headLabelPng", "shipment_id"),
 		"track": to("track", "trackingNumber"), "advance": to("advanceShipment", "id"),
 	}
 }
@@ -157,6 +156,3 @@ func (s *server) errorResponses() map[string]*huma.Response {
 	}
 	return out
 }
-
-// sortedStatuses lists the statuses of errors.
-func sortedStatuses(errors map[int][]string) []int { return slices.Sorted(maps.Keys(errors)) }

@@ -47,7 +47,7 @@ func (o reply) write(w http.ResponseWriter) {
 		h.Set(pair[0], pair[1])
 	}
 	w.WriteHeader(o.status)
-	w.Write(o.body) //nolint:errcheck // the client may have left; Exchange.Delivered tells
+	w.Write(o.body) // the client may have left; Exchange.Delivered tells
 	if o.after != nil {
 		o.after()
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // A route is one operation: where it is, who may call it, and what it can
-// answer. The table below is the whole interface; what is not in it is denied.
+// answer. The table is the whole interface; what is not in it is denied.
 type route struct {
 	method, path string
 	id           string // operationId
@@ -39,10 +40,14 @@ type outcome struct {
 	linked  bool // the shipment's further operations follow from it
 }
 
-func (s *server) table() []*route { return append(s.mainRoutes(), s.webhookRoutes()...) }
+// table is the whole interface.
+func (s *server) table() []*route {
+	return slices.Concat(s.shipmentRoutes(), s.labelRoutes(), s.trackingRoutes(), s.webhookRoutes(), s.otherRoutes())
+}
 
-func (s *server) mainRoutes() []*route {
-	shipment, result := wire.Shipment{}, wire.TrackingResult{}
+// shipmentRoutes quote, buy, show and void.
+func (s *server) shipmentRoutes() []*route {
+	shipment := wire.Shipment{}
 	return []*route{
 		{
 			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates",
@@ -84,6 +89,12 @@ func (s *server) mainRoutes() []*route {
 			},
 			codes: []string{"shipment_not_found", "void_not_supported", "void_refused", "label_not_ready", "conflict", "carrier_unavailable", "outcome_unknown"},
 		},
+	}
+}
+
+// labelRoutes make and serve labels.
+func (s *server) labelRoutes() []*route {
+	return []*route{
 		{
 			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels",
 			summary: "Generate a label", handler: handle(s.makeLabel),
@@ -105,6 +116,13 @@ func (s *server) mainRoutes() []*route {
 			},
 			codes: []string{"not_found", "shipment_not_found", "invalid_token", "label_not_ready", "format_unavailable", "label_voided"},
 		},
+	}
+}
+
+// trackingRoutes tell where parcels are, and move those of the sandbox.
+func (s *server) trackingRoutes() []*route {
+	result := wire.TrackingResult{}
+	return []*route{
 		{
 			method: http.MethodGet, path: "/v1/tracking/{trackingNumber}", id: "track", tag: "Tracking", scope: "tracking",
 			summary: "Look up tracking", handler: handle(s.track),
@@ -136,6 +154,18 @@ func (s *server) mainRoutes() []*route {
 			codes:    []string{"tracker_not_found"},
 		},
 		{
+			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true,
+			summary: "Move a test shipment on", handler: handle(s.advance),
+			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
+			codes:    []string{"shipment_not_found", "cannot_advance"},
+		},
+	}
+}
+
+// otherRoutes tell what changed and who carries.
+func (s *server) otherRoutes() []*route {
+	return []*route{
+		{
 			method: http.MethodGet, path: "/v1/events", id: "listEvents", tag: "Events", scope: "events",
 			summary: "Read the event log", handler: handle(s.listEvents),
 			outcomes: []outcome{{http.StatusOK, "Events, oldest first.", events{}, nil, false}},
@@ -145,12 +175,6 @@ func (s *server) mainRoutes() []*route {
 			method: http.MethodGet, path: "/v1/carriers", id: "listCarriers", tag: "Carriers", scope: "carriers",
 			summary: "List carriers", handler: handle(s.listCarriers),
 			outcomes: []outcome{{http.StatusOK, "The carriers that the key can use.", page[carrierShown]{}, nil, false}},
-		},
-		{
-			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true,
-			summary: "Move a test shipment on", handler: handle(s.advance),
-			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
-			codes:    []string{"shipment_not_found", "cannot_advance"},
 		},
 	}
 }

@@ -37,6 +37,7 @@ type App struct {
 	api        *server             // nil without the API's role
 	operator   *server             // nil if it is off
 	stopping   atomic.Bool
+	onReady    func()
 }
 
 // New makes a copy of the program that listens already, but answers only once
@@ -95,6 +96,9 @@ func (a *App) listen() (err error) {
 	a.baseURL = a.cfg.BaseURL
 	if a.baseURL == "" {
 		a.baseURL = "http://" + localAddr(a.Addr())
+		if !isLoopback(a.Addr()) {
+			a.log.Warn("BASE_URL is not set: clients are given links to this address", "base_url", a.baseURL)
+		}
 	}
 	return nil
 }
@@ -181,6 +185,9 @@ func (a *App) MetricsAddr() string {
 // BaseURL is the address of the service as its clients are told it.
 func (a *App) BaseURL() string { return a.baseURL }
 
+// OnReady has fn called once Run answers requests.
+func (a *App) OnReady(fn func()) { a.onReady = fn }
+
 // Run answers requests and works on jobs until ctx ends or a listener fails.
 // Then it stops gracefully: it takes nothing new, and waits for what is under
 // way as long as the settings allow.
@@ -207,6 +214,9 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}
 	a.log.InfoContext(ctx, "started", "roles", a.roles.String(), "listen", a.Addr(), "metrics", a.MetricsAddr(), "base_url", a.baseURL, "database", a.cfg.RedactedDatabaseURL())
+	if a.onReady != nil {
+		a.onReady()
+	}
 	var err error
 	select {
 	case <-ctx.Done():
@@ -246,7 +256,7 @@ func (a *App) noteUse() error {
 	return nil
 }
 
-// close frees what New took. It may be called at any time, and twice.
+// close frees what New took.
 func (a *App) close() {
 	for _, s := range []*server{a.api, a.operator} {
 		if s != nil {
@@ -255,9 +265,17 @@ func (a *App) close() {
 		}
 	}
 	a.traces.close()
-	if a.store != nil {
+	if a.store == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
 		a.store.Close()
-		a.store = nil
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTimeout): // a statement that does not end must not keep us
 	}
 }
 
@@ -271,7 +289,10 @@ func (a *App) ready(ctx context.Context) error {
 	return a.store.Ping(ctx)
 }
 
-const readyTimeout = 2 * time.Second
+const (
+	readyTimeout = 2 * time.Second
+	closeTimeout = 5 * time.Second
+)
 
 // operatorHandler serves what operators and their tools ask for. It is on a
 // listener of its own, which the world does not see.

@@ -73,6 +73,13 @@ func localAddr(listen string) string {
 	return net.JoinHostPort(host, port)
 }
 
+// isLoopback reports whether only this host reaches the address.
+func isLoopback(listen string) bool {
+	host, _, _ := net.SplitHostPort(listen)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // addProfiles serves the profiles of this process. The command line is not
 // among them: it may hold a password.
 func addProfiles(mux *http.ServeMux) {

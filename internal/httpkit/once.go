@@ -74,7 +74,7 @@ func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, 
 	}
 	maps.Copy(w.Header(), held.header)
 	w.WriteHeader(answer.Status)
-	w.Write(answer.Body) //nolint:errcheck // the client may have left
+	w.Write(answer.Body) // the client may have left
 }
 
 // WriteAnswer writes a finished JSON answer.
@@ -89,7 +89,7 @@ func WriteAnswer(w http.ResponseWriter, a ship.Answer, replayed bool) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	w.WriteHeader(a.Status)
-	w.Write(a.Body) //nolint:errcheck // the client may have left
+	w.Write(a.Body) // the client may have left
 }
 
 // buffered holds an answer back.

@@ -166,7 +166,7 @@ func (p *Problem) WriteBytes(w http.ResponseWriter, body []byte) {
 	h.Set("Content-Type", ProblemType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.Status)
-	w.Write(body) //nolint:errcheck // the client may have left
+	w.Write(body) // the client may have left
 }
 
 // Fail answers with err.

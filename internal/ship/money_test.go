@@ -37,9 +37,27 @@ func TestMoneyIsReadExactly(t *testing.T) {
 func TestWhatIsNoMoneyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range [][2]string{
-		{"", "USD"}, {"-1", "USD"}, {"+1", "USD"}, {"1e3", "USD"}, {" 1", "USD"}, {"1,5", "USD"}, {".5", "USD"}, {"5.", "USD"}, {"1.2.3", "USD"},
-		{"12.345", "USD"}, {"1.5", "JPY"}, {"0x10", "USD"}, {"NaN", "USD"}, {"\u0661", "USD"}, {"92233720368547759", "USD"}, {"9223372036854775807", "JPY"},
-		{"1", ""}, {"1", "usd"}, {"1", "US"}, {"1", "USDX"}, {"1", "U$D"},
+		{"", "USD"},
+		{"-1", "USD"},
+		{"+1", "USD"},
+		{"1e3", "USD"},
+		{" 1", "USD"},
+		{"1,5", "USD"},
+		{".5", "USD"},
+		{"5.", "USD"},
+		{"1.2.3", "USD"},
+		{"12.345", "USD"},
+		{"1.5", "JPY"},
+		{"0x10", "USD"},
+		{"NaN", "USD"},
+		{"\u0661", "USD"},
+		{"92233720368547759", "USD"},
+		{"9223372036854775807", "JPY"},
+		{"1", ""},
+		{"1", "usd"},
+		{"1", "US"},
+		{"1", "USDX"},
+		{"1", "U$D"},
 	} {
 		if m, ok := ParseMoney(tc[0], tc[1]); ok {
 			t.Errorf("ParseMoney(%q, %q) = %v", tc[0], tc[1], m)

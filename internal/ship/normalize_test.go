@@ -103,8 +103,10 @@ func TestNormalizeListsAllThatIsWrong(t *testing.T) {
 		{"weight is no number", func(o *Order, _ *Normalizing) { o.Parcels[0].Weight = math.NaN() }, []string{"/parcel/weight invalid"}},
 		{"weight is endless", func(o *Order, _ *Normalizing) { o.Parcels[0].Weight = math.Inf(1) }, []string{"/parcel/weight invalid"}},
 		{"weight is too much", func(o *Order, _ *Normalizing) { o.Parcels[0].Weight = 1e7 }, []string{"/parcel/weight invalid"}},
-		{"units", func(o *Order, _ *Normalizing) { o.Parcels[0].WeightUnit, o.Parcels[0].Dimensions.Unit = "st", "ft" },
-			[]string{"/parcel/dimensions/unit invalid", "/parcel/weightUnit invalid"}},
+		{
+			"units", func(o *Order, _ *Normalizing) { o.Parcels[0].WeightUnit, o.Parcels[0].Dimensions.Unit = "st", "ft" },
+			[]string{"/parcel/dimensions/unit invalid", "/parcel/weightUnit invalid"},
+		},
 		{"one side is missing", func(o *Order, _ *Normalizing) { o.Parcels[0].Dimensions.Height = 0 }, []string{"/parcel/dimensions/height invalid"}},
 		{"in a list", func(o *Order, n *Normalizing) { n.OneParcel, o.Parcels = false, append(o.Parcels, Parcel{Weight: -2}) }, []string{"/parcels/1/weight invalid"}},
 		{"51 parcels", func(o *Order, n *Normalizing) { n.OneParcel, o.Parcels = false, many(MaxParcels+1) }, []string{"/parcels too_long"}},
@@ -118,8 +120,10 @@ func TestNormalizeListsAllThatIsWrong(t *testing.T) {
 		{"items", func(o *Order, _ *Normalizing) {
 			o.Customs = &Customs{Items: []CustomsItem{{OriginCountry: "XX", Weight: math.NaN()}}}
 		}, []string{"/customs/items/0/description required", "/customs/items/0/originCountry unknown_country", "/customs/items/0/quantity invalid", "/customs/items/0/weight invalid"}},
-		{"billing", func(o *Order, _ *Normalizing) { o.Billing = &Billing{Type: "nobody", Country: "XX"} },
-			[]string{"/billing/account required", "/billing/country unknown_country", "/billing/type invalid"}},
+		{
+			"billing", func(o *Order, _ *Normalizing) { o.Billing = &Billing{Type: "nobody", Country: "XX"} },
+			[]string{"/billing/account required", "/billing/country unknown_country", "/billing/type invalid"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

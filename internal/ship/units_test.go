@@ -13,8 +13,20 @@ func TestWeightsAndLengthsRoundUp(t *testing.T) {
 		unit  WeightUnit
 		grams int64
 	}{
-		{1, Pound, 454}, {4.2, Pound, 1906}, {100, Pound, 45360}, {16, Ounce, 454}, {1, Ounce, 29}, {0.1, Kilogram, 100}, {0.3, Kilogram, 300},
-		{1.1, Kilogram, 1100}, {2.2046, Kilogram, 2205}, {1, Gram, 1}, {0.2, Gram, 1}, {1e-9, Pound, 1}, {0, Pound, 0}, {1e6, Kilogram, 1e9},
+		{1, Pound, 454},
+		{4.2, Pound, 1906},
+		{100, Pound, 45360},
+		{16, Ounce, 454},
+		{1, Ounce, 29},
+		{0.1, Kilogram, 100},
+		{0.3, Kilogram, 300},
+		{1.1, Kilogram, 1100},
+		{2.2046, Kilogram, 2205},
+		{1, Gram, 1},
+		{0.2, Gram, 1},
+		{1e-9, Pound, 1},
+		{0, Pound, 0},
+		{1e6, Kilogram, 1e9},
 	} {
 		if got := tc.unit.Grams(tc.value); got != tc.grams {
 			t.Errorf("%v %s is %d g, want %d", tc.value, tc.unit, got, tc.grams)

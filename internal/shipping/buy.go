@@ -91,7 +91,7 @@ func (s *Service) offers(ctx context.Context, in BuyInput, o ship.Order) ([]ship
 	if in.Service != "" {
 		services = []string{in.Service}
 	}
-	asked, err := s.choose(in.Tenant, names, in.Connection)
+	asked, err := s.choose(in.Tenant, names, "/carrier", in.Connection)
 	if err != nil {
 		return nil, ship.Routing{}, err
 	}
@@ -120,8 +120,11 @@ func (b *buying) take(r ship.Rate) {
 	d.Carrier, d.Connection, d.Service, d.ServiceName, d.Price = r.Carrier, r.Connection, r.Service, r.ServiceName, r.Price
 	d.Simulated = !b.in.Tenant.Livemode && r.Connection == ""
 	d.EstimateAt, d.EstimateSource = r.DeliveryAt, ""
-	if !r.DeliveryAt.IsZero() {
+	switch {
+	case !r.DeliveryAt.IsZero():
 		d.EstimateSource = "carrier"
+	case r.TransitDays > 0:
+		d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, r.TransitDays), "service"
 	}
 }
 

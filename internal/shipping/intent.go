@@ -164,4 +164,3 @@ func endedAttempt(n int, err error) store.Attempt {
 	}
 	return a
 }
-

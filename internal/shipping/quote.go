@@ -3,6 +3,8 @@ package shipping
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -22,7 +24,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if err != nil {
 		return Quotes{}, err
 	}
-	asked, err := s.choose(in.Tenant, in.Carriers, in.Connection)
+	asked, err := s.choose(in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
 	if err != nil {
 		return Quotes{}, err
 	}
@@ -35,7 +37,10 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if len(rates) == 0 {
 		return Quotes{}, noOffer(got)
 	}
-	routing.Rank(rates, in.Account.Currency)
+	rates, _ = routing.Choose(rates, routing.Wish{DeliverBy: order.DeliverBy, Currency: in.Account.Currency})
+	if len(rates) == 0 {
+		return Quotes{}, ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy")
+	}
 	q := Quotes{ExpiresAt: now.Add(rateLife).Truncate(time.Second)}
 	hash := orderHash(order)
 	for _, r := range rates {
@@ -50,8 +55,9 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	return q, nil
 }
 
-// choose returns the carriers of the names, or all.
-func (s *Service) choose(t ship.Tenant, names []string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+// choose returns the carriers of the names, or all. The pointer says where the
+// client wrote the i-th name.
+func (s *Service) choose(t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
 	all := s.carriers(t)
 	if len(all) == 0 {
 		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected to this account in this mode")
@@ -63,15 +69,15 @@ func (s *Service) choose(t ship.Tenant, names []string, connection ship.Connecti
 		return all, nil
 	}
 	var list []*carrier.Carrier
-	for _, name := range names {
+	for i, name := range names {
 		c, err := s.carrierOf(t, name)
 		if err != nil {
 			known := make([]string, len(all))
-			for i, c := range all {
-				known[i] = c.Spec().Name
+			for k, c := range all {
+				known[k] = c.Spec().Name
 			}
 			return nil, ship.InvalidFields([]ship.FieldError{{
-				Pointer: "/carrier", Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(name, known),
+				Pointer: strings.ReplaceAll(pointer, "%d", strconv.Itoa(i)), Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(name, known),
 			}})
 		}
 		list = append(list, c)

@@ -84,6 +84,9 @@ func (s *Service) absent(ctx context.Context, sh ship.Shipment, last store.Attem
 	if last.Outcome != "unknown" {
 		return s.waits.Look, s.store.EndAttempt(ctx, sh.Tenant, sh.ID, store.Attempt{Number: last.Number, Outcome: "unknown", Message: "not found at the first look"})
 	}
+	if wait := s.waits.Look - time.Since(last.EndedAt); wait > 0 {
+		return wait, nil // a sweep beside the job is no second look
+	}
 	if err := s.store.EndAttempt(ctx, sh.Tenant, sh.ID, store.Attempt{Number: last.Number, Outcome: "absent"}); err != nil {
 		return s.waits.Look, err
 	}
@@ -130,14 +133,14 @@ func (s *Service) tell(ctx context.Context, t ship.Tenant, id ship.ShipmentID, e
 }
 
 // change edits an open purchase in one transaction. It does nothing to one
-// that was settled meanwhile.
+// that was settled meanwhile, or cannot become what the edit makes of it.
 func (s *Service) change(ctx context.Context, t ship.Tenant, id ship.ShipmentID, edit func(*ship.Shipment) (told bool, scans []ship.Scan)) (sh ship.Shipment, err error) {
 	err = s.store.InTx(ctx, t, func(tx *store.Store) error {
 		journeys, err := tx.LockJourneys(ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
 		if err != nil {
 			return err
 		}
-		if sh, err = tx.Shipment(ctx, t, id); err != nil || sh.State.Bought() {
+		if sh, err = tx.Shipment(ctx, t, id); err != nil || sh.State.Bought() || sh.State == ship.StateFailed {
 			return err
 		}
 		known, err := tx.Scans(ctx, journeys)
@@ -146,6 +149,10 @@ func (s *Service) change(ctx context.Context, t ship.Tenant, id ship.ShipmentID,
 		}
 		told, scans := edit(&sh)
 		j := &journeys[0]
+		if j.State != sh.State && !j.State.CanBecome(sh.State) {
+			sh.State = j.State
+			return nil
+		}
 		j.State = sh.State
 		c := store.Change{}
 		if told {

@@ -94,4 +94,3 @@ type Link struct {
 	Token     string
 	ExpiresAt time.Time
 }
-

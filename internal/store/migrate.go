@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"time"
@@ -44,6 +46,28 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("make the instance: %w", err)
 	}
 	return makePartitions(ctx, pool, time.Now())
+}
+
+// SchemaHash tells states of the schema apart: two programs with the same hash
+// migrate an empty database to the same.
+func SchemaHash() string {
+	h := sha256.New()
+	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := migrations.ReadFile(path)
+		h.Write(data)
+		return err
+	})
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	h.Write([]byte(sqlPrepareQueue + sqlMakePartition))
+	for _, p := range partitioned {
+		fmt.Fprint(h, p.table, p.period.name, p.period.ahead, p.with)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
 func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {

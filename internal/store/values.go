@@ -68,13 +68,6 @@ func nullID(id ship.RawID) *[16]byte {
 	return (*[16]byte)(&id)
 }
 
-func rawOf(p *[16]byte) ship.RawID {
-	if p == nil {
-		return ship.RawID{}
-	}
-	return *p
-}
-
 // texts is a list of words as the driver takes it.
 func texts[T ~string](list []T) []string {
 	if len(list) == 0 {

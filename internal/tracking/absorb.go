@@ -2,6 +2,9 @@ package tracking
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -24,14 +27,7 @@ func (s *Service) Absorb(ctx context.Context, heard []Heard) error {
 // absorb locks the parcels, keeps the scans that are new, writes one log event
 // for each that has a status, and sets what follows from all of them.
 func (s *Service) absorb(ctx context.Context, tx *store.Store, heard []Heard) error {
-	subjects := make([]ship.Subject, len(heard))
-	byID := make(map[ship.Subject]Heard, len(heard))
-	for i, h := range heard {
-		subjects[i] = h.Subject
-		known := byID[h.Subject]
-		h.Scans = append(known.Scans, h.Scans...)
-		byID[h.Subject] = h
-	}
+	subjects, byID := gather(heard)
 	journeys, err := tx.LockJourneys(ctx, subjects)
 	if err != nil {
 		return err
@@ -48,6 +44,25 @@ func (s *Service) absorb(ctx context.Context, tx *store.Store, heard []Heard) er
 	return tx.Apply(ctx, changes)
 }
 
+// gather puts together what was heard of each parcel, because each is locked
+// and changed once.
+func gather(heard []Heard) (subjects []ship.Subject, byID map[ship.Subject]Heard) {
+	byID = make(map[ship.Subject]Heard, len(heard))
+	for _, h := range heard {
+		all, more := byID[h.Subject]
+		if !more {
+			subjects = append(subjects, h.Subject)
+			all.Subject = h.Subject
+		}
+		all.Scans = slices.Concat(all.Scans, h.Scans)
+		if !h.EstimateAt.IsZero() {
+			all.EstimateAt = h.EstimateAt
+		}
+		byID[h.Subject] = all
+	}
+	return subjects, byID
+}
+
 // changeOf is what hearing h does to a journey.
 func (s *Service) changeOf(j ship.Journey, known []ship.Scan, h Heard, now time.Time) store.Change {
 	j.Progress.CheckedAt = now
@@ -57,10 +72,9 @@ func (s *Service) changeOf(j ship.Journey, known []ship.Scan, h Heard, now time.
 	raw := make(map[ship.ScanKey][]byte, len(h.Scans))
 	told := make([]ship.Scan, len(h.Scans))
 	for i, n := range h.Scans {
-		n.At = n.At.UTC().Truncate(time.Second)
-		told[i] = n.Scan
-		if _, ok := raw[n.Key()]; !ok {
-			raw[n.Key()] = n.Raw
+		told[i] = storable(n.Scan)
+		if _, ok := raw[told[i].Key()]; !ok && json.Valid(n.Raw) {
+			raw[told[i].Key()] = n.Raw
 		}
 	}
 	fresh, events := j.Hear(known, told, ship.Telling{Now: now, BaseURL: s.baseURL})
@@ -69,4 +83,16 @@ func (s *Service) changeOf(j ship.Journey, known []ship.Scan, h Heard, now time.
 		c.Scans = append(c.Scans, store.NewScan{Scan: f, Raw: raw[f.Key()]})
 	}
 	return c
+}
+
+// storable is s without what the database refuses: one parcel's odd text must
+// not keep a whole batch out.
+func storable(s ship.Scan) ship.Scan {
+	for _, text := range []*string{&s.Code, &s.Reason, &s.Description, &s.Location} {
+		*text = strings.ReplaceAll(strings.ToValidUTF8(*text, "\uFFFD"), "\x00", "\uFFFD")
+	}
+	if s.Status != "" && !s.Status.Valid() {
+		s.Status, s.Reason = "", ship.ReasonUnmapped
+	}
+	return s
 }

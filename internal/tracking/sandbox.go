@@ -26,11 +26,14 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 		}
 		j := journeys[0]
 		if j.State != ship.StatePurchased || j.Progress.Status == ship.Delivered && status == "" {
-			return ship.Coded(ship.Conflict, "cannot_advance", "the parcel has no further step")
+			return noStep()
 		}
 		next, err := s.nextScans(ctx, tx, j, status, reason)
 		if err != nil {
 			return err
+		}
+		if len(next) == 0 {
+			return noStep()
 		}
 		return s.absorb(ctx, tx, []Heard{{Subject: subject, Scans: next}})
 	})
@@ -39,6 +42,10 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 	}
 	s.told()
 	return s.Track(ctx, t, string(id), "")
+}
+
+func noStep() error {
+	return ship.Coded(ship.Conflict, "cannot_advance", "the parcel has no further step")
 }
 
 // nextScans are the simulated scans that come next.
@@ -52,11 +59,20 @@ func (s *Service) nextScans(ctx context.Context, tx *store.Store, j ship.Journey
 		return nil, err
 	}
 	now := afterAll(known[j.Subject], time.Now().UTC())
-	if status != "" {
-		return newScans([]ship.Scan{sandbox.ScanFor(orders[j.Subject], status, reason, now, j.Carrier)}, j.Pieces), nil
+	if status == "" {
+		next, _ := sandbox.Next(orders[j.Subject], known[j.Subject], now, j.Carrier)
+		return newScans(next), nil
 	}
-	next, _ := sandbox.Next(orders[j.Subject], known[j.Subject], now, j.Carrier)
-	return newScans(next, j.Pieces), nil
+	scan := sandbox.ScanFor(orders[j.Subject], status, reason, now, j.Carrier)
+	if scan.Code == "" {
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/status", Code: "invalid", Detail: "is not a status that a carrier tells"}})
+	}
+	var all []ship.Scan // simulated pieces travel together
+	for piece := range max(j.Pieces, 1) {
+		scan.Piece = piece
+		all = append(all, scan)
+	}
+	return newScans(all), nil
 }
 
 // afterAll is now, or the second after the newest scan: a parcel that is
@@ -71,14 +87,10 @@ func afterAll(scans []ship.Scan, now time.Time) time.Time {
 	return now
 }
 
-// newScans are the scans of every piece: simulated pieces travel together.
-func newScans(scans []ship.Scan, pieces int) []store.NewScan {
-	var list []store.NewScan
-	for _, sc := range scans {
-		for piece := range max(pieces, 1) {
-			sc.Piece = piece
-			list = append(list, store.NewScan{Scan: sc})
-		}
+func newScans(scans []ship.Scan) []store.NewScan {
+	list := make([]store.NewScan, len(scans))
+	for i, sc := range scans {
+		list[i].Scan = sc
 	}
 	return list
 }
@@ -117,12 +129,15 @@ func (s *Service) step1(ctx context.Context, tx *store.Store, due []ship.Subject
 	var changes []store.Change
 	var ended []ship.Subject
 	for _, j := range journeys {
+		if j.State == ship.StateVoiding {
+			continue // a void may be refused
+		}
 		next, done := sandbox.Next(orders[j.Subject], known[j.Subject], afterAll(known[j.Subject], now), j.Carrier)
 		if done || j.State != ship.StatePurchased {
 			ended = append(ended, j.Subject)
 		}
 		if len(next) > 0 && j.State == ship.StatePurchased {
-			changes = append(changes, s.changeOf(j, known[j.Subject], Heard{Subject: j.Subject, Scans: newScans(next, j.Pieces)}, now))
+			changes = append(changes, s.changeOf(j, known[j.Subject], Heard{Subject: j.Subject, Scans: newScans(next)}, now))
 		}
 	}
 	if err := tx.EndPolls(ctx, ended); err != nil {

@@ -84,6 +84,9 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, _ ship.KeyID, numbe
 		return Tracked{}, false, err
 	}
 	if n >= newPerDay {
+		if j, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && j.Followed {
+			return trackedOf(j, scans), false, nil // it is not new
+		}
 		e := ship.Coded(ship.Limited, "tracker_limit", "at most %d new numbers a day can be followed", newPerDay)
 		e.RetryAfter = time.Hour
 		return Tracked{}, false, e

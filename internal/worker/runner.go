@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -99,14 +100,30 @@ func every(d time.Duration, args river.JobArgs) *river.PeriodicJob {
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// quiet passes on what the queue warns of; what it tells beside that is not
-// of this program.
+// quiet passes on what the queue warns of. What else it tells is not of this
+// program, and that it was interrupted by a stop is no news.
 type quiet struct{ slog.Handler }
 
+// Handle passes a record on.
+func (h quiet) Handle(ctx context.Context, r slog.Record) error {
+	interrupted := false
+	r.Attrs(func(a slog.Attr) bool {
+		interrupted = strings.Contains(a.Value.String(), context.Canceled.Error())
+		return !interrupted
+	})
+	if interrupted {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// Enabled reports whether records of the level are passed on.
 func (h quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
 }
 
+// WithAttrs keeps the wrapper.
 func (h quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{h.Handler.WithAttrs(attrs)} }
 
+// WithGroup keeps the wrapper.
 func (h quiet) WithGroup(name string) slog.Handler { return quiet{h.Handler.WithGroup(name)} }

@@ -107,7 +107,7 @@ func (w *world) output(cmd *exec.Cmd) string {
 
 func (w *world) env(listen string) []string {
 	env := append(os.Environ(), "DATABASE_URL="+w.database, "METRICS_LISTEN=off", "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
-		"SANDBOX_STEP=0", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16")
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16")
 	if listen != "" {
 		env = append(env, "LISTEN="+listen)
 	}
@@ -277,9 +277,9 @@ func (w *world) countLost(t *testing.T, acked map[string]string) (lost int) {
 // shipments that it does not tell of, whole and in sequence.
 func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missing int) {
 	told := map[string][]string{}
-	after := ""
+	query := "?limit=100"
 	for {
-		status, body, err := w.get("/v1/events?limit=100&after=" + after)
+		status, body, err := w.get("/v1/events" + query)
 		if err != nil || status != http.StatusOK {
 			t.Fatalf("events: %d %v %s", status, err, body)
 		}
@@ -301,7 +301,7 @@ func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missi
 		if len(page.Data) == 0 {
 			break
 		}
-		after = page.NextCursor
+		query = "?limit=100&after=" + page.NextCursor
 	}
 	for key, id := range acked {
 		if got := fmt.Sprint(told[id]); got != "[1 shipment.created 2 label.generated]" {

@@ -14,7 +14,7 @@ import (
 // label, tracking, events, against a service that was started from nothing.
 func TestReadmeWalksANewUserToALabel(t *testing.T) {
 	start := time.Now()
-	ready := dev(t, "--data-dir", t.TempDir())
+	ready := dev(t, "--data-dir", openDir(t))
 	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +52,21 @@ func TestReadmeWalksANewUserToALabel(t *testing.T) {
 	if got := scanPDF(t, filepath.Join(dir, "label.pdf")); !strings.Contains(got, number[1]) {
 		t.Errorf("the label scans as %q, want %s", got, number[1])
 	}
+}
+
+// openDir is a new directory that the user of Postgres may enter, whoever runs
+// the test.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "waybill-dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // scanPDF reads the barcodes of a PDF's first page.

@@ -126,7 +126,7 @@ CREATE TABLE journeys (
 ) PARTITION BY RANGE (id);
 
 -- The few purchases and voids that wait for an outcome.
-CREATE INDEX journeys_open ON journeys (id) WHERE state IN ('purchasing', 'uncertain', 'voiding');
+CREATE INDEX journeys_open ON journeys (id) WHERE state IN ('purchasing', 'uncertain', 'needs_review', 'voiding');
 
 -- The label as it came from the carrier.
 CREATE TABLE labels (

@@ -1,0 +1,202 @@
+package client
+
+import "time"
+
+// A Page is a part of a list.
+type Page[T any] struct {
+	Data       []T    `json:"data"`
+	NextCursor string `json:"nextCursor"` // empty on the last page
+}
+
+// Rates are the offers of the carriers, cheapest first.
+type Rates struct {
+	Rates     []Rate      `json:"rates"`
+	Errors    []RateError `json:"errors"`
+	Partial   bool        `json:"partial"` // a carrier had not answered in time
+	ExpiresAt time.Time   `json:"expiresAt"`
+}
+
+// A Rate is an offer; its ID buys it.
+type Rate struct {
+	ID                    string    `json:"id"`
+	Carrier               string    `json:"carrier"`
+	ConnectionID          string    `json:"connectionId"`
+	Service               string    `json:"service"`
+	ServiceName           string    `json:"serviceName"`
+	Amount                string    `json:"amount"`
+	Currency              string    `json:"currency"`
+	TransitDays           int       `json:"transitDays"`
+	EstimatedDeliveryDate time.Time `json:"estimatedDeliveryDate"`
+	Guaranteed            bool      `json:"guaranteed"`
+}
+
+// A RateError is a carrier that did not quote.
+type RateError struct {
+	Carrier    string `json:"carrier"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	Retryable  bool   `json:"retryable"`
+	DurationMs int64  `json:"durationMs"`
+}
+
+// A Shipment is an order with its label.
+type Shipment struct {
+	ID                    string            `json:"id"`
+	Status                string            `json:"status"`
+	Carrier               string            `json:"carrier"`
+	TrackingNumber        string            `json:"trackingNumber"` // empty while a purchase is pending
+	LabelURL              string            `json:"labelUrl"`
+	Labels                Labels            `json:"labels"`
+	OrderID               string            `json:"orderId"`
+	Service               string            `json:"service"`
+	ConnectionID          string            `json:"connectionId"`
+	Rate                  *Money            `json:"rate"` // what was charged
+	EstimatedDeliveryDate time.Time         `json:"estimatedDeliveryDate"`
+	Routing               *Routing          `json:"routing"`
+	LabelStatus           string            `json:"labelStatus"`
+	Pieces                []Piece           `json:"pieces"`
+	Documents             []Document        `json:"documents"`
+	Warnings              []string          `json:"warnings"`
+	PossibleDuplicateOf   string            `json:"possibleDuplicateOf"`
+	Reason                string            `json:"reason"`
+	Reference             string            `json:"reference"`
+	Metadata              map[string]string `json:"metadata"`
+	Simulated             bool              `json:"simulated"`
+	Livemode              bool              `json:"livemode"`
+	CreatedAt             time.Time         `json:"createdAt"`
+
+	Replayed bool `json:"-"` // CreateShipment answered what its idempotency key had done before
+}
+
+// Labels are the addresses of a label, one a format.
+type Labels struct {
+	PDF string `json:"pdf"`
+	ZPL string `json:"zpl"`
+	PNG string `json:"png"`
+}
+
+// Routing says why this carrier and service.
+type Routing struct {
+	Strategy   string          `json:"strategy"`
+	Considered int             `json:"considered"`
+	RunnerUp   *Offer          `json:"runnerUp"`
+	Failed     []FailedCarrier `json:"failed"`
+}
+
+// An Offer is a rate that was compared.
+type Offer struct {
+	Carrier  string `json:"carrier"`
+	Service  string `json:"service"`
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+// A FailedCarrier could not help.
+type FailedCarrier struct {
+	Carrier string `json:"carrier"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// A Piece is one parcel of a shipment.
+type Piece struct {
+	TrackingNumber string `json:"trackingNumber"`
+	Parcel         Parcel `json:"parcel"`
+	Status         string `json:"status"`
+}
+
+// A Document is a further paper of a shipment.
+type Document struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
+}
+
+// A LabelLink is an address that needs no key.
+type LabelLink struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// A TrackingResult is a parcel's status and timeline.
+type TrackingResult struct {
+	TrackingNumber        string          `json:"trackingNumber"`
+	Carrier               string          `json:"carrier"`
+	Status                string          `json:"status"`
+	EstimatedDeliveryDate time.Time       `json:"estimatedDeliveryDate"`
+	Events                []TrackingEvent `json:"events"` // newest first
+	ID                    string          `json:"id"`     // of a tracker
+	ShipmentID            string          `json:"shipmentId"`
+	Reason                string          `json:"reason"`
+	EstimateSource        string          `json:"estimateSource"`
+	LastCheckedAt         time.Time       `json:"lastCheckedAt"`
+}
+
+// A TrackingEvent is one entry of a timeline.
+type TrackingEvent struct {
+	Status      string    `json:"status"`
+	Description string    `json:"description"`
+	Location    *string   `json:"location"` // nil when no place is known
+	Timestamp   time.Time `json:"timestamp"`
+	Reason      string    `json:"reason"`
+	CarrierCode string    `json:"carrierCode"`
+}
+
+// An Event is one entry of the event log, the same as a webhook brings.
+type Event struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Livemode  bool      `json:"livemode"`
+	Sequence  int       `json:"sequence"` // of its shipment, from 1 without gaps
+	Late      bool      `json:"late"`
+	Data      EventData `json:"data"`
+
+	// Cursor goes on behind this event: begun there, a reader may see a few
+	// events again, and misses none.
+	Cursor string `json:"-"`
+}
+
+// EventData is what an event speaks of: a shipment or a tracker, and the
+// tracking event that made it.
+type EventData struct {
+	Shipment       *Shipment     `json:"shipment"`
+	Tracker        *Tracker      `json:"tracker"`
+	Event          TrackingEvent `json:"event"`
+	PreviousStatus string        `json:"previousStatus"`
+}
+
+// A Tracker is a followed parcel in an event.
+type Tracker struct {
+	ID                    string    `json:"id"`
+	Status                string    `json:"status"`
+	Carrier               string    `json:"carrier"`
+	TrackingNumber        string    `json:"trackingNumber"`
+	EstimatedDeliveryDate time.Time `json:"estimatedDeliveryDate"`
+	EstimateSource        string    `json:"estimateSource"`
+	Reason                string    `json:"reason"`
+	Livemode              bool      `json:"livemode"`
+	CreatedAt             time.Time `json:"createdAt"`
+}
+
+// A Carrier is one that the key can use.
+type Carrier struct {
+	Carrier     string       `json:"carrier"`
+	Name        string       `json:"name"`
+	Services    []CodeName   `json:"services"`
+	Packagings  []CodeName   `json:"packagings"`
+	Abilities   []string     `json:"abilities"`
+	Simulated   bool         `json:"simulated"`
+	Connections []Connection `json:"connections"`
+}
+
+// A CodeName is a code with its name.
+type CodeName struct {
+	Code string `json:"code"`
+	Name string `json:"name"`
+}
+
+// A Connection is a carrier account.
+type Connection struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}

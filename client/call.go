@@ -1,0 +1,224 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// call is one operation, over all its attempts.
+type call struct {
+	method      string
+	path        string
+	query       url.Values
+	body        any
+	effect      bool // it needs an idempotency key
+	idempotency string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// maxAnswer bounds what is read of an answer; a label of 50 pieces is smaller.
+const maxAnswer = 64 << 20
+
+// do makes the call and decodes its answer into out, which may be nil.
+func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption) (answer, error) {
+	for _, o := range options {
+		o(&in)
+	}
+	if in.effect && in.idempotency == "" {
+		in.idempotency = newIdempotencyKey()
+	}
+	var body []byte
+	if in.body != nil {
+		var err error
+		if body, err = json.Marshal(in.body); err != nil {
+			return answer{}, fmt.Errorf("waybill: request: %w", err)
+		}
+	}
+	got, err := c.retry(ctx, in, body)
+	if err != nil || out == nil || len(got.body) == 0 {
+		return got, err
+	}
+	if err := json.Unmarshal(got.body, out); err != nil {
+		return got, fmt.Errorf("waybill: answer of %s %s: %w", in.method, in.path, err)
+	}
+	return got, nil
+}
+
+// retry sends the request until it is answered for good. Every attempt is the
+// same request, idempotency key included: what an attempt has done without our
+// hearing of it is not done again.
+func (c *Client) retry(ctx context.Context, in call, body []byte) (answer, error) {
+	for attempt := 1; ; attempt++ {
+		got, err := c.send(ctx, in, body)
+		wait, again := c.again(ctx, attempt, err)
+		if !again {
+			return got, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return got, fmt.Errorf("waybill: %s %s: %w (last: %w)", in.method, in.path, context.Cause(ctx), err)
+		case <-timer.C:
+		}
+	}
+}
+
+// again says whether another attempt may help, and after how long.
+func (c *Client) again(ctx context.Context, attempt int, err error) (time.Duration, bool) {
+	if err == nil || ctx.Err() != nil || attempt >= c.attempts {
+		return 0, false
+	}
+	e, answered := errors.AsType[*Error](err)
+	if answered && !e.temporary() || errors.Is(err, errBadRequest) {
+		return 0, false
+	}
+	wait := min(c.wait(attempt), c.longest)
+	if !answered {
+		return wait, true
+	}
+	// The service knows best; waiting in vain for less would only load it.
+	return max(wait, e.RetryAfter), e.RetryAfter <= c.longest
+}
+
+// backoff is 0.1 to 0.2 s after the first attempt and twice as long after each
+// further one. The random part keeps clients that failed together apart.
+func backoff(attempt int) time.Duration {
+	d := 100 * time.Millisecond << min(attempt-1, 10)
+	return d + rand.N(d)
+}
+
+// errBadRequest is an error of a request that cannot be sent at all.
+var errBadRequest = errors.New("request cannot be sent")
+
+// send makes one attempt. An answer that is an error is an *Error.
+func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error) {
+	address := c.base + in.path
+	if len(in.query) > 0 {
+		address += "?" + in.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, in.method, address, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, fmt.Errorf("waybill: %w: %w", errBadRequest, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("User-Agent", c.userAgent)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if in.idempotency != "" {
+		req.Header.Set("Idempotency-Key", in.idempotency)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return answer{}, fmt.Errorf("waybill: %w", err)
+	}
+	defer resp.Body.Close()
+	got := answer{status: resp.StatusCode, header: resp.Header}
+	if got.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
+		return got, fmt.Errorf("waybill: answer of %s %s was cut off: %w", in.method, in.path, err)
+	}
+	if len(got.body) > maxAnswer {
+		return got, fmt.Errorf("waybill: %w: answer of %s %s is over %d bytes", errBadRequest, in.method, in.path, maxAnswer)
+	}
+	if got.status < 200 || got.status >= 300 {
+		return got, errorOf(got)
+	}
+	return got, nil
+}
+
+// An Error is an answer that is an error, as the service explains it. Decide
+// by Code; the codes are in the service's documentation.
+type Error struct {
+	Type           string       `json:"type"`
+	Title          string       `json:"title"`
+	Status         int          `json:"status"`
+	Detail         string       `json:"detail"`
+	Instance       string       `json:"instance"`
+	Code           string       `json:"code"`
+	RequestID      string       `json:"requestId"`
+	Source         string       `json:"source"` // who can mend it: client, service or carrier
+	Retryable      bool         `json:"retryable"`
+	Carrier        string       `json:"carrier"`
+	CarrierCode    string       `json:"carrierCode"`
+	CarrierMessage string       `json:"carrierMessage"`
+	Errors         []FieldError `json:"errors"`
+
+	RetryAfter time.Duration `json:"-"` // zero when the service did not say
+	Body       []byte        `json:"-"` // the answer as it came, with members that are not above
+}
+
+// A FieldError is one thing that is wrong with a request.
+type FieldError struct {
+	Pointer    string `json:"pointer"`   // JSON pointer into the body, or
+	Parameter  string `json:"parameter"` // the name of a parameter
+	Code       string `json:"code"`
+	Detail     string `json:"detail"`
+	Suggestion string `json:"suggestion"`
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "waybill: %d %s", e.Status, e.Code)
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	for i, f := range e.Errors {
+		fmt.Fprintf(&b, "%s %s%s %s", []string{";", ","}[min(i, 1)], f.Pointer, f.Parameter, f.Detail)
+	}
+	if e.RequestID != "" {
+		b.WriteString(" (" + e.RequestID + ")")
+	}
+	return b.String()
+}
+
+// temporary reports whether the same request may succeed later.
+func (e *Error) temporary() bool {
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusConflict:
+		return e.Code == "idempotency_in_progress"
+	}
+	return false
+}
+
+// errorOf reads an answer that is an error; one that is not from the service
+// has its status alone.
+func errorOf(got answer) *Error {
+	e := &Error{}
+	if json.Unmarshal(got.body, e) != nil {
+		e = &Error{}
+	}
+	e.Status, e.Body = got.status, got.body
+	if e.Code == "" {
+		e.Code = "http_" + strconv.Itoa(got.status)
+		e.Detail = http.StatusText(got.status)
+	}
+	if e.RequestID == "" {
+		e.RequestID = got.header.Get("Request-Id")
+	}
+	after := got.header.Get("Retry-After")
+	if n, err := strconv.Atoi(after); err == nil && n > 0 {
+		e.RetryAfter = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(after); err == nil {
+		e.RetryAfter = max(time.Until(at), 0)
+	}
+	return e
+}

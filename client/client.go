@@ -1,0 +1,71 @@
+// Package client is the Go client of the service: typed requests and answers,
+// retries that never do a thing twice, and iterators over pages.
+//
+//	c := client.New("sk_test_...", client.Options{BaseURL: "https://ship.example.com"})
+//	sh, err := c.CreateShipment(ctx, client.ShipmentRequest{...})
+//
+// It needs the standard library alone.
+package client
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// DefaultBaseURL is where "waybill dev" listens.
+const DefaultBaseURL = "http://127.0.0.1:8080"
+
+// Client calls the service with one API key. It is safe for concurrent use.
+type Client struct {
+	key       string
+	base      string
+	http      *http.Client
+	attempts  int
+	longest   time.Duration
+	userAgent string
+	wait      func(attempt int) time.Duration // between attempts
+}
+
+// Options are the settings of a Client. Zero values are the defaults.
+type Options struct {
+	BaseURL    string        // address of the service; DefaultBaseURL
+	HTTPClient *http.Client  // one with a time-out of 40 s, longer than the service takes
+	Attempts   int           // of one call, the first included; 4. One never retries.
+	MaxWait    time.Duration // longest wait between two attempts; 30 s. A service that asks for more gets no retry.
+	UserAgent  string        // in front of the client's own
+}
+
+// New returns a client that calls with the key.
+func New(key string, o Options) *Client {
+	c := &Client{
+		key: key, base: strings.TrimRight(o.BaseURL, "/"), http: o.HTTPClient, attempts: o.Attempts, longest: o.MaxWait,
+		userAgent: strings.TrimSpace(o.UserAgent + " waybill-go/1"), wait: backoff,
+	}
+	if c.base == "" {
+		c.base = DefaultBaseURL
+	}
+	if c.http == nil {
+		c.http = &http.Client{Timeout: 40 * time.Second}
+	}
+	if c.attempts <= 0 {
+		c.attempts = 4
+	}
+	if c.longest <= 0 {
+		c.longest = 30 * time.Second
+	}
+	return c
+}
+
+// A CallOption changes one call.
+type CallOption func(*call)
+
+// IdempotencyKey makes a call that has an effect safe to repeat with the same
+// key, also by another process or after a crash: what was done once is
+// answered, not done again. Without it each call makes a key of its own, which
+// covers the retries of that call alone.
+func IdempotencyKey(key string) CallOption { return func(c *call) { c.idempotency = key } }
+
+// newIdempotencyKey is a key that no other call has.
+func newIdempotencyKey() string { return "auto-" + rand.Text() }

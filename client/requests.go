@@ -1,0 +1,114 @@
+package client
+
+// An Address is a place that parcels come from or go to. Name, Address1, City
+// and Country are required; the country decides about State and Zip.
+type Address struct {
+	Name        string `json:"name"`
+	Company     string `json:"company,omitempty"`
+	Address1    string `json:"address1"`
+	Address2    string `json:"address2,omitempty"`
+	Address3    string `json:"address3,omitempty"`
+	City        string `json:"city"`
+	State       string `json:"state,omitempty"`
+	Zip         string `json:"zip,omitempty"`
+	Country     string `json:"country"`
+	Phone       string `json:"phone,omitempty"`
+	Email       string `json:"email,omitempty"`
+	Residential *bool  `json:"residential,omitempty"` // nil lets the carrier decide
+}
+
+// A Parcel is one piece. Empty units are the account's.
+type Parcel struct {
+	Weight     float64     `json:"weight"`
+	WeightUnit string      `json:"weightUnit,omitempty"` // "lb", "oz", "kg", "g"
+	Dimensions *Dimensions `json:"dimensions,omitempty"`
+	Packaging  string      `json:"packaging,omitempty"` // "custom", or a carrier's code
+}
+
+// Dimensions are the sides of a parcel.
+type Dimensions struct {
+	Length float64 `json:"length"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	Unit   string  `json:"unit,omitempty"` // "in", "cm", "mm"
+}
+
+// Money is an exact amount of a currency: "12.34", "USD".
+type Money struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+// RatesRequest asks for prices. Either Parcel or Parcels is set.
+type RatesRequest struct {
+	Destination  Address          `json:"destination"`
+	Parcel       *Parcel          `json:"parcel,omitempty"`
+	Parcels      []Parcel         `json:"parcels,omitempty"`
+	Origin       *Address         `json:"origin,omitempty"` // nil is the account's
+	Carriers     []string         `json:"carriers,omitempty"`
+	Services     []string         `json:"services,omitempty"`
+	ConnectionID string           `json:"connectionId,omitempty"`
+	ShipDate     string           `json:"shipDate,omitempty"` // "2006-01-02"
+	DeliverBy    string           `json:"deliverBy,omitempty"`
+	Options      *ShippingOptions `json:"options,omitempty"`
+	TimeoutMs    int              `json:"timeoutMs,omitempty"`
+}
+
+// ShipmentRequest orders a shipment. Either Parcel or Parcels is set.
+type ShipmentRequest struct {
+	OrderID          string            `json:"orderId"`
+	Destination      Address           `json:"destination"`
+	Parcel           *Parcel           `json:"parcel,omitempty"`
+	Parcels          []Parcel          `json:"parcels,omitempty"`
+	Origin           *Address          `json:"origin,omitempty"` // nil is the account's
+	Carrier          string            `json:"carrier,omitempty"`
+	Service          string            `json:"service,omitempty"`
+	ConnectionID     string            `json:"connectionId,omitempty"`
+	RateID           string            `json:"rateId,omitempty"` // of a Rate
+	MaxAmount        *Money            `json:"maxAmount,omitempty"`
+	ShipDate         string            `json:"shipDate,omitempty"` // "2006-01-02"
+	DeliverBy        string            `json:"deliverBy,omitempty"`
+	LabelFormat      string            `json:"labelFormat,omitempty"` // "pdf", "zpl", "png"
+	Reference        string            `json:"reference,omitempty"`
+	IsReturn         bool              `json:"isReturn,omitempty"`
+	Billing          *Billing          `json:"billing,omitempty"`
+	Customs          *Customs          `json:"customs,omitempty"`
+	Options          *ShippingOptions  `json:"options,omitempty"`
+	OnDuplicateOrder string            `json:"onDuplicateOrder,omitempty"` // "allow", "return", "reject"
+	Metadata         map[string]string `json:"metadata,omitempty"`
+}
+
+// ShippingOptions are extra services.
+type ShippingOptions struct {
+	Signature        string `json:"signature,omitempty"` // "standard", "adult"
+	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty"`
+	InsuredValue     *Money `json:"insuredValue,omitempty"`
+}
+
+// Billing says who pays the carrier, when it is not the account itself.
+type Billing struct {
+	Type    string `json:"type"` // "sender", "recipient", "third_party"
+	Account string `json:"account,omitempty"`
+	Zip     string `json:"zip,omitempty"`
+	Country string `json:"country,omitempty"`
+}
+
+// Customs is the declaration of a parcel that crosses a border.
+type Customs struct {
+	ContentsType  string        `json:"contentsType"`
+	Incoterm      string        `json:"incoterm,omitempty"`
+	Signer        string        `json:"signer,omitempty"`
+	InvoiceNumber string        `json:"invoiceNumber,omitempty"`
+	TaxIDs        []string      `json:"taxIds,omitempty"`
+	Items         []CustomsItem `json:"items"`
+}
+
+// A CustomsItem is one line of a declaration.
+type CustomsItem struct {
+	Description   string  `json:"description"`
+	Quantity      int     `json:"quantity"`
+	Value         Money   `json:"value"` // of one
+	Weight        float64 `json:"weight,omitempty"`
+	HSCode        string  `json:"hsCode,omitempty"`
+	OriginCountry string  `json:"originCountry,omitempty"`
+}

@@ -1,0 +1,29 @@
+// Command waybill is the whole service: the API, the worker and the tools of
+// its operators.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/waybillhq/waybill/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	if err := run(ctx, os.Args[1:], os.LookupEnv); err != nil {
+		if !errors.Is(err, cli.ErrUnhealthy) {
+			fmt.Fprintln(os.Stderr, cli.Explain(err))
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, env func(string) (string, bool)) error {
+	return cli.Run(ctx, args, cli.Streams{Env: env, Out: os.Stdout, Err: os.Stderr})
+}

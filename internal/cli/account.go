@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// withAccounts runs fn on the accounts of the database.
+func (c *cli) withAccounts(ctx context.Context, fn func(*account.Service) error) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	accounts, done, err := app.OpenAccounts(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return fn(accounts)
+}
+
+// chosen is the account of the id; without an id it is the only one there is.
+func chosen(ctx context.Context, accounts *account.Service, id string) (ship.Account, error) {
+	list, err := accounts.Accounts(ctx)
+	if err != nil {
+		return ship.Account{}, err
+	}
+	for _, a := range list {
+		if string(a.ID) == id || id == "" && len(list) == 1 {
+			return a, nil
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return ship.Account{}, fmt.Errorf("there is no account yet: make one with \"waybill account create --name ...\"")
+	case id == "":
+		return ship.Account{}, fmt.Errorf("there are %d accounts: choose one with --account, \"waybill account list\" shows them", len(list))
+	}
+	return ship.Account{}, fmt.Errorf("there is no account %s: \"waybill account list\" shows them", id)
+}
+
+func (c *cli) accountCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand())
+	return cmd
+}
+
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+func (c *cli) accountCreateCommand() *cobra.Command {
+	var f accountFlags
+	cmd := &cobra.Command{
+		Use:     "create --name NAME",
+		Short:   "Make an account, and print its id",
+		Example: "  waybill account create --name 'Acme' --units kg,cm --currency EUR \\\n    --origin '{\"name\":\"Acme\",\"address1\":\"Invalidenstr. 116\",\"city\":\"Berlin\",\"zip\":\"10115\",\"country\":\"DE\"}'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				set, err := f.settings(cmd, nil)
+				if err != nil {
+					return err
+				}
+				a, err := accounts.Create(cmd.Context(), set)
+				if err == nil {
+					fmt.Fprintln(c.Out, a.ID)
+				}
+				return err
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (c *cli) accountUpdateCommand() *cobra.Command {
+	var f accountFlags
+	var id string
+	cmd := &cobra.Command{
+		Use:   "update [--account ID]",
+		Short: "Change an account: what is not given stays as it is",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				a, err := chosen(cmd.Context(), accounts, id)
+				if err != nil {
+					return err
+				}
+				set, err := f.settings(cmd, a.Origin)
+				if err != nil {
+					return err
+				}
+				if a, err = accounts.Update(cmd.Context(), a.ID, set); err == nil {
+					fmt.Fprintln(c.Out, a.ID)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	f.add(cmd)
+	return cmd
+}
+
+func (c *cli) accountListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the accounts",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				list, err := accounts.Accounts(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return c.printJSON(shownAccounts(list))
+				}
+				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "ID\tNAME\tORIGIN\tUNITS\tCURRENCY")
+				for _, a := range list {
+					origin := "none"
+					if a.Origin != nil {
+						origin = a.Origin.City + ", " + a.Origin.Country
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s,%s\t%s\n", a.ID, a.Name, origin, a.Units.Weight, a.Units.Length, a.Currency)
+				}
+				return w.Flush()
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one account a line")
+	return cmd
+}
+
+type shownAccount struct {
+	ID       ship.AccountID `json:"id"`
+	Name     string         `json:"name"`
+	Origin   *ship.Address  `json:"origin,omitempty"`
+	Units    ship.Units     `json:"units"`
+	Currency string         `json:"currency"`
+}
+
+func shownAccounts(list []ship.Account) []any {
+	shown := make([]any, len(list))
+	for i, a := range list {
+		shown[i] = shownAccount(a)
+	}
+	return shown
+}
+
+// printJSON prints each value on a line of its own.
+func (c *cli) printJSON(values []any) error {
+	enc := json.NewEncoder(c.Out)
+	enc.SetEscapeHTML(false)
+	for _, v := range values {
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountFlags are what can be said of an account.
+type accountFlags struct {
+	name, origin, units, currency string
+	part                          map[string]*string
+}
+
+// originParts are the flags for single fields of the origin, --origin-zip and
+// so on.
+var originParts = []string{"name", "company", "address1", "address2", "city", "state", "zip", "country", "phone", "email"}
+
+func (f *accountFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "name of the account")
+	flags.StringVar(&f.origin, "origin", "", "where its parcels come from, as JSON, or @file with the JSON")
+	flags.StringVar(&f.units, "units", "", "what bare numbers mean: a weight (lb, oz, kg, g) and a length (in, cm, mm), such as lb,in")
+	flags.StringVar(&f.currency, "currency", "", "currency that is quoted first, such as USD")
+	f.part = map[string]*string{}
+	for _, name := range originParts {
+		f.part[name] = flags.String("origin-"+name, "", name+" of the origin, instead of --origin")
+	}
+}
+
+// settings are the flags that were given. Single fields of the origin change
+// the present one.
+func (f *accountFlags) settings(cmd *cobra.Command, present *ship.Address) (account.Settings, error) {
+	var set account.Settings
+	if cmd.Flags().Changed("name") {
+		set.Name = &f.name
+	}
+	if cmd.Flags().Changed("currency") {
+		set.Currency = &f.currency
+	}
+	if cmd.Flags().Changed("units") {
+		weight, length, _ := strings.Cut(f.units, ",")
+		set.Units = &ship.Units{Weight: ship.WeightUnit(strings.TrimSpace(weight)), Length: ship.LengthUnit(strings.TrimSpace(length))}
+	}
+	var err error
+	set.Origin, err = f.address(cmd, present)
+	return set, err
+}
+
+func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship.Address, error) {
+	given := map[string]string{}
+	for name, value := range f.part {
+		if cmd.Flags().Changed("origin-" + name) {
+			given[name] = *value
+		}
+	}
+	text := []byte(f.origin)
+	switch {
+	case f.origin != "" && len(given) > 0:
+		return nil, fmt.Errorf("give the origin as --origin or field by field, not both")
+	case f.origin == "" && len(given) == 0:
+		return nil, nil
+	case strings.HasPrefix(f.origin, "@"):
+		var err error
+		if text, err = os.ReadFile(f.origin[1:]); err != nil {
+			return nil, fmt.Errorf("--origin: %w", err)
+		}
+	}
+	var a ship.Address
+	if len(given) > 0 {
+		if present != nil {
+			a = *present
+		}
+		var err error
+		if text, err = json.Marshal(given); err != nil {
+			return nil, err
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&a); err != nil {
+		return nil, fmt.Errorf("--origin is not the JSON of an address, such as {\"name\":\"Acme\",\"address1\":\"1 Main St\",\"city\":\"Austin\",\"state\":\"TX\",\"zip\":\"78701\",\"country\":\"US\"}: %w", err)
+	}
+	return &a, nil
+}

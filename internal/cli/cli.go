@@ -1,0 +1,187 @@
+// Package cli is the command line: it reads flags, calls what app has wired,
+// and prints. No rule and no query lives here.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Streams are what a command reads and writes. Results go to Out, everything
+// that is said beside them to Err.
+type Streams struct {
+	Env func(string) (string, bool) // usually os.LookupEnv
+	Out io.Writer
+	Err io.Writer
+}
+
+// ErrUnhealthy is the error of a command that has already printed what is
+// wrong.
+var ErrUnhealthy = errors.New("something is wrong")
+
+// Run runs the command of args, which do not begin with the program's name.
+func Run(ctx context.Context, args []string, s Streams) error {
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	return root.ExecuteContext(ctx)
+}
+
+// Explain is err as a person reads it, on one line or, for wrong fields, on
+// several.
+func Explain(err error) string {
+	var b strings.Builder
+	b.WriteString("waybill: ")
+	b.WriteString(strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		for _, f := range e.Fields {
+			fmt.Fprintf(&b, "\n  %s %s", strings.ReplaceAll(strings.TrimPrefix(f.Pointer, "/"), "/", "."), f.Detail)
+			if f.Suggestion != "" {
+				fmt.Fprintf(&b, " (did you mean %s?)", f.Suggestion)
+			}
+		}
+	}
+	return b.String()
+}
+
+// cli is what all commands share.
+type cli struct {
+	Streams
+	databaseURL string // flag; wins over the environment
+	listen      string // flag, of the commands that serve
+}
+
+func newRoot(s Streams) *cobra.Command {
+	c := &cli{Streams: s}
+	root := &cobra.Command{
+		Use:   "waybill",
+		Short: "Multi-carrier shipping: rates, labels and tracking behind one API",
+		Long: "Multi-carrier shipping: rates, labels and tracking behind one API.\n\n" +
+			"Begin with \"waybill dev\": it needs nothing but Postgres on this machine and prints a test key.\n" +
+			"Settings come from the environment; \"waybill settings\" lists them.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(c.devCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.doctorCommand(), c.settingsCommand(), c.versionCommand())
+	return root
+}
+
+// lookup is the environment under the flags.
+func (c *cli) lookup(name string) (string, bool) {
+	switch {
+	case name == "DATABASE_URL" && c.databaseURL != "":
+		return c.databaseURL, true
+	case name == "LISTEN" && c.listen != "":
+		return c.listen, true
+	}
+	return c.Env(name)
+}
+
+// settings reads the settings under the flags.
+func (c *cli) settings() (config.Config, error) {
+	cfg, err := config.Load(c.lookup)
+	if err != nil {
+		return cfg, fmt.Errorf("the settings are not right:\n%w", err)
+	}
+	return cfg, nil
+}
+
+func (c *cli) serveCommand() *cobra.Command {
+	var roles string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service",
+		Long: "Run the service until it is told to stop (SIGTERM or SIGINT): then it takes no new\n" +
+			"requests and jobs, and ends the running ones. The database must be migrated.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := app.ParseRoles(roles)
+			if err != nil {
+				return err
+			}
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			a, err := app.New(cmd.Context(), cfg, r)
+			if err != nil {
+				return err
+			}
+			return a.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&roles, "roles", app.AllRoles.String(), "what this copy does, with commas between")
+	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080)")
+	return cmd
+}
+
+func (c *cli) migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to this program's schema",
+		Long: "Bring the database to this program's schema. Any number of copies may do so at once,\n" +
+			"and copies of the release before go on working. The user of the address owns the\n" +
+			"tables and must be allowed to create roles.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			if err := store.Migrate(cmd.Context(), cfg.DatabaseURL); err != nil {
+				return err
+			}
+			i, err := store.InspectSchema(cmd.Context(), cfg.DatabaseURL)
+			if err == nil {
+				fmt.Fprintf(c.Err, "the database is at migration %d, its queue at version %d\n", i.Schema, i.Queue)
+			}
+			return err
+		},
+	}
+}
+
+func (c *cli) settingsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "settings",
+		Short: "List the settings of the environment",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, s := range config.Settings() {
+				fmt.Fprint(c.Out, s.Name)
+				if s.Default != "" {
+					fmt.Fprintf(c.Out, "=%s", s.Default)
+				}
+				fmt.Fprintf(c.Out, "\n    %s\n", s.Help)
+			}
+			return nil
+		},
+	}
+}
+
+func (c *cli) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(c.Out, "waybill %s %s %s/%s\n", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

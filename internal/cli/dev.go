@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// dev is the command "waybill dev".
+type dev struct {
+	*cli
+	dataDir string
+	asJSON  bool
+}
+
+func (c *cli) devCommand() *cobra.Command {
+	d := &dev{cli: c}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Try the service on this machine",
+		Long: "Run the whole service on this machine, with a demo account and a test key.\n\n" +
+			"Without an address of a database it starts a Postgres of its own, in a directory of this\n" +
+			"user, and stops it in the end; the data stays.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
+	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres")
+	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print one line of JSON when it is ready, instead of an explanation")
+	return cmd
+}
+
+func (d *dev) run(ctx context.Context) (err error) {
+	if url, _ := d.lookup("DATABASE_URL"); url == "" {
+		stop, err := d.startPostgres(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	cfg, err := config.Load(d.lookup)
+	if err != nil {
+		return fmt.Errorf("the settings are not right:\n%w", err)
+	}
+	if _, ok := d.lookup("LOG_FORMAT"); !ok {
+		cfg.LogFormat = "text"
+	}
+	if err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
+		return err
+	}
+	a, err := d.start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	demo, key, err := makeDemo(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	a.OnReady(func() { d.tell(cfg, a, demo, key) })
+	return a.Run(ctx)
+}
+
+// startPostgres starts the private cluster and makes it the database of this
+// run.
+func (d *dev) startPostgres(ctx context.Context) (stop func() error, err error) {
+	if d.dataDir == "" {
+		if d.dataDir, err = d.clusterDir(); err != nil {
+			return nil, err
+		}
+	}
+	if d.dataDir, err = filepath.Abs(d.dataDir); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(d.Err, "starting a private Postgres in %s\n", d.dataDir)
+	c, url, err := startCluster(ctx, d.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	d.databaseURL = url
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		return c.stop(ctx)
+	}, nil
+}
+
+// start wires the program. An address that nobody asked for by name and that
+// is taken is replaced by a free one.
+func (d *dev) start(ctx context.Context, cfg config.Config) (*app.App, error) {
+	a, err := app.New(ctx, cfg, app.AllRoles)
+	for _, try := range []struct {
+		setting string
+		address *string
+	}{{"METRICS_LISTEN", &cfg.MetricsListen}, {"LISTEN", &cfg.Listen}} {
+		if asked, _ := d.lookup(try.setting); asked == "" && errors.Is(err, syscall.EADDRINUSE) {
+			*try.address = "127.0.0.1:0"
+			a, err = app.New(ctx, cfg, app.AllRoles)
+		}
+	}
+	return a, err
+}
+
+const demoName = "Demo"
+
+// demoKeyLife is how long a key of a demo works: scripts that hold one live
+// through restarts, and forgotten ones end.
+const demoKeyLife = 30 * 24 * time.Hour
+
+// makeDemo finds or makes the demo account, and makes a test key for it.
+func makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, error) {
+	accounts, done, err := app.OpenAccounts(ctx, cfg)
+	if err != nil {
+		return ship.Account{}, "", err
+	}
+	defer done()
+	a, err := demoAccount(ctx, accounts)
+	if err != nil {
+		return a, "", err
+	}
+	key, _, err := accounts.NewKey(ctx, account.NewKeyInput{Account: a.ID, Name: "dev", ExpiresAt: time.Now().Add(demoKeyLife)})
+	return a, key, err
+}
+
+func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, error) {
+	list, err := accounts.Accounts(ctx)
+	if err != nil {
+		return ship.Account{}, err
+	}
+	for _, a := range list {
+		if a.Name == demoName {
+			return a, nil
+		}
+	}
+	return accounts.Create(ctx, account.Settings{Name: new(demoName), Origin: &ship.Address{
+		Name: "Demo Warehouse", Address1: "1201 S Figueroa St", City: "Los Angeles", State: "CA", Zip: "90015", Country: "US",
+	}})
+}
+
+// tell prints where everything is.
+func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Key) {
+	metrics := ""
+	if a.MetricsAddr() != "" {
+		metrics = "http://" + a.MetricsAddr()
+	}
+	if !d.asJSON {
+		moves := "It moves by itself, a step every " + cfg.SandboxStep.String() + "."
+		if cfg.SandboxStep == 0 {
+			moves = "SANDBOX_STEP is 0: it moves only when POST /v1/sandbox/shipments/{id}/advance says so."
+		}
+		shown := "off"
+		if metrics != "" {
+			shown = metrics + "/metrics"
+		}
+		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves)
+		return
+	}
+	line, err := json.Marshal(struct {
+		URL         string         `json:"url"`
+		APIKey      ship.Key       `json:"apiKey"`
+		AccountID   ship.AccountID `json:"accountId"`
+		DocsURL     string         `json:"docsUrl"`
+		MetricsURL  string         `json:"metricsUrl,omitempty"`
+		DatabaseURL string         `json:"databaseUrl"`
+	}{a.BaseURL(), key, demo.ID, a.BaseURL() + "/docs", metrics, cfg.DatabaseURL})
+	if err == nil {
+		fmt.Fprintf(d.Out, "%s\n", line)
+	}
+}
+
+const welcome = `
+Waybill is running.
+
+  API       %[1]s
+  Docs      %[1]s/docs
+  Metrics   %[2]s
+  Database  %[3]s
+  Account   %[4]s (Demo)
+  Test key  %[5]s
+
+Buy a label (in the sandbox: no money, no carrier account):
+
+  curl -s %[1]s/v1/shipments -H 'Authorization: Bearer %[5]s' -H 'Content-Type: application/json' -H "Idempotency-Key: demo-$(date +%%s)" -d '{"orderId":"ORD-1001","destination":{"name":"Ada Lovelace","address1":"350 5th Ave","city":"New York","state":"NY","zip":"10118","country":"US"},"parcel":{"weight":2.5,"dimensions":{"length":12,"width":9,"height":4}}}'
+
+Then fetch its labelUrl, and look its trackingNumber up at %[1]s/v1/tracking/, with the same
+Authorization header. %[6]s
+
+Ctrl-C stops everything.
+
+`

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// A finding is one thing that doctor looked at.
+type finding struct {
+	level   string // "ok", "warn" or "FAIL"
+	subject string
+	says    string
+	advice  string // what to do about it
+}
+
+func ok(subject, says string) finding { return finding{level: "ok", subject: subject, says: says} }
+
+func warn(subject, says, advice string) finding { return finding{"warn", subject, says, advice} }
+
+func fail(subject, says, advice string) finding { return finding{"FAIL", subject, says, advice} }
+
+func (c *cli) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is wrong with an installation, and what to do about it",
+		Long:  "Look at the settings, the database and this host. It changes nothing. The exit code is 1 if something fails.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.printFindings(c.examine(cmd.Context()))
+		},
+	}
+}
+
+func (c *cli) printFindings(list []finding) error {
+	failed := false
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	for _, f := range list {
+		failed = failed || f.level == "FAIL"
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.level, f.subject, f.says)
+		if f.advice != "" {
+			fmt.Fprintf(w, "\t\t-> %s\n", f.advice)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if failed {
+		return ErrUnhealthy
+	}
+	return nil
+}
+
+// examine looks at everything it can reach.
+func (c *cli) examine(ctx context.Context) []finding {
+	cfg, err := config.Load(c.lookup)
+	if err != nil {
+		var list []finding
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			list = append(list, fail("settings", line, `"waybill settings" lists them all`))
+		}
+		return list
+	}
+	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg)}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	i, err := store.Inspect(ctx, cfg.DatabaseURL, time.Now())
+	if err != nil {
+		list = append(list, fail("database", err.Error(), "is Postgres running, and is DATABASE_URL right? it is "+cfg.RedactedDatabaseURL()))
+	} else {
+		list = append(list, databaseFindings(i)...)
+	}
+	return append(list, fontFinding(cfg.FontDir))
+}
+
+func baseURLFinding(cfg config.Config) finding {
+	host, _, _ := net.SplitHostPort(cfg.Listen)
+	switch ip := net.ParseIP(host); {
+	case cfg.BaseURL != "":
+		return ok("base url", cfg.BaseURL)
+	case host == "localhost" || ip != nil && ip.IsLoopback():
+		return ok("base url", "is this host: the service listens on "+cfg.Listen+" alone")
+	}
+	return warn("base url", "is not set, and the service listens on "+cfg.Listen, "set BASE_URL to the public address: label links are made of it")
+}
+
+// databaseFindings judges what was seen of the database.
+func databaseFindings(i store.Inspection) []finding {
+	version := fmt.Sprintf("PostgreSQL %d.%d", i.Server/10000, i.Server%10000)
+	list := []finding{ok("database", version+" answers")}
+	if i.Server < 150000 {
+		list[0] = fail("database", version+" is too old", "use PostgreSQL 15 or later")
+	}
+	list = append(list, clockFinding(i.ClockAhead))
+	if err := i.NeedsMigration(); err != nil {
+		return append(list, fail("migrations", err.Error(), `run "waybill migrate"`))
+	}
+	return append(list,
+		ok("migrations", fmt.Sprintf("schema %d, queue %d", i.Schema, i.Queue)),
+		listFinding("roles", "are there", "are missing or may not be taken", i.MissingRoles, `run "waybill migrate" as a user who may create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
+		ownerFinding(i.Owner),
+		listFinding("row security", "is forced on every table of tenants", "is not forced", i.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
+		listFinding("partitions", "are there for the days to come", "are missing", i.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
+		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals),
+	)
+}
+
+func listFinding(subject, good, bad string, missing []string, advice string) finding {
+	if len(missing) == 0 {
+		return ok(subject, good)
+	}
+	return fail(subject, bad+": "+strings.Join(missing, ", "), advice)
+}
+
+func ownerFinding(owner bool) finding {
+	if owner {
+		return ok("owner", "the user of DATABASE_URL owns the tables")
+	}
+	return fail("owner", "the user of DATABASE_URL does not own the tables", "use the user who migrated: only the owner makes and drops partitions")
+}
+
+func clockFinding(ahead time.Duration) finding {
+	says := fmt.Sprintf("the database's differs from this host's by %s", ahead.Abs().Round(time.Millisecond))
+	switch {
+	case ahead.Abs() > 30*time.Second:
+		return fail("clock", says, "have both hosts keep time by NTP: ids and due times come from this host's clock")
+	case ahead.Abs() > time.Second:
+		return warn("clock", says, "have both hosts keep time by NTP")
+	}
+	return ok("clock", says)
+}
+
+func horizonFinding(age time.Duration) finding {
+	says := fmt.Sprintf("the oldest writing transaction is %s old", age.Round(time.Millisecond))
+	const advice = "readers of /v1/events wait for it: find it with SELECT pid, xact_start, query FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, and end it"
+	switch {
+	case age > 5*time.Minute:
+		return fail("event log", says, advice)
+	case age > 10*time.Second:
+		return warn("event log", says, advice)
+	}
+	return ok("event log", says)
+}
+
+func purchaseFinding(v store.Vitals) finding {
+	waiting := v.Open[ship.StatePurchasing] + v.Open[ship.StateUncertain] + v.Open[ship.StateVoiding]
+	says := fmt.Sprintf("%d wait for the carrier's outcome, %d for a person", waiting, v.Open[ship.StateNeedsReview])
+	if waiting > 0 {
+		says += fmt.Sprintf("; the oldest is %s old", v.OldestOpen.Round(time.Second))
+	}
+	switch {
+	case v.Open[ship.StateNeedsReview] > 0:
+		return warn("purchases", says, "labelStatus needs_review: ask the carrier whether each was sold, then void it there or keep it")
+	case v.OldestOpen > time.Hour:
+		return warn("purchases", says, "look for \"sweep\" and \"job failed\" in the log of the worker")
+	}
+	return ok("purchases", says)
+}
+
+func jobsFinding(v store.Vitals) finding {
+	says := fmt.Sprintf("%d are due", v.JobsWaiting)
+	if v.OldestJob > 2*time.Minute {
+		return fail("jobs", fmt.Sprintf("%s, the oldest since %s", says, v.OldestJob.Round(time.Second)), `no copy works on them: run "waybill serve" with the worker role`)
+	}
+	return ok("jobs", says)
+}
+
+// fontFinding prints a label in three scripts and sees what is missing.
+func fontFinding(dir string) finding {
+	r, err := label.NewRenderer(dir)
+	var drawn label.Rendering
+	if err == nil {
+		drawn, err = r.Render(label.Document{Pages: []label.Page{{To: []string{"山田太郎", "王小明", "김철수"}}}}, label.Options{Format: label.PNG})
+	}
+	switch {
+	case err != nil:
+		return fail("fonts", err.Error(), "this is a fault of the program: please report it")
+	case len(drawn.Missing) > 0:
+		return warn("fonts", "Chinese, Japanese and Korean are printed as boxes on labels", "install Noto Sans CJK (Debian: apt install fonts-noto-cjk), or set FONT_DIR")
+	}
+	return ok("fonts", "Chinese, Japanese and Korean can be printed")
+}

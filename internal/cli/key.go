@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+func (c *cli) keyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(c.keyCreateCommand(), c.keyListCommand(), c.keyRevokeCommand())
+	return cmd
+}
+
+func (c *cli) keyCreateCommand() *cobra.Command {
+	var (
+		id, expires string
+		networks    []string
+		in          account.NewKeyInput
+	)
+	cmd := &cobra.Command{
+		Use:   "create [--account ID]",
+		Short: "Make a key, and print it this once",
+		Long:  "Make a key, and print it alone on standard output. It is not shown again: only its hash is kept.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if in.ExpiresAt, err = parseExpiry(expires, time.Now()); err != nil {
+				return err
+			}
+			if in.Networks, err = parseNetworks(networks); err != nil {
+				return err
+			}
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				a, err := chosen(cmd.Context(), accounts, id)
+				if err != nil {
+					return err
+				}
+				in.Account = a.ID
+				key, made, err := accounts.NewKey(cmd.Context(), in)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.Err, "%s for %s (%s)\n", made.ID, a.Name, a.ID)
+				_, err = fmt.Fprintln(c.Out, key)
+				return err
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	flags.BoolVar(&in.Livemode, "live", false, "for live data; without it the key is for the sandbox")
+	flags.StringVar(&in.Name, "name", "", "what the key is for")
+	flags.StringSliceVar(&in.Scopes, "scopes", nil, "what it may do, with commas between (default: everything): "+strings.Join(account.Scopes, " "))
+	flags.StringVar(&expires, "expires", "", "when it ends: 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+	flags.StringSliceVar(&networks, "network", nil, "networks that it may be used from, such as 203.0.113.0/24 (default: all)")
+	return cmd
+}
+
+func parseNetworks(texts []string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, t := range texts {
+		if addr, err := netip.ParseAddr(t); err == nil && addr.Zone() == "" {
+			list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(t)
+		if err != nil {
+			return nil, fmt.Errorf("--network %s is not a network such as 203.0.113.0/24", t)
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
+}
+
+// parseExpiry reads an end: after a number of days or a duration, at the end
+// of a day in UTC, or at a time. Empty is never.
+func parseExpiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	var at time.Time
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil {
+			at = now.AddDate(0, 0, n)
+		}
+	} else if d, err := time.ParseDuration(text); err == nil {
+		at = now.Add(d)
+	} else if day, err := time.Parse(time.DateOnly, text); err == nil {
+		at = day.AddDate(0, 0, 1)
+	} else if t, err := time.Parse(time.RFC3339, text); err == nil {
+		at = t
+	}
+	switch {
+	case at.IsZero():
+		return at, errors.New("--expires is not understood: write 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z")
+	case !at.After(now):
+		return at, errors.New("--expires is in the past")
+	}
+	return at.UTC(), nil
+}
+
+func (c *cli) keyListCommand() *cobra.Command {
+	var (
+		id     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "list [--account ID]",
+		Short: "List the keys of an account, without their secrets",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				a, err := chosen(cmd.Context(), accounts, id)
+				if err != nil {
+					return err
+				}
+				keys, err := accounts.Keys(cmd.Context(), a.ID)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return c.printJSON(shownKeys(keys))
+				}
+				return c.printKeys(keys)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one key a line")
+	return cmd
+}
+
+func (c *cli) printKeys(keys []account.APIKey) error {
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tCREATED\tLAST USED\tSTATE")
+	for _, k := range keys {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), day(k.CreatedAt), day(k.LastUsedAt), keyState(k, time.Now()))
+	}
+	return w.Flush()
+}
+
+func keyState(k account.APIKey, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked " + day(k.RevokedAt)
+	case k.ExpiresAt.IsZero():
+		return "active"
+	case k.ExpiresAt.Before(now):
+		return "expired " + day(k.ExpiresAt)
+	}
+	return "active until " + k.ExpiresAt.UTC().Format("2006-01-02 15:04Z")
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+type shownKey struct {
+	ID         ship.KeyID     `json:"id"`
+	Account    ship.AccountID `json:"account"`
+	Livemode   bool           `json:"livemode"`
+	Hint       string         `json:"hint"`
+	Name       string         `json:"name"`
+	Scopes     []string       `json:"scopes"`
+	Networks   []netip.Prefix `json:"networks,omitempty"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	ExpiresAt  time.Time      `json:"expiresAt,omitzero"`
+	LastUsedAt time.Time      `json:"lastUsedAt,omitzero"`
+	RevokedAt  time.Time      `json:"revokedAt,omitzero"`
+}
+
+func shownKeys(keys []account.APIKey) []any {
+	shown := make([]any, len(keys))
+	for i, k := range keys {
+		shown[i] = shownKey{
+			ID: k.ID, Account: k.Tenant.Account, Livemode: k.Tenant.Livemode, Hint: k.Hint, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
+			CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+		}
+	}
+	return shown
+}
+
+func (c *cli) keyRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke KEY_ID",
+		Short: "End a key for good",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, ok := ship.ParseKeyID(args[0])
+			if !ok {
+				return errors.New("that is not the id of a key: it begins with key_, and \"waybill key list\" shows it")
+			}
+			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				if err := accounts.Revoke(cmd.Context(), id); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.Err, "%s is revoked; running copies refuse it within seconds\n", id)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,135 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A node is one of a plan.
+type node struct {
+	Type     string `json:"Node Type"`
+	Relation string `json:"Relation Name"`
+	Index    string `json:"Index Name"`
+	Loops    int    `json:"Actual Loops"`
+	Plans    []node `json:"Plans"`
+}
+
+// walk gives every node that was run to fn.
+func (n node) walk(fn func(node)) {
+	if n.Loops > 0 {
+		fn(n)
+	}
+	for _, p := range n.Plans {
+		p.walk(fn)
+	}
+}
+
+// planOf runs a statement of the package as the role, planned for any values,
+// and returns how it was done.
+func planOf(t *testing.T, conn *pgx.Conn, role, name string, args ...string) node {
+	t.Helper()
+	sql := constants(t)[name]
+	if sql == "" {
+		t.Fatalf("there is no %s", name)
+	}
+	var text []byte
+	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+		for _, s := range []string{
+			"SET LOCAL ROLE " + role, "SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE " + name + " AS " + sql,
+		} {
+			if _, err := tx.Exec(t.Context(), s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "+name+" ("+strings.Join(args, ", ")+")", pgx.QueryExecModeSimpleProtocol).Scan(&text)
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var plans []struct{ Plan node }
+	if err := json.Unmarshal(text, &plans); err != nil {
+		t.Fatal(err)
+	}
+	return plans[0].Plan
+}
+
+func quoted(id ship.RawID) string { return fmt.Sprintf("'%x'", id[:]) }
+
+// many gives the tables what makes a bad plan slow.
+func many(t *testing.T, f *fixture, rows int) {
+	t.Helper()
+	first, account := ship.NewRawID(7, now()), f.tenant.Account.Raw()
+	values := strings.NewReplacer("{first}", fmt.Sprintf("%x", first[:8]), "{account}", fmt.Sprintf("%x", account[:]), "{rows}", fmt.Sprint(rows))
+	for _, sql := range []string{
+		`CREATE FUNCTION numbered(n int) RETURNS uuid LANGUAGE sql AS $$ SELECT ('{first}' || lpad(to_hex(n), 16, '0'))::uuid $$`,
+		`INSERT INTO polls (id, account_id, livemode, due_at) SELECT numbered(n), '{account}', false, now() + interval '1 second' * (n - 300) FROM generate_series(1, {rows}) n`,
+		`INSERT INTO journeys (id, account_id, livemode, state, status, sequence) SELECT numbered(n), '{account}', false, 'purchased', 'created', 1 FROM generate_series(1, {rows} / 8) n`,
+		`INSERT INTO names (account_id, livemode, kind, name, id) SELECT account_id, livemode, 't', 'n' || right(id::text, 8), id FROM journeys`,
+		`INSERT INTO shipments (id, account_id, livemode, version, ordered, deal) SELECT numbered(n), '{account}', false, 1, '{}', '{}' FROM generate_series(1, {rows} / 8) n`,
+		`INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
+		 SELECT numbered(n), CASE WHEN n % 100 = 0 THEN '{account}' ELSE '{first}0000000000000000' END::uuid, false, numbered(n % 1000 + 1), 'shipment.created', 1, 1, '{}' FROM generate_series(1, {rows} / 8) n`,
+		`ANALYZE`,
+	} {
+		if _, err := f.owner.Exec(t.Context(), values.Replace(sql)); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+func empty(t *testing.T, f *fixture, table string) bool {
+	t.Helper()
+	return one[bool](t, f.owner, "SELECT NOT EXISTS (SELECT FROM "+table+")")
+}
+
+func TestPlansStayOnTheirIndexes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	many(t, f, 100_000)
+	sh := f.create(t, f.tenant, "o", "1Z1")
+	f.intend(t, f.tenant, "open")
+	account, id := quoted(f.tenant.Account.Raw()), quoted(sh.ID.Raw())
+	month := sh.CreatedAt().Format("_200601")
+	today := time.Now().UTC().Format("_20060102")
+	for _, tc := range []struct {
+		role, name string
+		args       []string
+		relations  string // that were touched
+		indexes    string // that were used
+	}{
+		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "polls", "polls_due"},
+		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "journeys" + month + " shipments" + month, "journeys" + month + "_pkey shipments" + month + "_pkey"},
+		{"waybill_sys", "sqlJourney", []string{account, "false", id}, "journeys" + month, "journeys" + month + "_pkey"},
+		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "journeys" + month + " names", "journeys" + month + "_pkey names_pkey"},
+		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "journeys" + month + "_id_idx"},
+		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
+		{"waybill_sys", "sqlLog", []string{account, "false", "'0'", id, "NULL", "20"}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
+	} {
+		relations, indexes := map[string]bool{}, map[string]bool{}
+		planOf(t, f.owner, tc.role, tc.name, tc.args...).walk(func(n node) {
+			if n.Type == "Seq Scan" && n.Loops > 0 && !empty(t, f, n.Relation) {
+				t.Errorf("%s reads all of %s", tc.name, n.Relation)
+			}
+			if n.Relation != "" {
+				relations[n.Relation] = true
+			}
+			if n.Index != "" {
+				indexes[n.Index] = true
+			}
+		})
+		if got := strings.Join(slices.Sorted(maps.Keys(relations)), " "); tc.relations != "" && got != tc.relations {
+			t.Errorf("%s touches %s; want %s", tc.name, got, tc.relations)
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(indexes)), " "); !strings.Contains(got, tc.indexes) {
+			t.Errorf("%s uses %s; want %s", tc.name, got, tc.indexes)
+		}
+	}
+}

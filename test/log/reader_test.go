@@ -1,0 +1,87 @@
+package log_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/webhook"
+)
+
+// A reader follows the cursors of one tenant's log.
+type reader struct {
+	rng    *rand.Rand
+	log    *webhook.Service
+	tenant ship.Tenant
+	number int              // of the tenant
+	kinds  []ship.EventKind // nil for all
+
+	seen      map[ship.RawID]int
+	sequences map[ship.ShipmentID]int // the last one seen
+	pages     int
+	wrong     []string
+}
+
+// follow reads on until done is closed and nothing more comes.
+func (r *reader) follow(ctx context.Context, done <-chan struct{}) error {
+	cursor, quiet := "", 0
+	for {
+		over := false
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		got, err := r.log.Events(ctx, r.tenant, cursor, r.kinds, 1+r.rng.IntN(400))
+		if err != nil {
+			return err
+		}
+		r.pages++
+		cursor = got.Next
+		for _, e := range got.Entries {
+			r.take(e.Event)
+		}
+		switch {
+		case len(got.Entries) > 0:
+			quiet = 0
+		case over && quiet >= 3:
+			return nil
+		default:
+			quiet++
+			time.Sleep(time.Duration(r.rng.IntN(30)) * time.Millisecond)
+		}
+	}
+}
+
+// take notes an event. The service's own are numbered, and come in order.
+func (r *reader) take(e ship.Event) {
+	id := e.ID.Raw()
+	if r.seen[id]++; r.seen[id] > 1 {
+		r.wrong = append(r.wrong, fmt.Sprintf("%s was shown %d times", e.ID, r.seen[id]))
+	}
+	if e.Shipment == "" || r.kinds != nil {
+		return
+	}
+	if last := r.sequences[e.Shipment]; e.Sequence != last+1 {
+		r.wrong = append(r.wrong, fmt.Sprintf("%s: number %d came after %d", e.Shipment, e.Sequence, last))
+	}
+	r.sequences[e.Shipment] = e.Sequence
+}
+
+// check holds what was seen against what was committed.
+func (r *reader) check(l *ledger) {
+	wanted := 0
+	for id, f := range l.committed {
+		if f.tenant != r.number || r.kinds != nil && f.kind != r.kinds[0] {
+			continue
+		}
+		if wanted++; r.seen[id] == 0 {
+			r.wrong = append(r.wrong, fmt.Sprintf("%s was never shown", ship.EventIDOf(id)))
+		}
+	}
+	if len(r.seen) != wanted {
+		r.wrong = append(r.wrong, fmt.Sprintf("%d events were shown, %d were committed", len(r.seen), wanted))
+	}
+}
