@@ -98,7 +98,10 @@ func (p positionRow) position() Position {
 	if p.tx != nil {
 		_, _ = fmt.Sscan(*p.tx, &pos.Tx)
 	}
-	pos.ID, pos.At = rawOf(p.id), timeOf(p.at)
+	if p.id != nil {
+		pos.ID = *p.id
+	}
+	pos.At = timeOf(p.at)
 	return pos
 }
 
