@@ -88,7 +88,7 @@ func (c *contract) wire(w wiring) {
 		Store: c.store, Simulated: carriers, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})
 	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log})
-	w.api.Account, w.api.Shipping, w.api.Tracking, w.api.Webhook = c.account, c.shipping, c.tracking, webhook.New(c.store)
+	w.api.Account, w.api.Shipping, w.api.Tracking, w.api.Webhook = c.account, c.shipping, c.tracking, webhook.New(webhook.Config{Store: c.store})
 	if c.handler, err = New(w.api); err != nil {
 		c.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func newBench(t *testing.T) *bench {
 	st := storetest.Open(t)
 	return &bench{
 		Service: tracking.New(tracking.Config{Store: st, BaseURL: "http://localhost", SandboxStep: time.Microsecond, Log: slog.New(slog.DiscardHandler)}),
-		store:   st, log: webhook.New(st), tenant: storetest.Tenant(),
+		store:   st, log: webhook.New(webhook.Config{Store: st}), tenant: storetest.Tenant(),
 	}
 }
 

@@ -23,7 +23,7 @@ func create(t *testing.T, st *store.Store, tenant ship.Tenant) ship.Shipment {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		got, err := webhook.New(st).Events(t.Context(), tenant, "", nil, 100)
+		got, err := webhook.New(webhook.Config{Store: st}).Events(t.Context(), tenant, "", nil, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func cursor(tx uint64, at time.Time) string {
 func TestFollowingTheCursorShowsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	st, tenant := storetest.Open(t), storetest.Tenant()
-	log := webhook.New(st)
+	log := webhook.New(webhook.Config{Store: st})
 	first, err := log.Events(t.Context(), tenant, "", nil, 10)
 	if err != nil || len(first.Entries) != 0 || first.Next == "" {
 		t.Fatalf("an empty log: %+v, %v", first, err)
@@ -84,7 +84,7 @@ func TestACursorThatIsTooOldOrFromAnotherDatabaseIsGone(t *testing.T) {
 	t.Parallel()
 	st, tenant := storetest.Open(t), storetest.Tenant()
 	create(t, st, tenant)
-	log := webhook.New(st)
+	log := webhook.New(webhook.Config{Store: st})
 	for what, tc := range map[string]struct{ after, code string }{
 		"29 days old":             {cursor(3, time.Now().Add(-29*24*time.Hour)), ""},
 		"31 days old":             {cursor(3, time.Now().Add(-31*24*time.Hour)), "cursor_expired"},

@@ -22,7 +22,7 @@ func TestProveThatACursorOutlivesACrash(t *testing.T) {
 	}
 	c := newCluster(t)
 	st, owner := open(t, c.url)
-	tenant, log := storetest.Tenant(), webhook.New(st)
+	tenant, log := storetest.Tenant(), webhook.New(webhook.Config{Store: st})
 	cursor, reused := "", 0
 	for range 3 {
 		before := buy(t, st, tenant)

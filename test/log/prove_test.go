@@ -99,7 +99,7 @@ func run(t *testing.T, st *store.Store, owner *pgxpool.Pool, s size, seed uint64
 	var reading, writing sync.WaitGroup
 	for n := range tenants + filtered {
 		r := &reader{
-			rng: random(1000 + n), log: webhook.New(st), tenant: list[n%tenants], number: n % tenants,
+			rng: random(1000 + n), log: webhook.New(webhook.Config{Store: st}), tenant: list[n%tenants], number: n % tenants,
 			seen: map[ship.RawID]int{}, sequences: map[ship.ShipmentID]int{},
 		}
 		if n >= tenants {
