@@ -96,6 +96,18 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if ok, err := f.TakeKey(ctx, tenant, "k", [32]byte{1}, time.Minute); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
+	e, err := f.AddEndpoint(ctx, tenant, ship.NewEndpointID(7, now()), hookSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := ship.NewEventIDs(7, now(), 1)[0]
+	if err := f.AddAttempts(ctx, []store.WebhookAttempt{{ID: ship.NewAttemptID(7, now()), Tenant: tenant, Endpoint: e.ID, Event: event, Number: 1, Trigger: "auto", Outcome: "failed"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.owner.Exec(ctx, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at) VALUES ($1, $2, $3, $4, '9', $5, 1, now())`,
+		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(e.ID.Raw()), [16]byte(event.Raw()), e.Slot); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestATenantSeesAndTouchesItsOwnRowsAlone(t *testing.T) {
@@ -183,8 +195,11 @@ func checkFence(t *testing.T, f *fixture, app *pgx.Conn, table string, mine, oth
 		{"UPDATE " + table + " SET account_id = $1, livemode = $2", args},
 		{"INSERT INTO " + table + " SELECT * FROM json_populate_record(NULL::" + table + ", $1)", []any{row}},
 	} {
-		if table == "idempotency_keys" {
+		switch table { // without an id of their own
+		case "idempotency_keys":
 			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "key = key")
+		case "webhook_retries":
+			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "slot = slot")
 		}
 		err := asApp(t, app, &mine, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(t.Context(), tc.sql, tc.args...)

@@ -31,6 +31,7 @@ type Endpoint struct {
 	Cursor        Position // where its backlog begins while it does not follow the log with the others
 	Probe         int
 	RecoverSince  time.Time // what it has got since then is not sent again while it catches up
+	Born          Snapshot  // what was committed when it was made
 }
 
 // EndpointSettings are what the client chooses, and its secrets, sealed.
@@ -56,7 +57,8 @@ func (e *EndpointSettings) Wants(kind ship.EventKind) bool {
 func slotOf(id ship.RawID) int { return int(id[len(id)-1]) % WebhookSlots }
 
 const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.kinds, e.description, e.signature, e.headers_enc, e.secret_enc, e.previous_enc, e.previous_until,
-  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.joining, e.cursor_tx::text, e.cursor_id, e.cursor_at, e.probe, e.recover_since`
+  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.joining, e.cursor_tx::text, e.cursor_id, e.cursor_at, e.probe, e.recover_since,
+  e.born::text`
 
 func scanEndpoint(r pgx.Row) (Endpoint, error) {
 	var (
@@ -67,13 +69,14 @@ func scanEndpoint(r pgx.Row) (Endpoint, error) {
 		recover                *time.Time
 		reason                 *string
 		at                     positionRow
+		born                   string
 	)
 	err := r.Scan(&id, &account, &e.Tenant.Livemode, &e.Slot, &e.Version, &e.URL, &kinds, &e.Description, &e.Signature, &e.Headers, &e.Secret, &e.Previous, &until,
-		&e.Enabled, &reason, &e.Verified, &e.Failures, &failing, &worked, &e.Parked, &e.Joining, &at.tx, &at.id, &at.at, &e.Probe, &recover)
+		&e.Enabled, &reason, &e.Verified, &e.Failures, &failing, &worked, &e.Parked, &e.Joining, &at.tx, &at.id, &at.at, &e.Probe, &recover, &born)
 	e.ID, e.Tenant.Account = ship.EndpointIDOf(id), ship.AccountIDOf(account)
 	e.Kinds, e.DisabledReason = words[ship.EventKind](kinds), value(reason)
 	e.PreviousUntil, e.FailingSince, e.LastSuccessAt = timeOf(until), timeOf(failing), timeOf(worked)
-	e.Cursor, e.RecoverSince = at.position(), timeOf(recover)
+	e.Cursor, e.RecoverSince, e.Born = at.position(), timeOf(recover), parseSnapshot(born)
 	return e, err
 }
 
@@ -81,6 +84,8 @@ const sqlLockEndpoints = `SELECT pg_advisory_xact_lock(hashtextextended($1, 2))`
 
 // sqlAddEndpoint adds an endpoint if the tenant may have one more. Its backlog
 // begins at the horizon: what commits from now on has a transaction above it.
+// A crash does not give that number out again, because this transaction's own
+// is above it too.
 const sqlAddEndpoint = `
 INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, kinds, description, signature, headers_enc, secret_enc, enabled, disabled_reason,
   cursor_tx, cursor_id, cursor_at)

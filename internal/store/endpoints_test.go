@@ -20,6 +20,7 @@ import (
 // hooks is a database of its own for webhooks.
 type hooks struct {
 	*store.Store
+	url    string
 	owner  *pgx.Conn
 	tenant ship.Tenant
 }
@@ -32,7 +33,7 @@ func newHooks(t *testing.T) *hooks {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &hooks{Store: s, owner: storetest.Conn(t, url), tenant: ship.Tenant{Account: ship.NewAccountID(7, time.Now())}}
+	return &hooks{Store: s, url: url, owner: storetest.Conn(t, url), tenant: ship.Tenant{Account: ship.NewAccountID(7, time.Now())}}
 }
 
 func hookSettings() store.EndpointSettings {
@@ -165,6 +166,32 @@ func TestAnEventThatIsUnderWayWhenAnEndpointIsMadeIsNotLost(t *testing.T) {
 	_, _ = fmt.Sscan(text, &p.Tx)
 	if !e.Cursor.Before(p) {
 		t.Errorf("the cursor %+v is behind transaction %d, which commits later", e.Cursor, p.Tx)
+	}
+}
+
+func TestAnEndpointKnowsWhichEventsWereThereBeforeIt(t *testing.T) {
+	t.Parallel()
+	h := newHooks(t)
+	old, err := h.owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running uint64
+	if err := old.QueryRow(t.Context(), "SELECT pg_current_xact_id()::text::bigint").Scan(&running); err != nil {
+		t.Fatal(err)
+	}
+	other := &hooks{Store: h.Store, owner: storetest.Conn(t, h.url), tenant: h.tenant}
+	before := other.logged(t) // commits, above a transaction that still runs
+	e := h.add(t, h.tenant)
+	if err := old.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := other.logged(t)
+	if !e.Cursor.Before(before) || !e.Born.Has(before.Tx) {
+		t.Errorf("an event from before, at %+v: the cursor is %+v, born %+v", before, e.Cursor, e.Born)
+	}
+	if e.Born.Has(running) || e.Born.Has(after.Tx) || !e.Born.Has(1) || (store.Snapshot{}).Has(1) {
+		t.Errorf("born %+v has %d or %d, which were committed later", e.Born, running, after.Tx)
 	}
 }
 

@@ -82,7 +82,7 @@ func hostile(t testing.TB) map[string]struct {
 		}), OutcomeDelivered},
 		"cuts its body":       one{rawSink(t, func(c net.Conn) { readRequest(c); _, _ = c.Write(append(ok, "Content-Length: 10\r\n\r\nabc"...)) }), OutcomeDelivered},
 		"closes at once":      one{rawSink(t, func(net.Conn) {}), OutcomeClosed},
-		"drips 500 with body": one{rawSink(t, func(c net.Conn) { readRequest(c); drip(c, "HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\n123456789") }), OutcomeTimeout},
+		"drips 500 with body": one{rawSink(t, func(c net.Conn) { readRequest(c); drip(c, "HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\n123456789") }), OutcomeFailed},
 		"answers before asked": one{rawSink(t, func(c net.Conn) {
 			_, _ = c.Write(append(ok, "Content-Length: 2\r\n\r\nok"...))
 			time.Sleep(time.Second)

@@ -2,7 +2,8 @@
 
 -- Where clients want to be told of events. The settings change with version; the
 -- rest is the dispatcher's. The cursor is where the endpoint's backlog begins while it
--- does not follow the log with the others: it joins, is parked, or is disabled.
+-- does not follow the log with the others: it joins, is parked, or is disabled. Behind
+-- the first cursor can be events that had been committed: born tells which.
 CREATE TABLE webhook_endpoints (
   id uuid NOT NULL,
   account_id uuid NOT NULL,
@@ -29,6 +30,7 @@ CREATE TABLE webhook_endpoints (
   cursor_id uuid,
   cursor_at timestamptz,
   probe integer NOT NULL DEFAULT 0,
+  born pg_snapshot NOT NULL DEFAULT pg_current_snapshot(),
   recover_since timestamptz,
   changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (account_id, livemode, id)
