@@ -46,6 +46,8 @@ func TestSettingsAreRead(t *testing.T) {
 		"DATABASE_URL": database, "LISTEN": ":0", "METRICS_LISTEN": "off", "BASE_URL": "https://ship.example.com/",
 		"TRUSTED_PROXIES": "10.1.2.3/8, 192.0.2.7", "LOG_LEVEL": "debug", "LOG_FORMAT": "TEXT", "SANDBOX_STEP": "0s",
 		"SIGNING_KEY": base64.StdEncoding.EncodeToString([]byte(key)), "RATE_LIMIT": "0",
+		"SECRET_KEY":             base64.StdEncoding.EncodeToString([]byte("new"+key)) + ", " + base64.StdEncoding.EncodeToString([]byte(key)),
+		"WEBHOOK_ALLOW_NETWORKS": "10.1.2.3/16", "WEBHOOK_ALLOW_LOOPBACK": "on",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +57,9 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 	if len(c.TrustedProxies) != 2 || c.TrustedProxies[0].String() != "10.0.0.0/8" || c.TrustedProxies[1].String() != "192.0.2.7/32" {
 		t.Errorf("proxies %v", c.TrustedProxies)
+	}
+	if len(c.SecretKeys) != 2 || string(c.SecretKeys[0]) != "new"+key || len(c.WebhookNetworks) != 1 || c.WebhookNetworks[0].String() != "10.1.0.0/16" || !c.WebhookLoopback {
+		t.Errorf("%d secret keys, networks %v, loopback %t", len(c.SecretKeys), c.WebhookNetworks, c.WebhookLoopback)
 	}
 	if string(c.SigningKey) != key || c.SandboxStep != 0 || c.RateLimit != 0 {
 		t.Errorf("key %q, step %s, rate %d", c.SigningKey, c.SandboxStep, c.RateLimit)
