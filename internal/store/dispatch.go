@@ -86,6 +86,15 @@ func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) err
 	return explain(err)
 }
 
+const sqlForgetCopy = `DELETE FROM webhook_copies WHERE owner = $1`
+
+// ForgetCopy says that the owner has left, so that the others share its slots
+// at once.
+func (s *Store) ForgetCopy(ctx context.Context, owner string) error {
+	_, err := s.sys.Exec(ctx, sqlForgetCopy, owner)
+	return explain(err)
+}
+
 // positionRow is a position as stored.
 type positionRow struct {
 	tx *string

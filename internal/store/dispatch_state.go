@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,20 +14,26 @@ import (
 const sqlSlotEndpoints = `
 SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.slot = ANY ($1) AND e.changed_at >= $2`
 
+// sqlSeenUpTo looks back a little, because a change may be committed after a
+// later one. It is the database's clock that stamps changes.
+const sqlSeenUpTo = `SELECT now() - interval '20 seconds'`
+
 // SlotEndpoints returns the endpoints of the slots whose settings changed
-// since; the zero time means all.
-func (s *Store) SlotEndpoints(ctx context.Context, slots []int, since time.Time) ([]Endpoint, error) {
-	rows, err := s.sys.Query(ctx, sqlSlotEndpoints, slots, since)
-	if err != nil {
-		return nil, fmt.Errorf("endpoints of slots: %w", explain(err))
-	}
-	var list []Endpoint
-	err = each(rows, func(r pgx.Rows) error {
-		e, err := scanEndpoint(r)
-		list = append(list, e)
-		return err
+// since, and since when to ask next; the zero time means all.
+func (s *Store) SlotEndpoints(ctx context.Context, slots []int, since time.Time) (list []Endpoint, seen time.Time, err error) {
+	b := &pgx.Batch{}
+	b.Queue(sqlSeenUpTo).QueryRow(func(r pgx.Row) error { return r.Scan(&seen) })
+	b.Queue(sqlSlotEndpoints, slots, since).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			e, err := scanEndpoint(r)
+			list = append(list, e)
+			return err
+		})
 	})
-	return list, explain(err)
+	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+		return nil, seen, fmt.Errorf("endpoints of slots: %w", explain(err))
+	}
+	return list, seen, nil
 }
 
 const sqlSlotEndpointIDs = `SELECT id FROM webhook_endpoints WHERE slot = ANY ($1)`
@@ -66,19 +73,23 @@ type Retry struct {
 	Endpoint ship.EndpointID
 	Event    Position // its time and id are the event's
 	Slot     int
-	Attempts int // so far
-	NextAt   time.Time
+	Attempts int           // so far
+	Wait     time.Duration // until the next
 }
 
 // sqlDueRetries reads the index alone.
 const sqlDueRetries = `
 SELECT account_id, livemode, endpoint_id, event_id, event_tx::text, slot, attempts FROM webhook_retries
-WHERE slot = ANY ($1) AND next_at <= now() ORDER BY next_at LIMIT $2`
+WHERE slot = ANY ($1) AND next_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_at LIMIT $2`
 
-// DueRetries returns deliveries of the slots that are due. It claims nothing:
-// whoever holds the slot is alone.
-func (s *Store) DueRetries(ctx context.Context, slots []int, limit int) ([]Retry, error) {
-	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit)
+// DueRetries returns deliveries of the slots that are due, without those of
+// some endpoints. It claims nothing: whoever holds the slot is alone.
+func (s *Store) DueRetries(ctx context.Context, slots []int, without []ship.EndpointID, limit int) ([]Retry, error) {
+	skip := make([][16]byte, len(without))
+	for i, id := range without {
+		skip[i] = id.Raw()
+	}
+	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit, skip)
 	if err != nil {
 		return nil, fmt.Errorf("due deliveries: %w", explain(err))
 	}
@@ -115,6 +126,7 @@ type EndpointRecord struct {
 	OwnCursor bool // the cursor is kept in the row
 	Park      bool // it was parked just now: rows stop, a job probes it
 	Resume    bool // it has joined again: rows that were stopped go on
+	Lasting   bool // more than the cursor has moved: the disk must have it
 }
 
 const sqlFenceSlot = `
@@ -122,9 +134,10 @@ UPDATE webhook_slots SET cursor_tx = $3::text::xid8, cursor_id = $4, cursor_at =
 
 const sqlSaveRetries = `
 INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
-SELECT v.account_id, v.livemode, v.endpoint_id, v.event_id, v.event_tx::xid8, v.slot, v.attempts, v.next_at
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[], @txs::text[], @slots::smallint[], @attempts::smallint[], @nexts::timestamptz[])
-  AS v (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
+SELECT DISTINCT ON (v.account_id, v.livemode, v.endpoint_id, v.event_id)
+  v.account_id, v.livemode, v.endpoint_id, v.event_id, v.event_tx::xid8, v.slot, v.attempts, now() + v.wait * interval '1 second'
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[], @txs::text[], @slots::smallint[], @attempts::smallint[], @waits::float8[])
+  AS v (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, wait)
 WHERE EXISTS (SELECT FROM webhook_endpoints e WHERE e.account_id = v.account_id AND e.livemode = v.livemode AND e.id = v.endpoint_id)
 ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = excluded.attempts, next_at = excluded.next_at`
 
@@ -133,25 +146,44 @@ DELETE FROM webhook_retries r
 USING unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[]) AS v (account_id, livemode, endpoint_id, event_id)
 WHERE r.account_id = v.account_id AND r.livemode = v.livemode AND r.endpoint_id = v.endpoint_id AND r.event_id = v.event_id`
 
+// sqlSaveEndpoint writes how an endpoint does, unless somebody else has changed
+// it: the dispatcher hears of that soon.
 const sqlSaveEndpoint = `
 UPDATE webhook_endpoints SET verified = @verified, failures = @failures, failing_since = @failing, last_success_at = greatest(last_success_at, @success),
   parked = @parked, joining = @own, recover_since = CASE WHEN @own THEN recover_since END, cursor_tx = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at,
   enabled = enabled AND @enabled, disabled_reason = CASE WHEN @enabled THEN disabled_reason ELSE coalesce(disabled_reason, @reason) END
-WHERE account_id = @account AND livemode = @livemode AND id = @id`
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
+
+// sqlKeepCursor keeps the cursor of an endpoint that somebody has changed and
+// whose row holds none: the slot's is about to leave it behind.
+const sqlKeepCursor = `
+UPDATE webhook_endpoints SET joining = true, cursor_tx = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND cursor_tx IS NULL`
 
 const sqlStopRetries = `
-UPDATE webhook_retries SET next_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id`
+UPDATE webhook_retries SET next_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at <> 'infinity'
+  AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND (parked OR NOT enabled))`
 
 const sqlResumeRetries = `
-UPDATE webhook_retries SET next_at = now() WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at = 'infinity'`
+UPDATE webhook_retries SET next_at = now() WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at = 'infinity'
+  AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND enabled AND NOT parked)`
+
+// lasting reports whether the record must be on the disk before it counts.
+// The dispatcher outlives a crash of the database, and would not send again
+// what it believes to be kept. Attempts, and cursors that stay behind, are not
+// waited for.
+func (r *Record) lasting() bool {
+	return len(r.Retries) > 0 || slices.ContainsFunc(r.Endpoints, func(e EndpointRecord) bool { return e.Lasting })
+}
 
 // Record writes down what a dispatcher did. It is ship.Conflict when the slot
-// is somebody else's by now. The commit is not waited for on the disk: what a
-// crash loses is sent again.
+// is somebody else's by now.
 func (s *Store) Record(ctx context.Context, r Record, probe func(EndpointRecord) Job) error {
 	return s.InSystemTx(ctx, func(tx *Store) error {
-		if _, err := tx.tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-			return err
+		if !r.lasting() {
+			if _, err := tx.tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+				return err
+			}
 		}
 		tag, err := tx.tx.Exec(ctx, sqlFenceSlot, r.Lease.Slot, r.Lease.Token, fmt.Sprint(r.Lease.Cursor.Tx), [16]byte(r.Lease.Cursor.ID), r.Lease.Cursor.At)
 		if err != nil {
@@ -193,11 +225,14 @@ func queueEndpoint(b *pgx.Batch, e EndpointRecord) {
 		at = argsOf(e.Cursor)
 	}
 	b.Queue(sqlSaveEndpoint, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
-		"verified": e.Verified, "failures": e.Failures, "failing": nullTime(e.FailingSince), "success": nullTime(e.LastSuccessAt), "parked": e.Parked,
+		"version": e.Version, "verified": e.Verified, "failures": e.Failures, "failing": nullTime(e.FailingSince), "success": nullTime(e.LastSuccessAt), "parked": e.Parked,
 		"own": e.OwnCursor, "tx": at.tx, "cursor": at.id, "at": at.at, "enabled": e.Enabled, "reason": null(e.DisabledReason),
 	}))
+	if e.OwnCursor {
+		b.Queue(sqlKeepCursor, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version, "tx": at.tx, "cursor": at.id, "at": at.at}))
+	}
 	switch {
-	case e.Park, !e.Enabled:
+	case e.Parked, !e.Enabled:
 		b.Queue(sqlStopRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
 	case e.Resume:
 		b.Queue(sqlResumeRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
@@ -226,7 +261,7 @@ func retryArgs(list []Retry) pgx.NamedArgs {
 		c.add("txs", fmt.Sprint(r.Event.Tx))
 		c.add("slots", r.Slot)
 		c.add("attempts", r.Attempts)
-		c.add("nexts", r.NextAt)
+		c.add("waits", r.Wait.Seconds())
 	}
 	return c.args()
 }

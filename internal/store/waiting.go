@@ -21,9 +21,11 @@ type WaitingEvent struct {
 const sqlWaitingRows = `
 SELECT event_tx::text, event_id, attempts FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 ORDER BY event_tx, event_id LIMIT 20`
 
+// sqlWaitingLog respects the horizon: the cursor may move to its first event.
 const sqlWaitingLog = `
 SELECT e.txid::text, e.id, 0 FROM events e
-WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
 ORDER BY e.txid, e.id LIMIT 20`
 
 const sqlWaitingNewest = `
@@ -130,11 +132,11 @@ func (s *Store) ProbeFailed(ctx context.Context, e Endpoint, reason string) erro
 
 const sqlRedeliver = `
 INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
-SELECT w.account_id, w.livemode, w.id, e.id, e.txid, w.slot, 0, now()
+SELECT w.account_id, w.livemode, w.id, e.id, e.txid, w.slot, 0, CASE WHEN w.parked THEN 'infinity' ELSE now() END
 FROM events e JOIN webhook_endpoints w ON w.account_id = e.account_id AND w.livemode = e.livemode
 WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id AND w.enabled
   AND CASE WHEN @only::uuid IS NULL THEN cardinality(w.kinds) = 0 OR e.kind::text = ANY (w.kinds) ELSE w.id = @only END
-ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_at = now()`
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_at = excluded.next_at`
 
 // Redeliver puts an event on the schedule, due now, and reports for how many
 // endpoints.
@@ -143,18 +145,25 @@ func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID
 	return int(n), err
 }
 
-// sqlRecover moves the endpoint's cursor back. The position is that of the
-// first event since the time; an earlier backlog stays.
+// sqlRecover moves the endpoint's cursor back to just before the first event
+// since the time. A backlog that begins earlier stays; without a cursor of its
+// own it begins at the slot's. What the schedule holds since then is behind
+// the cursor now.
 const sqlRecover = `
 WITH first AS (
-  SELECT txid, id FROM events WHERE account_id = @account AND livemode = @livemode AND id >= @since ORDER BY txid, id LIMIT 1
+  SELECT (txid::text::bigint - 1)::text::xid8 AS tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid AS id FROM events
+  WHERE account_id = @account AND livemode = @livemode AND id >= @since AND txid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY txid, id LIMIT 1
+), rows AS (
+  DELETE FROM webhook_retries r USING first WHERE r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
+), start AS (
+  SELECT c.tx, c.id FROM first, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
+    SELECT first.tx, first.id UNION ALL SELECT coalesce(e.cursor_tx, s.cursor_tx), coalesce(e.cursor_id, s.cursor_id)) c
+  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.tx, c.id LIMIT 1
 )
 UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
-  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL,
-  cursor_tx = CASE WHEN e.cursor_tx IS NULL OR (e.cursor_tx, e.cursor_id) > ((first.txid::text::bigint - 1)::text::xid8, first.id) THEN (first.txid::text::bigint - 1)::text::xid8 ELSE e.cursor_tx END,
-  cursor_id = CASE WHEN e.cursor_tx IS NULL OR (e.cursor_tx, e.cursor_id) > ((first.txid::text::bigint - 1)::text::xid8, first.id) THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff' ELSE e.cursor_id END,
-  cursor_at = @at
-FROM first WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0,
+  cursor_tx = start.tx, cursor_id = start.id, cursor_at = @at
+FROM start WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
 // Recover sends the endpoint back to a time. Where nothing happened since, it

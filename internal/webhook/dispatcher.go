@@ -30,7 +30,12 @@ type Dispatcher struct {
 	owner   string
 	metrics *Metrics
 
-	wake chan struct{} // something may be there to read or to send
+	wake chan struct{} // something may be there to read
+	free chan struct{} // something has landed: there is room to send
+
+	// writing is held while what is due is read and while what was done is
+	// written, so that nothing is taken for due that was done already.
+	writing sync.Mutex
 
 	mu     sync.Mutex
 	slots  map[int]*slot
@@ -48,6 +53,7 @@ type Dispatcher struct {
 type slot struct {
 	lease    store.SlotLease
 	lanes    map[ship.EndpointID]*lane
+	active   map[*lane]bool // the others neither read nor write anything
 	attempts []store.WebhookAttempt
 	retries  []store.Retry
 	settled  []store.Retry
@@ -61,6 +67,7 @@ const (
 	pollIdle    = 40 * time.Millisecond
 	dueEvery    = 250 * time.Millisecond
 	recordEvery = 50 * time.Millisecond
+	ownTime     = 20 * time.Millisecond // for lanes that are behind, each time
 	readPage    = 2000
 	duePage     = 1000
 	slowAfter   = 2 * time.Second // an attempt that takes longer leaves the fast path
@@ -76,7 +83,7 @@ func NewDispatcher(s *Service, m *Metrics) *Dispatcher {
 	return &Dispatcher{
 		service: s, store: s.store, sender: s.sender, log: s.log, metrics: m,
 		owner: fmt.Sprintf("%s-%d-%08x", host, os.Getpid(), rand.Uint32()),
-		wake:  make(chan struct{}, 1),
+		wake:  make(chan struct{}, 1), free: make(chan struct{}, 1),
 		slots: map[int]*slot{}, lanes: map[ship.EndpointID]*lane{}, tenant: map[ship.Tenant][]*lane{},
 		ready: map[*lane]bool{}, fast: fastPermits, slow: slowPermits, bodies: newBodyCache(),
 	}
@@ -84,9 +91,11 @@ func NewDispatcher(s *Service, m *Metrics) *Dispatcher {
 
 // Wake tells the dispatcher that an event was recorded by this process, so
 // that it need not wait for the next look.
-func (d *Dispatcher) Wake() {
+func (d *Dispatcher) Wake() { poke(d.wake) }
+
+func poke(c chan struct{}) {
 	select {
-	case d.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -143,22 +152,18 @@ func (d *Dispatcher) leave() {
 	if err := d.record(ctx); err != nil {
 		d.log.Warn("webhooks: record deliveries", "error", err)
 	}
-	d.mu.Lock()
-	held := slices.Collect(maps.Keys(d.slots))
-	d.mu.Unlock()
-	if err := d.store.ReleaseSlots(ctx, d.owner, held); err != nil {
+	if err := d.store.ReleaseSlots(ctx, d.owner, d.held()); err != nil {
 		d.log.Warn("webhooks: release slots", "error", err)
+	}
+	if err := d.store.ForgetCopy(ctx, d.owner); err != nil {
+		d.log.Warn("webhooks: leave the list of copies", "error", err)
 	}
 }
 
 func (d *Dispatcher) inFlight() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := 0
-	for _, l := range d.lanes {
-		n += len(l.flying) + len(l.retrying)
-	}
-	return n
+	return fastPermits - d.fast + slowPermits - d.slow
 }
 
 // keepLeases holds this copy's fair share of the slots.
@@ -232,6 +237,7 @@ func (d *Dispatcher) dropLane(id ship.EndpointID) {
 	delete(d.ready, l)
 	if s := d.slots[l.endpoint.Slot]; s != nil {
 		delete(s.lanes, id)
+		delete(s.active, l)
 	}
 	t := l.endpoint.Tenant
 	if d.tenant[t] = slices.DeleteFunc(d.tenant[t], func(x *lane) bool { return x == l }); len(d.tenant[t]) == 0 {
@@ -249,7 +255,7 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 	for i, l := range leases {
 		numbers[i] = l.Slot
 	}
-	endpoints, err := d.store.SlotEndpoints(ctx, numbers, time.Time{})
+	endpoints, _, err := d.store.SlotEndpoints(ctx, numbers, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -259,7 +265,7 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 		if len(d.slots) == 0 || l.Cursor.Before(d.common) {
 			d.common = l.Cursor
 		}
-		d.slots[l.Slot] = &slot{lease: l, lanes: map[ship.EndpointID]*lane{}}
+		d.slots[l.Slot] = &slot{lease: l, lanes: map[ship.EndpointID]*lane{}, active: map[*lane]bool{}}
 	}
 	for _, e := range endpoints {
 		d.addLane(e, d.slots[e.Slot].lease.Cursor)
@@ -275,10 +281,21 @@ func (d *Dispatcher) addLane(e store.Endpoint, from store.Position) {
 	d.slots[e.Slot].lanes[e.ID] = l
 	d.tenant[e.Tenant] = append(d.tenant[e.Tenant], l)
 	l.dirty = l.resume
+	d.touch(l)
 }
 
-// refresh takes in settings that changed. It looks back a little, because a
-// change may have been committed after a later one.
+// serves reports whether the lane is still the one of its endpoint; d.mu is
+// held.
+func (d *Dispatcher) serves(l *lane) bool { return d.lanes[l.endpoint.ID] == l }
+
+// touch notes that a lane may have something to read, send or write; d.mu is
+// held.
+func (d *Dispatcher) touch(l *lane) {
+	d.ready[l] = true
+	d.slots[l.endpoint.Slot].active[l] = true
+}
+
+// refresh takes in settings that changed.
 func (d *Dispatcher) refresh(ctx context.Context) error {
 	held := d.held()
 	if len(held) == 0 {
@@ -287,14 +304,13 @@ func (d *Dispatcher) refresh(ctx context.Context) error {
 	d.mu.Lock()
 	since := d.seen
 	d.mu.Unlock()
-	now := time.Now()
-	changed, err := d.store.SlotEndpoints(ctx, held, since)
+	changed, seen, err := d.store.SlotEndpoints(ctx, held, since)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seen = now.Add(-20 * time.Second)
+	d.seen = seen
 	for _, e := range changed {
 		d.change(e)
 	}
@@ -313,20 +329,8 @@ func (d *Dispatcher) change(e store.Endpoint) {
 	case l.endpoint.Version == e.Version:
 		return
 	}
-	was := l.stopped()
-	l.endpoint.Version, l.endpoint.EndpointSettings, l.target = e.Version, e.EndpointSettings, nil
-	l.endpoint.Verified, l.endpoint.RecoverSince, l.delivered = e.Verified, e.RecoverSince, nil
-	l.endpoint.Parked, l.endpoint.Failures, l.endpoint.FailingSince, l.endpoint.Probe = e.Parked, e.Failures, e.FailingSince, e.Probe
-	switch now := l.stopped(); {
-	case now && !was:
-		l.stop()
-	case was && !now:
-		// Behind the row's cursor nothing was sent; a recovery may have moved it.
-		l.read, l.own, l.resume, l.dirty, l.rows = e.Cursor, true, true, true, 0
-	case e.Joining && e.Cursor.Before(l.done()):
-		l.waiting, l.read, l.own, l.dirty = nil, e.Cursor, true, true
-	}
-	d.ready[l] = true
+	l.adopt(e)
+	d.touch(l)
 }
 
 func (d *Dispatcher) dropDeleted(ctx context.Context) error {
@@ -334,14 +338,17 @@ func (d *Dispatcher) dropDeleted(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
+	d.mu.Lock()
+	known := maps.Clone(d.lanes) // what comes later is not missing
+	d.mu.Unlock()
 	there, err := d.store.SlotEndpointIDs(ctx, held)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, l := range d.lanes {
-		if !there[id] && slices.Contains(held, l.endpoint.Slot) {
+	for id, l := range known {
+		if !there[id] && d.serves(l) && slices.Contains(held, l.endpoint.Slot) {
 			d.dropLane(id)
 		}
 	}

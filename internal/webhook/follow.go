@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -17,19 +18,31 @@ func (d *Dispatcher) follow(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-d.free:
+			if _, err := d.pump(ctx); err != nil {
+				d.complain(ctx, err)
+			}
+			continue
 		case <-timer.C:
 		case <-d.wake:
 		}
 		busy, err := d.step(ctx)
-		if err != nil && ctx.Err() == nil {
-			d.log.WarnContext(ctx, "webhooks: follow the log", "error", err)
-			time.Sleep(pollIdle)
+		if err != nil {
+			d.complain(ctx, err)
 		}
 		if busy {
 			timer.Reset(pollBusy)
 		} else {
 			timer.Reset(pollIdle)
 		}
+	}
+}
+
+// complain says that the log cannot be followed now, and waits a little.
+func (d *Dispatcher) complain(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		d.log.WarnContext(ctx, "webhooks: follow the log", "error", err)
+		time.Sleep(pollIdle)
 	}
 }
 
@@ -68,8 +81,9 @@ func (d *Dispatcher) readCommon(ctx context.Context) (bool, error) {
 	}
 	for _, h := range heads {
 		for _, l := range d.tenant[h.Tenant] {
-			l.offer(h)
-			d.ready[l] = true
+			if l.offer(h) {
+				d.touch(l)
+			}
 		}
 	}
 	if n := len(heads); n > 0 {
@@ -81,44 +95,43 @@ func (d *Dispatcher) readCommon(ctx context.Context) (bool, error) {
 	return len(heads) == readPage, nil
 }
 
-// readOwn reads the log for lanes that are behind, a page each.
+// readOwn reads the log for lanes that are behind, a page each, for a short
+// time: those that are not behind must not wait for them.
 func (d *Dispatcher) readOwn(ctx context.Context) (bool, error) {
-	type want struct {
-		l    *lane
-		from store.Position
-	}
-	var wants []want
+	var wants []*lane
 	d.mu.Lock()
-	for _, l := range d.lanes {
-		if l.behind() {
-			wants = append(wants, want{l, l.read})
+	for _, s := range d.slots {
+		for l := range s.active {
+			if l.behind() {
+				wants = append(wants, l)
+			}
 		}
 	}
 	d.mu.Unlock()
-	for _, w := range wants {
-		if err := d.readFor(ctx, w.l, w.from); err != nil {
+	start := time.Now()
+	for _, l := range wants {
+		if err := d.readFor(ctx, l); err != nil || time.Since(start) > ownTime {
 			return true, err
 		}
 	}
 	return len(wants) > 0, nil
 }
 
-func (d *Dispatcher) readFor(ctx context.Context, l *lane, from store.Position) error {
-	delivered, err := d.recovery(ctx, l)
-	if err != nil {
+func (d *Dispatcher) readFor(ctx context.Context, l *lane) error {
+	if err := d.recovery(ctx, l); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	from := l.read
+	d.mu.Unlock()
 	heads, err := d.store.TenantHeads(ctx, l.endpoint.Tenant, from, mostQueued)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l.read != from || !l.behind() {
+	if !d.serves(l) || l.read != from || !l.behind() || l.unknown {
 		return nil
-	}
-	if delivered != nil {
-		l.delivered = delivered
 	}
 	for _, h := range heads {
 		l.take(h)
@@ -127,19 +140,33 @@ func (d *Dispatcher) readFor(ctx context.Context, l *lane, from store.Position) 
 		// All that the common reader has read for this tenant is read here too.
 		l.join()
 	}
-	d.ready[l] = true
+	d.touch(l)
 	return nil
 }
 
-// recovery returns what a recovering endpoint has already, once.
-func (d *Dispatcher) recovery(ctx context.Context, l *lane) (map[ship.EventID]bool, error) {
+// recovery reads what a recovering endpoint has already, once. What arrives
+// meanwhile is noted in the lane.
+func (d *Dispatcher) recovery(ctx context.Context, l *lane) error {
 	d.mu.Lock()
-	since, known, id, t := l.endpoint.RecoverSince, l.delivered != nil, l.endpoint.ID, l.endpoint.Tenant
+	since, unknown := l.endpoint.RecoverSince, l.unknown
 	d.mu.Unlock()
-	if since.IsZero() || known {
-		return nil, nil
+	if !unknown {
+		return nil
 	}
-	return d.store.DeliveredSince(ctx, t, id, since)
+	if err := d.record(ctx); err != nil {
+		return err
+	}
+	delivered, err := d.store.DeliveredSince(ctx, l.endpoint.Tenant, l.endpoint.ID, since)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.unknown && l.endpoint.RecoverSince.Equal(since) {
+		maps.Copy(l.delivered, delivered)
+		l.unknown = false
+	}
+	return nil
 }
 
 // a shot is an event that is about to be sent to a lane's endpoint.
@@ -151,6 +178,7 @@ type shot struct {
 	slow    bool // holds a permit of the slow pool
 	landed  bool
 	retry   *store.Retry
+	rendered
 }
 
 // pump sends what the windows and the pools allow.
@@ -184,12 +212,19 @@ func (d *Dispatcher) draw(l *lane, now time.Time, shots *[]shot) bool {
 			return true
 		}
 		*pool--
-		trigger := TriggerAuto
-		if l.own {
-			trigger = TriggerDrain
-		}
-		*shots = append(*shots, shot{l: l, at: at, number: 1, trigger: trigger, slow: pool == &d.slow})
+		*shots = append(*shots, shot{l: l, at: at, number: 1, trigger: l.trigger(), slow: pool == &d.slow})
 	}
+}
+
+// trigger is what makes an attempt with an event of the log.
+func (l *lane) trigger() string {
+	switch {
+	case l.delivered != nil:
+		return TriggerRecover
+	case l.own:
+		return TriggerDrain
+	}
+	return TriggerAuto
 }
 
 // fire reads the bodies and lets the shots go.
@@ -217,10 +252,10 @@ func (d *Dispatcher) takeBack(shots []shot) {
 			delete(s.l.retrying, s.at.ID)
 			continue
 		}
-		f := s.l.flying[s.at]
-		s.l.landed(s.at)
-		s.l.waiting = append([]queued{{s.at, f.subject}}, s.l.waiting...)
-		d.ready[s.l] = true
+		s.l.putBack(s.at)
+		if d.serves(s.l) {
+			d.touch(s.l)
+		}
 	}
 }
 
@@ -233,36 +268,55 @@ func (d *Dispatcher) release(slow bool) {
 	}
 }
 
-// loadBodies renders the events of the shots that are not at hand.
+// loadBodies gives the shots their bodies, and renders those that are not at
+// hand. One that cannot be rendered must not hold up the others.
 func (d *Dispatcher) loadBodies(ctx context.Context, shots []shot) error {
 	var missing []store.Position
+	bodies := map[ship.RawID]rendered{}
 	d.mu.Lock()
-	seen := map[store.Position]bool{}
-	for _, s := range shots {
-		if _, ok := d.bodies.get(s.at.ID); !ok && !seen[s.at] {
-			seen[s.at] = true
-			missing = append(missing, s.at)
+	for i := range shots {
+		at := shots[i].at
+		if _, known := bodies[at.ID]; known {
+			continue
+		}
+		body := d.bodies.m[at.ID]
+		if bodies[at.ID] = (rendered{body: body}); body == nil {
+			missing = append(missing, at)
 		}
 	}
 	d.mu.Unlock()
-	if len(missing) == 0 {
-		return nil
-	}
-	events, err := d.store.LogEvents(ctx, missing)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, e := range events {
-		entry := entryOf(e)
-		body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
+	if len(missing) > 0 {
+		events, err := d.store.LogEvents(ctx, missing)
 		if err != nil {
 			return err
 		}
-		d.bodies.put(e.Position.ID, body)
+		for _, e := range events {
+			bodies[e.Position.ID] = d.render(ctx, e)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range shots {
+		s := &shots[i]
+		s.rendered = bodies[s.at.ID]
+		d.bodies.put(s.at.ID, s.body)
 	}
 	return nil
+}
+
+// rendered is the body of an event; empty if the event is kept no longer.
+type rendered struct {
+	body   []byte
+	broken bool // it is there, but cannot be rendered
+}
+
+func (d *Dispatcher) render(ctx context.Context, e store.LogEvent) rendered {
+	entry := entryOf(e)
+	body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
+	if err != nil {
+		d.log.ErrorContext(ctx, "webhooks: render event", "event", e.Event.ID, "error", err)
+	}
+	return rendered{body, err != nil}
 }
 
 // bodyCache keeps the last rendered bodies: an account's endpoints share them.
@@ -275,13 +329,8 @@ const keptBodies = 4096
 
 func newBodyCache() bodyCache { return bodyCache{m: map[ship.RawID][]byte{}} }
 
-func (b *bodyCache) get(id ship.RawID) ([]byte, bool) {
-	body, ok := b.m[id]
-	return body, ok
-}
-
 func (b *bodyCache) put(id ship.RawID, body []byte) {
-	if _, ok := b.m[id]; ok {
+	if _, ok := b.m[id]; ok || body == nil {
 		return
 	}
 	b.m[id] = body

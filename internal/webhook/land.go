@@ -11,38 +11,45 @@ import (
 
 // send makes one attempt and takes in what became of it.
 func (d *Dispatcher) send(ctx context.Context, s *shot) {
-	target, body, ok := d.prepare(s)
-	if !ok {
-		d.land(s, nil)
+	if s.body == nil && !s.broken {
+		d.land(s, nil) // the event is kept no longer
+		return
+	}
+	target, err := d.target(s.l)
+	if err != nil || s.broken {
+		d.land(s, d.unsent(s, err))
 		return
 	}
 	// An attempt that takes long gives its permit back: others must not wait
 	// for it. It is not cut short.
 	slow := time.AfterFunc(slowAfter, func() { d.slowDown(s) })
-	attempt := d.sender.Send(context.WithoutCancel(ctx), Delivery{Target: target, Event: ship.EventIDOf(s.at.ID), Body: body, Number: s.number, Trigger: s.trigger})
+	attempt := d.sender.Send(context.WithoutCancel(ctx), Delivery{Target: target, Event: ship.EventIDOf(s.at.ID), Body: s.body, Number: s.number, Trigger: s.trigger})
 	slow.Stop()
 	d.metrics.observe(&attempt, s.at.At)
 	d.land(s, &attempt)
 }
 
-// prepare opens the target. It reports false for an event that is kept no
-// longer and an endpoint that cannot be opened: there is nothing to send.
-func (d *Dispatcher) prepare(s *shot) (*Target, []byte, bool) {
+// target opens the endpoint of a lane.
+func (d *Dispatcher) target(l *lane) (t *Target, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	body, ok := d.bodies.get(s.at.ID)
-	if !ok {
-		return nil, nil, false
+	if l.target == nil {
+		l.target, err = d.service.Open(l.endpoint)
 	}
-	if s.l.target == nil {
-		t, err := d.service.Open(s.l.endpoint)
-		if err != nil {
-			d.log.Error("webhooks: open endpoint", "endpoint", s.l.endpoint.ID, "error", err)
-			return nil, nil, false
-		}
-		s.l.target = t
+	return l.target, err
+}
+
+// unsent is an attempt that could not be made through no fault of the
+// endpoint: the event stays on the schedule.
+func (d *Dispatcher) unsent(s *shot, err error) *Attempt {
+	if err != nil {
+		d.log.Error("webhooks: open endpoint", "endpoint", s.l.endpoint.ID, "error", err)
 	}
-	return s.l.target, body, true
+	e := &s.l.endpoint
+	return &Attempt{WebhookAttempt: store.WebhookAttempt{
+		ID: ship.NewAttemptID(e.Tenant.Shard(), time.Now()), Tenant: e.Tenant, Endpoint: e.ID, Event: ship.EventIDOf(s.at.ID), Number: s.number, Trigger: s.trigger,
+		Outcome: OutcomeCancelled, Error: "the service could not make the request",
+	}}
 }
 
 // slowDown moves an attempt that takes long off the fast path.
@@ -58,7 +65,7 @@ func (d *Dispatcher) slowDown(s *shot) {
 		d.slow--
 	}
 	s.l.slow = true
-	d.Wake()
+	poke(d.free)
 }
 
 // land takes in what became of a shot; a nil attempt means that there is
@@ -70,32 +77,43 @@ func (d *Dispatcher) land(s *shot, a *Attempt) {
 	s.landed = true
 	d.release(s.slow)
 	l := s.l
-	slot := d.slots[l.endpoint.Slot]
-	if d.lanes[l.endpoint.ID] != l || slot == nil {
+	if s.retry != nil {
+		delete(l.retrying, s.at.ID)
+		l.calm()
+	} else {
+		l.landed(s.at)
+	}
+	poke(d.free)
+	if !d.serves(l) {
 		return // served by another copy now, or deleted
 	}
+	slot := d.slots[l.endpoint.Slot]
 	row := store.Retry{Tenant: l.endpoint.Tenant, Endpoint: l.endpoint.ID, Event: s.at, Slot: l.endpoint.Slot, Attempts: s.number}
 	switch {
 	case a == nil:
-		slot.settled = append(slot.settled, row)
+		slot.settle(l, s, row)
 	case a.Delivered():
 		slot.attempts = append(slot.attempts, a.WebhookAttempt)
-		if s.retry != nil {
-			slot.settled = append(slot.settled, row)
-			l.rows = max(l.rows-1, 0)
+		slot.settle(l, s, row)
+		if l.delivered != nil {
+			l.delivered[a.Event] = true
 		}
 		l.succeeded(now)
 	default:
 		slot.attempts = append(slot.attempts, a.WebhookAttempt)
 		d.keepFailed(slot, s, row, a, now)
 	}
-	if s.retry != nil {
-		delete(l.retrying, s.at.ID)
-	} else {
-		l.landed(s.at)
+	d.touch(l)
+}
+
+// settle ends a delivery's row, if it has one.
+func (s *slot) settle(l *lane, sent *shot, row store.Retry) {
+	if sent.retry == nil {
+		return
 	}
-	d.ready[l] = true
-	d.Wake()
+	s.settled = append(s.settled, row)
+	l.unwritten[row.Event.ID] = true
+	l.rows = max(l.rows-1, 0)
 }
 
 // keepFailed puts a failed delivery on the schedule, or gives it up after its
@@ -107,13 +125,14 @@ func (d *Dispatcher) keepFailed(slot *slot, s *shot, row store.Retry, a *Attempt
 	case s.retry == nil && l.stopped() && l.read.Before(s.at):
 		// Behind the cursor: the drain sends it again.
 	case !again:
-		slot.settled = append(slot.settled, row)
+		slot.settle(l, s, row)
 		d.metrics.givenUp()
 	default:
-		row.NextAt = now.Add(wait)
+		row.Wait = wait
 		if s.retry == nil {
 			l.rows++
 		}
+		l.unwritten[row.Event.ID] = true
 		slot.retries = append(slot.retries, row)
 	}
 	l.failed(now, a.Gone())
@@ -125,24 +144,45 @@ func (d *Dispatcher) sendDue(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	due, err := d.store.DueRetries(ctx, held, duePage+d.inFlight())
+	shots, err := d.readDue(ctx, held)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	var shots []shot
-	d.mu.Lock()
-	for i := range due {
-		d.drawDue(&due[i], now, &shots)
-	}
-	d.mu.Unlock()
 	return d.fire(ctx, shots)
 }
 
+// readDue takes deliveries that are due. Those of endpoints that can take no
+// more are not read: they would hide the others.
+func (d *Dispatcher) readDue(ctx context.Context, held []int) (shots []shot, err error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.mu.Lock()
+	var full []ship.EndpointID
+	hidden := 0
+	for _, s := range d.slots {
+		for l := range s.active {
+			if hidden += len(l.retrying) + len(l.unwritten); !l.open() {
+				full = append(full, l.endpoint.ID)
+			}
+		}
+	}
+	d.mu.Unlock()
+	due, err := d.store.DueRetries(ctx, held, full, duePage+hidden)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range due {
+		d.drawDue(&due[i], &shots)
+	}
+	return shots, nil
+}
+
 // drawDue takes a due delivery if its endpoint and a pool allow; d.mu is held.
-func (d *Dispatcher) drawDue(r *store.Retry, now time.Time, shots *[]shot) {
+func (d *Dispatcher) drawDue(r *store.Retry, shots *[]shot) {
 	l := d.lanes[r.Endpoint]
-	if l == nil || l.stopped() || l.retrying[r.Event.ID] || len(l.flying)+len(l.retrying) >= l.width() {
+	if l == nil || !l.open() || l.retrying[r.Event.ID] || l.unwritten[r.Event.ID] {
 		return
 	}
 	pool := &d.slow // what failed before must not hold up what is fresh
@@ -154,11 +194,14 @@ func (d *Dispatcher) drawDue(r *store.Retry, now time.Time, shots *[]shot) {
 	}
 	*pool--
 	l.retrying[r.Event.ID] = true
+	d.touch(l)
 	*shots = append(*shots, shot{l: l, at: r.Event, number: r.Attempts + 1, trigger: TriggerRetry, slow: pool == &d.slow, retry: r})
 }
 
 // record writes down what was done, slot by slot, each with its cursor.
 func (d *Dispatcher) record(ctx context.Context) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
 	for _, n := range d.held() {
 		r, ok := d.collect(n)
 		if !ok {
@@ -173,8 +216,22 @@ func (d *Dispatcher) record(ctx context.Context) error {
 			d.restore(n, r)
 			return err
 		}
+		d.written(r)
 	}
 	return nil
+}
+
+// written takes in that the rows say what became of their deliveries.
+func (d *Dispatcher) written(r store.Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, list := range [][]store.Retry{r.Settled, r.Retries} {
+		for _, row := range list {
+			if l := d.lanes[row.Endpoint]; l != nil {
+				delete(l.unwritten, row.Event.ID)
+			}
+		}
+	}
 }
 
 func probeJob(e store.EndpointRecord) store.Job {
@@ -191,7 +248,7 @@ func (d *Dispatcher) collect(n int) (r store.Record, ok bool) {
 		return r, false
 	}
 	cursor := d.common
-	for _, l := range s.lanes {
+	for l := range s.active {
 		if !l.own && !l.idle() && !l.kept && l.lags(now, lagAfter) {
 			l.kept, l.dirty = true, true // from here on the others do not wait for it
 		}
@@ -202,15 +259,19 @@ func (d *Dispatcher) collect(n int) (r store.Record, ok bool) {
 			cursor = at
 		}
 	}
-	for _, l := range s.lanes {
+	if cursor.Before(s.lease.Cursor) {
+		cursor = s.lease.Cursor // the common reader has gone back for another slot
+	}
+	for l := range s.active {
 		d.collectLane(l, cursor, &r)
+		if l.quiet() {
+			delete(s.active, l)
+		}
 	}
 	if len(s.attempts)+len(s.retries)+len(s.settled)+len(r.Endpoints) == 0 && cursor.At.Sub(s.lease.Cursor.At) < quietTime {
 		return r, false // nothing was sent: the cursor can wait
 	}
-	if s.lease.Cursor.Before(cursor) {
-		s.lease.Cursor = cursor
-	}
+	s.lease.Cursor = cursor
 	r.Lease, r.Attempts, r.Retries, r.Settled = s.lease, s.attempts, s.retries, s.settled
 	s.attempts, s.retries, s.settled = nil, nil, nil
 	return r, true
@@ -221,17 +282,15 @@ func (d *Dispatcher) collect(n int) (r store.Record, ok bool) {
 func (d *Dispatcher) collectLane(l *lane, cursor store.Position, r *store.Record) {
 	at := l.done()
 	keep := l.own || l.kept && !l.idle() && at.Before(cursor)
-	if l.kept && !keep {
+	if !keep && l.kept {
 		l.kept, l.dirty = false, true
 	}
-	if keep && l.endpoint.Cursor != at {
-		l.dirty = true
-	}
-	if !l.dirty {
+	moved := keep && l.endpoint.Cursor != at
+	if !l.dirty && !moved {
 		return
 	}
 	l.kept, l.endpoint.Cursor, l.endpoint.Joining = keep, at, keep
-	r.Endpoints = append(r.Endpoints, store.EndpointRecord{Endpoint: l.endpoint, OwnCursor: keep, Park: l.park, Resume: l.resume})
+	r.Endpoints = append(r.Endpoints, store.EndpointRecord{Endpoint: l.endpoint, OwnCursor: keep, Park: l.park, Resume: l.resume, Lasting: l.dirty})
 	l.dirty, l.park, l.resume = false, false, false
 }
 

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -19,7 +20,9 @@ type lane struct {
 	flying    map[store.Position]flight
 	busy      map[ship.RawID]bool   // shipments with an attempt in flight: their events keep their order
 	retrying  map[ship.RawID]bool   // events of the schedule that are in flight
+	unwritten map[ship.RawID]bool   // events of the schedule that have landed, but their rows do not say so yet
 	delivered map[ship.EventID]bool // what a recovery need not send again; nil without one
+	unknown   bool                  // what was delivered before is yet to be read into that
 	read      store.Position        // the log is read up to here; with the common reader: the tenant's last event
 	own       bool                  // reads the log by itself, behind the common reader
 	kept      bool                  // the endpoint's row holds its cursor
@@ -53,12 +56,24 @@ const (
 )
 
 func newLane(e store.Endpoint, common store.Position) *lane {
-	l := &lane{endpoint: e, flying: map[store.Position]flight{}, busy: map[ship.RawID]bool{}, retrying: map[ship.RawID]bool{}, read: common}
+	l := &lane{
+		endpoint: e, read: common,
+		flying: map[store.Position]flight{}, busy: map[ship.RawID]bool{}, retrying: map[ship.RawID]bool{}, unwritten: map[ship.RawID]bool{},
+	}
 	if e.Joining {
 		l.read, l.own, l.kept = e.Cursor, true, true
 		l.resume = !l.stopped()
 	}
+	l.recovering(e.RecoverSince)
 	return l
+}
+
+// recovering notes since when what was delivered is not sent again.
+func (l *lane) recovering(since time.Time) {
+	l.endpoint.RecoverSince, l.delivered, l.unknown = since, nil, false
+	if !since.IsZero() {
+		l.delivered, l.unknown = map[ship.EventID]bool{}, true
+	}
 }
 
 // width is how many attempts may be in flight.
@@ -72,23 +87,38 @@ func (l *lane) width() int {
 // stopped reports whether nothing is sent to the endpoint now.
 func (l *lane) stopped() bool { return !l.endpoint.Enabled || l.endpoint.Parked }
 
-// offer gives the lane an event that the common reader has read. A lane that
-// cannot take more reads on by itself from there.
-func (l *lane) offer(h store.LogHead) {
-	if l.own || !l.read.Before(h.Position) {
-		return
-	}
-	if l.stopped() || len(l.waiting) >= mostQueued || l.slow {
-		l.own, l.dirty = true, true
-		return
-	}
-	l.take(h)
+// open reports whether one more attempt may be made now.
+func (l *lane) open() bool { return !l.stopped() && len(l.flying)+len(l.retrying) < l.width() }
+
+// quiet reports whether the lane has nothing to read, send or write until
+// something new happens to it.
+func (l *lane) quiet() bool {
+	return l.idle() && !l.dirty && len(l.retrying)+len(l.unwritten) == 0 && (l.stopped() || !l.own && !l.kept)
 }
 
-// take puts an event of the log at the end of what waits.
+// offer gives the lane an event that the common reader has read, and reports
+// whether that changes anything. A lane that cannot take more reads on by
+// itself from there.
+func (l *lane) offer(h store.LogHead) bool {
+	if l.own || !l.read.Before(h.Position) {
+		return false
+	}
+	if l.stopped() || len(l.waiting) >= mostQueued {
+		l.own, l.dirty = true, true
+		return true
+	}
+	l.take(h)
+	return true
+}
+
+// take puts an event of the log at the end of what waits, unless it is in
+// flight from before the lane went back.
 func (l *lane) take(h store.LogHead) {
 	l.read = h.Position
-	if l.endpoint.Wants(h.Kind) && !l.delivered[ship.EventIDOf(h.Position.ID)] {
+	if l.endpoint.RecoverSince.IsZero() && l.endpoint.Born.Has(h.Position.Tx) {
+		return // older than the endpoint, though its transaction was still in sight
+	}
+	if _, inAir := l.flying[h.Position]; !inAir && l.endpoint.Wants(h.Kind) && !l.delivered[ship.EventIDOf(h.Position.ID)] {
 		l.waiting = append(l.waiting, queued{h.Position, h.Subject})
 	}
 }
@@ -96,7 +126,7 @@ func (l *lane) take(h store.LogHead) {
 // next takes the next event to send, if the window allows one. An event waits
 // while another of its shipment is in flight.
 func (l *lane) next(now time.Time) (store.Position, bool) {
-	if l.stopped() || len(l.flying)+len(l.retrying) >= l.width() {
+	if !l.open() {
 		return store.Position{}, false
 	}
 	for i, q := range l.waiting {
@@ -117,9 +147,31 @@ func (l *lane) landed(at store.Position) {
 		delete(l.busy, f.subject)
 		delete(l.flying, at)
 	}
-	if len(l.flying) == 0 {
+	l.calm()
+}
+
+// calm ends being slow once nothing is in flight.
+func (l *lane) calm() {
+	if len(l.flying)+len(l.retrying) == 0 {
 		l.slow = false
 	}
+}
+
+// putBack undoes next. A lane that has stopped meanwhile finds the event
+// behind its cursor.
+func (l *lane) putBack(at store.Position) {
+	f, ok := l.flying[at]
+	l.landed(at)
+	if !ok || l.read.Before(at) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(l.waiting, at, func(q queued, at store.Position) int {
+		if q.at.Before(at) {
+			return -1
+		}
+		return 1
+	})
+	l.waiting = slices.Insert(l.waiting, i, queued{at, f.subject})
 }
 
 // behind reports whether the lane wants to read more of the log by itself.
@@ -128,28 +180,25 @@ func (l *lane) behind() bool { return l.own && !l.stopped() && len(l.waiting) < 
 // join ends reading by itself. The lane must have read as far as the common
 // reader.
 func (l *lane) join() {
-	if l.own && !l.slow && !l.stopped() {
+	if l.own && !l.stopped() {
 		l.own, l.dirty = false, true
-		l.delivered, l.endpoint.RecoverSince = nil, time.Time{}
+		l.recovering(time.Time{})
 	}
 }
 
 // done is the position up to which everything is delivered or kept: where a
-// crash would go on from.
+// crash would go on from. What a stopped lane has in flight is beyond it.
 func (l *lane) done() store.Position {
-	first, any := store.Position{}, false
+	done := l.read
 	for at := range l.flying {
-		if !any || at.Before(first) {
-			first, any = at, true
+		if !done.Before(at) {
+			done = at.Previous()
 		}
 	}
-	if len(l.waiting) > 0 && (!any || l.waiting[0].at.Before(first)) {
-		first, any = l.waiting[0].at, true
+	if len(l.waiting) > 0 && !done.Before(l.waiting[0].at) {
+		done = l.waiting[0].at.Previous()
 	}
-	if !any {
-		return l.read
-	}
-	return first.Previous()
+	return done
 }
 
 // idle reports whether nothing waits and nothing is in flight.
@@ -170,6 +219,34 @@ func (l *lane) lags(now time.Time, limit time.Duration) bool {
 func (l *lane) stop() {
 	l.read = l.done()
 	l.waiting, l.own, l.dirty = nil, true, true
+}
+
+// adopt takes in the endpoint as somebody else has changed it: its owner, or
+// the probe of a parked one.
+func (l *lane) adopt(e store.Endpoint) {
+	was := l.stopped()
+	l.endpoint.Version, l.endpoint.EndpointSettings, l.target = e.Version, e.EndpointSettings, nil
+	l.endpoint.Verified, l.endpoint.Parked, l.endpoint.Failures, l.endpoint.FailingSince, l.endpoint.Probe = e.Verified, e.Parked, e.Failures, e.FailingSince, e.Probe
+	l.recovering(e.RecoverSince)
+	l.dirty = true
+	switch now := l.stopped(); {
+	case now && !was:
+		l.stop()
+	case was && !now:
+		l.park, l.resume, l.rows = false, true, 0
+		l.goBack(e, true)
+	case !now && !e.RecoverSince.IsZero():
+		l.goBack(e, e.Cursor.Before(l.done()))
+	}
+}
+
+// goBack reads the log by itself again: from the row's cursor, if it is to and
+// the row holds one, or else from where the lane is.
+func (l *lane) goBack(e store.Endpoint, toCursor bool) {
+	l.read, l.waiting, l.own = l.done(), nil, true
+	if e.Joining && toCursor {
+		l.read = e.Cursor
+	}
 }
 
 // succeeded notes that the endpoint has answered 2xx.

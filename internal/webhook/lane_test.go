@@ -1,0 +1,311 @@
+package webhook
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// track is a lane with the log that it reads and what became of each event.
+type track struct {
+	t         *rapid.T
+	lane      *lane
+	log       []store.LogHead
+	offered   int // by the common reader
+	now       time.Time
+	air       []store.Position
+	delivered map[store.Position]bool
+	rows      map[store.Position]bool // failed, and kept on the schedule
+	started   map[ship.RawID]int      // per shipment, how far into the log a first attempt has got since the last step back
+	saved     store.Endpoint          // the row as it was last written
+}
+
+const wanted, unwanted = ship.ShipmentInTransit, ship.ShipmentDelivered
+
+func newTrack(t *rapid.T) *track {
+	e := store.Endpoint{Verified: rapid.Bool().Draw(t, "verified")}
+	e.Enabled, e.Kinds = true, []ship.EventKind{wanted}
+	k := &track{t: t, now: time.Unix(1, 0), delivered: map[store.Position]bool{}, rows: map[store.Position]bool{}, started: map[ship.RawID]int{}}
+	k.lane = newLane(e, store.Position{})
+	k.save()
+	return k
+}
+
+func numbered(n int) (id ship.RawID) {
+	binary.BigEndian.PutUint64(id[8:], uint64(n))
+	return id
+}
+
+// write adds events of few shipments to the log.
+func (k *track) write() {
+	for range rapid.IntRange(1, 40).Draw(k.t, "events") {
+		kind := wanted
+		if rapid.IntRange(0, 9).Draw(k.t, "kind") == 0 {
+			kind = unwanted
+		}
+		n := len(k.log) + 1
+		k.log = append(k.log, store.LogHead{
+			Position: store.Position{Tx: uint64(n/3 + 1), ID: numbered(n)}, Kind: kind, Subject: numbered(rapid.IntRange(1, 6).Draw(k.t, "shipment")),
+		})
+	}
+}
+
+// readCommon has the common reader offer what is new.
+func (k *track) readCommon() {
+	for ; k.offered < len(k.log); k.offered++ {
+		k.lane.offer(k.log[k.offered])
+	}
+}
+
+// readOwn lets the lane read by itself, as the dispatcher does.
+func (k *track) readOwn() {
+	if !k.lane.behind() {
+		return
+	}
+	n := 0
+	for _, h := range k.log[:k.offered] {
+		if k.lane.read.Before(h.Position) && n < mostQueued {
+			k.lane.take(h)
+			n++
+		}
+	}
+	if n < mostQueued {
+		k.lane.join()
+	}
+}
+
+// back forgets the order of what was sent: the lane begins again further back.
+func (k *track) back() { clear(k.started) }
+
+func (k *track) send() {
+	at, ok := k.lane.next(k.now)
+	if !ok {
+		return
+	}
+	if k.lane.stopped() {
+		k.t.Fatal("a stopped lane sends")
+	}
+	n := int(binary.BigEndian.Uint64(at.ID[8:]))
+	h := k.log[n-1]
+	if h.Kind != wanted {
+		k.t.Fatalf("event %d was sent to an endpoint that does not want it", n)
+	}
+	if k.started[h.Subject] >= n {
+		k.t.Fatalf("event %d of a shipment was sent after event %d", n, k.started[h.Subject])
+	}
+	for _, other := range k.air {
+		if other == at {
+			k.t.Fatalf("event %d is in flight twice", n)
+		}
+		if k.subject(other) == h.Subject {
+			k.t.Fatalf("event %d is sent while another of its shipment is in flight", n)
+		}
+	}
+	k.started[h.Subject] = n
+	k.air = append(k.air, at)
+}
+
+func (k *track) subject(at store.Position) ship.RawID {
+	return k.log[binary.BigEndian.Uint64(at.ID[8:])-1].Subject
+}
+
+// land ends one of the attempts.
+func (k *track) land(ok bool) {
+	if len(k.air) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(k.air)-1).Draw(k.t, "which")
+	at := k.air[i]
+	k.air = append(k.air[:i], k.air[i+1:]...)
+	k.lane.landed(at)
+	if ok {
+		k.delivered[at] = true
+		k.lane.succeeded(k.now)
+		return
+	}
+	if !k.lane.stopped() || !k.lane.read.Before(at) {
+		k.rows[at] = true
+		k.lane.rows++
+	}
+	stopped := k.lane.stopped()
+	k.lane.failed(k.now, rapid.IntRange(0, 30).Draw(k.t, "gone") == 0)
+	if k.lane.stopped() && !stopped {
+		k.back()
+	}
+}
+
+// putBack undoes a send that could not be made.
+func (k *track) putBack() {
+	if len(k.air) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(k.air)-1).Draw(k.t, "which")
+	at := k.air[i]
+	k.air = append(k.air[:i], k.air[i+1:]...)
+	k.lane.putBack(at)
+	k.started[k.subject(at)] = 0
+}
+
+// save writes the row, as the dispatcher does.
+func (k *track) save() {
+	l := k.lane
+	l.endpoint.Joining, l.endpoint.Cursor = l.own, l.done()
+	if !l.own {
+		l.endpoint.Cursor = store.Position{}
+	}
+	k.saved = l.endpoint
+}
+
+// change is what others do to the row: the owner, or the probe.
+func (k *track) change() {
+	e := k.saved
+	e.Version++
+	switch rapid.IntRange(0, 3).Draw(k.t, "change") {
+	case 0:
+		e.Enabled = false
+	case 1: // enabled or unparked
+		e.Enabled, e.Parked, e.Failures = true, false, 0
+	case 2: // unparked by a probe with the first event that waits
+		e.Enabled, e.Parked, e.Failures = true, false, 0
+		for _, h := range k.log[:k.offered] {
+			if e.Joining && e.Cursor.Before(h.Position) && h.Kind == wanted {
+				k.delivered[h.Position], e.Cursor = true, h.Position
+				break
+			}
+		}
+	case 3: // sent back to a time
+		e.Enabled, e.Parked, e.Joining, e.Failures = true, false, true, 0
+		e.RecoverSince = k.now
+		if len(k.log) > 0 {
+			e.Cursor = k.log[rapid.IntRange(0, len(k.log)-1).Draw(k.t, "since")].Position
+			if done := k.saved.Cursor; k.saved.Joining && done.Before(e.Cursor) {
+				e.Cursor = done
+			}
+			if done := k.lane.done(); done.Before(e.Cursor) {
+				e.Cursor = done
+			}
+		}
+	}
+	k.lane.adopt(e)
+	k.save()
+	k.back()
+}
+
+// check is what must hold at any time: if the process died now, another would
+// find everything.
+func (k *track) check(*rapid.T) {
+	done := k.lane.done()
+	for _, h := range k.log {
+		if h.Kind == wanted && !done.Before(h.Position) && !k.delivered[h.Position] && !k.rows[h.Position] {
+			k.t.Fatalf("the cursor %d has passed event %d, which is neither delivered nor kept", done.ID, h.Position.ID)
+		}
+	}
+	if n := len(k.lane.flying) + len(k.lane.retrying); n > k.lane.width() && n > len(k.air) {
+		k.t.Fatalf("%d in flight, over %d", n, k.lane.width())
+	}
+	if len(k.air) > window {
+		k.t.Fatalf("%d in flight, over %d", len(k.air), window)
+	}
+	if len(k.lane.waiting) > mostQueued+mostQueued/4+window {
+		k.t.Fatalf("%d events wait in memory", len(k.lane.waiting))
+	}
+	for i := 1; i < len(k.lane.waiting); i++ {
+		if !k.lane.waiting[i-1].at.Before(k.lane.waiting[i].at) {
+			k.t.Fatal("what waits is not in order")
+		}
+	}
+}
+
+// finish lets everything arrive, and counts what did not.
+func (k *track) finish() {
+	e := k.saved
+	e.Enabled, e.Parked, e.Version = true, false, e.Version+1
+	if k.lane.stopped() {
+		k.lane.adopt(e)
+		k.back()
+	}
+	k.readCommon()
+	for range len(k.log)*4 + 100 {
+		k.readOwn()
+		k.send()
+		k.land(true)
+	}
+	for _, h := range k.log {
+		if h.Kind == wanted && !k.delivered[h.Position] && !k.rows[h.Position] {
+			k.t.Fatalf("event %d was neither delivered nor kept", h.Position.ID)
+		}
+	}
+	if k.lane.own || !k.lane.idle() {
+		k.t.Fatalf("the lane has not caught up: %d wait, %d fly, own %t", len(k.lane.waiting), len(k.lane.flying), k.lane.own)
+	}
+}
+
+func TestALaneLosesNothingInAnyHistory(t *testing.T) {
+	history := func(rt *rapid.T) {
+		k := newTrack(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"write":   func(*rapid.T) { k.write() },
+			"common":  func(*rapid.T) { k.readCommon() },
+			"own":     func(*rapid.T) { k.readOwn() },
+			"send":    func(*rapid.T) { k.send() },
+			"send8":   func(*rapid.T) { k.send(); k.send(); k.send(); k.send() },
+			"arrive":  func(*rapid.T) { k.land(true) },
+			"fail":    func(*rapid.T) { k.land(false) },
+			"putBack": func(*rapid.T) { k.putBack() },
+			"slow":    func(*rapid.T) { k.lane.slow = len(k.air) > 0 },
+			"save":    func(*rapid.T) { k.save() },
+			"change":  func(*rapid.T) { k.change() },
+			"":        k.check,
+		})
+		k.finish()
+	}
+	for range 20 {
+		rapid.Check(t, history)
+	}
+}
+
+func TestAnEndpointIsParkedAfterTenFailuresInARowOrAHundredRows(t *testing.T) {
+	fresh := func() *lane {
+		e := store.Endpoint{Verified: true}
+		e.Enabled = true
+		return newLane(e, store.Position{})
+	}
+	l := fresh()
+	for n := range mostFails {
+		if l.stopped() {
+			t.Fatalf("it was parked after %d failures", n)
+		}
+		l.failed(time.Now(), false)
+	}
+	if !l.endpoint.Parked || !l.park {
+		t.Error("it was not parked after ten failures in a row")
+	}
+	l = fresh()
+	for n := range 1000 {
+		l.rows++
+		l.failed(time.Now(), false)
+		if l.stopped() {
+			if n+1 != mostRows {
+				t.Errorf("it was parked with %d rows", n+1)
+			}
+			return
+		}
+		l.succeeded(time.Now())
+	}
+	t.Error("it was never parked")
+}
+
+func TestAnEndpointThatIsGoneIsDisabledAtOnce(t *testing.T) {
+	e := store.Endpoint{Verified: true}
+	e.Enabled = true
+	l := newLane(e, store.Position{})
+	l.failed(time.Now(), true)
+	if l.endpoint.Enabled || l.endpoint.DisabledReason != DisabledGone || l.park {
+		t.Errorf("enabled %t, reason %q, parked now %t", l.endpoint.Enabled, l.endpoint.DisabledReason, l.park)
+	}
+}
