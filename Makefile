@@ -16,7 +16,7 @@ WITH_DB := scripts/postgres run
 IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
 
 .PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
-	prove-api prove-api-short generate build install-tools clean
+	prove-api prove-api-short prove-webhooks webhooks-short generate build install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,7 @@ check: ## the gate's body: everything that must pass before a merge, cheap thing
 	@$(STEP) prove-log-short $(MAKE) prove-log-short
 	@$(STEP) prove-api-short $(MAKE) prove-api-short
 	@$(STEP) chaos-short $(MAKE) chaos-short
+	@$(STEP) webhooks-short $(MAKE) webhooks-short
 
 lint: install-tools ## format, vet, static checks, generated files, modules, licences, vulnerabilities, the contract
 	@unformatted=$$(find . -name '.?*' -prune -o -name '*.go' -print0 | xargs -0 .bin/gofumpt -l); \
@@ -60,6 +61,12 @@ chaos-short: ## creations while copies of the binary and Postgres are killed, th
 
 chaos: ## the same for long
 	$(call IF,test/chaos) CHAOS=long $(WITH_DB) go test ./test/chaos -tags chaos -count=1 -v -timeout 3h
+
+webhooks-short: build ## webhooks under kills, hanging and lying endpoints and bursts, the gate's size
+	$(call IF,test/webhooks) PROVE=short go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 15m
+
+prove-webhooks: build ## the same at full size; writes proof/webhooks.json
+	$(call IF,test/webhooks) PROVE=1 go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 3h
 
 prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log
 	$(call IF,test/log) PROVE=short $(WITH_DB) go test ./test/log -run TestProve -count=1 -v -timeout 15m

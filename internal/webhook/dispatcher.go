@@ -61,6 +61,7 @@ type slot struct {
 
 const (
 	leaseTime   = 10 * time.Second
+	seenTime    = 5 * time.Second // a copy that is silent for so long has no share
 	renewEvery  = 2 * time.Second
 	listEvery   = 30 * time.Second // deleted endpoints are noticed then
 	pollBusy    = 10 * time.Millisecond
@@ -168,7 +169,7 @@ func (d *Dispatcher) inFlight() int {
 
 // keepLeases holds this copy's fair share of the slots.
 func (d *Dispatcher) keepLeases(ctx context.Context) error {
-	copies, err := d.store.SeeCopy(ctx, d.owner, leaseTime)
+	copies, err := d.store.SeeCopy(ctx, d.owner, seenTime)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ const sinks = 3
 
 func TestProveKills(t *testing.T) {
 	p := pick(t,
-		killing{changes: 2000, clients: 8, kills: 30, crashes: 2, lasts: 24 * time.Second, fails: 1},
-		killing{changes: 20_000, clients: 16, kills: 500, crashes: 20, lasts: 8 * time.Minute, fails: 2})
+		killing{changes: 2000, clients: 8, kills: 30, crashes: 2, lasts: 20 * time.Second, fails: 1},
+		killing{changes: 20_000, clients: 16, kills: 500, crashes: 20, lasts: 20 * time.Minute, fails: 2})
 	seed := proofSeed()
 	t.Logf("seed %d", seed)
 	w := newWorld(t, 2)
@@ -152,7 +152,7 @@ func (w *world) change(seed uint64, p killing) *changes {
 
 func (w *world) create(rng *rand.Rand) string {
 	var sh struct{ ID string }
-	answer := w.insist(rng, "/v1/shipments", map[string]any{
+	answer := w.insist(rng, "/v1/shipments", fmt.Sprintf("key-%x", rng.Uint64()), map[string]any{
 		"orderId": fmt.Sprintf("order-%x", rng.Uint64()), "parcel": map[string]any{"weight": 2.5},
 		"destination": map[string]any{"name": "Jane Doe", "address1": "350 5th Avenue", "city": "New York", "state": "NY", "zip": "10118", "country": "US"},
 	})
@@ -162,13 +162,14 @@ func (w *world) create(rng *rand.Rand) string {
 	return sh.ID
 }
 
+// advance has no key: one that was cut short is locked for a minute, and a
+// second scan is a change like any other.
 func (w *world) advance(rng *rand.Rand, shipment, status string) {
-	w.insist(rng, "/v1/sandbox/shipments/"+shipment+"/advance", map[string]any{"status": status})
+	w.insist(rng, "/v1/sandbox/shipments/"+shipment+"/advance", "", map[string]any{"status": status})
 }
 
 // insist posts until it is acknowledged, with the same key, to any copy.
-func (w *world) insist(rng *rand.Rand, path string, body any) []byte {
-	key := fmt.Sprintf("key-%x", rng.Uint64())
+func (w *world) insist(rng *rand.Rand, path, key string, body any) []byte {
 	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); {
 		status, answer, err := w.call(w.copies[rng.IntN(len(w.copies))], w.account, http.MethodPost, path, key, body)
 		if err == nil && status >= 200 && status < 300 {

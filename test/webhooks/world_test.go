@@ -44,13 +44,16 @@ type world struct {
 // account is a client of the service.
 type account struct{ id, key string }
 
-// instance is one copy of the binary, started again whenever it is killed.
+// instance is one copy of the binary, started again whenever it ends, as a
+// supervisor does.
 type instance struct {
-	mu   sync.Mutex
-	addr string
-	env  []string
-	log  *os.File
-	cmd  *exec.Cmd
+	addr  string
+	env   []string
+	log   *os.File
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended bool
+	done  chan struct{}
 }
 
 func newWorld(t *testing.T, copies int, env ...string) *world {
@@ -70,12 +73,12 @@ func newWorld(t *testing.T, copies int, env ...string) *world {
 	}
 	t.Cleanup(w.pool.Close)
 	for n := range copies {
-		c := &instance{addr: freeAddr(t), env: env}
+		c := &instance{addr: freeAddr(t), env: env, done: make(chan struct{})}
 		if c.log, err = os.Create(filepath.Join(t.TempDir(), fmt.Sprintf("copy%d.log", n))); err != nil {
 			t.Fatal(err)
 		}
 		w.copies = append(w.copies, c)
-		w.launch(c)
+		go w.supervise(c)
 	}
 	t.Cleanup(w.end)
 	for _, c := range w.copies {
@@ -87,7 +90,11 @@ func newWorld(t *testing.T, copies int, env ...string) *world {
 // end kills the copies, and shows what they complained of in a failed test.
 func (w *world) end() {
 	for n, c := range w.copies {
+		c.mu.Lock()
+		c.ended = true
+		c.mu.Unlock()
 		c.kill()
+		<-c.done
 		if text, err := os.ReadFile(c.log.Name()); w.t.Failed() && err == nil {
 			w.t.Logf("copy %d said last: %s", n, text[max(0, len(text)-4000):])
 		}
@@ -132,24 +139,39 @@ func (w *world) output(cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// launch starts a copy; c.mu is held or the copy is not shared yet.
-func (w *world) launch(c *instance) {
-	cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database, "LISTEN="+c.addr, "METRICS_LISTEN=off", "LOG_LEVEL=WARN", "RATE_LIMIT=0",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on")
-	cmd.Env = append(cmd.Env, c.env...)
-	cmd.Stderr = c.log
-	if err := cmd.Start(); err != nil {
-		w.t.Errorf("start a copy: %v", err)
+// supervise runs a copy until the end.
+func (w *world) supervise(c *instance) {
+	defer close(c.done)
+	for {
+		cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database, "LISTEN="+c.addr, "METRICS_LISTEN=off", "LOG_LEVEL=WARN", "RATE_LIMIT=0",
+			"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on")
+		cmd.Env = append(cmd.Env, c.env...)
+		cmd.Stderr = c.log
+		c.mu.Lock()
+		if c.ended {
+			c.mu.Unlock()
+			return
+		}
+		err := cmd.Start()
+		c.cmd = cmd
+		c.mu.Unlock()
+		if err != nil {
+			w.t.Errorf("start a copy: %v", err)
+			return
+		}
+		_ = cmd.Wait()
+		time.Sleep(50 * time.Millisecond)
 	}
-	c.cmd = cmd
 }
 
+// kill ends a copy without warning.
 func (c *instance) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.cmd.Process.Signal(syscall.SIGKILL)
-	_ = c.cmd.Wait()
+	if c.cmd != nil {
+		_ = c.cmd.Process.Signal(syscall.SIGKILL)
+	}
 }
 
 func (w *world) waitReady(c *instance) {
@@ -171,12 +193,8 @@ func (w *world) killCopies(seed uint64, n int, every time.Duration) {
 	rng := rand.New(rand.NewPCG(seed, 1<<40))
 	for range n {
 		time.Sleep(every/2 + time.Duration(rng.Int64N(int64(every))))
-		c := w.copies[rng.IntN(len(w.copies))]
-		c.kill()
+		w.copies[rng.IntN(len(w.copies))].kill()
 		w.kills.Add(1)
-		c.mu.Lock()
-		w.launch(c)
-		c.mu.Unlock()
 	}
 }
 
