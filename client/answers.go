@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
 
 // A Page is a part of a list.
 type Page[T any] struct {
@@ -149,11 +153,26 @@ type Event struct {
 	Livemode  bool      `json:"livemode"`
 	Sequence  int       `json:"sequence"` // of its shipment, from 1 without gaps
 	Late      bool      `json:"late"`
+	Test      bool      `json:"test"` // made up by TestWebhook
 	Data      EventData `json:"data"`
 
 	// Cursor goes on behind this event: begun there, a reader may see a few
 	// events again, and misses none.
 	Cursor string `json:"-"`
+
+	// Body is the event as it came, byte for byte, with members that are not
+	// above.
+	Body []byte `json:"-"`
+}
+
+// UnmarshalJSON keeps the bytes too.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	type plain Event // without this method
+	if err := json.Unmarshal(b, (*plain)(e)); err != nil {
+		return err
+	}
+	e.Body = bytes.Clone(b)
+	return nil
 }
 
 // EventData is what an event speaks of: a shipment or a tracker, and the

@@ -30,8 +30,11 @@ var abouts = map[string]string{
 	"rotateWebhookSecret": "Gives a webhook a new secret and a new key pair. For 24 hours events are signed with the old one too, so that receivers can change over without a loss.",
 	"testWebhook":         "Sends one made-up event, marked with `test: true`, at once, and shows what became of it. At most one a second.",
 	"listDeliveries":      "Lists the attempts to tell a webhook of events, with what it answered, for 30 days.",
-	"listCarriers":        "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
-	"advanceShipment":     "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
+	"recoverWebhook": "Sends a webhook everything since a time that it has not answered with 2xx, in the order of the log, and goes on from there. A webhook that was parked or disabled is enabled again.\n\n" +
+		"Events are kept for 30 days; `since` cannot be longer ago.",
+	"redeliverEvent":  "Sends one event again, with the same id and the same body, also to a webhook that has answered it with 2xx. If it fails, it is tried again like any other.",
+	"listCarriers":    "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
+	"advanceShipment": "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
 }
 
 // introduction opens the document.

@@ -34,6 +34,8 @@ var requestExamples = map[string]any{
 	"createWebhook":   json.RawMessage(`{"url": "https://example.com/webhooks", "events": ["shipment.delivered", "shipment.exception"]}`),
 	"changeWebhook":   json.RawMessage(`{"events": ["*"], "enabled": true}`),
 	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
+	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
+	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
 }
 
 const (
@@ -133,7 +135,7 @@ func responseExample(id string, status int) any {
 		return map[string]any{"data": []any{eventExample()}, "nextCursor": "bG9nOjE0Mg"}
 	case "createWebhook", "rotateWebhookSecret":
 		return webhookExample(true)
-	case "getWebhook", "changeWebhook":
+	case "getWebhook", "changeWebhook", "recoverWebhook":
 		return webhookExample(false)
 	case "listWebhooks":
 		return pageOf([]wire.Webhook{webhookExample(false)}, false, "")
@@ -141,6 +143,8 @@ func responseExample(id string, status int) any {
 		return deliveryExample("test")
 	case "listDeliveries":
 		return pageOf([]wire.Delivery{deliveryExample("auto")}, true, string(exampleAttempt))
+	case "redeliverEvent":
+		return redelivered{Deliveries: 1}
 	case "listCarriers":
 		return pageOf([]carrierShown{carrierExample()}, false, "")
 	}

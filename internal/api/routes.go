@@ -225,6 +225,17 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{http.StatusOK, "A page of attempts, newest first.", page[wire.Delivery]{}, nil, false}},
 			codes:    []string{"webhook_not_found", "invalid_cursor"},
 		},
+		{
+			method: http.MethodPost, path: "/v1/webhooks/{id}/recover", id: "recoverWebhook", tag: "Webhooks", scope: "webhooks",
+			summary: "Send what was missed", handler: handle(s.recoverWebhook), codes: missing,
+			outcomes: []outcome{{http.StatusAccepted, "The webhook; what it has missed is being sent.", hook, nil, false}},
+		},
+		{
+			method: http.MethodPost, path: "/v1/events/{id}/redeliver", id: "redeliverEvent", tag: "Webhooks", scope: "webhooks",
+			summary: "Send an event again", handler: handle(s.redeliverEvent),
+			outcomes: []outcome{{http.StatusAccepted, "The event is being sent.", redelivered{}, nil, false}},
+			codes:    []string{"event_not_found", "webhook_not_found"},
+		},
 	}
 }
 

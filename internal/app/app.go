@@ -185,6 +185,9 @@ func (a *App) MetricsAddr() string {
 // BaseURL is the address of the service as its clients are told it.
 func (a *App) BaseURL() string { return a.baseURL }
 
+// LocalURL is the address of the API on this machine.
+func (a *App) LocalURL() string { return "http://" + localAddr(a.Addr()) }
+
 // OnReady has fn called once Run answers requests.
 func (a *App) OnReady(fn func()) { a.onReady = fn }
 

@@ -78,7 +78,7 @@ func newRoot(s Streams) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.devCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.doctorCommand(), c.settingsCommand(), c.versionCommand())
+	root.AddCommand(c.devCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.doctorCommand(), c.settingsCommand(), c.versionCommand())
 	return root
 }
 

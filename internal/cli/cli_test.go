@@ -237,7 +237,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-type place struct{ URL, APIKey, DatabaseURL, MetricsURL, DocsURL, AccountID string }
+type place struct{ URL, APIKey, DatabaseURL, MetricsURL, DocsURL, SinkURL, AccountID string }
 
 // place waits for the line of "dev --json".
 func (s started) place(t *testing.T) place {

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/waybillhq/waybill/client"
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/config"
@@ -23,10 +25,11 @@ type dev struct {
 	*cli
 	dataDir string
 	asJSON  bool
+	sink    *sink // nil without one
 }
 
 func (c *cli) devCommand() *cobra.Command {
-	d := &dev{cli: c}
+	d, noSink := &dev{cli: c}, false
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Try the service on this machine",
@@ -34,10 +37,19 @@ func (c *cli) devCommand() *cobra.Command {
 			"Without an address of a database it starts a Postgres of its own, in a directory of this\n" +
 			"user, and stops it in the end; the data stays.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if !noSink {
+				if d.sink, err = openSink(); err != nil {
+					return err
+				}
+				defer d.sink.close()
+			}
+			return d.run(cmd.Context())
+		},
 	}
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
 	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres")
+	cmd.Flags().BoolVar(&noSink, "no-sink", false, "do not register a webhook that shows what arrives")
 	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print one line of JSON when it is ready, instead of an explanation")
 	return cmd
 }
@@ -57,6 +69,9 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if _, ok := d.lookup("LOG_FORMAT"); !ok {
 		cfg.LogFormat = "text"
 	}
+	if _, ok := d.lookup("WEBHOOK_ALLOW_LOOPBACK"); !ok {
+		cfg.WebhookLoopback = true
+	}
 	if err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
 		return err
 	}
@@ -68,7 +83,10 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.OnReady(func() { d.tell(cfg, a, demo, key) })
+	a.OnReady(func() {
+		d.registerSink(ctx, a, key)
+		d.tell(cfg, a, demo, key)
+	})
 	return a.Run(ctx)
 }
 
@@ -148,6 +166,30 @@ func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, 
 	}})
 }
 
+// registerSink has the events of the demo account sent to the sink. Without it
+// the rest works too, so that a failure is only told.
+func (d *dev) registerSink(ctx context.Context, a *app.App, key ship.Key) {
+	if d.sink == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := d.sink.register(ctx, client.New(string(key), client.Options{BaseURL: a.LocalURL()})); err != nil {
+		fmt.Fprintf(d.Err, "there is no sink for webhooks: %v\n", err)
+		d.sink.close()
+		d.sink = nil
+	}
+}
+
+// sinkURL is the address of the page that shows what arrived, empty without
+// one.
+func (d *dev) sinkURL() string {
+	if d.sink == nil {
+		return ""
+	}
+	return d.sink.url()
+}
+
 // tell prints where everything is.
 func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Key) {
 	metrics := ""
@@ -163,7 +205,11 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		if metrics != "" {
 			shown = metrics + "/metrics"
 		}
-		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves)
+		sink := "off"
+		if d.sink != nil {
+			sink = d.sinkURL() + " (what is sent to webhooks)"
+		}
+		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program())
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -172,11 +218,20 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		AccountID   ship.AccountID `json:"accountId"`
 		DocsURL     string         `json:"docsUrl"`
 		MetricsURL  string         `json:"metricsUrl,omitempty"`
+		SinkURL     string         `json:"sinkUrl,omitempty"`
 		DatabaseURL string         `json:"databaseUrl"`
-	}{a.BaseURL(), key, demo.ID, a.BaseURL() + "/docs", metrics, cfg.DatabaseURL})
+	}{a.BaseURL(), key, demo.ID, a.BaseURL() + "/docs", metrics, d.sinkURL(), cfg.DatabaseURL})
 	if err == nil {
 		fmt.Fprintf(d.Out, "%s\n", line)
 	}
+}
+
+// program is how the user called this program.
+func program() string {
+	if filepath.Base(os.Args[0]) != "waybill" {
+		return "waybill" // a test, or "go run"
+	}
+	return os.Args[0]
 }
 
 const welcome = `
@@ -184,6 +239,7 @@ Waybill is running.
 
   API       %[1]s
   Docs      %[1]s/docs
+  Sink      %[7]s
   Metrics   %[2]s
   Database  %[3]s
   Account   %[4]s (Demo)
@@ -195,6 +251,10 @@ Buy a label (in the sandbox: no money, no carrier account):
 
 Then fetch its labelUrl, and look its trackingNumber up at %[1]s/v1/tracking/, with the same
 Authorization header. %[6]s
+
+Have its events sent to a program of yours, signed (no public address is needed):
+
+  %[8]s listen --forward http://localhost:3000/hook --url %[1]s --key %[5]s
 
 Ctrl-C stops everything.
 

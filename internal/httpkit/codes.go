@@ -34,6 +34,7 @@ var Codes = []Code{
 	{"tracking_not_found", http.StatusNotFound, "Tracking number not found", "No shipment and no tracker of the account has this number. Follow it with `POST /v1/trackers`."},
 
 	{"webhook_not_found", http.StatusNotFound, "Webhook not found", "There is no such webhook, or it belongs to another account or mode."},
+	{"event_not_found", http.StatusNotFound, "Event not found", "There is no such event, it is no longer kept, or no webhook that is enabled wants it."},
 
 	{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed", "The path exists, but not with this method. The `Allow` header lists the methods."},
 

@@ -243,6 +243,12 @@ func ParseKeyID(s string) (KeyID, bool) {
 	return KeyIDOf(id), ok
 }
 
+// ParseEventID reads the id of a log event as a client writes it.
+func ParseEventID(s string) (EventID, bool) {
+	id, ok := parseID(s, eventPrefix)
+	return EventIDOf(id), ok
+}
+
 // ParseEndpointID reads the id of a webhook endpoint as a client writes it.
 func ParseEndpointID(s string) (EndpointID, bool) {
 	id, ok := parseID(s, endpointPrefix)

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook string }
+type holdings struct{ shipment, number, tracker, webhook, event string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -47,6 +48,10 @@ var others = map[string]func(h holdings) (param, body string){
 	"rotateWebhookSecret": func(h holdings) (string, string) { return h.webhook, "" },
 	"testWebhook":         func(h holdings) (string, string) { return h.webhook, "" },
 	"listDeliveries":      func(h holdings) (string, string) { return h.webhook, "" },
+	"recoverWebhook": func(h holdings) (string, string) {
+		return h.webhook, `{"since":"` + time.Now().Add(-time.Hour).UTC().Format(time.RFC3339) + `"}`
+	},
+	"redeliverEvent": func(h holdings) (string, string) { return h.event, "" },
 }
 
 // lists are the operations that must not show anything of another tenant.
@@ -111,7 +116,26 @@ func hold(t *testing.T, url, key string) holdings {
 	if err := json.Unmarshal(body, &webhook); err != nil || resp.StatusCode != http.StatusCreated || webhook.ID == "" {
 		t.Fatalf("webhook: %d %s", resp.StatusCode, body)
 	}
-	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID}
+	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID, event: firstEvent(t, url, key)}
+}
+
+// firstEvent is the oldest event of the log. Other writers of the server may
+// hold it up for a moment.
+func firstEvent(t *testing.T, url, key string) string {
+	t.Helper()
+	for range 500 {
+		_, body := call(t, "GET", url+"/v1/events?limit=1", key, "")
+		var events struct{ Data []struct{ ID string } }
+		if err := json.Unmarshal(body, &events); err != nil {
+			t.Fatalf("events: %s", body)
+		}
+		if len(events.Data) > 0 {
+			return events.Data[0].ID
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the log stays empty")
+	return ""
 }
 
 // operation is one of the contract.
