@@ -92,22 +92,34 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
-// use (they halve the queue's rate), and lets both roles use the queue.
+// use (they halve the queue's rate), and lets both roles use the queue. What is
+// granted is not granted again: that would touch the catalogue at every start,
+// and two copies that do so at once fail.
 const sqlPrepareQueue = `
-DROP INDEX IF EXISTS river_job_args_index;
-DROP INDEX IF EXISTS river_job_metadata_index;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO waybill_sys;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO waybill_sys, waybill_app;
-GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
-GRANT SELECT ON river_queue TO waybill_app`
+DO $$
+DECLARE t regclass;
+BEGIN
+  DROP INDEX IF EXISTS river_job_args_index, river_job_metadata_index;
+  FOR t IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'river\_%' LOOP
+    IF NOT has_table_privilege('waybill_sys', t, 'DELETE') THEN
+      EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO waybill_sys', t);
+    END IF;
+  END LOOP;
+  IF NOT has_sequence_privilege('waybill_app', 'river_job_id_seq', 'USAGE') THEN
+    GRANT USAGE ON SEQUENCE river_job_id_seq TO waybill_sys, waybill_app;
+    GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
+    GRANT SELECT ON river_queue TO waybill_app;
+  END IF;
+END $$`
 
-// lockQueue keeps copies of the program from migrating the queue at once.
-const lockQueue = 0x7761796271 // "wayb" and q
+// lockSchema keeps copies of the program from changing the queue's tables or
+// the partitions at once.
+const lockSchema = 0x7761796270 // "wayb" and p
 
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockQueue)); err != nil {
-			return fmt.Errorf("lock the queue: %w", err)
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockSchema)); err != nil {
+			return fmt.Errorf("lock the schema: %w", err)
 		}
 		m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 		if err != nil {
