@@ -89,10 +89,19 @@ func TestContractEveryAnswerHasItsRequestId(t *testing.T) {
 		method, path, key, body string
 		status                  int
 	}{
-		{"GET", "/v1/shipments/" + id, c.key, "", 200}, {"POST", "/v1/shipments", c.key, specBody, 201}, {"GET", "/v1/labels/" + id + ".pdf", c.key, "", 200},
-		{"HEAD", "/v1/labels/" + id + ".pdf", c.key, "", 200}, {"POST", "/v1/shipments", c.key, "{", 400}, {"GET", "/v1/shipments", "", "", 401},
-		{"GET", "/v1/nothing", "", "", 404}, {"DELETE", "/v1/shipments", c.key, "", 405}, {"GET", "/healthz", "", "", 200}, {"GET", "/readyz", "", "", 200},
-		{"GET", "/docs", "", "", 200}, {"GET", "/openapi.yaml", "", "", 200}, {"POST", "/v1/shipments", c.key, strings.Repeat(" ", 300<<10), 413},
+		{"GET", "/v1/shipments/" + id, c.key, "", 200},
+		{"POST", "/v1/shipments", c.key, specBody, 201},
+		{"GET", "/v1/labels/" + id + ".pdf", c.key, "", 200},
+		{"HEAD", "/v1/labels/" + id + ".pdf", c.key, "", 200},
+		{"POST", "/v1/shipments", c.key, "{", 400},
+		{"GET", "/v1/shipments", "", "", 401},
+		{"GET", "/v1/nothing", "", "", 404},
+		{"DELETE", "/v1/shipments", c.key, "", 405},
+		{"GET", "/healthz", "", "", 200},
+		{"GET", "/readyz", "", "", 200},
+		{"GET", "/docs", "", "", 200},
+		{"GET", "/openapi.yaml", "", "", 200},
+		{"POST", "/v1/shipments", c.key, strings.Repeat(" ", 300<<10), 413},
 	} {
 		w := send(c.handler, tc.method, tc.path, tc.key, tc.body, "Request-Id: mine")
 		got := w.Header().Get("Request-Id")

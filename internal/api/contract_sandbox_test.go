@@ -77,9 +77,11 @@ func TestContractATestShipmentIsMovedOnDemand(t *testing.T) {
 	id := c.ship()
 	path := "/v1/sandbox/shipments/" + id + "/advance"
 	for _, step := range []struct{ body, status, reason string }{
-		{``, "picked_up", ""}, {`{}`, "in_transit", ""},
+		{``, "picked_up", ""},
+		{`{}`, "in_transit", ""},
 		{`{"status":"exception","reason":"customs_hold"}`, "exception", "customs_hold"},
-		{`{"status":"out_for_delivery"}`, "out_for_delivery", ""}, {`{"status":"delivered"}`, "delivered", ""},
+		{`{"status":"out_for_delivery"}`, "out_for_delivery", ""},
+		{`{"status":"delivered"}`, "delivered", ""},
 	} {
 		tr, _ := c.as(c.newKey(false, "rates")).do(http.StatusOK, "POST", path, step.body) // any test key may
 		if reason, _ := tr["reason"].(string); tr["status"] != step.status || reason != step.reason {

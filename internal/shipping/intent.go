@@ -108,11 +108,24 @@ func (s *Service) conclude(ctx context.Context, b *buying, p ship.Purchase) (Bou
 		}
 	}
 	sequence, err := s.store.Settle(ctx, store.Settlement{Creation: c, Attempt: b.attempt})
+	if ship.KindOf(err) == ship.Conflict {
+		return s.settledMeanwhile(ctx, b.shipment, err)
+	}
 	if err != nil {
 		return Bought{}, err
 	}
 	c.Shipment.Sequence = sequence
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
+}
+
+// settledMeanwhile answers with what somebody else, the settle job, made of
+// the purchase while the carrier answered here too.
+func (s *Service) settledMeanwhile(ctx context.Context, sh ship.Shipment, cause error) (Bought, error) {
+	now, err := s.store.Shipment(ctx, sh.Tenant, sh.ID)
+	if err != nil || !now.State.Bought() {
+		return Bought{}, cause
+	}
+	return Bought{Shipment: now.AsCreated()}, nil
 }
 
 // giveBack voids a label that is too dear. It returns the price_changed error
