@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/httpkit"
 )
 
@@ -188,4 +190,33 @@ func TestContractErrorsUseTheStatusesOfTheContract(t *testing.T) {
 			t.Errorf("code %+v", code)
 		}
 	}
+}
+
+// TestContractARequestEndsInTime has a carrier that takes longer than a request
+// may.
+func TestContractARequestEndsInTime(t *testing.T) {
+	t.Parallel()
+	slow := true
+	c := newContract(t, func(w *wiring) {
+		w.api.Limits.Timeout = 300 * time.Millisecond
+		w.hands = &hands{buy: func(carrier.BuyOrder) {
+			if slow {
+				time.Sleep(400 * time.Millisecond)
+			}
+		}}
+	}).opened()
+	p, w := c.do(http.StatusServiceUnavailable, "POST", "/v1/shipments", specBody, "Idempotency-Key: k")
+	if p["code"] != "timeout" || p["retryable"] != true || w.Header().Get("Retry-After") == "" {
+		t.Errorf("too late: %v", p)
+	}
+	slow = false
+	if list, _ := c.do(http.StatusOK, "GET", "/v1/shipments", ""); len(list["data"].([]any)) != 0 {
+		t.Errorf("bought all the same: %v", list)
+	}
+	for range 20 { // a busy machine may be too slow for so short a time
+		if w := send(c.handler, "POST", "/v1/shipments", c.key, specBody, "Idempotency-Key: k"); w.Code == http.StatusCreated {
+			return
+		}
+	}
+	t.Error("the same key never succeeds")
 }
