@@ -12,7 +12,7 @@ type report map[string]*figures
 
 type figures struct {
 	Disk    map[string]float64 `json:"diskBytes,omitempty"` // a shipment, by table
-	Ratio   map[string]float64 `json:"ratio,omitempty"` // service over engine
+	Ratio   map[string]float64 `json:"ratio,omitempty"`     // service over engine
 	Engine  map[string]sample  `json:"engine,omitempty"`
 	Service map[string]sample  `json:"service"`
 }

@@ -143,15 +143,12 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 	if err != nil {
 		return sample{}, err
 	}
-	start := time.Now()
 	got, err := measure()
 	if err != nil {
 		return got, err
 	}
-	operations := got.PerSecond * time.Since(start).Seconds()
-	if got.count > 0 {
-		operations = float64(got.count)
-	}
+	time.Sleep(200 * time.Millisecond) // connections of pgbench end, and count as ended
+	operations := float64(got.count)
 	after, err := s.wal(ctx)
 	if err != nil {
 		return got, err

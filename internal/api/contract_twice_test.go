@@ -252,9 +252,8 @@ func TestContractAPriceAboveTheAgreedOneIsGivenBack(t *testing.T) {
 // TestContractOnePercentAboveIsAccepted has the carrier charge a little more.
 func TestContractOnePercentAboveIsAccepted(t *testing.T) {
 	t.Parallel()
-	percent := int64(1)
 	c := newContract(t, func(w *wiring) {
-		w.hands = &hands{bought: func(p ship.Purchase) ship.Purchase { p.Price.Minor += p.Price.Minor * percent / 100; return p }}
+		w.hands = &hands{bought: func(p ship.Purchase) ship.Purchase { p.Price.Minor += p.Price.Minor / 100; return p }}
 	}).opened()
 	quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo("FAULT VOID PENDING"))
 	body := to("FAULT VOID PENDING", `"rateId":"`+at(quotes, "rates", "id").(string)+`"`)
@@ -278,9 +277,6 @@ func TestContractADearLabelThatCannotBeVoidedIsKept(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "refused" {
-				t.Skip("the label is shown as ready, and its void is not followed up")
-			}
 			c := newContract(t, func(w *wiring) { w.hands = &hands{void: tc.void} }).opened()
 			quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo("FAULT PRICE CHANGED"))
 			rate := at(quotes, "rates").([]any)[0]
@@ -329,7 +325,6 @@ func TestContractADuplicateOrderIsToldReturnedOrRejected(t *testing.T) {
 // the first answer named.
 func TestContractAReturnedDuplicateIsRepeatedUnderItsKey(t *testing.T) {
 	t.Parallel()
-	t.Skip("the answer is not stored under its key: after a void the same request buys")
 	c := newContract(t).opened()
 	first := c.ship()
 	body := to("Ada", `"onDuplicateOrder":"return"`)

@@ -36,6 +36,9 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
+	if _, err := pool.Exec(ctx, sqlMakeRoles); err != nil {
+		return fmt.Errorf("make the roles: %w", err)
+	}
 	if err := migrateTables(ctx, pool); err != nil {
 		return err
 	}
@@ -69,6 +72,31 @@ func SchemaHash() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
+
+// sqlMakeRoles makes the two roles besides the owner. waybill_app sees one
+// tenant at a time by row-level security; waybill_sys sees all and runs sweeps,
+// jobs and sign-in. Roles belong to the cluster and not to the database, so
+// they may be there already, or be missing after a restore elsewhere.
+const sqlMakeRoles = `
+DO $$
+DECLARE r text;
+BEGIN
+  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', r);
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+    IF NOT pg_has_role(current_user, r, 'member') THEN
+      BEGIN
+        EXECUTE format('GRANT %I TO CURRENT_USER', r);
+      EXCEPTION WHEN unique_violation OR internal_error THEN NULL; -- another copy did it just now
+      END;
+    END IF;
+    IF NOT has_schema_privilege(r, 'public', 'usage') THEN
+      EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', r);
+    END IF;
+  END LOOP;
+END $$`
 
 func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")

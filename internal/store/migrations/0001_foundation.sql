@@ -1,23 +1,5 @@
 -- +goose Up
 
--- Two roles besides the owner. waybill_app sees one tenant at a time by row-level
--- security; waybill_sys sees all and runs sweeps, jobs and sign-in. Roles belong to
--- the cluster, so they may be there already.
--- +goose StatementBegin
-DO $$
-DECLARE r text;
-BEGIN
-  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
-    BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', r);
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-    END;
-    EXECUTE format('GRANT %I TO CURRENT_USER', r);
-    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', r);
-  END LOOP;
-END $$;
--- +goose StatementEnd
-
 CREATE TYPE parcel_status AS ENUM ('created', 'label_generated', 'picked_up', 'in_transit', 'out_for_delivery', 'delivered', 'exception');
 CREATE TYPE purchase_state AS ENUM ('purchasing', 'uncertain', 'needs_review', 'purchased', 'voiding', 'refund_pending', 'voided', 'failed');
 CREATE TYPE event_kind AS ENUM ('shipment.created', 'label.generated', 'shipment.picked_up', 'shipment.in_transit', 'shipment.delivered', 'shipment.exception');
