@@ -61,7 +61,7 @@ CREATE INDEX idempotency_keys_by_age ON idempotency_keys USING brin (created_at)
 
 -- The names under which a parcel can be found: its order ('o' while the purchase
 -- counts as one of the order, 'p' once it is past), its tracking numbers ('t'), and
--- the list of followed parcels ('f').
+-- the list of followed parcels ('f'), and the key that began to follow one ('k').
 CREATE TABLE names (
   account_id uuid NOT NULL,
   livemode boolean NOT NULL,
