@@ -57,10 +57,10 @@ fuzz: ## every fuzz target for 10 s
 	@scripts/fuzz 10s
 
 chaos-short: ## creations while copies of the binary and Postgres are killed, the gate's size
-	$(call IF,test/chaos) CHAOS=short $(WITH_DB) go test ./test/chaos -tags chaos -run TestChaosShort -count=1 -v -timeout 15m
+	$(call IF,test/chaos) CHAOS=short go test ./test/chaos -tags chaos -run TestChaosShort -count=1 -v -timeout 15m
 
 chaos: ## the same for long
-	$(call IF,test/chaos) CHAOS=long $(WITH_DB) go test ./test/chaos -tags chaos -count=1 -v -timeout 3h
+	$(call IF,test/chaos) CHAOS=long go test ./test/chaos -tags chaos -count=1 -v -timeout 3h
 
 webhooks-short: build ## webhooks under kills, hanging and lying endpoints and bursts, the gate's size
 	$(call IF,test/webhooks) PROVE=short go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 15m
@@ -69,10 +69,10 @@ prove-webhooks: build ## the same at full size; writes proof/webhooks.json
 	$(call IF,test/webhooks) PROVE=1 go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 3h
 
 prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log
-	$(call IF,test/log) PROVE=short $(WITH_DB) go test ./test/log -run TestProve -count=1 -v -timeout 15m
+	$(call IF,test/log) PROVE=short go test ./test/log -run TestProve -count=1 -v -timeout 15m
 
 prove-log: ## the same with 1,000,000 events
-	$(call IF,test/log) PROVE=1 $(WITH_DB) go test ./test/log -run TestProve -count=1 -v -timeout 3h
+	$(call IF,test/log) PROVE=1 go test ./test/log -run TestProve -count=1 -v -timeout 3h
 
 prove-api-short: build ## schemathesis over the served contract for 30 s
 	$(call IF,scripts/schemathesis) $(WITH_DB) scripts/schemathesis short

@@ -66,6 +66,9 @@ func run(ctx context.Context, lasts time.Duration, repeats int, out string) erro
 	report := newReport()
 	for _, sub := range subjects {
 		if sub.name == "tracking" {
+			if (*report)["creation"].Disk, err = s.disk(ctx); err != nil {
+				return err
+			}
 			if err := s.seedTracking(ctx); err != nil {
 				return err
 			}

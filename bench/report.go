@@ -11,7 +11,8 @@ import (
 type report map[string]*figures
 
 type figures struct {
-	Ratio   map[string]float64 `json:"ratio,omitempty"` // service over engine
+	Disk    map[string]float64 `json:"diskBytes,omitempty"` // a shipment, by table
+	Ratio   map[string]float64 `json:"ratio,omitempty"`     // service over engine
 	Engine  map[string]sample  `json:"engine,omitempty"`
 	Service map[string]sample  `json:"service"`
 }

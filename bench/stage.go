@@ -143,15 +143,12 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 	if err != nil {
 		return sample{}, err
 	}
-	start := time.Now()
 	got, err := measure()
 	if err != nil {
 		return got, err
 	}
-	operations := got.PerSecond * time.Since(start).Seconds()
-	if got.count > 0 {
-		operations = float64(got.count)
-	}
+	time.Sleep(200 * time.Millisecond) // connections of pgbench end, and count as ended
+	operations := float64(got.count)
 	after, err := s.wal(ctx)
 	if err != nil {
 		return got, err
@@ -165,4 +162,29 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 func (s *stage) wal(ctx context.Context) (n int64, err error) {
 	err = s.conn.QueryRow(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&n)
 	return n, err
+}
+
+// disk is how many bytes a shipment takes with all its rows and indexes, by
+// table.
+func (s *stage) disk(ctx context.Context) (map[string]float64, error) {
+	rows, err := s.conn.Query(ctx, `
+SELECT coalesce(p.relname, c.relname), sum(pg_total_relation_size(c.oid))::float8 / (SELECT count(*) FROM shipments)
+FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent
+WHERE c.relkind = 'r' AND coalesce(p.relname, c.relname) IN ('shipments', 'journeys', 'labels', 'names', 'events', 'polls', 'idempotency_keys')
+GROUP BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	bytes := map[string]float64{}
+	for rows.Next() {
+		var name string
+		var n float64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		bytes[name] = round(n)
+		bytes["total"] = round(bytes["total"] + n)
+	}
+	return bytes, rows.Err()
 }

@@ -116,3 +116,23 @@ func TestContractAKeyIsStoredAsItsHashAndKnownByItsLastUse(t *testing.T) {
 		t.Errorf("%d rows have the hash and not the key, %v", n, err)
 	}
 }
+
+func TestContractIdsAndKeysCarryTheAccountsShard(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+	shard := c.owner.Raw().Shard()
+	key, ok := ship.ParseKey(c.key)
+	if !ok || key.Shard() != shard {
+		t.Errorf("the key is of shard %d, the account of %d", key.Shard(), shard)
+	}
+	sh, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", specBody)
+	tr, _ := c.do(http.StatusCreated, "POST", "/v1/trackers", `{"trackingNumber":"1Z5R89390357567127"}`)
+	shipment, _ := ship.ParseShipmentID(sh["id"].(string))
+	tracker, _ := ship.ParseTrackerID(tr["id"].(string))
+	event, _ := ship.ParseShipmentID("shp_" + c.log(1)[0]["id"].(string)[4:]) // all ids are written alike
+	for what, raw := range map[string]ship.RawID{"shipment": shipment.Raw(), "tracker": tracker.Raw(), "event": event.Raw()} {
+		if raw.Shard() != shard || time.Since(raw.Time()).Abs() > time.Minute {
+			t.Errorf("the %s is of shard %d and %s old", what, raw.Shard(), time.Since(raw.Time()))
+		}
+	}
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,7 +201,7 @@ func TestContractARateIsBoundToWhatItWasQuotedFor(t *testing.T) {
 func TestContractQuotingWritesNothing(t *testing.T) {
 	t.Parallel()
 	c := newContract(t).opened()
-	reading := newContract(t, func(w *wiring) { w.url = c.url + "?default_transaction_read_only=on" })
+	reading := newContract(t, func(w *wiring) { w.url = withParameter(t, c.url, "default_transaction_read_only", "on") })
 	reading.key = c.key
 	quotes, _ := reading.do(http.StatusOK, "POST", "/v1/rates", quoteTo("Ada"))
 	if w := send(reading.handler, "POST", "/v1/shipments", c.key, specBody); w.Code < 500 {
@@ -232,4 +233,17 @@ func TestContractCarriersAreListedWithoutSecrets(t *testing.T) {
 	if !slices.Equal(names, []string{"ups", "usps", "fedex", "dhl_express"}) || strings.Contains(w.Body.String(), "api_key") {
 		t.Errorf("carriers %v in %s", names, w.Body)
 	}
+}
+
+// withParameter adds a parameter to an address that may have some.
+func withParameter(t *testing.T, address, name, value string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
+	return u.String()
 }

@@ -209,7 +209,7 @@ func TestContractAThousandNewNumbersADayAreFollowed(t *testing.T) {
 	c := newContract(t).opened()
 	known, _ := c.do(http.StatusCreated, "POST", "/v1/trackers", `{"trackingNumber":"1Z5R89390357567127"}`)
 	_, err := storetest.Conn(t, c.url).Exec(t.Context(), `INSERT INTO names (account_id, livemode, kind, name, id)
-		SELECT account_id, livemode, kind, name, ('ffffffff' || lpad(to_hex(n), 24, '0'))::uuid FROM names, generate_series(1, 999) n WHERE kind = 'f'`)
+		SELECT account_id, livemode, kind, name, ('ffffffff' || lpad(to_hex(n), 24, '0'))::uuid FROM names, generate_series(1, 999) n WHERE kind = 'k'`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -252,9 +252,8 @@ func TestContractAPriceAboveTheAgreedOneIsGivenBack(t *testing.T) {
 // TestContractOnePercentAboveIsAccepted has the carrier charge a little more.
 func TestContractOnePercentAboveIsAccepted(t *testing.T) {
 	t.Parallel()
-	percent := int64(1)
 	c := newContract(t, func(w *wiring) {
-		w.hands = &hands{bought: func(p ship.Purchase) ship.Purchase { p.Price.Minor += p.Price.Minor * percent / 100; return p }}
+		w.hands = &hands{bought: func(p ship.Purchase) ship.Purchase { p.Price.Minor += p.Price.Minor / 100; return p }}
 	}).opened()
 	quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo("FAULT VOID PENDING"))
 	body := to("FAULT VOID PENDING", `"rateId":"`+at(quotes, "rates", "id").(string)+`"`)

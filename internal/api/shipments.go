@@ -82,10 +82,22 @@ func (s *server) createShipment(ctx context.Context, in *createShipmentRequest) 
 		return s.refused(ctx, ex, order, err)
 	}
 	out, err := s.bought(bought)
-	if err == nil && !bought.Pending {
-		out.after = s.answered(ctx, ex, order)
+	if err != nil || bought.Pending {
+		return out, err
 	}
-	return out, err
+	out.after = s.answered(ctx, ex, order)
+	if bought.Existing && ex.Idempotency != "" {
+		// The shipment is another request's: this key has only the answer.
+		return out, s.keep(ctx, ex, order, out)
+	}
+	return out, nil
+}
+
+// keep makes the key of a purchase repeat the answer, byte for byte. The
+// client may have left; its next try must still hear the same.
+func (s *server) keep(ctx context.Context, ex *httpkit.Exchange, order shipping.BuyInput, out reply) error {
+	answer := ship.Answer{Status: out.status, Body: out.body}
+	return s.Account.Remember(context.WithoutCancel(ctx), order.Tenant, ex.Idempotency, order.Fingerprint, answer)
 }
 
 // bought is the answer to a purchase that did not fail. Its status is always
@@ -134,10 +146,7 @@ func (s *server) refused(ctx context.Context, ex *httpkit.Exchange, order shippi
 	if ex.Idempotency == "" {
 		return out, nil
 	}
-	// The client may have left; its next try must still hear the same.
-	keep := context.WithoutCancel(ctx)
-	answer := ship.Answer{Status: out.status, Body: out.body}
-	return out, s.Account.Remember(keep, order.Tenant, ex.Idempotency, order.Fingerprint, answer)
+	return out, s.keep(ctx, ex, order, out)
 }
 
 // answered reports a purchase whose answer arrived.

@@ -22,6 +22,9 @@ func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
 // became of it since.
 func (s Shipment) AsCreated() Shipment {
 	s.State = StatePurchased
+	if s.Deal.Returned != "" {
+		s.State = s.Deal.Returned
+	}
 	s.Progress = Progress{Status: Created, EstimateAt: s.Deal.EstimateAt, EstimateSource: s.Deal.EstimateSource}
 	return s
 }
@@ -40,7 +43,8 @@ type Deal struct {
 	BoughtAt       time.Time    `json:"boughtAt,omitzero"`
 	EstimateAt     time.Time    `json:"estimateAt,omitzero"` // as promised at the purchase
 	EstimateSource string       `json:"estimateSource,omitempty"`
-	Limit          Money        `json:"limit,omitzero"` // what the client would pay at most
+	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
+	Returned       State        `json:"returned,omitempty"` // how far the void of a label that was too dear had come at the answer
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`
 	Documents      []string     `json:"documents,omitempty"` // types

@@ -108,6 +108,12 @@ func (s *Service) conclude(ctx context.Context, b *buying, p ship.Purchase) (Bou
 		}
 	}
 	sequence, err := s.store.Settle(ctx, store.Settlement{Creation: c, Attempt: b.attempt})
+	if ship.KindOf(err) == ship.Conflict {
+		return s.settledMeanwhile(ctx, b.shipment, err)
+	}
+	if err == nil && c.Shipment.Deal.Returned != "" {
+		err = s.followReturn(ctx, c.Shipment)
+	}
 	if err != nil {
 		return Bought{}, err
 	}
@@ -116,9 +122,37 @@ func (s *Service) conclude(ctx context.Context, b *buying, p ship.Purchase) (Bou
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
 
+// followReturn goes on with the void of a label that was too dear: the carrier
+// has not confirmed it yet.
+func (s *Service) followReturn(ctx context.Context, sh ship.Shipment) error {
+	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
+		if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
+			return err
+		}
+		sh.State = ship.StateVoiding
+		if sh.Deal.Returned == ship.StateRefundPending {
+			if err := tx.Move(ctx, sh, ship.StateRefundPending); err != nil {
+				return err
+			}
+			return tx.PastOrder(ctx, sh)
+		}
+		return tx.Enqueue(ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, s.waits.Look)
+	})
+}
+
+// settledMeanwhile answers with what somebody else, the settle job, made of
+// the purchase while the carrier answered here too.
+func (s *Service) settledMeanwhile(ctx context.Context, sh ship.Shipment, cause error) (Bought, error) {
+	now, err := s.store.Shipment(ctx, sh.Tenant, sh.ID)
+	if err != nil || !now.State.Bought() {
+		return Bought{}, cause
+	}
+	return Bought{Shipment: now.AsCreated()}, nil
+}
+
 // giveBack voids a label that is too dear. It returns the price_changed error
-// once the carrier has confirmed; else it adds a warning to the creation, and
-// the label is kept.
+// once the carrier has confirmed; else it adds a warning to the creation, which
+// is kept with as much of the void as there is.
 func (s *Service) giveBack(ctx context.Context, c *store.Creation, limit ship.Money) error {
 	deal := &c.Shipment.Deal
 	at, err := s.carrierOf(c.Shipment.Tenant, deal.Carrier)
@@ -127,6 +161,12 @@ func (s *Service) giveBack(ctx context.Context, c *store.Creation, limit ship.Mo
 	}
 	v, err := at.Void(ctx, *deal)
 	if err != nil || v.State != ship.StateVoided {
+		switch kind := ship.KindOf(err); {
+		case err == nil:
+			deal.Returned = v.State
+		case kind != ship.Invalid && kind != ship.Unsupported:
+			deal.Returned = ship.StateVoiding
+		}
 		deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.Amount()+" "+deal.Price.Currency+", more than "+limit.Amount()+" "+limit.Currency+
 			" as agreed, and could not be voided at once; void it yourself if you do not want it")
 		return nil

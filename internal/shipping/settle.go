@@ -30,13 +30,13 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	if sh.State == ship.StatePurchasing && time.Since(last.StartedAt) < s.waits.Settle {
 		return s.waits.Settle - time.Since(last.StartedAt), nil // its request may still be running
 	}
-	c, err := s.carrierOf(t, last.Carrier)
-	if err != nil {
-		return s.waits.Look, err
-	}
-	// Every attempt ever made is looked up: a late answer to an early one is a
-	// label too.
+	// Every attempt ever made is looked up, each at its own carrier: a late
+	// answer to an early one is a label too.
 	for _, a := range slices.Backward(attempts) {
+		c, err := s.carrierOf(t, a.Carrier)
+		if err != nil {
+			return s.waits.Look, err
+		}
 		p, err := c.Find(ctx, carrier.BuyOrder{Order: sh.Order, Service: a.Service, Reference: a.Reference, Shipment: sh.ID})
 		switch ship.KindOf(err) {
 		case "":

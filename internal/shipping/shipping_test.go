@@ -48,7 +48,7 @@ func newBench(t *testing.T) bench {
 		t.Fatal(err)
 	}
 	waits := shipping.Waits{
-		SoftQuote: 100 * time.Millisecond, Answer: 50 * time.Millisecond, Settle: 300 * time.Millisecond, Look: 10 * time.Millisecond,
+		SoftQuote: 100 * time.Millisecond, Answer: 50 * time.Millisecond, Settle: 3 * time.Second, Look: 500 * time.Millisecond,
 		Rebuy: time.Minute, Review: 2 * time.Second, SandboxAge: time.Hour,
 	}
 	return bench{
@@ -297,7 +297,6 @@ func TestNotBoughtIsBoughtAgainOnlyAfterTwoAbsences(t *testing.T) {
 	if err != nil || !got.Pending {
 		t.Fatalf("Buy: pending %v, %v", got.Pending, err)
 	}
-	time.Sleep(310 * time.Millisecond)
 	if _, err := b.Settle(t.Context(), b.tenant, got.Shipment.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -305,6 +304,10 @@ func TestNotBoughtIsBoughtAgainOnlyAfterTwoAbsences(t *testing.T) {
 	if err != nil || len(attempts) != 1 {
 		t.Fatalf("after one absence there are %d attempts (%v), want 1", len(attempts), err)
 	}
+	if again, err := b.Settle(t.Context(), b.tenant, got.Shipment.ID); err != nil || again == 0 {
+		t.Fatalf("a look at the same moment: again in %s, %v", again, err)
+	}
+	time.Sleep(550 * time.Millisecond)
 	if _, err := b.Settle(t.Context(), b.tenant, got.Shipment.ID); err != nil {
 		t.Fatal(err)
 	}

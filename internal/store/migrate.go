@@ -36,6 +36,9 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
+	if _, err := pool.Exec(ctx, sqlMakeRoles); err != nil {
+		return fmt.Errorf("make the roles: %w", err)
+	}
 	if err := migrateTables(ctx, pool); err != nil {
 		return err
 	}
@@ -70,6 +73,31 @@ func SchemaHash() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
+// sqlMakeRoles makes the two roles besides the owner. waybill_app sees one
+// tenant at a time by row-level security; waybill_sys sees all and runs sweeps,
+// jobs and sign-in. Roles belong to the cluster and not to the database, so
+// they may be there already, or be missing after a restore elsewhere.
+const sqlMakeRoles = `
+DO $$
+DECLARE r text;
+BEGIN
+  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', r);
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+    IF NOT pg_has_role(current_user, r, 'member') THEN
+      BEGIN
+        EXECUTE format('GRANT %I TO CURRENT_USER', r);
+      EXCEPTION WHEN unique_violation OR internal_error THEN NULL; -- another copy did it just now
+      END;
+    END IF;
+    IF NOT has_schema_privilege(r, 'public', 'usage') THEN
+      EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', r);
+    END IF;
+  END LOOP;
+END $$`
+
 func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -92,22 +120,34 @@ func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // sqlPrepareQueue drops the two indexes that only a search by arguments would
-// use (they halve the queue's rate), and lets both roles use the queue.
+// use (they halve the queue's rate), and lets both roles use the queue. What is
+// granted is not granted again: that would touch the catalogue at every start,
+// and two copies that do so at once fail.
 const sqlPrepareQueue = `
-DROP INDEX IF EXISTS river_job_args_index;
-DROP INDEX IF EXISTS river_job_metadata_index;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO waybill_sys;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO waybill_sys, waybill_app;
-GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
-GRANT SELECT ON river_queue TO waybill_app`
+DO $$
+DECLARE t regclass;
+BEGIN
+  DROP INDEX IF EXISTS river_job_args_index, river_job_metadata_index;
+  FOR t IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'river\_%' LOOP
+    IF NOT has_table_privilege('waybill_sys', t, 'DELETE') THEN
+      EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO waybill_sys', t);
+    END IF;
+  END LOOP;
+  IF NOT has_sequence_privilege('waybill_app', 'river_job_id_seq', 'USAGE') THEN
+    GRANT USAGE ON SEQUENCE river_job_id_seq TO waybill_sys, waybill_app;
+    GRANT SELECT, INSERT, UPDATE ON river_job TO waybill_app;
+    GRANT SELECT ON river_queue TO waybill_app;
+  END IF;
+END $$`
 
-// lockQueue keeps copies of the program from migrating the queue at once.
-const lockQueue = 0x7761796271 // "wayb" and q
+// lockSchema keeps copies of the program from changing the queue's tables or
+// the partitions at once.
+const lockSchema = 0x7761796270 // "wayb" and p
 
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockQueue)); err != nil {
-			return fmt.Errorf("lock the queue: %w", err)
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockSchema)); err != nil {
+			return fmt.Errorf("lock the schema: %w", err)
 		}
 		m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 		if err != nil {

@@ -57,9 +57,6 @@ const (
 	AttemptRetention = 30 * 24 * time.Hour
 )
 
-// lockPartitions keeps copies of the program from making partitions at once.
-const lockPartitions = 0x7761796270 // "wayb" and p
-
 // KeepPartitions makes the partitions that the near future needs and drops
 // what is past its time. It runs as the database's owner.
 func KeepPartitions(ctx context.Context, url string, now time.Time) error {
@@ -85,8 +82,8 @@ func KeepPartitions(ctx context.Context, url string, now time.Time) error {
 
 func makePartitions(ctx context.Context, pool *pgxpool.Pool, now time.Time) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockPartitions)); err != nil {
-			return fmt.Errorf("lock partitions: %w", err)
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockSchema)); err != nil {
+			return fmt.Errorf("lock the schema: %w", err)
 		}
 		for _, p := range partitioned {
 			// One before, for a clock that lags at the border.

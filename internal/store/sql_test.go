@@ -24,7 +24,7 @@ func TestSQL(t *testing.T) {
 	conn := storetest.Conn(t, storetest.URL(t))
 	n := 0
 	for name, sql := range constants(t) {
-		if strings.Contains(sql, "%[1]s") || name == "sqlPrepareQueue" {
+		if strings.Contains(sql, "%[1]s") || name == "sqlPrepareQueue" || name == "sqlMakeRoles" {
 			continue // a template, run by every migration
 		}
 		n++

@@ -104,13 +104,13 @@ WITH there AS (
   RETURNING id
 ), n AS (
   INSERT INTO names (account_id, livemode, kind, name, id)
-  SELECT @account::uuid, @livemode::boolean, 't'::"char", @number::text, id FROM j UNION ALL SELECT @account, @livemode, 'f', '', id FROM j
+  SELECT @account::uuid, @livemode::boolean, 't'::"char", @number::text, id FROM j UNION ALL SELECT @account, @livemode, 'f', '', id FROM j UNION ALL SELECT @account, @livemode, 'k', @key, id FROM j
 )
 SELECT id, true FROM j UNION ALL SELECT id, false FROM there`
 
-// Follow begins to follow a number of a carrier. It reports the parcel's id
-// and whether it is new.
-func (s *Store) Follow(ctx context.Context, t ship.Tenant, id ship.TrackerID, number, carrier string) (ship.TrackerID, bool, error) {
+// Follow begins to follow a number of a carrier for the holder of a key. It
+// reports the parcel's id and whether it is new.
+func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id ship.TrackerID, number, carrier string) (ship.TrackerID, bool, error) {
 	var got [16]byte
 	var fresh bool
 	err := s.InTx(ctx, t, func(tx *Store) error {
@@ -119,7 +119,7 @@ func (s *Store) Follow(ctx context.Context, t ship.Tenant, id ship.TrackerID, nu
 			return err
 		}
 		return tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&got, &fresh) }, sqlFollow,
-			tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier}))
+			tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier, "key": string(key)}))
 	})
 	if err != nil {
 		return "", false, fmt.Errorf("follow a parcel: %w", err)
@@ -128,13 +128,14 @@ func (s *Store) Follow(ctx context.Context, t ship.Tenant, id ship.TrackerID, nu
 }
 
 const sqlFollowedSince = `
-SELECT count(*) FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND name = '' AND id >= $3`
+SELECT count(*) FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND name = $4 AND id >= $3`
 
-// FollowedSince counts the parcels that the tenant began to follow since.
-func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, since time.Time) (int, error) {
+// FollowedSince counts the parcels that were begun to be followed with the key
+// since, those that are followed no more included.
+func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (int, error) {
 	var n int
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlFollowedSince,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), string(key))
 	return n, err
 }
 

@@ -67,11 +67,11 @@ func TestTheNewestShipmentOfANumberWinsAndTheCarrierChooses(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Millisecond)
-	tracker, _, err := f.Follow(t.Context(), f.tenant, ship.NewTrackerID(7, now()), "777", "ups")
+	tracker, _, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "777", "ups")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := f.Follow(t.Context(), f.tenant, ship.NewTrackerID(7, now()), "777", "usps")
+	other, _, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "777", "usps")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestFollowingTwiceAtOnceFollowsOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			id, isNew, err := f.Follow(t.Context(), f.tenant, ship.NewTrackerID(7, now()), "1Z5", "ups")
+			id, isNew, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "1Z5", "ups")
 			if err != nil {
 				t.Error(err)
 			}
@@ -125,7 +125,7 @@ func TestUnfollowForgetsTheTrackerAndNothingElse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.create(t, f.tenant, "o", "1Z1")
-	id, _, err := f.Follow(t.Context(), f.tenant, ship.NewTrackerID(7, now()), "1Z5", "ups")
+	id, _, err := f.Follow(t.Context(), f.tenant, "key_1", ship.NewTrackerID(7, now()), "1Z5", "ups")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestUnfollowForgetsTheTrackerAndNothingElse(t *testing.T) {
 	if log := f.settled(t, f.tenant, 3); log[2].Event.Tracker != id || log[2].Event.Sequence != 1 || log[2].Event.Snapshot.Deal.TrackingNumber != "1Z5" {
 		t.Errorf("log %+v", log[2].Event)
 	}
-	if n, err := f.FollowedSince(t.Context(), f.tenant, now().Add(-time.Hour)); err != nil || n != 1 {
+	if n, err := f.FollowedSince(t.Context(), f.tenant, "key_1", now().Add(-time.Hour)); err != nil || n != 1 {
 		t.Errorf("%d followed, %v", n, err)
 	}
 	wantKind(t, "another tenant", f.Unfollow(t.Context(), newTenant(), id), ship.NotFound)

@@ -37,7 +37,8 @@ func New(c Config) *Service {
 	return &Service{store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log}
 }
 
-// newPerDay is how many parcels a tenant may begin to follow in a day.
+// newPerDay is how many parcels may be begun to be followed with a key in a
+// day.
 const newPerDay = 1000
 
 // Track looks a parcel up by its number, shipment id or tracker id. It answers
@@ -73,13 +74,13 @@ func trackedOf(j ship.Journey, scans []ship.Scan) Tracked {
 
 // Follow begins to follow a parcel that was not bought here, and reports
 // whether it is new. Without a carrier the number must tell which it is.
-func (s *Service) Follow(ctx context.Context, t ship.Tenant, _ ship.KeyID, number, carrier string) (Tracked, bool, error) {
+func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, number, carrier string) (Tracked, bool, error) {
 	number = ship.NormalizeTrackingNumber(number)
 	carrier, err := carrierFor(number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
-	n, err := s.store.FollowedSince(ctx, t, time.Now().Add(-24*time.Hour))
+	n, err := s.store.FollowedSince(ctx, t, key, time.Now().Add(-24*time.Hour))
 	if err != nil {
 		return Tracked{}, false, err
 	}
@@ -91,7 +92,7 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, _ ship.KeyID, numbe
 		e.RetryAfter = time.Hour
 		return Tracked{}, false, e
 	}
-	id, fresh, err := s.store.Follow(ctx, t, ship.NewTrackerID(t.Shard(), time.Now()), number, carrier)
+	id, fresh, err := s.store.Follow(ctx, t, key, ship.NewTrackerID(t.Shard(), time.Now()), number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}

@@ -29,6 +29,7 @@ func TestProveThatACursorOutlivesACrash(t *testing.T) {
 		last := abort(t, owner, tenant)
 		cursor = readTo(t, log, tenant, cursor, before)
 		c.crash(t)
+		owner.Reset()
 		after := buy(t, st, tenant)
 		if uint64(txOf(t, owner, after)) <= last {
 			reused++

@@ -1,23 +1,5 @@
 -- +goose Up
 
--- Two roles besides the owner. waybill_app sees one tenant at a time by row-level
--- security; waybill_sys sees all and runs sweeps, jobs and sign-in. Roles belong to
--- the cluster, so they may be there already.
--- +goose StatementBegin
-DO $$
-DECLARE r text;
-BEGIN
-  FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
-    BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', r);
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-    END;
-    EXECUTE format('GRANT %I TO CURRENT_USER', r);
-    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', r);
-  END LOOP;
-END $$;
--- +goose StatementEnd
-
 CREATE TYPE parcel_status AS ENUM ('created', 'label_generated', 'picked_up', 'in_transit', 'out_for_delivery', 'delivered', 'exception');
 CREATE TYPE purchase_state AS ENUM ('purchasing', 'uncertain', 'needs_review', 'purchased', 'voiding', 'refund_pending', 'voided', 'failed');
 CREATE TYPE event_kind AS ENUM ('shipment.created', 'label.generated', 'shipment.picked_up', 'shipment.in_transit', 'shipment.delivered', 'shipment.exception');
@@ -79,7 +61,7 @@ CREATE INDEX idempotency_keys_by_age ON idempotency_keys USING brin (created_at)
 
 -- The names under which a parcel can be found: its order ('o' while the purchase
 -- counts as one of the order, 'p' once it is past), its tracking numbers ('t'), and
--- the list of followed parcels ('f').
+-- the list of followed parcels ('f'), and the key that began to follow one ('k').
 CREATE TABLE names (
   account_id uuid NOT NULL,
   livemode boolean NOT NULL,

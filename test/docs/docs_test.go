@@ -1,0 +1,291 @@
+// Package docs_test holds the documents to the tree: tests that they name
+// exist, links lead somewhere, and every setting is listed.
+package docs_test
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/config"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/configuration.md")
+
+const root = "../.."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// tests lists the tests and fuzz targets of the folder, whatever their build
+// tags.
+func tests(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(\w+ \*testing\.[TF]\)`).FindAllStringSubmatch(string(data), -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// folderOf is where the package of a row lives: under internal, or in the
+// root.
+func folderOf(name string) string {
+	if name == "internal" || name == "client" || strings.HasPrefix(name, "test/") {
+		return name
+	}
+	return "internal/" + name
+}
+
+// rows are the lines of the tables of a document, without their heads.
+func rows(doc string) [][]string {
+	var all [][]string
+	head := true
+	for line := range strings.SplitSeq(doc, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			head = true
+			continue
+		}
+		if head || strings.HasPrefix(line, "|---") {
+			head = false
+			continue
+		}
+		var cells []string
+		for cell := range strings.SplitSeq(strings.Trim(line, "|"), " | ") {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
+		all = append(all, cells)
+	}
+	return all
+}
+
+// named finds "package: TestOne, TestTwo" in a cell.
+var named = regexp.MustCompile(`([a-z0-9/]+): ((?:(?:Test|Fuzz)\w+(?:, )?)+)`)
+
+func TestEveryRowOfConformanceIsHeldByATestOrMissing(t *testing.T) {
+	t.Parallel()
+	known := map[string][]string{}
+	list := rows(read(t, "docs/conformance.md"))
+	for _, cells := range list {
+		if len(cells) != 2 || cells[0] == "" {
+			t.Errorf("a row has %d cells: %q", len(cells), cells)
+			continue
+		}
+		groups := named.FindAllStringSubmatch(cells[1], -1)
+		rest := strings.Trim(named.ReplaceAllString(cells[1], ""), "; ")
+		if rest != "" && !strings.HasPrefix(rest, "missing") || rest == "" && len(groups) == 0 {
+			t.Errorf("%q is held by %q", cells[0], cells[1])
+		}
+		for _, g := range groups {
+			folder := folderOf(g[1])
+			if known[folder] == nil {
+				known[folder] = tests(t, folder)
+			}
+			for name := range strings.SplitSeq(g[2], ", ") {
+				if !slices.Contains(known[folder], name) {
+					t.Errorf("%q: there is no %s in %s", cells[0], name, folder)
+				}
+			}
+		}
+	}
+	if len(list) < 100 {
+		t.Errorf("only %d rows were found", len(list))
+	}
+}
+
+// TestWhatIsSkippedIsNotCountedAsHeld looks for tests that are skipped without
+// a condition: a row may name such a one only as missing.
+func TestWhatIsSkippedIsNotCountedAsHeld(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/conformance.md")
+	skip := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n(?:\tt\.Parallel\(\)\n)?\tt\.Skip\(`)
+	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, m := range skip.FindAllStringSubmatch(string(data), -1) {
+			for line := range strings.SplitSeq(doc, "\n") {
+				if strings.Contains(line, m[1]) && !strings.Contains(line, "| missing") {
+					t.Errorf("%s is skipped, and holds %q", m[1], line)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// documents lists every Markdown file that is ours.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".md") {
+			list = append(list, path)
+		}
+		return nil
+	})
+	if err != nil || len(list) < 8 {
+		t.Fatalf("%d documents, %v", len(list), err)
+	}
+	return list
+}
+
+var (
+	link  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	fence = regexp.MustCompile("(?s)```.*?```")
+	code  = regexp.MustCompile("`[^`\n]*`")
+)
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, file := range documents(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := code.ReplaceAllString(fence.ReplaceAllString(string(data), ""), "")
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			seen++
+			to := file
+			if target != "" {
+				to = filepath.Join(filepath.Dir(file), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s leads nowhere", file, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(t, to), anchor) {
+				t.Errorf("%s: %s has no heading %s", file, to, anchor)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d links were found", seen)
+	}
+}
+
+// anchors are the headings of a document as links name them.
+func anchors(t *testing.T, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(fence.ReplaceAllString(string(data), ""), -1) {
+		word := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(word, " ", "-"))
+	}
+	return list
+}
+
+const (
+	tableBegin = "<!-- settings -->\n"
+	tableEnd   = "<!-- /settings -->"
+)
+
+// settingsTable is every setting as docs/configuration.md lists it.
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| setting | default | meaning |\n|---|---|---|\n")
+	for _, s := range config.Settings() {
+		value := "`" + s.Default + "`"
+		switch {
+		case s.Name == "DATABASE_URL":
+			value = "required"
+		case s.Default == "":
+			value = "empty"
+		}
+		b.WriteString("| `" + s.Name + "` | " + value + " | " + s.Help + " |\n")
+	}
+	return b.String()
+}
+
+func TestConfigurationListsEverySetting(t *testing.T) {
+	t.Parallel()
+	const name = "docs/configuration.md"
+	doc := read(t, name)
+	before, rest, ok := strings.Cut(doc, tableBegin)
+	table, after, ok2 := strings.Cut(rest, tableEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no table between %q and %q", name, tableBegin, tableEnd)
+	}
+	if *update && table != settingsTable() {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(before+tableBegin+settingsTable()+tableEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != settingsTable() {
+		t.Errorf("the table of %s is not that of internal/config; run go test ./test/docs -update and read the difference", name)
+	}
+}
+
+// TestOperationsListsEveryMetric reads the names of metrics from the source.
+func TestOperationsListsEveryMetric(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/operations.md")
+	metric := regexp.MustCompile(`"(waybill_[a-z_]+)"`)
+	inCode := map[string]bool{}
+	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/store/") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, m := range metric.FindAllStringSubmatch(string(data), -1) {
+			inCode[m[1]] = true
+			if !strings.Contains(doc, "`"+m[1]) {
+				t.Errorf("%s is not in docs/operations.md", m[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`waybill_[a-z_]+`).FindAllString(doc, -1) {
+		name := strings.TrimSuffix(m, "_bucket")
+		if !inCode[name] && name != "waybill_app" && name != "waybill_sys" {
+			t.Errorf("docs/operations.md speaks of %s, which is no metric", m)
+		}
+	}
+	if len(inCode) < 10 {
+		t.Errorf("only %d metrics were found", len(inCode))
+	}
+}
