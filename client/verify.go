@@ -76,7 +76,7 @@ func parseWebhookKeys(secret string) (k webhookKeys, err error) {
 		switch {
 		case err != nil || len(b) == 0 || asymmetric && len(b) != ed25519.PublicKeySize:
 			// The text itself stays out of errors: it is a secret.
-			return k, errors.New("waybill: a secret of the webhook is not written as whsec_... or whpk_...")
+			return k, errors.New("waybill: a secret of the webhook is written neither as whsec_ nor as whpk_ and base64")
 		case asymmetric:
 			k.public = append(k.public, b)
 		default:
