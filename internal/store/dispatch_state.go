@@ -77,10 +77,14 @@ type Retry struct {
 	Wait     time.Duration // until the next
 }
 
-// sqlDueRetries reads the index alone.
+// sqlDueRetries reads the index alone, and of each slot no more than is asked
+// for.
 const sqlDueRetries = `
-SELECT account_id, livemode, endpoint_id, event_id, event_tx::text, slot, attempts FROM webhook_retries
-WHERE slot = ANY ($1) AND next_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_at LIMIT $2`
+SELECT r.account_id, r.livemode, r.endpoint_id, r.event_id, r.event_tx::text, r.slot, r.attempts
+FROM unnest($1::smallint[]) AS s (slot), LATERAL (
+  SELECT account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at FROM webhook_retries
+  WHERE slot = s.slot AND next_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_at LIMIT $2) r
+ORDER BY r.next_at LIMIT $2`
 
 // DueRetries returns deliveries of the slots that are due, without those of
 // some endpoints. It claims nothing: whoever holds the slot is alone.

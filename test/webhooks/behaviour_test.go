@@ -5,6 +5,7 @@ package webhooks
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,10 +27,12 @@ type behaviours struct {
 	mu      sync.Mutex
 	arrived map[string]map[string]time.Time // first arrival of each event at each path
 	again   int                             // arrivals after the first
+	last    map[string]int                  // sequence of each shipment at each path
+	late    int                             // arrivals before which a later one of the shipment came
 }
 
 func newBehaviours(t *testing.T) *behaviours {
-	b := &behaviours{arrived: map[string]map[string]time.Time{}, over: make(chan struct{}), bomb: gzipBomb(t)}
+	b := &behaviours{arrived: map[string]map[string]time.Time{}, last: map[string]int{}, over: make(chan struct{}), bomb: gzipBomb(t)}
 	srv := httptest.NewServer(b)
 	t.Cleanup(srv.Close)
 	t.Cleanup(func() { close(b.over) })
@@ -59,8 +62,11 @@ func (zeros) Read(p []byte) (int, error) {
 
 func (b *behaviours) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	now := time.Now()
-	_, _ = io.Copy(io.Discard, r.Body)
-	b.note(r.URL.Path, r.Header.Get("webhook-id"), now)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	b.note(r.URL.Path, r.Header.Get("webhook-id"), body, now)
 	if !b.loose.Load() {
 		return
 	}
@@ -98,7 +104,9 @@ func (b *behaviours) pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-func (b *behaviours) note(path, id string, now time.Time) {
+func (b *behaviours) note(path, id string, body []byte, now time.Time) {
+	var e logEvent
+	_ = json.Unmarshal(body, &e)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.arrived[path] == nil {
@@ -109,4 +117,24 @@ func (b *behaviours) note(path, id string, now time.Time) {
 		return
 	}
 	b.arrived[path][id] = now
+	key := path + " " + e.Data.Shipment.ID
+	if e.Sequence < b.last[key] {
+		b.late++
+	}
+	b.last[key] = e.Sequence
+}
+
+// reset forgets what arrived, and has everyone behave.
+func (b *behaviours) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.arrived, b.last, b.again, b.late = map[string]map[string]time.Time{}, map[string]int{}, 0, 0
+	b.loose.Store(false)
+}
+
+// seen is how often an event came twice, and how often too late.
+func (b *behaviours) seen() (twice, late int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.again, b.late
 }

@@ -20,10 +20,11 @@ const (
 
 // A crowd is endpoints of several accounts, some of which misbehave.
 type crowd struct {
-	w       *world
-	b       *behaviours
-	writers []*writer
-	healthy map[*writer][]string
+	w        *world
+	b        *behaviours
+	accounts []account
+	writers  []*writer
+	healthy  map[*writer][]string
 }
 
 // newCrowd makes endpoints with the given paths, at most 20 an account, and
@@ -42,7 +43,7 @@ func newCrowd(t *testing.T, w *world, paths []string) *crowd {
 			}
 		}
 		paths = paths[n:]
-		c.writers = append(c.writers, p)
+		c.writers, c.accounts = append(c.writers, p), append(c.accounts, a)
 	}
 	time.Sleep(2500 * time.Millisecond) // the dispatcher has heard of them
 	return c

@@ -72,11 +72,8 @@ func newWorld(t *testing.T, copies int, env ...string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.pool.Close)
-	for n := range copies {
-		c := &instance{addr: freeAddr(t), env: env, done: make(chan struct{})}
-		if c.log, err = os.Create(filepath.Join(t.TempDir(), fmt.Sprintf("copy%d.log", n))); err != nil {
-			t.Fatal(err)
-		}
+	for range copies {
+		c := w.newInstance(env)
 		w.copies = append(w.copies, c)
 		go w.supervise(c)
 	}
@@ -85,6 +82,14 @@ func newWorld(t *testing.T, copies int, env ...string) *world {
 		w.waitReady(c)
 	}
 	return w
+}
+
+func (w *world) newInstance(env []string) *instance {
+	log, err := os.CreateTemp(w.t.TempDir(), "copy*.log")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &instance{addr: freeAddr(w.t), env: env, log: log, done: make(chan struct{})}
 }
 
 // end kills the copies, and shows what they complained of in a failed test.

@@ -1,0 +1,113 @@
+//go:build chaos
+
+package webhooks
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// TestProveManyEndpoints has very many endpoints wait for one delivery each,
+// all due at once, and a copy that starts.
+func TestProveManyEndpoints(t *testing.T) {
+	n := pick(t, 2000, 100_000)
+	w := newWorld(t, 0)
+	url, _ := startSink(t)
+	w.seedEndpoints(n, url)
+	c := w.addCopy()
+	w.waitReady(c)
+	idle, _ := c.memory(t)
+	left := func() int { return w.count("SELECT count(*) FROM webhook_retries") }
+	took := w.await("every endpoint is tried", 5*time.Minute, func() bool { return left() == 0 })
+	tried := w.count("SELECT count(DISTINCT endpoint_id) FROM webhook_attempts WHERE outcome = 'delivered'")
+	twice := w.count("SELECT count(*) FROM webhook_attempts") - n
+	_, most := c.memory(t)
+	report(t, nil, map[string]any{"endpoints": n, "seconds": round(took.Seconds()), "perSecond": round(float64(n) / took.Seconds()), "twice": twice, "startMB": idle, "mostMB": most})
+	if tried != n || twice != 0 || took > 3*time.Minute {
+		t.Errorf("%d of %d endpoints were tried in %s, %d twice", tried, n, took, twice)
+	}
+}
+
+// addCopy starts one more copy.
+func (w *world) addCopy(env ...string) *instance {
+	w.t.Helper()
+	c := w.newInstance(env)
+	w.copies = append(w.copies, c)
+	go w.supervise(c)
+	return c
+}
+
+const sqlSeedEvent = `
+INSERT INTO events (id, account_id, livemode, subject, followed, kind, sequence, version, snapshot)
+VALUES ($1, $2, false, $1, true, 'shipment.in_transit', 1, 1, '{"s":"in_transit","u":"http://test","d":{"carrier":"ups","trackingNumber":"1Z"}}')
+RETURNING txid::text`
+
+// seedEndpoints makes n endpoints, 20 an account, each with a delivery of its
+// account's event that failed once and is due.
+func (w *world) seedEndpoints(n int, url string) {
+	w.t.Helper()
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Options{URL: w.database, Connections: 4})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer st.Close()
+	own, err := st.SigningKey(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	box, err := seal.New(own)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	secret := make([]byte, 64)
+	_, _ = rand.Read(secret)
+	endpoints, retries := make([][]any, 0, n), make([][]any, 0, n)
+	for len(endpoints) < n {
+		account := ship.NewAccountID(7, time.Now())
+		event := ship.NewRawID(7, time.Now())
+		var tx string
+		if err := w.pool.QueryRow(ctx, sqlSeedEvent, [16]byte(event), [16]byte(account.Raw())).Scan(&tx); err != nil {
+			w.t.Fatal(err)
+		}
+		for range min(20, n-len(endpoints)) {
+			id := ship.NewEndpointID(7, time.Now())
+			raw := id.Raw()
+			slot := int(raw[15]) % store.WebhookSlots
+			sealed := box.Seal(secret, string(account), "test", string(id), "secret")
+			endpoints = append(endpoints, []any{[16]byte(raw), [16]byte(account.Raw()), false, slot, fmt.Sprint(url, "/", len(endpoints)), "v1", sealed, false})
+			retries = append(retries, []any{[16]byte(account.Raw()), false, [16]byte(raw), [16]byte(event), tx, slot, 1, time.Now()})
+		}
+	}
+	w.copyIn("webhook_endpoints", []string{"id", "account_id", "livemode", "slot", "url", "signature", "secret_enc", "joining"}, endpoints)
+	w.copyIn("webhook_retries", []string{"account_id", "livemode", "endpoint_id", "event_id", "event_tx", "slot", "attempts", "next_at"}, retries)
+	// The log begins behind the events: only the schedule tells of them.
+	if _, err := w.pool.Exec(ctx, "UPDATE webhook_slots SET cursor_tx = pg_current_xact_id()"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) copyIn(table string, columns []string, rows [][]any) {
+	w.t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, w.database)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows)); err != nil {
+		w.t.Fatalf("%s: %v", table, err)
+	}
+	if _, err := conn.Exec(ctx, "VACUUM ANALYZE "+table); err != nil {
+		w.t.Fatal(err)
+	}
+}

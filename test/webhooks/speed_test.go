@@ -1,0 +1,265 @@
+//go:build chaos
+
+package webhooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// TestProveLatency measures from the making of an event, just before its
+// transaction commits, to its arrival, while the API makes 200 changes a
+// second.
+func TestProveLatency(t *testing.T) {
+	lasts := pick(t, 10*time.Second, time.Minute)
+	const perSecond, clients = 200, 32
+	w := newWorld(t, 1)
+	b := newBehaviours(t)
+	w.hook(w.account, b.url+"/ok")
+	time.Sleep(2500 * time.Millisecond)
+	rng := rand.New(rand.NewPCG(1, 1))
+	w.create(rng)
+	w.await("the endpoint answers", 10*time.Second, func() bool { return b.count("/ok") == 2 })
+	var next, made atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	for c := range clients {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(2, uint64(c)))
+			for {
+				n := next.Add(1) - 1
+				if n >= int64(lasts.Seconds()*perSecond) || t.Failed() {
+					return
+				}
+				time.Sleep(time.Until(start.Add(time.Duration(n) * time.Second / perSecond)))
+				w.create(rng)
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	w.await("everything arrives", time.Minute, func() bool { return b.count("/ok") == int(made.Load())*2+2 })
+	var lags []time.Duration
+	b.mu.Lock()
+	for id, at := range b.arrived["/ok"] {
+		lags = append(lags, at.Sub(ship.EventID(id).Raw().Time()))
+	}
+	b.mu.Unlock()
+	p50, p99 := quantile(lags, 0.5), quantile(lags, 0.99)
+	report(t, nil, map[string]any{"n": len(lags), "changesPerSecond": round(float64(made.Load()) / took.Seconds()), "p50": p50, "p99": p99, "p999": quantile(lags, 0.999)})
+	if p50 > 50 || p99 > 500 {
+		t.Errorf("p50 %.1f ms, p99 %.1f ms", p50, p99)
+	}
+}
+
+func (b *behaviours) count(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.arrived[path])
+}
+
+// TestMain is the sink of the throughput test when it is told so: a process
+// of its own that counts.
+func TestMain(m *testing.M) {
+	addr := os.Getenv("WAYBILL_TEST_SINK")
+	if addr == "" {
+		os.Exit(m.Run())
+	}
+	var n atomic.Int64
+	err := http.ListenAndServe(addr, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = fmt.Fprint(rw, n.Load())
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		n.Add(1)
+	}))
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// startSink starts the sink and returns its address and process.
+func startSink(t *testing.T) (url string, pid int) {
+	t.Helper()
+	addr := freeAddr(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "WAYBILL_TEST_SINK="+addr)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for range 100 {
+		if resp, err := http.Get("http://" + addr); err == nil {
+			resp.Body.Close()
+			return "http://" + addr, cmd.Process.Pid
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the sink does not start")
+	return "", 0
+}
+
+// plain posts the bodies from a bare client, as many at once as the service
+// may have in flight, and returns the rate.
+func plain(t *testing.T, url string, bodies [][]byte, posts, atOnce int) float64 {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConns: atOnce, MaxIdleConnsPerHost: atOnce, DisableCompression: true}}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range atOnce {
+		wg.Go(func() {
+			for n := next.Add(1); n <= int64(posts); n = next.Add(1) {
+				resp, err := client.Post(url, "application/json", bytes.NewReader(bodies[n%int64(len(bodies))]))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
+	return float64(posts) / time.Since(start).Seconds()
+}
+
+// TestProveThroughput lets the service send a backlog, each attempt recorded,
+// beside a plain client that posts the same bodies to the same sink.
+func TestProveThroughput(t *testing.T) {
+	perEndpoint := pick(t, 1000, 5000)
+	const accounts, endpoints = 4, 5
+	metrics := freeAddr(t)
+	w := newWorld(t, 1, "METRICS_LISTEN="+metrics, "PROFILING=on")
+	url, sinkPid := startSink(t)
+	var writers []*writer
+	for range accounts {
+		a := w.newAccount()
+		writers = append(writers, w.newWriter(a, 64))
+		for n := range endpoints {
+			w.hook(a, fmt.Sprint(url, "/", n))
+		}
+	}
+	time.Sleep(2500 * time.Millisecond)
+	for _, p := range writers {
+		p.write(1) // every endpoint answers once
+	}
+	attempts := func() int { return w.count("SELECT count(*) FROM webhook_attempts WHERE outcome = 'delivered'") }
+	w.await("every endpoint answers", 20*time.Second, func() bool { return attempts() == accounts*endpoints })
+	bodies := w.bodies(writers)
+	total := perEndpoint * accounts * endpoints
+	alone := plain(t, url, bodies, total, accounts*endpoints*8)
+
+	postmaster, err := w.postmaster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := w.copies[0].cmd.Process.Pid
+	cpu := func() [3]time.Duration {
+		return [3]time.Duration{processCPU(pid), treeCPU(postmaster), processCPU(sinkPid)}
+	}
+	profile := w.profile(metrics)
+	before, start := cpu(), time.Now()
+	for n := 0; n < perEndpoint; n += 250 {
+		for _, p := range writers {
+			p.write(min(250, perEndpoint-n))
+		}
+	}
+	wrote := time.Since(start)
+	w.await("everything is sent and recorded", 10*time.Minute, func() bool { return attempts() >= total+accounts*endpoints })
+	took, after := time.Since(start), cpu()
+	each := func(i int) float64 { return round(float64((after[i] - before[i]).Microseconds()) / float64(total)) }
+	rate := float64(total) / took.Seconds()
+	report(t, nil, map[string]any{
+		"deliveries": total, "perSecond": round(rate), "plainPerSecond": round(alone), "ratio": float64(int(rate/alone*100)) / 100, "writingSeconds": round(wrote.Seconds()),
+		"serviceMicros": each(0), "postgresMicros": each(1), "sinkMicros": each(2), "bodyBytes": len(bodies[0]),
+	})
+	profile()
+}
+
+// bodies are events as they are sent.
+func (w *world) bodies(writers []*writer) (list [][]byte) {
+	var page struct{ Data []json.RawMessage }
+	w.create(rand.New(rand.NewPCG(7, 7)))
+	w.must(w.account, http.MethodGet, "/v1/events?limit=100", nil, &page)
+	for _, e := range page.Data {
+		list = append(list, e)
+	}
+	return list
+}
+
+// profile takes a profile of the service if PROFILE names a file.
+func (w *world) profile(metrics string) (wait func()) {
+	file := os.Getenv("PROFILE")
+	if file == "" {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		resp, err := http.Get("http://" + metrics + "/debug/pprof/profile?seconds=8")
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		data, _ := io.ReadAll(resp.Body)
+		_ = os.WriteFile(file, data, 0o644)
+	}()
+	return func() { <-done }
+}
+
+// processCPU is the CPU time of one process so far.
+func processCPU(pid int) time.Duration {
+	_, own := readStat(pid)
+	return own
+}
+
+// readStat is the parent of a process and its CPU time.
+func readStat(pid int) (parent int, own time.Duration) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0
+	}
+	// The name may hold spaces; the fields begin behind its bracket.
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 15 {
+		return 0, 0
+	}
+	var user, system int64
+	_, _ = fmt.Sscan(fields[1], &parent)
+	_, _ = fmt.Sscan(fields[11], &user)
+	_, _ = fmt.Sscan(fields[12], &system)
+	return parent, time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// treeCPU is the CPU time of a process and its living children so far.
+func treeCPU(pid int) time.Duration {
+	_, sum := readStat(pid)
+	folders, _ := os.ReadDir("/proc")
+	for _, f := range folders {
+		var child int
+		if _, err := fmt.Sscan(f.Name(), &child); err != nil {
+			continue
+		}
+		if parent, own := readStat(child); parent == pid {
+			sum += own
+		}
+	}
+	return sum
+}
