@@ -145,38 +145,32 @@ func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID
 	return int(n), err
 }
 
-// sqlRecover moves the endpoint's cursor back to just before the first event
-// since the time. A backlog that begins earlier stays; without a cursor of its
-// own it begins at the slot's. What the schedule holds since then is behind
-// the cursor now.
+// sqlRecover switches the endpoint on and moves its cursor back to just before
+// the first transaction with an event since the time. An earlier backlog stays;
+// where nothing happened since, so does the cursor.
 const sqlRecover = `
 WITH first AS (
-  SELECT (txid::text::bigint - 1)::text::xid8 AS tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid AS id FROM events
-  WHERE account_id = @account AND livemode = @livemode AND id >= @since AND txid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY txid, id LIMIT 1
-), rows AS (
-  DELETE FROM webhook_retries r USING first WHERE r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
-), start AS (
-  SELECT c.tx, c.id FROM first, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
-    SELECT first.tx, first.id UNION ALL SELECT coalesce(e.cursor_tx, s.cursor_tx), coalesce(e.cursor_id, s.cursor_id)) c
-  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.tx, c.id LIMIT 1
+  SELECT (min(txid::text::bigint) - 1)::text::xid8 AS tx FROM events WHERE account_id = @account AND livemode = @livemode AND id >= @since
+), moved AS (
+  SELECT first.tx, first.tx IS NOT NULL AND (e.cursor_tx IS NULL OR e.cursor_tx > first.tx) AS back
+  FROM first, webhook_endpoints e WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 )
-UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
+UPDATE webhook_endpoints e SET recover_since = @at, version = e.version + 1, changed_at = clock_timestamp(),
   enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0,
-  cursor_tx = start.tx, cursor_id = start.id, cursor_at = @at
-FROM start WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+  joining = e.joining OR moved.back,
+  cursor_tx = CASE WHEN moved.back THEN moved.tx ELSE e.cursor_tx END,
+  cursor_id = CASE WHEN moved.back THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff' ELSE e.cursor_id END,
+  cursor_at = CASE WHEN moved.back THEN @at ELSE e.cursor_at END
+FROM moved WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
-// Recover sends the endpoint back to a time. Where nothing happened since, it
-// is returned as it is.
+// Recover sends the endpoint back to a time.
 func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (Endpoint, error) {
 	var e Endpoint
 	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
 		e, err = scanEndpoint(r)
 		return err
 	}, sqlRecover, tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since}))
-	if ship.KindOf(err) == ship.NotFound {
-		return s.Endpoint(ctx, t, id)
-	}
 	if err != nil {
 		return e, fmt.Errorf("recover %s: %w", id, err)
 	}
