@@ -74,6 +74,7 @@ const (
 	slowAfter   = 2 * time.Second // an attempt that takes longer leaves the fast path
 	lagAfter    = time.Second     // the slot's cursor waits no longer for an attempt
 	quietTime   = 5 * time.Second // a cursor behind which nothing was sent is written as often
+	manyLanes   = 5000            // beyond, quiet endpoints are not kept open
 	fastPermits = 512
 	slowPermits = 256
 )
@@ -173,6 +174,7 @@ func (d *Dispatcher) keepLeases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.metrics.count(d.states())
 	held := d.held()
 	kept, err := d.store.RenewSlots(ctx, d.owner, leaseTime, held)
 	if err != nil {
@@ -195,6 +197,28 @@ func (d *Dispatcher) keepLeases(ctx context.Context) error {
 		return d.take(ctx, taken)
 	}
 	return nil
+}
+
+// states counts the lanes by how they do.
+func (d *Dispatcher) states() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := map[string]int{"together": 0, "behind": 0, "slow": 0, "parked": 0, "disabled": 0}
+	for _, l := range d.lanes {
+		switch {
+		case !l.endpoint.Enabled:
+			n["disabled"]++
+		case l.endpoint.Parked:
+			n["parked"]++
+		case l.slow:
+			n["slow"]++
+		case l.own:
+			n["behind"]++
+		default:
+			n["together"]++
+		}
+	}
+	return n
 }
 
 func (d *Dispatcher) held() []int {

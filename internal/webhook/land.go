@@ -103,6 +103,9 @@ func (d *Dispatcher) land(s *shot, a *Attempt) {
 		slot.attempts = append(slot.attempts, a.WebhookAttempt)
 		d.keepFailed(slot, s, row, a, now)
 	}
+	if len(d.lanes) > manyLanes && l.idle() && len(l.retrying) == 0 {
+		l.target = nil // opened again when there is something to send
+	}
 	d.touch(l)
 }
 
@@ -112,7 +115,7 @@ func (s *slot) settle(l *lane, sent *shot, row store.Retry) {
 		return
 	}
 	s.settled = append(s.settled, row)
-	l.unwritten[row.Event.ID] = true
+	mark(&l.unwritten, row.Event.ID, true)
 	l.rows = max(l.rows-1, 0)
 }
 
@@ -132,7 +135,7 @@ func (d *Dispatcher) keepFailed(slot *slot, s *shot, row store.Retry, a *Attempt
 		if s.retry == nil {
 			l.rows++
 		}
-		l.unwritten[row.Event.ID] = true
+		mark(&l.unwritten, row.Event.ID, true)
 		slot.retries = append(slot.retries, row)
 	}
 	l.failed(now, a.Gone())
@@ -193,9 +196,9 @@ func (d *Dispatcher) drawDue(r *store.Retry, shots *[]shot) {
 		return
 	}
 	*pool--
-	l.retrying[r.Event.ID] = true
+	mark(&l.retrying, r.Event.ID, true)
 	d.touch(l)
-	*shots = append(*shots, shot{l: l, at: r.Event, number: r.Attempts + 1, trigger: TriggerRetry, slow: pool == &d.slow, retry: r})
+	*shots = append(*shots, shot{l: l, at: r.Event, number: r.Attempts + 1, trigger: dueTrigger(r), slow: pool == &d.slow, retry: r})
 }
 
 // record writes down what was done, slot by slot, each with its cursor.
@@ -310,4 +313,13 @@ func (d *Dispatcher) restore(n int, r store.Record) {
 			l.dirty, l.park, l.resume = true, l.park || e.Park, l.resume || e.Resume
 		}
 	}
+}
+
+// dueTrigger is what makes a due delivery: a row without an attempt was put
+// there by somebody who asked for it.
+func dueTrigger(r *store.Retry) string {
+	if r.Attempts == 0 {
+		return TriggerManual
+	}
+	return TriggerRetry
 }

@@ -56,10 +56,7 @@ const (
 )
 
 func newLane(e store.Endpoint, common store.Position) *lane {
-	l := &lane{
-		endpoint: e, read: common,
-		flying: map[store.Position]flight{}, busy: map[ship.RawID]bool{}, retrying: map[ship.RawID]bool{}, unwritten: map[ship.RawID]bool{},
-	}
+	l := &lane{endpoint: e, read: common}
 	if e.Joining {
 		l.read, l.own, l.kept = e.Cursor, true, true
 		l.resume = !l.stopped()
@@ -74,6 +71,15 @@ func (l *lane) recovering(since time.Time) {
 	if !since.IsZero() {
 		l.delivered, l.unknown = map[ship.EventID]bool{}, true
 	}
+}
+
+// mark sets m[k]. The maps of a lane are made when they are needed: most of very
+// many endpoints are quiet.
+func mark[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
 }
 
 // width is how many attempts may be in flight.
@@ -134,8 +140,8 @@ func (l *lane) next(now time.Time) (store.Position, bool) {
 			continue
 		}
 		l.waiting = append(l.waiting[:i:i], l.waiting[i+1:]...)
-		l.flying[q.at] = flight{since: now, subject: q.subject}
-		l.busy[q.subject] = true
+		mark(&l.flying, q.at, flight{since: now, subject: q.subject})
+		mark(&l.busy, q.subject, true)
 		return q.at, true
 	}
 	return store.Position{}, false

@@ -12,6 +12,7 @@ type Metrics struct {
 	seconds  prometheus.Histogram
 	lag      prometheus.Histogram
 	gaveUp   prometheus.Counter
+	lanes    *prometheus.GaugeVec
 }
 
 // NewMetrics registers the metrics.
@@ -30,7 +31,10 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "waybill_webhook_failed_total", Help: "Deliveries whose last attempt failed.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.seconds, m.lag, m.gaveUp} {
+	m.lanes = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "waybill_webhook_lanes", Help: "Endpoints that this copy serves, by how they do.",
+	}, []string{"state"})
+	for _, c := range []prometheus.Collector{m.attempts, m.seconds, m.lag, m.gaveUp, m.lanes} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -52,5 +56,14 @@ func (m *Metrics) observe(a *Attempt, recorded time.Time) {
 func (m *Metrics) givenUp() {
 	if m != nil {
 		m.gaveUp.Inc()
+	}
+}
+
+func (m *Metrics) count(states map[string]int) {
+	if m == nil {
+		return
+	}
+	for state, n := range states {
+		m.lanes.WithLabelValues(state).Set(float64(n))
 	}
 }
