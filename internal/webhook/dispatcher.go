@@ -280,7 +280,7 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 	for i, l := range leases {
 		numbers[i] = l.Slot
 	}
-	endpoints, _, err := d.store.SlotEndpoints(ctx, numbers, time.Time{})
+	endpoints, seen, err := d.store.SlotEndpoints(ctx, numbers, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -294,6 +294,9 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 	}
 	for _, e := range endpoints {
 		d.addLane(e, d.slots[e.Slot].lease.Cursor)
+	}
+	if d.seen.IsZero() {
+		d.seen = seen
 	}
 	d.Wake()
 	return nil

@@ -269,6 +269,7 @@ func (d *Dispatcher) collect(n int) (r store.Record, ok bool) {
 		d.collectLane(l, cursor, &r)
 		if l.quiet() {
 			delete(s.active, l)
+			l.rest()
 		}
 	}
 	if len(s.attempts)+len(s.retries)+len(s.settled)+len(r.Endpoints) == 0 && cursor.At.Sub(s.lease.Cursor.At) < quietTime {

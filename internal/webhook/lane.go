@@ -102,6 +102,11 @@ func (l *lane) quiet() bool {
 	return l.idle() && !l.dirty && len(l.retrying)+len(l.unwritten) == 0 && (l.stopped() || !l.own && !l.kept)
 }
 
+// rest frees what only a lane with something to do needs.
+func (l *lane) rest() {
+	l.waiting, l.flying, l.busy, l.retrying, l.unwritten = nil, nil, nil, nil, nil
+}
+
 // offer gives the lane an event that the common reader has read, and reports
 // whether that changes anything. A lane that cannot take more reads on by
 // itself from there.

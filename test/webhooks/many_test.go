@@ -23,7 +23,8 @@ func TestProveManyEndpoints(t *testing.T) {
 	w := newWorld(t, 0)
 	url, _ := startSink(t)
 	w.seedEndpoints(n, url)
-	c := w.addCopy()
+	metrics := freeAddr(t)
+	c := w.addCopy("METRICS_LISTEN="+metrics, "PROFILING=on")
 	w.waitReady(c)
 	idle, _ := c.memory(t)
 	left := func() int { return w.count("SELECT count(*) FROM webhook_retries") }
@@ -31,6 +32,7 @@ func TestProveManyEndpoints(t *testing.T) {
 	tried := w.count("SELECT count(DISTINCT endpoint_id) FROM webhook_attempts WHERE outcome = 'delivered'")
 	twice := w.count("SELECT count(*) FROM webhook_attempts") - n
 	_, most := c.memory(t)
+	w.heap(metrics)
 	report(t, nil, map[string]any{"endpoints": n, "seconds": round(took.Seconds()), "perSecond": round(float64(n) / took.Seconds()), "twice": twice, "startMB": idle, "mostMB": most})
 	if tried != n || twice != 0 || took > 3*time.Minute {
 		t.Errorf("%d of %d endpoints were tried in %s, %d twice", tried, n, took, twice)
@@ -84,11 +86,11 @@ func (w *world) seedEndpoints(n int, url string) {
 			raw := id.Raw()
 			slot := int(raw[15]) % store.WebhookSlots
 			sealed := box.Seal(secret, string(account), "test", string(id), "secret")
-			endpoints = append(endpoints, []any{[16]byte(raw), [16]byte(account.Raw()), false, slot, fmt.Sprint(url, "/", len(endpoints)), "v1", sealed, false})
+			endpoints = append(endpoints, []any{[16]byte(raw), [16]byte(account.Raw()), false, slot, fmt.Sprint(url, "/", len(endpoints)), "v1", sealed, false, time.Now().Add(-time.Hour)})
 			retries = append(retries, []any{[16]byte(account.Raw()), false, [16]byte(raw), [16]byte(event), tx, slot, 1, time.Now()})
 		}
 	}
-	w.copyIn("webhook_endpoints", []string{"id", "account_id", "livemode", "slot", "url", "signature", "secret_enc", "joining"}, endpoints)
+	w.copyIn("webhook_endpoints", []string{"id", "account_id", "livemode", "slot", "url", "signature", "secret_enc", "joining", "changed_at"}, endpoints)
 	w.copyIn("webhook_retries", []string{"account_id", "livemode", "endpoint_id", "event_id", "event_tx", "slot", "attempts", "next_at"}, retries)
 	// The log begins behind the events: only the schedule tells of them.
 	if _, err := w.pool.Exec(ctx, "UPDATE webhook_slots SET cursor_tx = pg_current_xact_id()"); err != nil {

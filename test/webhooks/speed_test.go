@@ -223,6 +223,20 @@ func (w *world) profile(metrics string) (wait func()) {
 	return func() { <-done }
 }
 
+// heap writes down what the service holds if PROFILE names a file.
+func (w *world) heap(metrics string) {
+	if file := os.Getenv("PROFILE"); file != "" {
+		resp, err := http.Get("http://" + metrics + "/debug/pprof/heap?gc=1")
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		data, _ := io.ReadAll(resp.Body)
+		_ = os.WriteFile(file, data, 0o644)
+	}
+}
+
 // processCPU is the CPU time of one process so far.
 func processCPU(pid int) time.Duration {
 	_, own := readStat(pid)
