@@ -146,22 +146,28 @@ func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID
 }
 
 // sqlRecover switches the endpoint on and moves its cursor back to just before
-// the first transaction with an event since the time. An earlier backlog stays;
-// where nothing happened since, so does the cursor.
+// the first transaction with an event since the time. A backlog that begins
+// earlier stays: without a cursor of its own it begins at the slot's, which a
+// crash would go on from. What the schedule holds since then is behind the
+// cursor now, and would come twice. The horizon is respected, because what is
+// not behind the cursor must be finished.
 const sqlRecover = `
 WITH first AS (
-  SELECT (min(txid::text::bigint) - 1)::text::xid8 AS tx FROM events WHERE account_id = @account AND livemode = @livemode AND id >= @since
-), moved AS (
-  SELECT first.tx, first.tx IS NOT NULL AND (e.cursor_tx IS NULL OR e.cursor_tx > first.tx) AS back
-  FROM first, webhook_endpoints e WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+  SELECT (min(txid::text::bigint) - 1)::text::xid8 AS tx FROM events
+  WHERE account_id = @account AND livemode = @livemode AND id >= @since AND txid < pg_snapshot_xmin(pg_current_snapshot())
+), rows AS (
+  DELETE FROM webhook_retries r USING first
+  WHERE first.tx IS NOT NULL AND r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
+), start AS (
+  SELECT c.tx, c.id FROM first, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
+    SELECT coalesce(e.cursor_tx, s.cursor_tx) AS tx, coalesce(e.cursor_id, s.cursor_id) AS id
+    UNION ALL SELECT first.tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid WHERE first.tx IS NOT NULL) c
+  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.tx, c.id LIMIT 1
 )
-UPDATE webhook_endpoints e SET recover_since = @at, version = e.version + 1, changed_at = clock_timestamp(),
+UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
   enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0,
-  joining = e.joining OR moved.back,
-  cursor_tx = CASE WHEN moved.back THEN moved.tx ELSE e.cursor_tx END,
-  cursor_id = CASE WHEN moved.back THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff' ELSE e.cursor_id END,
-  cursor_at = CASE WHEN moved.back THEN @at ELSE e.cursor_at END
-FROM moved WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+  cursor_tx = start.tx, cursor_id = start.id, cursor_at = @at
+FROM start WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
 // Recover sends the endpoint back to a time.

@@ -284,6 +284,18 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 	if err != nil {
 		return err
 	}
+	d.begin(leases, endpoints)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.seen.IsZero() {
+		d.seen = seen
+	}
+	d.Wake()
+	return nil
+}
+
+// begin serves slots with their endpoints from now on.
+func (d *Dispatcher) begin(leases []store.SlotLease, endpoints []store.Endpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range leases {
@@ -295,11 +307,6 @@ func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
 	for _, e := range endpoints {
 		d.addLane(e, d.slots[e.Slot].lease.Cursor)
 	}
-	if d.seen.IsZero() {
-		d.seen = seen
-	}
-	d.Wake()
-	return nil
 }
 
 // addLane begins to serve an endpoint; d.mu is held.

@@ -74,10 +74,16 @@ func (d *Dispatcher) readCommon(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return d.spread(from, heads, now), nil
+}
+
+// spread offers to the lanes what the common reader has read, and reports
+// whether there is more.
+func (d *Dispatcher) spread(from store.Position, heads []store.LogHead, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.common != from {
-		return true, nil // a slot was taken meanwhile that begins earlier
+		return true // a slot was taken meanwhile that begins earlier
 	}
 	for _, h := range heads {
 		for _, l := range d.tenant[h.Tenant] {
@@ -92,7 +98,7 @@ func (d *Dispatcher) readCommon(ctx context.Context) (bool, error) {
 	if len(heads) < readPage {
 		d.common.At = now // there is nothing else up to now
 	}
-	return len(heads) == readPage, nil
+	return len(heads) == readPage
 }
 
 // readOwn reads the log for lanes that are behind, a page each, for a short
@@ -128,10 +134,16 @@ func (d *Dispatcher) readFor(ctx context.Context, l *lane) error {
 	if err != nil {
 		return err
 	}
+	d.give(l, from, heads)
+	return nil
+}
+
+// give gives a lane what it has read by itself.
+func (d *Dispatcher) give(l *lane, from store.Position, heads []store.LogHead) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.serves(l) || l.read != from || !l.behind() || l.unknown {
-		return nil
+		return
 	}
 	for _, h := range heads {
 		l.take(h)
@@ -141,14 +153,13 @@ func (d *Dispatcher) readFor(ctx context.Context, l *lane) error {
 		l.join()
 	}
 	d.touch(l)
-	return nil
 }
 
 // recovery reads what a recovering endpoint has already, once. What arrives
 // meanwhile is noted in the lane.
 func (d *Dispatcher) recovery(ctx context.Context, l *lane) error {
 	d.mu.Lock()
-	since, unknown := l.endpoint.RecoverSince, l.unknown
+	since, unknown, from := l.endpoint.RecoverSince, l.unknown, l.read.ID.Time().Add(-time.Minute)
 	d.mu.Unlock()
 	if !unknown {
 		return nil
@@ -156,7 +167,10 @@ func (d *Dispatcher) recovery(ctx context.Context, l *lane) error {
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	delivered, err := d.store.DeliveredSince(ctx, l.endpoint.Tenant, l.endpoint.ID, since)
+	if since.Before(from) {
+		from = since // the cursor is ahead of the time, or stands on no event
+	}
+	delivered, err := d.store.DeliveredSince(ctx, l.endpoint.Tenant, l.endpoint.ID, from)
 	if err != nil {
 		return err
 	}
