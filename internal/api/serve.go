@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -16,7 +17,7 @@ import (
 // serve answers every request. A path that is not in its plainest form matches
 // nothing: the mux would redirect it, and a redirect of a POST is not safe.
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
-	if p := r.URL.EscapedPath(); p != path.Clean(p) {
+	if p := r.URL.EscapedPath(); p != path.Clean(p) || !isText(r.URL.Path) {
 		httpkit.Fail(w, r, noRoute())
 		return
 	}
@@ -162,11 +163,16 @@ func (rt *route) checkQuery(raw string) error {
 			add(name, "repeated_parameter", "may be given once", "")
 		case values[0] == "":
 			add(name, "required", "may not be empty", "")
+		case !isText(values[0]):
+			add(name, "invalid_text", "has characters that cannot be printed", "")
 		}
 	}
 	slices.SortFunc(wrong, func(a, b ship.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return ship.InvalidFields(wrong)
 }
+
+// isText reports whether s is what Postgres takes as text: UTF-8 without NUL.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // checkBody holds the body to the route's shape.
 func (rt *route) checkBody(ex *httpkit.Exchange) error {
