@@ -158,11 +158,11 @@ UPDATE webhook_endpoints SET verified = @verified, failures = @failures, failing
   enabled = enabled AND @enabled, disabled_reason = CASE WHEN @enabled THEN disabled_reason ELSE coalesce(disabled_reason, @reason) END
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
 
-// sqlKeepCursor keeps the cursor of an endpoint that somebody has changed and
-// whose row holds none: the slot's is about to leave it behind.
+// sqlKeepCursor keeps the cursor of an endpoint that somebody has changed while
+// it read with the others: the slot's is about to leave it behind.
 const sqlKeepCursor = `
 UPDATE webhook_endpoints SET joining = true, cursor_tx = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND cursor_tx IS NULL`
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND NOT joining`
 
 const sqlStopRetries = `
 UPDATE webhook_retries SET next_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at <> 'infinity'

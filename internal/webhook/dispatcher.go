@@ -315,7 +315,6 @@ func (d *Dispatcher) addLane(e store.Endpoint, from store.Position) {
 	d.lanes[e.ID] = l
 	d.slots[e.Slot].lanes[e.ID] = l
 	d.tenant[e.Tenant] = append(d.tenant[e.Tenant], l)
-	l.dirty = l.resume
 	d.touch(l)
 }
 

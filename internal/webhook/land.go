@@ -312,6 +312,7 @@ func (d *Dispatcher) restore(n int, r store.Record) {
 	for _, e := range r.Endpoints {
 		if l := s.lanes[e.ID]; l != nil {
 			l.dirty, l.park, l.resume = true, l.park || e.Park, l.resume || e.Resume
+			s.active[l] = true
 		}
 	}
 }

@@ -57,9 +57,14 @@ const (
 
 func newLane(e store.Endpoint, common store.Position) *lane {
 	l := &lane{endpoint: e, read: common}
-	if e.Joining {
+	switch {
+	case e.Joining:
 		l.read, l.own, l.kept = e.Cursor, true, true
 		l.resume = !l.stopped()
+		l.dirty = l.resume
+	case l.stopped():
+		// It was stopped before its row could hold the cursor.
+		l.own, l.dirty = true, true
 	}
 	l.recovering(e.RecoverSince)
 	return l
@@ -245,17 +250,18 @@ func (l *lane) adopt(e store.Endpoint) {
 		l.stop()
 	case was && !now:
 		l.park, l.resume, l.rows = false, true, 0
-		l.goBack(e, true)
-	case !now && !e.RecoverSince.IsZero():
-		l.goBack(e, e.Cursor.Before(l.done()))
+		l.goBack(e)
+	}
+	if !e.RecoverSince.IsZero() && e.Joining && e.Cursor.Before(l.done()) {
+		l.goBack(e)
 	}
 }
 
-// goBack reads the log by itself again: from the row's cursor, if it is to and
-// the row holds one, or else from where the lane is.
-func (l *lane) goBack(e store.Endpoint, toCursor bool) {
+// goBack reads the log by itself again: from the row's cursor, or from where
+// the lane is if the row holds none.
+func (l *lane) goBack(e store.Endpoint) {
 	l.read, l.waiting, l.own = l.done(), nil, true
-	if e.Joining && toCursor {
+	if e.Joining {
 		l.read = e.Cursor
 	}
 }
