@@ -287,6 +287,17 @@ func (m *stageModel) record(outcome int) {
 	}
 }
 
+// lag has what an endpoint has in flight take long.
+func (m *stageModel) lag() {
+	for _, l := range m.lanes() {
+		if len(l.flying) > 0 && m.pick(2, "lags") == 0 {
+			for at, f := range l.flying {
+				l.flying[at] = flight{f.since.Add(-2 * lagAfter), f.subject}
+			}
+		}
+	}
+}
+
 // die ends the process: what was in flight may have arrived.
 func (m *stageModel) die() {
 	for _, s := range m.air {
@@ -457,6 +468,7 @@ func TestADispatcherLosesNothingWhateverDies(t *testing.T) {
 			"fail":        func(*rapid.T) { m.land(false); m.land(false) },
 			"record":      func(*rapid.T) { m.record(0) },
 			"unrecorded":  func(*rapid.T) { m.record(1 + m.pick(2, "how")) },
+			"lag":         func(*rapid.T) { m.lag() },
 			"change":      func(*rapid.T) { m.change() },
 			"refresh":     func(*rapid.T) { m.refresh() },
 			"handOver":    func(*rapid.T) { m.handOver() },
