@@ -161,8 +161,8 @@ func TestFailuresHaveTheirOwnNames(t *testing.T) {
 	plain := sink(t, func(http.ResponseWriter, *http.Request) {})
 	closed := rawSink(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })
 	garbage := rawSink(t, func(c net.Conn) { readRequest(c); _, _ = c.Write([]byte("SSH-2.0-OpenSSH\r\n\r\n")) })
-	hanging := rawSink(t, func(c net.Conn) { time.Sleep(2 * time.Second) })
-	s := localSender(t, func(o *SenderOptions) { o.Timeout, o.ConnectTimeout = 400*time.Millisecond, 200*time.Millisecond })
+	hanging := rawSink(t, func(c net.Conn) { time.Sleep(5 * time.Second) })
+	s := localSender(t, func(o *SenderOptions) { o.Timeout, o.ConnectTimeout = 3*time.Second, 1500*time.Millisecond })
 	for address, want := range map[string]string{
 		secure.URL: OutcomeTLS, strings.Replace(plain, "http:", "https:", 1): OutcomeTLS, "http://127.0.0.1:1": OutcomeConnect,
 		closed: OutcomeClosed, garbage: OutcomeProtocol, hanging: OutcomeTimeout, strings.Replace(hanging, "http:", "https:", 1): OutcomeTimeout,
