@@ -54,6 +54,7 @@ type proof struct {
 	Holds      int64   `json:"holds"`   // times that a transaction was held open
 	Aborted    int64   `json:"aborted"` // events that were rolled back
 	Pages      int     `json:"pages"`   // that were read
+	Swaps      int     `json:"swaps"`   // times that two events of a shipment came the other way round
 }
 
 func TestProve(t *testing.T) {
@@ -100,7 +101,7 @@ func run(t *testing.T, st *store.Store, owner *pgxpool.Pool, s size, seed uint64
 	for n := range tenants + filtered {
 		r := &reader{
 			rng: random(1000 + n), log: webhook.New(webhook.Config{Store: st}), tenant: list[n%tenants], number: n % tenants,
-			seen: map[ship.RawID]int{}, sequences: map[ship.ShipmentID]int{},
+			seen: map[ship.RawID]int{}, numbers: map[ship.ShipmentID][]int{},
 		}
 		if n >= tenants {
 			r.kinds = []ship.EventKind{ship.ShipmentInTransit}
@@ -163,6 +164,7 @@ func conclude(t *testing.T, l *ledger, readers []*reader, seed uint64, took time
 	p := proof{N: l.count.Load(), Seed: seed, Seconds: math.Round(took.Seconds()*10) / 10, Writers: writers, Holds: l.holds.Load(), Aborted: l.aborted.Load()}
 	for _, r := range readers {
 		r.check(l)
+		p.Swaps += r.checkNumbers()
 		p.Pages += r.pages
 		p.Violations += len(r.wrong)
 		for _, w := range r.wrong[:min(3, len(r.wrong))] {
