@@ -45,7 +45,7 @@ func newBench(t testing.TB) *bench {
 	st := storetest.Open(t)
 	var carriers []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
-		c, err := carrier.Open(spec, nil, nil)
+		c, err := carrier.Open(spec, carrier.Opening{})
 		if err != nil {
 			t.Fatal(err)
 		}

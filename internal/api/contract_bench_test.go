@@ -78,7 +78,7 @@ func (c *contract) wire(w wiring) {
 	}
 	var carriers []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
-		one, err := carrier.Open(w.tamper(spec), nil, nil)
+		one, err := carrier.Open(w.tamper(spec), carrier.Opening{})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -123,8 +123,8 @@ type hands struct {
 
 func (w wiring) tamper(spec carrier.Spec) carrier.Spec {
 	open := spec.Open
-	spec.Open = func(given carrier.Credentials, via carrier.Doer) (carrier.Driver, error) {
-		d, err := open(given, via)
+	spec.Open = func(o carrier.Opening) (carrier.Driver, error) {
+		d, err := open(o)
 		if err != nil || w.hands == nil && !w.noVoid {
 			return d, err
 		}

@@ -137,10 +137,11 @@ func openSimulated(reg prometheus.Registerer) ([]*carrier.Carrier, error) {
 	}
 	var list []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
-		c, err := carrier.Open(watched(spec, calls), nil, nil)
+		c, err := carrier.Open(spec, carrier.Opening{})
 		if err != nil {
 			return nil, fmt.Errorf("simulated carrier %s: %w", spec.Name, err)
 		}
+		c.Observe = calls.observe(spec.Name)
 		list = append(list, c)
 	}
 	return list, nil

@@ -30,6 +30,11 @@ var defaultDeadlines = Deadlines{
 type Carrier struct {
 	// Deadlines may be shortened before the first use.
 	Deadlines Deadlines
+	// Connection is the account's own that the driver was opened with; empty
+	// for a simulated carrier.
+	Connection ship.ConnectionID
+	// Observe is told of every call, if it is set before the first use.
+	Observe func(op Operation, took time.Duration, err error)
 
 	spec    Spec
 	driver  Driver
@@ -49,12 +54,12 @@ func New(spec Spec, d Driver) *Carrier {
 
 // Open opens a carrier account. Credentials that are missing or unknown are an
 // error of kind ship.Invalid.
-func Open(spec Spec, given Credentials, via Doer) (*Carrier, error) {
-	if err := spec.check(given); err != nil {
+func Open(spec Spec, o Opening) (*Carrier, error) {
+	if err := spec.check(o.Credentials); err != nil {
 		return nil, err
 	}
-	secrets := spec.secrets(given)
-	d, err := spec.Open(given, via)
+	secrets := spec.secrets(o.Credentials)
+	d, err := spec.Open(o)
 	if err != nil {
 		return nil, (&Carrier{spec: spec, secrets: secrets}).explain(err, ship.Internal)
 	}
@@ -91,21 +96,21 @@ func (c *Carrier) Abilities() []string {
 }
 
 // Check proves that the credentials work.
-func (c *Carrier) Check(ctx context.Context) error {
-	ctx, cancel := c.within(ctx, c.Deadlines.Check)
-	defer cancel()
+func (c *Carrier) Check(ctx context.Context) (err error) {
+	ctx, done := c.begin(ctx, OpCheck, c.Deadlines.Check)
+	defer func() { done(err) }()
 	return c.explain(c.driver.Check(ctx), ship.Unavailable)
 }
 
 // Rates quotes o. Every rate it returns can be bought: it has a service and a
 // price. No rate at all is an error.
-func (c *Carrier) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
+func (c *Carrier) Rates(ctx context.Context, o ship.Order) (_ []ship.Rate, err error) {
 	rater, ok := c.driver.(Rater)
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not quote prices", c.spec.Title)
 	}
-	ctx, cancel := c.within(ctx, c.Deadlines.Rates)
-	defer cancel()
+	ctx, done := c.begin(ctx, OpRates, c.Deadlines.Rates)
+	defer func() { done(err) }()
 	rates, err := rater.Rates(ctx, o)
 	if err != nil {
 		return nil, c.explain(err, ship.Unavailable)
@@ -126,13 +131,13 @@ func (c *Carrier) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) 
 
 // Buy purchases b, whole: the purchase it returns is complete, or err says why
 // there is none.
-func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
+func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (_ ship.Purchase, err error) {
 	buyer, ok := c.driver.(Buyer)
 	if !ok {
 		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
-	ctx, cancel := c.within(ctx, c.Deadlines.Buy)
-	defer cancel()
+	ctx, done := c.begin(ctx, OpBuy, c.Deadlines.Buy)
+	defer func() { done(err) }()
 	p, err := buyer.Buy(ctx, b)
 	if err != nil {
 		return ship.Purchase{}, c.explain(err, ship.Uncertain)
@@ -145,19 +150,20 @@ func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
 }
 
 // Find returns the purchase made under b.Reference, or an error of kind
-// ship.NotFound if there is none.
-func (c *Carrier) Find(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
+// ship.NotFound if there is none. It lacks its label where the carrier loses
+// labels.
+func (c *Carrier) Find(ctx context.Context, b BuyOrder) (_ ship.Purchase, err error) {
 	finder, ok := c.driver.(Finder)
 	if !ok {
 		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
 	}
-	ctx, cancel := c.within(ctx, c.Deadlines.Find)
-	defer cancel()
+	ctx, done := c.begin(ctx, OpFind, c.Deadlines.Find)
+	defer func() { done(err) }()
 	p, err := finder.Find(ctx, b)
 	if err != nil {
 		return ship.Purchase{}, c.explain(err, ship.Unavailable)
 	}
-	if !c.complete(&p, b) {
+	if !c.complete(&p, b) && !(c.spec.LosesLabel && p.TrackingNumber != "" && p.CarrierRef != "") {
 		return ship.Purchase{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
 	}
 	return p, nil
@@ -165,13 +171,13 @@ func (c *Carrier) Find(ctx context.Context, b BuyOrder) (ship.Purchase, error) {
 
 // Void takes the label back. The result is ship.StateVoided or
 // ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
-func (c *Carrier) Void(ctx context.Context, d ship.Deal) (VoidResult, error) {
+func (c *Carrier) Void(ctx context.Context, d ship.Deal) (_ VoidResult, err error) {
 	voider, ok := c.driver.(Voider)
 	if !ok {
 		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
 	}
-	ctx, cancel := c.within(ctx, c.Deadlines.Void)
-	defer cancel()
+	ctx, done := c.begin(ctx, OpVoid, c.Deadlines.Void)
+	defer func() { done(err) }()
 	v, err := voider.Void(ctx, d)
 	if err != nil {
 		return VoidResult{}, c.explain(err, ship.Uncertain)
@@ -183,13 +189,13 @@ func (c *Carrier) Void(ctx context.Context, d ship.Deal) (VoidResult, error) {
 }
 
 // Track returns all that the carrier knows of the numbers.
-func (c *Carrier) Track(ctx context.Context, numbers []string) ([]Heard, error) {
+func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []Heard, err error) {
 	tracker, ok := c.driver.(Tracker)
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s cannot be asked where a parcel is", c.spec.Title)
 	}
-	ctx, cancel := c.within(ctx, c.Deadlines.Track)
-	defer cancel()
+	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
+	defer func() { done(err) }()
 	heard, err := tracker.Track(ctx, numbers)
 	if err != nil {
 		return nil, c.explain(err, ship.Unavailable)
@@ -210,14 +216,20 @@ func (c *Carrier) Hear(header http.Header, body []byte) ([]Heard, error) {
 	return audible(heard), nil
 }
 
-func nothing() {}
-
-// within gives ctx the deadline, unless the driver answers at once.
-func (c *Carrier) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if c.instant {
-		return ctx, nothing
+// begin gives ctx the operation's name and deadline, unless the driver answers
+// at once. The operation ends with done.
+func (c *Carrier) begin(ctx context.Context, op Operation, d time.Duration) (_ context.Context, done func(error)) {
+	start := time.Now()
+	cancel := func() {}
+	if !c.instant {
+		ctx, cancel = context.WithTimeout(WithOperation(ctx, op), d)
 	}
-	return context.WithTimeout(ctx, d)
+	return ctx, func(err error) {
+		cancel()
+		if c.Observe != nil {
+			c.Observe(op, time.Since(start), err)
+		}
+	}
 }
 
 // complete fills in what the carrier need not repeat, and reports whether p

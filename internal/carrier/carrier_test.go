@@ -219,8 +219,8 @@ func TestSecretsAreTakenOutOfErrors(t *testing.T) {
 		Err: fmt.Errorf("sent %s", secret),
 	}
 	open := spec
-	open.Open = func(carrier.Credentials, carrier.Doer) (carrier.Driver, error) { return &driver{err: leak}, nil }
-	c, err := carrier.Open(open, carrier.Credentials{"secret": secret}, nil)
+	open.Open = func(carrier.Opening) (carrier.Driver, error) { return &driver{err: leak}, nil }
+	c, err := carrier.Open(open, carrier.Opening{Credentials: carrier.Credentials{"secret": secret}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +229,14 @@ func TestSecretsAreTakenOutOfErrors(t *testing.T) {
 	if text := fmt.Sprintf("%v %+v %v", err, *e, e.Err); strings.Contains(text, secret) || !strings.Contains(text, "[secret]") {
 		t.Errorf("err = %s", text)
 	}
-	open.Open = func(carrier.Credentials, carrier.Doer) (carrier.Driver, error) { return nil, leak }
-	if _, err := carrier.Open(open, carrier.Credentials{"secret": secret}, nil); err == nil || strings.Contains(err.Error(), secret) {
+	open.Open = func(carrier.Opening) (carrier.Driver, error) { return nil, leak }
+	if _, err := carrier.Open(open, carrier.Opening{Credentials: carrier.Credentials{"secret": secret}}); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("Open: %v", err)
 	}
 }
 
 func TestOpenChecksTheCredentials(t *testing.T) {
-	_, err := carrier.Open(spec, carrier.Credentials{"secret": " ", "colour": "grey"}, nil)
+	_, err := carrier.Open(spec, carrier.Opening{Credentials: carrier.Credentials{"secret": " ", "colour": "grey"}})
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok || e.Kind != ship.Invalid || len(e.Fields) != 2 || e.Fields[0].Pointer != "/colour" || e.Fields[1].Code != "required" {
 		t.Errorf("err = %+v", e)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -13,11 +14,35 @@ import (
 type Spec struct {
 	Name       string // "ups": stored, in URLs, never changes
 	Title      string // "UPS"
+	LiveURL    string // the carrier's API, without a slash at its end; empty for a simulated carrier
+	TestURL    string // its own sandbox
 	Fields     []Field
 	Services   []Service
 	Packagings []Packaging
+	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
+	Address    AddressLimits // what it can print
+	Quota      Quota         // how many calls an account may make
+	LookupLag  time.Duration // how long after its sale a purchase may be missing from a look-up
+	LosesLabel bool          // a purchase that is looked up comes without its label
+	Limits     []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Open makes a driver of complete credentials. It does no I/O.
-	Open func(Credentials, Doer) (Driver, error)
+	Open func(Opening) (Driver, error)
+}
+
+// An Opening is what a driver is opened with.
+type Opening struct {
+	Credentials Credentials
+	BaseURL     string // of the carrier's API, without a slash at its end
+	Live        bool   // what is bought costs money
+	Via         Doer
+}
+
+// A Quota is how many calls a carrier takes from one account. Zero values set
+// no limit.
+type Quota struct {
+	Calls int           // in each period, all operations together
+	Per   time.Duration // the period
+	Burst int           // at once, at most Calls
 }
 
 // A Field is one credential. The fields drive the form, the validation, the

@@ -37,7 +37,7 @@ func newBench(t *testing.T) bench {
 	}
 	var carriers []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
-		c, err := carrier.Open(spec, nil, nil)
+		c, err := carrier.Open(spec, carrier.Opening{})
 		if err != nil {
 			t.Fatal(err)
 		}

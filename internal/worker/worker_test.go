@@ -142,7 +142,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(b.store.Close)
 	var simulated []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
-		c, err := carrier.Open(spec, nil, nil)
+		c, err := carrier.Open(spec, carrier.Opening{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,9 @@ type Call struct {
 // cause is a Status when the carrier answered with one.
 func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	var dialing connecting
+	if c.Effect {
+		ctx = carrier.WithEffect(ctx)
+	}
 	req, err := c.request(httptrace.WithClientTrace(ctx, dialing.trace()))
 	if err != nil {
 		return &ship.Error{Kind: ship.Internal, Message: "the request could not be made", Err: err}
@@ -114,6 +117,9 @@ func (c Call) read(from io.Reader) ([]byte, error) {
 
 // unanswered judges an exchange without an answer.
 func (c Call) unanswered(err error, dialing *connecting) error {
+	if known, ok := errors.AsType[*ship.Error](err); ok {
+		return known // the Doer itself did not let it pass
+	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer one repeats the address, which may hold a secret
 	}

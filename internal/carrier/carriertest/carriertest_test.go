@@ -62,8 +62,8 @@ func subject(h habits) Subject {
 			Name: "parrot", Title: "Parrot Post",
 			Fields:   []carrier.Field{{Name: "secret", Secret: true, Required: true}},
 			Services: []carrier.Service{{Code: "fly", Name: "Fly"}},
-			Open: func(c carrier.Credentials, via carrier.Doer) (carrier.Driver, error) {
-				return &parrot{habits: h, secret: c["secret"], via: via, token: carrierkit.NewToken()}, nil
+			Open: func(o carrier.Opening) (carrier.Driver, error) {
+				return &parrot{habits: h, secret: o.Credentials["secret"], via: o.Via, token: carrierkit.NewToken()}, nil
 			},
 		},
 		Credentials: carrier.Credentials{"secret": secret},
@@ -72,7 +72,7 @@ func subject(h habits) Subject {
 			Order: ship.Order{OrderID: "1", Parcels: []ship.Parcel{{WeightGrams: 1}}}, Service: "fly", Reference: "R1",
 		},
 		Refusal:   Refusal{Status: 400, Body: `{"error":{"code":"E7","text":"%s"}}`, Code: "E7"},
-		TokenPath: "/token",
+		TokenPaths: []string{"/token"},
 	}
 }
 

@@ -56,8 +56,12 @@ func (s Subject) faults(op operation) []faultCase {
 			faultCase{"refused with the request repeated", echo(s.Refusal), ship.Invalid, ship.Invalid, s.refusalCode})
 	}
 	switch op.name {
-	case "buy", "find":
+	case "buy":
 		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
+	case "find":
+		if !s.Spec.LosesLabel {
+			list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
+		}
 	}
 	switch op.name {
 	case "buy", "find", "void", "rates":
@@ -87,7 +91,7 @@ func (s Subject) faultCases(op operation) []testCase {
 		list = append(list, testCase{op.name + " " + f.name, func(t testing.TB) error { return s.testFault(t, op, f) }})
 	}
 	list = append(list, testCase{op.name + " not let in once", func(t testing.TB) error { return s.testLetInAgain(t, op) }})
-	if s.TokenPath != "" {
+	if len(s.TokenPaths) > 0 {
 		list = append(list,
 			s.tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
 			s.tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
@@ -148,12 +152,12 @@ func (s Subject) testLetInAgain(t testing.TB, op operation) error {
 	}}
 	err := s.runOver(t, op, service, w)
 	switch {
-	case s.TokenPath == "":
+	case len(s.TokenPaths) == 0:
 		return errors.Join(wantKind(err, ship.Forbidden), w.complaint(op))
 	case err != nil:
 		return fmt.Errorf("a token that expired early was not refreshed: %w", err)
-	case w.tokens > 2:
-		return fmt.Errorf("%d tokens were fetched, want one and a fresh one", w.tokens)
+	case w.tokens > 2*len(s.TokenPaths):
+		return fmt.Errorf("%d tokens were fetched, want one and a fresh one of each", w.tokens)
 	}
 	return w.complaint(op)
 }
@@ -205,7 +209,7 @@ type wire struct {
 
 // Do is carrier.Doer.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
-	isToken := w.subject.TokenPath != "" && r.URL.Path == w.subject.TokenPath
+	isToken := w.subject.isToken(r)
 	w.mu.Lock()
 	f := w.fault
 	if isToken {
@@ -241,7 +245,7 @@ func (w *wire) complaint(op operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	allowed := 1
-	if w.subject.TokenPath != "" && w.refused > 0 {
+	if len(w.subject.TokenPaths) > 0 && w.refused > 0 {
 		allowed = 2 // what was not let in had no effect
 	}
 	switch {

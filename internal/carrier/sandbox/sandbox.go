@@ -39,11 +39,11 @@ func (m *model) spec() carrier.Spec {
 			Name: "api_key", Title: "API key", Secret: true,
 			Help: "Any text: the simulated carriers let everybody in.",
 		}},
-		Open: func(c carrier.Credentials, via carrier.Doer) (carrier.Driver, error) {
-			if via == nil {
+		Open: func(o carrier.Opening) (carrier.Driver, error) {
+			if o.Via == nil {
 				return direct{m}, nil
 			}
-			return remote{m.name, c["api_key"], via}, nil
+			return remote{m.name, o.Credentials["api_key"], o.Via}, nil
 		},
 	}
 	for _, v := range m.services {

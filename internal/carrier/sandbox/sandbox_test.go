@@ -49,7 +49,7 @@ func openVia(t testing.TB, name string, via carrier.Doer) *carrier.Carrier {
 	t.Helper()
 	for _, spec := range sandbox.Specs() {
 		if spec.Name == name {
-			c, err := carrier.Open(spec, nil, via)
+			c, err := carrier.Open(spec, carrier.Opening{Via: via})
 			if err != nil {
 				t.Fatal(err)
 			}

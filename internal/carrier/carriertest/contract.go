@@ -1,0 +1,224 @@
+package carriertest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A Departure is a place where the carrier's own OpenAPI file is knowingly not
+// followed: the file is wrong, or the carrier's real answers differ from it.
+type Departure struct {
+	Operation string // "POST /shipments/{version}/ship", as the file writes it
+	Answer    bool   // it is the answer that departs, not the request
+	Contains  string // a part of the complaint
+	Reason    string
+}
+
+// A Contract is a carrier's OpenAPI files: every exchange is checked against
+// them.
+type Contract struct {
+	t          testing.TB
+	base       string // path of the carrier's API, before the paths of the files
+	routers    []routers.Router
+	departures []Departure
+
+	mu       sync.Mutex
+	checked  int
+	departed []int // how often each departure was met
+}
+
+// NewContract reads the files, which lie below the directory that CARRIER_SPECS
+// names: "ups/openapi-json/Shipping.json". Without CARRIER_SPECS it checks
+// nothing, and says so. baseURL is the address that the driver is opened with.
+func NewContract(t testing.TB, baseURL string, departures []Departure, files ...string) *Contract {
+	t.Helper()
+	dir := os.Getenv("CARRIER_SPECS")
+	if dir == "" {
+		t.Log("CARRIER_SPECS is not set: exchanges are not checked against the carrier's own OpenAPI files")
+		return nil
+	}
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Contract{t: t, base: base.Path, departures: departures, departed: make([]int, len(departures))}
+	for _, f := range files {
+		c.routers = append(c.routers, readContract(t, filepath.Join(dir, f)))
+	}
+	t.Cleanup(c.conclude)
+	return c
+}
+
+func readContract(t testing.TB, file string) routers.Router {
+	t.Helper()
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromFile(file)
+	if err != nil {
+		t.Fatalf("read %s: %v", file, err)
+	}
+	doc.Servers = nil
+	for _, item := range doc.Paths.Map() {
+		item.Servers = nil
+	}
+	r, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatalf("routes of %s: %v", file, err)
+	}
+	return r
+}
+
+// Checked passes requests on and checks them and their answers. A nil Contract
+// passes them on alone.
+func (c *Contract) Checked(via carrier.Doer) carrier.Doer {
+	if c == nil {
+		return via
+	}
+	return checkedDoer{c, via}
+}
+
+type checkedDoer struct {
+	contract *Contract
+	via      carrier.Doer
+}
+
+// Do is carrier.Doer.
+func (d checkedDoer) Do(r *http.Request) (*http.Response, error) {
+	sent, err := copyBody(&r.Body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := d.via.Do(r)
+	if err != nil {
+		return resp, err
+	}
+	got, err := copyBody(&resp.Body)
+	if err != nil {
+		return resp, nil // the emulator cut it on purpose
+	}
+	d.contract.check(r, sent, resp, got)
+	return resp, nil
+}
+
+// copyBody reads a body and leaves it to be read again.
+func copyBody(body *io.ReadCloser) ([]byte, error) {
+	if *body == nil {
+		return nil, nil
+	}
+	data, err := io.ReadAll(*body)
+	err = errors.Join(err, (*body).Close())
+	*body = io.NopCloser(bytes.NewReader(data))
+	if err != nil {
+		*body = io.NopCloser(io.MultiReader(bytes.NewReader(data), errorReader{err}))
+	}
+	return data, err
+}
+
+func (c *Contract) check(r *http.Request, sent []byte, resp *http.Response, got []byte) {
+	req := r.Clone(r.Context())
+	req.Body = io.NopCloser(bytes.NewReader(sent))
+	req.URL.Scheme, req.URL.Host = "", ""
+	req.URL.Path = strings.TrimPrefix(req.URL.Path, c.base)
+	req.URL.RawPath = strings.TrimPrefix(req.URL.RawPath, c.base)
+	route, params, err := c.route(req)
+	if err != nil {
+		c.complain(Departure{Operation: req.Method + " " + req.URL.Path}, err)
+		return
+	}
+	operation := req.Method + " " + route.Path
+	options := &openapi3filter.Options{MultiError: true, IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}
+	c.complain(Departure{Operation: operation}, openapi3filter.ValidateRequest(req.Context(), in))
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: options}
+	out.SetBodyBytes(got)
+	c.complain(Departure{Operation: operation, Answer: true}, openapi3filter.ValidateResponse(req.Context(), out))
+}
+
+// route finds the operation in the first file that has it.
+func (c *Contract) route(r *http.Request) (*routers.Route, map[string]string, error) {
+	for _, router := range c.routers {
+		if route, params, err := router.FindRoute(r); err == nil {
+			return route, params, nil
+		}
+	}
+	return nil, nil, errors.New("is in none of the carrier's files")
+}
+
+// complain fails the test for whatever is not a departure.
+func (c *Contract) complain(at Departure, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.checked++
+	for _, one := range flat(err) {
+		if !c.departs(at, one.Error()) {
+			side := "request"
+			if at.Answer {
+				side = "answer"
+			}
+			c.t.Errorf("%s: the %s does not keep to the carrier's OpenAPI file: %v", at.Operation, side, one)
+		}
+	}
+}
+
+func (c *Contract) departs(at Departure, complaint string) bool {
+	for i, d := range c.departures {
+		if d.Operation == at.Operation && d.Answer == at.Answer && strings.Contains(complaint, d.Contains) {
+			c.departed[i]++
+			return true
+		}
+	}
+	return false
+}
+
+// flat takes collected errors apart.
+func flat(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(openapi3.MultiError); ok {
+		var list []error
+		for _, one := range many {
+			list = append(list, flat(one)...)
+		}
+		return list
+	}
+	switch wrapped := err.(type) {
+	case *openapi3filter.RequestError:
+		if many, ok := wrapped.Err.(openapi3.MultiError); ok {
+			return flat(many)
+		}
+	case *openapi3filter.ResponseError:
+		if many, ok := wrapped.Err.(openapi3.MultiError); ok {
+			return flat(many)
+		}
+	}
+	return []error{err}
+}
+
+// conclude says how much was checked. A departure that nobody needs is struck
+// from the list.
+func (c *Contract) conclude() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, n := range c.departed {
+		if n == 0 && !c.t.Failed() {
+			c.t.Errorf("the departure %+v is not needed", c.departures[i])
+		}
+	}
+	c.t.Log(fmt.Sprintf("%d requests and answers checked against the carrier's OpenAPI files, %d departures", c.checked, len(c.departures)))
+}

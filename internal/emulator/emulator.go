@@ -1,0 +1,271 @@
+// Package emulator holds what stand-in carriers have in common: a ledger that
+// only grows, knobs that make them misbehave, and the server around them. The
+// carriers themselves are its subpackages. They speak the carrier's own
+// protocol over real HTTP, share no code with the service, and their ledgers
+// judge it.
+//
+// Beside the carrier's own paths a stand-in answers to whoever runs it:
+//
+//	GET  /_emulator/ledger   the ledger, a line of JSON an entry
+//	GET  /_emulator/knobs    the knobs as they are set
+//	PUT  /_emulator/knobs    sets all of them
+package emulator
+
+import (
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Server is a stand-in for one carrier.
+type Server struct {
+	Carrier string
+	Ledger  *Ledger
+	// Failure writes the carrier's own body for a status: 401, 429, 503, or a
+	// refusal of a purchase (400). Nil writes none.
+	Failure func(status int) (contentType string, body []byte)
+
+	knobs  atomic.Pointer[Knobs]
+	mux    *http.ServeMux
+	mu     sync.Mutex
+	tokens map[string]time.Time // until when each is good
+}
+
+// New returns a stand-in without paths of its own.
+func New(carrier string, l *Ledger) *Server {
+	s := &Server{Carrier: carrier, Ledger: l, mux: http.NewServeMux(), tokens: map[string]time.Time{}}
+	s.knobs.Store(&Knobs{})
+	s.mux.HandleFunc("GET /_emulator/ledger", s.showLedger)
+	s.mux.HandleFunc("GET /_emulator/knobs", s.showKnobs)
+	s.mux.HandleFunc("PUT /_emulator/knobs", s.turnKnobs)
+	return s
+}
+
+// ServeHTTP answers as the carrier would.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Turn sets the knobs.
+func (s *Server) Turn(k Knobs) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	s.knobs.Store(&k)
+	return nil
+}
+
+// Knobs are the knobs as they are set.
+func (s *Server) Knobs() Knobs { return *s.knobs.Load() }
+
+// Handle adds a path of the carrier. It answers late, not at all, or with the
+// carrier's own failures, as the knobs say. Paths that need a token say so.
+func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		k := s.Knobs()
+		wait := time.Duration(k.Latency)
+		if k.Spread > 0 {
+			wait += rand.N(time.Duration(k.Spread))
+		}
+		if !pause(r, wait) {
+			return
+		}
+		switch {
+		case rand.Float64() < k.Stall:
+			s.hang(r)
+			panic(http.ErrAbortHandler)
+		case rand.Float64() < k.Limit:
+			w.Header().Set("Retry-After", "1")
+			s.Fail(w, http.StatusTooManyRequests)
+		case rand.Float64() < k.Down:
+			s.Fail(w, http.StatusServiceUnavailable)
+		case needsToken && (rand.Float64() < k.Expired || !s.hasToken(r)):
+			s.Fail(w, http.StatusUnauthorized)
+		default:
+			h(w, r)
+		}
+	})
+}
+
+// Fail answers with a status and the carrier's own body for it.
+func (s *Server) Fail(w http.ResponseWriter, status int) {
+	var body []byte
+	if s.Failure != nil {
+		var kind string
+		if kind, body = s.Failure(status); kind != "" {
+			w.Header().Set("Content-Type", kind)
+		}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// pause waits, and reports whether the client is still there.
+func pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// hang answers nothing until the client leaves.
+func (s *Server) hang(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client leave
+	d := time.Duration(s.Knobs().HangFor)
+	if d == 0 {
+		d = time.Minute
+	}
+	pause(r, d)
+}
+
+// NewToken makes a token that is good for a while, and says for how long.
+func (s *Server) NewToken() (token string, life time.Duration) {
+	life = time.Duration(s.Knobs().TokenLife)
+	if life == 0 {
+		life = time.Hour
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token = s.Carrier + "-token-" + strconv.FormatUint(rand.Uint64(), 36)
+	s.tokens[token] = time.Now().Add(life)
+	return token, life
+}
+
+// hasToken reports whether the request carries a token that is good.
+func (s *Server) hasToken(r *http.Request) bool {
+	const scheme = "Bearer "
+	h := r.Header.Get("Authorization")
+	return len(h) > len(scheme) && h[:len(scheme)] == scheme && s.TokenGood(h[len(scheme):])
+}
+
+// TokenGood reports whether a token is good.
+func (s *Server) TokenGood(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.tokens[token])
+}
+
+// Refuses reports whether this purchase is to be refused.
+func (s *Server) Refuses() bool { return rand.Float64() < s.Knobs().Refuse }
+
+// Sell writes a sale into the ledger and answers with it, or does what the
+// knobs say happens after a sale. answer makes the carrier's body of a sale;
+// it is called once, and for "wrong_reference" with another reference.
+func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer func(Entry) (status int, contentType string, body []byte)) {
+	sale.Kind = "sold"
+	sale, err := s.Ledger.Append(sale)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	fault := choose(s.Knobs().Buy, rand.Float64())
+	if fault == "wrong_reference" {
+		sale.Reference = "OTHER" + sale.Reference
+	}
+	status, kind, body := answer(sale)
+	s.reply(w, r, fault, status, kind, body)
+}
+
+// TakeBack answers a void of the number: done tells what the ledger says, and
+// makes the carrier's body.
+func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string, done func(again, known bool) (status int, contentType string, body []byte)) {
+	fault := choose(s.Knobs().Void, rand.Float64())
+	if fault == "refuse" {
+		s.Fail(w, http.StatusBadRequest)
+		return
+	}
+	again, known, err := s.Ledger.Void(number)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if fault == "lost" {
+		fault = "reset"
+	}
+	status, kind, body := done(again, known)
+	s.reply(w, r, fault, status, kind, body)
+}
+
+// reply sends an answer, or loses it.
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, status int, contentType string, body []byte) {
+	switch fault {
+	case "hang":
+		s.hang(r)
+		panic(http.ErrAbortHandler)
+	case "reset":
+		panic(http.ErrAbortHandler) // the server closes the connection
+	case "500":
+		s.Fail(w, http.StatusInternalServerError)
+		return
+	case "502":
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body>502 Bad Gateway</body></html>")
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if fault == "truncate" {
+		w.WriteHeader(status)
+		_, _ = w.Write(body[:len(body)/2])
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// Find returns the sales under a reference that a look-up shows now.
+func (s *Server) Find(reference string) []Entry {
+	k := s.Knobs()
+	if rand.Float64() < k.LookupFlap {
+		return nil
+	}
+	var shown []Entry
+	for _, e := range s.Ledger.byReference(reference) {
+		if time.Since(e.At) >= time.Duration(k.LookupLag) {
+			shown = append(shown, e)
+		}
+	}
+	return shown
+}
+
+func (s *Server) showLedger(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	lines := json.NewEncoder(w)
+	for _, e := range s.Ledger.Entries() {
+		e.Kept = nil
+		if err := lines.Encode(e); err != nil {
+			return
+		}
+	}
+}
+
+func (s *Server) showKnobs(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.Knobs())
+}
+
+func (s *Server) turnKnobs(w http.ResponseWriter, r *http.Request) {
+	var k Knobs
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&k)
+	if err == nil {
+		err = s.Turn(k)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,104 @@
+package emulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Knobs are how a stand-in carrier misbehaves. Shares are between 0 and 1, of
+// the calls of their kind. The zero value behaves.
+type Knobs struct {
+	Latency Duration `json:"latency,omitzero"` // of every answer
+	Spread  Duration `json:"spread,omitzero"`  // up to so much more, at random
+	HangFor Duration `json:"hangFor,omitzero"` // how long a hang lasts if the client does not leave; 0 means a minute
+
+	Limit   float64 `json:"limit,omitempty"`   // 429
+	Down    float64 `json:"down,omitempty"`    // 503 before anything is done
+	Expired float64 `json:"expired,omitempty"` // 401: the token is no longer good
+	Refuse  float64 `json:"refuse,omitempty"`  // purchases that are refused
+	Stall   float64 `json:"stall,omitempty"`   // of all calls: never answered, nothing done
+
+	// Buy is what happens after a sale, by share: "hang", "reset", "500",
+	// "502", "truncate", "wrong_reference". The rest is answered.
+	Buy map[string]float64 `json:"buy,omitempty"`
+	// Void is what happens to a void, by share: "refuse" (nothing done), "lost"
+	// (done, the answer is lost), "hang" (done, no answer).
+	Void map[string]float64 `json:"void,omitempty"`
+
+	LookupLag  Duration `json:"lookupLag,omitzero"`   // a sale is not to be found for so long
+	LookupFlap float64  `json:"lookupFlap,omitempty"` // look-ups that miss what is there
+	TokenLife  Duration `json:"tokenLife,omitzero"`   // of a token, told and kept; 0 means an hour
+
+	Tracking []Scan `json:"tracking,omitempty"` // what every parcel goes through, if it is not to be the usual
+}
+
+// A Scan is one step of a parcel, in the carrier's own code.
+type Scan struct {
+	After Duration `json:"after"` // the sale
+	Code  string   `json:"code"`
+	Text  string   `json:"text,omitempty"`
+	City  string   `json:"city,omitempty"`
+}
+
+var (
+	buyFaults  = []string{"hang", "reset", "500", "502", "truncate", "wrong_reference"}
+	voidFaults = []string{"refuse", "lost", "hang"}
+)
+
+// check says what is wrong with the knobs.
+func (k Knobs) check() error {
+	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.LookupFlap} {
+		if share < 0 || share > 1 {
+			return fmt.Errorf("%v is not a share between 0 and 1", share)
+		}
+	}
+	for what, f := range map[string]struct {
+		set   map[string]float64
+		known []string
+	}{"buy": {k.Buy, buyFaults}, "void": {k.Void, voidFaults}} {
+		sum := 0.0
+		for name, share := range f.set {
+			if !slices.Contains(f.known, name) {
+				return fmt.Errorf("there is no fault %q of %s: choose from %s", name, what, strings.Join(f.known, ", "))
+			}
+			sum += share
+		}
+		if sum > 1 {
+			return fmt.Errorf("the shares of %s add up to %v", what, sum)
+		}
+	}
+	return nil
+}
+
+// choose picks a fault by the shares, given a number between 0 and 1; "" is
+// none.
+func choose(shares map[string]float64, at float64) string {
+	for _, name := range slices.Sorted(maps.Keys(shares)) {
+		if at < shares[name] {
+			return name
+		}
+		at -= shares[name]
+	}
+	return ""
+}
+
+// A Duration reads and writes as "1m30s".
+type Duration time.Duration
+
+// MarshalJSON writes text.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// UnmarshalJSON reads text.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(text)
+	*d = Duration(v)
+	return err
+}

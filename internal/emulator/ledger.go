@@ -1,0 +1,177 @@
+package emulator
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// An Entry is one line of a carrier's ledger: something that it did. Lines are
+// never changed.
+type Entry struct {
+	Line      int       `json:"line"`
+	At        time.Time `json:"at"`
+	Kind      string    `json:"kind"` // "sold", "voided"
+	Number    string    `json:"number"`
+	Pieces    []string  `json:"pieces,omitempty"`    // tracking numbers, when there are several
+	ID        string    `json:"id,omitempty"`        // the carrier's own, if it is not the number
+	Reference string    `json:"reference,omitempty"` // the client's
+	Second    string    `json:"second,omitempty"`    // the client's further reference
+	Account   string    `json:"account,omitempty"`
+	Service   string    `json:"service,omitempty"`
+	Amount    string    `json:"amount,omitempty"`
+	Currency  string    `json:"currency,omitempty"`
+	// Kept is what the carrier needs to answer again: the label, the request.
+	Kept json.RawMessage `json:"kept,omitempty"`
+}
+
+// A Ledger is what a carrier has done, first to last. With a file it outlives
+// its process: a line is in the file before the carrier answers.
+type Ledger struct {
+	mu      sync.Mutex
+	entries []Entry
+	given   int // numbers for sales
+	file    *os.File
+}
+
+// OpenLedger reads the ledger of a file and goes on writing it. An empty name
+// keeps it in memory alone.
+func OpenLedger(name string) (*Ledger, error) {
+	l := &Ledger{}
+	if name == "" {
+		return l, nil
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	lines := bufio.NewReader(f)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			// A half-written last line was never answered for: it is cut off.
+			return l, l.keep(f, int64(len(text)))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the ledger: %w", err)
+		}
+		var e Entry
+		if err := json.Unmarshal(text, &e); err != nil {
+			return nil, fmt.Errorf("line %d of the ledger: %w", len(l.entries)+1, err)
+		}
+		l.entries = append(l.entries, e)
+	}
+}
+
+func (l *Ledger) keep(f *os.File, torn int64) error {
+	l.file = f
+	if torn == 0 {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return f.Truncate(info.Size() - torn)
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// Append writes a line and returns it with its number and time.
+func (l *Ledger) Append(e Entry) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(e)
+}
+
+func (l *Ledger) append(e Entry) (Entry, error) {
+	e.Line, e.At = len(l.entries)+1, time.Now().UTC()
+	if l.file != nil {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return e, err
+		}
+		if _, err := l.file.Write(append(text, '\n')); err != nil {
+			return e, fmt.Errorf("write the ledger: %w", err)
+		}
+	}
+	l.entries = append(l.entries, e)
+	return e, nil
+}
+
+// Entries is the whole ledger.
+func (l *Ledger) Entries() []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.entries)
+}
+
+// Sold returns the line of a sale by its number, by one of its pieces or by
+// the carrier's own id, and whether it was voided since.
+func (l *Ledger) Sold(number string) (e Entry, voided, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sold(number)
+}
+
+func (l *Ledger) sold(number string) (found Entry, voided, ok bool) {
+	for _, e := range l.entries {
+		if e.Number != number && e.ID != number && !slices.Contains(e.Pieces, number) {
+			continue
+		}
+		switch e.Kind {
+		case "sold":
+			found, ok = e, true
+		case "voided":
+			voided = true
+		}
+	}
+	return found, voided, ok
+}
+
+// Void writes that a sale is voided, once. It reports false for what was never
+// sold.
+func (l *Ledger) Void(number string) (again, ok bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, voided, ok := l.sold(number)
+	if !ok || voided {
+		return voided, ok, nil
+	}
+	_, err = l.append(Entry{Kind: "voided", Number: e.Number, ID: e.ID, Pieces: e.Pieces, Reference: e.Reference, Amount: e.Amount, Currency: e.Currency})
+	return false, true, err
+}
+
+// byReference are the sales under a client's reference.
+func (l *Ledger) byReference(reference string) (list []Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		if e.Kind == "sold" && (e.Reference == reference || e.Second == reference) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Next is a number that no other sale has.
+func (l *Ledger) Next() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.given = max(l.given, len(l.entries)) + 1
+	return l.given
+}
