@@ -34,7 +34,9 @@ type effectKey struct{}
 
 // WithEffect marks a request that spends or returns money. A Doer sends it
 // over a connection of its own, and never twice.
-func WithEffect(ctx context.Context) context.Context { return context.WithValue(ctx, effectKey{}, true) }
+func WithEffect(ctx context.Context) context.Context {
+	return context.WithValue(ctx, effectKey{}, true)
+}
 
 // IsEffect reports whether a request spends or returns money.
 func IsEffect(ctx context.Context) bool {

@@ -71,7 +71,7 @@ func subject(h habits) Subject {
 		Order: carrier.BuyOrder{
 			Order: ship.Order{OrderID: "1", Parcels: []ship.Parcel{{WeightGrams: 1}}}, Service: "fly", Reference: "R1",
 		},
-		Refusal:   Refusal{Status: 400, Body: `{"error":{"code":"E7","text":"%s"}}`, Code: "E7"},
+		Refusal:    Refusal{Status: 400, Body: `{"error":{"code":"E7","text":"%s"}}`, Code: "E7"},
 		TokenPaths: []string{"/token"},
 	}
 }
