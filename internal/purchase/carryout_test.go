@@ -1,0 +1,182 @@
+package purchase
+
+import (
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// known are the outcomes of attempts that bought nothing that counts.
+var known = []Outcome{WasRefused, WasNotSent, WasAbsent, WasStranded}
+
+// carryOut does an act. It says how long until the process knows, and then
+// what it knows.
+func (w *world) carryOut(node int, a Act) (time.Duration, func() Report) {
+	took, r := w.do(node, a)
+	return took, func() Report {
+		if r.Result == Sold {
+			r = w.soldNumber(r)
+		}
+		w.note(a, r)
+		return r
+	}
+}
+
+func (w *world) do(node int, a Act) (time.Duration, Report) {
+	switch a.Kind {
+	case Send:
+		return w.send(a.Attempt)
+	case Look:
+		return w.upTo(time.Second), w.look(a.Attempt)
+	case TakeBack:
+		r := w.takeBack(a.Sale)
+		if r != Unsure {
+			w.stranded[a.Sale.Number] = true
+		}
+		return w.upTo(time.Second), Report{Result: r}
+	case GiveBack:
+		if w.voids && w.takeBack(a.Sale) == Done {
+			return w.upTo(time.Second), Report{Result: Done}
+		}
+		w.returning = a.Sale.Number
+		return w.upTo(time.Second), Report{Result: Unsure}
+	case Spool:
+		if !w.chance(5) { // the disk is full
+			w.spools[node][a.Sale.Number] = a.Sale
+		}
+		return 0, Report{Result: Done}
+	case Unspool:
+		delete(w.spools[node], a.Sale.Number)
+		return 0, Report{Result: Done}
+	}
+	broken := w.chance(10)
+	if broken && w.rng.IntN(2) == 0 {
+		return w.upTo(time.Second), Report{Result: Broken, Err: errOurs}
+	}
+	r := w.write(a)
+	if broken {
+		r = Report{Result: Broken, Err: errOurs} // it was done, and nobody knows
+	}
+	return w.upTo(5 * time.Millisecond), r
+}
+
+// send asks the carrier. A process that slept since the attempt was written
+// down does not.
+func (w *world) send(n int) (time.Duration, Report) {
+	if w.now-w.wroteAt[n-1] > waits.Settle/3 || w.chance(30) {
+		return w.upTo(time.Second), Report{Result: NotSent}
+	}
+	for _, earlier := range w.attempts[:n-1] {
+		if !slices.Contains(known, earlier.Outcome) {
+			w.complain("attempt %d is sent while attempt %d is %q", n, earlier.Number, earlier.Outcome)
+		}
+	}
+	if w.chance(40) {
+		return w.upTo(time.Second), Report{Result: Refused}
+	}
+	late := w.upTo(2 * time.Second)
+	lost := w.chance(200)
+	switch {
+	case lost && w.rng.IntN(4) == 0:
+		return answer, Report{Result: Lost} // and never sold
+	case w.chance(15):
+		late, lost = w.upTo(30*time.Minute), true // the carrier queued it
+	}
+	s := &sale{Sale: Sale{Attempt: n, Labelled: true, TooDear: w.chance(50)}}
+	w.after(late, func() {
+		s.Number, s.live, s.at = w.number(), true, w.now
+		if w.chance(100) {
+			s.at = w.now + w.upTo(10*time.Minute)
+		}
+		w.sales = append(w.sales, s)
+	})
+	if lost {
+		return answer, Report{Result: Lost}
+	}
+	// The number is known once the sale is: the report is made then.
+	return late, Report{Result: Sold, Sale: Sale{Attempt: n, Labelled: true, TooDear: s.TooDear}}
+}
+
+// soldNumber fills in the number of a sale that was made while the process
+// waited for the answer.
+func (w *world) soldNumber(r Report) Report {
+	for _, s := range slices.Backward(w.sales) {
+		if s.Attempt == r.Sale.Attempt {
+			r.Sale.Number = s.Number
+			return r
+		}
+	}
+	return Report{Result: Lost}
+}
+
+func (w *world) look(n int) Report {
+	if !w.finds || w.chance(50) {
+		return Report{Result: Unsure}
+	}
+	for _, s := range w.sales {
+		if s.Attempt == n && s.live && s.at <= w.now && !w.chance(20) {
+			found := s.Sale
+			found.Labelled = w.keepsLabels
+			return Report{Result: Found, Sale: found}
+		}
+	}
+	return Report{Result: Absent}
+}
+
+// write changes what is written down, under the guards of the database.
+func (w *world) write(a Act) Report {
+	open := w.state == ship.StatePurchasing || w.state == ship.StateUncertain
+	switch a.Kind {
+	case Intend:
+		w.written, w.state = true, ship.StatePurchasing
+		w.begin()
+	case Again:
+		if !(open || w.state == ship.StateFailed) || w.attempt != a.Attempt || !slices.Contains(known, w.attempts[a.Attempt-1].Outcome) {
+			return Report{Result: Conflict}
+		}
+		w.state = ship.StatePurchasing
+		w.begin()
+	case Record:
+		if _, stranded := w.stranded[a.Sale.Number]; stranded || !open && w.state != ship.StateNeedsReview || w.attempt != a.Attempt {
+			return Report{Result: Conflict}
+		}
+		w.state, w.recorded, w.told = ship.StatePurchased, a.Sale.Number, true
+		w.attempts[a.Sale.Attempt-1].Outcome = WasBought
+	case End:
+		if at := &w.attempts[a.Attempt-1]; at.Outcome == "" || at.Outcome == IsUnknown || a.Outcome == WasStranded {
+			at.Outcome, at.EndedAt = a.Outcome, w.clock()
+		}
+	case Doubt:
+		if open && w.attempt == a.Attempt {
+			w.state, w.told = ship.StateUncertain, true
+		}
+	case Fail:
+		if open && w.attempt == a.Attempt {
+			w.state = ship.StateFailed
+		}
+	case Review:
+		if open {
+			w.state, w.told = ship.StateNeedsReview, true
+		}
+	case Read:
+		return Report{Result: Done, Sale: Sale{Number: w.recorded}}
+	case Strand:
+		if w.recorded == a.Sale.Number {
+			return Report{Result: Conflict}
+		}
+		if _, known := w.stranded[a.Sale.Number]; !known {
+			w.stranded[a.Sale.Number] = false
+			w.voidStranded(a.Sale)
+		}
+	}
+	return Report{Result: Done}
+}
+
+// begin writes the next attempt down, with its job.
+func (w *world) begin() {
+	w.attempt++
+	w.attempts = append(w.attempts, Attempt{Number: w.attempt, StartedAt: w.clock()})
+	w.wroteAt = append(w.wroteAt, w.now)
+	w.job(waits.Settle)
+}

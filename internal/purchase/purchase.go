@@ -1,0 +1,266 @@
+// Package purchase is how one label is bought, as a machine: it says what to do
+// next and is told what came of it. It does no I/O, keeps no clock, and holds
+// every rule about money:
+//
+//   - an attempt is written down before the carrier is asked;
+//   - an answer that was lost is a third outcome, and no way leads from it to
+//     another purchase but through a look-up of every attempt ever made;
+//   - what the carrier sold is on this machine's disk before it is recorded,
+//     and what cannot be recorded is stranded: written down and taken back.
+//
+// Package shipping carries the acts out. The tests of this package carry them
+// out in a world of dying processes and lying carriers.
+package purchase
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// An Act is one thing to do. The report on it says what came of it.
+type Act struct {
+	Kind    Kind
+	Attempt int  // that it is about; for Record, Fail, Doubt and Again the one that must still be the last
+	Sale    Sale // for Spool, GiveBack, Record, Unspool, Strand and TakeBack
+	Outcome Outcome
+}
+
+// A Kind of act.
+type Kind string
+
+// The acts, with the results that a report on each can have besides Broken.
+const (
+	Intend   Kind = "intend"    // write the purchase and attempt 1 down: Done, Conflict
+	Send     Kind = "send"      // ask the carrier to sell: Sold, Refused, NotSent, Lost
+	Spool    Kind = "spool"     // write a sale to this machine's disk: Done
+	Unspool  Kind = "unspool"   // and delete it there: Done
+	GiveBack Kind = "give_back" // void what is too dear: Done, Unsure (kept, with a warning)
+	Record   Kind = "record"    // store the sale as what was bought, unless it is stranded: Done, Conflict
+	End      Kind = "end"       // write down what became of an attempt: Done
+	Again    Kind = "again"     // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
+	Doubt    Kind = "doubt"     // tell the client that the outcome is unknown: Done
+	Fail     Kind = "fail"      // nothing was bought: Done
+	Review   Kind = "review"    // a person must decide: Done
+	Read     Kind = "read"      // what is recorded now: Done, with the sale's number if there is one
+	Look     Kind = "look"      // look an attempt up: Found, Absent, Unsure
+	Strand   Kind = "strand"    // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
+	TakeBack Kind = "take_back" // void a stranded sale now: Done, Unsure; Cannot if the carrier never voids
+)
+
+// A Report is what came of an act.
+type Report struct {
+	Result Result
+	Sale   Sale
+	Err    error // of Broken
+}
+
+// A Result is how an act ended.
+type Result string
+
+// The results.
+const (
+	Done     Result = "done"
+	Conflict Result = "conflict" // somebody else has moved the purchase on
+	Sold     Result = "sold"
+	Refused  Result = "refused"
+	NotSent  Result = "not_sent"
+	Lost     Result = "lost" // the carrier may have sold
+	Found    Result = "found"
+	Absent   Result = "absent"
+	Unsure   Result = "unsure"
+	Cannot   Result = "cannot"
+	Broken   Result = "broken" // our own side failed, and may have done it
+)
+
+// A Sale is a label that a carrier sold under an attempt's reference.
+type Sale struct {
+	Attempt  int
+	Number   string // tracking number
+	Labelled bool   // it came with its label
+	TooDear  bool   // above the client's limit
+}
+
+// An Outcome is what became of an attempt.
+type Outcome string
+
+// The outcomes. An attempt without one is open.
+const (
+	WasBought   Outcome = "bought"
+	WasRefused  Outcome = "refused"
+	WasNotSent  Outcome = "not_sent"
+	IsUnknown   Outcome = "unknown" // not found once
+	WasAbsent   Outcome = "absent"  // not found twice
+	WasStranded Outcome = "stranded"
+)
+
+// An Attempt is one time that a carrier was asked, as written down.
+type Attempt struct {
+	Number    int
+	Outcome   Outcome
+	StartedAt time.Time
+	EndedAt   time.Time // when the outcome was written down
+}
+
+// An Open purchase is one whose outcome is to be found out, as written down.
+type Open struct {
+	State     ship.State
+	Told      bool // the client knows of it
+	CreatedAt time.Time
+	Attempts  []Attempt // first to last
+}
+
+// Waits are how long what takes.
+type Waits struct {
+	Settle time.Duration // from an attempt to the first look at it
+	Look   time.Duration // between two looks
+	Rebuy  time.Duration // from the creation: after it, nothing is bought again
+	Review time.Duration // from the creation: after it, a person decides
+}
+
+// A Verdict is how a run of the machine ended.
+type Verdict struct {
+	Kind  VerdictKind
+	Again time.Duration // look again after this; zero means that it is settled
+	Err   error         // of Failed
+}
+
+// A VerdictKind says where the purchase stands.
+type VerdictKind string
+
+// The verdicts.
+const (
+	Bought    VerdictKind = "bought"
+	Rejected  VerdictKind = "rejected"  // all that were asked said no; nothing was bought
+	Pending   VerdictKind = "pending"   // not known yet
+	Taken     VerdictKind = "taken"     // the key or the order was used before; nothing was done
+	Overtaken VerdictKind = "overtaken" // somebody else moved it on while the carrier answered here
+	Settled   VerdictKind = "settled"   // there is nothing to do
+	Failed    VerdictKind = "failed"    // our own side failed; a later run goes on
+)
+
+// A Machine runs a purchase.
+type Machine struct {
+	Do    func(Act) Report
+	Now   func() time.Time
+	Waits Waits
+}
+
+// Buy buys for the first time, with so many offers to try one after the other.
+func (m Machine) Buy(offers int) Verdict {
+	switch r := m.Do(Act{Kind: Intend, Attempt: 1}); r.Result {
+	case Done:
+		return m.sell(1, offers)
+	case Conflict:
+		return Verdict{Kind: Taken}
+	default:
+		return failed(r)
+	}
+}
+
+// Retry makes the attempt after the last, which is known to have bought
+// nothing.
+func (m Machine) Retry(last, offers int) Verdict {
+	switch r := m.Do(Act{Kind: Again, Attempt: last}); r.Result {
+	case Done:
+		return m.sell(last+1, offers)
+	case Conflict:
+		return Verdict{Kind: Overtaken}
+	default:
+		return failed(r)
+	}
+}
+
+// sell asks one carrier after the other until one sells, all have said no, or
+// one has not answered. Attempt n is written down.
+func (m Machine) sell(n, offers int) Verdict {
+	for {
+		r := m.Do(Act{Kind: Send, Attempt: n})
+		switch r.Result {
+		case Sold:
+			r.Sale.Attempt = n
+			return m.keep(n, r.Sale)
+		case Lost:
+			if r := m.Do(Act{Kind: Doubt, Attempt: n}); r.Result != Done {
+				return failed(r)
+			}
+			return Verdict{Kind: Pending, Again: m.Waits.Settle}
+		case Refused, NotSent:
+			outcome := WasRefused
+			if r.Result == NotSent {
+				outcome = WasNotSent
+			}
+			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: outcome}); r.Result != Done {
+				return failed(r)
+			}
+		default:
+			return failed(r)
+		}
+		if offers--; offers <= 0 {
+			return m.fail(n)
+		}
+		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
+		case Done:
+			n++
+		case Conflict:
+			return Verdict{Kind: Overtaken}
+		default:
+			return failed(r)
+		}
+	}
+}
+
+// keep records a sale, if attempt last is still the last. First it goes to the
+// disk: where nobody can look the sale up, that is its only memory until it is
+// recorded. A disk that is full does not make the label less bought.
+func (m Machine) keep(last int, s Sale) Verdict {
+	m.Do(Act{Kind: Spool, Attempt: s.Attempt, Sale: s})
+	return m.Replay(last, s)
+}
+
+// Replay records a sale that is on this machine's disk.
+func (m Machine) Replay(last int, s Sale) Verdict {
+	if s.TooDear && m.Do(Act{Kind: GiveBack, Attempt: s.Attempt, Sale: s}).Result == Done {
+		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasRefused}); r.Result != Done {
+			return failed(r)
+		}
+		v := m.fail(last)
+		if v.Kind == Rejected {
+			m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
+		}
+		return v
+	}
+	switch r := m.Do(Act{Kind: Record, Attempt: last, Sale: s}); r.Result {
+	case Done:
+		m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
+		return Verdict{Kind: Bought}
+	case Conflict:
+		return m.strand(s)
+	default:
+		return failed(r)
+	}
+}
+
+// strand deals with a sale that came too late to be the one that counts.
+func (m Machine) strand(s Sale) Verdict {
+	now := m.Do(Act{Kind: Read})
+	if now.Result != Done {
+		return failed(now)
+	}
+	if now.Sale.Number != s.Number {
+		if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result == Broken {
+			return failed(r)
+		}
+	}
+	m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
+	return Verdict{Kind: Overtaken}
+}
+
+func (m Machine) fail(last int) Verdict {
+	if r := m.Do(Act{Kind: Fail, Attempt: last}); r.Result != Done {
+		return failed(r)
+	}
+	return Verdict{Kind: Rejected}
+}
+
+func failed(r Report) Verdict { return Verdict{Kind: Failed, Err: r.Err} }
