@@ -33,6 +33,8 @@ type Carrier struct {
 	// Connection is the account's own that the driver was opened with; empty
 	// for a simulated carrier.
 	Connection ship.ConnectionID
+	// Label is the client's own name for the connection.
+	Label string
 	// Observe is told of every call, if it is set before the first use.
 	Observe func(op Operation, took time.Duration, err error)
 
@@ -68,11 +70,17 @@ func Open(spec Spec, o Opening) (*Carrier, error) {
 	return c, nil
 }
 
+// String names the carrier, and shows nothing of its secrets.
+func (c *Carrier) String() string { return "carrier " + c.spec.Name }
+
+// GoString is the same for %#v.
+func (c *Carrier) GoString() string { return c.String() }
+
 // Spec is the carrier's description.
 func (c *Carrier) Spec() Spec { return c.spec }
 
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
-// "track", "hear".
+// "track", "hear", "subscribe".
 func (c *Carrier) Abilities() []string {
 	var list []string
 	add := func(name string, can bool) {
@@ -86,12 +94,14 @@ func (c *Carrier) Abilities() []string {
 	_, voider := c.driver.(Voider)
 	_, tracker := c.driver.(Tracker)
 	_, listener := c.driver.(Listener)
+	_, subscriber := c.driver.(Subscriber)
 	add("rates", rater)
 	add("buy", buyer)
 	add("find", finder)
 	add("void", voider)
 	add("track", tracker)
 	add("hear", listener)
+	add("subscribe", subscriber)
 	return list
 }
 
@@ -203,17 +213,33 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []Heard, err e
 	return audible(heard), nil
 }
 
-// Hear decodes one request that the carrier pushed.
-func (c *Carrier) Hear(header http.Header, body []byte) ([]Heard, error) {
+// Hear verifies and decodes one request that the carrier pushed.
+func (c *Carrier) Hear(header http.Header, body []byte) (Push, error) {
 	listener, ok := c.driver.(Listener)
 	if !ok {
-		return nil, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
+		return Push{}, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
 	}
-	heard, err := listener.Hear(header, body)
+	push, err := listener.Hear(header, body)
 	if err != nil {
-		return nil, c.explain(err, ship.Invalid)
+		return Push{}, c.explain(err, ship.Invalid)
 	}
-	return audible(heard), nil
+	push.Heard = audible(push.Heard)
+	return push, nil
+}
+
+// Subscribe has the carrier push what becomes of parcels.
+func (c *Carrier) Subscribe(ctx context.Context, s Subscription) (until time.Time, err error) {
+	subscriber, ok := c.driver.(Subscriber)
+	if !ok {
+		return time.Time{}, c.errorf(ship.Unsupported, "%s cannot be asked to push", c.spec.Title)
+	}
+	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
+	defer func() { done(err) }()
+	until, err = subscriber.Subscribe(ctx, s)
+	if err != nil {
+		return time.Time{}, c.explain(err, ship.Unavailable)
+	}
+	return until, nil
 }
 
 // begin gives ctx the operation's name and deadline, unless the driver answers

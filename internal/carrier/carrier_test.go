@@ -55,7 +55,13 @@ func (d *driver) Track(ctx context.Context, _ []string) ([]carrier.Heard, error)
 	return d.heard, d.wait(ctx)
 }
 
-func (d *driver) Hear(http.Header, []byte) ([]carrier.Heard, error) { return d.heard, d.err }
+func (d *driver) Hear(http.Header, []byte) (carrier.Push, error) {
+	return carrier.Push{Heard: d.heard}, d.err
+}
+
+func (d *driver) Subscribe(ctx context.Context, _ carrier.Subscription) (time.Time, error) {
+	return time.Time{}, d.wait(ctx)
+}
 
 // bare can do nothing.
 type bare struct{}
@@ -106,7 +112,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 	if got := c.Abilities(); got != nil {
 		t.Errorf("abilities %v", got)
 	}
-	want := []string{"rates", "buy", "find", "void", "track", "hear"}
+	want := []string{"rates", "buy", "find", "void", "track", "hear", "subscribe"}
 	if got := carrier.New(spec, &driver{}).Abilities(); !slices.Equal(got, want) {
 		t.Errorf("abilities %v, want %v", got, want)
 	}
@@ -259,5 +265,21 @@ func BenchmarkBuy(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestCredentialsAreNeverPrinted(t *testing.T) {
+	const secret = "hush-hush-hush"
+	open := spec
+	open.Open = func(carrier.Opening) (carrier.Driver, error) { return &driver{}, nil }
+	o := carrier.Opening{Credentials: carrier.Credentials{"secret": secret}}
+	c, err := carrier.Open(open, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		if text := fmt.Sprintf(format+format, c, o); strings.Contains(text, secret) {
+			t.Errorf("%s shows %s", format, text)
+		}
 	}
 }

@@ -76,8 +76,32 @@ type Tracker interface {
 
 // A Listener understands the carrier's own webhooks. It does no I/O.
 type Listener interface {
-	// Hear verifies and decodes one pushed request; body is its whole body.
-	Hear(header http.Header, body []byte) ([]Heard, error)
+	// Hear verifies and decodes one pushed request; body is its whole body. A
+	// request that is not the carrier's is an error of kind ship.Forbidden, one
+	// that cannot be read ship.Invalid.
+	Hear(header http.Header, body []byte) (Push, error)
+}
+
+// A Push is what a carrier sent by itself.
+type Push struct {
+	Heard   []Heard
+	Numbers []string // of which something changed, though the push does not say what
+	Proven  bool     // it is certainly the carrier's; without proof it is only a reason to ask
+}
+
+// A Subscriber has the carrier push what becomes of parcels.
+type Subscriber interface {
+	// Subscribe asks for pushes to the address about the numbers, at most
+	// Spec.SubscribeBatch of them; none means all of the account, where the
+	// carrier has that. It reports until when they come; the zero time means
+	// until further notice. Asking again is safe.
+	Subscribe(ctx context.Context, s Subscription) (until time.Time, err error)
+}
+
+// A Subscription is where pushes go and about which parcels.
+type Subscription struct {
+	URL     string
+	Numbers []string
 }
 
 // Heard is one thing that a carrier told of one parcel.

@@ -22,9 +22,17 @@ type Spec struct {
 	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
 	Address    AddressLimits // what it can print
 	Quota      Quota         // how many calls an account may make
-	LookupLag  time.Duration // how long after its sale a purchase may be missing from a look-up
-	LosesLabel bool          // a purchase that is looked up comes without its label
-	Limits     []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
+	TrackBatch int           // numbers in one call of Track; 0 means 1
+	// SubscribeBatch is how many numbers one call of Subscribe takes; 0 if it
+	// subscribes to the account as a whole.
+	SubscribeBatch int
+	LookupLag      time.Duration // how long after its sale a purchase may be missing from a look-up
+	LosesLabel     bool          // a purchase that is looked up comes without its label
+	Limits         []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
+	// Meaning says what a scan's code means, by the carrier's status table.
+	// Track and Hear give scans the same, so that a better table can be run
+	// over the scans that are stored. Nil for a carrier that is not tracked.
+	Meaning func(code string) (status ship.Status, reason string, known bool)
 	// Open makes a driver of complete credentials. It does no I/O.
 	Open func(Opening) (Driver, error)
 }
@@ -34,6 +42,7 @@ type Opening struct {
 	Credentials Credentials
 	BaseURL     string // of the carrier's API, without a slash at its end
 	Live        bool   // what is bought costs money
+	PushSecret  string // 32 characters that the carrier's pushes prove themselves with, where we choose them
 	Via         Doer
 }
 
@@ -67,8 +76,14 @@ type Packaging struct {
 	Name string
 }
 
-// Credentials are the values of a Spec's fields.
+// Credentials are the values of a Spec's fields. However they are printed, they
+// are not shown.
 type Credentials map[string]string
+
+func (Credentials) String() string { return "[credentials]" }
+
+// GoString is the same for %#v.
+func (Credentials) GoString() string { return "[credentials]" }
 
 // A Doer sends one HTTP request. Drivers are given one and never make their
 // own, so that pacing, recording and faults have one place.

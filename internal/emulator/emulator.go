@@ -29,6 +29,9 @@ type Server struct {
 	// Failure writes the carrier's own body for a status: 401, 429, 503, or a
 	// refusal of a purchase (400). Nil writes none.
 	Failure func(status int) (contentType string, body []byte)
+	// Send sends what the carrier pushes by itself. It may be changed before the
+	// first request; nil pushes nothing.
+	Send func(*http.Request) (*http.Response, error)
 
 	knobs  atomic.Pointer[Knobs]
 	mux    *http.ServeMux
@@ -38,13 +41,16 @@ type Server struct {
 
 // New returns a stand-in without paths of its own.
 func New(carrier string, l *Ledger) *Server {
-	s := &Server{Carrier: carrier, Ledger: l, mux: http.NewServeMux(), tokens: map[string]time.Time{}}
+	s := &Server{Carrier: carrier, Ledger: l, mux: http.NewServeMux(), tokens: map[string]time.Time{}, Send: (&http.Client{Timeout: pushTimeout}).Do}
 	s.knobs.Store(&Knobs{})
 	s.mux.HandleFunc("GET /_emulator/ledger", s.showLedger)
 	s.mux.HandleFunc("GET /_emulator/knobs", s.showKnobs)
 	s.mux.HandleFunc("PUT /_emulator/knobs", s.turnKnobs)
 	return s
 }
+
+// pushTimeout is how long a carrier waits for the answer to a push.
+const pushTimeout = 10 * time.Second
 
 // ServeHTTP answers as the carrier would.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
@@ -218,6 +224,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, sta
 	if fault == "truncate" {
 		w.WriteHeader(status)
 		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush() // else nothing of it leaves
 		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(status)

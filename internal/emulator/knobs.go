@@ -51,6 +51,11 @@ var (
 
 // check says what is wrong with the knobs.
 func (k Knobs) check() error {
+	for _, d := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
+		if d < 0 {
+			return fmt.Errorf("%v is before its time", time.Duration(d))
+		}
+	}
 	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.LookupFlap} {
 		if share < 0 || share > 1 {
 			return fmt.Errorf("%v is not a share between 0 and 1", share)
@@ -65,9 +70,12 @@ func (k Knobs) check() error {
 			if !slices.Contains(f.known, name) {
 				return fmt.Errorf("there is no fault %q of %s: choose from %s", name, what, strings.Join(f.known, ", "))
 			}
+			if share < 0 {
+				return fmt.Errorf("%v of %s is not a share between 0 and 1", share, name)
+			}
 			sum += share
 		}
-		if sum > 1 {
+		if sum > 1+1e-9 { // ten tenths are a little more than one
 			return fmt.Errorf("the shares of %s add up to %v", what, sum)
 		}
 	}

@@ -27,6 +27,7 @@ type Entry struct {
 	Service   string    `json:"service,omitempty"`
 	Amount    string    `json:"amount,omitempty"`
 	Currency  string    `json:"currency,omitempty"`
+	Given     int       `json:"given,omitempty"` // numbers for sales, so far
 	// Kept is what the carrier needs to answer again: the label, the request.
 	Kept json.RawMessage `json:"kept,omitempty"`
 }
@@ -38,12 +39,14 @@ type Ledger struct {
 	entries []Entry
 	given   int // numbers for sales
 	file    *os.File
+	closed  bool
+	done    chan struct{}
 }
 
 // OpenLedger reads the ledger of a file and goes on writing it. An empty name
 // keeps it in memory alone.
 func OpenLedger(name string) (*Ledger, error) {
-	l := &Ledger{}
+	l := &Ledger{done: make(chan struct{})}
 	if name == "" {
 		return l, nil
 	}
@@ -66,6 +69,7 @@ func OpenLedger(name string) (*Ledger, error) {
 			return nil, fmt.Errorf("line %d of the ledger: %w", len(l.entries)+1, err)
 		}
 		l.entries = append(l.entries, e)
+		l.given = max(l.given, e.Given)
 	}
 }
 
@@ -81,10 +85,17 @@ func (l *Ledger) keep(f *os.File, torn int64) error {
 	return f.Truncate(info.Size() - torn)
 }
 
+// Done is closed when the ledger is: what the carrier does by itself ends then.
+func (l *Ledger) Done() <-chan struct{} { return l.done }
+
 // Close closes the file.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		close(l.done)
+	}
 	if l.file == nil {
 		return nil
 	}
@@ -99,7 +110,7 @@ func (l *Ledger) Append(e Entry) (Entry, error) {
 }
 
 func (l *Ledger) append(e Entry) (Entry, error) {
-	e.Line, e.At = len(l.entries)+1, time.Now().UTC()
+	e.Line, e.At, e.Given = len(l.entries)+1, time.Now().UTC(), l.given
 	if l.file != nil {
 		text, err := json.Marshal(e)
 		if err != nil {
@@ -156,22 +167,25 @@ func (l *Ledger) Void(number string) (again, ok bool, err error) {
 	return false, true, err
 }
 
-// byReference are the sales under a client's reference.
+// byReference are the sales under a client's reference that are not voided.
 func (l *Ledger) byReference(reference string) (list []Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
-		if e.Kind == "sold" && (e.Reference == reference || e.Second == reference) {
+		switch {
+		case e.Kind == "sold" && (e.Reference == reference || e.Second == reference):
 			list = append(list, e)
+		case e.Kind == "voided":
+			list = slices.DeleteFunc(list, func(sold Entry) bool { return sold.Number == e.Number })
 		}
 	}
 	return list
 }
 
-// Next is a number that no other sale has.
+// Next is a number that no other sale has, nor had before a restart.
 func (l *Ledger) Next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.given = max(l.given, len(l.entries)) + 1
+	l.given++
 	return l.given
 }

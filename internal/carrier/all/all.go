@@ -3,8 +3,18 @@
 // not live; package sandbox lists them.
 package all
 
-import "github.com/waybillhq/waybill/internal/carrier"
+import (
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/dhlexpress"
+	"github.com/waybillhq/waybill/internal/carrier/fedex"
+	"github.com/waybillhq/waybill/internal/carrier/ups"
+	"github.com/waybillhq/waybill/internal/carrier/usps"
+)
 
-// Specs are the carriers that a client can connect its own accounts of. There
-// is none yet.
-var Specs = []carrier.Spec{}
+// Specs are the carriers that a client can connect its own accounts of.
+var Specs = []carrier.Spec{
+	ups.Spec,
+	usps.Spec,
+	fedex.Spec,
+	dhlexpress.Spec,
+}

@@ -1,6 +1,7 @@
 // Package carrierkit is what drivers share: one HTTP exchange with its
-// failures told apart, and tokens. It makes one attempt a call, keeps nothing
-// but tokens, logs nothing, and puts no secret into an error.
+// failures told apart, tokens, addresses that fit, and the way to carriers with
+// its pace, slots and breakers. It makes one attempt a call, logs nothing, and
+// puts no secret into an error.
 package carrierkit
 
 import (

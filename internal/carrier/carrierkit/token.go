@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -64,7 +65,8 @@ func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
 }
 
 func (t *Token) run(ctx context.Context, fetch Fetch, f *fetching) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	// A purchase may wait for what a look at a parcel began to fetch.
+	ctx, cancel := context.WithTimeout(carrier.WithOperation(ctx, ""), fetchTimeout)
 	defer cancel()
 	began := time.Now() // the carrier counts from when it answers, which is later
 	value, ttl, err := fetch(ctx)

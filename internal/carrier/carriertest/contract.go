@@ -3,7 +3,6 @@ package carriertest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -141,7 +140,7 @@ func (c *Contract) check(r *http.Request, sent []byte, resp *http.Response, got 
 		return
 	}
 	operation := req.Method + " " + route.Path
-	options := &openapi3filter.Options{MultiError: true, IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	options := &openapi3filter.Options{MultiError: true, SkipSettingDefaults: true, IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
 	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}
 	c.complain(Departure{Operation: operation}, openapi3filter.ValidateRequest(req.Context(), in))
 	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: options}
@@ -220,5 +219,5 @@ func (c *Contract) conclude() {
 			c.t.Errorf("the departure %+v is not needed", c.departures[i])
 		}
 	}
-	c.t.Log(fmt.Sprintf("%d requests and answers checked against the carrier's OpenAPI files, %d departures", c.checked, len(c.departures)))
+	c.t.Logf("%d requests and answers checked against the carrier's OpenAPI files, %d departures", c.checked, len(c.departures))
 }

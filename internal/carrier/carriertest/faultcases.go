@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long an operation under test may take.
-const patience = 50 * time.Millisecond
+const patience = 120 * time.Millisecond
 
 // faultCase is a fault and the kind of error it must become.
 type faultCase struct {

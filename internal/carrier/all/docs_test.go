@@ -1,0 +1,263 @@
+package all_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/carriers.md")
+
+// TestTheDocumentTellsWhatTheSpecsTell holds docs/carriers.md to Specs.
+func TestTheDocumentTellsWhatTheSpecsTell(t *testing.T) {
+	file := filepath.Join("..", "..", "..", "docs", "carriers.md")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- specs -->\n", "<!-- /specs -->"
+	before, rest, ok := strings.Cut(string(data), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("the document has no place for the specs")
+	}
+	want := before + begin + document(t) + end + after
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(data) != want {
+		t.Error("docs/carriers.md is not up to date: go test ./internal/carrier/all -run Document -update")
+	}
+}
+
+// A described carrier is its Spec and what its driver can do.
+type described struct {
+	carrier.Spec
+	abilities []string
+}
+
+func (d described) can(ability string) bool { return slices.Contains(d.abilities, ability) }
+
+func describe(t *testing.T) []described {
+	t.Helper()
+	var list []described
+	for _, s := range all.Specs {
+		list = append(list, described{s, openAny(t, s).Abilities()})
+	}
+	return list
+}
+
+// openAny opens a carrier with credentials that have the right shape.
+func openAny(t *testing.T, s carrier.Spec) *carrier.Carrier {
+	t.Helper()
+	var err error
+	for _, value := range []string{"123456789", "A1B2C3"} {
+		c := carrier.Credentials{}
+		for _, f := range s.Fields {
+			if f.Required {
+				c[f.Name] = value
+			}
+		}
+		var opened *carrier.Carrier
+		if opened, err = carrier.Open(s, carrier.Opening{Credentials: c, BaseURL: s.TestURL}); err == nil {
+			return opened
+		}
+	}
+	t.Fatalf("%s: %v", s.Name, err)
+	return nil
+}
+
+func document(t *testing.T) string {
+	t.Helper()
+	list := describe(t)
+	var b strings.Builder
+	b.WriteString("## What they can do\n\n")
+	table(&b, list, abilityRows)
+	b.WriteString("\n## A purchase without an answer\n\nWhat follows when a carrier may have sold a label and its answer was lost:\n\n| carrier | what follows |\n|---|---|\n")
+	for _, c := range list {
+		fmt.Fprintf(&b, "| %s | %s |\n", c.Title, afterALostAnswer(c))
+	}
+	describeTracking(t, &b, list)
+	b.WriteString("\n## Addresses\n\nThe longest texts, in characters:\n\n")
+	table(&b, list, addressRows)
+	for _, c := range list {
+		section(&b, c)
+	}
+	var simulated []string
+	for _, s := range sandbox.Specs() {
+		simulated = append(simulated, "`"+s.Name+"`")
+	}
+	fmt.Fprintf(&b, "\n## Simulated\n\nA test key without a connection of its own sees the simulated carriers of the sandbox under the names %s; [sandbox.md](sandbox.md) tells what they do.\n",
+		strings.Join(simulated, ", "))
+	return b.String()
+}
+
+// A row says one thing of every carrier.
+type row struct {
+	title string
+	of    func(described) string
+}
+
+func table(b *strings.Builder, list []described, rows []row) {
+	b.WriteString("| |")
+	for _, c := range list {
+		b.WriteString(" " + c.Title + " |")
+	}
+	b.WriteString("\n|---" + strings.Repeat("|---", len(list)) + "|\n")
+	for _, r := range rows {
+		b.WriteString("| " + r.title + " |")
+		for _, c := range list {
+			b.WriteString(" " + r.of(c) + " |")
+		}
+		b.WriteString("\n")
+	}
+}
+
+var abilityRows = []row{
+	{"name in the API", func(c described) string { return "`" + c.Name + "`" }},
+	{"quotes", able("rates")},
+	{"sells labels", able("buy")},
+	{"finds a purchase by our reference", able("find")},
+	{"voids labels", able("void")},
+	{"tells where parcels are", able("track")},
+	{"labels as it sends them", func(c described) string { return strings.ToUpper(strings.Join(c.Formats, ", ")) }},
+	{"a found purchase has its label", func(c described) string {
+		if !c.can("find") {
+			return "-"
+		}
+		return yes(!c.LosesLabel)
+	}},
+	{"a sale may be missing from a look-up for", func(c described) string {
+		if !c.can("find") {
+			return "-"
+		}
+		return span(c.LookupLag)
+	}},
+	{"calls that an account may make", func(c described) string {
+		if c.Quota.Calls == 0 {
+			return "no limit set"
+		}
+		text := fmt.Sprintf("%d in %s", c.Quota.Calls, span(c.Quota.Per))
+		if c.Quota.Burst > 0 {
+			text += fmt.Sprintf(", %d at once", c.Quota.Burst)
+		}
+		return text
+	}},
+	{"services", func(c described) string { return strconv.Itoa(len(c.Services)) }},
+	{"its own packagings", func(c described) string { return strconv.Itoa(len(c.Packagings)) }},
+}
+
+func able(ability string) func(described) string {
+	return func(c described) string { return yes(c.can(ability)) }
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// span is a duration in words.
+func span(d time.Duration) string {
+	for _, u := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if d >= u.of && d%u.of == 0 {
+			n := int(d / u.of)
+			if n == 1 {
+				return "1 " + u.name
+			}
+			return fmt.Sprintf("%d %ss", n, u.name)
+		}
+	}
+	if d == 0 {
+		return "no time"
+	}
+	return d.String()
+}
+
+// afterALostAnswer is what the purchase core does, by what the carrier can.
+func afterALostAnswer(c described) string {
+	if !c.can("find") {
+		return "It cannot be looked up. A person decides after 24 hours (`needs_review`); it is never bought again by itself."
+	}
+	absent := " Missing from two look-ups, it is known not to exist, and is bought again while its client waits for it."
+	switch {
+	case !c.LosesLabel:
+		return "It is looked up by our reference. If it is there, its label is used." + absent
+	case c.can("void"):
+		return "It is looked up by our reference. If it is there, its label is lost: it is voided and bought again." + absent
+	}
+	return "It is looked up by our reference. If it is there, its label is lost and cannot be voided: it is written down as stranded, left unused, and bought again." + absent
+}
+
+var addressRows = []row{
+	{"name", limit(func(l carrier.AddressLimits) int { return l.Name })},
+	{"company", limit(func(l carrier.AddressLimits) int { return l.Company })},
+	{"street", func(c described) string {
+		lines := "lines"
+		if c.Address.Lines > 0 {
+			lines = strconv.Itoa(c.Address.Lines) + " lines"
+		}
+		if c.Address.Line > 0 {
+			lines += " of " + strconv.Itoa(c.Address.Line)
+		}
+		return lines
+	}},
+	{"city", limit(func(l carrier.AddressLimits) int { return l.City })},
+	{"state", limit(func(l carrier.AddressLimits) int { return l.State })},
+	{"zip", limit(func(l carrier.AddressLimits) int { return l.Zip })},
+	{"phone", limit(func(l carrier.AddressLimits) int { return l.Phone })},
+	{"email", limit(func(l carrier.AddressLimits) int { return l.Email })},
+	{"letters", func(c described) string {
+		return map[string]string{"": "all", "latin1": "Western European (Latin-1)", "ascii": "English (ASCII)"}[c.Address.Charset]
+	}},
+}
+
+func limit(of func(carrier.AddressLimits) int) func(described) string {
+	return func(c described) string {
+		if n := of(c.Address); n > 0 {
+			return strconv.Itoa(n)
+		}
+		return "-"
+	}
+}
+
+// section is what there is to know of one carrier.
+func section(b *strings.Builder, c described) {
+	fmt.Fprintf(b, "\n## %s\n\nWhat it cannot do, and what follows:\n\n", c.Title)
+	for _, l := range c.Limits {
+		fmt.Fprintf(b, "- %s\n", l)
+	}
+	b.WriteString("\n| credential | | where to find it |\n|---|---|---|\n")
+	for _, f := range c.Fields {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Name, f.Title+map[bool]string{false: " (optional)"}[f.Required], f.Help)
+	}
+	b.WriteString("\n| service | |\n|---|---|\n")
+	for _, s := range c.Services {
+		fmt.Fprintf(b, "| `%s` | %s |\n", s.Code, s.Name)
+	}
+	if len(c.Packagings) == 0 {
+		return
+	}
+	b.WriteString("\n| packaging | |\n|---|---|\n")
+	for _, p := range c.Packagings {
+		fmt.Fprintf(b, "| `%s` | %s |\n", p.Code, cmp.Or(p.Name, p.Code))
+	}
+}

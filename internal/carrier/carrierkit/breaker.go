@@ -1,0 +1,133 @@
+package carrierkit
+
+import (
+	"time"
+)
+
+// The breaker is our own: sony/gobreaker waits the same time before every
+// probe, cannot be closed by the success of another operation, and cannot be
+// told that one operation is never its own probe. All three are needed here,
+// because a purchase is not a thing to try a carrier with.
+
+// BreakerOptions say when a carrier is left alone.
+type BreakerOptions struct {
+	Window    time.Duration // failures are counted over this
+	Calls     int           // fewer calls in it prove nothing
+	Failures  float64       // this share of them opens the breaker
+	Timeouts  int           // so many without an answer in a row do too
+	FirstWait time.Duration // before the first probe
+	LastWait  time.Duration // the wait doubles with each failed probe up to this
+	// Patience is how long a call must have gone unanswered to count as timed
+	// out when it is its caller that leaves.
+	Patience time.Duration
+}
+
+// breakerSlots divide the window.
+const breakerSlots = 10
+
+// breaker guards one operation of one connection. Its owner locks.
+type breaker struct {
+	o BreakerOptions
+	// foreign says that no call of its own is a probe: an answer to another
+	// operation closes it.
+	foreign bool
+
+	calls, failures *window
+	timeouts        int // in a row
+	era             int // calls let through in an earlier one tell nothing of this one
+	open            bool
+	until           time.Time     // no probe before this
+	wait            time.Duration // that led to until; zero when all is well
+	probing         bool
+	paused          time.Time // the carrier itself asked for quiet until then
+}
+
+func newBreaker(o BreakerOptions, foreign bool, now time.Time) *breaker {
+	return &breaker{o: o, foreign: foreign, calls: newWindow(o.Window, breakerSlots, now), failures: newWindow(o.Window, breakerSlots, now)}
+}
+
+// refuses says whether a call must not be sent, and when it may be worth
+// another try.
+func (b *breaker) refuses(now time.Time) (retry time.Duration, yes bool) {
+	switch {
+	case now.Before(b.paused):
+		return max(b.paused.Sub(now), b.until.Sub(now)), true
+	case !b.open:
+		return 0, false
+	case now.Before(b.until):
+		return b.until.Sub(now), true
+	case b.foreign || b.probing:
+		return b.o.FirstWait, true
+	}
+	return 0, false
+}
+
+// admit lets a call through that is not refused; it belongs to the era that is
+// returned. If the breaker is open, the call is its probe.
+func (b *breaker) admit() (era int) {
+	b.probing = b.open
+	return b.era
+}
+
+// record takes the outcome of a call that was let through.
+func (b *breaker) record(now time.Time, era int, o outcome) {
+	switch {
+	case era != b.era:
+		return
+	case o == untold:
+		b.probing = false // the next call is the probe
+		return
+	case o == answered:
+		b.wait, b.timeouts = 0, 0
+		if b.open {
+			b.close(now)
+		}
+		b.calls.add(now, 1)
+		return
+	case b.open:
+		b.trip(now)
+		return
+	}
+	b.calls.add(now, 1)
+	b.failures.add(now, 1)
+	b.timeouts++
+	if o != timedOut {
+		b.timeouts = 0
+	}
+	n := b.calls.sum(now)
+	if b.timeouts >= b.o.Timeouts || n >= b.o.Calls && float64(b.failures.sum(now)) >= b.o.Failures*float64(n) {
+		b.trip(now)
+	}
+}
+
+// vouched takes the answer to another operation of the same connection. It
+// keeps the wait: if the next calls fail again, the breaker opens for longer.
+func (b *breaker) vouched(now time.Time) {
+	if b.foreign && b.open && !now.Before(b.until) {
+		b.close(now)
+	}
+}
+
+func (b *breaker) trip(now time.Time) {
+	b.wait = min(max(2*b.wait, b.o.FirstWait), b.o.LastWait)
+	b.open, b.probing, b.until = true, false, now.Add(b.wait)
+	b.era++
+}
+
+func (b *breaker) close(now time.Time) {
+	b.open, b.probing, b.timeouts = false, false, 0
+	b.calls, b.failures = newWindow(b.o.Window, breakerSlots, now), newWindow(b.o.Window, breakerSlots, now)
+	b.era++
+}
+
+// state is for people: "closed", "open", or "half-open" when it is time for a
+// probe.
+func (b *breaker) state(now time.Time) string {
+	switch {
+	case !b.open:
+		return "closed"
+	case now.Before(b.until):
+		return "open"
+	}
+	return "half-open"
+}

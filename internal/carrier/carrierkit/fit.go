@@ -1,0 +1,131 @@
+package carrierkit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A FittedAddress is an address as one carrier takes it.
+type FittedAddress struct {
+	Name, Company                           string
+	Lines                                   []string // of the street, none empty
+	City, State, Zip, Country, Phone, Email string
+	Residential                             bool
+}
+
+// Fit returns the address as the carrier with these limits takes it, what the
+// client should know of it, and an Invalid error with pointers that start with
+// pointer ("/destination") for what does not fit.
+//
+// Nothing is cut. A street line that is too long goes on in the next line, at
+// a word; lines are joined with a comma only if there are too many. Letters
+// that the carrier cannot print are transliterated, with a warning; letters
+// without a transliteration are refused. Abbreviations are suggested and never
+// made. Neither warnings nor errors repeat what the client wrote. Fitting what
+// Fit returned changes nothing.
+func Fit(limits carrier.AddressLimits, a ship.Address, pointer string) (FittedAddress, []string, error) {
+	f := fitter{limits: limits, script: script{limits.Charset, a.Country}, pointer: pointer}
+	out := FittedAddress{
+		Name:        f.text("name", a.Name, limits.Name, nameWords),
+		Company:     f.text("company", a.Company, limits.Company, nameWords),
+		Lines:       f.street(a),
+		City:        f.text("city", a.City, limits.City, cityWords),
+		State:       f.state(a.State, a.Country),
+		Zip:         f.text("zip", a.Zip, limits.Zip, nil),
+		Country:     a.Country,
+		Phone:       f.phone(a.Phone, a.Country),
+		Email:       f.email(a.Email),
+		Residential: a.Residential != nil && *a.Residential,
+	}
+	if err := ship.InvalidFields(f.wrong); err != nil {
+		return FittedAddress{}, nil, err
+	}
+	return out, f.warnings, nil
+}
+
+// A fitter collects what is wrong with an address and what is worth knowing.
+type fitter struct {
+	limits   carrier.AddressLimits
+	script   script
+	pointer  string
+	warnings []string
+	wrong    []ship.FieldError
+}
+
+func (f *fitter) refuse(field, code, suggestion, detail string, args ...any) {
+	f.wrong = append(f.wrong, ship.FieldError{
+		Pointer: f.pointer + "/" + field, Code: code, Detail: fmt.Sprintf(detail, args...), Suggestion: suggestion,
+	})
+}
+
+// warn says something about a field, by its name in the API.
+func (f *fitter) warn(field, text string) {
+	name := strings.ReplaceAll(strings.TrimPrefix(f.pointer+"/"+field, "/"), "/", ".")
+	f.warnings = append(f.warnings, name+" "+text)
+}
+
+// text is a value that stands on one line.
+func (f *fitter) text(field, value string, limit int, words abbreviations) string {
+	value = f.printable(field, value)
+	if !fits(value, limit) {
+		short, used := words.shorten(value)
+		if !fits(short, limit) {
+			used = nil
+		}
+		f.refuse(field, "too_long", words.advise(used), "is longer than the %d characters that the carrier prints", limit)
+	}
+	return value
+}
+
+// printable is the value in characters that the carrier prints, with single
+// spaces.
+func (f *fitter) printable(field, value string) string {
+	value = tidy(value)
+	out, ok := f.script.write(value)
+	switch {
+	case !ok:
+		f.refuse(field, "unsupported_characters", "the same in Latin letters", "has characters that the carrier cannot print and that have no transliteration")
+		return value
+	case out != value:
+		f.warn(field, "is transliterated: the carrier cannot print all of its characters")
+	}
+	return out
+}
+
+// stateMatters lists the countries in which a parcel does not arrive without
+// its state. Elsewhere the postal code tells as much.
+var stateMatters = strings.Fields("AU BR CA IN MX US")
+
+// state is left out if the carrier takes codes alone and the country has none
+// that matter: a British county is no reason to refuse a label.
+func (f *fitter) state(value, country string) string {
+	if tidy(value) == "" || slices.Contains(stateMatters, country) {
+		return f.text("state", value, f.limits.State, nil)
+	}
+	out, ok := f.script.write(tidy(value))
+	if !ok || !fits(out, f.limits.State) {
+		f.warn("state", "is left out: the carrier does not take it, and the country's addresses do not need it")
+		return ""
+	}
+	return f.printable("state", value)
+}
+
+// email is never transliterated: it would be somebody else's.
+func (f *fitter) email(value string) string {
+	value = tidy(value)
+	if !inCharset(value, f.limits.Charset) {
+		f.warn("email", "is left out: the carrier does not take its characters")
+		return ""
+	}
+	if !fits(value, f.limits.Email) {
+		f.refuse("email", "too_long", "", "is longer than the %d characters that the carrier takes", f.limits.Email)
+	}
+	return value
+}
+
+func fits(s string, limit int) bool { return limit == 0 || utf8.RuneCountInString(s) <= limit }

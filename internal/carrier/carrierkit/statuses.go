@@ -1,0 +1,87 @@
+package carrierkit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A StatusTable says what a carrier's codes mean to us. It is data: a file of
+// lines with a tab between the columns,
+//
+//	code  status  reason  meaning  source
+//
+// where the status is one of ours, or "-" for a code that is known to change
+// nothing; the reason may be empty; the meaning is the carrier's own words, and
+// the source says where they come from. Lines that begin with # are notes.
+type StatusTable struct {
+	rows map[string]StatusRow
+	list []StatusRow
+}
+
+// A StatusRow is what one code means.
+type StatusRow struct {
+	Code, Reason, Meaning, Source string
+	Status                        ship.Status // empty: it changes nothing
+}
+
+// MustStatuses reads a table, and panics if it is not one: it is part of the
+// program.
+func MustStatuses(text string) StatusTable {
+	t, err := ReadStatuses(text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// ReadStatuses reads a table.
+func ReadStatuses(text string) (StatusTable, error) {
+	t := StatusTable{rows: map[string]StatusRow{}}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		if len(cells) != 5 {
+			return t, fmt.Errorf("line %d of the status table has %d columns, not 5", number, len(cells))
+		}
+		r := StatusRow{Code: cells[0], Status: ship.Status(cells[1]), Reason: cells[2], Meaning: cells[3], Source: cells[4]}
+		if r.Status == "-" {
+			r.Status = ""
+		} else if !r.Status.Valid() || r.Status == ship.Created {
+			return t, fmt.Errorf("line %d of the status table: %q is not a status", number, cells[1])
+		}
+		if _, twice := t.rows[r.Code]; twice || r.Code == "" || r.Source == "" {
+			return t, fmt.Errorf("line %d of the status table: a code stands once, and has a source", number)
+		}
+		t.rows[r.Code] = r
+		t.list = append(t.list, r)
+	}
+	return t, nil
+}
+
+// Map gives a scan the status and reason of the first of the codes that the
+// table knows, most particular first. If it knows none, the scan has no status
+// and the reason "unmapped".
+func (t StatusTable) Map(s ship.Scan, codes ...string) ship.Scan {
+	s.Status, s.Reason, _ = t.Meaning(codes...)
+	return s
+}
+
+// Meaning is what the first known of the codes means.
+func (t StatusTable) Meaning(codes ...string) (status ship.Status, reason string, known bool) {
+	for _, code := range codes {
+		if r, ok := t.rows[code]; ok {
+			return r.Status, r.Reason, true
+		}
+	}
+	return "", ship.ReasonUnmapped, false
+}
+
+// Rows lists the table in its order.
+func (t StatusTable) Rows() []StatusRow { return t.list }

@@ -1,0 +1,213 @@
+package carrierkit
+
+import (
+	"cmp"
+	"crypto/x509"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// TrafficOptions are the limits of Traffic. A field that is zero takes its
+// default.
+type TrafficOptions struct {
+	// How long a step of a call may take. The deadline of the whole comes with
+	// its ctx.
+	Connect   time.Duration
+	Handshake time.Duration
+	FirstByte time.Duration
+
+	IdleConns int            // kept for reads, per carrier
+	IdleFor   time.Duration  // and for how long
+	RootCAs   *x509.CertPool // that vouch for carriers; nil means the host's
+
+	// In flight at once, per carrier: purchases, look-ups and voids; rates and
+	// checks; tracking.
+	Labels, Rates, Tracks int
+	// Share of these that one connection may hold while another is about, and
+	// for how long one that called is taken to be about.
+	Share     float64
+	ActiveFor time.Duration
+
+	// Shares of the quota that are kept: rates and tracking stop at the first,
+	// tracking alone at both. Negative keeps none.
+	KeepForLabels float64
+	KeepForRates  float64
+
+	LongestHold time.Duration // a carrier's Retry-After is obeyed up to this
+	UnsaidHold  time.Duration // the pause after a 429 that does not say how long
+
+	Breaker BreakerOptions
+
+	// Wrap is put around each transport, for traces or recordings. It may not
+	// send a request twice.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// Probe is asked, on a goroutine of its own and never twice at once for a
+	// connection, for a harmless call such as a check: purchases are refused,
+	// and only the answer to another operation can let them through again.
+	// Without it they wait for somebody to ask for rates.
+	Probe func(carrier, connection string)
+}
+
+// DefaultTrafficOptions suit a service of many accounts.
+func DefaultTrafficOptions() TrafficOptions {
+	return TrafficOptions{
+		Connect:       3 * time.Second,
+		Handshake:     3 * time.Second,
+		FirstByte:     30 * time.Second,
+		IdleConns:     64,
+		IdleFor:       30 * time.Second,
+		Labels:        32,
+		Rates:         64,
+		Tracks:        16,
+		Share:         0.25,
+		ActiveFor:     10 * time.Second,
+		KeepForLabels: 0.2,
+		KeepForRates:  0.2,
+		LongestHold:   time.Hour,
+		UnsaidHold:    time.Second,
+		Breaker: BreakerOptions{
+			Window:    30 * time.Second,
+			Calls:     20,
+			Failures:  0.5,
+			Timeouts:  5,
+			FirstWait: 5 * time.Second,
+			LastWait:  time.Minute,
+			Patience:  5 * time.Second,
+		},
+	}
+}
+
+// withDefaults fills the fields that are zero.
+func (o TrafficOptions) withDefaults() TrafficOptions {
+	d := DefaultTrafficOptions()
+	or := func(v *time.Duration, d time.Duration) { *v = cmp.Or(*v, d) }
+	or(&o.Connect, d.Connect)
+	or(&o.Handshake, d.Handshake)
+	or(&o.FirstByte, d.FirstByte)
+	or(&o.IdleFor, d.IdleFor)
+	or(&o.ActiveFor, d.ActiveFor)
+	or(&o.LongestHold, d.LongestHold)
+	or(&o.UnsaidHold, d.UnsaidHold)
+	or(&o.Breaker.Window, d.Breaker.Window)
+	or(&o.Breaker.FirstWait, d.Breaker.FirstWait)
+	or(&o.Breaker.LastWait, d.Breaker.LastWait)
+	or(&o.Breaker.Patience, d.Breaker.Patience)
+	o.IdleConns = cmp.Or(o.IdleConns, d.IdleConns)
+	o.Labels = cmp.Or(o.Labels, d.Labels)
+	o.Rates = cmp.Or(o.Rates, d.Rates)
+	o.Tracks = cmp.Or(o.Tracks, d.Tracks)
+	o.Share = cmp.Or(o.Share, d.Share)
+	o.KeepForLabels = cmp.Or(o.KeepForLabels, d.KeepForLabels)
+	o.KeepForRates = cmp.Or(o.KeepForRates, d.KeepForRates)
+	o.Breaker.Calls = cmp.Or(o.Breaker.Calls, d.Breaker.Calls)
+	o.Breaker.Failures = cmp.Or(o.Breaker.Failures, d.Breaker.Failures)
+	o.Breaker.Timeouts = cmp.Or(o.Breaker.Timeouts, d.Breaker.Timeouts)
+	return o
+}
+
+// Traffic is all that this process sends to carriers. It is made once. A
+// carrier that hangs, refuses or limits is kept from harming the others, and a
+// call that it lets pass is sent at most once. It is safe for concurrent use.
+type Traffic struct {
+	o TrafficOptions
+
+	mu       sync.Mutex
+	carriers map[string]*road
+	lines    map[lineKey]*line
+}
+
+type lineKey struct{ carrier, connection string }
+
+// road is what the connections of one carrier share.
+type road struct {
+	reads, effects        http.RoundTripper
+	labels, rates, tracks *bulkhead
+}
+
+// bulkheadOf is where a call of the operation counts.
+func (r *road) bulkheadOf(op carrier.Operation) *bulkhead {
+	switch laneOf(op) {
+	case rateLane:
+		return r.rates
+	case trackLane:
+		return r.tracks
+	}
+	return r.labels
+}
+
+// NewTraffic returns the traffic of a process.
+func NewTraffic(o TrafficOptions) *Traffic {
+	return &Traffic{o: o.withDefaults(), carriers: map[string]*road{}, lines: map[lineKey]*line{}}
+}
+
+// Doer is what a driver of the connection is opened with. The same carrier and
+// connection have the same Doer, paced to the quota of the first spec.
+//
+// Its errors are *ship.Error when the request was not sent: Limited for a
+// quota or a pause that the carrier asked for, Unavailable for a carrier that
+// is busy or down. Any other error is the transport's.
+func (t *Traffic) Doer(spec carrier.Spec, connection string) carrier.Doer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := lineKey{spec.Name, connection}
+	if l := t.lines[key]; l != nil {
+		return l
+	}
+	r := t.carriers[spec.Name]
+	if r == nil {
+		r = &road{
+			reads: newTransport(t.o, false), effects: newTransport(t.o, true),
+			labels: newBulkhead(t.o.Labels, t.o), rates: newBulkhead(t.o.Rates, t.o), tracks: newBulkhead(t.o.Tracks, t.o),
+		}
+		t.carriers[spec.Name] = r
+	}
+	l := &line{traffic: t, road: r, key: key, pace: newPacer(spec.Quota, t.o, time.Now()), jobs: map[carrier.Operation]*job{}}
+	t.lines[key] = l
+	return l
+}
+
+// A Stat is how one operation of one connection stands.
+type Stat struct {
+	Carrier, Connection string
+	Operation           carrier.Operation // empty for a call of none, such as a shared token's
+	Breaker             string            // "closed", "open" or "half-open"
+	InFlight            int               // sent and not answered
+	Waiting             int               // for the quota or for a slot
+	QuotaLeft           int               // calls that the connection may make now; -1 without a quota
+	HeldFor             time.Duration     // the pause that the carrier asked for
+	Sent, Shed          uint64            // calls since the start, made and refused by us
+}
+
+// Stats tells how the operations stand that were ever asked for, in order of
+// carrier, connection and operation.
+func (t *Traffic) Stats() []Stat {
+	t.mu.Lock()
+	lines := make([]*line, 0, len(t.lines))
+	for _, l := range t.lines {
+		lines = append(lines, l)
+	}
+	t.mu.Unlock()
+	var all []Stat
+	for _, l := range lines {
+		all = append(all, l.stats()...)
+	}
+	slices.SortFunc(all, func(a, b Stat) int {
+		return cmp.Or(cmp.Compare(a.Carrier, b.Carrier), cmp.Compare(a.Connection, b.Connection), cmp.Compare(a.Operation, b.Operation))
+	})
+	return all
+}
+
+// Close ends the connections that are idle. Calls under way go on.
+func (t *Traffic) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.carriers {
+		for _, rt := range []http.RoundTripper{r.reads, r.effects} {
+			(&http.Client{Transport: rt}).CloseIdleConnections()
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package carrierkit
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// newTransport returns the connections of one carrier: shared and kept alive
+// for reads, or a fresh one for each effect. Both speak HTTP/1.1 alone: a
+// transport sends an HTTP/2 request again by itself, and one HTTP/2 connection
+// that stalls takes every call with it. Neither asks the environment for a
+// proxy, and neither asks for or unpacks compression.
+func newTransport(o TrafficOptions, effects bool) http.RoundTripper {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: o.Connect}
+	var rt http.RoundTripper = &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		TLSHandshakeTimeout:    o.Handshake,
+		ResponseHeaderTimeout:  o.FirstByte,
+		MaxResponseHeaderBytes: 64 << 10,
+		Protocols:              &protocols,
+		DisableCompression:     true,
+		// A transport sends again what a reused connection lost. A connection
+		// that is never reused leaves it nothing to send again.
+		DisableKeepAlives:   effects,
+		MaxIdleConns:        o.IdleConns,
+		MaxIdleConnsPerHost: o.IdleConns,
+		IdleConnTimeout:     o.IdleFor,
+	}
+	if o.Wrap != nil {
+		rt = o.Wrap(rt)
+	}
+	return rt
+}
+
+// once is req in a form that can be sent only once.
+func once(req *http.Request) *http.Request {
+	single := req.WithContext(req.Context())
+	single.GetBody = nil
+	return single
+}
+
+// An outcome is what a call that was sent says about its carrier.
+type outcome int
+
+const (
+	answered outcome = iota // whatever the carrier said, it is there
+	failed                  // no answer, or a 5xx
+	timedOut                // a failure by silence
+	untold                  // the caller left too early to tell
+)
+
+// judge is the outcome of a call that ended with err after a time on the wire.
+func (t *Traffic) judge(ctx context.Context, err error, waited, onWire time.Duration) outcome {
+	gone := ctx.Err()
+	switch {
+	case errors.Is(gone, context.Canceled):
+		if onWire < t.o.Breaker.Patience {
+			return untold
+		}
+		return timedOut
+	case gone != nil:
+		if onWire < waited {
+			return untold // the time went by in our own queues
+		}
+		return timedOut
+	}
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
+		return timedOut
+	}
+	return failed
+}
+
+// watched is the body of an answer. The call ends with it: at its last byte,
+// at its failure, or when it is closed.
+type watched struct {
+	io.ReadCloser
+	done func(err error)
+	once sync.Once
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		w.end(nil)
+	} else if err != nil {
+		w.end(err)
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	err := w.ReadCloser.Close()
+	w.end(nil)
+	return err
+}
+
+func (w *watched) end(err error) { w.once.Do(func() { w.done(err) }) }

@@ -1,0 +1,153 @@
+// Package dhlexpress drives DHL Express through its MyDHL API. It makes one
+// attempt a call, keeps no state, and never books a courier: a label that is
+// not used costs nothing, a courier that comes in vain does.
+package dhlexpress
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// version is the interface that this driver was written against.
+const version = "3.1.0"
+
+// answerLimit bounds an answer: the label of a hundred pieces is some 6 MB.
+const answerLimit = 8 << 20
+
+// Spec describes DHL Express.
+var Spec = carrier.Spec{
+	Name:    "dhl_express",
+	Title:   "DHL Express",
+	LiveURL: "https://express.api.dhl.com/mydhlapi",
+	TestURL: "https://express.api.dhl.com/mydhlapi/test",
+	Fields: []carrier.Field{
+		{
+			Name: "api_key", Title: "API key", Secret: true, Required: true,
+			Help: "On developer.dhl.com, under your app for \"DHL Express - MyDHL API\": the API key. DHL gives one pair for tests and, after its approval, another for live use.",
+		},
+		{
+			Name: "api_secret", Title: "API secret", Secret: true, Required: true,
+			Help: "Beside the API key, behind \"Show secret\".",
+		},
+		{
+			Name: "account_number", Title: "Account number", Required: true,
+			Help: "Your DHL Express account, usually nine digits, from an invoice or your DHL contract. The API key must be allowed to use it.",
+		},
+	},
+	Services:   services(),
+	Packagings: packagings(),
+	Formats:    []string{"pdf", "zpl"},
+	Address:    carrier.AddressLimits{Name: 255, Company: 100, City: 45, State: 35, Zip: 12, Phone: 70, Email: 70, Lines: 3, Line: 45},
+	TrackBatch: trackBatch,
+	LookupLag:  2 * time.Minute,
+	LosesLabel: true,
+	Limits: []string{
+		"A label cannot be voided: the MyDHL API has no call for it. DHL bills a shipment when it is scanned, so a label that is not used is not billed.",
+		"The label is given once, in the answer to the purchase. When that answer is lost, the shipment can be found by its reference, but without its label and its price.",
+		"A shipment found without its label is left unused, and the parcel needs a new purchase.",
+		"The answer to a purchase does not repeat our reference, so an answer to another request cannot be told by it.",
+		"The test environment does not show the shipments it sold: a look-up there finds nothing. It takes some 500 calls a day.",
+		"A courier is never booked with a label.",
+		"Both addresses need a phone number.",
+		"A shipment can be planned ten days ahead at most.",
+		"Documents are covered by DHL's extended liability, which has a fixed amount, instead of the insured value.",
+		"A return is bought on the same account; DHL must allow the account to import.",
+		"Paperless trade is not used: the commercial invoice comes as a document to print.",
+		"DHL Express pushes nothing: parcels are asked about, two hundred in a call.",
+		"Scans of many parcels at once may come without a time zone: in a country with several zones their time is that of the place.",
+	},
+	Meaning: meaning,
+	Open:    open,
+}
+
+// driver is one account.
+type driver struct {
+	base    string
+	basic   string // the value of the Authorization header
+	account string
+	via     carrier.Doer
+}
+
+func open(o carrier.Opening) (carrier.Driver, error) {
+	account := strings.TrimSpace(o.Credentials["account_number"])
+	if len(account) > maxAccount {
+		return nil, ship.InvalidFields([]ship.FieldError{{
+			Pointer: "/account_number", Code: "invalid", Detail: "a DHL Express account number has 12 characters at most",
+		}})
+	}
+	login := strings.TrimSpace(o.Credentials["api_key"]) + ":" + strings.TrimSpace(o.Credentials["api_secret"])
+	return driver{
+		base:    o.BaseURL,
+		basic:   "Basic " + base64.StdEncoding.EncodeToString([]byte(login)),
+		account: account,
+		via:     o.Via,
+	}, nil
+}
+
+// call is one exchange. reference is for DHL's own logs.
+func (d driver) call(method, path string, query url.Values, reference string) carrierkit.Call {
+	address := d.base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	h := http.Header{
+		"Authorization":                 {d.basic},
+		"X-Version":                     {version},
+		"Shipping-System-Platform-Name": {"Waybill"},
+	}
+	if reference != "" {
+		h.Set("Message-Reference", reference)
+	}
+	return carrierkit.Call{Method: method, URL: address, Header: h, Limit: answerLimit, Refusal: refusal}
+}
+
+// Check asks whether DHL delivers to its own head office, which needs a login
+// that works. The account number is proved by the first quote: only there DHL
+// looks at it.
+func (d driver) Check(ctx context.Context) error {
+	query := url.Values{"type": {"delivery"}, "countryCode": {"DE"}, "postalCode": {"53113"}, "cityName": {"Bonn"}}
+	var a addressAnswer
+	if err := d.call(http.MethodGet, "/address-validate", query, "").Do(ctx, d.via, &a); err != nil {
+		return err
+	}
+	if len(a.Address) == 0 {
+		return ship.Errorf(ship.Unavailable, "the carrier did not say whether the credentials are good")
+	}
+	return nil
+}
+
+// refusal reads DHL's words. Its own code, where there is one, stands before a
+// colon at the beginning of the text.
+func refusal(body []byte) ship.Refusal {
+	var p problem
+	if json.Unmarshal(body, &p) != nil {
+		return ship.Refusal{}
+	}
+	said := p.AdditionalDetails
+	if len(said) == 0 {
+		said = []string{p.Detail}
+	}
+	first := said[0]
+	if first == "" {
+		first = p.Title
+	}
+	code, text, ok := strings.Cut(first, ":")
+	if !ok || !isCode(code) {
+		return ship.Refusal{Message: strings.Join(append([]string{first}, said[1:]...), "; ")}
+	}
+	texts := append([]string{strings.TrimSpace(text)}, said[1:]...)
+	return ship.Refusal{Code: code, Message: strings.Join(texts, "; ")}
+}
+
+func isCode(s string) bool {
+	return s != "" && len(s) <= 8 && strings.Trim(s, "0123456789") == ""
+}

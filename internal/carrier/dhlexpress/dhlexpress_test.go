@@ -1,0 +1,135 @@
+package dhlexpress_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/dhlexpress"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/dhlexpress"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// ref is shaped like those of the service.
+const ref = "S0123456789ABCDEFGHJKMNPQR"
+
+var credentials = carrier.Credentials{
+	"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": standin.Account,
+}
+
+// departures are where DHL's own OpenAPI file is not followed.
+var departures = []carriertest.Departure{{
+	Operation: "GET /address-validate", Answer: true, Contains: "status is not supported",
+	Reason: "the file has no answer for a wrong login; DHL answers 401",
+}}
+
+func newContract(t testing.TB, departures ...carriertest.Departure) *carriertest.Contract {
+	t.Helper()
+	return carriertest.NewContract(t, dhlexpress.Spec.TestURL, departures, "dhl-express/mydhl-api-3.1.1.json")
+}
+
+// newStandIn is a stand-in with an empty ledger.
+func newStandIn(t testing.TB) *emulator.Server {
+	t.Helper()
+	l, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return standin.New(l)
+}
+
+func openWith(t testing.TB, given carrier.Credentials, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	c, err := carrier.Open(dhlexpress.Spec, carrier.Opening{Credentials: given, BaseURL: dhlexpress.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// domesticOrder is a parcel inside Germany.
+func domesticOrder() carrier.BuyOrder {
+	return carrier.BuyOrder{
+		Service: "express_domestic", Reference: ref, Shipment: ship.NewShipmentID(0, time.Now()),
+		Order: ship.Order{
+			OrderID: "ORD-1001",
+			Origin: ship.Address{
+				Name: "Lager Nord", Company: "Acme GmbH", Address1: "Am Hof 1", City: "Bonn", Zip: "53113", Country: "DE",
+				Phone: "+49 228 1820", Email: "lager@example.com",
+			},
+			Destination: ship.Address{
+				Name: "Käthe Groß", Address1: "Mönckebergstraße 7", City: "Hamburg", Zip: "20095", Country: "DE", Phone: "+49 40 4280",
+			},
+			Parcels: []ship.Parcel{parcel(1134)},
+		},
+	}
+}
+
+// foreignOrder is two parcels of goods from Germany to the United States.
+func foreignOrder() carrier.BuyOrder {
+	b := domesticOrder()
+	b.Service = "express_worldwide"
+	b.Order.Destination = ship.Address{
+		Name: "Ada Lovelace", Company: "Analytical Engines", Address1: "350 5th Ave", Address2: "Floor 21", City: "New York", State: "NY",
+		Zip: "10118", Country: "US", Phone: "+1 212 555 0100", Email: "ada@example.com",
+	}
+	b.Order.Parcels = []ship.Parcel{parcel(1134), parcel(90)}
+	b.Order.Customs = &ship.Customs{
+		ContentsType: "merchandise", Signer: "Käthe Groß", InvoiceNumber: "INV-7", TaxIDs: []string{"DE123456789012"},
+		Items: []ship.CustomsItem{
+			{Description: "Cotton shirts, men's", Quantity: 3, Value: ship.Money{Minor: 1999, Currency: "EUR"}, WeightGrams: 200, HSCode: "6205.20", OriginCountry: "PT"},
+			{Description: "Leather belt", Quantity: 1, Value: ship.Money{Minor: 3500, Currency: "EUR"}},
+		},
+	}
+	return b
+}
+
+func parcel(grams int64) ship.Parcel {
+	return ship.Parcel{
+		Weight: float64(grams), WeightUnit: ship.Gram, WeightGrams: grams,
+		Dimensions: &ship.Dimensions{LengthMM: 254, WidthMM: 204, HeightMM: 102},
+	}
+}
+
+func TestCarrier(t *testing.T) {
+	for name, order := range map[string]carrier.BuyOrder{"one parcel": domesticOrder(), "goods abroad": foreignOrder()} {
+		t.Run(name, func(t *testing.T) {
+			contract := newContract(t)
+			carriertest.Run(t, carriertest.Subject{
+				Spec:        dhlexpress.Spec,
+				Credentials: credentials,
+				Service: func(t testing.TB) carrier.Doer {
+					return contract.Checked(carriertest.Server(t, newStandIn(t)))
+				},
+				Order: order,
+				Refusal: carriertest.Refusal{
+					Status: 400, Body: `{"instance":"/expressapi","detail":"7008: %s","title":"Bad request","message":"Bad request","status":"400"}`, Code: "7008",
+				},
+			})
+		})
+	}
+}
+
+func TestSpecIsWhole(t *testing.T) {
+	services := map[string]bool{}
+	for _, s := range dhlexpress.Spec.Services {
+		if s.Code == "" || s.Name == "" || services[s.Code] {
+			t.Errorf("bad service %+v", s)
+		}
+		services[s.Code] = true
+	}
+	seen := map[string]bool{}
+	for _, p := range dhlexpress.Spec.Packagings {
+		if p.Code == "" || p.Name == "" || seen[p.Code] {
+			t.Errorf("bad packaging %+v", p)
+		}
+		seen[p.Code] = true
+	}
+	for _, f := range dhlexpress.Spec.Fields {
+		if f.Help == "" {
+			t.Errorf("%s has no help", f.Name)
+		}
+	}
+}

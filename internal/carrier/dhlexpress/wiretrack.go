@@ -1,0 +1,85 @@
+package dhlexpress
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// What DHL tells of parcels. Every part is read alone: one that is odd does not
+// cost the others.
+type (
+	storiesAnswer struct {
+		Shipments []json.RawMessage `json:"shipments"`
+	}
+	shipmentStory struct {
+		Number         loose             `json:"shipmentTrackingNumber"`
+		Events         []json.RawMessage `json:"events"`
+		NumberOfPieces loose             `json:"numberOfPieces"`
+		Pieces         []pieceStory      `json:"pieces"`
+		Estimated      string            `json:"estimatedDeliveryDate"`
+		Receiver       struct {
+			Address struct {
+				Province string `json:"provinceCode"`
+				Country  string `json:"countryCode"`
+			} `json:"postalAddress"`
+		} `json:"receiverDetails"`
+	}
+	pieceStory struct {
+		Number loose             `json:"trackingNumber"`
+		Events []json.RawMessage `json:"events"`
+	}
+	checkpoint struct {
+		Date        string `json:"date"`
+		Time        string `json:"time"`
+		GMTOffset   string `json:"GMTOffset"`
+		TypeCode    string `json:"typeCode"`
+		Description string `json:"description"`
+		Areas       []struct {
+			Description string `json:"description"`
+		} `json:"serviceArea"`
+	}
+)
+
+// loose is a text or a number; whatever else is there is as good as nothing.
+type loose string
+
+// UnmarshalJSON reads either spelling.
+func (l *loose) UnmarshalJSON(data []byte) error {
+	var t text
+	if t.UnmarshalJSON(data) == nil {
+		*l = loose(t)
+	}
+	return nil
+}
+
+// readSome reads as much of data as has the shape that DHL promises, and
+// reports whether it is JSON at all.
+func readSome(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	_, odd := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
+	return err == nil || odd
+}
+
+// place is where the checkpoint was, from the name of DHL's service area:
+// "AUCKLAND-NZ".
+func (c *checkpoint) place() (city, country string) {
+	if len(c.Areas) == 0 {
+		return "", ""
+	}
+	name := strings.TrimSpace(c.Areas[0].Description)
+	i := strings.LastIndex(name, "-")
+	if i < 0 || len(name)-i-1 != 2 {
+		return name, ""
+	}
+	return strings.TrimSpace(name[:i]), strings.ToUpper(name[i+1:])
+}
+
+// location is the place as it is shown: "AUCKLAND, NZ".
+func (c *checkpoint) location() string {
+	city, country := c.place()
+	if city == "" || country == "" {
+		return city
+	}
+	return city + ", " + country
+}

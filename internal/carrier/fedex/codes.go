@@ -1,0 +1,176 @@
+package fedex
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A service is a way to send a parcel, in our code and in that of FedEx.
+type service struct {
+	code, kind, name string
+	ownBoxOnly       bool // it takes no packaging of FedEx
+}
+
+var services = []service{
+	{"ground", "FEDEX_GROUND", "FedEx Ground", true},
+	{"home_delivery", "GROUND_HOME_DELIVERY", "FedEx Home Delivery", true},
+	{"ground_economy", "SMART_POST", "FedEx Ground Economy", true},
+	{"express_saver", "FEDEX_EXPRESS_SAVER", "FedEx Express Saver", false},
+	{"two_day", "FEDEX_2_DAY", "FedEx 2Day", false},
+	{"two_day_am", "FEDEX_2_DAY_AM", "FedEx 2Day AM", false},
+	{"standard_overnight", "STANDARD_OVERNIGHT", "FedEx Standard Overnight", false},
+	{"priority_overnight", "PRIORITY_OVERNIGHT", "FedEx Priority Overnight", false},
+	{"first_overnight", "FIRST_OVERNIGHT", "FedEx First Overnight", false},
+	{"same_day", "SAME_DAY", "FedEx SameDay", false},
+	{"same_day_city", "SAME_DAY_CITY", "FedEx SameDay City", false},
+	{"economy", "FEDEX_ECONOMY", "FedEx Economy", false},
+	{"economy_select", "FEDEX_ECONOMY_SELECT", "FedEx Economy Select", false},
+	{"priority", "FEDEX_PRIORITY", "FedEx Priority", false},
+	{"priority_express", "FEDEX_PRIORITY_EXPRESS", "FedEx Priority Express", false},
+	{"first", "FEDEX_FIRST", "FedEx First", false},
+	{"regional_economy", "FEDEX_REGIONAL_ECONOMY", "FedEx Regional Economy", false},
+	{"international_connect_plus", "FEDEX_INTERNATIONAL_CONNECT_PLUS", "FedEx International Connect Plus", false},
+	{"international_economy", "INTERNATIONAL_ECONOMY", "FedEx International Economy", false},
+	{"international_priority", "FEDEX_INTERNATIONAL_PRIORITY", "FedEx International Priority", false},
+	{"international_priority_express", "FEDEX_INTERNATIONAL_PRIORITY_EXPRESS", "FedEx International Priority Express", false},
+	{"international_first", "INTERNATIONAL_FIRST", "FedEx International First", false},
+}
+
+const (
+	ground        = "FEDEX_GROUND"
+	homeDelivery  = "GROUND_HOME_DELIVERY"
+	groundEconomy = "SMART_POST"
+)
+
+func listServices() []carrier.Service {
+	list := make([]carrier.Service, len(services))
+	for i, s := range services {
+		list[i] = carrier.Service{Code: s.code, Name: s.name}
+	}
+	return list
+}
+
+func serviceOf(code string) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
+	if i < 0 {
+		return service{}, false
+	}
+	return services[i], true
+}
+
+// serviceNamed is the service that FedEx calls so.
+func serviceNamed(kind string) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return s.kind == kind })
+	if i < 0 {
+		return service{}, false
+	}
+	return services[i], true
+}
+
+const (
+	ownPackaging = "YOUR_PACKAGING"
+	ownBox       = "custom" // in our API
+)
+
+// packagings are those of FedEx. Its code is ours in capitals.
+var packagings = []carrier.Packaging{
+	{Code: "fedex_envelope", Name: "FedEx Envelope"},
+	{Code: "fedex_pak", Name: "FedEx Pak"},
+	{Code: "fedex_box", Name: "FedEx Box"},
+	{Code: "fedex_small_box", Name: "FedEx Small Box"},
+	{Code: "fedex_medium_box", Name: "FedEx Medium Box"},
+	{Code: "fedex_large_box", Name: "FedEx Large Box"},
+	{Code: "fedex_extra_large_box", Name: "FedEx Extra Large Box"},
+	{Code: "fedex_10kg_box", Name: "FedEx 10kg Box"},
+	{Code: "fedex_25kg_box", Name: "FedEx 25kg Box"},
+	{Code: "fedex_tube", Name: "FedEx Tube"},
+}
+
+func listPackagings() []carrier.Packaging { return slices.Clone(packagings) }
+
+func packagingOf(code string) (string, bool) {
+	if code == "" || code == ownBox {
+		return ownPackaging, true
+	}
+	known := slices.ContainsFunc(packagings, func(p carrier.Packaging) bool { return p.Code == code })
+	return strings.ToUpper(code), known
+}
+
+// oldCurrencies are the codes of FedEx that are older than ISO 4217. No
+// country uses any of them for another currency.
+var oldCurrencies = map[string]string{
+	"ARN": "ARS", "CHP": "CLP", "CID": "KYD", "DHS": "AED", "ECD": "XCD", "JAD": "JMD", "JYE": "JPY", "KUD": "KWD",
+	"NMP": "MXN", "NTD": "TWD", "RDD": "DOP", "SFR": "CHF", "SID": "SGD", "UKL": "GBP", "WON": "KRW",
+}
+
+// isoCurrency is a currency of FedEx as the world writes it.
+func isoCurrency(fedex string) string {
+	fedex = strings.ToUpper(strings.TrimSpace(fedex))
+	if iso, old := oldCurrencies[fedex]; old {
+		return iso
+	}
+	return fedex
+}
+
+// fedexCurrency is a currency as FedEx writes it.
+func fedexCurrency(iso string) string {
+	for old, now := range oldCurrencies {
+		if now == iso {
+			return old
+		}
+	}
+	return iso
+}
+
+// transitDays are the words of FedEx for a number of days.
+var transitDays = map[string]int{
+	"ONE_DAY": 1, "TWO_DAYS": 2, "THREE_DAYS": 3, "FOUR_DAYS": 4, "FIVE_DAYS": 5, "SIX_DAYS": 6, "SEVEN_DAYS": 7,
+	"EIGHT_DAYS": 8, "NINE_DAYS": 9, "TEN_DAYS": 10, "ELEVEN_DAYS": 11, "TWELVE_DAYS": 12, "THIRTEEN_DAYS": 13,
+	"FOURTEEN_DAYS": 14, "FIFTEEN_DAYS": 15, "SIXTEEN_DAYS": 16, "SEVENTEEN_DAYS": 17, "EIGHTEEN_DAYS": 18,
+	"NINETEEN_DAYS": 19, "TWENTY_DAYS": 20,
+}
+
+// purposes are the reasons of a shipment on its invoice, by what is in it.
+var purposes = map[string]string{
+	"merchandise": "SOLD", "gift": "GIFT", "sample": "SAMPLE", "documents": "NOT_SOLD", "returned_goods": "REPAIR_AND_RETURN",
+}
+
+func purposeOf(contents string) string {
+	if p, ok := purposes[contents]; ok {
+		return p
+	}
+	return "NOT_SOLD"
+}
+
+// inUnion lists the countries between which no customs papers are needed.
+var inUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
+
+// needsCustoms reports whether a parcel between the countries is declared.
+func needsCustoms(from, to string) bool {
+	return from != to && !(slices.Contains(inUnion, from) && slices.Contains(inUnion, to))
+}
+
+// islands are states of the United States by their addresses and countries of
+// their own for FedEx.
+var islands = strings.Fields("AS GU MP PR VI")
+
+// countryOf is the country as FedEx counts countries.
+func countryOf(country, state string) string {
+	if country == "US" && slices.Contains(islands, state) {
+		return state
+	}
+	return country
+}
+
+// stateOf is the state where FedEx knows its code; it needs none elsewhere.
+func stateOf(country, state string) string {
+	switch {
+	case country == "PR":
+		return "PR"
+	case (country == "US" || country == "CA") && len(state) == 2:
+		return state
+	}
+	return ""
+}

@@ -1,0 +1,166 @@
+// Package fedex speaks to FedEx through its REST interface: rates, labels,
+// look-up by reference, cancellation and tracking, asked or pushed. It keeps
+// nothing but tokens and repeats nothing that costs money.
+package fedex
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Spec describes FedEx.
+var Spec = carrier.Spec{
+	Name:       "fedex",
+	Title:      "FedEx",
+	LiveURL:    "https://apis.fedex.com",
+	TestURL:    "https://apis-sandbox.fedex.com",
+	Fields:     fields,
+	Services:   listServices(),
+	Packagings: listPackagings(),
+	Formats:    []string{"png", "pdf", "zpl"},
+	Address:    carrier.AddressLimits{Name: 70, Company: 35, Lines: 3, Line: 35, City: 35, Zip: 10, Phone: 15, Email: 80, Charset: "latin1"},
+	Quota:      carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
+	TrackBatch: trackBatch,
+	LookupLag:  10 * time.Minute,
+	LosesLabel: true,
+	Limits: []string{
+		"FedEx has no idempotency key: two equal purchases are two labels. A purchase whose answer is lost is looked up by its reference.",
+		"A look-up proves the purchase and gives its tracking number, never its label: the label that was found is cancelled and bought again.",
+		"A look-up needs the tracking interface, which FedEx puts into a project of its own: without it a lost answer waits for a person.",
+		"FedEx demands a phone number of both sides; where the recipient has none, the sender's is used.",
+		"A label can be cancelled until the parcel is handed over.",
+		"The price is missing from the answer for some shipments that another account pays for.",
+		"A shipment has 40 pieces at most, all in the same kind of packaging.",
+		"Dates of delivery come without a time zone: they are those of the destination, written as if in UTC.",
+		"FedEx pushes scans only to accounts that pay for Advanced Integrated Visibility, and only its portal can be told where to: the address and the security token are entered there by hand. Without it parcels are asked about.",
+		"FedEx uses tracking numbers again: of several parcels with one number the one that was sent last is meant.",
+		"The first scan of a Ground parcel may have a day alone and no time zone: it stands at the beginning of its day.",
+		"Freight, dangerous goods, One Rate and returns across a border are not offered.",
+	},
+	Meaning: meaning,
+	Open:    open,
+}
+
+var fields = []carrier.Field{
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate interfaces. Test and production keys differ."},
+	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once beside the API key, when the project is made or the key is renewed."},
+	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that pays, as on a FedEx invoice; for tests the one that the project's test key shows."},
+	{Name: "track_client_id", Title: "Tracking API key", Help: "Of the portal's project with the Track interface. Without it the first key is used, which FedEx allows to few."},
+	{Name: "track_client_secret", Title: "Tracking secret key", Secret: true, Help: "Shown once beside the tracking API key."},
+	{Name: "ground_economy_hub", Title: "Ground Economy hub", Help: "The four digits of the hub in the Ground Economy contract. Without it that service is not offered."},
+}
+
+// driver is one FedEx account.
+type driver struct {
+	base    string
+	account string
+	hub     string // of Ground Economy; empty without a contract
+	via     carrier.Doer
+	ship    *project
+	track   *project // the same as ship when there is but one
+	// pushSecret is the security token of the portal's webhook.
+	pushSecret string
+}
+
+func open(o carrier.Opening) (carrier.Driver, error) {
+	c := o.Credentials
+	d := &driver{
+		base:    o.BaseURL,
+		account: digits(c["account_number"]),
+		hub:     digits(c["ground_economy_hub"]),
+		via:     o.Via,
+		ship:    newProject(c["client_id"], c["client_secret"]),
+
+		pushSecret: o.PushSecret,
+	}
+	if len(d.account) != 9 {
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "a FedEx account number has nine digits"}})
+	}
+	d.track = d.ship
+	switch id, secret := c["track_client_id"] != "", c["track_client_secret"] != ""; {
+	case id && secret:
+		d.track = newProject(c["track_client_id"], c["track_client_secret"])
+	case id != secret:
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/track_client_secret", Code: "required", Detail: "the tracking key and its secret go together"}})
+	}
+	return d, nil
+}
+
+// Check proves both keys and the account number. It asks for the price of a
+// parcel that nobody sends: the account is what FedEx looks at first, and an
+// answer about anything else is proof enough.
+func (d *driver) Check(ctx context.Context) error {
+	if d.track != d.ship {
+		if _, err := d.track.token.Get(ctx, d.fetch(d.track)); err != nil {
+			return err
+		}
+	}
+	var answer rateAnswer
+	err := d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + ratePath, Body: d.probe()}, &answer)
+	if err == nil && answer.Output == nil {
+		return ship.Errorf(ship.Unavailable, "FedEx sent no rates")
+	}
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		return err
+	}
+	if strings.HasPrefix(e.Refusal.Code, "ACCOUNT") {
+		e.Kind, e.Message = ship.Forbidden, "FedEx does not know the account number or does not let the project use it"
+		return e
+	}
+	return nil
+}
+
+// probe is the smallest request for a rate.
+func (d *driver) probe() rateRequest {
+	memphis := rateParty{Address: address{PostalCode: "38116", CountryCode: "US"}}
+	return rateRequest{
+		AccountNumber: account{d.account},
+		RequestedShipment: rateShipment{
+			Shipper: memphis, Recipient: memphis, PickupType: dropOff, RateRequestType: []string{"ACCOUNT"},
+			Packages: []piece{{GroupPackageCount: 1, Weight: weight{Units: "LB", Value: "1"}}},
+		},
+	}
+}
+
+// call sends one request with a token of the project.
+func (d *driver) call(ctx context.Context, p *project, c carrierkit.Call, answer any) error {
+	c.Refusal = refusal
+	header := c.Header
+	err := p.token.Use(ctx, d.fetch(p), func(token string) error {
+		c.Header = header.Clone()
+		if c.Header == nil {
+			c.Header = http.Header{}
+		}
+		c.Header.Set("Authorization", "Bearer "+token)
+		c.Header.Set("X-Locale", "en_US")
+		return c.Do(ctx, d.via, answer)
+	})
+	return patient(err, time.Now())
+}
+
+// window is how long FedEx counts calls before it begins anew.
+const window = 10 * time.Second
+
+// patient gives a refusal of too many calls the wait that FedEx does not tell:
+// until the window's end, or until midnight if the day's calls are used up.
+func patient(err error, now time.Time) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Limited || e.RetryAfter > 0 {
+		return err
+	}
+	until := now.Truncate(window).Add(window)
+	if said := strings.ToLower(e.Refusal.Code + e.Refusal.Message); strings.Contains(said, "daily") || strings.Contains(said, "quota") {
+		until = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
+	waiting := *e
+	waiting.RetryAfter = until.Sub(now)
+	return &waiting
+}

@@ -1,0 +1,129 @@
+package fedex_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/fedex"
+	"github.com/waybillhq/waybill/internal/emulator"
+	stand "github.com/waybillhq/waybill/internal/emulator/fedex"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// reference is shaped like those of the service.
+const reference = "S0123456789ABCDEFGHJKMNPQR"
+
+// order is one parcel of 2.5 lb from Los Angeles to New York.
+func order() ship.Order {
+	return ship.Order{
+		OrderID: "ORD-1001",
+		Origin: ship.Address{
+			Name: "Warehouse", Company: "Acme", Address1: "1 Main St", City: "Los Angeles", State: "CA", Zip: "90012", Country: "US", Phone: "+1 (213) 555-0100",
+		},
+		Destination: ship.Address{
+			Name: "Ada Lovelace", Address1: "350 5th Ave", City: "New York", State: "NY", Zip: "10118", Country: "US", Phone: "212 555 0199",
+		},
+		Parcels: []ship.Parcel{parcel(2.5)},
+	}
+}
+
+func parcel(pounds float64) ship.Parcel {
+	return ship.Parcel{
+		Weight: pounds, WeightUnit: ship.Pound, WeightGrams: ship.Pound.Grams(pounds),
+		Dimensions: &ship.Dimensions{Length: 10, Width: 8, Height: 4, Unit: ship.Inch, LengthMM: 254, WidthMM: 204, HeightMM: 102},
+	}
+}
+
+func buyOrder() carrier.BuyOrder {
+	return carrier.BuyOrder{Order: order(), Service: "two_day", Reference: reference, Shipment: ship.NewShipmentID(0, time.Now())}
+}
+
+// abroad is two shirts and a cap to London.
+func abroad() carrier.BuyOrder {
+	b := buyOrder()
+	b.Service = "international_priority"
+	b.Order.Destination = ship.Address{
+		Name: "Charles Babbage", Company: "Analytical Engines", Address1: "1 Dorset Street", City: "London", Zip: "W1U 4EG", Country: "GB", Phone: "+44 20 7946 0018",
+	}
+	b.Order.Customs = &ship.Customs{
+		ContentsType: "merchandise", Incoterm: "DDP", Signer: "Ann Sender", InvoiceNumber: "INV-7", TaxIDs: []string{"12-3456789"},
+		Items: []ship.CustomsItem{
+			{Description: "Cotton shirt", Quantity: 2, Value: ship.Money{Minor: 2550, Currency: "GBP"}, WeightGrams: 300, HSCode: "610910", OriginCountry: "PT"},
+			{Description: "Cap", Quantity: 1, Value: ship.Money{Minor: 1200, Currency: "GBP"}},
+		},
+	}
+	return b
+}
+
+func twoAbroad() carrier.BuyOrder {
+	b := abroad()
+	b.Order.Parcels = append(b.Order.Parcels, parcel(7))
+	return b
+}
+
+func pieces() carrier.BuyOrder {
+	b := buyOrder()
+	b.Service = "ground"
+	b.Order.Parcels = []ship.Parcel{parcel(2.5), parcel(11), parcel(0.3)}
+	return b
+}
+
+func credentials() carrier.Credentials {
+	return carrier.Credentials{
+		"client_id": stand.ClientID, "client_secret": stand.ClientSecret, "account_number": stand.Account, "ground_economy_hub": stand.Hub,
+	}
+}
+
+func twoProjects() carrier.Credentials {
+	c := credentials()
+	c["track_client_id"], c["track_client_secret"] = stand.TrackClientID, stand.TrackClientSecret
+	return c
+}
+
+func newServer(t testing.TB) *emulator.Server {
+	t.Helper()
+	l, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stand.New(l)
+}
+
+func open(t testing.TB, c carrier.Credentials, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	out, err := carrier.Open(fedex.Spec, carrier.Opening{Credentials: c, BaseURL: fedex.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// subject is the driver over the stand-in, with every exchange checked.
+func subject(contract *carriertest.Contract, b carrier.BuyOrder, c carrier.Credentials) carriertest.Subject {
+	tokens := []string{"/oauth/token"}
+	if c["track_client_id"] != "" {
+		tokens = append(tokens, "/oauth/token") // one of each project
+	}
+	return carriertest.Subject{
+		Spec: fedex.Spec, Credentials: c, Order: b, TokenPaths: tokens,
+		Service: func(t testing.TB) carrier.Doer {
+			return newCheckedLater(t, contract, carriertest.Server(t, newServer(t)))
+		},
+		Refusal: carriertest.Refusal{
+			Status: 400, Code: "SHIPMENT.POSTALCODE.INVALID",
+			Body: `{"transactionId":"1","errors":[{"code":"SHIPMENT.POSTALCODE.INVALID","message":"%s"}]}`,
+		},
+	}
+}
+
+func TestCarrier(t *testing.T) {
+	contract := newContract(t, "openapi-2025-12")
+	for name, s := range map[string]carriertest.Subject{
+		"abroad in two pieces": subject(contract, twoAbroad(), credentials()),
+		"two projects":         subject(contract, buyOrder(), twoProjects()),
+	} {
+		t.Run(name, func(t *testing.T) { carriertest.Run(t, s) })
+	}
+}

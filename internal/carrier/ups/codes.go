@@ -1,0 +1,187 @@
+package ups
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A lane is the kind of way between two countries. UPS has other services, or
+// the same under other names, in each.
+type lane int
+
+const (
+	laneUS     lane = iota // inside the United States, or inside Puerto Rico
+	lanePR                 // between the two
+	laneCA                 // inside Canada
+	laneHome               // inside any other country
+	laneAbroad             // between countries
+)
+
+// laneOf tells the lane between two countries as UPS counts them.
+func laneOf(from, to string) lane {
+	unitedStates := func(c string) bool { return c == "US" || c == "PR" }
+	switch {
+	case from == to && unitedStates(from):
+		return laneUS
+	case unitedStates(from) && unitedStates(to):
+		return lanePR
+	case from == to && from == "CA":
+		return laneCA
+	case from == to:
+		return laneHome
+	}
+	return laneAbroad
+}
+
+// A service is ours, and UPS's codes of it by lane; empty where it is not
+// sold.
+type service struct {
+	code, name           string
+	us, ca, home, abroad string
+}
+
+var services = []service{
+	{"ground", "UPS Ground", "03", "", "", ""},
+	{"three_day_select", "UPS 3 Day Select", "12", "", "", "12"},
+	{"second_day_air", "UPS 2nd Day Air", "02", "", "", ""},
+	{"second_day_air_am", "UPS 2nd Day Air A.M.", "59", "", "", ""},
+	{"next_day_air_saver", "UPS Next Day Air Saver", "13", "", "", ""},
+	{"next_day_air", "UPS Next Day Air", "01", "", "", ""},
+	{"next_day_air_early", "UPS Next Day Air Early", "14", "", "", ""},
+	{"standard", "UPS Standard", "", "11", "11", "11"},
+	{"expedited", "UPS Expedited", "", "02", "08", ""},
+	{"express_saver", "UPS Express Saver", "", "13", "65", ""},
+	{"express", "UPS Express", "", "01", "07", ""},
+	{"express_plus", "UPS Express Plus", "", "14", "54", ""},
+	{"express_noon", "UPS Express 12:00", "", "", "74", ""},
+	{"worldwide_expedited", "UPS Worldwide Expedited", "", "", "", "08"},
+	{"worldwide_saver", "UPS Worldwide Saver", "", "", "", "65"},
+	{"worldwide_express", "UPS Worldwide Express", "", "", "", "07"},
+	{"worldwide_express_plus", "UPS Worldwide Express Plus", "", "", "", "54"},
+}
+
+// on is UPS's code of the service on a lane.
+func (s service) on(l lane) string {
+	switch l {
+	case laneUS:
+		return s.us
+	case lanePR:
+		if s.us != "" {
+			return s.us
+		}
+		return s.abroad
+	case laneCA:
+		return s.ca
+	case laneHome:
+		return s.home
+	}
+	return s.abroad
+}
+
+// serviceOf finds ours by UPS's code.
+func serviceOf(code string, l lane) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return code != "" && s.on(l) == code })
+	if i < 0 {
+		return service{}, false
+	}
+	return services[i], true
+}
+
+// serviceNamed finds ours by its own code.
+func serviceNamed(code string) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
+	if i < 0 {
+		return service{}, false
+	}
+	return services[i], true
+}
+
+func specServices() []carrier.Service {
+	list := make([]carrier.Service, len(services))
+	for i, s := range services {
+		list[i] = carrier.Service{Code: s.code, Name: s.name}
+	}
+	return list
+}
+
+// noReturns are the services that UPS does not sell for returns.
+var noReturns = []string{"next_day_air_saver", "second_day_air_am"}
+
+// ownPackaging is the client's own box.
+const ownPackaging = "02"
+
+var packagings = []struct{ code, name, ups string }{
+	{"ups_letter", "UPS Letter", "01"},
+	{"ups_pak", "UPS Pak", "04"},
+	{"ups_tube", "UPS Tube", "03"},
+	{"ups_express_box", "UPS Express Box", "21"},
+	{"ups_express_box_small", "UPS Express Box, small", "2a"},
+	{"ups_express_box_medium", "UPS Express Box, medium", "2b"},
+	{"ups_express_box_large", "UPS Express Box, large", "2c"},
+	{"ups_10kg_box", "UPS 10 KG Box", "25"},
+	{"ups_25kg_box", "UPS 25 KG Box", "24"},
+}
+
+// packagingOf is UPS's code of a packaging of ours.
+func packagingOf(code string) (string, bool) {
+	if code == "" || code == "custom" {
+		return ownPackaging, true
+	}
+	for _, p := range packagings {
+		if p.code == code {
+			return p.ups, true
+		}
+	}
+	return "", false
+}
+
+func specPackagings() []carrier.Packaging {
+	list := make([]carrier.Packaging, len(packagings))
+	for i, p := range packagings {
+		list[i] = carrier.Packaging{Code: p.code, Name: p.name}
+	}
+	return list
+}
+
+// UPS's refusals that mean something to the driver.
+const (
+	codeVoidAway      = "190001" // voids are not to be had for now
+	codeVoidedBefore  = "190117" // the shipment is void already
+	codeRecoveryAway  = "300000" // look-ups are not to be had for now
+	codeSeveral       = "300001" // several shipments have the reference
+	codeUnknown       = "300007" // no shipment has it
+	codeWrongShipper  = "300031" // the account is not one of the app's
+	codeWasVoided     = "300033" // the shipment that has it is void
+	codeNotYet        = "300034" // the shipment is not processed yet
+	codeTooMany       = "300035" // too many shipments have it
+	codeNoTracking    = "TW0001" // nothing is known of the number
+	codeBadNumber     = "TV1002" // it is not a number of theirs
+	returnServiceCode = "9"      // the label comes with the answer
+)
+
+// territories are states of the United States that UPS counts as countries.
+var territories = []string{"PR", "VI", "GU", "AS", "MP"}
+
+// union lists the countries between which nothing is declared.
+var union = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
+
+// declared reports whether a parcel passes customs between the countries.
+func declared(from, to string) bool {
+	inUnion := slices.Contains(union, from) && slices.Contains(union, to)
+	return laneOf(from, to) == laneAbroad && !inUnion
+}
+
+// reasons for an export, by the contents.
+var reasons = map[string]string{
+	"merchandise": "SALE", "gift": "GIFT", "sample": "SAMPLE", "returned_goods": "RETURN",
+}
+
+// terms are the incoterms that UPS prints on an invoice.
+var terms = strings.Fields("CFR CIF CIP CPT DAF DAP DDP DEQ DES EXW FAS FCA FOB")
+
+// signatures are UPS's codes, which differ between a parcel and a shipment.
+var signatures = map[string]struct{ parcel, shipment string }{
+	"standard": {"2", "1"}, "adult": {"3", "2"},
+}

@@ -1,0 +1,157 @@
+package ups
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// asked is the number that the answers in testdata/track are about.
+const asked = "1ZA1B2C30300001017"
+
+// Every answer gives the timeline that stands beside it: those of a parcel's
+// usual ways, and hostile ones.
+func TestAnswersGiveTheirTimelines(t *testing.T) {
+	files, err := filepath.Glob("testdata/track/*.json")
+	if err != nil || len(files) < 12 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a trackAnswer
+			if err := json.Unmarshal(data, &a); err != nil {
+				t.Fatal(err)
+			}
+			got := timelines(heardIn(a, asked, now))
+			golden := strings.TrimSuffix(file, ".json") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the timeline is\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// timelines writes what was heard, a parcel after the other.
+func timelines(heard []carrier.Heard) string {
+	var numbers []string
+	scans := map[string][]ship.Scan{}
+	estimates := map[string]time.Time{}
+	for _, h := range heard {
+		if scans[h.TrackingNumber] == nil {
+			numbers = append(numbers, h.TrackingNumber)
+		}
+		scans[h.TrackingNumber] = append(scans[h.TrackingNumber], h.Scan)
+		estimates[h.TrackingNumber] = h.EstimateAt
+	}
+	var b strings.Builder
+	for _, n := range numbers {
+		p := ship.Advance(ship.Progress{}, scans[n], 1)
+		fmt.Fprintf(&b, "%s: %s %s\n", n, p.Status, p.Reason)
+		if e := estimates[n]; !e.IsZero() {
+			fmt.Fprintf(&b, "  to arrive %s\n", e.Format(time.RFC3339))
+		}
+		for _, s := range ship.Timeline(scans[n]) {
+			zone := ""
+			if s.ZoneUnknown {
+				zone = " (zone unknown)"
+			}
+			fmt.Fprintf(&b, "  %s%s | %s %s | %s | %s | %s\n", s.At.Format(time.RFC3339), zone, s.Status, s.Reason, s.Code, s.Location, s.Description)
+		}
+	}
+	return b.String()
+}
+
+func TestRawEventsGiveTheSameMeaningAgain(t *testing.T) {
+	raw := `{"location":{"address":{"city":"RENO"}},"status":{"type":"X","code":"48","statusCode":"022"},"date":"20261105","time":"080000"}`
+	var a trackAnswer
+	body := `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"` + asked + `","activity":[` + raw + `]}]}]}}`
+	if err := json.Unmarshal([]byte(body), &a); err != nil {
+		t.Fatal(err)
+	}
+	heard := heardIn(a, asked, now)
+	if len(heard) != 1 || string(heard[0].Raw) != raw {
+		t.Fatalf("heard %+v", heard)
+	}
+	status, reason, known := Spec.Meaning(heard[0].Scan.Code)
+	if !known || status != heard[0].Scan.Status || reason != heard[0].Scan.Reason || status != ship.Exception {
+		t.Errorf("%s means %s %s, heard %+v", heard[0].Scan.Code, status, reason, heard[0].Scan)
+	}
+}
+
+func TestHoursAndOffsetsAreReadInEverySpelling(t *testing.T) {
+	for in, want := range map[string]string{
+		"163012": "16h30m12s", "74700": "7h47m0s", "747": "7m47s", "0": "0s", "16:30:12": "16h30m12s", "7:05": "7h5m0s",
+		"": "", "246000": "", "9 p.m.": "", "1630123": "", "-1": "", "::": "",
+	} {
+		got, ok := readHour(in)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("readHour(%q) = %v, %v, want %q", in, got, ok, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"-05:00": "-5h0m0s", "-04.00": "-4h0m0s", "+05:30": "5h30m0s", "+0530": "5h30m0s", "-5": "-5h0m0s", "+00:00": "0s",
+		"": "", "05:00": "", "-25:00": "", "+05:99": "", "-": "", "+a:00": "", "--5:00": "",
+	} {
+		got, ok := readOffset(in)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("readOffset(%q) = %v, %v, want %q", in, got, ok, want)
+		}
+	}
+}
+
+func TestEveryZoneIsThere(t *testing.T) {
+	seen := map[string]string{}
+	for name, places := range zones {
+		if _, err := time.LoadLocation(name); err != nil {
+			t.Error(err)
+		}
+		for place := range strings.FieldsSeq(places) {
+			if seen[place] != "" {
+				t.Errorf("%s is in %s and %s", place, seen[place], name)
+			}
+			seen[place] = name
+		}
+	}
+	for _, divided := range []string{"US", "US-TX", "US-KY", "US-AZ", "CA", "CA-ON", "AU", "BR", "MX", "ES"} {
+		if seen[divided] != "" {
+			t.Errorf("%s has more than one zone", divided)
+		}
+	}
+}
+
+func TestCitiesAreShownAlike(t *testing.T) {
+	for in, want := range map[string]string{
+		"PARAMUS": "Paramus", "FORT WORTH": "Fort Worth", "O'FALLON": "O'Fallon", "Koeln": "Koeln", "KÖLN": "Köln", "東京": "東京", "": "",
+	} {
+		if got := capitals(in); got != want {
+			t.Errorf("capitals(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := (place{City: "RENO", StateProvince: "NV", CountryCode: "US"}).name(); got != "Reno, NV, US" {
+		t.Error(got)
+	}
+	if got := (place{City: "Berlin", Country: "DE"}).name(); got != "Berlin, DE" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,304 @@
+package ups_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/ups"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/ups"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+var credentials = carrier.Credentials{
+	"client_id": standin.ClientID, "client_secret": standin.ClientSecret, "account_number": standin.Account,
+}
+
+// files are UPS's own.
+var files = []string{
+	"ups/openapi-json/OAuthClientCredentials.json", "ups/openapi-json/Rating.json", "ups/openapi-json/Shipping.json",
+	"ups/openapi-json/Tracking.json",
+}
+
+// departures are where UPS's files are wrong about UPS.
+var departures = []carriertest.Departure{
+	{
+		Operation: "POST /rating/{version}/{requestoption}", Contains: `DeclaredValue/MonetaryValue": minimum string length is 8`,
+		Reason: "the file gives the length that an amount may have as the one it must have; the purchase has the same field with 1 to 19",
+	},
+	{
+		Operation: "POST /shipments/{version}/ship", Answer: true, Contains: `BillingWeight/Weight": minimum string length is 8`,
+		Reason: "UPS's own samples answer with weights such as 7.0",
+	},
+	{
+		Operation: "POST /labels/{version}/recovery", Contains: `LabelImageFormat/Code": minimum string length is 4`,
+		Reason: "all the formats that the file itself lists have three letters",
+	},
+	{
+		Operation: "POST /labels/{version}/recovery", Contains: `property "TrackingNumbers" is missing`,
+		Reason: "the numbers are those of Roadie, another service; UPS's own samples of other look-ups leave them out",
+	},
+	{
+		Operation: "POST /labels/{version}/recovery", Answer: true, Contains: `LabelImageFormat/Code": minimum string length is 4`,
+		Reason: "as in the request",
+	},
+}
+
+// order is one parcel of 2.5 lb from Los Angeles to New York.
+func order() ship.Order {
+	home := true
+	return ship.Order{
+		OrderID: "ORD-1001",
+		Origin: ship.Address{
+			Name: "Warehouse", Company: "Acme", Address1: "1 Main St", City: "Los Angeles", State: "CA", Zip: "90012", Country: "US", Phone: "+1 213 555 0100",
+		},
+		Destination: ship.Address{
+			Name: "Ada Lovelace", Address1: "350 5th Ave", City: "New York", State: "NY", Zip: "10118-0110", Country: "US", Residential: &home,
+		},
+		Parcels: []ship.Parcel{parcel()},
+	}
+}
+
+func parcel() ship.Parcel {
+	return ship.Parcel{
+		Weight: 2.5, WeightUnit: ship.Pound, WeightGrams: 1134,
+		Dimensions: &ship.Dimensions{Length: 8, Width: 10, Height: 4, Unit: ship.Inch, LengthMM: 204, WidthMM: 254, HeightMM: 102},
+	}
+}
+
+func buyOrder() carrier.BuyOrder {
+	return carrier.BuyOrder{Order: order(), Service: "ground", Reference: "SABCDEFGHJKMNPQRSTVWXYZ234", Shipment: "shp_01jd5yq9k2e8b7m3n4p5r6s7t8"}
+}
+
+// abroad is a parcel of goods from Los Angeles to Berlin.
+func abroad() carrier.BuyOrder {
+	b := buyOrder()
+	b.Service = "worldwide_saver"
+	b.Order.Destination = ship.Address{
+		Name: "Jörg Müller", Company: "Müller GmbH", Address1: "Friedrichstraße 1", City: "Berlin", Zip: "10117", Country: "DE", Phone: "+49 30 1234567",
+	}
+	b.Order.Customs = &ship.Customs{
+		ContentsType: "merchandise", Incoterm: "DAP", InvoiceNumber: "INV-1", TaxIDs: []string{"12-3456789"},
+		Items: []ship.CustomsItem{
+			{Description: "Cotton shirts for men", Quantity: 3, Value: ship.Money{Minor: 1999, Currency: "USD"}, HSCode: "6105.10", OriginCountry: "US"},
+			{Description: "Leather belt", Quantity: 1, Value: ship.Money{Minor: 2500, Currency: "USD"}},
+		},
+	}
+	return b
+}
+
+// service is a stand-in with a ledger of its own.
+func service(t testing.TB) (*emulator.Server, carrier.Doer) {
+	t.Helper()
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := standin.New(ledger)
+	return s, carriertest.Server(t, s)
+}
+
+func open(t testing.TB, via carrier.Doer) *carrier.Carrier {
+	t.Helper()
+	c, err := carrier.Open(ups.Spec, carrier.Opening{Credentials: credentials, BaseURL: ups.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCarrier(t *testing.T) {
+	for name, b := range map[string]carrier.BuyOrder{"one parcel": buyOrder(), "two parcels abroad": severalAbroad()} {
+		b.Order.Options.InsuredValue = ship.Money{Minor: 25000, Currency: "USD"}
+		t.Run(name, func(t *testing.T) {
+			contract := carriertest.NewContract(t, ups.Spec.TestURL, departures, files...)
+			carriertest.Run(t, carriertest.Subject{
+				Spec:        ups.Spec,
+				Credentials: credentials,
+				Service: func(t testing.TB) carrier.Doer {
+					_, via := service(t)
+					return contract.Checked(via)
+				},
+				Order:      b,
+				Refusal:    carriertest.Refusal{Status: 400, Body: `{"response":{"errors":[{"code":"120802","message":"%s"}]}}`, Code: "120802"},
+				TokenPaths: []string{"/security/v1/oauth/token"},
+			})
+		})
+	}
+}
+
+func severalAbroad() carrier.BuyOrder {
+	b := abroad()
+	b.Order.Parcels = []ship.Parcel{parcel(), parcel()}
+	return b
+}
+
+// deal is what the service keeps of a purchase.
+func deal(p ship.Purchase) ship.Deal {
+	return ship.Deal{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber, Pieces: p.Pieces}
+}
+
+// exchanges are orders that between them use every part of the protocol.
+func exchanges() map[string]carrier.BuyOrder {
+	all := map[string]carrier.BuyOrder{"domestic": buyOrder(), "abroad": abroad(), "several abroad": severalAbroad()}
+	with := func(name string, b carrier.BuyOrder, change func(*carrier.BuyOrder)) {
+		change(&b)
+		all[name] = b
+	}
+	with("several", buyOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels = []ship.Parcel{parcel(), parcel()} })
+	with("options", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "next_day_air"
+		b.Order.Options = ship.Options{Signature: "adult", SaturdayDelivery: true, InsuredValue: ship.Money{Minor: 25000, Currency: "USD"}}
+	})
+	with("letter", buyOrder(), func(b *carrier.BuyOrder) { b.Order.Parcels[0] = ship.Parcel{WeightGrams: 200, Packaging: "ups_letter"} })
+	with("recipient pays", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Order.Billing = &ship.Billing{Type: "recipient", Account: "X1Y2Z3", Zip: "10118"}
+	})
+	with("third party pays", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Order.Billing = &ship.Billing{Type: "third_party", Account: "X1Y2Z3", Zip: "60601", Country: "US"}
+	})
+	with("return", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Order.IsReturn = true
+		b.Order.Origin, b.Order.Destination = b.Order.Destination, b.Order.Origin
+	})
+	with("to Puerto Rico", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "second_day_air"
+		b.Order.Destination = ship.Address{
+			Name: "Luis", Address1: "1 Calle Sol", City: "San Juan", State: "PR", Zip: "00901", Country: "US", Phone: "787 555 0100",
+		}
+		b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "USD"}
+	})
+	with("duties paid to Canada", abroad(), func(b *carrier.BuyOrder) {
+		b.Service = "standard"
+		b.Order.Customs.Incoterm = "DDP"
+		b.Order.Options.Signature = "standard"
+		b.Order.Destination = ship.Address{
+			Name: "Anne", Address1: "34 Queen St", City: "Toronto", State: "ON", Zip: "M5C 2M6", Country: "CA", Phone: "4165550100",
+		}
+	})
+	with("documents", abroad(), func(b *carrier.BuyOrder) { b.Order.Customs.ContentsType = "documents" })
+	with("from Berlin to Paris", abroad(), func(b *carrier.BuyOrder) {
+		b.Service = "standard"
+		b.Order.Customs = nil
+		b.Order.Origin = b.Order.Destination
+		b.Order.Destination = ship.Address{Name: "Zoé", Address1: "1 Rue de Rivoli", City: "Paris", Zip: "75001", Country: "FR", Phone: "+33 1 42 00 00 00"}
+	})
+	with("inside Canada", buyOrder(), func(b *carrier.BuyOrder) {
+		b.Service = "express_saver"
+		b.Order.Origin = ship.Address{Name: "A", Address1: "34 Queen St", City: "Toronto", State: "ON", Zip: "M5C 2M6", Country: "CA"}
+		b.Order.Destination = ship.Address{Name: "B", Address1: "1 Rue Sainte", City: "Montréal", State: "QC", Zip: "H2Y 1C6", Country: "CA"}
+	})
+	return all
+}
+
+// Every kind of order is quoted, bought, found as it was bought, and voided;
+// every request and every answer keeps to UPS's own files.
+func TestEveryExchangeKeepsToTheContract(t *testing.T) {
+	contract := carriertest.NewContract(t, ups.Spec.TestURL, departures, files...)
+	t.Run("refusals", func(t *testing.T) { testRefusals(t, contract) })
+	for name, b := range exchanges() {
+		t.Run(name, func(t *testing.T) {
+			server, via := service(t)
+			c := open(t, contract.Checked(via))
+			rates, err := c.Rates(t.Context(), b.Order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			offered := map[string]ship.Rate{}
+			for _, r := range rates {
+				offered[r.Service] = r
+			}
+			p, err := c.Buy(t.Context(), b)
+			if err != nil {
+				t.Fatal(err, fields(err))
+			}
+			if r := offered[b.Service]; r.Price != p.Price || r.DeliveryAt.IsZero() && b.Order.Origin.Country != "DE" {
+				t.Errorf("quoted %+v, bought for %v", r, p.Price)
+			}
+			sold, _, ok := server.Ledger.Sold(p.TrackingNumber)
+			if !ok || sold.Reference != b.Reference || sold.Second != string(b.Shipment) || sold.Amount != p.Price.Amount() || sold.Account != standin.Account {
+				t.Errorf("the ledger says %+v", sold)
+			}
+			if pages, err := label.Split(p.Label.Data); err != nil || len(pages) != len(b.Order.Parcels) || p.Label.Format != "gif" {
+				t.Errorf("%d pages of %s: %v", len(pages), p.Label.Format, err)
+			}
+			found, err := c.Find(t.Context(), b)
+			if err != nil || string(found.Label.Data) != string(p.Label.Data) || found.TrackingNumber != p.TrackingNumber || len(found.Pieces) != len(p.Pieces) || len(found.Documents) != len(p.Documents) {
+				t.Errorf("found %s, %v", found.TrackingNumber, err)
+			}
+			for range 2 {
+				if v, err := c.Void(t.Context(), deal(p)); err != nil || v.State != ship.StateVoided {
+					t.Errorf("void = %v, %v", v, err)
+				}
+			}
+			if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
+				t.Errorf("after the void: %v, want not found", err)
+			}
+		})
+	}
+}
+
+func fields(err error) []ship.FieldError {
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		return e.Fields
+	}
+	return nil
+}
+
+func testRefusals(t *testing.T, contract *carriertest.Contract) {
+	server, via := service(t)
+	via = contract.Checked(via)
+	if _, err := open(t, via).Void(t.Context(), ship.Deal{CarrierRef: "1ZA1B2C30300001016"}); ship.KindOf(err) != ship.Invalid || code(err) != "190102" {
+		t.Errorf("void of what was never sold: %v", err)
+	}
+	if err := server.Turn(emulator.Knobs{Refuse: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, via).Buy(t.Context(), buyOrder()); ship.KindOf(err) != ship.Invalid || code(err) != "120802" {
+		t.Errorf("purchase: %v", err)
+	}
+	other := carrier.Credentials{"client_id": standin.ClientID, "client_secret": standin.ClientSecret, "account_number": "999999"}
+	c, err := carrier.Open(ups.Spec, carrier.Opening{Credentials: other, BaseURL: ups.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("check of another's account: %v, want forbidden", err)
+	}
+	if _, err := c.Rates(t.Context(), order()); ship.KindOf(err) != ship.Invalid || code(err) != "120100" {
+		t.Errorf("rates of another's account: %v", err)
+	}
+	wrong := carrier.Credentials{"client_id": standin.ClientID, "client_secret": "wrong-wrong", "account_number": standin.Account}
+	c, err = carrier.Open(ups.Spec, carrier.Opening{Credentials: wrong, BaseURL: ups.Spec.TestURL, Via: via})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
+		t.Errorf("check with a wrong secret: %v, want forbidden", err)
+	}
+}
+
+func code(err error) string {
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		return e.Refusal.Code
+	}
+	return ""
+}
+
+func TestSpecIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range ups.Spec.Services {
+		if s.Code == "" || s.Name == "" || seen[s.Code] || strings.ToLower(s.Code) != s.Code {
+			t.Errorf("bad service %+v", s)
+		}
+		seen[s.Code] = true
+	}
+	if _, err := json.Marshal(ups.Spec.Limits); err != nil || len(ups.Spec.Limits) == 0 || ups.Spec.LosesLabel {
+		t.Error("UPS gives labels again, and has limits")
+	}
+}

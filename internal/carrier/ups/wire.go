@@ -1,0 +1,257 @@
+package ups
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// What is here is what the driver uses of UPS's messages. Numbers travel as
+// text both ways; flags count by being there.
+
+// present is a flag: UPS looks at whether the key is there, not at its value.
+type present bool
+
+// MarshalJSON writes the value of a flag that is there.
+func (present) MarshalJSON() ([]byte, error) { return []byte(`""`), nil }
+
+// some is what UPS sends as an array, as the one member alone, or as "" when
+// there is none, depending on the version and the mood.
+type some[T any] []T
+
+// UnmarshalJSON reads any of the three.
+func (s *some[T]) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) > 0 && data[0] == '[':
+		return json.Unmarshal(data, (*[]T)(s))
+	case len(data) > 0 && data[0] == '{':
+		var one T
+		err := json.Unmarshal(data, &one)
+		*s = some[T]{one}
+		return err
+	}
+	*s = nil
+	return nil
+}
+
+// text is text that may come as a bare number.
+type text string
+
+// UnmarshalJSON reads both.
+func (t *text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] != '"' {
+		*t = text(data)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
+// coded is anything that is a code, with words where UPS wants some.
+type coded struct {
+	Code        string
+	Description string `json:",omitempty"`
+}
+
+type money struct {
+	CurrencyCode  string
+	MonetaryValue string
+}
+
+type request struct {
+	RequestOption        string `json:",omitempty"`
+	SubVersion           string `json:",omitempty"`
+	TransactionReference reference
+}
+
+// reference is echoed in the answer.
+type reference struct {
+	CustomerContext string `json:",omitempty"`
+}
+
+type address struct {
+	AddressLine                 []string
+	City                        string
+	StateProvinceCode           string `json:",omitempty"`
+	PostalCode                  string `json:",omitempty"`
+	CountryCode                 string
+	ResidentialAddressIndicator present `json:",omitzero"`
+}
+
+type phone struct {
+	Number string
+}
+
+type party struct {
+	Name                    string
+	AttentionName           string `json:",omitempty"`
+	TaxIdentificationNumber string `json:",omitempty"`
+	Phone                   *phone `json:",omitempty"`
+	ShipperNumber           string `json:",omitempty"`
+	Address                 address
+}
+
+type dimensions struct {
+	UnitOfMeasurement     coded
+	Length, Width, Height string
+}
+
+type weight struct {
+	UnitOfMeasurement coded
+	Weight            string
+}
+
+type packageOptions struct {
+	DeliveryConfirmation *confirmation `json:",omitempty"`
+	DeclaredValue        *money        `json:",omitempty"`
+}
+
+type confirmation struct {
+	DCISType string
+}
+
+type referenceNumber struct {
+	Value string
+}
+
+// parcel is a package. Quotes call its packaging PackagingType, purchases
+// Packaging.
+type parcel struct {
+	Description           string      `json:",omitempty"`
+	PackagingType         *coded      `json:",omitempty"`
+	Packaging             *coded      `json:",omitempty"`
+	Dimensions            *dimensions `json:",omitempty"`
+	PackageWeight         weight
+	ReferenceNumber       []referenceNumber `json:",omitempty"`
+	PackageServiceOptions *packageOptions   `json:",omitempty"`
+}
+
+type payer struct {
+	AccountNumber string
+	Address       *payerAddress `json:",omitempty"`
+}
+
+type payerAddress struct {
+	PostalCode  string `json:",omitempty"`
+	CountryCode string `json:",omitempty"`
+}
+
+type charge struct {
+	Type           string
+	BillShipper    *payer `json:",omitempty"`
+	BillReceiver   *payer `json:",omitempty"`
+	BillThirdParty *payer `json:",omitempty"`
+}
+
+type payment struct {
+	ShipmentCharge []charge
+}
+
+type ratingOptions struct {
+	NegotiatedRatesIndicator present `json:",omitzero"`
+}
+
+type shipmentOptions struct {
+	SaturdayDeliveryIndicator present       `json:",omitzero"`
+	DeliveryConfirmation      *confirmation `json:",omitempty"`
+	InternationalForms        *forms        `json:",omitempty"`
+	ReturnService             *coded        `json:",omitempty"` // of a quote; a purchase has it in the shipment
+}
+
+// forms is the data of a commercial invoice.
+type forms struct {
+	FormType        []string
+	Contacts        contacts
+	Product         []product
+	InvoiceNumber   string
+	InvoiceDate     string
+	TermsOfShipment string `json:",omitempty"`
+	ReasonForExport string
+	CurrencyCode    string
+}
+
+type contacts struct {
+	SoldTo party
+}
+
+type product struct {
+	Description       []string
+	Unit              unit
+	CommodityCode     string `json:",omitempty"`
+	PartNumber        string
+	OriginCountryCode string
+}
+
+type unit struct {
+	Number            string
+	UnitOfMeasurement coded
+	Value             string
+}
+
+// shipment is what is quoted and what is bought.
+type shipment struct {
+	Description             string  `json:",omitempty"`
+	ReturnService           *coded  `json:",omitempty"`
+	DocumentsOnlyIndicator  present `json:",omitzero"`
+	Shipper                 party
+	ShipTo                  party
+	ShipFrom                *party   `json:",omitempty"`
+	PaymentDetails          *payment `json:",omitempty"` // of a quote
+	PaymentInformation      *payment `json:",omitempty"` // of a purchase
+	ShipmentRatingOptions   ratingOptions
+	ReferenceNumber         []referenceNumber `json:",omitempty"`
+	Service                 *coded            `json:",omitempty"`
+	InvoiceLineTotal        *money            `json:",omitempty"`
+	ShipmentTotalWeight     *weight           `json:",omitempty"`
+	ShipmentServiceOptions  *shipmentOptions  `json:",omitempty"`
+	ShipmentDate            string            `json:",omitempty"`
+	Package                 []parcel
+	DeliveryTimeInformation *deliveryTime `json:",omitempty"`
+}
+
+type deliveryTime struct {
+	PackageBillType string
+	Pickup          day
+}
+
+type day struct {
+	Date string
+	Time string `json:",omitempty"`
+}
+
+type rateRequest struct {
+	RateRequest struct {
+		Request  request
+		Shipment shipment
+	}
+}
+
+type shipRequest struct {
+	ShipmentRequest struct {
+		Request            request
+		Shipment           shipment
+		LabelSpecification labelSpecification
+	}
+}
+
+type labelSpecification struct {
+	LabelImageFormat coded
+	HTTPUserAgent    string
+	LabelStockSize   stock
+}
+
+type stock struct {
+	Height, Width string
+}
+
+type recoveryRequest struct {
+	LabelRecoveryRequest struct {
+		Request            request
+		LabelSpecification labelSpecification
+		ReferenceValues    referenceValues
+	}
+}
+
+type referenceValues struct {
+	ReferenceNumber referenceNumber
+	ShipperNumber   string
+}

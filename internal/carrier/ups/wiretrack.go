@@ -1,0 +1,216 @@
+package ups
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// What is told of parcels is read part by part: a part that cannot be read
+// costs itself alone.
+
+// word is text, or a number, or whatever stands there instead, which is none.
+type word string
+
+// UnmarshalJSON reads any of them.
+func (w *word) UnmarshalJSON(data []byte) error {
+	*w = ""
+	var s string
+	switch {
+	case len(data) == 0:
+	case data[0] == '"':
+		if json.Unmarshal(data, &s) == nil {
+			*w = word(strings.TrimSpace(strings.Map(printable, s)))
+		}
+	case data[0] == '-' || data[0] >= '0' && data[0] <= '9':
+		*w = word(data)
+	}
+	return nil
+}
+
+// printable drops control characters: no text that is kept may hold them.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return -1
+	}
+	return r
+}
+
+// maybe is an object, or the first of a list, or nothing.
+type maybe[T any] struct {
+	is    T
+	there bool
+}
+
+// UnmarshalJSON reads any of them.
+func (m *maybe[T]) UnmarshalJSON(data []byte) error {
+	*m = maybe[T]{}
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+			return nil
+		}
+		data = list[0]
+	}
+	if len(data) > 0 && data[0] == '{' {
+		m.there = json.Unmarshal(data, &m.is) == nil
+	}
+	return nil
+}
+
+type trackAnswer struct {
+	TrackResponse maybe[struct {
+		Shipment some[maybe[struct {
+			Package some[maybe[trackedPackage]] `json:"package"`
+		}]] `json:"shipment"`
+	}] `json:"trackResponse"`
+}
+
+type trackedPackage struct {
+	TrackingNumber word                    `json:"trackingNumber"`
+	Activity       some[json.RawMessage]   `json:"activity"`
+	DeliveryDate   some[maybe[datedEvent]] `json:"deliveryDate"`
+	DeliveryTime   maybe[timedEvent]       `json:"deliveryTime"`
+	Service        maybe[trackedService]   `json:"service"`
+}
+
+type datedEvent struct {
+	Type word `json:"type"`
+	Date word `json:"date"`
+}
+
+type timedEvent struct {
+	EndTime word `json:"endTime"`
+}
+
+type trackedService struct {
+	Description word `json:"description"`
+}
+
+type activity struct {
+	Location maybe[struct {
+		Address maybe[place] `json:"address"`
+	}] `json:"location"`
+	Status maybe[struct {
+		Type        word `json:"type"`
+		Code        word `json:"code"`
+		StatusCode  word `json:"statusCode"`
+		Description word `json:"description"`
+	}] `json:"status"`
+	Date      word `json:"date"`
+	Time      word `json:"time"`
+	GMTDate   word `json:"gmtDate"`
+	GMTTime   word `json:"gmtTime"`
+	GMTOffset word `json:"gmtOffset"`
+}
+
+// alert is one push.
+type alert struct {
+	TrackingNumber   word         `json:"trackingNumber"`
+	ActivityLocation maybe[place] `json:"activityLocation"`
+	ActivityStatus   maybe[struct {
+		Type            word `json:"type"`
+		Code            word `json:"code"`
+		Description     word `json:"description"`
+		DescriptionCode word `json:"descriptionCode"` // the status code
+	}] `json:"activityStatus"`
+	LocalActivityDate     word `json:"localActivityDate"`
+	LocalActivityTime     word `json:"localActivityTime"`
+	GMTActivityDate       word `json:"gmtActivityDate"`
+	GMTActivityTime       word `json:"gmtActivityTime"`
+	GMTOffset             word `json:"gmtOffset"`
+	ScheduledDeliveryDate word `json:"scheduledDeliveryDate"`
+	ActualDeliveryDate    word `json:"actualDeliveryDate"`
+	DeliveryEndTime       word `json:"deliveryEndTime"`
+}
+
+type place struct {
+	City          word `json:"city"`
+	StateProvince word `json:"stateProvince"`
+	CountryCode   word `json:"countryCode"`
+	Country       word `json:"country"`
+}
+
+func (p place) country() string {
+	if p.CountryCode != "" {
+		return string(p.CountryCode)
+	}
+	return string(p.Country)
+}
+
+// name is the place as it is shown: "Paramus, NJ, US". A country alone is none.
+func (p place) name() string {
+	if p.City == "" {
+		return ""
+	}
+	name := capitals(string(p.City))
+	for _, more := range []string{string(p.StateProvince), p.country()} {
+		if more != "" {
+			name += ", " + more
+		}
+	}
+	return clip(name)
+}
+
+// capitals writes a city that comes in capitals alone with the first of each
+// word: UPS has both.
+func capitals(city string) string {
+	if city != strings.ToUpper(city) {
+		return city
+	}
+	var b strings.Builder
+	inside := false
+	for _, r := range strings.ToLower(city) {
+		letter := strings.ToUpper(string(r)) != string(r)
+		if letter && !inside {
+			b.WriteString(strings.ToUpper(string(r)))
+		} else {
+			b.WriteRune(r)
+		}
+		inside = letter
+	}
+	return b.String()
+}
+
+// told is one thing that UPS tells of a parcel, polled or pushed.
+type told struct {
+	number      string
+	mark        mark
+	description string
+	place       place
+	moment      moment
+	estimate    time.Time
+	raw         []byte
+}
+
+// heard is what it means; not ok if it has no code or no moment.
+func (t told) heard(now time.Time) (carrier.Heard, bool) {
+	code := t.mark.code()
+	t.moment.country, t.moment.state = t.place.country(), string(t.place.StateProvince)
+	at, zoned, ok := t.moment.at(now)
+	if !ok || code == "" || t.number == "" {
+		return carrier.Heard{}, false
+	}
+	s := ship.Scan{
+		Code: code, At: at, ZoneUnknown: !zoned, Description: clip(t.description), Location: t.place.name(),
+	}
+	s.Status, s.Reason, _ = meaning(code)
+	return carrier.Heard{TrackingNumber: t.number, Scan: s, EstimateAt: t.estimate, Raw: t.raw}, true
+}
+
+// maxText bounds what is shown.
+const maxText = 300
+
+// clip cuts text between its characters.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "")
+}

@@ -1,0 +1,434 @@
+package usps_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/usps"
+	"github.com/waybillhq/waybill/internal/emulator"
+	standin "github.com/waybillhq/waybill/internal/emulator/usps"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+func TestTheSameReferenceBuysOnce(t *testing.T) {
+	s, via := stand(t, nil)
+	c := open(t, via)
+	first, err := c.Buy(t.Context(), home())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := c.Buy(t.Context(), home())
+	if err != nil || second.TrackingNumber != first.TrackingNumber || second.Price != first.Price {
+		t.Errorf("the second purchase is %s, %v; want %s again", second.TrackingNumber, err, first.TrackingNumber)
+	}
+	if n := len(s.Ledger.Entries()); n != 1 {
+		t.Errorf("USPS sold %d times, want once", n)
+	}
+	changed := home()
+	changed.Order.Parcels[0].Weight = 2
+	if _, err := c.Buy(t.Context(), changed); ship.KindOf(err) != ship.Uncertain {
+		t.Errorf("the same reference for another order: %v, want uncertain: a label is there", err)
+	}
+	other := home()
+	other.Reference += "X"
+	if p, err := c.Buy(t.Context(), other); err != nil || p.TrackingNumber == first.TrackingNumber {
+		t.Errorf("another reference bought %s, %v", p.TrackingNumber, err)
+	}
+}
+
+func TestTheLedgerKnowsOurReferences(t *testing.T) {
+	s, via := stand(t, nil)
+	b := home()
+	p, err := open(t, via).Buy(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Ledger.Entries()[0]
+	if e.Reference != b.Reference || e.Second != string(b.Shipment) || e.Amount != p.Price.Amount() || e.Currency != "USD" || e.Account != standin.Account {
+		t.Errorf("the ledger has %+v", e)
+	}
+}
+
+// An answer that is lost, cut or mixed up leaves a purchase that is found.
+func TestWhatIsSoldAndNotAnsweredIsFound(t *testing.T) {
+	for _, fault := range []string{"reset", "500", "502", "truncate", "wrong_reference"} {
+		for name, b := range map[string]carrier.BuyOrder{"home": home(), "abroad": abroad()} {
+			t.Run(fault+" "+name, func(t *testing.T) {
+				s, via := stand(t, nil)
+				c := open(t, via)
+				if err := s.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Buy(t.Context(), b); ship.KindOf(err) != ship.Uncertain {
+					t.Errorf("Buy: %v, want uncertain", err)
+				}
+				p, err := c.Find(t.Context(), b)
+				if err != nil || p.TrackingNumber != s.Ledger.Entries()[0].Number || len(s.Ledger.Entries()) != 1 {
+					t.Errorf("Find = %s, %v with %d sales", p.TrackingNumber, err, len(s.Ledger.Entries()))
+				}
+			})
+		}
+	}
+}
+
+func TestALookUpNeverBuys(t *testing.T) {
+	s, via := stand(t, nil)
+	c := open(t, via)
+	for _, b := range []carrier.BuyOrder{home(), abroad()} {
+		if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
+			t.Errorf("err = %v, want not found", err)
+		}
+	}
+	if n := len(s.Ledger.Entries()); n != 0 {
+		t.Errorf("looking up sold %d labels", n)
+	}
+}
+
+// A label that USPS does not print again comes by the same request once more.
+// One that it gives no more at all is neither there nor absent: taking it for
+// absent would buy a second one.
+func TestALabelThatIsNotReprintedIsNotAbsent(t *testing.T) {
+	s, via := stand(t, nil)
+	c := open(t, via)
+	bought, err := c.Buy(t.Context(), home())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range standin.Reprints {
+		if _, err := c.Find(t.Context(), home()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := c.Find(t.Context(), home())
+	if err != nil || found.TrackingNumber != bought.TrackingNumber || len(s.Ledger.Entries()) != 1 {
+		t.Errorf("found %s, %v, after %d sales; want %s", found.TrackingNumber, err, len(s.Ledger.Entries()), bought.TrackingNumber)
+	}
+	changed := home()
+	changed.Order.Destination.Name = "Somebody Else"
+	if _, err := c.Find(t.Context(), changed); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("err = %v, want a conflict", err)
+	}
+	if n := len(s.Ledger.Entries()); n != 1 {
+		t.Errorf("looking up sold %d labels", n-1)
+	}
+}
+
+func TestWhatTheCarrierSaysToALookUp(t *testing.T) {
+	for _, tc := range []struct {
+		name, body string
+		status     int
+		want       ship.Kind
+	}{
+		{"unknown", problem("160378", "Tracking number not found for a mailing date within the last 45 days"), 400, ship.NotFound},
+		{"unknown, by words alone", problem("00000XX", "Order not found"), 400, ship.NotFound},
+		{"cancelled", problem("160379", "Canceled labels are unavailable for reprint"), 400, ship.NotFound},
+		{"refunded", problem("160380", "Disputed labels are unavailable for reprint"), 400, ship.NotFound},
+		{"mailed", problem("160381", "Labels past their mailingDate are unavailable for reprint"), 400, ship.Conflict},
+		{"somebody else's", problem("160383", "The trackingNumber is not associated with your mailer profile"), 400, ship.Invalid},
+		{"no such path", `{"error":{"code":"404","message":"Not Found"}}`, 404, ship.Unavailable},
+		{"no such path, as a page", `<html>not found</html>`, 404, ship.Unavailable},
+		{"another image", `{"labelMetadata":{"trackingNumber":"1","postage":1},"labelImage":"R0lGODlh"}`, 200, ship.Unavailable},
+		{"no price", `{"labelMetadata":{"trackingNumber":"1"},"labelImage":"JVBERi0xLjQK"}`, 200, ship.Unavailable},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := open(t, answering(t, tc.status, tc.body))
+			if _, err := c.Find(t.Context(), home()); ship.KindOf(err) != tc.want {
+				t.Errorf("err = %v: %s, want %s", err, ship.KindOf(err), tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatTheCarrierSaysToAPurchase(t *testing.T) {
+	const good = `"trackingNumber":"9400100000000000000001","routingInformation":"42063104","labelImage":"JVBERi0xLjQK"`
+	for _, tc := range []struct {
+		name, body string
+		want       ship.Kind
+		price      int64
+	}{
+		{"whole", `{` + good + `,"postage":10.99,"extraServices":[{"price":3.95},{"price":null}],"fees":[{"price":4}]}`, "", 1894},
+		{"added in binary", `{` + good + `,"postage":12.350000000000001}`, "", 1235},
+		{"no price", `{` + good + `}`, ship.Uncertain, 0},
+		{"a price in words", `{` + good + `,"postage":1e3}`, ship.Uncertain, 0},
+		{"a negative price", `{` + good + `,"postage":-1}`, ship.Uncertain, 0},
+		{"another destination", `{"trackingNumber":"94","routingInformation":"42010001","postage":1,"labelImage":"JVBERi0xLjQK"}`, ship.Uncertain, 0},
+		{"another address", `{` + good + `,"postage":1,"labelAddress":{"ZIPCode":"10001"}}`, ship.Uncertain, 0},
+		{"another image", `{"trackingNumber":"94","postage":1,"labelImage":"R0lGODlh"}`, ship.Uncertain, 0},
+		{"no number", `{"postage":1,"labelImage":"JVBERi0xLjQK"}`, ship.Uncertain, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := open(t, answering(t, 200, tc.body)).Buy(t.Context(), home())
+			if ship.KindOf(err) != tc.want || p.Price.Minor != tc.price {
+				t.Errorf("Buy = %v, %v: %s; want %d, %s", p.Price, err, ship.KindOf(err), tc.price, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatTheCarrierSaysToAVoid(t *testing.T) {
+	for _, tc := range []struct {
+		name, body string
+		status     int
+		state      ship.State
+		want       ship.Kind
+	}{
+		{"cancelled", `{"trackingNumber":"9400 1","status":"CANCELED"}`, 200, ship.StateVoided, ""},
+		{"refund", `{"trackingNumber":"94001","status":"DISPUTED","disputeId":"103789"}`, 200, ship.StateRefundPending, ""},
+		{"cancelled before", problem("160186", "Order already canceled"), 400, ship.StateVoided, ""},
+		{"refund before", problem("00000XX", "A refund request for this order has already been submitted today"), 400, ship.StateRefundPending, ""},
+		{"another label", `{"trackingNumber":"94002","status":"CANCELED"}`, 200, "", ship.Uncertain},
+		{"another status", `{"trackingNumber":"94001","status":"PENDING"}`, 200, "", ship.Uncertain},
+		{"on a SCAN form", problem("160174", "Labels associated with a scan form cannot be canceled"), 400, "", ship.Invalid},
+		{"unknown", problem("160185", "Order not found"), 400, "", ship.Invalid},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := open(t, answering(t, tc.status, tc.body))
+			v, err := c.Void(t.Context(), ship.Deal{Service: "ground_advantage", CarrierRef: "94001", TrackingNumber: "94001"})
+			if v.State != tc.state || ship.KindOf(err) != tc.want {
+				t.Errorf("Void = %v, %v; want %s, %s", v, err, tc.state, tc.want)
+			}
+		})
+	}
+}
+
+// Offers of which none fits are a refusal; no offers at all are no answer.
+func TestOffersThatDoNotFitAreARefusal(t *testing.T) {
+	for body, want := range map[string]ship.Kind{
+		`{"pricingOptions":[{"shippingOptions":[{"mailClass":"MEDIA_MAIL","rateOptions":[{"totalBasePrice":4}]}]}]}`: ship.Invalid,
+		`{"pricingOptions":[{"shippingOptions":[]}]}`:                                                                ship.Unavailable,
+		`{}`: ship.Unavailable,
+	} {
+		_, via := stand(t, nil)
+		c := open(t, doer(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Path, "/shipments/") {
+				return respond(200, body), nil
+			}
+			return via.Do(r)
+		}))
+		if _, err := c.Rates(t.Context(), home().Order); ship.KindOf(err) != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+// Orders that USPS cannot take are refused without a word to it.
+func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
+	change := func(f func(*carrier.BuyOrder)) carrier.BuyOrder { b := home(); f(&b); return b }
+	there := func(f func(*carrier.BuyOrder)) carrier.BuyOrder { b := abroad(); f(&b); return b }
+	for _, tc := range []struct {
+		name  string
+		order carrier.BuyOrder
+		kind  ship.Kind
+		field string
+	}{
+		{"several parcels", change(func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0]) }), ship.Unsupported, ""},
+		{"from abroad", change(func(b *carrier.BuyOrder) { b.Order.Origin = abroad().Order.Destination }), ship.Unsupported, ""},
+		{"a return", change(func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), ship.Unsupported, ""},
+		{"paid by another", change(func(b *carrier.BuyOrder) { b.Order.Billing = &ship.Billing{Type: "third_party", Account: "1"} }), ship.Unsupported, ""},
+		{"signed abroad", there(func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" }), ship.Unsupported, ""},
+		{"duties paid", there(func(b *carrier.BuyOrder) { b.Order.Customs.Incoterm = "DDP" }), ship.Unsupported, ""},
+		{"no sides", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = nil }), ship.Invalid, "/parcel/dimensions"},
+		{"too heavy", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Weight = 71 }), ship.Invalid, "/parcel/weight"},
+		{"too large", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(60, 20, 20) }), ship.Invalid, "/parcel/dimensions"},
+		{"unknown packaging", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Packaging = "crate" }), ship.Invalid, "/parcel/packaging"},
+		{"packaging of another service", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Packaging = "small_flat_rate_box" }), ship.Invalid, ""},
+		{"unknown service", change(func(b *carrier.BuyOrder) { b.Service = "media_mail" }), ship.Invalid, "/service"},
+		{"service abroad", change(func(b *carrier.BuyOrder) { b.Service = "priority_mail_international" }), ship.Invalid, ""},
+		{"insured in euros", change(func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "EUR"} }), ship.Invalid, "/options/insuredValue"},
+		{"too far ahead", change(func(b *carrier.BuyOrder) { b.Order.ShipDate = "2099-01-01" }), ship.Invalid, "/shipDate"},
+		{"a city too long", change(func(b *carrier.BuyOrder) { b.Order.Destination.City = strings.Repeat("Llanfair ", 4) }), ship.Invalid, "/destination/city"},
+		{"a ZIP of letters", change(func(b *carrier.BuyOrder) { b.Order.Destination.Zip = "ABCDE" }), ship.Invalid, "/destination/zip"},
+		{"no customs", there(func(b *carrier.BuyOrder) { b.Order.Customs = nil }), ship.Invalid, "/customs"},
+		{"soldiers without customs", change(func(b *carrier.BuyOrder) { b.Order.Destination.State, b.Order.Destination.Zip = "AE", "09008" }), ship.Invalid, "/customs"},
+		{"goods in euros", there(func(b *carrier.BuyOrder) { b.Order.Customs.Items[1].Value.Currency = "EUR" }), ship.Invalid, "/customs/items/1/value"},
+		{"goods that need a filing", there(func(b *carrier.BuyOrder) {
+			b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Customs.Items[0].Value = "FR", "75001", dollars(130000)
+		}), ship.Invalid, "/customs/items/0/value"},
+		{"goods heavier than the parcel", there(func(b *carrier.BuyOrder) { b.Order.Customs.Items[0].WeightGrams = 5000 }), ship.Invalid, "/customs/items"},
+		{"goods without a name", there(func(b *carrier.BuyOrder) { b.Order.Customs.Items[0].Description = "Gift" }), ship.Invalid, "/customs/items/0/description"},
+		{"goods from nowhere", there(func(b *carrier.BuyOrder) { b.Order.Customs.Items[0].OriginCountry = "" }), ship.Invalid, "/customs/items/0/originCountry"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := open(t, nothing{}).Buy(t.Context(), tc.order)
+			e, ok := errors.AsType[*ship.Error](err)
+			if !ok || e.Kind != tc.kind {
+				t.Fatalf("err = %v, want %s", err, tc.kind)
+			}
+			if tc.field != "" && (len(e.Fields) == 0 || e.Fields[0].Pointer != tc.field) {
+				t.Errorf("fields %+v, want %s", e.Fields, tc.field)
+			}
+		})
+	}
+}
+
+// A stand-in that was killed knows none of its tokens. The driver fetches both
+// anew, each once, and goes on.
+func TestBothTokensAreFetchedAnewAfterARestart(t *testing.T) {
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving http.Handler = standin.New(ledger)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	via := carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen[r.Method+" "+r.URL.Path]++
+		now := serving
+		mu.Unlock()
+		now.ServeHTTP(w, r)
+	}))
+	c := open(t, via)
+	var group sync.WaitGroup
+	for i := range 5 {
+		group.Go(func() {
+			b := home()
+			b.Reference += fmt.Sprint(i)
+			if _, err := c.Buy(t.Context(), b); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	tokens := func() [2]int {
+		return [2]int{seen["POST /oauth2/v3/token"], seen["POST /payments/v3/payment-authorization"]}
+	}
+	if got := tokens(); got != [2]int{1, 1} {
+		t.Errorf("five purchases fetched %v tokens, want one of each", got)
+	}
+	mu.Lock()
+	serving = standin.New(ledger)
+	mu.Unlock()
+	if _, err := c.Find(t.Context(), home()); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("after the restart: %v, want not found", err)
+	}
+	if got := tokens(); got != [2]int{2, 2} {
+		t.Errorf("after the restart %v tokens were fetched, want two of each", got)
+	}
+}
+
+// The payment authorization spends money, so no error may repeat it.
+func TestNoErrorRepeatsThePaymentAuthorization(t *testing.T) {
+	s, via := stand(t, nil)
+	var token string
+	c := open(t, doer(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/label") {
+			return via.Do(r)
+		}
+		token = r.Header.Get("X-Payment-Authorization-Token")
+		return respond(400, problem(token, "you sent "+token)), nil
+	}))
+	_, err := c.Buy(t.Context(), home())
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || token == "" || strings.Contains(fmt.Sprintf("%+v", *e), token) {
+		t.Errorf("err = %+v repeats %q", e, token)
+	}
+	if len(s.Ledger.Entries()) != 0 {
+		t.Error("it was sold")
+	}
+}
+
+func TestCheckSaysWhatIsWrong(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		change  func(carrier.Credentials)
+		message string
+	}{
+		{"secret", func(c carrier.Credentials) { c["client_secret"] = "not-the-secret" }, "credentials"},
+		{"CRID", func(c carrier.Credentials) { c["crid"] = "99999999" }, "credentials"},
+		{"mailer", func(c carrier.Credentials) { c["mid"] = "111111" }, "credentials"},
+		{"account", func(c carrier.Credentials) { c["account_number"] = "7" }, "credentials"},
+	} {
+		_, via := stand(t, nil)
+		changed := carrier.Credentials{}
+		for k, v := range credentials {
+			changed[k] = v
+		}
+		tc.change(changed)
+		c, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: changed, BaseURL: usps.Spec.TestURL, Via: via})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%s: %v, want forbidden with %q", tc.name, err, tc.message)
+		}
+	}
+	_, via := stand(t, nil)
+	c := open(t, doer(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/oauth2/v3/token" {
+			resp, err := via.Do(r)
+			if err != nil {
+				return nil, err
+			}
+			defer resp.Body.Close()
+			var told map[string]any
+			if err := json.NewDecoder(resp.Body).Decode(&told); err != nil {
+				return nil, err
+			}
+			told["scope"] = "addresses prices payments"
+			body, err := json.Marshal(told)
+			return respond(200, string(body)), err
+		}
+		return via.Do(r)
+	}))
+	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "Labels product") {
+		t.Errorf("without the scope: %v", err)
+	}
+}
+
+func TestOpenRefusesWhatIsNoCredential(t *testing.T) {
+	for name, value := range map[string]string{"mid": "12345", "manifest_mid": "1234567890", "price_type": "retail"} {
+		changed := carrier.Credentials{}
+		for k, v := range credentials {
+			changed[k] = v
+		}
+		changed[name] = value
+		if _, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: changed, Via: nothing{}}); ship.KindOf(err) != ship.Invalid {
+			t.Errorf("%s = %q: %v, want invalid", name, value, err)
+		}
+	}
+}
+
+// problem is a refusal as USPS writes it.
+func problem(code, detail string) string {
+	return fmt.Sprintf(`{"apiVersion":"/labels/v3","error":{"code":"400","message":"Bad Request","errors":[{"title":"Bad Request","detail":%q,"code":%q,"source":"trackingNumber"}]}}`, detail, code)
+}
+
+// answering is USPS with tokens and one answer to all else.
+func answering(t *testing.T, status int, body string) carrier.Doer {
+	t.Helper()
+	_, via := stand(t, nil)
+	return doer(func(r *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.Path, "/labels/") {
+			return respond(status, body), nil
+		}
+		return via.Do(r)
+	})
+}
+
+func respond(status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+// Do is carrier.Doer.
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
+
+// nothing may be sent over it.
+type nothing struct{}
+
+// Do is carrier.Doer.
+func (nothing) Do(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("%s %s was sent", r.Method, r.URL.Path)
+}

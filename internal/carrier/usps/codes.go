@@ -1,0 +1,149 @@
+package usps
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// A service is a mail class.
+type service struct {
+	code, name string
+	class      string // mail class
+	abroad     bool
+	single     string // rate indicator of a parcel in the client's own box
+	flat       flat
+	signature  int // extra service for a signature, 0 for none
+	adult      int // the same for an adult's
+	insurance  int // up to 500 dollars
+	insurance2 int // above
+}
+
+// flat says which flat rate packagings a service takes.
+type flat uint8
+
+const (
+	flatNone flat = iota
+	flatEnvelopes
+	flatAll
+)
+
+// services leave out what needs drop shipping (Parcel Select, Connect) and what
+// only certain contents may use (Media, Library, Bound Printed Matter): the
+// cheapest rate must be one that any parcel may take.
+var services = []service{
+	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931},
+	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931},
+	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925},
+	{"first_class_package_international", "USPS First-Class Package International", "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", flatNone, 0, 0, 0, 0},
+	{"priority_mail_international", "USPS Priority Mail International", "PRIORITY_MAIL_INTERNATIONAL", true, "SP", flatAll, 0, 0, 930, 931},
+	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931},
+}
+
+func serviceList() []carrier.Service {
+	var list []carrier.Service
+	for _, s := range services {
+		list = append(list, carrier.Service{Code: s.code, Name: s.name})
+	}
+	return list
+}
+
+// serviceBy returns the service that the predicate picks.
+func serviceBy(is func(service) bool) (service, bool) {
+	i := slices.IndexFunc(services, is)
+	if i < 0 {
+		return service{}, false
+	}
+	return services[i], true
+}
+
+// A packaging is a flat rate box or envelope, with its outer sides in
+// hundredths of an inch.
+type packaging struct {
+	code, name        string
+	kind              string // packaging type
+	indicator         string // rate indicator in Priority Mail
+	express           string // and in Priority Mail Express; empty: not taken
+	category          string
+	long, wide, thick int64
+}
+
+var packagings = []packaging{
+	{"flat_rate_envelope", "Flat Rate Envelope", "FLAT_RATE_ENVELOPE", "FE", "E4", flats, 1250, 950, 75},
+	{"legal_flat_rate_envelope", "Legal Flat Rate Envelope", "LEGAL_FLAT_RATE_ENVELOPE", "FA", "E6", flats, 1500, 950, 75},
+	{"padded_flat_rate_envelope", "Padded Flat Rate Envelope", "PADDED_FLAT_RATE_ENVELOPE", "FP", "FP", flats, 1250, 950, 100},
+	{"small_flat_rate_box", "Small Flat Rate Box", "SM_FLAT_RATE_BOX", "FS", "", machinable, 869, 544, 175},
+	{"medium_flat_rate_box", "Medium Flat Rate Box", "MD_FLAT_RATE_BOX", "FB", "", machinable, 1125, 875, 600},
+	{"large_flat_rate_box", "Large Flat Rate Box", "LG_FLAT_RATE_BOX", "PL", "", machinable, 1225, 1225, 600},
+}
+
+// Processing categories.
+const (
+	machinable  = "MACHINABLE"
+	nonstandard = "NONSTANDARD"
+	flats       = "FLATS"
+)
+
+// ownBox is the packaging type of the client's own.
+const ownBox = "VARIABLE"
+
+func packagingList() []carrier.Packaging {
+	var list []carrier.Packaging
+	for _, p := range packagings {
+		list = append(list, carrier.Packaging{Code: p.code, Name: p.name})
+	}
+	return list
+}
+
+// domestic are the countries that USPS delivers to at home. The territories
+// and the freely associated states have state codes of their own.
+var domestic = strings.Fields("US PR VI GU AS MP FM MH PW")
+
+// military are the state codes of post offices of the armed forces.
+var military = strings.Fields("AA AE AP")
+
+// customsStates are outside the customs territory: a parcel that goes there
+// may carry a customs form.
+var customsStates = append([]string{"VI", "GU", "AS", "MP", "FM", "MH", "PW"}, military...)
+
+// hoursAhead is how far the clocks of a state are from UTC at most, in summer
+// and in its easternmost part: a day by this clock is never yesterday there.
+// Where no state is named, it is four hours behind, as in New York.
+var hoursAhead = map[string]int{
+	"GU": 10, "MP": 10, "PW": 9, "FM": 11, "MH": 12, "AS": -11, "HI": -10, "AK": -8, "AP": 12, "AE": 5,
+	"CA": -7, "NV": -6, "OR": -6, "WA": -7, "AZ": -6, "CO": -6, "ID": -6, "MT": -6, "NM": -6, "UT": -6, "WY": -6,
+	"AL": -5, "AR": -5, "IA": -5, "IL": -5, "KS": -5, "LA": -5, "MN": -5, "MO": -5, "MS": -5, "ND": -5, "NE": -5, "OK": -5,
+	"SD": -5, "TX": -5, "WI": -5,
+}
+
+// contents are the declared kinds of contents, as clients write them.
+var contents = map[string]string{
+	"": "MERCHANDISE", "merchandise": "MERCHANDISE", "gift": "GIFT", "document": "DOCUMENT", "documents": "DOCUMENT",
+	"sample": "COMMERCIAL_SAMPLE", "commercial_sample": "COMMERCIAL_SAMPLE", "return": "RETURNED_GOODS",
+	"returned_goods": "RETURNED_GOODS", "humanitarian_donation": "HUMANITARIAN_DONATIONS",
+	"humanitarian_donations": "HUMANITARIAN_DONATIONS", "dangerous_goods": "DANGEROUS_GOODS",
+}
+
+// vague are descriptions of goods that customs do not accept.
+var vague = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
+
+// What USPS says no with, where it matters which.
+const (
+	codeOrderUnknown   = "160185" // to a cancellation
+	codeLabelUnknown   = "160378" // to a reprint
+	codeAlreadyVoid    = "160186"
+	codeReprintVoid    = "160379"
+	codeReprintRefund  = "160380"
+	codeReprintTooLate = "160381"
+	codeReprintTooMany = "160382"
+)
+
+// The same in words, where USPS sends no code of its own.
+const (
+	wordsOrderUnknown  = "order not found"
+	wordsLabelUnknown  = "tracking number not found"
+	wordsAlreadyVoid   = "already canceled"
+	wordsRefundAlready = "refund request for this order has already been submitted"
+	wordsKeyUsed       = "idempotency key" // used before: something may be bought under it
+)

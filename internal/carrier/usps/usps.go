@@ -1,0 +1,266 @@
+// Package usps buys labels from the United States Postal Service over its v3
+// APIs, and follows parcels. It knows the wire and nothing of the store; it
+// makes one attempt a call and keeps nothing but its two tokens: the access
+// token, and the payment authorization that every label call needs beside it.
+package usps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Spec describes USPS.
+var Spec = carrier.Spec{
+	Name:    "usps",
+	Title:   "USPS",
+	LiveURL: "https://apis.usps.com",
+	TestURL: "https://apis-tem.usps.com",
+	Fields: []carrier.Field{
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, and Tracking and Subscriptions - Tracking to follow parcels; USPS approves all but the Shipping Options on request."},
+		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
+		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
+		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
+		{Name: "manifest_mid", Title: "Manifest mailer ID", Help: "The MID that manifests are filed under, if it is not the mailer ID itself; USPS names it when it enrols you in USPS Ship."},
+		{Name: "account_number", Title: "Payment account (EPS)", Required: true, Help: "Business Customer Gateway, Enterprise Payment System: the number of the account that pays for postage."},
+		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
+		{Name: "alert_email", Title: "Alert e-mail", Help: "Where USPS writes to when it cannot reach this service with news of parcels, or is about to end the subscription to them. It may be empty."},
+	},
+	Services:   serviceList(),
+	Packagings: packagingList(),
+	Formats:    []string{formatPDF, formatPNG},
+	Address:    limits,
+	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 5},
+	TrackBatch: trackBatch,
+	LookupLag:  time.Minute,
+	Limits: []string{
+		"Several parcels in one order are refused: USPS sells every parcel as a label of its own, and one purchase must be one effect. Send a shipment for each parcel.",
+		"A purchase whose answer was lost is looked up by its idempotency key with a reprint, which gives the label too. USPS reprints a label three times, until its mailing date and not after it was cancelled; after that a person has to look.",
+		"A label that is voided after its manifest was sent (00:30 Central after the mailing date) is not cancelled: USPS opens a refund request, and the refund stays pending.",
+		"Parcels start in the United States, its territories or the freely associated states, weigh at most 70 pounds and have three sides; flat rate packagings need none.",
+		"Return labels are refused: USPS charges them on use and never cancels them. Buy a shipment with the addresses exchanged instead.",
+		"Only the connected payment account pays: billing to the recipient or a third party is refused, and so are prepaid duties (incoterm DDP).",
+		"Signatures exist at home alone. Saturday delivery needs no option: USPS delivers on Saturdays.",
+		"Labels abroad and labels with a customs form come as PDF alone. Goods of more than 2,500 dollars in one line need an export filing (ITN), which cannot be sent.",
+		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
+		"USPS pushes what becomes of the parcels of the mailer ID, proved by a secret that the service chooses. A subscription is looked after every week: USPS ends one that was idle for 30 days, and suspends one whose address does not answer.",
+		"Parcels of other mailers can be asked for; USPS may refuse that or charge for it.",
+		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the state, if the state has one alone; else the event says that its zone is unknown.",
+		"USPS has several hundred event codes. Those that the status table does not list are understood by their words, or stay unmapped.",
+	},
+	Meaning: meaning,
+	Open:    open,
+}
+
+// limits are those of addresses on a label.
+var limits = carrier.AddressLimits{Name: 50, Company: 50, City: 28, State: 40, Zip: 11, Phone: 16, Email: 254, Lines: 2, Line: 50, Charset: "ascii"}
+
+// paymentLife is how long a payment authorization is good for; USPS does not
+// repeat it in the answer.
+const paymentLife = 8 * time.Hour
+
+// driver is one account.
+type driver struct {
+	base, clientID, clientSecret string
+	crid, mid, manifestMID       string
+	account                      string
+	contract                     bool // quote by the account's own agreement
+	alertEmail, pushSecret       string
+	via                          carrier.Doer
+
+	access  *carrierkit.Token
+	payment *carrierkit.Token
+	scope   atomic.Pointer[string] // of the access token
+}
+
+func open(o carrier.Opening) (carrier.Driver, error) {
+	c := o.Credentials
+	d := &driver{
+		base: o.BaseURL, clientID: c["client_id"], clientSecret: c["client_secret"],
+		crid: c["crid"], mid: c["mid"], manifestMID: c["manifest_mid"], account: c["account_number"],
+		alertEmail: c["alert_email"], pushSecret: o.PushSecret,
+		via: o.Via, access: carrierkit.NewToken(), payment: carrierkit.NewToken(),
+	}
+	if d.manifestMID == "" {
+		d.manifestMID = d.mid
+	}
+	switch c["price_type"] {
+	case "", "commercial":
+	case "contract":
+		d.contract = true
+	default:
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/price_type", Code: "invalid", Detail: "is neither commercial nor contract"}})
+	}
+	for name, mid := range map[string]string{"mid": d.mid, "manifest_mid": d.manifestMID} {
+		if len(mid) != 6 && len(mid) != 9 || strings.Trim(mid, "0123456789") != "" {
+			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/" + name, Code: "invalid", Detail: "has neither 6 nor 9 digits"}})
+		}
+	}
+	return d, nil
+}
+
+// Check asks for both tokens and for the payment account. It spends nothing.
+func (d *driver) Check(ctx context.Context) error {
+	var a paymentAccount
+	err := d.pay(ctx, carrierkit.Call{
+		Method: http.MethodGet, URL: d.base + "/payments/v3/payment-account/" + url.PathEscape(d.account) + "?accountType=EPS",
+	}, &a)
+	if kind := ship.KindOf(err); kind == ship.Invalid || kind == ship.NotFound {
+		e, _ := errors.AsType[*ship.Error](err)
+		return &ship.Error{Kind: ship.Forbidden, Message: "the carrier does not accept the payment account", Refusal: e.Refusal, Err: e.Err}
+	}
+	if err != nil {
+		return err
+	}
+	if a.AccountNumber != d.account {
+		return ship.Errorf(ship.Unavailable, "the carrier answered about another payment account")
+	}
+	// A token that lists its scopes and lacks one is refused by the call itself,
+	// after the client was told that all is well.
+	if !d.allows("labels") {
+		return ship.Errorf(ship.Forbidden, "the app may not buy labels: ask USPS to add the Labels product to it")
+	}
+	return nil
+}
+
+// ask makes a call with the access token.
+func (d *driver) ask(ctx context.Context, c carrierkit.Call, answer any) error {
+	return d.askWith(ctx, "", d.via, c, answer)
+}
+
+// askWith makes a call that needs a scope. If the token lacks it the call is
+// not made: USPS answers as if the token were bad, and each such answer would
+// cost three calls of the quota.
+func (d *driver) askWith(ctx context.Context, scope string, via carrier.Doer, c carrierkit.Call, answer any) error {
+	return d.access.Use(ctx, d.fetchAccess, func(access string) error {
+		if !d.allows(scope) {
+			return ship.Errorf(ship.Forbidden, "the app lacks the scope %s: ask USPS to add the product to it", scope)
+		}
+		return prepared(c, access, "").Do(ctx, via, answer)
+	})
+}
+
+// allows reports whether the access token has a scope. One that lists none is
+// given the benefit of the doubt.
+func (d *driver) allows(scope string) bool {
+	has := d.scope.Load()
+	return scope == "" || has == nil || *has == "" || slices.Contains(strings.Fields(*has), scope)
+}
+
+// pay makes a call with both tokens. A 401 does not say which of them is bad,
+// so both are fetched anew before the one more try.
+func (d *driver) pay(ctx context.Context, c carrierkit.Call, answer any) error {
+	return d.access.Use(ctx, d.fetchAccess, func(access string) error {
+		payment, err := d.payment.Get(ctx, d.fetchPayment(access))
+		if err != nil {
+			return err
+		}
+		err = prepared(c, access, payment).Do(ctx, d.via, answer)
+		if errors.Is(err, carrierkit.Status(http.StatusUnauthorized)) {
+			d.payment.Forget(payment)
+		}
+		return err
+	})
+}
+
+// prepared is the call with its tokens, which never come back in an error.
+func prepared(c carrierkit.Call, access, payment string) carrierkit.Call {
+	header := c.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Authorization", "Bearer "+access)
+	if payment != "" {
+		header.Set("X-Payment-Authorization-Token", payment)
+	}
+	c.Header = header
+	read := c.Refusal
+	if read == nil {
+		read = refusalOf
+	}
+	c.Refusal = func(body []byte) ship.Refusal {
+		said := read(body)
+		if payment != "" {
+			said.Code = strings.ReplaceAll(said.Code, payment, "[secret]")
+			said.Message = strings.ReplaceAll(said.Message, payment, "[secret]")
+		}
+		return said
+	}
+	return c
+}
+
+func (d *driver) fetchAccess(ctx context.Context) (string, time.Duration, error) {
+	var a accessAnswer
+	err := carrierkit.Call{
+		Method: http.MethodPost, URL: d.base + "/oauth2/v3/token", Refusal: refusalOf,
+		Body: accessRequest{GrantType: "client_credentials", ClientID: d.clientID, ClientSecret: d.clientSecret},
+	}.Do(ctx, d.via, &a)
+	if err != nil {
+		return "", 0, err
+	}
+	seconds, _ := a.ExpiresIn.Int64()
+	d.scope.Store(&a.Scope)
+	return a.AccessToken, time.Duration(seconds) * time.Second, nil
+}
+
+func (d *driver) fetchPayment(access string) carrierkit.Fetch {
+	return func(ctx context.Context) (string, time.Duration, error) {
+		call := prepared(carrierkit.Call{
+			Method: http.MethodPost, URL: d.base + "/payments/v3/payment-authorization",
+			Body: paymentRequest{Roles: []role{
+				{RoleName: "PAYER", CRID: d.crid, AccountType: "EPS", AccountNumber: d.account},
+				{RoleName: "LABEL_OWNER", CRID: d.crid, MID: d.mid, ManifestMID: d.manifestMID},
+			}},
+		}, access, "")
+		var a paymentAnswer
+		err := call.Do(ctx, d.via, &a)
+		return a.Token, paymentLife, err
+	}
+}
+
+// refusalOf reads both shapes of an error: that of the APIs and that of OAuth.
+func refusalOf(body []byte) ship.Refusal {
+	var said errorAnswer
+	if json.Unmarshal(body, &said) != nil {
+		return ship.Refusal{}
+	}
+	var problem apiError
+	if json.Unmarshal(said.Error, &problem) != nil {
+		var code string
+		_ = json.Unmarshal(said.Error, &code) // neither shape: no code
+		return ship.Refusal{Code: code, Message: said.Description}
+	}
+	refusal := ship.Refusal{Code: string(problem.Code), Message: string(problem.Message)}
+	if len(problem.Errors) > 0 {
+		first := problem.Errors[0]
+		if first.Code != "" {
+			refusal.Code = string(first.Code)
+		}
+		if words := first.words(); words != "" {
+			refusal.Message = words
+		}
+	}
+	return refusal
+}
+
+// refusedWith reports whether the carrier said no with one of the codes, or
+// with words that hold one of the others.
+func refusedWith(err error, codes ...string) bool {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		return false
+	}
+	return slices.ContainsFunc(codes, func(code string) bool {
+		return e.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(strings.ToLower(e.Refusal.Message), code)
+	})
+}

@@ -1,0 +1,137 @@
+// Package dhlexpress is a stand-in for DHL Express: the MyDHL API over real
+// HTTP, as far as quoting, buying, looking up and tracking go. It shares no
+// code with the service, and its ledger judges it.
+//
+// It answers below "/mydhlapi", below "/mydhlapi/test", and at the root. Like
+// the real one it has no way to cancel a shipment and gives a label once.
+package dhlexpress
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// What the stand-in lets in: HTTP Basic, and one account.
+const (
+	APIKey    = "emulated-dhl-key"
+	APISecret = "emulated-dhl-secret"
+	Account   = "123456789"
+)
+
+// stand is the carrier.
+type stand struct{ *emulator.Server }
+
+// New returns a stand-in that writes its sales into l.
+func New(l *emulator.Ledger) *emulator.Server {
+	s := stand{emulator.New("dhl_express", l)}
+	s.Failure = failure
+	for _, prefix := range []string{"", "/mydhlapi", "/mydhlapi/test"} {
+		s.route("GET "+prefix+"/address-validate", s.validateAddress)
+		s.route("POST "+prefix+"/rates", s.rates)
+		s.route("POST "+prefix+"/shipments", s.ship)
+		s.route("GET "+prefix+"/tracking", s.trackMany)
+		s.route("GET "+prefix+"/shipments/{number}/tracking", s.trackOne)
+	}
+	return s.Server
+}
+
+// route adds a path that needs a login and the version of the interface.
+func (s stand) route(pattern string, h http.HandlerFunc) {
+	s.Handle(pattern, false, func(w http.ResponseWriter, r *http.Request) {
+		key, secret, ok := r.BasicAuth()
+		switch {
+		case !ok || key != APIKey || secret != APISecret:
+			s.Fail(w, http.StatusUnauthorized)
+		case r.Header.Get("X-Version") == "":
+			refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: x-version")
+		default:
+			h(w, r)
+		}
+	})
+}
+
+// problem is how DHL says no. Its code stands before the detail.
+type problem struct {
+	Instance          string   `json:"instance,omitempty"`
+	Detail            string   `json:"detail"`
+	Title             string   `json:"title"`
+	Message           string   `json:"message"`
+	AdditionalDetails []string `json:"additionalDetails,omitempty"`
+	Status            string   `json:"status"`
+}
+
+var titles = map[int][2]string{
+	400: {"Bad request", "Bad request"},
+	401: {"Unauthorized", "Unauthorized"},
+	404: {"Not data found", "Not data found"},
+	422: {"Validation error", "Unprocessable Entity"},
+	429: {"Too Many Requests", "Too many requests within defined time period, please try again later."},
+	500: {"Internal Server Error", "Internal Server Error"},
+	503: {"Service Unavailable", "Service Unavailable"},
+}
+
+// failure is DHL's body for a status that the knobs chose.
+func failure(status int) (contentType string, body []byte) {
+	detail := ""
+	switch status {
+	case http.StatusUnauthorized:
+		detail = "Invalid Credentials"
+	case http.StatusBadRequest:
+		detail = "7008: The requested product is not available between this origin and destination."
+	case http.StatusInternalServerError:
+		detail = "999: Process failure occurred. Process ID associated for that transaction (1234567890)"
+	}
+	return "application/json", encode(problemOf("/expressapi", status, detail))
+}
+
+func problemOf(instance string, status int, details ...string) problem {
+	p := problem{
+		Instance: instance, Title: titles[status][0], Message: titles[status][1], Status: strconv.Itoa(status),
+	}
+	if len(details) == 1 {
+		p.Detail = details[0]
+	} else {
+		p.Detail, p.AdditionalDetails = "Multiple problems found, see Additional Details", details
+	}
+	return p
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, status int, details ...string) {
+	reply(w, status, problemOf("/expressapi"+r.URL.RequestURI(), status, details...))
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(body))
+}
+
+// encode writes what the package itself made, which always can be.
+func encode(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// validateAddress says that DHL serves every place.
+func (s stand) validateAddress(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if kind := q.Get("type"); kind != "pickup" && kind != "delivery" {
+		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: type")
+		return
+	}
+	if len(q.Get("countryCode")) != 2 {
+		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: countryCode")
+		return
+	}
+	area := areaOf(q.Get("countryCode"), q.Get("cityName"))
+	reply(w, http.StatusOK, map[string]any{"address": []any{map[string]any{
+		"countryCode": q.Get("countryCode"), "postalCode": q.Get("postalCode"), "cityName": q.Get("cityName"),
+		"serviceArea": map[string]string{"code": area.Code, "description": area.Description, "GMTOffset": "+00:00"},
+	}}})
+}

@@ -1,0 +1,240 @@
+package dhlexpress
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The parts of requests that prices depend on.
+type (
+	place struct {
+		PostalCode  string `json:"postalCode"`
+		CityName    string `json:"cityName"`
+		CountryCode string `json:"countryCode"`
+	}
+	account struct {
+		TypeCode string `json:"typeCode"`
+		Number   string `json:"number"`
+	}
+	extra struct {
+		ServiceCode string  `json:"serviceCode"`
+		Value       float64 `json:"value"`
+	}
+	pack struct {
+		Weight     float64 `json:"weight"`
+		Dimensions struct {
+			Length float64 `json:"length"`
+			Width  float64 `json:"width"`
+			Height float64 `json:"height"`
+		} `json:"dimensions"`
+	}
+	rateRequest struct {
+		CustomerDetails struct {
+			ShipperDetails  place `json:"shipperDetails"`
+			ReceiverDetails place `json:"receiverDetails"`
+		} `json:"customerDetails"`
+		Accounts                   []account `json:"accounts"`
+		ValueAddedServices         []extra   `json:"valueAddedServices"`
+		PlannedShippingDateAndTime string    `json:"plannedShippingDateAndTime"`
+		UnitOfMeasurement          string    `json:"unitOfMeasurement"`
+		IsCustomsDeclarable        bool      `json:"isCustomsDeclarable"`
+		MonetaryAmount             []struct {
+			TypeCode string `json:"typeCode"`
+		} `json:"monetaryAmount"`
+		Packages []pack `json:"packages"`
+	}
+)
+
+// load is what is priced.
+type load struct {
+	from, to place
+	dutiable bool
+	imperial bool
+	planned  string
+	extras   []extra
+	packages []pack
+}
+
+// offer is a product on some lanes. Prices are in cents: for the first half
+// kilogram in the nearest zone, for each further half, and for each zone.
+type offer struct {
+	code, name        string
+	lanes             string // d domestic, u European Union, p papers, g dutiable goods
+	base, half, apart int64
+	days              int // in the nearest zone
+	until             string
+	network           string // TD by a time of day, DD by a day
+}
+
+var offers = []offer{
+	{"N", "EXPRESS DOMESTIC", "d", 1490, 95, 0, 1, "23:59:00", "TD"},
+	{"1", "EXPRESS DOMESTIC 12:00", "d", 1990, 95, 0, 1, "12:00:00", "TD"},
+	{"I", "EXPRESS DOMESTIC 9:00", "d", 3490, 95, 0, 1, "09:00:00", "TD"},
+	{"G", "ECONOMY SELECT DOMESTIC", "d", 1190, 70, 0, 2, "23:59:00", "DD"},
+	{"U", "EXPRESS WORLDWIDE", "u", 3890, 180, 0, 1, "23:59:00", "TD"},
+	{"W", "ECONOMY SELECT", "u", 2690, 120, 0, 3, "23:59:00", "DD"},
+	{"D", "EXPRESS WORLDWIDE", "p", 5200, 310, 900, 1, "23:59:00", "TD"},
+	{"T", "EXPRESS 12:00", "up", 6100, 320, 900, 1, "12:00:00", "TD"},
+	{"K", "EXPRESS 9:00", "up", 8900, 330, 900, 1, "09:00:00", "TD"},
+	{"P", "EXPRESS WORLDWIDE", "g", 6400, 390, 1100, 1, "23:59:00", "TD"},
+	{"Y", "EXPRESS 12:00", "g", 7700, 400, 1100, 1, "12:00:00", "TD"},
+	{"M", "EXPRESS 10:30", "g", 8300, 400, 1100, 1, "10:30:00", "TD"},
+	{"E", "EXPRESS 9:00", "g", 9900, 410, 1100, 1, "09:00:00", "TD"},
+	{"H", "ECONOMY SELECT", "g", 4700, 260, 800, 4, "23:59:00", "DD"},
+}
+
+var (
+	union  = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
+	extras = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0}
+	coins  = map[string]string{"US": "USD", "GB": "GBP", "CH": "CHF", "CA": "CAD", "JP": "JPY"}
+)
+
+// rates answers POST /rates.
+func (s stand) rates(w http.ResponseWriter, r *http.Request) {
+	var in rateRequest
+	doc, wrong := read(r, &in)
+	if wrong == nil {
+		wrong = append(missing(doc, "#", ratesNeed...), missized(doc, "#")...)
+	}
+	if wrong == nil {
+		wrong = in.wrong(time.Now())
+	}
+	if wrong != nil {
+		refuse(w, r, http.StatusBadRequest, wrong...)
+		return
+	}
+	l := load{
+		in.CustomerDetails.ShipperDetails, in.CustomerDetails.ReceiverDetails, in.IsCustomsDeclarable,
+		in.UnitOfMeasurement == "imperial", in.PlannedShippingDateAndTime, in.ValueAddedServices, in.Packages,
+	}
+	var products []any
+	for _, o := range offers {
+		if o.goes(l) {
+			products = append(products, o.quote(l))
+		}
+	}
+	reply(w, http.StatusOK, map[string]any{"products": products})
+}
+
+// wrong is what DHL says of a request that is whole but not right.
+func (in rateRequest) wrong(now time.Time) (list []string) {
+	if text := badDate(in.PlannedShippingDateAndTime, now); text != "" {
+		list = append(list, text)
+	}
+	if !slices.Contains(in.Accounts, account{"shipper", Account}) {
+		list = append(list, "The account number is not found or invalid. Please check the account number and retry.")
+	}
+	if in.IsCustomsDeclarable && len(in.MonetaryAmount) == 0 {
+		list = append(list, "#: required key [monetaryAmount] not found")
+	}
+	return append(list, unknownExtras(in.ValueAddedServices)...)
+}
+
+func unknownExtras(list []extra) (wrong []string) {
+	for _, e := range list {
+		if _, ok := extras[e.ServiceCode]; !ok && e.ServiceCode != "II" {
+			wrong = append(wrong, "7008: The requested Special Service Code '"+e.ServiceCode+"' is not available between this origin and destination.")
+		}
+	}
+	return wrong
+}
+
+func (l load) lane() string {
+	from, to := l.from.CountryCode, l.to.CountryCode
+	switch {
+	case from == to:
+		return "d"
+	case slices.Contains(union, from) && slices.Contains(union, to):
+		return "u"
+	case l.dutiable:
+		return "g"
+	}
+	return "p"
+}
+
+// zone is 0 inside a country or the union, and up to 3 across borders.
+func (l load) zone() int64 {
+	if lane := l.lane(); lane == "d" || lane == "u" {
+		return 0
+	}
+	from, to := l.from.CountryCode, l.to.CountryCode
+	return int64(from[0]^to[0]+from[1]^to[1])%3 + 1
+}
+
+// halves is the charged weight in half kilograms, rounded up: the weight or
+// that of the volume.
+func (l load) halves() int64 {
+	sum := 0.0
+	for _, p := range l.packages {
+		weight, volume := p.Weight, p.Dimensions.Length*p.Dimensions.Width*p.Dimensions.Height
+		if l.imperial {
+			weight, volume = weight*0.45359237, volume*16.387064
+		}
+		sum += max(weight, volume/5000)
+	}
+	return max(int64(math.Ceil(sum*2-1e-9)), 1)
+}
+
+func (o offer) goes(l load) bool { return strings.Contains(o.lanes, l.lane()) }
+
+// cents is what the offer costs.
+func (o offer) cents(l load) int64 {
+	sum := o.base + o.half*(l.halves()-1) + o.apart*l.zone()
+	for _, e := range l.extras {
+		sum += extras[e.ServiceCode]
+		if e.ServiceCode == "II" {
+			sum += max(1500, int64(math.Ceil(e.Value)))
+		}
+	}
+	return sum
+}
+
+// price is the amount and its currency, as a number in text.
+func (o offer) price(l load) (amount json.Number, currency string) {
+	cents := o.cents(l)
+	currency, ok := coins[l.from.CountryCode]
+	if !ok {
+		currency = "EUR"
+	}
+	if currency == "JPY" {
+		return json.Number(digits(int(cents*3/2), 1)), currency
+	}
+	return json.Number(digits(int(cents/100), 1) + "." + digits(int(cents%100), 2)), currency
+}
+
+// arrival counts working days from the planned one.
+func (o offer) arrival(l load) (at string, days int) {
+	day, _ := time.Parse("2006-01-02T15:04:05 GMT-07:00", l.planned)
+	days = o.days + int(l.zone())
+	for n := days; n > 0; {
+		day = day.AddDate(0, 0, 1)
+		if day.Weekday() != time.Saturday && day.Weekday() != time.Sunday {
+			n--
+		}
+	}
+	return day.Format(time.DateOnly) + "T" + o.until, days
+}
+
+func (o offer) quote(l load) map[string]any {
+	amount, currency := o.price(l)
+	at, days := o.arrival(l)
+	from, to := areaOf(l.from.CountryCode, l.from.CityName), areaOf(l.to.CountryCode, l.to.CityName)
+	kilos := json.Number(digits(int(l.halves()/2), 1) + "." + digits(int(l.halves()%2*5), 1))
+	return map[string]any{
+		"productName": o.name, "productCode": o.code, "localProductCode": o.code, "localProductCountryCode": l.from.CountryCode,
+		"networkTypeCode": o.network, "isCustomerAgreement": false,
+		"weight": map[string]any{"provided": kilos, "unitOfMeasurement": "metric"},
+		"totalPrice": []any{
+			map[string]any{"currencyType": "BILLC", "priceCurrency": currency, "price": amount},
+			map[string]any{"currencyType": "PULCL", "price": 0}, // as the real one does
+			map[string]any{"currencyType": "BASEC", "price": 0},
+		},
+		"pickupCapabilities":   map[string]any{"nextBusinessDay": false, "originServiceAreaCode": from.Code, "originFacilityAreaCode": from.Code},
+		"deliveryCapabilities": map[string]any{"deliveryTypeCode": "QDDC", "estimatedDeliveryDateAndTime": at, "destinationServiceAreaCode": to.Code, "totalTransitDays": days},
+		"pricingDate":          time.Now().UTC().Format(time.DateOnly),
+	}
+}

@@ -1,0 +1,161 @@
+// Package fedex is a stand-in for FedEx: tokens, rates, labels, cancellation
+// and tracking, in the carrier's own protocol and as strict as the carrier. It
+// shares no code with the service.
+//
+// It pushes too, like the webhook that FedEx's portal sets up:
+//
+//	PUT /_emulator/push   {"url":"http://...","token":"..."}: begins; an empty url ends it
+//	GET /_emulator/push   how many pushes arrived, failed and wait
+package fedex
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// What the stand-in lets in. The second pair is of a tracking project: its
+// tokens are good for tracking alone, those of the first for everything.
+const (
+	ClientID          = "l7fedexemulatorshippingkey"
+	ClientSecret      = "fedex-emulator-shipping-secret"
+	TrackClientID     = "l7fedexemulatortrackingkey"
+	TrackClientSecret = "fedex-emulator-tracking-secret"
+	Account           = "740561073"
+	Hub               = "5531"
+)
+
+// fedex answers over a server.
+type fedex struct {
+	*emulator.Server
+	mu       sync.Mutex
+	tracking map[string]bool // tokens that are good for tracking alone
+	webhook  *webhook
+}
+
+// New returns the stand-in, with what it did before in the ledger.
+func New(l *emulator.Ledger) *emulator.Server {
+	f := &fedex{Server: emulator.New("fedex", l), tracking: map[string]bool{}}
+	f.Failure = failure
+	f.webhook = newWebhook(f)
+	f.Handle("POST /oauth/token", false, f.token)
+	f.Handle("POST /rate/v1/rates/quotes", true, f.shippingOnly(f.rates))
+	f.Handle("POST /ship/v1/shipments", true, f.shippingOnly(f.buy))
+	f.Handle("PUT /ship/v1/shipments/cancel", true, f.shippingOnly(f.cancel))
+	f.Handle("POST /track/v1/referencenumbers", true, f.trackReference)
+	f.Handle("POST /track/v1/trackingnumbers", true, f.trackNumbers)
+	f.Handle("PUT /_emulator/push", false, f.webhook.set)
+	f.Handle("GET /_emulator/push", false, f.webhook.show)
+	return f.Server
+}
+
+// token gives tokens to the known keys.
+func (f *fedex) token(w http.ResponseWriter, r *http.Request) {
+	if r.ParseForm() != nil || r.PostForm.Get("grant_type") != "client_credentials" {
+		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given grant type is not supported.")
+		return
+	}
+	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	tracking := id == TrackClientID && secret == TrackClientSecret
+	if !tracking && (id != ClientID || secret != ClientSecret) {
+		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given client credentials were not valid. Please modify your request and try again.")
+		return
+	}
+	token, life := f.NewToken()
+	if tracking {
+		f.mu.Lock()
+		f.tracking[token] = true
+		f.mu.Unlock()
+	}
+	send(w, http.StatusOK, object{"access_token": token, "token_type": "bearer", "expires_in": int(life.Seconds()), "scope": "CXS"})
+}
+
+// shippingOnly keeps tokens of tracking projects out.
+func (f *fedex) shippingOnly(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		tracking := f.tracking[r.Header.Get("Authorization")[len("Bearer "):]]
+		f.mu.Unlock()
+		if tracking {
+			f.Fail(w, http.StatusForbidden)
+			return
+		}
+		h(w, r)
+	}
+}
+
+// object is a JSON object.
+type object map[string]any
+
+// transaction is the id of every answer. FedEx gives each its own; the
+// stand-in's answers are to be the same from run to run.
+const transaction = "624deea6-b709-470c-8c39-4b5511281492"
+
+// A problem is why a request is refused.
+type problem struct{ code, message string }
+
+// failures are what FedEx says to each status.
+var failures = map[int]problem{
+	http.StatusBadRequest:          {"SHIPMENT.REQUEST.REFUSED", "The shipment cannot be processed as requested."},
+	http.StatusUnauthorized:        {"NOT.AUTHORIZED.ERROR", "Access token expired. Please modify your request and try again."},
+	http.StatusForbidden:           {"FORBIDDEN.ERROR", "We could not authorize your credentials. Please check your permissions and try again."},
+	http.StatusTooManyRequests:     {"RATE.LIMIT.EXCEEDED", "You have exceeded the number of requests allowed."},
+	http.StatusInternalServerError: {"INTERNAL.SERVER.ERROR", "We encountered an unexpected error and are working to resolve the issue. We apologize for any inconvenience. Please check back at a later time."},
+	http.StatusServiceUnavailable:  {"SERVICE.UNAVAILABLE.ERROR", "The service is currently unavailable and we are working to resolve the issue. We apologize for any inconvenience. Please check back at a later time."},
+}
+
+func failure(status int) (contentType string, body []byte) {
+	p := failures[status]
+	return "application/json", marshal(object{"transactionId": transaction, "errors": []object{{"code": p.code, "message": p.message}}})
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, status int, code, message string) {
+	body := envelope(r)
+	body["errors"] = []object{{"code": code, "message": message}}
+	send(w, status, body)
+}
+
+// envelope is what every answer has.
+func envelope(r *http.Request) object {
+	body := object{"transactionId": transaction}
+	if id := r.Header.Get("X-Customer-Transaction-Id"); id != "" {
+		body["customerTransactionId"] = id
+	}
+	return body
+}
+
+func answer(w http.ResponseWriter, r *http.Request, output object) {
+	body := envelope(r)
+	body["output"] = output
+	send(w, http.StatusOK, body)
+}
+
+func send(w http.ResponseWriter, status int, body object) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(marshal(body))
+}
+
+func marshal(body object) []byte {
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // the stand-in's own objects
+	}
+	return data
+}
+
+// read decodes a request, and refuses what is no JSON of the right shape.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	const limit = 1 << 20
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid content type.")
+		return false
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit)).Decode(into); err != nil {
+		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid field value in the input.")
+		return false
+	}
+	return true
+}

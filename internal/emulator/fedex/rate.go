@@ -1,0 +1,270 @@
+package fedex
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A lane is where a service goes.
+type lane int
+
+const (
+	inUSA lane = 1 << iota
+	inside
+	across
+)
+
+// A service is a way to send, and its price list in cents.
+type service struct {
+	name          string
+	lanes         lane
+	ground        bool
+	days          int // at least
+	hour          int // of delivery
+	base, perUnit float64
+	carrier       string
+}
+
+var services = map[string]service{
+	"FEDEX_GROUND":                         {"FedEx Ground®", inUSA | across, true, 2, 23, 1080, 48, "FDXG"},
+	"GROUND_HOME_DELIVERY":                 {"FedEx Home Delivery®", inUSA, true, 2, 20, 1150, 49, "FDXG"},
+	"SMART_POST":                           {"FedEx Ground® Economy", inUSA, true, 4, 20, 860, 41, "FXSP"},
+	"FEDEX_EXPRESS_SAVER":                  {"FedEx Express Saver®", inUSA, false, 3, 17, 1560, 92, "FDXE"},
+	"FEDEX_2_DAY":                          {"FedEx 2Day®", inUSA, false, 2, 17, 2060, 138, "FDXE"},
+	"FEDEX_2_DAY_AM":                       {"FedEx 2Day® AM", inUSA, false, 2, 10, 2340, 146, "FDXE"},
+	"STANDARD_OVERNIGHT":                   {"FedEx Standard Overnight®", inUSA, false, 1, 15, 3390, 205, "FDXE"},
+	"PRIORITY_OVERNIGHT":                   {"FedEx Priority Overnight®", inUSA | inside, false, 1, 10, 3860, 222, "FDXE"},
+	"FIRST_OVERNIGHT":                      {"FedEx First Overnight®", inUSA, false, 1, 8, 7060, 231, "FDXE"},
+	"FEDEX_PRIORITY":                       {"FedEx Priority®", inside, false, 1, 18, 2290, 115, "FDXE"},
+	"FEDEX_ECONOMY_SELECT":                 {"FedEx Economy", inside, false, 2, 18, 1490, 88, "FDXE"},
+	"FEDEX_REGIONAL_ECONOMY":               {"FedEx Regional Economy®", across, false, 3, 18, 3120, 140, "FDXE"},
+	"FEDEX_INTERNATIONAL_CONNECT_PLUS":     {"FedEx International Connect Plus®", across, false, 4, 18, 4610, 240, "FDXE"},
+	"INTERNATIONAL_ECONOMY":                {"FedEx International Economy®", across, false, 5, 18, 5890, 330, "FDXE"},
+	"FEDEX_INTERNATIONAL_PRIORITY":         {"FedEx International Priority®", across, false, 3, 18, 6590, 372, "FDXE"},
+	"FEDEX_INTERNATIONAL_PRIORITY_EXPRESS": {"FedEx International Priority® Express", across, false, 2, 12, 7240, 391, "FDXE"},
+	"INTERNATIONAL_FIRST":                  {"FedEx International First®", across, false, 2, 9, 9920, 420, "FDXE"},
+}
+
+// takes reports whether the service goes where the shipment goes.
+func (v service) takes(s *shipment) bool {
+	from, to := s.Shipper.Address.CountryCode, s.to().Address.CountryCode
+	switch {
+	case v.carrier == "FDXG" && s.abroad():
+		return from == "US" && to == "CA" || from == "CA" && to == "US"
+	case v.name == "FedEx Regional Economy®":
+		return s.abroad() && s.european()
+	case s.abroad():
+		return v.lanes&across != 0
+	case from == "US":
+		return v.lanes&inUSA != 0
+	}
+	return v.lanes&inside != 0
+}
+
+// currencies are what FedEx charges in, in its own codes, and how many of it
+// make a dollar.
+var currencies = map[string]struct {
+	code  string
+	value float64
+}{
+	"GB": {"UKL", 0.8}, "JP": {"JYE", 150}, "CA": {"CAD", 1.35}, "MX": {"NMP", 18}, "CH": {"SFR", 0.9}, "SG": {"SID", 1.3},
+	"DE": {"EUR", 0.9}, "FR": {"EUR", 0.9}, "IT": {"EUR", 0.9}, "ES": {"EUR", 0.9}, "NL": {"EUR", 0.9}, "PL": {"PLN", 4},
+}
+
+// knownCurrency reports whether FedEx takes the code. The ISO codes of the
+// currencies that it calls otherwise are not among them.
+func knownCurrency(code string) bool {
+	return len(code) == 3 && !slices.Contains(strings.Fields("GBP JPY MXN CHF SGD KRW TWD AED CLP KWD JMD DOP XCD KYD ARS"), code)
+}
+
+// A quote is what a service costs and when it comes.
+type quote struct {
+	currency       string
+	list, net      json.Number
+	zone           int
+	transit        int
+	commit         time.Time
+	guaranteed     bool
+	totalSurcharge json.Number
+}
+
+// price quotes one service. The same shipment always costs the same.
+func (v service) price(s *shipment) quote {
+	q := quote{currency: "USD", zone: zone(s)}
+	factor := 1.0
+	if c, ok := currencies[s.Shipper.Address.CountryCode]; ok {
+		q.currency, factor = c.code, c.value
+	}
+	cents, extra := 0.0, 0.0
+	for _, p := range s.Pieces {
+		units := p.Weight.Value
+		if p.Weight.Units == "KG" {
+			units *= 2.20462
+		}
+		cents += (v.base + math.Ceil(units)*v.perUnit) * (0.85 + 0.05*float64(q.zone))
+		switch p.Special.SignatureOptionType {
+		case "ADULT":
+			extra += 790
+		case "DIRECT":
+			extra += 640
+		}
+		if p.DeclaredValue != nil {
+			extra += math.Max(0, math.Ceil(p.DeclaredValue.Amount/100)-1) * 135
+		}
+	}
+	if s.to().Address.Residential {
+		extra += 565
+	}
+	if slices.Contains(s.Special.Types, "SATURDAY_DELIVERY") {
+		extra += 1600
+	}
+	q.list = written((cents+extra)*factor, q.currency)
+	q.net = written((cents*0.8+extra)*factor, q.currency)
+	q.totalSurcharge = written(extra*factor, q.currency)
+	q.transit = v.days
+	if v.ground {
+		q.transit = max(v.days, q.zone-1)
+	}
+	q.commit, q.guaranteed = arrival(s.day(), q.transit, v.hour, slices.Contains(s.Special.Types, "SATURDAY_DELIVERY")), !v.ground
+	return q
+}
+
+// written is an amount as FedEx writes it: no decimals in yen.
+func written(cents float64, currency string) json.Number {
+	if currency == "JYE" {
+		return decimal(int64(math.Round(cents/100)), 0)
+	}
+	return decimal(int64(math.Round(cents)), 2)
+}
+
+// zone is how far it is, from 2 to 8.
+func zone(s *shipment) int {
+	from, to := s.Shipper.Address, s.to().Address
+	if from.CountryCode != to.CountryCode {
+		return 2 + (int(from.CountryCode[0])+int(to.CountryCode[1]))%7
+	}
+	a, b := prefix(from.PostalCode), prefix(to.PostalCode)
+	return min(2+max(a-b, b-a)/130, 8)
+}
+
+// prefix is the number that a postal code begins with, of three digits.
+func prefix(code string) int {
+	n := 0
+	for i := 0; i < len(code) && i < 3; i++ {
+		n = n*10 + int(code[i])%10
+	}
+	return n
+}
+
+// day is when the parcel is sent: a day that has passed becomes today.
+func (s *shipment) day() time.Time {
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	said := s.ShipDatestamp
+	if said == "" {
+		said = s.RateDate
+	}
+	if t, err := time.Parse(time.DateOnly, said); err == nil && t.After(today) {
+		return t
+	}
+	return today
+}
+
+// arrival counts the days on which FedEx delivers.
+func arrival(day time.Time, days, hour int, saturday bool) time.Time {
+	for days > 0 {
+		day = day.AddDate(0, 0, 1)
+		if w := day.Weekday(); w != time.Sunday && (w != time.Saturday || saturday) {
+			days--
+		}
+	}
+	at := day.Add(time.Duration(hour) * time.Hour)
+	if hour == 23 {
+		at = at.Add(59 * time.Minute)
+	}
+	return at
+}
+
+// rates answers with every service that goes there.
+func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		AccountNumber value
+		Control       struct{ ReturnTransitTimes bool } `json:"rateRequestControlParameters"`
+		Shipment      shipment                          `json:"requestedShipment"`
+	}
+	if !read(w, r, &req) {
+		return
+	}
+	s := &req.Shipment
+	bad := s.wrong()
+	if req.AccountNumber.Value != Account {
+		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
+	}
+	if bad != nil {
+		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
+		return
+	}
+	var list []object
+	for _, kind := range slices.Sorted(maps.Keys(services)) {
+		v := services[kind]
+		to := s.to().Address
+		own := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"
+		switch {
+		case s.ServiceType != "" && s.ServiceType != kind, !v.takes(s), v.ground && !own,
+			kind == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, kind == "GROUND_HOME_DELIVERY" && !to.Residential,
+			kind == "SMART_POST" && (s.Economy.HubID != Hub || len(s.Pieces) > 1):
+			continue
+		}
+		list = append(list, v.offer(kind, s, req.Control.ReturnTransitTimes))
+	}
+	if list == nil {
+		refuse(w, r, http.StatusBadRequest, "SERVICE.LANE.INVALID", "There are no services between these addresses.")
+		return
+	}
+	answer(w, r, object{"rateReplyDetails": list, "quoteDate": time.Now().UTC().Format(time.DateOnly)})
+}
+
+var days = []string{"", "ONE_DAY", "TWO_DAYS", "THREE_DAYS", "FOUR_DAYS", "FIVE_DAYS", "SIX_DAYS", "SEVEN_DAYS"}
+
+const local = "2006-01-02T15:04:05" // FedEx writes no zone
+
+// offer is one service in the answer. Across borders FedEx promises no day.
+func (v service) offer(kind string, s *shipment, withTransit bool) object {
+	q := v.price(s)
+	operational := object{"ineligibleForMoneyBackGuarantee": !q.guaranteed, "serviceCode": "03", "transitTime": days[q.transit]}
+	commit := object{"label": "Delivery date unavailable", "saturdayDelivery": false}
+	if withTransit && !s.abroad() {
+		at := q.commit.Format(local)
+		operational["commitDate"], operational["deliveryDate"], operational["commitDays"] = at, at, []string{strings.ToUpper(q.commit.Format("Mon"))}
+		commit = object{
+			"dateDetail":  object{"dayOfWeek": q.commit.Format("Mon"), "dayFormat": at},
+			"transitDays": object{"minimumTransitTime": days[q.transit]},
+		}
+	} else {
+		delete(operational, "transitTime")
+	}
+	rated := []object{q.rated("ACCOUNT", q.net)}
+	if slices.Contains(s.RateRequestType, "LIST") {
+		rated = append(rated, q.rated("LIST", q.list))
+	}
+	packaging := s.PackagingType
+	if packaging == "" {
+		packaging = "YOUR_PACKAGING"
+	}
+	return object{
+		"serviceType": kind, "serviceName": v.name, "packagingType": packaging, "commit": commit,
+		"ratedShipmentDetails": rated, "operationalDetail": operational, "signatureOptionType": "SERVICE_DEFAULT",
+	}
+}
+
+func (q quote) rated(kind string, total json.Number) object {
+	return object{
+		"rateType": kind, "ratedWeightMethod": "ACTUAL", "totalDiscounts": 0, "totalBaseCharge": total, "totalNetCharge": total,
+		"totalNetFedExCharge": total, "currency": q.currency,
+		"shipmentRateDetail": object{"rateZone": decimal(int64(q.zone), 0).String(), "totalSurcharges": q.totalSurcharge, "currency": q.currency},
+	}
+}

@@ -1,0 +1,243 @@
+package fedex
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What a request holds, as far as the stand-in looks at it.
+type (
+	shipment struct {
+		Shipper         party
+		Recipient       party   // of rates
+		Recipients      []party // of a purchase
+		PickupType      string
+		ServiceType     string
+		PackagingType   string
+		ShipDatestamp   string // of a purchase
+		RateDate        string `json:"shipDateStamp"`
+		RateRequestType []string
+		Payment         struct {
+			PaymentType string
+			Payor       struct {
+				ResponsibleParty struct{ AccountNumber value }
+			}
+		} `json:"shippingChargesPayment"`
+		Special struct {
+			Types  []string                    `json:"specialServiceTypes"`
+			Return struct{ ReturnType string } `json:"returnShipmentDetail"`
+		} `json:"shipmentSpecialServices"`
+		Label  struct{ ImageType, LabelStockType string } `json:"labelSpecification"`
+		Papers struct {
+			Types []string `json:"shippingDocumentTypes"`
+		} `json:"shippingDocumentSpecification"`
+		Customs *struct {
+			Commodities   []commodity
+			DutiesPayment struct{ PaymentType string }
+		} `json:"customsClearanceDetail"`
+		Economy struct{ HubID, Indicia string } `json:"smartPostInfoDetail"`
+		Pieces  []piece                         `json:"requestedPackageLineItems"`
+	}
+	value struct{ Value string }
+	party struct {
+		Contact struct{ PersonName, CompanyName, PhoneNumber string }
+		Address place
+	}
+	place struct {
+		StreetLines                   []string
+		City, PostalCode, CountryCode string
+		State                         string `json:"stateOrProvinceCode"`
+		Residential                   bool
+	}
+	weight struct {
+		Units string
+		Value float64
+	}
+	money struct {
+		Amount   float64
+		Currency string
+	}
+	commodity struct {
+		Description, CountryOfManufacture, QuantityUnits string
+		Quantity                                         int
+		CustomsValue                                     money
+		Weight                                           weight
+	}
+	piece struct {
+		Weight           weight
+		Dimensions       *struct{ Length, Width, Height int }
+		SubPackagingType string
+		DeclaredValue    *money
+		References       []reference                          `json:"customerReferences"`
+		Special          struct{ SignatureOptionType string } `json:"packageSpecialServices"`
+	}
+	reference struct {
+		Type  string `json:"customerReferenceType"`
+		Value string `json:"value"`
+	}
+)
+
+// to is where the shipment goes, whatever the request is.
+func (s *shipment) to() *party {
+	if len(s.Recipients) > 0 {
+		return &s.Recipients[0]
+	}
+	return &s.Recipient
+}
+
+// abroad reports whether the shipment crosses a border.
+func (s *shipment) abroad() bool { return s.Shipper.Address.CountryCode != s.to().Address.CountryCode }
+
+// european reports whether no customs papers are needed for all that.
+func (s *shipment) european() bool {
+	union := strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
+	return slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
+}
+
+// reference is the value of the first piece's reference of the type.
+func (s *shipment) reference(kind string) string {
+	for _, r := range s.Pieces[0].References {
+		if r.Type == kind {
+			return r.Value
+		}
+	}
+	return ""
+}
+
+var (
+	pickups    = strings.Fields("CONTACT_FEDEX_TO_SCHEDULE DROPOFF_AT_FEDEX_LOCATION USE_SCHEDULED_PICKUP")
+	packagings = strings.Fields("YOUR_PACKAGING FEDEX_ENVELOPE FEDEX_BOX FEDEX_SMALL_BOX FEDEX_MEDIUM_BOX FEDEX_LARGE_BOX FEDEX_EXTRA_LARGE_BOX FEDEX_10KG_BOX FEDEX_25KG_BOX FEDEX_PAK FEDEX_TUBE")
+	papers     = strings.Fields("PAPER_4X6 PAPER_4X675 PAPER_4X8 PAPER_4X9 PAPER_7X475 PAPER_85X11_TOP_HALF_LABEL PAPER_85X11_BOTTOM_HALF_LABEL PAPER_LETTER")
+	payers     = strings.Fields("SENDER RECIPIENT THIRD_PARTY COLLECT")
+)
+
+// wrong is what FedEx says to a request for rates, or to the part of a
+// purchase that is like one; nil if it is fine.
+func (s *shipment) wrong() *problem {
+	from, to := s.Shipper.Address, s.to().Address
+	switch {
+	case len(from.CountryCode) != 2 || len(to.CountryCode) != 2:
+		return &problem{"COUNTRYCODE.INVALID", "Country code is invalid or missing."}
+	case from.CountryCode == "US" && len(from.PostalCode) < 5:
+		return &problem{"ORIGIN.POSTAL.REQUIRED", "Origin postal code is required."}
+	case to.CountryCode == "US" && len(to.PostalCode) < 5:
+		return &problem{"DESTINATION.POSTAL.REQUIRED", "Destination postal code is required."}
+	case !slices.Contains(pickups, s.PickupType):
+		return &problem{"PICKUPTYPE.INVALID", "Pickup type is invalid or missing."}
+	case len(s.Pieces) == 0:
+		return &problem{"REQUESTEDPACKAGELINEITEMS.REQUIRED", "At least one package is required."}
+	case s.abroad() && !s.european() && s.Customs == nil:
+		return &problem{"CUSTOMSCLEARANCEDETAIL.REQUIRED", "Customs clearance detail is required for international shipments."}
+	}
+	for _, p := range s.Pieces {
+		if bad := p.wrong(s, s.Pieces[0].Weight.Units); bad != nil {
+			return bad
+		}
+	}
+	if s.Customs != nil {
+		return s.declared()
+	}
+	return nil
+}
+
+func (p *piece) wrong(s *shipment, units string) *problem {
+	limit := 150.0
+	if units == "KG" {
+		limit = 68
+	}
+	switch own := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"; {
+	case units != "LB" && units != "KG" || p.Weight.Units != units:
+		return &problem{"WEIGHT.UNITS.MISMATCH", "Weight units are invalid or differ between packages."}
+	case p.Weight.Value <= 0:
+		return &problem{"PACKAGE.WEIGHT.INVALID", "Package weight is invalid or missing."}
+	case p.Weight.Value > limit:
+		return &problem{"PACKAGE.WEIGHT.EXCEEDED", "Package weight exceeds the maximum of the service."}
+	case p.Dimensions != nil && min(p.Dimensions.Length, p.Dimensions.Width, p.Dimensions.Height) < 1:
+		return &problem{"PACKAGE.DIMENSIONS.INVALID", "Package dimensions must be whole numbers of 1 or more."}
+	case own && s.abroad() && s.to().Address.CountryCode == "CA" && p.SubPackagingType == "":
+		return &problem{"SUBPACKAGINGTYPE.REQUIRED", "Sub packaging type is required for shipments to Canada."}
+	}
+	return nil
+}
+
+// declared is what is wrong with the declaration to the customs.
+func (s *shipment) declared() *problem {
+	if len(s.Customs.Commodities) == 0 {
+		return &problem{"COMMODITIES.REQUIRED", "At least one commodity is required."}
+	}
+	for _, c := range s.Customs.Commodities {
+		switch {
+		case c.Description == "" || len(c.Description) > 450:
+			return &problem{"COMMODITY.DESCRIPTION.INVALID", "Commodity description is invalid or missing."}
+		case c.Quantity < 1 || c.QuantityUnits == "":
+			return &problem{"COMMODITY.QUANTITY.INVALID", "Commodity quantity is invalid or missing."}
+		case len(c.CountryOfManufacture) != 2:
+			return &problem{"COUNTRYOFMANUFACTURE.INVALID", "Country of manufacture is invalid or missing."}
+		case c.CustomsValue.Amount <= 0 || !knownCurrency(c.CustomsValue.Currency):
+			return &problem{"COMMODITY.CUSTOMSVALUE.INVALID", "Commodity customs value is invalid or missing."}
+		case c.Weight.Value <= 0 || c.Weight.Units != s.Pieces[0].Weight.Units:
+			return &problem{"COMMODITY.WEIGHT.INVALID", "Commodity weight is invalid or in another unit than the packages."}
+		}
+	}
+	return nil
+}
+
+// unsellable is what FedEx says to a purchase that could be rated; nil if it
+// is fine.
+func (s *shipment) unsellable() *problem {
+	v, known := services[s.ServiceType]
+	to := &s.to().Address
+	switch own := s.PackagingType == "YOUR_PACKAGING"; {
+	case len(s.Recipients) != 1:
+		return &problem{"RECIPIENTS.REQUIRED", "Exactly one recipient is required."}
+	case !known || !v.takes(s):
+		return &problem{"SERVICE.TYPE.INVALID", "The service is not available between these addresses."}
+	case s.ServiceType == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, s.ServiceType == "GROUND_HOME_DELIVERY" && !to.Residential:
+		return &problem{"SERVICE.TYPE.RESIDENTIAL.MISMATCH", "The service does not match the residential indicator of the recipient."}
+	case !slices.Contains(packagings, s.PackagingType), v.ground && !own:
+		return &problem{"PACKAGINGTYPE.MISSING.OR.INVALID", "Packaging type is invalid for the service."}
+	case s.ServiceType == "SMART_POST" && (s.Economy.HubID != Hub || s.Economy.Indicia == "" || len(s.Pieces) != 1):
+		return &problem{"SMARTPOST.HUBID.INVALID", "The hub or indicia is not valid for the account."}
+	case !slices.Contains(payers, s.Payment.PaymentType):
+		return &problem{"PAYMENTTYPE.REQUIRED", "Payment type is invalid or missing."}
+	case s.Payment.PaymentType != "SENDER" && len(s.Payment.Payor.ResponsibleParty.AccountNumber.Value) != 9:
+		return &problem{"PAYOR.ACCOUNTNUMBER.REQUIRED", "The payor's account number is required."}
+	case s.Label.ImageType != "PNG":
+		return &problem{"LABEL.IMAGETYPE.INVALID", "This stand-in draws PNG alone."}
+	case !slices.Contains(papers, s.Label.LabelStockType):
+		return &problem{"LABELSTOCKTYPE.INVALID", "The label stock type does not go with the image type."}
+	case len(s.Pieces) > 40:
+		return &problem{"SHIPMENT.PACKAGECOUNT.EXCEEDED", "Synchronous processing allows 40 packages."}
+	}
+	for _, p := range []*party{&s.Shipper, s.to()} {
+		if bad := p.wrong(); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+// wrong is what is wrong with one side of a purchase.
+func (p *party) wrong() *problem {
+	a, c := &p.Address, &p.Contact
+	american := a.CountryCode == "US" || a.CountryCode == "CA" || a.CountryCode == "PR"
+	phone := strings.TrimPrefix(strings.TrimPrefix(c.PhoneNumber, "+"), "1")
+	switch _, err := strconv.ParseUint(phone, 10, 64); {
+	case len(a.StreetLines) == 0 || len(a.StreetLines) > 3:
+		return &problem{"STREETLINES.INVALID", "One to three street lines are required."}
+	case slices.ContainsFunc(a.StreetLines, func(l string) bool { return len([]rune(l)) > 35 }):
+		return &problem{"STREETLINE.TOOLONG", "A street line has 35 characters at most."}
+	case a.City == "" || len([]rune(a.City)) > 35:
+		return &problem{"CITY.INVALID", "City is invalid or missing."}
+	case american && len(a.State) != 2:
+		return &problem{"STATEORPROVINCECODE.INVALID", "State or province code is invalid or missing."}
+	case c.PersonName == "" && c.CompanyName == "":
+		return &problem{"CONTACT.NAME.REQUIRED", "A person or company name is required."}
+	case len([]rune(c.CompanyName)) > 35 || len([]rune(c.PersonName)) > 70:
+		return &problem{"CONTACT.NAME.TOOLONG", "A name is too long."}
+	case err != nil || american && len(phone) != 10 || len(phone) > 15:
+		return &problem{"PHONENUMBER.INVALID", "Phone number is invalid or missing."}
+	}
+	return nil
+}

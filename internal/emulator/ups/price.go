@@ -1,0 +1,138 @@
+package ups
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// An offer is a service between two places.
+type offer struct {
+	code       string
+	us, abroad bool  // where it goes
+	base, each int64 // cents, and for each pound
+	days       int   // of business; 0 takes the zone
+	clock      string
+	guaranteed bool
+}
+
+var offers = []offer{
+	{"03", true, false, 1045, 42, 0, "230000", false},
+	{"12", true, false, 1480, 85, 3, "230000", true},
+	{"02", true, false, 2050, 130, 2, "230000", true},
+	{"59", true, false, 2420, 140, 2, "120000", true},
+	{"13", true, false, 3480, 210, 1, "150000", true},
+	{"01", true, false, 3910, 225, 1, "103000", true},
+	{"14", true, false, 7010, 230, 1, "080000", true},
+	{"11", false, true, 1390, 98, 4, "230000", false},
+	{"08", false, true, 5610, 310, 5, "230000", true},
+	{"65", false, true, 6480, 365, 3, "230000", true},
+	{"07", false, true, 6990, 390, 2, "120000", true},
+	{"54", false, true, 9930, 395, 2, "090000", true},
+}
+
+// goes reports whether the service is sold between the places.
+func (o offer) goes(from, to place) bool {
+	home := func(p place) bool { return p.CountryCode == "US" || p.CountryCode == "PR" }
+	switch {
+	case home(from) && home(to):
+		return o.us
+	case from.CountryCode == "CA" && to.CountryCode == "CA":
+		return o.code == "01" || o.code == "02" || o.code == "13" || o.code == "14" || o.code == "11"
+	}
+	return o.abroad
+}
+
+// zone is 2 to 8 at home, from the first digit of the zip code, and 10 abroad.
+func zone(from, to place) int64 {
+	if from.CountryCode != to.CountryCode {
+		return 10
+	}
+	digit := func(p place) int64 {
+		if p.PostalCode == "" || p.PostalCode[0] < '0' || p.PostalCode[0] > '9' {
+			return 0
+		}
+		return int64(p.PostalCode[0] - '0')
+	}
+	return min(2+max(digit(from)-digit(to), digit(to)-digit(from)), 8)
+}
+
+// A quote is a price in cents.
+type quote struct {
+	offer            offer
+	transport, extra int64
+	weight           string // billed, in the shipment's unit
+	unit             code
+	days             int
+}
+
+func (q quote) list() int64 { return q.transport + q.extra }
+
+// own is the price of the account: a fifth off.
+func (q quote) own() int64 { return q.list() - q.list()/5 }
+
+// price quotes one service for the shipment.
+func price(s *shipment, o offer) quote {
+	from, to := s.from().Address, s.ShipTo.Address
+	z := zone(from, to)
+	q := quote{offer: o, days: o.days, unit: s.Package[0].PackageWeight.UnitOfMeasurement}
+	if q.days == 0 {
+		q.days = 1 + int(z)/2
+	}
+	total := 0.0
+	for _, b := range s.Package {
+		w := math.Ceil(b.billed())
+		total += w
+		pounds := int64(w)
+		if b.PackageWeight.UnitOfMeasurement.Code == "KGS" {
+			pounds = int64(math.Ceil(w * 2.20462))
+		}
+		q.transport += o.base + o.each*pounds*z/4
+		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeliveryConfirmation != nil {
+			q.extra += 625
+		}
+		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeclaredValue != nil {
+			q.extra += 420
+		}
+	}
+	if to.ResidentialAddressIndicator != nil {
+		q.extra += 545
+	}
+	if opt := s.ShipmentServiceOptions; opt != nil && opt.SaturdayDeliveryIndicator != nil {
+		q.extra += 1600
+	}
+	q.weight = strconv.FormatFloat(total, 'f', 1, 64)
+	return q
+}
+
+// billed is the weight or that of the volume, whichever is more.
+func (b box) billed() float64 {
+	w, _ := strconv.ParseFloat(b.PackageWeight.Weight, 64)
+	if b.Dimensions == nil {
+		return w
+	}
+	volume, divisor := 1.0, 139.0
+	for _, side := range []string{b.Dimensions.Length, b.Dimensions.Width, b.Dimensions.Height} {
+		v, _ := strconv.ParseFloat(side, 64)
+		volume *= v
+	}
+	if b.Dimensions.UnitOfMeasurement.Code == "CM" {
+		divisor = 5000
+	}
+	return max(w, volume/divisor)
+}
+
+func usd(cents int64) amount {
+	return amount{"USD", strconv.FormatInt(cents/100, 10) + "." + pad(strconv.FormatInt(cents%100, 10), 2)}
+}
+
+// arrives counts business days from a day.
+func arrives(from time.Time, days int) time.Time {
+	for days > 0 {
+		from = from.AddDate(0, 0, 1)
+		if from.Weekday() != time.Saturday && from.Weekday() != time.Sunday {
+			days--
+		}
+	}
+	return from
+}

@@ -1,0 +1,129 @@
+package ups
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// rate quotes one service, or all of them.
+func (s *server) rate(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		RateRequest *struct {
+			Request  *head
+			Shipment *shipment
+		}
+	}
+	if !decode(w, r, &in) {
+		return
+	}
+	if in.RateRequest == nil || in.RateRequest.Request == nil || in.RateRequest.Shipment == nil {
+		refuse(w, refusal{"9110002", "Missing or invalid RateRequest"})
+		return
+	}
+	sh := in.RateRequest.Shipment
+	if no, ok := checkShipment(sh, func(b box) *code { return b.PackagingType }); !ok {
+		refuse(w, no)
+		return
+	}
+	option := strings.ToLower(r.PathValue("option"))
+	timed := strings.HasSuffix(option, "timeintransit") || strings.EqualFold(r.URL.Query().Get("additionalinfo"), "timeintransit")
+	if timed {
+		if no, ok := checkTimed(sh); !ok {
+			refuse(w, no)
+			return
+		}
+	}
+	rated := rateAll(sh, strings.HasPrefix(option, "rate"), timed)
+	if len(rated) == 0 {
+		refuse(w, refusal{"111210", "The requested service is unavailable between the selected locations."})
+		return
+	}
+	answer(w, http.StatusOK, encode(map[string]any{"RateResponse": map[string]any{
+		"Response":      responseOf(in.RateRequest.Request.TransactionReference.CustomerContext),
+		"RatedShipment": rated,
+	}}))
+}
+
+// rateAll quotes all services that go there, or the one that is asked for.
+func rateAll(sh *shipment, one, timed bool) (rated []map[string]any) {
+	for _, o := range offers {
+		asked := !one || sh.Service != nil && sh.Service.Code == o.code
+		if asked && o.goes(sh.from().Address, sh.ShipTo.Address) {
+			rated = append(rated, ratedShipment(sh, price(sh, o), timed))
+		}
+	}
+	return rated
+}
+
+// responseOf is what every answer begins with.
+func responseOf(context string) map[string]any {
+	r := map[string]any{"ResponseStatus": code{"1", "Success"}}
+	if context != "" {
+		r["TransactionReference"] = map[string]string{"CustomerContext": context}
+	}
+	return r
+}
+
+func checkTimed(sh *shipment) (refusal, bool) {
+	t := sh.DeliveryTimeInformation
+	switch {
+	case t == nil || !slices.Contains([]string{"02", "03", "04", "07"}, t.PackageBillType):
+		return refusal{"111561", "Missing or invalid DeliveryTimeInformation"}, false
+	case sh.from().Address.CountryCode != sh.ShipTo.Address.CountryCode && (sh.InvoiceLineTotal == nil || sh.ShipmentTotalWeight == nil):
+		return refusal{"111563", "InvoiceLineTotal and ShipmentTotalWeight are required for time in transit"}, false
+	}
+	if _, err := time.Parse("20060102", t.Pickup.Date); t.Pickup.Date != "" && err != nil {
+		return refusal{"111564", "Invalid pickup date"}, false
+	}
+	return refusal{}, true
+}
+
+// ratedShipment is one line of a quote.
+func ratedShipment(sh *shipment, q quote, timed bool) map[string]any {
+	weight := map[string]any{"UnitOfMeasurement": code{q.unit.Code, "Weight"}, "Weight": q.weight}
+	one := map[string]any{
+		"Service":               code{Code: q.offer.code},
+		"RatedShipmentAlert":    []code{{"110971", "Your invoice may vary from the displayed reference rates"}},
+		"BillingWeight":         weight,
+		"TransportationCharges": usd(q.transport),
+		"ServiceOptionsCharges": usd(q.extra),
+		"TotalCharges":          usd(q.list()),
+		"RatedPackage":          []any{map[string]any{"BillingWeight": weight, "TotalCharges": usd(q.list())}},
+	}
+	if sh.ShipmentRatingOptions != nil && sh.ShipmentRatingOptions.NegotiatedRatesIndicator != nil && sh.Shipper.ShipperNumber == Account {
+		one["NegotiatedRateCharges"] = map[string]any{"TotalCharge": usd(q.own())}
+	}
+	if q.offer.guaranteed {
+		one["GuaranteedDelivery"] = map[string]string{"BusinessDaysInTransit": strconv.Itoa(q.days)}
+	}
+	if timed {
+		one["TimeInTransit"] = timeInTransit(sh, q)
+	}
+	return one
+}
+
+func timeInTransit(sh *shipment, q quote) map[string]any {
+	pickup, err := time.Parse("20060102", sh.DeliveryTimeInformation.Pickup.Date)
+	if err != nil {
+		pickup = time.Now().UTC()
+	}
+	at := arrives(pickup, q.days)
+	summary := map[string]any{
+		"Service": map[string]string{"Description": "UPS " + q.offer.code},
+		"EstimatedArrival": map[string]any{
+			"Arrival":               map[string]string{"Date": at.Format("20060102"), "Time": q.offer.clock},
+			"BusinessDaysInTransit": strconv.Itoa(q.days),
+			"Pickup":                map[string]string{"Date": pickup.Format("20060102"), "Time": "170000"},
+			"DayOfWeek":             strings.ToUpper(at.Weekday().String()[:3]),
+		},
+	}
+	if q.offer.guaranteed {
+		summary["GuaranteedIndicator"] = ""
+	}
+	return map[string]any{
+		"PickupDate": pickup.Format("20060102"), "PackageBillType": sh.DeliveryTimeInformation.PackageBillType, "ServiceSummary": summary,
+	}
+}

@@ -1,0 +1,125 @@
+// Package ups is a stand-in for UPS: tokens, quotes, purchases, label recovery,
+// voids, tracking and Track Alert, in UPS's own protocol. It shares no code with
+// the service; its ledger judges it.
+//
+// It pushes what happens to the parcels that were subscribed to, from then on,
+// to the webhook that UPS's portal sets up:
+//
+//	PUT /_emulator/push   {"url":"http://...","credential":"..."}; an empty url ends it
+//	GET /_emulator/push   how many pushes arrived, failed and wait
+package ups
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// What the stand-in lets in.
+const (
+	ClientID     = "emulated-ups-client"
+	ClientSecret = "emulated-ups-secret"
+	Account      = "A1B2C3"
+)
+
+// server is the stand-in.
+type server struct {
+	*emulator.Server
+	webhook *webhook
+}
+
+// New returns a stand-in that goes on with the ledger.
+func New(l *emulator.Ledger) *emulator.Server {
+	s := &server{Server: emulator.New("ups", l)}
+	s.webhook = newWebhook(s)
+	s.Failure = failure
+	s.Handle("POST /security/v1/oauth/token", false, s.giveToken)
+	s.Handle("POST /api/rating/v2409/{option}", true, s.rate)
+	s.Handle("POST /api/shipments/v2409/ship", true, s.ship)
+	s.Handle("POST /api/labels/v1/recovery", true, s.recover)
+	s.Handle("DELETE /api/shipments/v2409/void/cancel/{id}", true, s.void)
+	s.Handle("GET /api/track/v1/details/{number}", true, s.track)
+	s.Handle("GET /api/track/v1/reference/details/{reference}", true, s.trackReference)
+	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
+	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
+	s.Handle("PUT /_emulator/push", false, s.webhook.set)
+	s.Handle("GET /_emulator/push", false, s.webhook.show)
+	return s.Server
+}
+
+// A refusal is how UPS says no.
+type refusal struct{ code, message string }
+
+// failure writes UPS's own words for a status. 400 is that of a void: those of
+// purchases have their own.
+func failure(status int) (contentType string, body []byte) {
+	said := map[int]refusal{
+		http.StatusBadRequest:          {"190102", "No shipment found within the allowed void period"},
+		http.StatusUnauthorized:        {"250002", "Invalid Authentication Information."},
+		http.StatusTooManyRequests:     {"10429", "Too Many Requests"},
+		http.StatusInternalServerError: {"10004", "The system is temporarily unable to process the request"},
+		http.StatusServiceUnavailable:  {"10004", "The system is temporarily unavailable"},
+	}[status]
+	return "application/json", said.body()
+}
+
+func (r refusal) body() []byte {
+	type one struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	return encode(map[string]any{"response": map[string]any{"errors": []one{{r.code, r.message}}}})
+}
+
+// refuse answers with 400.
+func refuse(w http.ResponseWriter, r refusal) { answer(w, http.StatusBadRequest, r.body()) }
+
+func answer(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func encode(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // our own types always can be
+	}
+	return body
+}
+
+// decode reads a request; UPS wants JSON that says so.
+func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		refuse(w, refusal{"10007", "The request has an invalid content type"})
+		return false
+	}
+	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<20)).Decode(into) != nil {
+		refuse(w, refusal{"10002", "The JSON document is not valid"})
+		return false
+	}
+	return true
+}
+
+// giveToken is the grant of client credentials.
+func (s *server) giveToken(w http.ResponseWriter, r *http.Request) {
+	id, secret, _ := r.BasicAuth()
+	if r.ParseForm() != nil || r.PostForm.Get("grant_type") != "client_credentials" {
+		refuse(w, refusal{"10400", "Invalid/Missing Grant Type"})
+		return
+	}
+	if id != ClientID || secret != ClientSecret {
+		answer(w, http.StatusUnauthorized, refusal{"10401", "ClientId is Invalid"}.body())
+		return
+	}
+	token, life := s.NewToken()
+	answer(w, http.StatusOK, encode(map[string]string{
+		"token_type": "Bearer", "issued_at": strconv.FormatInt(time.Now().UnixMilli(), 10), "client_id": ClientID,
+		"access_token": token, "scope": "public", "expires_in": strconv.Itoa(int(life.Seconds())),
+		"refresh_count": "0", "status": "approved",
+	}))
+}

@@ -1,0 +1,139 @@
+package ups
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// list is an array, or its only member alone: UPS takes both.
+type list[T any] []T
+
+// UnmarshalJSON reads both.
+func (l *list[T]) UnmarshalJSON(data []byte) error {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, (*[]T)(l))
+	}
+	var one T
+	err := json.Unmarshal(data, &one)
+	*l = list[T]{one}
+	return err
+}
+
+type code struct {
+	Code        string `json:"Code"`
+	Description string `json:"Description,omitempty"`
+}
+
+type amount struct {
+	CurrencyCode  string `json:"CurrencyCode"`
+	MonetaryValue string `json:"MonetaryValue"`
+}
+
+type head struct {
+	RequestOption        string
+	TransactionReference struct{ CustomerContext string }
+}
+
+type place struct {
+	AddressLine                         list[string]
+	City, StateProvinceCode, PostalCode string
+	CountryCode                         string
+	ResidentialAddressIndicator         *string
+}
+
+type who struct {
+	Name, AttentionName, ShipperNumber string
+	Phone                              *struct{ Number string }
+	Address                            place
+}
+
+type measure struct {
+	UnitOfMeasurement code
+	Weight            string
+}
+
+type box struct {
+	Description              string
+	Packaging, PackagingType *code
+	Dimensions               *size
+	PackageWeight            *measure
+	ReferenceNumber          list[struct{ Value string }]
+	PackageServiceOptions    *struct {
+		DeliveryConfirmation *struct{ DCISType string }
+		DeclaredValue        *amount
+	}
+}
+
+type size struct {
+	UnitOfMeasurement     code
+	Length, Width, Height string
+}
+
+type charge struct {
+	Type           string
+	BillShipper    *struct{ AccountNumber string }
+	BillReceiver   *struct{ AccountNumber string }
+	BillThirdParty *struct{ AccountNumber string }
+}
+
+type payment struct{ ShipmentCharge list[charge] }
+
+type shipment struct {
+	Description            string
+	ReturnService          *code
+	Shipper, ShipTo        who
+	ShipFrom               *who
+	PaymentInformation     *payment
+	ReferenceNumber        list[struct{ Value string }]
+	Service                *code
+	InvoiceLineTotal       *amount
+	ShipmentTotalWeight    *measure
+	ShipmentDate           string
+	Package                list[box]
+	ShipmentRatingOptions  *struct{ NegotiatedRatesIndicator *string }
+	ShipmentServiceOptions *struct {
+		SaturdayDeliveryIndicator *string
+		DeliveryConfirmation      *struct{ DCISType string }
+		InternationalForms        *struct {
+			FormType                                                  list[string]
+			InvoiceNumber, InvoiceDate, ReasonForExport, CurrencyCode string
+			Contacts                                                  *struct{ SoldTo *who }
+			Product                                                   list[article]
+		}
+	}
+	DeliveryTimeInformation *struct {
+		PackageBillType string
+		Pickup          struct{ Date string }
+	}
+}
+
+type article struct {
+	Description list[string]
+	Unit        *struct {
+		Number, Value     string
+		UnitOfMeasurement code
+	}
+	OriginCountryCode string
+}
+
+// from is where the parcels start.
+func (s *shipment) from() who {
+	if s.ShipFrom != nil {
+		return *s.ShipFrom
+	}
+	return s.Shipper
+}
+
+// kept is what the stand-in needs to answer again about a sale.
+type kept struct {
+	From     string `json:"from"` // cities
+	To       string `json:"to"`
+	Zip      string `json:"zip,omitempty"`
+	State    string `json:"state,omitempty"`
+	Country  string `json:"country"`
+	Start    string `json:"start"`              // country
+	Province string `json:"province,omitempty"` // where it starts
+	Invoice  bool   `json:"invoice,omitempty"`
+	Receiver string `json:"receiver"`
+	Days     int    `json:"days"`
+}

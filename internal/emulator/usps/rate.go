@@ -1,0 +1,290 @@
+package usps
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// mailClass is a mail class with its prices in cents.
+type mailClass struct {
+	name       string
+	abroad     bool
+	indicator  string // of the client's own box
+	mark       string // service type code, or the letters of an S10 number
+	base, zone int64
+	pound      int64
+	days       int
+	extras     map[int]int64 // prices of its extra services
+	flat       map[string]flatRate
+}
+
+type flatRate struct {
+	indicator, category string
+	price               int64
+}
+
+var (
+	signatures = map[int]int64{920: 0, 921: 395, 922: 965, 930: 270, 931: 1245}
+	envelopes  = map[string]flatRate{
+		"FLAT_RATE_ENVELOPE": {"E4", "FLATS", 2895}, "LEGAL_FLAT_RATE_ENVELOPE": {"E6", "FLATS", 2915},
+		"PADDED_FLAT_RATE_ENVELOPE": {"FP", "FLATS", 2945},
+	}
+	boxes = map[string]flatRate{
+		"FLAT_RATE_ENVELOPE": {"FE", "FLATS", 985}, "LEGAL_FLAT_RATE_ENVELOPE": {"FA", "FLATS", 1015},
+		"PADDED_FLAT_RATE_ENVELOPE": {"FP", "FLATS", 1065}, "SM_FLAT_RATE_BOX": {"FS", "MACHINABLE", 1045},
+		"MD_FLAT_RATE_BOX": {"FB", "MACHINABLE", 1845}, "LG_FLAT_RATE_BOX": {"PL", "MACHINABLE", 2695},
+	}
+	classes = []mailClass{
+		{"USPS_GROUND_ADVANTAGE", false, "SP", "001", 455, 38, 52, 4, signatures, nil},
+		{"PRIORITY_MAIL", false, "SP", "055", 845, 60, 62, 2, signatures, boxes},
+		{"PRIORITY_MAIL_EXPRESS", false, "PA", "701", 2985, 310, 180, 1, map[int]int64{920: 0, 922: 965, 925: 305, 981: 0}, envelopes},
+		{"FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", "LZ", 1520, 160, 410, 0, nil, nil},
+		{"PRIORITY_MAIL_INTERNATIONAL", true, "SP", "CZ", 3180, 640, 290, 0, map[int]int64{930: 415, 931: 1390}, boxes},
+		{"PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", "EZ", 4760, 820, 340, 0, map[int]int64{930: 415, 931: 1390}, envelopes},
+	}
+)
+
+func classOf(name string) (mailClass, bool) {
+	i := slices.IndexFunc(classes, func(c mailClass) bool { return c.name == name })
+	if i < 0 {
+		return mailClass{}, false
+	}
+	return classes[i], true
+}
+
+// dollars writes cents as a JSON number.
+func dollars(cents int64) json.Number {
+	return json.Number(fmt.Sprintf("%d.%02d", cents/100, cents%100))
+}
+
+// A load is what prices depend on.
+type load struct {
+	pounds                float64
+	length, width, height float64
+	zone                  int64 // 1 to 9
+	value                 float64
+}
+
+// zoneOf is a zone between two ZIP codes, or to a country.
+func zoneOf(from, to string) int64 {
+	if len(from) == 0 || len(to) == 0 {
+		return 1
+	}
+	d := int64(from[0]) - int64(to[0])
+	return min(max(d, -d), 8) + 1
+}
+
+// postage is the price of a class in the client's own box, by the greater of
+// weight and volume.
+func (c mailClass) postage(l load) (cents int64, indicator string) {
+	pounds, indicator := l.pounds, c.indicator
+	if volume := l.length * l.width * l.height; !c.abroad && volume > 1728 {
+		pounds, indicator = max(pounds, volume/166), "DR"
+	}
+	if !c.abroad && l.length+2*(l.width+l.height) > 108 {
+		pounds, indicator = max(pounds, 70), "OS"
+	}
+	whole := int64(pounds)
+	if float64(whole) < pounds {
+		whole++
+	}
+	return c.base + c.zone*(l.zone-1) + c.pound*(whole-1), indicator
+}
+
+// fee is what a long parcel costs more.
+func (l load) fee() int64 {
+	if l.length > 22 {
+		return 400
+	}
+	return 0
+}
+
+// extra is the price of an extra service: insurance grows with the value.
+func (c mailClass) extra(code int, value float64) (int64, bool) {
+	price, ok := c.extras[code]
+	if code == 925 || code == 930 || code == 931 {
+		price += int64(value/100) * 90
+	}
+	return price, ok
+}
+
+type optionsRequest struct {
+	PricingOptions []struct {
+		PriceType      string `json:"priceType"`
+		PaymentAccount *struct {
+			AccountType   string `json:"accountType"`
+			AccountNumber string `json:"accountNumber"`
+		} `json:"paymentAccount,omitempty"`
+	} `json:"pricingOptions"`
+	OriginZIPCode          string `json:"originZIPCode"`
+	DestinationZIPCode     string `json:"destinationZIPCode,omitempty"`
+	DestinationCountryCode string `json:"destinationCountryCode,omitempty"`
+	ForeignPostalCode      string `json:"foreignPostalCode,omitempty"`
+	EntryFacilityType      string `json:"destinationEntryFacilityType,omitempty"`
+	PackageDescription     struct {
+		Weight        float64 `json:"weight"`
+		Length        float64 `json:"length"`
+		Width         float64 `json:"width"`
+		Height        float64 `json:"height"`
+		MailClass     string  `json:"mailClass"`
+		ExtraServices []int   `json:"extraServices,omitempty"`
+		PackageValue  float64 `json:"packageValue,omitempty"`
+		MailingDate   string  `json:"mailingDate,omitempty"`
+	} `json:"packageDescription"`
+}
+
+var (
+	zip     = regexp.MustCompile(`^\d{5}(?:[-\s]\d{4})?$`)
+	country = regexp.MustCompile(`^[A-Z]{2}$`)
+)
+
+func (in optionsRequest) check() problem {
+	p := in.PackageDescription
+	abroad := in.DestinationCountryCode != ""
+	switch {
+	case len(in.PricingOptions) == 0:
+		return problem{"", "pricingOptions", "OASValidation: pricingOptions is required"}
+	case !zip.MatchString(in.OriginZIPCode):
+		return problem{"", "originZIPCode", "OASValidation: originZIPCode is not a ZIP code"}
+	case !abroad && !zip.MatchString(in.DestinationZIPCode):
+		return problem{"", "destinationZIPCode", "OASValidation: destinationZIPCode is not a ZIP code"}
+	case abroad && (!country.MatchString(in.DestinationCountryCode) || in.DestinationZIPCode != ""):
+		return problem{"", "destinationCountryCode", "OASValidation: destinationCountryCode is not a country"}
+	case p.Weight <= 0 || p.Weight > 70:
+		return problem{"030002", "weight", "Could not find working sku from SSF ingredients"}
+	case p.Length <= 0 || p.Width <= 0 || p.Height <= 0:
+		return problem{"160294", "length", "length, width, and height must either be all zero or greater than zero"}
+	case abroad && p.MailClass != "ALL", !abroad && p.MailClass != "ALL_OUTBOUND" && p.MailClass != "ALL":
+		return problem{"", "mailClass", "OASValidation: the stand-in quotes all mail classes at once"}
+	}
+	for _, o := range in.PricingOptions {
+		if o.PriceType == "CONTRACT" && (o.PaymentAccount == nil || o.PaymentAccount.AccountNumber != Account) {
+			return problem{"160255", "paymentAccount", "An approved contract could not be found."}
+		}
+	}
+	return problem{}
+}
+
+func (s *service) options(w http.ResponseWriter, r *http.Request) {
+	var in optionsRequest
+	_, p := read(r, &in, "pricingOptions", "originZIPCode", "destinationZIPCode", "destinationCountryCode", "foreignPostalCode",
+		"destinationEntryFacilityType", "packageDescription", "shippingFilter", "requestDutiesTaxesFees", "destinationCity", "destinationState", "items")
+	if p.detail == "" {
+		p = in.check()
+	}
+	if p.detail != "" {
+		refuse(w, "/shipments/v3", p)
+		return
+	}
+	abroad := in.DestinationCountryCode != ""
+	answer := map[string]any{"originZIPCode": in.OriginZIPCode}
+	if abroad {
+		answer["destinationCountryCode"], answer["foreignPostalCode"] = in.DestinationCountryCode, in.ForeignPostalCode
+	} else {
+		answer["destinationZIPCode"] = in.DestinationZIPCode
+	}
+	var priced []any
+	for _, o := range in.PricingOptions {
+		option := map[string]any{"priceType": o.PriceType, "shippingOptions": in.shippingOptions(o.PriceType, abroad)}
+		if o.PaymentAccount != nil {
+			option["paymentAccount"] = o.PaymentAccount
+		}
+		priced = append(priced, option)
+	}
+	answer["pricingOptions"] = priced
+	reply(w, answer)
+}
+
+// shippingOptions are the offers of every class: in the client's own box, in
+// each flat rate packaging, and one for who brings the parcel further himself.
+func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
+	d := in.PackageDescription
+	l := load{d.Weight, d.Length, d.Width, d.Height, zoneOf(in.OriginZIPCode, in.DestinationZIPCode+in.DestinationCountryCode), d.PackageValue}
+	var list []any
+	for _, c := range classes {
+		if c.abroad != abroad {
+			continue
+		}
+		cents, indicator := c.postage(l)
+		category := "MACHINABLE"
+		if l.length > 22 || l.width > 18 || l.height > 15 || l.pounds > 25 {
+			category = "NONSTANDARD"
+		}
+		options := []any{c.option(in, priceType, indicator, category, "NONE", cents, l)}
+		if !abroad {
+			options = append(options, c.option(in, priceType, indicator, category, "DESTINATION_DELIVERY_UNIT", cents/2, l))
+		}
+		for _, f := range c.flat {
+			options = append(options, c.option(in, priceType, f.indicator, f.category, "NONE", f.price, load{zone: l.zone, value: l.value}))
+		}
+		list = append(list, map[string]any{"mailClass": c.name, "rateOptions": options})
+	}
+	return list
+}
+
+func (c mailClass) option(in optionsRequest, priceType, indicator, category, entry string, cents int64, l load) map[string]any {
+	fees := []any{}
+	if fee := l.fee(); fee > 0 {
+		fees = append(fees, map[string]any{"name": "Nonstandard Length > 22", "SKU": "D811XVCXXXX0000", "price": dollars(fee)})
+	}
+	rate := map[string]any{
+		"description": c.name + " " + indicator, "startDate": "2026-01-18", "endDate": "", "price": dollars(cents),
+		"zone": fmt.Sprintf("%02d", l.zone), "weight": l.pounds, "priceType": priceType, "mailClass": c.name, "fees": fees,
+		"processingCategory": category, "rateIndicator": indicator, "destinationEntryFacilityType": entry, "SKU": sku(c, l),
+	}
+	total := cents + l.fee()
+	option := map[string]any{"totalBasePrice": dollars(total), "rates": []any{rate}}
+	var extras []any
+	for _, code := range in.PackageDescription.ExtraServices {
+		if price, ok := c.extra(code, l.value); ok {
+			total += price
+			extras = append(extras, map[string]any{"name": extraName(code), "extraService": strconv.Itoa(code), "price": dollars(price), "priceType": priceType, "SKU": "DXXX0XXXXCX0000"})
+		}
+	}
+	if extras != nil {
+		option["extraServices"], option["totalPrice"] = extras, dollars(total)
+	}
+	if !c.abroad {
+		option["commitment"] = c.commitment(in.PackageDescription.MailingDate, l.zone)
+	}
+	return option
+}
+
+// commitment is the promise of a class: so many days, and none on a Sunday.
+func (c mailClass) commitment(mailing string, zone int64) map[string]any {
+	days := c.days + int(zone)/4
+	from, err := time.Parse(time.DateOnly, mailing)
+	if err != nil {
+		from = time.Now().UTC()
+	}
+	to := from.AddDate(0, 0, days)
+	if to.Weekday() == time.Sunday {
+		to = to.AddDate(0, 0, 1)
+	}
+	name := strconv.Itoa(days) + " Days"
+	if days == 1 {
+		name = "1 Day"
+	}
+	day := to.Format(time.DateOnly)
+	return map[string]any{
+		"name": name, "scheduleDeliveryDate": day, "expectedDeliveryDate": day,
+		"guaranteedDelivery": c.indicator == "PA", "isPriorityMailNextDay": false,
+	}
+}
+
+func sku(c mailClass, l load) string {
+	return fmt.Sprintf("D%.3sXXXXC%02d%05d", c.mark, l.zone, min(int(l.pounds*16), 99999))
+}
+
+func extraName(code int) string {
+	names := map[int]string{
+		920: "USPS Tracking", 921: "Signature Confirmation", 922: "Adult Signature Required 21 or Over",
+		925: "Priority Mail Express Merchandise Insurance", 930: "Insurance <= $500", 931: "Insurance > $500", 981: "Signature Requested",
+	}
+	return names[code]
+}

@@ -1,0 +1,228 @@
+package usps
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// labelRequest is what the stand-in reads of an order for a label.
+type labelRequest struct {
+	ImageInfo struct {
+		ImageType string `json:"imageType"`
+		LabelType string `json:"labelType"`
+	} `json:"imageInfo"`
+	ToAddress          address            `json:"toAddress"`
+	FromAddress        address            `json:"fromAddress"`
+	PackageDescription packageDescription `json:"packageDescription"`
+	CustomsForm        *customsForm       `json:"customsForm"`
+}
+
+type address struct {
+	FirstName        string `json:"firstName,omitempty"`
+	LastName         string `json:"lastName,omitempty"`
+	Firm             string `json:"firm,omitempty"`
+	StreetAddress    string `json:"streetAddress"`
+	SecondaryAddress string `json:"secondaryAddress,omitempty"`
+	City             string `json:"city"`
+	State            string `json:"state,omitempty"`
+	ZIPCode          string `json:"ZIPCode,omitempty"`
+	Province         string `json:"province,omitempty"`
+	PostalCode       string `json:"postalCode,omitempty"`
+	Country          string `json:"country,omitempty"`
+	CountryCode      string `json:"countryISOAlpha2Code,omitempty"`
+	Phone            string `json:"phone,omitempty"`
+}
+
+type packageDescription struct {
+	MailClass          string  `json:"mailClass"`
+	RateIndicator      string  `json:"rateIndicator"`
+	PackagingType      string  `json:"packagingType"`
+	Shape              string  `json:"shape"`
+	ProcessingCategory string  `json:"processingCategory"`
+	EntryFacilityType  string  `json:"destinationEntryFacilityType"`
+	WeightUOM          string  `json:"weightUOM"`
+	Weight             float64 `json:"weight"`
+	DimensionsUOM      string  `json:"dimensionsUOM"`
+	Length             float64 `json:"length"`
+	Width              float64 `json:"width"`
+	Height             float64 `json:"height"`
+	MailingDate        string  `json:"mailingDate"`
+	ExtraServices      []int   `json:"extraServices"`
+	PhysicalSignature  *bool   `json:"physicalSignatureRequired"`
+	PackageOptions     struct {
+		PackageValue      float64 `json:"packageValue"`
+		ImmediateManifest bool    `json:"immediateManifest"`
+	} `json:"packageOptions"`
+	CustomerReference []struct {
+		ReferenceNumber string `json:"referenceNumber"`
+	} `json:"customerReference"`
+}
+
+type customsForm struct {
+	ContentType string `json:"customsContentType"`
+	AESITN      string `json:"AESITN"`
+	Contents    []struct {
+		Description   string  `json:"itemDescription"`
+		Quantity      int     `json:"itemQuantity"`
+		TotalValue    float64 `json:"itemTotalValue"`
+		TotalWeight   float64 `json:"itemTotalWeight"`
+		OriginCountry string  `json:"countryofOrigin"`
+	} `json:"contents"`
+}
+
+var (
+	phone = regexp.MustCompile(`^\+?[1-9][0-9]{7,14}$|^[0-9]{6,15}$`)
+	zip5  = regexp.MustCompile(`^\d{5}$`)
+	state = regexp.MustCompile(`^[A-Z]{2}$`)
+
+	soldiers = []string{"AA", "AE", "AP"}
+	vague    = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
+
+	imagesAtHome  = []string{"", "PDF", "PNG"}
+	imagesCustoms = []string{"", "PDF"}
+)
+
+// check judges a request as the carrier does; the zero problem lets it pass.
+func (in labelRequest) check(api labelAPI, now time.Time) problem {
+	if p := in.FromAddress.check("fromAddress", false); p.detail != "" {
+		return p
+	}
+	if p := in.ToAddress.check("toAddress", api.abroad); p.detail != "" {
+		return p
+	}
+	if p := in.PackageDescription.check(api.abroad, now); p.detail != "" {
+		return p
+	}
+	images := imagesAtHome
+	if in.CustomsForm != nil || api.abroad {
+		images = imagesCustoms
+	}
+	switch {
+	case !slices.Contains(images, in.ImageInfo.ImageType):
+		return problem{"160024", "imageInfo.imageType", "the stand-in draws " + strings.Join(images[1:], " and ")}
+	case in.ImageInfo.LabelType != "" && in.ImageInfo.LabelType != "4X6LABEL":
+		return problem{"160004", "imageInfo.labelType", "the stand-in draws 4X6LABEL"}
+	}
+	return in.checkCustoms(api.abroad)
+}
+
+func (a address) check(name string, abroad bool) problem {
+	switch {
+	case a.Firm == "" && (a.FirstName == "" || a.LastName == ""):
+		return problem{"160051", name, "firstName and lastName or firm are required"}
+	case a.StreetAddress == "" || len(a.StreetAddress) > 50 || len(a.SecondaryAddress) > 50:
+		return problem{"160307", name + ".streetAddress", "Primary Address Number missing"}
+	case a.City == "" || len(a.City) > 28:
+		return problem{"", name + ".city", "OASValidation: city has 1 to 28 characters"}
+	case len(a.FirstName) > 50 || len(a.LastName) > 50 || len(a.Firm) > 50:
+		return problem{"", name, "OASValidation: a name has at most 50 characters"}
+	case a.Phone != "" && !phone.MatchString(a.Phone):
+		return problem{"", name + ".phone", "OASValidation: phone does not match"}
+	case !abroad && !state.MatchString(a.State):
+		return problem{"", name + ".state", "OASValidation: state does not match"}
+	case !abroad && !zip5.MatchString(a.ZIPCode):
+		return problem{"160119", name + ".ZIPCode", "ZIP Code is not valid"}
+	case abroad && (a.Country == "" || !state.MatchString(a.CountryCode)):
+		return problem{"", name + ".countryISOAlpha2Code", "OASValidation: country and countryISOAlpha2Code are required"}
+	}
+	return problem{}
+}
+
+func (d packageDescription) check(abroad bool, now time.Time) problem {
+	c, known := classOf(d.MailClass)
+	_, flat := c.flat[d.PackagingType]
+	days := 45
+	if abroad {
+		days = 7
+	}
+	day, err := time.Parse(time.DateOnly, d.MailingDate)
+	// It is the origin's day that counts; the widest clocks are let pass.
+	past, future := now.UTC().Add(-36*time.Hour), now.UTC().Add(12*time.Hour).AddDate(0, 0, days)
+	switch {
+	case !known || c.abroad != abroad:
+		return problem{"", "packageDescription.mailClass", "OASValidation: mailClass is not valid"}
+	case d.RateIndicator != "" && d.PackagingType != "":
+		return problem{"160287", "rateIndicator, packagingType", "cannot include packagingType with rateIndicator"}
+	case d.RateIndicator == "" && d.PackagingType == "":
+		return problem{"160286", "rateIndicator, packagingType", "either rateIndicator or packagingType is required"}
+	case d.PackagingType != "" && d.PackagingType != "VARIABLE" && !flat:
+		return problem{"160013", "packageDescription.packagingType", "packagingType does not match " + d.MailClass}
+	case d.PackagingType != "" && !abroad && d.Shape == "":
+		return problem{"160285", "rateIndicator, packagingType", "either rateIndicator or shape and packagingType are required"}
+	case d.ProcessingCategory == "" || d.EntryFacilityType == "":
+		return problem{"", "packageDescription", "OASValidation: processingCategory and destinationEntryFacilityType are required"}
+	case d.EntryFacilityType != "NONE":
+		return problem{"160015", "destinationEntryFacilityType", "this Destination Entry Facility Type cannot be used as drop off location"}
+	case d.WeightUOM != "" && d.WeightUOM != "lb" || d.DimensionsUOM != "" && d.DimensionsUOM != "in":
+		return problem{"", "packageDescription", "OASValidation: units are lb and in"}
+	case d.Weight <= 0 || d.Weight > 70:
+		return problem{"030002", "packageDescription.weight", "Could not find working sku from SSF ingredients"}
+	case d.Length <= 0 || d.Width <= 0 || d.Height <= 0:
+		return problem{"160294", "packageDescription.length", "length, width, and height must either be all zero or greater than zero"}
+	case d.Length+2*(d.Width+d.Height) > 130:
+		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
+	case err != nil || day.Before(past) || day.After(future):
+		return problem{"160001", "packageDescription.mailingDate", "cannot be in the past or more than " + strconv.Itoa(days) + " days in the future"}
+	}
+	return d.checkExtras(c, abroad)
+}
+
+func (d packageDescription) checkExtras(c mailClass, abroad bool) problem {
+	for _, code := range d.ExtraServices {
+		_, ok := c.extra(code, 0)
+		signed := code == 921 || code == 922 || code == 931 || code == 925 || code == 981
+		insured := code == 930 || code == 931 || code == 925
+		switch {
+		case !ok:
+			return problem{"160010", "packageDescription.extraServices", "Mailclass : " + c.name + " with ExtraServices: [" + strconv.Itoa(code) + "] is an unsupported combination."}
+		case insured && d.PackageOptions.PackageValue <= 0:
+			return problem{"160017", "packageDescription/packageOptions", "packageValue is required with insurance(extraService = 930)"}
+		case signed && !abroad && d.PhysicalSignature == nil && !(code == 925 && d.PackageOptions.PackageValue <= 500):
+			return problem{"", "packageDescription.physicalSignatureRequired", "OASValidation: physicalSignatureRequired is required"}
+		}
+	}
+	for i, r := range d.CustomerReference {
+		if n := len(r.ReferenceNumber); n < 1 || n > 30 || i > 3 || abroad && i > 1 {
+			return problem{"160314", "packageDescription.customerReference", "customer references have 1 to 30 characters"}
+		}
+	}
+	return problem{}
+}
+
+func (in labelRequest) checkCustoms(abroad bool) problem {
+	form := in.CustomsForm
+	military := slices.Contains(soldiers, in.ToAddress.State) || slices.Contains(soldiers, in.FromAddress.State)
+	switch {
+	case form == nil && abroad:
+		return problem{"160133", "customsForm", "must not be null"}
+	case form == nil && military:
+		return problem{"160120", "toAddress", "Military ZIP Code requires a customs form"}
+	case form == nil:
+		return problem{}
+	case in.FromAddress.Firm == "":
+		return problem{"160023", "firm", "firm is required in From Address for labels with customs form."}
+	case len(in.PackageDescription.CustomerReference) > 2:
+		return problem{"160315", "packageDescription.customerReference", "customer reference #3 cannot be used with a customs form"}
+	case form.ContentType == "" || len(form.Contents) == 0 || len(form.Contents) > 30 || abroad && form.AESITN == "":
+		return problem{"", "customsForm", "OASValidation: customsContentType, contents and AESITN are required"}
+	}
+	total := 0.0
+	for _, item := range form.Contents {
+		total += item.TotalWeight
+		switch {
+		case item.Description == "" || len(item.Description) > 30 || slices.Contains(vague, strings.ToLower(item.Description)):
+			return problem{"", "itemDescription", "OASValidation: itemDescription is not valid"}
+		case item.Quantity < 1 || item.TotalValue < 0.01 || item.TotalWeight <= 0:
+			return problem{"", "contents", "OASValidation: itemQuantity, itemTotalValue and itemTotalWeight are required"}
+		case abroad && !country.MatchString(item.OriginCountry):
+			return problem{"160141", "countryOfOrigin", item.OriginCountry + " is not a valid Country Code"}
+		}
+	}
+	if total > in.PackageDescription.Weight {
+		return problem{"160021", "packageDescription.weight", "total weight of all of the content items cannot be more than the total weight of the package"}
+	}
+	return problem{}
+}
