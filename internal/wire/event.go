@@ -79,7 +79,7 @@ func scanOf(e ship.Event, s ship.Shipment, t ship.Tracker) ship.Scan {
 	if n := e.Snapshot.Scan; n != nil {
 		return ship.Scan{
 			Piece: n.Piece, Code: n.Code, At: n.At, Status: n.Status,
-			Reason: n.Reason, Description: n.Description, Location: n.Location,
+			Reason: n.Reason, Description: n.Description, Location: n.Location, ZoneUnknown: n.ZoneUnknown,
 		}
 	}
 	switch e.Kind {

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strconv"
+
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -129,7 +131,7 @@ func ShipmentOf(s ship.Shipment, base string) Shipment {
 	}
 	out.Labels = Labels{PDF: out.LabelURL, ZPL: label + ".zpl", PNG: label + ".png"}
 	for i, kind := range d.Documents {
-		out.Documents[i].Type = kind
+		out.Documents[i] = Document{Type: kind, URL: base + "/v1/shipments/" + id + "/documents/" + strconv.Itoa(i+1)}
 	}
 	if out.Warnings == nil {
 		out.Warnings = []string{}

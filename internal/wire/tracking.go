@@ -30,6 +30,8 @@ type TrackingEvent struct {
 	Timestamp   string  `json:"timestamp" format:"date-time" doc:"When it happened."`
 	Reason      string  `json:"reason,omitempty" example:"weather_delay" doc:"Why, where the carrier tells."`
 	CarrierCode string  `json:"carrierCode,omitempty" example:"DP" doc:"The carrier's own code."`
+
+	TimeZoneKnown *bool `json:"timeZoneKnown,omitempty" doc:"False when the carrier named no time zone: the time is that of the place, read as UTC. Left out otherwise."`
 }
 
 // Tracker is a followed parcel in an event's body.
@@ -92,6 +94,9 @@ func trackingEventOf(s *ship.Scan) TrackingEvent {
 	}
 	if s.Code != "" && s.Code[0] != '.' {
 		out.CarrierCode = s.Code
+	}
+	if s.ZoneUnknown {
+		out.TimeZoneKnown = new(false)
 	}
 	return out
 }

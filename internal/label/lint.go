@@ -1,0 +1,84 @@
+package label
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// The most bytes that a carrier's file may have. A label has a tenth.
+const maxFileBytes = 8 << 20
+
+// A Finding says why a carrier's file is not given out.
+type Finding struct {
+	Code   string // stable snake_case: "zpl_command", "pdf_active"
+	Detail string // one lower-case sentence without the label's data
+}
+
+func (f *Finding) Error() string { return f.Code + ": " + f.Detail }
+
+func finding(code, format string, args ...any) error {
+	return &Finding{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Lint reports what makes the label of a carrier unfit to be handed on: what
+// could harm a printer, a viewer or this host, and what is not a label. The
+// format is that of ship.Label; data may be several pages from Join. The
+// error is a *Finding, or nil. It never panics, whatever data is.
+func Lint(format string, data []byte) error {
+	pages, err := Split(data)
+	if err != nil {
+		return finding("damaged", "the pages of the label cannot be told apart")
+	}
+	if len(pages) == 0 {
+		return finding("empty", "the label has no page")
+	}
+	for _, page := range pages {
+		if err := lintPage(format, page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lintPage(format string, page []byte) error {
+	switch {
+	case len(page) == 0:
+		return finding("empty", "the label is empty")
+	case len(page) > maxFileBytes:
+		return finding("too_large", "the file has more than %d MB", maxFileBytes>>20)
+	}
+	switch format {
+	case "zpl":
+		return lintZPL(page)
+	case "pdf":
+		_, err := readPDF(page)
+		return err
+	case "png", "gif", "jpg":
+		return lintImage(format, page)
+	case "scene": // ours: data that never reaches a printer as it is
+		if !bytes.HasPrefix(page, []byte("{")) {
+			return finding("damaged", "the stored label is not readable")
+		}
+		return nil
+	}
+	return finding("unknown_format", "labels of this format are not handed on")
+}
+
+// Check is Lint with the error that clients hear.
+func Check(format string, data []byte) error { return quarantine(Lint(format, data)) }
+
+// quarantine is the error for a label that Lint refuses, or that turns out to
+// be damaged when it is converted. The carrier's bytes stay in the store.
+func quarantine(err error) error {
+	f, ok := errors.AsType[*Finding](err)
+	if !ok {
+		return err
+	}
+	e := ship.Coded(ship.Conflict, "label_quarantined",
+		"the carrier's label is held back because it is not safe to print (%s: %s); void the shipment and buy it again, or get the label from the carrier", f.Code, f.Detail)
+	e.Err = f
+	return e
+}

@@ -1,0 +1,66 @@
+package label
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// pagesMagic begins the bytes of a label that came as several files. No image
+// format, ZPL or PDF begins with a zero byte followed by this.
+const pagesMagic = "\x00WBPAGES1"
+
+// Join puts the files of one label, a page each, into one value for the store.
+// One page is itself; several are framed: the magic, their number, and the
+// length of each before its bytes, all lengths four bytes, big-endian.
+func Join(pages [][]byte) []byte {
+	if len(pages) == 1 {
+		return pages[0]
+	}
+	size := len(pagesMagic) + 4
+	for _, p := range pages {
+		size += 4 + len(p)
+	}
+	out := make([]byte, 0, size)
+	out = append(out, pagesMagic...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(pages)))
+	for _, p := range pages {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
+		out = append(out, p...)
+	}
+	return out
+}
+
+// Split undoes Join. The pages share data's memory. Data that Join did not
+// frame is one page.
+func Split(data []byte) ([][]byte, error) {
+	rest, framed := bytes.CutPrefix(data, []byte(pagesMagic))
+	if !framed {
+		return [][]byte{data}, nil
+	}
+	n, rest, ok := cutLength(rest)
+	if !ok || n > maxPages {
+		return nil, ship.Errorf(ship.Internal, "stored label: bad number of pages")
+	}
+	pages := make([][]byte, 0, n)
+	for range n {
+		var size uint32
+		if size, rest, ok = cutLength(rest); !ok || uint64(size) > uint64(len(rest)) {
+			return nil, ship.Errorf(ship.Internal, "stored label: a page is cut off")
+		}
+		pages = append(pages, rest[:size:size])
+		rest = rest[size:]
+	}
+	if len(rest) > 0 {
+		return nil, ship.Errorf(ship.Internal, "stored label: bytes after the last page")
+	}
+	return pages, nil
+}
+
+func cutLength(b []byte) (uint32, []byte, bool) {
+	if len(b) < 4 {
+		return 0, b, false
+	}
+	return binary.BigEndian.Uint32(b), b[4:], true
+}
