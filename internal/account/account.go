@@ -1,5 +1,7 @@
 // Package account knows who calls: accounts, their API keys and what each may
-// do, and the answers that an idempotency key must repeat.
+// do, and the answers that an idempotency key must repeat. It also keeps the
+// carrier accounts that clients have connected: their credentials are stored
+// encrypted, opened here alone, and never given back.
 package account
 
 import (

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"crypto/sha256"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"sync"
@@ -10,14 +11,17 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Service knows accounts and keys.
+// Service knows accounts, keys and connections.
 type Service struct {
 	store *store.Store
 	known *otter.Cache[[32]byte, signedIn]
+	connections
 
 	mu   sync.Mutex
 	used map[ship.KeyID]time.Time
@@ -36,15 +40,34 @@ const (
 	keysKept = 100_000
 )
 
-// New returns a service.
-func New(st *store.Store) *Service {
+// Config is what a Service is made of. All but Store is for connections: a
+// service without it knows none.
+type Config struct {
+	Store   *store.Store
+	Wrapper seal.Wrapper                                                       // of the keys of credentials
+	Specs   []carrier.Spec                                                     // the carriers that can be connected
+	Via     func(spec carrier.Spec, connection string) carrier.Doer            // the way to a carrier
+	URLs    map[string]string                                                  // of carriers by name, instead of their own
+	Observe func(carrier string) func(carrier.Operation, time.Duration, error) // is told of every call; may be nil
+	Log     *slog.Logger
+	// PushSecret is what a carrier's pushes over a connection prove themselves
+	// with; may be nil.
+	PushSecret func(ship.ConnectionID) string
+}
+
+// New returns a service that knows no connections.
+func New(st *store.Store) *Service { return NewWith(Config{Store: st}) }
+
+// NewWith returns a service.
+func NewWith(c Config) *Service {
 	return &Service{
-		store: st,
+		store: c.Store,
 		used:  map[ship.KeyID]time.Time{},
 		known: otter.Must(&otter.Options[[32]byte, signedIn]{
 			MaximumSize:      keysKept,
 			ExpiryCalculator: otter.ExpiryWriting[[32]byte, signedIn](keyLife),
 		}),
+		connections: newConnections(c),
 	}
 }
 

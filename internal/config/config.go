@@ -38,14 +38,33 @@ type Config struct {
 	PurchaseTimeout time.Duration
 	SettleAfter     time.Duration
 	LookEvery       time.Duration
+	LookupLag       time.Duration
+	RebuyFor        time.Duration
+	ReviewAfter     time.Duration
+	SweepEvery      time.Duration
+	LateSweepEvery  time.Duration
+	SpoolDir        string
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
 	FontDir    string
 	SigningKey []byte   // nil means the installation's own
 	SecretKeys [][]byte // the first seals, all open; none means the installation's own
+	SecretKMS  []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
+
+	CarrierURLs   map[string]string // by carrier, instead of its own
+	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
 
 	WebhookNetworks []netip.Prefix // private networks that events may be sent to
 	WebhookLoopback bool           // and this machine
+}
+
+// LocalKeys stands for SECRET_KEY among the addresses of SECRET_KMS.
+const LocalKeys = "local"
+
+// A Quota is how many calls may be made in each period; none sets no limit.
+type Quota struct {
+	Calls int
+	Per   time.Duration
 }
 
 // A Setting is the public description of one setting.
@@ -102,11 +121,21 @@ func read(e *env) Config {
 		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "after this long without the carrier's answer, a purchase is answered as pending"),
 		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "after this long, a purchase left open is looked up at the carrier"),
 		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "time between two such looks"),
+		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "longest time that a purchase is believed to be missing from a carrier's look-up after its sale; carriers have shorter ones of their own"),
+		RebuyFor:        get(e, "REBUY_FOR", "10m", atLeast(0), "for so long after its creation, a purchase that is known to have bought nothing is made again"),
+		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "after this long, a purchase that a carrier can neither confirm nor deny is given to a person"),
+		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "time between two looks for purchases that wait without a job"),
+		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "time between two looks for labels that turn up late, which are voided"),
+		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory that holds what was bought, encrypted, until the database has it; must outlive a restart. waybill/spool in the user's cache directory if empty"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "time between two steps of a simulated parcel; 0 moves them only on demand"),
 
 		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
 		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
 		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64; to change it, put the new one before the old with a comma between. If empty, one that lies in the database with them"),
+		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key of a key service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To change it, put the new one before the old with a comma between. SECRET_KEY alone if empty"),
+
+		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls that a carrier takes from one account, where it has raised them: usps=10000/1h,ups=0 for no limit"),
+		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "addresses of carriers instead of their own, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
 
 		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, with commas between; link-local addresses and this machine stay closed"),
 		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on lets webhooks be sent to this machine, for development"),

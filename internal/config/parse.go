@@ -176,3 +176,58 @@ func key(s string) ([]byte, error) {
 	}
 	return b, nil
 }
+
+func kmsAddress(s string) (string, error) {
+	if s == LocalKeys {
+		return s, nil
+	}
+	scheme, key, _ := strings.Cut(s, "://")
+	if !slices.Contains([]string{"aws-kms", "gcp-kms", "hcvault"}, scheme) || key == "" {
+		return "", errors.New("must be local or an address that begins with aws-kms://, gcp-kms:// or hcvault://")
+	}
+	return s, nil
+}
+
+// carrierURLs reads name=address pairs. Credentials are sent to these
+// addresses, so they are not sent in the clear but on this machine.
+func carrierURLs(s string) (map[string]string, error) {
+	pairs, err := list(func(pair string) ([2]string, error) {
+		name, address, _ := strings.Cut(pair, "=")
+		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
+		u, err := url.Parse(address)
+		if err != nil || name == "" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+			return [2]string{}, errors.New("must be carriers and addresses such as ups=https://proxy.example.com, with commas between; http only to this machine")
+		}
+		return [2]string{name, address}, nil
+	})(s)
+	all := map[string]string{}
+	for _, p := range pairs {
+		all[p[0]] = p[1]
+	}
+	return all, err
+}
+
+// carrierQuotas reads pairs such as usps=10000/1h.
+func carrierQuotas(s string) (map[string]Quota, error) {
+	all := map[string]Quota{}
+	_, err := list(func(pair string) (string, error) {
+		name, quota, _ := strings.Cut(pair, "=")
+		calls, per, _ := strings.Cut(strings.TrimSpace(quota), "/")
+		n, err := strconv.Atoi(calls)
+		var d time.Duration
+		if err == nil && n > 0 {
+			d, err = time.ParseDuration(per)
+		}
+		if name = strings.TrimSpace(name); err != nil || name == "" || n < 0 || n > 0 && d <= 0 {
+			return "", errors.New("must be carriers and calls such as usps=10000/1h, with commas between; 0 for no limit")
+		}
+		all[name] = Quota{n, d}
+		return name, nil
+	})(s)
+	return all, err
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -87,7 +87,7 @@ func (b *Box) Seal(secret []byte, place ...string) []byte {
 	out := make([]byte, headerSize, headerSize+len(secret)+k.aead.Overhead())
 	out[0] = version
 	copy(out[1:], k.id[:])
-	return k.aead.Seal(out, nil, secret, context(out, place))
+	return k.aead.Seal(out, nil, secret, binding(out, place))
 }
 
 // Open decrypts what Seal made for the same place.
@@ -96,7 +96,7 @@ func (b *Box) Open(sealed []byte, place ...string) ([]byte, error) {
 	if k == nil {
 		return nil, fmt.Errorf("%w: its key is not here", ErrOpen)
 	}
-	secret, err := k.aead.Open(nil, nil, sealed[headerSize:], context(sealed[:headerSize], place))
+	secret, err := k.aead.Open(nil, nil, sealed[headerSize:], binding(sealed[:headerSize], place))
 	if err != nil {
 		return nil, ErrOpen
 	}
@@ -119,13 +119,17 @@ func (b *Box) keyOf(sealed []byte) *key {
 	return nil
 }
 
-// context binds the ciphertext to its header and its place. Each part carries
-// its length, so that no two places read the same.
-func context(header []byte, place []string) []byte {
+// binding ties the ciphertext to its header and its place.
+func binding(header []byte, place []string) []byte {
+	return append(append([]byte{}, header[:headerSize]...), placeText(place)...)
+}
+
+// placeText writes a place. Each part carries its length, so that no two
+// places read the same.
+func placeText(place []string) string {
 	var b strings.Builder
-	b.Write(header[:headerSize])
 	for _, part := range place {
 		fmt.Fprintf(&b, "%d:%s", len(part), part)
 	}
-	return []byte(b.String())
+	return b.String()
 }

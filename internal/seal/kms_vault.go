@@ -1,0 +1,136 @@
+//go:build vault
+
+package seal
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// vaultKey is a key of a Vault transit engine.
+type vaultKey struct {
+	client    *http.Client
+	base      string // https://host:port/v1/mount
+	name      string
+	namespace string
+	token     func() (string, error)
+}
+
+// openVault reads HOST:PORT/MOUNT/keys/NAME, and from env VAULT_TOKEN or
+// VAULT_TOKEN_FILE (which is read anew each time: an agent keeps it fresh),
+// VAULT_NAMESPACE, VAULT_CACERT and VAULT_ADDR. The key must be one that takes
+// associated data, such as aes256-gcm96.
+func openVault(key string, env func(string) (string, bool)) (Wrapper, error) {
+	host, path, _ := strings.Cut(key, "/")
+	mount, name, ok := strings.Cut(path, "/keys/")
+	if host == "" || mount == "" || !ok || name == "" {
+		return nil, errors.New("the address of a Vault key is hcvault://HOST:PORT/MOUNT/keys/NAME")
+	}
+	trust, err := vaultTrust(lookup(env, "VAULT_CACERT"))
+	if err != nil {
+		return nil, err
+	}
+	v := &vaultKey{
+		client: newClient(trust), base: vaultScheme(host, lookup(env, "VAULT_ADDR")) + "://" + host + "/v1/" + mount, name: url.PathEscape(name),
+		namespace: lookup(env, "VAULT_NAMESPACE"),
+		token: func() (string, error) {
+			if path := lookup(env, "VAULT_TOKEN_FILE"); path != "" {
+				return secretFile(path)
+			}
+			if t := lookup(env, "VAULT_TOKEN"); t != "" {
+				return t, nil
+			}
+			return "", errors.New("neither VAULT_TOKEN nor VAULT_TOKEN_FILE is set")
+		},
+	}
+	k := newKMS("hcvault://" + key)
+	k.encrypt, k.decrypt = v.encrypt, v.decrypt
+	return k, nil
+}
+
+// vaultScheme is https, but for a Vault on this machine that VAULT_ADDR says
+// speaks plain http.
+func vaultScheme(host, addr string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	if ip := net.ParseIP(name); addr == "http://"+host && (name == "localhost" || ip != nil && ip.IsLoopback()) {
+		return "http"
+	}
+	return "https"
+}
+
+func vaultTrust(path string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if path == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("VAULT_CACERT: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, errors.New("VAULT_CACERT holds no certificate")
+	}
+	return c, nil
+}
+
+type vaultRequest struct {
+	Plaintext  []byte `json:"plaintext,omitempty"`
+	Ciphertext string `json:"ciphertext,omitempty"`
+	Place      []byte `json:"associated_data"`
+}
+
+type vaultAnswer struct {
+	Data struct {
+		Plaintext  []byte `json:"plaintext"`
+		Ciphertext string `json:"ciphertext"`
+	} `json:"data"`
+}
+
+func (v *vaultKey) encrypt(ctx context.Context, plain []byte, place string) ([]byte, error) {
+	answer, err := v.do(ctx, "encrypt", vaultRequest{Plaintext: plain, Place: []byte(place)})
+	if err == nil && answer.Data.Ciphertext == "" {
+		err = errors.New("the key service sent nothing back")
+	}
+	return []byte(answer.Data.Ciphertext), err
+}
+
+func (v *vaultKey) decrypt(ctx context.Context, sealed []byte, place string) ([]byte, error) {
+	answer, err := v.do(ctx, "decrypt", vaultRequest{Ciphertext: string(sealed), Place: []byte(place)})
+	if e, ok := errors.AsType[*statusError](err); ok && e.code == http.StatusBadRequest {
+		return nil, ErrOpen
+	}
+	return answer.Data.Plaintext, err
+}
+
+func (v *vaultKey) do(ctx context.Context, what string, body vaultRequest) (vaultAnswer, error) {
+	var answer vaultAnswer
+	token, err := v.token()
+	if err != nil {
+		return answer, fmt.Errorf("the token of Vault: %w", err)
+	}
+	req, _, err := newRequest(ctx, v.base+"/"+what+"/"+v.name, body)
+	if err != nil {
+		return answer, err
+	}
+	req.Header.Set("X-Vault-Token", token)
+	req.Header.Set("X-Vault-Request", "true")
+	if v.namespace != "" {
+		req.Header.Set("X-Vault-Namespace", v.namespace)
+	}
+	if err := exchange(v.client, req, &answer); err != nil {
+		return answer, fmt.Errorf("in Vault: %w", err)
+	}
+	return answer, nil
+}
