@@ -42,6 +42,7 @@ var Codes = []Code{
 	{"duplicate_order", http.StatusConflict, "Duplicate order", "A shipment of this `orderId` exists and `onDuplicateOrder` is `reject`."},
 	{"label_not_ready", http.StatusConflict, "Label not ready", "The purchase has not finished. Wait as `Retry-After` says and ask again."},
 	{"format_unavailable", http.StatusConflict, "Format unavailable", "The label cannot be rendered faithfully like this. The detail names what can be had."},
+	{"label_quarantined", http.StatusConflict, "Label held back", "The carrier's label is damaged or has something that could harm a printer or a viewer, so it is not given out. Void the shipment and buy it again, or get the label from the carrier."},
 	{"void_not_supported", http.StatusConflict, "Void not supported", "The carrier cannot void labels of this kind."},
 	{"void_refused", http.StatusConflict, "Void refused", "The carrier refused to void the label, or the parcel is already moving."},
 	{"webhook_limit", http.StatusConflict, "Too many webhooks", "The account has as many webhooks in this mode as it may: 20. Delete one."},
@@ -49,6 +50,8 @@ var Codes = []Code{
 	{"conflict", http.StatusConflict, "Conflict", "The thing is not in a state that allows this."},
 	{"unsupported", http.StatusConflict, "Not supported", "The carrier cannot do this."},
 
+	{"credentials_unreadable", http.StatusConflict, "Credentials unreadable", "The credentials of the carrier connection cannot be decrypted here. The operator of the service finds the cause with \"waybill connection check\"."},
+	{"key_unavailable", http.StatusServiceUnavailable, "Key unavailable", "The key that protects the carrier credentials cannot be reached now. Try again later."},
 	{"label_voided", http.StatusGone, "Label voided", "The label was voided and may not be used."},
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Begin again without `after`."},
 	{"gone", http.StatusGone, "Gone", "It was there and never will be again."},

@@ -85,8 +85,12 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Delivered reports whether an answer was written whole to a connection that
-// was still there.
+// Delivered sends what is written, and reports whether that was an answer and
+// the connection was still there to take it. Until then the answer waits in a
+// buffer and is lost if the process dies.
 func (ex *Exchange) Delivered(ctx context.Context) bool {
-	return ex.writer.status != 0 && !ex.writer.failed && ctx.Err() == nil
+	if ex.writer.status == 0 || ex.writer.failed || ctx.Err() != nil {
+		return false
+	}
+	return http.NewResponseController(ex.writer.ResponseWriter).Flush() == nil
 }

@@ -55,3 +55,20 @@ func (ProbeEndpoint) Kind() string { return "probe_endpoint" }
 
 // Queue is the job's own: endpoints that are down must not hold up money.
 func (ProbeEndpoint) Queue() string { return "webhooks" }
+
+// VoidStranded takes a label back that was sold and that nobody may use.
+type VoidStranded struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Carrier  string         `json:"carrier"`
+	Number   string         `json:"number"`
+}
+
+// Kind names the job in the queue.
+func (VoidStranded) Kind() string { return "void_stranded" }
+
+// SweepAttempts looks for labels that turned up late.
+type SweepAttempts struct{}
+
+// Kind names the job in the queue.
+func (SweepAttempts) Kind() string { return "sweep_attempts" }

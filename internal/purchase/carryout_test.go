@@ -36,6 +36,9 @@ func (w *world) do(node int, a Act) (time.Duration, Report) {
 		}
 		return w.upTo(time.Second), Report{Result: r}
 	case GiveBack:
+		if w.voids && w.now-w.wroteAt[a.Attempt-1] > waits.Settle/3 {
+			return 0, Report{Result: Conflict} // the settle job may have found it
+		}
 		if w.voids && w.takeBack(a.Sale) == Done {
 			return w.upTo(time.Second), Report{Result: Done}
 		}
@@ -80,13 +83,15 @@ func (w *world) send(n int) (time.Duration, Report) {
 	switch {
 	case lost && w.rng.IntN(4) == 0:
 		return answer, Report{Result: Lost} // and never sold
-	case w.chance(15):
+	case !w.honest && w.chance(15):
 		late, lost = w.upTo(30*time.Minute), true // the carrier queued it
 	}
 	s := &sale{Sale: Sale{Attempt: n, Labelled: true, TooDear: w.chance(50)}}
 	w.after(late, func() {
 		s.Number, s.live, s.at = w.number(), true, w.now
-		if w.chance(100) {
+		if w.honest {
+			w.checkAlone(s)
+		} else if w.chance(100) {
 			s.at = w.now + w.upTo(10*time.Minute)
 		}
 		w.sales = append(w.sales, s)
@@ -96,6 +101,16 @@ func (w *world) send(n int) (time.Duration, Report) {
 	}
 	// The number is known once the sale is: the report is made then.
 	return late, Report{Result: Sold, Sale: Sale{Attempt: n, Labelled: true, TooDear: s.TooDear}}
+}
+
+// checkAlone holds at the moment of a sale: at a carrier that hides nothing, no
+// earlier sale of the purchase is alive.
+func (w *world) checkAlone(s *sale) {
+	for _, other := range w.sales {
+		if other.live && !other.given {
+			w.complain("%s is sold while %s is alive", s.Number, other.Number)
+		}
+	}
 }
 
 // soldNumber fills in the number of a sale that was made while the process
@@ -115,9 +130,10 @@ func (w *world) look(n int) Report {
 		return Report{Result: Unsure}
 	}
 	for _, s := range w.sales {
-		if s.Attempt == n && s.live && s.at <= w.now && !w.chance(20) {
+		if s.Attempt == n && s.live && s.at <= w.now && (w.honest || !w.chance(20)) {
 			found := s.Sale
 			found.Labelled = w.keepsLabels
+			found.TooDear = false // look-ups do not tell the price
 			return Report{Result: Found, Sale: found}
 		}
 	}
@@ -154,6 +170,9 @@ func (w *world) write(a Act) Report {
 	case Fail:
 		if open && w.attempt == a.Attempt {
 			w.state = ship.StateFailed
+		}
+		if w.state != ship.StateFailed {
+			return Report{Result: Conflict}
 		}
 	case Review:
 		if open {

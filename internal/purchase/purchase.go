@@ -35,12 +35,12 @@ const (
 	Send     Kind = "send"      // ask the carrier to sell: Sold, Refused, NotSent, Lost
 	Spool    Kind = "spool"     // write a sale to this machine's disk: Done
 	Unspool  Kind = "unspool"   // and delete it there: Done
-	GiveBack Kind = "give_back" // void what is too dear: Done, Unsure (kept, with a warning)
+	GiveBack Kind = "give_back" // void what is too dear: Done, Unsure (kept, with a warning), Conflict (too late)
 	Record   Kind = "record"    // store the sale as what was bought, unless it is stranded: Done, Conflict
 	End      Kind = "end"       // write down what became of an attempt: Done
 	Again    Kind = "again"     // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
 	Doubt    Kind = "doubt"     // tell the client that the outcome is unknown: Done
-	Fail     Kind = "fail"      // nothing was bought: Done
+	Fail     Kind = "fail"      // nothing was bought, unless a later attempt is at it: Done, Conflict
 	Review   Kind = "review"    // a person must decide: Done
 	Read     Kind = "read"      // what is recorded now: Done, with the sale's number if there is one
 	Look     Kind = "look"      // look an attempt up: Found, Absent, Unsure
@@ -210,57 +210,15 @@ func (m Machine) sell(n, offers int) Verdict {
 	}
 }
 
-// keep records a sale, if attempt last is still the last. First it goes to the
-// disk: where nobody can look the sale up, that is its only memory until it is
-// recorded. A disk that is full does not make the label less bought.
-func (m Machine) keep(last int, s Sale) Verdict {
-	m.Do(Act{Kind: Spool, Attempt: s.Attempt, Sale: s})
-	return m.Replay(last, s)
-}
-
-// Replay records a sale that is on this machine's disk.
-func (m Machine) Replay(last int, s Sale) Verdict {
-	if s.TooDear && m.Do(Act{Kind: GiveBack, Attempt: s.Attempt, Sale: s}).Result == Done {
-		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasRefused}); r.Result != Done {
-			return failed(r)
-		}
-		v := m.fail(last)
-		if v.Kind == Rejected {
-			m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
-		}
-		return v
-	}
-	switch r := m.Do(Act{Kind: Record, Attempt: last, Sale: s}); r.Result {
+func (m Machine) fail(last int) Verdict {
+	switch r := m.Do(Act{Kind: Fail, Attempt: last}); r.Result {
 	case Done:
-		m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
-		return Verdict{Kind: Bought}
+		return Verdict{Kind: Rejected}
 	case Conflict:
-		return m.strand(s)
+		return Verdict{Kind: Overtaken}
 	default:
 		return failed(r)
 	}
-}
-
-// strand deals with a sale that came too late to be the one that counts.
-func (m Machine) strand(s Sale) Verdict {
-	now := m.Do(Act{Kind: Read})
-	if now.Result != Done {
-		return failed(now)
-	}
-	if now.Sale.Number != s.Number {
-		if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result == Broken {
-			return failed(r)
-		}
-	}
-	m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
-	return Verdict{Kind: Overtaken}
-}
-
-func (m Machine) fail(last int) Verdict {
-	if r := m.Do(Act{Kind: Fail, Attempt: last}); r.Result != Done {
-		return failed(r)
-	}
-	return Verdict{Kind: Rejected}
 }
 
 func failed(r Report) Verdict { return Verdict{Kind: Failed, Err: r.Err} }

@@ -14,7 +14,7 @@ func (m Machine) Settle(p Open) Verdict {
 		return Verdict{Kind: Settled}
 	}
 	last := p.Attempts[len(p.Attempts)-1]
-	if wait := m.Waits.Settle - m.Now().Sub(last.StartedAt); wait > 0 {
+	if wait := m.Waits.Settle - m.Now().Sub(last.StartedAt); p.State == ship.StatePurchasing && wait > 0 {
 		return Verdict{Kind: Pending, Again: wait} // its request may still be running
 	}
 	found, unsure := m.lookAll(p.Attempts)

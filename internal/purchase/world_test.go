@@ -26,6 +26,7 @@ type world struct {
 	calm   bool // nothing goes wrong any more
 
 	finds, keepsLabels, voids bool // what the carrier can do
+	honest                    bool // it sells at once, and shows at once what it sold
 
 	// What is written down.
 	written   bool
@@ -79,6 +80,7 @@ func newWorld(seed uint64) *world {
 	for i := range w.spools {
 		w.spools[i] = map[string]Sale{}
 	}
+	w.honest = w.rng.IntN(2) == 0
 	switch w.rng.IntN(4) {
 	case 0: // UPS, USPS
 		w.finds, w.keepsLabels, w.voids = true, true, true

@@ -44,9 +44,10 @@ type ScanNote struct {
 	Reason      string    `json:"r,omitempty"`
 	Description string    `json:"d"`
 	Location    string    `json:"p,omitempty"`
+	ZoneUnknown bool      `json:"z,omitempty"`
 }
 
 // Note is the scan as a log event keeps it.
 func (s Scan) Note() *ScanNote {
-	return &ScanNote{Piece: s.Piece, Code: s.Code, At: s.At, Status: s.Status, Reason: s.Reason, Description: s.Description, Location: s.Location}
+	return &ScanNote{Piece: s.Piece, Code: s.Code, At: s.At, Status: s.Status, Reason: s.Reason, Description: s.Description, Location: s.Location, ZoneUnknown: s.ZoneUnknown}
 }

@@ -199,6 +199,11 @@ func NewAttemptID(shard Shard, at time.Time) AttemptID {
 	return AttemptID(newText(shard, at, attemptPrefix))
 }
 
+// NewConnectionID makes the id of a new connection to a carrier account.
+func NewConnectionID(shard Shard, at time.Time) ConnectionID {
+	return ConnectionID(newText(shard, at, connectionPrefix))
+}
+
 // The stored form of each id, and back.
 
 func (id AccountID) Raw() RawID    { return raw(string(id), accountPrefix) }

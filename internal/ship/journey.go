@@ -56,8 +56,8 @@ func (j *Journey) Announce(t Telling) []Event {
 }
 
 // Hear takes in what was heard of a parcel, given all that is known already.
-// It returns the scans that are new, or have a status for the first time, and
-// one log event for each of them that has a status. The progress after it is a
+// It returns the scans that are new, or have a status now, and one log event for
+// each of them that has one for the first time. The progress after it is a
 // function of the set of scans, whatever their order and however often they
 // are repeated.
 func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []Event) {
@@ -71,6 +71,9 @@ func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []E
 		}
 		before := j.Progress.Status
 		j.Progress = Advance(j.Progress, all, j.Pieces)
+		if s.Told {
+			continue // a table took its status away, and another gives it one again
+		}
 		j.Sequence++
 		e := j.event(t, s.Status.Kind(), before)
 		e.Late, e.Snapshot.Scan = s.At.Before(toSecond(j.NewestAt)), s.Note()

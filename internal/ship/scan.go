@@ -16,6 +16,8 @@ type Scan struct {
 	Reason      string
 	Description string
 	Location    string // empty when no place is known
+	ZoneUnknown bool   // At is the place's own clock read as UTC: the carrier named no zone
+	Told        bool   // the client heard of it under another status, and is not told again
 }
 
 // A ScanKey tells scans apart: repeats have the same key.

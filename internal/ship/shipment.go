@@ -43,6 +43,7 @@ type Deal struct {
 	BoughtAt       time.Time    `json:"boughtAt,omitzero"`
 	EstimateAt     time.Time    `json:"estimateAt,omitzero"` // as promised at the purchase
 	EstimateSource string       `json:"estimateSource,omitempty"`
+	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
 	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
 	Returned       State        `json:"returned,omitempty"` // how far the void of a label that was too dear had come at the answer
 	Routing        Routing      `json:"routing,omitzero"`

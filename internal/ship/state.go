@@ -20,7 +20,7 @@ const (
 
 // next is the whole life of a purchase. A state with no successor is final.
 var next = map[State][]State{
-	StatePurchasing:    {StatePurchased, StateFailed, StateUncertain, StatePurchasing},
+	StatePurchasing:    {StatePurchased, StateFailed, StateUncertain, StatePurchasing, StateNeedsReview},
 	StateUncertain:     {StatePurchased, StateFailed, StatePurchasing, StateNeedsReview, StateVoiding},
 	StateNeedsReview:   {StatePurchased, StateFailed, StateVoiding},
 	StatePurchased:     {StateVoiding},

@@ -14,7 +14,7 @@ var states = []State{
 func TestStatesFollowTheTable(t *testing.T) {
 	t.Parallel()
 	allowed := map[State]string{
-		StatePurchasing:    "purchasing uncertain purchased failed",
+		StatePurchasing:    "purchasing uncertain needs_review purchased failed",
 		StateUncertain:     "purchasing needs_review purchased voiding failed",
 		StateNeedsReview:   "purchased voiding failed",
 		StatePurchased:     "voiding",

@@ -2,11 +2,15 @@ package shipping
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -18,6 +22,7 @@ type buying struct {
 	in       BuyInput
 	offers   []ship.Rate // best first; the first is being tried
 	shipment ship.Shipment
+	usual    map[store.Lane]ship.TransitDays // how long the account's parcels took on the way, if an offer does not say
 	attempt  int
 	written  time.Time // when the attempt was written down, on this process's clock
 }
@@ -29,14 +34,66 @@ type buying struct {
 // A plain sandbox purchase costs nothing and needs no network, so it is
 // written once, when it is done.
 func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
+	in.rememberUnnamed()
 	b, err := s.prepare(ctx, in)
 	if err != nil {
 		return s.recallOr(ctx, in, err)
 	}
-	if sandbox.NeedsIntent(b.shipment.Order) {
-		return s.buyWithIntent(ctx, b)
+	if b.isPlain() {
+		return s.buyAtOnce(ctx, b)
 	}
-	return s.buyAtOnce(ctx, b)
+	r := s.newRun(ctx, b, "answer")
+	if s.restoredLately() && in.named() {
+		return r.answer(r.machine().BuyAfterRestore(b.tries(), restoreReach))
+	}
+	return r.answer(r.machine().Buy(b.tries()))
+}
+
+// rememberUnnamed gives a live purchase without an idempotency key one of its
+// own: the same body under the same API key is its retry until the answer was
+// seen to arrive.
+func (in *BuyInput) rememberUnnamed() {
+	if in.IdempotencyKey == "" && in.Tenant.Livemode {
+		in.IdempotencyKey = unnamedPrefix + string(in.Key) + hex.EncodeToString(in.Fingerprint[:])
+	}
+}
+
+// unnamedPrefix cannot begin a client's key.
+const unnamedPrefix = "\x01"
+
+// named reports whether the client gave the purchase a name.
+func (in *BuyInput) named() bool {
+	return in.IdempotencyKey != "" && !strings.HasPrefix(in.IdempotencyKey, unnamedPrefix)
+}
+
+// Answered notes that the answer to a purchase arrived: without a key of its
+// own, the same body is a new purchase from now on.
+func (s *Service) Answered(ctx context.Context, in BuyInput) {
+	in.rememberUnnamed()
+	if in.IdempotencyKey == "" || in.named() {
+		return
+	}
+	err := failpoint.Around("release_key", func() error { return s.store.ReleaseKey(ctx, in.Tenant, in.IdempotencyKey) })
+	if err != nil {
+		s.log.WarnContext(ctx, "an answered purchase stays open for its retry", "error", err)
+	}
+}
+
+// isPlain reports whether all offers cost nothing and fail in no way.
+func (b *buying) isPlain() bool {
+	if sandbox.NeedsIntent(b.shipment.Order) {
+		return false
+	}
+	return !slices.ContainsFunc(b.offers, func(r ship.Rate) bool { return r.Connection != "" })
+}
+
+// tries is how many carrier accounts can be asked one after the other.
+func (b *buying) tries() int {
+	seen := map[[2]string]bool{}
+	for _, o := range b.offers {
+		seen[[2]string{o.Carrier, string(o.Connection)}] = true
+	}
+	return len(seen)
 }
 
 // recallOr answers from the idempotency key's memory, if it has one, instead
@@ -78,7 +135,11 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		return nil, err
 	}
 	b.shipment.Deal.Routing, b.shipment.Deal.Limit = why, limit
+	s.recollect(ctx, b)
 	b.take(b.offers[0])
+	if in.named() && !b.isPlain() {
+		b.shipment.Deal.Key = in.IdempotencyKey
+	}
 	return b, nil
 }
 
@@ -91,7 +152,7 @@ func (s *Service) offers(ctx context.Context, in BuyInput, o ship.Order) ([]ship
 	if in.Service != "" {
 		services = []string{in.Service}
 	}
-	asked, err := s.choose(in.Tenant, names, "/carrier", in.Connection)
+	asked, err := s.choose(ctx, in.Tenant, names, "/carrier", in.Connection)
 	if err != nil {
 		return nil, ship.Routing{}, err
 	}
@@ -118,25 +179,29 @@ func (s *Service) offers(ctx context.Context, in BuyInput, o ship.Order) ([]ship
 func (b *buying) take(r ship.Rate) {
 	d := &b.shipment.Deal
 	d.Carrier, d.Connection, d.Service, d.ServiceName, d.Price = r.Carrier, r.Connection, r.Service, r.ServiceName, r.Price
-	d.Simulated = !b.in.Tenant.Livemode && r.Connection == ""
+	d.Simulated = r.Connection == ""
 	d.EstimateAt, d.EstimateSource = r.DeliveryAt, ""
 	switch {
 	case !r.DeliveryAt.IsZero():
 		d.EstimateSource = "carrier"
 	case r.TransitDays > 0:
 		d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, r.TransitDays), "service"
+	default:
+		if days, ok := b.usual[laneOf(b.shipment, r)].Within(0.5); ok {
+			d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, days), "history"
+		}
 	}
 }
 
-// next turns to the next offer of another carrier after one said no. It
-// reports false when there is none.
+// next turns to the next offer of another carrier account after one said no.
+// It reports false when there is none.
 func (b *buying) next(err error) bool {
 	e := asError(err)
-	failed := b.shipment.Deal.Carrier
+	failed, account := b.shipment.Deal.Carrier, b.shipment.Deal.Connection
 	b.shipment.Deal.Routing.Failed = append(b.shipment.Deal.Routing.Failed, ship.Tried{Carrier: failed, Code: saidNo(e), Message: e.Message})
 	rest := b.offers[:0:0]
 	for _, o := range b.offers {
-		if o.Carrier != failed {
+		if o.Carrier != failed || o.Connection != account {
 			rest = append(rest, o)
 		}
 	}
@@ -155,7 +220,7 @@ func (s *Service) order(b *buying) carrier.BuyOrder {
 
 // reference is the name of an attempt at the carrier.
 func (s *Service) reference(b *buying, attempt int) string {
-	name := b.in.IdempotencyKey
+	name := b.shipment.Deal.Key
 	if name == "" {
 		name = string(b.shipment.ID)
 	}
@@ -165,7 +230,7 @@ func (s *Service) reference(b *buying, attempt int) string {
 // buyAtOnce buys where no money is spent, and writes it down once.
 func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 	for {
-		c, err := s.carrierOf(b.in.Tenant, b.shipment.Deal.Carrier)
+		c, err := s.carrierOf(ctx, b.in.Tenant, b.shipment.Deal)
 		if err != nil {
 			return Bought{}, err
 		}
@@ -261,19 +326,33 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 	c.Events[0] = ship.Event{ID: ids[0], Kind: ship.ShipmentCreated, Sequence: 1, Snapshot: snapshot}
 	snapshot.Status, snapshot.PreviousStatus = ship.LabelGenerated, ship.Created
 	c.Events[1] = ship.Event{ID: ids[1], Kind: ship.LabelMade, Sequence: 2, Snapshot: snapshot}
-	if sh.Deal.Simulated && s.waits.SandboxAge > 0 {
+	switch {
+	case !sh.Deal.Simulated:
+		c.PollAt = now.Add(s.waits.FirstLook)
+	case s.waits.SandboxAge > 0:
 		c.PollAt = now.Add(s.waits.SandboxAge)
 	}
 	return c
 }
 
-// settle fills the deal with what was bought.
+// settle fills the deal with what was bought. Doing it again changes nothing.
 func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
-	d.CarrierRef, d.TrackingNumber, d.Price, d.BoughtAt = p.CarrierRef, p.TrackingNumber, p.Price, now
+	d.CarrierRef, d.TrackingNumber, d.BoughtAt = p.CarrierRef, p.TrackingNumber, now
+	if !p.Price.IsZero() { // a look-up may not tell it; then it is as quoted
+		d.Price = p.Price
+	}
+	d.Documents = nil
+	for _, doc := range p.Documents {
+		d.Documents = append(d.Documents, doc.Type)
+	}
 	if len(p.Pieces) > 1 {
 		d.Pieces = p.Pieces
 	}
-	d.Warnings = append(d.Warnings, p.Warnings...)
+	for _, w := range p.Warnings {
+		if !slices.Contains(d.Warnings, w) {
+			d.Warnings = append(slices.Clip(d.Warnings), w)
+		}
+	}
 	if !p.DeliveryAt.IsZero() {
 		d.EstimateAt, d.EstimateSource = p.DeliveryAt, "carrier"
 	}

@@ -24,7 +24,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if err != nil {
 		return Quotes{}, err
 	}
-	asked, err := s.choose(in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
+	asked, err := s.choose(ctx, in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
 	if err != nil {
 		return Quotes{}, err
 	}
@@ -55,32 +55,40 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	return q, nil
 }
 
-// choose returns the carriers of the names, or all. The pointer says where the
-// client wrote the i-th name.
-func (s *Service) choose(t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
-	all := s.carriers(t)
+// choose returns the carriers of the names, or all; of the connection alone if
+// one is named. The pointer says where the client wrote the i-th name.
+func (s *Service) choose(ctx context.Context, t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+	all, err := s.carriers(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	if len(all) == 0 {
 		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected to this account in this mode")
 	}
 	if connection != "" {
-		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
+		all = slices.DeleteFunc(slices.Clone(all), func(c *carrier.Carrier) bool { return c.Connection != connection })
+		if len(all) == 0 {
+			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
+		}
 	}
 	if len(names) == 0 {
 		return all, nil
 	}
 	var list []*carrier.Carrier
 	for i, name := range names {
-		c, err := s.carrierOf(t, name)
-		if err != nil {
-			known := make([]string, len(all))
-			for k, c := range all {
-				known[k] = c.Spec().Name
+		n := len(list)
+		known := make([]string, len(all))
+		for k, c := range all {
+			known[k] = c.Spec().Name
+			if known[k] == name {
+				list = append(list, c)
 			}
+		}
+		if len(list) == n {
 			return nil, ship.InvalidFields([]ship.FieldError{{
 				Pointer: strings.ReplaceAll(pointer, "%d", strconv.Itoa(i)), Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(name, known),
 			}})
 		}
-		list = append(list, c)
 	}
 	return list, nil
 }
@@ -97,7 +105,7 @@ type asking struct {
 // ask asks the carriers, all at once where that takes time.
 func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, o ship.Order, soft time.Duration) []asking {
 	got := make([]asking, len(carriers))
-	if !sandbox.NeedsIntent(o) { // simulated carriers compute; goroutines would only cost
+	if areInstant(carriers) && !sandbox.NeedsIntent(o) { // goroutines would only cost
 		for i, c := range carriers {
 			got[i] = askOne(ctx, c, o)
 		}
@@ -127,9 +135,17 @@ func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, o ship.O
 	return got
 }
 
+// areInstant reports whether all are simulated: they compute their answers.
+func areInstant(carriers []*carrier.Carrier) bool {
+	return !slices.ContainsFunc(carriers, func(c *carrier.Carrier) bool { return c.Connection != "" })
+}
+
 func askOne(ctx context.Context, c *carrier.Carrier, o ship.Order) asking {
 	start := time.Now()
 	rates, err := c.Rates(ctx, o)
+	for i := range rates {
+		rates[i].Connection = c.Connection
+	}
 	return asking{carrier: c.Spec().Name, rates: rates, err: err, took: time.Since(start)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -50,13 +51,24 @@ type Connection struct {
 }
 
 // Carriers lists the carriers that the tenant can use.
-func (s *Service) Carriers(_ context.Context, t ship.Tenant) ([]CarrierInfo, error) {
+func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, error) {
+	all, err := s.carriers(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	var list []CarrierInfo
-	for _, c := range s.carriers(t) {
+	for _, c := range all {
 		spec := c.Spec()
-		list = append(list, CarrierInfo{
-			Name: spec.Name, Title: spec.Title, Services: spec.Services, Packagings: spec.Packagings, Abilities: c.Abilities(), Simulated: true,
-		})
+		i := slices.IndexFunc(list, func(known CarrierInfo) bool { return known.Name == spec.Name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, CarrierInfo{
+				Name: spec.Name, Title: spec.Title, Services: spec.Services, Packagings: spec.Packagings, Abilities: c.Abilities(), Simulated: c.Connection == "",
+			})
+		}
+		if c.Connection != "" {
+			list[i].Connections = append(list[i].Connections, Connection{ID: c.Connection, Name: c.Label})
+		}
 	}
 	return list, nil
 }
@@ -84,11 +96,7 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 	if err != nil {
 		return LabelFile{}, err
 	}
-	doc, err := label.Parse(stored.Data)
-	if err != nil {
-		return LabelFile{}, err
-	}
-	r, err := s.labels.Render(doc, o)
+	r, err := s.labels.RenderLabel(stored, o)
 	if err != nil {
 		return LabelFile{}, err
 	}
@@ -153,4 +161,19 @@ func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.
 		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label, or has ended")
 	}
 	return s.Label(ctx, ship.Tenant{Account: c.Account, Livemode: c.Livemode}, id, o)
+}
+
+// Document returns one of the further papers of a shipment, counted from 1.
+func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, number int) (ship.Document, error) {
+	if _, err := s.Shipment(ctx, t, id); err != nil {
+		return ship.Document{}, err
+	}
+	d, err := s.store.Document(ctx, t, id, number-1)
+	if ship.KindOf(err) == ship.NotFound {
+		return d, ship.Errorf(ship.NotFound, "the shipment has no such document")
+	}
+	if err != nil {
+		return d, err
+	}
+	return d, label.Check(d.Format, d.Data)
 }

@@ -67,11 +67,9 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	if err != nil {
 		return Bought{}, err
 	}
-	b.shipment.ID, b.shipment.Order, b.shipment.State, b.attempt = sh.ID, sh.Order, sh.State, last.Number+1
-	if err := s.again(ctx, b); err != nil {
-		return Bought{}, err
-	}
-	return s.attemptAll(ctx, b)
+	b.shipment.ID, b.shipment.Order, b.shipment.State, b.attempt = sh.ID, sh.Order, sh.State, last.Number
+	r := s.newRun(context.WithoutCancel(ctx), b, "answer")
+	return r.answer(r.machine().Retry(last.Number, b.tries()))
 }
 
 func inProgress() error {

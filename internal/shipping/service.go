@@ -1,14 +1,19 @@
 package shipping
 
 import (
+	"context"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -18,8 +23,10 @@ type Waits struct {
 	Answer     time.Duration // a purchase is answered, at the latest
 	Settle     time.Duration // from the intent to the first look by the job
 	Look       time.Duration // between two looks for an uncertain purchase
+	Lag        time.Duration // at most so long a purchase may be missing from a look-up, whatever its carrier says
 	Rebuy      time.Duration // from the creation: after it, nothing is bought again
 	Review     time.Duration // from the creation: after it, a person decides
+	FirstLook  time.Duration // from the label to the first question where the parcel is
 	SandboxAge time.Duration // from the label to the first simulated scan; 0: only on demand
 }
 
@@ -29,8 +36,10 @@ var DefaultWaits = Waits{
 	Answer:     20 * time.Second,
 	Settle:     60 * time.Second,
 	Look:       60 * time.Second,
+	Lag:        15 * time.Minute,
 	Rebuy:      10 * time.Minute,
 	Review:     24 * time.Hour,
+	FirstLook:  30 * time.Minute,
 	SandboxAge: 30 * time.Second,
 }
 
@@ -45,6 +54,12 @@ type Service struct {
 	waits     Waits
 	told      func()
 	log       *slog.Logger
+	spool     *spool.Spool // nil keeps nothing
+	outcomes  func(purchase.Act, purchase.Result)
+
+	connected     func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	connection    func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	restoredUntil atomic.Int64
 }
 
 // Config is what a Service needs.
@@ -57,6 +72,15 @@ type Config struct {
 	Waits      Waits
 	Told       func() // called after events are recorded; nil tells nobody
 	Log        *slog.Logger
+	Spool      *spool.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
+
+	// Connected lists the tenant's own carrier accounts, opened; nil means
+	// that there are none.
+	Connected func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	// Connection opens one of them, also if it was removed since.
+	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	// Observe is told of every step of a purchase; nil tells nobody.
+	Observe func(purchase.Act, purchase.Result)
 }
 
 // renderedBytes bounds the memory that rendered labels take.
@@ -67,8 +91,18 @@ func New(c Config) *Service {
 	if c.Told == nil {
 		c.Told = func() {}
 	}
+	if c.Observe == nil {
+		c.Observe = func(purchase.Act, purchase.Result) {}
+	}
+	if c.Connected == nil {
+		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
+		c.Connection = func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) {
+			return nil, ship.Errorf(ship.NotFound, "no such connection")
+		}
+	}
 	return &Service{
 		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
+		spool: c.Spool, outcomes: c.Observe, connected: c.Connected, connection: c.Connection,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },
@@ -76,18 +110,54 @@ func New(c Config) *Service {
 	}
 }
 
-// carriers are those that the tenant can use.
-func (s *Service) carriers(t ship.Tenant) []*carrier.Carrier {
-	if t.Livemode {
-		return nil
+// restoreReach is how many attempts of a lost purchase are looked for.
+const restoreReach = 3
+
+// restoreWatch is for how long after a restore every named purchase is looked
+// up before it is made.
+const restoreWatch = 48 * time.Hour
+
+// NoteRestore learns whether the database was put back to an earlier moment
+// lately. It is called at the start and now and then.
+func (s *Service) NoteRestore(ctx context.Context) error {
+	at, err := s.store.RestoredAt(ctx)
+	if err != nil {
+		return err
 	}
-	return s.simulated
+	if !at.IsZero() {
+		s.restoredUntil.Store(at.Add(restoreWatch).UnixNano())
+	}
+	return nil
 }
 
-// carrierOf is the tenant's carrier of the name.
-func (s *Service) carrierOf(t ship.Tenant, name string) (*carrier.Carrier, error) {
-	for _, c := range s.carriers(t) {
-		if c.Spec().Name == name {
+func (s *Service) restoredLately() bool { return time.Now().UnixNano() < s.restoredUntil.Load() }
+
+// carriers are those that the tenant can use: its own connections and, in test
+// mode, the simulated carriers that it has no connection of.
+func (s *Service) carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
+	own, err := s.connected(ctx, t)
+	if err != nil || t.Livemode {
+		return own, err
+	}
+	if len(own) == 0 {
+		return s.simulated, nil
+	}
+	list := slices.Clone(own)
+	for _, c := range s.simulated {
+		if !slices.ContainsFunc(own, func(o *carrier.Carrier) bool { return o.Spec().Name == c.Spec().Name }) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// carrierOf is the carrier account of a deal, removed since or not.
+func (s *Service) carrierOf(ctx context.Context, t ship.Tenant, d ship.Deal) (*carrier.Carrier, error) {
+	if d.Connection != "" {
+		return s.connection(ctx, t, d.Connection)
+	}
+	for _, c := range s.simulated {
+		if c.Spec().Name == d.Carrier && !t.Livemode {
 			return c, nil
 		}
 	}

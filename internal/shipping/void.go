@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -24,18 +26,20 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	default:
 		return sh, notReady(sh)
 	}
-	c, err := s.carrierOf(t, sh.Deal.Carrier)
+	c, err := s.carrierOf(ctx, t, sh.Deal)
 	if err != nil {
 		return sh, err
 	}
 	if !slices.Contains(c.Abilities(), "void") {
 		return sh, ship.Coded(ship.Conflict, "void_not_supported", "%s cannot void labels; an unused label is usually not charged", c.Spec().Title)
 	}
-	err = s.store.InTx(ctx, t, func(tx *store.Store) error {
-		if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
-			return err
-		}
-		return tx.Enqueue(ctx, job.SettleVoid{Account: t.Account, Livemode: t.Livemode, Shipment: id}, s.waits.Settle)
+	err = failpoint.Around("voiding", func() error {
+		return s.store.InTx(ctx, t, func(tx *store.Store) error {
+			if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
+				return err
+			}
+			return tx.Enqueue(ctx, job.SettleVoid{Account: t.Account, Livemode: t.Livemode, Shipment: id}, s.waits.Settle)
+		})
 	})
 	if err != nil {
 		return sh, err
@@ -47,17 +51,22 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 // askVoid asks the carrier to take the label back and writes down what it
 // said. Asking twice is safe.
 func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment, error) {
-	c, err := s.carrierOf(sh.Tenant, sh.Deal.Carrier)
+	c, err := s.carrierOf(ctx, sh.Tenant, sh.Deal)
 	if err != nil {
 		return sh, err
 	}
-	v, err := c.Void(ctx, sh.Deal)
+	var v carrier.VoidResult
+	err = failpoint.Around("void", func() (err error) {
+		v, err = c.Void(ctx, sh.Deal)
+		return err
+	})
 	switch ship.KindOf(err) {
 	case "":
 		return s.voided(ctx, sh, v.State)
 	case ship.Invalid, ship.Unsupported:
-		if err := s.store.Move(ctx, sh, ship.StatePurchased); err != nil {
-			return sh, err
+		back := failpoint.Around("void_refused", func() error { return s.store.Move(ctx, sh, ship.StatePurchased) })
+		if back != nil {
+			return sh, back
 		}
 		e := asError(err)
 		return sh, &ship.Error{Kind: ship.Conflict, Code: "void_refused", Message: e.Message, Carrier: sh.Deal.Carrier, Refusal: e.Refusal, Err: err}
@@ -67,11 +76,16 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 }
 
 func (s *Service) voided(ctx context.Context, sh ship.Shipment, to ship.State) (ship.Shipment, error) {
-	err := s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
-		if err := tx.Move(ctx, sh, to); err != nil {
-			return err
-		}
-		return tx.PastOrder(ctx, sh)
+	err := failpoint.Around("voided", func() error {
+		return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
+			if err := tx.Move(ctx, sh, to); err != nil {
+				return err
+			}
+			if err := tx.Credit(ctx, sh); err != nil {
+				return err
+			}
+			return tx.PastOrder(ctx, sh)
+		})
 	})
 	if err != nil {
 		return sh, err
@@ -95,26 +109,4 @@ func (s *Service) SettleVoid(ctx context.Context, t ship.Tenant, id ship.Shipmen
 		return s.waits.Look, err
 	}
 	return 0, nil
-}
-
-// Sweep gives a job to every purchase and void that has waited long for its
-// outcome: a job that was lost must not lose money. A job too many finds
-// nothing to do.
-func (s *Service) Sweep(ctx context.Context) error {
-	open, err := s.store.OpenPurchases(ctx, time.Now().Add(-5*s.waits.Settle))
-	if err != nil {
-		return err
-	}
-	for _, p := range open {
-		id := ship.ShipmentIDOf(p.ID)
-		if p.State == ship.StateVoiding {
-			_, err = s.SettleVoid(ctx, p.Tenant, id)
-		} else {
-			_, err = s.Settle(ctx, p.Tenant, id)
-		}
-		if err != nil {
-			s.log.WarnContext(ctx, "sweep", "shipment", id, "error", err)
-		}
-	}
-	return nil
 }

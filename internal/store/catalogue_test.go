@@ -90,7 +90,32 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.AddKey(ctx, store.KeyRow{ID: ship.NewKeyID(7, now()), Tenant: tenant, Hash: key.Hash(), Hint: key.Hint(), Scopes: []string{"*"}}); err != nil {
 		t.Fatal(err)
 	}
-	f.intend(t, tenant, "intended")
+	connection := store.Connection{ID: ship.NewConnectionID(7, now()), Tenant: tenant, Carrier: "ups", Name: "Main", WrappedKey: []byte{1}, Credentials: []byte{2}}
+	if err := f.AddConnection(ctx, connection); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Watch(ctx, ship.Subject{Tenant: tenant, ID: ship.NewRawID(7, now())}, connection.ID, now()); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := f.AddPushes(ctx, []store.Push{{ID: ship.NewRawID(7, now()), Tenant: tenant, Connection: connection.ID, Body: []byte("{}")}}, now()); err != nil || len(fresh) != 1 {
+		t.Fatal(fresh, err)
+	}
+	if err := f.SetSubscription(ctx, tenant, connection.ID, now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.CountDeliveries(ctx, map[store.Lane]ship.TransitDays{laneOf(tenant, "ground"): took(3)}); err != nil {
+		t.Fatal(err)
+	}
+	intended := f.intend(t, tenant, "intended")
+	stranded := intended.Deal
+	stranded.TrackingNumber, stranded.Simulated = "1Z9", false
+	if err := f.Strand(ctx, store.Stranded{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "look", Deal: stranded}); err != nil {
+		t.Fatal(err)
+	}
+	paper := store.Settlement{Creation: bought(intended, "1Z8"), Attempt: 1, BoughtBy: 1, Documents: []ship.Document{{Type: "invoice", Format: "pdf", Data: []byte("%PDF")}}}
+	if _, err := f.Settle(ctx, paper); err != nil {
+		t.Fatal(err)
+	}
 	sh := f.create(t, tenant, "bought", "1Z"+string(tenant.Account[20:]))
 	f.hear(t, sh, ship.Scan{Code: "OR", At: now(), Status: ship.PickedUp, Description: "Origin scan"})
 	if ok, err := f.TakeKey(ctx, tenant, "k", [32]byte{1}, time.Minute); !ok || err != nil {
@@ -198,6 +223,12 @@ func checkFence(t *testing.T, f *fixture, app *pgx.Conn, table string, mine, oth
 		switch table { // without an id of their own
 		case "idempotency_keys":
 			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "key = key")
+		case "lane_times":
+			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "days = days")
+		case "subscriptions":
+			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "until = until")
+		case "stranded_labels":
+			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "state = state")
 		case "webhook_retries":
 			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "slot = slot")
 		}

@@ -23,6 +23,7 @@ type Vitals struct {
 	OldestOpen  time.Duration      // of those that wait for an outcome
 	JobsWaiting int                // jobs that are due and not begun
 	OldestJob   time.Duration      // since the oldest of them was due
+	Stranded    map[string]int     // labels that wait to be taken back ("found"), or that the carrier keeps ("refused")
 }
 
 const sqlOpenCounts = `
@@ -57,6 +58,7 @@ const sqlRole = `SELECT set_config('role', $1, true)`
 // system's role.
 func (v *Vitals) queue(b *pgx.Batch) {
 	v.Open = map[ship.State]int{}
+	v.Stranded = map[string]int{}
 	now := time.Now()
 	b.Queue(sqlRole, "none")
 	b.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
@@ -72,6 +74,7 @@ func (v *Vitals) queue(b *pgx.Batch) {
 		v.OldestJob = seconds(age)
 		return err
 	})
+	v.queueStranded(b)
 	b.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error {
 			var state string
@@ -85,6 +88,20 @@ func (v *Vitals) queue(b *pgx.Batch) {
 				v.OldestOpen = max(v.OldestOpen, now.Sub(uuidOf(*oldest).Time()))
 			}
 			return nil
+		})
+	})
+}
+
+const sqlStrandedCounts = `SELECT state, count(*) FROM stranded_labels WHERE state IN ('found', 'refused') GROUP BY state`
+
+func (v *Vitals) queueStranded(b *pgx.Batch) {
+	b.Queue(sqlStrandedCounts).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var state string
+			var n int
+			err := r.Scan(&state, &n)
+			v.Stranded[state] = n
+			return err
 		})
 	})
 }
@@ -120,6 +137,7 @@ type Inspection struct {
 	Unfenced          []string // tables of tenants without forced row-level security
 	MissingPartitions []string // that are needed now or soon
 	Vitals            Vitals
+	Violations        []Violation // of what always holds of purchases
 }
 
 // Migrated reports whether the database has the tables of this program. A
@@ -157,6 +175,7 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 	}
 	b := &pgx.Batch{}
 	i.Vitals.queue(b)
+	queueInvariants(b, now, &i.Violations) // under the system's role, as the vitals left it
 	return i, explain(conn.SendBatch(ctx, b).Close())
 }
 

@@ -64,9 +64,11 @@ const sqlKeepAnswer = `
 INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, status, body)
 VALUES (@account, @livemode, @key, @fingerprint, @status, @body)
 ON CONFLICT (account_id, livemode, key) DO UPDATE SET status = excluded.status, body = excluded.body, locked_until = NULL
-WHERE k.status IS NULL AND k.fingerprint = excluded.fingerprint`
+WHERE k.status IS NULL AND k.fingerprint = excluded.fingerprint AND (k.shipment_id IS NULL OR EXISTS (
+  SELECT FROM journeys j WHERE j.account_id = k.account_id AND j.livemode = k.livemode AND j.id = k.shipment_id AND j.state = 'failed'))`
 
-// KeepAnswer makes the key remember the answer.
+// KeepAnswer makes the key remember the answer, unless it has one or its
+// purchase has not failed.
 func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
 	_, err := s.exec(ctx, t, sqlKeepAnswer, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{
 		"key": key, "fingerprint": fingerprint[:], "status": a.Status, "body": a.Body,

@@ -20,6 +20,25 @@ SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrie
 FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)
 ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
 
+const sqlJourneys = `
+SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns + `
+FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)`
+
+// Journeys returns the rows of the parcels, of any tenants.
+func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
+	rows, err := s.sys.Query(ctx, sqlJourneys, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read journeys: %w", explain(err))
+	}
+	var list []ship.Journey
+	err = each(rows, func(r pgx.Rows) error {
+		j, err := scanJourney(r)
+		list = append(list, j)
+		return err
+	})
+	return list, explain(err)
+}
+
 // LockJourneys locks the rows of the parcels until the transaction ends. Each
 // may be named once. Parcels that are not there are left out.
 func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
@@ -54,7 +73,7 @@ func scanJourney(r pgx.Row) (ship.Journey, error) {
 	return j, nil
 }
 
-const scanColumns = `t.piece, t.code, t.at, t.status::text, t.reason, t.description, t.location`
+const scanColumns = `t.piece, t.code, t.at, t.status::text, t.reason, t.description, t.location, t.zone_unknown, t.told`
 
 const sqlScans = `
 SELECT t.account_id, t.livemode, t.id, ` + scanColumns + `
@@ -94,7 +113,7 @@ type scanRow struct {
 }
 
 func (r *scanRow) targets() []any {
-	return []any{&r.s.Piece, &r.s.Code, &r.s.At, &r.status, &r.reason, &r.s.Description, &r.location}
+	return []any{&r.s.Piece, &r.s.Code, &r.s.At, &r.status, &r.reason, &r.s.Description, &r.location, &r.s.ZoneUnknown, &r.s.Told}
 }
 
 func (r *scanRow) scan() ship.Scan {
@@ -128,11 +147,11 @@ WHERE j.account_id = v.account_id AND j.livemode = v.livemode AND j.id = v.id`
 
 // sqlAddScans adds new scans. One that is there without a status gets it.
 const sqlAddScans = `
-INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)
-SELECT account_id, livemode, id, piece, code, at, status::parcel_status, reason, description, location, raw::json
+INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, reason, description, location, zone_unknown, raw)
+SELECT account_id, livemode, id, piece, code, at, status::parcel_status, reason, description, location, zone_unknown, raw::json
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[],
-  @reasons::text[], @descriptions::text[], @locations::text[], @raws::text[])
-  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, raw)
+  @reasons::text[], @descriptions::text[], @locations::text[], @zones::boolean[], @raws::text[])
+  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, zone_unknown, raw)
 ON CONFLICT (account_id, livemode, id, piece, code, at) DO UPDATE SET status = excluded.status, reason = excluded.reason
 WHERE tracking_events.status IS NULL`
 
@@ -224,6 +243,7 @@ func (c columns) scan(p ship.Subject, s NewScan) {
 	c.add("statuses", null(string(s.Status)))
 	c.add("reasons", null(s.Reason))
 	c.add("descriptions", s.Description)
+	c.add("zones", s.ZoneUnknown)
 	c.add("locations", null(s.Location))
 	c.add("raws", null(string(s.Raw)))
 }

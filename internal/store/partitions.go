@@ -23,9 +23,12 @@ var partitioned = []struct {
 	{table: "journeys", period: month, with: "WITH (fillfactor = 80)"},
 	{table: "labels", period: month},
 	{table: "purchase_attempts", period: month},
+	{table: "charges", period: month},
+	{table: "documents", period: month},
 	{table: "tracking_events", period: month},
 	{table: "events", period: day, keep: EventRetention},
 	{table: "webhook_attempts", period: day, keep: AttemptRetention},
+	{table: "pushes", period: day, keep: PushRetention},
 }
 
 // A period is how long a partition is.
@@ -55,6 +58,7 @@ var (
 const (
 	EventRetention   = 30 * 24 * time.Hour
 	AttemptRetention = 30 * 24 * time.Hour
+	PushRetention    = 30 * 24 * time.Hour
 )
 
 // KeepPartitions makes the partitions that the near future needs and drops

@@ -16,11 +16,14 @@ import (
 
 // A node is one of a plan.
 type node struct {
-	Type     string `json:"Node Type"`
-	Relation string `json:"Relation Name"`
-	Index    string `json:"Index Name"`
-	Loops    int    `json:"Actual Loops"`
-	Plans    []node `json:"Plans"`
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Index    string  `json:"Index Name"`
+	Loops    int     `json:"Actual Loops"`
+	Rows     int     `json:"Actual Rows"`
+	Millis   float64 `json:"Actual Total Time"` // of each loop
+	Fetches  int     `json:"Heap Fetches"`      // of rows, by an index only scan
+	Plans    []node  `json:"Plans"`
 }
 
 // walk gives every node that was run to fn.

@@ -13,15 +13,16 @@ import (
 
 // An Attempt is one time that a carrier is asked to sell.
 type Attempt struct {
-	Number    int
-	Reference string
-	Carrier   string
-	Service   string
-	StartedAt time.Time
-	EndedAt   time.Time // zero while open
-	Outcome   string    // "", "bought", "refused", "not_sent", "unknown", "absent"
-	Code      string
-	Message   string
+	Number     int
+	Reference  string
+	Carrier    string
+	Connection ship.ConnectionID // empty for a simulated carrier
+	Service    string
+	StartedAt  time.Time
+	EndedAt    time.Time // zero while open
+	Outcome    string    // one of package purchase's; empty while open
+	Code       string
+	Message    string
 }
 
 // sqlIntend writes a purchase down before the carrier is asked.
@@ -44,8 +45,8 @@ WITH k AS (
 ), n AS (
   INSERT INTO names (account_id, livemode, kind, name, id) SELECT $2, $3, 'o', $8, $1 FROM ok
 ), a AS (
-  INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service)
-  SELECT $1, $2, $3, 1, $12, $7, $13 FROM ok
+  INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection)
+  SELECT $1, $2, $3, 1, $12, $7, $13, $14 FROM ok
 )
 SELECT duplicate_of FROM s`
 
@@ -59,7 +60,7 @@ func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key str
 	var duplicate *[16]byte
 	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlIntend,
 		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, null(key), fingerprint[:],
-		BodyVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal, len(sh.Order.Parcels), a.Reference, a.Service)
+		BodyVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal, len(sh.Order.Parcels), a.Reference, a.Service, nullConnection(a.Connection))
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
 	}
@@ -73,7 +74,7 @@ func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key str
 }
 
 const sqlAttempts = `
-SELECT attempt, reference, carrier, service, started_at, ended_at, outcome, code, message
+SELECT attempt, reference, carrier, service, connection, started_at, ended_at, outcome, code, message
 FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND id = $3 ORDER BY attempt`
 
 // Attempts lists the attempts of a purchase, first to last.
@@ -82,31 +83,63 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
 		var a Attempt
 		var ended *time.Time
+		var connection *[16]byte
 		var outcome, code, message *string
-		err := r.Scan(&a.Number, &a.Reference, &a.Carrier, &a.Service, &a.StartedAt, &ended, &outcome, &code, &message)
+		err := r.Scan(&a.Number, &a.Reference, &a.Carrier, &a.Service, &connection, &a.StartedAt, &ended, &outcome, &code, &message)
 		a.EndedAt, a.Outcome, a.Code, a.Message = timeOf(ended), value(outcome), value(code), value(message)
+		if connection != nil {
+			a.Connection = ship.ConnectionIDOf(*connection)
+		}
 		list = append(list, a)
 		return err
 	}, sqlAttempts, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	return list, err
 }
 
-const sqlAddAttempt = `
-INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service)
-VALUES (@id, @account, @livemode, @attempt, @reference, @carrier, @service)`
+// sqlAgain writes the attempt after the last down, if the last is known not to
+// have bought anything. A purchase that had failed gets its claim to the order
+// back.
+const sqlAgain = `
+WITH j AS (
+  UPDATE journeys SET state = 'purchasing', attempt = attempt + 1, carrier = @carrier
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt - 1 AND state IN ('purchasing', 'uncertain', 'failed')
+    AND EXISTS (
+      SELECT FROM purchase_attempts a WHERE a.account_id = @account AND a.livemode = @livemode AND a.id = @id AND a.attempt = @attempt - 1
+        AND a.outcome IN ('refused', 'not_sent', 'absent', 'stranded'))
+  RETURNING 1
+), s AS (
+  UPDATE shipments SET carrier = @carrier, deal = @deal FROM j WHERE account_id = @account AND livemode = @livemode AND id = @id
+), n AS (
+  UPDATE names SET kind = 'o' FROM j WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
+)
+INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection)
+SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection FROM j`
 
-// AddAttempt writes a further attempt down before the carrier is asked again.
-// The shipment must have been moved to purchasing with this attempt's number.
-func (s *Store) AddAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
-	_, err := s.exec(ctx, t, sqlAddAttempt, tenantArgs(t, id.Raw(), pgx.NamedArgs{
-		"attempt": a.Number, "reference": a.Reference, "carrier": a.Carrier, "service": a.Service,
+// Again writes a further attempt down before the carrier is asked again, with
+// the deal that it is to buy. It is ship.Conflict if the attempt before it is
+// not the last, or may have bought something.
+func (s *Store) Again(ctx context.Context, sh ship.Shipment, a Attempt) error {
+	_, deal, err := orderJSON(sh)
+	if err != nil {
+		return err
+	}
+	n, err := s.exec(ctx, sh.Tenant, sqlAgain, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+		"attempt": a.Number, "reference": a.Reference, "carrier": a.Carrier, "service": a.Service, "connection": nullConnection(a.Connection),
+		"deal": deal, "order": sh.Order.OrderID,
 	}))
-	return err
+	if err != nil {
+		return fmt.Errorf("attempt %d of %s: %w", a.Number, sh.ID, err)
+	}
+	if n == 0 {
+		return ship.Errorf(ship.Conflict, "shipment %s cannot be bought again now", sh.ID)
+	}
+	return nil
 }
 
 const sqlEndAttempt = `
 UPDATE purchase_attempts SET ended_at = now(), outcome = @outcome, code = @code, message = @message
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt AND (outcome IS NULL OR outcome = 'unknown')`
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
+  AND (outcome IS NULL OR outcome = 'unknown' OR @outcome = 'stranded' AND outcome = 'absent')`
 
 // EndAttempt writes down what became of an attempt.
 func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
@@ -116,12 +149,8 @@ func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return err
 }
 
-// sqlMove also gives a purchase that had failed its claim to the order back.
 const sqlMove = `
-WITH n AS (
-  UPDATE names SET kind = 'o' WHERE @from = 'failed' AND account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
-)
-UPDATE journeys SET state = @to::text::purchase_state, attempt = attempt + @next::int
+UPDATE journeys SET state = @to::text::purchase_state
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state`
 
 // Move moves sh to state to, if the life of a purchase allows it and nobody
@@ -130,13 +159,7 @@ func (s *Store) Move(ctx context.Context, sh ship.Shipment, to ship.State) error
 	if !sh.State.CanBecome(to) {
 		return ship.Errorf(ship.Conflict, "a shipment that is %s cannot become %s", sh.State, to)
 	}
-	next := 0
-	if to == ship.StatePurchasing {
-		next = 1
-	}
-	n, err := s.exec(ctx, sh.Tenant, sqlMove, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
-		"from": string(sh.State), "to": string(to), "next": next, "order": sh.Order.OrderID,
-	}))
+	n, err := s.exec(ctx, sh.Tenant, sqlMove, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"from": string(sh.State), "to": string(to)}))
 	if err != nil {
 		return fmt.Errorf("move shipment %s: %w", sh.ID, err)
 	}
@@ -146,29 +169,17 @@ func (s *Store) Move(ctx context.Context, sh ship.Shipment, to ship.State) error
 	return nil
 }
 
-const sqlSetDeal = `
-WITH s AS (
-  UPDATE shipments SET carrier = @carrier, deal = @deal WHERE account_id = @account AND livemode = @livemode AND id = @id
-)
-UPDATE journeys SET carrier = @carrier WHERE account_id = @account AND livemode = @livemode AND id = @id`
-
-// SetDeal writes down which deal is being tried now. It must not be called
-// once the purchase is settled.
-func (s *Store) SetDeal(ctx context.Context, sh ship.Shipment) error {
-	_, deal, err := orderJSON(sh)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(ctx, sh.Tenant, sqlSetDeal, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"carrier": sh.Deal.Carrier, "deal": deal}))
-	return err
-}
+// sqlLockPurchase lets one at a time decide what becomes of a label. It is a
+// statement of its own: the one after it sees what was decided before.
+const sqlLockPurchase = `SELECT FROM journeys WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
 
 // sqlSettle turns an open purchase into a bought one, all at once. It writes
-// nothing if the purchase was settled meanwhile.
+// nothing if the purchase was settled meanwhile, or the label is stranded.
 const sqlSettle = `
 WITH old AS (
   SELECT sequence FROM journeys
   WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $4 AND state IN ('purchasing', 'uncertain', 'needs_review')
+    AND NOT EXISTS (SELECT FROM stranded_labels x WHERE x.account_id = $2 AND x.livemode = $3 AND x.carrier = $8 AND x.number = $9)
   FOR UPDATE
 ), j AS (
   UPDATE journeys SET state = 'purchased', status = 'label_generated', reason = NULL, piece_statuses = NULL, sequence = old.sequence + CASE old.sequence WHEN 0 THEN 2 ELSE 1 END,
@@ -178,13 +189,18 @@ WITH old AS (
 ), s AS (
   UPDATE shipments SET carrier = $8, deal = $10 FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1
 ), a AS (
-  UPDATE purchase_attempts SET ended_at = now(), outcome = 'bought' FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $4
+  UPDATE purchase_attempts SET ended_at = now(), outcome = 'bought' FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $21
+), c AS (
+  INSERT INTO charges (id, account_id, livemode, number, kind, attempt, carrier, connection, minor, currency)
+  SELECT $1, $2, $3, $9, 'purchase', $21, $8, $22, $23, $24 FROM old WHERE $23::bigint IS NOT NULL
 ), l AS (
   INSERT INTO labels (id, account_id, livemode, format, data) SELECT $1, $2, $3, $11, $12 FROM old
 ), n AS (
   INSERT INTO names (account_id, livemode, kind, name, id) SELECT $2, $3, 't', unnest($13::text[]), $1 FROM old
 ), p AS (
-  INSERT INTO polls (id, account_id, livemode, due_at) SELECT $1, $2, $3, $14 FROM old WHERE $14::timestamptz IS NOT NULL
+  INSERT INTO polls (id, account_id, livemode, due_at) SELECT $1, $2, $3, $14 FROM old WHERE $14::timestamptz IS NOT NULL AND $22::uuid IS NULL
+), w AS (
+  INSERT INTO watches (id, account_id, livemode, connection, due_at) SELECT $1, $2, $3, $22, $14 FROM old WHERE $14::timestamptz IS NOT NULL AND $22::uuid IS NOT NULL
 ), e AS (
   INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
   SELECT $15::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $16::smallint, $17::json FROM old WHERE old.sequence = 0
@@ -197,7 +213,9 @@ SELECT sequence FROM j`
 // Settlement is the outcome of an open purchase: it was bought.
 type Settlement struct {
 	Creation
-	Attempt int
+	Attempt   int // must still be the last
+	BoughtBy  int // the attempt that bought it
+	Documents []ship.Document
 }
 
 // Settle stores what an open purchase bought. It is ship.Conflict if the
@@ -214,11 +232,22 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 			return 0, fmt.Errorf("write a snapshot: %w", err)
 		}
 	}
-	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&sequence) }, sqlSettle,
+	var minor *int64 // a simulated carrier charges nothing
+	if !sh.Deal.Simulated {
+		minor = &sh.Deal.Price.Minor
+	}
+	b := s.newBatch(sh.Tenant)
+	b.Queue(sqlLockPurchase, tenantArgs(sh.Tenant, sh.ID.Raw(), nil))
+	b.Queue(sqlSettle,
 		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, c.Attempt,
 		sh.Deal.BoughtAt, nullTime(sh.Progress.EstimateAt), null(sh.Progress.EstimateSource), sh.Deal.Carrier, sh.Deal.TrackingNumber, deal,
 		c.Label.Format, c.Label.Data, numbers(sh.Deal), nullTime(c.PollAt),
-		[16]byte(c.Events[0].ID.Raw()), BodyVersion, snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1], null(c.IdempotencyKey))
+		[16]byte(c.Events[0].ID.Raw()), BodyVersion, snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1], null(c.IdempotencyKey),
+		c.BoughtBy, nullConnection(sh.Deal.Connection), minor, sh.Deal.Price.Currency).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
+	for i, d := range c.Documents {
+		b.Queue(sqlAddDocument, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"place": i, "type": d.Type, "format": d.Format, "data": d.Data}))
+	}
+	err = s.send(ctx, b)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", sh.ID)
 	}
@@ -226,6 +255,21 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 		return 0, fmt.Errorf("settle shipment %s: %w", sh.ID, err)
 	}
 	return sequence, nil
+}
+
+// sqlAddDocument runs in the transaction of the settlement, which fails first
+// if there is nothing to settle.
+const sqlAddDocument = `
+INSERT INTO documents (id, account_id, livemode, place, type, format, data) VALUES (@id, @account, @livemode, @place, @type, @format, @data)`
+
+const sqlDocument = `
+SELECT type, format, data FROM documents WHERE account_id = $1 AND livemode = $2 AND id = $3 AND place = $4`
+
+// Document returns one of a purchase's further papers, counted from zero.
+func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, place int) (d ship.Document, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&d.Type, &d.Format, &d.Data) }, sqlDocument,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), place)
+	return d, err
 }
 
 const sqlOrder = `
@@ -248,6 +292,8 @@ func (s *Store) LockOrder(ctx context.Context, t ship.Tenant, order string) (shi
 const sqlPastOrder = `
 WITH n AS (
   UPDATE names SET kind = 'p' WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND name = @order AND id = @id
+), w AS (
+  DELETE FROM watches WHERE account_id = @account AND livemode = @livemode AND id = @id
 )
 DELETE FROM polls WHERE account_id = @account AND livemode = @livemode AND id = @id`
 

@@ -14,7 +14,7 @@ import (
 
 func (f *fixture) settle(t *testing.T, sh ship.Shipment, number string, attempt int) (int, error) {
 	t.Helper()
-	return f.Settle(t.Context(), store.Settlement{Creation: bought(sh, number), Attempt: attempt})
+	return f.Settle(t.Context(), store.Settlement{Creation: bought(sh, number), Attempt: attempt, BoughtBy: attempt})
 }
 
 func TestAnIntentIsUnseenUntilItIsSettled(t *testing.T) {
@@ -97,10 +97,7 @@ func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "refused", Code: "X", Message: "no"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Move(t.Context(), sh, ship.StatePurchasing); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.AddAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
+	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := f.settle(t, sh, "1Z1", 1)
@@ -200,8 +197,10 @@ func TestAnOrderIsClaimedByWhatIsNotFailedOrVoided(t *testing.T) {
 	if got := claim(); got != "" {
 		t.Errorf("a failed purchase claims the order: %s", got)
 	}
-	sh.State = ship.StateFailed
-	if err := f.Move(t.Context(), sh, ship.StatePurchasing); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_sent"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := claim(); got != sh.ID {
@@ -275,5 +274,78 @@ func TestOpenPurchasesAreFoundByTheirIndex(t *testing.T) {
 	}
 	if list, err := f.OpenPurchases(t.Context(), now().Add(-time.Hour)); err != nil || len(list) != 0 {
 		t.Errorf("%d are older than an hour, %v", len(list), err)
+	}
+}
+
+func TestNothingIsBoughtAgainWhileAnAttemptIsInDoubt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	next := store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}
+	for outcome, want := range map[string]ship.Kind{
+		"": ship.Conflict, "unknown": ship.Conflict, "bought": ship.Conflict, "refused": "", "not_sent": "", "absent": "", "stranded": "",
+	} {
+		sh := f.intend(t, f.tenant, "o"+outcome)
+		if outcome != "" {
+			if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: outcome}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantKind(t, "after an attempt that is "+outcome, f.Again(t.Context(), sh, next), want)
+		skipped := next
+		skipped.Number = 4
+		wantKind(t, "an attempt too far", f.Again(t.Context(), sh, skipped), ship.Conflict)
+	}
+}
+
+// TestALabelIsEitherTheOneThatCountsOrStranded lets both claims meet.
+func TestALabelIsEitherTheOneThatCountsOrStranded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i := range 20 {
+		sh := f.intend(t, f.tenant, "o")
+		number := fmt.Sprint("1Z", i)
+		deal := sh.Deal
+		deal.TrackingNumber = number
+		var settled, stranded atomic.Bool
+		var wg sync.WaitGroup
+		wg.Go(func() { _, err := f.settle(t, sh, number, 1); settled.Store(err == nil) })
+		wg.Go(func() {
+			err := f.Strand(t.Context(), store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "look", Deal: deal})
+			stranded.Store(err == nil)
+		})
+		wg.Wait()
+		if settled.Load() == stranded.Load() {
+			t.Fatalf("settled %t, stranded %t", settled.Load(), stranded.Load())
+		}
+	}
+}
+
+func TestAStrandedLabelIsChargedAndCredited(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sh := f.intend(t, f.tenant, "o")
+	x := store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "look", Deal: sh.Deal}
+	x.Deal.TrackingNumber, x.Deal.Price, x.Deal.Simulated = "1Z9", ship.Money{Minor: 700, Currency: "USD"}, false
+	for range 2 { // the second time changes nothing
+		if err := f.Strand(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := one[int](t, f.owner, `SELECT count(*) FROM river_job WHERE kind = 'void_stranded'`); got != 1 {
+		t.Errorf("%d jobs take it back", got)
+	}
+	if got := one[int](t, f.owner, `SELECT sum(minor)::int FROM charges`); got != 700 {
+		t.Errorf("charged %d", got)
+	}
+	for range 2 {
+		if err := f.EndStranded(t.Context(), x, "voided", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := one[int](t, f.owner, `SELECT sum(minor)::int FROM charges`); got != 0 {
+		t.Errorf("charged %d after the void", got)
+	}
+	if got, err := f.Stranded(t.Context(), f.tenant, x.Deal.Carrier, "1Z9"); err != nil || got.State != "voided" || got.Shipment != sh.ID || got.Deal.TrackingNumber != "1Z9" {
+		t.Errorf("stranded %+v, %v", got, err)
 	}
 }

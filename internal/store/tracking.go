@@ -165,6 +165,8 @@ WITH j AS (
   WHERE account_id = $1 AND livemode = $2 AND id = $3 AND (kind = 't' AND name = j.number OR kind = 'f' AND name = '')
 ), p AS (
   DELETE FROM polls USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
+), w AS (
+  DELETE FROM watches USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
 ), t AS (
   DELETE FROM tracking_events USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
 )

@@ -44,6 +44,15 @@ func value[T any](p *T) T {
 	return *p
 }
 
+// nullConnection is the id's row, or nil for none.
+func nullConnection(id ship.ConnectionID) *[16]byte {
+	if id == "" {
+		return nil
+	}
+	raw := [16]byte(id.Raw())
+	return &raw
+}
+
 // nullTime is t, or nil for no time.
 func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {

@@ -1,0 +1,287 @@
+package shipping
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func settleJob(sh ship.Shipment) job.SettlePurchase {
+	return job.SettlePurchase{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}
+}
+
+// record stores a sale as what was bought.
+func (r *run) record(a purchase.Act) purchase.Report {
+	x := r.sold[a.Sale.Attempt]
+	sh := r.b.shipment
+	sh.Deal = x.Deal
+	c := r.creation(sh, x.Purchase, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	var sequence int
+	write := func(st *store.Store) (err error) {
+		sequence, err = st.Settle(r.ctx, store.Settlement{Creation: c, Attempt: a.Attempt, BoughtBy: a.Sale.Attempt, Documents: x.Purchase.Documents})
+		if err != nil || c.Shipment.Deal.Returned == "" {
+			return err
+		}
+		return r.followReturn(st, c.Shipment)
+	}
+	var err error
+	if c.Shipment.Deal.Returned == "" {
+		err = write(r.store)
+	} else {
+		err = r.store.InTx(r.ctx, sh.Tenant, write) // its void must not be forgotten
+	}
+	if err != nil {
+		return reported(err)
+	}
+	r.present = c.Shipment
+	r.present.Sequence = sequence
+	r.told()
+	return reported(nil)
+}
+
+// followReturn goes on with the void of a label that was too dear: the carrier
+// has not confirmed it yet.
+func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
+	if err := tx.Move(r.ctx, sh, ship.StateVoiding); err != nil {
+		return err
+	}
+	sh.State = ship.StateVoiding
+	if sh.Deal.Returned == ship.StateRefundPending {
+		if err := tx.Move(r.ctx, sh, ship.StateRefundPending); err != nil {
+			return err
+		}
+		if err := tx.Credit(r.ctx, sh); err != nil {
+			return err
+		}
+		return tx.PastOrder(r.ctx, sh)
+	}
+	return tx.Enqueue(r.ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, r.waits.Look)
+}
+
+// giveBack voids a label that is too dear. If that is not confirmed at once,
+// the label is kept, with a warning and as much of the void as there is. It
+// does nothing that could go on when the settle job looks: a look-up does not
+// tell the price, and the job would record a label that is being voided.
+func (r *run) giveBack(a purchase.Act) purchase.Report {
+	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
+	defer cancel()
+	x := r.sold[a.Sale.Attempt]
+	deal := &x.Deal
+	limit := deal.Limit
+	unsure := purchase.Report{Result: purchase.Unsure}
+	c, err := r.carrierOf(ctx, r.b.in.Tenant, *deal)
+	if err == nil && slices.Contains(c.Abilities(), "void") && time.Since(r.written[a.Sale.Attempt].StartedAt) > r.waits.Settle/3 {
+		return purchase.Report{Result: purchase.Conflict}
+	}
+	if err == nil {
+		v, voidErr := c.Void(ctx, *deal)
+		if err = voidErr; err == nil && v.State == ship.StateVoided {
+			r.refused = priceChanged(*deal)
+			return reported(nil)
+		}
+		switch kind := ship.KindOf(err); {
+		case err == nil:
+			deal.Returned = v.State
+		case kind != ship.Invalid && kind != ship.Unsupported:
+			deal.Returned = ship.StateVoiding
+		}
+	}
+	deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.Amount()+" "+deal.Price.Currency+", more than "+limit.Amount()+" "+limit.Currency+
+		" as agreed, and could not be voided at once; void it yourself if you do not want it")
+	r.sold[a.Sale.Attempt] = x
+	return unsure
+}
+
+// priceChanged is the answer when a label was too dear and is voided.
+func priceChanged(d ship.Deal) error {
+	e := ship.Coded(ship.Invalid, "price_changed", "the carrier charged more than agreed, and the label was voided")
+	e.Carrier = d.Carrier
+	e.Details = map[string]any{
+		"quoted":  map[string]string{"amount": d.Limit.Amount(), "currency": d.Limit.Currency},
+		"charged": map[string]string{"amount": d.Price.Amount(), "currency": d.Price.Currency},
+	}
+	return e
+}
+
+// end writes down what became of an attempt.
+func (r *run) end(a purchase.Act) purchase.Report {
+	end := store.Attempt{Number: a.Attempt, Outcome: string(a.Outcome)}
+	switch a.Outcome {
+	case purchase.WasRefused, purchase.WasNotSent:
+		if r.refused == nil {
+			break
+		}
+		e := asError(r.refused)
+		end.Code, end.Message = e.Refusal.Code, e.Message
+		switch {
+		case e.Code == "price_changed":
+			end.Code, end.Message = e.Code, "the label was voided: its price is above the limit"
+		case a.Outcome == purchase.WasRefused:
+			end.Message = e.Refusal.Message
+		}
+	case purchase.IsUnknown:
+		end.Message = "not found at the first look"
+	}
+	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end))
+}
+
+// doubt tells the client that the carrier may have sold.
+func (r *run) doubt(a purchase.Act) purchase.Report {
+	return r.change(a.Attempt, func(sh *ship.Shipment) (bool, []ship.Scan) {
+		if sh.State == ship.StatePurchasing {
+			sh.State = ship.StateUncertain
+		}
+		return true, nil
+	})
+}
+
+// review gives the purchase to a person.
+func (r *run) review(purchase.Act) purchase.Report {
+	return r.change(0, func(sh *ship.Shipment) (bool, []ship.Scan) {
+		sh.State = ship.StateNeedsReview
+		return true, []ship.Scan{ship.FailedScan(time.Now().UTC(), ship.ReasonPurchaseUnconfirmed)}
+	})
+}
+
+// fail ends a purchase that bought nothing. A client who was told of the
+// shipment is told of this too; one who was not gets the cause as the answer,
+// and the shipment stays unseen.
+//
+// A process that slept may hear of a refusal when a later attempt has long
+// bought: then nothing has failed.
+func (r *run) fail(a purchase.Act) purchase.Report {
+	report := r.change(a.Attempt, func(sh *ship.Shipment) (bool, []ship.Scan) {
+		sh.State = ship.StateFailed
+		if sh.Sequence == 0 {
+			return false, nil
+		}
+		return true, []ship.Scan{ship.FailedScan(time.Now().UTC(), ship.ReasonPurchaseFailed)}
+	})
+	if report.Result == purchase.Done && r.present.State != ship.StateFailed {
+		report.Result = purchase.Conflict
+	}
+	return report
+}
+
+// change edits an open purchase in one transaction. It does nothing to one
+// that was settled meanwhile, whose last attempt is another, or that cannot
+// become what the edit makes of it.
+func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []ship.Scan)) purchase.Report {
+	t, id := r.b.in.Tenant, r.b.shipment.ID
+	err := r.store.InTx(r.ctx, t, func(tx *store.Store) error {
+		journeys, err := tx.LockJourneys(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
+		if err != nil {
+			return err
+		}
+		sh, err := tx.Shipment(r.ctx, t, id)
+		if err != nil {
+			return err
+		}
+		r.present = sh
+		j := &journeys[0]
+		if sh.State.Bought() || sh.State == ship.StateFailed || attempt != 0 && j.Attempt != attempt {
+			return nil
+		}
+		known, err := tx.Scans(r.ctx, journeys)
+		if err != nil {
+			return err
+		}
+		told, scans := edit(&sh)
+		if j.State != sh.State && !j.State.CanBecome(sh.State) {
+			return nil
+		}
+		j.State = sh.State
+		c := store.Change{}
+		if told {
+			telling := ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL, Deal: &sh.Deal}
+			c.Events = j.Announce(telling)
+			fresh, events := j.Hear(append(known[j.Subject], j.OwnScans()...), scans, telling)
+			for _, f := range fresh {
+				c.Scans = append(c.Scans, store.NewScan{Scan: f})
+			}
+			c.Events = append(c.Events, events...)
+		}
+		c.Journey = *j
+		sh.Progress, sh.Sequence = j.Progress, j.Sequence
+		r.present = sh
+		if sh.State == ship.StateFailed {
+			if err := tx.PastOrder(r.ctx, sh); err != nil {
+				return err
+			}
+		}
+		return tx.Apply(r.ctx, []store.Change{c})
+	})
+	if err == nil {
+		r.told()
+	}
+	return reported(err)
+}
+
+// read is what is recorded now.
+func (r *run) read(purchase.Act) purchase.Report {
+	sh, err := r.store.Shipment(r.ctx, r.b.in.Tenant, r.b.shipment.ID)
+	if err != nil {
+		return purchase.Report{Result: purchase.Broken, Err: err}
+	}
+	r.present = sh
+	out := purchase.Report{Result: purchase.Done}
+	if sh.State.Bought() {
+		out.Sale.Number = sh.Deal.TrackingNumber
+	}
+	return out
+}
+
+// answer is what the client hears of a run.
+func (r *run) answer(v purchase.Verdict) (Bought, error) {
+	switch v.Kind {
+	case purchase.Bought:
+		return Bought{Shipment: r.present.AsCreated()}, nil
+	case purchase.Rejected:
+		return Bought{}, r.rejection()
+	case purchase.Taken:
+		return *r.earlier, r.earlyErr
+	case purchase.Pending:
+		return r.standing()
+	case purchase.Overtaken: // by the settle job, while the carrier answered here too
+		if report := r.read(purchase.Act{}); report.Result != purchase.Done {
+			return Bought{}, report.Err
+		}
+		return r.standing()
+	}
+	return Bought{}, v.Err
+}
+
+// standing answers with where the purchase stands. A client may only be told of
+// a shipment that it can see; of any other it hears when it asks again.
+func (r *run) standing() (Bought, error) {
+	if r.present.ID == "" {
+		if report := r.read(purchase.Act{}); report.Result != purchase.Done {
+			return Bought{}, report.Err
+		}
+	}
+	switch {
+	case r.present.State.Bought():
+		return Bought{Shipment: r.present.AsCreated()}, nil
+	case r.present.State == ship.StateFailed:
+		return Bought{}, r.rejection()
+	case r.present.Sequence == 0:
+		return Bought{}, inProgress()
+	}
+	return Bought{Shipment: r.present, Pending: true}, nil
+}
+
+// rejection is the answer when nothing was bought.
+func (r *run) rejection() error {
+	switch {
+	case r.refused == nil:
+		return &ship.Error{Kind: ship.Unavailable, Code: "carrier_unavailable", Message: "the carrier could not be asked", Carrier: r.b.shipment.Deal.Carrier, RetryAfter: 5 * time.Second}
+	case ship.CodeOf(r.refused) == "price_changed":
+		return r.refused
+	}
+	return refusal(r.refused)
+}

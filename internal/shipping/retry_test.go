@@ -1,0 +1,179 @@
+package shipping_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// unnamed is the order without an idempotency key.
+func unnamed(in shipping.BuyInput) shipping.BuyInput {
+	in.IdempotencyKey = ""
+	return in
+}
+
+func TestALivePurchaseWithoutAKeyIsJoinedByItsRetryUntilItsAnswerArrived(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+	first, err := b.Buy(t.Context(), unnamed(b.order(1)))
+	if err != nil || !first.Pending {
+		t.Fatalf("Buy = pending %t, %v", first.Pending, err)
+	}
+	b.turn(t, emulator.Knobs{})
+	again, err := b.Buy(t.Context(), unnamed(b.order(1)))
+	if err != nil || again.Shipment.ID != first.Shipment.ID {
+		t.Fatalf("the retry made %s beside %s, %v", again.Shipment.ID, first.Shipment.ID, err)
+	}
+	b.Answered(t.Context(), unnamed(b.order(1))) // of the 202: the purchase stays open
+	b.settle(t, first.Shipment.ID, ship.StatePurchased)
+	if again, err = b.Buy(t.Context(), unnamed(b.order(1))); err != nil || again.Shipment.ID != first.Shipment.ID || again.Pending {
+		t.Fatalf("after it is bought: %s, pending %t, %v", again.Shipment.ID, again.Pending, err)
+	}
+	b.Answered(t.Context(), unnamed(b.order(1)))
+	next, err := b.Buy(t.Context(), unnamed(b.order(1)))
+	if err != nil || next.Shipment.ID == first.Shipment.ID {
+		t.Errorf("after the answer arrived: %s, %v; want a second purchase", next.Shipment.ID, err)
+	}
+	if alive := b.alive(); len(alive) != 2 {
+		t.Errorf("alive are %v", alive)
+	}
+}
+
+// TestAfterARestoreAKeyFindsWhatItBought forgets purchases as a restore would,
+// and buys them again under their keys.
+func TestAfterARestoreAKeyFindsWhatItBought(t *testing.T) {
+	t.Parallel()
+	for name := range standIns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			first, err := b.Buy(t.Context(), b.order(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.forget(t)
+			again, err := b.Buy(t.Context(), b.order(1))
+			if err != nil || again.Pending {
+				t.Fatalf("again: pending %t, %v", again.Pending, err)
+			}
+			lost, alive := first.Shipment.Deal.TrackingNumber, b.alive()
+			switch name {
+			case "ups", "usps": // the label comes again
+				if again.Shipment.Deal.TrackingNumber != lost {
+					t.Errorf("bought %s beside %s", again.Shipment.Deal.TrackingNumber, lost)
+				}
+			case "dhl_express": // it voids nothing
+				x, err := b.store.Stranded(t.Context(), b.tenant, name, lost)
+				if err != nil || x.State != "abandoned" {
+					t.Errorf("the lost label is %s, %v", x.State, err)
+				}
+				alive = slices.DeleteFunc(alive, func(n string) bool { return n == lost })
+			}
+			if !slices.Equal(alive, []string{again.Shipment.Deal.TrackingNumber}) {
+				t.Errorf("alive are %v, recorded is %s", alive, again.Shipment.Deal.TrackingNumber)
+			}
+		})
+	}
+}
+
+func TestAfterARestoreNothingIsBoughtThatCannotBeLookedFor(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	if _, err := b.Buy(t.Context(), b.order(1)); err != nil {
+		t.Fatal(err)
+	}
+	b.forget(t)
+	b.turn(t, emulator.Knobs{Down: 1})
+	if _, err := b.Buy(t.Context(), b.order(1)); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("err = %v, want unavailable", err)
+	}
+	b.turn(t, emulator.Knobs{})
+	if n := len(b.alive()); n != 1 {
+		t.Errorf("%d labels are alive", n)
+	}
+}
+
+// forget empties the database of purchases and says that it was restored.
+func (b liveBench) forget(t *testing.T) {
+	t.Helper()
+	for _, table := range []string{"shipments", "journeys", "labels", "purchase_attempts", "charges", "idempotency_keys", "names", "events"} {
+		if _, err := storetest.Conn(t, b.url).Exec(t.Context(), "TRUNCATE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.store.SetRestored(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.NoteRestore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatTheDiskHoldsIsRecordedAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "fedex")
+	conn := storetest.Conn(t, b.url)
+	// The database refuses to record the sale, as if it were full.
+	if _, err := conn.Exec(t.Context(), `ALTER TABLE charges ADD CONSTRAINT full_disk CHECK (minor < 0) NOT VALID`); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Buy(t.Context(), b.order(1)); err == nil {
+		t.Fatalf("Buy = %+v, want an error of our own", got)
+	}
+	if names, err := b.spool.Names(); err != nil || len(names) != 1 {
+		t.Fatalf("on the disk: %v, %v", names, err)
+	}
+	if _, err := conn.Exec(t.Context(), `ALTER TABLE charges DROP CONSTRAINT full_disk`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Replay(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.Buy(t.Context(), b.order(1))
+	if err != nil || again.Pending || !slices.Equal(b.alive(), []string{again.Shipment.Deal.TrackingNumber}) {
+		t.Errorf("the same key: %+v, %v; alive are %v", again.Shipment.Deal.TrackingNumber, err, b.alive())
+	}
+	if names, err := b.spool.Names(); err != nil || len(names) != 0 {
+		t.Errorf("on the disk: %v, %v", names, err)
+	}
+	if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
+		t.Errorf("violations %+v, %v", list, err)
+	}
+}
+
+// TestALabelThatTurnsUpLateIsTakenBack has a look-up miss a sale until another
+// was made.
+func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.turn(t, emulator.Knobs{Buy: map[string]float64{"reset": 1}})
+	got, err := b.Buy(t.Context(), b.order(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.turn(t, emulator.Knobs{LookupLag: emulator.Duration(time.Hour)})
+	sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
+	if n := len(b.alive()); n != 2 {
+		t.Fatalf("%d labels are alive, want the late one too", n)
+	}
+	b.turn(t, emulator.Knobs{})
+	if err := b.SweepAttempts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late := b.alive()[0]
+	if _, err := b.VoidStranded(t.Context(), b.tenant, "ups", late); err != nil {
+		t.Fatal(err)
+	}
+	if alive := b.alive(); !slices.Equal(alive, []string{sh.Deal.TrackingNumber}) || late == sh.Deal.TrackingNumber {
+		t.Errorf("alive are %v, recorded is %s", alive, sh.Deal.TrackingNumber)
+	}
+	if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
+		t.Errorf("violations %+v, %v", list, err)
+	}
+}

@@ -1,0 +1,285 @@
+package shipping
+
+import (
+	"context"
+	"net/http/httptrace"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// run carries out the acts of one purchase: the hands of the machine in
+// package purchase, which decides. Whatever writes money down or spends it is
+// an act, so every such step has a point on both sides where a test can kill
+// the process.
+type run struct {
+	*Service
+	ctx     context.Context
+	b       *buying
+	foundBy string
+	written map[int]store.Attempt // attempts as they are in the database
+	sold    map[int]sold          // what carriers sold under each
+
+	refused  error         // the last no
+	earlier  *Bought       // what the key or the order was used for before
+	present  ship.Shipment // as it was last read or written
+	earlyErr error
+}
+
+// sold is a sale with the deal that it fulfils.
+type sold struct {
+	Purchase ship.Purchase `json:"purchase"`
+	Deal     ship.Deal     `json:"deal"`
+}
+
+func (s *Service) newRun(ctx context.Context, b *buying, foundBy string) *run {
+	return &run{Service: s, ctx: ctx, b: b, foundBy: foundBy, written: map[int]store.Attempt{}, sold: map[int]sold{}}
+}
+
+// resume is a run of a purchase that is written down.
+func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store.Attempt, foundBy string) *run {
+	r := s.newRun(context.WithoutCancel(ctx), &buying{in: BuyInput{Tenant: sh.Tenant}, shipment: sh, attempt: len(attempts)}, foundBy)
+	r.present = sh
+	d := sh.Deal
+	r.b.offers = []ship.Rate{{Carrier: d.Carrier, Connection: d.Connection, Service: d.Service, ServiceName: d.ServiceName, Price: d.Price}}
+	for _, a := range attempts {
+		r.written[a.Number] = a
+	}
+	return r
+}
+
+func (r *run) machine() purchase.Machine {
+	return purchase.Machine{Do: r.do, Now: time.Now, Waits: purchase.Waits{
+		Settle: r.waits.Settle, Look: r.waits.Look, Rebuy: r.waits.Rebuy, Review: r.waits.Review,
+	}}
+}
+
+// do carries out an act.
+func (r *run) do(a purchase.Act) purchase.Report {
+	if failpoint.Enabled() {
+		failpoint.Hit("before " + string(a.Kind))
+		defer failpoint.Hit("after " + string(a.Kind))
+	}
+	report := r.act(a.Kind)(a)
+	r.outcomes(a, report.Result)
+	return report
+}
+
+// act is how each kind is carried out: all that a machine can ask for.
+func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
+	switch k {
+	case purchase.Intend:
+		return r.intend
+	case purchase.Send:
+		return r.send
+	case purchase.Spool:
+		return r.keepOnDisk
+	case purchase.Unspool:
+		return r.dropFromDisk
+	case purchase.GiveBack:
+		return r.giveBack
+	case purchase.Record:
+		return r.record
+	case purchase.End:
+		return r.end
+	case purchase.Again:
+		return r.again
+	case purchase.Doubt:
+		return r.doubt
+	case purchase.Fail:
+		return r.fail
+	case purchase.Review:
+		return r.review
+	case purchase.Read:
+		return r.read
+	case purchase.Look:
+		return r.look
+	case purchase.Strand:
+		return r.strand
+	case purchase.TakeBack:
+		return r.takeBack
+	}
+	panic("shipping: a machine asks for " + string(k))
+}
+
+// reported turns an error of our own side into a report.
+func reported(err error) purchase.Report {
+	switch {
+	case err == nil:
+		return purchase.Report{Result: purchase.Done}
+	case ship.KindOf(err) == ship.Conflict && ship.CodeOf(err) == "":
+		return purchase.Report{Result: purchase.Conflict}
+	}
+	return purchase.Report{Result: purchase.Broken, Err: err}
+}
+
+// intend writes the purchase, its first attempt and its settle job down.
+func (r *run) intend(purchase.Act) purchase.Report {
+	r.b.written = time.Now()
+	r.earlier, r.earlyErr = r.write(r.ctx, r.b, true, func(tx *store.Store) (err error) {
+		r.b.shipment.DuplicateOf, err = tx.Intend(r.ctx, r.b.shipment, r.attemptOf(), r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+		if err != nil {
+			return err
+		}
+		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), r.waits.Settle)
+	})
+	if r.earlier != nil {
+		return purchase.Report{Result: purchase.Conflict}
+	}
+	if r.earlyErr != nil {
+		return purchase.Report{Result: purchase.Broken, Err: r.earlyErr}
+	}
+	r.note(r.attemptOf())
+	r.ctx = context.WithoutCancel(r.ctx) // from here on the caller may hang up
+	return reported(nil)
+}
+
+// note remembers an attempt that was just written down.
+func (r *run) note(a store.Attempt) {
+	a.StartedAt = r.b.written
+	r.written[a.Number] = a
+}
+
+func (r *run) attemptOf() store.Attempt {
+	d := r.b.shipment.Deal
+	return store.Attempt{Number: r.b.attempt, Reference: r.reference(r.b, r.b.attempt), Carrier: d.Carrier, Connection: d.Connection, Service: d.Service}
+}
+
+// again writes the next attempt down, for the next offer if the last said no.
+func (r *run) again(a purchase.Act) purchase.Report {
+	if r.refused != nil && len(r.b.offers) > 1 {
+		r.b.next(r.refused)
+	}
+	r.b.attempt, r.b.written = a.Attempt+1, time.Now()
+	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error {
+		if err := tx.Again(r.ctx, r.b.shipment, r.attemptOf()); err != nil {
+			return err
+		}
+		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), r.waits.Settle)
+	})
+	if err == nil {
+		r.b.shipment.State = ship.StatePurchasing
+		r.note(r.attemptOf())
+	}
+	return reported(err)
+}
+
+// send asks the carrier once. A process that slept since it wrote the attempt
+// down does not: the settle job may be looking already.
+func (r *run) send(a purchase.Act) purchase.Report {
+	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, r.b.shipment.Deal)
+	if err == nil && time.Since(r.b.written) > r.waits.Settle/3 {
+		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
+	}
+	if err != nil {
+		r.refused = err
+		return purchase.Report{Result: purchase.NotSent}
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
+	defer cancel()
+	if failpoint.Enabled() {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn:              func(httptrace.GotConnInfo) { failpoint.Hit("send connected") },
+			WroteHeaders:         func() { failpoint.Hit("send headed") },
+			WroteRequest:         func(httptrace.WroteRequestInfo) { failpoint.Hit("send written") },
+			GotFirstResponseByte: func() { failpoint.Hit("send answering") },
+		})
+	}
+	p, err := c.Buy(ctx, r.order(r.b))
+	switch ship.KindOf(err) {
+	case "":
+		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Deal)}
+	case ship.Uncertain, ship.Internal:
+		r.log.WarnContext(ctx, "purchase outcome unknown", "shipment", r.b.shipment.ID, "carrier", r.b.shipment.Deal.Carrier, "error", err)
+		return purchase.Report{Result: purchase.Lost}
+	case ship.Invalid, ship.Unsupported:
+		r.refused = err
+		return purchase.Report{Result: purchase.Refused}
+	}
+	r.refused = err
+	return purchase.Report{Result: purchase.NotSent}
+}
+
+// take remembers what a carrier sold.
+func (r *run) take(attempt int, p ship.Purchase, d ship.Deal) purchase.Sale {
+	settle(&d, p, time.Now().UTC().Truncate(time.Millisecond))
+	r.sold[attempt] = sold{Purchase: p, Deal: d}
+	return purchase.Sale{
+		Attempt: attempt, Number: p.TrackingNumber, Labelled: len(p.Label.Data) > 0,
+		TooDear: !d.Limit.IsZero() && !p.Price.IsZero() && p.Price.Exceeds(d.Limit, 1),
+	}
+}
+
+// look looks an attempt up at its carrier. Soon after it was made, its absence
+// proves nothing where purchases show late.
+func (r *run) look(a purchase.Act) purchase.Report {
+	at, ok := r.written[a.Attempt]
+	if !ok || r.restoredLately() {
+		return r.lookEverywhere(a.Attempt)
+	}
+	d := r.dealOf(at)
+	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
+	if err != nil {
+		r.log.WarnContext(r.ctx, "a purchase cannot be looked up", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
+		return purchase.Report{Result: purchase.Unsure}
+	}
+	report := r.lookAt(c, a.Attempt, at.Reference, d)
+	lag := min(c.Spec().LookupLag, r.waits.Lag)
+	if report.Result == purchase.Absent && lag > 0 && time.Since(at.StartedAt) < r.waits.Answer+lag {
+		report.Result = purchase.Unsure
+	}
+	return report
+}
+
+// dealOf is the deal that an attempt was to buy.
+func (r *run) dealOf(a store.Attempt) ship.Deal {
+	d := r.b.shipment.Deal
+	if d.Carrier != a.Carrier || d.Connection != a.Connection || d.Service != a.Service {
+		d.Carrier, d.Connection, d.Service, d.ServiceName = a.Carrier, a.Connection, a.Service, ""
+		d.Simulated = a.Connection == ""
+	}
+	return d
+}
+
+func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.Deal) purchase.Report {
+	p, err := c.Find(r.ctx, carrier.BuyOrder{Order: r.b.shipment.Order, Service: d.Service, Reference: reference, Shipment: r.b.shipment.ID})
+	switch ship.KindOf(err) {
+	case "":
+		d.Service, d.ServiceName = p.Service, p.ServiceName
+		return purchase.Report{Result: purchase.Found, Sale: r.take(attempt, p, d)}
+	case ship.NotFound:
+		return purchase.Report{Result: purchase.Absent}
+	}
+	r.log.WarnContext(r.ctx, "a look-up failed", "shipment", r.b.shipment.ID, "carrier", d.Carrier, "error", err)
+	return purchase.Report{Result: purchase.Unsure}
+}
+
+// lookEverywhere looks for an attempt of which the database knows nothing any
+// more: any of the tenant's accounts may have sold it.
+func (r *run) lookEverywhere(attempt int) purchase.Report {
+	all, err := r.carriers(r.ctx, r.b.in.Tenant)
+	if err != nil {
+		return purchase.Report{Result: purchase.Unsure}
+	}
+	unsure := false
+	for _, c := range all {
+		d := r.b.shipment.Deal
+		if d.Carrier != c.Spec().Name || d.Connection != c.Connection {
+			d.Carrier, d.Connection, d.Simulated = c.Spec().Name, c.Connection, c.Connection == ""
+		}
+		switch report := r.lookAt(c, attempt, r.reference(r.b, attempt), d); report.Result {
+		case purchase.Found:
+			return report
+		case purchase.Unsure:
+			unsure = true
+		}
+	}
+	if unsure {
+		return purchase.Report{Result: purchase.Unsure}
+	}
+	return purchase.Report{Result: purchase.Absent}
+}

@@ -1,0 +1,86 @@
+package shipping
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// strand writes a sale down that nobody may use, with the job that takes it
+// back.
+func (r *run) strand(a purchase.Act) purchase.Report {
+	x := r.sold[a.Sale.Attempt]
+	r.log.WarnContext(r.ctx, "a label is stranded", "shipment", r.b.shipment.ID, "carrier", x.Deal.Carrier, "number", x.Deal.TrackingNumber, "found_by", r.foundBy)
+	return reported(r.store.Strand(r.ctx, store.Stranded{
+		Tenant: r.b.in.Tenant, Shipment: r.b.shipment.ID, Attempt: a.Sale.Attempt, FoundBy: r.foundBy, Deal: x.Deal,
+	}))
+}
+
+// takeBack voids a stranded sale now.
+func (r *run) takeBack(a purchase.Act) purchase.Report {
+	x := r.sold[a.Sale.Attempt]
+	state, err := r.voidStranded(r.ctx, store.Stranded{Tenant: r.b.in.Tenant, Shipment: r.b.shipment.ID, Attempt: a.Sale.Attempt, Deal: x.Deal})
+	switch {
+	case err != nil || state == "refused": // still live
+		return purchase.Report{Result: purchase.Unsure}
+	case state == "abandoned":
+		return purchase.Report{Result: purchase.Cannot}
+	}
+	return reported(nil)
+}
+
+// strandedPatience is for how long a carrier that refuses to take a stranded
+// label back is asked again.
+const strandedPatience = time.Hour
+
+// VoidStranded takes a stranded label back. It reports after how long to ask
+// again; zero means that it is dealt with.
+func (s *Service) VoidStranded(ctx context.Context, t ship.Tenant, seller, number string) (again time.Duration, err error) {
+	x, err := s.store.Stranded(ctx, t, seller, number)
+	if err != nil || x.State != "found" {
+		return 0, err
+	}
+	state, err := s.voidStranded(ctx, x)
+	if err != nil || state == "refused" && time.Since(x.FoundAt) < strandedPatience {
+		return max(s.waits.Look, time.Since(x.FoundAt)/4), err
+	}
+	if state == "refused" {
+		s.log.ErrorContext(ctx, "a stranded label cannot be taken back", "shipment", x.Shipment, "carrier", seller, "number", number)
+		return 0, s.endStranded(ctx, x, state, "the carrier refuses to void it")
+	}
+	return 0, nil
+}
+
+// voidStranded asks the carrier, and writes down what it said unless it
+// refused.
+func (s *Service) voidStranded(ctx context.Context, x store.Stranded) (state string, err error) {
+	c, err := s.carrierOf(ctx, x.Tenant, x.Deal)
+	if err != nil {
+		return "", err
+	}
+	var v carrier.VoidResult
+	err = failpoint.Around("stranded_void", func() (err error) {
+		v, err = c.Void(ctx, x.Deal)
+		return err
+	})
+	switch ship.KindOf(err) {
+	case "":
+		state = string(v.State)
+	case ship.Unsupported:
+		state = "abandoned" // what this carrier sold and nobody hands over is not billed
+	case ship.Invalid:
+		return "refused", nil
+	default:
+		return "", err
+	}
+	return state, s.endStranded(ctx, x, state, "")
+}
+
+func (s *Service) endStranded(ctx context.Context, x store.Stranded, state, message string) error {
+	return failpoint.Around("stranded_end", func() error { return s.store.EndStranded(ctx, x, state, message) })
+}

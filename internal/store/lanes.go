@@ -1,0 +1,115 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Route is how a shipment was sent.
+type Route struct {
+	Carrier, Service string
+	From, To         ship.Address
+	Sent             ship.Date
+}
+
+const sqlRoutes = `
+SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.deal->>'service', ''), s.ordered->'origin', s.ordered->'destination', coalesce(s.ordered->>'shipDate', '')
+FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+
+// Routes returns how the parcels were sent; those that were not bought here are
+// left out.
+func (s *Store) Routes(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]Route, error) {
+	rows, err := s.sys.Query(ctx, sqlRoutes, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read routes: %w", explain(err))
+	}
+	all := make(map[ship.Subject]Route, len(parcels))
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p ship.Subject
+		var w Route
+		err := r.Scan(&account, &p.Tenant.Livemode, &id, &w.Carrier, &w.Service, &w.From, &w.To, &w.Sent)
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		all[p] = w
+		return err
+	})
+	return all, explain(err)
+}
+
+// A Lane is a service of a carrier from one area to another, of a tenant.
+type Lane struct {
+	Tenant              ship.Tenant
+	Carrier, Service    string
+	Origin, Destination string // areas
+}
+
+func (l Lane) compare(m Lane) int {
+	return cmp.Or(
+		strings.Compare(string(l.Tenant.Account), string(m.Tenant.Account)), strings.Compare(l.Origin, m.Origin), strings.Compare(l.Destination, m.Destination),
+		strings.Compare(l.Carrier, m.Carrier), strings.Compare(l.Service, m.Service),
+	)
+}
+
+const sqlCountDeliveries = `
+INSERT INTO lane_times AS l (account_id, livemode, carrier, service, origin, destination, delivered, days)
+SELECT account_id, livemode, carrier, service, origin, destination, delivered, days::int[]
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @carriers::text[], @services::text[], @origins::text[], @destinations::text[], @delivered::int[], @days::text[])
+  AS v (account_id, livemode, carrier, service, origin, destination, delivered, days)
+ON CONFLICT (account_id, livemode, origin, destination, carrier, service) DO UPDATE SET
+  delivered = (l.delivered + excluded.delivered) / CASE WHEN l.delivered > 500 THEN 2 ELSE 1 END,
+  days = (SELECT array_agg((a + b) / CASE WHEN l.delivered > 500 THEN 2 ELSE 1 END ORDER BY n) FROM unnest(l.days, excluded.days) WITH ORDINALITY AS t (a, b, n))`
+
+// CountDeliveries adds to what is known of lanes, in one statement. The rows are
+// locked in one order, so that batches that overlap cannot deadlock.
+func (s *Store) CountDeliveries(ctx context.Context, took map[Lane]ship.TransitDays) error {
+	lanes := make([]Lane, 0, len(took))
+	for l := range took {
+		lanes = append(lanes, l)
+	}
+	if len(lanes) == 0 {
+		return nil
+	}
+	slices.SortFunc(lanes, Lane.compare)
+	c := columns{}
+	for _, l := range lanes {
+		delivered := 0
+		for _, n := range took[l] {
+			delivered += n
+		}
+		c.parcel(ship.Subject{Tenant: l.Tenant})
+		c.add("carriers", l.Carrier)
+		c.add("services", l.Service)
+		c.add("origins", l.Origin)
+		c.add("destinations", l.Destination)
+		c.add("delivered", delivered)
+		c.add("days", "{"+strings.Trim(strings.ReplaceAll(fmt.Sprint(took[l]), " ", ","), "[]")+"}")
+	}
+	_, err := s.sys.Exec(ctx, sqlCountDeliveries, c.args())
+	return explain(err)
+}
+
+const sqlLanes = `
+SELECT carrier, service, days FROM lane_times
+WHERE account_id = @account AND livemode = @livemode AND origin = @origin AND destination = @destination`
+
+// Lanes returns how long the tenant's parcels took from one area to another.
+func (s *Store) Lanes(ctx context.Context, t ship.Tenant, origin, destination string) (map[Lane]ship.TransitDays, error) {
+	all := map[Lane]ship.TransitDays{}
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		l := Lane{Tenant: t, Origin: origin, Destination: destination}
+		var list []int
+		err := r.Scan(&l.Carrier, &l.Service, &list)
+		var days ship.TransitDays
+		copy(days[:], list)
+		all[l] = days
+		return err
+	}, sqlLanes, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"origin": origin, "destination": destination}))
+	return all, err
+}

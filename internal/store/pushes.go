@@ -1,0 +1,187 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A PushID names a push. It follows from the body, so that a repeat is the same.
+type PushID = ship.RawID
+
+// A Push is a request that a carrier sent, as it came.
+type Push struct {
+	ID         PushID
+	Tenant     ship.Tenant
+	Connection ship.ConnectionID
+	Header     http.Header
+	Body       []byte
+}
+
+// sqlAddPushes stores pushes, and notes of those that are new that they are to
+// be heard.
+const sqlAddPushes = `
+WITH p AS (
+  INSERT INTO pushes (account_id, livemode, id, connection, header, body)
+  SELECT account_id, livemode, id, connection, header::json, body
+  FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @connections::uuid[], @headers::text[], @bodies::bytea[])
+    AS v (account_id, livemode, id, connection, header, body)
+  ON CONFLICT DO NOTHING RETURNING account_id, livemode, id, length(body) AS bytes
+)
+INSERT INTO unheard (account_id, livemode, id, due_at, bytes) SELECT account_id, livemode, id, @due, bytes FROM p
+RETURNING account_id, livemode, id`
+
+// AddPushes stores pushes of any tenants, to be heard from due on, and reports
+// which are new.
+func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fresh map[ship.Subject]bool, err error) {
+	// In one order, so that batches with the same pushes cannot deadlock.
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Push) int {
+		return cmp.Or(strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	c := columns{}
+	for _, p := range list {
+		header, err := json.Marshal(p.Header)
+		if err != nil {
+			return nil, fmt.Errorf("write a header: %w", err)
+		}
+		c.parcel(ship.Subject{Tenant: p.Tenant})
+		c.add("ids", [16]byte(p.ID))
+		c.add("connections", [16]byte(p.Connection.Raw()))
+		c.add("headers", string(header))
+		c.add("bodies", p.Body)
+	}
+	args := c.args()
+	args["due"] = due
+	rows, err := s.sys.Query(ctx, sqlAddPushes, args)
+	if err != nil {
+		return nil, fmt.Errorf("store pushes: %w", explain(err))
+	}
+	fresh = make(map[ship.Subject]bool, len(list))
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var p ship.Subject
+		err := r.Scan(&account, &p.Tenant.Livemode, &id)
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		fresh[p] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store pushes: %w", explain(err))
+	}
+	return fresh, nil
+}
+
+// An Unheard is a push that is to be taken in.
+type Unheard struct {
+	ship.Subject     // whose it is, and its id
+	Bytes        int // of the body
+	Looks        int // how often it was claimed, this time included
+
+	Push *Push // itself, if it is at hand
+}
+
+// sqlDuePushes claims pushes by moving their time on: if this process dies,
+// they are due again then. Another copy skips what is claimed.
+const sqlDuePushes = `
+UPDATE unheard SET due_at = $2, looks = least(looks + 1, 32000) WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM unheard WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+RETURNING account_id, livemode, id, bytes, looks`
+
+// DuePushes claims up to limit pushes that are due at now; each is due again
+// at again unless it is heard or postponed.
+func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) ([]Unheard, error) {
+	rows, err := s.sys.Query(ctx, sqlDuePushes, now, again, limit)
+	if err != nil {
+		return nil, fmt.Errorf("claim pushes: %w", explain(err))
+	}
+	var list []Unheard
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var u Unheard
+		err := r.Scan(&account, &u.Tenant.Livemode, &id, &u.Bytes, &u.Looks)
+		u.Tenant.Account, u.ID = ship.AccountIDOf(account), id
+		list = append(list, u)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlPushes = `
+SELECT p.account_id, p.livemode, p.id, p.connection, p.header, p.body
+FROM ` + journeyKeys + ` JOIN pushes p USING (account_id, livemode, id)`
+
+// Pushes returns pushes of any tenants; those past their time are left out.
+func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
+	rows, err := s.sys.Query(ctx, sqlPushes, parcelArgs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read pushes: %w", explain(err))
+	}
+	var list []Push
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id, connection [16]byte
+		var p Push
+		err := r.Scan(&account, &p.Tenant.Livemode, &id, &connection, &p.Header, &p.Body)
+		p.Tenant.Account, p.ID, p.Connection = ship.AccountIDOf(account), id, ship.ConnectionIDOf(connection)
+		list = append(list, p)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlHeardPushes = `
+DELETE FROM unheard u USING ` + journeyKeys + `
+WHERE u.account_id = k.account_id AND u.livemode = k.livemode AND u.id = k.id`
+
+// HeardPushes notes that pushes were taken in. It works only inside a
+// transaction: with what they told.
+func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
+	_, err := s.tx.Exec(ctx, sqlHeardPushes, parcelArgs(ids))
+	return explain(err)
+}
+
+const sqlPostponePushes = `
+UPDATE unheard u SET due_at = @due FROM ` + journeyKeys + `
+WHERE u.account_id = k.account_id AND u.livemode = k.livemode AND u.id = k.id`
+
+// PostponePushes has pushes taken in later.
+func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time.Time) error {
+	args := parcelArgs(ids)
+	args["due"] = due
+	_, err := s.sys.Exec(ctx, sqlPostponePushes, args)
+	return explain(err)
+}
+
+const sqlSubscriptionUntil = `SELECT until FROM subscriptions WHERE account_id = @account AND livemode = @livemode AND connection = @connection`
+
+// SubscribedUntil is until when a carrier pushes for a whole connection; the
+// zero time if it does not.
+func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.ConnectionID) (time.Time, error) {
+	var until *time.Time
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&until) }, sqlSubscriptionUntil,
+		tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw())}))
+	if ship.KindOf(err) == ship.NotFound {
+		return time.Time{}, nil
+	}
+	return timeOf(until), err
+}
+
+const sqlSetSubscription = `
+INSERT INTO subscriptions (account_id, livemode, connection, until) VALUES (@account, @livemode, @connection, @until)
+ON CONFLICT (account_id, livemode, connection) DO UPDATE SET until = excluded.until`
+
+// SetSubscription notes until when a carrier pushes for a whole connection.
+func (s *Store) SetSubscription(ctx context.Context, t ship.Tenant, c ship.ConnectionID, until time.Time) error {
+	_, err := s.exec(ctx, t, sqlSetSubscription, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw()), "until": until}))
+	return err
+}

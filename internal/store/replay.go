@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// notSimulated keeps to parcels whose codes are a carrier's: those of the
+// sandbox are its own. The deal is looked up row by row; NOT EXISTS would be
+// planned as a hash of all shipments.
+const notSimulated = `(j.livemode OR coalesce((
+  SELECT s.deal->>'simulated' FROM shipments s WHERE s.account_id = j.account_id AND s.livemode = j.livemode AND s.id = j.id), '') <> 'true')`
+
+// sqlParcelsSince walks along the primary key, so that each page costs what its
+// rows cost, however few of them are the carrier's.
+const sqlParcelsSince = `
+SELECT j.account_id, j.livemode, j.id, j.carrier = @carrier AND ` + notSimulated + `
+FROM journeys j
+WHERE j.id >= @since AND (j.account_id, j.livemode, j.id) > (@account, @livemode, @id)
+ORDER BY j.account_id, j.livemode, j.id LIMIT @limit`
+
+// ParcelsSince returns the next page of a carrier's parcels made since, behind
+// the one named by after, and the last parcel that it looked at; that is the
+// zero one at the end. Simulated parcels are left out.
+func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Time, after ship.Subject, limit int) (parcels []ship.Subject, last ship.Subject, err error) {
+	rows, err := s.sys.Query(ctx, sqlParcelsSince, tenantArgs(after.Tenant, after.ID, pgx.NamedArgs{
+		"carrier": carrier, "since": [16]byte(ship.RawIDAt(since)), "limit": limit,
+	}))
+	if err != nil {
+		return nil, last, fmt.Errorf("read parcels: %w", explain(err))
+	}
+	n := 0
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var theirs *bool
+		if err := r.Scan(&account, &last.Tenant.Livemode, &id, &theirs); err != nil {
+			return err
+		}
+		n++
+		last.Tenant.Account, last.ID = ship.AccountIDOf(account), id
+		if theirs != nil && *theirs {
+			parcels = append(parcels, last)
+		}
+		return nil
+	})
+	if n < limit {
+		last = ship.Subject{}
+	}
+	return parcels, last, explain(err)
+}
+
+const sqlMeanings = `
+SELECT t.account_id, t.livemode, t.id, t.code, t.status::text, t.reason, t.told, count(*)
+FROM ` + journeyKeys + ` JOIN tracking_events t USING (account_id, livemode, id)
+GROUP BY t.account_id, t.livemode, t.id, t.code, t.status, t.reason, t.told`
+
+// A Meant is how a parcel's events of one code were read.
+type Meant struct {
+	Subject ship.Subject
+	Scan    ship.Scan // Code, Status, Reason and Told alone
+	Events  int
+}
+
+// Meanings returns how the events of the parcels were read when they came.
+func (s *Store) Meanings(ctx context.Context, parcels []ship.Subject) ([]Meant, error) {
+	rows, err := s.sys.Query(ctx, sqlMeanings, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read meanings: %w", explain(err))
+	}
+	var list []Meant
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var status, reason *string
+		var m Meant
+		err := r.Scan(&account, &m.Subject.Tenant.Livemode, &id, &m.Scan.Code, &status, &reason, &m.Scan.Told, &m.Events)
+		m.Subject.Tenant.Account, m.Subject.ID = ship.AccountIDOf(account), id
+		m.Scan.Status, m.Scan.Reason = ship.Status(value(status)), value(reason)
+		list = append(list, m)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlCorrectScans = `
+UPDATE tracking_events t SET status = v.status::parcel_status, reason = v.reason, told = v.told
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[], @reasons::text[], @tolds::boolean[])
+  AS v (account_id, livemode, id, piece, code, at, status, reason, told)
+WHERE t.account_id = v.account_id AND t.livemode = v.livemode AND t.id = v.id AND t.piece = v.piece AND t.code = v.code AND t.at = v.at`
+
+// Correct writes changes whose scans are all stored already and get another
+// meaning. The journeys must be locked.
+func (s *Store) Correct(ctx context.Context, changes []Change) error {
+	scans, rest := columns{}, slices.Clone(changes)
+	for i, c := range changes {
+		for _, sc := range c.Scans {
+			scans.meaning(c.Journey.Subject, sc.Scan)
+		}
+		rest[i].Scans = nil
+	}
+	if len(scans) == 0 {
+		return nil
+	}
+	if _, err := s.tx.Exec(ctx, sqlCorrectScans, scans.args()); err != nil {
+		return fmt.Errorf("correct scans: %w", explain(err))
+	}
+	return s.Apply(ctx, rest)
+}
+
+func (c columns) meaning(p ship.Subject, s ship.Scan) {
+	c.parcel(p)
+	c.add("ids", [16]byte(p.ID))
+	c.add("pieces", s.Piece)
+	c.add("codes", s.Code)
+	c.add("ats", s.At.Truncate(time.Second))
+	c.add("statuses", null(string(s.Status)))
+	c.add("reasons", null(s.Reason))
+	c.add("tolds", s.Told)
+}
+
+const sqlBoughtOver = `
+SELECT s.account_id, s.livemode, s.id, s.deal->>'connection'
+FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+
+// BoughtOver returns over which connections the parcels were bought, those that
+// were bought over one.
+func (s *Store) BoughtOver(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.ConnectionID, error) {
+	rows, err := s.sys.Query(ctx, sqlBoughtOver, parcelArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read connections of parcels: %w", explain(err))
+	}
+	all := map[ship.Subject]ship.ConnectionID{}
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var connection *string
+		var p ship.Subject
+		err := r.Scan(&account, &p.Tenant.Livemode, &id, &connection)
+		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		if value(connection) != "" {
+			all[p] = ship.ConnectionID(*connection)
+		}
+		return err
+	})
+	return all, explain(err)
+}
+
+// sqlUnmapped reads the few events that tracking_events_unmapped lists.
+const sqlUnmapped = `
+SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
+FROM tracking_events t JOIN journeys j USING (account_id, livemode, id)
+WHERE t.reason = 'unmapped' AND t.id >= $1 AND ` + notSimulated + `
+GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $2`
+
+// An Unmapped is a code that no status table knew when it was told.
+type Unmapped struct {
+	Carrier, Code   string
+	Events, Parcels int
+	NewestAt        time.Time
+	Description     string // of the newest
+}
+
+// Unmapped lists codes of parcels made since that have no meaning, the one last
+// told first.
+func (s *Store) Unmapped(ctx context.Context, since time.Time, limit int) ([]Unmapped, error) {
+	rows, err := s.sys.Query(ctx, sqlUnmapped, [16]byte(ship.RawIDAt(since)), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list unmapped codes: %w", explain(err))
+	}
+	var list []Unmapped
+	err = each(rows, func(r pgx.Rows) error {
+		var u Unmapped
+		var carrier *string
+		err := r.Scan(&carrier, &u.Code, &u.Events, &u.Parcels, &u.NewestAt, &u.Description)
+		u.Carrier, u.NewestAt = value(carrier), u.NewestAt.UTC()
+		list = append(list, u)
+		return err
+	})
+	return list, explain(err)
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Stranded label was sold by a carrier and is used by nobody: it is taken
+// back.
+type Stranded struct {
+	Tenant   ship.Tenant
+	Shipment ship.ShipmentID
+	Attempt  int
+	FoundBy  string    // "answer", "look", "sweep", "spool", "restore"
+	Deal     ship.Deal // what the carrier needs to take it back
+	State    string    // "found", "voided", "refund_pending", "abandoned", "refused"
+	FoundAt  time.Time
+}
+
+// sqlStrand writes nothing if the label is the one that counts.
+const sqlStrand = `
+INSERT INTO stranded_labels (account_id, livemode, carrier, number, shipment_id, attempt, found_by, deal)
+SELECT @account, @livemode, @carrier, @number, @id, @attempt, @found_by, @deal
+WHERE NOT EXISTS (
+  SELECT FROM journeys j WHERE j.account_id = @account AND j.livemode = @livemode AND j.id = @id AND j.carrier = @carrier AND j.number = @number)
+  AND NOT EXISTS ( -- after a restore the same label may count under another id
+  SELECT FROM names n JOIN journeys j ON j.account_id = n.account_id AND j.livemode = n.livemode AND j.id = n.id
+  WHERE n.account_id = @account AND n.livemode = @livemode AND n.kind = 't' AND n.name = @number AND j.carrier = @carrier AND j.number = @number AND NOT j.followed)
+ON CONFLICT DO NOTHING`
+
+const sqlIsStranded = `
+SELECT EXISTS (SELECT FROM stranded_labels WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number)`
+
+// sqlCharge writes a line of the ledger once.
+const sqlCharge = `
+INSERT INTO charges (id, account_id, livemode, number, kind, attempt, carrier, connection, minor, currency)
+VALUES (@id, @account, @livemode, @number, @kind, @attempt, @carrier, @connection, @minor, @currency)
+ON CONFLICT DO NOTHING`
+
+// Strand writes a label down that nobody may use, its charge, and the job that
+// takes it back. It is ship.Conflict if the label is the one that counts.
+func (s *Store) Strand(ctx context.Context, x Stranded) error {
+	deal, err := json.Marshal(x.Deal)
+	if err != nil {
+		return fmt.Errorf("write a deal: %w", err)
+	}
+	args := func() pgx.NamedArgs {
+		return tenantArgs(x.Tenant, x.Shipment.Raw(), pgx.NamedArgs{
+			"carrier": x.Deal.Carrier, "number": x.Deal.TrackingNumber, "attempt": x.Attempt, "found_by": x.FoundBy, "deal": deal,
+		})
+	}
+	return s.InTx(ctx, x.Tenant, func(tx *Store) error {
+		var fresh int64
+		var stranded bool
+		b := tx.newBatch(x.Tenant)
+		b.Queue(sqlLockPurchase, args())
+		b.Queue(sqlStrand, args()).Exec(func(tag pgconn.CommandTag) error { fresh = tag.RowsAffected(); return nil })
+		b.Queue(sqlIsStranded, args()).QueryRow(func(r pgx.Row) error { return r.Scan(&stranded) })
+		if err := tx.send(ctx, b); err != nil {
+			return fmt.Errorf("strand a label: %w", err)
+		}
+		switch {
+		case !stranded:
+			return ship.Errorf(ship.Conflict, "the label is the one that counts")
+		case fresh == 0:
+			return nil
+		}
+		if err := tx.charge(ctx, x.Tenant, x.Shipment, x.Attempt, x.Deal, "purchase", x.Deal.Price.Minor); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, job.VoidStranded{Account: x.Tenant.Account, Livemode: x.Tenant.Livemode, Carrier: x.Deal.Carrier, Number: x.Deal.TrackingNumber}, 0)
+	})
+}
+
+func (s *Store) charge(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, d ship.Deal, kind string, minor int64) error {
+	if d.Simulated {
+		return nil
+	}
+	_, err := s.exec(ctx, t, sqlCharge, tenantArgs(t, id.Raw(), pgx.NamedArgs{
+		"number": d.TrackingNumber, "kind": kind, "attempt": attempt, "carrier": d.Carrier, "connection": nullConnection(d.Connection),
+		"minor": minor, "currency": d.Price.Currency,
+	}))
+	return err
+}
+
+// Credit writes down that the carrier takes the price of a label back.
+func (s *Store) Credit(ctx context.Context, sh ship.Shipment) error {
+	return s.charge(ctx, sh.Tenant, sh.ID, 0, sh.Deal, "void", -sh.Deal.Price.Minor)
+}
+
+const sqlStranded = `
+SELECT shipment_id, attempt, found_by, deal, state, found_at FROM stranded_labels
+WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number`
+
+// Stranded returns a stranded label; ship.NotFound if there is none.
+func (s *Store) Stranded(ctx context.Context, t ship.Tenant, carrier, number string) (Stranded, error) {
+	x := Stranded{Tenant: t}
+	var shipment [16]byte
+	var deal []byte
+	err := s.queryRow(ctx, t, func(r pgx.Row) error {
+		return r.Scan(&shipment, &x.Attempt, &x.FoundBy, &deal, &x.State, &x.FoundAt)
+	}, sqlStranded, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"carrier": carrier, "number": number}))
+	if err != nil {
+		return x, err
+	}
+	x.Shipment = ship.ShipmentIDOf(shipment)
+	return x, json.Unmarshal(deal, &x.Deal)
+}
+
+const sqlEndStranded = `
+UPDATE stranded_labels SET state = @state, message = @message, ended_at = now()
+WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number AND state = 'found'`
+
+// EndStranded writes down what became of a stranded label: "voided",
+// "refund_pending", "abandoned" where the carrier voids nothing, or "refused".
+func (s *Store) EndStranded(ctx context.Context, x Stranded, state, message string) error {
+	return s.InTx(ctx, x.Tenant, func(tx *Store) error {
+		n, err := tx.exec(ctx, x.Tenant, sqlEndStranded, tenantArgs(x.Tenant, ship.RawID{}, pgx.NamedArgs{
+			"carrier": x.Deal.Carrier, "number": x.Deal.TrackingNumber, "state": state, "message": null(message),
+		}))
+		if err != nil || n == 0 || state == "refused" {
+			return err
+		}
+		return tx.charge(ctx, x.Tenant, x.Shipment, x.Attempt, x.Deal, "void", -x.Deal.Price.Minor)
+	})
+}
+
+// A Doubt is a purchase with attempts that may yet turn out to have bought
+// something.
+type Doubt struct {
+	Tenant   ship.Tenant
+	Shipment ship.ShipmentID
+}
+
+const sqlDoubts = `
+SELECT DISTINCT id, account_id, livemode FROM purchase_attempts
+WHERE outcome IN ('unknown', 'absent') AND id >= $1 AND id > $2 ORDER BY id LIMIT 500`
+
+// Doubts lists purchases since a time, after one of them, that have attempts
+// in doubt.
+func (s *Store) Doubts(ctx context.Context, since time.Time, after ship.ShipmentID) ([]Doubt, error) {
+	var last ship.RawID
+	if after != "" {
+		last = after.Raw()
+	}
+	rows, err := s.sys.Query(ctx, sqlDoubts, [16]byte(ship.RawIDAt(since)), [16]byte(last))
+	if err != nil {
+		return nil, fmt.Errorf("attempts in doubt: %w", explain(err))
+	}
+	var list []Doubt
+	err = each(rows, func(r pgx.Rows) error {
+		var id, account [16]byte
+		var d Doubt
+		err := r.Scan(&id, &account, &d.Tenant.Livemode)
+		d.Shipment, d.Tenant.Account = ship.ShipmentIDOf(id), ship.AccountIDOf(account)
+		list = append(list, d)
+		return err
+	})
+	return list, explain(err)
+}
+
+const sqlRestored = `SELECT restored_at FROM instance`
+
+// RestoredAt is when the database was last put back to an earlier moment; the
+// zero time if never.
+func (s *Store) RestoredAt(ctx context.Context) (time.Time, error) {
+	var at *time.Time
+	err := s.sys.QueryRow(ctx, sqlRestored).Scan(&at)
+	return timeOf(at), explain(err)
+}
+
+const sqlSetRestored = `UPDATE instance SET restored_at = now()`
+
+// SetRestored notes that the database was put back to an earlier moment.
+func (s *Store) SetRestored(ctx context.Context) error {
+	_, err := s.sys.Exec(ctx, sqlSetRestored)
+	return explain(err)
+}
+
+const sqlReleaseKey = `
+DELETE FROM idempotency_keys k USING journeys j
+WHERE k.account_id = @account AND k.livemode = @livemode AND k.key = @key
+  AND j.account_id = @account AND j.livemode = @livemode AND j.id = k.shipment_id AND j.state NOT IN ('purchasing', 'uncertain', 'needs_review')`
+
+// ReleaseKey forgets a key whose purchase is settled.
+func (s *Store) ReleaseKey(ctx context.Context, t ship.Tenant, key string) error {
+	_, err := s.exec(ctx, t, sqlReleaseKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key}))
+	return err
+}
