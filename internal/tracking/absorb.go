@@ -16,6 +16,10 @@ type Heard struct {
 	Subject    ship.Subject
 	Scans      []store.NewScan
 	EstimateAt time.Time // zero when the carrier gave none
+	// EstimateOf is the time of the scan that the estimate came with. One that
+	// is older than what is known changes nothing; the zero time is the
+	// carrier's last word.
+	EstimateOf time.Time
 }
 
 // Absorb takes in what carriers told, many parcels in one transaction. It may
@@ -24,14 +28,22 @@ func (s *Service) Absorb(ctx context.Context, heard []Heard) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.absorb(ctx, tx, heard) })
 }
 
-// absorb locks the parcels, keeps the scans that are new, writes one log event
-// for each that has a status, and sets what follows from all of them.
+// absorb locks the parcels and takes in what was heard of them.
 func (s *Service) absorb(ctx context.Context, tx *store.Store, heard []Heard) error {
-	subjects, byID := gather(heard)
+	subjects, _ := gather(heard)
 	journeys, err := tx.LockJourneys(ctx, subjects)
 	if err != nil {
 		return err
 	}
+	return s.absorbInto(ctx, tx, journeys, heard)
+}
+
+// absorbInto keeps the scans that are new to the journeys, which are locked,
+// writes one log event for each that has a status, and sets what follows from
+// all of them.
+func (s *Service) absorbInto(ctx context.Context, tx *store.Store, journeys []ship.Journey, heard []Heard) error {
+	_, byID := gather(heard)
+	journeys = slices.DeleteFunc(slices.Clone(journeys), func(j ship.Journey) bool { _, told := byID[j.Subject]; return !told })
 	scans, err := tx.Scans(ctx, journeys)
 	if err != nil {
 		return err
@@ -56,7 +68,7 @@ func gather(heard []Heard) (subjects []ship.Subject, byID map[ship.Subject]Heard
 		}
 		all.Scans = slices.Concat(all.Scans, h.Scans)
 		if !h.EstimateAt.IsZero() {
-			all.EstimateAt = h.EstimateAt
+			all.EstimateAt, all.EstimateOf = h.EstimateAt, h.EstimateOf
 		}
 		byID[h.Subject] = all
 	}
@@ -66,7 +78,8 @@ func gather(heard []Heard) (subjects []ship.Subject, byID map[ship.Subject]Heard
 // changeOf is what hearing h does to a journey.
 func (s *Service) changeOf(j ship.Journey, known []ship.Scan, h Heard, now time.Time) store.Change {
 	j.Progress.CheckedAt = now
-	if !h.EstimateAt.IsZero() {
+	late := !h.EstimateOf.IsZero() && h.EstimateOf.Before(j.NewestAt.Truncate(time.Second))
+	if !h.EstimateAt.IsZero() && (!late || j.Progress.EstimateAt.IsZero()) {
 		j.Progress.EstimateAt, j.Progress.EstimateSource = h.EstimateAt, "carrier"
 	}
 	raw := make(map[ship.ScanKey][]byte, len(h.Scans))

@@ -1,11 +1,14 @@
 package tracking
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -18,6 +21,23 @@ type Service struct {
 	step    time.Duration
 	told    func()
 	log     *slog.Logger
+
+	key        []byte // of push addresses
+	pushBase   string // address that carriers reach the service at; empty if they cannot
+	connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	tenantOf   func(context.Context, ship.ConnectionID) (ship.Tenant, error)
+	unmapped   func(code string)
+
+	intake    intake
+	owners    sync.Map   // the tenants of connections
+	recording sync.Mutex // of pushes
+
+	pollBatch int
+	pollClaim time.Duration
+
+	mu     sync.Mutex
+	pauses map[ship.ConnectionID]time.Time
 }
 
 // Config is what a Service needs.
@@ -27,6 +47,21 @@ type Config struct {
 	SandboxStep time.Duration // between two steps of a simulated life; 0: only on demand
 	Told        func()        // called after events are recorded; nil tells nobody
 	Log         *slog.Logger
+
+	Key      []byte // of push addresses
+	PushBase string // address that carriers reach the service at; empty if they cannot
+	// Connection opens one of the tenant's own carrier accounts, also one that
+	// was removed; Connected lists those that it has now.
+	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	Connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	// TenantOf says whose a connection is.
+	TenantOf func(context.Context, ship.ConnectionID) (ship.Tenant, error)
+	// Unmapped is told of every code that no status table knows; nil tells
+	// nobody.
+	Unmapped func(code string)
+
+	PollBatch int           // parcels that Poll claims at once; 0 means 500
+	PollClaim time.Duration // after which others take over what a copy claimed and did not finish; 0 means 5 minutes
 }
 
 // New returns a service.
@@ -34,7 +69,17 @@ func New(c Config) *Service {
 	if c.Told == nil {
 		c.Told = func() {}
 	}
-	return &Service{store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log}
+	if c.Unmapped == nil {
+		c.Unmapped = func(string) {}
+	}
+	if c.Connected == nil {
+		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
+	}
+	return &Service{
+		store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log, key: c.Key, pushBase: c.PushBase, connection: c.Connection, connected: c.Connected,
+		tenantOf: c.TenantOf, unmapped: c.Unmapped, intake: intake{store: c.Store}, pauses: map[ship.ConnectionID]time.Time{},
+		pollBatch: cmp.Or(c.PollBatch, pollBatch), pollClaim: cmp.Or(c.PollClaim, pollClaim),
+	}
 }
 
 // newPerDay is how many parcels may be begun to be followed with a key in a
@@ -92,12 +137,33 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 		e.RetryAfter = time.Hour
 		return Tracked{}, false, e
 	}
+	own, err := s.connectionFor(ctx, t, carrier)
+	if err != nil {
+		return Tracked{}, false, err
+	}
 	id, fresh, err := s.store.Follow(ctx, t, key, ship.NewTrackerID(t.Shard(), time.Now()), number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
+	if fresh && own != "" {
+		if err := s.store.Watch(ctx, ship.Subject{Tenant: t, ID: id.Raw()}, own, time.Now()); err != nil {
+			return Tracked{}, false, err
+		}
+	}
 	j, scans, err := s.store.Journey(ctx, t, id.Raw())
 	return trackedOf(j, scans), fresh, err
+}
+
+// connectionFor is the tenant's account over which a carrier can be asked;
+// empty if it has none.
+func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string) (ship.ConnectionID, error) {
+	list, err := s.connected(ctx, t)
+	for _, c := range list {
+		if c.Spec().Name == name && slices.Contains(c.Abilities(), "track") {
+			return c.Connection, nil
+		}
+	}
+	return "", err
 }
 
 // carrierFor is the carrier of a number: the given one, or the only one that

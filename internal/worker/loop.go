@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 )
 
@@ -31,7 +33,7 @@ func (l Loop) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		did, err := l.Do(ctx)
+		did, err := l.safely(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -54,4 +56,15 @@ func (l Loop) Run(ctx context.Context) {
 			pause = 0
 		}
 	}
+}
+
+// safely makes a panic an error: one odd thing must not stop the program.
+func (l Loop) safely(ctx context.Context) (did int, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+			l.Log.ErrorContext(ctx, "panic in background work", "work", l.Name, "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	return l.Do(ctx)
 }

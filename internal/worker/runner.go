@@ -41,6 +41,9 @@ type Config struct {
 	Services Services
 	Log      *slog.Logger
 	Metrics  *Metrics // nil counts nothing
+
+	SweepEvery     time.Duration // between two looks for purchases that wait; zero means a minute
+	LateSweepEvery time.Duration // between two looks for labels that turn up late; zero means an hour
 }
 
 // New returns a runner that is not started yet.
@@ -53,7 +56,7 @@ func New(c Config) (*Runner, error) {
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
 		Workers:                     workers(c.Services, w),
-		PeriodicJobs:                periodic(),
+		PeriodicJobs:                periodic(c),
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: completedKept,

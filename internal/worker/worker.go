@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -38,10 +39,14 @@ func workers(s Services, w watcher) *river.Workers {
 	addLasting(all, w, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
 		return s.Shipping.SettleVoid(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
 	})
+	addLasting(all, w, func(ctx context.Context, j job.VoidStranded) (time.Duration, error) {
+		return s.Shipping.VoidStranded(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Carrier, j.Number)
+	})
 	addLasting(all, w, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
 		return s.Webhook.Probe(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Endpoint)
 	})
 	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
+	add(all, w, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
 	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
 		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now())
 	})
@@ -51,9 +56,10 @@ func workers(s Services, w watcher) *river.Workers {
 
 // periodic are the jobs that come by the clock. The queue's leader alone
 // writes them down, and not while the one before is still there.
-func periodic() []*river.PeriodicJob {
+func periodic(c Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
-		every(time.Minute, job.SweepPurchases{}),
+		every(cmp.Or(c.SweepEvery, time.Minute), job.SweepPurchases{}),
+		every(cmp.Or(c.LateSweepEvery, time.Hour), job.SweepAttempts{}),
 		every(time.Hour, job.KeepPartitions{}),
 		every(time.Hour, job.ForgetKeys{}),
 	}
@@ -89,6 +95,11 @@ type worker[T river.JobArgs] struct {
 
 // moneyRetry is when a job about money that failed is tried again.
 const moneyRetry = 30 * time.Second
+
+// NextRetry is when a job that failed, or whose process died, is tried again.
+// The queue's own answer grows with the fourth power of the attempts: a few
+// crashes would put off for hours what must not wait.
+func (*worker[T]) NextRetry(*river.Job[T]) time.Time { return time.Now().Add(moneyRetry) }
 
 // Work does the job, and turns the kind of a failure into what the queue
 // should do about it.

@@ -233,6 +233,6 @@ func TestPeriodicJobsRunAtTheStart(t *testing.T) {
 	})
 	eventually(t, "completed job of each kind", func() bool {
 		var n int
-		return conn.QueryRow(t.Context(), "SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'").Scan(&n) == nil && n == 3
+		return conn.QueryRow(t.Context(), "SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'").Scan(&n) == nil && n == 4
 	})
 }

@@ -1,0 +1,130 @@
+package tracking
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+const (
+	intakePushes  = 200     // that are stored at once, at most
+	intakeBytes   = 4 << 20 // the same, of their bodies
+	intakeTimeout = 10 * time.Second
+
+	readyPushes = 2000     // that wait in memory, at most; those beyond are any copy's to hear
+	readyBytes  = 32 << 20 // the same, of their bodies
+)
+
+// An intake stores pushes as they arrive. Those that come while it is busy go
+// together, in one statement: many at once cost little more than one, and one
+// alone waits for nobody.
+type intake struct {
+	store *store.Store
+
+	mu      sync.Mutex
+	busy    bool
+	waiting []arrival
+
+	// What this copy is to hear. A row of each is claimed for it, so that
+	// another copy hears them if this one dies.
+	hearing bool
+	ready   []store.Unheard
+	bytes   int
+}
+
+// An arrival is a push whose sender waits.
+type arrival struct {
+	push   store.Push
+	stored chan<- error
+}
+
+// add stores a push. It returns once the push is safe.
+func (in *intake) add(ctx context.Context, p store.Push) error {
+	stored := make(chan error, 1)
+	in.mu.Lock()
+	in.waiting = append(in.waiting, arrival{p, stored})
+	if !in.busy {
+		in.busy = true
+		go in.run()
+	}
+	in.mu.Unlock()
+	select {
+	case err := <-stored:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run stores what waits until nothing does.
+func (in *intake) run() {
+	for batch, own := in.next(); len(batch) > 0; batch, own = in.next() {
+		pushes := make([]store.Push, len(batch))
+		for i, a := range batch {
+			pushes[i] = a.push
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), intakeTimeout)
+		due := time.Now().UTC()
+		if own {
+			due = due.Add(hearClaim)
+		}
+		fresh, err := in.store.AddPushes(ctx, pushes, due)
+		cancel()
+		if own {
+			in.keep(pushes, fresh)
+		}
+		for _, a := range batch {
+			a.stored <- err
+		}
+	}
+}
+
+// next takes some of what waits; none ends the run. It says whether this copy
+// is to hear them.
+func (in *intake) next() (batch []arrival, own bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n, bytes := 0, 0
+	for n < len(in.waiting) && n < intakePushes && (n == 0 || bytes+len(in.waiting[n].push.Body) <= intakeBytes) {
+		bytes += len(in.waiting[n].push.Body)
+		n++
+	}
+	batch = in.waiting[:n:n]
+	in.waiting = in.waiting[n:]
+	in.busy = n > 0
+	return batch, in.hearing && len(in.ready) < readyPushes && in.bytes < readyBytes
+}
+
+// keep has those of the pushes that are new heard by this copy.
+func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i, p := range pushes {
+		id := ship.Subject{Tenant: p.Tenant, ID: p.ID}
+		if fresh[id] {
+			delete(fresh, id)
+			in.ready = append(in.ready, store.Unheard{Subject: id, Bytes: len(p.Body), Looks: 1, Push: &pushes[i]})
+			in.bytes += len(p.Body)
+		}
+	}
+}
+
+// take takes up to n pushes that this copy is to hear. From the first time on
+// it is given some.
+func (in *intake) take(n int) []store.Unheard {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.hearing = true
+	n = min(n, len(in.ready))
+	list := append([]store.Unheard(nil), in.ready[:n]...)
+	if in.ready = in.ready[n:]; len(in.ready) == 0 {
+		in.ready = nil
+	}
+	for _, u := range list {
+		in.bytes -= u.Bytes
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+package tracking
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// noon is a day's noon in New York.
+var noon = time.Date(2026, 3, 4, 17, 0, 0, 0, time.UTC)
+
+func TestTheNextQuestion(t *testing.T) {
+	t.Parallel()
+	const no = time.Duration(-1)
+	us := clock{known: true, hours: -5}
+	at := outlook{from: us, to: us}
+	for _, tc := range []struct {
+		name     string
+		status   ship.Status
+		quiet    time.Duration // since the last news
+		estimate time.Duration // from now; 0 for none
+		o        outlook
+		now      time.Time
+		want     time.Duration // until the next question; marks move it by up to 7 minutes
+	}{
+		{"a new label", ship.LabelGenerated, time.Hour, 0, at, noon, often},
+		{"a new label at night", ship.LabelGenerated, time.Hour, 0, at, noon.Add(10 * time.Hour), nowAndThen},
+		{"a new label before the morning", ship.LabelGenerated, time.Hour, 0, at, noon.Add(-6 * time.Hour), time.Hour},
+		{"a new label at night where the clock is not known", ship.LabelGenerated, time.Hour, 0, outlook{}, noon.Add(10 * time.Hour), often},
+		{"a label that lies about, long before its day", ship.LabelGenerated, 3 * day, 3 * day, at, noon, nowAndThen},
+		{"a label that lies about, in the afternoon", ship.LabelGenerated, 3 * day, 0, at, noon, nowAndThen},
+		{"just picked up", ship.PickedUp, time.Hour, 0, at, noon, often},
+		{"just picked up, at night", ship.PickedUp, time.Hour, 0, at, noon.Add(10 * time.Hour), often},
+		{"under way", ship.InTransit, 30 * time.Hour, 5 * day, at, noon, often},
+		{"quiet, days before it is expected", ship.InTransit, 2 * day, 2 * day, at, noon, nowAndThen},
+		{"quiet, in the morning of its day", ship.InTransit, 2 * day, 10 * time.Hour, at, noon.Add(-5 * time.Hour), often},
+		{"quiet, in the afternoon of its day", ship.InTransit, 2 * day, 10 * time.Hour, at, noon.Add(2 * time.Hour), nowAndThen},
+		{"quiet before the morning of its day", ship.InTransit, 2 * day, 10 * time.Hour, at, noon.Add(-8 * time.Hour), time.Hour},
+		{"quiet and overdue, in the morning", ship.InTransit, 5 * day, -3 * day, at, noon.Add(-5 * time.Hour), often},
+		{"quiet, expected who knows when, in the morning", ship.InTransit, 5 * day, 0, at, noon.Add(-5 * time.Hour), often},
+		{"out for delivery", ship.OutForDelivery, 6 * time.Hour, 0, at, noon, often},
+		{"out for delivery, at night", ship.OutForDelivery, 15 * time.Hour, 0, at, noon.Add(10 * time.Hour), nowAndThen},
+		{"held", ship.Exception, time.Hour, 0, at, noon, often},
+		{"pushed", ship.InTransit, time.Hour, 0, outlook{true, us, us}, noon, 8 * often},
+		{"pushed and quiet", ship.InTransit, 3 * day, 3 * day, outlook{true, us, us}, noon, rarely},
+		{"asleep", ship.InTransit, 11 * day, 0, at, noon, rarely},
+		{"asleep on its day", ship.InTransit, 11 * day, time.Hour, at, noon, rarely},
+		{"silent", ship.InTransit, 46 * day, 0, at, noon, no},
+		{"silent with pushes", ship.InTransit, 46 * day, 0, outlook{true, us, us}, noon, no},
+		{"delivered", ship.Delivered, time.Minute, 0, at, noon, no},
+	} {
+		j := ship.Journey{Progress: ship.Progress{Status: tc.status}, NewestAt: tc.now.Add(-tc.quiet)}
+		if tc.estimate != 0 {
+			j.Progress.EstimateAt = tc.now.Add(tc.estimate)
+		}
+		next, more := nextLook(j, tc.o, tc.now)
+		if more != (tc.want != no) {
+			t.Errorf("%s: asked about again is %t", tc.name, more)
+		}
+		if wait := next.Sub(tc.now); more && (wait > tc.want || wait <= tc.want-often/4) {
+			t.Errorf("%s: next in %s, want %s", tc.name, wait, tc.want)
+		}
+	}
+}
+
+func TestParcelsOfAnAccountAreAskedAboutTogether(t *testing.T) {
+	t.Parallel()
+	mine, other := tenantEndingIn(10), tenantEndingIn(200)
+	marks := map[time.Time]bool{}
+	for m := range 28 {
+		j := ship.Journey{Subject: ship.Subject{Tenant: mine}, NewestAt: noon, Progress: ship.Progress{Status: ship.InTransit}}
+		next, _ := nextLook(j, outlook{}, noon.Add(time.Duration(m)*time.Minute))
+		marks[next] = true
+		again, _ := nextLook(j, outlook{}, next.Add(90*time.Second))
+		if again.Sub(next) != often {
+			t.Errorf("asked about 90 s late, a parcel is asked about again after %s", again.Sub(next))
+		}
+	}
+	if len(marks) > 5 {
+		t.Errorf("parcels are asked about at %d moments in half an hour", len(marks))
+	}
+	for m := range marks {
+		if together(other, m.Add(time.Minute)).Equal(m) {
+			t.Errorf("another account's are asked about at the same moment %s", m)
+		}
+	}
+}
+
+func tenantEndingIn(b byte) ship.Tenant {
+	raw := ship.NewRawID(7, noon)
+	raw[15] = b
+	return ship.Tenant{Account: ship.AccountIDOf(raw), Livemode: true}
+}
+
+func TestClocksOfPlaces(t *testing.T) {
+	t.Parallel()
+	for place, want := range map[[2]string]clock{
+		{"US", "NY"}: {true, -5}, {"US", "CA"}: {true, -8}, {"US", "HI"}: {true, -10}, {"US", ""}: {true, -6}, {"DE", "BE"}: {true, 1}, {"JP", ""}: {true, 9}, {"XX", ""}: {}, {"", ""}: {},
+	} {
+		if got := clockAt(place[0], place[1]); got != want {
+			t.Errorf("%v: %+v, want %+v", place, got, want)
+		}
+	}
+	states := 0
+	for p := range clocks() {
+		if len(p) == 5 && p[:3] == "US-" {
+			states++
+		}
+		if !ship.KnownCountry(p[:2]) {
+			t.Errorf("%s is no country", p)
+		}
+	}
+	if states != 53 { // with the capital and two islands
+		t.Errorf("%d states have a clock", states)
+	}
+}

@@ -1,0 +1,275 @@
+package tracking
+
+import (
+	"container/heap"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const (
+	simulated = 30 * day
+	inTime    = 30 * time.Minute
+	firstLook = 30 * time.Minute // after the purchase
+	tick      = time.Minute      // the services look for what is due far more often
+)
+
+var simulationStart = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
+// A life is what becomes of a simulated parcel, whether anybody asks or not.
+type life struct {
+	outlook
+	bought  time.Time
+	promise time.Time // at the purchase; zero for none
+	steps   []step
+}
+
+// A step is a change that the carrier tells to who asks.
+type step struct {
+	at      time.Time
+	status  ship.Status
+	promise time.Time // a new one; zero for none
+}
+
+// fate makes lives.
+type fate struct{ *rand.Rand }
+
+func (f fate) between(a, b time.Duration) time.Duration {
+	return a + time.Duration(f.Int64N(int64(b-a)))
+}
+
+// when is a moment in between at which it is one of the hours at the place.
+func (f fate) when(c clock, from, to time.Time, first, last int) time.Time {
+	for {
+		t := from.Add(f.between(0, to.Sub(from)))
+		if h := t.Add(time.Duration(c.hours) * time.Hour).Hour(); h >= first && h < last {
+			return t
+		}
+	}
+}
+
+// midnight is the start of the day at the place.
+func midnight(c clock, t time.Time) time.Time {
+	h := time.Duration(c.hours) * time.Hour
+	return t.Add(h).Truncate(day).Add(-h)
+}
+
+// promised is what a carrier that promises seven days of ten says of a delivery
+// on a day; three of ten promises are wrong by a day or two.
+func (f fate) promised(on time.Time) time.Time {
+	if f.Float64() < 0.3 {
+		return time.Time{}
+	}
+	wrong := []int{0, 0, 0, 0, 0, 0, 0, 1, -1, -2}[f.IntN(10)]
+	return midnight(clock{}, on.Add(day/2)).AddDate(0, 0, wrong)
+}
+
+// life is a parcel within the United States: collected by day 2 to 48 hours
+// after its purchase, 1 to 8 days on its way, with 4 to 12 scans.
+func (f fate) life() life {
+	places := []int{-5, -5, -5, -6, -6, -7, -8, -8}
+	l := life{outlook: outlook{from: clock{true, places[f.IntN(8)]}, to: clock{true, places[f.IntN(8)]}}}
+	l.bought = f.when(l.from, simulationStart, simulationStart.Add(simulated), 6, 23)
+	picked := f.when(l.from, l.bought.Add(2*time.Hour), l.bought.Add(48*time.Hour), 8, 20)
+	days := 1 + f.IntN(8)
+	l.promise = f.promised(l.bought.AddDate(0, 0, days))
+	if f.Float64() < 0.03 {
+		return l // never collected
+	}
+	today := midnight(l.to, picked).AddDate(0, 0, days)
+	if today.Before(picked.Add(4 * time.Hour)) {
+		today = today.AddDate(0, 0, 1)
+	}
+	out := today.Add(f.between(5*time.Hour+30*time.Minute, 9*time.Hour+30*time.Minute))
+	l.steps = append([]step{{picked, ship.PickedUp, f.promised(today)}}, f.hubs(picked, out, 2+f.IntN(9))...)
+	switch p := f.Float64(); {
+	case p < 0.01:
+		l.steps = l.steps[:1+f.IntN(len(l.steps))] // lost
+		return l
+	case p < 0.06:
+		next := today.AddDate(0, 0, 1+f.IntN(3))
+		l.steps = append(l.steps, step{at: out, status: ship.OutForDelivery},
+			step{f.when(l.to, out.Add(time.Hour), out.Add(14*time.Hour), 8, 21), ship.Exception, f.promised(next)})
+		out = next.Add(f.between(5*time.Hour+30*time.Minute, 9*time.Hour+30*time.Minute))
+	}
+	l.steps = append(l.steps, step{at: out, status: ship.OutForDelivery},
+		step{at: f.when(l.to, out.Add(time.Hour), out.Add(12*time.Hour), 8, 21), status: ship.Delivered})
+	return l
+}
+
+// hubs are scans at places on the way, by day and by night: an arrival and,
+// within hours, a departure.
+func (f fate) hubs(from, to time.Time, scans int) (list []step) {
+	for len(list) < scans {
+		at := from.Add(f.between(0, to.Sub(from)))
+		list = append(list, step{at: at, status: ship.InTransit})
+		if gone := at.Add(f.between(30*time.Minute, 9*time.Hour)); gone.Before(to) && len(list) < scans {
+			list = append(list, step{at: gone, status: ship.InTransit})
+		}
+	}
+	slices.SortFunc(list, func(a, b step) int { return a.at.Compare(b.at) })
+	return list
+}
+
+func lives(n int) []life {
+	f := fate{rand.New(rand.NewPCG(1, 2))}
+	list := make([]life, n)
+	for i := range list {
+		list[i] = f.life()
+	}
+	return list
+}
+
+// A followed parcel is what the service knows of a life.
+type followed struct {
+	life
+	ship.Journey
+	seen int // steps
+	due  time.Time
+}
+
+// queue is what is due, the longest due first.
+type queue []*followed
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(*followed)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// A season is what a simulation shows.
+type season struct {
+	changes, timely, questions int
+	asked                      []int // questions of each tick
+	calls                      []int // of each tick
+}
+
+func (s season) share() float64 { return 100 * float64(s.timely) / float64(s.changes) }
+
+// simulate lets the schedule ask about the lives, so many numbers in a call and
+// so many calls a tick, at most burst of them saved up.
+func simulate(list []life, batch int, calls, burst float64) (s season) {
+	end := simulationStart.Add(simulated)
+	var q queue
+	for _, l := range list {
+		p := &followed{life: l, Journey: ship.Journey{BoughtAt: l.bought, Progress: ship.Progress{Status: ship.LabelGenerated, EstimateAt: l.promise}}}
+		p.due = together(p.Tenant, l.bought.Add(firstLook))
+		q = append(q, p)
+		for _, x := range l.steps {
+			if x.at.Before(end.Add(-inTime)) {
+				s.changes++
+			}
+		}
+	}
+	heap.Init(&q)
+	saved := burst
+	for now := simulationStart; now.Before(end); now = now.Add(tick) {
+		saved = min(saved+calls, max(burst, calls))
+		asked, called := 0, 0
+		for ; saved >= 1 && len(q) > 0 && !q[0].due.After(now); saved-- {
+			called++
+			for n := 0; n < batch && len(q) > 0 && !q[0].due.After(now); n++ {
+				asked++
+				if !s.ask(q[0], now, end) {
+					heap.Pop(&q)
+					continue
+				}
+				heap.Fix(&q, 0)
+			}
+		}
+		s.questions += asked
+		s.asked, s.calls = append(s.asked, asked), append(s.calls, called)
+	}
+	return s
+}
+
+// ask has the service hear of a parcel, and reports whether it asks again.
+func (s *season) ask(p *followed, now, end time.Time) (more bool) {
+	for ; p.seen < len(p.steps) && !p.steps[p.seen].at.After(now); p.seen++ {
+		x := p.steps[p.seen]
+		if now.Sub(x.at) <= inTime && x.at.Before(end.Add(-inTime)) {
+			s.timely++
+		}
+		p.Progress.Status, p.NewestAt = x.status, x.at
+		if !x.promise.IsZero() {
+			p.Progress.EstimateAt = x.promise
+		}
+	}
+	p.due, more = nextLook(p.Journey, p.outlook, now)
+	return more
+}
+
+// most is the largest sum of calls in any period.
+func (s season) most(per time.Duration) (most int) {
+	ticks, sum := max(int(per/tick), 1), 0
+	for i, n := range s.calls {
+		if sum += n; i >= ticks {
+			sum -= s.calls[i-ticks]
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+func TestTheScheduleSeesChangesInTime(t *testing.T) {
+	t.Parallel()
+	const parcels = 10_000
+	list := lives(parcels)
+	s := simulate(list, 1, math.Inf(1), math.Inf(1))
+	t.Logf("%d changes of %d parcels in 30 days: %.1f %% are seen within 30 minutes, with %.0f questions a parcel",
+		s.changes, parcels, s.share(), float64(s.questions)/parcels)
+	if s.share() < 95 {
+		t.Errorf("%.2f %% of the changes are seen in time", s.share())
+	}
+	if perParcel := float64(s.questions) / parcels; perParcel > 220 {
+		t.Errorf("a parcel is asked about %.1f times", perParcel)
+	}
+	for _, spec := range all.Specs {
+		if spec.Meaning == nil {
+			continue // it is not tracked
+		}
+		simulateCarrier(t, list, s, spec)
+	}
+}
+
+// simulateCarrier does the same within what a carrier allows of one account.
+// free is what the schedule does where there is no limit.
+func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) {
+	t.Helper()
+	batch := spec.TrackBatch
+	if spec.Name == "ups" {
+		batch = 1 // it takes one number a call, and several calls at once
+	}
+	wanted, total := season{}, 0
+	for _, n := range free.asked {
+		wanted.calls = append(wanted.calls, (n+batch-1)/batch)
+		total += wanted.calls[len(wanted.calls)-1]
+	}
+	per := max(spec.Quota.Per, tick)
+	quota := spec.Quota.Calls * int(per/max(spec.Quota.Per, 1))
+	t.Logf("%s: with %d numbers a call %d calls a day, at most %d in %s; its quota is %d", spec.Title, batch, total/30, wanted.most(per), per, quota)
+	keep := carrierkit.DefaultTrafficOptions()
+	share := 1 - keep.KeepForLabels - keep.KeepForRates
+	if quota == 0 || float64(wanted.most(per)) < share*float64(quota) {
+		return
+	}
+	for _, of := range []int{len(list), len(list) / 4} {
+		s := simulate(list[:of], batch, share*float64(quota)*float64(tick)/float64(per), share*float64(spec.Quota.Burst))
+		t.Logf("%s: within its quota %.1f %% of the changes of %d parcels are seen within 30 minutes, with %.0f questions a parcel and at most %d calls in %s",
+			spec.Title, s.share(), of, float64(s.questions)/float64(of), s.most(per), per)
+		if s.most(per) > quota {
+			t.Errorf("%s is called %d times in %s", spec.Title, s.most(per), per)
+		}
+	}
+}
