@@ -143,6 +143,9 @@ type TrackingEvent struct {
 	Timestamp   time.Time `json:"timestamp"`
 	Reason      string    `json:"reason"`
 	CarrierCode string    `json:"carrierCode"`
+	// TimeZoneKnown is false when Timestamp is the place's own clock read as
+	// UTC; nil otherwise.
+	TimeZoneKnown *bool `json:"timeZoneKnown"`
 }
 
 // An Event is one entry of the event log, the same as a webhook brings.

@@ -19,7 +19,7 @@ const (
 	maxFileLines        = 500
 	maxFunctionLines    = 70
 	maxInterfaceMethods = 3
-	maxPackages         = 30
+	maxPackages         = 40
 )
 
 // vague names say nothing of what lives in a package.
@@ -146,7 +146,7 @@ func TestHTTPClientsStayInTheirRooms(t *testing.T) {
 		path := s.pkg.path()
 		room, inside := s.pkg.room()
 		_, named := outside[path]
-		if !inside && !named || slices.Contains(clientRooms, path) || slices.Contains(testOnly, room) {
+		if !inside && !named || slices.Contains(clientRooms, path) || slices.Contains(testOnly, room) || room == "emulator" || strings.HasPrefix(room, "emulator/") { // stand-ins push
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

@@ -25,5 +25,5 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, env func(string) (string, bool)) error {
-	return cli.Run(ctx, args, cli.Streams{Env: env, Out: os.Stdout, Err: os.Stderr})
+	return cli.Run(ctx, args, cli.Streams{Env: env, In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }

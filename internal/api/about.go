@@ -13,6 +13,7 @@ var abouts = map[string]string{
 	"voidShipment":  "Asks the carrier to void the label. `status` stays as it is; `labelStatus` tells.",
 	"makeLabel":     "Renders the label in another format, size or resolution and returns its address. Renderings are derived on this server from what the carrier sent.",
 	"linkLabel":     "Makes a signed link to one format of a label, for a printer or a person without an API key. It ends by itself, and with a void.",
+	"getDocument":   "Returns one of the further papers of a shipment, such as a commercial invoice. This is the address in `documents`.",
 	"getLabel":      "Returns the label. This is the address in `labelUrl` and `labels`.",
 	"track":         "Shows the status and the timeline of a parcel, newest first. It is answered from what is known and never waits for a carrier.",
 	"follow":        "Follows a parcel that was not bought here. Its events come with `data.tracker` instead of `data.shipment`.",

@@ -53,6 +53,33 @@ func (s *server) label(ctx context.Context, id ship.ShipmentID, o label.Options,
 	return s.Shipping.Label(ctx, p.Tenant, id, o)
 }
 
+type documentRequest struct {
+	ID     string `path:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment."`
+	Number int    `path:"number" minimum:"1" maximum:"100" doc:"Which of the shipment's documents, from 1."`
+}
+
+// documentTypes are those of the formats that carriers make papers in.
+var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}
+
+// getDocument handles GET /v1/shipments/{id}/documents/{number}.
+func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, error) {
+	id, err := shipmentID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	d, err := s.Shipping.Document(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Number)
+	if err != nil {
+		return reply{}, err
+	}
+	kind, known := documentTypes[d.Format]
+	if !known {
+		kind = "application/octet-stream"
+	}
+	name := string(id) + "-" + d.Type + "." + d.Format
+	return reply{status: http.StatusOK, kind: kind, body: d.Data}.with("Cache-Control", "private, no-cache").
+		with("Content-Disposition", `inline; filename="`+name+`"`).with("X-Content-Type-Options", "nosniff"), nil
+}
+
 // labelInput is the body of POST /v1/shipments/{id}/label.
 type labelInput struct {
 	Format string      `json:"format,omitempty" enum:"pdf,zpl,png" doc:"Format; pdf by default."`

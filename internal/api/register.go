@@ -32,6 +32,7 @@ func newServer(c Config) *server {
 		rt.handler(s.api, s.operation(rt))
 		s.finish(rt)
 	}
+	s.open("POST /in/{connection}/{token}", s.receivePush)
 	s.open("GET /healthz", s.healthz)
 	s.open("GET /readyz", s.readyz)
 	s.open("GET /openapi.yaml", s.serveDocument)

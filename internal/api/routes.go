@@ -99,13 +99,19 @@ func (s *server) labelRoutes() []*route {
 			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels",
 			summary: "Generate a label", handler: handle(s.makeLabel),
 			outcomes: []outcome{{http.StatusOK, "Where the rendering can be fetched.", rendering{}, nil, false}},
-			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_voided"},
+			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+		},
+		{
+			method: http.MethodGet, path: "/v1/shipments/{id}/documents/{number}", id: "getDocument", tag: "Labels", scope: "labels",
+			summary: "Fetch a customs paper", handler: handle(s.getDocument),
+			outcomes: []outcome{{http.StatusOK, "The paper, as the carrier made it.", nil, []string{"Cache-Control", "Content-Disposition"}, false}},
+			codes:    []string{"shipment_not_found", "not_found", "label_quarantined"},
 		},
 		{
 			method: http.MethodPost, path: "/v1/shipments/{id}/label-link", id: "linkLabel", tag: "Labels", scope: "shipments:write",
 			summary: "Share a label", handler: handle(s.linkLabel),
 			outcomes: []outcome{{http.StatusOK, "A link that needs no API key.", labelLink{}, nil, false}},
-			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_voided"},
+			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
 		},
 		{
 			method: http.MethodGet, path: labelPath, id: "getLabel", tag: "Labels", scope: "labels", link: true,
@@ -114,7 +120,7 @@ func (s *server) labelRoutes() []*route {
 				{http.StatusOK, "The label.", nil, []string{"ETag", "Cache-Control", "Content-Disposition"}, false},
 				{http.StatusNotModified, "The copy at hand is still right.", nil, []string{"ETag"}, false},
 			},
-			codes: []string{"not_found", "shipment_not_found", "invalid_token", "label_not_ready", "format_unavailable", "label_voided"},
+			codes: []string{"not_found", "shipment_not_found", "invalid_token", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
 		},
 	}
 }

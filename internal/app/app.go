@@ -112,6 +112,7 @@ func (a *App) listen() (err error) {
 }
 
 func (a *App) buildEdges() error {
+	a.loops = append(a.loops, a.services.loops(a.log)...)
 	if a.api != nil {
 		handler, err := a.newAPI()
 		if err != nil {
@@ -132,10 +133,18 @@ func (a *App) buildEdges() error {
 // How often the loops look for work. The simulated parcels of all accounts
 // move in one loop, so it must not dawdle.
 const (
-	noteEvery  = 30 * time.Second
-	liveBusy   = 250 * time.Millisecond
-	liveIdle   = time.Second
-	finalNotes = 2 * time.Second
+	noteEvery = 30 * time.Second
+	liveBusy  = 250 * time.Millisecond
+	liveIdle  = time.Second
+
+	// What is pushed gathers for a moment: many at once cost little more than
+	// one.
+	hearers  = 2
+	hearBusy = 50 * time.Millisecond
+	hearIdle = 200 * time.Millisecond
+
+	subscribeEvery = 30 * time.Second
+	finalNotes     = 2 * time.Second
 )
 
 func (a *App) buildWorker() error {
@@ -150,7 +159,7 @@ func (a *App) buildWorker() error {
 		Services: worker.Services{
 			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Store: a.store, DatabaseURL: a.cfg.DatabaseURL,
 		},
-		Log: a.log, Metrics: metrics,
+		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery,
 	})
 	if err != nil {
 		return err
@@ -160,6 +169,12 @@ func (a *App) buildWorker() error {
 		return err
 	}
 	a.dispatcher = webhook.NewDispatcher(a.services.webhook, deliveries)
+	for range hearers {
+		a.loops = append(a.loops, worker.Loop{Name: "take in what carriers push", Do: a.services.tracking.Hear, Least: hearBusy, Most: hearIdle, Log: a.log})
+	}
+	a.loops = append(a.loops,
+		worker.Loop{Name: "ask carriers about parcels", Do: a.services.tracking.Poll, Least: liveBusy, Most: liveIdle, Log: a.log},
+		worker.Loop{Name: "have carriers push", Do: a.services.tracking.Subscribe, Least: subscribeEvery, Most: subscribeEvery, Log: a.log})
 	if a.cfg.SandboxStep > 0 {
 		a.loops = append(a.loops, worker.Loop{Name: "move simulated parcels", Do: a.services.tracking.Live, Least: liveBusy, Most: liveIdle, Log: a.log})
 	}

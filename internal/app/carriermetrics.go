@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -14,6 +15,7 @@ import (
 type carrierMetrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
+	codes   *prometheus.CounterVec
 }
 
 func newCarrierMetrics(reg prometheus.Registerer) (*carrierMetrics, error) {
@@ -25,8 +27,11 @@ func newCarrierMetrics(reg prometheus.Registerer) (*carrierMetrics, error) {
 			Name: "waybill_carrier_call_seconds", Help: "Time that a call to a carrier takes.",
 			Buckets: []float64{.001, .01, .05, .1, .25, .5, 1, 2, 4, 8, 20},
 		}, []string{"carrier", "operation"}),
+		codes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "waybill_tracking_unmapped_total", Help: "Tracking events whose code no status table knows.",
+		}, nil),
 	}
-	for _, c := range []prometheus.Collector{m.calls, m.seconds} {
+	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.codes} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("carrier metrics: %w", err)
 		}
@@ -43,5 +48,45 @@ func (m *carrierMetrics) observe(name string) func(carrier.Operation, time.Durat
 		}
 		m.calls.WithLabelValues(name, string(op), outcome).Inc()
 		m.seconds.WithLabelValues(name, string(op)).Observe(took.Seconds())
+	}
+}
+
+// unmapped counts a code that no status table knows. The code itself is in the
+// database: a label of its own would let a carrier fill the memory.
+func (m *carrierMetrics) unmapped(string) { m.codes.WithLabelValues().Inc() }
+
+// The numbers of each connection's traffic.
+var (
+	breakerState  = prometheus.NewDesc("waybill_carrier_breaker_open", "Whether calls of an operation are refused here because the carrier fails: 1 refused, 0.5 probing, 0 not.", []string{"carrier", "connection", "operation"}, nil)
+	callsInFlight = prometheus.NewDesc("waybill_carrier_calls_in_flight", "Calls to carriers that are sent and not answered.", []string{"carrier", "connection", "operation"}, nil)
+	callsWaiting  = prometheus.NewDesc("waybill_carrier_calls_waiting", "Calls that wait for the carrier's quota or for a slot.", []string{"carrier", "connection", "operation"}, nil)
+	callsShed     = prometheus.NewDesc("waybill_carrier_calls_shed_total", "Calls that were refused here and not sent.", []string{"carrier", "connection", "operation"}, nil)
+	quotaLeft     = prometheus.NewDesc("waybill_carrier_quota_left", "Calls that a connection may make now.", []string{"carrier", "connection"}, nil)
+)
+
+// trafficStats shows the traffic to carriers.
+type trafficStats struct{ traffic *carrierkit.Traffic }
+
+// Describe lists the metrics.
+func (trafficStats) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{breakerState, callsInFlight, callsWaiting, callsShed, quotaLeft} {
+		ch <- d
+	}
+}
+
+// Collect reads them.
+func (t trafficStats) Collect(ch chan<- prometheus.Metric) {
+	breaker := map[string]float64{"open": 1, "half-open": 0.5}
+	seen := map[string]bool{}
+	for _, s := range t.traffic.Stats() {
+		labels := []string{s.Carrier, s.Connection, string(s.Operation)}
+		ch <- prometheus.MustNewConstMetric(breakerState, prometheus.GaugeValue, breaker[s.Breaker], labels...)
+		ch <- prometheus.MustNewConstMetric(callsInFlight, prometheus.GaugeValue, float64(s.InFlight), labels...)
+		ch <- prometheus.MustNewConstMetric(callsWaiting, prometheus.GaugeValue, float64(s.Waiting), labels...)
+		ch <- prometheus.MustNewConstMetric(callsShed, prometheus.CounterValue, float64(s.Shed), labels...)
+		if key := s.Carrier + s.Connection; s.QuotaLeft >= 0 && !seen[key] {
+			seen[key] = true
+			ch <- prometheus.MustNewConstMetric(quotaLeft, prometheus.GaugeValue, float64(s.QuotaLeft), s.Carrier, s.Connection)
+		}
 	}
 }

@@ -42,6 +42,7 @@ var (
 	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "For how long the oldest writing transaction holds up the readers of the event log.", nil, nil)
 	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids that wait for an outcome, or for a person (needs_review).", []string{"state"}, nil)
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void that waits for an outcome.", nil, nil)
+	stranded   = prometheus.NewDesc("waybill_labels_stranded", "Labels that were sold and are used by nobody: waiting to be voided (found), or that the carrier refuses to void (refused).", []string{"state"}, nil)
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not begun.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "For how long the oldest of them has been due.", nil, nil)
 )
@@ -57,7 +58,7 @@ const vitalsTimeout = 3 * time.Second
 
 // Describe lists the metrics.
 func (vitals) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, jobsDue, oldestJob} {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, stranded, jobsDue, oldestJob} {
 		ch <- d
 	}
 }
@@ -81,6 +82,9 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 		gauge(openBuys, float64(now.Open[state]), string(state))
 	}
 	gauge(oldestOpen, now.OldestOpen.Seconds())
+	for _, state := range []string{"found", "refused"} {
+		gauge(stranded, float64(now.Stranded[state]), state)
+	}
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())
 }

@@ -19,11 +19,14 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
@@ -37,6 +40,7 @@ type services struct {
 	tracking *tracking.Service
 	webhook  *webhook.Service
 	box      *seal.Box
+	traffic  *carrierkit.Traffic
 }
 
 func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (*store.Store, error) {
@@ -44,14 +48,15 @@ func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (
 }
 
 func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger, told func()) (services, error) {
-	key := cfg.SigningKey
-	if key == nil {
-		var err error
-		if key, err = st.SigningKey(ctx); err != nil {
-			return services{}, err
-		}
+	key, err := signingKey(ctx, cfg, st)
+	if err != nil {
+		return services{}, err
 	}
-	simulated, err := openSimulated(reg)
+	calls, err := newCarrierMetrics(reg)
+	if err != nil {
+		return services{}, err
+	}
+	simulated, err := openSimulated(calls)
 	if err != nil {
 		return services{}, err
 	}
@@ -63,15 +68,50 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	return services{
-		box:     box,
-		account: account.New(st),
+	var accounts *account.Service
+	live := carriers{specs: specsOf(cfg), observe: calls.observe, pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) }, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+		Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
+	})}
+	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
+		return services{}, err
+	}
+	sold, err := openSpool(cfg, box)
+	if err != nil {
+		return services{}, err
+	}
+	steps, err := stepsOf(reg)
+	if err != nil {
+		return services{}, err
+	}
+	for _, c := range []prometheus.Collector{spoolFiles(sold), trafficStats{live.traffic}} {
+		if err := reg.Register(c); err != nil {
+			return services{}, fmt.Errorf("carrier metrics: %w", err)
+		}
+	}
+	out := services{
+		box: box, account: accounts, traffic: live.traffic,
 		shipping: shipping.New(shipping.Config{
 			Store: st, Simulated: simulated, Labels: labels, SigningKey: key, BaseURL: baseURL, Waits: waits(cfg), Told: told, Log: log,
+			Spool: sold, Connected: accounts.Carriers, Connection: accounts.Carrier, Observe: steps,
 		}),
-		tracking: tracking.New(tracking.Config{Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log}),
-		webhook:  webhook.New(webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}),
-	}, nil
+		tracking: tracking.New(tracking.Config{
+			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
+			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
+		}),
+		webhook: webhook.New(webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}),
+	}
+	return out, out.shipping.NoteRestore(ctx)
+}
+
+// specsOf are the live carriers, with the quotas that the operator knows.
+func specsOf(cfg config.Config) []carrier.Spec {
+	specs := slices.Clone(all.Specs)
+	for i := range specs {
+		if q, known := cfg.CarrierQuotas[specs[i].Name]; known {
+			specs[i].Quota = carrier.Quota{Calls: q.Calls, Per: q.Per}
+		}
+	}
+	return specs
 }
 
 // newBox seals with the operator's key. What was sealed before there was one
@@ -124,17 +164,14 @@ func addressesOf(hostPort string) (list []netip.AddrPort) {
 func waits(cfg config.Config) shipping.Waits {
 	w := shipping.DefaultWaits
 	w.SoftQuote, w.Answer = cfg.QuoteTimeout, cfg.PurchaseTimeout
-	w.Settle, w.Look = cfg.SettleAfter, cfg.LookEvery
+	w.Settle, w.Look, w.Lag = cfg.SettleAfter, cfg.LookEvery, cfg.LookupLag
+	w.Rebuy, w.Review = cfg.RebuyFor, cfg.ReviewAfter
 	w.SandboxAge = cfg.SandboxStep
 	return w
 }
 
 // openSimulated opens the carriers of the sandbox, without a network between.
-func openSimulated(reg prometheus.Registerer) ([]*carrier.Carrier, error) {
-	calls, err := newCarrierMetrics(reg)
-	if err != nil {
-		return nil, err
-	}
+func openSimulated(calls *carrierMetrics) ([]*carrier.Carrier, error) {
 	var list []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
 		c, err := carrier.Open(spec, carrier.Opening{})
@@ -158,7 +195,7 @@ func (a *App) newAPI() (http.Handler, error) {
 	}
 	return api.New(api.Config{
 		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Box: a.services.box,
-		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready,
+		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready, Answered: a.services.shipping.Answered,
 		Limits: api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
 	})
 }

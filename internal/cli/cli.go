@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -22,8 +23,11 @@ import (
 // that is said beside them to Err.
 type Streams struct {
 	Env func(string) (string, bool) // usually os.LookupEnv
+	In  io.Reader                   // usually os.Stdin; nil is none
 	Out io.Writer
 	Err io.Writer
+	// Carriers are those that can be connected; nil means all.
+	Carriers []carrier.Spec
 }
 
 // ErrUnhealthy is the error of a command that has already printed what is
@@ -78,7 +82,7 @@ func newRoot(s Streams) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.devCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.doctorCommand(), c.settingsCommand(), c.versionCommand())
+	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.connectionCommand(), c.trackingCommand(), c.doctorCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
 	return root
 }
 

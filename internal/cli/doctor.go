@@ -111,8 +111,19 @@ func databaseFindings(i store.Inspection) []finding {
 		ownerFinding(i.Owner),
 		listFinding("row security", "is forced on every table of tenants", "is not forced", i.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
 		listFinding("partitions", "are there for the days to come", "are missing", i.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
-		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals),
+		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals), violationFinding(i.Violations),
 	)
+}
+
+func violationFinding(list []store.Violation) finding {
+	if len(list) == 0 {
+		return ok("purchases", "of the last day are all accounted for")
+	}
+	var says []string
+	for _, v := range list {
+		says = append(says, fmt.Sprintf("%d times not so: %s (such as %s)", v.Count, v.Rule, v.Example))
+	}
+	return fail("purchases", strings.Join(says, "; "), "docs/operations.md, \"Money\", says what to do about each")
 }
 
 func listFinding(subject, good, bad string, missing []string, advice string) finding {

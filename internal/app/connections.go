@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// newWrapper is the keeper of the keys of credentials: the key services of the
+// settings and the installation's own box, in the order of the settings. What
+// the box wrapped before there was a key service is still opened.
+func newWrapper(cfg config.Config, box *seal.Box) (seal.Wrapper, error) {
+	ring, local := seal.Ring{}, false
+	for _, address := range cfg.SecretKMS {
+		if address == config.LocalKeys {
+			ring, local = append(ring, box), true
+			continue
+		}
+		w, err := seal.OpenKMS(address, os.LookupEnv)
+		if err != nil {
+			return nil, fmt.Errorf("SECRET_KMS: %w", err)
+		}
+		ring = append(ring, w)
+	}
+	if !local {
+		ring = append(ring, box)
+	}
+	return ring, nil
+}
+
+// newAccounts wires the accounts and their connections to carriers.
+func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, log *slog.Logger) (*account.Service, error) {
+	wrapper, err := newWrapper(cfg, box)
+	if err != nil {
+		return nil, err
+	}
+	return account.NewWith(account.Config{
+		Store: st, Wrapper: wrapper, Specs: c.specs, Via: c.traffic.Doer, URLs: cfg.CarrierURLs, Observe: c.observe, Log: log, PushSecret: c.pushSecret,
+	}), nil
+}
+
+// carriers is what connections are opened with.
+type carriers struct {
+	specs   []carrier.Spec
+	traffic *carrierkit.Traffic
+	observe func(carrier string) func(carrier.Operation, time.Duration, error) // nil observes nothing
+
+	pushSecret func(ship.ConnectionID) string // nil where nothing is pushed
+}
+
+// OpenConnections is OpenAccounts for the commands that deal with connections.
+// The carriers are specs, or all if there are none.
+func OpenConnections(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*account.Service, func(), error) {
+	_, accounts, done, err := openConnections(ctx, cfg, specs, log)
+	return accounts, done, err
+}
+
+func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*store.Store, *account.Service, func(), error) {
+	state, err := store.InspectSchema(ctx, cfg.DatabaseURL)
+	if err == nil {
+		err = state.NeedsMigration()
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	st, err := openStore(ctx, cfg, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{})}
+	if c.specs == nil {
+		c.specs = slices.Clone(all.Specs)
+		for i := range c.specs {
+			c.specs[i].Quota = carrier.Quota{} // a check is a handful of calls, and a person waits for it
+		}
+	}
+	done := func() {
+		c.traffic.Close()
+		st.Close()
+	}
+	box, err := newBox(ctx, cfg, st)
+	if err == nil {
+		var accounts *account.Service
+		if accounts, err = newAccounts(cfg, st, box, c, log); err == nil {
+			return st, accounts, done, nil
+		}
+	}
+	done()
+	return nil, nil, nil, err
+}

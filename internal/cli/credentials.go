@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// credentialFlags are the ways to give credentials.
+type credentialFlags struct {
+	set, files []string
+	document   string
+}
+
+func (f *credentialFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "a credential as field=value; others on this machine may see it, so give secrets in a file")
+	flags.StringArrayVar(&f.files, "set-file", nil, "a credential as field=path of the file that holds it")
+	flags.StringVar(&f.document, "credentials", "", "file with all credentials as a JSON object; - reads it from standard input")
+}
+
+func (f *credentialFlags) none() bool { return len(f.set)+len(f.files) == 0 && f.document == "" }
+
+// credentials reads what the flags give. With ask, a person at a terminal is
+// asked for the rest. No error repeats a value.
+func (c *cli) credentials(ctx context.Context, f credentialFlags, spec carrier.Spec, ask bool) (carrier.Credentials, error) {
+	given := carrier.Credentials{}
+	if f.document != "" {
+		if err := c.readDocument(f.document, given); err != nil {
+			return nil, err
+		}
+	}
+	for _, pair := range f.files {
+		name, path, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, errors.New("--set-file wants field=path")
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("--set-file: %w", err)
+		}
+		given[name] = string(text)
+	}
+	for _, pair := range f.set {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, errors.New("--set wants field=value")
+		}
+		given[name] = value
+	}
+	if in, ok := c.In.(*os.File); ok && ask && f.document != "-" && isAsked(in) {
+		return given, c.askFor(ctx, in, spec, given, f.none())
+	}
+	return given, nil
+}
+
+// documentLimit bounds a file of credentials.
+const documentLimit = 1 << 20
+
+func (c *cli) readDocument(path string, into carrier.Credentials) error {
+	from := c.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("--credentials: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	if from == nil {
+		return errors.New("--credentials: there is no standard input")
+	}
+	text, err := io.ReadAll(io.LimitReader(from, documentLimit))
+	if err != nil {
+		return fmt.Errorf("--credentials: %w", err)
+	}
+	if json.Unmarshal(text, &into) != nil { // its error could show a value
+		return errors.New(`--credentials is not a JSON object of texts, such as {"client_id":"...","client_secret":"..."}`)
+	}
+	return nil
+}
+
+// askFor asks for every field that is not given, or only for those that must
+// be. An empty answer leaves a field out.
+func (c *cli) askFor(ctx context.Context, in *os.File, spec carrier.Spec, given carrier.Credentials, all bool) error {
+	lines := bufio.NewReaderSize(in, 16) // a terminal gives a line at a time
+	for _, f := range spec.Fields {
+		if given[f.Name] != "" || !f.Required && !all {
+			continue
+		}
+		if f.Help != "" {
+			fmt.Fprintf(c.Err, "%s\n", f.Help)
+		}
+		fmt.Fprintf(c.Err, "%s (%s): ", f.Title, kindOf(f))
+		value, err := askLine(ctx, in, lines, f.Secret)
+		if f.Secret {
+			fmt.Fprintln(c.Err) // the person's own was not shown
+		}
+		if err != nil {
+			return err
+		}
+		if value != "" {
+			given[f.Name] = value
+		}
+	}
+	return nil
+}
+
+// askLine reads one line, for a secret without showing it. It ends when ctx
+// does, and leaves the terminal as it was.
+func askLine(ctx context.Context, in *os.File, lines *bufio.Reader, secret bool) (string, error) {
+	if secret {
+		restore, err := hideInput(in)
+		if err != nil {
+			return "", fmt.Errorf("what you type cannot be hidden here: give secrets with --set-file or --credentials (%w)", err)
+		}
+		defer restore()
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := lines.ReadString('\n')
+		read <- line{strings.TrimSpace(text), err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case l := <-read:
+		if errors.Is(l.err, io.EOF) {
+			l.err = errors.New("the input ended before all was asked for")
+		}
+		return l.text, l.err
+	}
+}

@@ -1,0 +1,8 @@
+package cli
+
+import "syscall"
+
+const (
+	getTerminal = syscall.TCGETS
+	setTerminal = syscall.TCSETS
+)

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/tracking"
+)
+
+// withTracking runs fn on the tracking of the database.
+func (c *cli) withTracking(ctx context.Context, fn func(*tracking.Service, []carrier.Spec) error) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	service, specs, done, err := app.OpenTracking(ctx, cfg, c.Carriers, app.NewLogger(cfg, c.Err))
+	if err != nil {
+		return err
+	}
+	defer done()
+	return fn(service, specs)
+}
+
+func (c *cli) trackingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tracking",
+		Short: "List carriers' codes without a meaning, and run a better table over history",
+		Args:  cobra.NoArgs,
+		RunE:  help,
+	}
+	cmd.AddCommand(c.trackingUnmappedCommand(), c.trackingReplayCommand())
+	return cmd
+}
+
+func (c *cli) trackingUnmappedCommand() *cobra.Command {
+	var (
+		since  string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "unmapped [--since 90d]",
+		Short: "List the carriers' codes that have no meaning, the one last told first",
+		Long: "List the carriers' codes that no status table knew when they were told, the one last told first.\n" +
+			"Their events are kept without a status. Where the table of this version knows the code,\n" +
+			"\"waybill tracking replay\" gives them one.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := parseDay(since, time.Now())
+			if err != nil {
+				return err
+			}
+			return c.withTracking(cmd.Context(), func(s *tracking.Service, specs []carrier.Spec) error {
+				list, err := s.UnmappedCodes(cmd.Context(), specs, from)
+				if err != nil {
+					return err
+				}
+				return c.printUnmapped(list, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "90d", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one code a line")
+	return cmd
+}
+
+type shownUnmapped struct {
+	Carrier     string    `json:"carrier"`
+	Code        string    `json:"code"`
+	Events      int       `json:"events"`
+	Parcels     int       `json:"parcels"`
+	NewestAt    time.Time `json:"newestAt"`
+	Description string    `json:"description"`
+	KnownNow    bool      `json:"knownNow"`
+}
+
+func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
+	if asJSON {
+		var shown []any
+		for _, u := range list {
+			shown = append(shown, shownUnmapped{u.Carrier, u.Code, u.Events, u.Parcels, u.NewestAt, u.Description, u.Known})
+		}
+		return c.printJSON(shown)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.Err, "every code that was told has a meaning")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CARRIER\tCODE\tEVENTS\tPARCELS\tNEWEST\tKNOWN NOW\tDESCRIPTION")
+	for _, u := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", u.Carrier, printable(u.Code), u.Events, u.Parcels, day(u.NewestAt), map[bool]string{true: "yes", false: "no"}[u.Known], orDash(printable(u.Description)))
+	}
+	return w.Flush()
+}
+
+// printable is what a carrier said, on one line of a table.
+func printable(said string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, said)
+}
+
+func (c *cli) trackingReplayCommand() *cobra.Command {
+	var (
+		name, since string
+		apply       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "replay --carrier NAME --since DATE [--apply]",
+		Short: "Run this version's status table over the tracking events that are stored",
+		Long: "Run this version's status table over the tracking events that are stored, and show which would\n" +
+			"mean something else. Nothing is changed without --apply. With it, an event that has a status for\n" +
+			"the first time is told to the client like a new one; what clients were told before is put right\n" +
+			"without telling them again. It may be stopped at any moment and run again. Replace every running\n" +
+			"copy first: one with the old table reads new events by it.",
+		Example: "  waybill tracking replay --carrier ups --since 2026-01-01\n" +
+			"  waybill tracking replay --carrier ups --since 2026-01-01 --apply",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := parseDay(since, time.Now())
+			if err != nil {
+				return err
+			}
+			return c.withTracking(cmd.Context(), func(s *tracking.Service, specs []carrier.Spec) error {
+				spec, known := connectable(specs, name)
+				if !known {
+					return unknownCarrier(specs, name)
+				}
+				return c.replay(cmd.Context(), s, tracking.ReplayInput{Spec: spec, Since: from}, apply)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&name, "carrier", "", "name of the carrier")
+	flags.StringVar(&since, "since", "", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	flags.BoolVar(&apply, "apply", false, "correct what differs")
+	for _, required := range []string{"carrier", "since"} {
+		_ = cmd.MarkFlagRequired(required) // fails only for a flag that is not there
+	}
+	return cmd
+}
+
+// replay shows what differs, and then corrects it if it is to.
+func (c *cli) replay(ctx context.Context, s *tracking.Service, in tracking.ReplayInput, apply bool) error {
+	r, err := s.Replay(ctx, in)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Err, "looked at %d parcels of %s\n", r.Parcels, in.Spec.Title)
+	if len(r.Differences) == 0 {
+		fmt.Fprintln(c.Err, "every code means what it meant")
+		return nil
+	}
+	if err := c.printDifferences(r.Differences); err != nil {
+		return err
+	}
+	if !apply {
+		fmt.Fprintln(c.Err, "nothing was changed: add --apply to correct it")
+		return nil
+	}
+	in.Apply = true
+	done, err := s.Replay(ctx, in)
+	fmt.Fprintf(c.Err, "corrected %d tracking events; %d parcels have another status; %d events are told to clients\n", done.Corrected, done.Moved, done.Written)
+	return err
+}
+
+func (c *cli) printDifferences(list []tracking.Difference) error {
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CODE\tWAS\tIS\tEVENTS\tPARCELS\tCLIENTS")
+	for _, d := range list {
+		clients := "are told"
+		switch {
+		case d.Told:
+			clients = "are not told again"
+		case d.Is.Status == "":
+			clients = "need not know"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", printable(d.Code), senseOf(d.Was), senseOf(d.Is), d.Events, d.Parcels, clients)
+	}
+	return w.Flush()
+}
+
+func senseOf(s tracking.Sense) string {
+	return strings.TrimSpace(orDash(string(s.Status)) + " " + s.Reason)
+}
+
+func unknownCarrier(specs []carrier.Spec, name string) error {
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	if near := ship.Nearest(name, names); near != "" {
+		return fmt.Errorf("there is no carrier %s (did you mean %s?)", name, near)
+	}
+	return fmt.Errorf("there is no carrier %s: it is one of %s", name, strings.Join(names, ", "))
+}
+
+// parseDay is parseSince that takes a date too.
+func parseDay(text string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.DateOnly, text); err == nil && at.Before(now) {
+		return at, nil
+	}
+	at, err := parseSince(text, now)
+	if err != nil || at.IsZero() {
+		return at, errors.New("--since is not understood: write 12h, 30d, a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z that is past")
+	}
+	return at, nil
+}
