@@ -30,6 +30,7 @@ var others = map[string]func(h holdings) (param, body string){
 	"voidShipment":    func(h holdings) (string, string) { return h.shipment, "" },
 	"makeLabel":       func(h holdings) (string, string) { return h.shipment, `{"format":"zpl"}` },
 	"linkLabel":       func(h holdings) (string, string) { return h.shipment, `{"format":"pdf"}` },
+	"getDocument":     func(h holdings) (string, string) { return h.shipment, "" },
 	"getLabelPdf":     func(h holdings) (string, string) { return h.shipment, "" },
 	"headLabelPdf":    func(h holdings) (string, string) { return h.shipment, "" },
 	"getLabelZpl":     func(h holdings) (string, string) { return h.shipment, "" },
@@ -147,7 +148,7 @@ func (o operation) fill(param string) string {
 		return o.path
 	}
 	_, after, _ := strings.Cut(rest, "}")
-	return before + param + after
+	return before + param + strings.ReplaceAll(after, "{number}", "1")
 }
 
 func operations(t *testing.T) []operation {

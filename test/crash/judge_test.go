@@ -1,0 +1,146 @@
+//go:build chaos
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// judge holds what the service says against the carrier's ledger.
+func (b *bench) judge() {
+	b.wrong = append(b.wrong, b.client.complaints...)
+	if len(b.running) == 0 || b.conn == nil {
+		return
+	}
+	state, number := b.recorded()
+	b.judgeSales(state, number)
+	b.judgeEvents(state)
+	if state == "purchased" && b.client.bought && b.client.key != "" {
+		b.judgeRepeat(number)
+	}
+	found, err := store.Inspect(context.Background(), b.database, time.Now().Add(time.Second))
+	if err != nil {
+		b.complain("%v", err)
+	}
+	for _, v := range found.Violations {
+		b.complain("%d times not so: %s", v.Count, v.Rule)
+	}
+	if n := b.spooled(first) + b.spooled(second); n > 0 && b.earlier != "restored" {
+		b.complain("%d sales are still on a disk", n)
+	}
+	if n := found.Vitals.Stranded["found"] + found.Vitals.Stranded["refused"]; n > 0 {
+		b.complain("%d stranded labels are not taken back", n)
+	}
+}
+
+// recorded is what the database says of the purchase; there is one at most.
+func (b *bench) recorded() (state, number string) {
+	rows, err := b.conn.Query(context.Background(), `SELECT state::text, coalesce(number, '') FROM journeys`)
+	if err != nil {
+		b.complain("%v", err)
+		return "", ""
+	}
+	n := 0
+	for ; rows.Next(); n++ {
+		if err := rows.Scan(&state, &number); err != nil {
+			b.complain("%v", err)
+		}
+	}
+	if n > 1 {
+		b.complain("there are %d shipments", n)
+	}
+	return state, number
+}
+
+func (b *bench) judgeSales(state, number string) {
+	abandoned, charged := b.list("SELECT number FROM stranded_labels WHERE state = 'abandoned'"), b.list("SELECT number FROM charges WHERE kind = 'purchase'")
+	var alive []string
+	for _, c := range b.stands {
+		if c != b.carrier && len(c.sales()) > 0 {
+			b.complain("%s was asked too", c.name)
+		}
+	}
+	for _, s := range b.carrier.sales() {
+		if s.live && !slices.Contains(abandoned, s.number) {
+			alive = append(alive, s.number)
+		}
+		if s.live && !slices.Contains(charged, s.number) && state != "needs_review" {
+			b.complain("%s is paid and not recorded", s.number)
+		}
+	}
+	switch state {
+	case "purchased":
+		if !slices.Equal(alive, []string{number}) {
+			b.complain("recorded is %s, and alive are %v", number, alive)
+		}
+	case "failed", "voided", "refund_pending", "":
+		if len(alive) > 0 {
+			b.complain("it is %q, and alive are %v", state, alive)
+		}
+	case "needs_review":
+		if !b.review || len(alive) > 1 {
+			b.complain("a person must decide, and alive are %v", alive)
+		}
+	}
+	switch {
+	case b.client.bought && !slices.Contains([]string{"purchased", "voided", "refund_pending"}, state):
+		b.complain("the client was told that it is bought, and it is %q", state)
+	case b.client.refused != "" && state == "purchased":
+		b.complain("the client was told %s, and it is bought", b.client.refused)
+	case b.outcome == "answered" && !b.dear && !b.client.bought && b.earlier != "lost":
+		b.complain("a healthy carrier sold nothing: %s", b.client.refused)
+	}
+}
+
+func (b *bench) list(sql string) (list []string) {
+	if err := b.conn.QueryRow(context.Background(), "SELECT coalesce(array_agg(x), '{}') FROM ("+sql+") AS y (x)").Scan(&list); err != nil {
+		b.complain("%v", err)
+	}
+	return list
+}
+
+// judgeEvents reads the log: it begins with the creation, misses no number and
+// tells of the label once.
+func (b *bench) judgeEvents(state string) {
+	told := b.list("SELECT sequence || ' ' || kind FROM events ORDER BY sequence, id")
+	labels, wanted := 0, 0
+	if slices.Contains([]string{"purchased", "voided", "refund_pending"}, state) {
+		wanted = 1
+	}
+	ok := len(told) > 0 || b.client.shipment == ""
+	for i, event := range told {
+		number, kind, _ := strings.Cut(event, " ")
+		ok = ok && number == fmt.Sprint(i+1) && (kind == "shipment.created") == (i == 0)
+		if kind == "label.generated" {
+			labels++
+		}
+	}
+	if !ok || labels != wanted {
+		b.complain("it is %q, and told is %v", state, told)
+	}
+}
+
+// judgeRepeat asks again with the same key.
+func (b *bench) judgeRepeat(number string) {
+	status, body, err := b.client.call(b.survivor().addr, http.MethodPost, "/v1/shipments", b.client.body)
+	var sh shown
+	_ = json.Unmarshal(body, &sh)
+	said := fmt.Sprintf("a repeat is answered with %d %v %s", status, err, body)
+	switch {
+	case err != nil || status != http.StatusCreated && status != http.StatusOK || sh.ID != b.client.shipment || sh.TrackingNumber != number:
+		b.complain("%s", said)
+	case b.client.answer != nil && string(b.client.answer) != string(body):
+		b.complain("%s; first it was %s", said, b.client.answer)
+	}
+}
+
+// survivor is the copy that runs at the end.
+func (b *bench) survivor() *process { return b.running[len(b.running)-1] }

@@ -1,0 +1,215 @@
+//go:build chaos
+
+package crash
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
+	"github.com/waybillhq/waybill/internal/emulator/fedex"
+	"github.com/waybillhq/waybill/internal/emulator/ups"
+	"github.com/waybillhq/waybill/internal/emulator/usps"
+)
+
+// A maker makes the stand-in of a carrier.
+type maker struct {
+	name  string
+	open  func(*emulator.Ledger) *emulator.Server
+	given carrier.Credentials
+	// Where what is asked for: the method and the beginning of the path.
+	buys, voids, rates string
+}
+
+var makers = []maker{
+	{
+		"ups", ups.New,
+		carrier.Credentials{"client_id": ups.ClientID, "client_secret": ups.ClientSecret, "account_number": ups.Account},
+		"POST /api/shipments/v2409/ship", "DELETE /api/shipments/v2409/void/", "POST /api/rating/",
+	},
+	{"fedex", fedex.New, carrier.Credentials{
+		"client_id": fedex.ClientID, "client_secret": fedex.ClientSecret, "account_number": fedex.Account,
+		"track_client_id": fedex.TrackClientID, "track_client_secret": fedex.TrackClientSecret,
+	}, "POST /ship/v1/shipments", "PUT /ship/v1/shipments/cancel", "POST /rate/"},
+	{
+		"dhl_express", dhlexpress.New,
+		carrier.Credentials{"api_key": dhlexpress.APIKey, "api_secret": dhlexpress.APISecret, "account_number": dhlexpress.Account},
+		"POST /mydhlapi/shipments", "none", "POST /mydhlapi/rates",
+	},
+	{"usps", usps.New, carrier.Credentials{
+		"client_id": usps.ClientID, "client_secret": usps.ClientSecret, "crid": usps.CRID, "mid": usps.MID, "manifest_mid": usps.ManifestMID, "account_number": usps.Account,
+	}, "POST /labels/v3/label", "DELETE /labels/v3/label", "POST /shipments/v3/options/search"},
+}
+
+func makerOf(name string) maker {
+	return makers[slices.IndexFunc(makers, func(m maker) bool { return m.name == name })]
+}
+
+// A stand is a carrier that misbehaves once: at the first purchase, and at the
+// first void. From then on it is healthy.
+type stand struct {
+	maker
+	*emulator.Server
+	http *httptest.Server
+
+	mu     sync.Mutex
+	buy    *emulator.Knobs // at the first purchase
+	void   *emulator.Knobs // at the first void
+	cheap  bool            // it quotes half of what it charges
+	silent bool            // after the first purchase it answers nothing else, until heal
+	asked  bool            // for a purchase
+}
+
+func newStand(t *testing.T, s scenario) *stand {
+	t.Helper()
+	m := makerOf(s.carrier)
+	ledger, err := emulator.OpenLedger("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.knobs(), cheap: s.dear, silent: s.review}
+	if s.voidFault != "" {
+		c.void = &emulator.Knobs{Void: map[string]float64{s.voidFault: 1}}
+	}
+	c.http = httptest.NewServer(http.HandlerFunc(c.serve))
+	return c
+}
+
+// address is what the service is told to call.
+func (c *stand) address() string {
+	i := slices.IndexFunc(all.Specs, func(s carrier.Spec) bool { return s.Name == c.name })
+	own, err := url.Parse(all.Specs[i].LiveURL)
+	if err != nil {
+		panic(err)
+	}
+	return c.http.URL + own.Path
+}
+
+func (c *stand) close() {
+	c.http.CloseClientConnections()
+	c.http.Close()
+}
+
+// heal ends all misbehaviour.
+func (c *stand) heal() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.buy, c.void, c.silent = nil, nil, false
+}
+
+func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
+	call := r.Method + " " + r.URL.Path
+	knobs, down := c.next(call)
+	switch {
+	case down:
+		c.Fail(w, http.StatusServiceUnavailable)
+	case knobs != nil:
+		_ = c.Turn(*knobs) // they are fixed, and right
+		defer func() { _ = c.Turn(emulator.Knobs{}) }()
+		c.ServeHTTP(w, r)
+	case c.cheap && strings.HasPrefix(call, c.rates):
+		c.halve(w, r)
+	default:
+		c.ServeHTTP(w, r)
+	}
+}
+
+// next is how the next call is answered.
+func (c *stand) next(call string) (knobs *emulator.Knobs, down bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case strings.HasPrefix(call, c.voids):
+		knobs, c.void = c.void, nil
+	case strings.HasPrefix(call, c.buys):
+		c.asked = true
+		knobs, c.buy = c.buy, nil
+	default:
+		down = c.silent && c.asked
+	}
+	return knobs, down
+}
+
+// prices are the fields of rates that tell a price, of all carriers.
+var prices = []string{"MonetaryValue", "totalNetCharge", "totalBaseCharge", "totalNetFedExCharge", "price", "totalBasePrice", "totalPrice"}
+
+// halve answers rates with half the price.
+func (c *stand) halve(w http.ResponseWriter, r *http.Request) {
+	told := httptest.NewRecorder()
+	c.ServeHTTP(told, r)
+	var body any
+	dec := json.NewDecoder(told.Body)
+	dec.UseNumber()
+	if err := dec.Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	var out bytes.Buffer
+	_ = json.NewEncoder(&out).Encode(halved(body))
+	w.Header().Set("Content-Type", told.Header().Get("Content-Type"))
+	w.WriteHeader(told.Code)
+	_, _ = w.Write(out.Bytes())
+}
+
+func halved(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = halved(v[i])
+		}
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = halved(inner)
+			if !slices.Contains(prices, name) {
+				continue
+			}
+			switch p := inner.(type) {
+			case string:
+				v[name] = half(p)
+			case json.Number:
+				v[name] = json.Number(half(p.String()))
+			}
+		}
+	}
+	return v
+}
+
+func half(amount string) string {
+	f, err := strconv.ParseFloat(amount, 64)
+	if err != nil {
+		return amount
+	}
+	return strconv.FormatFloat(f/2, 'f', 2, 64)
+}
+
+// sale is a label that the carrier sold, as its ledger tells.
+type sale struct {
+	number string
+	live   bool
+}
+
+func (c *stand) sales() (list []sale) {
+	for _, e := range c.Ledger.Entries() {
+		if e.Kind == "sold" {
+			list = append(list, sale{e.Number, true})
+			continue
+		}
+		for i := range list {
+			if list[i].number == e.Number {
+				list[i].live = false
+			}
+		}
+	}
+	return list
+}

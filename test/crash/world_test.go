@@ -1,0 +1,143 @@
+//go:build chaos
+
+// Package crash kills the program at every step of a purchase that lasts, with
+// every outcome of the carrier, and looks whether what comes after puts it
+// right. The judge is the carrier's own ledger.
+package crash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// world is a cluster with a database that all others are copies of: migrated,
+// with one account that is connected to every carrier.
+type world struct {
+	t      *testing.T
+	root   string
+	dir    string
+	server string // address of the cluster's first database
+	key    string // of the API
+	made   atomic.Int64
+	spare  chan string // databases that nobody uses
+}
+
+const template = "crash_template"
+
+// fast are the waits of the service, up to two hundred times shorter than the
+// defaults. It is the same binary otherwise.
+var fast = []string{
+	"PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_LAG=0s", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
+	"CARRIER_QUOTAS=usps=0",
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, root: root, dir: t.TempDir(), spare: make(chan string, 100)}
+	w.postgres("start")
+	t.Cleanup(func() { w.postgres("destroy") })
+	w.server = strings.TrimSpace(w.postgres("url"))
+	w.exec(context.Background(), "CREATE DATABASE "+template)
+	w.waybill("migrate")
+	account := strings.Fields(w.waybill("account", "create", "--name", "crash"))[0]
+	for _, m := range makers {
+		args := []string{"connection", "add", "--account", account, "--live", "--carrier", m.name}
+		for field, value := range m.given {
+			args = append(args, "--set", field+"="+value)
+		}
+		w.waybill(args...)
+	}
+	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", account))
+	return w
+}
+
+// postgres runs a cluster that dies with the test: nothing here is about its
+// own crashes, so it need not wait for the disk.
+func (w *world) postgres(args ...string) string {
+	cmd := exec.Command(filepath.Join(w.root, "scripts/postgres"), args...)
+	cmd.Env = append(os.Environ(), "WAYBILL_PG_DIR="+w.dir, "WAYBILL_PG_PORT=",
+		"WAYBILL_PG_OPTIONS=-c max_connections=800 -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off")
+	return w.output(cmd)
+}
+
+// binary is what is proven. WAYBILL is another than the checkout's own.
+func (w *world) binary() string {
+	if given := os.Getenv("WAYBILL"); given != "" {
+		return given
+	}
+	return filepath.Join(w.root, "bin/waybill")
+}
+
+func (w *world) waybill(args ...string) string {
+	cmd := exec.Command(w.binary(), args...)
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database(template))
+	return w.output(cmd)
+}
+
+func (w *world) output(cmd *exec.Cmd) string {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		w.t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
+	}
+	return string(out)
+}
+
+// database is the address of a database of the cluster.
+func (w *world) database(name string) string {
+	u, err := url.Parse(w.server)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// exec runs a statement in the cluster's first database.
+func (w *world) exec(ctx context.Context, sql string) {
+	w.t.Helper()
+	conn, err := pgx.Connect(ctx, w.server)
+	if err == nil {
+		_, err = conn.Exec(ctx, sql)
+		_ = conn.Close(ctx)
+	}
+	if err != nil {
+		w.t.Errorf("%s: %v", sql, err)
+	}
+}
+
+// take returns a database that is a copy of the first.
+func (w *world) take(ctx context.Context) string {
+	select {
+	case name := <-w.spare:
+		return name
+	default:
+	}
+	name := fmt.Sprintf("crash_%d", w.made.Add(1))
+	w.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	return name
+}
+
+// sqlPutBack empties all tables but those that the first database fills.
+const sqlPutBack = `
+DO $$ DECLARE t text; BEGIN
+  FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND relname NOT IN ('goose_db_version', 'river_migration', 'instance', 'accounts', 'api_keys', 'shards', 'connections', 'webhook_slots')
+  LOOP EXECUTE 'DELETE FROM ' || quote_ident(t); END LOOP;
+  UPDATE instance SET restored_at = NULL;
+END $$`

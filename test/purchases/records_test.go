@@ -1,0 +1,201 @@
+//go:build chaos
+
+package purchases
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// compareCharges holds the ledger of charges against those of the carriers: a
+// line for each label that was recorded or stranded, and one that takes it
+// back where it was voided. Look-ups do not tell the price; then the charge is
+// as quoted, and stand-ins charge what they quote.
+func (j *judge) compareCharges() {
+	charged := map[string]int64{}
+	rows, err := j.pool.Query(j.t.Context(), `SELECT carrier, number, kind, minor, currency FROM charges`)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var carrier, number, kind, currency string
+		var minor int64
+		if err := rows.Scan(&carrier, &number, &kind, &minor, &currency); err != nil {
+			j.t.Fatal(err)
+		}
+		charged[strings.Join([]string{carrier, number, kind, currency}, " ")] = minor
+	}
+	if err := rows.Err(); err != nil {
+		j.t.Fatal(err)
+	}
+	for _, s := range j.sales {
+		price, ok := ship.ParseMoney(s.Amount, s.Currency)
+		if !ok {
+			j.t.Fatalf("%s sold for %q %q", s.carrier, s.Amount, s.Currency)
+		}
+		name := s.carrier + " " + s.Number
+		bought, credited := charged[name+" purchase "+s.Currency], charged[name+" void "+s.Currency]
+		switch {
+		case bought == 0 && !s.live(): // given back before it was written down
+		case bought != price.Minor:
+			j.add("wrong charge", fmt.Sprintf("%s cost %s, charged is %d: %s", name, s.Amount, bought, j.story(j.keyOf[s.Reference])))
+		case !s.live() && credited != -bought:
+			j.add("wrong charge", fmt.Sprintf("%s was voided, credited is %d of %d", name, credited, bought))
+		case s.live() && credited != 0 && !j.abandoned[s.carrier+s.Number]:
+			j.add("wrong charge", fmt.Sprintf("%s is live, credited is %d", name, credited))
+		}
+	}
+}
+
+// told is what the log of events tells of a shipment.
+type told struct {
+	kinds     []string
+	sequences []int
+}
+
+// of are the places of a kind.
+func (t *told) of(kind string) (list []int) {
+	for i, k := range t.kinds {
+		if k == kind {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// readEvents follows the log from its beginning: for each label the creation
+// and the label, once each and first, and no gap in the numbers.
+func (j *judge) readEvents() {
+	log := map[string]*told{}
+	query := "?limit=100"
+	for {
+		var page struct {
+			Data []struct {
+				Type     string
+				Sequence int
+				Data     struct{ Shipment struct{ ID string } }
+			}
+			NextCursor string
+		}
+		if status := j.get("/v1/events"+query, &page); status != http.StatusOK {
+			j.t.Fatalf("events: %d", status)
+		}
+		if len(page.Data) == 0 {
+			break
+		}
+		for _, e := range page.Data {
+			t := log[e.Data.Shipment.ID]
+			if t == nil {
+				t = &told{}
+				log[e.Data.Shipment.ID] = t
+			}
+			t.kinds, t.sequences = append(t.kinds, e.Type), append(t.sequences, e.Sequence)
+		}
+		query = "?limit=100&after=" + page.NextCursor
+	}
+	for _, o := range j.orders {
+		t := log[j.shipments[o.key]]
+		if t == nil {
+			t = &told{}
+		}
+		got := strings.Join(t.kinds, " ")
+		if o.status == http.StatusCreated && (!strings.HasPrefix(got, "shipment.created label.generated") || len(t.of("shipment.created"))+len(t.of("label.generated")) != 2) {
+			j.add("missing events", fmt.Sprintf("%s: the log tells %q", o.key, got))
+		}
+		if o.status != http.StatusCreated && got != "" && got != "shipment.created shipment.exception" {
+			j.add("missing events", fmt.Sprintf("%s was answered %d: the log tells %q", o.key, o.status, got))
+		}
+		for i, n := range t.sequences {
+			if n != i+1 {
+				j.add("gaps in sequences", fmt.Sprintf("%s: %v", o.key, t.sequences))
+				break
+			}
+		}
+	}
+}
+
+// eachOf does something for orders, a few at once.
+func eachOf(orders []*order, atOnce int, do func(*order)) {
+	work := make(chan *order)
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for o := range work {
+				do(o)
+			}
+		})
+	}
+	for _, o := range orders {
+		work <- o
+	}
+	close(work)
+	all.Wait()
+}
+
+// repeat sends requests once more: the bytes of the answer are the same.
+func (j *judge) repeat() {
+	var mu sync.Mutex
+	eachOf(j.orders, 4, func(o *order) {
+		if o.status != http.StatusCreated {
+			return
+		}
+		status, answer, err := j.call(j.copies[rand.IntN(len(j.copies))], http.MethodPost, "/v1/shipments", o.key, o.body)
+		if err != nil || status != http.StatusCreated || !bytes.Equal(answer, o.answer) {
+			mu.Lock()
+			defer mu.Unlock()
+			j.add("another answer", fmt.Sprintf("%s: %d %v %s\n    before %s\n    %s", o.key, status, err, answer, o.answer, j.story(o.key)))
+		}
+	})
+}
+
+// fetchLabels fetches the PDF of labels that are ready.
+func (j *judge) fetchLabels() {
+	var mu sync.Mutex
+	eachOf(j.orders, 4, func(o *order) {
+		if o.status != http.StatusCreated {
+			return
+		}
+		status, pdf, err := j.call(j.copies[rand.IntN(len(j.copies))], http.MethodGet, "/v1/labels/"+o.shipment.ID+".pdf", "", "")
+		if err != nil || status != http.StatusOK || !bytes.HasPrefix(pdf, []byte("%PDF")) {
+			mu.Lock()
+			defer mu.Unlock()
+			j.add("ready without a label", fmt.Sprintf("%s: %d %v, %d bytes: %s", o.key, status, err, len(pdf), j.story(o.key)))
+		}
+	})
+}
+
+// figures are what the run counted.
+func (j *judge) figures(c *clients, tail time.Duration) map[string]any {
+	sold, voided, requests, again := 0, 0, 0, 0
+	for _, s := range j.sales {
+		sold++
+		if !s.live() {
+			voided++
+		}
+	}
+	var took []time.Duration
+	for _, o := range j.orders {
+		requests += o.requests
+		again += max(0, j.attempts[o.key]-1)
+		if o.status == http.StatusCreated {
+			took = append(took, o.took)
+		}
+	}
+	kinds := map[string]int{}
+	for kind, list := range j.violations {
+		kinds[kind] = len(list)
+	}
+	return map[string]any{
+		"requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
+		"labelStatus": j.ends, "stranded": j.stranded, "slowestFromSaleToVoidSeconds": round(j.slowest.Seconds()), "settledAfterSeconds": round(tail.Seconds()),
+		"boughtP50": quantile(took, 0.5), "boughtP99": quantile(took, 0.99), "violations": kinds,
+	}
+}

@@ -1,0 +1,137 @@
+//go:build chaos
+
+package purchases
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// TestProveRestore loses a machine with its disk, puts the database back to a
+// moment before the purchases, and has the clients ask again under their old
+// keys.
+func TestProveRestore(t *testing.T) {
+	n := pick(t, 150, 1000)
+	beside(t)
+	seed := proofSeed(t)
+	w := newWorld(t)
+	c := w.newClients(32, 0)
+	before := newOrders(fmt.Sprintf("kept-%x", seed), n/10, rand.New(rand.NewPCG(seed, 1)))
+	c.buyAll(before, seed, time.Second, time.Minute)
+	backup := w.backUp()
+
+	w.turnAll(emulator.Knobs{Buy: map[string]float64{"reset": 0.03, "500": 0.03}})
+	lost := newOrders(fmt.Sprintf("lost-%x", seed), n, rand.New(rand.NewPCG(seed, 2)))
+	c.buyAll(lost, seed, time.Duration(n)*20*time.Millisecond, 90*time.Second)
+	w.turnAll(emulator.Knobs{})
+	if _, late := w.settle(2 * time.Minute); len(late) > 0 {
+		t.Fatal(late)
+	}
+	first := w.judge(append(before, lost...))
+	first.complain(t)
+	w.goBack(backup)
+
+	again := make([]*order, len(lost))
+	for i, o := range lost {
+		again[i] = &order{key: o.key, carrier: o.carrier, body: o.body}
+	}
+	began := time.Now()
+	c.buyAll(again, seed+1, time.Duration(n)*20*time.Millisecond, 3*time.Minute)
+	took := time.Since(began)
+	if _, late := w.settle(2 * time.Minute); len(late) > 0 {
+		t.Error(late)
+	}
+	j := w.judgeRestored(first, before, lost, again)
+	report(t, nil, map[string]any{
+		"lost": n, "violations": j.total(), "abandoned": len(j.abandoned), "sameLabel": same(lost, again), "sold": len(j.sales),
+		"stranded": j.stranded, "retrySeconds": round(took.Seconds()), "labelStatus": j.ends,
+	})
+	t.Logf("%d purchases of the lost time were asked for again: %d violations", n, j.total())
+	j.complain(t)
+	w.guard(t)
+}
+
+// judgeRestored judges by the references, which the keys alone determine: the
+// shipments of the lost time have new ids.
+func (w *world) judgeRestored(first *judge, before, lost, again []*order) *judge {
+	j := &judge{
+		world: w, orders: append(append([]*order{}, before...), again...), violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{},
+		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, stranded: map[string]int{},
+	}
+	j.readAttempts()
+	j.readStranded()
+	maps.Copy(j.keyOf, first.keyOf)
+	maps.Copy(j.abandoned, first.abandoned) // the database forgot them, and nobody is billed for them
+	live := map[string][]*sale{}
+	for _, s := range j.sales {
+		if key := j.keyOf[s.Reference]; key == "" {
+			j.add("paid and unknown", s.carrier+" "+s.Number)
+		} else if s.live() && !j.abandoned[s.carrier+s.Number] {
+			live[key] = append(live[key], s)
+		}
+	}
+	for _, o := range j.orders {
+		j.compareOrder(o, live[o.key])
+	}
+	for i, o := range again {
+		if lost[i].status == http.StatusCreated && o.status != http.StatusCreated {
+			j.add("lost for good", fmt.Sprintf("%s was bought before the restore, and then answered %d %s", o.key, o.status, o.code))
+		}
+	}
+	j.readEvents()
+	j.fetchLabels()
+	return j
+}
+
+// same counts the orders that ended with the label that they had before.
+func same(lost, again []*order) (n int) {
+	for i := range lost {
+		if again[i].status == http.StatusCreated && again[i].shipment.TrackingNumber == lost[i].shipment.TrackingNumber {
+			n++
+		}
+	}
+	return n
+}
+
+// backUp copies the cluster while it is stopped.
+func (w *world) backUp() string {
+	backup := w.pgData + ".backup"
+	w.postgres("stop")
+	w.output(exec.Command("cp", "-a", w.pgData, backup))
+	w.postgres("start")
+	w.waitReady()
+	return backup
+}
+
+// goBack puts the copy back, as after the loss of a machine: what the copies
+// had on their disks is gone too.
+func (w *world) goBack(backup string) {
+	for _, c := range w.copies {
+		c.end()
+	}
+	w.pool.Reset()
+	w.postgres("stop")
+	if err := os.RemoveAll(w.pgData); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Rename(backup, w.pgData); err != nil {
+		w.t.Fatal(err)
+	}
+	w.postgres("start")
+	w.waybill("restored")
+	for _, c := range w.copies {
+		if err := os.RemoveAll(c.spool); err != nil {
+			w.t.Fatal(err)
+		}
+		c.start(w.t)
+	}
+	w.waitReady()
+}

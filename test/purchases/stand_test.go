@@ -1,0 +1,167 @@
+//go:build chaos
+
+package purchases
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
+	"github.com/waybillhq/waybill/internal/emulator/fedex"
+	"github.com/waybillhq/waybill/internal/emulator/ups"
+	"github.com/waybillhq/waybill/internal/emulator/usps"
+)
+
+// credentials are what each stand-in takes. Those named as secrets must be
+// seen nowhere.
+var credentials = map[string]map[string]string{
+	"ups": {"client_id": ups.ClientID, "client_secret": ups.ClientSecret, "account_number": ups.Account},
+	"usps": {
+		"client_id": usps.ClientID, "client_secret": usps.ClientSecret, "crid": usps.CRID, "mid": usps.MID, "manifest_mid": usps.ManifestMID,
+		"account_number": usps.Account,
+	},
+	"fedex": {
+		"client_id": fedex.ClientID, "client_secret": fedex.ClientSecret, "account_number": fedex.Account,
+		"track_client_id": fedex.TrackClientID, "track_client_secret": fedex.TrackClientSecret,
+	},
+	"dhl_express": {"api_key": dhlexpress.APIKey, "api_secret": dhlexpress.APISecret, "account_number": dhlexpress.Account},
+}
+
+// carriers in a fixed order; the last takes nothing back.
+var carrierNames = []string{"ups", "usps", "fedex", "dhl_express"}
+
+// stand is a stand-in carrier in a process of its own. Its ledger and its
+// knobs are files, so it is the same after it was killed.
+type stand struct {
+	process
+	accepts map[string]string
+	ledger  string
+	knobs   string
+}
+
+// openStands starts the carriers. They behave.
+func (w *world) openStands() {
+	for _, name := range carrierNames {
+		s := &stand{accepts: credentials[name], ledger: filepath.Join(w.dir, name+".jsonl"), knobs: filepath.Join(w.dir, name+".knobs")}
+		s.name, s.addr, s.logName = name, freeAddr(w.t), filepath.Join(w.dir, name+".out")
+		if err := os.WriteFile(s.knobs, []byte("{}"), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+		s.command = func() *exec.Cmd {
+			return exec.Command(w.binary(), "emulate", s.name, "--listen", s.addr, "--ledger", s.ledger, "--knobs", s.knobs)
+		}
+		w.carriers = append(w.carriers, s)
+		s.start(w.t)
+	}
+	for _, s := range w.carriers {
+		w.await(s.name+" listens", 20*time.Second, func() bool { return w.answers("http://" + s.addr + "/_emulator/knobs") })
+	}
+}
+
+func (w *world) stand(name string) *stand {
+	for _, s := range w.carriers {
+		if s.name == name {
+			return s
+		}
+	}
+	w.t.Fatalf("there is no carrier %s", name)
+	return nil
+}
+
+// turn sets the knobs, now and after the next start.
+func (w *world) turn(s *stand, k emulator.Knobs) {
+	w.t.Helper()
+	text, err := json.Marshal(k)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.knobs+".new", text, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Rename(s.knobs+".new", s.knobs); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(s.name+" takes its knobs", 20*time.Second, func() bool {
+		req, err := http.NewRequest(http.MethodPut, "http://"+s.addr+"/_emulator/knobs", bytes.NewReader(text))
+		if err != nil {
+			return false
+		}
+		resp, err := w.http.Do(req)
+		if err != nil {
+			return false // it was killed just now
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusNoContent
+	})
+}
+
+func (w *world) turnAll(k emulator.Knobs) {
+	for _, s := range w.carriers {
+		w.turn(s, k)
+	}
+}
+
+// sale is a label that a carrier sold, as its ledger tells.
+type sale struct {
+	emulator.Entry
+	carrier string
+	voided  time.Time // zero while it is live
+}
+
+func (s sale) live() bool { return s.voided.IsZero() }
+
+// sales reads the ledgers of all carriers.
+func (w *world) sales() (all []*sale) {
+	w.t.Helper()
+	for _, s := range w.carriers {
+		all = append(all, w.salesOf(s)...)
+	}
+	return all
+}
+
+func (w *world) salesOf(s *stand) (all []*sale) {
+	w.t.Helper()
+	f, err := os.Open(s.ledger)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	byNumber := map[string]*sale{}
+	lines := bufio.NewReader(f)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return all // a line that is not whole was not answered for
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		one := &sale{carrier: s.name}
+		if err := json.Unmarshal(text, &one.Entry); err != nil {
+			w.t.Fatalf("ledger of %s: %v", s.name, err)
+		}
+		switch one.Kind {
+		case "sold":
+			if byNumber[one.Number] != nil {
+				w.t.Errorf("%s sold the number %s twice", s.name, one.Number)
+			}
+			byNumber[one.Number] = one
+			all = append(all, one)
+		case "voided":
+			if byNumber[one.Number] == nil {
+				w.t.Errorf("%s voided %s, which it never sold", s.name, one.Number)
+				continue
+			}
+			byNumber[one.Number].voided = one.At
+		}
+	}
+}
