@@ -90,7 +90,7 @@ func (w *world) killAll(cases []kill) proof {
 	var mu sync.Mutex
 	w.each(len(cases), func(i int) {
 		b := w.run(cases[i])
-		if !b.hit && len(b.wrong) == 0 {
+		if !b.hit && (len(b.wrong) == 0 || b.late) {
 			b = w.run(cases[i]) // on a busy machine a job goes another way now and then
 		}
 		mu.Lock()
