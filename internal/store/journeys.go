@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,8 +48,9 @@ func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]shi
 		return nil, fmt.Errorf("lock journeys: %w", explain(err))
 	}
 	var list []ship.Journey
+	var reader journeyReader
 	err = each(rows, func(r pgx.Rows) error {
-		j, err := scanJourney(r)
+		j, err := reader.read(r)
 		list = append(list, j)
 		return err
 	})
@@ -56,21 +58,50 @@ func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]shi
 }
 
 func scanJourney(r pgx.Row) (ship.Journey, error) {
-	var (
-		account, id      [16]byte
-		carrier, number  *string
-		boughtAt, newest *time.Time
-		row              journeyRow
-		j                ship.Journey
-	)
-	err := r.Scan(append([]any{&account, &j.Tenant.Livemode, &id, &j.Followed, &j.Attempt, &j.Pieces, &carrier, &number, &boughtAt, &newest}, row.targets()...)...)
-	if err != nil {
-		return j, err
+	var reader journeyReader
+	return reader.read(r)
+}
+
+// A journeyReader reads rows of journeys, many of them without making the
+// targets anew for each.
+type journeyReader struct {
+	subject          subjectReader
+	carrier, number  *string
+	boughtAt, newest *time.Time
+	row              journeyRow
+	j                ship.Journey
+	targets          []any
+}
+
+// read reads a row. Further columns stand before the journey's.
+func (x *journeyReader) read(r pgx.Row, further ...any) (ship.Journey, error) {
+	if x.targets == nil {
+		x.targets = slices.Concat(further, x.subject.targets(),
+			[]any{&x.j.Followed, &x.j.Attempt, &x.j.Pieces, &x.carrier, &x.number, &x.boughtAt, &x.newest}, x.row.targets())
 	}
-	j.Tenant.Account, j.ID = ship.AccountIDOf(account), id
-	j.State, j.Progress, j.Sequence = ship.State(value(row.state)), row.progress(), row.sequence
-	j.Carrier, j.Number, j.BoughtAt, j.NewestAt = value(carrier), value(number), timeOf(boughtAt), timeOf(newest)
-	return j, nil
+	if err := r.Scan(x.targets...); err != nil {
+		return ship.Journey{}, err
+	}
+	x.j.Subject = x.subject.read()
+	x.j.State, x.j.Progress, x.j.Sequence = ship.State(value(x.row.state)), x.row.progress(), x.row.sequence
+	x.j.Carrier, x.j.Number, x.j.BoughtAt, x.j.NewestAt = value(x.carrier), value(x.number), timeOf(x.boughtAt), timeOf(x.newest)
+	return x.j, nil
+}
+
+// A subjectReader reads whose a row is, and its id. Rows of an account often
+// come together, and its id is written once for them.
+type subjectReader struct {
+	account, id, last [16]byte
+	tenant            ship.Tenant
+}
+
+func (x *subjectReader) targets() []any { return []any{&x.account, &x.tenant.Livemode, &x.id} }
+
+func (x *subjectReader) read() ship.Subject {
+	if x.tenant.Account == "" || x.account != x.last {
+		x.tenant.Account, x.last = ship.AccountIDOf(x.account), x.account
+	}
+	return ship.Subject{Tenant: x.tenant, ID: x.id}
 }
 
 const scanColumns = `t.piece, t.code, t.at, t.status::text, t.reason, t.description, t.location, t.zone_unknown, t.told`
@@ -92,14 +123,14 @@ func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Su
 	if err != nil {
 		return nil, fmt.Errorf("read scans: %w", explain(err))
 	}
+	var subject subjectReader
+	var row scanRow
+	targets := append(subject.targets(), row.targets()...)
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var p ship.Subject
-		row := scanRow{}
-		if err := r.Scan(append([]any{&account, &p.Tenant.Livemode, &id}, row.targets()...)...); err != nil {
+		if err := r.Scan(targets...); err != nil {
 			return err
 		}
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
+		p := subject.read()
 		scans[p] = append(scans[p], row.scan())
 		return nil
 	})
@@ -191,24 +222,6 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// columns collects rows column by column, as unnest takes them.
-type columns map[string][]any
-
-func (c columns) add(name string, v any) { c[name] = append(c[name], v) }
-
-func (c columns) args() pgx.NamedArgs {
-	args := make(pgx.NamedArgs, len(c))
-	for name, list := range c {
-		args[name] = list
-	}
-	return args
-}
-
-func (c columns) parcel(p ship.Subject) {
-	c.add("accounts", [16]byte(p.Tenant.Account.Raw()))
-	c.add("livemodes", p.Tenant.Livemode)
-}
-
 func (c columns) journey(j ship.Journey) {
 	c.parcel(j.Subject)
 	c.add("ids", [16]byte(j.ID))
@@ -262,13 +275,4 @@ func (c columns) event(j ship.Journey, e ship.Event) error {
 	c.add("lates", e.Late)
 	c.add("snapshots", string(snapshot))
 	return nil
-}
-
-func parcelArgs(parcels []ship.Subject) pgx.NamedArgs {
-	c := columns{}
-	for _, p := range parcels {
-		c.parcel(p)
-		c.add("ids", [16]byte(p.ID))
-	}
-	return c.args()
 }

@@ -49,31 +49,27 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 	slices.SortFunc(list, func(a, b Push) int {
 		return cmp.Or(strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	c := columns{}
-	for _, p := range list {
+	ids, connections := make(uuids, len(list)), make(uuids, len(list))
+	headers, bodies := make([]string, len(list)), make([][]byte, len(list))
+	for i, p := range list {
 		header, err := json.Marshal(p.Header)
 		if err != nil {
 			return nil, fmt.Errorf("write a header: %w", err)
 		}
-		c.parcel(ship.Subject{Tenant: p.Tenant})
-		c.add("ids", [16]byte(p.ID))
-		c.add("connections", [16]byte(p.Connection.Raw()))
-		c.add("headers", string(header))
-		c.add("bodies", p.Body)
+		ids[i], connections[i], headers[i], bodies[i] = uuid(p.ID), uuid(p.Connection.Raw()), string(header), p.Body
 	}
-	args := c.args()
-	args["due"] = due
+	args := tenantsArgs(len(list), func(i int) ship.Tenant { return list[i].Tenant })
+	args["ids"], args["connections"], args["headers"], args["bodies"], args["due"] = ids, connections, headers, bodies, due
 	rows, err := s.sys.Query(ctx, sqlAddPushes, args)
 	if err != nil {
 		return nil, fmt.Errorf("store pushes: %w", explain(err))
 	}
 	fresh = make(map[ship.Subject]bool, len(list))
+	var subject subjectReader
+	targets := subject.targets()
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var p ship.Subject
-		err := r.Scan(&account, &p.Tenant.Livemode, &id)
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
-		fresh[p] = true
+		err := r.Scan(targets...)
+		fresh[subject.read()] = true
 		return err
 	})
 	if err != nil {
@@ -101,25 +97,48 @@ RETURNING account_id, livemode, id, bytes, looks`
 // DuePushes claims up to limit pushes that are due at now; each is due again
 // at again unless it is heard or postponed.
 func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) ([]Unheard, error) {
-	rows, err := s.sys.Query(ctx, sqlDuePushes, now, again, limit)
-	if err != nil {
+	var list []Unheard
+	b := keysOnly()
+	b.Queue(sqlDuePushes, now, again, limit).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var account, id [16]byte
+			var u Unheard
+			err := r.Scan(&account, &u.Tenant.Livemode, &id, &u.Bytes, &u.Looks)
+			u.Tenant.Account, u.ID = ship.AccountIDOf(account), id
+			list = append(list, u)
+			return err
+		})
+	})
+	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("claim pushes: %w", explain(err))
 	}
-	var list []Unheard
-	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var u Unheard
-		err := r.Scan(&account, &u.Tenant.Livemode, &id, &u.Bytes, &u.Looks)
-		u.Tenant.Account, u.ID = ship.AccountIDOf(account), id
-		list = append(list, u)
-		return err
-	})
-	return list, explain(err)
+	return list, nil
+}
+
+// The tables of pushes are empty at one moment and full at the next, and a
+// statement is planned for whichever they were. So their rows are looked up one
+// by one, and never by reading the whole table.
+
+const sqlKeysOnly = `SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`
+
+// KeysOnly has the rest of the transaction find rows by their keys, whatever
+// the size of the tables was when its statements were planned.
+func (s *Store) KeysOnly(ctx context.Context) error {
+	_, err := s.tx.Exec(ctx, sqlKeysOnly)
+	return explain(err)
+}
+
+// keysOnly begins a batch of which the same holds.
+func keysOnly() *pgx.Batch {
+	b := &pgx.Batch{}
+	b.Queue(sqlKeysOnly)
+	return b
 }
 
 const sqlPushes = `
-SELECT p.account_id, p.livemode, p.id, p.connection, p.header, p.body
-FROM ` + journeyKeys + ` JOIN pushes p USING (account_id, livemode, id)`
+SELECT k.account_id, k.livemode, k.id, p.connection, p.header, p.body
+FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
+  SELECT connection, header, body FROM pushes WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
 
 // Pushes returns pushes of any tenants; those past their time are left out.
 func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
@@ -139,27 +158,30 @@ func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) 
 	return list, explain(err)
 }
 
+const unheardRows = `ctid = ANY (ARRAY(
+  SELECT u.ctid FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
+    SELECT ctid FROM unheard WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) u))`
+
 const sqlHeardPushes = `
-DELETE FROM unheard u USING ` + journeyKeys + `
-WHERE u.account_id = k.account_id AND u.livemode = k.livemode AND u.id = k.id`
+DELETE FROM unheard WHERE ` + unheardRows
 
 // HeardPushes notes that pushes were taken in. It works only inside a
-// transaction: with what they told.
+// transaction, with what they told, that finds rows by KeysOnly.
 func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
 	_, err := s.tx.Exec(ctx, sqlHeardPushes, parcelArgs(ids))
 	return explain(err)
 }
 
 const sqlPostponePushes = `
-UPDATE unheard u SET due_at = @due FROM ` + journeyKeys + `
-WHERE u.account_id = k.account_id AND u.livemode = k.livemode AND u.id = k.id`
+UPDATE unheard SET due_at = @due WHERE ` + unheardRows
 
 // PostponePushes has pushes taken in later.
 func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time.Time) error {
 	args := parcelArgs(ids)
 	args["due"] = due
-	_, err := s.sys.Exec(ctx, sqlPostponePushes, args)
-	return explain(err)
+	b := keysOnly()
+	b.Queue(sqlPostponePushes, args)
+	return explain(s.sys.SendBatch(ctx, b).Close())
 }
 
 const sqlSubscriptionUntil = `SELECT until FROM subscriptions WHERE account_id = @account AND livemode = @livemode AND connection = @connection`

@@ -159,12 +159,7 @@ type Named struct {
 
 // Holders are the tenants' parcels of the numbers.
 func (s *Store) Holders(ctx context.Context, numbers []Named) (map[Named][]ship.Subject, error) {
-	c := columns{}
-	for _, n := range numbers {
-		c.parcel(ship.Subject{Tenant: n.Tenant})
-		c.add("names", n.Number)
-	}
-	rows, err := s.sys.Query(ctx, sqlHolders, c.args())
+	rows, err := s.sys.Query(ctx, sqlHolders, nameArgs(numbers))
 	if err != nil {
 		return nil, fmt.Errorf("holders of numbers: %w", explain(err))
 	}
@@ -178,6 +173,46 @@ func (s *Store) Holders(ctx context.Context, numbers []Named) (map[Named][]ship.
 		return err
 	})
 	return all, explain(err)
+}
+
+func nameArgs(numbers []Named) pgx.NamedArgs {
+	names := make([]string, len(numbers))
+	for i, n := range numbers {
+		names[i] = n.Number
+	}
+	args := tenantsArgs(len(numbers), func(i int) ship.Tenant { return numbers[i].Tenant })
+	args["names"] = names
+	return args
+}
+
+// sqlLockHolders locks in the same order as sqlLockJourneys.
+const sqlLockHolders = `
+SELECT n.name, ` + trackColumns + `
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @names::text[]) AS k (account_id, livemode, name)
+JOIN names n ON n.account_id = k.account_id AND n.livemode = k.livemode AND n.kind = 't' AND n.name = k.name
+JOIN journeys j ON j.account_id = n.account_id AND j.livemode = n.livemode AND j.id = n.id
+ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
+
+// LockHolders locks the rows of the parcels of the numbers until the
+// transaction ends, and says which number is whose. Each may be named once.
+func (s *Store) LockHolders(ctx context.Context, numbers []Named) ([]ship.Journey, map[Named][]ship.Subject, error) {
+	rows, err := s.tx.Query(ctx, sqlLockHolders, nameArgs(numbers))
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock holders of numbers: %w", explain(err))
+	}
+	list, of := make([]ship.Journey, 0, len(numbers)), make(map[Named][]ship.Subject, len(numbers))
+	var reader journeyReader
+	var name string
+	err = each(rows, func(r pgx.Rows) error {
+		j, err := reader.read(r, &name)
+		if last := len(list) - 1; last < 0 || list[last].Subject != j.Subject { // a parcel of several numbers comes as often
+			list = append(list, j)
+		}
+		n := Named{Tenant: j.Tenant, Number: name}
+		of[n] = append(of[n], j.Subject)
+		return err
+	})
+	return list, of, explain(err)
 }
 
 const sqlWatch = `

@@ -16,15 +16,19 @@ import (
 const blocked = "'{00000000-0000-4000-8000-000000000000}'"
 
 // watched gives the database so many open parcels of 500 connections. Due are
-// 1,000, and before them a tenth of all, of one connection.
+// 1,000, and before them a tenth of all, of one connection. The indexes are made
+// when all is there, which is many times faster.
 func watched(t *testing.T, f *fixture, rows int) {
 	t.Helper()
 	values := strings.NewReplacer("{rows}", strconv.Itoa(rows))
 	for _, sql := range []string{
 		`CREATE FUNCTION nth(n int) RETURNS uuid LANGUAGE sql AS $$ SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid $$`,
+		`CREATE TABLE indexes AS SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'watches'`,
+		`DO $$ BEGIN ALTER TABLE watches DROP CONSTRAINT watches_pkey; EXECUTE (SELECT string_agg('DROP INDEX IF EXISTS ' || indexname, ';') FROM indexes); END $$`,
 		`INSERT INTO watches (account_id, livemode, id, connection, due_at)
 		 SELECT nth(c), true, ('019a' || substr(md5(n::text), 5))::uuid, nth(c), now() + interval '100 milliseconds' * (n - {rows} / 10 - 1000)
 		 FROM (SELECT n, CASE WHEN n <= {rows} / 10 THEN 0 ELSE 1 + n % 499 END AS c FROM generate_series(1, {rows}) n) parcels`,
+		`DO $$ BEGIN EXECUTE (SELECT string_agg(indexdef, ';') FROM indexes); ALTER TABLE watches ADD PRIMARY KEY USING INDEX watches_pkey; END $$`,
 		`VACUUM ANALYZE watches`,
 	} {
 		if _, err := f.owner.Exec(t.Context(), values.Replace(sql)); err != nil {
@@ -69,7 +73,7 @@ func TestParcelsThatAreDueAreFoundInTheIndexAlone(t *testing.T) {
 }
 
 // TestProveTheDueQuery is for PROVE=1, with WATCHES rows; 10,000,000 if that is
-// not set. It prints the plan and the times.
+// not set. Of several times the best counts: it is the machine's that varies.
 func TestProveTheDueQuery(t *testing.T) {
 	if os.Getenv("PROVE") == "" {
 		t.Skip("PROVE is not set")
@@ -88,18 +92,19 @@ func TestProveTheDueQuery(t *testing.T) {
 		return plan, found(t, plan, 1000)
 	}
 	plan, scan := claim(blocked)
-	t.Logf("behind %d that are blocked: found in %.2f ms, claimed in %.2f ms", rows/10, scan.Millis, plan.Millis)
-	best := 1e9
+	figures := map[string]any{"rows": rows, "due": 1000, "blocked": rows / 10, "behindBlockedMillis": scan.Millis, "scan": scan.Type, "index": scan.Index, "heapFetches": scan.Fetches}
+	best, claimed := 1e9, 1e9
 	for range 5 {
 		plan, scan = claim("'{}'")
-		best = min(best, scan.Millis)
+		best, claimed = min(best, scan.Millis), min(claimed, plan.Millis)
 		t.Logf("1,000 of %d: found in %.2f ms, claimed in %.2f ms", rows, scan.Millis, plan.Millis)
 	}
-	text, err := json.MarshalIndent(plan, "", "  ")
+	figures["foundMillis"], figures["claimedMillis"] = best, claimed
+	text, err := json.Marshal(figures)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s", text)
+	t.Logf("figures: %s", text)
 	if best > 5 {
 		t.Errorf("1,000 due of %d are found in %.2f ms at best; want 5", rows, best)
 	}

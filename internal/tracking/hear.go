@@ -17,21 +17,19 @@ const (
 	hearBatch = 250              // pushes that are claimed at once
 	hearBytes = 8 << 20          // of bodies that are taken in at once
 	hearClaim = 10 * time.Second // a process that dies leaves them for so long
+	hearSpare = 3 * time.Second  // of that, for taking them in
 	hearAgain = time.Minute      // before a push that could not be taken in is looked at again
+
+	claimEvery = 200 * time.Millisecond // what others left is looked for, while this copy has its own to hear
 )
 
 // Hear takes in what carriers pushed, many pushes in one transaction. It
 // reports how many there were if there may be more. One that proves itself is
 // believed; any other is only a reason to ask.
 func (s *Service) Hear(ctx context.Context) (int, error) {
-	list := s.intake.take(hearBatch)
-	if missing := hearBatch - len(list); missing > 0 {
-		now := time.Now().UTC()
-		due, err := s.store.DuePushes(ctx, now, now.Add(hearClaim), missing)
-		if err != nil && len(list) == 0 {
-			return 0, err
-		}
-		list = append(list, due...)
+	list, more, err := s.nextPushes(ctx)
+	if err != nil {
+		return 0, err
 	}
 	for rest := list; len(rest) > 0; {
 		n := fitting(rest)
@@ -42,10 +40,33 @@ func (s *Service) Hear(ctx context.Context) (int, error) {
 		}
 		rest = rest[n:]
 	}
-	if len(list) < hearBatch {
+	if !more {
 		return 0, nil
 	}
 	return len(list), nil
+}
+
+// nextPushes are a batch to hear, and whether there may be more: what came to
+// this copy, and now and then what others left. That is not for free, because
+// the index of what is due holds for a while those that were heard.
+func (s *Service) nextPushes(ctx context.Context) (list []store.Unheard, more bool, err error) {
+	now := time.Now().UTC()
+	own, look := hearBatch, s.claims.Load() < now.Add(-claimEvery).UnixMilli()
+	if look {
+		own = hearBatch / 2 // however busy this copy is
+	}
+	list = s.intake.take(own)
+	more = len(list) == own
+	if !look && len(list) > 0 {
+		return list, more, nil
+	}
+	s.claims.Store(now.UnixMilli())
+	missing := hearBatch - len(list)
+	due, err := s.store.DuePushes(ctx, now, now.Add(hearClaim), missing)
+	if err != nil && len(list) == 0 {
+		return nil, false, err
+	}
+	return append(list, due...), more || len(due) == missing, nil
 }
 
 // fitting is how many pushes are taken in at once.
@@ -89,40 +110,36 @@ func (s *Service) hear(ctx context.Context, list []store.Unheard) error {
 // told is a push that was understood.
 type told struct {
 	carrier.Push
-	tenant  ship.Tenant
 	carrier string
 	looks   int
+
+	spoken []store.Named // numbers of which something is told that is believed, one for each thing heard
+	silent []store.Named // numbers that are to be asked about
 }
 
-func (t told) named(number string) store.Named {
-	return store.Named{Tenant: t.tenant, Number: ship.NormalizeTrackingNumber(number)}
-}
-
-// spoken are the numbers of which something is told that is believed, one for
-// each thing heard.
-func (t told) spoken() (list []store.Named) {
-	if t.Proven {
-		for _, h := range t.Heard {
-			list = append(list, t.named(h.TrackingNumber))
+func toldBy(p carrier.Push, t ship.Tenant, carrier string) told {
+	named := func(number string) store.Named {
+		return store.Named{Tenant: t, Number: ship.NormalizeTrackingNumber(number)}
+	}
+	all := told{Push: p, carrier: carrier}
+	for _, h := range p.Heard {
+		if p.Proven {
+			all.spoken = append(all.spoken, named(h.TrackingNumber))
+		} else {
+			all.silent = append(all.silent, named(h.TrackingNumber))
 		}
 	}
-	return list
+	for _, n := range p.Numbers {
+		all.silent = append(all.silent, named(n))
+	}
+	return all
 }
 
-// silent are the numbers that are to be asked about.
-func (t told) silent() (list []store.Named) {
-	if !t.Proven {
-		for _, h := range t.Heard {
-			list = append(list, t.named(h.TrackingNumber))
-		}
-	}
-	for _, n := range t.Numbers {
-		list = append(list, t.named(n))
-	}
-	return list
+// ahead reports whether a push tells of a parcel before its purchase is recorded
+// here, as a carrier may: of those numbers, one has no holder.
+func (t told) ahead(numbers []store.Named, holders map[store.Named][]ship.Subject) bool {
+	return t.looks <= 1 && slices.ContainsFunc(numbers, func(n store.Named) bool { return len(holders[n]) == 0 })
 }
-
-func (t told) names() []store.Named { return append(t.spoken(), t.silent()...) }
 
 // takeIn takes pushes in, in one transaction with the note that it was done.
 func (s *Service) takeIn(ctx context.Context, list []store.Unheard) error {
@@ -130,38 +147,14 @@ func (s *Service) takeIn(ctx context.Context, list []store.Unheard) error {
 	if err != nil {
 		return err
 	}
-	holders, err := s.holders(ctx, news)
-	if err != nil {
+	if err := s.askAbout(ctx, news, later); err != nil {
 		return err
 	}
-	ask := map[ship.Subject]time.Time{}
-	now := time.Now().UTC()
-	for id, t := range news {
-		for _, n := range t.silent() {
-			for _, p := range holders[n] {
-				ask[p] = now
-			}
-		}
-		// A carrier may tell of a parcel before its purchase is recorded here.
-		if t.looks <= 1 && slices.ContainsFunc(t.names(), func(n store.Named) bool { return len(holders[n]) == 0 }) {
-			later[id] = true
-		}
-	}
-	if err := s.store.MoveWatches(ctx, ask); err != nil {
+	again, err := s.record(ctx, list, news, later)
+	if err != nil || len(again) == 0 {
 		return err
 	}
-	var done, again []ship.Subject
-	for _, u := range list {
-		if later[u.Subject] {
-			again = append(again, u.Subject)
-		} else {
-			done = append(done, u.Subject)
-		}
-	}
-	if err := s.record(ctx, news, holders, done); err != nil || len(again) == 0 {
-		return err
-	}
-	return s.store.PostponePushes(ctx, again, now.Add(hearAgain))
+	return s.store.PostponePushes(ctx, again, time.Now().UTC().Add(hearAgain))
 }
 
 // read verifies and reads pushes. What is not believed is in neither answer.
@@ -216,105 +209,94 @@ func (s *Service) understand(ctx context.Context, p store.Push) (t told, err err
 		return told{}, err
 	}
 	push, err := c.Hear(p.Header, p.Body)
-	return told{Push: push, tenant: p.Tenant, carrier: c.Spec().Name}, err
+	return toldBy(push, p.Tenant, c.Spec().Name), err
 }
 
-// holders are the parcels of the numbers that pushes name.
-func (s *Service) holders(ctx context.Context, news map[ship.Subject]told) (map[store.Named][]ship.Subject, error) {
-	asked := map[store.Named]bool{}
-	for _, t := range news {
-		for _, n := range t.names() {
-			asked[n] = true
-		}
+// askAbout has the carrier asked now about what pushes only name. Pushes that
+// are ahead of their parcels are added to those for later.
+func (s *Service) askAbout(ctx context.Context, news map[ship.Subject]told, later map[ship.Subject]bool) error {
+	numbers := numbersOf(news, func(t told) []store.Named { return t.silent })
+	if len(numbers) == 0 {
+		return nil
 	}
-	if len(asked) == 0 {
-		return nil, nil
+	holders, err := s.store.Holders(ctx, numbers)
+	if err != nil {
+		return err
 	}
-	return s.store.Holders(ctx, slices.Collect(maps.Keys(asked)))
-}
-
-// record writes down what pushes tell, and that they were taken in.
-func (s *Service) record(ctx context.Context, news map[ship.Subject]told, holders map[store.Named][]ship.Subject, done []ship.Subject) error {
-	parcels := map[ship.Subject]bool{}
-	for _, t := range news {
-		for _, n := range t.spoken() {
+	ask := map[ship.Subject]time.Time{}
+	now := time.Now().UTC()
+	for id, t := range news {
+		for _, n := range t.silent {
 			for _, p := range holders[n] {
-				parcels[p] = true
+				ask[p] = now
 			}
 		}
+		if t.ahead(t.silent, holders) {
+			later[id] = true
+		}
 	}
+	return s.store.MoveWatches(ctx, ask)
+}
+
+// numbersOf are those of all pushes, each once.
+func numbersOf(news map[ship.Subject]told, of func(told) []store.Named) []store.Named {
+	all := make(map[store.Named]bool, len(news))
+	for _, t := range news {
+		for _, n := range of(t) {
+			all[n] = true
+		}
+	}
+	return slices.Collect(maps.Keys(all))
+}
+
+// record writes down what pushes tell, and that they were taken in, but for
+// those for later, which it returns.
+func (s *Service) record(ctx context.Context, list []store.Unheard, news map[ship.Subject]told, later map[ship.Subject]bool) (again []ship.Subject, err error) {
+	numbers := numbersOf(news, func(t told) []store.Named { return t.spoken })
 	// Batches often name the same parcels: here they take turns, and read the
 	// next one meanwhile, instead of waiting for each other's locks.
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	err := s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		if len(parcels) > 0 {
-			journeys, err := tx.LockJourneys(ctx, slices.Collect(maps.Keys(parcels)))
-			if err != nil {
+	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if err := tx.KeysOnly(ctx); err != nil {
+			return err
+		}
+		if len(numbers) > 0 {
+			if err := s.write(ctx, tx, numbers, news, later); err != nil {
 				return err
 			}
-			of, err := placesOf(ctx, tx, journeys, holders)
-			if err != nil {
-				return err
-			}
-			if err := s.absorbInto(ctx, tx, journeys, s.pileOf(news, of)); err != nil {
-				return err
+		}
+		var done []ship.Subject
+		for _, u := range list {
+			if later[u.Subject] {
+				again = append(again, u.Subject)
+			} else {
+				done = append(done, u.Subject)
 			}
 		}
 		return tx.HeardPushes(ctx, done)
 	})
-	if err == nil && len(parcels) > 0 {
+	if err == nil && len(numbers) > 0 {
 		s.told()
 	}
-	return err
+	return again, err
 }
 
-func (s *Service) pileOf(news map[ship.Subject]told, of map[store.Named][]place) []Heard {
-	all := pile{}
-	for _, t := range news {
-		for i, n := range t.spoken() {
-			s.put(all, t.Heard[i], t.carrier, of[n])
+// write writes down what pushes tell of the numbers. Those that are ahead of
+// their parcels are added to those for later.
+func (s *Service) write(ctx context.Context, tx *store.Store, numbers []store.Named, news map[ship.Subject]told, later map[ship.Subject]bool) error {
+	journeys, holders, err := tx.LockHolders(ctx, numbers)
+	if err != nil {
+		return err
+	}
+	for id, t := range news {
+		if t.ahead(t.spoken, holders) {
+			later[id] = true
 		}
 	}
-	return all.list(false)
-}
-
-// placesOf says which piece of which parcels each number is: of the newest
-// shipment and the newest followed parcel of each carrier, because numbers are
-// reused.
-func placesOf(ctx context.Context, tx *store.Store, journeys []ship.Journey, holders map[store.Named][]ship.Subject) (map[store.Named][]place, error) {
-	byID := make(map[ship.Subject]*ship.Journey, len(journeys))
-	var several []ship.Subject
-	for i, j := range journeys {
-		byID[j.Subject] = &journeys[i]
-		if j.Pieces > 1 {
-			several = append(several, j.Subject)
-		}
+	of, err := placesOf(ctx, tx, journeys, holders)
+	if err != nil || len(journeys) == 0 {
+		return err
 	}
-	numbers := map[ship.Subject]store.Watched{}
-	if len(several) > 0 {
-		var err error
-		if numbers, err = tx.Numbers(ctx, several); err != nil {
-			return nil, err
-		}
-	}
-	of := make(map[store.Named][]place, len(holders))
-	for name, list := range holders {
-		slices.SortFunc(list, func(a, b ship.Subject) int { return slices.Compare(b.ID[:], a.ID[:]) })
-		for _, p := range list {
-			j := byID[p]
-			if j == nil {
-				continue
-			}
-			at := place{subject: p, carrier: j.Carrier, followed: j.Followed}
-			if j.Pieces > 1 {
-				at.piece = slices.Index(numbers[p].Numbers, name.Number)
-			}
-			older := slices.ContainsFunc(of[name], func(o place) bool { return o.carrier == at.carrier && o.followed == at.followed })
-			if at.piece >= 0 && !older {
-				of[name] = append(of[name], at)
-			}
-		}
-	}
-	return of, nil
+	return s.absorbInto(ctx, tx, journeys, s.pileOf(news, of))
 }

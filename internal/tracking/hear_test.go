@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
@@ -99,6 +100,26 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	if j, _, err := b.store.Journey(t.Context(), b.tenant, sh.ID.Raw()); err != nil || j.Sequence != 5 {
 		t.Errorf("%d events were told, %v", j.Sequence, err)
 	}
+}
+
+func TestABusyCopyHearsWhatOthersLeft(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "usps")
+	sh := b.buy(t)
+	b.hear(t) // from now on what comes is its own to hear
+	header, body := pushOf(b.secret(), sh.Deal.TrackingNumber, "OA", "10")
+	other := store.Push{ID: ship.NewRawID(7, time.Now()), Tenant: b.tenant, Connection: b.carrier.Connection, Header: header, Body: body}
+	if _, err := b.store.AddPushes(t.Context(), []store.Push{other}, time.Now().UTC()); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 300 { // more than it hears at once
+		group.Go(func() { b.push(t, "wrong", sh.Deal.TrackingNumber, "OF") })
+	}
+	group.Wait()
+	time.Sleep(250 * time.Millisecond)
+	b.hear(t)
+	b.want(t, string(sh.ID), ship.InTransit, 4)
 }
 
 func TestAPushWithoutProofChangesNothing(t *testing.T) {

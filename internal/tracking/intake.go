@@ -14,7 +14,7 @@ const (
 	intakeBytes   = 4 << 20 // the same, of their bodies
 	intakeTimeout = 10 * time.Second
 
-	readyPushes = 2000     // that wait in memory, at most; those beyond are any copy's to hear
+	readyPushes = 5000     // that wait in memory, at most; those beyond are any copy's to hear
 	readyBytes  = 32 << 20 // the same, of their bodies
 )
 
@@ -29,10 +29,16 @@ type intake struct {
 	waiting []arrival
 
 	// What this copy is to hear. A row of each is claimed for it, so that
-	// another copy hears them if this one dies.
+	// another copy hears them if this one dies, or is too slow.
 	hearing bool
-	ready   []store.Unheard
+	ready   []claimed
 	bytes   int
+}
+
+// A claimed push is this copy's to hear until then.
+type claimed struct {
+	store.Unheard
+	until time.Time
 }
 
 // An arrival is a push whose sender waits.
@@ -74,7 +80,7 @@ func (in *intake) run() {
 		fresh, err := in.store.AddPushes(ctx, pushes, due)
 		cancel()
 		if own {
-			in.keep(pushes, fresh)
+			in.keep(pushes, fresh, due)
 		}
 		for _, a := range batch {
 			a.stored <- err
@@ -98,33 +104,38 @@ func (in *intake) next() (batch []arrival, own bool) {
 	return batch, in.hearing && len(in.ready) < readyPushes && in.bytes < readyBytes
 }
 
-// keep has those of the pushes that are new heard by this copy.
-func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool) {
+// keep has those of the pushes that are new heard by this copy. From due on they
+// are anybody's.
+func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for i, p := range pushes {
 		id := ship.Subject{Tenant: p.Tenant, ID: p.ID}
 		if fresh[id] {
 			delete(fresh, id)
-			in.ready = append(in.ready, store.Unheard{Subject: id, Bytes: len(p.Body), Looks: 1, Push: &pushes[i]})
+			in.ready = append(in.ready, claimed{store.Unheard{Subject: id, Bytes: len(p.Body), Looks: 1, Push: &pushes[i]}, due.Add(-hearSpare)})
 			in.bytes += len(p.Body)
 		}
 	}
 }
 
 // take takes up to n pushes that this copy is to hear. From the first time on
-// it is given some.
-func (in *intake) take(n int) []store.Unheard {
+// it is given some. Those that waited too long are left to whoever claims them:
+// a copy that is behind must not do again what another has done.
+func (in *intake) take(n int) (list []store.Unheard) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.hearing = true
-	n = min(n, len(in.ready))
-	list := append([]store.Unheard(nil), in.ready[:n]...)
-	if in.ready = in.ready[n:]; len(in.ready) == 0 {
-		in.ready = nil
+	now := time.Now()
+	for len(in.ready) > 0 && len(list) < n {
+		if u := in.ready[0]; now.Before(u.until) {
+			list = append(list, u.Unheard)
+		}
+		in.bytes -= in.ready[0].Bytes
+		in.ready = in.ready[1:]
 	}
-	for _, u := range list {
-		in.bytes -= u.Bytes
+	if len(in.ready) == 0 {
+		in.ready = nil
 	}
 	return list
 }

@@ -137,6 +137,7 @@ func (b *pollBench) parcels(t *testing.T, name string, count int, since time.Dur
 		number := map[string]string{"fedex": "7946", "dhl_express": "10"}[name] + fmt.Sprintf("%08d", i)
 		sh := storetest.Shipment(b.tenant, "o"+number)
 		sh.Deal.Carrier, sh.Deal.Connection, sh.Deal.Simulated = name, b.carriers[name].Connection, false
+		sh.Order.ShipDate = ship.DateOf(time.Now())
 		if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S" + number, Carrier: name}, "", [32]byte{}); err != nil {
 			t.Fatal(err)
 		}

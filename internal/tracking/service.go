@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -30,8 +31,9 @@ type Service struct {
 	unmapped   func(code string)
 
 	intake    intake
-	owners    sync.Map   // the tenants of connections
-	recording sync.Mutex // of pushes
+	owners    sync.Map     // the tenants of connections
+	recording sync.Mutex   // of pushes
+	claims    atomic.Int64 // when the last was made, in Unix milliseconds
 
 	pollBatch int
 	pollClaim time.Duration

@@ -2,6 +2,8 @@ package tracking
 
 import (
 	"container/heap"
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -227,8 +229,7 @@ func TestTheScheduleSeesChangesInTime(t *testing.T) {
 	const parcels = 10_000
 	list := lives(parcels)
 	s := simulate(list, 1, math.Inf(1), math.Inf(1))
-	t.Logf("%d changes of %d parcels in 30 days: %.1f %% are seen within 30 minutes, with %.0f questions a parcel",
-		s.changes, parcels, s.share(), float64(s.questions)/parcels)
+	figures := map[string]any{"days": 30, "parcels": parcels, "changes": s.changes, "percentIn30Minutes": percent(s.share()), "questionsPerParcel": s.questions / parcels}
 	if s.share() < 95 {
 		t.Errorf("%.2f %% of the changes are seen in time", s.share())
 	}
@@ -239,13 +240,20 @@ func TestTheScheduleSeesChangesInTime(t *testing.T) {
 		if spec.Meaning == nil {
 			continue // it is not tracked
 		}
-		simulateCarrier(t, list, s, spec)
+		figures[spec.Name] = simulateCarrier(t, list, s, spec)
 	}
+	text, err := json.Marshal(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("figures: %s", text)
 }
+
+func percent(x float64) float64 { return math.Round(x*10) / 10 }
 
 // simulateCarrier does the same within what a carrier allows of one account.
 // free is what the schedule does where there is no limit.
-func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) {
+func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) map[string]any {
 	t.Helper()
 	batch := spec.TrackBatch
 	if spec.Name == "ups" {
@@ -258,18 +266,18 @@ func simulateCarrier(t *testing.T, list []life, free season, spec carrier.Spec) 
 	}
 	per := max(spec.Quota.Per, tick)
 	quota := spec.Quota.Calls * int(per/max(spec.Quota.Per, 1))
-	t.Logf("%s: with %d numbers a call %d calls a day, at most %d in %s; its quota is %d", spec.Title, batch, total/30, wanted.most(per), per, quota)
+	figures := map[string]any{"numbersPerCall": batch, "callsPerDay": total / 30, "mostCalls": wanted.most(per), "per": per.String(), "quota": quota}
 	keep := carrierkit.DefaultTrafficOptions()
 	share := 1 - keep.KeepForLabels - keep.KeepForRates
 	if quota == 0 || float64(wanted.most(per)) < share*float64(quota) {
-		return
+		return figures
 	}
 	for _, of := range []int{len(list), len(list) / 4} {
 		s := simulate(list[:of], batch, share*float64(quota)*float64(tick)/float64(per), share*float64(spec.Quota.Burst))
-		t.Logf("%s: within its quota %.1f %% of the changes of %d parcels are seen within 30 minutes, with %.0f questions a parcel and at most %d calls in %s",
-			spec.Title, s.share(), of, float64(s.questions)/float64(of), s.most(per), per)
+		figures[fmt.Sprintf("percentIn30MinutesOf%d", of)] = percent(s.share())
 		if s.most(per) > quota {
 			t.Errorf("%s is called %d times in %s", spec.Title, s.most(per), per)
 		}
 	}
+	return figures
 }

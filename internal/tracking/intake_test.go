@@ -1,0 +1,31 @@
+package tracking
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	in := &intake{}
+	now := time.Now()
+	push := func(due time.Time) ship.RawID {
+		p := store.Push{ID: ship.NewRawID(7, now), Body: []byte("{}")}
+		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
+		return p.ID
+	}
+	push(now.Add(hearSpare / 2)) // another copy may have it before it is taken in
+	second, third := push(now.Add(hearClaim)), push(now.Add(hearClaim))
+	if list := in.take(1); len(list) != 1 || list[0].ID != second {
+		t.Errorf("taken are %v", list)
+	}
+	if list := in.take(2); len(list) != 1 || list[0].ID != third {
+		t.Errorf("taken are then %v", list)
+	}
+	if in.bytes != 0 || in.ready != nil {
+		t.Errorf("%d bytes of %d pushes are left", in.bytes, len(in.ready))
+	}
+}
