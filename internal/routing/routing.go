@@ -1,5 +1,10 @@
-// Package routing turns offers into a choice. It is pure: no I/O, no clock, no
-// state.
+// Package routing turns offers into a choice: by the account's rules, or by
+// what the client asks alone. A rule is a condition in CEL and an action; a
+// book of rules is checked once by Compile and then decides for many orders.
+//
+// It is pure: no I/O, no clock, no state that outlives a decision. A condition
+// reads its inputs and nothing else, and its cost is bounded before it is
+// accepted.
 package routing
 
 import (
@@ -21,17 +26,23 @@ type Wish struct {
 // currency the cheapest, ties by the sooner and then by name, so that the same
 // offers always rank the same.
 func Rank(rates []ship.Rate, currency string) {
-	slices.SortFunc(rates, func(a, b ship.Rate) int {
-		if a.Price.Currency != b.Price.Currency {
-			return cmp.Or(-compareBool(a.Price.Currency == currency, b.Price.Currency == currency), cmp.Compare(a.Price.Currency, b.Price.Currency))
-		}
-		return cmp.Or(
-			cmp.Compare(a.Price.Minor, b.Price.Minor),
-			cmp.Compare(a.TransitDays, b.TransitDays),
-			cmp.Compare(a.Carrier, b.Carrier),
-			cmp.Compare(a.Service, b.Service),
-		)
-	})
+	slices.SortFunc(rates, func(a, b ship.Rate) int { return compareRates(&a, &b, currency) })
+}
+
+func compareRates(a, b *ship.Rate, currency string) int {
+	if a.Price.Currency != b.Price.Currency {
+		return cmp.Or(-compareBool(a.Price.Currency == currency, b.Price.Currency == currency), cmp.Compare(a.Price.Currency, b.Price.Currency))
+	}
+	if a.Price.Minor != b.Price.Minor {
+		return cmp.Compare(a.Price.Minor, b.Price.Minor)
+	}
+	return cmp.Or(
+		cmp.Compare(a.TransitDays, b.TransitDays),
+		cmp.Compare(a.Carrier, b.Carrier),
+		cmp.Compare(a.Service, b.Service),
+		cmp.Compare(a.Connection, b.Connection),
+		cmp.Compare(a.Source, b.Source),
+	)
 }
 
 func compareBool(a, b bool) int {
@@ -44,25 +55,20 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// Choose ranks the offers that meet the wish, best first, and says why. The
-// strategy is the cheapest that arrives in time and costs no more than wanted.
+// noBook decides for accounts without rules.
+var noBook = &Compiled{
+	plain:    true,
+	fallback: action{kind: choose, by: noDay, withinDays: -1, ofFastest: -1, ofCheapest: -1},
+}
+
+// Choose ranks the offers that meet the wish, best first, and says why: it is
+// the decision of an empty book. The strategy is the cheapest that arrives in
+// time and costs no more than wanted.
 func Choose(rates []ship.Rate, w Wish) ([]ship.Rate, ship.Routing) {
-	Rank(rates, w.Currency)
-	routing := ship.Routing{Strategy: "cheapest", Considered: len(rates)}
+	d := noBook.Decide(Input{Order: ship.Order{DeliverBy: w.DeliverBy}, MaxAmount: w.MaxAmount, Currency: w.Currency}, rates)
+	d.Routing.Strategy = "cheapest"
 	if w.Named {
-		routing.Strategy = "named"
+		d.Routing.Strategy = "named"
 	}
-	fit := rates[:0:len(rates)]
-	for _, r := range rates {
-		late := w.DeliverBy != "" && (r.DeliveryAt.IsZero() || ship.DateOf(r.DeliveryAt) > w.DeliverBy)
-		dear := !w.MaxAmount.IsZero() && r.Price.Exceeds(w.MaxAmount, 0)
-		if !late && !dear {
-			fit = append(fit, r)
-		}
-	}
-	if len(fit) > 1 {
-		second := fit[1]
-		routing.RunnerUp = &second
-	}
-	return fit, routing
+	return d.Offers, d.Routing
 }

@@ -105,6 +105,7 @@ type Rate struct {
 	TransitDays int          `json:"transitDays,omitempty"`
 	DeliveryAt  time.Time    `json:"deliveryAt,omitzero"`
 	Guaranteed  bool         `json:"guaranteed,omitempty"`
+	Source      string       `json:"source,omitempty"` // "sheet": by the account's rate sheet; "cache": quoted minutes ago; else by the carrier now
 }
 
 // A Purchase is what a carrier sold.

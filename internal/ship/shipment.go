@@ -46,25 +46,11 @@ type Deal struct {
 	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
 	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
 	Returned       State        `json:"returned,omitempty"` // how far the void of a label that was too dear had come at the answer
+	Sheet          string       `json:"sheet,omitempty"`    // the rate sheet that set the price: what the carrier says of it does not count
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`
 	Documents      []string     `json:"documents,omitempty"` // types
 	Simulated      bool         `json:"simulated,omitempty"`
-}
-
-// Routing says why this carrier and service.
-type Routing struct {
-	Strategy   string  `json:"strategy,omitempty"` // "cheapest", "named", "rate"
-	Considered int     `json:"considered,omitempty"`
-	RunnerUp   *Rate   `json:"runnerUp,omitempty"`
-	Failed     []Tried `json:"failed,omitempty"` // what failed first
-}
-
-// Tried is a carrier that could not help.
-type Tried struct {
-	Carrier string `json:"carrier"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
 }
 
 // Progress is the mutable part of a parcel's life.

@@ -1,0 +1,181 @@
+package routing
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+func TestWrongConditionsAreRefusedWithTheColumnAndASuggestion(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ when, detail, suggestion string }{
+		{`destination.contry == "US"`, "column 1: there is no destination.contry", "destination.country"},
+		{`parcel.count > 1 && destination.contry == "US"`, "column 21: there is no destination.contry", "destination.country"},
+		{`dest.country == "US"`, "column 1: there is no dest.country", "destination.country"},
+		{`parcel.weight > 5`, "column 1: there is no parcel.weight", "parcel.weightKg"},
+		{`state == "AK"`, "column 1: there is no state", "destination.state"},
+		{`destination == "US"`, "column 1: destination has parts, such as destination.country", "destination.country"},
+		{`destination.country == US`, "column 24: there is no US; a text is written in quotes", `"US"`},
+		{`destination.country == "USA"`, "column 24: destination.country is a two-letter code in capitals, and there is no such country", `"US"`},
+		{`destination.country in ["us", "CA"]`, "column 25: destination.country is a two-letter code in capitals, and there is no such country", `"US"`},
+		{`time.weekday == "Monday"`, `column 17: time.weekday is never this; it is one of "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"`, `"monday"`},
+		{`order.signature == "adlt"`, `column 20: order.signature is never this; it is one of "", "standard", "adult"`, `"adult"`},
+		{`destination.zip > 5`, "column 17: > cannot compare text with a whole number", `destination.zip > "5"`},
+		{`parcel.weightKg > "20"`, "column 17: > cannot compare a number with text", "parcel.weightKg > 20"},
+		{`order.isReturn == "yes"`, "column 16: == cannot compare true or false with text", "order.isReturn == true"},
+		{`metadata["a"] == 5`, "column 15: == cannot compare text with a whole number", ""},
+		{`destination.zip.startWith("9")`, "column 17: there is no function startWith", "startsWith"},
+		{`quotes.exists(q, q.amout > 5)`, "column 19: an offer has no amout", "amount"},
+		{`quotes.exist(q, q.amount > 5)`, "column 8: there is no function exist", "exists"},
+		{`quotes.exists(q.amount > 5)`, "column 8: exists needs a name and a condition", "quotes.exists(q, q.amount > 10)"},
+		{`quotes.exists(order, order.amount > 5)`, "column 1: the loop needs a name of its own; order is taken", "q"},
+		{`destination.country = "US"`, "column 21: a comparison is written ==", "=="},
+		{`destination.country === "US"`, "column 21: === is written ==", "=="},
+		{`order.isReturn and parcel.count > 1`, `column 16: "and" is written &&`, "&&"},
+		{`order.isReturn or parcel.count > 1`, `column 16: "or" is written ||`, "||"},
+		{`not order.isReturn`, `column 1: "not" is written !`, "!"},
+		{`destination.state not in ["AK"]`, `column 19: "not in" is written !(a in b)`, `!(destination.state in ["AK", "HI"])`},
+		{`destination.state <> "AK"`, "column 19: <> is written !=", "!="},
+		{`parcel.weightKg => 20`, "column 17: => is written >=", ">="},
+		{`parcel.weightKg > 20kg`, "column 20: a number has no unit; the variable's name says it", ""},
+		{`parcel.weightKg > 1,000`, "column 19: a number has no thousands separator", ""},
+		{`order.insuredValue > $500`, "column 22: a number has no currency sign", ""},
+		{`destination.city == “Austin”`, "column 21: quotes must be straight", `"`},
+		{`destination.city == "Austin`, "column 21: the text that starts here has no end", `"`},
+		{`(parcel.count > 1`, "column 1: this ( is never closed", ")"},
+		{`parcel.count > 1)`, "column 17: this ) closes nothing", ""},
+		{`parcel.count > `, "column 16: the condition ends too early", ""},
+		{`parcel.count parcel.count`, `column 14: "parcel" is not expected here`, ""},
+		{`destination.zip`, "column 1: the condition must be true or false, and this is text", `destination.zip == "..."`},
+		{`parcel.count && true`, "column 7: true or false is needed here, and this is a whole number", ""},
+		{`!destination.city`, "column 1: ! does not work on text", ""},
+		{`1 + true > 2`, "column 3: + does not work on a whole number and true or false", ""},
+		{`destination.state in ["AK", 5]`, "column 29: text is needed here, and this is a whole number", ""},
+		{`destination.state in "AK"`, "column 19: in looks for one value in a list of the same kind", ""},
+		{`destination.country.code == ""`, "column 20: text has no parts", ""},
+		{`destination.zip.startsWith(9)`, "column 27: startsWith does not work on text and a whole number", ""},
+		{`destination.zip.matches("[")`, "column 25: the pattern is not a regular expression (RE2)", ""},
+		{`destination.zip.matches(metadata["x"])`, "column 17: the pattern of matches must be written out as text", ""},
+		{`has(order.reference)`, "column 10: has() asks whether metadata has a key, as in has(metadata.gift)", "has(metadata.gift)"},
+		{`metadata["x"] == null`, "column 18: nothing is ever null; a text that is missing is empty", `""`},
+		{`timestamp("2026-01-01T00:00:00Z") > timestamp("2026-01-01T00:00:00Z")`, "column 1: there is no function timestamp", ""},
+		{`order.id == b"x"`, "column 13: a constant is a text, a number, true or false", ""},
+		{`destination.name == "Ada"`, "column 1: there is no destination.name", ""},
+		{"parcel.count > 1 &&\n  parcel.cont > 1", "line 2, column 3: there is no parcel.cont", "parcel.count"},
+		{`destination.city == "Köln" && parcel.cont > 1`, "column 31: there is no parcel.cont", "parcel.count"},
+	} {
+		_, wrong := compileCondition(tc.when)
+		if wrong == nil {
+			t.Errorf("%s is accepted", tc.when)
+			continue
+		}
+		if wrong.String() != tc.detail || wrong.suggestion != tc.suggestion {
+			t.Errorf("%s:\n  %s (%s), want\n  %s (%s)", tc.when, wrong, wrong.suggestion, tc.detail, tc.suggestion)
+		}
+	}
+}
+
+// TestNoPersonalDataCanBeRead holds the list of what is never a variable.
+func TestNoPersonalDataCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, v := range Variables() {
+		for _, private := range []string{"name", "address", "street", "phone", "email", "account", "tax"} {
+			if strings.Contains(strings.ToLower(v.Name), private) {
+				t.Errorf("%s is readable", v.Name)
+			}
+		}
+	}
+}
+
+func TestNumbersOfDifferentTypesWorkTogether(t *testing.T) {
+	t.Parallel()
+	in, rates := usual()
+	for when, want := range map[string]bool{
+		`parcel.weightKg == 2`:                               true,
+		`2 == parcel.weightKg`:                               true,
+		`parcel.weightKg in [1, 2, 3]`:                       true,
+		`parcel.weightKg in [1, 2.5]`:                        false,
+		`parcel.weightKg / parcel.count == 2`:                true,
+		`parcel.count < parcel.weightKg`:                     true,
+		`parcel.weightGrams * 0.001 == parcel.weightKg`:      true,
+		`parcel.count == 1.0`:                                true,
+		`(parcel.count > 1 ? 2.5 : 2) == parcel.weightKg`:    true,
+		`parcel.weightKg > -1`:                               true,
+		`cheapest.amount + 1 > 9 && cheapest.amount < 9`:     true,
+		`quotes.exists(q, q.amount == 8.4)`:                  true,
+		`quotes.exists(q, q.amount * 2 > 100 && q.days < 3)`: true,
+		`quotes[0].amount < 9 && quotes[0].days == 5`:        true,
+	} {
+		c, wrong := compileCondition(when)
+		if wrong != nil {
+			t.Errorf("%s: %s", when, wrong)
+			continue
+		}
+		if got, err := evaluate(c, in, rates); err != nil || got != want {
+			t.Errorf("%s is %v, %v", when, got, err)
+		}
+	}
+}
+
+func TestAMissingMetadataValueReadsAsEmptyText(t *testing.T) {
+	t.Parallel()
+	in, rates := usual()
+	in.Order.Metadata = map[string]string{"gift": "", "tier": "gold"}
+	for when, want := range map[string]bool{
+		`metadata["nothing"] == ""`:          true,
+		`metadata.nothing == ""`:             true,
+		`metadata["no" + "thing"] == ""`:     true,
+		`metadata["nothing"].contains("x")`:  false,
+		`has(metadata.nothing)`:              false,
+		`has(metadata.gift)`:                 true,
+		`"gift" in metadata`:                 true,
+		`"no" + "thing" in metadata`:         false,
+		`size(metadata) == 2`:                true,
+		`metadata.map(k, k)[0] == "gift"`:    true,
+		`metadata.all(k, metadata[k] != "")`: false,
+	} {
+		c, wrong := compileCondition(when)
+		if wrong != nil {
+			t.Errorf("%s: %s", when, wrong)
+			continue
+		}
+		if got, err := evaluate(c, in, rates); err != nil || got != want {
+			t.Errorf("%s is %v, %v", when, got, err)
+		}
+	}
+}
+
+// evaluate tests a condition as Decide does.
+func evaluate(c *condition, in Input, rates []ship.Rate) (bool, error) {
+	s := newScope(&in)
+	defer s.close()
+	ranked := append([]ship.Rate(nil), rates...)
+	Rank(ranked, in.Currency)
+	s.offers = offersOf(ranked, in.Currency, s.shipDay)
+	return c.met(s)
+}
+
+// byInterpreter is the same condition without direct tests.
+func byInterpreter(t testing.TB, source string) *condition {
+	t.Helper()
+	env, err := language()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		t.Fatal(issues.Err())
+	}
+	r := reader{info: parsed.NativeRep().SourceInfo(), next: 1 << 40}
+	r.read(parsed.NativeRep().Expr(), nil)
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		t.Fatal(issues.Err())
+	}
+	program, err := env.Program(checked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &condition{program: program}
+}

@@ -1,0 +1,124 @@
+package routing
+
+import (
+	"slices"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/ext"
+	"cel.dev/cel-go/parser"
+)
+
+// The limits of one condition, beside its length.
+const (
+	maxNesting = 32   // brackets and calls inside each other
+	maxNodes   = 1000 // parts, after macros are written out
+	maxPattern = 200  // instructions of a regular expression
+)
+
+// functions are all that a condition can call, beside the operators. What is
+// not here does not exist, whatever the language has.
+var functions = []string{
+	"contains", "double", "endsWith", "int", "lowerAscii", "matches", "size", "startsWith", "string", "substring", "trim", "upperAscii",
+}
+
+// loops are the macros that go through a list.
+var loops = []string{"all", "exists", "exists_one", "filter", "map"}
+
+// calls are the functions and operators that a parsed condition may hold.
+var calls = func() map[string]bool {
+	set := map[string]bool{}
+	for _, name := range slices.Concat(functions, []string{
+		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
+		operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+		operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
+		operators.Index, operators.In,
+	}) {
+		set[name] = true
+	}
+	return set
+}()
+
+// language is the one environment of all books: it has no state, and a
+// compiled condition refers to it.
+var language = sync.OnceValues(func() (*cel.Env, error) {
+	registry, err := types.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	options := []cel.EnvOption{
+		cel.CustomTypeProvider(provider{registry}), cel.CustomTypeAdapter(registry),
+		cel.StdLib(), ext.Strings(ext.StringsVersion(0)),
+		cel.ClearMacros(), cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro, cel.MapMacro, cel.MapFilterMacro, hasMacro),
+		cel.EnableHiddenAccumulatorName(true), cel.CrossTypeNumericComparisons(true), cel.HomogeneousAggregateLiterals(),
+		cel.ParserRecursionLimit(maxNesting), cel.ExpressionNodeLimit(maxNodes), cel.ParserExpressionSizeLimit(MaxCondition),
+		cel.ParserErrorRecoveryLimit(1), cel.RegexProgramSizeLimit(maxPattern), cel.ASTValidators(cel.ValidateRegexLiterals()),
+	}
+	for _, v := range variables {
+		options = append(options, cel.Variable(v.Name, v.celType()))
+	}
+	return cel.NewCustomEnv(options...)
+})
+
+// hasMacro makes has(metadata.gift) mean that the client gave it. The
+// language's own would always be true, because nothing is missing.
+var hasMacro = parser.NewGlobalMacro(operators.Has, 1, func(h parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	if args[0].Kind() == ast.SelectKind {
+		if of := args[0].AsSelect().Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "metadata" {
+			return h.NewCall(operators.In, h.NewLiteral(types.String(args[0].AsSelect().FieldName())), of), nil
+		}
+	}
+	return nil, h.NewError(args[0].ID(), hasMisused)
+})
+
+const hasMisused = "has() asks whether metadata has a key, as in has(metadata.gift)"
+
+// A provider adds the type of offers to those of the language.
+type provider struct{ *types.Registry }
+
+func (p provider) FindStructType(name string) (*types.Type, bool) {
+	if name == offerType.TypeName() {
+		return types.NewTypeTypeWithParam(offerType), true
+	}
+	return p.Registry.FindStructType(name)
+}
+
+func (p provider) FindStructFieldNames(name string) ([]string, bool) {
+	if name == offerType.TypeName() {
+		return fieldNames(), true
+	}
+	return p.Registry.FindStructFieldNames(name)
+}
+
+func (p provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	if name != offerType.TypeName() {
+		return p.Registry.FindStructFieldType(name, field)
+	}
+	i := slices.IndexFunc(offerFields, func(f variable) bool { return f.Name == field })
+	if i < 0 {
+		return nil, false
+	}
+	return &types.FieldType{
+		Type:    offerFields[i].celType(),
+		IsSet:   func(any) bool { return true },
+		GetFrom: func(target any) (any, error) { return target.(*offerValue).field(i), nil },
+	}, true
+}
+
+// NewValue makes nothing: conditions cannot make offers.
+func (p provider) NewValue(name string, _ map[string]ref.Val) ref.Val {
+	return types.NewErr("%s cannot be made", name)
+}
+
+func fieldNames() []string {
+	names := make([]string, len(offerFields))
+	for i, f := range offerFields {
+		names[i] = f.Name
+	}
+	return names
+}
