@@ -1,0 +1,170 @@
+// Package sheet is the rate sheet: the price list of a carrier contract that
+// has no rate call, as data. A sheet is one CSV text that a shipping manager
+// keeps in a spreadsheet; here it is read, checked, written again and asked for
+// prices. The package is pure: no I/O, no clock, and a sheet never changes.
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// The largest sheet. What is larger is refused.
+const (
+	MaxBytes      = 10_000_000
+	MaxRows       = 200_000 // without headings, comments and empty rows
+	MaxPrices     = 500_000 // a row has one for every zone
+	MaxServices   = 100
+	MaxZones      = 10_000 // names; many areas may be in one zone
+	MaxSurcharges = 500    // rows that differ in more than their area
+	MaxProblems   = 50     // errors, and warnings, that are told one by one
+)
+
+// Code is the code of the error that Parse returns.
+const Code = "invalid_rate_sheet"
+
+// A Sheet is a checked price list. Its only source is Parse; the zero Sheet
+// quotes nothing. It is safe for concurrent use, and not to be changed.
+type Sheet struct {
+	Name       string
+	Currency   string    // ISO 4217, of every price
+	ValidFrom  ship.Date // "" is since ever; the day itself counts
+	ValidUntil ship.Date // "" is for ever; the day itself counts
+	Services   []Service // in the sheet's order
+	Zones      []string  // names, in natural order
+	Warnings   []Problem // what is allowed and looks wrong, at most MaxProblems
+
+	terms      terms
+	origins    places       // where parcels come from: index into lanes
+	lanes      []places     // where they go to, for each origin: index into Zones
+	fuel       []fuelStep   // of the services that have none of their own
+	surcharges []surcharge  // in the sheet's order
+	tables     [][]table    // for each service, by zone
+	ownFuel    [][]fuelStep // for each service
+}
+
+// A Service is a way to send a parcel, as the sheet names it.
+type Service struct {
+	Code       string // as in the API and in rules
+	Name       string
+	Guaranteed bool
+
+	byShipment bool     // all pieces are weighed together, else each is priced on its own
+	maxWeight  weight   // of a piece; 0 is no limit
+	maxLength  length   // of a piece's longest side; 0 is no limit
+	maxGirth   length   // of a piece; 0 is no limit
+	divisor    *divisor // nil: the sheet's own
+	minimum    *weight  // nil: the sheet's own; 0 is none
+	step       *weight  // nil: the sheet's own; 0 is none
+}
+
+// Counts say how large a sheet is.
+type Counts struct {
+	Services   int `json:"services"`
+	Zones      int `json:"zones"`
+	Areas      int `json:"areas"` // places that lead to a zone
+	Prices     int `json:"prices"`
+	Surcharges int `json:"surcharges"`
+}
+
+// An Offer is a price and how it came about.
+type Offer struct {
+	Rate   ship.Rate
+	Zone   string
+	Billed string // the weight that is charged for: "4.5 kg"; of several pieces, of all together
+	Lines  []Line // the freight first; their sum is the price
+}
+
+// A Line is one part of a price.
+type Line struct {
+	Name  string // "freight", "fuel", or the surcharge's own
+	Minor int64  // in the minor unit of the sheet's currency
+}
+
+// A Problem is an error or a warning about one place in a sheet.
+type Problem struct {
+	Line       int    // 1 is the first of the text; 0 if it is about the whole
+	Column     string // as the sheet heads it, or the name of a setting; "" if it is about the row
+	Code       string // "invalid", "required", "unknown", "duplicate", "overlap", "missing", "unreachable", ...
+	Detail     string // what is wrong
+	Suggestion string // what to write instead, if we can tell
+}
+
+// String is the problem in one line: "line 12, price: ... (write 9.50)".
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Line > 0 {
+		b.WriteString("line " + strconv.Itoa(p.Line))
+		if p.Column != "" {
+			b.WriteString(", " + p.Column)
+		}
+		b.WriteString(": ")
+	} else if p.Column != "" {
+		b.WriteString(p.Column + ": ")
+	}
+	b.WriteString(p.Detail)
+	if p.Suggestion != "" {
+		b.WriteString(" (write " + p.Suggestion + ")")
+	}
+	return b.String()
+}
+
+// Problems is the cause of the error that Parse returns: what is wrong, in the
+// order of the lines, at most MaxProblems.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ProblemsOf returns the errors that Parse found, or nil if err is not its own.
+func ProblemsOf(err error) []Problem {
+	list, _ := errors.AsType[Problems](err)
+	return list
+}
+
+// refusal is the error of a sheet that has the problems; found is how many
+// there are, of which list may be the first.
+func refusal(list []Problem, found int) error {
+	e := &ship.Error{Kind: ship.Invalid, Code: Code, Err: Problems(list)}
+	if found == 1 {
+		e.Message = "the rate sheet has an error: " + list[0].String()
+	} else {
+		e.Message = fmt.Sprintf("the rate sheet has %d errors; the first: %s", found, list[0].String())
+	}
+	for _, p := range list {
+		f := ship.FieldError{Pointer: "/csv", Code: p.Code, Suggestion: p.Suggestion}
+		p.Suggestion = ""
+		f.Detail = p.String()
+		e.Fields = append(e.Fields, f)
+	}
+	return e
+}
+
+// Counts counts what is in the sheet.
+func (s Sheet) Counts() Counts {
+	c := Counts{Services: len(s.Services), Zones: len(s.Zones), Surcharges: len(s.surcharges)}
+	for i := range s.lanes {
+		c.Areas += len(s.lanes[i])
+	}
+	for _, tables := range s.tables {
+		for _, t := range tables {
+			c.Prices += len(t.breaks)
+		}
+	}
+	return c
+}
+
+// Covers reports whether a parcel that is shipped on the day is in the time
+// that the sheet is valid for. The empty day, which nobody knows, is.
+func (s Sheet) Covers(day ship.Date) bool {
+	return day == "" || day >= s.ValidFrom && (s.ValidUntil == "" || day <= s.ValidUntil)
+}
