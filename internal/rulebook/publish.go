@@ -1,0 +1,155 @@
+package rulebook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// A Version is a rule book as it was written down, and what a person should
+// know about it.
+type Version struct {
+	store.RuleBook
+	Rules    routing.Book
+	Warnings []string // of a draft: what is allowed and perhaps not meant
+}
+
+func versionOf(row store.RuleBook) (Version, error) {
+	book, err := routing.ParseBook(row.Book)
+	if err != nil {
+		return Version{}, fmt.Errorf("read version %d of the rules: %w", row.Version, err)
+	}
+	return Version{RuleBook: row, Rules: book}, nil
+}
+
+// Published returns a version, the one that counts for 0.
+func (s *Service) Published(ctx context.Context, t ship.Tenant, version int) (Version, error) {
+	row, err := s.Store.RuleBook(ctx, t, version)
+	if err != nil {
+		return Version{}, missing(err, "version_not_found", "there is no such version of the rules")
+	}
+	return versionOf(row)
+}
+
+// Versions lists what was published, the newest first, before a version unless
+// it is 0.
+func (s *Service) Versions(ctx context.Context, t ship.Tenant, before, limit int) ([]Version, error) {
+	rows, err := s.Store.RuleBooks(ctx, t, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Version, len(rows))
+	for i, row := range rows {
+		if list[i], err = versionOf(row); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Draft returns the rules that are being written. Its Version is the published
+// one that it was based on.
+func (s *Service) Draft(ctx context.Context, t ship.Tenant) (Version, error) {
+	row, err := s.Store.RuleDraft(ctx, t)
+	if err != nil {
+		return Version{}, missing(err, "draft_not_found", "there is no draft")
+	}
+	v, err := versionOf(row)
+	if err != nil {
+		return v, err
+	}
+	v.Warnings, err = s.Check(ctx, t, v.Rules)
+	return v, err
+}
+
+// SaveDraft keeps rules as the draft, in place of the one before. Only rules
+// that could be published are kept.
+func (s *Service) SaveDraft(ctx context.Context, t ship.Tenant, b routing.Book) (Version, error) {
+	warnings, err := s.Check(ctx, t, b)
+	if err != nil {
+		return Version{}, err
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return Version{}, fmt.Errorf("write the rules: %w", err)
+	}
+	row, err := s.Store.SaveRuleDraft(ctx, t, text)
+	return Version{RuleBook: row, Rules: b, Warnings: warnings}, err
+}
+
+// DropDraft deletes the draft.
+func (s *Service) DropDraft(ctx context.Context, t ship.Tenant) error {
+	return s.Store.DropRuleDraft(ctx, t)
+}
+
+// PublishInput says what is published.
+type PublishInput struct {
+	Tenant ship.Tenant
+	Note   string
+	// Replaces is the version that the caller believes to count now; nil for
+	// any, as long as it is the one that the draft was based on.
+	Replaces *int
+}
+
+// Publish makes the draft count, from the next purchase on. It is a conflict if
+// other rules were published since the draft was saved.
+func (s *Service) Publish(ctx context.Context, in PublishInput) (Version, error) {
+	draft, err := s.Draft(ctx, in.Tenant)
+	if err != nil {
+		return Version{}, err
+	}
+	if in.Replaces != nil && *in.Replaces != draft.Version {
+		return Version{}, outdated(draft.Version)
+	}
+	return s.publish(ctx, in.Tenant, draft, store.RuleBook{Version: draft.Version + 1, Book: draft.Book, Note: in.Note}, true)
+}
+
+// RollBack publishes an earlier version again, as a new one. The draft stays.
+func (s *Service) RollBack(ctx context.Context, t ship.Tenant, version int, note string) (Version, error) {
+	old, err := s.Published(ctx, t, version)
+	if err != nil {
+		return Version{}, err
+	}
+	if old.Warnings, err = s.Check(ctx, t, old.Rules); err != nil {
+		return Version{}, err
+	}
+	now, err := s.Published(ctx, t, 0)
+	if err != nil {
+		return Version{}, err
+	}
+	return s.publish(ctx, t, old, store.RuleBook{Version: now.Version + 1, Book: old.Book, Note: note, Restored: version}, false)
+}
+
+// publish stores the next version, and ends the draft that became it.
+func (s *Service) publish(ctx context.Context, t ship.Tenant, from Version, next store.RuleBook, endDraft bool) (Version, error) {
+	err := s.Store.InTx(ctx, t, func(tx *store.Store) (err error) {
+		if next.WrittenAt, err = tx.PublishRules(ctx, t, next); err != nil || !endDraft {
+			return err
+		}
+		return tx.DropRuleDraft(ctx, t)
+	})
+	if ship.KindOf(err) == ship.Conflict {
+		return Version{}, outdated(next.Version - 1)
+	}
+	if err != nil {
+		return Version{}, err
+	}
+	s.forget(t)
+	return Version{RuleBook: next, Rules: from.Rules, Warnings: from.Warnings}, nil
+}
+
+func outdated(version int) error {
+	return ship.Coded(ship.Conflict, "rules_changed", "other rules were published since version %d: read them, and save the draft again", version)
+}
+
+// missing gives an absence its code.
+func missing(err error, code, message string) error {
+	if ship.KindOf(err) == ship.NotFound {
+		return &ship.Error{Kind: ship.NotFound, Code: code, Message: message, Err: err}
+	}
+	return err
+}

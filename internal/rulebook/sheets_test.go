@@ -1,0 +1,88 @@
+package rulebook_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const contract = `[sheet]
+name,Contract
+currency,USD
+weight unit,lb
+[services]
+service,name
+ground,Contract Ground
+[zones]
+zone,country
+1,US
+[rates]
+service,up to,zone 1
+ground,5,3.21
+`
+
+func TestARateSheetCountsUntilItIsRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	for version := 1; version <= 2; version++ {
+		s, err := b.ImportSheet(ctx, b.tenant, rulebook.SheetInput{Name: "ups-2026", Carrier: "ups", CSV: contract})
+		if err != nil || s.Version != version || s.Parsed.Counts().Prices != 1 {
+			t.Fatalf("imported %+v, %v", s, err)
+		}
+	}
+	p, err := b.Policy(ctx, b.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, name := p.Sheet("ups", "con_x"); s == nil || name != "ups-2026 2" {
+		t.Errorf("any account of UPS is priced by %q", name)
+	}
+	if s, _ := p.Sheet("usps", ""); s != nil {
+		t.Error("USPS is priced by it too")
+	}
+	if err := b.RemoveSheet(ctx, b.tenant, "ups-2026"); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := b.Policy(ctx, b.tenant); err != nil || p.Sheet != nil {
+		t.Errorf("a removed sheet counts, %v", err)
+	}
+	if err := b.RemoveSheet(ctx, b.tenant, "ups-2026"); ship.CodeOf(err) != "rate_sheet_not_found" {
+		t.Errorf("removed twice: %v", err)
+	}
+	if s, err := b.Sheet(ctx, b.tenant, "ups-2026", 1); err != nil || s.CSV != contract {
+		t.Errorf("its first version is gone: %v", err)
+	}
+}
+
+func TestARateSheetThatCannotBeBoughtByIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.ImportSheet(t.Context(), b.tenant, rulebook.SheetInput{Name: "first", Carrier: "ups", CSV: contract}); err != nil {
+		t.Fatal(err)
+	}
+	for what, tc := range map[string]struct {
+		in   rulebook.SheetInput
+		told string
+	}{
+		"two for one account": {rulebook.SheetInput{Name: "second", Carrier: "ups", CSV: contract}, "rate_sheet_overlap"},
+		"no such service":     {rulebook.SheetInput{Name: "first", Carrier: "ups", CSV: strings.ReplaceAll(contract, "ground", "grund")}, "unknown_service ground"},
+		"no such carrier":     {rulebook.SheetInput{Name: "first", Carrier: "usp", CSV: contract}, "unknown_carrier"},
+		"a name for no path":  {rulebook.SheetInput{Name: "Our sheet", Carrier: "ups", CSV: contract}, "invalid"},
+		"no sheet":            {rulebook.SheetInput{Name: "first", Carrier: "ups", CSV: "hello"}, "invalid_rate_sheet"},
+	} {
+		_, err := b.ImportSheet(t.Context(), b.tenant, tc.in)
+		told := ship.CodeOf(err)
+		for _, f := range asError(t, err).Fields {
+			told += " " + f.Code + " " + f.Suggestion
+		}
+		if !strings.Contains(told, tc.told) {
+			t.Errorf("%s: %s, want %s", what, told, tc.told)
+		}
+	}
+	if list, err := b.Sheets(t.Context(), b.tenant); err != nil || len(list) != 1 || list[0].Version != 1 {
+		t.Errorf("sheets are %+v, %v", list, err)
+	}
+}

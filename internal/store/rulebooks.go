@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A RuleBook is an account's routing rules as written down. What is in it is
+// for package routing to read.
+type RuleBook struct {
+	Version   int
+	Book      json.RawMessage
+	Note      string
+	Restored  int       // the version that was published again; 0 for none
+	WrittenAt time.Time // when it was published, or saved as a draft
+}
+
+const sqlRoutingRevision = `SELECT revision FROM routing_revisions WHERE account_id = $1 AND livemode = $2`
+
+// RoutingRevision counts the changes of the tenant's rules and rate sheets; it
+// is 0 for a tenant that has none.
+func (s *Store) RoutingRevision(ctx context.Context, t ship.Tenant) (revision int64, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&revision) }, sqlRoutingRevision, [16]byte(t.Account.Raw()), t.Livemode)
+	if ship.KindOf(err) == ship.NotFound {
+		return 0, nil
+	}
+	return revision, err
+}
+
+const sqlChangeRouting = `
+INSERT INTO routing_revisions (account_id, livemode, revision) VALUES ($1, $2, 1)
+ON CONFLICT (account_id, livemode) DO UPDATE SET revision = routing_revisions.revision + 1`
+
+// changeRouting counts a change. It lets one at a time change the tenant's
+// routing until the transaction ends.
+func (s *Store) changeRouting(ctx context.Context, t ship.Tenant) error {
+	_, err := s.exec(ctx, t, sqlChangeRouting, [16]byte(t.Account.Raw()), t.Livemode)
+	return err
+}
+
+const ruleBookColumns = `version, book, note, restored, published_at`
+
+const sqlRuleBook = `
+SELECT ` + ruleBookColumns + ` FROM rule_books
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version = $3) ORDER BY version DESC LIMIT 1`
+
+// RuleBook returns a published version, the newest for 0.
+func (s *Store) RuleBook(ctx context.Context, t ship.Tenant, version int) (b RuleBook, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		b, err = scanRuleBook(r)
+		return err
+	}, sqlRuleBook, [16]byte(t.Account.Raw()), t.Livemode, version)
+	return b, err
+}
+
+func scanRuleBook(r pgx.Row) (b RuleBook, err error) {
+	var restored *int
+	err = r.Scan(&b.Version, &b.Book, &b.Note, &restored, &b.WrittenAt)
+	if restored != nil {
+		b.Restored = *restored
+	}
+	return b, err
+}
+
+const sqlRuleBooks = `
+SELECT ` + ruleBookColumns + ` FROM rule_books
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`
+
+// RuleBooks lists published versions, the newest first, those before a version
+// unless it is 0.
+func (s *Store) RuleBooks(ctx context.Context, t ship.Tenant, before, limit int) (list []RuleBook, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		b, err := scanRuleBook(r)
+		list = append(list, b)
+		return err
+	}, sqlRuleBooks, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
+	return list, err
+}
+
+const sqlPublishRules = `
+INSERT INTO rule_books (account_id, livemode, version, book, note, restored)
+SELECT $1, $2, $3, $4, $5, $6
+WHERE (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2) = $3 - 1
+RETURNING published_at`
+
+// PublishRules stores the next version. It is ship.Conflict if b.Version is not
+// the one after the newest. It is called inside InTx.
+func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (time.Time, error) {
+	if err := s.changeRouting(ctx, t); err != nil {
+		return time.Time{}, fmt.Errorf("count a change of the rules: %w", err)
+	}
+	var restored *int
+	if b.Restored != 0 {
+		restored = &b.Restored
+	}
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
+		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, restored)
+	if ship.KindOf(err) == ship.NotFound {
+		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next", b.Version)
+	}
+	return b.WrittenAt, err
+}
+
+const sqlRuleDraft = `SELECT based_on, book, '', NULL::integer, saved_at FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
+
+// RuleDraft returns the draft; its Version is the one that it is based on.
+func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (b RuleBook, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		b, err = scanRuleBook(r)
+		return err
+	}, sqlRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	return b, err
+}
+
+const sqlSaveRuleDraft = `
+INSERT INTO rule_drafts (account_id, livemode, book, based_on)
+VALUES ($1, $2, $3, (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2))
+ON CONFLICT (account_id, livemode) DO UPDATE SET book = excluded.book, based_on = excluded.based_on, saved_at = now()
+RETURNING based_on, book, '', NULL::integer, saved_at`
+
+// SaveRuleDraft stores the draft in place of the one before.
+func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		b, err = scanRuleBook(r)
+		return err
+	}, sqlSaveRuleDraft, [16]byte(t.Account.Raw()), t.Livemode, book)
+	return b, err
+}
+
+const sqlDropRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
+
+// DropRuleDraft deletes the draft, if there is one.
+func (s *Store) DropRuleDraft(ctx context.Context, t ship.Tenant) error {
+	_, err := s.exec(ctx, t, sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	return err
+}
+
+const sqlRouted = `
+SELECT id, ordered, deal FROM shipments
+WHERE account_id = $1 AND livemode = $2 AND id < $3 AND id >= $4 ORDER BY id DESC LIMIT $5`
+
+// Routed returns up to limit shipments before an id and made since a moment,
+// the newest first, whether anything was bought or not: their orders and deals
+// alone.
+func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentID, since time.Time, limit int) (list []RoutedRow, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		var row RoutedRow
+		var id [16]byte
+		err := r.Scan(&id, &row.ordered, &row.deal)
+		row.ID = ship.ShipmentIDOf(id)
+		list = append(list, row)
+		return err
+	}, sqlRouted, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before.Raw()), [16]byte(ship.RawIDAt(since)), limit)
+	return list, err
+}
+
+// A RoutedRow is a shipment as stored, not read yet: whoever wants many of them
+// reads them on several processors.
+type RoutedRow struct {
+	ID            ship.ShipmentID
+	ordered, deal []byte
+}
+
+// Read returns the order and the deal.
+func (r RoutedRow) Read() (o ship.Order, d ship.Deal, err error) {
+	if err = json.Unmarshal(r.ordered, &o); err == nil {
+		err = json.Unmarshal(r.deal, &d)
+	}
+	if err != nil {
+		err = fmt.Errorf("read shipment %s: %w", r.ID, err)
+	}
+	return o, d, err
+}
