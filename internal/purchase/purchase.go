@@ -116,6 +116,7 @@ type Waits struct {
 	Look   time.Duration // between two looks
 	Rebuy  time.Duration // from the creation: after it, nothing is bought again
 	Review time.Duration // from the creation: after it, a person decides
+	Tries  time.Duration // from the first call: after it, no further carrier is asked; zero sets no end
 }
 
 // A Verdict is how a run of the machine ended.
@@ -171,9 +172,11 @@ func (m Machine) Retry(last, offers int) Verdict {
 	}
 }
 
-// sell asks one carrier after the other until one sells, all have said no, or
-// one has not answered. Attempt n is written down.
+// sell asks one carrier after the other until one sells, all have said no, one
+// has not answered, or it is too late to ask another. Attempt n is written
+// down.
 func (m Machine) sell(n, offers int) Verdict {
+	begun := m.Now()
 	for {
 		r := m.Do(Act{Kind: Send, Attempt: n})
 		switch r.Result {
@@ -196,7 +199,7 @@ func (m Machine) sell(n, offers int) Verdict {
 		default:
 			return failed(r)
 		}
-		if offers--; offers <= 0 {
+		if offers--; offers <= 0 || m.Waits.Tries > 0 && m.Now().Sub(begun) >= m.Waits.Tries {
 			return m.fail(n)
 		}
 		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {

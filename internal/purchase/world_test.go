@@ -64,7 +64,7 @@ type sale struct {
 	given bool // the carrier was told to take it back and never can
 }
 
-var waits = Waits{Settle: time.Minute, Look: time.Minute, Rebuy: 10 * time.Minute, Review: 24 * time.Hour}
+var waits = Waits{Settle: time.Minute, Look: time.Minute, Rebuy: 10 * time.Minute, Review: 24 * time.Hour, Tries: 10 * time.Second}
 
 const (
 	answer = 20 * time.Second

@@ -11,7 +11,6 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/failpoint"
-	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -22,6 +21,7 @@ type buying struct {
 	in       BuyInput
 	offers   []ship.Rate // best first; the first is being tried
 	shipment ship.Shipment
+	policy   Policy
 	usual    map[store.Lane]ship.TransitDays // how long the account's parcels took on the way, if an offer does not say
 	attempt  int
 	written  time.Time // when the attempt was written down, on this process's clock
@@ -87,15 +87,6 @@ func (b *buying) isPlain() bool {
 	return !slices.ContainsFunc(b.offers, func(r ship.Rate) bool { return r.Connection != "" })
 }
 
-// tries is how many carrier accounts can be asked one after the other.
-func (b *buying) tries() int {
-	seen := map[[2]string]bool{}
-	for _, o := range b.offers {
-		seen[[2]string{o.Carrier, string(o.Connection)}] = true
-	}
-	return len(seen)
-}
-
 // recallOr answers from the idempotency key's memory, if it has one, instead
 // of with err: a price or a carrier that has changed since must not change the
 // answer of a purchase that was made.
@@ -120,21 +111,10 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	b := &buying{in: in, attempt: 1, shipment: ship.Shipment{
 		ID: ship.NewShipmentID(in.Tenant.Shard(), now), Tenant: in.Tenant, Order: order, State: ship.StatePurchasing,
 	}}
-	limit := in.MaxAmount
-	var why ship.Routing
-	if in.RateID != "" {
-		rate, err := s.rateOf(in.Tenant, in.RateID, order, now)
-		if err != nil {
-			return nil, err
-		}
-		b.offers, why = []ship.Rate{rate}, ship.Routing{Strategy: "rate", Considered: 1}
-		if limit.IsZero() || rate.Price.Exceeds(limit, 0) {
-			limit = rate.Price
-		}
-	} else if b.offers, why, err = s.offers(ctx, in, order); err != nil {
+	if err := s.route(ctx, b, now); err != nil {
 		return nil, err
 	}
-	b.shipment.Deal.Routing, b.shipment.Deal.Limit = why, limit
+	s.decided(b.shipment.Deal.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])
 	if in.named() && !b.isPlain() {
@@ -143,43 +123,12 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	return b, nil
 }
 
-// offers asks the carriers and ranks what fits the client's wish.
-func (s *Service) offers(ctx context.Context, in BuyInput, o ship.Order) ([]ship.Rate, ship.Routing, error) {
-	var names, services []string
-	if in.Carrier != "" {
-		names = []string{in.Carrier}
-	}
-	if in.Service != "" {
-		services = []string{in.Service}
-	}
-	asked, err := s.choose(ctx, in.Tenant, names, "/carrier", in.Connection)
-	if err != nil {
-		return nil, ship.Routing{}, err
-	}
-	got := s.ask(ctx, asked, o, s.waits.SoftQuote)
-	rates := offered(got, services)
-	if len(rates) == 0 {
-		return nil, ship.Routing{}, noOffer(got)
-	}
-	fit, why := routing.Choose(rates, routing.Wish{
-		Named: in.Carrier != "" || in.Service != "", DeliverBy: o.DeliverBy, MaxAmount: in.MaxAmount, Currency: in.Account.Currency,
-	})
-	if len(fit) == 0 {
-		return nil, why, ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
-	}
-	for _, a := range got {
-		if a.err != nil {
-			why.Failed = append(why.Failed, ship.Tried{Carrier: a.carrier, Code: quoteError(a).Code, Message: asError(a.err).Message})
-		}
-	}
-	return fit, why, nil
-}
-
 // take makes the offer the deal that is being tried.
 func (b *buying) take(r ship.Rate) {
 	d := &b.shipment.Deal
 	d.Carrier, d.Connection, d.Service, d.ServiceName, d.Price = r.Carrier, r.Connection, r.Service, r.ServiceName, r.Price
 	d.Simulated = r.Connection == ""
+	d.Sheet = b.policy.sheetOf(r)
 	d.EstimateAt, d.EstimateSource = r.DeliveryAt, ""
 	switch {
 	case !r.DeliveryAt.IsZero():
@@ -191,26 +140,6 @@ func (b *buying) take(r ship.Rate) {
 			d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, days), "history"
 		}
 	}
-}
-
-// next turns to the next offer of another carrier account after one said no.
-// It reports false when there is none.
-func (b *buying) next(err error) bool {
-	e := asError(err)
-	failed, account := b.shipment.Deal.Carrier, b.shipment.Deal.Connection
-	b.shipment.Deal.Routing.Failed = append(b.shipment.Deal.Routing.Failed, ship.Tried{Carrier: failed, Code: saidNo(e), Message: e.Message})
-	rest := b.offers[:0:0]
-	for _, o := range b.offers {
-		if o.Carrier != failed || o.Connection != account {
-			rest = append(rest, o)
-		}
-	}
-	b.offers = rest
-	if len(rest) == 0 {
-		return false
-	}
-	b.take(rest[0])
-	return true
 }
 
 // order is what the carrier is asked to sell.
@@ -338,7 +267,7 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 // settle fills the deal with what was bought. Doing it again changes nothing.
 func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
 	d.CarrierRef, d.TrackingNumber, d.BoughtAt = p.CarrierRef, p.TrackingNumber, now
-	if !p.Price.IsZero() { // a look-up may not tell it; then it is as quoted
+	if !p.Price.IsZero() && d.Sheet == "" { // a look-up may not tell it; then it is as quoted
 		d.Price = p.Price
 	}
 	d.Documents = nil

@@ -50,7 +50,7 @@ type liveBench struct {
 	url      string // of the database
 }
 
-func newLiveBench(t *testing.T, name string) liveBench {
+func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) liveBench {
 	t.Helper()
 	address := storetest.URL(t)
 	st, err := store.Open(t.Context(), store.Options{URL: address, Connections: 4})
@@ -97,14 +97,18 @@ func newLiveBench(t *testing.T, name string) liveBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return liveBench{emulator: stand, carrier: c, spool: sp, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(shipping.Config{
+	config := shipping.Config{
 		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp,
 		Waits: shipping.Waits{
 			SoftQuote: 5 * time.Second, Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
 		},
 		Connected:  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return []*carrier.Carrier{c}, nil },
 		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return c, nil },
-	})}}
+	}
+	for _, c := range change {
+		c(&config)
+	}
+	return liveBench{emulator: stand, carrier: c, spool: sp, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
 }
 
 func (b liveBench) order(n int) shipping.BuyInput {

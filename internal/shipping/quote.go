@@ -32,7 +32,11 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if in.Timeout > 0 {
 		soft = in.Timeout
 	}
-	got := s.ask(ctx, asked, order, soft)
+	policy, err := s.policy(ctx, in.Tenant)
+	if err != nil {
+		return Quotes{}, err
+	}
+	got := s.ask(ctx, asked, inquiry{tenant: in.Tenant, order: order, policy: policy, soft: soft, remember: true})
 	rates := offered(got, in.Services)
 	if len(rates) == 0 {
 		return Quotes{}, noOffer(got)
@@ -102,12 +106,21 @@ type asking struct {
 	took    time.Duration
 }
 
+// An inquiry is what carriers are asked to quote.
+type inquiry struct {
+	tenant   ship.Tenant
+	order    ship.Order
+	policy   Policy
+	soft     time.Duration // answer with what is there after this
+	remember bool          // a quote of minutes ago will do, if the operator allows it
+}
+
 // ask asks the carriers, all at once where that takes time.
-func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, o ship.Order, soft time.Duration) []asking {
+func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquiry) []asking {
 	got := make([]asking, len(carriers))
-	if areInstant(carriers) && !sandbox.NeedsIntent(o) { // goroutines would only cost
+	if areInstant(carriers) && !sandbox.NeedsIntent(q.order) { // goroutines would only cost
 		for i, c := range carriers {
-			got[i] = askOne(ctx, c, o)
+			got[i] = s.askOne(ctx, c, q)
 		}
 		return got
 	}
@@ -117,10 +130,10 @@ func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, o ship.O
 	}
 	answers := make(chan numbered, len(carriers))
 	for i, c := range carriers {
-		got[i] = asking{carrier: c.Spec().Name, late: true, took: soft, err: ship.Errorf(ship.Unavailable, "the carrier has not answered in time")}
-		go func() { answers <- numbered{i, askOne(context.WithoutCancel(ctx), c, o)} }()
+		got[i] = asking{carrier: c.Spec().Name, late: true, took: q.soft, err: ship.Errorf(ship.Unavailable, "the carrier has not answered in time")}
+		go func() { answers <- numbered{i, s.askOne(context.WithoutCancel(ctx), c, q)} }()
 	}
-	timer := time.NewTimer(soft)
+	timer := time.NewTimer(q.soft)
 	defer timer.Stop()
 	for range carriers {
 		select {
@@ -140,13 +153,34 @@ func areInstant(carriers []*carrier.Carrier) bool {
 	return !slices.ContainsFunc(carriers, func(c *carrier.Carrier) bool { return c.Connection != "" })
 }
 
-func askOne(ctx context.Context, c *carrier.Carrier, o ship.Order) asking {
+// askOne gets a carrier account's rates: by the account's own rate sheet, from
+// memory, or from the carrier.
+func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) asking {
 	start := time.Now()
-	rates, err := c.Rates(ctx, o)
+	var rates []ship.Rate
+	var err error
+	if contract := q.policy.contract(c, q.order); contract != nil {
+		if rates, err = contract.Quote(q.order); err == nil {
+			fromSheet(c.Spec(), rates)
+		}
+	} else {
+		rates, err = s.quotes.rates(ctx, c, q)
+	}
 	for i := range rates {
-		rates[i].Connection = c.Connection
+		rates[i].Carrier, rates[i].Connection = c.Spec().Name, c.Connection
 	}
 	return asking{carrier: c.Spec().Name, rates: rates, err: err, took: time.Since(start)}
+}
+
+// fromSheet marks the rates of a sheet, and names their services as the carrier
+// does where the sheet does not.
+func fromSheet(spec carrier.Spec, rates []ship.Rate) {
+	for i := range rates {
+		rates[i].Source = "sheet"
+		if named, ok := spec.Service(rates[i].Service); ok && rates[i].ServiceName == "" {
+			rates[i].ServiceName = named.Name
+		}
+	}
 }
 
 // offered collects the rates, of the services only if any are named.

@@ -21,6 +21,7 @@ type run struct {
 	ctx     context.Context
 	b       *buying
 	foundBy string
+	until   time.Time             // when the carriers, one after the other, must have answered; set at the first call
 	written map[int]store.Attempt // attempts as they are in the database
 	sold    map[int]sold          // what carriers sold under each
 
@@ -54,7 +55,7 @@ func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store
 
 func (r *run) machine() purchase.Machine {
 	return purchase.Machine{Do: r.do, Now: time.Now, Waits: purchase.Waits{
-		Settle: r.waits.Settle, Look: r.waits.Look, Rebuy: r.waits.Rebuy, Review: r.waits.Review,
+		Settle: r.waits.Settle, Look: r.waits.Look, Rebuy: r.waits.Rebuy, Review: r.waits.Review, Tries: r.waits.Answer / 2,
 	}}
 }
 
@@ -179,7 +180,10 @@ func (r *run) send(a purchase.Act) purchase.Report {
 		r.refused = err
 		return purchase.Report{Result: purchase.NotSent}
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
+	if r.until.IsZero() {
+		r.until = time.Now().Add(r.waits.Answer)
+	}
+	ctx, cancel := context.WithDeadline(r.ctx, r.until)
 	defer cancel()
 	if failpoint.Enabled() {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -210,7 +214,7 @@ func (r *run) take(attempt int, p ship.Purchase, d ship.Deal) purchase.Sale {
 	r.sold[attempt] = sold{Purchase: p, Deal: d}
 	return purchase.Sale{
 		Attempt: attempt, Number: p.TrackingNumber, Labelled: len(p.Label.Data) > 0,
-		TooDear: !d.Limit.IsZero() && !p.Price.IsZero() && p.Price.Exceeds(d.Limit, 1),
+		TooDear: !d.Limit.IsZero() && !p.Price.IsZero() && d.Sheet == "" && p.Price.Exceeds(d.Limit, 1),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/store"
@@ -55,8 +56,11 @@ type Service struct {
 	told      func()
 	log       *slog.Logger
 	spool     *spool.Spool // nil keeps nothing
+	quotes    quoteCache
 	outcomes  func(purchase.Act, purchase.Result)
+	decided   func(strategy string)
 
+	policy        func(context.Context, ship.Tenant) (Policy, error)
 	connected     func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
 	connection    func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
 	restoredUntil atomic.Int64
@@ -74,11 +78,23 @@ type Config struct {
 	Log        *slog.Logger
 	Spool      *spool.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
 
+	// QuoteLife is for how long a quote answers the same question again; zero
+	// asks the carrier every time.
+	QuoteLife time.Duration
+	// QuoteLifeToBuy lets purchases be decided by such quotes too.
+	QuoteLifeToBuy bool
+
 	// Connected lists the tenant's own carrier accounts, opened; nil means
 	// that there are none.
 	Connected func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
 	// Connection opens one of them, also if it was removed since.
 	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	// Policy is what the tenant decided about its routing; nil for no tenant
+	// to have decided anything.
+	Policy func(context.Context, ship.Tenant) (Policy, error)
+	// Decided is told what chose for a purchase: the strategy; nil tells
+	// nobody.
+	Decided func(strategy string)
 	// Observe is told of every step of a purchase; nil tells nobody.
 	Observe func(purchase.Act, purchase.Result)
 }
@@ -94,6 +110,16 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(purchase.Act, purchase.Result) {}
 	}
+	if c.Decided == nil {
+		c.Decided = func(string) {}
+	}
+	if c.Policy == nil {
+		cheapest, err := routing.Compile(routing.Book{})
+		if err != nil {
+			panic(err) // a book without rules has no fault
+		}
+		c.Policy = func(context.Context, ship.Tenant) (Policy, error) { return Policy{Book: cheapest}, nil }
+	}
 	if c.Connected == nil {
 		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
 		c.Connection = func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) {
@@ -102,7 +128,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
-		spool: c.Spool, outcomes: c.Observe, connected: c.Connected, connection: c.Connection,
+		spool: c.Spool, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },

@@ -1,6 +1,7 @@
 package shipping_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -30,6 +31,12 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Helper()
+	return newBenchWith(t, shipping.Config{})
+}
+
+// newBenchWith adds what is common to c.
+func newBenchWith(t *testing.T, c shipping.Config) bench {
+	t.Helper()
 	st := storetest.Open(t)
 	a, err := account.New(st).Create(t.Context(), account.Settings{Name: new("Test shop")})
 	if err != nil {
@@ -47,16 +54,13 @@ func newBench(t *testing.T) bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waits := shipping.Waits{
-		SoftQuote: 100 * time.Millisecond, Answer: 50 * time.Millisecond, Settle: 3 * time.Second, Look: 500 * time.Millisecond,
+	c.Waits = shipping.Waits{
+		SoftQuote: 100 * time.Millisecond, Answer: cmp.Or(c.Waits.Answer, 50*time.Millisecond), Settle: 3 * time.Second, Look: 500 * time.Millisecond,
 		Rebuy: time.Minute, Review: 2 * time.Second, SandboxAge: time.Hour,
 	}
-	return bench{
-		Service: shipping.New(shipping.Config{
-			Store: st, Simulated: carriers, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Waits: waits, Log: slog.New(slog.DiscardHandler),
-		}),
-		store: st, account: a, tenant: ship.Tenant{Account: a.ID},
-	}
+	c.Store, c.Simulated, c.Labels = st, carriers, labels
+	c.SigningKey, c.BaseURL, c.Log = []byte("test"), "http://test", slog.New(slog.DiscardHandler)
+	return bench{Service: shipping.New(c), store: st, account: a, tenant: ship.Tenant{Account: a.ID}}
 }
 
 func (b bench) input(name string) shipping.BuyInput {

@@ -1,0 +1,65 @@
+package shipping_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+func (b liveBench) quote(t *testing.T, change func(*ship.Order)) (shipping.Quotes, error) {
+	t.Helper()
+	in := b.order(1)
+	if change != nil {
+		change(&in.Order)
+	}
+	return b.Quote(t.Context(), shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
+}
+
+func TestTheSameQuestionIsAnsweredFromMemoryIfTheOperatorAllowsIt(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", func(c *shipping.Config) { c.QuoteLife = time.Minute })
+	first, err := b.quote(t, nil)
+	if err != nil || first.Rates[0].Source != "" {
+		t.Fatalf("quoted %+v, %v", first, err)
+	}
+	b.turn(t, emulator.Knobs{Down: 1})
+	for what, change := range map[string]func(*ship.Order){
+		"the same":                      nil,
+		"another street":                func(o *ship.Order) { o.Destination.Name, o.Destination.Address1 = "Grace", "30 Rockefeller Plaza" },
+		"as heavy, as carriers see it":  func(o *ship.Order) { o.Parcels[0].Weight = 2.6 },
+		"as large, as carriers see it ": func(o *ship.Order) { o.Parcels[0].Dimensions.Length = 9.9 },
+	} {
+		again, err := b.quote(t, change)
+		if err != nil || again.Rates[0].Source != "cache" || again.Rates[0].Price != first.Rates[0].Price || again.Rates[0].Connection != b.carrier.Connection {
+			t.Errorf("%s: %+v, %v", what, again.Rates, err)
+		}
+	}
+	for what, change := range map[string]func(*ship.Order){
+		"heavier":      func(o *ship.Order) { o.Parcels[0].Weight = 3.1 },
+		"larger":       func(o *ship.Order) { o.Parcels[0].Dimensions.Height = 5 },
+		"another city": func(o *ship.Order) { o.Destination.Zip = "10001" },
+		"signed for":   func(o *ship.Order) { o.Options.Signature = "adult" },
+	} {
+		if _, err := b.quote(t, change); ship.KindOf(err) != ship.Unavailable {
+			t.Errorf("%s: answered without asking: %v", what, err)
+		}
+	}
+	if _, err := b.Buy(t.Context(), b.order(2)); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("a purchase was decided from memory: %v", err)
+	}
+}
+
+func TestWithoutASettingTheCarrierIsAskedEveryTime(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	if _, err := b.quote(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.turn(t, emulator.Knobs{Down: 1})
+	if _, err := b.quote(t, nil); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("answered without asking: %v", err)
+	}
+}

@@ -1,0 +1,190 @@
+package shipping
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/sheet"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Policy is what an account decided about its routing.
+type Policy struct {
+	Version int               // of the rules; 0 if there are none
+	Book    *routing.Compiled // never nil; one without rules chooses the cheapest
+	// Sheet is the rate sheet that prices a carrier account, and its name; nil
+	// if the carrier itself is asked.
+	Sheet func(carrier string, connection ship.ConnectionID) (*sheet.Sheet, string)
+}
+
+// contract is the rate sheet that prices an order with a carrier account; nil
+// if there is none for the day.
+func (p Policy) contract(c *carrier.Carrier, o ship.Order) *sheet.Sheet {
+	if p.Sheet == nil {
+		return nil
+	}
+	contract, _ := p.Sheet(c.Spec().Name, c.Connection)
+	if contract == nil || !contract.Covers(o.ShipDate) {
+		return nil
+	}
+	return contract
+}
+
+// sheetOf is the name of the rate sheet that made an offer; "" if none did.
+func (p Policy) sheetOf(r ship.Rate) string {
+	if r.Source != "sheet" || p.Sheet == nil {
+		return ""
+	}
+	_, name := p.Sheet(r.Carrier, r.Connection)
+	return name
+}
+
+// accountKey names a carrier account of a tenant.
+type accountKey struct {
+	carrier    string
+	connection ship.ConnectionID
+}
+
+func accountOf(r ship.Rate) accountKey { return accountKey{r.Carrier, r.Connection} }
+
+// isNamed reports whether the client chose for itself; rules do not apply then.
+func (in *BuyInput) isNamed() bool {
+	return in.Carrier != "" || in.Service != "" || in.Connection != ""
+}
+
+// route finds the offers that may be bought, best first, and says why. Rules
+// may ask more of the carriers than the client did.
+func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
+	deal := &b.shipment.Deal
+	deal.Limit = b.in.MaxAmount
+	var err error
+	if b.policy, err = s.policy(ctx, b.in.Tenant); err != nil {
+		return err
+	}
+	switch {
+	case b.in.RateID != "":
+		rate, err := s.rateOf(b.in.Tenant, b.in.RateID, b.shipment.Order, now)
+		if err != nil {
+			return err
+		}
+		b.offers, deal.Routing = []ship.Rate{rate}, ship.Routing{Strategy: "rate", Considered: 1}
+		if deal.Limit.IsZero() || rate.Price.Exceeds(deal.Limit, 0) {
+			deal.Limit = rate.Price
+		}
+		return nil
+	case b.in.isNamed():
+		return s.routeNamed(ctx, b)
+	}
+	in, d, err := s.decide(ctx, b.policy, deciding{
+		tenant: b.in.Tenant, in: routing.Input{Account: b.in.Tenant.Account, Order: b.shipment.Order, Currency: b.in.Account.Currency, MaxAmount: b.in.MaxAmount, Now: now},
+	})
+	b.shipment.Order, b.offers, deal.Routing = in.Order, d.Offers, d.Routing
+	return err
+}
+
+// routeNamed ranks the offers of the carrier and service that the client named.
+func (s *Service) routeNamed(ctx context.Context, b *buying) error {
+	var names, services []string
+	if b.in.Carrier != "" {
+		names = []string{b.in.Carrier}
+	}
+	if b.in.Service != "" {
+		services = []string{b.in.Service}
+	}
+	asked, err := s.choose(ctx, b.in.Tenant, names, "/carrier", b.in.Connection)
+	if err != nil {
+		return err
+	}
+	got := s.ask(ctx, asked, inquiry{tenant: b.in.Tenant, order: b.shipment.Order, policy: b.policy, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
+	rates := offered(got, services)
+	if len(rates) == 0 {
+		return noOffer(got)
+	}
+	b.offers, b.shipment.Deal.Routing = routing.Choose(rates, routing.Wish{
+		Named: true, DeliverBy: b.shipment.Order.DeliverBy, MaxAmount: b.in.MaxAmount, Currency: b.in.Account.Currency,
+	})
+	if len(b.offers) == 0 {
+		return ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
+	}
+	b.shipment.Deal.Routing.Failed = notQuoted(got)
+	return nil
+}
+
+// deciding is an order that rules decide about.
+type deciding struct {
+	tenant ship.Tenant
+	in     routing.Input
+}
+
+// decide asks all carriers for the order as the rules want it sent, and lets
+// the rules choose.
+func (s *Service) decide(ctx context.Context, p Policy, of deciding) (routing.Input, routing.Decision, error) {
+	in := of.in
+	asked, err := s.choose(ctx, of.tenant, nil, "", "")
+	if err != nil {
+		return in, routing.Decision{}, err
+	}
+	in = p.Book.Prepare(in)
+	got := s.ask(ctx, asked, inquiry{tenant: of.tenant, order: in.Order, policy: p, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
+	rates := offered(got, nil)
+	if len(rates) == 0 {
+		return in, routing.Decision{}, noOffer(got)
+	}
+	d := p.Book.Decide(in, rates)
+	d.Routing.Version, d.Routing.Failed = p.Version, notQuoted(got)
+	if was, is := of.in.Order.Options.Signature, in.Order.Options.Signature; was != is {
+		d.Routing.Raised = &ship.Raised{From: was, To: is}
+	}
+	if d.Refused != "" {
+		return in, d, &ship.Error{Kind: ship.Invalid, Code: "no_rate", Message: d.Refused}
+	}
+	return in, d, nil
+}
+
+// notQuoted are the carriers that did not quote, and why.
+func notQuoted(got []asking) (list []ship.Tried) {
+	for _, a := range got {
+		if a.err != nil {
+			list = append(list, ship.Tried{Carrier: a.carrier, Code: quoteError(a).Code, Message: asError(a.err).Message})
+		}
+	}
+	return list
+}
+
+// tries is how many carrier accounts can be asked one after the other.
+func (b *buying) tries() int {
+	seen := map[accountKey]bool{}
+	for _, o := range b.offers {
+		seen[accountOf(o)] = true
+	}
+	return len(seen)
+}
+
+// next turns to the next offer of another carrier account after one said no.
+// It reports false when there is none.
+func (b *buying) next(err error) bool {
+	e := asError(err)
+	d := &b.shipment.Deal
+	failed := accountKey{d.Carrier, d.Connection}
+	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{Carrier: d.Carrier, Code: saidNo(e), Message: e.Message})
+	rest := b.offers[:0:0]
+	for _, o := range b.offers {
+		if accountOf(o) != failed {
+			rest = append(rest, o)
+		}
+	}
+	b.offers = rest
+	if len(rest) == 0 {
+		return false
+	}
+	d.Routing.RunnerUp = nil
+	if len(rest) > 1 {
+		d.Routing.RunnerUp = &rest[1]
+	}
+	b.take(rest[0])
+	d.Routing.Why += fmt.Sprintf(". %s did not sell, so %s %s (%s %s) was taken", failed.carrier, d.Carrier, d.Service, d.Price.Amount(), d.Price.Currency)
+	return true
+}

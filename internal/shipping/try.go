@@ -1,0 +1,49 @@
+package shipping
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// TryInput is an order that rules are tried on.
+type TryInput struct {
+	Tenant    ship.Tenant
+	Account   ship.Account
+	Order     ship.Order // as the client wrote it: not yet normalized, OrderID may be empty
+	OneParcel bool
+	MaxAmount ship.Money
+	Book      *routing.Compiled // nil for the rules that count now
+}
+
+// Tried is what rules would do with an order.
+type Tried struct {
+	Order ship.Order // as it would be sent
+	routing.Decision
+}
+
+// Try asks the carriers for an order and lets the rules choose. It buys nothing
+// and writes nothing.
+func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
+	now := time.Now().UTC()
+	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: now})
+	if err != nil {
+		return Tried{}, err
+	}
+	policy, err := s.policy(ctx, in.Tenant)
+	if err != nil {
+		return Tried{}, err
+	}
+	if in.Book != nil {
+		policy.Book, policy.Version = in.Book, 0
+	}
+	asked, d, err := s.decide(ctx, policy, deciding{tenant: in.Tenant, in: routing.Input{
+		Account: in.Tenant.Account, Order: order, Currency: in.Account.Currency, MaxAmount: in.MaxAmount, Now: now,
+	}})
+	if d.Refused != "" {
+		err = nil // that is the answer
+	}
+	return Tried{Order: asked.Order, Decision: d}, err
+}
