@@ -1,0 +1,143 @@
+// Package member knows the people who use the dashboard: how they sign in,
+// what each may do in an account, and what they did. It decides and keeps the
+// record; it draws no page, sets no cookie, and knows nothing of shipments.
+//
+// A person signs in once and may belong to several accounts. What a person may
+// do is a table of roles and actions. Every change writes its entry of the
+// audit log in its own transaction.
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// The ids of people and of what they do.
+type (
+	PersonID     = store.PersonID
+	SessionID    = store.SessionID
+	InvitationID = store.InvitationID
+	AuditID      = store.AuditID
+)
+
+// ParsePersonID reads the id of a person as a form sends it.
+func ParsePersonID(s string) (PersonID, bool) { return store.ParsePersonID(s) }
+
+// ParseSessionID reads the id of a session as a form sends it.
+func ParseSessionID(s string) (SessionID, bool) { return store.ParseSessionID(s) }
+
+// ParseInvitationID reads the id of an invitation as a form sends it.
+func ParseInvitationID(s string) (InvitationID, bool) { return store.ParseInvitationID(s) }
+
+// A Person signs in. People belong to accounts through memberships.
+type Person struct {
+	ID        PersonID
+	Email     string // lower case
+	Name      string
+	CreatedAt time.Time
+}
+
+func personOf(p store.Person) Person {
+	return Person{ID: p.ID, Email: p.Email, Name: p.Name, CreatedAt: p.CreatedAt}
+}
+
+// An Origin is where a request comes from.
+type Origin struct {
+	Addr  netip.Addr
+	Agent string // the browser's own name for itself
+	Token string // of the session that the browser has already, if any: a sign-in ends it
+}
+
+// OIDC is the identity provider that people may sign in with. Without an
+// issuer there is none.
+type OIDC struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret string
+	Transport    http.RoundTripper // the way to it; nil means Go's own
+}
+
+// Config is what a Service is made of.
+type Config struct {
+	Store   *store.Store
+	Box     *seal.Box // seals the seeds of codes; only operators' commands do without
+	BaseURL string    // of the dashboard: in every link, and what passkeys are bound to
+	OIDC    OIDC
+	Log     *slog.Logger
+}
+
+// Service knows people, their sessions and their memberships. It is safe for
+// concurrent use.
+type Service struct {
+	store     *store.Store
+	box       *seal.Box
+	base      string
+	log       *slog.Logger
+	passwords *passwords
+	passkeys  *webauthn.WebAuthn // nil if the address allows none
+	oidc      *identityProvider  // nil without one
+	now       func() time.Time
+	lastEntry atomic.Int64 // milliseconds; of the audit log
+}
+
+// New returns a service. It asks nobody over the network.
+func New(c Config) (*Service, error) {
+	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(), now: time.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if s.passkeys, err = newPasskeys(s.base); err != nil {
+		return nil, fmt.Errorf("passkeys: %w", err)
+	}
+	if c.OIDC.Issuer != "" {
+		s.oidc = newIdentityProvider(c.OIDC, s.base+oidcPath)
+	}
+	return s, nil
+}
+
+// The pages that links of this package lead to.
+const (
+	setupPath  = "/app/setup?token="
+	invitePath = "/app/invite/"
+	resetPath  = "/app/reset/"
+	oidcPath   = "/app/oidc"
+)
+
+// clock is the time as it is stored.
+func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// SignedIn is the end of a step of signing in: a session, or the wait for a
+// code.
+type SignedIn struct {
+	Token   string         // the session's; the cookie's value. Empty while Pending is not
+	Pending string         // give it to SecondFactor together with a code
+	Account ship.AccountID // whose pages are shown; empty after a step-up
+	Return  string         // what BeginOIDC was given
+	Expires time.Time      // of the token
+}
+
+// Sweep removes what is over: sessions, links, what was begun and not ended.
+func (s *Service) Sweep(ctx context.Context) error {
+	now := s.clock()
+	return s.store.SweepSignIns(ctx, now, now.Add(-idleFor), now.Add(-quietFor))
+}
+
+// isKind reports whether err is of the kind.
+func isKind(err error, k ship.Kind) bool { return err != nil && ship.KindOf(err) == k }
+
+// errNoBox is the fault of a service that is to seal without a box.
+var errNoBox = errors.New("member: there is no key to seal with")

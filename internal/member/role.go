@@ -1,0 +1,167 @@
+package member
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Role is what a member is in an account.
+type Role string
+
+// The roles.
+const (
+	Owner     Role = "owner"     // everything
+	Developer Role = "developer" // everything but members and the account's own settings
+	Shipper   Role = "shipper"   // buys, prints, voids
+	Viewer    Role = "viewer"    // looks
+)
+
+// Roles lists the roles, the mightiest first.
+var Roles = []Role{Owner, Developer, Shipper, Viewer}
+
+// Valid reports whether r is one of the roles.
+func (r Role) Valid() bool { _, ok := columns[r]; return ok }
+
+// An Action is something that a member may or may not do.
+type Action string
+
+// The actions.
+const (
+	ViewOverview      Action = "overview.view"
+	ViewShipments     Action = "shipments.view" // with tracking, labels, events of one
+	ExportShipments   Action = "shipments.export"
+	BuyShipments      Action = "shipments.buy" // also rates, address checks and batches
+	VoidShipments     Action = "shipments.void"
+	ResolvePurchases  Action = "shipments.resolve" // what waits for a person
+	ViewConnections   Action = "connections.view"
+	CheckConnections  Action = "connections.check"
+	ManageConnections Action = "connections.manage" // credentials
+	ViewRouting       Action = "routing.view"
+	ManageRouting     Action = "routing.manage"
+	ViewEvents        Action = "events.view" // the log of all, with bodies
+	ViewRequests      Action = "requests.view"
+	ViewWebhooks      Action = "webhooks.view"
+	ManageWebhooks    Action = "webhooks.manage"
+	ViewKeys          Action = "keys.view"
+	ManageKeys        Action = "keys.manage"
+	ControlSandbox    Action = "sandbox.control"
+	ViewMembers       Action = "members.view"
+	ManageMembers     Action = "members.manage"
+	ViewAudit         Action = "audit.view"
+	ViewSettings      Action = "settings.view"
+	ManageSettings    Action = "settings.manage"
+	ViewSelf          Action = "self.view"   // own sessions, passkeys and so on
+	ManageSelf        Action = "self.manage" // sign out elsewhere, own name
+	ManageOwnSecrets  Action = "self.secrets"
+)
+
+// A decision is an answer that was thought about; the zero one was not.
+type decision int8
+
+const (
+	undecided decision = iota
+	yes
+	no
+)
+
+// A rule says who may do an action.
+type rule struct {
+	owner, developer, shipper, viewer decision
+	fresh                             bool // needs a sign-in of the last minutes
+}
+
+// rules is the whole of it: each action with a decision for every role.
+// Developers may buy, because the keys that they make can.
+var rules = map[Action]rule{
+	ViewOverview:      {yes, yes, yes, yes, false},
+	ViewShipments:     {yes, yes, yes, yes, false},
+	ExportShipments:   {yes, yes, yes, yes, false},
+	BuyShipments:      {yes, yes, yes, no, false},
+	VoidShipments:     {yes, yes, yes, no, false},
+	ResolvePurchases:  {yes, yes, yes, no, false},
+	ViewConnections:   {yes, yes, yes, yes, false},
+	CheckConnections:  {yes, yes, yes, no, false},
+	ManageConnections: {yes, yes, no, no, true},
+	ViewRouting:       {yes, yes, yes, yes, false},
+	ManageRouting:     {yes, yes, no, no, false},
+	ViewEvents:        {yes, yes, no, no, false},
+	ViewRequests:      {yes, yes, no, no, false},
+	ViewWebhooks:      {yes, yes, no, no, false},
+	ManageWebhooks:    {yes, yes, no, no, false},
+	ViewKeys:          {yes, yes, no, no, false},
+	ManageKeys:        {yes, yes, no, no, true},
+	ControlSandbox:    {yes, yes, yes, no, false},
+	ViewMembers:       {yes, yes, yes, yes, false},
+	ManageMembers:     {yes, no, no, no, true},
+	ViewAudit:         {yes, yes, no, no, false},
+	ViewSettings:      {yes, yes, yes, yes, false},
+	ManageSettings:    {yes, no, no, no, false},
+	ViewSelf:          {yes, yes, yes, yes, false},
+	ManageSelf:        {yes, yes, yes, yes, false},
+	ManageOwnSecrets:  {yes, yes, yes, yes, true},
+}
+
+// columns are the columns of rules.
+var columns = map[Role]func(rule) decision{
+	Owner:     func(r rule) decision { return r.owner },
+	Developer: func(r rule) decision { return r.developer },
+	Shipper:   func(r rule) decision { return r.shipper },
+	Viewer:    func(r rule) decision { return r.viewer },
+}
+
+// Can reports whether the role may do the action. What is not in the table may
+// nobody.
+func (r Role) Can(a Action) bool {
+	column, known := columns[r]
+	return known && column(rules[a]) == yes
+}
+
+// NeedsStepUp reports whether the action needs a fresh sign-in.
+func (a Action) NeedsStepUp() bool { return rules[a].fresh }
+
+// freshFor is how long a sign-in counts as fresh.
+const freshFor = 10 * time.Minute
+
+// An Actor is who does something: a member of an account, signed in, or the
+// operator of the installation.
+type Actor struct {
+	Person     Person
+	Account    ship.AccountID
+	Role       Role
+	Session    SessionID
+	From       Origin
+	FreshUntil time.Time // until when a step-up is not needed
+	operator   bool
+	now        time.Time
+}
+
+// Operator is the actor of the operators' commands: whoever reads the
+// installation's secrets may do everything in the account.
+func Operator(a ship.AccountID) Actor {
+	return Actor{Account: a, Role: Owner, operator: true}
+}
+
+// Can reports whether the actor may do the action at all, perhaps after a
+// step-up. Pages show what the actor can.
+func (a Actor) Can(action Action) bool { return a.Role.Can(action) }
+
+// Fresh reports whether the actor has signed in or stepped up lately.
+func (a Actor) Fresh() bool { return a.operator || a.now.Before(a.FreshUntil) }
+
+// Allow is nil if the actor may do the action now. Otherwise it is
+// ship.Forbidden with the code "not_allowed", or "step_up_required" if a fresh
+// sign-in is all that is missing.
+func (a Actor) Allow(action Action) error {
+	switch {
+	case !a.Can(action):
+		return notAllowed()
+	case action.NeedsStepUp() && !a.Fresh():
+		return ship.Coded(ship.Forbidden, "step_up_required", "confirm that it is you")
+	}
+	return nil
+}
+
+func notAllowed() error {
+	return ship.Coded(ship.Forbidden, "not_allowed", "your role does not allow this")
+}

@@ -1,0 +1,172 @@
+package member
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// How long sessions last.
+const (
+	lastFor    = 14 * 24 * time.Hour
+	idleFor    = 12 * time.Hour
+	touchEvery = time.Minute // the time last seen is this exact
+)
+
+const maxAgent = 200
+
+// plain is s without what Postgres cannot hold.
+func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
+
+// cut is s as plain text of n bytes at most.
+func cut(s string, n int) string {
+	s = plain(s)
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Authenticate returns who holds the session's token. It is ship.Forbidden
+// with the code "not_signed_in" if nobody does. It looks every time: a session
+// that is ended is over at once.
+func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (Actor, error) {
+	now := s.clock()
+	in, err := s.store.SessionByHash(ctx, hashOf(token), now, now.Add(-idleFor))
+	if isKind(err, ship.NotFound) {
+		return Actor{}, ship.Coded(ship.Forbidden, "not_signed_in", "sign in")
+	}
+	if err != nil {
+		return Actor{}, err
+	}
+	if now.Sub(in.Session.SeenAt) >= touchEvery {
+		if err := s.store.TouchSession(ctx, in.Session.ID, now, from.Addr); err != nil {
+			return Actor{}, err
+		}
+	}
+	from.Agent, from.Token = cut(from.Agent, maxAgent), ""
+	return Actor{
+		Person: personOf(in.Person), Account: in.Session.Account, Role: Role(in.Role), Session: in.Session.ID, From: from,
+		FreshUntil: in.Session.ProvedAt.Add(freshFor), now: now,
+	}, nil
+}
+
+// A Session is one browser that is signed in.
+type Session struct {
+	ID        SessionID
+	Method    string // how: password, totp, recovery_code, passkey, oidc, invitation, setup
+	From      Origin
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time
+	Current   bool
+}
+
+// Sessions lists the actor's own, the one last seen first.
+func (s *Service) Sessions(ctx context.Context, a Actor) ([]Session, error) {
+	now := s.clock()
+	rows, err := s.store.Sessions(ctx, a.Person.ID, now, now.Add(-idleFor))
+	list := make([]Session, len(rows))
+	for i, r := range rows {
+		list[i] = Session{
+			ID: r.ID, Method: r.Method, From: Origin{Addr: r.Addr, Agent: r.Agent}, CreatedAt: r.CreatedAt, SeenAt: r.SeenAt,
+			ExpiresAt: earlier(r.ExpiresAt, r.SeenAt.Add(idleFor)), Current: r.ID == a.Session,
+		}
+	}
+	return list, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// SignOut ends the actor's session.
+func (s *Service) SignOut(ctx context.Context, a Actor) error {
+	return s.endSession(ctx, a, a.Session, "session.ended")
+}
+
+// RevokeSession ends one of the actor's sessions; ship.NotFound if it is none.
+func (s *Service) RevokeSession(ctx context.Context, a Actor, id SessionID) error {
+	return s.endSession(ctx, a, id, "session.revoked")
+}
+
+func (s *Service) endSession(ctx context.Context, a Actor, id SessionID, action string) error {
+	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if err := tx.EndSession(ctx, a.Person.ID, id); err != nil {
+			return err
+		}
+		return s.tellAll(ctx, tx, a, Entry{Action: action, Target: string(id)})
+	})
+}
+
+// RevokeOtherSessions ends all of the actor's sessions but this one, and
+// reports how many.
+func (s *Service) RevokeOtherSessions(ctx context.Context, a Actor) (n int, err error) {
+	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if n, err = tx.EndSessions(ctx, a.Person.ID, a.Session); err != nil {
+			return err
+		}
+		return s.tellAll(ctx, tx, a, Entry{Action: "session.revoked", Target: string(a.Person.ID), Details: counted("sessions", n)})
+	})
+	return n, err
+}
+
+// RevokeSessionsOf ends all sessions of a member of the actor's account, and
+// reports how many. They end in the member's other accounts too: a session can
+// change between them.
+func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p PersonID) (n int, err error) {
+	if err := a.Allow(ManageMembers); err != nil {
+		return 0, err
+	}
+	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if _, _, err := tx.Member(ctx, a.Account, p); err != nil {
+			return err
+		}
+		if n, err = tx.EndSessions(ctx, p, ""); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, a, Entry{Action: "session.revoked", Target: string(p), Details: counted("sessions", n)})
+	})
+	return n, err
+}
+
+func counted(what string, n int) map[string]string { return map[string]string{what: strconv.Itoa(n)} }
+
+// A Membership is an account that a person belongs to.
+type Membership struct {
+	Account ship.AccountID
+	Name    string
+	Role    Role
+}
+
+// Accounts lists the accounts that the actor belongs to.
+func (s *Service) Accounts(ctx context.Context, a Actor) ([]Membership, error) {
+	rows, err := s.store.Memberships(ctx, a.Person.ID)
+	list := make([]Membership, len(rows))
+	for i, r := range rows {
+		list[i] = Membership{Account: r.Account, Name: r.Name, Role: Role(r.Role)}
+	}
+	return list, err
+}
+
+// SwitchAccount has the actor's session show another of their accounts;
+// ship.NotFound if it is none of them.
+func (s *Service) SwitchAccount(ctx context.Context, a Actor, to ship.AccountID) error {
+	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		if _, _, err := tx.Member(ctx, to, a.Person.ID); err != nil {
+			return err
+		}
+		return tx.SwitchSession(ctx, a.Person.ID, a.Session, to)
+	})
+}

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// statements runs system statements: the pool, or the transaction of
+// InSystemTx.
+type statements interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// system is where statements of people run, who belong to no tenant.
+func (s *Store) system() statements {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.sys
+}
+
+// run is one system statement; it reports how many rows it touched.
+func (s *Store) run(ctx context.Context, sql string, args pgx.NamedArgs) (int, error) {
+	tag, err := s.system().Exec(ctx, sql, args)
+	return int(tag.RowsAffected()), explain(err)
+}
+
+// list is one system statement that gives each row to scan.
+func (s *Store) list(ctx context.Context, scan func(pgx.Rows) error, sql string, args pgx.NamedArgs) error {
+	rows, err := s.system().Query(ctx, sql, args)
+	if err != nil {
+		return explain(err)
+	}
+	return explain(each(rows, scan))
+}
+
+// A Member is a person of an account, without secrets.
+type Member struct {
+	Person    Person
+	Role      string
+	JoinedAt  time.Time
+	SeenAt    time.Time // zero if not signed in
+	TwoFactor bool
+}
+
+const sqlMembers = `
+SELECT p.id, p.email, p.name, p.created_at, m.role, m.joined_at FROM members m JOIN people p ON p.id = m.person_id
+WHERE m.account_id = $1 ORDER BY m.joined_at, p.id`
+
+// Members lists the members of an account, oldest first.
+func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, error) {
+	var list []Member
+	err := s.queryRows(ctx, ship.Tenant{Account: account}, func(r pgx.Rows) error {
+		var m Member
+		var id [16]byte
+		err := r.Scan(&id, &m.Person.Email, &m.Person.Name, &m.Person.CreatedAt, &m.Role, &m.JoinedAt)
+		m.Person.ID, m.Person.CreatedAt, m.JoinedAt = idOf[PersonID](personPrefix, id), m.Person.CreatedAt.UTC(), m.JoinedAt.UTC()
+		list = append(list, m)
+		return err
+	}, sqlMembers, [16]byte(account.Raw()))
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	return list, s.fillSigns(ctx, list)
+}
+
+const sqlMemberSigns = `
+SELECT p.id, (SELECT max(s.seen_at) FROM sessions s WHERE s.person_id = p.id),
+  p.totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)
+FROM people p WHERE p.id = ANY (@people)`
+
+// fillSigns adds what is known of how members sign in.
+func (s *Store) fillSigns(ctx context.Context, members []Member) error {
+	ids := make([][16]byte, len(members))
+	at := map[PersonID]int{}
+	for i, m := range members {
+		ids[i], at[m.Person.ID] = m.Person.ID.Raw(), i
+	}
+	return s.list(ctx, func(r pgx.Rows) error {
+		var id [16]byte
+		var seen *time.Time
+		var two bool
+		err := r.Scan(&id, &seen, &two)
+		m := &members[at[idOf[PersonID](personPrefix, id)]]
+		m.SeenAt, m.TwoFactor = timeOf(seen), two
+		return err
+	}, sqlMemberSigns, pgx.NamedArgs{"people": ids})
+}
+
+// A Membership is an account that a person belongs to.
+type Membership struct {
+	Account ship.AccountID
+	Name    string
+	Role    string
+}
+
+const sqlMemberships = `
+SELECT a.id, a.name, m.role FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.person_id = @person ORDER BY m.joined_at, a.id`
+
+// Memberships lists the accounts of a person, the one joined first first.
+func (s *Store) Memberships(ctx context.Context, person PersonID) ([]Membership, error) {
+	var list []Membership
+	err := s.list(ctx, func(r pgx.Rows) error {
+		var m Membership
+		var id [16]byte
+		err := r.Scan(&id, &m.Name, &m.Role)
+		m.Account = ship.AccountIDOf(id)
+		list = append(list, m)
+		return err
+	}, sqlMemberships, pgx.NamedArgs{"person": [16]byte(person.Raw())})
+	return list, err
+}
+
+const sqlLockAccount = `SELECT a.name FROM accounts a WHERE a.id = @account FOR NO KEY UPDATE`
+
+// LockAccount keeps others from changing the account's members until the
+// transaction ends, and returns the account's name.
+func (s *Store) LockAccount(ctx context.Context, account ship.AccountID) (name string, err error) {
+	err = s.system().QueryRow(ctx, sqlLockAccount, pgx.NamedArgs{"account": [16]byte(account.Raw())}).Scan(&name)
+	return name, explain(err)
+}
+
+const sqlMember = `
+SELECT p.email, p.name, m.role, (SELECT count(*) FROM members o WHERE o.account_id = m.account_id AND o.role = 'owner')
+FROM members m JOIN people p ON p.id = m.person_id WHERE m.account_id = @account AND m.person_id = @person`
+
+// Member returns a member of the account and how many owners the account has;
+// ship.NotFound if the person is none of its members.
+func (s *Store) Member(ctx context.Context, account ship.AccountID, person PersonID) (m Member, owners int, err error) {
+	m.Person.ID = person
+	err = s.system().QueryRow(ctx, sqlMember, memberArgs(account, person)).Scan(&m.Person.Email, &m.Person.Name, &m.Role, &owners)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return m, 0, ship.Errorf(ship.NotFound, "no such member")
+	}
+	return m, owners, explain(err)
+}
+
+func memberArgs(account ship.AccountID, person PersonID) pgx.NamedArgs {
+	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "person": [16]byte(person.Raw())}
+}
+
+const sqlAddMember = `
+INSERT INTO members (account_id, person_id, role, joined_at) VALUES (@account, @person, @role, @at) ON CONFLICT DO NOTHING`
+
+// AddMember makes the person a member. It is ship.Conflict if they are one.
+func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person PersonID, role string, at time.Time) error {
+	args := memberArgs(account, person)
+	args["role"], args["at"] = role, at
+	n, err := s.run(ctx, sqlAddMember, args)
+	if err == nil && n == 0 {
+		err = ship.Coded(ship.Conflict, "already_member", "this person is a member of the account already")
+	}
+	return err
+}
+
+const sqlSetRole = `UPDATE members SET role = @role WHERE account_id = @account AND person_id = @person`
+
+// SetRole changes what a member may do.
+func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person PersonID, role string) error {
+	args := memberArgs(account, person)
+	args["role"] = role
+	_, err := s.run(ctx, sqlSetRole, args)
+	return err
+}
+
+const sqlRemoveMember = `
+WITH gone AS (DELETE FROM sessions WHERE account = @account AND person_id = @person)
+DELETE FROM members WHERE account_id = @account AND person_id = @person`
+
+// RemoveMember ends a membership and the sessions in the account.
+func (s *Store) RemoveMember(ctx context.Context, account ship.AccountID, person PersonID) error {
+	_, err := s.run(ctx, sqlRemoveMember, memberArgs(account, person))
+	return err
+}
+
+const sqlAnyOwner = `SELECT EXISTS (SELECT FROM members WHERE role = 'owner')`
+
+// AnyOwner reports whether any account has an owner: then the installation is
+// claimed.
+func (s *Store) AnyOwner(ctx context.Context) (claimed bool, err error) {
+	err = s.system().QueryRow(ctx, sqlAnyOwner).Scan(&claimed)
+	return claimed, explain(err)
+}
+
+const sqlLockClaim = `LOCK TABLE members IN SHARE ROW EXCLUSIVE MODE`
+
+// LockClaim lets one transaction at a time find out whether the installation
+// is claimed, and claim it.
+func (s *Store) LockClaim(ctx context.Context) error {
+	_, err := s.system().Exec(ctx, sqlLockClaim)
+	return explain(err)
+}
+
+// AddAccount stores a new account in the transaction.
+func (s *Store) AddAccount(ctx context.Context, a ship.Account) error {
+	_, err := s.run(ctx, sqlSaveAccount, pgx.NamedArgs{
+		"id": [16]byte(a.ID.Raw()), "name": a.Name, "origin": nil,
+		"weight": string(a.Units.Weight), "length": string(a.Units.Length), "currency": a.Currency,
+	})
+	return err
+}

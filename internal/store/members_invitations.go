@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// An Invitation is a link that makes a member, as stored.
+type Invitation struct {
+	ID          InvitationID
+	Hash        [32]byte // of its token
+	Account     ship.AccountID
+	AccountName string // read only
+	Email       string
+	Role        string
+	InvitedBy   string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+}
+
+const sqlAddInvitation = `
+WITH older AS (UPDATE invitations SET revoked_at = @at WHERE account_id = @account AND email = @email AND used_at IS NULL AND revoked_at IS NULL)
+INSERT INTO invitations (account_id, id, hash, email, role, invited_by, created_at, expires_at)
+VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
+
+// AddInvitation stores a new invitation. It replaces an open one of the same
+// e-mail into the account.
+func (s *Store) AddInvitation(ctx context.Context, i Invitation) error {
+	_, err := s.run(ctx, sqlAddInvitation, pgx.NamedArgs{
+		"account": [16]byte(i.Account.Raw()), "id": [16]byte(i.ID.Raw()), "hash": i.Hash[:], "email": i.Email, "role": i.Role,
+		"by": i.InvitedBy, "at": i.CreatedAt, "expires": i.ExpiresAt,
+	})
+	return err
+}
+
+const invitationColumns = `i.id, i.account_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at`
+
+// targets are where invitationColumns go; done must follow the scan.
+func (i *Invitation) targets() (list []any, done func()) {
+	var id, account [16]byte
+	list = []any{&id, &account, &i.Email, &i.Role, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}
+	return list, func() {
+		i.ID, i.Account = idOf[InvitationID](invitationPrefix, id), ship.AccountIDOf(account)
+		i.CreatedAt, i.ExpiresAt = i.CreatedAt.UTC(), i.ExpiresAt.UTC()
+	}
+}
+
+const sqlInvitations = `
+SELECT ` + invitationColumns + ` FROM invitations i
+WHERE i.account_id = $1 AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2 ORDER BY i.id DESC`
+
+// Invitations lists the invitations into the account that can be accepted,
+// newest first.
+func (s *Store) Invitations(ctx context.Context, account ship.AccountID, now time.Time) ([]Invitation, error) {
+	var list []Invitation
+	err := s.queryRows(ctx, ship.Tenant{Account: account}, func(r pgx.Rows) error {
+		var i Invitation
+		targets, done := i.targets()
+		err := r.Scan(targets...)
+		done()
+		list = append(list, i)
+		return err
+	}, sqlInvitations, [16]byte(account.Raw()), now)
+	return list, err
+}
+
+const sqlInvitationByHash = `
+SELECT ` + invitationColumns + `, a.name FROM invitations i JOIN accounts a ON a.id = i.account_id
+WHERE i.hash = @hash AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now`
+
+// InvitationByHash returns an invitation that can be accepted; ship.Gone if
+// there is none.
+func (s *Store) InvitationByHash(ctx context.Context, hash [32]byte, now time.Time) (Invitation, error) {
+	i := Invitation{Hash: hash}
+	targets, done := i.targets()
+	err := s.system().QueryRow(ctx, sqlInvitationByHash, pgx.NamedArgs{"hash": hash[:], "now": now}).Scan(append(targets, &i.AccountName)...)
+	done()
+	if errors.Is(err, pgx.ErrNoRows) {
+		return i, invitationGone()
+	}
+	return i, explain(err)
+}
+
+func invitationGone() error {
+	return ship.Coded(ship.Gone, "expired", "this invitation was used already, was taken back, or is too old: ask for another")
+}
+
+const sqlInvitationsByEmail = `
+SELECT ` + invitationColumns + `, a.name FROM invitations i JOIN accounts a ON a.id = i.account_id
+WHERE i.email = @email AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now ORDER BY i.id`
+
+// InvitationsByEmail lists the invitations of an e-mail that can be accepted,
+// into any account.
+func (s *Store) InvitationsByEmail(ctx context.Context, email string, now time.Time) ([]Invitation, error) {
+	var list []Invitation
+	err := s.list(ctx, func(r pgx.Rows) error {
+		var i Invitation
+		targets, done := i.targets()
+		err := r.Scan(append(targets, &i.AccountName)...)
+		done()
+		list = append(list, i)
+		return err
+	}, sqlInvitationsByEmail, pgx.NamedArgs{"email": email, "now": now})
+	return list, err
+}
+
+const sqlUseInvitation = `
+UPDATE invitations SET used_at = @now
+WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > @now`
+
+// UseInvitation uses an invitation up; ship.Gone if it is.
+func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id InvitationID, now time.Time) error {
+	n, err := s.run(ctx, sqlUseInvitation, invitationArgs(account, id, now))
+	if err == nil && n == 0 {
+		err = invitationGone()
+	}
+	return err
+}
+
+func invitationArgs(account ship.AccountID, id InvitationID, now time.Time) pgx.NamedArgs {
+	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "id": [16]byte(id.Raw()), "now": now}
+}
+
+const sqlRevokeInvitation = `
+UPDATE invitations SET revoked_at = @now
+WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL RETURNING email`
+
+// RevokeInvitation takes an invitation back and returns its e-mail;
+// ship.NotFound if there is none that could be accepted.
+func (s *Store) RevokeInvitation(ctx context.Context, account ship.AccountID, id InvitationID, now time.Time) (email string, err error) {
+	err = s.system().QueryRow(ctx, sqlRevokeInvitation, invitationArgs(account, id, now)).Scan(&email)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", ship.Errorf(ship.NotFound, "no such invitation")
+	}
+	return email, explain(err)
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Passkey is the public half of one, as stored.
+type Passkey struct {
+	ID         []byte // as the authenticator calls it
+	Person     PersonID
+	Name       string
+	Credential []byte // JSON
+	CreatedAt  time.Time
+	UsedAt     time.Time
+}
+
+const sqlAddPasskey = `
+INSERT INTO passkeys (id, person_id, name, credential, created_at) VALUES (@id, @person, @name, @credential, @at) ON CONFLICT DO NOTHING`
+
+// AddPasskey stores a new passkey. It is ship.Conflict if it is there.
+func (s *Store) AddPasskey(ctx context.Context, k Passkey) error {
+	args := personArgs(k.Person)
+	args["id"], args["name"], args["credential"], args["at"] = k.ID, k.Name, k.Credential, k.CreatedAt
+	n, err := s.run(ctx, sqlAddPasskey, args)
+	if err == nil && n == 0 {
+		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is registered already")
+	}
+	return err
+}
+
+const sqlPasskeys = `
+SELECT k.id, k.name, k.credential, k.created_at, k.used_at FROM passkeys k WHERE k.person_id = @person ORDER BY k.created_at, k.id`
+
+// Passkeys lists the passkeys of a person, oldest first.
+func (s *Store) Passkeys(ctx context.Context, person PersonID) ([]Passkey, error) {
+	var list []Passkey
+	err := s.list(ctx, func(r pgx.Rows) error {
+		k := Passkey{Person: person}
+		var used *time.Time
+		err := r.Scan(&k.ID, &k.Name, &k.Credential, &k.CreatedAt, &used)
+		k.CreatedAt, k.UsedAt = k.CreatedAt.UTC(), timeOf(used)
+		list = append(list, k)
+		return err
+	}, sqlPasskeys, personArgs(person))
+	return list, err
+}
+
+const sqlUsePasskey = `
+UPDATE passkeys SET credential = @credential, used_at = @at
+WHERE id = @id AND person_id = @person AND (@count = 0 OR coalesce((credential->'authenticator'->>'signCount')::bigint, 0) < @count)`
+
+// UsePasskey notes that a passkey was used, with the count that it told. It is
+// ship.Conflict if the passkey is gone or has told as high a count before: then
+// there are two of it.
+func (s *Store) UsePasskey(ctx context.Context, k Passkey, count uint32) error {
+	args := personArgs(k.Person)
+	args["id"], args["credential"], args["at"], args["count"] = k.ID, k.Credential, k.UsedAt, int64(count)
+	n, err := s.run(ctx, sqlUsePasskey, args)
+	if err == nil && n == 0 {
+		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is not accepted")
+	}
+	return err
+}
+
+const sqlRemovePasskey = `DELETE FROM passkeys WHERE id = @id AND person_id = @person`
+
+// RemovePasskey removes a passkey of the person; ship.NotFound if there is
+// none.
+func (s *Store) RemovePasskey(ctx context.Context, person PersonID, id []byte) error {
+	args := personArgs(person)
+	args["id"] = id
+	n, err := s.run(ctx, sqlRemovePasskey, args)
+	if err == nil && n == 0 {
+		err = ship.Errorf(ship.NotFound, "no such passkey")
+	}
+	return err
+}
+
+const sqlDropSecondFactors = `
+WITH k AS (DELETE FROM passkeys WHERE person_id = @person), c AS (DELETE FROM recovery_codes WHERE person_id = @person)
+UPDATE people SET totp_seed = NULL, totp_step = 0 WHERE id = @person`
+
+// DropSecondFactors removes a person's passkeys, authenticator and recovery
+// codes.
+func (s *Store) DropSecondFactors(ctx context.Context, person PersonID) error {
+	_, err := s.run(ctx, sqlDropSecondFactors, personArgs(person))
+	return err
+}

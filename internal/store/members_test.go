@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// fillMembers gives the tenant's account a member, an invitation and an entry
+// of its audit log.
+func fillMembers(t *testing.T, f *fixture, tenant ship.Tenant) {
+	t.Helper()
+	ctx := t.Context()
+	p := store.Person{ID: store.NewPersonID(now()), Name: "Ada", CreatedAt: now()}
+	p.Email = strings.ToLower(string(p.ID)) + "@example.com"
+	i := store.Invitation{ID: store.NewInvitationID(tenant.Account, now()), Account: tenant.Account, Email: p.Email, Role: "viewer", CreatedAt: now(), ExpiresAt: now()}
+	copy(i.Hash[:], p.ID)
+	err := f.InSystemTx(ctx, func(tx *store.Store) error {
+		if err := tx.AddPerson(ctx, p); err != nil {
+			return err
+		}
+		if err := tx.AddMember(ctx, tenant.Account, p.ID, "owner", now()); err != nil {
+			return err
+		}
+		if err := tx.AddInvitation(ctx, i); err != nil {
+			return err
+		}
+		return tx.AddAudit(ctx, store.AuditEntry{ID: store.NewAuditID(tenant.Account, now()), Account: tenant.Account, Who: "Ada", Action: "member.joined"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTenantsSeeOfPeopleTheirMembersAndNoSecret(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	other := newTenant()
+	fill(t, f, f.tenant)
+	fill(t, f, other)
+	app, err := pgx.Connect(t.Context(), f.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = app.Close(t.Context()) }()
+	count := func(sql string) (n int, err error) {
+		err = asApp(t, app, &f.tenant, func(tx pgx.Tx) error { return tx.QueryRow(t.Context(), sql).Scan(&n) })
+		return n, err
+	}
+	if n, err := count("SELECT count(email) FROM people"); n != 1 || err != nil {
+		t.Errorf("a tenant sees %d people of two: %v", n, err)
+	}
+	for _, sql := range []string{
+		"SELECT count(password_hash) FROM people", "SELECT count(totp_seed) FROM people", "SELECT count(*) FROM sessions", "SELECT count(*) FROM passkeys",
+		"SELECT count(*) FROM recovery_codes", "SELECT count(*) FROM identities", "SELECT count(*) FROM ceremonies", "SELECT count(*) FROM throttles",
+	} {
+		if n, err := count(sql); !denied(err) {
+			t.Errorf("%s: a tenant reads %d: %v", sql, n, err)
+		}
+	}
+}
+
+func TestNobodyChangesTheAuditLog(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fill(t, f, f.tenant)
+	for _, role := range []string{"waybill_app", "waybill_sys"} {
+		for _, sql := range []string{"UPDATE audit_log SET who = 'somebody else'", "DELETE FROM audit_log", "TRUNCATE audit_log"} {
+			err := pgx.BeginFunc(t.Context(), f.owner, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(t.Context(), "SET LOCAL ROLE "+role); err != nil {
+					return err
+				}
+				_, err := tx.Exec(t.Context(), sql)
+				return err
+			})
+			if !denied(err) {
+				t.Errorf("%s as %s: %v", sql, role, err)
+			}
+		}
+	}
+}
+
+func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fill(t, f, f.tenant)
+	account := [16]byte(f.tenant.Account.Raw())
+	_, err := f.owner.Exec(t.Context(), `
+		INSERT INTO audit_log (account_id, id, person_id, who, action, target, mode, details, agent)
+		SELECT $1, gen_random_uuid(), CASE WHEN n % 100 = 0 THEN $2::uuid END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
+		account, account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.owner.Exec(t.Context(), "ANALYZE audit_log"); err != nil {
+		t.Fatal(err)
+	}
+	texts := constants(t)
+	for name, tc := range map[string]struct {
+		index, target, action string
+		person                *[16]byte
+	}{
+		"sqlAudit": {index: "audit_log_pkey"}, "sqlAuditByPerson": {index: "audit_log_by_person", person: &account},
+		"sqlAuditByTarget": {index: "audit_log_by_target", target: "t1"}, "sqlAuditByAction": {index: "audit_log_by_action", action: "a.1"},
+	} {
+		sql, args, err := pgx.NamedArgs{
+			"account": account, "below": [16]byte{0xff}, "from": [16]byte{}, "person": tc.person, "target": tc.target, "action": tc.action, "begins": "", "limit": 5,
+		}.RewriteQuery(t.Context(), f.owner, texts[name], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := f.owner.Query(t.Context(), "EXPLAIN "+sql, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan := strings.Join(lines, "\n"); !strings.Contains(plan, tc.index) || strings.Contains(plan, "Sort") {
+			t.Errorf("%s does not read %s in its order:\n%s", name, tc.index, plan)
+		}
+	}
+}
+
+func TestFailuresSlowDownAndFade(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	pace := store.Pace{Free: 3, Most: 8 * time.Second, Fade: time.Minute}
+	who, at := [32]byte{1}, now()
+	for i, want := range []time.Duration{0, 0, 0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 8 * time.Second} {
+		n, wait, err := f.TryThrottle(t.Context(), who, pace, at)
+		if err != nil || wait != 0 || n != i+1 {
+			t.Fatalf("attempt %d is number %d and waits %s: %v", i+1, n, wait, err)
+		}
+		if want > 0 {
+			if _, wait, err = f.TryThrottle(t.Context(), who, pace, at); err != nil || wait != want {
+				t.Fatalf("after %d failures the wait is %s, not %s: %v", i+1, wait, want, err)
+			}
+		}
+		at = at.Add(want)
+	}
+	if n, wait, err := f.TryThrottle(t.Context(), who, pace, at.Add(5*time.Minute)); err != nil || wait != 0 || n != 4 {
+		t.Errorf("after five minutes: %d failures, wait %s: %v", n, wait, err)
+	}
+	if err := f.ClearThrottle(t.Context(), who); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := f.TryThrottle(t.Context(), who, pace, at); n != 1 || err != nil {
+		t.Errorf("after a success: %d failures: %v", n, err)
+	}
+}
+
+func TestIdsOfPeopleHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	id := store.NewPersonID(now())
+	if got, ok := store.ParsePersonID(string(id)); !ok || got != id || store.PersonIDOf(id.Raw()) != id {
+		t.Errorf("%s is read as %s, %t", id, got, ok)
+	}
+	for _, s := range []string{"", "per_", strings.ToLower(string(id)), "ses_" + string(id[4:]), string(id) + "0", string(id[:29]) + "1", strings.Repeat("x", 30)} {
+		if s == string(id) {
+			continue
+		}
+		if got, ok := store.ParsePersonID(s); ok {
+			t.Errorf("%q is read as %s", s, got)
+		}
+	}
+}
+
+func TestASessionRemembersWhereItWasSeen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fill(t, f, f.tenant)
+	members, err := f.Members(t.Context(), f.tenant.Account)
+	if err != nil || len(members) != 1 {
+		t.Fatal(members, err)
+	}
+	s := store.Session{ID: store.NewSessionID(now()), Hash: [32]byte{9}, Person: members[0].Person.ID, Account: f.tenant.Account, Method: "password", CreatedAt: now(), ProvedAt: now(), ExpiresAt: now().Add(time.Hour)}
+	if err := f.AddSession(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	at := now().Add(time.Minute)
+	if err := f.TouchSession(t.Context(), s.ID, at, netip.MustParseAddr("::ffff:192.0.2.7")); err != nil {
+		t.Fatal(err)
+	}
+	in, err := f.SessionByHash(t.Context(), s.Hash, now(), now().Add(-time.Hour))
+	if err != nil || fmt.Sprint(in.Session.Addr) != "192.0.2.7" || !in.Session.SeenAt.Equal(at) || in.Role != "owner" || in.Person.Email != members[0].Person.Email {
+		t.Errorf("session %+v: %v", in, err)
+	}
+	if _, err := f.SessionByHash(t.Context(), s.Hash, now().Add(2*time.Hour), now()); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("a session that is over: %v", err)
+	}
+}
+
+func TestAnInvitationIsUsedOnceAndNotAfterItIsTakenBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fill(t, f, f.tenant)
+	ctx, account := t.Context(), f.tenant.Account
+	add := func(n byte) store.Invitation {
+		i := store.Invitation{ID: store.NewInvitationID(account, now()), Hash: [32]byte{n}, Account: account, Email: fmt.Sprint(n, "@example.com"), Role: "viewer", CreatedAt: now(), ExpiresAt: now().Add(time.Hour)}
+		if err := f.AddInvitation(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	used, revoked, late := add(1), add(2), add(3)
+	if err := f.UseInvitation(ctx, account, used.ID, now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RevokeInvitation(ctx, account, revoked.ID, now()); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"used": f.UseInvitation(ctx, account, used.ID, now()), "revoked": f.UseInvitation(ctx, account, revoked.ID, now()),
+		"late": f.UseInvitation(ctx, account, late.ID, now().Add(2*time.Hour)), "another's": f.UseInvitation(ctx, newTenant().Account, late.ID, now()),
+	} {
+		if ship.KindOf(err) != ship.Gone {
+			t.Errorf("an invitation that is %s: %v", name, err)
+		}
+	}
+}
+
+func TestAPasskeyCountsUpOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fill(t, f, f.tenant)
+	members, err := f.Members(t.Context(), f.tenant.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := store.Passkey{ID: []byte("k"), Person: members[0].Person.ID, Name: "Key", Credential: []byte(`{"authenticator":{}}`), CreatedAt: now()}
+	if err := f.AddPasskey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	for i, tc := range []struct {
+		count uint32
+		good  bool
+	}{{0, true}, {0, true}, {5, true}, {5, false}, {4, false}, {6, true}} {
+		k.UsedAt, k.Credential = now(), fmt.Appendf(nil, `{"authenticator":{"signCount":%d}}`, tc.count)
+		if err := f.UsePasskey(t.Context(), k, tc.count); (err == nil) != tc.good {
+			t.Errorf("step %d, count %d: %v", i, tc.count, err)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Session is one browser that is signed in, as stored.
+type Session struct {
+	ID        SessionID
+	Hash      [32]byte // of its token
+	Person    PersonID
+	Account   ship.AccountID
+	Method    string
+	Addr      netip.Addr
+	Agent     string
+	CreatedAt time.Time
+	ProvedAt  time.Time // when the person was last proved
+	SeenAt    time.Time
+	ExpiresAt time.Time
+}
+
+const sqlAddSession = `
+INSERT INTO sessions (id, hash, person_id, account, method, address, agent, created_at, proved_at, seen_at, expires_at)
+VALUES (@id, @hash, @person, @account, @method, @address, @agent, @at, @proved, @at, @expires)`
+
+// AddSession stores a new session.
+func (s *Store) AddSession(ctx context.Context, n Session) error {
+	_, err := s.run(ctx, sqlAddSession, pgx.NamedArgs{
+		"id": [16]byte(n.ID.Raw()), "hash": n.Hash[:], "person": [16]byte(n.Person.Raw()), "account": [16]byte(n.Account.Raw()),
+		"method": n.Method, "address": nullAddr(n.Addr), "agent": n.Agent, "at": n.CreatedAt, "proved": n.ProvedAt, "expires": n.ExpiresAt,
+	})
+	return err
+}
+
+func nullAddr(a netip.Addr) *netip.Addr {
+	if !a.IsValid() {
+		return nil
+	}
+	a = a.Unmap().WithZone("")
+	return &a
+}
+
+const sessionColumns = `s.id, s.person_id, s.account, s.method, s.address, s.agent, s.created_at, s.proved_at, s.seen_at, s.expires_at`
+
+// targets are where sessionColumns go; done must follow the scan.
+func (n *Session) targets() (list []any, done func()) {
+	var id, person, account [16]byte
+	var addr *netip.Addr
+	list = []any{&id, &person, &account, &n.Method, &addr, &n.Agent, &n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt}
+	return list, func() {
+		n.ID, n.Person, n.Account = idOf[SessionID](sessionPrefix, id), idOf[PersonID](personPrefix, person), ship.AccountIDOf(account)
+		n.Addr = value(addr)
+		n.CreatedAt, n.ProvedAt, n.SeenAt, n.ExpiresAt = n.CreatedAt.UTC(), n.ProvedAt.UTC(), n.SeenAt.UTC(), n.ExpiresAt.UTC()
+	}
+}
+
+// A SignedIn is a session with whose it is and what they are in its account.
+type SignedIn struct {
+	Session Session
+	Person  Person // without secrets
+	Role    string
+}
+
+const sqlSessionByHash = `
+SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, m.role
+FROM sessions s JOIN people p ON p.id = s.person_id JOIN members m ON m.account_id = s.account AND m.person_id = s.person_id
+WHERE s.hash = @hash AND s.expires_at > @now AND s.seen_at > @idle`
+
+// SessionByHash returns the session of a token, unless it is over or was last
+// seen before idle; then it is ship.NotFound.
+func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time.Time) (SignedIn, error) {
+	var in SignedIn
+	list, done := in.Session.targets()
+	list = append(list, &in.Person.Email, &in.Person.Name, &in.Person.CreatedAt, &in.Role)
+	err := s.system().QueryRow(ctx, sqlSessionByHash, pgx.NamedArgs{"hash": hash[:], "now": now, "idle": idle}).Scan(list...)
+	done()
+	in.Session.Hash, in.Person.ID, in.Person.CreatedAt = hash, in.Session.Person, in.Person.CreatedAt.UTC()
+	if errors.Is(err, pgx.ErrNoRows) {
+		return SignedIn{}, ship.Errorf(ship.NotFound, "no such session")
+	}
+	return in, explain(err)
+}
+
+const sqlTouchSession = `UPDATE sessions SET seen_at = @at, address = @address WHERE id = @id AND seen_at < @at`
+
+// TouchSession notes that a session was used, and from where.
+func (s *Store) TouchSession(ctx context.Context, id SessionID, at time.Time, from netip.Addr) error {
+	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": [16]byte(id.Raw()), "at": at, "address": nullAddr(from)})
+	return err
+}
+
+const sqlRenewSession = `UPDATE sessions SET hash = @hash, proved_at = @at, seen_at = @at WHERE id = @id AND person_id = @person RETURNING expires_at`
+
+// RenewSession gives a session another token, since its person was proved
+// again. It returns when the session ends; ship.NotFound if it has.
+func (s *Store) RenewSession(ctx context.Context, person PersonID, id SessionID, hash [32]byte, at time.Time) (expires time.Time, err error) {
+	args := sessionArgs(person, id)
+	args["hash"], args["at"] = hash[:], at
+	err = s.system().QueryRow(ctx, sqlRenewSession, args).Scan(&expires)
+	return expires.UTC(), explain(err)
+}
+
+func sessionArgs(person PersonID, id SessionID) pgx.NamedArgs {
+	return pgx.NamedArgs{"id": [16]byte(id.Raw()), "person": [16]byte(person.Raw())}
+}
+
+const sqlSwitchSession = `UPDATE sessions SET account = @account WHERE id = @id AND person_id = @person`
+
+// SwitchSession has a session show another account of its person.
+func (s *Store) SwitchSession(ctx context.Context, person PersonID, id SessionID, account ship.AccountID) error {
+	args := sessionArgs(person, id)
+	args["account"] = [16]byte(account.Raw())
+	_, err := s.run(ctx, sqlSwitchSession, args)
+	return err
+}
+
+const sqlSessions = `
+SELECT ` + sessionColumns + ` FROM sessions s WHERE s.person_id = @person AND s.expires_at > @now AND s.seen_at > @idle ORDER BY s.seen_at DESC, s.id`
+
+// Sessions lists the sessions of a person that are not over, the one last seen
+// first.
+func (s *Store) Sessions(ctx context.Context, person PersonID, now, idle time.Time) ([]Session, error) {
+	var list []Session
+	err := s.list(ctx, func(r pgx.Rows) error {
+		var n Session
+		targets, done := n.targets()
+		err := r.Scan(targets...)
+		done()
+		list = append(list, n)
+		return err
+	}, sqlSessions, pgx.NamedArgs{"person": [16]byte(person.Raw()), "now": now, "idle": idle})
+	return list, err
+}
+
+const sqlEndSession = `DELETE FROM sessions WHERE id = @id AND person_id = @person`
+
+// EndSession ends a session of the person; ship.NotFound if there is none.
+func (s *Store) EndSession(ctx context.Context, person PersonID, id SessionID) error {
+	n, err := s.run(ctx, sqlEndSession, sessionArgs(person, id))
+	if err == nil && n == 0 {
+		err = ship.Errorf(ship.NotFound, "no such session")
+	}
+	return err
+}
+
+const sqlEndSessions = `
+WITH open AS (DELETE FROM ceremonies WHERE person_id = @person AND kind <> 'reset')
+DELETE FROM sessions WHERE person_id = @person AND id <> @id`
+
+// EndSessions ends all sessions of the person but one, or all for no id, and
+// what has begun to become one. It reports how many.
+func (s *Store) EndSessions(ctx context.Context, person PersonID, but SessionID) (int, error) {
+	return s.run(ctx, sqlEndSessions, sessionArgs(person, but))
+}
+
+const sqlEndSessionByHash = `DELETE FROM sessions WHERE hash = @hash`
+
+// EndSessionByHash ends the session of a token, if there is one.
+func (s *Store) EndSessionByHash(ctx context.Context, hash [32]byte) error {
+	_, err := s.run(ctx, sqlEndSessionByHash, pgx.NamedArgs{"hash": hash[:]})
+	return err
+}
+
+const sqlSweepSignIns = `
+WITH s AS (DELETE FROM sessions WHERE expires_at < @now OR seen_at < @idle), c AS (DELETE FROM ceremonies WHERE expires_at < @now)
+DELETE FROM throttles WHERE tried_at < @quiet`
+
+// SweepSignIns removes what is over: sessions, what began and did not end, and
+// failures since which it was quiet.
+func (s *Store) SweepSignIns(ctx context.Context, now, idle, quiet time.Time) error {
+	_, err := s.run(ctx, sqlSweepSignIns, pgx.NamedArgs{"now": now, "idle": idle, "quiet": quiet})
+	return err
+}
