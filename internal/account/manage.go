@@ -126,3 +126,8 @@ func keyOf(r store.KeyRow) APIKey {
 		ExpiresAt: r.ExpiresAt, CreatedAt: r.ID.Raw().Time(), LastUsedAt: r.LastUsedAt, RevokedAt: r.RevokedAt,
 	}
 }
+
+// Account returns one account.
+func (s *Service) Account(ctx context.Context, id ship.AccountID) (ship.Account, error) {
+	return s.store.Account(ctx, id)
+}

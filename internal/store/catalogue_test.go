@@ -17,21 +17,33 @@ import (
 
 // reviewed are the unique indexes that do not begin with the account: what
 // they hold is made here at random, so a clash tells nobody anything.
-var reviewed = []string{"api_keys_hash_key", "events_pkey"}
+var reviewed = []string{"api_keys_hash_key", "events_pkey", "invitations_hash_key"}
+
+// accountWide are the tables whose rows are of an account in both modes: the
+// account alone is their fence.
+var accountWide = []string{"audit_log", "invitations", "members"}
+
+// ownedBy chooses the rows of a tenant, given as two arguments.
+func ownedBy(table string) string {
+	if slices.Contains(accountWide, table) {
+		return "account_id = $1 AND $2::boolean IS NOT NULL"
+	}
+	return "account_id = $1 AND livemode = $2"
+}
 
 func TestEveryTenantTableIsFenced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	column := `JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' WHERE c.relkind IN ('r', 'p')`
 	tables := one[int](t, f.owner, `SELECT count(*) FROM pg_class c `+column)
-	if tables < 25 {
+	if tables < 28 {
 		t.Errorf("only %d tables hold tenants' rows", tables)
 	}
 	for what, sql := range map[string]string{
 		"without forced row-level security": `SELECT c.relname FROM pg_class c ` + column + ` AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`,
 		"without a policy for each role": `SELECT c.relname FROM pg_class c ` + column + ` AND NOT c.relispartition
 			AND (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = '*' AND p.polpermissive) <> 2`,
-		"without livemode": `SELECT c.relname FROM pg_class c ` + column + ` AND NOT EXISTS
+		"with and without livemode": `SELECT c.relname FROM pg_class c ` + column + ` AND (c.relname = ANY ('{` + strings.Join(accountWide, ",") + `}')) = EXISTS
 			(SELECT FROM pg_attribute m WHERE m.attrelid = c.oid AND m.attname = 'livemode' AND m.attnotnull)`,
 		"that may be without an account":   `SELECT c.relname FROM pg_class c ` + column + ` AND NOT a.attnotnull`,
 		"that tenants reach past a policy": `SELECT c.relname FROM pg_class c ` + column + ` AND c.relispartition AND has_table_privilege('waybill_app', c.oid, 'SELECT')`,
@@ -106,6 +118,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.CountDeliveries(ctx, map[store.Lane]ship.TransitDays{laneOf(tenant, "ground"): took(3)}); err != nil {
 		t.Fatal(err)
 	}
+	fillRouting(t, f, tenant)
 	intended := f.intend(t, tenant, "intended")
 	stranded := intended.Deal
 	stranded.TrackingNumber, stranded.Simulated = "1Z9", false
@@ -133,6 +146,25 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(e.ID.Raw()), [16]byte(event.Raw()), e.Slot); err != nil {
 		t.Fatal(err)
 	}
+	fillMembers(t, f, tenant)
+}
+
+func fillRouting(t *testing.T, f *fixture, tenant ship.Tenant) {
+	t.Helper()
+	ctx := t.Context()
+	err := f.InTx(ctx, tenant, func(tx *store.Store) error {
+		if _, err := tx.PublishRules(ctx, tenant, store.RuleBook{Version: 1, Book: []byte(`{"rules":[]}`)}); err != nil {
+			return err
+		}
+		if _, err := tx.SaveRuleDraft(ctx, tenant, []byte(`{"rules":[]}`)); err != nil {
+			return err
+		}
+		_, err := tx.AddRateSheet(ctx, tenant, store.RateSheet{Name: "contract", Carrier: "ups", CSV: "x"})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestATenantSeesAndTouchesItsOwnRowsAlone(t *testing.T) {
@@ -151,12 +183,15 @@ func TestATenantSeesAndTouchesItsOwnRowsAlone(t *testing.T) {
 	defer func() { _ = app.Close(t.Context()) }()
 	for _, table := range tenantTables(t, f) {
 		for _, o := range append(others, mine) {
-			if n := one[int](t, f.owner, "SELECT count(*) FROM "+table+" WHERE account_id = $1 AND livemode = $2", [16]byte(o.Account.Raw()), o.Livemode); n == 0 {
+			if n := one[int](t, f.owner, "SELECT count(*) FROM "+table+" WHERE "+ownedBy(table), [16]byte(o.Account.Raw()), o.Livemode); n == 0 {
 				t.Fatalf("%s has no row of a tenant: the test shows nothing", table)
 			}
 		}
 		checkUnset(t, app, table)
 		for _, o := range others {
+			if o.Account == mine.Account && slices.Contains(accountWide, table) {
+				continue
+			}
 			checkFence(t, f, app, table, mine, o)
 		}
 	}
@@ -207,7 +242,7 @@ func denied(err error) bool {
 // checkFence tries to see, change, delete, take and add another's rows.
 func checkFence(t *testing.T, f *fixture, app *pgx.Conn, table string, mine, other ship.Tenant) {
 	t.Helper()
-	theirs := " WHERE account_id = $1 AND livemode = $2"
+	theirs := " WHERE " + ownedBy(table)
 	args := []any{[16]byte(other.Account.Raw()), other.Livemode}
 	row := one[string](t, f.owner, "SELECT to_json(x)::text FROM "+table+" x"+theirs+" LIMIT 1", args...)
 	for _, tc := range []struct {
@@ -215,22 +250,13 @@ func checkFence(t *testing.T, f *fixture, app *pgx.Conn, table string, mine, oth
 		args []any
 	}{
 		{"SELECT FROM " + table + theirs, args},
-		{"UPDATE " + table + " SET id = id" + theirs, args},
+		{"UPDATE " + table + " SET account_id = account_id" + theirs, args},
 		{"DELETE FROM " + table + theirs, args},
 		{"UPDATE " + table + " SET account_id = $1, livemode = $2", args},
 		{"INSERT INTO " + table + " SELECT * FROM json_populate_record(NULL::" + table + ", $1)", []any{row}},
 	} {
-		switch table { // without an id of their own
-		case "idempotency_keys":
-			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "key = key")
-		case "lane_times":
-			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "days = days")
-		case "subscriptions":
-			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "until = until")
-		case "stranded_labels":
-			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "state = state")
-		case "webhook_retries":
-			tc.sql = strings.ReplaceAll(tc.sql, "id = id", "slot = slot")
+		if slices.Contains(accountWide, table) {
+			tc.sql = strings.ReplaceAll(tc.sql, "SET account_id = $1, livemode = $2", "SET account_id = CASE WHEN $2::boolean IS NOT NULL THEN $1::uuid END")
 		}
 		err := asApp(t, app, &mine, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(t.Context(), tc.sql, tc.args...)
@@ -248,7 +274,7 @@ func checkFence(t *testing.T, f *fixture, app *pgx.Conn, table string, mine, oth
 	}
 	err := asApp(t, app, &mine, func(tx pgx.Tx) error {
 		var own, all int
-		if err := tx.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE account_id = $1 AND livemode = $2), count(*) FROM "+table,
+		if err := tx.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE "+ownedBy(table)+"), count(*) FROM "+table,
 			[16]byte(mine.Account.Raw()), mine.Livemode).Scan(&own, &all); err != nil || own > 0 && own == all {
 			return err
 		}

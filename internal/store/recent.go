@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// LogEnd is the position of the tenant's newest event that readers of the log
+// may see; the beginning if there is none.
+func (s *Store) LogEnd(ctx context.Context, t ship.Tenant) (Position, error) {
+	var end Position
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &end) },
+		sqlLogEnd, [16]byte(t.Account.Raw()), t.Livemode, "0", [16]byte{})
+	return end, err
+}
+
+// sqlRecent reads the log backwards, for people. What is not yet complete is
+// left out as in sqlLog.
+const sqlRecent = `
+SELECT ` + logColumns + `
+FROM events e
+LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
+ORDER BY e.txid DESC, e.id DESC LIMIT $6`
+
+// Recent lists the tenant's events before a position, or the newest, newest
+// first.
+func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) ([]LogEvent, error) {
+	var tx *string
+	if before.Tx != 0 {
+		tx = new(strconv.FormatUint(before.Tx, 10))
+	}
+	var list []LogEvent
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		e, err := scanLogEvent(r)
+		list = append(list, e)
+		return err
+	}, sqlRecent, [16]byte(t.Account.Raw()), t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit)
+	return list, err
+}
+
+// sqlEvent finds one event. Its id tells the partition; inside, ids are nearly
+// in the order of the rows.
+const sqlEvent = `
+SELECT ` + logColumns + `
+FROM events e
+LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
+
+// LogEvent returns one event of the tenant; ship.NotFound if there is none.
+func (s *Store) LogEvent(ctx context.Context, t ship.Tenant, id ship.EventID) (LogEvent, error) {
+	var e LogEvent
+	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		e, err = scanLogEvent(r)
+		return err
+	}, sqlEvent, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return e, err
+}
