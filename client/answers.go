@@ -32,6 +32,7 @@ type Rate struct {
 	TransitDays           int       `json:"transitDays"`
 	EstimatedDeliveryDate time.Time `json:"estimatedDeliveryDate"`
 	Guaranteed            bool      `json:"guaranteed"`
+	Source                string    `json:"source"` // "carrier", "sheet" or "cache"
 }
 
 // A RateError is a carrier that did not quote.
@@ -85,14 +86,40 @@ type Routing struct {
 	Considered int             `json:"considered"`
 	RunnerUp   *Offer          `json:"runnerUp"`
 	Failed     []FailedCarrier `json:"failed"`
+
+	// What follows is not in events.
+	Version int            `json:"version"` // of the routing rules that were asked; 0 if there were none
+	Rule    string         `json:"rule"`    // that chose
+	Also    []string       `json:"also"`    // rules that forbade or required something
+	Why     string         `json:"why"`
+	Offers  []Offer        `json:"offers"` // all that were seen, cheapest first
+	Dropped []DroppedOffer `json:"dropped"`
+	Raised  *Raised        `json:"raised"`
 }
 
 // An Offer is a rate that was compared.
 type Offer struct {
-	Carrier  string `json:"carrier"`
-	Service  string `json:"service"`
-	Amount   string `json:"amount"`
-	Currency string `json:"currency"`
+	Carrier      string `json:"carrier"`
+	Service      string `json:"service"`
+	Amount       string `json:"amount"`
+	Currency     string `json:"currency"`
+	ConnectionID string `json:"connectionId"`
+	TransitDays  int    `json:"transitDays"` // 0 if not known
+	Source       string `json:"source"`      // "carrier", "sheet" or "cache"
+}
+
+// A DroppedOffer could not be chosen.
+type DroppedOffer struct {
+	Carrier string `json:"carrier"`
+	Service string `json:"service"`
+	Why     string `json:"why"` // "late", "over_limit", "forbidden", "not_in_rule", "other_currency", "guard"
+	Rule    string `json:"rule"`
+}
+
+// Raised is a signature that routing rules required beyond what was asked for.
+type Raised struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // A FailedCarrier could not help.

@@ -5,7 +5,7 @@ package api
 var abouts = map[string]string{
 	"quoteRates": "Asks all carriers of the account at once. One carrier's failure never loses another's quote: it is listed in `errors`, and only when all fail the answer is an error.\n\n" +
 		"Slow carriers are not waited for longer than `timeoutMs`; then `partial` is true. Quoting writes nothing; a rate can be bought for 24 hours.",
-	"createShipment": "Assigns a carrier, buys the label and returns the shipment. Without `carrier`, `service` or `rateId` the cheapest offer is bought.\n\n" +
+	"createShipment": "Assigns a carrier, buys the label and returns the shipment. Without `carrier`, `service`, `connectionId` or `rateId` the account's routing rules choose, and where there are none the cheapest offer is bought; `routing` says why.\n\n" +
 		"Send an `Idempotency-Key`: a repeat with the same key and body returns the same answer and buys nothing. An unknown field is refused, because money is spent on this call.\n\n" +
 		"`status` in this answer is always `created`. If the carrier has not answered within 20 seconds the answer is 202 and `trackingNumber` is left out until there is one.",
 	"listShipments": "Lists shipments, newest first. All filters must fit.",
@@ -33,8 +33,26 @@ var abouts = map[string]string{
 	"listDeliveries":      "Lists the attempts to tell a webhook of events, with what it answered, for 30 days.",
 	"recoverWebhook": "Sends a webhook everything since a time that it has not answered with 2xx, in the order of the log, and goes on from there. A webhook that was parked or disabled is enabled again.\n\n" +
 		"Events are kept for 30 days; `since` cannot be longer ago.",
-	"redeliverEvent":  "Sends one event again, with the same id and the same body, also to a webhook that has answered it with 2xx. If it fails, it is tried again like any other.",
-	"listCarriers":    "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
+	"redeliverEvent": "Sends one event again, with the same id and the same body, also to a webhook that has answered it with 2xx. If it fails, it is tried again like any other.",
+	"listCarriers":   "Lists the carriers with their services, packagings and abilities. A test key sees the simulated carriers.",
+	"getRouting": "Shows the rules that choose the carrier where a client names none: those that count now, and the draft. Live and test mode have rules of their own.\n\n" +
+		"A rule is a condition and an action. Conditions are written in CEL over typed variables: `parcel.weightKg > 20 && destination.country == \"US\"`. The first rule that matches and finds an offer decides; what it chose, what it dropped and why is in `routing` of each shipment.",
+	"saveRoutingDraft":    "Saves rules as the draft, in place of the one before. They are checked whole: a condition that cannot work is refused with its column and, where it can be told, with what was meant. Nothing counts before it is published.",
+	"dropRoutingDraft":    "Deletes the draft, if there is one. What is published stays.",
+	"publishRouting":      "Makes the draft count, from the next purchase on: here at once, and within two seconds in other copies of the service. If other rules were published since the draft was saved the answer is 409 `rules_changed`; read them and save the draft again.",
+	"rollBackRouting":     "Publishes the rules of an earlier version again, as a new version. The draft stays.",
+	"listRoutingVersions": "Lists what was published, newest first, without the rules.",
+	"getRoutingVersion":   "Shows a version as it was published.",
+	"tryRouting": "Asks the carriers for a shipment's prices and lets rules choose: those that count, the draft, or rules in `book`. It answers with the choice, what would be tried after it, and why. Nothing is bought and nothing is written.\n\n" +
+		"If the rules would buy nothing the answer is still 200: `refused` says why. If no carrier has an offer it is an error, as with `POST /v1/rates`.",
+	"simulateRouting": "Tries rules on shipments of the past, by the offers that were stored with each of them: what would have changed, and what it would have saved or cost, in all, by carrier and by area. Without a body the draft is tried on the newest 1000 shipments. Nothing is bought, and no carrier is asked.\n\n" +
+		"`notes` says what limits the meaning of the figures. An account can have one simulation run at a time.",
+	"listRoutingVariables": "Lists the variables that conditions can read, with their types and an example of each, so that editors can help. No name, street, phone number or e-mail address is among them.",
+	"importRateSheet": "Checks a rate sheet and makes it count, in place of the one of the same name: from now on the carrier account is priced by it instead of by asking the carrier. Its offers say `source: sheet`.\n\n" +
+		"A sheet is one CSV text of sections: `[sheet]` with currency and units, `[services]`, `[zones]`, `[rates]`, and where needed `[surcharges]`, `[fuel]` and others. What is wrong is told line by line. A request may have 16 MiB, and a sheet 10 MB.",
+	"listRateSheets":  "Lists the rate sheets that count, by name, without their text.",
+	"getRateSheet":    "Shows a rate sheet with its text; `version` shows an earlier one, also of a sheet that was removed.",
+	"removeRateSheet": "Ends a rate sheet: its carrier is asked for prices again. Its versions are kept.",
 	"advanceShipment": "Moves a parcel of the sandbox on by one step or to a status, as if the carrier had scanned it: with the same events and webhooks.",
 }
 
@@ -54,6 +72,8 @@ var tags = [][2]string{
 	{"Events", "What changed."},
 	{"Webhooks", "Where events are sent."},
 	{"Carriers", "Who can carry what."},
+	{"Routing", "Rules that choose the carrier."},
+	{"Rate sheets", "Prices of contracts, as data."},
 	{"Sandbox", "Test shipments on demand."},
 }
 

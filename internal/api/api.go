@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/tracking"
@@ -27,6 +29,7 @@ type Config struct {
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
+	Rules    *rulebook.Service
 	Box      *seal.Box // seals the kept answers that hold secrets
 
 	BaseURL        string // address of the service, in every absolute address it gives out
@@ -74,6 +77,7 @@ type server struct {
 	order   []*route          // as in the table
 	routes  map[string]*route // by pattern, "POST /v1/rates"
 	mux     *http.ServeMux
+	busy    sync.Map // accounts whose simulation runs
 	openapi []byte
 	docs    []byte
 }

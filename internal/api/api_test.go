@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -57,9 +59,10 @@ func newBench(t testing.TB) *bench {
 	}
 	c := testConfig(t)
 	c.Account = account.New(st)
+	c.Rules = newRules(t, st, carriers)
 	c.Shipping = shipping.New(shipping.Config{
 		Store: st, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
-		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
+		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log, Policy: policyOf(c.Rules),
 	})
 	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log})
 	if c.Box, err = seal.New([]byte("0123456789abcdef0123456789abcdef")); err != nil {
@@ -80,6 +83,34 @@ func newBench(t testing.TB) *bench {
 	b.owner = owner.ID
 	b.key = b.newKey(false)
 	return b
+}
+
+// newRules keeps the rules of tenants that have the simulated carriers alone.
+func newRules(t testing.TB, st *store.Store, carriers []*carrier.Carrier) *rulebook.Service {
+	t.Helper()
+	rules, err := rulebook.New(rulebook.Config{
+		Store:     st,
+		Carriers:  func(bool) []carrier.Spec { return sandbox.Specs() },
+		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil },
+		Requote: func(ctx context.Context, o ship.Order) (rates []ship.Rate) {
+			for _, c := range carriers {
+				offers, _ := c.Rates(ctx, o)
+				rates = append(rates, offers...)
+			}
+			return rates
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+func policyOf(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
+	return func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+		p, err := rules.Policy(ctx, t)
+		return shipping.Policy(p), err
+	}
 }
 
 func (b *bench) newKey(live bool, scopes ...string) string {

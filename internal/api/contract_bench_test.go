@@ -16,6 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -46,6 +47,7 @@ type contract struct {
 	tenant   ship.Tenant
 	shipping *shipping.Service
 	tracking *tracking.Service
+	rules    *rulebook.Service
 	minutes  int // that carriers' scans are ahead
 }
 
@@ -84,10 +86,12 @@ func (c *contract) wire(w wiring) {
 		}
 		carriers = append(carriers, one)
 	}
+	c.rules = newRules(c, c.store, carriers)
 	c.shipping = shipping.New(shipping.Config{
-		Store: c.store, Simulated: carriers, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
+		Store: c.store, Simulated: carriers, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log, Policy: policyOf(c.rules),
 	})
 	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log})
+	w.api.Rules = c.rules
 	w.api.Account, w.api.Shipping, w.api.Tracking, w.api.Webhook = c.account, c.shipping, c.tracking, webhook.New(webhook.Config{Store: c.store})
 	if c.handler, err = New(w.api); err != nil {
 		c.Fatal(err)

@@ -193,7 +193,7 @@ func rules(schema *object) string {
 
 // curl is the operation as a command line.
 func curl(base, method, path string, keyed bool, body *object) string {
-	path = strings.NewReplacer("{id}", string(exampleShipment), "{shipment_id}", string(exampleShipment), "{trackingNumber}", exampleNumber).Replace(path)
+	path = strings.NewReplacer("{id}", string(exampleShipment), "{shipment_id}", string(exampleShipment), "{trackingNumber}", exampleNumber, "{version}", "3", "{name}", "ups-2026", "{number}", "1").Replace(path)
 	if strings.HasPrefix(path, "/v1/trackers/") {
 		path = "/v1/trackers/" + string(exampleTracker)
 	}

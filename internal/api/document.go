@@ -67,7 +67,7 @@ func (d *document) paths() {
 	}
 	paths.arrange(order)
 	for _, m := range paths.members {
-		m.value.(*object).arrange([]string{"post", "get", "patch", "delete"})
+		m.value.(*object).arrange([]string{"post", "get", "put", "patch", "delete"})
 	}
 	var members []member
 	for _, m := range paths.members {

@@ -17,7 +17,7 @@ const exampleBase = "https://ship.example.com"
 
 // requestExamples are the bodies that the document shows; a test holds them to
 // their schemas.
-var requestExamples = map[string]any{
+var requestExamples = withRouting(map[string]any{
 	"createShipment": json.RawMessage(`{
 		"orderId": "ORD-1001",
 		"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
@@ -36,7 +36,7 @@ var requestExamples = map[string]any{
 	"testWebhook":     json.RawMessage(`{"type": "shipment.delivered"}`),
 	"recoverWebhook":  json.RawMessage(`{"since": "2026-03-01T00:00:00Z"}`),
 	"redeliverEvent":  json.RawMessage(`{"webhookId": "whe_01KJMBQDHV00G9W4T7H2K5NXQD"}`),
-}
+})
 
 const (
 	exampleShipment = ship.ShipmentID("shp_01KJMBQDHV00G2N6V3T9RZKXB4")
@@ -148,7 +148,7 @@ func responseExample(id string, status int) any {
 	case "listCarriers":
 		return pageOf([]carrierShown{carrierExample()}, false, "")
 	}
-	return nil
+	return routingExample(id)
 }
 
 func webhookExample(secret bool) wire.Webhook {
@@ -184,8 +184,8 @@ func ratesExample() rates {
 	at := exampleShipment.Raw().Time()
 	return rates{
 		Rates: []rate{
-			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "ups", Service: "ground", ServiceName: "UPS Ground", Amount: "12.34", Currency: "USD", TransitDays: 3, EstimatedDeliveryDate: wire.Time(at.AddDate(0, 0, 3).Truncate(time.Hour))},
-			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "usps", Service: "priority", ServiceName: "USPS Priority Mail", Amount: "12.90", Currency: "USD", TransitDays: 2},
+			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "ups", Service: "ground", ServiceName: "UPS Ground", Amount: "12.34", Currency: "USD", TransitDays: 3, EstimatedDeliveryDate: wire.Time(at.AddDate(0, 0, 3).Truncate(time.Hour)), Source: "carrier"},
+			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "usps", Service: "priority", ServiceName: "USPS Priority Mail", Amount: "12.90", Currency: "USD", TransitDays: 2, Source: "sheet"},
 		},
 		Errors:    []rateError{{Carrier: "fedex", Code: "carrier_unavailable", Message: "the carrier did not answer", Retryable: true, DurationMs: 4000}},
 		Partial:   true,

@@ -233,11 +233,16 @@ func TestKeysReachOnlyWhatTheirScopeAndModeAllow(t *testing.T) {
 func TestAnswersFitTheDocument(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	b.publish(bookUsing("a", "ups"))
+	b.do(http.StatusOK, "PUT", "/v1/routing/draft", bookExample)
+	b.do(http.StatusCreated, "PUT", "/v1/rate-sheets/a", sheetBody("ups", sheetExample))
 	id := b.ship()
 	s := newServer(Config{BaseURL: testBase})
 	reg := s.api.OpenAPI().Components.Schemas
 	for pattern, path := range map[string]string{
 		"GET /v1/shipments/{id}": "/v1/shipments/" + id, "GET /v1/shipments": "/v1/shipments", "GET /v1/tracking/{trackingNumber}": "/v1/tracking/" + id,
+		"GET /v1/routing": "/v1/routing", "GET /v1/routing/versions": "/v1/routing/versions", "GET /v1/routing/versions/{version}": "/v1/routing/versions/1",
+		"GET /v1/routing/variables": "/v1/routing/variables", "GET /v1/rate-sheets": "/v1/rate-sheets", "GET /v1/rate-sheets/{name}": "/v1/rate-sheets/a",
 		"GET /v1/events": "/v1/events", "GET /v1/carriers": "/v1/carriers", "GET /v1/trackers": "/v1/trackers",
 	} {
 		_, w := b.do(http.StatusOK, "GET", path, "")

@@ -89,7 +89,7 @@ func (rt *route) errors() map[int][]string {
 	} else {
 		codes = append(codes, "insufficient_scope")
 	}
-	if rt.method == http.MethodPost || rt.method == http.MethodPatch {
+	if hasBody(rt.method) {
 		codes = append(codes, "malformed_json", "body_too_large", "unsupported_media_type")
 	}
 	if rt.method == http.MethodPost {

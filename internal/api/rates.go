@@ -49,6 +49,7 @@ type rate struct {
 	TransitDays           int    `json:"transitDays,omitempty" example:"3" doc:"Days on the way."`
 	EstimatedDeliveryDate string `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"When it would arrive."`
 	Guaranteed            bool   `json:"guaranteed" doc:"Whether the carrier guarantees the date."`
+	Source                string `json:"source" enum:"carrier,sheet,cache" doc:"Who named the price: the carrier just now, the account's rate sheet, or the carrier minutes ago."`
 }
 
 type rateError struct {
@@ -96,7 +97,7 @@ func ratesOf(q shipping.Quotes) rates {
 		out.Rates[i] = rate{
 			ID: r.ID, Carrier: r.Carrier, ConnectionID: string(r.Connection), Service: r.Service, ServiceName: r.ServiceName,
 			Amount: r.Price.Amount(), Currency: r.Price.Currency, TransitDays: r.TransitDays,
-			EstimatedDeliveryDate: wire.Time(r.DeliveryAt), Guaranteed: r.Guaranteed,
+			EstimatedDeliveryDate: wire.Time(r.DeliveryAt), Guaranteed: r.Guaranteed, Source: wire.SourceOf(r.Rate),
 		}
 	}
 	for i, e := range q.Errors {

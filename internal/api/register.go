@@ -110,6 +110,8 @@ func (s *server) operationOf(rt *route) *huma.Operation {
 	switch rt.method {
 	case http.MethodPost:
 		return item.Post
+	case http.MethodPut:
+		return item.Put
 	case http.MethodPatch:
 		return item.Patch
 	case http.MethodDelete:
@@ -172,6 +174,7 @@ func parameterCode(message string) (code, detail string) {
 		{"expected length <=", "too_long", "is too long"},
 		{"expected number >=", "too_small", "is too small"},
 		{"expected number <=", "too_large", "is too large"},
+		{"expected string to match pattern", "invalid_format", "is not written as it must be"},
 		{"expected array length <=", "too_many", "has too many items"},
 		{"expected value to be one of", "not_allowed", "is not one of those listed"},
 	} {

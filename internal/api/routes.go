@@ -20,6 +20,7 @@ type route struct {
 	link         bool   // a signed link stands for a key
 	purchase     bool   // keeps its idempotency keys itself
 	secret       bool   // its answer holds a secret, and is kept sealed
+	maxBody      int64  // bytes of a body; 0 for the limit of all routes
 	summary      string
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
@@ -42,7 +43,7 @@ type outcome struct {
 
 // table is the whole interface.
 func (s *server) table() []*route {
-	return slices.Concat(s.shipmentRoutes(), s.labelRoutes(), s.trackingRoutes(), s.webhookRoutes(), s.otherRoutes())
+	return slices.Concat(s.shipmentRoutes(), s.labelRoutes(), s.trackingRoutes(), s.webhookRoutes(), s.otherRoutes(), s.routingRoutes(), s.rulesRoutes(), s.sheetRoutes())
 }
 
 // shipmentRoutes quote, buy, show and void.

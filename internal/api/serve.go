@@ -30,7 +30,7 @@ func noRoute() error { return ship.Errorf(ship.NotFound, "there is no such path"
 // method, else 404.
 func (s *server) otherwise(w http.ResponseWriter, r *http.Request) {
 	var allow []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		probe := &http.Request{Method: method, URL: r.URL, Host: r.Host}
 		if _, pattern := s.mux.Handler(probe); pattern != "/" {
 			allow = append(allow, method)
@@ -78,7 +78,7 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 	if err := rt.checkQuery(r.URL.RawQuery); err != nil {
 		return done, err
 	}
-	if r.Method != http.MethodPost && r.Method != http.MethodPatch {
+	if !hasBody(r.Method) {
 		return done, nil
 	}
 	if r.Method == http.MethodPost {
@@ -86,10 +86,15 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 			return done, err
 		}
 	}
-	if done, err = ex.ReadJSON(w, r, s.Limits.Body); err != nil {
+	if done, err = ex.ReadJSON(w, r, max(s.Limits.Body, rt.maxBody)); err != nil {
 		return done, err
 	}
 	return done, rt.checkBody(ex)
+}
+
+// hasBody reports whether requests of the method have a body.
+func hasBody(method string) bool {
+	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
 // once keeps the answers to the route's idempotency keys. Those that hold a

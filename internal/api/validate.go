@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -154,7 +155,7 @@ func (c *check) text(i int, s *shape) {
 	runes := int(c.tape.Node(i).Runes)
 	text := c.tape.Text(i)
 	if c.tape.Node(i).Escaped {
-		runes = len([]rune(string(text))) // a surrogate pair is one character
+		runes = utf8.RuneCount(text) // a surrogate pair is one character
 	}
 	switch {
 	case runes < s.minLength && runes == 0:

@@ -36,6 +36,10 @@ var Codes = []Code{
 	{"webhook_not_found", http.StatusNotFound, "Webhook not found", "There is no such webhook, or it belongs to another account or mode."},
 	{"event_not_found", http.StatusNotFound, "Event not found", "There is no such event, it is no longer kept, or no webhook that is enabled wants it."},
 
+	{"draft_not_found", http.StatusNotFound, "No draft", "There are no routing rules that wait to be published. Save a draft with `PUT /v1/routing/draft`."},
+	{"version_not_found", http.StatusNotFound, "Version not found", "There is no such version of the routing rules, or it belongs to another account or mode."},
+	{"rate_sheet_not_found", http.StatusNotFound, "Rate sheet not found", "There is no such rate sheet, or it belongs to another account or mode."},
+
 	{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed", "The path exists, but not with this method. The `Allow` header lists the methods."},
 
 	{"idempotency_in_progress", http.StatusConflict, "Request still running", "A request with the same `Idempotency-Key` has not finished. Wait as `Retry-After` says and send it again."},
@@ -46,6 +50,8 @@ var Codes = []Code{
 	{"void_not_supported", http.StatusConflict, "Void not supported", "The carrier cannot void labels of this kind."},
 	{"void_refused", http.StatusConflict, "Void refused", "The carrier refused to void the label, or the parcel is already moving."},
 	{"webhook_limit", http.StatusConflict, "Too many webhooks", "The account has as many webhooks in this mode as it may: 20. Delete one."},
+	{"rules_changed", http.StatusConflict, "Rules changed", "Other routing rules were published since. Read them with `GET /v1/routing` and save the draft again."},
+	{"rate_sheet_overlap", http.StatusConflict, "Rate sheets overlap", "Another rate sheet prices the same carrier account. Remove it, or import under its name."},
 	{"cannot_advance", http.StatusConflict, "Cannot advance", "The test shipment has no further step: it is delivered, or it has no label."},
 	{"conflict", http.StatusConflict, "Conflict", "The thing is not in a state that allows this."},
 	{"unsupported", http.StatusConflict, "Not supported", "The carrier cannot do this."},
@@ -56,7 +62,7 @@ var Codes = []Code{
 	{"cursor_expired", http.StatusGone, "Cursor expired", "The log no longer reaches back to this cursor. Begin again without `after`."},
 	{"gone", http.StatusGone, "Gone", "It was there and never will be again."},
 
-	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body has more than 256 KiB."},
+	{"body_too_large", http.StatusRequestEntityTooLarge, "Body too large", "The body has more than 256 KiB; with a rate sheet, more than 16 MiB."},
 	{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported media type", "Send JSON with `Content-Type: application/json`."},
 
 	{"validation_failed", http.StatusUnprocessableEntity, "Validation failed", "`errors` lists each wrong field or parameter with a code of its own."},
@@ -70,6 +76,7 @@ var Codes = []Code{
 	{"no_rate", http.StatusUnprocessableEntity, "No rate", "No carrier offers what was asked for at that price and by that day."},
 	{"unknown_carrier", http.StatusUnprocessableEntity, "Unknown carrier", "The carrier is not known. `GET /v1/carriers` lists those that are."},
 	{"carrier_ambiguous", http.StatusUnprocessableEntity, "Carrier ambiguous", "The tracking number fits several carriers. Send `carrier`."},
+	{"invalid_rate_sheet", http.StatusUnprocessableEntity, "Invalid rate sheet", "The CSV of the rate sheet has errors. `errors` lists them with line and column, each with a code of its own."},
 	{"invalid_cursor", http.StatusUnprocessableEntity, "Invalid cursor", "The cursor is not one that the service gave out."},
 
 	{"rate_limited", http.StatusTooManyRequests, "Too many requests", "The key sends more than its limit. Wait as `Retry-After` says."},
@@ -112,6 +119,17 @@ var FieldCodes = [][2]string{
 	{"invalid_zip", "This is not a postal code of the country."},
 	{"invalid_phone", "This is not a phone number."},
 	{"invalid_email", "This is not an e-mail address."},
+	{"invalid_condition", "The condition of a rule cannot be used; the detail has the column, and `suggestion` what was probably meant."},
+	{"duplicate", "It is there twice."},
+	{"unknown", "In a rate sheet: there is no such section, column, setting or word."},
+	{"missing", "In a rate sheet: something that is needed, or probably wanted, is not there."},
+	{"overlap", "In a rate sheet: two rows say different things about the same."},
+	{"ambiguous", "In a rate sheet: the number or date can be read in two ways."},
+	{"unreachable", "In a rate sheet: the row is never used."},
+	{"falling", "In a rate sheet: a heavier parcel costs less."},
+	{"short", "In a rate sheet: the postal code is shorter than the others."},
+	{"quotes", "In a rate sheet: the quotation marks of a row do not match."},
+	{"encoding", "The rate sheet is not CSV in UTF-8."},
 	{"syntax", "The text is not JSON here."},
 	{"duplicate_name", "An object has the same name twice; case does not tell names apart."},
 	{"too_deep", "Values are nested too deep."},

@@ -66,6 +66,7 @@ func eventV1(e ship.Event, s ship.Shipment, t ship.Tracker) Event {
 			s.Deal = *snap.Deal
 		}
 		shown := ShipmentOf(s, snap.BaseURL)
+		shown.Routing = shown.Routing.v1()
 		out.Data.Shipment = &shown
 	}
 	scan := scanOf(e, s, t)

@@ -48,29 +48,6 @@ type Money struct {
 	Currency string `json:"currency" example:"USD" doc:"ISO 4217 code."`
 }
 
-// Routing says why this carrier and service.
-type Routing struct {
-	Strategy   string   `json:"strategy" example:"cheapest" doc:"What chose: cheapest of the offers, the client's own naming, or a rate."`
-	Considered int      `json:"considered" doc:"How many offers were compared."`
-	RunnerUp   *Offer   `json:"runnerUp,omitempty" doc:"The best offer that was not taken."`
-	Failed     []Failed `json:"failed" doc:"Carriers that failed first."`
-}
-
-// Offer is a rate that was compared.
-type Offer struct {
-	Carrier  string `json:"carrier" example:"usps" doc:"Identifier of the carrier."`
-	Service  string `json:"service" example:"priority" doc:"The carrier's service."`
-	Amount   string `json:"amount" example:"12.90" doc:"Decimal amount."`
-	Currency string `json:"currency" example:"USD" doc:"ISO 4217 code."`
-}
-
-// Failed is a carrier that could not help.
-type Failed struct {
-	Carrier string `json:"carrier" doc:"Identifier of the carrier."`
-	Code    string `json:"code" doc:"What happened, as a stable code."`
-	Message string `json:"message" doc:"What happened, in words."`
-}
-
 // Piece is one parcel of a shipment.
 type Piece struct {
 	TrackingNumber string `json:"trackingNumber,omitempty" doc:"The piece's own tracking number."`
@@ -116,7 +93,7 @@ func ShipmentOf(s ship.Shipment, base string) Shipment {
 		ConnectionID:          string(d.Connection),
 		Rate:                  moneyOf(d.Price),
 		EstimatedDeliveryDate: Time(s.Progress.EstimateAt),
-		Routing:               routingOf(d.Routing),
+		Routing:               RoutingOf(d.Routing),
 		LabelStatus:           s.State.LabelStatus(),
 		Pieces:                piecesOf(s),
 		Documents:             make([]Document, len(d.Documents)),
@@ -148,20 +125,6 @@ func moneyOf(m ship.Money) *Money {
 	}
 	w := MoneyOf(m)
 	return &w
-}
-
-func routingOf(r ship.Routing) *Routing {
-	if r.Strategy == "" && len(r.Failed) == 0 {
-		return nil
-	}
-	out := &Routing{Strategy: r.Strategy, Considered: r.Considered, Failed: make([]Failed, len(r.Failed))}
-	if u := r.RunnerUp; u != nil {
-		out.RunnerUp = &Offer{Carrier: u.Carrier, Service: u.Service, Amount: u.Price.Amount(), Currency: u.Price.Currency}
-	}
-	for i, f := range r.Failed {
-		out.Failed[i] = Failed(f)
-	}
-	return out
 }
 
 // piecesOf lists the parcels with what is known of each. The shipment's own

@@ -44,8 +44,15 @@ func testShipment() ship.Shipment {
 			Price: ship.Money{Minor: 1234, Currency: "USD"}, BoughtAt: created.Add(200 * time.Millisecond), Simulated: true,
 			Routing: ship.Routing{
 				Strategy: "cheapest", Considered: 9,
-				RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}},
+				RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}, TransitDays: 2},
 				Failed:   []ship.Tried{{Carrier: "fedex", Code: "carrier_unavailable", Message: "did not answer"}},
+				Version:  3, Rule: "Heavy", Also: []string{"No DHL"}, Why: "the cheapest of what is left",
+				Seen: ship.Seen{
+					{Carrier: "ups", Service: "ground", Price: ship.Money{Minor: 1234, Currency: "USD"}, Source: "sheet"},
+					{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}, TransitDays: 2},
+				},
+				Dropped: []ship.Dropped{{Carrier: "dhl_express", Service: "express", Why: "forbidden", Rule: "No DHL"}},
+				Raised:  &ship.Raised{To: "adult"},
 			},
 		},
 		State:    ship.StatePurchased,

@@ -13,7 +13,7 @@ import (
 )
 
 // holdings are the ids of one tenant, by operation: what stands in the path.
-type holdings struct{ shipment, number, tracker, webhook, event string }
+type holdings struct{ shipment, number, tracker, webhook, event, sheet string }
 
 // others says, for every operation of the contract, how one tenant would reach
 // for another's: the value of its path parameter and a body. A new operation
@@ -53,10 +53,25 @@ var others = map[string]func(h holdings) (param, body string){
 		return h.webhook, `{"since":"` + time.Now().Add(-time.Hour).UTC().Format(time.RFC3339) + `"}`
 	},
 	"redeliverEvent": func(h holdings) (string, string) { return h.event, "" },
+
+	"getRouting":           nil, // compared below
+	"saveRoutingDraft":     nil, // each has a draft of its own
+	"dropRoutingDraft":     nil,
+	"publishRouting":       nil,
+	"listRoutingVersions":  nil,
+	"listRoutingVariables": nil,
+	"tryRouting":           nil,
+	"simulateRouting":      func(holdings) (string, string) { return "", `{"version":1}` },
+	"rollBackRouting":      func(holdings) (string, string) { return "", `{"version":1}` },
+	"getRoutingVersion":    func(holdings) (string, string) { return "1", "" },
+	"listRateSheets":       nil, // compared below
+	"importRateSheet":      nil, // each has names of its own
+	"getRateSheet":         func(h holdings) (string, string) { return h.sheet, "" },
+	"removeRateSheet":      func(h holdings) (string, string) { return h.sheet, "" },
 }
 
 // lists are the operations that must not show anything of another tenant.
-var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks"}
+var lists = []string{"/v1/shipments", "/v1/trackers", "/v1/events", "/v1/webhooks", "/v1/routing", "/v1/routing/versions", "/v1/rate-sheets"}
 
 func TestNobodyReachesAnothersThings(t *testing.T) {
 	w := newWorld(t)
@@ -91,7 +106,7 @@ func TestNobodyReachesAnothersThings(t *testing.T) {
 		}
 		for _, path := range lists {
 			resp, answer := call(t, "GET", url+path, key, "")
-			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) || strings.Contains(string(answer), mine.webhook) {
+			if resp.StatusCode != http.StatusOK || strings.Contains(string(answer), mine.shipment) || strings.Contains(string(answer), mine.tracker) || strings.Contains(string(answer), mine.webhook) || strings.Contains(string(answer), mine.sheet) {
 				t.Errorf("%s of %s answers %d and shows %s", path, name, resp.StatusCode, answer)
 			}
 		}
@@ -117,7 +132,31 @@ func hold(t *testing.T, url, key string) holdings {
 	if err := json.Unmarshal(body, &webhook); err != nil || resp.StatusCode != http.StatusCreated || webhook.ID == "" {
 		t.Fatalf("webhook: %d %s", resp.StatusCode, body)
 	}
-	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID, event: firstEvent(t, url, key)}
+	holdRouting(t, url, key)
+	return holdings{shipment: sh.ID, number: sh.TrackingNumber, tracker: tracker.ID, webhook: webhook.ID, event: firstEvent(t, url, key), sheet: ownSheet}
+}
+
+// ownSheet is the name of the rate sheet and part of the note on the rules.
+const ownSheet = "contract-of-mine"
+
+// holdRouting publishes rules, saves others as a draft and imports a sheet.
+func holdRouting(t *testing.T, url, key string) {
+	t.Helper()
+	book := `{"rules":[{"name":"` + ownSheet + `","then":{"choose":"cheapest"}}]}`
+	csv := `[sheet]\ncurrency,USD\nweight unit,lb\n[services]\nservice,name\nground,Ground\n[zones]\nzone,country\n1,US\n[rates]\nservice,up to,zone 1\nground,70,99.00\n`
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"PUT", "/v1/routing/draft", book, http.StatusOK},
+		{"POST", "/v1/routing/publish", `{"note":"` + ownSheet + `"}`, http.StatusCreated},
+		{"PUT", "/v1/routing/draft", book, http.StatusOK},
+		{"PUT", "/v1/rate-sheets/" + ownSheet, `{"carrier":"ups","csv":"` + csv + `"}`, http.StatusCreated},
+	} {
+		if resp, body := call(t, step.method, url+step.path, key, step.body); resp.StatusCode != step.status {
+			t.Fatalf("%s %s: %d %s", step.method, step.path, resp.StatusCode, body)
+		}
+	}
 }
 
 // firstEvent is the oldest event of the log. Other writers of the server may

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/sheet"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// maxSheetBody is how large a request with a rate sheet may be: the largest
+// sheet, and what its quotes and line ends take more in JSON.
+const maxSheetBody = 16 << 20
+
+// sheetInput is the body of PUT /v1/rate-sheets/{name}.
+type sheetInput struct {
+	Carrier      string `json:"carrier" minLength:"1" maxLength:"50" example:"ups" doc:"The carrier whose prices these are."`
+	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"The carrier account that they are of; left out, every account with the carrier that has no sheet of its own."`
+	CSV          string `json:"csv" minLength:"1" maxLength:"10000000" doc:"The sheet as CSV: sections for the currency and units, services, zones, prices, surcharges and fuel."`
+}
+
+type sheetShown struct {
+	Name         string         `json:"name" example:"ups-2026" doc:"Name of the sheet."`
+	Version      int            `json:"version" minimum:"1" example:"2" doc:"Counts the imports and removals under this name; what was imported is kept."`
+	Carrier      string         `json:"carrier" example:"ups" doc:"The carrier whose prices these are."`
+	ConnectionID string         `json:"connectionId,omitempty" doc:"The carrier account that they are of."`
+	Title        string         `json:"title,omitempty" example:"UPS contract 2026" doc:"What the sheet calls itself."`
+	Currency     string         `json:"currency" example:"USD" doc:"ISO 4217 code of its prices."`
+	ValidFrom    string         `json:"validFrom,omitempty" format:"date" doc:"First ship date that it prices; left out, there is none."`
+	ValidUntil   string         `json:"validUntil,omitempty" format:"date" doc:"Last ship date that it prices; left out, there is none."`
+	Services     []sheetService `json:"services" doc:"The services that it prices."`
+	Counts       sheetCounts    `json:"counts" doc:"How large it is."`
+	Warnings     []sheetProblem `json:"warnings" doc:"What is allowed and looks wrong, at most 50."`
+	ImportedAt   string         `json:"importedAt" format:"date-time" doc:"When this version was imported."`
+	CSV          string         `json:"csv,omitempty" doc:"The sheet as it was imported; where one sheet is asked for."`
+}
+
+type sheetService struct {
+	Code       string `json:"code" example:"ground" doc:"The service, as rates and rules name it."`
+	Name       string `json:"name" example:"UPS Ground" doc:"Name of the service."`
+	Guaranteed bool   `json:"guaranteed" doc:"Whether the date is guaranteed."`
+}
+
+type sheetCounts struct {
+	Services   int `json:"services" doc:"Services."`
+	Zones      int `json:"zones" doc:"Zones."`
+	Areas      int `json:"areas" doc:"Places that lead to a zone."`
+	Prices     int `json:"prices" doc:"Prices, one a service, zone and weight break."`
+	Surcharges int `json:"surcharges" doc:"Surcharges."`
+}
+
+type sheetProblem struct {
+	Line       int    `json:"line,omitempty" example:"12" doc:"Line of the CSV, from 1; left out if it is about the whole."`
+	Column     string `json:"column,omitempty" example:"price" doc:"Column, as the sheet heads it."`
+	Code       string `json:"code" example:"unreachable" doc:"What it is, as a stable code."`
+	Detail     string `json:"detail" doc:"What it is, in words."`
+	Suggestion string `json:"suggestion,omitempty" doc:"What was probably meant."`
+}
+
+type sheetRequest struct {
+	Name string `path:"name" example:"ups-2026" doc:"Name of the sheet."`
+}
+
+type importSheetRequest struct {
+	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,59}$" example:"ups-2026" doc:"Name of the sheet: small letters, digits, - and _."`
+	Body sheetInput
+}
+
+// importSheet handles PUT /v1/rate-sheets/{name}.
+func (s *server) importSheet(ctx context.Context, in *importSheetRequest) (reply, error) {
+	got, err := s.Rules.ImportSheet(ctx, httpkit.From(ctx).Principal.Tenant, rulebook.SheetInput{
+		Name: in.Name, Carrier: in.Body.Carrier, Connection: ship.ConnectionID(in.Body.ConnectionID), CSV: in.Body.CSV,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	status := http.StatusOK
+	if got.Version == 1 {
+		status = http.StatusCreated
+	}
+	out, err := show(status, sheetOf(got))
+	return out.with("Location", "/v1/rate-sheets/"+got.Name), err
+}
+
+// listSheets handles GET /v1/rate-sheets. They are few, so there is one page.
+func (s *server) listSheets(ctx context.Context, _ *noParameters) (reply, error) {
+	list, err := s.Rules.Sheets(ctx, httpkit.From(ctx).Principal.Tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	data := make([]sheetShown, len(list))
+	for i, one := range list {
+		data[i] = sheetOf(one)
+	}
+	return show(http.StatusOK, pageOf(data, false, ""))
+}
+
+type getSheetRequest struct {
+	Name    string `path:"name" example:"ups-2026" doc:"Name of the sheet."`
+	Version int    `query:"version" minimum:"1" maximum:"1000000000" doc:"An earlier version; left out, the one that counts."`
+}
+
+// getSheet handles GET /v1/rate-sheets/{name}.
+func (s *server) getSheet(ctx context.Context, in *getSheetRequest) (reply, error) {
+	got, err := s.Rules.Sheet(ctx, httpkit.From(ctx).Principal.Tenant, in.Name, in.Version)
+	if err != nil {
+		return reply{}, err
+	}
+	out := sheetOf(got)
+	out.CSV = got.CSV
+	return show(http.StatusOK, out)
+}
+
+// removeSheet handles DELETE /v1/rate-sheets/{name}.
+func (s *server) removeSheet(ctx context.Context, in *sheetRequest) (reply, error) {
+	return reply{status: http.StatusNoContent}, s.Rules.RemoveSheet(ctx, httpkit.From(ctx).Principal.Tenant, in.Name)
+}
+
+// sheetOf is a rate sheet as clients see it, without its text.
+func sheetOf(in rulebook.Sheet) sheetShown {
+	p := &in.Parsed
+	out := sheetShown{
+		Name: in.Name, Version: in.Version, Carrier: in.Carrier, ConnectionID: string(in.Connection), Title: p.Name, Currency: p.Currency,
+		ValidFrom: string(p.ValidFrom), ValidUntil: string(p.ValidUntil), Services: make([]sheetService, len(p.Services)),
+		Counts: sheetCounts(p.Counts()), Warnings: problemsOf(p.Warnings), ImportedAt: wire.Time(in.AddedAt),
+	}
+	for i, service := range p.Services {
+		out.Services[i] = sheetService{Code: service.Code, Name: service.Name, Guaranteed: service.Guaranteed}
+	}
+	return out
+}
+
+func problemsOf(list []sheet.Problem) []sheetProblem {
+	out := make([]sheetProblem, len(list))
+	for i, p := range list {
+		out[i] = sheetProblem(p)
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Rules have one form, in requests and in answers. The document needs two
+// schemas of it all the same, because requests are closed and answers are open:
+// the types below are made once for each side.
+type (
+	request struct{} // what a client sends
+	answer  struct{} // what it is shown
+)
+
+// ruleBook is the rules of an account, as package routing writes them.
+type ruleBook[side any] struct {
+	Rules   []rule[side]  `json:"rules" maxItems:"500" doc:"The rules, tried from the first to the last. The first one whose condition holds and that finds an offer decides; forbid and require go on with the rules that follow."`
+	Default *action[side] `json:"default,omitempty" doc:"What is done when no rule decides; left out, the cheapest offer is chosen. It may use, choose, prefer or split."`
+}
+
+type rule[side any] struct {
+	Name      string       `json:"name" minLength:"1" maxLength:"100" example:"Alaska and Hawaii by USPS" doc:"Name of the rule, unique in the book. It is shown with each shipment that the rule decided."`
+	When      string       `json:"when,omitempty" maxLength:"2000" example:"destination.state in [\"AK\", \"HI\"]" doc:"Condition in CEL over the variables that GET /v1/routing/variables lists; left out or empty, the rule always applies."`
+	Then      action[side] `json:"then" doc:"What the rule does: exactly one of use, choose, prefer, split, forbid and require."`
+	Guard     *guard[side] `json:"guard,omitempty" doc:"Limits what may be bought instead when the rule's first choice fails; left out, whatever the action allows."`
+	Otherwise string       `json:"otherwise,omitempty" enum:"next,refuse" doc:"What happens if no offer fits the action: go on with the next rule (the default), or refuse the shipment with no_rate."`
+	Disabled  bool         `json:"disabled,omitempty" doc:"Whether the rule is kept and not applied."`
+}
+
+type action[side any] struct {
+	Use []target[side] `json:"use,omitempty" minItems:"1" maxItems:"50" doc:"Only these, in this order; of several offers of one the cheapest first."`
+
+	Choose                  string         `json:"choose,omitempty" enum:"cheapest,fastest" example:"cheapest" doc:"The cheapest or the fastest offer inside the limits that stand beside it: by, withinDays, withinDaysOfFastest, withinPercentOfCheapest and only."`
+	By                      string         `json:"by,omitempty" format:"date" example:"2026-12-24" doc:"With choose: promised for this day or before."`
+	WithinDays              *wholeNumber   `json:"withinDays,omitempty" minimum:"0" maximum:"365" example:"3" doc:"With choose: promised at most so many days after the ship date."`
+	WithinDaysOfFastest     *wholeNumber   `json:"withinDaysOfFastest,omitempty" minimum:"0" maximum:"365" example:"1" doc:"With choose: at most so many days later than the fastest offer."`
+	WithinPercentOfCheapest *float64       `json:"withinPercentOfCheapest,omitempty" minimum:"0" maximum:"10000" example:"20" doc:"With choose: at most so many percent dearer than the cheapest offer."`
+	Only                    []target[side] `json:"only,omitempty" minItems:"1" maxItems:"50" doc:"With choose: offers of these alone."`
+
+	Prefer           []target[side] `json:"prefer,omitempty" minItems:"1" maxItems:"50" doc:"The cheapest of these if it costs at most the tolerance more than the cheapest of all, else the cheapest of all. It needs tolerancePercent, toleranceAmount or both."`
+	TolerancePercent *float64       `json:"tolerancePercent,omitempty" minimum:"0" maximum:"10000" example:"15" doc:"With prefer: how many percent more the preferred may cost."`
+	ToleranceAmount  string         `json:"toleranceAmount,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"1.50" doc:"With prefer: how much more the preferred may cost, in the account's currency."`
+
+	Split   []share[side]      `json:"split,omitempty" minItems:"1" maxItems:"50" doc:"Shares the orders out by percents that add up to 100. The same order always falls to the same share."`
+	Forbid  []target[side]     `json:"forbid,omitempty" minItems:"1" maxItems:"50" doc:"Takes the offers of these away; the rules that follow choose of the others."`
+	Require *requirement[side] `json:"require,omitempty" doc:"Asks more of every carrier, before they are asked for prices; the rules that follow choose. Its condition cannot read quotes, cheapest or fastest."`
+}
+
+type target[side any] struct {
+	Carrier      string `json:"carrier" minLength:"1" maxLength:"50" example:"usps" doc:"Identifier of the carrier."`
+	Service      string `json:"service,omitempty" minLength:"1" maxLength:"50" example:"priority" doc:"One of its services; left out, all."`
+	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; left out, all."`
+}
+
+type share[side any] struct {
+	Carrier      string      `json:"carrier" minLength:"1" maxLength:"50" example:"ups" doc:"Identifier of the carrier."`
+	Service      string      `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"One of its services; left out, all."`
+	ConnectionID string      `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; left out, all."`
+	Percent      wholeNumber `json:"percent" minimum:"1" maximum:"100" example:"70" doc:"How many of a hundred orders it gets."`
+}
+
+type requirement[side any] struct {
+	Signature string `json:"signature" enum:"standard,adult" doc:"The signature that every matching order needs at least. It raises what the client asked for and never lowers it."`
+}
+
+type guard[side any] struct {
+	ExtraPercent *float64     `json:"extraPercent,omitempty" minimum:"0" maximum:"10000" example:"25" doc:"How many percent more than the first choice a replacement may cost."`
+	ExtraAmount  string       `json:"extraAmount,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"5.00" doc:"How much more it may cost, in the account's currency."`
+	ExtraDays    *wholeNumber `json:"extraDays,omitempty" minimum:"0" maximum:"365" example:"1" doc:"How many days later it may arrive."`
+	None         bool         `json:"none,omitempty" doc:"Nothing else may be bought: the shipment is refused if the first choice fails."`
+}
+
+// bookOf reads rules whose shape was checked. Their JSON is the one form that
+// they have everywhere, so it is also how they go from here to there.
+func bookOf(in ruleBook[request]) (routing.Book, error) {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return routing.Book{}, fmt.Errorf("write rules: %w", err)
+	}
+	return routing.ParseBook(text)
+}
+
+// bookShown is rules as clients see them.
+func bookShown(b routing.Book) (out ruleBook[answer], err error) {
+	text, err := json.Marshal(b)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("show rules: %w", err)
+	}
+	if out.Rules == nil {
+		out.Rules = []rule[answer]{}
+	}
+	return out, nil
+}
+
+// under says that an error about rules is about those at a place in the body.
+func under(pointer string, err error) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	moved := *e
+	moved.Fields = make([]ship.FieldError, len(e.Fields))
+	for i, f := range e.Fields {
+		f.Pointer = pointer + f.Pointer
+		moved.Fields[i] = f
+	}
+	return &moved
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// simulation is the answer of POST /v1/routing/simulate.
+type simulation struct {
+	Shipments   int             `json:"shipments" doc:"How many shipments were looked at."`
+	Compared    int             `json:"compared" doc:"How many of these the figures are about."`
+	Changed     int             `json:"changed" doc:"How many of these would have gone by another carrier or service."`
+	Named       int             `json:"named" doc:"Not compared: the client named the carrier or the rate, so no rule applies."`
+	Unknown     int             `json:"unknown" doc:"Not compared: the offers of then were not stored."`
+	Foreign     int             `json:"foreign" doc:"Not compared: bought or offered in another currency than the account's."`
+	Refused     int             `json:"refused" doc:"Not compared: the rules would have bought nothing."`
+	Requoted    int             `json:"requoted" doc:"Test shipments that the simulated carriers were asked for again."`
+	Approximate int             `json:"approximate" doc:"Compared by prices without the signature that the rules require, which were not quoted then."`
+	Currency    string          `json:"currency" example:"USD" doc:"ISO 4217 code of all sums."`
+	Was         simulatedSum    `json:"was" doc:"What was bought."`
+	Is          simulatedSum    `json:"is" doc:"What the rules would have bought."`
+	Saved       simulatedSaving `json:"saved" doc:"What the rules would have saved; negative for what they would have cost."`
+	Carriers    []carrierPart   `json:"carriers" doc:"The same by carrier, by name."`
+	Zones       []zonePart      `json:"zones" doc:"The same by the area of the destination, those with most shipments first."`
+	Rules       []ruleCount     `json:"rules" doc:"How many shipments each rule would have decided, those with most first."`
+	Changes     []changeShown   `json:"changes" doc:"Shipments that would have gone another way, the newest 50."`
+	Notes       []string        `json:"notes" doc:"What limits the meaning of the figures, in sentences."`
+}
+
+type simulatedSum struct {
+	Shipments   int      `json:"shipments" doc:"How many shipments these are."`
+	Amount      string   `json:"amount" example:"1234.50" doc:"What they cost together, as a decimal amount."`
+	AverageDays *float64 `json:"averageDays,omitempty" example:"2.8" doc:"Days on the way, on average over those whose days are known both ways; left out if there is none."`
+}
+
+type simulatedSaving struct {
+	Amount  string   `json:"amount" example:"98.70" doc:"Money saved, as a decimal amount; negative if the rules are dearer."`
+	Percent float64  `json:"percent" example:"8" doc:"The same in percent of what was paid."`
+	Days    *float64 `json:"days,omitempty" example:"-0.2" doc:"Days saved by the average shipment; negative if the rules are slower. Left out if no days are known."`
+}
+
+type carrierPart struct {
+	Carrier string       `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
+	Was     simulatedSum `json:"was" doc:"What was bought of it."`
+	Is      simulatedSum `json:"is" doc:"What the rules would have bought of it."`
+}
+
+type zonePart struct {
+	Zone  string          `json:"zone" example:"US-TX" doc:"Area of the destination."`
+	Was   simulatedSum    `json:"was" doc:"What was bought for it."`
+	Is    simulatedSum    `json:"is" doc:"What the rules would have bought for it."`
+	Saved simulatedSaving `json:"saved" doc:"What the rules would have saved."`
+}
+
+type ruleCount struct {
+	Rule      string `json:"rule,omitempty" example:"Heavy parcels by UPS" doc:"Name of the rule; left out for the default."`
+	Shipments int    `json:"shipments" doc:"How many shipments it would have decided."`
+}
+
+type changeShown struct {
+	ShipmentID string     `json:"shipmentId" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"The shipment."`
+	OrderID    string     `json:"orderId" example:"ORD-1001" doc:"The client's order reference."`
+	Was        wire.Offer `json:"was" doc:"What was bought."`
+	Is         wire.Offer `json:"is" doc:"What the rules would have bought."`
+	Saved      string     `json:"saved" example:"1.20" doc:"What that would have saved, as a decimal amount; negative if it is dearer."`
+	Rule       string     `json:"rule,omitempty" doc:"The rule that would have chosen; left out for the default."`
+}
+
+func simulationOf(in rulebook.Simulation) simulation {
+	out := simulation{
+		Shipments: in.Shipments, Compared: in.Compared, Changed: in.Changed, Named: in.Named, Unknown: in.Unknown, Foreign: in.Foreign,
+		Refused: in.Refused, Requoted: in.Requoted, Approximate: in.Approximate, Currency: in.Currency,
+		Was: sumOf(in.Was, in.Currency), Is: sumOf(in.Is, in.Currency), Saved: savingOf(in.Was, in.Is, in.Currency),
+		Carriers: make([]carrierPart, len(in.Carriers)), Zones: make([]zonePart, len(in.Zones)), Rules: make([]ruleCount, len(in.Rules)),
+		Changes: make([]changeShown, len(in.Changes)), Notes: notesOf(in),
+	}
+	for i, p := range in.Carriers {
+		out.Carriers[i] = carrierPart{p.Name, sumOf(p.Was, in.Currency), sumOf(p.Is, in.Currency)}
+	}
+	for i, p := range in.Zones {
+		out.Zones[i] = zonePart{p.Name, sumOf(p.Was, in.Currency), sumOf(p.Is, in.Currency), savingOf(p.Was, p.Is, in.Currency)}
+	}
+	for i, r := range in.Rules {
+		out.Rules[i] = ruleCount(r)
+	}
+	for i, c := range in.Changes {
+		out.Changes[i] = changeOf(c)
+	}
+	return out
+}
+
+func sumOf(s rulebook.Sum, currency string) simulatedSum {
+	return simulatedSum{Shipments: s.Shipments, Amount: ship.Money{Minor: s.Minor, Currency: currency}.Amount(), AverageDays: averageOf(s)}
+}
+
+// averageOf is the days of an average shipment; nil if none are known.
+func averageOf(s rulebook.Sum) *float64 {
+	if s.Timed == 0 {
+		return nil
+	}
+	return new(rounded(float64(s.Days) / float64(s.Timed)))
+}
+
+// rounded has two decimals.
+func rounded(f float64) float64 { return math.Round(f*100) / 100 }
+
+// savingOf compares sums of the same shipments.
+func savingOf(was, is rulebook.Sum, currency string) simulatedSaving {
+	out := simulatedSaving{Amount: ship.Money{Minor: was.Minor - is.Minor, Currency: currency}.Amount()}
+	if was.Minor != 0 {
+		out.Percent = rounded(100 * float64(was.Minor-is.Minor) / float64(was.Minor))
+	}
+	if was.Timed > 0 && was.Timed == is.Timed {
+		out.Days = new(rounded(float64(was.Days-is.Days) / float64(was.Timed)))
+	}
+	return out
+}
+
+func changeOf(c rulebook.Change) changeShown {
+	out := changeShown{ShipmentID: string(c.Shipment), OrderID: c.OrderID, Was: wire.OfferOf(c.Was), Is: wire.OfferOf(c.Is), Rule: c.Rule}
+	out.Was.Source, out.Is.Source = "", "" // of a purchase it is not kept
+	out.Saved = ship.Money{Minor: c.Was.Price.Minor - c.Is.Price.Minor, Currency: c.Was.Price.Currency}.Amount()
+	return out
+}
+
+// notesOf says what limits the meaning of a simulation.
+func notesOf(in rulebook.Simulation) []string {
+	notes := []string{}
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, args...)+": "+shipmentCount(n)+".")
+		}
+	}
+	if in.Shipments == 0 {
+		return append(notes, "No shipment was bought in this time, so there is nothing to compare.")
+	}
+	add(in.Named, "Not compared, because the client named the carrier or the rate, and no rule applies then")
+	add(in.Unknown, "Not compared, because the offers of then were not stored")
+	add(in.Foreign, "Not compared, because it was bought or would be bought in another currency than %s", in.Currency)
+	add(in.Refused, "The rules would have bought nothing; these are in neither sum")
+	add(in.Approximate, "Approximate: the rules require a signature that was not quoted then, so its price is not in the sums")
+	add(in.Requoted, "Quoted again by the simulated carriers, as the offers of then were not stored or were for another signature")
+	if n := in.Compared - in.Was.Timed; n > 0 {
+		add(n, "Left out of the days, which are not known both ways")
+	}
+	if n := in.Changed - len(in.Changes); n > 0 {
+		add(n, "Changed and not listed, because only the newest %d are", len(in.Changes))
+	}
+	return notes
+}
+
+func shipmentCount(n int) string {
+	if n == 1 {
+		return "1 shipment"
+	}
+	return fmt.Sprintf("%d shipments", n)
+}

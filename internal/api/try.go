@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/wire"
+)
+
+// tryInput is the body of POST /v1/routing/try: a shipment, and the rules that
+// are to choose.
+type tryInput struct {
+	Destination addressInput       `json:"destination" doc:"Where the parcel goes."`
+	Parcel      *parcelInput       `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
+	Parcels     []parcelInput      `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
+	Rules       string             `json:"rules,omitempty" enum:"published,draft" doc:"Which rules choose: those that count now (published, the default) or the draft."`
+	Book        *ruleBook[request] `json:"book,omitempty" doc:"Rules to try instead; nothing of them is kept."`
+	OrderID     string             `json:"orderId,omitempty" maxLength:"100" example:"ORD-1001" doc:"The client's order reference. It decides which share of a split the order falls to."`
+	Origin      *addressInput      `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
+	MaxAmount   *moneyInput        `json:"maxAmount,omitempty" doc:"The most that the label may cost."`
+	ShipDate    string             `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
+	DeliverBy   string             `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
+	Reference   string             `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
+	IsReturn    bool               `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
+	Billing     *billingInput      `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
+	Customs     *customsInput      `json:"customs,omitempty" doc:"Declaration, for a parcel that crosses a border."`
+	Options     *optionsInput      `json:"options,omitempty" doc:"Extra services."`
+	Metadata    metadataInput      `json:"metadata,omitempty" doc:"Up to 50 notes of the client's own."`
+}
+
+// shipment is the input as an order, without the rules.
+func (in *tryInput) shipment() *shipmentInput {
+	return &shipmentInput{
+		OrderID: in.OrderID, Destination: in.Destination, Parcel: in.Parcel, Parcels: in.Parcels, Origin: in.Origin,
+		ShipDate: in.ShipDate, DeliverBy: in.DeliverBy, Reference: in.Reference, IsReturn: in.IsReturn,
+		Billing: in.Billing, Customs: in.Customs, Options: in.Options, Metadata: in.Metadata,
+	}
+}
+
+type tryRequest struct{ Body tryInput }
+
+// tried is the answer of POST /v1/routing/try.
+type tried struct {
+	Choice   *wire.Offer   `json:"choice,omitempty" doc:"What would be bought; left out if nothing would."`
+	Offers   []wire.Offer  `json:"offers" doc:"What would be tried, in this order, if each before it failed; the choice is the first."`
+	Routing  *wire.Routing `json:"routing" doc:"Why, as a shipment would show it."`
+	Refused  string        `json:"refused,omitempty" doc:"Why nothing would be bought."`
+	Warnings []string      `json:"warnings" doc:"What is allowed in the rules of the request or the draft and perhaps not meant."`
+}
+
+// tryRules handles POST /v1/routing/try.
+func (s *server) tryRules(ctx context.Context, in *tryRequest) (reply, error) {
+	p := httpkit.From(ctx).Principal
+	b := &in.Body
+	order, one, wrong := b.shipment().order()
+	limit := b.MaxAmount.money("/maxAmount", &wrong)
+	if b.Book != nil && b.Rules != "" {
+		wrong = append(wrong, exclusive("/rules", "book and rules"))
+	}
+	if err := ship.InvalidFields(wrong); err != nil {
+		return reply{}, err
+	}
+	rules, warnings, err := s.chosenRules(ctx, p.Tenant, b)
+	if err != nil {
+		return reply{}, err
+	}
+	got, err := s.Shipping.Try(ctx, shipping.TryInput{Tenant: p.Tenant, Account: p.Account, Order: order, OneParcel: one, MaxAmount: limit, Book: rules})
+	if err != nil {
+		return reply{}, err
+	}
+	out := tried{Offers: wire.OffersOf(got.Offers), Routing: wire.RoutingOf(got.Routing), Refused: got.Refused, Warnings: listed(warnings)}
+	if len(out.Offers) > 0 {
+		out.Choice = &out.Offers[0]
+	}
+	return show(http.StatusOK, out)
+}
+
+func exclusive(pointer, names string) ship.FieldError {
+	return ship.FieldError{Pointer: pointer, Code: "exclusive", Detail: "only one of " + names + " may be given"}
+}
+
+// chosenRules are the rules that a try asks for; nil for those that count now.
+func (s *server) chosenRules(ctx context.Context, t ship.Tenant, in *tryInput) (*routing.Compiled, []string, error) {
+	var book routing.Book
+	place := ""
+	switch {
+	case in.Book != nil:
+		place = "/book"
+		var err error
+		if book, err = bookOf(*in.Book); err != nil {
+			return nil, nil, under(place, err)
+		}
+	case in.Rules == "draft":
+		draft, err := s.Rules.Draft(ctx, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		book = draft.Rules
+	default:
+		return nil, nil, nil
+	}
+	warnings, err := s.Rules.Check(ctx, t, book)
+	if err != nil {
+		return nil, nil, under(place, err)
+	}
+	compiled, err := routing.Compile(book)
+	return compiled, warnings, err
+}
