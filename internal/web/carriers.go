@@ -1,0 +1,170 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// carrierList is the page of carriers.
+type carrierList struct {
+	Connections []account.Connection
+	Simulated   []shipping.CarrierInfo
+	Specs       []carrier.Spec
+}
+
+// carriers handles GET /app/{mode}/carriers.
+func (s *Web) carriers(v *visit) error {
+	p := carrierList{Specs: s.Account.Specs()}
+	var err error
+	if p.Connections, err = s.Account.Connections(v.ctx(), v.tenant()); err != nil {
+		return err
+	}
+	all, err := s.Shipping.Carriers(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Simulated {
+			p.Simulated = append(p.Simulated, c)
+		}
+	}
+	return v.show(http.StatusOK, carriersPage(v.frame("Carriers", "carriers"), p))
+}
+
+// connectForm is a carrier account as it was filled in. Secrets are not given
+// back.
+type connectForm struct {
+	Spec   carrier.Spec
+	Name   string
+	Values map[string]string
+	Wrong  problems
+}
+
+// specOf is the carrier of the address.
+func (v *visit) specOf() (connectForm, error) {
+	for _, spec := range v.Account.Specs() {
+		if spec.Name == v.r.PathValue("carrier") {
+			return connectForm{Spec: spec, Values: map[string]string{}}, nil
+		}
+	}
+	return connectForm{}, errNoPage
+}
+
+// connectPage handles GET /app/{mode}/connect/{carrier}.
+func (s *Web) connectPage(v *visit) error {
+	p, err := v.specOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
+}
+
+// connect handles POST /app/{mode}/connect/{carrier}: the connection
+// is made and checked on the spot.
+func (s *Web) connect(v *visit) error {
+	p, err := v.specOf()
+	if err != nil {
+		return err
+	}
+	given := carrier.Credentials{}
+	p.Name = v.form("connection-name")
+	for _, f := range p.Spec.Fields {
+		given[f.Name] = v.form(f.Name)
+		if !f.Secret {
+			p.Values[f.Name] = given[f.Name]
+		}
+	}
+	c, err := s.Account.AddConnection(v.ctx(), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
+	if wrong, mendable := problemsOf(err); mendable {
+		p.Wrong = wrong
+		return v.show(http.StatusUnprocessableEntity, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
+	}
+	if err != nil {
+		return err
+	}
+	v.record("connection.made", string(c.ID), map[string]string{"carrier": c.Carrier})
+	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+		return err
+	}
+	return v.redirect(v.to("carriers", string(c.ID)), "saved")
+}
+
+// connectionOf is the connection of the address, with its carrier.
+func (v *visit) connectionOf() (c account.Connection, spec carrier.Spec, err error) {
+	id, ok := ship.ParseConnectionID(v.r.PathValue("id"))
+	if !ok {
+		return c, spec, errNoPage
+	}
+	list, err := v.Account.Connections(v.ctx(), v.tenant())
+	if err != nil {
+		return c, spec, err
+	}
+	for _, c = range list {
+		if c.ID != id {
+			continue
+		}
+		for _, spec = range v.Account.Specs() {
+			if spec.Name == c.Carrier {
+				return c, spec, nil
+			}
+		}
+		return c, carrier.Spec{Name: c.Carrier, Title: c.Carrier}, nil
+	}
+	return c, spec, ship.Errorf(ship.NotFound, "no such connection")
+}
+
+// connection handles GET /app/{mode}/carriers/{id}.
+func (s *Web) connection(v *visit) error {
+	c, spec, err := v.connectionOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, connectionPage(v.frame(c.Name, "carriers"), c, spec))
+}
+
+// checkConnection handles POST /app/{mode}/carriers/{id}/check.
+func (s *Web) checkConnection(v *visit) error {
+	c, _, err := v.connectionOf()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+		return err
+	}
+	return v.redirect(v.to("carriers", string(c.ID)), "")
+}
+
+// changeConnection handles POST /app/{mode}/carriers/{id}: new credentials, or
+// its end.
+func (s *Web) changeConnection(v *visit) error {
+	c, spec, err := v.connectionOf()
+	if err != nil {
+		return err
+	}
+	if v.form("do") == "remove" {
+		if err := s.Account.RemoveConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+			return err
+		}
+		v.record("connection.removed", string(c.ID), nil)
+		return v.redirect(v.to("carriers"), "removed")
+	}
+	given := carrier.Credentials{}
+	for _, f := range spec.Fields {
+		if value := v.form(f.Name); value != "" {
+			given[f.Name] = value
+		}
+	}
+	_, err = s.Account.UpdateConnection(v.ctx(), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
+	if err != nil {
+		return err
+	}
+	v.record("connection.changed", string(c.ID), nil)
+	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+		return err
+	}
+	return v.redirect(v.to("carriers", string(c.ID)), "saved")
+}

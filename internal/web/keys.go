@@ -1,0 +1,121 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// keyList is the page of API keys.
+type keyList struct {
+	List   []account.APIKey
+	Secret string // the key that was just made; shown this once
+	Made   account.APIKey
+	Form   keyForm
+}
+
+// keyForm is a key to be made, as it was filled in.
+type keyForm struct {
+	Name, Networks, Days string
+	Scopes               []string
+	Wrong                problems
+}
+
+// Has reports whether the scope is ticked.
+func (f keyForm) Has(scope string) bool { return slices.Contains(f.Scopes, scope) }
+
+var scopeWords = map[string]string{
+	"*": "Everything", "rates": "Ask for rates", "shipments:read": "See shipments", "shipments:write": "Buy and void labels", "labels": "Fetch labels",
+	"tracking": "Track and follow parcels", "webhooks": "Manage webhooks", "events": "Read the event log", "carriers": "See carriers", "routing": "Change routing rules",
+}
+
+var keyLives = []choice{{"", "Never"}, {"30", "In 30 days"}, {"90", "In 90 days"}, {"365", "In a year"}}
+
+// keysOf are the keys of the visit's mode, the newest first.
+func (v *visit) keysOf() ([]account.APIKey, error) {
+	all, err := v.Account.Keys(v.ctx(), v.who.Account.ID)
+	all = slices.DeleteFunc(all, func(k account.APIKey) bool { return k.Tenant.Livemode != v.live })
+	slices.Reverse(all)
+	return all, err
+}
+
+// keys handles GET /app/{mode}/keys.
+func (s *Web) keys(v *visit) error {
+	list, err := v.keysOf()
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, keysPage(v.frame("API keys", "keys"), keyList{List: list, Form: keyForm{Scopes: []string{"*"}}}))
+}
+
+// makeKey handles POST /app/{mode}/keys. The key is in this answer and never
+// again in another.
+func (s *Web) makeKey(v *visit) error {
+	form := keyForm{Name: v.form("name"), Networks: v.form("networks"), Days: v.form("days"), Scopes: v.r.PostForm["scope"]}
+	in := account.NewKeyInput{Account: v.who.Account.ID, Livemode: v.live, Name: form.Name, Scopes: form.Scopes}
+	wrong := form.read(&in)
+	var p keyList
+	var key ship.Key
+	err := ship.InvalidFields(wrong)
+	if err == nil {
+		key, p.Made, err = s.Account.NewKey(v.ctx(), in)
+	}
+	status := http.StatusOK
+	if problems, mendable := problemsOf(err); mendable {
+		form.Wrong, p.Form, status = problems, form, http.StatusUnprocessableEntity
+	} else if err != nil {
+		return err
+	} else {
+		p.Secret, p.Form = string(key), keyForm{Scopes: []string{"*"}}
+		v.record("key.made", string(p.Made.ID), map[string]string{"name": form.Name})
+	}
+	if p.List, err = v.keysOf(); err != nil {
+		return err
+	}
+	return v.show(status, keysPage(v.frame("API keys", "keys"), p))
+}
+
+// read fills in what is more than text.
+func (f keyForm) read(in *account.NewKeyInput) (wrong []ship.FieldError) {
+	if f.Name == "" {
+		wrong = append(wrong, ship.FieldError{Pointer: "/name", Detail: "a name tells keys apart"})
+	}
+	for part := range strings.FieldsFuncSeq(f.Networks, func(r rune) bool { return strings.ContainsRune(", \n\r\t;", r) }) {
+		network, err := netip.ParsePrefix(part)
+		if addr, bad := netip.ParseAddr(part); bad == nil {
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return append(wrong, ship.FieldError{Pointer: "/networks", Detail: "write addresses or networks, as 203.0.113.7 or 203.0.113.0/24"})
+		}
+		in.Networks = append(in.Networks, network.Masked())
+	}
+	for _, life := range keyLives[1:] {
+		if f.Days == life.Value {
+			in.ExpiresAt = time.Now().AddDate(0, 0, int(number(f.Days)))
+		}
+	}
+	return wrong
+}
+
+// revokeKey handles POST /app/{mode}/keys/{id}/revoke.
+func (s *Web) revokeKey(v *visit) error {
+	list, err := v.keysOf()
+	if err != nil {
+		return err
+	}
+	id, ok := ship.ParseKeyID(v.r.PathValue("id"))
+	if !ok || !slices.ContainsFunc(list, func(k account.APIKey) bool { return k.ID == id }) {
+		return ship.Errorf(ship.NotFound, "no such key")
+	}
+	if err := s.Account.Revoke(v.ctx(), id); err != nil {
+		return err
+	}
+	v.record("key.revoked", string(id), nil)
+	return v.redirect(v.to("keys"), "revoked")
+}

@@ -1,0 +1,168 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
+)
+
+// A route is one page or one thing that can be done on one. The table is the
+// whole dashboard; what is not in it is not there.
+type route struct {
+	method, path string
+	action       member.Action // that the person's role must allow
+	open         bool          // for everybody
+	handle       func(*visit) error
+}
+
+// patterns are the route's in the words of the mux: those of both modes, if it
+// has them.
+func (rt route) patterns() []string {
+	one := rt.method + " " + rt.path
+	if !strings.Contains(one, "{mode}") {
+		return []string{one}
+	}
+	return []string{strings.Replace(one, "{mode}", "test", 1), strings.Replace(one, "{mode}", "live", 1)}
+}
+
+// table is the whole dashboard.
+func (s *Web) table() []route {
+	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes())
+}
+
+func get(path string, action member.Action, h func(*visit) error) route {
+	return route{method: http.MethodGet, path: path, action: action, handle: h}
+}
+
+func post(path string, action member.Action, h func(*visit) error) route {
+	return route{method: http.MethodPost, path: path, action: action, handle: h}
+}
+
+func (s *Web) frameRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: staticPath, open: true, handle: s.serveStatic},
+		get("/{$}", member.ViewSelf, s.index),
+		get("/app", member.ViewSelf, s.index),
+		get("/app/{mode}/search", member.ViewShipments, s.search),
+	}
+}
+
+func (s *Web) shipmentRoutes() []route {
+	return []route{
+		get("/app/{mode}/shipments", member.ViewShipments, s.shipments),
+		get("/app/{mode}/shipments.csv", member.ExportShipments, s.shipmentsCSV),
+		get("/app/{mode}/shipments/new", member.BuyShipments, s.emptyShipment),
+		post("/app/{mode}/shipments", member.BuyShipments, s.buyShipment),
+		post("/app/{mode}/shipments/rates", member.BuyShipments, s.rates),
+		get("/app/{mode}/shipments/{id}", member.ViewShipments, s.shipment),
+		get("/app/{mode}/shipments/{id}/print", member.ViewShipments, s.printLabel),
+		get("/app/{mode}/shipments/{id}/label/{file}", member.ViewShipments, s.labelFile),
+		post("/app/{mode}/shipments/{id}/void", member.VoidShipments, s.voidShipment),
+		post("/app/{mode}/shipments/{id}/advance", member.ControlSandbox, s.advanceShipment),
+	}
+}
+
+// doorRoutes are how people come in.
+func (s *Web) doorRoutes() []route {
+	return []route{
+		open(get("/app/login", "", s.login)),
+		open(post("/app/login", "", s.passwordLogin)),
+		open(post("/app/login/code", "", s.codeLogin)),
+		open(post("/app/login/passkey", "", s.passkeyLogin)),
+		open(post("/app/login/oidc", "", s.oidcLogin)),
+		open(get("/app/oidc", "", s.oidcBack)),
+		open(get("/app/setup", "", s.setup)),
+		open(post("/app/setup", "", s.makeOwner)),
+		open(get("/app/invite/{token}", "", s.invitation)),
+		open(post("/app/invite/{token}", "", s.acceptInvitation)),
+		open(get("/app/reset/{token}", "", s.reset)),
+		open(post("/app/reset/{token}", "", s.setPasswordByLink)),
+		post("/app/logout", member.ViewSelf, s.logout),
+		get("/app/confirm", member.ViewSelf, s.confirm),
+		post("/app/confirm", member.ViewSelf, s.stepUp),
+		post("/app/confirm/passkey", member.ViewSelf, s.passkeyStepUp),
+		post("/app/passkey/begin", member.ViewSelf, s.beginPasskey),
+		open(post("/app/login/passkey/begin", "", s.beginPasskeyLogin)),
+	}
+}
+
+// developerRoutes are what programs need.
+func (s *Web) developerRoutes() []route {
+	return []route{
+		get("/app/{mode}/events", member.ViewEvents, s.events),
+		get("/app/{mode}/events.csv", member.ViewEvents, s.eventsCSV),
+		get("/app/{mode}/events/{id}", member.ViewEvents, s.event),
+		post("/app/{mode}/events/{id}/redeliver", member.ManageWebhooks, s.redeliver),
+		get("/app/{mode}/webhooks", member.ViewWebhooks, s.webhooks),
+		post("/app/{mode}/webhooks", member.ManageWebhooks, s.makeWebhook),
+		get("/app/{mode}/webhooks/{id}", member.ViewWebhooks, s.webhook),
+		post("/app/{mode}/webhooks/{id}", member.ManageWebhooks, s.changeWebhook),
+		get("/app/{mode}/keys", member.ViewKeys, s.keys),
+		post("/app/{mode}/keys", member.ManageKeys, s.makeKey),
+		post("/app/{mode}/keys/{id}/revoke", member.ManageKeys, s.revokeKey),
+	}
+}
+
+// accountRoutes are about the account and its people.
+func (s *Web) accountRoutes() []route {
+	return []route{
+		get("/app/{mode}", member.ViewOverview, s.overview),
+		get("/app/{mode}/carriers", member.ViewConnections, s.carriers),
+		get("/app/{mode}/connect/{carrier}", member.ManageConnections, s.connectPage),
+		post("/app/{mode}/connect/{carrier}", member.ManageConnections, s.connect),
+		get("/app/{mode}/carriers/{id}", member.ViewConnections, s.connection),
+		post("/app/{mode}/carriers/{id}", member.ManageConnections, s.changeConnection),
+		post("/app/{mode}/carriers/{id}/check", member.CheckConnections, s.checkConnection),
+		get("/app/{mode}/members", member.ViewMembers, s.members),
+		post("/app/{mode}/members", member.ManageMembers, s.invite),
+		post("/app/{mode}/members/{id}", member.ManageMembers, s.changeMember),
+		post("/app/{mode}/invitations/{id}/revoke", member.ManageMembers, s.revokeInvitation),
+		get("/app/{mode}/audit", member.ViewAudit, s.audit),
+		get("/app/{mode}/audit.csv", member.ViewAudit, s.auditCSV),
+		get("/app/{mode}/settings", member.ViewSettings, s.settings),
+		post("/app/{mode}/settings", member.ManageSettings, s.saveSettings),
+		get("/app/{mode}/you", member.ViewSelf, s.you),
+		post("/app/{mode}/you", member.ManageSelf, s.changeYou),
+		post("/app/{mode}/you/secrets", member.ManageOwnSecrets, s.changeSecrets),
+	}
+}
+
+func open(rt route) route {
+	rt.open = true
+	return rt
+}
+
+// maxForm bounds what a form can send.
+const maxForm = 1 << 20
+
+// serve answers one route: headers, the person, the mode, then the handler.
+func (s *Web) serve(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		httpkit.From(r.Context()).Route = rt.path
+		secure(w.Header())
+		v := &visit{Web: s, w: w, r: r, rt: rt}
+		err := v.admit()
+		if err == nil {
+			err = rt.handle(v)
+		}
+		if err != nil && !v.sendElsewhere(err) {
+			v.fail(err)
+		}
+	}
+}
+
+// admit finds out who asks and for which mode.
+func (v *visit) admit() error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	v.live = strings.HasPrefix(v.r.URL.Path, "/app/live/") || v.r.URL.Path == "/app/live"
+	if v.rt.open {
+		return nil
+	}
+	if err := v.signIn(); err != nil {
+		return err
+	}
+	return v.who.Actor.Allow(v.rt.action)
+}

@@ -1,0 +1,166 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/webhook"
+)
+
+// A row says what a route answers to those who may: with things of their own
+// account, and with the other account's.
+type row struct {
+	route string // method and path of the table
+	id    string // in the path; what it means is looked up in the account's things
+	form  url.Values
+	own   int
+	other int // 0: the route names no thing
+}
+
+func form(pairs ...string) url.Values {
+	f := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.Set(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// rows has one for every route that needs a sign-in. A new page without its
+// row fails.
+var rows = []row{
+	{"GET /{$}", "", nil, 303, 0},
+	{"GET /app", "", nil, 303, 0},
+	{"GET /app/{mode}", "", nil, 200, 0},
+	{"GET /app/{mode}/search", "", nil, 200, 0},
+	{"GET /app/{mode}/shipments", "", nil, 200, 0},
+	{"GET /app/{mode}/shipments.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/shipments/new", "", nil, 200, 0},
+	{"POST /app/{mode}/shipments", "", form("order", "1"), 422, 0},
+	{"POST /app/{mode}/shipments/rates", "", form("order", "1"), 200, 0},
+	{"GET /app/{mode}/shipments/{id}", "shipment", nil, 200, 404},
+	{"GET /app/{mode}/shipments/{id}/print", "shipment", nil, 200, 404},
+	{"GET /app/{mode}/shipments/{id}/label/{file}", "shipment", nil, 200, 404},
+	{"POST /app/{mode}/shipments/{id}/advance", "shipment", form("status", "picked_up"), 303, 404},
+	{"POST /app/{mode}/shipments/{id}/void", "shipment", form(), 303, 404},
+	{"GET /app/{mode}/events", "", nil, 200, 0},
+	{"GET /app/{mode}/events.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/events/{id}", "event", nil, 200, 404},
+	{"POST /app/{mode}/events/{id}/redeliver", "event", form(), 303, 404},
+	{"GET /app/{mode}/webhooks", "", nil, 200, 0},
+	{"POST /app/{mode}/webhooks", "", form("url", "ftp://x"), 422, 0},
+	{"GET /app/{mode}/webhooks/{id}", "webhook", nil, 200, 404},
+	{"POST /app/{mode}/webhooks/{id}", "webhook", form("do", "disable"), 303, 404},
+	{"GET /app/{mode}/keys", "", nil, 200, 0},
+	{"POST /app/{mode}/keys", "", form(), 422, 0},
+	{"POST /app/{mode}/keys/{id}/revoke", "key", form(), 303, 404},
+	{"GET /app/{mode}/carriers", "", nil, 200, 0},
+	{"GET /app/{mode}/connect/{carrier}", "", nil, 404, 0},
+	{"POST /app/{mode}/connect/{carrier}", "", form(), 404, 0},
+	{"GET /app/{mode}/carriers/{id}", "", nil, 404, 0},
+	{"POST /app/{mode}/carriers/{id}", "", form(), 404, 0},
+	{"POST /app/{mode}/carriers/{id}/check", "", form(), 404, 0},
+	{"GET /app/{mode}/members", "", nil, 200, 0},
+	{"POST /app/{mode}/members", "", form("email", "x"), 422, 0},
+	{"POST /app/{mode}/members/{id}", "", form("do", "remove"), 404, 0},
+	{"POST /app/{mode}/invitations/{id}/revoke", "", form(), 404, 0},
+	{"GET /app/{mode}/audit", "", nil, 200, 0},
+	{"GET /app/{mode}/audit.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/settings", "", nil, 200, 0},
+	{"POST /app/{mode}/settings", "", form("name", ""), 422, 0},
+	{"GET /app/{mode}/you", "", nil, 200, 0},
+	{"POST /app/{mode}/you", "", form("do", "nothing"), 404, 0},
+	{"POST /app/{mode}/you/secrets", "", form("do", "nothing"), 404, 0},
+	{"GET /app/confirm", "", nil, 200, 0},
+	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
+	{"POST /app/confirm/passkey", "", form(), 422, 0},
+	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
+	{"POST /app/logout", "", form(), 303, 0},
+}
+
+// things are of one account.
+func (b *bench) things(a ship.Account) map[string]string {
+	b.Helper()
+	t := ship.Tenant{Account: a.ID}
+	old, err := b.web.Webhook.Endpoints(b.Context(), t) // an account may have only so many
+	b.must(err)
+	for _, e := range old {
+		b.must(b.web.Webhook.Delete(b.Context(), t, e.ID))
+	}
+	hook, err := b.web.Webhook.Create(b.Context(), t, webhook.Settings{URL: new("http://127.0.0.1:19999/hook")})
+	b.must(err)
+	_, key, err := b.web.Account.NewKey(b.Context(), account.NewKeyInput{Account: a.ID, Name: "k"})
+	b.must(err)
+	sh := b.buy(a, "77", people[0], 1)
+	list, _, err := b.web.Webhook.Recent(b.Context(), t, "", nil, 1)
+	for ; err == nil && len(list) == 0; list, _, err = b.web.Webhook.Recent(b.Context(), t, "", nil, 1) {
+		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
+	}
+	b.must(err)
+	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID)}
+}
+
+func (r row) path(things map[string]string) string {
+	_, path, _ := strings.Cut(r.route, " ")
+	id := things[r.id]
+	if id == "" {
+		id = "nothing"
+	}
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none").Replace(path)
+}
+
+func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	actions := map[string]member.Action{}
+	for _, rt := range b.web.table() {
+		if !rt.open {
+			actions[rt.method+" "+rt.path] = rt.action
+		}
+	}
+	other := b.things(b.account("Elsewhere"))
+	for _, r := range rows {
+		action, known := actions[r.route]
+		if !known {
+			t.Errorf("%s is not in the table", r.route)
+			continue
+		}
+		delete(actions, r.route)
+		if w := b.send("", r.path(nil), r.form); w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/app/login") {
+			t.Errorf("%s to nobody: %d %s", r.route, w.Code, w.Header().Get("Location"))
+		}
+		for _, role := range []member.Role{member.Viewer, member.Shipper, member.Developer, member.Owner} {
+			b.row(r, role, action, other)
+		}
+	}
+	for route := range actions {
+		t.Errorf("%s has no row", route)
+	}
+}
+
+// row tries one route as one role.
+func (b *bench) row(r row, role member.Role, action member.Action, other map[string]string) {
+	b.Helper()
+	own := map[string]string{}
+	if r.id != "" {
+		own = b.things(b.owner)
+	}
+	want, foreign := r.own, r.other
+	if !role.Can(action) {
+		want, foreign = http.StatusForbidden, http.StatusForbidden
+	}
+	if w := b.send(role, r.path(own), r.form); w.Code != want {
+		b.Errorf("%s as %s: %d, want %d", r.route, role, w.Code, want)
+	}
+	if r.other == 0 {
+		return
+	}
+	if w := b.send(role, r.path(other), r.form); w.Code != foreign {
+		b.Errorf("%s as %s with the other account's: %d, want %d", r.route, role, w.Code, foreign)
+	}
+}

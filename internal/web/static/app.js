@@ -1,0 +1,200 @@
+// What pages do by themselves: keys, the finder, toasts, times, live news.
+// Everything works without it, only less quickly.
+"use strict";
+(function () {
+  const root = document.documentElement;
+  const $ = (selector, from) => (from || document).querySelector(selector);
+  const $$ = (selector, from) => Array.from((from || document).querySelectorAll(selector));
+
+  // Theme.
+  document.addEventListener("click", (e) => {
+    if (!e.target.closest("[data-theme-switch]")) return;
+    const next = root.dataset.theme === "dark" ? "light" : "dark";
+    root.dataset.theme = next;
+    try { localStorage.setItem("theme", next); } catch (err) { /* not kept */ }
+  });
+
+  // Toasts.
+  function toast(text, bad) {
+    const area = $("#toasts");
+    if (!area || !text) return;
+    const t = document.createElement("div");
+    t.className = bad ? "toast bad-toast" : "toast";
+    t.textContent = text;
+    area.append(t);
+    fade(t);
+  }
+  function fade(t) { setTimeout(() => t.remove(), 6000); }
+  $$(".toast").forEach(fade);
+  const here = new URL(location.href);
+  if (here.searchParams.has("done")) {
+    here.searchParams.delete("done");
+    history.replaceState(history.state, "", here);
+  }
+
+  // Times in the reader's own zone.
+  const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+  function since(t) {
+    const s = (Date.now() - t) / 1000;
+    if (s < 0) return shortDay.format(t);
+    if (s < 60) return "just now";
+    if (s < 3600) return Math.floor(s / 60) + " min ago";
+    if (s < 86400) return Math.floor(s / 3600) + " h ago";
+    return shortDay.format(t);
+  }
+  function localTimes(from) {
+    $$("time[datetime]", from).forEach((el) => {
+      const t = new Date(el.dateTime);
+      if (isNaN(t)) return;
+      el.title = full.format(t);
+      if ("full" in el.dataset) el.textContent = full.format(t);
+      else if ("day" in el.dataset) el.textContent = weekday.format(t);
+      else el.textContent = since(t);
+    });
+  }
+  localTimes();
+  setInterval(() => localTimes(), 30000);
+  document.addEventListener("htmx:load", (e) => localTimes(e.target));
+
+  // Copy.
+  document.addEventListener("click", async (e) => {
+    const b = e.target.closest("[data-copy]");
+    if (!b) return;
+    e.preventDefault();
+    try {
+      await navigator.clipboard.writeText(b.dataset.copy);
+      toast("Copied.");
+    } catch (err) {
+      toast("The browser did not allow it.", true);
+    }
+  });
+
+  // Dialogs, the side on phones, and questions before what cannot be undone.
+  function openDialog(id) {
+    const d = document.getElementById(id);
+    if (!d || d.open) return;
+    d.showModal();
+    const first = $("input", d);
+    if (first) first.select();
+  }
+  document.addEventListener("click", (e) => {
+    const opener = e.target.closest("[data-open]");
+    if (opener) { e.preventDefault(); openDialog(opener.dataset.open); return; }
+    if (e.target.matches("dialog")) e.target.close();
+    const toggle = e.target.closest("[data-toggle]");
+    if (toggle) {
+      const el = document.getElementById(toggle.dataset.toggle);
+      const open = el.classList.toggle("open");
+      $$('[data-toggle="' + el.id + '"]').forEach((b) => b.setAttribute("aria-expanded", open));
+    } else if (!e.target.closest(".side")) {
+      $$(".side.open").forEach((s) => s.classList.remove("open"));
+    }
+  });
+  document.addEventListener("submit", (e) => {
+    const ask = e.target.dataset.ask;
+    if (ask && !window.confirm(ask)) e.preventDefault();
+  });
+  document.addEventListener("htmx:confirm", (e) => {
+    const ask = e.target.dataset && e.target.dataset.ask;
+    if (ask && !window.confirm(ask)) e.preventDefault();
+  });
+  document.addEventListener("click", (e) => {
+    if (e.target.closest("[data-print]")) window.print();
+  });
+  if ($("[data-print-now]")) window.addEventListener("load", () => window.print());
+
+  // Keys.
+  let before = "";
+  function go(key) {
+    const link = $('[data-key="' + key + '"]');
+    if (link) link.click();
+    return Boolean(link);
+  }
+  function step(by) {
+    const list = $("#found") && $("#palette").open ? $$("#found .hits a") : $$(".rows a.row");
+    if (!list.length) return;
+    const at = list.findIndex((a) => a === document.activeElement);
+    const next = list[Math.min(Math.max(at + by, 0), list.length - 1)];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  }
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) {
+      if ((e.ctrlKey || e.metaKey) && e.key === "k") { e.preventDefault(); openDialog("palette"); }
+      return;
+    }
+    if ($("#palette") && $("#palette").open && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
+      e.preventDefault();
+      step(e.key === "ArrowDown" ? 1 : -1);
+      return;
+    }
+    if (e.target.closest("input, select, textarea, dialog[open]")) return;
+    const key = e.key;
+    if (before === "g") {
+      before = "";
+      if (go("g " + key)) e.preventDefault();
+      return;
+    }
+    if (key === "g") { before = "g"; setTimeout(() => { before = ""; }, 1200); return; }
+    if (key === "/") { e.preventDefault(); openDialog("palette"); return; }
+    if (key === "?") { openDialog("shortcuts"); return; }
+    if (key === "j") { step(1); return; }
+    if (key === "k") { step(-1); return; }
+    if (go(key)) e.preventDefault();
+  });
+
+  // What the server refuses is said.
+  document.addEventListener("htmx:responseError", (e) => {
+    const said = e.detail.xhr.getResponseHeader("X-Problem");
+    toast(said ? decodeURIComponent(said) : "That did not work.", true);
+  });
+  document.addEventListener("htmx:sendError", () => toast("The server does not answer.", true));
+
+  // What the server says of single fields stands beside those that were
+  // filled in; the empty ones are listed with the rates.
+  document.addEventListener("htmx:afterSwap", (e) => {
+    const form = e.target.closest("form");
+    if (!form || !$("#offers", form)) return;
+    $$(".field.wrong", form).forEach((f) => { f.classList.remove("wrong"); $(".note", f).textContent = ""; });
+    $$("[data-wrong]", form).forEach((li) => {
+      const el = form.elements[li.dataset.wrong];
+      const box = el && el.closest && el.closest(".field");
+      if (!box || !el.value) return;
+      box.classList.add("wrong");
+      $(".note", box).textContent = li.lastChild.textContent;
+    });
+  });
+
+  // Live news: the stream names the shipment that changed; parts of the page
+  // that care ask for themselves.
+  const pulse = $("[data-live]");
+  const cares = () => $$("[data-follow]");
+  const changed = new Set();
+  let waiting = 0;
+  function tellParts() {
+    waiting = 0;
+    cares().forEach((el) => {
+      const of = el.dataset.follow;
+      if (of === "*" || changed.has(of)) window.htmx.trigger(el, "news");
+    });
+    setTimeout(() => changed.clear(), 2500);
+  }
+  if (pulse && window.EventSource && cares().length) {
+    const source = new EventSource(pulse.dataset.live);
+    source.addEventListener("open", () => { pulse.hidden = false; pulse.classList.remove("off"); });
+    source.addEventListener("error", () => pulse.classList.add("off"));
+    source.addEventListener("changed", (e) => {
+      changed.add(e.data);
+      if (!waiting) waiting = setTimeout(tellParts, 300);
+    });
+    window.addEventListener("pagehide", () => source.close());
+  }
+  document.addEventListener("htmx:afterSettle", () => {
+    changed.forEach((id) => {
+      const row = document.getElementById("row-" + id);
+      if (row) row.classList.add("fresh");
+    });
+  });
+})();

@@ -1,0 +1,8 @@
+// Sets the theme before the first paint, so that a dark page never flashes.
+"use strict";
+(function () {
+  var kept = null;
+  try { kept = localStorage.getItem("theme"); } catch (e) { /* a browser that keeps nothing */ }
+  var dark = kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+})();

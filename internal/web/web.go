@@ -1,0 +1,84 @@
+// Package web is the dashboard: pages for people, rendered here, under /app,
+// and the public tracking page under /track. It calls the same services as the
+// API; it decodes forms and renders, and has no rule and no query of its own.
+// Pages ask nothing of anybody but this server, and run no script but its own.
+package web
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/webhook"
+)
+
+//go:generate go tool -modfile=../../tools/go.mod templ generate -path .
+
+// Config is what the dashboard needs.
+type Config struct {
+	Account  *account.Service
+	Member   *member.Service
+	Shipping *shipping.Service
+	Tracking *tracking.Service
+	Webhook  *webhook.Service
+
+	BaseURL        string // address of the service; https makes the cookie a __Host- one
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+	Metrics        *httpkit.Metrics // nil counts nothing
+}
+
+// Web is the dashboard, and what its open pages are told.
+type Web struct {
+	Config
+	handler http.Handler
+	hub     *hub
+}
+
+// requestTime is how long a page may take: as long as a purchase.
+const requestTime = 30 * time.Second
+
+// New returns the dashboard.
+func New(c Config) *Web {
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	s := &Web{Config: c}
+	s.hub = newHub(s.Webhook, c.Log)
+	mux := http.NewServeMux()
+	for _, rt := range s.table() {
+		for _, pattern := range rt.patterns() {
+			mux.HandleFunc(pattern, s.serve(rt))
+		}
+	}
+	mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: func(*visit) error { return errNoPage }}))
+	pages := httpkit.Wrap(mux, httpkit.Options{
+		BaseURL: c.BaseURL, Timeout: requestTime, Log: c.Log, Metrics: c.Metrics, Quiet: []string{staticPath},
+	})
+	outer := http.NewServeMux()
+	// A stream outlives any request's time, so it stands beside the wrapper.
+	for _, pattern := range (route{method: http.MethodGet, path: livePath}).patterns() {
+		outer.HandleFunc(pattern, s.serveLive)
+	}
+	outer.Handle("/", pages)
+	guard := http.NewCrossOriginProtection()
+	s.handler = guard.Handler(outer)
+	return s
+}
+
+// ServeHTTP answers with a page.
+func (s *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Owns reports whether the path is one of the dashboard's.
+func Owns(path string) bool {
+	return path == "/" || path == "/app" || strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/track/")
+}
+
+// Stop ends the streams of open pages; they find another copy, or this one
+// when it is back.
+func (s *Web) Stop() { s.hub.stop() }

@@ -1,0 +1,208 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/webhook"
+)
+
+// hookList is the page of webhooks.
+type hookList struct {
+	List []webhook.Endpoint
+	Form hookForm
+}
+
+// hookForm is an endpoint as it was filled in.
+type hookForm struct {
+	URL, Description, Signature string
+	Kinds                       []string // none means all
+	Wrong                       problems
+}
+
+// Has reports whether the kind is ticked.
+func (f hookForm) Has(kind ship.EventKind) bool {
+	return len(f.Kinds) == 0 || slices.Contains(f.Kinds, string(kind))
+}
+
+func (v *visit) hookForm() hookForm {
+	f := hookForm{URL: v.form("url"), Description: v.form("description"), Signature: v.form("signature")}
+	f.Kinds = v.r.PostForm["kind"]
+	return f
+}
+
+func (f hookForm) settings() webhook.Settings {
+	set := webhook.Settings{URL: &f.URL, Description: &f.Description, Kinds: []ship.EventKind{}}
+	if f.Signature != "" {
+		set.Signature = &f.Signature
+	}
+	for _, k := range f.Kinds {
+		set.Kinds = append(set.Kinds, ship.EventKind(k))
+	}
+	if len(f.Kinds) == len(ship.EventKinds) {
+		set.Kinds = []ship.EventKind{webhook.AllKinds}
+	}
+	return set
+}
+
+var signatureKinds = []choice{{webhook.SignV1, "Secret (HMAC, v1)"}, {webhook.SignV1a, "Public key (Ed25519, v1a)"}, {webhook.SignBoth, "Both"}}
+
+// webhooks handles GET /app/{mode}/webhooks.
+func (s *Web) webhooks(v *visit) error {
+	list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{List: list}))
+}
+
+// makeWebhook handles POST /app/{mode}/webhooks. The answer shows the secret
+// this once.
+func (s *Web) makeWebhook(v *visit) error {
+	form := v.hookForm()
+	e, err := s.Webhook.Create(v.ctx(), v.tenant(), form.settings())
+	if wrong, mendable := problemsOf(err); mendable {
+		form.Wrong = wrong
+		list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
+		if err != nil {
+			return err
+		}
+		return v.show(http.StatusUnprocessableEntity, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{list, form}))
+	}
+	if err != nil {
+		return err
+	}
+	v.record("webhook.made", string(e.ID), map[string]string{"url": e.URL})
+	return v.showHook(http.StatusOK, hookView{Endpoint: e})
+}
+
+// hookView is the page of one webhook.
+type hookView struct {
+	webhook.Endpoint
+	Deliveries []webhook.Attempt
+	Next       string
+	At         string
+	Tried      *webhook.Attempt
+	Problem    string
+}
+
+// State is one word for how it does, and the class of its badge.
+func (p hookView) State() (word, class string) { return hookState(p.Endpoint) }
+
+func hookState(e webhook.Endpoint) (word, class string) {
+	switch {
+	case !e.Enabled && e.DisabledReason == webhook.DisabledByClient:
+		return "Switched off", "badge"
+	case !e.Enabled && e.DisabledReason == webhook.DisabledGone:
+		return "Gone (410)", "badge badge-fail"
+	case !e.Enabled:
+		return "Disabled: failing for days", "badge badge-fail"
+	case e.Parked:
+		return "Parked: failing", "badge badge-parked"
+	case e.Failures > 0:
+		return "Failing", "badge badge-warn"
+	}
+	return "Working", "badge badge-ok"
+}
+
+// hookOf reads the webhook of the address.
+func (v *visit) hookOf() (hookView, error) {
+	id, ok := ship.ParseEndpointID(v.r.PathValue("id"))
+	if !ok {
+		return hookView{}, ship.Coded(ship.NotFound, "webhook_not_found", "no such webhook")
+	}
+	e, err := v.Webhook.Endpoint(v.ctx(), v.tenant(), id)
+	return hookView{Endpoint: e}, err
+}
+
+// webhook handles GET /app/{mode}/webhooks/{id}.
+func (s *Web) webhook(v *visit) error {
+	p, err := v.hookOf()
+	if err != nil {
+		return err
+	}
+	return v.showHook(http.StatusOK, p)
+}
+
+// showHook adds the deliveries and shows the page.
+func (v *visit) showHook(status int, p hookView) error {
+	page := ship.Page{Limit: pageSize}
+	p.At = v.query("cursor")
+	if id, ok := ship.ParseAttemptID(p.At); ok {
+		page.Before = id.Raw()
+	}
+	list, more, err := v.Webhook.Deliveries(v.ctx(), v.tenant(), p.ID, page)
+	if err != nil {
+		return err
+	}
+	p.Deliveries = list
+	if more {
+		p.Next = v.to("webhooks", string(p.ID)) + "?cursor=" + string(list[len(list)-1].ID)
+	}
+	return v.show(status, webhookPage(v.frame("Webhook", "webhooks"), p))
+}
+
+// changeWebhook handles POST /app/{mode}/webhooks/{id}: what the button says.
+func (s *Web) changeWebhook(v *visit) error {
+	p, err := v.hookOf()
+	if err != nil {
+		return err
+	}
+	t, id, back := v.tenant(), p.ID, v.to("webhooks", string(p.ID))
+	done, what := "saved", v.form("do")
+	switch what {
+	case "test":
+		return v.tryHook(p)
+	case "rotate":
+		if p.Endpoint, err = s.Webhook.RotateSecret(v.ctx(), t, id); err != nil {
+			return err
+		}
+		v.record("webhook.secret_rotated", string(id), nil)
+		return v.showHook(http.StatusOK, p)
+	case "enable", "disable":
+		_, err = s.Webhook.Update(v.ctx(), t, id, webhook.Settings{Enabled: new(what == "enable")})
+	case "recover":
+		_, err = s.Webhook.Recover(v.ctx(), t, id, time.Now().Add(-hours(v.form("hours"))))
+		done = "recovering"
+	case "delete":
+		err = s.Webhook.Delete(v.ctx(), t, id)
+		done, back = "deleted", v.to("webhooks")
+	default:
+		return errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	v.record("webhook."+strings.TrimSuffix(what, "e")+"ed", string(id), nil)
+	return v.redirect(back, done)
+}
+
+// hours reads how far back to go; a day if it is not said.
+func hours(s string) time.Duration {
+	n := number(s)
+	if n <= 0 || n > 24*30 {
+		n = 24
+	}
+	return time.Duration(n * float64(time.Hour))
+}
+
+// tryHook sends a test event and shows what became of it.
+func (v *visit) tryHook(p hookView) error {
+	kind := ship.EventKind(v.form("kind"))
+	if !slices.Contains(ship.EventKinds, kind) {
+		kind = ship.ShipmentCreated
+	}
+	a, err := v.Webhook.Test(v.ctx(), v.tenant(), p.ID, kind)
+	if wrong, mendable := problemsOf(err); mendable {
+		p.Problem = wrong.All
+		return v.showHook(http.StatusUnprocessableEntity, p)
+	}
+	if err != nil {
+		return err
+	}
+	p.Tried = &a
+	return v.showHook(http.StatusOK, p)
+}

@@ -1,0 +1,35 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/member"
+)
+
+// TestFirstPageIsLight adds up what a first visit moves: the page, and its
+// files as they are compressed.
+func TestFirstPageIsLight(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.fill(b.owner, pageSize)
+	start := time.Now()
+	w := b.send(member.Owner, "/app/test/shipments", nil)
+	took := time.Since(start)
+	if w.Code != http.StatusOK || strings.Count(w.Body.String(), `class="row"`) != pageSize {
+		t.Fatalf("%d with %d lines", w.Code, strings.Count(w.Body.String(), `class="row"`))
+	}
+	total := w.Body.Len()
+	for _, a := range assets() {
+		total += len(a.small)
+	}
+	if total > 100<<10 {
+		t.Errorf("a first visit moves %d bytes, over 100 KiB", total)
+	}
+	if took > 2*time.Second {
+		t.Errorf("a page of %d shipments took %v", pageSize, took)
+	}
+	t.Logf("%d bytes, %v", total, took)
+}
