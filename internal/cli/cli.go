@@ -82,7 +82,7 @@ func newRoot(s Streams) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.connectionCommand(), c.trackingCommand(), c.doctorCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
+	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.memberCommand(), c.connectionCommand(), c.trackingCommand(), c.routingCommand(), c.rateSheetCommand(), c.doctorCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
 	return root
 }
 
@@ -126,6 +126,9 @@ func (c *cli) serveCommand() *cobra.Command {
 			a, err := app.New(cmd.Context(), cfg, r)
 			if err != nil {
 				return err
+			}
+			if link := a.SetupURL(cmd.Context()); link != "" {
+				fmt.Fprintf(c.Err, "nobody owns the dashboard yet: %s makes the first owner, once\n", link)
 			}
 			return a.Run(cmd.Context())
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,7 +210,12 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		if d.sink != nil {
 			sink = d.sinkURL() + " (what is sent to webhooks)"
 		}
-		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program())
+		database := cfg.RedactedDatabaseURL()
+		if d.databaseURL != "" { // its own: the key below opens as much
+			database = cfg.DatabaseURL
+		}
+		dashboard := cmp.Or(a.SetupURL(context.Background()), a.BaseURL()+"/app")
+		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, database, demo.ID, key, moves, sink, program(), dashboard)
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -238,6 +244,7 @@ const welcome = `
 Waybill is running.
 
   API       %[1]s
+  Dashboard %[9]s
   Docs      %[1]s/docs
   Sink      %[7]s
   Metrics   %[2]s
@@ -255,6 +262,8 @@ Authorization header. %[6]s
 Have its events sent to a program of yours, signed (no public address is needed):
 
   %[8]s listen --forward http://localhost:3000/hook --url %[1]s --key %[5]s
+
+The other commands need the database too: export DATABASE_URL='%[3]s'
 
 Ctrl-C stops everything.
 

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// members are the people of the database, and its accounts.
+type members struct {
+	*member.Service
+	accounts *account.Service
+}
+
+// operator is the operator in the account of the id; without an id, in the
+// only one there is.
+func (m members) operator(ctx context.Context, id string) (member.Actor, error) {
+	a, err := chosen(ctx, m.accounts, id)
+	return member.Operator(a.ID), err
+}
+
+// withMembers runs fn on the people of the database.
+func (c *cli) withMembers(ctx context.Context, fn func(members) error) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	state, err := store.InspectSchema(ctx, cfg.DatabaseURL)
+	if err == nil {
+		err = state.NeedsMigration()
+	}
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	people, err := member.New(member.Config{Store: st, BaseURL: dashboardURL(cfg)})
+	if err != nil {
+		return err
+	}
+	return fn(members{people, account.New(st)})
+}
+
+// dashboardURL is where links lead: the public address, or else the one that
+// the service listens on.
+func dashboardURL(cfg config.Config) string {
+	if cfg.BaseURL != "" {
+		return cfg.BaseURL
+	}
+	host, port, err := net.SplitHostPort(cfg.Listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return "http://" + net.JoinHostPort("localhost", port)
+	}
+	return "http://" + cfg.Listen
+}
+
+func (c *cli) memberCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "member",
+		Short: "Let people into the dashboard: add, invite, list, and help who lost access",
+		Long: "Let people into the dashboard. These commands are for the operator: owners invite and remove\n" +
+			"people on the dashboard itself. A link that is printed is shown this once; who has it gets in.",
+		Args: cobra.NoArgs,
+		RunE: help,
+	}
+	cmd.AddCommand(c.memberSetupCommand(), c.memberAddCommand(), c.memberInviteCommand(), c.memberListCommand(), c.memberResetCommand())
+	return cmd
+}
+
+func (c *cli) memberSetupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "setup",
+		Short: "Print a link that makes the first owner",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withMembers(cmd.Context(), func(m members) error {
+				url, err := m.SetupURL(cmd.Context())
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(c.Out, url)
+				return err
+			})
+		},
+	}
+}
+
+func (c *cli) memberAddCommand() *cobra.Command {
+	var id string
+	in := member.AddMemberInput{Role: member.Owner}
+	cmd := &cobra.Command{
+		Use:     "add --email ADDRESS [--role owner]",
+		Short:   "Make somebody a member at once, and print the link to set a password",
+		Long:    "Make somebody a member at once, an owner unless --role says otherwise, and print the link with which\nthey set a password. Who signs in already needs none, and nothing is printed.",
+		Example: "  waybill member add --email ada@example.com --name 'Ada Lovelace'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withMembers(cmd.Context(), func(m members) error {
+				operator, err := m.operator(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				link, err := m.AddMember(cmd.Context(), operator, in)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.Err, "%s is %s of %s\n", in.Email, in.Role, operator.Account)
+				if link != "" {
+					_, err = fmt.Fprintln(c.Out, link)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&in.Name, "name", "", "the person's name")
+	memberFlags(cmd, &in.Email, &id, &in.Role)
+	return cmd
+}
+
+// memberFlags are what both ways to become a member need.
+func memberFlags(cmd *cobra.Command, email, id *string, role *member.Role) {
+	cmd.Flags().StringVar(email, "email", "", "the person's e-mail")
+	cmd.Flags().StringVar((*string)(role), "role", string(*role), "owner, developer, shipper or viewer")
+	cmd.Flags().StringVar(id, "account", "", "id of the account; not needed if there is only one")
+}
+
+func (c *cli) memberInviteCommand() *cobra.Command {
+	var id string
+	in := member.InviteInput{Role: member.Shipper}
+	cmd := &cobra.Command{
+		Use:   "invite --email ADDRESS [--role shipper]",
+		Short: "Print a link with which somebody becomes a member",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withMembers(cmd.Context(), func(m members) error {
+				operator, err := m.operator(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				made, link, err := m.Invite(cmd.Context(), operator, in)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.Err, "%s may join %s as %s until %s\n", made.Email, made.AccountName, made.Role, made.ExpiresAt.Format(time.DateTime))
+				_, err = fmt.Fprintln(c.Out, link)
+				return err
+			})
+		},
+	}
+	memberFlags(cmd, &in.Email, &id, &in.Role)
+	return cmd
+}
+
+func (c *cli) memberListCommand() *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use:   "list [--account ID]",
+		Short: "List the members of an account",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withMembers(cmd.Context(), func(m members) error {
+				operator, err := m.operator(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				list, err := m.Members(cmd.Context(), operator)
+				if err != nil {
+					return err
+				}
+				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tTWO FACTORS\tLAST SEEN")
+				for _, p := range list {
+					seen, two := "never", "no"
+					if !p.LastSeenAt.IsZero() {
+						seen = p.LastSeenAt.Format(time.DateTime)
+					}
+					if p.TwoFactor {
+						two = "yes"
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Email, p.Name, p.Role, two, seen)
+				}
+				return w.Flush()
+			})
+		},
+	}
+	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	return cmd
+}
+
+func (c *cli) memberResetCommand() *cobra.Command {
+	var email string
+	var drop bool
+	cmd := &cobra.Command{
+		Use:   "reset --email ADDRESS",
+		Short: "Print a link with which somebody sets a new password",
+		Long: "Print a link with which somebody sets a new password. It works once, for a day, and ends all their\n" +
+			"sessions. Who has lost the authenticator or passkeys too needs --drop-second-factors.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withMembers(cmd.Context(), func(m members) error {
+				link, err := m.ResetURL(cmd.Context(), member.Operator(""), email, drop)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(c.Out, link)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "the person's e-mail")
+	cmd.Flags().BoolVar(&drop, "drop-second-factors", false, "also remove their authenticator, recovery codes and passkeys")
+	return cmd
+}

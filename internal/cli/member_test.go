@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/cli"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func TestAnOperatorLetsPeopleIn(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s["BASE_URL"] = "https://ship.example.com"
+	if url := s.must(t, "member", "setup"); !strings.HasPrefix(url, "https://ship.example.com/app/setup?token=") {
+		t.Errorf("member setup prints %q", url)
+	}
+	account := strings.TrimSpace(s.must(t, "account", "create", "--name", "Acme"))
+	link := s.must(t, "member", "add", "--email", "Ada@example.com", "--name", "Ada")
+	if !strings.HasPrefix(link, "https://ship.example.com/app/reset/") {
+		t.Errorf("member add prints %q", link)
+	}
+	if _, _, err := s.run(t, "member", "setup"); err == nil {
+		t.Error("an installation with an owner can be claimed")
+	}
+	if _, _, err := s.run(t, "member", "add", "--email", "ada@example.com"); err == nil {
+		t.Error("a member is added twice")
+	}
+	if _, _, err := s.run(t, "member", "invite", "--email", "nobody", "--role", "boss"); err == nil || strings.Count(cli.Explain(err), "\n") != 2 {
+		t.Errorf("two mistakes: %v", err)
+	}
+	if link := s.must(t, "member", "invite", "--email", "bob@example.com", "--account", account); !strings.HasPrefix(link, "https://ship.example.com/app/invite/") {
+		t.Errorf("member invite prints %q", link)
+	}
+	if list := s.must(t, "member", "list"); strings.Count(list, "\n") != 2 || !strings.Contains(list, "ada@example.com") || !strings.Contains(list, "owner") || !strings.Contains(list, "never") {
+		t.Errorf("member list prints\n%s", list)
+	}
+	reset := s.must(t, "member", "reset", "--email", "ada@example.com", "--drop-second-factors")
+	st, err := store.Open(context.Background(), store.Options{URL: s["DATABASE_URL"], Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	people, err := member.New(member.Config{Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := strings.TrimSpace(reset[strings.LastIndex(reset, "/")+1:])
+	if err := people.Reset(t.Context(), member.ResetInput{Token: token, Password: "a password of Ada's own"}); err != nil {
+		t.Fatal(err)
+	}
+	if in, err := people.SignIn(t.Context(), member.SignInInput{Email: "ada@example.com", Password: "a password of Ada's own"}); err != nil || in.Token == "" {
+		t.Errorf("after the reset: %+v, %v", in, err)
+	}
+}

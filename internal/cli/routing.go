@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// tenantFlags choose whose routing a command is about.
+type tenantFlags struct {
+	account string
+	live    bool
+}
+
+func (f *tenantFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.account, "account", "", "id of the account; not needed if there is only one")
+	cmd.Flags().BoolVar(&f.live, "live", false, "for live data; without it, for test data")
+}
+
+// policy is one tenant's routing, opened.
+type policy struct {
+	*rulebook.Service
+	tenant  ship.Tenant
+	account ship.Account
+}
+
+// withPolicy runs fn on the routing that the flags choose.
+func (c *cli) withPolicy(ctx context.Context, f tenantFlags, fn func(policy) error) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	rules, accounts, done, err := app.OpenRules(ctx, cfg, c.Carriers, app.NewLogger(cfg, c.Err))
+	if err != nil {
+		return err
+	}
+	defer done()
+	a, err := chosen(ctx, accounts, f.account)
+	if err != nil {
+		return err
+	}
+	return fn(policy{rules, ship.Tenant{Account: a.ID, Livemode: f.live}, a})
+}
+
+func (c *cli) routingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "routing",
+		Short: "Write, check, try and publish the rules that choose a carrier",
+		Long: "Write, check, try and publish the rules that choose a carrier. Rules are a JSON file: check it,\n" +
+			"save it as the draft, try it on the shipments of the past, and publish it. Nothing counts before\n" +
+			"it is published, and every version can be published again.",
+		Example: "  waybill routing check rules.json\n" +
+			"  waybill routing simulate rules.json --last 10000\n" +
+			"  waybill routing draft rules.json && waybill routing publish --note 'USPS to Alaska'",
+		Args: cobra.NoArgs,
+		RunE: help,
+	}
+	cmd.AddCommand(c.routingShowCommand(), c.routingCheckCommand(), c.routingDraftCommand(), c.routingDiscardCommand(), c.routingPublishCommand(),
+		c.routingHistoryCommand(), c.routingRollbackCommand(), c.routingVariablesCommand(), c.routingSimulateCommand())
+	return cmd
+}
+
+func (c *cli) routingShowCommand() *cobra.Command {
+	var (
+		whose  tenantFlags
+		which  versionFlags
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "show [--draft | --version N]",
+		Short: "Show the rules that count",
+		Long: "Show the rules that count, the draft, or an earlier version. With --json they are printed as the\n" +
+			"file that the other commands read.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				v, err := which.find(cmd.Context(), p)
+				if ship.CodeOf(err) == "version_not_found" && which.version == 0 {
+					fmt.Fprintln(c.Err, "no rules are published: the cheapest offer that is in time is bought")
+					v, err = rulebook.Version{Rules: routing.Book{Rules: []routing.Rule{}}}, nil
+				}
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return c.printBook(v.Rules)
+				}
+				return c.printVersion(cmd.Context(), p, v, which.draft)
+			})
+		},
+	}
+	whose.add(cmd)
+	which.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON file")
+	return cmd
+}
+
+// versionFlags choose one of the stored rule books.
+type versionFlags struct {
+	draft   bool
+	version int
+}
+
+func (f *versionFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.draft, "draft", false, "the draft")
+	cmd.Flags().IntVar(&f.version, "version", 0, "a version that was published (default: the newest)")
+	cmd.MarkFlagsMutuallyExclusive("draft", "version")
+}
+
+func (f *versionFlags) find(ctx context.Context, p policy) (rulebook.Version, error) {
+	if f.version < 0 {
+		return rulebook.Version{}, errors.New("--version is a number from 1")
+	}
+	if f.draft {
+		return p.readDraft(ctx)
+	}
+	return p.Published(ctx, p.tenant, f.version)
+}
+
+// readDraft is the draft. What became wrong since it was saved is in its
+// warnings: it can be read all the same.
+func (p policy) readDraft(ctx context.Context) (rulebook.Version, error) {
+	v, err := p.Draft(ctx, p.tenant)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		return v, err
+	}
+	for _, f := range e.Fields {
+		v.Warnings = append(v.Warnings, f.Pointer+" "+f.Detail)
+	}
+	return v, nil
+}
+
+// printVersion prints rules for a person, and says on the side what they are.
+func (c *cli) printVersion(ctx context.Context, p policy, v rulebook.Version, draft bool) error {
+	switch {
+	case draft:
+		fmt.Fprintf(c.Err, "draft of %s (%s), saved %s, based on version %d\n", p.account.Name, modeOf(p.tenant), minute(v.WrittenAt), v.Version)
+	case v.Version > 0:
+		fmt.Fprintf(c.Err, "version %d of %s (%s), published %s%s\n", v.Version, p.account.Name, modeOf(p.tenant), minute(v.WrittenAt), noteOf(v))
+	}
+	if !draft {
+		if d, err := p.readDraft(ctx); err == nil {
+			fmt.Fprintf(c.Err, "there is a draft, saved %s: \"waybill routing show --draft\" shows it\n", minute(d.WrittenAt))
+		} else if ship.KindOf(err) != ship.NotFound {
+			return err
+		}
+	}
+	c.printWarnings(v.Warnings)
+	return c.printRules(v.Rules)
+}
+
+func (c *cli) printWarnings(list []string) {
+	for _, w := range list {
+		fmt.Fprintf(c.Err, "warning: %s\n", w)
+	}
+}
+
+func (c *cli) routingHistoryCommand() *cobra.Command {
+	var (
+		whose  tenantFlags
+		limit  int
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "history [--limit 20]",
+		Short: "List the versions that were published, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				list, err := p.Versions(cmd.Context(), p.tenant, 0, limit)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return c.printJSON(shownVersions(list))
+				}
+				if len(list) == 0 {
+					fmt.Fprintln(c.Err, "no rules are published")
+					return nil
+				}
+				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "VERSION\tPUBLISHED\tRULES\tNOTE")
+				for _, v := range list {
+					fmt.Fprintf(w, "%d\t%s\t%d\t%s\n", v.Version, minute(v.WrittenAt), len(v.Rules.Rules), orDash(historyNote(v)))
+				}
+				return w.Flush()
+			})
+		},
+	}
+	whose.add(cmd)
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one version a line")
+	return cmd
+}
+
+func (c *cli) routingRollbackCommand() *cobra.Command {
+	var (
+		whose tenantFlags
+		note  string
+	)
+	cmd := &cobra.Command{
+		Use:   "rollback VERSION",
+		Short: "Publish an earlier version again",
+		Long:  "Publish an earlier version again, as a new one: the history keeps both. The draft stays as it is.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			version, err := strconv.Atoi(args[0])
+			if err != nil || version < 1 {
+				return errors.New("that is not a version: it is a number from 1, and \"waybill routing history\" lists them")
+			}
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				v, err := p.RollBack(cmd.Context(), p.tenant, version, note)
+				if err != nil {
+					return err
+				}
+				c.printWarnings(v.Warnings)
+				fmt.Fprintf(c.Err, "version %d, with the rules of version %d, counts from now on; running copies follow within two seconds\n", v.Version, version)
+				_, err = fmt.Fprintln(c.Out, v.Version)
+				return err
+			})
+		},
+	}
+	whose.add(cmd)
+	cmd.Flags().StringVar(&note, "note", "", "why, for the history")
+	return cmd
+}

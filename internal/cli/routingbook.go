@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// source is a file that was given by name.
+type source struct {
+	name string // as in messages
+	text []byte
+}
+
+// read reads the file; - is standard input. One byte over the limit is read,
+// for whoever refuses it.
+func (c *cli) read(path string, limit int64) (source, error) {
+	s, from := source{name: path}, c.In
+	if path == "-" {
+		s.name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return s, err
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	if from == nil {
+		return s, errors.New("there is no standard input")
+	}
+	var err error
+	s.text, err = io.ReadAll(io.LimitReader(from, limit+1))
+	return s, err
+}
+
+// readBook reads rules. What is wrong with them is printed to w, and the error
+// is then ErrUnhealthy.
+func (c *cli) readBook(path string, w io.Writer) (source, routing.Book, error) {
+	s, err := c.read(path, routing.MaxBook)
+	if err != nil {
+		return s, routing.Book{}, err
+	}
+	book, err := routing.ParseBook(s.text)
+	return s, book, s.explain(w, err)
+}
+
+func (c *cli) routingCheckCommand() *cobra.Command {
+	var (
+		whose   tenantFlags
+		offline bool
+	)
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say what is wrong with a file of rules, and where",
+		Long: "Say what is wrong with a file of rules, and where; - is standard input. Nothing is stored. The\n" +
+			"exit code is 1 if something is wrong. With --offline no database is needed, and whether the\n" +
+			"carriers, services and connections exist is not looked at.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, book, err := c.readBook(args[0], c.Out)
+			if err != nil {
+				return err
+			}
+			if offline {
+				_, err := routing.Compile(book)
+				return c.checked(s, book, nil, err)
+			}
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				warnings, err := p.Check(cmd.Context(), p.tenant, book)
+				return c.checked(s, book, warnings, err)
+			})
+		},
+	}
+	whose.add(cmd)
+	cmd.Flags().BoolVar(&offline, "offline", false, "without the database")
+	return cmd
+}
+
+// checked prints what a check found.
+func (c *cli) checked(s source, book routing.Book, warnings []string, err error) error {
+	if err := s.explain(c.Out, err); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(c.Out, "%s: warning: %s\n", s.name, w)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", s.name, count(len(book.Rules), "rule"))
+	return err
+}
+
+func (c *cli) routingDraftCommand() *cobra.Command {
+	var whose tenantFlags
+	cmd := &cobra.Command{
+		Use:   "draft FILE",
+		Short: "Save a file of rules as the draft, in place of the one before",
+		Long: "Save a file of rules as the draft, in place of the one before; - is standard input. The draft\n" +
+			"changes no purchase. Only rules that could be published are saved.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, book, err := c.readBook(args[0], c.Err)
+			if err != nil {
+				return err
+			}
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				v, err := p.SaveDraft(cmd.Context(), p.tenant, book)
+				if err := s.explain(c.Err, err); err != nil {
+					return err
+				}
+				c.printWarnings(v.Warnings)
+				fmt.Fprintf(c.Err, "the draft of %s (%s) has %s; \"waybill routing publish\" makes it count\n", p.account.Name, modeOf(p.tenant), count(len(book.Rules), "rule"))
+				return nil
+			})
+		},
+	}
+	whose.add(cmd)
+	return cmd
+}
+
+func (c *cli) routingDiscardCommand() *cobra.Command {
+	var whose tenantFlags
+	cmd := &cobra.Command{
+		Use:   "discard",
+		Short: "Delete the draft",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				if err := p.DropDraft(cmd.Context(), p.tenant); err != nil {
+					return err
+				}
+				fmt.Fprintln(c.Err, "there is no draft any more; what is published stays")
+				return nil
+			})
+		},
+	}
+	whose.add(cmd)
+	return cmd
+}
+
+func (c *cli) routingPublishCommand() *cobra.Command {
+	var (
+		whose tenantFlags
+		in    rulebook.PublishInput
+	)
+	cmd := &cobra.Command{
+		Use:   "publish [--note TEXT]",
+		Short: "Make the draft count, and print its version",
+		Long: "Make the draft count, from the next purchase on, and print its version. It fails if other rules\n" +
+			"were published since the draft was saved.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
+				in.Tenant = p.tenant
+				v, err := p.Publish(cmd.Context(), in)
+				if ship.CodeOf(err) == "draft_not_found" {
+					return errors.New("there is no draft: save one with \"waybill routing draft FILE\"")
+				}
+				if err != nil {
+					return err
+				}
+				c.printWarnings(v.Warnings)
+				fmt.Fprintf(c.Err, "version %d of %s (%s) counts from now on; running copies follow within two seconds\n", v.Version, p.account.Name, modeOf(p.tenant))
+				_, err = fmt.Fprintln(c.Out, v.Version)
+				return err
+			})
+		},
+	}
+	whose.add(cmd)
+	cmd.Flags().StringVar(&in.Note, "note", "", "what is new, for the history")
+	return cmd
+}

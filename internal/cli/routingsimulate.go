@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// simulateFlags say which rules are tried on which shipments.
+type simulateFlags struct {
+	whose  tenantFlags
+	which  versionFlags
+	last   int
+	since  string
+	asJSON bool
+}
+
+func (c *cli) routingSimulateCommand() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate [FILE | --draft | --version N] [--last N] [--since 30d]",
+		Short: "Try rules on the shipments of the past: what would change, and what would it cost",
+		Long: "Try rules on the shipments of the past, the newest first: which would have gone another way, and\n" +
+			"what would that have cost or saved, in money and days. It decides by the offers that were stored\n" +
+			"with each shipment; nothing is bought and no carrier is asked. Without FILE it tries the draft.",
+		Example: "  waybill routing simulate rules.json --last 10000\n" +
+			"  waybill routing simulate --draft --since 30d --json",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.simulate(cmd.Context(), f, args)
+		},
+	}
+	f.whose.add(cmd)
+	f.which.add(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("version").Usage = "a version that was published"
+	flags.IntVar(&f.last, "last", 10_000, fmt.Sprintf("how many shipments are looked at, at most %d", rulebook.MostSimulated))
+	flags.StringVar(&f.since, "since", "", "only those made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	flags.BoolVar(&f.asJSON, "json", false, "print the result as one line of JSON")
+	return cmd
+}
+
+func (c *cli) simulate(ctx context.Context, f simulateFlags, args []string) error {
+	if f.last < 1 || f.last > rulebook.MostSimulated {
+		return fmt.Errorf("--last is a number from 1 to %d", rulebook.MostSimulated)
+	}
+	if len(args) == 1 && (f.which.draft || f.which.version != 0) {
+		return fmt.Errorf("give a file, --draft or --version, not two of them")
+	}
+	in := rulebook.SimulateInput{Last: f.last}
+	if f.since != "" {
+		var err error
+		if in.Since, err = parseDay(f.since, time.Now()); err != nil {
+			return err
+		}
+	}
+	s := source{name: "the stored rules"}
+	if len(args) == 1 {
+		var err error
+		if s, in.Rules, err = c.readBook(args[0], c.Err); err != nil {
+			return err
+		}
+	}
+	return c.withPolicy(ctx, f.whose, func(p policy) error {
+		if len(args) == 0 {
+			var err error
+			if in.Rules, err = f.rules(ctx, p); err != nil {
+				return err
+			}
+		}
+		in.Tenant, in.Account = p.tenant, p.account
+		b := newBar(c.Err)
+		in.Progress = b.step
+		sim, err := p.Simulate(ctx, in)
+		b.close()
+		if err := s.explain(c.Err, err); err != nil {
+			return err
+		}
+		if f.asJSON {
+			return c.printJSON([]any{shownSimulationOf(sim)})
+		}
+		return c.printSimulation(sim)
+	})
+}
+
+// rules are those that are stored: a version, or the draft.
+func (f *simulateFlags) rules(ctx context.Context, p policy) (routing.Book, error) {
+	which := f.which
+	which.draft = which.version == 0
+	v, err := which.find(ctx, p)
+	if ship.CodeOf(err) == "draft_not_found" {
+		return v.Rules, fmt.Errorf("there is no draft: save one with \"waybill routing draft FILE\", or give a file or a --version")
+	}
+	return v.Rules, err
+}
+
+// bar shows how far a long command is: a bar in a terminal, a line for each
+// tenth elsewhere.
+type bar struct {
+	out      io.Writer
+	terminal bool
+	shown    time.Time // when the bar was last drawn
+	tenths   int
+}
+
+func newBar(out io.Writer) *bar { return &bar{out: out, terminal: isTerminal(out)} }
+
+const barWidth = 30
+
+func (b *bar) step(done, most int) {
+	if !b.terminal {
+		if tenths := done * 10 / most; tenths > b.tenths {
+			b.tenths = tenths
+			fmt.Fprintf(b.out, "looked at %d of at most %d shipments\n", done, most)
+		}
+		return
+	}
+	if now := time.Now(); now.Sub(b.shown) > 50*time.Millisecond || done == most {
+		b.shown = now
+		full := barWidth * done / most
+		fmt.Fprintf(b.out, "\r\x1b[K[%s%s] %3d %%  %d of at most %d shipments", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), 100*done/most, done, most)
+	}
+}
+
+// close takes the bar away.
+func (b *bar) close() {
+	if b.terminal {
+		fmt.Fprint(b.out, "\r\x1b[K")
+	}
+}

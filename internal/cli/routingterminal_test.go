@@ -1,0 +1,34 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/cli"
+)
+
+func TestABackTestHasABarInATerminal(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	bought(t, s, 4)
+	person, program := newTerminal(t)
+	var out bytes.Buffer
+	args := []string{"routing", "simulate", write(t, "rules.json", fastBook), "--last", "4"}
+	if err := cli.Run(t.Context(), args, cli.Streams{Env: s.lookup, Out: &out, Err: program}); err != nil {
+		t.Fatal(err)
+	}
+	shown := make([]byte, 10_000)
+	n, err := person.Read(shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "[##############################] 100 %  4 of at most 4 shipments\r\x1b[K"; !strings.HasSuffix(string(shown[:n]), want) {
+		t.Errorf("it shows %q", shown[:n])
+	}
+	if strings.Contains(out.String(), "#") || !strings.HasPrefix(out.String(), "Looked at 4") {
+		t.Errorf("it tells\n%s", out.String())
+	}
+}
