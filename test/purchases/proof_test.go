@@ -65,12 +65,17 @@ func proofSeed(t *testing.T) uint64 {
 // own to what is there.
 func report(t *testing.T, change func(*proof), figures map[string]any) {
 	t.Helper()
+	reportTo(t, "purchase.json", change, figures)
+}
+
+func reportTo(t *testing.T, name string, change func(*proof), figures map[string]any) {
+	t.Helper()
 	text, _ := json.Marshal(figures)
 	t.Logf("figures: %s", text)
 	if os.Getenv("PROVE") != "1" {
 		return
 	}
-	file := filepath.Join("..", "..", "proof", "purchase.json")
+	file := filepath.Join("..", "..", "proof", name)
 	p := proof{}
 	if old, err := os.ReadFile(file); err == nil {
 		if err := json.Unmarshal(old, &p); err != nil {

@@ -1,0 +1,119 @@
+//go:build chaos
+
+package purchases
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+)
+
+// A turning is how many creations there are while carriers take turns to fail.
+type turning struct {
+	orders  int
+	lasts   time.Duration
+	every   time.Duration // a carrier fails in another way
+	settles time.Duration
+}
+
+// fault is a way for a carrier to fail as a whole.
+type fault struct {
+	name  string
+	knobs emulator.Knobs
+	dies  bool // it is frozen for a while, and then killed
+}
+
+// faults of carriers. Those before the last two are known to have sold nothing;
+// in the last two nobody can know.
+var faults = []fault{
+	{name: "refuses", knobs: emulator.Knobs{Refuse: 1}},
+	{name: "limits", knobs: emulator.Knobs{Limit: 1}},
+	{name: "is down", knobs: emulator.Knobs{Down: 1}},
+	{name: "dies", dies: true},
+	{name: "hangs", knobs: emulator.Knobs{Stall: 1, HangFor: emulator.Duration(10 * time.Second)}},
+	{name: "sells and hangs", knobs: emulator.Knobs{Buy: map[string]float64{"hang": 0.5, "reset": 0.5}, HangFor: emulator.Duration(10 * time.Second)}},
+}
+
+// TestRoutingFailsOver creates shipments that name no carrier while carriers
+// refuse, hang and die in turn: each has one label or a clear refusal, and by
+// the ledgers none has two.
+func TestRoutingFailsOver(t *testing.T) {
+	p := pick(t,
+		turning{orders: 400, lasts: 10 * time.Second, every: 1200 * time.Millisecond, settles: 2 * time.Minute},
+		turning{orders: 5000, lasts: 2 * time.Minute, every: 2 * time.Second, settles: 5 * time.Minute})
+	beside(t)
+	seed := proofSeed(t)
+	w := newWorld(t)
+	start := time.Now()
+	c := w.newClients(64, 0)
+	orders := make([]*order, p.orders)
+	for i := range orders {
+		orders[i] = newOrder(fmt.Sprintf("route-%x-%d", seed, i), "")
+	}
+	var turner sync.WaitGroup
+	done := make(chan struct{})
+	turns := map[string]int{}
+	turner.Go(func() { w.takeTurns(seed, p.every, turns, done) })
+	c.buyAll(orders, seed, p.lasts, p.settles)
+	close(done)
+	turner.Wait()
+	w.turnAll(emulator.Knobs{})
+	_, late := w.settle(p.settles)
+	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
+	j := w.judge(orders)
+	j.add("not settled", late...)
+	elsewhere := w.count(`SELECT count(*) FROM shipments s WHERE json_array_length(s.deal->'routing'->'failed') > 0 AND s.deal->>'boughtAt' IS NOT NULL`)
+	further := w.count(`SELECT count(*) FROM purchase_attempts WHERE attempt > 1`)
+	after := w.count(`SELECT count(*) FROM purchase_attempts a JOIN purchase_attempts b ON b.id = a.id AND b.attempt = a.attempt + 1
+		WHERE b.started_at < a.started_at + interval '2 seconds' AND a.outcome NOT IN ('refused', 'not_sent')`)
+	if after > 0 {
+		j.add("tried after an unknown outcome", fmt.Sprintf("%d attempts followed one whose outcome was not known", after))
+	}
+	if elsewhere == 0 || further == 0 {
+		t.Errorf("%d shipments were bought after a carrier failed, in %d further attempts: nothing was shown", elsewhere, further)
+	}
+	reportTo(t, "routing.json", func(out *proof) {
+		out.N, out.Seed, out.Settings = p.orders, seed, w.settings
+		out.Kills, out.Violations, out.Bound95 = w.kills.Load(), j.total(), upper95(j.total())/float64(p.orders)
+		out.Seconds = round(time.Since(start).Seconds())
+	}, map[string]any{
+		"answers": c.answers, "ends": j.ends, "turns": turns, "boughtElsewhere": elsewhere, "furtherAttempts": further,
+		"sold": len(j.sales), "stranded": j.stranded, "slowestVoidSeconds": round(j.slowest.Seconds()),
+	})
+	j.complain(t)
+	w.guard(t)
+}
+
+// takeTurns has one carrier after the other fail, in one way after the other.
+func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int, done <-chan struct{}) {
+	rng := rand.New(rand.NewPCG(seed, 1<<42))
+	for i := 0; ; i++ {
+		s, f := w.carriers[rng.IntN(len(w.carriers))], faults[i%len(faults)]
+		turns[f.name]++
+		if f.dies {
+			s.signal(syscall.SIGSTOP)
+		} else {
+			w.turn(s, f.knobs)
+		}
+		over := false
+		select {
+		case <-time.After(every/2 + time.Duration(rng.Int64N(int64(every)))):
+		case <-done:
+			over = true
+		}
+		if f.dies {
+			s.signal(syscall.SIGKILL)
+			w.kills.Add(1)
+		} else {
+			w.turn(s, emulator.Knobs{})
+		}
+		if over {
+			return
+		}
+	}
+}
