@@ -18,11 +18,11 @@ const module = "github.com/waybillhq/waybill/"
 // floors only: never its own floor, never upward. Tests are free.
 var floors = [][]string{
 	{"ship", "config", "seal", "emulator", "failpoint"},
-	{"job", "routing", "label", "wire", "purchase", "spool", "emulator/ups", "emulator/usps", "emulator/fedex", "emulator/dhlexpress"},
+	{"job", "routing", "sheet", "label", "wire", "purchase", "spool", "emulator/ups", "emulator/usps", "emulator/fedex", "emulator/dhlexpress"},
 	{"carrier"},
 	{"carrier/carrierkit", "carrier/carriertest", "store"},
 	{"store/storetest", "carrier/ups", "carrier/usps", "carrier/fedex", "carrier/dhlexpress", "carrier/sandbox"},
-	{"carrier/all", "shipping", "tracking", "webhook", "account"},
+	{"carrier/all", "shipping", "tracking", "webhook", "account", "rulebook", "member"},
 	{"httpkit"},
 	{"api", "web", "worker"},
 	{"app"},

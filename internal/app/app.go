@@ -243,6 +243,7 @@ func (a *App) Run(ctx context.Context) error {
 	if a.onReady != nil {
 		a.onReady()
 	}
+	go debug.FreeOSMemory() // to start takes more than to run
 	var err error
 	select {
 	case <-ctx.Done():

@@ -221,6 +221,13 @@ func TestOperatorsSeeMetricsAndHealthOnASecondListener(t *testing.T) {
 	}
 	operator := "http://" + a.MetricsAddr()
 	_, metrics := get(t, operator+"/metrics")
+	for range 40 { // a request is counted after its answer is sent
+		if strings.Contains(metrics, `route="/v1/shipments"`) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+		_, metrics = get(t, operator+"/metrics")
+	}
 	for _, want := range []string{
 		`waybill_http_requests_total{method="POST",route="/v1/shipments",status="201"} 1`, `waybill_carrier_calls_total{carrier="ups",operation="rates",outcome="ok"} 1`,
 		`waybill_database_up 1`, `waybill_purchases_open{state="uncertain"} 0`, "waybill_log_horizon_age_seconds", `waybill_database_connections_max{pool="app"} 4`,

@@ -11,11 +11,45 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/worker"
 )
+
+// newShipping adds to c what purchases need: labels, the disk that holds what
+// was bought, waits and metrics.
+func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c shipping.Config) (*shipping.Service, error) {
+	var err error
+	if c.Labels, err = label.NewRenderer(cfg.FontDir); err != nil {
+		return nil, fmt.Errorf("label renderer: %w", err)
+	}
+	if c.Spool, err = openSpool(cfg, box); err != nil {
+		return nil, err
+	}
+	if c.Observe, err = stepsOf(reg); err != nil {
+		return nil, err
+	}
+	if c.Decided, err = decisionsOf(reg); err != nil {
+		return nil, err
+	}
+	if err := reg.Register(spoolFiles(c.Spool)); err != nil {
+		return nil, fmt.Errorf("purchase metrics: %w", err)
+	}
+	c.Waits, c.QuoteLife, c.QuoteLifeToBuy = waits(cfg), cfg.QuoteCache, cfg.QuoteCacheToBuy
+	return shipping.New(c), nil
+}
+
+func waits(cfg config.Config) shipping.Waits {
+	w := shipping.DefaultWaits
+	w.SoftQuote, w.Answer = cfg.QuoteTimeout, cfg.PurchaseTimeout
+	w.Settle, w.Look, w.Lag = cfg.SettleAfter, cfg.LookEvery, cfg.LookupLag
+	w.Rebuy, w.Review = cfg.RebuyFor, cfg.ReviewAfter
+	w.SandboxAge = cfg.SandboxStep
+	return w
+}
 
 // openSpool opens the directory that holds what was bought until it is
 // recorded.
@@ -63,12 +97,16 @@ func stepsOf(reg prometheus.Registerer) (func(purchase.Act, purchase.Result), er
 const (
 	replayEvery  = 30 * time.Second
 	restoreEvery = 15 * time.Second
+	sweepSignIns = 10 * time.Minute
 )
 
 // loops are what every copy does beside requests and jobs.
 func (s services) loops(log *slog.Logger) []worker.Loop {
 	return []worker.Loop{
 		{Name: "record what was bought before a crash", Do: s.shipping.Replay, Least: replayEvery, Most: replayEvery, Log: log},
+		{Name: "remove old sign-ins", Least: sweepSignIns, Most: sweepSignIns, Log: log, Do: func(ctx context.Context) (int, error) {
+			return 0, s.member.Sweep(ctx)
+		}},
 		{Name: "notice a restore", Least: restoreEvery, Most: restoreEvery, Log: log, Do: func(ctx context.Context) (int, error) {
 			return 0, s.shipping.NoteRestore(ctx)
 		}},

@@ -24,7 +24,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
-	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -39,6 +40,8 @@ type services struct {
 	shipping *shipping.Service
 	tracking *tracking.Service
 	webhook  *webhook.Service
+	rules    *rulebook.Service
+	member   *member.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
 }
@@ -60,10 +63,6 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	labels, err := label.NewRenderer(cfg.FontDir)
-	if err != nil {
-		return services{}, fmt.Errorf("label renderer: %w", err)
-	}
 	box, err := newBox(ctx, cfg, st)
 	if err != nil {
 		return services{}, err
@@ -75,30 +74,30 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
 		return services{}, err
 	}
-	sold, err := openSpool(cfg, box)
+	rules, err := newRules(st, accounts, simulated)
 	if err != nil {
 		return services{}, err
 	}
-	steps, err := stepsOf(reg)
+	if err := reg.Register(trafficStats{live.traffic}); err != nil {
+		return services{}, fmt.Errorf("carrier metrics: %w", err)
+	}
+	buying, err := newShipping(cfg, box, reg, shipping.Config{
+		Store: st, Simulated: simulated, SigningKey: key, BaseURL: baseURL, Told: told, Log: log,
+		Connected: accounts.Carriers, Connection: accounts.Carrier, Policy: policyOf(rules),
+	})
 	if err != nil {
 		return services{}, err
-	}
-	for _, c := range []prometheus.Collector{spoolFiles(sold), trafficStats{live.traffic}} {
-		if err := reg.Register(c); err != nil {
-			return services{}, fmt.Errorf("carrier metrics: %w", err)
-		}
 	}
 	out := services{
-		box: box, account: accounts, traffic: live.traffic,
-		shipping: shipping.New(shipping.Config{
-			Store: st, Simulated: simulated, Labels: labels, SigningKey: key, BaseURL: baseURL, Waits: waits(cfg), Told: told, Log: log,
-			Spool: sold, Connected: accounts.Carriers, Connection: accounts.Carrier, Observe: steps,
-		}),
+		box: box, account: accounts, traffic: live.traffic, rules: rules, shipping: buying,
 		tracking: tracking.New(tracking.Config{
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
 		}),
 		webhook: webhook.New(webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}),
+	}
+	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
+		return services{}, err
 	}
 	return out, out.shipping.NoteRestore(ctx)
 }
@@ -161,15 +160,6 @@ func addressesOf(hostPort string) (list []netip.AddrPort) {
 	return list
 }
 
-func waits(cfg config.Config) shipping.Waits {
-	w := shipping.DefaultWaits
-	w.SoftQuote, w.Answer = cfg.QuoteTimeout, cfg.PurchaseTimeout
-	w.Settle, w.Look, w.Lag = cfg.SettleAfter, cfg.LookEvery, cfg.LookupLag
-	w.Rebuy, w.Review = cfg.RebuyFor, cfg.ReviewAfter
-	w.SandboxAge = cfg.SandboxStep
-	return w
-}
-
 // openSimulated opens the carriers of the sandbox, without a network between.
 func openSimulated(calls *carrierMetrics) ([]*carrier.Carrier, error) {
 	var list []*carrier.Carrier
@@ -193,11 +183,15 @@ func (a *App) newAPI() (http.Handler, error) {
 	if limit == 0 {
 		limit = -1 // zero would mean the default
 	}
-	return api.New(api.Config{
-		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Box: a.services.box,
+	handler, err := api.New(api.Config{
+		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Rules: a.services.rules, Box: a.services.box,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready, Answered: a.services.shipping.Answered,
 		Limits: api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return a.withWeb(handler, metrics), nil
 }
 
 // OpenAccounts wires what operators' commands need: the accounts, and how to

@@ -35,6 +35,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 
 	QuoteTimeout    time.Duration
+	QuoteCache      time.Duration // 0 asks the carriers every time
+	QuoteCacheToBuy bool
 	PurchaseTimeout time.Duration
 	SettleAfter     time.Duration
 	LookEvery       time.Duration
@@ -50,6 +52,10 @@ type Config struct {
 	SigningKey []byte   // nil means the installation's own
 	SecretKeys [][]byte // the first seals, all open; none means the installation's own
 	SecretKMS  []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
+
+	OIDCIssuer       string // empty is no identity provider
+	OIDCClientID     string
+	OIDCClientSecret string
 
 	CarrierURLs   map[string]string // by carrier, instead of its own
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
@@ -118,6 +124,8 @@ func read(e *env) Config {
 		ShutdownTimeout: get(e, "SHUTDOWN_TIMEOUT", "25s", atLeast(0), "longest time for requests and jobs to end after a signal to stop"),
 
 		QuoteTimeout:    get(e, "QUOTE_TIMEOUT", "4s", atLeast(time.Millisecond), "after this long, rates are answered with what carriers have quoted so far"),
+		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "for so long, the same lane, weight step, size and options are quoted from memory, marked as such; 0 asks the carriers every time"),
+		QuoteCacheToBuy: get(e, "QUOTE_CACHE_PURCHASES", "off", onOff, "on lets purchases be routed by such quotes too"),
 		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "after this long without the carrier's answer, a purchase is answered as pending"),
 		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "after this long, a purchase left open is looked up at the carrier"),
 		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "time between two such looks"),
@@ -133,6 +141,10 @@ func read(e *env) Config {
 		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
 		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64; to change it, put the new one before the old with a comma between. If empty, one that lies in the database with them"),
 		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key of a key service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To change it, put the new one before the old with a comma between. SECRET_KEY alone if empty"),
+
+		OIDCIssuer:       get(e, "OIDC_ISSUER", "", optional(issuer), "address of the identity provider that people sign in to the dashboard with (OpenID Connect), as it names itself; none if empty. Its redirect address is BASE_URL/app/oidc"),
+		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "who this installation is to the identity provider"),
+		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "what it proves that with; empty for a public client"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls that a carrier takes from one account, where it has raised them: usps=10000/1h,ups=0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "addresses of carriers instead of their own, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
@@ -154,6 +166,9 @@ func (c Config) disagreements() (errs []error) {
 		// A request that is still waiting for the carrier must not be settled
 		// behind its back.
 		errs = append(errs, errors.New("SETTLE_AFTER must not be shorter than PURCHASE_TIMEOUT"))
+	}
+	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {
+		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID are set together"))
 	}
 	return errs
 }

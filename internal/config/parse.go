@@ -161,6 +161,16 @@ func baseURL(s string) (string, error) {
 	return strings.TrimRight(s, "/"), nil
 }
 
+// issuer reads the name of an identity provider. It is compared byte for byte,
+// so a slash at its end stays.
+func issuer(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+		return "", errors.New("must be an address such as https://login.example.com; http only to this machine")
+	}
+	return s, nil
+}
+
 func databaseURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {

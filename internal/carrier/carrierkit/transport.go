@@ -42,6 +42,10 @@ func newTransport(o TrafficOptions, effects bool) http.RoundTripper {
 	return rt
 }
 
+// NewTransport returns connections to a service that is no carrier, with the
+// same limits on how long each step takes.
+func NewTransport() http.RoundTripper { return newTransport(TrafficOptions{}.withDefaults(), false) }
+
 // once is req in a form that can be sent only once.
 func once(req *http.Request) *http.Request {
 	single := req.WithContext(req.Context())

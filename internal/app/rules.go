@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// newRules wires the routing rules and rate sheets.
+func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.Carrier) (*rulebook.Service, error) {
+	return rulebook.New(rulebook.Config{
+		Store: st, Connected: accounts.Carriers,
+		Carriers: func(livemode bool) []carrier.Spec {
+			if livemode {
+				return accounts.Specs()
+			}
+			return slices.Concat(accounts.Specs(), sandbox.Specs())
+		},
+		Requote: func(ctx context.Context, o ship.Order) (rates []ship.Rate) {
+			for _, c := range simulated {
+				offers, _ := c.Rates(ctx, o) // one that does not carry it offers nothing
+				rates = append(rates, offers...)
+			}
+			return rates
+		},
+	})
+}
+
+// policyOf hands the rules to whoever buys.
+func policyOf(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
+	return func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+		p, err := rules.Policy(ctx, t)
+		return shipping.Policy(p), err
+	}
+}
+
+// decisionsOf counts what chose for purchases.
+func decisionsOf(reg prometheus.Registerer) (func(strategy string), error) {
+	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_routing_decisions_total", Help: "Purchases that were routed, by what chose: rule, default, cheapest, named or rate.",
+	}, []string{"strategy"})
+	if err := reg.Register(decisions); err != nil {
+		return nil, fmt.Errorf("routing metrics: %w", err)
+	}
+	return func(strategy string) { decisions.WithLabelValues(strategy).Inc() }, nil
+}
+
+// OpenRules wires what the commands that deal with routing need: the rules, the
+// accounts, what tries rules on a sample, and how to let go of them. The
+// carriers are specs, or all if there are none. The database must be migrated.
+func OpenRules(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*rulebook.Service, *account.Service, func(), error) {
+	st, accounts, done, err := openConnections(ctx, cfg, specs, log)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var simulated []*carrier.Carrier
+	for _, spec := range sandbox.Specs() {
+		c, err := carrier.Open(spec, carrier.Opening{})
+		if err != nil {
+			done()
+			return nil, nil, nil, err
+		}
+		simulated = append(simulated, c)
+	}
+	rules, err := newRules(st, accounts, simulated)
+	return rules, accounts, done, err
+}

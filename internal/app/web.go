@@ -1,0 +1,24 @@
+package app
+
+import (
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/web"
+)
+
+// withWeb puts the dashboard beside the API: each path belongs to one of them.
+func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
+	pages := web.New(web.Config{
+		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
+		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
+	})
+	a.api.http.RegisterOnShutdown(pages.Stop)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if web.Owns(r.URL.Path) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}
