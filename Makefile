@@ -19,7 +19,7 @@ WITH_DB := scripts/postgres run
 IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
 
 .PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
-	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash simulate generate build install-tools clean
+	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking browser simulate generate build install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,12 +44,15 @@ check: ## the gate's body: everything that must pass before a merge, cheap thing
 	@$(STEP) webhooks-short $(MAKE) webhooks-short
 	@$(STEP) purchases-short $(MAKE) purchases-short
 	@$(STEP) crash-short $(MAKE) crash-short
+	@$(STEP) routing-short $(MAKE) routing-short
+	@$(STEP) tracking-short $(MAKE) tracking-short
+	@$(STEP) browser $(MAKE) browser
 
 lint: install-tools ## format, vet, static checks, generated files, modules, licences, vulnerabilities, the contract
-	@unformatted=$$(find . -name '.?*' -prune -o -name '*.go' -print0 | xargs -0 .bin/gofumpt -l); \
+	@unformatted=$$(find . -name '.?*' -prune -o -name '*.go' -not -name '*_templ.go' -print0 | xargs -0 .bin/gofumpt -l); \
 		[[ -z $$unformatted ]] || { echo "gofumpt -w is needed on:"; echo "$$unformatted"; exit 1; }
-	go vet -tags chaos ./...
-	.bin/staticcheck -tags chaos ./...
+	go vet -tags chaos,browser ./...
+	.bin/staticcheck -tags chaos,browser ./...
 	go build -tags $(KMS) -o /dev/null ./cmd/waybill
 	.bin/staticcheck -tags $(KMS) ./internal/seal
 	go test -tags $(KMS) ./internal/seal
@@ -61,8 +64,8 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 	@scripts/openapi
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(grep -lI '^#!.*bash' scripts/*)
 
-fuzz: ## every fuzz target for 6 s
-	@scripts/fuzz 6s
+fuzz: ## every fuzz target for 2 s
+	@scripts/fuzz 2s
 
 chaos-short: ## creations while copies of the binary and Postgres are killed, the gate's size
 	$(call IF,test/chaos) CHAOS=short go test ./test/chaos -tags chaos -run TestChaosShort -count=1 -v -timeout 15m
@@ -94,6 +97,22 @@ crash-short: build ## the program kills itself at every step of a purchase that 
 
 prove-crash: build ## the same with every carrier, outcome and recovery; writes proof/crash.json
 	$(call IF,test/crash) PROVE=1 go test ./test/crash -tags chaos -run TestProve -count=1 -v -timeout 3h
+
+routing-short: build ## creations while carriers refuse, hang and die in turn, the gate's size
+	$(call IF,test/purchases) PROVE=short go test ./test/purchases -tags chaos -run TestRouting -count=1 -v -timeout 10m
+
+prove-routing: build ## the same with 5,000, and a back-test beside a real replay; writes proof/routing.json
+	$(call IF,test/routing) PROVE=1 $(WITH_DB) go test ./test/routing -count=1 -v -timeout 1h
+	$(call IF,test/purchases) PROVE=1 go test ./test/purchases -tags chaos -run TestRouting -count=1 -v -timeout 1h
+
+tracking-short: build ## what carriers push, under kills, forged, and beside the bare engine, a twentieth
+	$(call IF,test/tracking) PROVE=short go test ./test/tracking -tags chaos -run TestProve -count=1 -parallel 5 -v -timeout 10m
+
+prove-tracking: build ## the same with 1,000,000 pushed events and 10,000,000 watched parcels; writes proof/tracking.json
+	$(call IF,test/tracking) PROVE=1 go test ./test/tracking -tags chaos -run TestProve -count=1 -v -timeout 3h
+
+browser: ## a first day in the dashboard, in headless Chromium
+	$(call IF,test/browser) $(WITH_DB) go test ./test/browser -tags browser -count=1 -v -timeout 10m
 
 prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log
 	$(call IF,test/log) PROVE=short go test ./test/log -run TestProve -count=1 -v -timeout 15m
