@@ -185,12 +185,17 @@ func nameArgs(numbers []Named) pgx.NamedArgs {
 	return args
 }
 
-// sqlLockHolders locks in the same order as sqlLockJourneys.
+// sqlLockHolders locks in the same order as sqlLockJourneys. The names are found
+// first and in their index alone: beside what is locked, their rows would be
+// read too.
 const sqlLockHolders = `
-SELECT n.name, ` + trackColumns + `
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @names::text[]) AS k (account_id, livemode, name)
-JOIN names n ON n.account_id = k.account_id AND n.livemode = k.livemode AND n.kind = 't' AND n.name = k.name
-JOIN journeys j ON j.account_id = n.account_id AND j.livemode = n.livemode AND j.id = n.id
+WITH held AS MATERIALIZED (
+  SELECT n.account_id, n.livemode, n.id, n.name
+  FROM unnest(@accounts::uuid[], @livemodes::boolean[], @names::text[]) AS k (account_id, livemode, name)
+  JOIN names n ON n.account_id = k.account_id AND n.livemode = k.livemode AND n.kind = 't' AND n.name = k.name
+)
+SELECT held.name, ` + trackColumns + `
+FROM held JOIN journeys j USING (account_id, livemode, id)
 ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
 
 // LockHolders locks the rows of the parcels of the numbers until the

@@ -13,8 +13,9 @@ const (
 	intakePushes  = 200     // that are stored at once, at most
 	intakeBytes   = 4 << 20 // the same, of their bodies
 	intakeTimeout = 10 * time.Second
+	intakePause   = 20 * time.Millisecond // while this copy has enough to hear
 
-	readyPushes = 5000     // that wait in memory, at most; those beyond are any copy's to hear
+	readyPushes = 2000     // that wait in memory, at most; those beyond are any copy's to hear
 	readyBytes  = 32 << 20 // the same, of their bodies
 )
 
@@ -85,7 +86,24 @@ func (in *intake) run() {
 		for _, a := range batch {
 			a.stored <- err
 		}
+		in.pause()
 	}
+}
+
+// pause lets hearing catch up when pushes come faster than they are heard. Their
+// senders hardly notice, what comes meanwhile is stored together, and little has
+// to be read back from the store.
+func (in *intake) pause() {
+	const look = 2 * time.Millisecond
+	for waited := time.Duration(0); waited < intakePause && in.full(); waited += look {
+		time.Sleep(look)
+	}
+}
+
+func (in *intake) full() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.ready) >= readyPushes || in.bytes >= readyBytes
 }
 
 // next takes some of what waits; none ends the run. It says whether this copy

@@ -29,3 +29,21 @@ func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
 		t.Errorf("%d bytes of %d pushes are left", in.bytes, len(in.ready))
 	}
 }
+
+func TestPushesWaitALittleWhileEnoughIsToBeHeard(t *testing.T) {
+	t.Parallel()
+	in := &intake{}
+	if in.full() {
+		t.Error("a copy that has nothing to hear waits")
+	}
+	due := time.Now().Add(hearClaim)
+	for range readyPushes {
+		p := store.Push{ID: ship.NewRawID(7, time.Now())}
+		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
+	}
+	began := time.Now()
+	in.pause()
+	if took := time.Since(began); took < intakePause {
+		t.Errorf("one that has enough waits for %s", took)
+	}
+}
