@@ -70,7 +70,7 @@ func TestRoutingFailsOver(t *testing.T) {
 	elsewhere := w.count(`SELECT count(*) FROM shipments s WHERE json_array_length(s.deal->'routing'->'failed') > 0 AND s.deal->>'boughtAt' IS NOT NULL`)
 	further := w.count(`SELECT count(*) FROM purchase_attempts WHERE attempt > 1`)
 	after := w.count(`SELECT count(*) FROM purchase_attempts a JOIN purchase_attempts b ON b.id = a.id AND b.attempt = a.attempt + 1
-		WHERE b.started_at < a.started_at + interval '2 seconds' AND a.outcome NOT IN ('refused', 'not_sent')`)
+		WHERE coalesce(a.outcome, 'open') NOT IN ('refused', 'not_sent', 'absent', 'stranded')`)
 	if after > 0 {
 		j.add("tried after an unknown outcome", fmt.Sprintf("%d attempts followed one whose outcome was not known", after))
 	}
