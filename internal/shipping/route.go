@@ -78,8 +78,8 @@ func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
 	case b.in.isNamed():
 		return s.routeNamed(ctx, b)
 	}
-	in, d, err := s.decide(ctx, b.policy, deciding{
-		tenant: b.in.Tenant, in: routing.Input{Account: b.in.Tenant.Account, Order: b.shipment.Order, Currency: b.in.Account.Currency, MaxAmount: b.in.MaxAmount, Now: now},
+	in, d, err := s.decide(ctx, b.policy, b.in.Tenant, routing.Input{
+		Account: b.in.Tenant.Account, Order: b.shipment.Order, Currency: b.in.Account.Currency, MaxAmount: b.in.MaxAmount, Now: now,
 	})
 	b.shipment.Order, b.offers, deal.Routing = in.Order, d.Offers, d.Routing
 	return err
@@ -113,29 +113,22 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 	return nil
 }
 
-// deciding is an order that rules decide about.
-type deciding struct {
-	tenant ship.Tenant
-	in     routing.Input
-}
-
 // decide asks all carriers for the order as the rules want it sent, and lets
 // the rules choose.
-func (s *Service) decide(ctx context.Context, p Policy, of deciding) (routing.Input, routing.Decision, error) {
-	in := of.in
-	asked, err := s.choose(ctx, of.tenant, nil, "", "")
+func (s *Service) decide(ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input) (routing.Input, routing.Decision, error) {
+	asked, err := s.choose(ctx, t, nil, "", "")
 	if err != nil {
-		return in, routing.Decision{}, err
+		return wanted, routing.Decision{}, err
 	}
-	in = p.Book.Prepare(in)
-	got := s.ask(ctx, asked, inquiry{tenant: of.tenant, order: in.Order, policy: p, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
+	in := p.Book.Prepare(wanted)
+	got := s.ask(ctx, asked, inquiry{tenant: t, order: in.Order, policy: p, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
 	rates := offered(got, nil)
 	if len(rates) == 0 {
 		return in, routing.Decision{}, noOffer(got)
 	}
 	d := p.Book.Decide(in, rates)
 	d.Routing.Version, d.Routing.Failed = p.Version, notQuoted(got)
-	if was, is := of.in.Order.Options.Signature, in.Order.Options.Signature; was != is {
+	if was, is := wanted.Order.Options.Signature, in.Order.Options.Signature; was != is {
 		d.Routing.Raised = &ship.Raised{From: was, To: is}
 	}
 	if d.Refused != "" {

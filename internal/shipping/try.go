@@ -39,9 +39,9 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 	if in.Book != nil {
 		policy.Book, policy.Version = in.Book, 0
 	}
-	asked, d, err := s.decide(ctx, policy, deciding{tenant: in.Tenant, in: routing.Input{
+	asked, d, err := s.decide(ctx, policy, in.Tenant, routing.Input{
 		Account: in.Tenant.Account, Order: order, Currency: in.Account.Currency, MaxAmount: in.MaxAmount, Now: now,
-	}})
+	})
 	if d.Refused != "" {
 		err = nil // that is the answer
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -46,14 +44,4 @@ var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // company has the text in it.
 func (s *Store) ShipmentsTo(ctx context.Context, t ship.Tenant, text string, reach, limit int) ([]ship.Shipment, error) {
 	return s.shipmentList(ctx, t, sqlShipmentsTo, [16]byte(t.Account.Raw()), t.Livemode, "%"+likeEscape.Replace(text)+"%", reach, limit)
-}
-
-func (s *Store) shipmentList(ctx context.Context, t ship.Tenant, sql string, args ...any) ([]ship.Shipment, error) {
-	var list []ship.Shipment
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		sh, err := scanShipment(r, t)
-		list = append(list, sh)
-		return err
-	}, sql, args...)
-	return list, err
 }

@@ -117,6 +117,11 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	if f.OrderID != "" {
 		sql, args = sqlShipmentsOfOrder, append(args, f.OrderID)
 	}
+	return s.shipmentList(ctx, t, sql, args...)
+}
+
+// shipmentList reads shipments by a statement that selects shipmentColumns.
+func (s *Store) shipmentList(ctx context.Context, t ship.Tenant, sql string, args ...any) ([]ship.Shipment, error) {
 	var list []ship.Shipment
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
 		sh, err := scanShipment(r, t)
