@@ -210,12 +210,13 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		if d.sink != nil {
 			sink = d.sinkURL() + " (what is sent to webhooks)"
 		}
-		database := cfg.RedactedDatabaseURL()
-		if d.databaseURL != "" { // its own: the key below opens as much
+		database, address := cfg.RedactedDatabaseURL(), "export the DATABASE_URL that this one has" // the user gave it
+		if d.databaseURL != "" {                                                                    // its own: the key below opens as much
 			database = cfg.DatabaseURL
+			address = "export DATABASE_URL='" + database + "'"
 		}
 		dashboard := cmp.Or(a.SetupURL(context.Background()), a.BaseURL()+"/app")
-		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, database, demo.ID, key, moves, sink, program(), dashboard)
+		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, database, demo.ID, key, moves, sink, program(), dashboard, address)
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -263,7 +264,7 @@ Have its events sent to a program of yours, signed (no public address is needed)
 
   %[8]s listen --forward http://localhost:3000/hook --url %[1]s --key %[5]s
 
-The other commands need the database too: export DATABASE_URL='%[3]s'
+The other commands need the database too: %[10]s
 
 Ctrl-C stops everything.
 
