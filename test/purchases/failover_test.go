@@ -3,12 +3,16 @@
 package purchases
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -90,10 +94,15 @@ func TestRoutingFailsOver(t *testing.T) {
 }
 
 // takeTurns has one carrier after the other fail, in one way after the other.
+// Every other turn is the turn of the carrier that sold last: a carrier that
+// nobody would have bought from shows nothing when it fails.
 func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int, done <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(seed, 1<<42))
 	for i := 0; ; i++ {
 		s, f := w.carriers[rng.IntN(len(w.carriers))], faults[i%len(faults)]
+		if (i+i/len(faults))%2 == 0 {
+			s = w.lastSeller(s)
+		}
 		turns[f.name]++
 		if f.dies {
 			s.signal(syscall.SIGSTOP)
@@ -116,4 +125,19 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 			return
 		}
 	}
+}
+
+// lastSeller is the carrier that sold the newest label, or other if there is none.
+func (w *world) lastSeller(other *stand) *stand {
+	var name string
+	err := w.pool.QueryRow(context.Background(), `SELECT deal->>'carrier' FROM shipments
+		WHERE deal->>'boughtAt' IS NOT NULL ORDER BY deal->>'boughtAt' DESC LIMIT 1`).Scan(&name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return other
+	}
+	if err != nil {
+		w.t.Error(err)
+		return other
+	}
+	return w.stand(name)
 }
