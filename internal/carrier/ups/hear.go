@@ -1,6 +1,7 @@
 package ups
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -91,6 +92,9 @@ func (a alert) told(raw []byte) told {
 
 // withoutPhoto leaves the photo of the delivery out of what is kept.
 func withoutPhoto(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte("deliveryPhoto")) {
+		return raw
+	}
 	var parts map[string]json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil || len(parts["deliveryPhoto"]) <= len(`""`) {
 		return raw
