@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -23,9 +24,11 @@ func (w *word) UnmarshalJSON(data []byte) error {
 	var s string
 	switch {
 	case len(data) == 0:
-	case plain(data):
-		*w = word(bytes.TrimSpace(data[1 : len(data)-1]))
 	case data[0] == '"':
+		if plain, ok := carrierkit.Plain(data); ok {
+			*w = word(bytes.TrimSpace(plain))
+			return nil
+		}
 		if json.Unmarshal(data, &s) == nil {
 			*w = word(strings.TrimSpace(strings.Map(printable, s)))
 		}
@@ -33,12 +36,6 @@ func (w *word) UnmarshalJSON(data []byte) error {
 		*w = word(data)
 	}
 	return nil
-}
-
-// plain reports whether a string is written as it is: ASCII without escapes.
-// Nearly all are, and need no decoder.
-func plain(data []byte) bool {
-	return len(data) > 1 && data[0] == '"' && !bytes.ContainsFunc(data, func(r rune) bool { return r == '\\' || r < ' ' || r > '~' })
 }
 
 // printable drops control characters: no text that is kept may hold them.

@@ -3,6 +3,8 @@ package usps
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // The types below are the parts of USPS's messages that are used. Numbers are
@@ -72,6 +74,10 @@ type text string
 
 // UnmarshalJSON takes any scalar.
 func (t *text) UnmarshalJSON(data []byte) error {
+	if plain, ok := carrierkit.Plain(data); ok {
+		*t = text(plain)
+		return nil
+	}
 	var s string
 	if json.Unmarshal(data, &s) == nil {
 		*t = text(s)

@@ -1,0 +1,17 @@
+package carrierkit
+
+// Plain is the text of a JSON string that is written as it is: ASCII without
+// escapes. Nearly every string of a carrier is, and needs no decoder. ok is
+// false for any other value.
+func Plain(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return nil, false
+	}
+	text = value[1 : len(value)-1]
+	for _, b := range text {
+		if b < ' ' || b > '~' || b == '\\' || b == '"' {
+			return nil, false
+		}
+	}
+	return text, true
+}
