@@ -18,6 +18,7 @@ type Principal struct {
 	Account ship.Account
 	Key     ship.KeyID
 	Scopes  []string
+	Limit   ship.Money // that the key may spend in a day, live; zero for none
 }
 
 // Can reports whether the caller's key has the scope.
@@ -33,6 +34,7 @@ type APIKey struct {
 	Hint       string
 	Scopes     []string
 	Networks   []netip.Prefix
+	DailyLimit ship.Money // of live keys; zero for none
 	ExpiresAt  time.Time
 	CreatedAt  time.Time
 	LastUsedAt time.Time

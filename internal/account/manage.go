@@ -81,11 +81,19 @@ type NewKeyInput struct {
 	Scopes    []string // none means all
 	Networks  []netip.Prefix
 	ExpiresAt time.Time
+	// DailyLimit is what a live key may spend on labels in a day of UTC, such as
+	// "500", in the account's currency; empty for no limit.
+	DailyLimit string
 }
 
 // NewKey makes a key. It is returned in clear this once.
 func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey, error) {
-	if _, err := s.store.Account(ctx, in.Account); err != nil {
+	a, err := s.store.Account(ctx, in.Account)
+	if err != nil {
+		return "", APIKey{}, err
+	}
+	limit, err := in.limit(a.Currency)
+	if err != nil {
 		return "", APIKey{}, err
 	}
 	if len(in.Scopes) == 0 {
@@ -102,9 +110,27 @@ func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey,
 	key := ship.NewKey(shard, in.Livemode)
 	row := store.KeyRow{
 		ID: ship.NewKeyID(shard, time.Now()), Tenant: ship.Tenant{Account: in.Account, Livemode: in.Livemode},
-		Hash: key.Hash(), Hint: key.Hint(), Name: in.Name, Scopes: in.Scopes, Networks: in.Networks, ExpiresAt: in.ExpiresAt,
+		Hash: key.Hash(), Hint: key.Hint(), Name: in.Name, Scopes: in.Scopes, Networks: in.Networks, ExpiresAt: in.ExpiresAt, DailyLimit: limit,
 	}
 	return key, keyOf(row), s.store.AddKey(ctx, row)
+}
+
+// limit reads the daily limit.
+func (in NewKeyInput) limit(currency string) (ship.Money, error) {
+	if in.DailyLimit == "" {
+		return ship.Money{}, nil
+	}
+	m, ok := ship.ParseMoney(in.DailyLimit, currency)
+	detail := ""
+	switch {
+	case !in.Livemode:
+		detail = "is for live keys: the sandbox spends nothing"
+	case !ok || m.Minor <= 0:
+		detail = "must be an amount of " + currency + ", such as 500"
+	default:
+		return m, nil
+	}
+	return ship.Money{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/dailyLimit", Code: "invalid", Detail: detail}})
 }
 
 // Keys lists the keys of an account, of both modes.
@@ -122,7 +148,7 @@ func (s *Service) Revoke(ctx context.Context, id ship.KeyID) error { return s.st
 
 func keyOf(r store.KeyRow) APIKey {
 	return APIKey{
-		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, Networks: r.Networks,
+		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, Networks: r.Networks, DailyLimit: r.DailyLimit,
 		ExpiresAt: r.ExpiresAt, CreatedAt: r.ID.Raw().Time(), LastUsedAt: r.LastUsedAt, RevokedAt: r.RevokedAt,
 	}
 }

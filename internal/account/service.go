@@ -86,7 +86,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr)
 		if err != nil {
 			return Principal{}, err
 		}
-		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, Scopes: row.Scopes}}
+		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, Scopes: row.Scopes, Limit: row.DailyLimit}}
 		s.known.Set(hash, in)
 		s.touch(row.ID)
 	}

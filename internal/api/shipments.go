@@ -59,7 +59,7 @@ func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error
 	order, one, wrong := in.order()
 	p := ex.Principal
 	out := shipping.BuyInput{
-		Tenant: p.Tenant, Account: p.Account, Key: p.Key, Order: order, OneParcel: one,
+		Tenant: p.Tenant, Account: p.Account, Key: p.Key, DailyLimit: p.Limit, Order: order, OneParcel: one,
 		Carrier: in.Carrier, Service: in.Service, Connection: ship.ConnectionID(in.ConnectionID), RateID: in.RateID,
 		MaxAmount: in.MaxAmount.money("/maxAmount", &wrong), OnDuplicate: in.OnDuplicateOrder, IdempotencyKey: ex.Idempotency,
 	}

@@ -61,11 +61,11 @@ func TestAKeyIsPrintedAloneAndWorksUntilItIsRevoked(t *testing.T) {
 	if !regexp.MustCompile(`^sk_test_\w{41}\n$`).MatchString(key) {
 		t.Errorf("key create prints %q", key)
 	}
-	if live := s.must(t, "key", "create", "--live", "--account", strings.TrimSpace(account)); !strings.HasPrefix(live, "sk_live_") {
+	if live := s.must(t, "key", "create", "--live", "--daily-limit", "500", "--account", strings.TrimSpace(account)); !strings.HasPrefix(live, "sk_live_") {
 		t.Errorf("a live key is %q", live)
 	}
 	list := s.must(t, "key", "list")
-	if strings.Contains(list, strings.TrimSpace(key)) || !strings.Contains(list, "rates,labels") || !strings.Contains(list, "active until") {
+	if strings.Contains(list, strings.TrimSpace(key)) || !strings.Contains(list, "rates,labels") || !strings.Contains(list, "active until") || !strings.Contains(list, "500.00 USD") {
 		t.Errorf("key list prints\n%s", list)
 	}
 	var shown struct{ ID, Name string }

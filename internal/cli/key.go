@@ -61,6 +61,7 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 	flags.StringVar(&in.Name, "name", "", "what the key is for")
 	flags.StringSliceVar(&in.Scopes, "scopes", nil, "what it may do, with commas between (default: everything): "+strings.Join(account.Scopes, " "))
 	flags.StringVar(&expires, "expires", "", "when it ends: 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+	flags.StringVar(&in.DailyLimit, "daily-limit", "", "what a live key may spend on labels in a day of UTC, in the account's currency, such as 500 (default: no limit)")
 	flags.StringSliceVar(&networks, "network", nil, "networks that it may be used from, such as 203.0.113.0/24 (default: all)")
 	return cmd
 }
@@ -141,9 +142,10 @@ func (c *cli) keyListCommand() *cobra.Command {
 
 func (c *cli) printKeys(keys []account.APIKey) error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tCREATED\tLAST USED\tSTATE")
+	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tA DAY\tCREATED\tLAST USED\tSTATE")
 	for _, k := range keys {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), day(k.CreatedAt), day(k.LastUsedAt), keyState(k, time.Now()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), orDash(limitText(k.DailyLimit)),
+			day(k.CreatedAt), day(k.LastUsedAt), keyState(k, time.Now()))
 	}
 	return w.Flush()
 }
@@ -158,6 +160,14 @@ func keyState(k account.APIKey, now time.Time) string {
 		return "expired " + day(k.ExpiresAt)
 	}
 	return "active until " + k.ExpiresAt.UTC().Format("2006-01-02 15:04Z")
+}
+
+// limitText is a daily limit as text, "" for none.
+func limitText(m ship.Money) string {
+	if m.IsZero() {
+		return ""
+	}
+	return m.Amount() + " " + m.Currency
 }
 
 func day(t time.Time) string {
@@ -182,6 +192,7 @@ type shownKey struct {
 	Name       string         `json:"name"`
 	Scopes     []string       `json:"scopes"`
 	Networks   []netip.Prefix `json:"networks,omitempty"`
+	DailyLimit string         `json:"dailyLimit,omitempty"`
 	CreatedAt  time.Time      `json:"createdAt"`
 	ExpiresAt  time.Time      `json:"expiresAt,omitzero"`
 	LastUsedAt time.Time      `json:"lastUsedAt,omitzero"`
@@ -193,7 +204,7 @@ func shownKeys(keys []account.APIKey) []any {
 	for i, k := range keys {
 		shown[i] = shownKey{
 			ID: k.ID, Account: k.Tenant.Account, Livemode: k.Tenant.Livemode, Hint: k.Hint, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
-			CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+			DailyLimit: limitText(k.DailyLimit), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
 		}
 	}
 	return shown

@@ -114,6 +114,9 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	if err := s.route(ctx, b, now); err != nil {
 		return nil, err
 	}
+	if err := s.afford(ctx, b); err != nil {
+		return nil, err
+	}
 	s.decided(b.shipment.Deal.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])

@@ -102,8 +102,8 @@ func priceChanged(d ship.Deal) error {
 	e := ship.Coded(ship.Invalid, "price_changed", "the carrier charged more than agreed, and the label was voided")
 	e.Carrier = d.Carrier
 	e.Details = map[string]any{
-		"quoted":  map[string]string{"amount": d.Limit.Amount(), "currency": d.Limit.Currency},
-		"charged": map[string]string{"amount": d.Price.Amount(), "currency": d.Price.Currency},
+		"quoted":  amountOf(d.Limit),
+		"charged": amountOf(d.Price),
 	}
 	return e
 }

@@ -126,6 +126,9 @@ func (r *run) intend(purchase.Act) purchase.Report {
 		if err != nil {
 			return err
 		}
+		if err := r.reserve(tx); err != nil {
+			return err
+		}
 		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), r.waits.Settle)
 	})
 	if r.earlier != nil {

@@ -49,6 +49,7 @@ type BuyInput struct {
 	Tenant         ship.Tenant
 	Account        ship.Account
 	Key            ship.KeyID
+	DailyLimit     ship.Money // that the key may spend in a day; zero for none
 	Order          ship.Order // as the client wrote it: not yet normalized
 	OneParcel      bool
 	Carrier        string

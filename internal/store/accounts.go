@@ -113,19 +113,21 @@ type KeyRow struct {
 	Name       string
 	Scopes     []string
 	Networks   []netip.Prefix
+	DailyLimit ship.Money // zero for none
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
 	RevokedAt  time.Time
 }
 
 const sqlAddKey = `
-INSERT INTO api_keys (id, account_id, livemode, hash, hint, name, scopes, networks, expires_at)
-VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires)`
+INSERT INTO api_keys (id, account_id, livemode, hash, hint, name, scopes, networks, expires_at, daily_limit, daily_limit_currency)
+VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires, nullif(@limit::bigint, 0), @currency)`
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 	_, err := s.sys.Exec(ctx, sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
 		"hash": k.Hash[:], "hint": k.Hint, "name": k.Name, "scopes": k.Scopes, "networks": append([]netip.Prefix{}, k.Networks...), "expires": nullTime(k.ExpiresAt),
+		"limit": k.DailyLimit.Minor, "currency": null(k.DailyLimit.Currency),
 	}))
 	if err != nil {
 		return fmt.Errorf("add key: %w", explain(err))
@@ -133,7 +135,8 @@ func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 	return nil
 }
 
-const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at`
+const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at,
+  coalesce(k.daily_limit, 0), coalesce(k.daily_limit_currency, '')`
 
 const sqlKeyByHash = `
 SELECT ` + keyColumns + `, ` + accountColumns + ` FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.hash = $1`
@@ -158,7 +161,7 @@ type keyRow struct {
 }
 
 func (r *keyRow) targets() []any {
-	return []any{&r.id, &r.account, &r.k.Tenant.Livemode, &r.k.Hint, &r.k.Name, &r.k.Scopes, &r.k.Networks, &r.expires, &r.used, &r.withdrew}
+	return []any{&r.id, &r.account, &r.k.Tenant.Livemode, &r.k.Hint, &r.k.Name, &r.k.Scopes, &r.k.Networks, &r.expires, &r.used, &r.withdrew, &r.k.DailyLimit.Minor, &r.k.DailyLimit.Currency}
 }
 
 func (r *keyRow) key() KeyRow {

@@ -112,8 +112,9 @@ WITH j AS (
 ), n AS (
   UPDATE names SET kind = 'o' FROM j WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
 )
-INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection)
-SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection FROM j`
+INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection, key_id, reserved)
+SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection, a.key_id, a.reserved
+FROM j, purchase_attempts a WHERE a.account_id = @account AND a.livemode = @livemode AND a.id = @id AND a.attempt = @attempt - 1`
 
 // Again writes a further attempt down before the carrier is asked again, with
 // the deal that it is to buy. It is ship.Conflict if the attempt before it is
@@ -189,7 +190,7 @@ WITH old AS (
 ), s AS (
   UPDATE shipments SET carrier = $8, deal = $10 FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1
 ), a AS (
-  UPDATE purchase_attempts SET ended_at = now(), outcome = 'bought' FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $21
+  UPDATE purchase_attempts SET ended_at = now(), outcome = 'bought', reserved = CASE WHEN key_id IS NOT NULL THEN coalesce($23, reserved) END FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $21
 ), c AS (
   INSERT INTO charges (id, account_id, livemode, number, kind, attempt, carrier, connection, minor, currency)
   SELECT $1, $2, $3, $9, 'purchase', $21, $8, $22, $23, $24 FROM old WHERE $23::bigint IS NOT NULL

@@ -1,0 +1,89 @@
+package shipping
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// afford leaves out the offers that the rest of the key's day does not pay for,
+// if the key has a daily limit. It is a first look: reserve decides.
+func (s *Service) afford(ctx context.Context, b *buying) error {
+	if !b.in.limited() {
+		return nil
+	}
+	spent, err := s.store.Spent(ctx, b.in.Tenant, b.in.Key, today())
+	if err != nil {
+		return err
+	}
+	left := b.in.left(spent)
+	if price := b.offers[0].Price; !left.pays(price) {
+		return limitReached(b.in.DailyLimit, left.Money, price)
+	}
+	b.offers = slices.DeleteFunc(b.offers, func(o ship.Rate) bool { return !left.pays(o.Price) })
+	return nil
+}
+
+// reserve sets aside what the purchase may cost: its offer, or the dearest of
+// those that are tried after it. Purchases of the key wait for each other here,
+// so that together they cannot spend more than it may.
+func (r *run) reserve(tx *store.Store) error {
+	in := r.b.in
+	if !in.limited() {
+		return nil
+	}
+	spent, err := tx.LockSpending(r.ctx, in.Tenant, in.Key, today())
+	if err != nil {
+		return err
+	}
+	price := r.b.dearest()
+	if left := in.left(spent); !left.pays(price) {
+		return limitReached(in.DailyLimit, left.Money, price)
+	}
+	return tx.Reserve(r.ctx, in.Tenant, r.b.shipment.ID, r.b.attempt, in.Key, price.Minor)
+}
+
+// dearest is the highest price among the offers that can come to be tried: the
+// first of each carrier account.
+func (b *buying) dearest() ship.Money {
+	price := b.offers[0].Price
+	seen := map[accountKey]bool{}
+	for _, o := range b.offers {
+		if !seen[accountOf(o)] && o.Price.Minor > price.Minor {
+			price = o.Price
+		}
+		seen[accountOf(o)] = true
+	}
+	return price
+}
+
+func (in *BuyInput) limited() bool { return !in.DailyLimit.IsZero() && in.Tenant.Livemode }
+
+// today is when the day of spending began.
+func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
+
+// purse is what a key may still spend today.
+type purse struct{ ship.Money }
+
+func (in *BuyInput) left(spent int64) purse {
+	return purse{ship.Money{Minor: max(in.DailyLimit.Minor-spent, 0), Currency: in.DailyLimit.Currency}}
+}
+
+func (p purse) pays(m ship.Money) bool { return m.Currency == p.Currency && m.Minor <= p.Minor }
+
+// limitReached is the answer when the day's money does not pay for the label.
+func limitReached(limit, left, price ship.Money) error {
+	e := ship.Coded(ship.Forbidden, "spend_limit_reached",
+		"the key may spend %s a day, %s of it is left until midnight UTC, and the label costs %s; use another key, or wait", inWords(limit), inWords(left), inWords(price))
+	e.Details = map[string]any{"limit": amountOf(limit), "left": amountOf(left), "price": amountOf(price)}
+	return e
+}
+
+func inWords(m ship.Money) string { return m.Amount() + " " + m.Currency }
+
+func amountOf(m ship.Money) map[string]string {
+	return map[string]string{"amount": m.Amount(), "currency": m.Currency}
+}

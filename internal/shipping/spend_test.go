@@ -1,0 +1,93 @@
+package shipping_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// limited has every order of the bench be one of a key that may spend so much.
+func (b liveBench) limited(key ship.KeyID, limit ship.Money) func(n int) shipping.BuyInput {
+	return func(n int) shipping.BuyInput {
+		in := b.order(n)
+		in.Key, in.DailyLimit = key, limit
+		return in
+	}
+}
+
+func TestAKeySpendsNoMoreInADayThanItMay(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Deal.Price
+	key := ship.NewKeyID(b.tenant.Shard(), time.Now())
+	order := b.limited(key, ship.Money{Minor: price.Minor*3 + price.Minor/2, Currency: price.Currency})
+
+	b.turn(t, emulator.Knobs{Refuse: 1})
+	if _, err := b.Buy(t.Context(), order(50)); ship.CodeOf(err) != "carrier_rejected" {
+		t.Fatalf("refused: %v", err)
+	}
+	b.turn(t, emulator.Knobs{})
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	bought := []int{}
+	for n := 1; n <= 12; n++ {
+		all.Go(func() {
+			_, err := b.Buy(t.Context(), order(n))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				bought = append(bought, n)
+			case ship.CodeOf(err) != "spend_limit_reached" || ship.KindOf(err) != ship.Forbidden:
+				t.Errorf("order %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if len(bought) != 3 || len(b.alive()) != 4 {
+		t.Fatalf("%d were bought, and %d labels with the one before: the limit is for 3", len(bought), len(b.alive()))
+	}
+	if again, err := b.Buy(t.Context(), order(bought[0])); err != nil || !again.Replayed {
+		t.Errorf("a repeat of what was bought: %+v, %v", again, err)
+	}
+	other := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)
+	if _, err := b.Buy(t.Context(), other(99)); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+func TestAPurchaseInDoubtCountsUntilItIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+	first, err := b.Buy(t.Context(), b.order(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := first.Shipment.Deal.Price
+	order := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)
+	if got, err := b.Buy(t.Context(), order(1)); err != nil || !got.Pending {
+		t.Fatalf("Buy = %+v, %v", got, err)
+	}
+	b.turn(t, emulator.Knobs{})
+	if _, err := b.Buy(t.Context(), order(2)); ship.CodeOf(err) != "spend_limit_reached" {
+		t.Errorf("beside one in doubt: %v", err)
+	}
+}
+
+func TestALimitInAnotherCurrencyBuysNothing(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups")
+	order := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), ship.Money{Minor: 1_000_000, Currency: "CHF"})
+	if _, err := b.Buy(t.Context(), order(1)); ship.CodeOf(err) != "spend_limit_reached" || len(b.alive()) != 0 {
+		t.Errorf("%v, and %d labels", err, len(b.alive()))
+	}
+}

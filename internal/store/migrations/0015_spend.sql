@@ -1,0 +1,9 @@
+-- +goose Up
+-- What a key may spend on labels in a day of UTC, in minor units.
+ALTER TABLE api_keys ADD COLUMN daily_limit bigint CHECK (daily_limit > 0);
+ALTER TABLE api_keys ADD COLUMN daily_limit_currency text;
+
+-- What an attempt may cost the key that asked for it, or did; null without a limit.
+ALTER TABLE purchase_attempts ADD COLUMN key_id uuid;
+ALTER TABLE purchase_attempts ADD COLUMN reserved bigint;
+CREATE INDEX purchase_attempts_by_key ON purchase_attempts (account_id, livemode, key_id, id) WHERE key_id IS NOT NULL;

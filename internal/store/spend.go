@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// sqlSpent adds up what a key's purchases since a time cost, or may cost. Those
+// that are known to have bought nothing do not count; a void gives nothing back
+// before the day is over.
+const sqlSpent = `
+SELECT coalesce(sum(reserved), 0)::bigint FROM purchase_attempts
+WHERE account_id = $1 AND livemode = $2 AND key_id = $3 AND id >= $4 AND (outcome IS NULL OR outcome IN ('unknown', 'bought'))`
+
+// Spent returns what the key's purchases since the time cost.
+func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
+	from, _ := idBounds(since, time.Time{}, ship.RawID{})
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&minor) }, sqlSpent,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(key.Raw()), [16]byte(from))
+	return minor, err
+}
+
+// LockSpending has the key's purchases wait for each other until the
+// transaction ends, and returns what those since the time cost.
+func (s *Store) LockSpending(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
+	if _, err := s.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", uuidText(key.Raw())); err != nil {
+		return 0, explain(err)
+	}
+	return s.Spent(ctx, t, key, since)
+}
+
+const sqlReserve = `
+UPDATE purchase_attempts SET key_id = @key, reserved = @minor
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt`
+
+// Reserve notes what an attempt, and those after it, may cost the key.
+func (s *Store) Reserve(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, key ship.KeyID, minor int64) error {
+	_, err := s.exec(ctx, t, sqlReserve, tenantArgs(t, id.Raw(), pgx.NamedArgs{"attempt": attempt, "key": [16]byte(key.Raw()), "minor": minor}))
+	return err
+}
