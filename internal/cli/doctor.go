@@ -111,8 +111,19 @@ func databaseFindings(i store.Inspection) []finding {
 		ownerFinding(i.Owner),
 		listFinding("row security", "is forced on every table of tenants", "is not forced", i.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
 		listFinding("partitions", "are there for the days to come", "are missing", i.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
-		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals), violationFinding(i.Violations),
+		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals), endpointFinding(i.Vitals), violationFinding(i.Violations),
 	)
+}
+
+func endpointFinding(v store.Vitals) finding {
+	switch {
+	case len(v.GivenUp) > 0:
+		return warn("webhooks", "switched off because they failed: "+strings.Join(v.GivenUp, ", "),
+			"tell whoever runs them; once they answer, switch them on and recover what was missed: POST /v1/webhooks/{id}/recover")
+	case v.Parked > 0:
+		return warn("webhooks", fmt.Sprintf("%d fail and are tried now and then", v.Parked), "their deliveries, on the dashboard, say why")
+	}
+	return ok("webhooks", "none fails")
 }
 
 func violationFinding(list []store.Violation) finding {

@@ -82,3 +82,20 @@ func TestCustomsPapersCanBeFetched(t *testing.T) {
 		t.Errorf("of test mode: %v", err)
 	}
 }
+
+func TestATestConnectionTakesThePlaceOfTheSimulatedCarrier(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups", func(c *shipping.Config) { c.Simulated = simulated(t) })
+	b.tenant.Livemode = false
+	in := b.order(1)
+	in.Tenant, in.Carrier = b.tenant, "ups"
+	got, err := b.Buy(t.Context(), in)
+	if err != nil || got.Shipment.Deal.Simulated || got.Shipment.Deal.Connection != b.carrier.Connection || len(b.alive()) != 1 {
+		t.Errorf("ups is %+v, %v; sold there are %d", got.Shipment.Deal, err, len(b.alive()))
+	}
+	in = b.order(2)
+	in.Tenant, in.Carrier = b.tenant, "fedex"
+	if got, err := b.Buy(t.Context(), in); err != nil || !got.Shipment.Deal.Simulated {
+		t.Errorf("fedex, which is not connected, is %+v, %v", got.Shipment.Deal, err)
+	}
+}

@@ -34,6 +34,19 @@ func newBench(t *testing.T) bench {
 	return newBenchWith(t, shipping.Config{})
 }
 
+// simulated are the carriers of the sandbox.
+func simulated(t *testing.T) (list []*carrier.Carrier) {
+	t.Helper()
+	for _, spec := range sandbox.Specs() {
+		c, err := carrier.Open(spec, carrier.Opening{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 // newBenchWith adds what is common to c.
 func newBenchWith(t *testing.T, c shipping.Config) bench {
 	t.Helper()
@@ -41,14 +54,6 @@ func newBenchWith(t *testing.T, c shipping.Config) bench {
 	a, err := account.New(st).Create(t.Context(), account.Settings{Name: new("Test shop")})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var carriers []*carrier.Carrier
-	for _, spec := range sandbox.Specs() {
-		c, err := carrier.Open(spec, carrier.Opening{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		carriers = append(carriers, c)
 	}
 	labels, err := label.NewRenderer("")
 	if err != nil {
@@ -58,7 +63,7 @@ func newBenchWith(t *testing.T, c shipping.Config) bench {
 		SoftQuote: 100 * time.Millisecond, Answer: cmp.Or(c.Waits.Answer, 50*time.Millisecond), Settle: 3 * time.Second, Look: 500 * time.Millisecond,
 		Rebuy: time.Minute, Review: 2 * time.Second, SandboxAge: time.Hour,
 	}
-	c.Store, c.Simulated, c.Labels = st, carriers, labels
+	c.Store, c.Simulated, c.Labels = st, simulated(t), labels
 	c.SigningKey, c.BaseURL, c.Log = []byte("test"), "http://test", slog.New(slog.DiscardHandler)
 	return bench{Service: shipping.New(c), store: st, account: a, tenant: ship.Tenant{Account: a.ID}}
 }

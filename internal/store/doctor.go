@@ -24,11 +24,17 @@ type Vitals struct {
 	JobsWaiting int                // jobs that are due and not begun
 	OldestJob   time.Duration      // since the oldest of them was due
 	Stranded    map[string]int     // labels that wait to be taken back ("found"), or that the carrier keeps ("refused")
+	Parked      int                // webhook endpoints that fail and are tried now and then
+	GivenUp     []string           // webhook endpoints that were switched off because they failed; at most a few
 }
 
 const sqlOpenCounts = `
 SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review')) FROM journeys
 WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review') GROUP BY state`
+
+const sqlParked = `SELECT count(*)::int FROM webhook_endpoints WHERE (parked OR NOT enabled) AND parked AND enabled`
+
+const sqlGivenUp = `SELECT id FROM webhook_endpoints WHERE (parked OR NOT enabled) AND NOT enabled AND disabled_reason <> 'client' ORDER BY id LIMIT 10`
 
 const sqlJobsWaiting = `
 SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
@@ -75,6 +81,7 @@ func (v *Vitals) queue(b *pgx.Batch) {
 		return err
 	})
 	v.queueStranded(b)
+	v.queueEndpoints(b)
 	b.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error {
 			var state string
@@ -101,6 +108,18 @@ func (v *Vitals) queueStranded(b *pgx.Batch) {
 			var n int
 			err := r.Scan(&state, &n)
 			v.Stranded[state] = n
+			return err
+		})
+	})
+}
+
+func (v *Vitals) queueEndpoints(b *pgx.Batch) {
+	b.Queue(sqlParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
+	b.Queue(sqlGivenUp).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			var id [16]byte
+			err := r.Scan(&id)
+			v.GivenUp = append(v.GivenUp, string(ship.EndpointIDOf(id)))
 			return err
 		})
 	})

@@ -152,3 +152,28 @@ func exec(t *testing.T, url string, statements ...string) {
 		}
 	}
 }
+
+func TestVitalsNameTheEndpointsThatWereGivenUp(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	st, err := store.Open(t.Context(), store.Options{URL: url, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	conn, tenant := storetest.Conn(t, url), storetest.Tenant()
+	var ids []string
+	for _, state := range []string{"enabled = true", "parked = true", "enabled = false, disabled_reason = 'client'", "enabled = false, disabled_reason = 'failing'"} {
+		e, err := st.AddEndpoint(t.Context(), tenant, ship.NewEndpointID(7, time.Now()), hookSettings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), "UPDATE webhook_endpoints SET "+state+" WHERE id = $1", [16]byte(e.ID.Raw())); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, string(e.ID))
+	}
+	if v, err := st.Vitals(t.Context()); err != nil || v.Parked != 1 || !slices.Equal(v.GivenUp, ids[3:]) {
+		t.Errorf("%d are parked, %v given up, %v", v.Parked, v.GivenUp, err)
+	}
+}

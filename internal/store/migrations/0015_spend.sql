@@ -7,3 +7,6 @@ ALTER TABLE api_keys ADD COLUMN daily_limit_currency text;
 ALTER TABLE purchase_attempts ADD COLUMN key_id uuid;
 ALTER TABLE purchase_attempts ADD COLUMN reserved bigint;
 CREATE INDEX purchase_attempts_by_key ON purchase_attempts (account_id, livemode, key_id, id) WHERE key_id IS NOT NULL;
+
+-- Endpoints that fail, or were switched off: the few that somebody should look at.
+CREATE INDEX webhook_endpoints_in_trouble ON webhook_endpoints (id) WHERE parked OR NOT enabled;
