@@ -24,6 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/mail"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -94,9 +95,11 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
 		}),
-		webhook: webhook.New(webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}),
 	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
+		return services{}, err
+	}
+	if out.webhook, err = newWebhook(cfg, out.member, webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}); err != nil {
 		return services{}, err
 	}
 	return out, out.shipping.NoteRestore(ctx)
@@ -125,6 +128,18 @@ func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box,
 		return nil, fmt.Errorf("key of stored secrets: %w", err)
 	}
 	return box, nil
+}
+
+// newWebhook wires the webhooks, and the mail about those that fail.
+func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) (*webhook.Service, error) {
+	if cfg.SMTPURL != "" {
+		post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
+		if err != nil {
+			return nil, fmt.Errorf("SMTP_URL and MAIL_FROM: %w", err)
+		}
+		c.Mail, c.People = post.Send, members.Developers
+	}
+	return webhook.New(c), nil
 }
 
 // newSender sends events. The database and the operator's listener stay closed

@@ -57,6 +57,9 @@ type Config struct {
 	OIDCClientID     string
 	OIDCClientSecret string
 
+	SMTPURL  string // empty sends no mail
+	MailFrom string
+
 	CarrierURLs   map[string]string // by carrier, instead of its own
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
 
@@ -146,6 +149,9 @@ func read(e *env) Config {
 		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "who this installation is to the identity provider"),
 		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "what it proves that with; empty for a public client"),
 
+		SMTPURL:  get(e, "SMTP_URL", "", optional(smtpURL), "mail server that tells people of webhooks that were switched off because they failed: smtp://user:password@host:587, or smtps:// for TLS from the first byte; no mail if empty"),
+		MailFrom: get(e, "MAIL_FROM", "", text, "sender of such mail, such as Waybill <waybill@example.com>"),
+
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls that a carrier takes from one account, where it has raised them: usps=10000/1h,ups=0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "addresses of carriers instead of their own, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
 
@@ -169,6 +175,9 @@ func (c Config) disagreements() (errs []error) {
 	}
 	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {
 		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID are set together"))
+	}
+	if (c.SMTPURL == "") != (c.MailFrom == "") {
+		errs = append(errs, errors.New("SMTP_URL and MAIL_FROM are set together"))
 	}
 	return errs
 }

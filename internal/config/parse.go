@@ -171,6 +171,14 @@ func issuer(s string) (string, error) {
 	return s, nil
 }
 
+func smtpURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return "", errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
+	}
+	return s, nil
+}
+
 func databaseURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {

@@ -43,6 +43,12 @@ type ForgetKeys struct{}
 // Kind names the job in the queue.
 func (ForgetKeys) Kind() string { return "forget_keys" }
 
+// TellOwners writes to those whose webhook endpoints were given up.
+type TellOwners struct{}
+
+// Kind names the job in the queue.
+func (TellOwners) Kind() string { return "tell_owners" }
+
 // ProbeEndpoint tries a parked webhook endpoint until it answers.
 type ProbeEndpoint struct {
 	Account  ship.AccountID  `json:"account"`

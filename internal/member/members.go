@@ -101,3 +101,15 @@ func checkRole(r Role) []ship.FieldError {
 	}
 	return []ship.FieldError{{Pointer: "/role", Code: "invalid", Detail: "must be owner, developer, shipper or viewer"}}
 }
+
+// Developers are the addresses of those who manage an account's webhooks.
+func (s *Service) Developers(ctx context.Context, id ship.AccountID) ([]string, error) {
+	rows, err := s.store.Members(ctx, id)
+	var list []string
+	for _, r := range rows {
+		if Role(r.Role).Can(ManageWebhooks) {
+			list = append(list, r.Person.Email)
+		}
+	}
+	return list, err
+}

@@ -167,6 +167,7 @@ UPDATE webhook_endpoints e SET version = e.version + 1, changed_at = clock_times
   failures = CASE WHEN c.afresh THEN 0 ELSE e.failures END,
   failing_since = CASE WHEN c.afresh THEN NULL ELSE e.failing_since END,
   probe = CASE WHEN c.afresh THEN 0 ELSE e.probe END,
+  told_at = CASE WHEN c.afresh THEN NULL ELSE e.told_at END,
   parked = e.parked AND NOT c.afresh,
   joining = e.joining OR c.afresh AND (e.parked OR NOT e.enabled),
   cursor_tx = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_tx ELSE e.cursor_tx END,

@@ -27,7 +27,7 @@ func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since 
 // LockSpending has the key's purchases wait for each other until the
 // transaction ends, and returns what those since the time cost.
 func (s *Store) LockSpending(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
-	if _, err := s.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", uuidText(key.Raw())); err != nil {
+	if _, err := s.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 3))", uuidText(key.Raw())); err != nil {
 		return 0, explain(err)
 	}
 	return s.Spent(ctx, t, key, since)

@@ -165,7 +165,7 @@ WITH first AS (
   WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.tx, c.id LIMIT 1
 )
 UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
-  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0,
+  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0, told_at = NULL,
   cursor_tx = start.tx, cursor_id = start.id, cursor_at = @at
 FROM start WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns

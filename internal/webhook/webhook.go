@@ -5,6 +5,7 @@
 package webhook
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ type Service struct {
 	sender  *Sender
 	baseURL string
 	log     *slog.Logger
+	mail    func(ctx context.Context, to []string, subject, text string) error
+	people  func(context.Context, ship.AccountID) ([]string, error)
 
 	mu     sync.Mutex
 	tested map[ship.EndpointID]time.Time
@@ -33,6 +36,11 @@ type Config struct {
 	Sender  *Sender
 	BaseURL string // of the service, in the bodies of test events
 	Log     *slog.Logger
+
+	// Mail sends a message, and People are whom an account has to write to; nil
+	// writes to nobody.
+	Mail   func(ctx context.Context, to []string, subject, text string) error
+	People func(context.Context, ship.AccountID) ([]string, error)
 }
 
 // New returns a service.
@@ -40,7 +48,7 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{store: c.Store, box: c.Box, sender: c.Sender, baseURL: c.BaseURL, log: c.Log, tested: map[ship.EndpointID]time.Time{}}
+	return &Service{store: c.Store, box: c.Box, sender: c.Sender, baseURL: c.BaseURL, log: c.Log, mail: c.Mail, people: c.People, tested: map[ship.EndpointID]time.Time{}}
 }
 
 // An Entry is a log event with what it speaks of, as it was at the event.

@@ -47,6 +47,7 @@ func workers(s Services, w watcher) *river.Workers {
 	})
 	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
 	add(all, w, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
+	add(all, w, func(ctx context.Context, _ job.TellOwners) error { return s.Webhook.TellOwners(ctx) })
 	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
 		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now())
 	})
@@ -60,6 +61,7 @@ func periodic(c Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(cmp.Or(c.SweepEvery, time.Minute), job.SweepPurchases{}),
 		every(cmp.Or(c.LateSweepEvery, time.Hour), job.SweepAttempts{}),
+		every(5*time.Minute, job.TellOwners{}),
 		every(time.Hour, job.KeepPartitions{}),
 		every(time.Hour, job.ForgetKeys{}),
 	}

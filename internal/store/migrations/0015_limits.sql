@@ -10,3 +10,6 @@ CREATE INDEX purchase_attempts_by_key ON purchase_attempts (account_id, livemode
 
 -- Endpoints that fail, or were switched off: the few that somebody should look at.
 CREATE INDEX webhook_endpoints_in_trouble ON webhook_endpoints (id) WHERE parked OR NOT enabled;
+
+-- When its owners were told that an endpoint was given up.
+ALTER TABLE webhook_endpoints ADD COLUMN told_at timestamptz;

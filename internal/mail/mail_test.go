@@ -1,0 +1,142 @@
+package mail_test
+
+import (
+	"bufio"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	stdmail "net/mail"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/mail"
+)
+
+// letter is what a server was given.
+type letter struct {
+	from string
+	to   []string
+	data string
+}
+
+// serve is an SMTP server for one message; refuse is a command that it answers
+// with no.
+func serve(t *testing.T, refuse string) (address string, got <-chan letter) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	letters := make(chan letter, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		talk(conn, refuse, letters)
+	}()
+	return "smtp://" + l.Addr().String(), letters
+}
+
+func talk(conn net.Conn, refuse string, letters chan<- letter) {
+	in := bufio.NewReader(conn)
+	say := func(s string) { io.WriteString(conn, s+"\r\n") }
+	say("220 hello")
+	var got letter
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimSpace(line)
+		verb, rest, _ := strings.Cut(line, " ")
+		switch {
+		case verb == refuse:
+			say("550 no")
+		case verb == "DATA":
+			say("354 go on")
+			for line, err := in.ReadString('\n'); err == nil && line != ".\r\n"; line, err = in.ReadString('\n') {
+				got.data += line
+			}
+			letters <- got
+			say("250 taken")
+		case verb == "QUIT":
+			say("221 bye")
+			return
+		default:
+			if verb == "MAIL" {
+				got.from = rest
+			}
+			if verb == "RCPT" {
+				got.to = append(got.to, rest)
+			}
+			say("250 fine")
+		}
+	}
+}
+
+func TestAMessageArrivesAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	address, got := serve(t, "")
+	s, err := mail.New(address, "Waybill <waybill@example.com>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "Grüße.\nA line that is much longer than what a line of a message may be, which is seventy-six characters and no more.\n.\nend"
+	if err := s.Send(t.Context(), []string{"a@example.com", "b@example.com"}, "Webhook ausgeschaltet\r\nBcc: evil@example.com: ü", text); err != nil {
+		t.Fatal(err)
+	}
+	l := <-got
+	if !strings.Contains(l.from, "<waybill@example.com>") || !slices.Equal(l.to, []string{"TO:<a@example.com>", "TO:<b@example.com>"}) {
+		t.Errorf("from %q to %q", l.from, l.to)
+	}
+	m, err := stdmail.ReadMessage(strings.NewReader(l.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil || !strings.HasSuffix(subject, "ü") || m.Header.Get("Bcc") != "" {
+		t.Errorf("subject %q, %v, bcc %q", subject, err, m.Header.Get("Bcc"))
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if want := strings.ReplaceAll(text, ".\nend", "..\nend"); err != nil || strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")) != want {
+		t.Errorf("the body is %q, %v", body, err)
+	}
+}
+
+func TestAServerThatRefusesIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"MAIL", "RCPT", "DATA"} {
+		address, _ := serve(t, verb)
+		s, err := mail.New(address, "waybill@example.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(t.Context(), []string{"a@example.com"}, "s", "t"); err == nil || !strings.Contains(err.Error(), "550") {
+			t.Errorf("%s refused: %v", verb, err)
+		}
+	}
+}
+
+func TestAnErrorDoesNotRepeatThePassword(t *testing.T) {
+	t.Parallel()
+	s, err := mail.New("smtp://user:hunter2@localhost.example:1", "waybill@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(t.Context(), []string{"a@example.com"}, "s", "t"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("an unreachable server: %v", err)
+	}
+	for _, wrong := range []string{"", "mail.example.com", "http://mail.example.com", "smtp://"} {
+		if _, err := mail.New(wrong, "waybill@example.com"); err == nil {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+	if _, err := mail.New("smtp://localhost", "nobody"); err == nil {
+		t.Error("a sender without an address is taken")
+	}
+}
