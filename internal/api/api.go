@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -77,7 +76,6 @@ type server struct {
 	order   []*route          // as in the table
 	routes  map[string]*route // by pattern, "POST /v1/rates"
 	mux     *http.ServeMux
-	busy    sync.Map // accounts whose simulation runs
 	openapi []byte
 	docs    []byte
 }

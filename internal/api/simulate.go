@@ -47,11 +47,6 @@ func (s *server) simulateRules(ctx context.Context, in *simulateRequest) (reply,
 	if order.Rules, err = s.simulatedRules(ctx, p.Tenant, b); err != nil {
 		return reply{}, under(place, err)
 	}
-	// It takes all processors for a while.
-	if _, running := s.busy.LoadOrStore(p.Tenant.Account, true); running {
-		return reply{}, &ship.Error{Kind: ship.Limited, Message: "an account can have one simulation run at a time", RetryAfter: time.Second}
-	}
-	defer s.busy.Delete(p.Tenant.Account)
 	sim, err := s.Rules.Simulate(ctx, order)
 	if err != nil {
 		return reply{}, under(place, err)

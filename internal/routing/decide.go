@@ -65,6 +65,7 @@ type deciding struct {
 	missed  []string // rules that matched and found no offer
 	failed  []string // rules whose condition failed
 	refused string
+	steps   func(rule, outcome string) // told of every rule that is asked; may be nil
 }
 
 // Decide applies the book to the offers. Those that miss the order's deliverBy
@@ -73,10 +74,13 @@ type deciding struct {
 // decides. A condition that fails on this order, such as a postal code that is
 // not a number, counts as not met, and the trace says so. The rates stay as
 // they are. The same input always gives the same decision.
-func (c *Compiled) Decide(in Input, rates []ship.Rate) Decision {
+func (c *Compiled) Decide(in Input, rates []ship.Rate) Decision { return c.decide(in, rates, nil) }
+
+func (c *Compiled) decide(in Input, rates []ship.Rate, steps func(rule, outcome string)) Decision {
 	s := newScope(&in)
 	defer s.close()
 	d := begin(&in, rates, s.shipDay)
+	d.steps = steps
 	if d.refused != "" {
 		return d.end(nil)
 	}
@@ -87,8 +91,11 @@ func (c *Compiled) Decide(in Input, rates []ship.Rate) Decision {
 		switch {
 		case err != nil:
 			d.failed = append(d.failed, r.name)
+			d.step(r, StepFailed)
 		case !met:
+			d.step(r, StepNotMet)
 		case r.then.kind == forbid:
+			d.step(r, StepForbade)
 			if d.forbid(r) {
 				s.narrow(d.offers)
 			}
@@ -96,7 +103,9 @@ func (c *Compiled) Decide(in Input, rates []ship.Rate) Decision {
 				return d.end(nil)
 			}
 		default:
-			if picked, done := d.try(r); done {
+			picked, done := d.try(r)
+			d.step(r, outcomeOf(picked, done))
+			if done {
 				return d.end(picked)
 			}
 		}

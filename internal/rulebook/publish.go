@@ -93,6 +93,8 @@ type PublishInput struct {
 	// Replaces is the version that the caller believes to count now; nil for
 	// any, as long as it is the one that the draft was based on.
 	Replaces *int
+	// Mark is that of the draft which the caller has read; "" for any.
+	Mark string
 }
 
 // Publish makes the draft count, from the next purchase on. It is a conflict if
@@ -104,6 +106,9 @@ func (s *Service) Publish(ctx context.Context, in PublishInput) (Version, error)
 	}
 	if in.Replaces != nil && *in.Replaces != draft.Version {
 		return Version{}, outdated(draft.Version)
+	}
+	if in.Mark != "" && in.Mark != markOf(draft, true) {
+		return Version{}, draftChanged()
 	}
 	return s.publish(ctx, in.Tenant, draft, store.RuleBook{Version: draft.Version + 1, Book: draft.Book, Note: in.Note}, true)
 }
@@ -126,12 +131,17 @@ func (s *Service) RollBack(ctx context.Context, t ship.Tenant, version int, note
 
 // publish stores the next version, and ends the draft that became it.
 func (s *Service) publish(ctx context.Context, t ship.Tenant, from Version, next store.RuleBook, endDraft bool) (Version, error) {
+	var ended error // a draft that changed meanwhile is not lost
 	err := s.Store.InTx(ctx, t, func(tx *store.Store) (err error) {
 		if next.WrittenAt, err = tx.PublishRules(ctx, t, next); err != nil || !endDraft {
 			return err
 		}
-		return tx.DropRuleDraft(ctx, t)
+		ended = tx.EndRuleDraft(ctx, t, from.WrittenAt)
+		return ended
 	})
+	if ship.KindOf(ended) == ship.Conflict {
+		return Version{}, draftChanged()
+	}
 	if ship.KindOf(err) == ship.Conflict {
 		return Version{}, outdated(next.Version - 1)
 	}

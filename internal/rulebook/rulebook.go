@@ -6,6 +6,7 @@ package rulebook
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -42,6 +43,7 @@ type Service struct {
 	Config
 	known *otter.Cache[ship.Tenant, known]
 	plain *routing.Compiled // without rules
+	busy  sync.Map          // accounts whose simulation runs
 }
 
 // New returns a service.

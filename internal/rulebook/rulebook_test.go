@@ -2,8 +2,11 @@ package rulebook_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,5 +198,64 @@ func TestAnotherTenantHasItsOwnRules(t *testing.T) {
 		if _, err := b.Published(t.Context(), other, 1); ship.CodeOf(err) != "version_not_found" {
 			t.Errorf("%v sees the version: %v", other, err)
 		}
+	}
+}
+
+func TestTwoWhoEditTheDraftLoseNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	add := func(name string) func(routing.Book) (routing.Book, error) {
+		return func(book routing.Book) (routing.Book, error) {
+			book.Rules = append(slices.Clip(book.Rules), routing.Rule{Name: name, Then: routing.Action{Choose: "fastest"}})
+			return book, nil
+		}
+	}
+	b.publish(t, useBook("usps"), "first")
+	desk, err := b.Desk(ctx, b.tenant)
+	if err != nil || desk.Drafted || len(desk.Rules.Rules) != 1 {
+		t.Fatalf("without a draft the desk has %+v, %v", desk, err)
+	}
+	var wg sync.WaitGroup
+	var saved, refused atomic.Int64
+	for i := range 8 {
+		wg.Go(func() {
+			switch _, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: desk.Mark(), Change: add("r" + strconv.Itoa(i))}); {
+			case err == nil:
+				saved.Add(1)
+			case ship.CodeOf(err) == "draft_changed":
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if saved.Load() != 1 || refused.Load() != 7 {
+		t.Errorf("%d of 8 at once saved, %d were refused", saved.Load(), refused.Load())
+	}
+	now, err := b.Desk(ctx, b.tenant)
+	if err != nil || !now.Drafted || len(now.Rules.Rules) != 2 || now.Mark() == desk.Mark() {
+		t.Fatalf("the desk has %+v, %v", now, err)
+	}
+	later, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: now.Mark(), Change: add("later")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(ctx, rulebook.PublishInput{Tenant: b.tenant, Mark: now.Mark()}); ship.CodeOf(err) != "draft_changed" {
+		t.Errorf("a draft that the publisher has not read: %v", err)
+	}
+	if v, err := b.RollBack(ctx, b.tenant, 1, ""); err != nil || v.Version != 2 {
+		t.Fatal(v, err)
+	}
+	later, err = b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: later.Mark(), Change: add("last")})
+	if err != nil || later.Version.Version != 1 {
+		t.Fatalf("an edit must not forget what the draft is based on: %+v, %v", later, err)
+	}
+	if now, err = b.Desk(ctx, b.tenant); err != nil || !now.Behind() {
+		t.Errorf("the draft is not behind: %+v, %v", now, err)
+	}
+	if _, err := b.Publish(ctx, rulebook.PublishInput{Tenant: b.tenant}); ship.CodeOf(err) != "rules_changed" {
+		t.Errorf("a draft that is behind: %v", err)
 	}
 }

@@ -82,6 +82,13 @@ func (s *Service) Sheet(ctx context.Context, t ship.Tenant, name string, version
 	return Sheet{row, parsed}, err
 }
 
+// SheetVersions lists what was imported under a name, the newest first, before
+// a version unless it is 0; a removal is one without text. None have more of
+// their text than its beginning.
+func (s *Service) SheetVersions(ctx context.Context, t ship.Tenant, name string, before, limit int) ([]store.RateSheet, error) {
+	return s.Store.RateSheetVersions(ctx, t, name, before, limit)
+}
+
 // sheetName is what a sheet may be called: it is part of addresses.
 var sheetName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,59}$`)
 

@@ -1,6 +1,7 @@
 package rulebook
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -25,12 +26,19 @@ type SimulateInput struct {
 	Last     int                  // shipments, the newest first
 	Since    time.Time            // zero for any time
 	Progress func(done, most int) // told now and then; may be nil
+	Changes  int                  // how many changed shipments are listed; 0 for 50
 }
 
 // Simulate tries rules on shipments that were bought: what would they have
 // bought, and what would it have cost? It decides by the offers that were seen
-// then; it buys nothing and asks no carrier.
+// then; it buys nothing and asks no carrier. It takes all processors for a
+// while, so an account has one at a time: another is ship.Limited.
 func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, error) {
+	if _, running := s.busy.LoadOrStore(in.Tenant.Account, true); running {
+		return Simulation{}, &ship.Error{Kind: ship.Limited, Message: "an account can have one simulation run at a time", RetryAfter: time.Second}
+	}
+	defer s.busy.Delete(in.Tenant.Account)
+	in.Changes = cmp.Or(in.Changes, usualChanges)
 	if _, err := s.Check(ctx, in.Tenant, in.Rules); err != nil {
 		return Simulation{}, err
 	}
@@ -38,7 +46,7 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 	if err != nil {
 		return Simulation{}, err
 	}
-	sim := newTally(in.Account.Currency)
+	sim := newTally(in)
 	before := ship.ShipmentIDOf(ship.RawIDAt(time.Now().Add(time.Hour)))
 	for left := in.Last; left > 0; {
 		rows, err := s.Store.Routed(ctx, in.Tenant, before, in.Since, min(left, simulatePage))
@@ -71,7 +79,7 @@ func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Co
 	var wg sync.WaitGroup
 	for i := range n {
 		mine := rows[len(rows)*i/n : len(rows)*(i+1)/n]
-		parts[i] = newTally(in.Account.Currency)
+		parts[i] = newTally(in)
 		wg.Go(func() {
 			for _, row := range mine {
 				if errs[i] = s.again(ctx, in, book, row, parts[i]); errs[i] != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// mostChanges is how many changed shipments a simulation lists.
-const mostChanges = 50
+// usualChanges is how many changed shipments a simulation lists.
+const usualChanges = 50
 
 // A Simulation is what rules would have done with shipments of the past.
 type Simulation struct {
@@ -65,10 +65,11 @@ type tally struct {
 	Simulation
 	carriers, zones map[string]*Part
 	rules           map[string]int
+	most            int // changes that are listed
 }
 
-func newTally(currency string) *tally {
-	return &tally{Simulation: Simulation{Currency: currency}, carriers: map[string]*Part{}, zones: map[string]*Part{}, rules: map[string]int{}}
+func newTally(in SimulateInput) *tally {
+	return &tally{Simulation: Simulation{Currency: in.Account.Currency}, most: in.Changes, carriers: map[string]*Part{}, zones: map[string]*Part{}, rules: map[string]int{}}
 }
 
 // count adds a shipment and what the rules would have done with it.
@@ -102,7 +103,7 @@ func (t *tally) count(id ship.ShipmentID, o ship.Order, d ship.Deal, decision ro
 		return
 	}
 	t.Changed++
-	if len(t.Changes) < mostChanges {
+	if len(t.Changes) < t.most {
 		t.Changes = append(t.Changes, Change{Shipment: id, OrderID: o.OrderID, Was: was, Is: is, Rule: rule})
 	}
 }
@@ -174,7 +175,7 @@ func (t *tally) add(o *tally) {
 	for rule, n := range o.rules {
 		t.rules[rule] += n
 	}
-	t.Changes = append(t.Changes, o.Changes[:min(len(o.Changes), mostChanges-len(t.Changes))]...)
+	t.Changes = append(t.Changes, o.Changes[:min(len(o.Changes), t.most-len(t.Changes))]...)
 }
 
 func merge(to, from map[string]*Part) {

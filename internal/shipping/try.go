@@ -20,7 +20,8 @@ type TryInput struct {
 
 // Tried is what rules would do with an order.
 type Tried struct {
-	Order ship.Order // as it would be sent
+	Order ship.Order     // as it would be sent
+	Steps []routing.Step // what became of each rule that was asked
 	routing.Decision
 }
 
@@ -45,5 +46,9 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 	if d.Refused != "" {
 		err = nil // that is the answer
 	}
-	return Tried{Order: asked.Order, Decision: d}, err
+	out := Tried{Order: asked.Order, Decision: d}
+	if err == nil {
+		out.Steps = policy.Book.Steps(asked, d.Routing.Seen)
+	}
+	return out, err
 }

@@ -60,6 +60,22 @@ func (s *Store) RateSheet(ctx context.Context, t ship.Tenant, name string, versi
 	return sh, err
 }
 
+const sqlRateSheetVersions = `
+SELECT name, version, carrier, connection, left(coalesce(csv, ''), 1), added_at FROM rate_sheets
+WHERE account_id = $1 AND livemode = $2 AND name = $3 AND ($4 = 0 OR version < $4) ORDER BY version DESC LIMIT $5`
+
+// RateSheetVersions lists what was imported and removed under a name, the
+// newest first, before a version unless it is 0. Of the text they have the
+// first character, none where the sheet was removed.
+func (s *Store) RateSheetVersions(ctx context.Context, t ship.Tenant, name string, before, limit int) (list []RateSheet, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		sh, err := scanRateSheet(r)
+		list = append(list, sh)
+		return err
+	}, sqlRateSheetVersions, [16]byte(t.Account.Raw()), t.Livemode, name, before, limit)
+	return list, err
+}
+
 const sqlAddRateSheet = `
 INSERT INTO rate_sheets (account_id, livemode, name, version, carrier, connection, csv)
 SELECT $1, $2, $3, (SELECT coalesce(max(version), 0) + 1 FROM rate_sheets WHERE account_id = $1 AND livemode = $2 AND name = $3), $4, $5, $6

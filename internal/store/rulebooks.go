@@ -133,6 +133,50 @@ func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawM
 	return b, err
 }
 
+const sqlBeginRuleDraft = `
+INSERT INTO rule_drafts (account_id, livemode, book, based_on)
+SELECT $1, $2, $3, $4
+WHERE (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2) = $4
+ON CONFLICT (account_id, livemode) DO NOTHING
+RETURNING based_on, book, '', NULL::integer, saved_at`
+
+const sqlChangeRuleDraft = `
+UPDATE rule_drafts SET book = $3, saved_at = greatest(now(), saved_at + interval '1 microsecond')
+WHERE account_id = $1 AND livemode = $2 AND saved_at = $4
+RETURNING based_on, book, '', NULL::integer, saved_at`
+
+// ChangeRuleDraft stores the draft in place of the one that was seen, which
+// keeps what it is based on. If none was seen, seen.WrittenAt is zero and
+// seen.Version is the published version that it begins with. It is
+// ship.Conflict if what was seen is not there any more.
+func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBook, book json.RawMessage) (b RuleBook, err error) {
+	sql, guard := sqlChangeRuleDraft, any(seen.WrittenAt)
+	if seen.WrittenAt.IsZero() {
+		sql, guard = sqlBeginRuleDraft, seen.Version
+	}
+	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		b, err = scanRuleBook(r)
+		return err
+	}, sql, [16]byte(t.Account.Raw()), t.Livemode, book, guard)
+	if ship.KindOf(err) == ship.NotFound {
+		return b, ship.Errorf(ship.Conflict, "the draft is not the one that was seen")
+	}
+	return b, err
+}
+
+const sqlEndRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2 AND saved_at = $3 RETURNING based_on`
+
+// EndRuleDraft deletes the draft that was saved at the moment. It is
+// ship.Conflict if there is another or none.
+func (s *Store) EndRuleDraft(ctx context.Context, t ship.Tenant, saved time.Time) error {
+	var basedOn int
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&basedOn) }, sqlEndRuleDraft, [16]byte(t.Account.Raw()), t.Livemode, saved)
+	if ship.KindOf(err) == ship.NotFound {
+		return ship.Errorf(ship.Conflict, "the draft was changed")
+	}
+	return err
+}
+
 const sqlDropRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
 
 // DropRuleDraft deletes the draft, if there is one.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -51,7 +53,15 @@ func newBench(t testing.TB) *bench {
 	box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
 	b.must(err)
 	c := Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store)}
+	c.Rules, err = rulebook.New(rulebook.Config{
+		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers,
+	})
+	b.must(err)
 	c.Shipping = shipping.New(shipping.Config{
+		Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+			p, err := c.Rules.Policy(ctx, t)
+			return shipping.Policy(p), err
+		},
 		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})

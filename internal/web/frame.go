@@ -75,6 +75,11 @@ var toasts = map[string]string{
 	"session-ended": "That session is ended.",
 	"invited":       "Invitation made.",
 	"joined":        "Welcome.",
+	"rule-saved":    "Saved in the draft.",
+	"discarded":     "The draft is gone.",
+	"published":     "Published. It counts from the next purchase on.",
+	"rolled-back":   "Rolled back. It counts from the next purchase on.",
+	"imported":      "Imported. It counts from the next quote on.",
 }
 
 // An entry is a line of the navigation.
@@ -88,6 +93,7 @@ var navigation = []entry{
 	{"", "Overview", "home", "g o", member.ViewOverview},
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
+	{"routing", "Routing", "route", "g r", member.ViewRouting},
 	{"webhooks", "Webhooks", "hook", "g w", member.ViewWebhooks},
 	{"events", "Events", "pulse", "g e", member.ViewEvents},
 	{"keys", "API keys", "key", "g k", member.ViewKeys},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/webhook"
 )
@@ -81,6 +82,31 @@ var rows = []row{
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
 	{"POST /app/logout", "", form(), 303, 0},
+	{"GET /app/{mode}/routing", "", nil, 200, 0},
+	{"POST /app/{mode}/routing", "", form("do", "up", "rule", "gone", "mark", "v0"), 422, 0},
+	{"GET /app/{mode}/routing/rule", "", nil, 200, 0},
+	{"POST /app/{mode}/routing/rule", "", form("kind", "choose", "mark", "v0"), 422, 0},
+	{"POST /app/{mode}/routing/rule/form", "", form("kind", "use", "do", "target"), 200, 0},
+	{"POST /app/{mode}/routing/rule/check", "", form("kind", "choose", "by", "cel", "when", "nothing"), 200, 0},
+	{"GET /app/{mode}/routing/try", "", nil, 200, 0},
+	{"POST /app/{mode}/routing/try", "", form("shipment", "x"), 422, 0},
+	{"GET /app/{mode}/routing/backtest", "", nil, 200, 0},
+	{"POST /app/{mode}/routing/backtest", "", form(), 200, 0},
+	{"POST /app/{mode}/routing/backtest.csv", "", form(), 200, 0},
+	{"GET /app/{mode}/routing/publish", "", nil, 303, 0},
+	{"POST /app/{mode}/routing/publish", "", form(), 422, 0},
+	{"GET /app/{mode}/routing/history", "", nil, 200, 0},
+	{"GET /app/{mode}/routing/history.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/routing/versions/{id}", "", nil, 404, 0},
+	{"GET /app/{mode}/routing/versions/{id}/rules.json", "", nil, 404, 0},
+	{"POST /app/{mode}/routing/versions/{id}", "", form(), 404, 0},
+	{"GET /app/{mode}/rate-sheets", "", nil, 200, 0},
+	{"GET /app/{mode}/rate-sheets.csv", "", nil, 200, 0},
+	{"POST /app/{mode}/rate-sheets", "", form("name", "x"), 422, 0},
+	{"GET /app/{mode}/rate-sheets/{id}", "sheet", nil, 200, 404},
+	{"GET /app/{mode}/rate-sheets/{id}/sheet.csv", "sheet", nil, 200, 404},
+	{"POST /app/{mode}/rate-sheets/{id}", "sheet", form(), 303, 404},
+	{"GET /app/{mode}/rate-sheet-template.csv", "", nil, 200, 0},
 }
 
 // things are of one account.
@@ -96,13 +122,17 @@ func (b *bench) things(a ship.Account) map[string]string {
 	b.must(err)
 	_, key, err := b.web.Account.NewKey(b.Context(), account.NewKeyInput{Account: a.ID, Name: "k"})
 	b.must(err)
+	prices, err := b.web.Rules.ImportSheet(b.Context(), t, rulebook.SheetInput{
+		Name: strings.ToLower(string(a.ID)), Carrier: "ups", CSV: "[sheet]\ncurrency,USD\n[zones]\nzone,country\n1,US\n[rates]\nservice,up to,zone 1\nground,150 lb,9.00\n",
+	})
+	b.must(err)
 	sh := b.buy(a, "77", people[0], 1)
 	list, _, err := b.web.Webhook.Recent(b.Context(), t, "", nil, 1)
 	for ; err == nil && len(list) == 0; list, _, err = b.web.Webhook.Recent(b.Context(), t, "", nil, 1) {
 		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
 	}
 	b.must(err)
-	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID)}
+	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name}
 }
 
 func (r row) path(things map[string]string) string {

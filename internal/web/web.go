@@ -14,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -25,6 +26,7 @@ import (
 type Config struct {
 	Account  *account.Service
 	Member   *member.Service
+	Rules    *rulebook.Service
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service

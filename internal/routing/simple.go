@@ -1,0 +1,192 @@
+package routing
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Simple condition is one that a form can show: clauses about one variable
+// each. It is another spelling of some conditions, and no language of its own.
+type Simple struct {
+	Any     bool // one clause is enough; else all must hold
+	Clauses []Clause
+}
+
+// A Clause tests one variable.
+type Clause struct {
+	Name   string // of the variable
+	Key    string // of metadata
+	Test   string // one of Tests
+	Values []string
+}
+
+// The tests of clauses.
+const (
+	TestIs       = "is"
+	TestIsNot    = "is_not"
+	TestOneOf    = "one_of"  // any number of values
+	TestNoneOf   = "none_of" // any number of values
+	TestStarts   = "starts"
+	TestEnds     = "ends"
+	TestContains = "contains"
+	TestLacks    = "lacks"
+	TestEmpty    = "empty"  // no value
+	TestFilled   = "filled" // no value
+	TestLess     = "less"
+	TestAtMost   = "at_most"
+	TestMore     = "more"
+	TestAtLeast  = "at_least"
+	TestYes      = "yes" // no value
+	TestNo       = "no"  // no value
+)
+
+// signs are the operators that compare.
+var signs = map[string]string{
+	TestIs: "==", TestIsNot: "!=", TestLess: "<", TestAtMost: "<=", TestMore: ">", TestAtLeast: ">=",
+}
+
+var (
+	textTests   = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf, TestStarts, TestEnds, TestContains, TestLacks, TestEmpty, TestFilled}
+	listTests   = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf}
+	dayTests    = []string{TestIs, TestIsNot, TestLess, TestAtMost, TestMore, TestAtLeast, TestEmpty, TestFilled}
+	numberTests = []string{TestMore, TestAtLeast, TestLess, TestAtMost, TestIs, TestIsNot}
+	truthTests  = []string{TestYes, TestNo}
+)
+
+// Tests are those that a clause about the variable can make; none if no clause
+// can be about it.
+func (v Variable) Tests() []string {
+	switch {
+	case v.IsDay():
+		return dayTests
+	case v.Type == textType && len(v.Values) > 0:
+		return listTests
+	case v.Type == textType, v.Type == mapType:
+		return textTests
+	case v.IsNumber():
+		return numberTests
+	case v.Type == truthType:
+		return truthTests
+	}
+	return nil
+}
+
+// IsNumber reports whether the variable holds a number.
+func (v Variable) IsNumber() bool { return v.Type == wholeType || v.Type == numberType }
+
+// IsDay reports whether the variable holds a day, as text that sorts.
+func (v Variable) IsDay() bool {
+	return slices.Contains([]string{"order.deliverBy", "order.shipDate", "time.date"}, v.Name)
+}
+
+// HasKeys reports whether a clause about the variable names a key of it.
+func (v Variable) HasKeys() bool { return v.Type == mapType }
+
+// FindVariable is the variable of the name.
+func FindVariable(name string) (Variable, bool) {
+	i, ok := place[name]
+	if !ok {
+		return Variable{}, false
+	}
+	return variables[i].Variable, true
+}
+
+// Problem says what is missing before the clause means anything; "" if nothing
+// is.
+func (c Clause) Problem() string {
+	v, ok := FindVariable(c.Name)
+	switch {
+	case !ok || !slices.Contains(v.Tests(), c.Test):
+		return "choose what to look at"
+	case v.HasKeys() && c.Key == "":
+		return "name the key of the metadata"
+	case c.Bare():
+		return ""
+	case len(c.Values) == 0 || slices.Contains(c.Values, ""):
+		return "give a value"
+	case v.IsNumber() && !plainNumber.MatchString(strings.TrimPrefix(c.Values[0], "-")):
+		return "give a number, such as 20 or 1.5"
+	}
+	return ""
+}
+
+// Bare reports whether the test needs no value.
+func (c Clause) Bare() bool {
+	return slices.Contains([]string{TestEmpty, TestFilled, TestYes, TestNo}, c.Test)
+}
+
+// Several reports whether the test takes any number of values.
+func (c Clause) Several() bool { return c.Test == TestOneOf || c.Test == TestNoneOf }
+
+// String writes the condition in CEL; "" if there are no clauses.
+func (s Simple) String() string {
+	parts := make([]string, len(s.Clauses))
+	for i, c := range s.Clauses {
+		parts[i] = c.String()
+	}
+	if s.Any {
+		return strings.Join(parts, " || ")
+	}
+	return strings.Join(parts, " && ")
+}
+
+// String writes the clause in CEL.
+func (c Clause) String() string {
+	v, _ := FindVariable(c.Name)
+	name := c.Name
+	if v.HasKeys() {
+		name += "[" + literalText(c.Key) + "]"
+	}
+	one := ""
+	if len(c.Values) > 0 {
+		one = c.Values[0]
+	}
+	switch c.Test {
+	case TestYes:
+		return name
+	case TestNo:
+		return "!" + name
+	case TestEmpty:
+		return name + ` == ""`
+	case TestFilled:
+		return name + ` != ""`
+	case TestStarts:
+		return name + ".startsWith(" + literalText(one) + ")"
+	case TestEnds:
+		return name + ".endsWith(" + literalText(one) + ")"
+	case TestContains:
+		return name + ".contains(" + literalText(one) + ")"
+	case TestLacks:
+		return "!" + name + ".contains(" + literalText(one) + ")"
+	case TestOneOf, TestNoneOf:
+		return c.inList(name)
+	}
+	value := literalText(one)
+	if v.IsNumber() && plainNumber.MatchString(strings.TrimPrefix(one, "-")) {
+		value = one
+	}
+	return name + " " + signs[c.Test] + " " + value
+}
+
+func (c Clause) inList(name string) string {
+	list := make([]string, len(c.Values))
+	for i, value := range c.Values {
+		list[i] = literalText(value)
+	}
+	in := name + " in [" + strings.Join(list, ", ") + "]"
+	if c.Test == TestNoneOf {
+		return "!(" + in + ")"
+	}
+	return in
+}
+
+// literalText is a text in quotes. What is not UTF-8 is made so: conditions
+// are.
+func literalText(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strconv.Quote(s)
+}

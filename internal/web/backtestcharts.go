@@ -1,0 +1,129 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A pairBar is a line of a chart: what was, over what would be.
+type pairBar struct {
+	Name         string
+	Link         string // list of the shipments behind it; "" for none
+	Was, Is      string
+	WidthWas     string // of a hundred
+	WidthIs      string
+	Worse, Saves bool
+}
+
+// pairBars measures the parts by their longest bar.
+func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func(float64) string, name, link func(string) string) []pairBar {
+	most := 0.0
+	for _, p := range parts {
+		most = max(most, value(p.Was), value(p.Is))
+	}
+	bars := make([]pairBar, len(parts))
+	for i, p := range parts {
+		was, is := value(p.Was), value(p.Is)
+		bars[i] = pairBar{Name: name(p.Name), Link: link(p.Name), Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was, Saves: is < was}
+	}
+	return bars
+}
+
+func widthOf(v, most float64) string {
+	if most == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(v/most*100, 'f', 1, 64)
+}
+
+// mostZones is how many zones a chart shows, those with the most shipments.
+const mostZones = 12
+
+// A backtestChart is one chart of the result.
+type backtestChart struct {
+	Title string
+	Bars  []pairBar
+}
+
+// charts are cost and days, by carrier and by zone.
+func (p backtestView) charts(f frame) []backtestChart {
+	s := p.Done
+	cost := func(sum rulebook.Sum) float64 { return float64(sum.Minor) }
+	costWord := func(v float64) string { return zeroMoney(ship.Money{Minor: int64(v), Currency: s.Currency}) }
+	daysOf := func(sum rulebook.Sum) float64 {
+		if sum.Timed == 0 {
+			return 0
+		}
+		return float64(sum.Days) / float64(sum.Timed)
+	}
+	daysWord := func(v float64) string {
+		if v == 0 {
+			return "–"
+		}
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	list := func(carrier string) string { return f.To("shipments") + "?carrier=" + carrier }
+	plainName := func(s string) string { return s }
+	none := func(string) string { return "" }
+	zones := s.Zones[:min(len(s.Zones), mostZones)]
+	return []backtestChart{
+		{"Cost by carrier", pairBars(s.Carriers, cost, costWord, carrierTitle, list)},
+		{"Average days by carrier", pairBars(s.Carriers, daysOf, daysWord, carrierTitle, list)},
+		{"Cost by zone", pairBars(zones, cost, costWord, plainName, none)},
+		{"Average days by zone", pairBars(zones, daysOf, daysWord, plainName, none)},
+	}
+}
+
+// zeroMoney is an amount, also if it is nothing.
+func zeroMoney(m ship.Money) string {
+	if m.Minor == 0 {
+		return m.Amount() + " " + m.Currency
+	}
+	if m.Minor < 0 {
+		m.Minor = -m.Minor
+		return "−" + money(m)
+	}
+	return money(m)
+}
+
+// share is a part of a whole in percent, with its sign.
+func shareWord(part, whole int64) string {
+	if whole == 0 {
+		return "–"
+	}
+	p := float64(part) / float64(whole) * 100
+	return strings.Replace(strconv.FormatFloat(p, 'f', 1, 64), "-", "−", 1) + " %"
+}
+
+// averageDays is how long shipments take, in words.
+func averageDays(s rulebook.Sum) string {
+	if s.Timed == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(float64(s.Days)/float64(s.Timed), 'f', 2, 64)
+}
+
+// A leftOut says how many shipments were not compared, and why.
+type leftOut struct {
+	N   int
+	Why string
+}
+
+// LeftOut lists what the figures are not about.
+func (p backtestView) LeftOut() []leftOut {
+	s := p.Done
+	var list []leftOut
+	for _, l := range []leftOut{
+		{s.Named, "the client named the carrier or the rate"}, {s.Unknown, "from before the offers were stored"},
+		{s.Foreign, "bought in another currency"}, {s.Refused, "the rules would have bought nothing"},
+		{s.Requoted, "compared by asking the simulated carriers again"}, {s.Approximate, "compared without the price of the signature that the rules ask for"},
+	} {
+		if l.N > 0 {
+			list = append(list, l)
+		}
+	}
+	return list
+}

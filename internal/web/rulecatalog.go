@@ -1,0 +1,164 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A catalog knows carriers, their services and the account's connections by
+// the names that people use.
+type catalog []catalogCarrier
+
+type catalogCarrier struct {
+	Name, Title string
+	Services    []carrier.Service
+	Accounts    []account.Connection
+}
+
+// catalog lists what rules and rate sheets can name in the visit's mode.
+func (v *visit) catalog() (catalog, error) {
+	var c catalog
+	for _, spec := range v.Rules.Carriers(v.live) {
+		i := slices.IndexFunc(c, func(known catalogCarrier) bool { return known.Name == spec.Name })
+		if i < 0 {
+			i = len(c)
+			c = append(c, catalogCarrier{Name: spec.Name, Title: carrierTitle(spec.Name)})
+		}
+		for _, s := range spec.Services {
+			if !slices.ContainsFunc(c[i].Services, func(known carrier.Service) bool { return known.Code == s.Code }) {
+				c[i].Services = append(c[i].Services, s)
+			}
+		}
+	}
+	connections, err := v.Account.Connections(v.ctx(), v.tenant())
+	if err != nil {
+		return nil, err
+	}
+	for _, conn := range connections {
+		for i := range c {
+			if c[i].Name == conn.Carrier && conn.RemovedAt.IsZero() {
+				c[i].Accounts = append(c[i].Accounts, conn)
+			}
+		}
+	}
+	slices.SortFunc(c, func(a, b catalogCarrier) int { return cmp.Compare(a.Title, b.Title) })
+	return c, nil
+}
+
+// service is the name of a service without the carrier's before it.
+func (c catalogCarrier) service(code string) string {
+	for _, s := range c.Services {
+		if s.Code == code {
+			return strings.TrimPrefix(or(s.Name, plain(code)), c.Title+" ")
+		}
+	}
+	return plain(code)
+}
+
+// target is what a rule names, in words.
+func (c catalog) target(t routing.Target) string {
+	i := slices.IndexFunc(c, func(known catalogCarrier) bool { return known.Name == t.Carrier })
+	if i < 0 {
+		i = len(c)
+		c = append(slices.Clip(c), catalogCarrier{Name: t.Carrier, Title: carrierTitle(t.Carrier)})
+	}
+	words := c[i].Title
+	if t.Service != "" {
+		words += " " + c[i].service(t.Service)
+	}
+	if t.ConnectionID != "" {
+		words += " over " + c[i].account(t.ConnectionID)
+	}
+	return words
+}
+
+func (c catalogCarrier) account(id ship.ConnectionID) string {
+	for _, conn := range c.Accounts {
+		if conn.ID == id {
+			return or(conn.Name, short(string(id)))
+		}
+	}
+	return short(string(id))
+}
+
+func (c catalog) targets(list []routing.Target, between string) string {
+	words := make([]string, len(list))
+	for i, t := range list {
+		words[i] = c.target(t)
+	}
+	return strings.Join(words, between)
+}
+
+// offer is an offer's carrier and service in words.
+func (c catalog) offer(r ship.Rate) string {
+	return c.target(routing.Target{Carrier: r.Carrier, Service: r.Service})
+}
+
+// A choiceGroup is a part of a long select.
+type choiceGroup struct {
+	Title   string
+	Choices []choice
+}
+
+// targetValue is a target as one value of a form.
+func targetValue(t routing.Target) string {
+	return t.Carrier + "/" + t.Service + "/" + string(t.ConnectionID)
+}
+
+// targetOf reads it back.
+func targetOf(value string) routing.Target {
+	parts := append(strings.SplitN(value, "/", 3), "", "", "")
+	return routing.Target{Carrier: parts[0], Service: parts[1], ConnectionID: ship.ConnectionID(parts[2])}
+}
+
+// choices are all targets, by carrier, and the one that is chosen even if it
+// is not there any more.
+func (c catalog) choices(chosen string) []choiceGroup {
+	found := chosen == ""
+	var groups []choiceGroup
+	for _, known := range c {
+		g := choiceGroup{Title: known.Title}
+		add := func(t routing.Target, title string) {
+			value := targetValue(t)
+			found = found || value == chosen
+			g.Choices = append(g.Choices, choice{value, title})
+		}
+		accounts := []ship.ConnectionID{""}
+		for _, conn := range known.Accounts {
+			accounts = append(accounts, conn.ID)
+		}
+		for _, id := range accounts {
+			over := ""
+			if id != "" {
+				over = " over " + known.account(id)
+			}
+			add(routing.Target{Carrier: known.Name, ConnectionID: id}, known.Title+", any service"+over)
+			for _, s := range known.Services {
+				add(routing.Target{Carrier: known.Name, Service: s.Code, ConnectionID: id}, known.Title+" "+known.service(s.Code)+over)
+			}
+		}
+		groups = append(groups, g)
+	}
+	if !found {
+		groups = append(groups, choiceGroup{"Not there any more", []choice{{chosen, c.target(targetOf(chosen))}}})
+	}
+	return groups
+}
+
+// accountChoices are the carriers and their connections, for a rate sheet.
+func (c catalog) accountChoices() []choice {
+	var list []choice
+	for _, known := range c {
+		list = append(list, choice{targetValue(routing.Target{Carrier: known.Name}), known.Title + ", every account"})
+		for _, conn := range known.Accounts {
+			list = append(list, choice{targetValue(routing.Target{Carrier: known.Name, ConnectionID: conn.ID}), known.Title + " over " + known.account(conn.ID)})
+		}
+	}
+	return list
+}

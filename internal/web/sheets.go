@@ -1,0 +1,259 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/sheet"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// sheetRoutes are about the price lists of contracts.
+func (s *Web) sheetRoutes() []route {
+	upload := post("/app/{mode}/rate-sheets", member.ManageRouting, s.importSheet)
+	upload.most = sheet.MaxBytes + 1<<16 // and the other fields
+	return []route{
+		get("/app/{mode}/rate-sheets", member.ViewRouting, s.sheets),
+		get("/app/{mode}/rate-sheets.csv", member.ViewRouting, s.sheetsCSV),
+		upload,
+		get("/app/{mode}/rate-sheets/{id}", member.ViewRouting, s.sheet),
+		get("/app/{mode}/rate-sheets/{id}/sheet.csv", member.ViewRouting, s.sheetFile),
+		post("/app/{mode}/rate-sheets/{id}", member.ManageRouting, s.removeSheet),
+		get("/app/{mode}/rate-sheet-template.csv", member.ViewRouting, s.sheetTemplate),
+	}
+}
+
+// sheetList is the page of rate sheets.
+type sheetList struct {
+	List  []rulebook.Sheet
+	Names catalog
+	Form  sheetForm
+}
+
+// sheetForm is an import as it was filled in.
+type sheetForm struct {
+	Name, For string
+	CSV       string // to say what stands in a line that is wrong
+	Fixed     bool   // it replaces the sheet of the name
+	Wrong     problems
+	Errors    []sheet.Problem
+}
+
+// lineOf is a line of the sheet that was sent.
+func (f sheetForm) lineOf(n int) string {
+	for line := range strings.Lines(f.CSV) {
+		if n--; n == 0 {
+			return strings.TrimSpace(line[:min(len(line), 160)])
+		}
+	}
+	return ""
+}
+
+// sheets handles GET /app/{mode}/rate-sheets.
+func (s *Web) sheets(v *visit) error { return v.showSheets(http.StatusOK, sheetForm{}) }
+
+func (v *visit) showSheets(status int, form sheetForm) (err error) {
+	p := sheetList{Form: form}
+	if p.List, err = v.Rules.Sheets(v.ctx(), v.tenant()); err != nil {
+		return err
+	}
+	if p.Names, err = v.catalog(); err != nil {
+		return err
+	}
+	return v.show(status, sheetsPage(v.frame("Rate sheets", "routing"), p))
+}
+
+// sheetsCSV handles GET /app/{mode}/rate-sheets.csv.
+func (s *Web) sheetsCSV(v *visit) error {
+	list, err := s.Rules.Sheets(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+	out := v.exportCSV("rate-sheets", "name", "version", "carrier", "connection", "title", "currency", "valid from", "valid until", "services", "zones", "prices", "imported")
+	for _, sh := range list {
+		n := sh.Parsed.Counts()
+		out.row(sh.Name, strconv.Itoa(sh.Version), sh.Carrier, string(sh.Connection), sh.Parsed.Name, sh.Parsed.Currency, string(sh.Parsed.ValidFrom),
+			string(sh.Parsed.ValidUntil), strconv.Itoa(n.Services), strconv.Itoa(n.Zones), strconv.Itoa(n.Prices), machineTime(sh.AddedAt))
+	}
+	return nil
+}
+
+// importSheet handles POST /app/{mode}/rate-sheets: a file, under a name of
+// its own or in place of the sheet that it replaces.
+func (s *Web) importSheet(v *visit) error {
+	form, err := v.sheetForm()
+	if err == nil {
+		target := targetOf(form.For)
+		var made rulebook.Sheet
+		made, err = s.Rules.ImportSheet(v.ctx(), v.tenant(), rulebook.SheetInput{Name: form.Name, Carrier: target.Carrier, Connection: target.ConnectionID, CSV: form.CSV})
+		if err == nil {
+			v.record("rate_sheet.imported", made.Name, map[string]string{"version": strconv.Itoa(made.Version), "carrier": made.Carrier})
+			return v.redirect(v.to("rate-sheets", made.Name), "imported")
+		}
+	}
+	wrong, mendable := problemsOf(err)
+	if !mendable {
+		return err
+	}
+	form.Errors, form.Wrong = sheet.ProblemsOf(err), wrong
+	if len(form.Errors) > 0 {
+		form.Wrong = problems{All: "Nothing was imported: " + countOf(len(form.Errors), "error") + " in the file."}
+	}
+	if !form.Fixed {
+		return v.showSheets(http.StatusUnprocessableEntity, form)
+	}
+	p, err := v.sheetOf(form.Name)
+	if err != nil {
+		return err
+	}
+	p.Form = form
+	return v.show(http.StatusUnprocessableEntity, sheetPage(v.frame(p.Name, "routing"), p))
+}
+
+// sheetForm reads the form and the file.
+func (v *visit) sheetForm() (sheetForm, error) {
+	refuse := func(detail string) error {
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/csv", Code: "invalid", Detail: detail}})
+	}
+	err := v.r.ParseMultipartForm(sheet.MaxBytes)
+	form := sheetForm{Name: v.form("name"), For: v.form("for"), Fixed: v.form("fixed") != ""}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return form, refuse("is larger than 10 MB")
+	}
+	file, head, err := v.r.FormFile("csv")
+	if err != nil {
+		return form, refuse("choose a file")
+	}
+	defer file.Close()
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return form, err
+	}
+	if form.Name == "" {
+		form.Name = nameOfFile(head.Filename)
+	}
+	form.CSV = strings.ToValidUTF8(string(data), "\uFFFD")
+	return form, nil
+}
+
+// nameOfFile is what a sheet is called after its file.
+func nameOfFile(file string) string {
+	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(strings.TrimSuffix(base, path.Ext(base))))
+	return strings.Trim(name[:min(len(name), 60)], "-_")
+}
+
+// sheetView is the page of one rate sheet.
+type sheetView struct {
+	rulebook.Sheet
+	Versions []store.RateSheet
+	Names    catalog
+	Form     sheetForm
+}
+
+// Target is what the sheet prices.
+func (p sheetView) Target() routing.Target {
+	return routing.Target{Carrier: p.Carrier, ConnectionID: p.Connection}
+}
+
+// sheetOf reads a sheet and what was imported under its name before.
+func (v *visit) sheetOf(name string) (p sheetView, err error) {
+	version, _ := versionOf(v.query("version"))
+	if p.Sheet, err = v.Rules.Sheet(v.ctx(), v.tenant(), name, version); err != nil {
+		return p, err
+	}
+	if p.Versions, err = v.Rules.SheetVersions(v.ctx(), v.tenant(), name, 0, pageSize); err != nil {
+		return p, err
+	}
+	p.Names, err = v.catalog()
+	return p, err
+}
+
+// sheet handles GET /app/{mode}/rate-sheets/{id}.
+func (s *Web) sheet(v *visit) error {
+	p, err := v.sheetOf(v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, sheetPage(v.frame(p.Name, "routing"), p))
+}
+
+// sheetFile handles GET /app/{mode}/rate-sheets/{id}/sheet.csv: the file as it
+// was imported.
+func (s *Web) sheetFile(v *visit) error {
+	version, _ := versionOf(v.query("version"))
+	got, err := s.Rules.Sheet(v.ctx(), v.tenant(), v.r.PathValue("id"), version)
+	if err != nil {
+		return err
+	}
+	return v.download(got.Name+"-"+strconv.Itoa(got.Version)+".csv", got.CSV)
+}
+
+func (v *visit) download(name, text string) error {
+	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	v.w.Write([]byte(text)) // the reader may have left
+	return nil
+}
+
+// removeSheet handles POST /app/{mode}/rate-sheets/{id}.
+func (s *Web) removeSheet(v *visit) error {
+	name := v.r.PathValue("id")
+	if err := s.Rules.RemoveSheet(v.ctx(), v.tenant(), name); err != nil {
+		return err
+	}
+	v.record("rate_sheet.removed", name, nil)
+	return v.redirect(v.to("rate-sheets"), "removed")
+}
+
+// sheetTemplate handles GET /app/{mode}/rate-sheet-template.csv: a small sheet
+// with the services of a carrier, to fill in.
+func (s *Web) sheetTemplate(v *visit) error {
+	names, err := v.catalog()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(names, func(c catalogCarrier) bool { return c.Name == v.query("carrier") })
+	if i < 0 {
+		i = 0
+	}
+	if len(names) == 0 {
+		return errNoPage
+	}
+	return v.download("rate-sheet-"+names[i].Name+".csv", templateFor(names[i], v.who.Account.Currency))
+}
+
+// templateFor writes the template.
+func templateFor(c catalogCarrier, currency string) string {
+	var b strings.Builder
+	b.WriteString("# Rows that begin with # are for people\n[sheet]\nname,\"" + c.Title + " contract\"\ncurrency," + or(currency, "USD") +
+		"\nweight unit,lb\nlength unit,in\n\n[services]\nservice,name\n")
+	for _, s := range c.Services {
+		b.WriteString(s.Code + ",\"" + s.Name + "\"\n")
+	}
+	b.WriteString("\n[zones]\nzone,country,zip\n1,US,0\n2,US,1..9\n\n[rates]\nservice,up to,zone 1,zone 2\n")
+	for i, s := range c.Services {
+		for _, weight := range []int{1, 5, 20} {
+			b.WriteString(s.Code + "," + strconv.Itoa(weight) + "," + strconv.Itoa(6+i+weight) + ".00," + strconv.Itoa(8+i+weight) + ".00\n")
+		}
+	}
+	b.WriteString("\n[transit]\nservice,zone 1,zone 2\n")
+	for _, s := range c.Services {
+		b.WriteString(s.Code + ",2,4\n")
+	}
+	return b.String()
+}
