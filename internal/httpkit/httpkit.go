@@ -26,9 +26,10 @@ type Exchange struct {
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 
-	writer recorder
-	start  time.Time
-	err    error // what made the answer an error, for the log
+	writer  recorder
+	start   time.Time
+	err     error    // what made the answer an error, for the log
+	problem *Problem // that was answered, if one was
 }
 
 type exchangeKey struct{}
