@@ -186,7 +186,7 @@ func (c *checkup) mixedUp(ctx context.Context) bool {
 	if err != nil || other == c.base {
 		return false
 	}
-	opened, err := c.openAt(c.spec, carrier.Opening{Credentials: c.given, BaseURL: other, Live: !live}, c.row.ID)
+	opened, err := c.openAt(c.row.Tenant, c.spec, carrier.Opening{Credentials: c.given, BaseURL: other, Live: !live}, c.row.ID)
 	if err != nil || opened.Check(ctx) != nil {
 		return false
 	}

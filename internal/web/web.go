@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/tracking"
@@ -28,6 +29,7 @@ type Config struct {
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
+	Journal  *journal.Service
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix

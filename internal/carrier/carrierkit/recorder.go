@@ -13,15 +13,20 @@ import (
 )
 
 // keptBody bounds what is kept of each body.
-const keptBody = 256 << 10
+const keptBody = 1 << 20
 
 // Recorder returns next, watched: the exchanges of an operation whose ctx asks
-// for it are told, without credentials and tokens, once they have ended. It
-// sends nothing by itself, waits for nothing, and changes nothing of what is
-// sent. Calls of no operation, such as a token's, are never told.
+// for it are told, without credentials and tokens, once they have ended, on a
+// goroutine of their own. It sends nothing by itself, waits for nothing, and
+// changes nothing of what is sent. Calls of no operation, such as a token's, are never told.
 func Recorder(next http.RoundTripper) http.RoundTripper { return &recorder{next} }
 
 type recorder struct{ next http.RoundTripper }
+
+// CloseIdleConnections ends the connections that are idle.
+func (rec *recorder) CloseIdleConnections() {
+	(&http.Client{Transport: rec.next}).CloseIdleConnections()
+}
 
 // RoundTrip sends the request.
 func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -108,17 +113,22 @@ type note struct {
 func (n *note) end(resp *http.Response, err error) {
 	n.once.Do(func() {
 		n.x.Took = time.Since(n.x.At)
-		hide := hidden(n.req.Header)
-		n.x.Header, n.x.Body = cleanHeader(n.req.Header, hide), hide(cleanBody(n.said.whole()))
-		if resp != nil {
-			n.x.Status, n.x.Answer = resp.StatusCode, cleanHeader(resp.Header, hide)
-			n.x.Answered = hide(cleanBody(n.heard.whole()))
-		}
-		if err != nil {
-			n.x.Error = hide(err.Error())
-		}
-		n.keep(n.x)
+		go n.tell(resp, err) // a purchase does not wait for what is kept of it
 	})
+}
+
+func (n *note) tell(resp *http.Response, err error) {
+	defer func() { _ = recover() }() // a record that is lost costs nothing
+	hide := hidden(n.req.Header)
+	n.x.Header, n.x.Body = cleanHeader(n.req.Header, hide), hide(cleanBody(n.said.whole()))
+	if resp != nil {
+		n.x.Status, n.x.Answer = resp.StatusCode, cleanHeader(resp.Header, hide)
+		n.x.Answered = hide(cleanBody(n.heard.whole()))
+	}
+	if err != nil {
+		n.x.Error = hide(err.Error())
+	}
+	n.keep(n.x)
 }
 
 const secret = "[secret]"
@@ -181,19 +191,19 @@ func cleanURL(req *http.Request) string {
 }
 
 // cleanBody is a body that may be kept: JSON without secrets and without the
-// pictures of labels, and of anything else only a little.
+// pictures of labels, of other text its beginning, and nothing of what was cut:
+// it could end inside a secret.
 func cleanBody(body []byte, whole bool) string {
-	if len(body) == 0 {
-		return ""
-	}
-	if whole {
-		if text, ok := cleanJSON(body); ok {
-			return text
-		}
-	}
 	const shown = 2000
-	if len(body) <= shown {
+	switch text, ok := cleanJSON(body); {
+	case len(body) == 0:
+		return ""
+	case !whole:
+		return "[more than " + strconv.Itoa(len(body)) + " bytes left out]"
+	case ok:
+		return text
+	case len(body) <= shown:
 		return strings.ToValidUTF8(string(body), "\uFFFD")
 	}
-	return strings.ToValidUTF8(string(body[:shown]), "\uFFFD") + "\n[" + strconv.Itoa(len(body)-shown) + " bytes or more left out]"
+	return strings.ToValidUTF8(string(body[:shown]), "\uFFFD") + "\n[" + strconv.Itoa(len(body)-shown) + " bytes left out]"
 }
