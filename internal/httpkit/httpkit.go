@@ -43,6 +43,21 @@ func From(ctx context.Context) *Exchange {
 	return ex
 }
 
+type vouchedKey struct{}
+
+// WithPrincipal is ctx of a request that is made inside this program by
+// somebody who is signed in already: it needs no key.
+func WithPrincipal(ctx context.Context, p account.Principal) context.Context {
+	return context.WithValue(ctx, vouchedKey{}, p)
+}
+
+// VouchedFor is who a request was vouched for with WithPrincipal. Nothing that
+// comes over the network can say it.
+func VouchedFor(ctx context.Context) (account.Principal, bool) {
+	p, ok := ctx.Value(vouchedKey{}).(account.Principal)
+	return p, ok
+}
+
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // newRequestID makes an id that sorts by time: 48 bits of milliseconds and 80
