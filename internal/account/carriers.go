@@ -24,7 +24,7 @@ type connections struct {
 	specs   []carrier.Spec
 	via     func(carrier.Spec, string) carrier.Doer
 	urls    map[string]string
-	observe func(string) func(carrier.Operation, time.Duration, error)
+	observe Observe
 	log     *slog.Logger
 
 	pushSecret func(ship.ConnectionID) string
@@ -149,10 +149,10 @@ func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, giv
 	if s.pushSecret != nil {
 		o.PushSecret = s.pushSecret(id)
 	}
-	return s.openAt(spec, o, id)
+	return s.openAt(t, spec, o, id)
 }
 
-func (s *Service) openAt(spec carrier.Spec, o carrier.Opening, id ship.ConnectionID) (*carrier.Carrier, error) {
+func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, o carrier.Opening, id ship.ConnectionID) (*carrier.Carrier, error) {
 	if s.via != nil {
 		o.Via = s.via(spec, string(id))
 	}
@@ -162,7 +162,7 @@ func (s *Service) openAt(spec carrier.Spec, o carrier.Opening, id ship.Connectio
 	}
 	c.Connection = id
 	if s.observe != nil {
-		c.Observe = s.observe(spec.Name)
+		c.Observe = s.observe(spec.Name, t, id)
 	}
 	return c, nil
 }

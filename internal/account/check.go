@@ -76,6 +76,7 @@ type checkup struct {
 	base    string
 	given   carrier.Credentials
 	list    []Finding
+	refused string // subject of the credentials that the carrier does not take; empty if it may
 }
 
 func (c *checkup) add(f Finding) { c.list = append(c.list, f) }
@@ -153,12 +154,15 @@ func (c *checkup) token(ctx context.Context, err error) bool {
 		c.add(fault("token", saysOf(err), "check again in a few minutes; if it stays so, ask the carrier whether its API is down"))
 	case ship.Forbidden, ship.Invalid:
 		if c.mixedUp(ctx) {
+			c.refused = "mode"
 			return false
 		}
 		if ofAccount(err) {
+			c.refused = "account"
 			c.add(fault("account", saysOf(err), accountAdvice))
 			return false
 		}
+		c.refused = "token"
 		c.add(fault("token", saysOf(err), "compare them with "+c.spec.Title+"'s developer portal: "+c.fields()+". A secret that was renewed there ends the old one. Enter what differs: waybill connection update "+string(c.row.ID)))
 	default:
 		c.log.ErrorContext(ctx, "connection check", "connection", c.row.ID, "error", err)
@@ -186,7 +190,7 @@ func (c *checkup) mixedUp(ctx context.Context) bool {
 	if err != nil || other == c.base {
 		return false
 	}
-	opened, err := c.openAt(c.spec, carrier.Opening{Credentials: c.given, BaseURL: other, Live: !live}, c.row.ID)
+	opened, err := c.openAt(c.row.Tenant, c.spec, carrier.Opening{Credentials: c.given, BaseURL: other, Live: !live}, c.row.ID)
 	if err != nil || opened.Check(ctx) != nil {
 		return false
 	}

@@ -48,12 +48,21 @@ const (
 // against the carrier's fields; whether the carrier accepts them is told by
 // CheckConnection.
 func (s *Service) AddConnection(ctx context.Context, in AddConnectionInput) (Connection, error) {
-	if _, err := s.store.Account(ctx, in.Tenant.Account); err != nil {
+	row, err := s.newRow(ctx, in)
+	if err != nil {
 		return Connection{}, err
+	}
+	return s.add(ctx, row)
+}
+
+// newRow is a connection that is not stored yet.
+func (s *Service) newRow(ctx context.Context, in AddConnectionInput) (store.Connection, error) {
+	if _, err := s.store.Account(ctx, in.Tenant.Account); err != nil {
+		return store.Connection{}, err
 	}
 	spec, err := s.spec(in.Carrier)
 	if err != nil {
-		return Connection{}, err
+		return store.Connection{}, err
 	}
 	row := store.Connection{
 		ID: ship.NewConnectionID(in.Tenant.Shard(), time.Now()), Tenant: in.Tenant, Carrier: spec.Name, Name: strings.TrimSpace(in.Name),
@@ -62,9 +71,11 @@ func (s *Service) AddConnection(ctx context.Context, in AddConnectionInput) (Con
 	if row.Name == "" {
 		row.Name = spec.Title
 	}
-	if err := s.fill(ctx, &row, spec, tidy(in.Credentials)); err != nil {
-		return Connection{}, err
-	}
+	err = s.fill(ctx, &row, spec, tidy(in.Credentials))
+	return row, err
+}
+
+func (s *Service) add(ctx context.Context, row store.Connection) (Connection, error) {
 	if err := s.store.AddConnection(ctx, row); err != nil {
 		return Connection{}, err
 	}
@@ -83,17 +94,26 @@ type UpdateConnectionInput struct {
 // UpdateConnection changes the credentials of a connection: shipments keep it.
 // Credentials that can no longer be decrypted are replaced as a whole.
 func (s *Service) UpdateConnection(ctx context.Context, in UpdateConnectionInput) (Connection, error) {
-	row, err := s.store.Connection(ctx, in.Tenant, in.ID)
+	row, err := s.changedRow(ctx, in)
 	if err != nil {
 		return Connection{}, err
+	}
+	return s.change(ctx, row)
+}
+
+// changedRow is the connection as it would be.
+func (s *Service) changedRow(ctx context.Context, in UpdateConnectionInput) (store.Connection, error) {
+	row, err := s.store.Connection(ctx, in.Tenant, in.ID)
+	if err != nil {
+		return row, err
 	}
 	spec, err := s.spec(row.Carrier)
 	if err != nil {
-		return Connection{}, err
+		return row, err
 	}
 	present, err := s.unseal(ctx, row)
 	if err != nil && ship.KindOf(err) != ship.Conflict {
-		return Connection{}, err
+		return row, err
 	}
 	if present == nil {
 		present = carrier.Credentials{}
@@ -102,9 +122,11 @@ func (s *Service) UpdateConnection(ctx context.Context, in UpdateConnectionInput
 	if name := strings.TrimSpace(in.Name); name != "" {
 		row.Name = name
 	}
-	if err := s.fill(ctx, &row, spec, tidy(present)); err != nil {
-		return Connection{}, err
-	}
+	err = s.fill(ctx, &row, spec, tidy(present))
+	return row, err
+}
+
+func (s *Service) change(ctx context.Context, row store.Connection) (Connection, error) {
 	if err := s.store.ChangeConnection(ctx, row); err != nil {
 		return Connection{}, err
 	}

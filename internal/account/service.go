@@ -44,16 +44,20 @@ const (
 // service without it knows none.
 type Config struct {
 	Store   *store.Store
-	Wrapper seal.Wrapper                                                       // of the keys of credentials
-	Specs   []carrier.Spec                                                     // the carriers that can be connected
-	Via     func(spec carrier.Spec, connection string) carrier.Doer            // the way to a carrier
-	URLs    map[string]string                                                  // of carriers by name, instead of their own
-	Observe func(carrier string) func(carrier.Operation, time.Duration, error) // is told of every call; may be nil
+	Wrapper seal.Wrapper                                            // of the keys of credentials
+	Specs   []carrier.Spec                                          // the carriers that can be connected
+	Via     func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
+	URLs    map[string]string                                       // of carriers by name, instead of their own
+	Observe Observe                                                 // is told of every call; may be nil
 	Log     *slog.Logger
 	// PushSecret is what a carrier's pushes over a connection prove themselves
 	// with; may be nil.
 	PushSecret func(ship.ConnectionID) string
 }
+
+// Observe returns who is told of every call over a tenant's connection to the
+// carrier.
+type Observe func(carrier string, t ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error)
 
 // New returns a service that knows no connections.
 func New(st *store.Store) *Service { return NewWith(Config{Store: st}) }

@@ -38,6 +38,9 @@ type Config struct {
 	Metrics        *httpkit.Metrics            // nil counts nothing
 	Ready          func(context.Context) error // nil is always ready
 
+	// Finished is told of every request that was answered. Nil tells nobody.
+	Finished func(httpkit.Finished)
+
 	// Answered is told of a purchase whose definite answer was written whole
 	// to a connection that was still there. Nil tells nobody.
 	Answered func(context.Context, shipping.BuyInput)
@@ -97,7 +100,7 @@ func New(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	return httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
-		BaseURL: c.BaseURL, Timeout: c.Limits.Timeout, Log: c.Log, Metrics: c.Metrics, Quiet: []string{"/healthz", "/readyz"},
+		BaseURL: c.BaseURL, Timeout: c.Limits.Timeout, Log: c.Log, Metrics: c.Metrics, Quiet: []string{"/healthz", "/readyz"}, Finished: c.Finished,
 	}), nil
 }
 

@@ -56,6 +56,14 @@ func (d *document) page(base string) ([]byte, error) {
 		Title: d.root.at("info").text("title"), Base: base, Style: template.CSS(docsCSS), About: d.root.at("info").text("description"),
 		Statuses: statusMeanings(), Errors: errorsByStatus(), FieldCodes: httpkit.FieldCodes,
 	}
+	p.Groups = d.groups(base)
+	var out bytes.Buffer
+	err := docsTemplate.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+// groups are the operations by tag, in the order of the document.
+func (d *document) groups(base string) (list []docsGroup) {
 	for _, tag := range d.root.list("tags") {
 		tag := tag.(*object)
 		g := docsGroup{Name: tag.text("name"), About: tag.text("description")}
@@ -64,11 +72,9 @@ func (d *document) page(base string) ([]byte, error) {
 				g.Operations = append(g.Operations, d.operation(base, method, path, op))
 			}
 		})
-		p.Groups = append(p.Groups, g)
+		list = append(list, g)
 	}
-	var out bytes.Buffer
-	err := docsTemplate.Execute(&out, p)
-	return out.Bytes(), err
+	return list
 }
 
 func errorsByStatus() []docsErrors {

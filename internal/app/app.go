@@ -157,7 +157,7 @@ func (a *App) buildWorker() error {
 	}
 	a.runner, err = worker.New(worker.Config{
 		Services: worker.Services{
-			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Store: a.store, DatabaseURL: a.cfg.DatabaseURL,
+			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Store: a.store, DatabaseURL: a.cfg.DatabaseURL, Keep: keepOf(a.cfg),
 		},
 		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery,
 	})
@@ -277,8 +277,8 @@ func (a *App) stop(ctx context.Context) error {
 func (a *App) noteUse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalNotes)
 	defer cancel()
-	if err := a.services.account.NoteUse(ctx); err != nil {
-		return fmt.Errorf("note the use of keys: %w", err)
+	if err := errors.Join(a.services.account.NoteUse(ctx), a.services.journal.Flush(ctx)); err != nil {
+		return fmt.Errorf("last notes: %w", err)
 	}
 	return nil
 }

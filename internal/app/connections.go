@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -55,7 +54,7 @@ func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, 
 type carriers struct {
 	specs   []carrier.Spec
 	traffic *carrierkit.Traffic
-	observe func(carrier string) func(carrier.Operation, time.Duration, error) // nil observes nothing
+	observe account.Observe // nil observes nothing
 
 	pushSecret func(ship.ConnectionID) string // nil where nothing is pushed
 }

@@ -102,7 +102,10 @@ const (
 
 // loops are what every copy does beside requests and jobs.
 func (s services) loops(log *slog.Logger) []worker.Loop {
+	record := journalLoop(s)
+	record.Log = log
 	return []worker.Loop{
+		record,
 		{Name: "record what was bought before a crash", Do: s.shipping.Replay, Least: replayEvery, Most: replayEvery, Log: log},
 		{Name: "remove old sign-ins", Least: sweepSignIns, Most: sweepSignIns, Log: log, Do: func(ctx context.Context) (int, error) {
 			return 0, s.member.Sweep(ctx)

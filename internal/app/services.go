@@ -24,6 +24,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/mail"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
@@ -43,6 +44,7 @@ type services struct {
 	webhook  *webhook.Service
 	rules    *rulebook.Service
 	member   *member.Service
+	journal  *journal.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
 }
@@ -69,7 +71,13 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	var accounts *account.Service
-	live := carriers{specs: specsOf(cfg), observe: calls.observe, pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) }, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+	var live carriers
+	records, err := newJournal(cfg, st, reg, func() *carrierkit.Traffic { return live.traffic })
+	if err != nil {
+		return services{}, err
+	}
+	live = carriers{specs: specsOf(cfg), observe: observed(calls, records), pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) }, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+		Wrap:  carrierkit.Recorder,
 		Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
 	})}
 	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
@@ -84,13 +92,13 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	}
 	buying, err := newShipping(cfg, box, reg, shipping.Config{
 		Store: st, Simulated: simulated, SigningKey: key, BaseURL: baseURL, Told: told, Log: log,
-		Connected: accounts.Carriers, Connection: accounts.Carrier, Policy: policyOf(rules),
+		Connected: accounts.Carriers, Connection: accounts.Carrier, Policy: policyOf(rules), Exchanged: records.NoteExchange,
 	})
 	if err != nil {
 		return services{}, err
 	}
 	out := services{
-		box: box, account: accounts, traffic: live.traffic, rules: rules, shipping: buying,
+		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying,
 		tracking: tracking.New(tracking.Config{
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
@@ -201,7 +209,8 @@ func (a *App) newAPI() (http.Handler, error) {
 	handler, err := api.New(api.Config{
 		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Rules: a.services.rules, Box: a.services.box,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready, Answered: a.services.shipping.Answered,
-		Limits: api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
+		Finished: noteRequest(a.services.journal),
+		Limits:   api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
 	})
 	if err != nil {
 		return nil, err

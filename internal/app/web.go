@@ -3,15 +3,20 @@ package app
 import (
 	"net/http"
 
+	apis "github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/web"
 )
 
 // withWeb puts the dashboard beside the API: each path belongs to one of them.
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
+	reference, err := apis.Reference(a.baseURL)
+	if err != nil {
+		a.log.Error("the reference of the API", "error", err)
+	}
 	pages := web.New(web.Config{
+		API: api, Reference: reference, Rules: a.services.rules, Journal: a.services.journal,
 		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
-		Rules: a.services.rules,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})
 	a.api.http.RegisterOnShutdown(pages.Stop)

@@ -248,7 +248,7 @@ func (c *Carrier) begin(ctx context.Context, op Operation, d time.Duration) (_ c
 	start := time.Now()
 	cancel := func() {}
 	if !c.instant {
-		ctx, cancel = context.WithTimeout(WithOperation(ctx, op), d)
+		ctx, cancel = context.WithTimeout(WithOperation(c.cleaned(ctx), op), d)
 	}
 	return ctx, func(err error) {
 		cancel()

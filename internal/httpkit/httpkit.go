@@ -26,9 +26,10 @@ type Exchange struct {
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 
-	writer recorder
-	start  time.Time
-	err    error // what made the answer an error, for the log
+	writer  recorder
+	start   time.Time
+	err     error    // what made the answer an error, for the log
+	problem *Problem // that was answered, if one was
 }
 
 type exchangeKey struct{}
@@ -40,6 +41,21 @@ func From(ctx context.Context) *Exchange {
 		return &Exchange{} // a request outside of Wrap: a test, or a mistake that Principal's zero value denies
 	}
 	return ex
+}
+
+type vouchedKey struct{}
+
+// WithPrincipal is ctx of a request that is made inside this program by
+// somebody who is signed in already: it needs no key.
+func WithPrincipal(ctx context.Context, p account.Principal) context.Context {
+	return context.WithValue(ctx, vouchedKey{}, p)
+}
+
+// VouchedFor is who a request was vouched for with WithPrincipal. Nothing that
+// comes over the network can say it.
+func VouchedFor(ctx context.Context) (account.Principal, bool) {
+	p, ok := ctx.Value(vouchedKey{}).(account.Principal)
+	return p, ok
 }
 
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -86,7 +86,7 @@ func (ex *Exchange) Problem(err error) *Problem {
 	if p.Status == http.StatusUnauthorized {
 		p.header.Set("Www-Authenticate", "Bearer")
 	}
-	ex.err = err
+	ex.err, ex.problem = err, p
 	return p
 }
 

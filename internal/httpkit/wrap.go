@@ -17,6 +17,19 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics // nil counts nothing
 	Quiet   []string // routes that are logged only for debugging, such as health checks
+	// Finished is told of every request, once it is answered. It must not wait
+	// for anything. Nil tells nobody.
+	Finished func(Finished)
+}
+
+// Finished is one request that was answered. It holds nothing of its body and
+// nothing of its query.
+type Finished struct {
+	*Exchange
+	Method  string
+	Status  int
+	Took    time.Duration
+	Problem *Problem // that was answered; nil for none
 }
 
 // Wrap gives every request its exchange: an id, a time limit, a line in the
@@ -70,6 +83,9 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 		route = "none"
 	}
 	o.Metrics.observe(route, r.Method, ex.writer.status, took)
+	if o.Finished != nil {
+		o.Finished(Finished{Exchange: ex, Method: r.Method, Status: ex.writer.status, Took: took, Problem: ex.answered()})
+	}
 	level := slog.LevelInfo
 	switch {
 	case ex.writer.status >= http.StatusInternalServerError && !errors.Is(ex.err, context.Canceled):
@@ -91,4 +107,13 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 		attrs = append(attrs, slog.String("error", ex.err.Error()))
 	}
 	o.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// answered is the problem that was the answer: one that was made on the way
+// and not written does not count.
+func (ex *Exchange) answered() *Problem {
+	if ex.problem == nil || ex.problem.Status != ex.writer.status {
+		return nil
+	}
+	return ex.problem
 }

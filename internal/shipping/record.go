@@ -79,7 +79,7 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 		return purchase.Report{Result: purchase.Conflict}
 	}
 	if err == nil {
-		v, voidErr := c.Void(ctx, *deal)
+		v, voidErr := c.Void(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, *deal), *deal)
 		if err = voidErr; err == nil && v.State == ship.StateVoided {
 			r.refused = priceChanged(*deal)
 			return reported(nil)

@@ -196,7 +196,7 @@ func (r *run) send(a purchase.Act) purchase.Report {
 			GotFirstResponseByte: func() { failpoint.Hit("send answering") },
 		})
 	}
-	p, err := c.Buy(ctx, r.order(r.b))
+	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Deal), r.order(r.b))
 	switch ship.KindOf(err) {
 	case "":
 		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Deal)}
@@ -253,7 +253,7 @@ func (r *run) dealOf(a store.Attempt) ship.Deal {
 }
 
 func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.Deal) purchase.Report {
-	p, err := c.Find(r.ctx, carrier.BuyOrder{Order: r.b.shipment.Order, Service: d.Service, Reference: reference, Shipment: r.b.shipment.ID})
+	p, err := c.Find(r.overheard(r.ctx, r.b.in.Tenant, r.b.shipment.ID, d), carrier.BuyOrder{Order: r.b.shipment.Order, Service: d.Service, Reference: reference, Shipment: r.b.shipment.ID})
 	switch ship.KindOf(err) {
 	case "":
 		d.Service, d.ServiceName = p.Service, p.ServiceName

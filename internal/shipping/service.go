@@ -63,6 +63,7 @@ type Service struct {
 	policy        func(context.Context, ship.Tenant) (Policy, error)
 	connected     func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
 	connection    func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	exchanged     func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
 	restoredUntil atomic.Int64
 }
 
@@ -97,6 +98,9 @@ type Config struct {
 	Decided func(strategy string)
 	// Observe is told of every step of a purchase; nil tells nobody.
 	Observe func(purchase.Act, purchase.Result)
+	// Exchanged is told what was said to a carrier to buy, look up or void a
+	// label, without secrets. It may not wait. Nil tells nobody.
+	Exchanged func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange)
 }
 
 // renderedBytes bounds the memory that rendered labels take.
@@ -128,7 +132,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
-		spool: c.Spool, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection,
+		spool: c.Spool, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },

@@ -65,7 +65,7 @@ func (s *Service) voidStranded(ctx context.Context, x store.Stranded) (state str
 	}
 	var v carrier.VoidResult
 	err = failpoint.Around("stranded_void", func() (err error) {
-		v, err = c.Void(ctx, x.Deal)
+		v, err = c.Void(s.overheard(ctx, x.Tenant, x.Shipment, x.Deal), x.Deal)
 		return err
 	})
 	switch ship.KindOf(err) {

@@ -57,7 +57,7 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 	}
 	var v carrier.VoidResult
 	err = failpoint.Around("void", func() (err error) {
-		v, err = c.Void(ctx, sh.Deal)
+		v, err = c.Void(s.overheard(ctx, sh.Tenant, sh.ID, sh.Deal), sh.Deal)
 		return err
 	})
 	switch ship.KindOf(err) {

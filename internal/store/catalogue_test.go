@@ -147,6 +147,20 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 		t.Fatal(err)
 	}
 	fillMembers(t, f, tenant)
+	fillJournal(t, f, tenant)
+}
+
+func fillJournal(t *testing.T, f *fixture, tenant ship.Tenant) {
+	t.Helper()
+	connection, ctx := ship.NewConnectionID(7, now()), t.Context()
+	err := errors.Join(
+		f.AddRequests(ctx, []store.Request{{ID: ship.RequestIDOf(ship.NewRawID(7, now())), Tenant: tenant, Key: ship.NewKeyID(7, now()), Method: "GET", Route: "/v1/shipments", Path: "/v1/shipments", Status: 200}}),
+		f.AddExchanges(ctx, []store.CarrierExchange{{ID: ship.NewRawID(7, now()), Tenant: tenant, Shipment: ship.NewShipmentID(7, now()), Connection: connection, Said: []byte{1}}}),
+		f.AddCalls(ctx, []store.Calls{{Tenant: tenant, Connection: connection, Operation: "buy", Slot: now(), Calls: 1, Times: []int32{1}}}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func fillRouting(t *testing.T, f *fixture, tenant ship.Tenant) {

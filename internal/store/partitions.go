@@ -29,6 +29,9 @@ var partitioned = []struct {
 	{table: "events", period: day, keep: EventRetention},
 	{table: "webhook_attempts", period: day, keep: AttemptRetention},
 	{table: "pushes", period: day, keep: PushRetention},
+	{table: "api_requests", period: day, keep: RequestRetention},
+	{table: "carrier_exchanges", period: day, keep: ExchangeRetention},
+	{table: "carrier_calls", period: day, keep: CallRetention},
 }
 
 // A period is how long a partition is.
@@ -59,11 +62,20 @@ const (
 	EventRetention   = 30 * 24 * time.Hour
 	AttemptRetention = 30 * 24 * time.Hour
 	PushRetention    = 30 * 24 * time.Hour
+	CallRetention    = 3 * 24 * time.Hour
+
+	// These two are the usual; the operator may choose others.
+	RequestRetention  = 7 * 24 * time.Hour
+	ExchangeRetention = 30 * 24 * time.Hour
 )
 
+// Keep is how long tables are kept for another time than the usual, by name.
+type Keep map[string]time.Duration
+
 // KeepPartitions makes the partitions that the near future needs and drops
-// what is past its time. It runs as the database's owner.
-func KeepPartitions(ctx context.Context, url string, now time.Time) error {
+// what is past its time: the usual one, unless other says another. It runs as
+// the database's owner.
+func KeepPartitions(ctx context.Context, url string, now time.Time, other Keep) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -75,6 +87,9 @@ func KeepPartitions(ctx context.Context, url string, now time.Time) error {
 	for _, p := range partitioned {
 		if p.keep == 0 {
 			continue
+		}
+		if keep := other[p.table]; keep > 0 {
+			p.keep = keep
 		}
 		// A little later than a cursor ends: a row may commit after its time.
 		if err := dropPartitions(ctx, pool, p.table, p.period, now.Add(-p.keep-time.Hour)); err != nil {

@@ -173,12 +173,16 @@ func (s *Store) Unmapped(ctx context.Context, since time.Time, limit int) ([]Unm
 	}
 	var list []Unmapped
 	err = each(rows, func(r pgx.Rows) error {
-		var u Unmapped
-		var carrier *string
-		err := r.Scan(&carrier, &u.Code, &u.Events, &u.Parcels, &u.NewestAt, &u.Description)
-		u.Carrier, u.NewestAt = value(carrier), u.NewestAt.UTC()
+		u, err := scanUnmapped(r)
 		list = append(list, u)
 		return err
 	})
 	return list, explain(err)
+}
+
+func scanUnmapped(r pgx.Row) (u Unmapped, err error) {
+	var carrier *string
+	err = r.Scan(&carrier, &u.Code, &u.Events, &u.Parcels, &u.NewestAt, &u.Description)
+	u.Carrier, u.NewestAt = value(carrier), u.NewestAt.UTC()
+	return u, err
 }

@@ -275,6 +275,16 @@ const unmappedCodes = 1000
 // one last told first.
 func (s *Service) UnmappedCodes(ctx context.Context, specs []carrier.Spec, since time.Time) ([]UnmappedCode, error) {
 	found, err := s.store.Unmapped(ctx, since, unmappedCodes)
+	return unmappedOf(found, specs), err
+}
+
+// UnmappedOf is UnmappedCodes of one tenant, with those of simulated parcels.
+func (s *Service) UnmappedOf(ctx context.Context, t ship.Tenant, specs []carrier.Spec, since time.Time) ([]UnmappedCode, error) {
+	found, err := s.store.UnmappedOf(ctx, t, since, unmappedCodes)
+	return unmappedOf(found, specs), err
+}
+
+func unmappedOf(found []store.Unmapped, specs []carrier.Spec) []UnmappedCode {
 	list := make([]UnmappedCode, len(found))
 	for i, u := range found {
 		list[i].Unmapped = u
@@ -284,5 +294,5 @@ func (s *Service) UnmappedCodes(ctx context.Context, specs []carrier.Spec, since
 			}
 		}
 	}
-	return list, err
+	return list
 }

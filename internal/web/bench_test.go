@@ -9,12 +9,15 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
@@ -69,6 +72,8 @@ func newBench(t testing.TB) *bench {
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
+	c.Reference = reference()
+	c.Journal = journal.New(journal.Config{Store: b.store, Requests: true, Exchanges: true})
 	c.Member, err = member.New(member.Config{Store: b.store, Box: box, BaseURL: testBase, Log: c.Log})
 	b.must(err)
 	b.web = New(c)
@@ -77,6 +82,15 @@ func newBench(t testing.TB) *bench {
 	b.people()
 	return b
 }
+
+// reference is what the API tells of itself.
+var reference = sync.OnceValue(func() []byte {
+	text, err := api.Reference(testBase)
+	if err != nil {
+		panic(err)
+	}
+	return text
+})
 
 const testPassword = "correct horse battery"
 

@@ -2,11 +2,14 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/tracking"
 )
 
 // carrierList is the page of carriers.
@@ -14,6 +17,8 @@ type carrierList struct {
 	Connections []account.Connection
 	Simulated   []shipping.CarrierInfo
 	Specs       []carrier.Spec
+	Health      map[ship.ConnectionID]*journal.Health
+	Unmapped    []tracking.UnmappedCode
 }
 
 // carriers handles GET /app/{mode}/carriers.
@@ -32,8 +37,17 @@ func (s *Web) carriers(v *visit) error {
 			p.Simulated = append(p.Simulated, c)
 		}
 	}
+	if p.Health, err = s.Journal.Health(v.ctx(), v.tenant()); err != nil {
+		return err
+	}
+	if p.Unmapped, err = s.Tracking.UnmappedOf(v.ctx(), v.tenant(), p.Specs, time.Now().Add(-unmappedFor)); err != nil {
+		return err
+	}
 	return v.show(http.StatusOK, carriersPage(v.frame("Carriers", "carriers"), p))
 }
+
+// unmappedFor is how old a parcel may be whose codes are listed.
+const unmappedFor = 90 * 24 * time.Hour
 
 // connectForm is a carrier account as it was filled in. Secrets are not given
 // back.
@@ -42,6 +56,7 @@ type connectForm struct {
 	Name   string
 	Values map[string]string
 	Wrong  problems
+	Advice []account.Finding // of the doctor, about what is wrong
 }
 
 // specOf is the carrier of the address.
@@ -63,8 +78,8 @@ func (s *Web) connectPage(v *visit) error {
 	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
 }
 
-// connect handles POST /app/{mode}/connect/{carrier}: the connection
-// is made and checked on the spot.
+// connect handles POST /app/{mode}/connect/{carrier}: the connection is checked
+// on the spot, and made unless the carrier refuses the credentials.
 func (s *Web) connect(v *visit) error {
 	p, err := v.specOf()
 	if err != nil {
@@ -78,18 +93,15 @@ func (s *Web) connect(v *visit) error {
 			p.Values[f.Name] = given[f.Name]
 		}
 	}
-	c, err := s.Account.AddConnection(v.ctx(), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
+	c, findings, err := s.Account.AddChecked(v.ctx(), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
 	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
+		p.Wrong, p.Advice = wrong, amiss(findings)
 		return v.show(http.StatusUnprocessableEntity, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
 	}
 	if err != nil {
 		return err
 	}
 	v.record("connection.made", string(c.ID), map[string]string{"carrier": c.Carrier})
-	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
-		return err
-	}
 	return v.redirect(v.to("carriers", string(c.ID)), "saved")
 }
 
@@ -117,13 +129,32 @@ func (v *visit) connectionOf() (c account.Connection, spec carrier.Spec, err err
 	return c, spec, ship.Errorf(ship.NotFound, "no such connection")
 }
 
+// connectionView is the page of one connection.
+type connectionView struct {
+	account.Connection
+	Spec   carrier.Spec
+	Health *journal.Health // nil if it made no call lately
+	Values map[string]string
+	Wrong  problems
+	Advice []account.Finding // about credentials that were refused and not stored
+}
+
 // connection handles GET /app/{mode}/carriers/{id}.
 func (s *Web) connection(v *visit) error {
 	c, spec, err := v.connectionOf()
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, connectionPage(v.frame(c.Name, "carriers"), c, spec))
+	return v.showConnection(http.StatusOK, connectionView{Connection: c, Spec: spec, Values: c.Fields})
+}
+
+func (v *visit) showConnection(status int, p connectionView) error {
+	health, err := v.Journal.Health(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+	p.Health = health[p.ID]
+	return v.show(status, connectionPage(v.frame(p.Name, "carriers"), p))
 }
 
 // checkConnection handles POST /app/{mode}/carriers/{id}/check.
@@ -152,19 +183,24 @@ func (s *Web) changeConnection(v *visit) error {
 		v.record("connection.removed", string(c.ID), nil)
 		return v.redirect(v.to("carriers"), "removed")
 	}
+	p := connectionView{Connection: c, Spec: spec, Values: map[string]string{}}
 	given := carrier.Credentials{}
 	for _, f := range spec.Fields {
 		if value := v.form(f.Name); value != "" {
 			given[f.Name] = value
 		}
+		if !f.Secret {
+			p.Values[f.Name] = given[f.Name]
+		}
 	}
-	_, err = s.Account.UpdateConnection(v.ctx(), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
+	_, findings, err := s.Account.UpdateChecked(v.ctx(), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
+	if wrong, mendable := problemsOf(err); mendable {
+		p.Wrong, p.Advice = wrong, amiss(findings)
+		return v.showConnection(http.StatusUnprocessableEntity, p)
+	}
 	if err != nil {
 		return err
 	}
 	v.record("connection.changed", string(c.ID), nil)
-	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
-		return err
-	}
 	return v.redirect(v.to("carriers", string(c.ID)), "saved")
 }

@@ -94,12 +94,19 @@ var navigation = []entry{
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
-	{"webhooks", "Webhooks", "hook", "g w", member.ViewWebhooks},
-	{"events", "Events", "pulse", "g e", member.ViewEvents},
-	{"keys", "API keys", "key", "g k", member.ViewKeys},
 }
 
-// settings is the second part of it.
+// developers is the part of it for those who write programs.
+var developers = []entry{
+	{"webhooks", "Webhooks", "hook", "g w", member.ViewWebhooks},
+	{"events", "Events", "pulse", "g e", member.ViewEvents},
+	{"requests", "Requests", "forward", "g q", member.ViewRequests},
+	{"keys", "API keys", "key", "g k", member.ViewKeys},
+	{"sandbox", "Sandbox", "bolt", "g x", member.ControlSandbox},
+	{"reference", "API reference", "list", "g d", member.ViewKeys},
+}
+
+// settings is the last part of it.
 var settings = []entry{
 	{"members", "Members", "people", "g m", member.ViewMembers},
 	{"audit", "Audit log", "list", "g a", member.ViewAudit},

@@ -32,7 +32,18 @@ func (rt route) patterns() []string {
 
 // table is the whole dashboard.
 func (s *Web) table() []route {
-	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.routingRoutes(), s.sheetRoutes())
+	return slices.Concat(
+		s.frameRoutes(),
+		s.doorRoutes(),
+		s.shipmentRoutes(),
+		s.routingRoutes(),
+		s.sheetRoutes(),
+		s.developerRoutes(),
+		s.journalRoutes(),
+		s.sandboxRoutes(),
+		s.referenceRoutes(),
+		s.accountRoutes(),
+	)
 }
 
 func get(path string, action member.Action, h func(*visit) error) route {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -107,6 +108,15 @@ var rows = []row{
 	{"GET /app/{mode}/rate-sheets/{id}/sheet.csv", "sheet", nil, 200, 404},
 	{"POST /app/{mode}/rate-sheets/{id}", "sheet", form(), 303, 404},
 	{"GET /app/{mode}/rate-sheet-template.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/requests", "", nil, 200, 0},
+	{"GET /app/{mode}/requests.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/requests/{id}", "request", nil, 200, 404},
+	{"GET /app/{mode}/shipments/{id}/exchanges", "shipment", nil, 200, 404},
+	{"GET /app/{mode}/sandbox", "", nil, 200, 0},
+	{"POST /app/{mode}/sandbox", "", form("fault", "none"), 404, 0},
+	{"GET /app/{mode}/reference", "", nil, 200, 0},
+	{"GET /app/{mode}/reference/{operation}", "", nil, 200, 0},
+	{"POST /app/{mode}/reference", "", form(), 200, 0},
 }
 
 // things are of one account.
@@ -132,7 +142,10 @@ func (b *bench) things(a ship.Account) map[string]string {
 		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
 	}
 	b.must(err)
-	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name}
+	asked := ship.RequestIDOf(ship.NewRawID(t.Shard(), time.Now()))
+	b.web.Journal.Note(journal.Request{ID: asked, Tenant: t, Key: key.ID, Method: "GET", Route: "/v1/carriers", Path: "/v1/carriers", Status: 200})
+	b.must(b.web.Journal.Flush(b.Context()))
+	return map[string]string{"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name}
 }
 
 func (r row) path(things map[string]string) string {
@@ -141,7 +154,7 @@ func (r row) path(things map[string]string) string {
 	if id == "" {
 		id = "nothing"
 	}
-	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none").Replace(path)
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none", "{operation}", "createShipment").Replace(path)
 }
 
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {

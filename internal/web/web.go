@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -30,6 +31,10 @@ type Config struct {
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
+	Journal  *journal.Service
+
+	API       http.Handler // of this program, for pages that show what it answers; may be nil
+	Reference []byte       // of the API, as it tells it; nil for none
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
@@ -42,6 +47,7 @@ type Web struct {
 	Config
 	handler http.Handler
 	hub     *hub
+	groups  []refGroup
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -52,6 +58,10 @@ func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	s := &Web{Config: c}
 	s.hub = newHub(s.Webhook, c.Log)
+	var err error
+	if s.groups, err = readReference(c.Reference); err != nil {
+		c.Log.Error("the reference cannot be shown", "error", err)
+	}
 	mux := http.NewServeMux()
 	for _, rt := range s.table() {
 		for _, pattern := range rt.patterns() {

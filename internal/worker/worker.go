@@ -28,6 +28,7 @@ type Services struct {
 	Webhook     *webhook.Service
 	Store       *store.Store
 	DatabaseURL string // of the owner, who alone may make and drop partitions
+	Keep        store.Keep
 }
 
 // workers returns one worker per job kind. It is the whole list.
@@ -49,7 +50,7 @@ func workers(s Services, w watcher) *river.Workers {
 	add(all, w, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
 	add(all, w, func(ctx context.Context, _ job.TellOwners) error { return s.Webhook.TellOwners(ctx) })
 	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
-		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now())
+		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now(), s.Keep)
 	})
 	add(all, w, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
 	return all

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Calls is how the calls of one operation of a connection went in one slot.
+type Calls struct {
+	Tenant     ship.Tenant
+	Connection ship.ConnectionID
+	Operation  string
+	Slot       time.Time // its beginning
+	Calls      int
+	Refused    int     // answered with a no
+	Failed     int     // not answered, limited, or not let in
+	Times      []int32 // how many took how long; what each place means is the caller's
+}
+
+// sqlAddCalls adds to what other copies of the program wrote.
+const sqlAddCalls = `
+INSERT INTO carrier_calls AS c (account_id, livemode, id, connection, operation, calls, refused, failed, times)
+VALUES (@account, @livemode, @id, @connection, @operation, @calls, @refused, @failed, @times)
+ON CONFLICT (account_id, livemode, id, connection, operation) DO UPDATE SET
+  calls = c.calls + excluded.calls, refused = c.refused + excluded.refused, failed = c.failed + excluded.failed,
+  times = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(c.times, excluded.times) WITH ORDINALITY AS v (a, b, n) ORDER BY n)`
+
+// AddCalls adds to the counts of any tenants, in one round trip.
+func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
+	if len(list) == 0 {
+		return nil
+	}
+	// In one order, so that copies that write at once cannot deadlock.
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Calls) int {
+		return strings.Compare(string(a.Connection)+a.Operation+a.Slot.Format(time.RFC3339), string(b.Connection)+b.Operation+b.Slot.Format(time.RFC3339))
+	})
+	b := &pgx.Batch{}
+	for _, c := range list {
+		b.Queue(sqlAddCalls, pgx.NamedArgs{
+			"account": [16]byte(c.Tenant.Account.Raw()), "livemode": c.Tenant.Livemode, "id": [16]byte(ship.RawIDAt(c.Slot)),
+			"connection": [16]byte(c.Connection.Raw()), "operation": c.Operation, "calls": c.Calls, "refused": c.Refused, "failed": c.Failed, "times": c.Times,
+		})
+	}
+	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("count calls: %w", explain(err))
+	}
+	return nil
+}
+
+const sqlCalls = `
+SELECT id, connection, operation, calls, refused, failed, times FROM carrier_calls
+WHERE account_id = $1 AND livemode = $2 AND id >= $3 ORDER BY id`
+
+// Calls lists how the calls of the tenant's connections went since then, the
+// oldest slot first.
+func (s *Store) Calls(ctx context.Context, t ship.Tenant, since time.Time) ([]Calls, error) {
+	var list []Calls
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		c := Calls{Tenant: t}
+		var id, connection [16]byte
+		err := r.Scan(&id, &connection, &c.Operation, &c.Calls, &c.Refused, &c.Failed, &c.Times)
+		c.Slot, c.Connection = ship.RawID(id).Time(), ship.ConnectionIDOf(connection)
+		list = append(list, c)
+		return err
+	}, sqlCalls, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+	if err != nil {
+		return nil, fmt.Errorf("calls of connections: %w", err)
+	}
+	return list, nil
+}
+
+// sqlUnmappedOf is sqlUnmapped for one tenant.
+const sqlUnmappedOf = `
+SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
+FROM tracking_events t JOIN journeys j USING (account_id, livemode, id)
+WHERE t.reason = 'unmapped' AND t.account_id = $1 AND t.livemode = $2 AND t.id >= $3
+GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $4`
+
+// UnmappedOf lists the codes of the tenant's parcels made since that have no
+// meaning, simulated ones too, the one last told first.
+func (s *Store) UnmappedOf(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]Unmapped, error) {
+	var list []Unmapped
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		u, err := scanUnmapped(r)
+		list = append(list, u)
+		return err
+	}, sqlUnmappedOf, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list unmapped codes: %w", err)
+	}
+	return list, nil
+}
