@@ -147,6 +147,21 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 		t.Fatal(err)
 	}
 	fillMembers(t, f, tenant)
+	fillFacts(t, f, sh)
+}
+
+// fillFacts counts all shipments, and then changes one without an event.
+func fillFacts(t *testing.T, f *fixture, sh ship.Shipment) {
+	t.Helper()
+	if err := store.Recount(t.Context(), f.url); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RollUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Move(t.Context(), sh, ship.StateVoiding); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func fillRouting(t *testing.T, f *fixture, tenant ship.Tenant) {

@@ -286,3 +286,9 @@ func (s *Service) UnmappedCodes(ctx context.Context, specs []carrier.Spec, since
 	}
 	return list, err
 }
+
+// UnmappedOf lists the codes on an account's newest parcels, made since, that
+// have no meaning.
+func (s *Service) UnmappedOf(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]store.Unmapped, error) {
+	return s.store.UnmappedOf(ctx, t, since, limit)
+}
