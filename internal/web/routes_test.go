@@ -81,6 +81,8 @@ var rows = []row{
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
 	{"POST /app/logout", "", form(), 303, 0},
+	{"GET /app/{mode}/attention", "", nil, 200, 0},
+	{"GET /app/{mode}/attention.csv", "", nil, 200, 0},
 }
 
 // things are of one account.
