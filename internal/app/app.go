@@ -173,6 +173,7 @@ func (a *App) buildWorker() error {
 		a.loops = append(a.loops, worker.Loop{Name: "take in what carriers push", Do: a.services.tracking.Hear, Least: hearBusy, Most: hearIdle, Log: a.log})
 	}
 	a.loops = append(a.loops,
+		worker.Loop{Name: "count shipments", Do: a.store.RollUp, Least: liveBusy, Most: liveIdle, Log: a.log},
 		worker.Loop{Name: "ask carriers about parcels", Do: a.services.tracking.Poll, Least: liveBusy, Most: liveIdle, Log: a.log},
 		worker.Loop{Name: "have carriers push", Do: a.services.tracking.Subscribe, Least: subscribeEvery, Most: subscribeEvery, Log: a.log})
 	if a.cfg.SandboxStep > 0 {

@@ -8,33 +8,29 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// overviewReach is how many of the newest shipments an overview counts.
-const overviewReach = 20_000
-
 // A Tally counts shipments that have a day, a carrier, a status and a state in
 // common.
 type Tally = store.Tally
 
-// An Overview is how an account did of late.
+// An Overview is how an account did in some days, and in as many before them.
 type Overview struct {
-	Since    time.Time
-	Tallies  []Tally
-	Troubled []ship.Shipment // that need a person, newest first
-	Cut      bool            // there were more shipments than are counted
+	From, Until time.Time // days, UTC; Until is the day after the last
+	Tallies     []Tally
+	Before      []Tally // of as many days before From
+	Ready       bool    // false while what was there before is still being counted
 }
 
-// Overview counts the newest shipments since a time.
-func (s *Service) Overview(ctx context.Context, t ship.Tenant, since time.Time) (Overview, error) {
-	o := Overview{Since: since}
-	var err error
-	if o.Tallies, err = s.store.Tallies(ctx, t, since, overviewReach); err != nil {
-		return o, err
+// Overview counts the shipments that were made from one day to before another.
+func (s *Service) Overview(ctx context.Context, t ship.Tenant, from, until time.Time) (Overview, error) {
+	o := Overview{From: from, Until: until}
+	all, ready, err := s.store.Tallies(ctx, t, from.Add(from.Sub(until)), until)
+	o.Ready = ready
+	for _, a := range all {
+		if a.Day.Before(from) {
+			o.Before = append(o.Before, a)
+		} else {
+			o.Tallies = append(o.Tallies, a)
+		}
 	}
-	n := 0
-	for _, a := range o.Tallies {
-		n += a.Count
-	}
-	o.Cut = n >= overviewReach
-	o.Troubled, err = s.store.Troubled(ctx, t, since, overviewReach, 8)
 	return o, err
 }

@@ -22,16 +22,14 @@ func (s *Service) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return sh, err
 }
 
-// Shipments lists shipments, newest first, and reports whether there are more.
+// Shipments lists shipments, and reports whether there are more.
 func (s *Service) Shipments(ctx context.Context, t ship.Tenant, f Filter) (list []ship.Shipment, more bool, err error) {
-	page := ship.Page{Limit: f.Page.Limit + 1, Before: f.Page.Before}
-	list, err = s.store.Shipments(ctx, t, store.ShipmentFilter{
-		OrderID: f.OrderID, Status: f.Status, Carrier: f.Carrier, From: f.CreatedAfter, Before: f.CreatedBefore,
-	}, page)
-	if len(list) > f.Page.Limit {
-		return list[:f.Page.Limit], true, err
-	}
-	return list, false, err
+	return page(f.Page, func(p ship.Page) ([]ship.Shipment, error) {
+		return s.store.Shipments(ctx, t, store.ShipmentFilter{
+			OrderID: f.OrderID, Status: f.Status, Carrier: f.Carrier, Recipient: f.Recipient, From: f.CreatedAfter, Before: f.CreatedBefore,
+			Order: f.Order, DueAt: f.DueAt,
+		}, p)
+	})
 }
 
 // CarrierInfo is what a client may know of a carrier.

@@ -5,18 +5,14 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
-const (
-	searchLimit = 10
-	// searchReach is how many of the newest shipments are looked through for a
-	// name: there is no index of people.
-	searchReach = 2000
-)
+const searchLimit = 10
 
 // Search finds shipments by what a person types: a shipment's id, an order
-// number or a tracking number, each whole, or a part of the recipient's name
-// among the newest shipments. Nothing found is no error.
+// number or a tracking number, each whole, or words of the recipient's name or
+// company, of which the beginnings are enough. Nothing found is no error.
 func (s *Service) Search(ctx context.Context, t ship.Tenant, text string) ([]ship.Shipment, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > 200 || strings.ContainsRune(text, 0) {
@@ -30,8 +26,8 @@ func (s *Service) Search(ctx context.Context, t ship.Tenant, text string) ([]shi
 		return []ship.Shipment{sh}, err
 	}
 	found, err := s.store.ShipmentsNamed(ctx, t, text, ship.NormalizeTrackingNumber(text), searchLimit)
-	if err != nil || len(found) > 0 || len(text) < 2 {
+	if err != nil || len(found) > 0 || len(store.Words(text)) == 0 {
 		return found, err
 	}
-	return s.store.ShipmentsTo(ctx, t, text, searchReach, searchLimit)
+	return s.store.Shipments(ctx, t, store.ShipmentFilter{Recipient: text}, ship.Page{Limit: searchLimit})
 }

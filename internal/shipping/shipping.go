@@ -7,6 +7,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // QuoteInput asks all carriers for their price.
@@ -76,10 +77,17 @@ type Filter struct {
 	OrderID       string
 	Status        ship.Status
 	Carrier       string
+	Recipient     string // words of the name or company, or their beginnings
 	CreatedAfter  time.Time
 	CreatedBefore time.Time
+	Order         Order
 	Page          ship.Page
+	DueAt         time.Time // in a list by estimate: that of the last of the page before
 }
+
+// An Order is what a list is sorted by; the zero one is by creation, newest
+// first.
+type Order = store.ShipmentOrder
 
 // A LabelFile is a label, rendered.
 type LabelFile struct {

@@ -148,6 +148,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	}
 	fillMembers(t, f, tenant)
 	fillJournal(t, f, tenant)
+	fillFacts(t, f, sh)
 }
 
 func fillJournal(t *testing.T, f *fixture, tenant ship.Tenant) {
@@ -159,6 +160,20 @@ func fillJournal(t *testing.T, f *fixture, tenant ship.Tenant) {
 		f.AddCalls(ctx, []store.Calls{{Tenant: tenant, Connection: connection, Operation: "buy", Slot: now(), Calls: 1, Times: []int32{1}}}),
 	)
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fillFacts counts all shipments, and then changes one without an event.
+func fillFacts(t *testing.T, f *fixture, sh ship.Shipment) {
+	t.Helper()
+	if err := store.Recount(t.Context(), f.url); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.RollUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Move(t.Context(), sh, ship.StateVoiding); err != nil {
 		t.Fatal(err)
 	}
 }

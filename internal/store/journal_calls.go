@@ -76,25 +76,3 @@ func (s *Store) Calls(ctx context.Context, t ship.Tenant, since time.Time) ([]Ca
 	}
 	return list, nil
 }
-
-// sqlUnmappedOf is sqlUnmapped for one tenant.
-const sqlUnmappedOf = `
-SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
-FROM tracking_events t JOIN journeys j USING (account_id, livemode, id)
-WHERE t.reason = 'unmapped' AND t.account_id = $1 AND t.livemode = $2 AND t.id >= $3
-GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $4`
-
-// UnmappedOf lists the codes of the tenant's parcels made since that have no
-// meaning, simulated ones too, the one last told first.
-func (s *Store) UnmappedOf(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]Unmapped, error) {
-	var list []Unmapped
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		u, err := scanUnmapped(r)
-		list = append(list, u)
-		return err
-	}, sqlUnmappedOf, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list unmapped codes: %w", err)
-	}
-	return list, nil
-}

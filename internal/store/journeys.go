@@ -186,6 +186,16 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int
 ON CONFLICT (account_id, livemode, id, piece, code, at) DO UPDATE SET status = excluded.status, reason = excluded.reason
 WHERE tracking_events.status IS NULL`
 
+// sqlNoteQuiet writes down which of the parcels are about to change without an
+// event, in what their facts are made of.
+const sqlNoteQuiet = `
+INSERT INTO shipment_changes (account_id, livemode, id)
+SELECT j.account_id, j.livemode, j.id
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[], @newest::timestamptz[], @estimates::timestamptz[])
+  AS v (account_id, livemode, id, state, status, newest_at, estimate_at)
+JOIN journeys j USING (account_id, livemode, id)
+WHERE NOT j.followed AND (j.state, j.status, j.newest_at, j.estimate_at) IS DISTINCT FROM (v.state::purchase_state, v.status::parcel_status, v.newest_at, v.estimate_at)`
+
 const sqlAddEvents = `
 INSERT INTO events (account_id, livemode, subject, followed, id, kind, sequence, late, version, snapshot)
 SELECT account_id, livemode, subject, followed, id, kind::event_kind, sequence, late, @version, snapshot::json
@@ -194,9 +204,12 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @follow
 
 // Apply writes the changes in one round trip. The journeys must be locked.
 func (s *Store) Apply(ctx context.Context, changes []Change) error {
-	journeys, scans, events := columns{}, columns{}, columns{}
+	journeys, quiet, scans, events := columns{}, columns{}, columns{}, columns{}
 	for _, c := range changes {
 		journeys.journey(c.Journey)
+		if len(c.Events) == 0 && !c.Journey.Followed {
+			quiet.journey(c.Journey)
+		}
 		for _, sc := range c.Scans {
 			scans.scan(c.Journey.Subject, sc)
 		}
@@ -207,6 +220,9 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 		}
 	}
 	b := &pgx.Batch{}
+	if len(quiet) > 0 {
+		b.Queue(sqlNoteQuiet, quiet.args())
+	}
 	b.Queue(sqlSaveJourneys, journeys.args())
 	if len(scans) > 0 {
 		b.Queue(sqlAddScans, scans.args())

@@ -111,6 +111,8 @@ WITH j AS (
   UPDATE shipments SET carrier = @carrier, deal = @deal FROM j WHERE account_id = @account AND livemode = @livemode AND id = @id
 ), n AS (
   UPDATE names SET kind = 'o' FROM j WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
+), c AS (
+  INSERT INTO shipment_changes (account_id, livemode, id) SELECT @account, @livemode, @id FROM j
 )
 INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection, key_id, reserved)
 SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection, a.key_id, a.reserved
@@ -150,9 +152,14 @@ func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return err
 }
 
+// sqlMove writes the shipment down as changed, because no event tells of it.
 const sqlMove = `
-UPDATE journeys SET state = @to::text::purchase_state
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state`
+WITH j AS (
+  UPDATE journeys SET state = @to::text::purchase_state
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state
+  RETURNING 1
+)
+INSERT INTO shipment_changes (account_id, livemode, id) SELECT @account, @livemode, @id FROM j`
 
 // Move moves sh to state to, if the life of a purchase allows it and nobody
 // has moved it meanwhile.

@@ -186,3 +186,25 @@ func scanUnmapped(r pgx.Row) (u Unmapped, err error) {
 	u.Carrier, u.NewestAt = value(carrier), u.NewestAt.UTC()
 	return u, err
 }
+
+// sqlUnmappedOf is sqlUnmapped for one tenant's newest parcels.
+const sqlUnmappedOf = `
+SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
+FROM (SELECT t.account_id, t.livemode, t.id, t.code, t.at, t.description FROM tracking_events t WHERE ` + unmappedScans + ` ORDER BY t.id DESC LIMIT 1000) t
+JOIN journeys j USING (account_id, livemode, id)
+GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $4`
+
+// UnmappedOf lists the codes of the tenant's parcels made since that have no
+// meaning, simulated ones too, the one last told first.
+func (s *Store) UnmappedOf(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]Unmapped, error) {
+	var list []Unmapped
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		u, err := scanUnmapped(r)
+		list = append(list, u)
+		return err
+	}, sqlUnmappedOf, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list unmapped codes: %w", err)
+	}
+	return list, nil
+}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -25,23 +24,4 @@ ORDER BY s.id DESC`
 // newest first.
 func (s *Store) ShipmentsNamed(ctx context.Context, t ship.Tenant, order, number string, limit int) ([]ship.Shipment, error) {
 	return s.shipmentList(ctx, t, sqlShipmentsNamed, [16]byte(t.Account.Raw()), t.Livemode, order, number, limit)
-}
-
-// sqlShipmentsTo looks for a recipient among the newest shipments alone, so
-// that it costs the same in an account of any size.
-const sqlShipmentsTo = `
-SELECT ` + shipmentColumns + `
-FROM (
-  SELECT * FROM shipments WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT $4
-) s
-JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = s.id
-WHERE (s.ordered -> 'destination' ->> 'name' ILIKE $3 OR s.ordered -> 'destination' ->> 'company' ILIKE $3) AND j.sequence > 0
-ORDER BY s.id DESC LIMIT $5`
-
-var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
-// ShipmentsTo lists those of the newest shipments whose recipient's name or
-// company has the text in it.
-func (s *Store) ShipmentsTo(ctx context.Context, t ship.Tenant, text string, reach, limit int) ([]ship.Shipment, error) {
-	return s.shipmentList(ctx, t, sqlShipmentsTo, [16]byte(t.Account.Raw()), t.Livemode, "%"+likeEscape.Replace(text)+"%", reach, limit)
 }

@@ -78,48 +78,6 @@ func (j *journeyRow) progress() ship.Progress {
 	}
 }
 
-// ShipmentFilter narrows a list of shipments; empty fields do not.
-type ShipmentFilter struct {
-	OrderID string
-	Status  ship.Status
-	Carrier string
-	From    time.Time // created at or after
-	Before  time.Time // created before
-}
-
-// sqlShipments lists what clients were told of, newest first. The bounds on id
-// keep the scan inside the partitions that can hold an answer.
-const sqlShipments = `
-SELECT ` + shipmentColumns + `
-FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
-WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
-  AND j.sequence > 0
-  AND ($5::text IS NULL OR j.status = $5::parcel_status)
-  AND ($6::text IS NULL OR s.carrier = $6)
-ORDER BY s.id DESC LIMIT $7`
-
-const sqlShipmentsOfOrder = `
-SELECT ` + shipmentColumns + `
-FROM names n
-JOIN shipments s ON s.account_id = n.account_id AND s.livemode = n.livemode AND s.id = n.id
-JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
-WHERE n.account_id = $1 AND n.livemode = $2 AND n.id >= $3 AND n.id < $4 AND n.kind IN ('o', 'p') AND n.name = $8
-  AND j.sequence > 0
-  AND ($5::text IS NULL OR j.status = $5::parcel_status)
-  AND ($6::text IS NULL OR s.carrier = $6)
-ORDER BY n.id DESC LIMIT $7`
-
-// Shipments lists shipments, newest first.
-func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page) ([]ship.Shipment, error) {
-	from, before := idBounds(f.From, f.Before, p.Before)
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), null(string(f.Status)), null(f.Carrier), p.Limit}
-	sql := sqlShipments
-	if f.OrderID != "" {
-		sql, args = sqlShipmentsOfOrder, append(args, f.OrderID)
-	}
-	return s.shipmentList(ctx, t, sql, args...)
-}
-
 // shipmentList reads shipments by a statement that selects shipmentColumns.
 func (s *Store) shipmentList(ctx context.Context, t ship.Tenant, sql string, args ...any) ([]ship.Shipment, error) {
 	var list []ship.Shipment

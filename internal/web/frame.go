@@ -7,6 +7,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
 )
 
 // A visitor is a person who is signed in, in one of their accounts.
@@ -33,6 +34,8 @@ type frame struct {
 	Toast   string
 	Path    string // behind the mode, so that the switch keeps the page
 	Base    string // address of the service, for examples
+
+	Attention shipping.Attention // what waits for a person
 }
 
 func (f frame) Mode() string {
@@ -54,7 +57,11 @@ func (f frame) Other() string {
 }
 
 func (v *visit) frame(title, section string) frame {
-	return frame{Title: title, Section: section, Live: v.live, Who: v.who, Toast: toasts[v.query("done")], Path: v.r.URL.Path, Base: v.BaseURL}
+	f := frame{Title: title, Section: section, Live: v.live, Who: v.who, Toast: toasts[v.query("done")], Path: v.r.URL.Path, Base: v.BaseURL}
+	if !v.isPart() || section == "" || section == "attention" { // other parts do not show it
+		f.Attention = v.waiting()
+	}
+	return f
 }
 
 // toasts are what can be said after a redirect. The address holds the name, so
@@ -91,6 +98,7 @@ type entry struct {
 // navigation is the list at the side.
 var navigation = []entry{
 	{"", "Overview", "home", "g o", member.ViewOverview},
+	{"attention", "Needs a person", "alert", "g h", member.ViewShipments},
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
@@ -140,6 +148,14 @@ func (f frame) Menu(list []entry) []entry {
 		}
 	}
 	return out
+}
+
+// Count is the number on a line of the navigation; empty for none.
+func (f frame) Count(e entry) string {
+	if e.Section != "attention" || f.Attention.Total() == 0 {
+		return ""
+	}
+	return attentionCount(f.Attention)
 }
 
 // At is the address of a line of the navigation.

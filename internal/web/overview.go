@@ -16,55 +16,46 @@ import (
 // overviewPage is what a manager asks in the morning.
 type overviewPage struct {
 	shipping.Overview
-	Days     int
-	Bars     []dayBar
-	Carriers []share
-	Failing  []webhook.Endpoint
-	Total    int
-	Spend    ship.Money
-	Each     ship.Money // per parcel
-	OnTime   string
-	Trouble  int
-	Moving   int
+	Range     dayRange
+	Now, Then figures // of the range, and of as many days before it
+	Chart     chart
+	Carriers  []share
+	Statuses  []share
+	Slow      []webhook.Pace
+	Attention shipping.Attention
 }
 
-// A dayBar is one day of the chart, in its own measure.
-type dayBar struct {
-	X, Y, Height, Width string
-	Title, Class        string
-}
-
-// A share is a carrier's part.
+// A share is a part of all: of one carrier, or in one status.
 type share struct {
-	Carrier string
-	Count   int
-	Of      int
+	Name  string
+	Count int
+	Of    int
+	Spend ship.Money
 }
 
-var ranges = []int{7, 30, 90}
+// figures are the sums of some days.
+type figures struct {
+	Count, Paid      int
+	Promised, OnTime int
+	Exceptions       int
+	Spend            ship.Money
+}
 
 // overview handles GET /app/{mode}.
 func (s *Web) overview(v *visit) error {
-	p := overviewPage{Days: 30}
-	if n, err := strconv.Atoi(v.query("days")); err == nil && slices.Contains(ranges, n) {
-		p.Days = n
-	}
-	now := time.Now().UTC().Truncate(24 * time.Hour)
+	p := overviewPage{Range: rangeOf(v.query("days"), v.query("from"), v.query("until"), time.Now())}
 	var err error
-	if p.Overview, err = s.Shipping.Overview(v.ctx(), v.tenant(), now.AddDate(0, 0, 1-p.Days)); err != nil {
+	if p.Overview, err = s.Shipping.Overview(v.ctx(), v.tenant(), p.Range.From, p.Range.end()); err != nil {
 		return err
 	}
 	if v.who.Can(member.ViewWebhooks) {
-		list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
-		if err != nil {
+		if p.Slow, err = s.Webhook.Paces(v.ctx(), v.tenant(), 5); err != nil {
 			return err
 		}
-		p.Failing = slices.DeleteFunc(list, func(e webhook.Endpoint) bool {
-			return e.Failures == 0 && !e.Parked && (e.Enabled || e.DisabledReason == webhook.DisabledByClient)
-		})
 	}
-	p.count(v.who.Account.Currency, now)
+	p.count(v.who.Account.Currency)
 	f := v.frame("Overview", "")
+	p.Attention = f.Attention
 	if v.isPart() {
 		return v.show(http.StatusOK, overviewBody(f, p))
 	}
@@ -72,61 +63,93 @@ func (s *Web) overview(v *visit) error {
 }
 
 // count adds up.
-func (p *overviewPage) count(currency string, today time.Time) {
-	perDay, perCarrier := map[time.Time]int{}, map[string]int{}
-	p.Spend.Currency = currency
-	promised, onTime, paid := 0, 0, 0
+func (p *overviewPage) count(currency string) {
+	p.Now, p.Then = sum(p.Tallies, currency), sum(p.Before, currency)
+	carriers, statuses := map[string]share{}, map[string]share{}
+	add := func(to map[string]share, name string, a shipping.Tally) {
+		part := to[name]
+		part.Name, part.Count, part.Of = name, part.Count+a.Count, p.Now.Count
+		part.Spend.Currency = currency
+		if counts(a, currency) {
+			part.Spend.Minor += a.Price.Minor
+		}
+		to[name] = part
+	}
 	for _, a := range p.Tallies {
-		p.Total += a.Count
-		perDay[a.Day.UTC()] += a.Count
-		perCarrier[a.Carrier] += a.Count
-		promised, onTime = promised+a.Promised, onTime+a.OnTime
-		if a.Price.Currency == currency && a.State == ship.StatePurchased {
-			p.Spend.Minor += a.Price.Minor
-			paid += a.Count
-		}
-		switch {
-		case a.State == ship.StateNeedsReview || a.State == ship.StateUncertain || a.Status == ship.Exception && a.State == ship.StatePurchased:
-			p.Trouble += a.Count
-		case a.State == ship.StatePurchased && a.Status != ship.Delivered && a.Status != ship.LabelGenerated:
-			p.Moving += a.Count
+		add(carriers, a.Carrier, a)
+		add(statuses, string(a.Status), a)
+	}
+	for _, part := range carriers {
+		p.Carriers = append(p.Carriers, part)
+	}
+	slices.SortFunc(p.Carriers, func(a, b share) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
+	for _, s := range ship.Statuses {
+		if part, any := statuses[string(s)]; any {
+			p.Statuses = append(p.Statuses, part)
 		}
 	}
-	if paid > 0 {
-		p.Each = ship.Money{Minor: p.Spend.Minor / int64(paid), Currency: currency}
-	}
-	p.OnTime = "–"
-	if promised > 0 {
-		p.OnTime = strconv.Itoa(onTime*100/promised) + " %"
-	}
-	for name, n := range perCarrier {
-		p.Carriers = append(p.Carriers, share{name, n, p.Total})
-	}
-	slices.SortFunc(p.Carriers, func(a, b share) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Carrier, b.Carrier)) })
-	p.draw(perDay, today)
+	p.Chart = draw(p.Range, p.Tallies)
 }
 
-// The chart's own measure.
-const chartWidth, chartHeight = 600.0, 120.0
+// counts reports whether the tally's price is money spent in the currency.
+func counts(a shipping.Tally, currency string) bool {
+	return a.State == ship.StatePurchased && a.Price.Currency == currency
+}
 
-func (p *overviewPage) draw(perDay map[time.Time]int, today time.Time) {
-	most := 1
-	for _, n := range perDay {
-		most = max(most, n)
-	}
-	step := chartWidth / float64(p.Days)
-	f := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
-	for i := range p.Days {
-		day := today.AddDate(0, 0, i+1-p.Days)
-		n := perDay[day]
-		h := float64(n) / float64(most) * (chartHeight - 10)
-		class := ""
-		if n == 0 {
-			h, class = 1.5, "under"
+func sum(list []shipping.Tally, currency string) figures {
+	f := figures{Spend: ship.Money{Currency: currency}}
+	for _, a := range list {
+		f.Count += a.Count
+		f.Promised, f.OnTime = f.Promised+a.Promised, f.OnTime+a.OnTime
+		if counts(a, currency) {
+			f.Spend.Minor += a.Price.Minor
+			f.Paid += a.Count
 		}
-		p.Bars = append(p.Bars, dayBar{
-			X: f(float64(i)*step + step*0.12), Y: f(chartHeight - h), Height: f(h), Width: f(step * 0.76),
-			Title: day.Format("2 Jan") + ": " + strconv.Itoa(n), Class: class,
-		})
+		if a.Status == ship.Exception && a.State == ship.StatePurchased {
+			f.Exceptions += a.Count
+		}
 	}
+	return f
+}
+
+// Each is the cost of a parcel.
+func (f figures) Each() ship.Money {
+	if f.Paid == 0 {
+		return ship.Money{Currency: f.Spend.Currency}
+	}
+	return ship.Money{Minor: f.Spend.Minor / int64(f.Paid), Currency: f.Spend.Currency}
+}
+
+// Punctual is the part of the promised parcels that came on time.
+func (f figures) Punctual() string {
+	if f.Promised == 0 {
+		return "–"
+	}
+	return strconv.Itoa(f.OnTime*100/f.Promised) + " %"
+}
+
+// Trouble is the part of all parcels that are exceptions.
+func (f figures) Trouble() string {
+	if f.Count == 0 {
+		return "none"
+	}
+	return strconv.FormatFloat(float64(f.Exceptions)*100/float64(f.Count), 'f', 1, 64) + " % of all"
+}
+
+// against says how a number changed since the range before.
+func against(now, then int64) string {
+	switch {
+	case then == 0 && now == 0:
+		return "as before"
+	case then == 0:
+		return "none before"
+	}
+	change := (now - then) * 100 / then
+	switch {
+	case change > 0:
+		return "+" + strconv.FormatInt(change, 10) + " % on before"
+	case change < 0:
+		return "−" + strconv.FormatInt(-change, 10) + " % on before"
+	}
+	return "as before"
 }

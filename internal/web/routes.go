@@ -35,6 +35,7 @@ func (s *Web) table() []route {
 	return slices.Concat(
 		s.frameRoutes(),
 		s.doorRoutes(),
+		s.attentionRoutes(),
 		s.shipmentRoutes(),
 		s.routingRoutes(),
 		s.sheetRoutes(),

@@ -117,6 +117,8 @@ var rows = []row{
 	{"GET /app/{mode}/reference", "", nil, 200, 0},
 	{"GET /app/{mode}/reference/{operation}", "", nil, 200, 0},
 	{"POST /app/{mode}/reference", "", form(), 200, 0},
+	{"GET /app/{mode}/attention", "", nil, 200, 0},
+	{"GET /app/{mode}/attention.csv", "", nil, 200, 0},
 }
 
 // things are of one account.

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -22,18 +24,33 @@ type shipmentList struct {
 
 // shipmentQuery is the filter as the address carries it.
 type shipmentQuery struct {
-	Status, Carrier, Order, From, Until, Cursor string
+	Status, Carrier, Order, To, From, Until string
+	Sort                                    string // "" is the newest first; "oldest", "due" or "due-last"
+	Cursor                                  string
 }
 
 func (v *visit) shipmentQuery() shipmentQuery {
-	return shipmentQuery{
-		Status: v.query("status"), Carrier: v.query("carrier"), Order: v.query("order"),
+	q := shipmentQuery{
+		Status: v.query("status"), Carrier: v.query("carrier"), Order: v.query("order"), To: v.query("to"),
 		From: v.query("from"), Until: v.query("until"), Cursor: v.query("cursor"),
 	}
+	q.Sort = q.sortable(v.query("sort"))
+	return q
+}
+
+// sortable is the order, if an index carries it together with the filters.
+func (q shipmentQuery) sortable(sort string) string {
+	switch {
+	case q.Order != "" || q.To != "":
+		return ""
+	case sort == "oldest", (sort == "due" || sort == "due-last") && q.Carrier == "" && q.From == "" && q.Until == "":
+		return sort
+	}
+	return ""
 }
 
 // isEmpty reports whether nothing is filtered.
-func (q shipmentQuery) isEmpty() bool { return q == shipmentQuery{Cursor: q.Cursor} }
+func (q shipmentQuery) isEmpty() bool { return q == shipmentQuery{Cursor: q.Cursor, Sort: q.Sort} }
 
 // address is a list with the filter, changed as with says.
 func (q shipmentQuery) address(path string, with ...string) string {
@@ -47,6 +64,8 @@ func (q shipmentQuery) address(path string, with ...string) string {
 	set("status", q.Status)
 	set("carrier", q.Carrier)
 	set("order", q.Order)
+	set("to", q.To)
+	set("sort", q.Sort)
 	set("from", q.From)
 	set("until", q.Until)
 	for i := 0; i+1 < len(with); i += 2 {
@@ -61,7 +80,8 @@ func (q shipmentQuery) address(path string, with ...string) string {
 // filter is what the service is asked for. What makes no sense does not
 // narrow: an address that was typed must not end in an error.
 func (q shipmentQuery) filter() shipping.Filter {
-	f := shipping.Filter{OrderID: q.Order, Carrier: q.Carrier, Page: ship.Page{Limit: pageSize}}
+	f := shipping.Filter{OrderID: q.Order, Carrier: q.Carrier, Recipient: q.To, Page: ship.Page{Limit: pageSize}}
+	f.Order = shipping.Order{Due: strings.HasPrefix(q.Sort, "due"), First: q.Sort == "due" || q.Sort == "oldest"}
 	if s := ship.Status(q.Status); s.Valid() {
 		f.Status = s
 	}
@@ -71,10 +91,44 @@ func (q shipmentQuery) filter() shipping.Filter {
 	if t, err := time.Parse(time.DateOnly, q.Until); err == nil {
 		f.CreatedBefore = t.AddDate(0, 0, 1)
 	}
-	if id, ok := ship.ParseShipmentID(q.Cursor); ok {
+	name, due, _ := strings.Cut(q.Cursor, "~")
+	if id, ok := ship.ParseShipmentID(name); ok {
 		f.Page.Before = id.Raw()
 	}
+	if micros, err := strconv.ParseInt(due, 10, 64); err == nil {
+		f.DueAt = time.UnixMicro(micros)
+	}
 	return f
+}
+
+// behind is the cursor of the page behind a shipment.
+func (q shipmentQuery) behind(sh ship.Shipment) string {
+	if !strings.HasPrefix(q.Sort, "due") || sh.Progress.EstimateAt.IsZero() {
+		return string(sh.ID)
+	}
+	return string(sh.ID) + "~" + strconv.FormatInt(sh.Progress.EstimateAt.UnixMicro(), 10)
+}
+
+// A sorting is a column's head by which a list can be sorted.
+type sorting struct {
+	To   string // address of the list, sorted by it; empty if it cannot be
+	Aria string // "ascending", "descending"
+}
+
+// sorting is the head of a column with two orders, the first of which comes
+// first.
+func (q shipmentQuery) sorting(path, first, second, firstAria, secondAria string) sorting {
+	sort, s := first, sorting{}
+	switch q.Sort {
+	case first:
+		sort, s.Aria = second, firstAria
+	case second:
+		s.Aria = secondAria
+	}
+	if q.sortable(sort) == sort {
+		s.To = q.address(path, "sort", sort)
+	}
+	return s
 }
 
 // shipments handles GET /app/{mode}/shipments.
@@ -89,7 +143,7 @@ func (s *Web) shipments(v *visit) error {
 		page.Carriers = append(page.Carriers, choice{name, carrierTitle(name)})
 	}
 	if more {
-		page.Next = q.address(v.to("shipments"), "cursor", string(list[len(list)-1].ID))
+		page.Next = q.address(v.to("shipments"), "cursor", q.behind(list[len(list)-1]))
 	}
 	f := v.frame("Shipments", "shipments")
 	if v.isPart() {
@@ -102,7 +156,7 @@ func (s *Web) shipments(v *visit) error {
 // filtered, up to a bound.
 func (s *Web) shipmentsCSV(v *visit) error {
 	f := v.shipmentQuery().filter()
-	f.Page.Limit = 500
+	f.Page, f.DueAt = ship.Page{Limit: 500}, time.Time{}
 	out := v.exportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
 		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
 	for n := 0; n < csvLimit && out.err == nil; {
@@ -116,7 +170,8 @@ func (s *Web) shipmentsCSV(v *visit) error {
 		if n += len(list); !more {
 			return nil
 		}
-		f.Page.Before = list[len(list)-1].ID.Raw()
+		last := list[len(list)-1]
+		f.Page.Before, f.DueAt = last.ID.Raw(), last.Progress.EstimateAt
 	}
 	return nil
 }

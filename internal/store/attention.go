@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// AttentionLimit is up to how many of a kind are counted.
+const AttentionLimit = 100
+
+// An Attention counts what waits for a person, each kind up to AttentionLimit.
+type Attention struct {
+	Unknown     int // purchases whose outcome is not known
+	Exceptions  int // parcels that a carrier cannot deliver as they are
+	Stranded    int // labels that were sold and nobody may use
+	Endpoints   int // webhooks that fail, are parked, or were switched off for it
+	Connections int // carrier accounts whose last check failed
+	Codes       int // parcels with scans that no status table knows
+}
+
+// Total is all together.
+func (a Attention) Total() int {
+	return a.Unknown + a.Exceptions + a.Stranded + a.Endpoints + a.Connections + a.Codes
+}
+
+const (
+	unknownFacts   = `f.account_id = $1 AND f.livemode = $2 AND f.state IN ('uncertain', 'needs_review')`
+	exceptionFacts = `f.account_id = $1 AND f.livemode = $2 AND f.status = 'exception' AND f.state = 'purchased' AND f.id >= $3`
+	waitingLabels  = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('found', 'refused')`
+	unmappedScans  = `t.account_id = $1 AND t.livemode = $2 AND t.reason = 'unmapped' AND t.id >= $3`
+)
+
+// sqlAttention reads indexes that hold nothing but what waits.
+const sqlAttention = `
+SELECT
+  (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + unknownFacts + ` LIMIT 100) x),
+  (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + exceptionFacts + ` LIMIT 100) x),
+  (SELECT count(*) FROM (SELECT FROM stranded_labels x WHERE ` + waitingLabels + ` LIMIT 100) x),
+  (SELECT count(*) FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2
+    AND (e.failures > 0 OR e.parked OR NOT e.enabled AND e.disabled_reason IS DISTINCT FROM 'client')),
+  (SELECT count(*) FROM connections c WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL AND c.enabled
+    AND c.check_result @? '$[*] ? (@.level == "fail")'),
+  (SELECT count(*) FROM (SELECT DISTINCT u.id FROM (SELECT t.id FROM tracking_events t WHERE ` + unmappedScans + ` LIMIT 100) u) x)`
+
+// Attention counts what waits for a person in parcels made since, and
+// elsewhere.
+func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error {
+		return r.Scan(&a.Unknown, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
+	}, sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+	return a, err
+}
+
+// sqlUnknown lists purchases whose outcome is not known. What was settled
+// since it was counted is left out.
+const sqlUnknown = `
+SELECT ` + shipmentColumns + `
+FROM shipment_facts f
+JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = f.id
+JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = f.id
+WHERE ` + unknownFacts + ` AND f.id < $3 AND j.state IN ('uncertain', 'needs_review')
+ORDER BY f.id DESC LIMIT $4`
+
+// Unknown lists the purchases whose outcome is not known, newest first.
+func (s *Store) Unknown(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, error) {
+	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
+	return s.shipmentList(ctx, t, sqlUnknown, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
+}
+
+const sqlExceptions = `
+SELECT ` + shipmentColumns + `
+FROM shipment_facts f
+JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = f.id
+JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = f.id
+WHERE ` + exceptionFacts + ` AND f.id < $4 AND j.status = 'exception' AND j.state = 'purchased'
+ORDER BY f.id DESC LIMIT $5`
+
+// Exceptions lists parcels made since that a carrier cannot deliver as they
+// are, newest first.
+func (s *Store) Exceptions(ctx context.Context, t ship.Tenant, since time.Time, p ship.Page) ([]ship.Shipment, error) {
+	from, before := idBounds(since, time.Time{}, p.Before)
+	return s.shipmentList(ctx, t, sqlExceptions, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit)
+}
+
+const sqlWaitingLabels = `
+SELECT x.shipment_id, x.carrier, x.number, x.state, x.found_at FROM stranded_labels x WHERE ` + waitingLabels + ` ORDER BY x.found_at DESC LIMIT $3`
+
+// StrandedLabels lists the labels that nobody may use and no carrier has taken
+// back, the last found first.
+func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit int) (list []Stranded, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		x := Stranded{Tenant: t}
+		var id [16]byte
+		err := r.Scan(&id, &x.Deal.Carrier, &x.Deal.TrackingNumber, &x.State, &x.FoundAt)
+		x.Shipment = ship.ShipmentIDOf(id)
+		list = append(list, x)
+		return err
+	}, sqlWaitingLabels, [16]byte(t.Account.Raw()), t.Livemode, limit)
+	return list, err
+}
+
+// An EndpointPace is how quickly an endpoint took its newest deliveries.
+type EndpointPace struct {
+	Endpoint  ship.EndpointID
+	URL       string
+	Attempts  int
+	Failed    int
+	Typical   time.Duration // half of them took no longer
+	Slow      time.Duration // 95 of 100 took no longer
+	NewestTry time.Time
+}
+
+// sqlPaces looks at the newest attempts of each endpoint.
+const sqlPaces = `
+SELECT e.id, e.url, count(*), count(*) FILTER (WHERE a.outcome <> 'delivered'), percentile_disc(0.5) WITHIN GROUP (ORDER BY a.total_ms),
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY a.total_ms), max(a.id::text)::uuid
+FROM webhook_endpoints e, LATERAL (
+  SELECT a.id, a.outcome, a.total_ms FROM webhook_attempts a
+  WHERE a.account_id = $1 AND a.livemode = $2 AND a.endpoint_id = e.id ORDER BY a.id DESC LIMIT 200) a
+WHERE e.account_id = $1 AND e.livemode = $2
+GROUP BY e.id, e.url ORDER BY 6 DESC, e.id LIMIT $3`
+
+// EndpointPaces lists the endpoints by how slow they are, the slowest first.
+func (s *Store) EndpointPaces(ctx context.Context, t ship.Tenant, limit int) (list []EndpointPace, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		var p EndpointPace
+		var id, newest [16]byte
+		var typical, slow int
+		err := r.Scan(&id, &p.URL, &p.Attempts, &p.Failed, &typical, &slow, &newest)
+		p.Endpoint, p.NewestTry = ship.EndpointIDOf(id), ship.RawID(newest).Time()
+		p.Typical, p.Slow = time.Duration(typical)*time.Millisecond, time.Duration(slow)*time.Millisecond
+		list = append(list, p)
+		return err
+	}, sqlPaces, [16]byte(t.Account.Raw()), t.Livemode, limit)
+	return list, err
+}

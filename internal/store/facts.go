@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// dayOf is the day that an id was made on.
+const dayOf = `(to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0) AT TIME ZONE 'UTC')::date`
+
+// factColumns are the facts of a shipment, from its own rows.
+const factColumns = `
+  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status, coalesce(j.state, 'purchasing') AS state,
+  coalesce(s.deal -> 'price' ->> 'Currency', '') AS currency, coalesce((s.deal -> 'price' ->> 'Minor')::bigint, 0) AS minor,
+  j.status = 'delivered' AND s.deal ->> 'estimateAt' IS NOT NULL AS promised,
+  coalesce(j.status = 'delivered' AND (j.newest_at AT TIME ZONE 'UTC')::date <= left(s.deal ->> 'estimateAt', 10)::date, false) AS on_time,
+  coalesce(j.estimate_at, 'infinity') AS due_at`
+
+// sqlNewRecipients are the names on those of the shipments that have no facts
+// yet.
+const sqlNewRecipients = `
+SELECT k.account_id, k.livemode, k.id, coalesce(s.ordered -> 'destination' ->> 'name', '') || ' ' || coalesce(s.ordered -> 'destination' ->> 'company', '')
+FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)
+WHERE NOT EXISTS (SELECT FROM shipment_facts f WHERE f.account_id = k.account_id AND f.livemode = k.livemode AND f.id = k.id)`
+
+const sqlAddWords = `
+INSERT INTO recipient_words (account_id, livemode, word, id)
+SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @words::text[], @ids::uuid[]) ON CONFLICT DO NOTHING`
+
+// sqlNoteFacts brings the facts of shipments up to date, and the counts by
+// what changed: a shipment leaves the line it was counted in and joins another.
+const sqlNoteFacts = `
+WITH keys AS MATERIALIZED (
+  SELECT account_id, livemode, id FROM ` + journeyKeys + `
+), fresh AS MATERIALIZED (
+  SELECT k.account_id, k.livemode, k.id, ` + factColumns + `
+  FROM keys k
+  JOIN shipments s ON s.account_id = k.account_id AND s.livemode = k.livemode AND s.id = k.id
+  JOIN journeys j ON j.account_id = k.account_id AND j.livemode = k.livemode AND j.id = k.id
+  WHERE j.sequence > 0
+), old AS MATERIALIZED (
+  SELECT f.account_id, f.livemode, f.id, f.day, f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time, f.due_at
+  FROM keys k JOIN shipment_facts f USING (account_id, livemode, id)
+), put AS (
+  INSERT INTO shipment_facts AS f (account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at)
+  SELECT account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at FROM fresh
+  ON CONFLICT (account_id, livemode, id) DO UPDATE SET carrier = excluded.carrier, service = excluded.service, status = excluded.status, state = excluded.state,
+    currency = excluded.currency, minor = excluded.minor, promised = excluded.promised, on_time = excluded.on_time, due_at = excluded.due_at
+  WHERE (f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time, f.due_at) IS DISTINCT FROM
+    (excluded.carrier, excluded.service, excluded.status, excluded.state, excluded.currency, excluded.minor, excluded.promised, excluded.on_time, excluded.due_at)
+)
+INSERT INTO shipment_days AS d (account_id, livemode, day, carrier, service, status, state, currency, shipments, minor, promised, on_time)
+SELECT account_id, livemode, day, carrier, service, status, state, currency, sum(n), sum(n * minor), sum(n * promised::int), sum(n * on_time::int)
+FROM (SELECT 1 AS n, * FROM fresh UNION ALL SELECT -1, * FROM old) x
+GROUP BY account_id, livemode, day, carrier, service, status, state, currency
+HAVING sum(n) <> 0 OR sum(n * minor) <> 0 OR sum(n * promised::int) <> 0 OR sum(n * on_time::int) <> 0
+ON CONFLICT (account_id, livemode, day, carrier, service, status, state, currency) DO UPDATE SET
+  shipments = d.shipments + excluded.shipments, minor = d.minor + excluded.minor, promised = d.promised + excluded.promised, on_time = d.on_time + excluded.on_time`
+
+// noteFacts takes shipments as they are now into the facts, the counts and the
+// recipients' words. It runs in the transaction that holds the roll-up's row.
+func noteFacts(ctx context.Context, tx pgx.Tx, keys []ship.Subject) error {
+	keys = distinct(keys)
+	if len(keys) == 0 {
+		return nil
+	}
+	words, err := newWords(ctx, tx, keys)
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	if len(words) > 0 {
+		b.Queue(sqlAddWords, words.args())
+	}
+	b.Queue(sqlNoteFacts, parcelArgs(keys))
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// distinct are the keys in their order, each once.
+func distinct(keys []ship.Subject) []ship.Subject {
+	slices.SortFunc(keys, func(a, b ship.Subject) int {
+		if c := strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID[:]), string(b.ID[:]))
+	})
+	return slices.Compact(keys)
+}
+
+func newWords(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (columns, error) {
+	rows, err := tx.Query(ctx, sqlNewRecipients, parcelArgs(keys))
+	if err != nil {
+		return nil, err
+	}
+	words := columns{}
+	var subject subjectReader
+	var text string
+	targets := append(subject.targets(), &text)
+	err = each(rows, func(row pgx.Rows) error {
+		if err := row.Scan(targets...); err != nil {
+			return err
+		}
+		p := subject.read()
+		for _, w := range Words(text) {
+			words.parcel(p)
+			words.add("ids", [16]byte(p.ID))
+			words.add("words", w)
+		}
+		return nil
+	})
+	return words, err
+}
+
+// Bounds of what is kept of a name.
+const (
+	maxWords = 8
+	maxWord  = 40
+)
+
+// Words are the words of a name as they are looked for: in small letters,
+// without accents, each once.
+func Words(text string) []string {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(text) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	var list []string
+	for w := range strings.FieldsFuncSeq(b.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(w) > maxWord {
+			w = strings.ToValidUTF8(w[:maxWord], "")
+		}
+		if len(list) < maxWords && !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
