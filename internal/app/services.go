@@ -18,6 +18,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -42,6 +43,7 @@ type services struct {
 	webhook  *webhook.Service
 	rules    *rulebook.Service
 	member   *member.Service
+	batch    *batch.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
 }
@@ -89,7 +91,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	out := services{
-		box: box, account: accounts, traffic: live.traffic, rules: rules, shipping: buying,
+		box: box, account: accounts, traffic: live.traffic, rules: rules, shipping: buying, batch: newBatches(st, accounts, buying, log),
 		tracking: tracking.New(tracking.Config{
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,

@@ -10,7 +10,7 @@ import (
 // withWeb puts the dashboard beside the API: each path belongs to one of them.
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
-		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
+		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Batch: a.services.batch,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})
 	a.api.http.RegisterOnShutdown(pages.Stop)

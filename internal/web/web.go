@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -28,6 +29,7 @@ type Config struct {
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
+	Batch    *batch.Service
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
