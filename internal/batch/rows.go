@@ -81,10 +81,9 @@ func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 	return list[0], nil
 }
 
-// Shipments lists what was bought, in the order of the file: at most limit
-// lines behind a number.
-func (s *Service) Shipments(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int) ([]ship.ShipmentID, error) {
-	rows, err := s.Store.BatchRows(ctx, t, id, after, limit, RowBought)
+// Shipments lists what was bought, in the order of the file.
+func (s *Service) Shipments(ctx context.Context, t ship.Tenant, id ship.BatchID) ([]ship.ShipmentID, error) {
+	rows, err := s.Store.BatchRows(ctx, t, id, 0, MaxRows, RowBought)
 	if err != nil {
 		return nil, err
 	}

@@ -87,6 +87,7 @@ type entry struct {
 var navigation = []entry{
 	{"", "Overview", "home", "g o", member.ViewOverview},
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
+	{"batches", "Batches", "stack", "g b", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"webhooks", "Webhooks", "hook", "g w", member.ViewWebhooks},
 	{"events", "Events", "pulse", "g e", member.ViewEvents},

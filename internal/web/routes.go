@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type route struct {
 	method, path string
 	action       member.Action // that the person's role must allow
 	open         bool          // for everybody
+	limit        int64         // of what can be sent; 0 for that of a form
 	handle       func(*visit) error
 }
 
@@ -30,7 +32,7 @@ func (rt route) patterns() []string {
 
 // table is the whole dashboard.
 func (s *Web) table() []route {
-	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes())
+	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.batchRoutes())
 }
 
 func get(path string, action member.Action, h func(*visit) error) route {
@@ -156,7 +158,7 @@ func (s *Web) serve(rt route) http.HandlerFunc {
 
 // admit finds out who asks and for which mode.
 func (v *visit) admit() error {
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, cmp.Or(v.rt.limit, maxForm))
 	v.live = strings.HasPrefix(v.r.URL.Path, "/app/live/") || v.r.URL.Path == "/app/live"
 	if v.rt.open {
 		return nil

@@ -80,7 +80,19 @@ var rows = []row{
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
-	{"POST /app/logout", "", form(), 303, 0},
+	{"GET /app/{mode}/batches", "", nil, 200, 0},
+	{"GET /app/{mode}/batches.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/batches/template.csv", "", nil, 200, 0},
+	{"POST /app/{mode}/batches", "", form(), 422, 0},
+	{"GET /app/{mode}/batches/{id}", "batch", nil, 200, 404},
+	{"POST /app/{mode}/batches/{id}", "batch", form("do", "discard"), 303, 404},
+	{"POST /app/{mode}/batches/{id}/columns", "batch", form("column.0", "order"), 422, 404},
+	{"GET /app/{mode}/batches/{id}/rows/{n}", "batch", nil, 200, 404},
+	{"POST /app/{mode}/batches/{id}/rows/{n}", "batch", form("do", "skip"), 303, 404},
+	{"GET /app/{mode}/batches/{id}/labels.pdf", "batch", nil, 409, 404},
+	{"GET /app/{mode}/batches/{id}/labels.zpl", "batch", nil, 409, 404},
+	{"GET /app/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
+	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
 // things are of one account.
@@ -102,7 +114,7 @@ func (b *bench) things(a ship.Account) map[string]string {
 		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
 	}
 	b.must(err)
-	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID)}
+	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "batch": string(b.batch(t, sampleFile))}
 }
 
 func (r row) path(things map[string]string) string {
@@ -111,7 +123,7 @@ func (r row) path(things map[string]string) string {
 	if id == "" {
 		id = "nothing"
 	}
-	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none").Replace(path)
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{n}", "1", "{file}", "label.png", "{carrier}", "none").Replace(path)
 }
 
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {
