@@ -22,7 +22,7 @@ var floors = [][]string{
 	{"carrier"},
 	{"carrier/carrierkit", "carrier/carriertest", "store"},
 	{"store/storetest", "carrier/ups", "carrier/usps", "carrier/fedex", "carrier/dhlexpress", "carrier/sandbox"},
-	{"carrier/all", "shipping", "tracking", "webhook", "account", "rulebook", "member", "journal"},
+	{"carrier/all", "shipping", "tracking", "webhook", "account", "rulebook", "member", "journal", "batch"},
 	{"httpkit"},
 	{"api", "web", "worker"},
 	{"app"},

@@ -157,7 +157,7 @@ func (a *App) buildWorker() error {
 	}
 	a.runner, err = worker.New(worker.Config{
 		Services: worker.Services{
-			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Store: a.store, DatabaseURL: a.cfg.DatabaseURL, Keep: keepOf(a.cfg),
+			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Batch: a.services.batch, Store: a.store, DatabaseURL: a.cfg.DatabaseURL, Keep: keepOf(a.cfg),
 		},
 		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery,
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -45,6 +46,7 @@ type services struct {
 	rules    *rulebook.Service
 	member   *member.Service
 	journal  *journal.Service
+	batch    *batch.Service
 	box      *seal.Box
 	traffic  *carrierkit.Traffic
 }
@@ -98,7 +100,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	out := services{
-		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying,
+		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying, batch: newBatches(st, accounts, buying, log),
 		tracking: tracking.New(tracking.Config{
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,

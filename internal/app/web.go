@@ -15,7 +15,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		a.log.Error("the reference of the API", "error", err)
 	}
 	pages := web.New(web.Config{
-		API: api, Reference: reference, Rules: a.services.rules, Journal: a.services.journal,
+		API: api, Reference: reference, Rules: a.services.rules, Journal: a.services.journal, Batch: a.services.batch,
 		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})

@@ -78,3 +78,13 @@ type SweepAttempts struct{}
 
 // Kind names the job in the queue.
 func (SweepAttempts) Kind() string { return "sweep_attempts" }
+
+// WorkBatch goes on with a batch: asks for its rates, or buys it.
+type WorkBatch struct {
+	Account  ship.AccountID `json:"account"`
+	Livemode bool           `json:"livemode"`
+	Batch    ship.BatchID   `json:"batch"`
+}
+
+// Kind names the job in the queue.
+func (WorkBatch) Kind() string { return "work_batch" }

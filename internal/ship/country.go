@@ -132,25 +132,35 @@ func (c *country) indexStates() map[string]string {
 	return index
 }
 
-// nearestCountry returns the code of the country that s names: an alpha-3
-// code, a name, or something like one.
-func nearestCountry(s string) string {
-	word := fold(s)
+// CountryCode returns the code of a country as people write it: its code, its
+// alpha-3 code or a name; false if it is none that we know.
+func CountryCode(written string) (string, bool) {
+	word := fold(written)
 	if code := upperASCII(word); KnownCountry(code) {
-		return code
+		return code, true
 	}
 	for pair := range strings.FieldsSeq(alpha3) {
 		if strings.EqualFold(pair[2:], word) {
-			return pair[:2]
+			return pair[:2], true
 		}
 	}
 	for pair := range strings.FieldsSeq(countryAliases) {
 		if name, code, _ := strings.Cut(pair, "="); name == word {
-			return code
+			return code, true
 		}
 	}
+	code, ok := countryNames().code[word]
+	return code, ok
+}
+
+// nearestCountry returns the code of the country that s names, or of the one
+// whose name is most like it.
+func nearestCountry(s string) string {
+	if code, ok := CountryCode(s); ok {
+		return code
+	}
 	names := countryNames()
-	return names.code[Nearest(word, names.list)]
+	return names.code[Nearest(fold(s), names.list)]
 }
 
 // nameIndex holds the folded names of all countries, for suggestions.

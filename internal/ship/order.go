@@ -84,6 +84,9 @@ type Customs struct {
 	Items         []CustomsItem `json:"items"`
 }
 
+// ContentsTypes are what a declaration can be about, the usual one first.
+var ContentsTypes = []string{"merchandise", "gift", "sample", "documents", "returned_goods", "other"}
+
 // A CustomsItem is one line of a declaration.
 type CustomsItem struct {
 	Description   string  `json:"description"`

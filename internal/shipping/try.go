@@ -52,3 +52,18 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 	}
 	return out, err
 }
+
+// Offer is the offer that the rules choose for an order. A refusal by the rules
+// is ship.Invalid.
+func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
+	tried, err := s.Try(ctx, in)
+	switch {
+	case err != nil:
+		return ship.Rate{}, err
+	case tried.Refused != "":
+		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "%s", tried.Refused)
+	case len(tried.Offers) == 0:
+		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
+	}
+	return tried.Offers[0], nil
+}

@@ -22,6 +22,8 @@ type auditList struct {
 var auditKinds = []choice{
 	{"", "Everything"},
 	{"shipment.", "Shipments"},
+	{"batch.", "Batches"},
+	{"box.", "Boxes"},
 	{"connection.", "Carriers"},
 	{"key.", "Keys"},
 	{"webhook.", "Webhooks"},

@@ -100,6 +100,7 @@ var navigation = []entry{
 	{"", "Overview", "home", "g o", member.ViewOverview},
 	{"attention", "Needs a person", "alert", "g h", member.ViewShipments},
 	{"shipments", "Shipments", "box", "g s", member.ViewShipments},
+	{"batches", "Batches", "stack", "g b", member.ViewShipments},
 	{"carriers", "Carriers", "truck", "g c", member.ViewConnections},
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
 }

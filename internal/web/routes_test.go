@@ -82,7 +82,6 @@ var rows = []row{
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
-	{"POST /app/logout", "", form(), 303, 0},
 	{"GET /app/{mode}/routing", "", nil, 200, 0},
 	{"POST /app/{mode}/routing", "", form("do", "up", "rule", "gone", "mark", "v0"), 422, 0},
 	{"GET /app/{mode}/routing/rule", "", nil, 200, 0},
@@ -119,6 +118,19 @@ var rows = []row{
 	{"POST /app/{mode}/reference", "", form(), 200, 0},
 	{"GET /app/{mode}/attention", "", nil, 200, 0},
 	{"GET /app/{mode}/attention.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/batches", "", nil, 200, 0},
+	{"GET /app/{mode}/batches.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/batches/template.csv", "", nil, 200, 0},
+	{"POST /app/{mode}/batches", "", form(), 422, 0},
+	{"GET /app/{mode}/batches/{id}", "batch", nil, 200, 404},
+	{"POST /app/{mode}/batches/{id}", "batch", form("do", "discard"), 303, 404},
+	{"POST /app/{mode}/batches/{id}/columns", "batch", form("column.0", "order"), 422, 404},
+	{"GET /app/{mode}/batches/{id}/rows/{n}", "batch", nil, 200, 404},
+	{"POST /app/{mode}/batches/{id}/rows/{n}", "batch", form("do", "skip"), 303, 404},
+	{"GET /app/{mode}/batches/{id}/labels.pdf", "batch", nil, 409, 404},
+	{"GET /app/{mode}/batches/{id}/labels.zpl", "batch", nil, 409, 404},
+	{"GET /app/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
+	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
 // things are of one account.
@@ -147,7 +159,10 @@ func (b *bench) things(a ship.Account) map[string]string {
 	asked := ship.RequestIDOf(ship.NewRawID(t.Shard(), time.Now()))
 	b.web.Journal.Note(journal.Request{ID: asked, Tenant: t, Key: key.ID, Method: "GET", Route: "/v1/carriers", Path: "/v1/carriers", Status: 200})
 	b.must(b.web.Journal.Flush(b.Context()))
-	return map[string]string{"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name}
+	return map[string]string{
+		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
+		"batch": string(b.batch(t, sampleFile)),
+	}
 }
 
 func (r row) path(things map[string]string) string {
@@ -156,7 +171,7 @@ func (r row) path(things map[string]string) string {
 	if id == "" {
 		id = "nothing"
 	}
-	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none", "{operation}", "createShipment").Replace(path)
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{n}", "1", "{file}", "label.png", "{carrier}", "none", "{operation}", "createShipment").Replace(path)
 }
 
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
@@ -31,6 +32,7 @@ type Config struct {
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
+	Batch    *batch.Service
 	Journal  *journal.Service
 
 	API       http.Handler // of this program, for pages that show what it answers; may be nil

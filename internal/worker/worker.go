@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -26,6 +27,7 @@ type Services struct {
 	Shipping    *shipping.Service
 	Tracking    *tracking.Service
 	Webhook     *webhook.Service
+	Batch       *batch.Service
 	Store       *store.Store
 	DatabaseURL string // of the owner, who alone may make and drop partitions
 	Keep        store.Keep
@@ -45,6 +47,9 @@ func workers(s Services, w watcher) *river.Workers {
 	})
 	addLasting(all, w, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
 		return s.Webhook.Probe(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Endpoint)
+	})
+	addLasting(all, w, func(ctx context.Context, j job.WorkBatch) (time.Duration, error) {
+		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
 	})
 	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
 	add(all, w, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })

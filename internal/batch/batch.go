@@ -1,0 +1,253 @@
+// Package batch buys many orders from one file: it reads CSV, says what its
+// columns mean and what is wrong with its lines, asks for rates, and buys each
+// line once. It is a service beside shipping, which it is handed as functions:
+// it asks no carrier itself, and knows nothing of pages.
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// The states of a batch.
+const (
+	Mapping = "mapping" // its columns wait to be named
+	Rating  = "rating"  // carriers are being asked
+	Ready   = "ready"   // it can be bought
+	Buying  = "buying"
+	Done    = "done"
+)
+
+// The states of a line.
+const (
+	RowUnread  = "unread"
+	RowBad     = "bad"  // something in it must be mended
+	RowGood    = "good" // its rate is being asked for
+	RowRated   = "rated"
+	RowSkipped = "skipped"
+	RowBuying  = "buying"
+	RowBought  = "bought"
+	RowFailed  = "failed" // nobody sold it
+)
+
+// mendable are the states in which it is known that nothing was bought under
+// the line's present name.
+var mendable = []string{RowBad, RowGood, RowRated, RowSkipped, RowFailed}
+
+// A Request is a line as the service that ships sees it.
+type Request struct {
+	Tenant      ship.Tenant
+	Account     ship.Account
+	Order       ship.Order
+	Limit       ship.Money // the most that it may cost
+	Key         string     // names the purchase
+	Fingerprint [32]byte
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Store *store.Store
+	// Account returns whose orders they are.
+	Account func(context.Context, ship.AccountID) (ship.Account, error)
+	// Quote returns the offer that the account's rules choose.
+	Quote func(context.Context, Request) (ship.Rate, error)
+	// Purchase buys the order as those rules choose, once under its key, and
+	// not if the order has a shipment already.
+	Purchase func(context.Context, Request) (ship.Shipment, error)
+	Log      *slog.Logger
+}
+
+// Service keeps batches and works on them.
+type Service struct{ Config }
+
+// New returns a service.
+func New(c Config) *Service { return &Service{c} }
+
+// A Batch is a file of orders.
+type Batch struct {
+	store.Batch
+	Meaning Meaning
+	Tally   Tally
+}
+
+// A Tally is where the lines of a batch stand.
+type Tally struct {
+	Rows  map[string]int // by state
+	Costs []ship.Money   // of the lines that are rated, one amount a currency
+	Paid  []ship.Money   // for those that are bought
+}
+
+// Total is how many lines there are.
+func (t Tally) Total() (n int) {
+	for _, rows := range t.Rows {
+		n += rows
+	}
+	return n
+}
+
+// Open is how many lines wait to be rated or bought while the batch is worked
+// on in the state.
+func (t Tally) Open(state string) int {
+	if state == Rating {
+		return t.Rows[RowGood]
+	}
+	return t.Rows[RowRated] + t.Rows[RowBuying]
+}
+
+// Batch returns a batch and where it stands.
+func (s *Service) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (Batch, error) {
+	stored, err := s.Store.Batch(ctx, t, id)
+	if err != nil {
+		return Batch{}, missing(err)
+	}
+	list, err := s.counted(ctx, t, []store.Batch{stored})
+	if err != nil {
+		return Batch{}, err
+	}
+	return list[0], nil
+}
+
+func missing(err error) error {
+	if ship.KindOf(err) == ship.NotFound {
+		return ship.Coded(ship.NotFound, "batch_not_found", "no such batch")
+	}
+	return err
+}
+
+// Batches lists batches, newest first, of a state unless it is empty, and
+// reports whether there are more.
+func (s *Service) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) ([]Batch, bool, error) {
+	stored, err := s.Store.Batches(ctx, t, state, ship.Page{Limit: p.Limit + 1, Before: p.Before})
+	if err != nil {
+		return nil, false, err
+	}
+	more := len(stored) > p.Limit
+	if more {
+		stored = stored[:p.Limit]
+	}
+	list, err := s.counted(ctx, t, stored)
+	return list, more, err
+}
+
+// counted adds to batches where they stand.
+func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Batch) ([]Batch, error) {
+	ids, at := make([]ship.BatchID, len(stored)), map[ship.BatchID]int{}
+	list := make([]Batch, len(stored))
+	for i, b := range stored {
+		ids[i], at[b.ID] = b.ID, i
+		list[i] = Batch{Batch: b, Tally: Tally{Rows: map[string]int{}}}
+		if err := json.Unmarshal(b.Mapping, &list[i].Meaning); err != nil {
+			return nil, fmt.Errorf("read the mapping of %s: %w", b.ID, err)
+		}
+	}
+	tallies, err := s.Store.BatchTallies(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range tallies {
+		tally := &list[at[x.Batch]].Tally
+		tally.Rows[x.State] += x.Rows
+		cost := ship.Money{Minor: x.Minor, Currency: x.Currency}
+		switch {
+		case x.Currency == "":
+		case x.State == RowRated || x.State == RowBuying:
+			tally.Costs = add(tally.Costs, cost)
+		case x.State == RowBought:
+			tally.Paid = add(tally.Paid, cost)
+		}
+	}
+	return list, nil
+}
+
+func add(sums []ship.Money, m ship.Money) []ship.Money {
+	for i := range sums {
+		if sums[i].Currency == m.Currency {
+			sums[i].Minor += m.Minor
+			return sums
+		}
+	}
+	return append(sums, m)
+}
+
+// Upload reads a file and keeps it, its columns named as well as can be
+// guessed. Nothing is asked or bought yet.
+func (s *Service) Upload(ctx context.Context, t ship.Tenant, name, by string, data []byte) (Batch, error) {
+	f, err := Read(data)
+	if err != nil {
+		return Batch{}, err
+	}
+	b := Batch{Meaning: Guess(f.Header)}
+	b.Batch = store.Batch{ID: ship.NewBatchID(t.Shard(), time.Now()), Tenant: t, Name: fileName(name), MadeBy: by, State: Mapping, Header: f.Header}
+	if b.Mapping, err = json.Marshal(b.Meaning); err != nil {
+		return Batch{}, fmt.Errorf("write the mapping of a batch: %w", err)
+	}
+	return b, s.Store.AddBatch(ctx, b.Batch, f.Lines)
+}
+
+// Discard deletes a batch of which nothing was bought.
+func (s *Service) Discard(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
+	if _, err := s.Store.Batch(ctx, t, id); err != nil {
+		return missing(err)
+	}
+	return s.Store.DeleteBatch(ctx, t, id)
+}
+
+// Check says what the columns mean, reads every line again that is not bought,
+// and has the good ones rated.
+func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m Meaning) error {
+	b, err := s.Batch(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	if err := m.check(len(b.Header)); err != nil {
+		return err
+	}
+	account, err := s.Account(ctx, t.Account)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Store.BatchRows(ctx, t, id, 0, MaxRows)
+	if err != nil {
+		return err
+	}
+	changed := make([]store.ChangedRow, 0, len(rows))
+	now := time.Now()
+	for _, row := range rows {
+		if row.State == RowBought || row.State == RowBuying || row.State == RowSkipped {
+			continue
+		}
+		changed = append(changed, reread(row, m, account, t, now))
+	}
+	mapping, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("write the mapping of a batch: %w", err)
+	}
+	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
+		if err := tx.MoveBatch(ctx, t, id, Rating, mapping, Mapping, Ready, Done); err != nil {
+			return err
+		}
+		if _, err := tx.SaveBatchRows(ctx, t, id, changed, RowUnread, RowBad, RowGood, RowRated, RowFailed); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
+	})
+}
+
+// reread is a line under the meaning: good, or bad and why.
+func reread(row store.BatchRow, m Meaning, a ship.Account, t ship.Tenant, now time.Time) store.ChangedRow {
+	was := row.Revision
+	row.Revision++
+	row.Tries, row.Rate, row.Price = 0, nil, ship.Money{}
+	row.State, row.Wrong = RowGood, nil
+	if _, wrong := m.order(row.Cells, a, t, now); len(wrong) > 0 {
+		row.State, row.Wrong = RowBad, encode(wrong)
+	}
+	return store.ChangedRow{BatchRow: row, Was: was}
+}

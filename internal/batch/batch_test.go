@@ -1,0 +1,233 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// bench is the service over a database of its own, with the simulated carriers.
+type bench struct {
+	*testing.T
+	*batch.Service
+	store    *store.Store
+	shipping *shipping.Service
+	tenant   ship.Tenant
+	account  ship.Account
+	lose     func(n int64) bool // the answer of the n-th purchase
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{T: t, store: storetest.Open(t)}
+	var carriers []*carrier.Carrier
+	for _, spec := range sandbox.Specs() {
+		c, err := carrier.Open(spec, carrier.Opening{})
+		b.must(err)
+		carriers = append(carriers, c)
+	}
+	labels, err := label.NewRenderer("")
+	b.must(err)
+	log := slog.New(slog.DiscardHandler)
+	b.shipping = shipping.New(shipping.Config{
+		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"), BaseURL: "http://x", Waits: shipping.DefaultWaits, Log: log,
+	})
+	accounts := account.New(b.store)
+	b.account, err = accounts.Create(t.Context(), account.Settings{Name: new("Northwind"), Origin: &ship.Address{
+		Name: "Warehouse", Address1: "1201 S Figueroa St", City: "Los Angeles", State: "CA", Zip: "90015", Country: "US",
+	}})
+	b.must(err)
+	b.tenant = ship.Tenant{Account: b.account.ID}
+	var bought atomic.Int64
+	b.Service = batch.New(batch.Config{
+		Store: b.store, Account: accounts.Account, Log: log,
+		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
+			return b.shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true})
+		},
+		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
+			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+			})
+			if b.lose != nil && b.lose(bought.Add(1)) {
+				return ship.Shipment{}, errors.New("the line is cut")
+			}
+			return got.Shipment, err
+		},
+	})
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// orders is a file of n good lines; edit changes the text.
+func orders(n int) string {
+	var s strings.Builder
+	s.WriteString("Order,Recipient,Street,City,State,Zip,Country,Weight\n")
+	for i := range n {
+		fmt.Fprintf(&s, "%d,Ada Lovelace,%d Main St,Austin,TX,78701,United States,%d.5\n", 1001+i, i+1, 1+i%9)
+	}
+	return s.String()
+}
+
+// upload keeps a file and has it checked as its titles say.
+func (b *bench) upload(text string) ship.BatchID {
+	b.Helper()
+	up, err := b.Upload(b.Context(), b.tenant, `C:\orders.csv`, "Dana", []byte(text))
+	b.must(err)
+	b.must(b.Check(b.Context(), b.tenant, up.ID, up.Meaning))
+	return up.ID
+}
+
+// work does what the queue would, until the batch rests.
+func (b *bench) work(id ship.BatchID) batch.Batch {
+	b.Helper()
+	for range 1000 {
+		again, err := b.Work(b.Context(), b.tenant, id)
+		if err == nil && again == 0 {
+			break
+		}
+	}
+	got, err := b.Batch(b.Context(), b.tenant, id)
+	b.must(err)
+	return got
+}
+
+func (b *bench) shipments() int {
+	b.Helper()
+	list, _, err := b.shipping.Shipments(b.Context(), b.tenant, shipping.Filter{Page: ship.Page{Limit: 3000}})
+	b.must(err)
+	return len(list)
+}
+
+func TestABatchIsBoughtWithoutItsBadLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := orders(500)
+	text = strings.Replace(text, "1010,Ada Lovelace", "1010,", 1)                      // nobody
+	text = strings.Replace(text, "91 Main St,Austin,TX", "91 Main St,Austin,Tixas", 1) // no such state
+	text = strings.Replace(text, "200 Main St,Austin,TX,78701,United States,2.5", "200 Main St,Austin,TX,78701,United States,heavy", 1)
+	start := time.Now()
+	id := b.upload(text)
+	got := b.work(id)
+	if got.State != batch.Ready || got.Tally.Rows[batch.RowBad] != 3 || got.Tally.Rows[batch.RowRated] != 497 || len(got.Tally.Costs) != 1 || got.Tally.Costs[0].Minor < 497*100 {
+		t.Fatalf("after the check: %s %+v", got.State, got.Tally)
+	}
+	bad, _, err := b.Rows(t.Context(), b.tenant, id, 0, 10, batch.RowBad)
+	b.must(err)
+	for i, field := range []string{"name", "state", "weight"} {
+		if bad[i].At(field) == "" || len(bad[i].Wrong) != 1 {
+			t.Errorf("line %d: %v, want a word at %s", bad[i].Number, bad[i].Wrong, field)
+		}
+	}
+	if at := bad[1].At("state"); !strings.Contains(at, "did you mean TX?") {
+		t.Errorf("the state's mistake is %q", at)
+	}
+	row, err := b.Mend(t.Context(), b.tenant, id, bad[0].Number, map[string]string{"name": "Grace Hopper"})
+	if err != nil || row.State != batch.RowRated || row.Rate == nil {
+		t.Fatalf("mended: %+v %v", row, err)
+	}
+	if row, err = b.Skip(t.Context(), b.tenant, id, bad[1].Number); err != nil || row.State != batch.RowSkipped {
+		t.Fatalf("skipped: %+v %v", row, err)
+	}
+	b.must(b.Buy(t.Context(), b.tenant, id))
+	if err := b.Buy(t.Context(), b.tenant, id); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("a second click: %v, want a conflict", err)
+	}
+	got = b.work(id)
+	if got.State != batch.Done || got.Tally.Rows[batch.RowBought] != 498 || got.Tally.Rows[batch.RowBad] != 1 || b.shipments() != 498 {
+		t.Errorf("bought: %s %+v, %d shipments", got.State, got.Tally, b.shipments())
+	}
+	t.Logf("500 lines in %v", time.Since(start))
+}
+
+func TestAnswersThatAreLostBuyNothingTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.upload(orders(60))
+	b.work(id)
+	b.lose = func(n int64) bool { return n%3 == 0 }
+	b.must(b.Buy(t.Context(), b.tenant, id))
+	got := b.work(id)
+	if got.State != batch.Done || got.Tally.Rows[batch.RowBought] != 60 || b.shipments() != 60 {
+		t.Errorf("%s %+v, %d shipments, want 60", got.State, got.Tally, b.shipments())
+	}
+}
+
+func TestTheSameFileTwiceIsNotShippedTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 2 {
+		id := b.upload(orders(5))
+		b.work(id)
+		b.must(b.Buy(t.Context(), b.tenant, id))
+		b.work(id)
+		if n := b.shipments(); n != 5 {
+			t.Fatalf("%d shipments, want 5", n)
+		}
+	}
+}
+
+func TestALineThatIsBoughtCannotBeChanged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.upload(orders(1))
+	b.work(id)
+	b.must(b.Buy(t.Context(), b.tenant, id))
+	if _, err := b.Mend(t.Context(), b.tenant, id, 1, map[string]string{"name": "Eve"}); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("while it is bought: %v", err)
+	}
+	b.work(id)
+	if _, err := b.Skip(t.Context(), b.tenant, id, 1); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("when it was bought: %v", err)
+	}
+	if err := b.Discard(t.Context(), b.tenant, id); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("discarded: %v", err)
+	}
+}
+
+func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.work(b.upload(orders(1)))
+	first := b.upload(orders(2))
+	b.work(first)
+	b.must(b.Buy(t.Context(), b.tenant, first))
+	b.work(first)
+	second := b.upload(orders(3))
+	b.work(second)
+	b.must(b.Buy(t.Context(), b.tenant, second))
+	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 2 || got.Tally.Rows[batch.RowBought] != 1 {
+		t.Fatalf("%+v", got.Tally)
+	}
+	if row, err := b.Mend(t.Context(), b.tenant, second, 1, map[string]string{"order": "1001-b"}); err != nil || row.State != batch.RowRated {
+		t.Fatal(row, err)
+	}
+	b.must(b.Retry(t.Context(), b.tenant, second))
+	if got := b.work(second); got.State != batch.Ready || got.Tally.Rows[batch.RowRated] != 2 {
+		t.Fatalf("%s %+v", got.State, got.Tally)
+	}
+	b.must(b.Buy(t.Context(), b.tenant, second))
+	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 1 || got.Tally.Rows[batch.RowBought] != 2 {
+		t.Fatalf("%+v", got.Tally)
+	}
+}

@@ -1,0 +1,209 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/job"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// A Row is one line of a batch.
+type Row struct {
+	store.BatchRow
+	Wrong []Wrong
+}
+
+// At is what is wrong with a field of the line, "" if nothing is.
+func (r Row) At(field string) string {
+	for _, w := range r.Wrong {
+		if w.Field == field {
+			return w.Detail
+		}
+	}
+	return ""
+}
+
+// MayMend reports whether the line can be changed: nothing was bought for it.
+func (r Row) MayMend() bool { return slices.Contains(mendable, r.State) }
+
+func encode(wrong []Wrong) json.RawMessage {
+	data, err := json.Marshal(wrong)
+	if err != nil {
+		panic("batch: " + err.Error()) // texts always encode
+	}
+	return data
+}
+
+func rowOf(stored store.BatchRow) (Row, error) {
+	r := Row{BatchRow: stored}
+	if stored.Wrong == nil {
+		return r, nil
+	}
+	if err := json.Unmarshal(stored.Wrong, &r.Wrong); err != nil {
+		return r, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
+	}
+	return r, nil
+}
+
+// Rows lists the lines of a batch behind a number, those in the states if any
+// are named, and reports whether there are more.
+func (s *Service) Rows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int, states ...string) (list []Row, more bool, err error) {
+	stored, err := s.Store.BatchRows(ctx, t, id, after, limit+1, states...)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(stored) > limit; more {
+		stored = stored[:limit]
+	}
+	list = make([]Row, len(stored))
+	for i := range stored {
+		if list[i], err = rowOf(stored[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return list, more, nil
+}
+
+// Row returns one line.
+func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Row, error) {
+	list, _, err := s.Rows(ctx, t, id, number-1, 1)
+	if err != nil {
+		return Row{}, err
+	}
+	if len(list) == 0 || list[0].Number != number {
+		return Row{}, ship.Coded(ship.NotFound, "batch_row_not_found", "the batch has no such line")
+	}
+	return list[0], nil
+}
+
+// Shipments lists what was bought, in the order of the file.
+func (s *Service) Shipments(ctx context.Context, t ship.Tenant, id ship.BatchID) ([]ship.ShipmentID, error) {
+	rows, err := s.Store.BatchRows(ctx, t, id, 0, MaxRows, RowBought)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ship.ShipmentID, len(rows))
+	for i, row := range rows {
+		list[i] = row.Shipment
+	}
+	return list, nil
+}
+
+// Mend changes values of a line, checks it again and, if it is good, asks for
+// its rate at once. Values of fields without a column are ignored.
+func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
+	b, row, err := s.mendable(ctx, t, id, number)
+	if err != nil {
+		return Row{}, err
+	}
+	cells := slices.Clone(row.Cells)
+	for i, name := range b.Meaning.Columns {
+		if v, given := values[name]; given && name != "" {
+			cells[i] = v
+		}
+	}
+	row.Cells = cells
+	account, err := s.Account(ctx, t.Account)
+	if err != nil {
+		return Row{}, err
+	}
+	changed := reread(row.BatchRow, b.Meaning, account, t, time.Now())
+	if changed.State == RowGood {
+		s.rateRow(ctx, b, account, &changed.BatchRow)
+	}
+	return s.change(ctx, b, changed)
+}
+
+// Skip leaves a line out of the purchase.
+func (s *Service) Skip(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Row, error) {
+	b, row, err := s.mendable(ctx, t, id, number)
+	if err != nil {
+		return Row{}, err
+	}
+	changed := store.ChangedRow{BatchRow: row.BatchRow, Was: row.Revision}
+	changed.State = RowSkipped
+	changed.Revision++
+	return s.change(ctx, b, changed)
+}
+
+func (s *Service) mendable(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Batch, Row, error) {
+	b, err := s.Batch(ctx, t, id)
+	if err != nil {
+		return b, Row{}, err
+	}
+	row, err := s.Row(ctx, t, id, number)
+	if err == nil && (!row.MayMend() || b.State == Buying) {
+		err = errBusy
+	}
+	return b, row, err
+}
+
+var errBusy = ship.Errorf(ship.Conflict, "the line is being bought, or was; it cannot be changed any more")
+
+// change writes a line that a person changed. What was finished is open again.
+func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow) (Row, error) {
+	n, err := s.Store.SaveBatchRows(ctx, b.Tenant, b.ID, []store.ChangedRow{changed}, mendable...)
+	if err == nil && n == 0 {
+		err = errBusy
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	switch changed.State {
+	case RowRated:
+		err = s.Store.MoveBatch(ctx, b.Tenant, b.ID, Ready, nil, Ready, Done)
+	case RowGood: // no carrier answered just now
+		err = s.work(ctx, b.Tenant, b.ID, Rating, Ready, Done)
+	}
+	if ship.KindOf(err) == ship.Conflict {
+		err = nil // it is being worked on
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	return rowOf(changed.BatchRow)
+}
+
+// Buy begins to buy every line that has a rate, for at most that rate. Asked
+// twice, it buys once.
+func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
+	b, err := s.Batch(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	if b.State != Buying && b.Tally.Rows[RowRated] == 0 {
+		return ship.Errorf(ship.Conflict, "no line of the batch can be bought: mend one first")
+	}
+	return s.work(ctx, t, id, Buying, Ready)
+}
+
+// Retry has the lines that nobody sold rated again.
+func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
+	if _, err := s.Store.Batch(ctx, t, id); err != nil {
+		return missing(err)
+	}
+	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
+		if err := tx.MoveBatch(ctx, t, id, Rating, nil, Ready, Done); err != nil {
+			return err
+		}
+		if _, err := tx.RetryBatchRows(ctx, t, id); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
+	})
+}
+
+// work moves a batch to where it is worked on, with the job that does it.
+func (s *Service) work(ctx context.Context, t ship.Tenant, id ship.BatchID, to string, from ...string) error {
+	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
+		if err := tx.MoveBatch(ctx, t, id, to, nil, from...); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
+	})
+}

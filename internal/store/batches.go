@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A Batch is a file of orders as written down. What its mapping means is for
+// package batch to know.
+type Batch struct {
+	ID      ship.BatchID
+	Tenant  ship.Tenant
+	Name    string
+	MadeBy  string
+	State   string
+	Header  []string
+	Mapping json.RawMessage
+}
+
+// A BatchRow is one line of a batch.
+type BatchRow struct {
+	Number   int
+	State    string
+	Revision int
+	Tries    int
+	Cells    []string
+	Wrong    json.RawMessage // nil for nothing
+	Rate     *ship.Rate
+	Price    ship.Money // of the rate, or what was paid
+	Shipment ship.ShipmentID
+}
+
+// A BatchTally is how many rows of a batch are in a state, and what those in
+// one currency cost.
+type BatchTally struct {
+	Batch    ship.BatchID
+	State    string
+	Currency string
+	Rows     int
+	Minor    int64
+}
+
+const sqlAddBatch = `
+INSERT INTO batches (account_id, livemode, id, name, made_by, state, header, mapping) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+const sqlAddBatchRows = `
+INSERT INTO batch_rows (account_id, livemode, batch_id, number, state, cells)
+SELECT $1, $2, $3, n, 'unread', cells::jsonb FROM unnest($4::text[]) WITH ORDINALITY AS f (cells, n)`
+
+// AddBatch stores a batch with its lines, none of them read yet.
+func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
+	header, err := json.Marshal(b.Header)
+	if err != nil {
+		return fmt.Errorf("write the header of a batch: %w", err)
+	}
+	cells := make([]string, len(lines))
+	for i, line := range lines {
+		text, err := json.Marshal(line)
+		if err != nil {
+			return fmt.Errorf("write line %d of a batch: %w", i+1, err)
+		}
+		cells[i] = string(text)
+	}
+	q := s.newBatch(b.Tenant)
+	account, id := [16]byte(b.Tenant.Account.Raw()), [16]byte(b.ID.Raw())
+	q.Queue(sqlAddBatch, account, b.Tenant.Livemode, id, b.Name, b.MadeBy, b.State, header, b.Mapping)
+	q.Queue(sqlAddBatchRows, account, b.Tenant.Livemode, id, cells)
+	return s.send(ctx, q)
+}
+
+const batchColumns = `id, name, made_by, state, header, mapping`
+
+const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
+
+// Batch returns a batch without its lines.
+func (s *Store) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (b Batch, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
+		b, err = scanBatch(r, t)
+		return err
+	}, sqlBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return b, err
+}
+
+func scanBatch(r pgx.Row, t ship.Tenant) (Batch, error) {
+	b := Batch{Tenant: t}
+	var id [16]byte
+	var header []byte
+	if err := r.Scan(&id, &b.Name, &b.MadeBy, &b.State, &header, &b.Mapping); err != nil {
+		return b, err
+	}
+	b.ID = ship.BatchIDOf(id)
+	if err := json.Unmarshal(header, &b.Header); err != nil {
+		return b, fmt.Errorf("read the header of %s: %w", b.ID, err)
+	}
+	return b, nil
+}
+
+const sqlBatches = `
+SELECT ` + batchColumns + ` FROM batches
+WHERE account_id = $1 AND livemode = $2 AND id < $3 AND ($4::text IS NULL OR state = $4)
+ORDER BY id DESC LIMIT $5`
+
+// Batches lists batches, newest first, of a state unless it is empty.
+func (s *Store) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) (list []Batch, err error) {
+	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		b, err := scanBatch(r, t)
+		list = append(list, b)
+		return err
+	}, sqlBatches, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), null(state), p.Limit)
+	return list, err
+}
+
+const sqlBatchTallies = `
+SELECT batch_id, state, coalesce(currency, ''), count(*), coalesce(sum(minor), 0)::bigint FROM batch_rows
+WHERE account_id = $1 AND livemode = $2 AND batch_id = ANY ($3::uuid[]) GROUP BY 1, 2, 3`
+
+// BatchTallies counts the rows of batches by state and currency.
+func (s *Store) BatchTallies(ctx context.Context, t ship.Tenant, batches []ship.BatchID) (list []BatchTally, err error) {
+	ids := make(uuids, len(batches))
+	for i, id := range batches {
+		ids[i] = uuid(id.Raw())
+	}
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		var x BatchTally
+		var id [16]byte
+		err := r.Scan(&id, &x.State, &x.Currency, &x.Rows, &x.Minor)
+		x.Batch = ship.BatchIDOf(id)
+		list = append(list, x)
+		return err
+	}, sqlBatchTallies, [16]byte(t.Account.Raw()), t.Livemode, ids)
+	return list, err
+}
+
+const sqlMoveBatch = `
+UPDATE batches SET state = $4, mapping = coalesce($5::jsonb, mapping)
+WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state = ANY ($6::text[])`
+
+// MoveBatch moves a batch from one of the states to another, with another
+// mapping unless it is nil. If it is in none of them, that is ship.Conflict.
+func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, to string, mapping json.RawMessage, from ...string) error {
+	var m *string
+	if mapping != nil {
+		text := string(mapping)
+		m = &text
+	}
+	n, err := s.exec(ctx, t, sqlMoveBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), to, m, from)
+	if err == nil && n == 0 {
+		return ship.Errorf(ship.Conflict, "the batch is no longer in a state that allows this")
+	}
+	return err
+}
+
+const sqlDeleteBatch = `
+DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 'ready', 'done')
+  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('buying', 'bought'))`
+
+// DeleteBatch deletes a batch of which nothing was bought; of any other that is
+// ship.Conflict.
+func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
+	n, err := s.exec(ctx, t, sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	if err == nil && n == 0 {
+		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
+	}
+	return err
+}

@@ -1,0 +1,281 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// batchView is the page of one batch.
+type batchView struct {
+	batch.Batch
+	Show      string // which lines: a tab's name
+	After     int
+	Rows      []rowView
+	Next      string
+	Samples   [][]string // the first lines, to name the columns by
+	Problem   string
+	Wrong     problems // of the columns
+	Countries []choice
+}
+
+// rowView is a line of the table.
+type rowView struct {
+	batch.Row
+	Of       batch.Batch
+	Values   map[string]string
+	Shipment *ship.Shipment // what was bought, if it is known
+	Opened   bool           // its form is shown
+}
+
+// A tab chooses lines by their states.
+type tab struct {
+	Name, Title string
+	States      []string
+}
+
+var batchTabs = []tab{
+	{"bad", "To mend", []string{batch.RowBad, batch.RowFailed}},
+	{"ready", "Ready", []string{batch.RowRated, batch.RowGood, batch.RowBuying}},
+	{"skipped", "Skipped", []string{batch.RowSkipped}},
+	{"bought", "Bought", []string{batch.RowBought}},
+	{"all", "All", nil},
+}
+
+// Count is how many lines the tab has.
+func (p batchView) Count(t tab) (n int) {
+	if t.States == nil {
+		return p.Tally.Total()
+	}
+	for _, state := range t.States {
+		n += p.Tally.Rows[state]
+	}
+	return n
+}
+
+// Busy reports whether the batch is being worked on.
+func (p batchView) Busy() bool { return p.State == batch.Rating || p.State == batch.Buying }
+
+// Done is how many lines of those that are worked on are through.
+func (p batchView) Done() int { return p.Whole() - p.Tally.Open(p.State) }
+
+// Whole is how many lines are worked on.
+func (p batchView) Whole() int {
+	rows := p.Tally.Rows
+	if p.State == batch.Rating {
+		return p.Tally.Total() - rows[batch.RowSkipped] - rows[batch.RowBought]
+	}
+	return rows[batch.RowRated] + rows[batch.RowBuying] + rows[batch.RowBought] + rows[batch.RowFailed]
+}
+
+// Bought is how many labels there are.
+func (p batchView) Bought() int { return p.Tally.Rows[batch.RowBought] }
+
+// MayDiscard reports whether the batch can be thrown away.
+func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought() == 0 }
+
+// address is the page with other lines.
+func (p batchView) address(path, show string, after int) string {
+	q := url.Values{"show": {show}}
+	if after > 0 {
+		q.Set("after", strconv.Itoa(after))
+	}
+	return path + "?" + q.Encode()
+}
+
+// batch handles GET /app/{mode}/batches/{id}.
+func (s *Web) batch(v *visit) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	p := batchView{Batch: b}
+	f := v.frame(b.Name, "batches")
+	if v.isPart() {
+		if !p.Busy() {
+			v.w.Header().Set("HX-Refresh", "true")
+		}
+		return v.show(http.StatusOK, batchSummary(f, p, false))
+	}
+	return v.showBatch(http.StatusOK, p)
+}
+
+// showBatch answers with the page and its lines.
+func (v *visit) showBatch(status int, p batchView) error {
+	p.Countries = append([]choice{{"", "As the account"}}, countryChoices()...)
+	p.Show = v.query("show")
+	p.After, _ = strconv.Atoi(v.query("after"))
+	i := slices.IndexFunc(batchTabs, func(t tab) bool { return t.Name == p.Show })
+	if i < 0 {
+		i = len(batchTabs) - 1
+		if p.Count(batchTabs[0]) > 0 && !p.Busy() {
+			i = 0
+		}
+	}
+	p.Show = batchTabs[i].Name
+	rows, more, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, p.After, pageSize, batchTabs[i].States...)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows[:min(len(rows), 3)] {
+		p.Samples = append(p.Samples, row.Cells)
+	}
+	if p.Rows, err = v.rowViews(p.Batch, rows); err != nil {
+		return err
+	}
+	if more {
+		p.Next = p.address(v.to("batches", string(p.ID)), p.Show, rows[len(rows)-1].Number)
+	}
+	return v.show(status, batchPage(v.frame(p.Name, "batches"), p))
+}
+
+// rowViews adds to lines what was bought for them.
+func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
+	var ids []ship.ShipmentID
+	for _, row := range rows {
+		if row.BatchRow.Shipment != "" {
+			ids = append(ids, row.BatchRow.Shipment)
+		}
+	}
+	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), ids)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]rowView, len(rows))
+	for i, row := range rows {
+		list[i] = rowView{Row: row, Of: b, Values: b.Meaning.Values(row.Cells)}
+		if sh, ok := known[row.BatchRow.Shipment]; ok {
+			list[i].Shipment = &sh
+		}
+	}
+	return list, nil
+}
+
+// Place is where the line goes, as far as it says.
+func (r rowView) Place() string {
+	var parts []string
+	for _, name := range []string{"city", "state", "country"} {
+		if r.Values[name] != "" {
+			parts = append(parts, r.Values[name])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Mistakes are what is wrong with the line, with the field's title before it.
+func (r rowView) Mistakes() []string {
+	list := make([]string, len(r.Wrong))
+	for i, w := range r.Wrong {
+		if w.Field == "" {
+			list[i] = sentence(w.Detail)
+			continue
+		}
+		list[i] = batch.Title(w.Field) + ": " + strings.TrimSuffix(w.Detail, ".") + "."
+		if strings.HasSuffix(w.Detail, "?") {
+			list[i] = batch.Title(w.Field) + ": " + w.Detail
+		}
+	}
+	return list
+}
+
+// Inputs are the fields of the line, those with a mistake first.
+func (r rowView) Inputs() []input {
+	var wrong, right []input
+	for i, name := range r.Of.Meaning.Columns {
+		if name == "" {
+			continue
+		}
+		in := input{Name: "field." + name, Label: batch.Title(name), Value: r.Cells[i], Wrong: sentence(r.At(name))}
+		if in.Wrong != "" {
+			in.Focus = len(wrong) == 0
+			wrong = append(wrong, in)
+		} else {
+			right = append(right, in)
+		}
+	}
+	return append(wrong, right...)
+}
+
+// mapBatch handles POST /app/{mode}/batches/{id}/columns.
+func (s *Web) mapBatch(v *visit) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	m := batch.Meaning{Columns: make([]string, len(b.Header)), Fixed: map[string]string{}}
+	for i := range m.Columns {
+		m.Columns[i] = v.form("column." + strconv.Itoa(i))
+	}
+	for _, name := range []string{"weight", "weightUnit", "country"} {
+		if value := v.form("fixed." + name); value != "" {
+			m.Fixed[name] = value
+		}
+	}
+	err = s.Batch.Check(v.ctx(), v.tenant(), b.ID, m)
+	if wrong, mendable := problemsOf(err); mendable {
+		p := batchView{Batch: b, Wrong: wrong}
+		p.Meaning = m
+		p.Problem = wrong.All
+		return v.showBatch(http.StatusUnprocessableEntity, p)
+	}
+	if err != nil {
+		return err
+	}
+	v.record("batch.checked", string(b.ID), map[string]string{"file": b.Name})
+	return v.redirect(v.to("batches", string(b.ID)), "")
+}
+
+// changeBatch handles POST /app/{mode}/batches/{id}: buys it, tries again what
+// was not sold, or throws it away.
+func (s *Web) changeBatch(v *visit) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	to, details := v.to("batches", string(b.ID)), map[string]string{"file": b.Name}
+	switch v.form("do") {
+	case "buy":
+		details["labels"], details["for"] = strconv.Itoa(b.Tally.Rows[batch.RowRated]), sums(b.Tally.Costs)
+		if err = s.Batch.Buy(v.ctx(), v.tenant(), b.ID); err == nil {
+			v.record("batch.bought", string(b.ID), details)
+		}
+	case "retry":
+		if err = s.Batch.Retry(v.ctx(), v.tenant(), b.ID); err == nil {
+			v.record("batch.retried", string(b.ID), details)
+		}
+	case "discard":
+		if err = s.Batch.Discard(v.ctx(), v.tenant(), b.ID); err == nil {
+			v.record("batch.discarded", string(b.ID), details)
+			return v.redirect(v.to("batches"), "deleted")
+		}
+	default:
+		return errNoPage
+	}
+	if ship.KindOf(err) == ship.Conflict {
+		// A second click finds the work begun, and the page that shows it.
+		if now, err := s.Batch.Batch(v.ctx(), v.tenant(), b.ID); err == nil && (batchView{Batch: now}).Busy() {
+			return v.redirect(to, "")
+		}
+		why, _ := problemsOf(err)
+		return v.showBatch(http.StatusConflict, batchView{Batch: b, Problem: why.All})
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(to, "")
+}
+
+// missingFields are the fields that no column holds and every order needs.
+func (p batchView) missingFields() (list []string) {
+	for _, x := range batch.Fields {
+		if w := p.Wrong.At("/fields/" + x.Name); w != "" {
+			list = append(list, w)
+		}
+	}
+	return list
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// batches wires batches to the bench's own way to ship.
+func (b *bench) batches(c Config) *batch.Service {
+	return batch.New(batch.Config{
+		Store: b.store, Account: c.Account.Account, Log: c.Log,
+		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
+			return c.Shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true})
+		},
+		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
+			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+			})
+			return got.Shipment, err
+		},
+	})
+}
+
+const sampleFile = "Order,Recipient,Street,City,State,Zip,Country,Weight\n1,Ada,500 Main St,Austin,TX,78701,US,2.5\n2,,1 Main St,Austin,TX,78701,US,1\n"
+
+// batch makes a batch that is checked and rated.
+func (b *bench) batch(t ship.Tenant, text string) ship.BatchID {
+	b.Helper()
+	up, err := b.web.Batch.Upload(b.Context(), t, "orders.csv", "Dana", []byte(text))
+	b.must(err)
+	b.must(b.web.Batch.Check(b.Context(), t, up.ID, up.Meaning))
+	b.workBatch(t, up.ID)
+	return up.ID
+}
+
+func (b *bench) workBatch(t ship.Tenant, id ship.BatchID) {
+	b.Helper()
+	for {
+		again, err := b.web.Batch.Work(b.Context(), t, id)
+		b.must(err)
+		if again == 0 {
+			return
+		}
+	}
+}
+
+// uploadAs sends a file as the form does.
+func (b *bench) uploadAs(role member.Role, name string, data []byte) *httptest.ResponseRecorder {
+	b.Helper()
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	part, err := m.CreateFormFile("file", name)
+	b.must(err)
+	_, err = part.Write(data)
+	b.must(err)
+	b.must(m.Close())
+	r := httptest.NewRequest(http.MethodPost, testBase+"/app/test/batches", &body)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
+	w := httptest.NewRecorder()
+	b.web.ServeHTTP(w, r)
+	return w
+}
+
+func TestAFileThatIsNoGoodIsRefusedAtItsField(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for want, data := range map[string]string{
+		"is empty": "", "has no lines": "order\n", "larger than 5 MB": "order\n" + strings.Repeat("x\n", 3<<20), "is a workbook": "PK\x03\x04...",
+	} {
+		w := b.uploadAs(member.Shipper, "x.csv", []byte(data))
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d", want, w.Code)
+		}
+	}
+	if w := b.uploadAs(member.Viewer, "x.csv", []byte(sampleFile)); w.Code != http.StatusForbidden {
+		t.Errorf("a viewer: %d", w.Code)
+	}
+}
+
+func TestWhatAFileSaysNeverRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var file bytes.Buffer
+	out := csv.NewWriter(&file)
+	head := []string{"Order", "Recipient", "Street", "City", "State", "Zip", "Country", "Weight", vectors[0], vectors[1]}
+	b.must(out.Write(head))
+	for i, bad := range vectors {
+		b.must(out.Write([]string{fmt.Sprint(i) + bad, bad, bad, bad, bad, bad, bad, bad, bad, bad}))
+	}
+	out.Flush()
+	w := b.uploadAs(member.Shipper, vectors[3], file.Bytes())
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("upload: %d", w.Code)
+	}
+	path := w.Header().Get("Location")
+	inert(t, "columns", b.send(member.Owner, path, nil).Body.String())
+	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])
+	tenant := ship.Tenant{Account: b.owner.ID}
+	got, err := b.web.Batch.Batch(t.Context(), tenant, id)
+	b.must(err)
+	b.must(b.web.Batch.Check(t.Context(), tenant, id, got.Meaning))
+	b.workBatch(tenant, id)
+	inert(t, "list", b.send(member.Owner, "/app/test/batches", nil).Body.String())
+	for _, page := range []string{path, path + "?show=all", path + "?show=all&after=40", path + "/rows/1", path + "/rows/2", path + "/rows/30"} {
+		inert(t, page, b.send(member.Owner, page, nil).Body.String())
+	}
+	inert(t, "a line in its place", "<table>"+b.send(member.Owner, path+"/rows/3", nil, "HX-Request", "true").Body.String()+"</table>")
+}
+
+func TestResultsOpenAsText(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := "Order,Recipient,Street,City,State,Zip,Country,Weight,=1+1\n" +
+		"=1+1,\"=cmd|' /C calc'!A0\",+1,@SUM(A1),TX,78701,US,-1,\"=HYPERLINK(\"\"http://evil.example\"\")\"\n" +
+		"7,Ada,500 Main St,Austin,TX,78701,US,2,x\n"
+	tenant := ship.Tenant{Account: b.owner.ID}
+	id := b.batch(tenant, text)
+	b.must(b.web.Batch.Buy(t.Context(), tenant, id))
+	b.workBatch(tenant, id)
+	w := b.send(member.Owner, "/app/test/batches/"+string(id)+"/results.csv", nil)
+	lines, err := csv.NewReader(w.Body).ReadAll()
+	if err != nil || len(lines) != 3 {
+		t.Fatalf("%v %v", lines, err)
+	}
+	for _, line := range lines {
+		for _, cell := range line {
+			if isFormula(cell) {
+				t.Errorf("%q is a formula", cell)
+			}
+		}
+	}
+	last := lines[2]
+	if last[10] != "Bought" || !strings.HasPrefix(last[12], "shp_") || last[13] != "ready" || last[16] == "" {
+		t.Errorf("the line that was bought: %q", last)
+	}
+	if bad := lines[1]; bad[10] != "Needs mending" || !strings.Contains(bad[11], "Weight:") {
+		t.Errorf("the line that was not: %q", bad)
+	}
+}
+
+func TestABatchGoesThroughItsPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.uploadAs(member.Shipper, "orders.csv", []byte(sampleFile))
+	path := w.Header().Get("Location")
+	if w.Code != http.StatusSeeOther || path == "" {
+		t.Fatalf("upload: %d %s", w.Code, w.Body)
+	}
+	tenant := ship.Tenant{Account: b.owner.ID}
+	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])
+	columns := form("column.0", "order", "column.1", "name", "column.2", "address1", "column.3", "city", "column.4", "state", "column.5", "zip", "column.6", "country", "column.7", "")
+	if w := b.send(member.Shipper, path+"/columns", columns); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose the column that holds it: Weight.") {
+		t.Errorf("without a weight: %d", w.Code)
+	}
+	columns.Set("fixed.weight", "1.5")
+	if w := b.send(member.Shipper, path+"/columns", columns); w.Code != http.StatusSeeOther {
+		t.Fatalf("with one for all: %d %s", w.Code, w.Body)
+	}
+	busy := b.send(member.Shipper, path, nil, "HX-Request", "true")
+	if !strings.Contains(busy.Body.String(), "<progress") || busy.Header().Get("HX-Refresh") != "" {
+		t.Error("no progress is shown")
+	}
+	b.workBatch(tenant, id)
+	if w := b.send(member.Shipper, path, nil, "HX-Request", "true"); w.Header().Get("HX-Refresh") != "true" {
+		t.Error("the page does not turn when the work is done")
+	}
+	page := b.send(member.Shipper, path, nil).Body.String()
+	if !strings.Contains(page, "Recipient: this field is required.") || !strings.Contains(page, "Buy 1 label") {
+		t.Errorf("the page tells neither the mistake nor the price: %s", page)
+	}
+	part := b.send(member.Shipper, path+"/rows/2", form("field.name", "Grace"), "HX-Request", "true").Body.String()
+	if !strings.Contains(part, `id="line-2"`) || !strings.Contains(part, "Buy 2 labels") || strings.Contains(part, "<html") {
+		t.Errorf("a mended line: %s", part)
+	}
+	for range 2 {
+		if w := b.send(member.Shipper, path, form("do", "buy")); w.Code != http.StatusSeeOther {
+			t.Fatalf("buy: %d %s", w.Code, w.Body)
+		}
+	}
+	b.workBatch(tenant, id)
+	pdf := b.send(member.Shipper, path+"/labels.pdf", nil)
+	if pdf.Code != http.StatusOK || pdf.Header().Get("X-Labels") != "2" || !strings.HasPrefix(pdf.Body.String(), "%PDF") {
+		t.Errorf("labels: %d %v", pdf.Code, pdf.Header())
+	}
+	zpl := b.send(member.Shipper, path+"/labels.zpl", nil)
+	if strings.Count(zpl.Body.String(), "^XA") != 2 {
+		t.Errorf("zpl: %d", zpl.Code)
+	}
+}

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// rowOf reads the line of the address.
+func (v *visit) rowOf() (rowView, error) {
+	b, err := v.batchOf()
+	if err != nil {
+		return rowView{}, err
+	}
+	number, _ := strconv.Atoi(v.r.PathValue("n"))
+	row, err := v.Batch.Row(v.ctx(), v.tenant(), b.ID, number)
+	if err != nil {
+		return rowView{}, err
+	}
+	list, err := v.rowViews(b, []batch.Row{row})
+	if err != nil {
+		return rowView{}, err
+	}
+	return list[0], nil
+}
+
+// batchRow handles GET /app/{mode}/batches/{id}/rows/{n}: the form that mends
+// a line, or with ?shut the line again.
+func (s *Web) batchRow(v *visit) error {
+	r, err := v.rowOf()
+	if err != nil {
+		return err
+	}
+	r.Opened = v.query("shut") == "" && r.MayMend()
+	return v.showRow(http.StatusOK, r, false)
+}
+
+func (v *visit) showRow(status int, r rowView, changed bool) error {
+	f := v.frame(r.Of.Name, "batches")
+	if v.isPart() {
+		return v.show(status, batchRowPart(f, r, changed))
+	}
+	return v.show(status, batchRowPage(f, r))
+}
+
+// changeRow handles POST /app/{mode}/batches/{id}/rows/{n}: mends or skips a
+// line.
+func (s *Web) changeRow(v *visit) error {
+	r, err := v.rowOf()
+	if err != nil {
+		return err
+	}
+	action := "batch.row_changed"
+	var row batch.Row
+	switch v.form("do") {
+	case "skip":
+		action = "batch.row_skipped"
+		row, err = s.Batch.Skip(v.ctx(), v.tenant(), r.Of.ID, r.Number)
+	default:
+		values := map[string]string{}
+		for name, list := range v.r.PostForm {
+			if field, ok := strings.CutPrefix(name, "field."); ok {
+				values[field] = strings.TrimSpace(list[0])
+			}
+		}
+		row, err = s.Batch.Mend(v.ctx(), v.tenant(), r.Of.ID, r.Number, values)
+	}
+	if err != nil {
+		return err
+	}
+	v.record(action, string(r.Of.ID), map[string]string{"line": strconv.Itoa(r.Number)})
+	if r.Of, err = s.Batch.Batch(v.ctx(), v.tenant(), r.Of.ID); err != nil {
+		return err
+	}
+	r.Row, r.Values = row, r.Of.Meaning.Values(row.Cells)
+	r.Opened = row.State == batch.RowBad
+	if !v.isPart() && !r.Opened {
+		return v.redirect(v.to("batches", string(r.Of.ID)), "saved")
+	}
+	return v.showRow(http.StatusOK, r, true)
+}
+
+// batchPDF handles GET /app/{mode}/batches/{id}/labels.pdf.
+func (s *Web) batchPDF(v *visit) error { return v.batchLabels(label.PDF) }
+
+// batchZPL handles GET /app/{mode}/batches/{id}/labels.zpl.
+func (s *Web) batchZPL(v *visit) error { return v.batchLabels(label.ZPL) }
+
+// batchLabels sends the labels of a batch in one file; the address says which
+// file of several.
+func (v *visit) batchLabels(format label.Format) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	ids, err := v.Batch.Shipments(v.ctx(), v.tenant(), b.ID)
+	if err != nil {
+		return err
+	}
+	part, _ := strconv.Atoi(v.query("part"))
+	from := min(max(part-1, 0)*shipping.MaxLabels, len(ids))
+	ids = ids[from:min(from+shipping.MaxLabels, len(ids))]
+	o := label.Options{Format: format, Size: label.Size4x6, DPI: 203}
+	if size := label.Size(v.query("size")); format == label.PDF && (size == label.SizeA4 || size == label.SizeLetter || size == label.SizeA6) {
+		o.Size = size
+	}
+	if v.query("dpi") == "300" {
+		o.DPI = 300
+	}
+	data, n, err := v.Shipping.Labels(v.ctx(), v.tenant(), ids, o)
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", format.ContentType())
+	h.Set("Content-Disposition", `inline; filename="labels-`+short(string(b.ID))[len("bat_…"):]+"."+string(format)+`"`)
+	h.Set("X-Labels", strconv.Itoa(n))
+	v.w.Write(data) // the reader may have left
+	return nil
+}
+
+// labelFiles is how many files hold the batch's labels.
+func (p batchView) labelFiles() int { return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels }
+
+// batchResults handles GET /app/{mode}/batches/{id}/results.csv: the file as it
+// came, and what became of each line.
+func (s *Web) batchResults(v *visit) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	rows, _, err := s.Batch.Rows(v.ctx(), v.tenant(), b.ID, 0, batch.MaxRows)
+	if err != nil {
+		return err
+	}
+	views, err := v.rowViews(b, rows)
+	if err != nil {
+		return err
+	}
+	head := append(append([]string{"line"}, b.Header...), "result", "problem", "shipment", "label", "carrier", "service", "tracking number", "amount", "currency")
+	out := v.exportCSV("results", head...)
+	for _, r := range views {
+		out.row(append(append([]string{strconv.Itoa(r.Number)}, r.Cells...), r.results()...)...)
+	}
+	return nil
+}
+
+// results are the cells behind a line's own.
+func (r rowView) results() []string {
+	word, _ := rowWord(r.State)
+	cells := []string{word, strings.Join(r.Mistakes(), " "), string(r.BatchRow.Shipment), "", "", "", "", "", ""}
+	sh := r.Shipment
+	if sh == nil {
+		return cells
+	}
+	cells[3], cells[4], cells[5], cells[6] = sh.State.LabelStatus(), sh.Deal.Carrier, sh.Deal.Service, sh.Deal.TrackingNumber
+	if price := cmp.Or(sh.Deal.Price, r.Price); price != (ship.Money{}) {
+		cells[7], cells[8] = price.Amount(), price.Currency
+	}
+	return cells
+}
