@@ -55,7 +55,7 @@ func newBench(t testing.TB) *bench {
 		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})
-	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log})
+	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef")})
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})

@@ -30,7 +30,7 @@ func (rt route) patterns() []string {
 
 // table is the whole dashboard.
 func (s *Web) table() []route {
-	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes())
+	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.trackRoutes(), s.logoRoutes())
 }
 
 func get(path string, action member.Action, h func(*visit) error) route {

@@ -80,7 +80,9 @@ var rows = []row{
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
-	{"POST /app/logout", "", form(), 303, 0},
+	{"GET /app/{mode}/settings/logo/{hash}", "", nil, 404, 0},
+	{"POST /app/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
+	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
 // things are of one account.
@@ -111,7 +113,7 @@ func (r row) path(things map[string]string) string {
 	if id == "" {
 		id = "nothing"
 	}
-	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none").Replace(path)
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{file}", "label.png", "{carrier}", "none", "{hash}", "00").Replace(path)
 }
 
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {

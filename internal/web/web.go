@@ -40,6 +40,7 @@ type Web struct {
 	Config
 	handler http.Handler
 	hub     *hub
+	tracks  *httpkit.Limiter // of public pages, by address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -48,7 +49,7 @@ const requestTime = 30 * time.Second
 // New returns the dashboard.
 func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	s := &Web{Config: c}
+	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
 	s.hub = newHub(s.Webhook, c.Log)
 	mux := http.NewServeMux()
 	for _, rt := range s.table() {
