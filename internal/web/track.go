@@ -58,6 +58,7 @@ type trackView struct {
 
 // A trackScan is one line of the timeline.
 type trackScan struct {
+	Class                 string // of the dot
 	Status, Reason, Place string
 	At                    trackMoment
 	Parcel                string // "Parcel 2" where there are several

@@ -3,11 +3,12 @@
 // Everything is readable without it.
 "use strict";
 (function () {
-  const form = new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "long", day: "numeric", month: "long", hour: "numeric", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "long", day: "numeric", month: "long" });
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "numeric", minute: "2-digit" });
   function times() {
     document.querySelectorAll("time[data-mine]").forEach((el) => {
       const t = new Date(el.dateTime);
-      if (!isNaN(t)) el.textContent = form.format(t);
+      if (!isNaN(t)) el.textContent = day.format(t) + ", " + clock.format(t);
     });
   }
   times();
