@@ -19,7 +19,7 @@ WITH_DB := scripts/postgres run
 IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
 
 .PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
-	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking browser simulate generate build install-tools clean
+	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking browser screenshots simulate generate build install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,7 +111,10 @@ tracking-short: build ## what carriers push, under kills, forged, and beside the
 prove-tracking: build ## the same with 1,000,000 pushed events and 10,000,000 watched parcels; writes proof/tracking.json
 	$(call IF,test/tracking) PROVE=1 go test ./test/tracking -tags chaos -run TestProve -count=1 -v -timeout 3h
 
-browser: ## a first day in the dashboard, in headless Chromium
+screenshots: ## every page of the dashboard, light and dark, desktop and phone, into screenshots/
+	$(call IF,test/browser) SCREENSHOTS=$(CURDIR)/screenshots $(WITH_DB) go test ./test/browser -tags browser -run TestScreenshots -count=1 -v -timeout 20m
+
+browser: ## a first day in the dashboard, signing in, and accessibility, in headless Chromium
 	$(call IF,test/browser) $(WITH_DB) go test ./test/browser -tags browser -count=1 -v -timeout 10m
 
 prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log

@@ -21,7 +21,7 @@ var reviewed = []string{"api_keys_hash_key", "events_pkey", "invitations_hash_ke
 
 // accountWide are the tables whose rows are of an account in both modes: the
 // account alone is their fence.
-var accountWide = []string{"audit_log", "invitations", "members"}
+var accountWide = []string{"account_logos", "audit_log", "invitations", "members"}
 
 // ownedBy chooses the rows of a tenant, given as two arguments.
 func ownedBy(table string) string {
@@ -147,6 +147,9 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 		t.Fatal(err)
 	}
 	fillMembers(t, f, tenant)
+	if err := f.SaveLogo(ctx, tenant.Account, store.Logo{Hash: "00", Width: 1, Height: 1, Picture: []byte{1}}); err != nil {
+		t.Fatal(err)
+	}
 	fillJournal(t, f, tenant)
 	fillFacts(t, f, sh)
 	fillBatches(t, f, tenant)

@@ -24,6 +24,7 @@ type Service struct {
 	log     *slog.Logger
 
 	key        []byte // of push addresses
+	pages      pageSeal
 	pushBase   string // address that carriers reach the service at; empty if they cannot
 	connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
@@ -50,7 +51,7 @@ type Config struct {
 	Told        func()        // called after events are recorded; nil tells nobody
 	Log         *slog.Logger
 
-	Key      []byte // of push addresses
+	Key      []byte // of push addresses and tracking pages
 	PushBase string // address that carriers reach the service at; empty if they cannot
 	// Connection opens one of the tenant's own carrier accounts, also one that
 	// was removed; Connected lists those that it has now.
@@ -78,7 +79,7 @@ func New(c Config) *Service {
 		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
 	}
 	return &Service{
-		store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log, key: c.Key, pushBase: c.PushBase, connection: c.Connection, connected: c.Connected,
+		store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log, key: c.Key, pages: newPageSeal(c.Key), pushBase: c.PushBase, connection: c.Connection, connected: c.Connected,
 		tenantOf: c.TenantOf, unmapped: c.Unmapped, intake: intake{store: c.Store}, pauses: map[ship.ConnectionID]time.Time{},
 		pollBatch: cmp.Or(c.PollBatch, pollBatch), pollClaim: cmp.Or(c.PollClaim, pollClaim),
 	}

@@ -69,7 +69,7 @@ func newBench(t testing.TB) *bench {
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})
 	c.Batch = b.batches(c)
-	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log})
+	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef")})
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})

@@ -45,6 +45,8 @@ func (s *Web) table() []route {
 		s.sandboxRoutes(),
 		s.referenceRoutes(),
 		s.accountRoutes(),
+		s.logoRoutes(),
+		s.trackRoutes(),
 	)
 }
 

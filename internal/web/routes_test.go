@@ -130,6 +130,8 @@ var rows = []row{
 	{"GET /app/{mode}/batches/{id}/labels.pdf", "batch", nil, 409, 404},
 	{"GET /app/{mode}/batches/{id}/labels.zpl", "batch", nil, 409, 404},
 	{"GET /app/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
+	{"GET /app/{mode}/settings/logo/{hash}", "", nil, 404, 0},
+	{"POST /app/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
 	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
@@ -171,7 +173,7 @@ func (r row) path(things map[string]string) string {
 	if id == "" {
 		id = "nothing"
 	}
-	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{n}", "1", "{file}", "label.png", "{carrier}", "none", "{operation}", "createShipment").Replace(path)
+	return strings.NewReplacer("{$}", "", "{mode}", "test", "{id}", id, "{n}", "1", "{file}", "label.png", "{carrier}", "none", "{hash}", "00", "{operation}", "createShipment").Replace(path)
 }
 
 func TestEveryPageForEveryRoleAndTwoAccounts(t *testing.T) {

@@ -5,8 +5,10 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import "github.com/a-h/templ"
-import templruntime "github.com/a-h/templ/runtime"
+import (
+	"github.com/a-h/templ"
+	templruntime "github.com/a-h/templ/runtime"
+)
 
 import "github.com/waybillhq/waybill/internal/ship"
 
@@ -472,7 +474,7 @@ func triedRules(p ruleTry) templ.Component {
 			}
 			for _, r := range p.Rules() {
 				word, iconName, class := r.Word()
-				var templ_7745c5c3_Var17 = []any{class}
+				templ_7745c5c3_Var17 := []any{class}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var17...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -564,7 +566,7 @@ func candidateCard(names catalog, list []triedOffer) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, o := range list {
-			var templ_7745c5c3_Var22 = []any{o.Class}
+			templ_7745c5c3_Var22 := []any{o.Class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

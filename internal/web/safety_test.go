@@ -90,6 +90,7 @@ func TestTextOfClientsNeverRuns(t *testing.T) {
 		}
 		last = got.Shipment
 		inert(t, bad, b.send(member.Owner, "/app/test/shipments/"+string(last.ID), nil).Body.String())
+		inert(t, bad, b.send("", b.trackPathOf(last), nil).Body.String())
 		inert(t, bad, b.send(member.Owner, "/app/test/search?q="+url.QueryEscape(bad), nil).Body.String())
 		inert(t, bad, b.send(member.Owner, "/app/test/shipments?order="+url.QueryEscape(bad)+"&carrier="+url.QueryEscape(bad), nil).Body.String())
 	}

@@ -13,17 +13,26 @@ type settingsForm struct {
 	Units          ship.Units
 	Origin         ship.Address
 	Countries      []choice
+	Logo           account.Logo
 	Wrong          problems
 }
 
 // settings handles GET /app/{mode}/settings.
-func (s *Web) settings(v *visit) error {
+func (s *Web) settings(v *visit) error { return v.settingsWith(http.StatusOK, problems{}) }
+
+// settingsWith shows the settings as they are, and what was wrong with a try
+// to change them.
+func (v *visit) settingsWith(status int, wrong problems) error {
 	a := v.who.Account
-	p := settingsForm{Name: a.Name, Currency: a.Currency, Units: a.Units, Countries: countryChoices(), Origin: ship.Address{Country: "US"}}
+	logo, err := v.Account.Logo(v.ctx(), a.ID)
+	if err != nil {
+		return err
+	}
+	p := settingsForm{Logo: logo, Wrong: wrong, Name: a.Name, Currency: a.Currency, Units: a.Units, Countries: countryChoices(), Origin: ship.Address{Country: "US"}}
 	if a.Origin != nil {
 		p.Origin = *a.Origin
 	}
-	return v.show(http.StatusOK, settingsPage(v.frame("Settings", "settings"), p))
+	return v.show(status, settingsPage(v.frame("Settings", "settings"), p))
 }
 
 // saveSettings handles POST /app/{mode}/settings.
@@ -43,6 +52,9 @@ func (s *Web) saveSettings(v *visit) error {
 	_, err := s.Account.Update(v.ctx(), v.who.Account.ID, set)
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong = wrong
+		if p.Logo, err = s.Account.Logo(v.ctx(), v.who.Account.ID); err != nil {
+			return err
+		}
 		return v.show(http.StatusUnprocessableEntity, settingsPage(v.frame("Settings", "settings"), p))
 	}
 	if err != nil {

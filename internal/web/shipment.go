@@ -16,6 +16,7 @@ type shipmentView struct {
 	ship.Shipment
 	Tracked tracking.Tracked
 	Problem string // of what was tried last
+	Page    string // address of the public tracking page; "" while there is none
 }
 
 // HasLabel reports whether there is a label to show.
@@ -96,6 +97,9 @@ func (v *visit) shipmentOf() (shipmentView, error) {
 	var err error
 	if p.Shipment, err = v.Shipping.Shipment(v.ctx(), v.tenant(), id); err != nil {
 		return p, err
+	}
+	if p.Deal.TrackingNumber != "" {
+		p.Page = v.BaseURL + v.Tracking.PagePath(v.tenant(), id)
 	}
 	p.Tracked, err = v.Tracking.Track(v.ctx(), v.tenant(), string(id), "")
 	return p, err

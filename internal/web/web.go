@@ -50,6 +50,7 @@ type Web struct {
 	handler http.Handler
 	hub     *hub
 	groups  []refGroup
+	tracks  *httpkit.Limiter // of public pages, by address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -58,7 +59,7 @@ const requestTime = 30 * time.Second
 // New returns the dashboard.
 func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	s := &Web{Config: c}
+	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
 	s.hub = newHub(s.Webhook, c.Log)
 	var err error
 	if s.groups, err = readReference(c.Reference); err != nil {

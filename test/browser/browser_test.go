@@ -8,6 +8,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,10 +32,14 @@ type stage struct {
 	*testing.T
 	base  string
 	setup string // link of the first run
+	data  string // address of the database
 	tab   context.Context
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T) *stage { return newStageWith(t, nil) }
+
+// newStageWith starts the program with settings of its own.
+func newStageWith(t *testing.T, settings map[string]string) *stage {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -42,6 +47,7 @@ func newStage(t *testing.T) *stage {
 	}
 	url := storetest.URL(t)
 	values := map[string]string{"DATABASE_URL": url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "WEBHOOK_ALLOW_LOOPBACK": "on", "SPOOL_DIR": t.TempDir()}
+	maps.Copy(values, settings)
 	cfg, err := config.Load(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +61,7 @@ func newStage(t *testing.T) *stage {
 	a.OnReady(func() { close(ready) })
 	go func() { ended <- a.Run(ctx) }()
 	<-ready
-	s := &stage{T: t, base: a.LocalURL()}
+	s := &stage{T: t, base: a.BaseURL(), data: url}
 	s.setup = s.setupLink(url)
 	t.Cleanup(func() {
 		cancel()

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// logoRoutes are about the account's logo.
+func (s *Web) logoRoutes() []route {
+	return []route{
+		get("/app/{mode}/settings/logo/{hash}", member.ViewSettings, s.logo),
+		post("/app/{mode}/settings/logo", member.ManageSettings, s.changeLogo),
+	}
+}
+
+// logo handles GET /app/{mode}/settings/logo/{hash}.
+func (s *Web) logo(v *visit) error { return v.showLogo(v.who.Account.ID) }
+
+// changeLogo handles POST /app/{mode}/settings/logo.
+func (s *Web) changeLogo(v *visit) error {
+	id := v.who.Account.ID
+	if v.form("do") == "remove" {
+		if err := s.Account.DropLogo(v.ctx(), id); err != nil {
+			return err
+		}
+		v.record("settings.logo_removed", string(id), nil)
+		return v.redirect(v.to("settings"), "removed")
+	}
+	file, err := v.logoFile("logo", account.MaxLogoBytes)
+	if err == nil {
+		err = s.Account.SetLogo(v.ctx(), id, file)
+	}
+	if wrong, mendable := problemsOf(err); mendable {
+		return v.settingsWith(http.StatusUnprocessableEntity, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	v.record("settings.logo_changed", string(id), nil)
+	return v.redirect(v.to("settings"), "saved")
+}
+
+// logoFile is one that was sent, and at most one byte over the limit of it.
+func (v *visit) logoFile(name string, limit int64) ([]byte, error) {
+	f, _, err := v.r.FormFile(name)
+	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
+		return make([]byte, tooLarge.Limit), nil // the service says what is too large
+	}
+	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ship.Errorf(ship.Invalid, "the file did not arrive whole: send it again")
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}

@@ -1,0 +1,251 @@
+package web
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// trackPathOf is the path of the parcel's public page.
+func (b *bench) trackPathOf(sh ship.Shipment) string {
+	return b.web.Tracking.PagePath(sh.Tenant, sh.ID)
+}
+
+func (b *bench) advance(sh ship.Shipment, to ship.Status, reason string) {
+	b.Helper()
+	_, err := b.web.Tracking.Advance(b.Context(), sh.Tenant, sh.ID, to, reason)
+	b.must(err)
+}
+
+func TestARecipientSeesTheParcelAndNothingOfThePerson(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	to := ship.Address{
+		Name: "Grace Hopper", Company: "Compiler Works", Address1: "350 5th Avenue", Address2: "Suite 4100", City: "New York", State: "NY", Zip: "10118", Country: "US",
+		Phone: "+12025550143", Email: "grace@example.com",
+	}
+	sh := b.buy(b.owner, "SECRET-ORDER-77", to, 2)
+	path := b.trackPathOf(sh)
+	b.advance(sh, ship.InTransit, "")
+	w := b.send("", path, nil, "Accept-Language", "pt-BR;q=0.2, de-AT, en;q=0.5")
+	page := w.Body.String()
+	for _, want := range []string{`lang="de"`, "Das Paket ist unterwegs.", "Voraussichtliche Zustellung", "Northwind Supply", "New York, NY, US", sh.Deal.TrackingNumber, "Dies ist ein Test"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, secret := range []string{"Grace", "Hopper", "Compiler", "350 5th", "4100", "10118", "SECRET-ORDER", string(sh.ID), string(b.owner.ID), "0143", "grace@", "Figueroa", "90015", "Warehouse", sh.Deal.Price.Amount()} {
+		if strings.Contains(page, secret) {
+			t.Errorf("the page shows %q", secret)
+		}
+	}
+	h := w.Header()
+	if w.Code != http.StatusOK || h.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(h.Get("X-Robots-Tag"), "noindex") || h.Get("Set-Cookie") != "" {
+		t.Errorf("%d with %v", w.Code, h)
+	}
+	if w := b.send("", path, nil, "Accept-Language", "de-AT", "If-None-Match", h.Get("ETag")); w.Code != http.StatusNotModified {
+		t.Errorf("unchanged: %d", w.Code)
+	}
+	b.advance(sh, ship.Delivered, "")
+	if page := b.send("", path+"?lang=fr", nil, "Accept-Language", "de").Body.String(); !strings.Contains(page, "Le colis a été livré.") || strings.Contains(page, "data-follows") {
+		t.Error("the switch does not speak French, or the page still waits")
+	}
+}
+
+func TestARecipientIsToldOfDelaysAndVoidsInTheirLanguage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	late, gone := b.buy(b.owner, "1", people[0], 1), b.buy(b.owner, "2", people[0], 1)
+	b.advance(late, ship.Exception, "customs_hold")
+	_, err := b.web.Shipping.Void(b.Context(), gone.Tenant, gone.ID)
+	b.must(err)
+	if page := b.send("", b.trackPathOf(late)+"?lang=es", nil).Body.String(); !strings.Contains(page, "Está en la aduana.") {
+		t.Error("the reason is not told")
+	}
+	page := b.send("", b.trackPathOf(gone)+"?lang=pl", nil).Body.String()
+	if !strings.Contains(page, "Nadawca anulował tę przesyłkę.") || strings.Contains(page, gone.Deal.TrackingNumber) {
+		t.Error("a voided label is not told as one")
+	}
+}
+
+func TestNoOtherAddressShowsAParcel(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "1", people[0], 1)
+	path := b.trackPathOf(sh)
+	wrong := sh.Tenant
+	wrong.Livemode = true
+	for _, p := range []string{
+		"/track/", "/track/x", "/track/" + string(sh.ID), "/track/" + sh.Deal.TrackingNumber, path + "x", path[:len(path)-1], path + "/", path + "/logo",
+		b.web.Tracking.PagePath(wrong, sh.ID), b.web.Tracking.PagePath(sh.Tenant, ship.NewShipmentID(7, time.Now())), path + "/logo/00",
+	} {
+		w := b.send("", p, nil, "Accept-Language", "it")
+		if w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), sh.Deal.TrackingNumber) {
+			t.Errorf("%s: %d", p, w.Code)
+		}
+		if strings.HasPrefix(p, "/track/") && !strings.Contains(p, "logo") && !strings.Contains(w.Body.String(), "Non troviamo questo pacco") {
+			t.Errorf("%s does not say so in Italian", p)
+		}
+	}
+}
+
+func TestOneAddressCannotTryManyTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	last := 0
+	for range trackBurst + 2 {
+		last = b.send("", "/track/x", nil).Code
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("after %d tries: %d", trackBurst+2, last)
+	}
+}
+
+// upload sends a file as a person of the role.
+func (b *bench) upload(role member.Role, path, field string, file []byte) *httptest.ResponseRecorder {
+	b.Helper()
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	part, err := m.CreateFormFile(field, "a.png")
+	b.must(err)
+	_, err = part.Write(file)
+	b.must(err)
+	b.must(m.Close())
+	r := httptest.NewRequest(http.MethodPost, testBase+path, &body)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
+	w := httptest.NewRecorder()
+	b.web.ServeHTTP(w, r)
+	return w
+}
+
+func TestALogoIsSetShownAndRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "1", people[0], 1)
+	var file bytes.Buffer
+	b.must(png.Encode(&file, image.NewGray(image.Rect(0, 0, 30, 10))))
+	for _, tc := range []struct {
+		file []byte
+		says string
+	}{{[]byte("<svg>"), "Is not a PNG or JPEG picture."}, {make([]byte, 600<<10), "Is over 512 KB"}, {make([]byte, 3<<20), "Is over 512 KB"}, {nil, "Choose a picture first."}} {
+		w := b.upload(member.Owner, "/app/test/settings/logo", "logo", tc.file)
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), tc.says) {
+			t.Errorf("%d bytes: %d, want %q", len(tc.file), w.Code, tc.says)
+		}
+	}
+	if w := b.upload(member.Viewer, "/app/test/settings/logo", "logo", file.Bytes()); w.Code != http.StatusForbidden {
+		t.Errorf("a viewer: %d", w.Code)
+	}
+	if w := b.upload(member.Owner, "/app/test/settings/logo", "logo", file.Bytes()); w.Code != http.StatusSeeOther {
+		t.Fatalf("an owner: %d %s", w.Code, w.Body)
+	}
+	l, err := b.web.Account.Logo(b.Context(), b.owner.ID)
+	b.must(err)
+	for _, path := range []string{b.trackPathOf(sh) + "/logo/" + l.Hash, "/app/test/settings/logo/" + l.Hash} {
+		w := b.send(member.Owner, path, nil)
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/png" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+	}
+	if page := b.send("", b.trackPathOf(sh), nil).Body.String(); !strings.Contains(page, l.Hash) || !strings.Contains(page, `alt="Northwind Supply"`) {
+		t.Error("the page does not show the logo")
+	}
+	other := b.account("Elsewhere")
+	theirs := b.buy(other, "1", people[0], 1)
+	if w := b.send("", b.trackPathOf(theirs)+"/logo/"+l.Hash, nil); w.Code != http.StatusNotFound {
+		t.Errorf("another account's page gives it: %d", w.Code)
+	}
+	b.send(member.Owner, "/app/test/settings/logo", form("do", "remove"))
+	if l, err := b.web.Account.Logo(b.Context(), b.owner.ID); err != nil || l.Hash != "" {
+		t.Errorf("after it was removed: %v %v", l, err)
+	}
+}
+
+func TestEveryLanguageHasEveryText(t *testing.T) {
+	t.Parallel()
+	for _, l := range tongues {
+		if len(l.Texts) != len(englishTexts) {
+			t.Errorf("%s has %d texts, English %d", l.Code, len(l.Texts), len(englishTexts))
+		}
+		for name := range englishTexts {
+			if strings.TrimSpace(l.Texts[name]) == "" {
+				t.Errorf("%s lacks %q", l.Code, name)
+			}
+		}
+		for _, name := range append(l.Weekdays[:], l.Months[:]...) {
+			if name == "" {
+				t.Errorf("%s lacks a day or a month", l.Code)
+			}
+		}
+		for _, s := range ship.Statuses {
+			if l.T(string(s)) == "" || l.T(string(s)+".long") == "" {
+				t.Errorf("%s lacks the status %s", l.Code, s)
+			}
+		}
+		for reason, name := range whys {
+			if l.why(reason) == "" {
+				t.Errorf("%s lacks %s for %s", l.Code, name, reason)
+			}
+		}
+	}
+}
+
+func TestDaysAreWrittenInTheLanguageAndOnThePlacesClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 2, 30, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		lang, place string
+		unknown     bool
+		want, zone  string
+	}{
+		{"en", "Los Angeles, CA, US", false, "Saturday, February 28, 6:30 PM", ""},
+		{"en-AU", "Tokyo, JP", false, "Sunday 1 March, 11:30", ""},
+		{"fr", "Paris, FR", false, "dimanche 1er mars, 03:30", ""},
+		{"de", "Somewhere", true, "Sonntag, 1. März, 02:30", ""},
+		{"pl", "Austin, TX, US", false, "niedziela, 1 marca, 02:30 UTC", "2026-03-01T02:30:00Z"},
+		{"es", "", false, "domingo, 1 de marzo, 02:30 UTC", "2026-03-01T02:30:00Z"},
+	} {
+		l, ok := tongueFor(tc.lang)
+		if !ok {
+			t.Fatalf("no %s", tc.lang)
+		}
+		if got := l.when(ship.Scan{At: at, Location: tc.place, ZoneUnknown: tc.unknown}); got.Text != tc.want || got.Machine != tc.zone {
+			t.Errorf("%s in %q: %v, want %q", tc.lang, tc.place, got, tc.want)
+		}
+	}
+}
+
+func TestAPlaceEndsAtTheCity(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		"Austin, TX, US": "Austin, TX, US", "10969 Berlin, DE": "Berlin, DE", "Austin, TX 78701, US": "Austin, TX, US", "London, SW1A 1AA, GB": "London, GB",
+		"12 Rue de Rivoli, Paris, FR": "Rue de Rivoli, Paris, FR", "": "", "São Paulo, BR": "São Paulo, BR",
+	} {
+		if got := cityOf(from); got != want {
+			t.Errorf("cityOf(%q) = %q, want %q", from, got, want)
+		}
+	}
+}
+
+func TestNoNameOfAnAccountRunsOnItsPublicPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "1", people[0], 1)
+	for _, bad := range vectors {
+		_, err := b.web.Account.Update(b.Context(), b.owner.ID, account.Settings{Name: &bad})
+		b.must(err)
+		inert(t, bad, b.send("", b.trackPathOf(sh), nil).Body.String())
+	}
+}

@@ -1,0 +1,96 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// A screen is what somebody looks at the dashboard with.
+type screen struct {
+	name          string
+	width, height int64
+	phone, dark   bool
+}
+
+var screens = []screen{
+	{"desktop-light", 1280, 900, false, false},
+	{"desktop-dark", 1280, 900, false, true},
+	{"phone-light", 390, 844, true, false},
+	{"phone-dark", 390, 844, true, true},
+}
+
+// sit puts the browser on the screen.
+func (s *stage) sit(sc screen) {
+	s.Helper()
+	theme := "light"
+	if sc.dark {
+		theme = "dark"
+	}
+	options := []chromedp.EmulateViewportOption{}
+	if sc.phone {
+		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	}
+	s.do("screen", chromedp.EmulateViewport(sc.width, sc.height, options...), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	}))
+}
+
+var unsafe = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// fileOf names the picture of a page: ids and tokens are left out, so that
+// every run names it the same.
+func fileOf(path string) string {
+	var parts []string
+	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "/app"), "/"), "/") {
+		switch {
+		case part == "test" || part == "":
+		case len(part) > 24:
+			parts = append(parts, "one")
+		default:
+			parts = append(parts, unsafe.ReplaceAllString(strings.ToLower(part), "-"))
+		}
+	}
+	if len(parts) == 0 {
+		return "overview"
+	}
+	return strings.Join(parts, "-")
+}
+
+// TestScreenshots pictures every page into the folder SCREENSHOTS; "make
+// screenshots" runs it.
+func TestScreenshots(t *testing.T) {
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" {
+		t.Skip("SCREENSHOTS names no folder")
+	}
+	c := newTown(t)
+	pages := c.pages()
+	only := os.Getenv("SCREENSHOTS_ONLY") // a part of the path
+	for _, sc := range screens {
+		c.must(os.MkdirAll(filepath.Join(dir, sc.name), 0o755))
+		c.sit(sc)
+		for _, path := range pages {
+			if !strings.Contains(path, only) {
+				continue
+			}
+			c.do("look at "+path, chromedp.Navigate(c.base+path), until(`document.readyState === "complete"`))
+			shot, err := chromedp.Run(c.tab, chromedp.CaptureScreenshot())
+			c.must(err)
+			c.must(os.WriteFile(filepath.Join(dir, sc.name, fileOf(path)+".png"), shot, 0o644))
+		}
+	}
+	fmt.Println(len(pages), "pages on", len(screens), "screens in", dir)
+}
