@@ -5,10 +5,8 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"net/url"
@@ -316,7 +314,7 @@ func backtestTiles(f frame, p backtestView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var12 := []any{"card", "tile", templ.KV("alarm", s.Is.Minor > s.Was.Minor)}
+		var templ_7745c5c3_Var12 = []any{"card", "tile", templ.KV("alarm", s.Is.Minor > s.Was.Minor)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var12...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -579,7 +577,7 @@ func backtestChartCard(c backtestChart) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var28 := []any{"right", "num", templ.KV("bad", b.Worse), templ.KV("good", b.Saves)}
+			var templ_7745c5c3_Var28 = []any{"right", "num", templ.KV("bad", b.Worse), templ.KV("good", b.Saves)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var28...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -900,7 +898,7 @@ func backtestChanges(f frame, p backtestView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var47 := []any{"right", "num", "c-badge", templ.KV("bad", c.Is.Price.Minor > c.Was.Price.Minor), templ.KV("good", c.Is.Price.Minor < c.Was.Price.Minor)}
+				var templ_7745c5c3_Var47 = []any{"right", "num", "c-badge", templ.KV("bad", c.Is.Price.Minor > c.Was.Price.Minor), templ.KV("good", c.Is.Price.Minor < c.Was.Price.Minor)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var47...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

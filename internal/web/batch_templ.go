@@ -5,18 +5,15 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"strconv"
 )
 
 func batchPage(f frame, p batchView) templ.Component {
@@ -438,7 +435,7 @@ func batchTile(f frame, p batchView, t tab, about string, alarm bool) templ.Comp
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var15 := []any{"card", "tile", templ.KV("alarm", alarm)}
+		var templ_7745c5c3_Var15 = []any{"card", "tile", templ.KV("alarm", alarm)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var15...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -768,7 +765,7 @@ func labelButtons(f frame, p batchView, i int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var34 := []any{"button", templ.KV("primary", p.State == batch.Done)}
+		var templ_7745c5c3_Var34 = []any{"button", templ.KV("primary", p.State == batch.Done)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var34...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -1048,7 +1045,7 @@ func columnLine(p batchView, i int, title string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var48 := []any{"field", templ.KV("wrong", wrong != "")}
+		var templ_7745c5c3_Var48 = []any{"field", templ.KV("wrong", wrong != "")}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var48...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

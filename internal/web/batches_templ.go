@@ -5,10 +5,8 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"github.com/waybillhq/waybill/internal/batch"
@@ -199,7 +197,7 @@ func uploadCard(f frame, p batchList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var8 := []any{"field", "wide", templ.KV("wrong", p.Wrong.All != "")}
+		var templ_7745c5c3_Var8 = []any{"field", "wide", templ.KV("wrong", p.Wrong.All != "")}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var8...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -581,7 +579,7 @@ func batchBadge(b batch.Batch) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		word, class := batchWord(b)
-		templ_7745c5c3_Var26 := []any{class}
+		var templ_7745c5c3_Var26 = []any{class}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var26...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/member"
+	"strconv"
 )
 
 func carriersPage(f frame, p carrierList) templ.Component {
@@ -159,7 +156,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Var8 := []any{"right", "num", templ.KV("bad", h.Failed > 0)}
+						var templ_7745c5c3_Var8 = []any{"right", "num", templ.KV("bad", h.Failed > 0)}
 						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var8...)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -704,7 +701,7 @@ func connectionPage(f frame, c connectionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, fd := range c.Findings {
-				templ_7745c5c3_Var27 := []any{string(fd.Level)}
+				var templ_7745c5c3_Var27 = []any{string(fd.Level)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var27...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

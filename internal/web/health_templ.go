@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"strconv"
 )
 
 // callChart is the calls of the last day, and how many of them failed.
@@ -40,7 +37,7 @@ func callChart(h *journal.Health, class string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var2 := []any{"calls", class}
+		var templ_7745c5c3_Var2 = []any{"calls", class}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var2...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -379,7 +376,7 @@ func operationRow(o journal.OperationHealth) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var21 := []any{"right", "num", templ.KV("bad", o.Failed > 0)}
+		var templ_7745c5c3_Var21 = []any{"right", "num", templ.KV("bad", o.Failed > 0)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var21...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -505,7 +502,7 @@ func breakerBadge(o journal.OperationHealth) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Var29 := []any{class}
+			var templ_7745c5c3_Var29 = []any{class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var29...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -573,7 +570,7 @@ func adviceCard(list []account.Finding) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, fd := range list {
-				templ_7745c5c3_Var33 := []any{string(fd.Level)}
+				var templ_7745c5c3_Var33 = []any{string(fd.Level)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var33...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strings"
-	"time"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
+	"strings"
+	"time"
 )
 
 func keysPage(f frame, p keyList) templ.Component {
@@ -188,7 +185,7 @@ func keyRow(f frame, k account.APIKey) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var5 := []any{templ.KV("past", !k.RevokedAt.IsZero())}
+		var templ_7745c5c3_Var5 = []any{templ.KV("past", !k.RevokedAt.IsZero())}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var5...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-	"time"
-
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
+	"strconv"
+	"time"
 )
 
 func svg(name string) templ.Component {
@@ -81,7 +78,7 @@ func statusBadge(s ship.Status) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var4 := []any{"badge", "badge-" + string(s)}
+		var templ_7745c5c3_Var4 = []any{"badge", "badge-" + string(s)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var4...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -144,7 +141,7 @@ func shipmentBadge(sh ship.Shipment) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if w := labelWord(sh.State); w != "" {
-			templ_7745c5c3_Var8 := []any{"badge", "badge-" + string(sh.State)}
+			var templ_7745c5c3_Var8 = []any{"badge", "badge-" + string(sh.State)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var8...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -210,7 +207,7 @@ func mark(carrier string) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var12 := []any{carrierMark(carrier)}
+		var templ_7745c5c3_Var12 = []any{carrierMark(carrier)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var12...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -882,7 +879,7 @@ func field(in input) templ.Component {
 			templ_7745c5c3_Var44 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var45 := []any{"field", templ.KV("wrong", in.Wrong != ""), templ.KV("wide", in.Wide)}
+		var templ_7745c5c3_Var45 = []any{"field", templ.KV("wrong", in.Wrong != ""), templ.KV("wide", in.Wide)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var45...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

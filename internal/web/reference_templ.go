@@ -5,16 +5,13 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"github.com/waybillhq/waybill/internal/member"
 	"net/http"
 	"strconv"
-
-	"github.com/waybillhq/waybill/internal/member"
 )
 
 func referencePage(f frame, p referenceView) templ.Component {
@@ -127,7 +124,7 @@ func referencePage(f frame, p referenceView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Var6 := []any{"verb", "verb-" + o.Method}
+					var templ_7745c5c3_Var6 = []any{"verb", "verb-" + o.Method}
 					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var6...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -368,7 +365,7 @@ func operationView(f frame, p referenceView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var18 := []any{"verb", "verb-" + p.Method}
+		var templ_7745c5c3_Var18 = []any{"verb", "verb-" + p.Method}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var18...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -633,7 +630,7 @@ func errorsCard(p referenceView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var31 := []any{statusTone(e.Status)}
+				var templ_7745c5c3_Var31 = []any{statusTone(e.Status)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var31...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

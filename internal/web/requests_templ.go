@@ -5,18 +5,15 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/journal"
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/waybillhq/waybill/internal/httpkit"
-	"github.com/waybillhq/waybill/internal/journal"
 )
 
 func requestsPage(f frame, p requestList) templ.Component {
@@ -540,7 +537,7 @@ func requestRow(f frame, p requestList, r journal.Request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var26 := []any{statusTone(r.Status)}
+		var templ_7745c5c3_Var26 = []any{statusTone(r.Status)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var26...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -703,7 +700,7 @@ func requestPage(f frame, p requestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var36 := []any{statusTone(p.Status)}
+			var templ_7745c5c3_Var36 = []any{statusTone(p.Status)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var36...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"net/url"
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/routing"
+	"net/url"
+	"strconv"
 )
 
 // routingTabs lead through the pages about routing.
@@ -876,7 +873,7 @@ func ruleLine(f frame, p deskView, i int, r routing.Rule) templ.Component {
 			templ_7745c5c3_Var34 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var35 := []any{"rule", templ.KV("rule-off", r.Disabled)}
+		var templ_7745c5c3_Var35 = []any{"rule", templ.KV("rule-off", r.Disabled)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var35...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -1389,7 +1386,7 @@ func differences(names catalog, list []routing.Difference) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, d := range list {
-			templ_7745c5c3_Var61 := []any{"diff", "diff-" + d.What}
+			var templ_7745c5c3_Var61 = []any{"diff", "diff-" + d.What}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var61...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -5,10 +5,8 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/waybillhq/waybill/internal/ship"
 
@@ -474,7 +472,7 @@ func triedRules(p ruleTry) templ.Component {
 			}
 			for _, r := range p.Rules() {
 				word, iconName, class := r.Word()
-				templ_7745c5c3_Var17 := []any{class}
+				var templ_7745c5c3_Var17 = []any{class}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var17...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -566,7 +564,7 @@ func candidateCard(names catalog, list []triedOffer) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, o := range list {
-			templ_7745c5c3_Var22 := []any{o.Class}
+			var templ_7745c5c3_Var22 = []any{o.Class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

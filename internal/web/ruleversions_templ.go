@@ -5,16 +5,13 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
+	"strconv"
 )
 
 func publishPageView(f frame, p deskView) templ.Component {
@@ -532,7 +529,7 @@ func versionPage(f frame, p versionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for i, r := range p.Rules.Rules {
-				templ_7745c5c3_Var22 := []any{"rule", templ.KV("rule-off", r.Disabled)}
+				var templ_7745c5c3_Var22 = []any{"rule", templ.KV("rule-off", r.Disabled)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

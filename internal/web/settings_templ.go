@@ -5,15 +5,12 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/member"
+	"strconv"
 )
 
 func settingsPage(f frame, p settingsForm) templ.Component {
@@ -264,7 +261,7 @@ func logoCard(f frame, p settingsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var10 := []any{"field", templ.KV("wrong", p.Wrong.At("/logo") != "")}
+			var templ_7745c5c3_Var10 = []any{"field", templ.KV("wrong", p.Wrong.At("/logo") != "")}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

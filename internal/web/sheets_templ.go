@@ -5,18 +5,15 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/sheet"
+	"strconv"
 )
 
 func sheetsPage(f frame, p sheetList) templ.Component {
@@ -606,7 +603,7 @@ func sheetUpload(f frame, names catalog, form sheetForm, title string) templ.Com
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Var28 := []any{"field", templ.KV("wrong", form.Wrong.At("/csv") != "")}
+		var templ_7745c5c3_Var28 = []any{"field", templ.KV("wrong", form.Wrong.At("/csv") != "")}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var28...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

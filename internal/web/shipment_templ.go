@@ -5,16 +5,13 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"strconv"
 )
 
 func shipmentPage(f frame, p shipmentView) templ.Component {
@@ -450,7 +447,7 @@ func wayCard(p shipmentView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, m := range p.Milestones() {
-			templ_7745c5c3_Var17 := []any{m.Class}
+			var templ_7745c5c3_Var17 = []any{m.Class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var17...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -612,7 +609,7 @@ func timelineCard(f frame, p shipmentView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, sc := range p.Tracked.Scans {
-			templ_7745c5c3_Var24 := []any{"dot-" + string(sc.Status)}
+			var templ_7745c5c3_Var24 = []any{"dot-" + string(sc.Status)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var24...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -802,7 +799,7 @@ func routingCard(p shipmentView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, r := range p.Deal.Routing.Seen[:min(len(p.Deal.Routing.Seen), 8)] {
-					templ_7745c5c3_Var34 := []any{templ.KV("taken", r.Carrier == p.Deal.Carrier && r.Service == p.Deal.Service)}
+					var templ_7745c5c3_Var34 = []any{templ.KV("taken", r.Carrier == p.Deal.Carrier && r.Service == p.Deal.Service)}
 					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var34...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -5,17 +5,14 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"github.com/waybillhq/waybill/internal/ship"
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/waybillhq/waybill/internal/ship"
 )
 
 func labelCard(f frame, p shipmentView) templ.Component {

@@ -5,10 +5,8 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
@@ -411,7 +409,7 @@ func trackStatus(p trackView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var22 := []any{"track-word", "badge", "badge-" + p.Status}
+		var templ_7745c5c3_Var22 = []any{"track-word", "badge", "badge-" + p.Status}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -578,7 +576,7 @@ func trackStatus(p trackView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, m := range p.Steps {
-				templ_7745c5c3_Var33 := []any{m.Class}
+				var templ_7745c5c3_Var33 = []any{m.Class}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var33...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -829,7 +827,7 @@ func trackLine(p trackView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, sc := range p.Scans {
-				templ_7745c5c3_Var45 := []any{sc.Class}
+				var templ_7745c5c3_Var45 = []any{sc.Class}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var45...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

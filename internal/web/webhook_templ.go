@@ -5,18 +5,15 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"strconv"
+	"strings"
 )
 
 func webhookPage(f frame, p hookView) templ.Component {
@@ -270,7 +267,7 @@ func tried(a webhook.Attempt) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var9 := []any{"notice", templ.KV("notice-good", a.Delivered()), templ.KV("notice-bad", !a.Delivered())}
+		var templ_7745c5c3_Var9 = []any{"notice", templ.KV("notice-good", a.Delivered()), templ.KV("notice-bad", !a.Delivered())}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var9...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -414,7 +411,7 @@ func deliveryTable(f frame, p hookView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var16 := []any{attemptClass(a)}
+				var templ_7745c5c3_Var16 = []any{attemptClass(a)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var16...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -5,18 +5,15 @@ package web
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"strconv"
+	"strings"
 )
 
 func webhooksPage(f frame, p hookList) templ.Component {
@@ -250,7 +247,7 @@ func hookBadge(e webhook.Endpoint) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		word, class := hookState(e)
-		templ_7745c5c3_Var10 := []any{class}
+		var templ_7745c5c3_Var10 = []any{class}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
