@@ -15,7 +15,6 @@ import (
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/shipping"
-	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/worker"
 )
 
@@ -53,7 +52,7 @@ func waits(cfg config.Config) shipping.Waits {
 
 // openSpool opens the directory that holds what was bought until it is
 // recorded.
-func openSpool(cfg config.Config, box *seal.Box) (*spool.Spool, error) {
+func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, error) {
 	dir := cfg.SpoolDir
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -62,7 +61,7 @@ func openSpool(cfg config.Config, box *seal.Box) (*spool.Spool, error) {
 		}
 		dir = filepath.Join(cache, "waybill", "spool")
 	}
-	s, err := spool.Open(dir, box)
+	s, err := seal.OpenSpool(dir, box)
 	if err != nil {
 		return nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
@@ -70,7 +69,7 @@ func openSpool(cfg config.Config, box *seal.Box) (*spool.Spool, error) {
 }
 
 // spoolFiles shows how much waits on this machine's disk.
-func spoolFiles(s *spool.Spool) prometheus.Collector {
+func spoolFiles(s *seal.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_spool_files", Help: "Purchases on this machine's disk that the database may lack.",
 	}, func() float64 {

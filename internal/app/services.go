@@ -26,7 +26,6 @@ import (
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
-	"github.com/waybillhq/waybill/internal/mail"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
@@ -143,7 +142,7 @@ func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box,
 // newWebhook wires the webhooks, and the mail about those that fail.
 func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) (*webhook.Service, error) {
 	if cfg.SMTPURL != "" {
-		post, err := mail.New(cfg.SMTPURL, cfg.MailFrom)
+		post, err := webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom)
 		if err != nil {
 			return nil, fmt.Errorf("SMTP_URL and MAIL_FROM: %w", err)
 		}

@@ -24,7 +24,6 @@ import (
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
-	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
@@ -46,7 +45,7 @@ type liveBench struct {
 	bench
 	emulator *emulator.Server
 	carrier  *carrier.Carrier
-	spool    *spool.Spool
+	spool    *seal.Spool
 	url      string // of the database
 }
 
@@ -89,7 +88,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp, err := spool.Open(t.TempDir(), box)
+	sp, err := seal.OpenSpool(t.TempDir(), box)
 	if err != nil {
 		t.Fatal(err)
 	}

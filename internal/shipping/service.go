@@ -13,8 +13,8 @@ import (
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/routing"
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/spool"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -55,7 +55,7 @@ type Service struct {
 	waits     Waits
 	told      func()
 	log       *slog.Logger
-	spool     *spool.Spool // nil keeps nothing
+	spool     *seal.Spool // nil keeps nothing
 	quotes    quoteCache
 	outcomes  func(purchase.Act, purchase.Result)
 	decided   func(strategy string)
@@ -77,7 +77,7 @@ type Config struct {
 	Waits      Waits
 	Told       func() // called after events are recorded; nil tells nobody
 	Log        *slog.Logger
-	Spool      *spool.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
+	Spool      *seal.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
 
 	// QuoteLife is for how long a quote answers the same question again; zero
 	// asks the carrier every time.

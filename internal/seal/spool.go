@@ -1,7 +1,4 @@
-// Package spool keeps what must not be lost on this machine's disk until the
-// database has it: encrypted, and there when the machine loses power. It knows
-// names and bytes alone.
-package spool
+package seal
 
 import (
 	"errors"
@@ -9,21 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/waybillhq/waybill/internal/seal"
 )
 
-// A Spool is a directory of entries. It is safe for concurrent use, and by
+// A Spool is a directory of what must not be lost before the database has it:
+// sealed, and there when the machine loses power. It knows names and bytes
+// alone. It is safe for concurrent use, and by
 // several processes.
 type Spool struct {
 	dir string
-	box *seal.Box
+	box *Box
 }
 
 const suffix = ".sealed"
 
-// Open opens the directory, and makes it if it is not there.
-func Open(dir string, box *seal.Box) (*Spool, error) {
+// OpenSpool opens the directory, and makes it if it is not there.
+func OpenSpool(dir string, box *Box) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}

@@ -1,4 +1,4 @@
-package mail_test
+package webhook_test
 
 import (
 	"bufio"
@@ -6,12 +6,12 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"net"
-	stdmail "net/mail"
+	"net/mail"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/waybillhq/waybill/internal/mail"
+	"github.com/waybillhq/waybill/internal/webhook"
 )
 
 // letter is what a server was given.
@@ -21,9 +21,9 @@ type letter struct {
 	data string
 }
 
-// serve is an SMTP server for one message; refuse is a command that it answers
+// mailServer is an SMTP server for one message; refuse is a command that it answers
 // with no.
-func serve(t *testing.T, refuse string) (address string, got <-chan letter) {
+func mailServer(t *testing.T, refuse string) (address string, got <-chan letter) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,12 +37,12 @@ func serve(t *testing.T, refuse string) (address string, got <-chan letter) {
 			return
 		}
 		defer conn.Close()
-		talk(conn, refuse, letters)
+		talkMail(conn, refuse, letters)
 	}()
 	return "smtp://" + l.Addr().String(), letters
 }
 
-func talk(conn net.Conn, refuse string, letters chan<- letter) {
+func talkMail(conn net.Conn, refuse string, letters chan<- letter) {
 	in := bufio.NewReader(conn)
 	say := func(s string) { io.WriteString(conn, s+"\r\n") }
 	say("220 hello")
@@ -81,8 +81,8 @@ func talk(conn net.Conn, refuse string, letters chan<- letter) {
 
 func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	address, got := serve(t, "")
-	s, err := mail.New(address, "Waybill <waybill@example.com>")
+	address, got := mailServer(t, "")
+	s, err := webhook.NewMailer(address, "Waybill <waybill@example.com>")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	if !strings.Contains(l.from, "<waybill@example.com>") || !slices.Equal(l.to, []string{"TO:<a@example.com>", "TO:<b@example.com>"}) {
 		t.Errorf("from %q to %q", l.from, l.to)
 	}
-	m, err := stdmail.ReadMessage(strings.NewReader(l.data))
+	m, err := mail.ReadMessage(strings.NewReader(l.data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAServerThatRefusesIsAnError(t *testing.T) {
+func TestAMailServerThatRefusesIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"MAIL", "RCPT", "DATA"} {
-		address, _ := serve(t, verb)
-		s, err := mail.New(address, "waybill@example.com")
+		address, _ := mailServer(t, verb)
+		s, err := webhook.NewMailer(address, "waybill@example.com")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,9 +122,9 @@ func TestAServerThatRefusesIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnErrorDoesNotRepeatThePassword(t *testing.T) {
+func TestAnErrorOfMailDoesNotRepeatThePassword(t *testing.T) {
 	t.Parallel()
-	s, err := mail.New("smtp://user:hunter2@localhost.example:1", "waybill@example.com")
+	s, err := webhook.NewMailer("smtp://user:hunter2@localhost.example:1", "waybill@example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func TestAnErrorDoesNotRepeatThePassword(t *testing.T) {
 		t.Errorf("an unreachable server: %v", err)
 	}
 	for _, wrong := range []string{"", "mail.example.com", "http://mail.example.com", "smtp://"} {
-		if _, err := mail.New(wrong, "waybill@example.com"); err == nil {
+		if _, err := webhook.NewMailer(wrong, "waybill@example.com"); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
-	if _, err := mail.New("smtp://localhost", "nobody"); err == nil {
+	if _, err := webhook.NewMailer("smtp://localhost", "nobody"); err == nil {
 		t.Error("a sender without an address is taken")
 	}
 }

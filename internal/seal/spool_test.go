@@ -1,4 +1,4 @@
-package spool_test
+package seal_test
 
 import (
 	"bytes"
@@ -9,16 +9,15 @@ import (
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/seal"
-	"github.com/waybillhq/waybill/internal/spool"
 )
 
-func open(t *testing.T, dir string, key byte) *spool.Spool {
+func open(t *testing.T, dir string, key byte) *seal.Spool {
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{key}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := spool.Open(dir, box)
+	s, err := seal.OpenSpool(dir, box)
 	if err != nil {
 		t.Fatal(err)
 	}

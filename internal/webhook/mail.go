@@ -1,6 +1,4 @@
-// Package mail sends plain messages over SMTP. It knows nobody: its callers say
-// to whom, and what.
-package mail
+package webhook
 
 import (
 	"context"
@@ -17,48 +15,49 @@ import (
 	"time"
 )
 
-// sendTime is how long a message may take.
-const sendTime = 30 * time.Second
+// mailTime is how long a message may take.
+const mailTime = 30 * time.Second
 
-// A Sender hands messages to one SMTP server.
-type Sender struct {
+// A Mailer hands plain messages to one SMTP server. It knows nobody: its callers
+// say to whom, and what.
+type Mailer struct {
 	host, port     string
 	implicit       bool // TLS from the first byte
 	user, password string
 	from           *mail.Address
 }
 
-// New returns a sender to the server at address, which is
+// NewMailer returns a mailer to the server at address, which is
 // smtp://user:password@host:587, or smtps:// for TLS from the first byte. Over
 // smtp:// the connection is encrypted if the server can, and a password goes
 // over an encrypted one or to this machine alone.
-func New(address, from string) (*Sender, error) {
+func NewMailer(address, from string) (*Mailer, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
 		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
 	}
-	s := &Sender{host: u.Hostname(), port: u.Port(), implicit: u.Scheme == "smtps", user: u.User.Username()}
-	s.password, _ = u.User.Password()
-	if s.port == "" {
-		s.port = map[bool]string{false: "587", true: "465"}[s.implicit]
+	m := &Mailer{host: u.Hostname(), port: u.Port(), implicit: u.Scheme == "smtps", user: u.User.Username()}
+	m.password, _ = u.User.Password()
+	if m.port == "" {
+		m.port = map[bool]string{false: "587", true: "465"}[m.implicit]
 	}
-	if s.from, err = mail.ParseAddress(from); err != nil {
+	if m.from, err = mail.ParseAddress(from); err != nil {
 		return nil, errors.New("the sender must be an address, such as Waybill <waybill@example.com>")
 	}
-	return s, nil
+	return m, nil
 }
 
 // Send sends a text to each of the addresses in one message. It is sent if the
 // error is nil, and may have been if it is not.
-func (s *Sender) Send(ctx context.Context, to []string, subject, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
-	c, err := s.connect(ctx)
+	c, err := m.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
 	defer c.Close()
-	if err := c.Mail(s.from.Address); err != nil {
+	if err := c.Mail(m.from.Address); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
 	for _, one := range to {
@@ -70,7 +69,7 @@ func (s *Sender) Send(ctx context.Context, to []string, subject, text string) er
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	if _, err := w.Write(s.message(to, subject, text)); err != nil {
+	if _, err := w.Write(m.message(to, subject, text)); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
 	if err := w.Close(); err != nil {
@@ -81,28 +80,28 @@ func (s *Sender) Send(ctx context.Context, to []string, subject, text string) er
 }
 
 // connect greets the server, encrypted where that is possible.
-func (s *Sender) connect(ctx context.Context) (*smtp.Client, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(s.host, s.port))
+func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
 	if err != nil {
 		return nil, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
-	settings := &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
-	if s.implicit {
+	settings := &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}
+	if m.implicit {
 		conn = tls.Client(conn, settings)
 	}
-	c, err := smtp.NewClient(conn, s.host)
+	c, err := smtp.NewClient(conn, m.host)
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	if able, _ := c.Extension("STARTTLS"); able && !s.implicit {
+	if able, _ := c.Extension("STARTTLS"); able && !m.implicit {
 		err = c.StartTLS(settings)
 	}
-	if err == nil && s.user != "" {
-		err = c.Auth(smtp.PlainAuth("", s.user, s.password, s.host)) // it refuses to send a password in clear
+	if err == nil && m.user != "" {
+		err = c.Auth(smtp.PlainAuth("", m.user, m.password, m.host)) // it refuses to send a password in clear
 	}
 	if err != nil {
 		c.Close()
@@ -112,12 +111,12 @@ func (s *Sender) connect(ctx context.Context) (*smtp.Client, error) {
 }
 
 // message is the text with its head.
-func (s *Sender) message(to []string, subject, text string) []byte {
+func (m *Mailer) message(to []string, subject, text string) []byte {
 	var b strings.Builder
 	head := func(name, value string) {
 		b.WriteString(name + ": " + strings.NewReplacer("\r", " ", "\n", " ").Replace(value) + "\r\n")
 	}
-	head("From", s.from.String())
+	head("From", m.from.String())
 	head("To", strings.Join(to, ", "))
 	head("Subject", mime.QEncoding.Encode("utf-8", subject))
 	head("Date", time.Now().Format(time.RFC1123Z))
