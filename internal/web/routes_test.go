@@ -81,7 +81,6 @@ var rows = []row{
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
-	{"POST /app/logout", "", form(), 303, 0},
 	{"GET /app/{mode}/routing", "", nil, 200, 0},
 	{"POST /app/{mode}/routing", "", form("do", "up", "rule", "gone", "mark", "v0"), 422, 0},
 	{"GET /app/{mode}/routing/rule", "", nil, 200, 0},
@@ -107,6 +106,7 @@ var rows = []row{
 	{"GET /app/{mode}/rate-sheets/{id}/sheet.csv", "sheet", nil, 200, 404},
 	{"POST /app/{mode}/rate-sheets/{id}", "sheet", form(), 303, 404},
 	{"GET /app/{mode}/rate-sheet-template.csv", "", nil, 200, 0},
+	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
 // things are of one account.
