@@ -150,7 +150,9 @@ func (p *verdict) judge(wrong []ship.FieldError) {
 	}
 	for _, f := range wrong {
 		at := placeOf(f.Pointer, "/rules/0")
-		if at == "/when" {
+		if at == "/when" && p.Builder && slices.ContainsFunc(p.Rows, func(s string) bool { return s != "" }) {
+			delete(p.Wrong.Fields, at) // the row says it
+		} else if at == "/when" {
 			p.Line, p.Caret = caret(p.Rule.When, f.Detail)
 		} else if !strings.HasPrefix(at, "/clauses/") {
 			p.List = append(p.List, p.Wrong.At(at))

@@ -78,6 +78,11 @@ func choose(selector, value string) step {
 	})()`)
 }
 
+// emptied takes what is written out of a field.
+func emptied(selector string) step {
+	return until(`((el) => { el.value = ""; return true; })(document.querySelector(` + quote(selector) + `))`)
+}
+
 // shows waits until a part of the page has the text.
 func shows(selector, text string) step {
 	return until(`document.querySelector(` + quote(selector) + `)?.innerText.includes(` + quote(text) + `)`)
@@ -89,13 +94,13 @@ func (s *stage) writeRule() {
 		chromedp.SendKeys(`#f-name`, "Heavy by UPS"), choose(`#c-0-name`, "parcel.weightLb"), choose(`#c-0-test`, "more"),
 		until(`document.querySelector("#c-0-value").inputMode === "decimal"`),
 		chromedp.SendKeys(`#c-0-value`, "much"), shows(`#c-0-note`, "Give a number"),
-		chromedp.SetValue(`#c-0-value`, ""), chromedp.SendKeys(`#c-0-value`, "20"), shows(`#verdict`, "weight in pounds is more than 20"),
+		emptied(`#c-0-value`), chromedp.SendKeys(`#c-0-value`, "20"), shows(`#verdict`, "weight in pounds is more than 20"),
 	)
 	s.do("the language",
 		chromedp.Click(`button[value=cel]`), until(`document.querySelector("#f-when")?.value === "parcel.weightLb > 20"`),
-		chromedp.SetValue(`#f-when`, ""), chromedp.SendKeys(`#f-when`, "parcel.weightPounds > 20"),
-		shows(`#verdict`, "There is no parcel.weightPounds"), shows(`#verdict pre`, "^"),
-		chromedp.SetValue(`#f-when`, ""), chromedp.SendKeys(`#f-when`, "parcel.weightLb > 20"), shows(`#verdict`, "weight in pounds is more than 20"),
+		emptied(`#f-when`), chromedp.SendKeys(`#f-when`, "parcel.weightLbs > 20"),
+		shows(`#verdict`, "there is no parcel.weightLbs; did you mean parcel.weightLb?"), shows(`#verdict pre`, "^"),
+		emptied(`#f-when`), chromedp.SendKeys(`#f-when`, "parcel.weightLb > 20"), shows(`#verdict`, "weight in pounds is more than 20"),
 		chromedp.Click(`button[value=build]`), until(`document.querySelector("#c-0-value")?.value === "20"`),
 	)
 	s.do("the action",
