@@ -250,7 +250,7 @@ func droppedWord(d ship.Dropped) string {
 		"late": "Too late", "over_limit": "Too dear", "other_currency": "In another currency", "forbidden": "Forbidden", "not_in_rule": "Not what the rule names",
 		"guard": "Outside the rule's limits",
 	}[d.Why]
-	if word = or(word, plain(d.Why)); d.Rule != "" {
+	if word = or(word, plain(d.Why)); d.Rule != "" && d.Why == "forbidden" {
 		word += " by “" + d.Rule + "”"
 	}
 	return word

@@ -162,7 +162,7 @@ func tryPageView(f frame, p ruleTry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</textarea><p class=\"note\" id=\"f-metadata-note\">One a line: key = value.</p></div></div></div></section><div class=\"actions\"><button class=\"button primary big\">Try</button> <span id=\"try-spin\" class=\"spin\" aria-hidden=\"true\"></span></div></form><div class=\"sticky\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</textarea><p class=\"note\" id=\"f-metadata-note\">One a line: key = value.</p></div></div></div></section><div class=\"actions\"><button class=\"button primary big\">Try</button> <span id=\"try-spin\" class=\"spin\" aria-hidden=\"true\"></span></div></form><div class=\"side-stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
