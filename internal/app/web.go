@@ -11,7 +11,7 @@ import (
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
 		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
-		Rules: a.services.rules,
+		Rules:   a.services.rules,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})
 	a.api.http.RegisterOnShutdown(pages.Stop)

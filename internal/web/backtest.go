@@ -159,7 +159,7 @@ func (v *visit) tell(line map[string]any) {
 	if err != nil {
 		return // numbers and text can always be written
 	}
-	v.w.Write(append(text, '\n'))                 // the reader may have left
+	v.w.Write(append(text, '\n'))               // the reader may have left
 	_ = http.NewResponseController(v.w).Flush() // it comes with the next line then
 }
 

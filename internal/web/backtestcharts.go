@@ -132,9 +132,12 @@ func (p backtestView) LeftOut() []leftOut {
 	s := p.Done
 	var list []leftOut
 	for _, l := range []leftOut{
-		{s.Named, "the client named the carrier or the rate"}, {s.Unknown, "from before the offers were stored"},
-		{s.Foreign, "bought in another currency"}, {s.Refused, "the rules would have bought nothing"},
-		{s.Requoted, "compared by asking the simulated carriers again"}, {s.Approximate, "compared without the price of the signature that the rules ask for"},
+		{s.Named, "the client named the carrier or the rate"},
+		{s.Unknown, "from before the offers were stored"},
+		{s.Foreign, "bought in another currency"},
+		{s.Refused, "the rules would have bought nothing"},
+		{s.Requoted, "compared by asking the simulated carriers again"},
+		{s.Approximate, "compared without the price of the signature that the rules ask for"},
 	} {
 		if l.N > 0 {
 			list = append(list, l)

@@ -181,7 +181,7 @@ func rearrange(b routing.Book, do, name string, order []string) (routing.Book, e
 	}
 	i := at(name)
 	if i < 0 {
-		return b, ship.Coded(ship.Conflict, "rule_not_found", "that rule is not there any more")
+		return b, ship.Errorf(ship.Conflict, "that rule is not there any more")
 	}
 	switch {
 	case do == "up" && i > 0:

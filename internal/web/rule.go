@@ -31,7 +31,7 @@ func (s *Web) rule(v *visit) error {
 		p = formOf(routing.Rule{})
 		p.Clauses, p.Focus = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}, "name"
 	case i < 0:
-		return ship.Coded(ship.NotFound, "rule_not_found", "there is no such rule in the draft")
+		return ship.Errorf(ship.NotFound, "there is no such rule in the draft")
 	default:
 		p = formOf(desk.Rules.Rules[i])
 	}

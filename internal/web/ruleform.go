@@ -169,7 +169,9 @@ func (v *visit) ruleForm() ruleForm {
 }
 
 // rowField names a field of a row.
-func rowField(list string, i int, field string) string { return list + "." + strconv.Itoa(i) + "." + field }
+func rowField(list string, i int, field string) string {
+	return list + "." + strconv.Itoa(i) + "." + field
+}
 
 // settle gives a row whose variable was changed a test that the variable has.
 func (c *clauseForm) settle() {

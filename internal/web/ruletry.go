@@ -210,7 +210,9 @@ func candidates(seen, allowed []ship.Rate, dropped []ship.Dropped) []triedOffer 
 		list = append(list, o)
 	}
 	for _, r := range seen {
-		if slices.ContainsFunc(allowed, func(a ship.Rate) bool { return a.Carrier == r.Carrier && a.Service == r.Service && a.Connection == r.Connection }) {
+		if slices.ContainsFunc(allowed, func(a ship.Rate) bool {
+			return a.Carrier == r.Carrier && a.Service == r.Service && a.Connection == r.Connection
+		}) {
 			continue
 		}
 		o := triedOffer{Rate: r, Word: "Not chosen", Class: "dropped"}
