@@ -111,6 +111,12 @@ type verdict struct {
 	List     []string // other errors
 }
 
+// verdict is what the form means, before it was checked.
+func (f ruleForm) verdict() verdict {
+	r, _ := f.rule() // what is wrong stands at its fields
+	return verdict{ruleForm: f, Rule: r}
+}
+
 // checkRule handles POST /app/{mode}/routing/rule/check: what is wrong with
 // what is written so far. It saves nothing.
 func (s *Web) checkRule(v *visit) (err error) {

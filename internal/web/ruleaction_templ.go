@@ -755,7 +755,7 @@ func verdictPart(f frame, p verdict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Rule.Name == "" && p.Rule.Then.Use == nil && p.Rule.When == "" && p.Rows == nil {
+		if p.Was == "" && !p.Default && p.Rows == nil {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p class=\"muted\">What you write is checked while you type.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
