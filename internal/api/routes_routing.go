@@ -24,7 +24,7 @@ func (s *server) routingRoutes() []*route {
 			method: http.MethodPost, path: "/v1/routing/publish", id: "publishRouting", tag: "Routing", scope: "routing",
 			summary: "Publish the draft", handler: handle(s.publishRules),
 			outcomes: []outcome{{http.StatusCreated, "The new version, which counts from the next purchase on.", ruleVersion{}, []string{"Location"}, false}},
-			codes:    []string{"draft_not_found", "rules_changed"},
+			codes:    []string{"draft_not_found", "rules_changed", "draft_changed"},
 		},
 		{
 			method: http.MethodPost, path: "/v1/routing/rollback", id: "rollBackRouting", tag: "Routing", scope: "routing",

@@ -50,6 +50,7 @@ var Codes = []Code{
 	{"void_not_supported", http.StatusConflict, "Void not supported", "The carrier cannot void labels of this kind."},
 	{"void_refused", http.StatusConflict, "Void refused", "The carrier refused to void the label, or the parcel is already moving."},
 	{"webhook_limit", http.StatusConflict, "Too many webhooks", "The account has as many webhooks in this mode as it may: 20. Delete one."},
+	{"draft_changed", http.StatusConflict, "Draft changed", "Somebody else saved the draft of the routing rules at the same time. Read it with `GET /v1/routing` and publish again."},
 	{"rules_changed", http.StatusConflict, "Rules changed", "Other routing rules were published since. Read them with `GET /v1/routing` and save the draft again."},
 	{"rate_sheet_overlap", http.StatusConflict, "Rate sheets overlap", "Another rate sheet prices the same carrier account. Remove it, or import under its name."},
 	{"cannot_advance", http.StatusConflict, "Cannot advance", "The test shipment has no further step: it is delivered, or it has no label."},

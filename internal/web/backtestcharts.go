@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func
 	bars := make([]pairBar, len(parts))
 	for i, p := range parts {
 		was, is := value(p.Was), value(p.Is)
-		bars[i] = pairBar{Name: name(p.Name), Link: link(p.Name), Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was, Saves: is < was}
+		bars[i] = pairBar{Name: name(p.Name), Link: link(p.Name), Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was && was > 0, Saves: is < was && is > 0}
 	}
 	return bars
 }
@@ -80,7 +81,7 @@ func (p backtestView) charts(f frame) []backtestChart {
 // zeroMoney is an amount, also if it is nothing.
 func zeroMoney(m ship.Money) string {
 	if m.Minor == 0 {
-		return m.Amount() + " " + m.Currency
+		return strings.Replace(money(ship.Money{Minor: 1, Currency: m.Currency}), "1", "0", 1)
 	}
 	if m.Minor < 0 {
 		m.Minor = -m.Minor
@@ -89,13 +90,27 @@ func zeroMoney(m ship.Money) string {
 	return money(m)
 }
 
-// share is a part of a whole in percent, with its sign.
-func shareWord(part, whole int64) string {
-	if whole == 0 {
-		return "–"
+// shareWord is what is more or less, in percent of what was.
+func shareWord(was, is int64) string {
+	switch {
+	case was == 0:
+		return ""
+	case is > was:
+		return strconv.FormatFloat(float64(is-was)/float64(was)*100, 'f', 1, 64) + " % more"
 	}
-	p := float64(part) / float64(whole) * 100
-	return strings.Replace(strconv.FormatFloat(p, 'f', 1, 64), "-", "−", 1) + " %"
+	return strconv.FormatFloat(float64(was-is)/float64(was)*100, 'f', 1, 64) + " % less"
+}
+
+// ruleLink leads to a rule of the book that was tried.
+func (p backtestView) ruleLink(f frame, name string) string {
+	version := p.Which
+	switch version {
+	case "draft":
+		return f.To("routing", "rule") + "?name=" + url.QueryEscape(name)
+	case "published":
+		version = strconv.Itoa(p.Newest)
+	}
+	return f.To("routing", "versions", version) + "#rule-" + ruleKey(name)
 }
 
 // averageDays is how long shipments take, in words.

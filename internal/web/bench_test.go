@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -199,4 +201,27 @@ func (b *bench) fill(a ship.Account, n int) []ship.Shipment {
 		time.Sleep(2 * time.Millisecond)
 	}
 	return list
+}
+
+// upload sends a file as a person of the role, with fields beside it: their
+// names and values.
+func (b *bench) upload(role member.Role, path, field string, file []byte, fields ...string) *httptest.ResponseRecorder {
+	b.Helper()
+	var body bytes.Buffer
+	m := multipart.NewWriter(&body)
+	for i := 0; i+1 < len(fields); i += 2 {
+		b.must(m.WriteField(fields[i], fields[i+1]))
+	}
+	part, err := m.CreateFormFile(field, "a.png")
+	b.must(err)
+	_, err = part.Write(file)
+	b.must(err)
+	b.must(m.Close())
+	r := httptest.NewRequest(http.MethodPost, testBase+path, &body)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
+	w := httptest.NewRecorder()
+	b.web.ServeHTTP(w, r)
+	return w
 }

@@ -21,7 +21,7 @@ func (s *Web) routingRoutes() []route {
 		post("/app/{mode}/routing/rule/form", member.ManageRouting, s.ruleFormPart),
 		post("/app/{mode}/routing/rule/check", member.ManageRouting, s.checkRule),
 		get("/app/{mode}/routing/try", member.ViewRouting, s.tryPage),
-		post("/app/{mode}/routing/try", member.ViewRouting, s.tryRules),
+		post("/app/{mode}/routing/try", member.BuyShipments, s.tryRules),
 		get("/app/{mode}/routing/backtest", member.ViewRouting, s.backtestPage),
 		post("/app/{mode}/routing/backtest", member.ViewRouting, s.backtest),
 		post("/app/{mode}/routing/backtest.csv", member.ExportShipments, s.backtestCSV),
@@ -181,7 +181,7 @@ func rearrange(b routing.Book, do, name string, order []string) (routing.Book, e
 	}
 	i := at(name)
 	if i < 0 {
-		return b, ship.Coded(ship.Conflict, "rule_not_found", "that rule is not there any more")
+		return b, ship.Errorf(ship.Conflict, "that rule is not there any more")
 	}
 	switch {
 	case do == "up" && i > 0:

@@ -31,7 +31,7 @@ func (s *Web) rule(v *visit) error {
 		p = formOf(routing.Rule{})
 		p.Clauses, p.Focus = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}, "name"
 	case i < 0:
-		return ship.Coded(ship.NotFound, "rule_not_found", "there is no such rule in the draft")
+		return ship.Errorf(ship.NotFound, "there is no such rule in the draft")
 	default:
 		p = formOf(desk.Rules.Rules[i])
 	}
@@ -111,6 +111,12 @@ type verdict struct {
 	List     []string // other errors
 }
 
+// verdict is what the form means, before it was checked.
+func (f ruleForm) verdict() verdict {
+	r, _ := f.rule() // what is wrong stands at its fields
+	return verdict{ruleForm: f, Rule: r}
+}
+
 // checkRule handles POST /app/{mode}/routing/rule/check: what is wrong with
 // what is written so far. It saves nothing.
 func (s *Web) checkRule(v *visit) (err error) {
@@ -150,7 +156,9 @@ func (p *verdict) judge(wrong []ship.FieldError) {
 	}
 	for _, f := range wrong {
 		at := placeOf(f.Pointer, "/rules/0")
-		if at == "/when" {
+		if at == "/when" && p.Builder && slices.ContainsFunc(p.Rows, func(s string) bool { return s != "" }) {
+			delete(p.Wrong.Fields, at) // the row says it
+		} else if at == "/when" {
 			p.Line, p.Caret = caret(p.Rule.When, f.Detail)
 		} else if !strings.HasPrefix(at, "/clauses/") {
 			p.List = append(p.List, p.Wrong.At(at))

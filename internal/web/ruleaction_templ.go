@@ -114,11 +114,11 @@ func actionCard(f frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "percent", Label: "While it costs at most so many % more", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "percent", Label: "% more than the cheapest, at most", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "amount", Label: "Or so much more", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "amount", Label: "More by, at most", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -755,7 +755,7 @@ func verdictPart(f frame, p verdict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Rule.Name == "" && p.Rule.Then.Use == nil && p.Rule.When == "" && p.Rows == nil {
+		if p.Was == "" && !p.Default && p.Rows == nil {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p class=\"muted\">What you write is checked while you type.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

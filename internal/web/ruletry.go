@@ -226,13 +226,33 @@ func candidates(seen, allowed []ship.Rate, dropped []ship.Dropped) []triedOffer 
 	return list
 }
 
+// Offers are the offers that a shipment was chosen of, the cheapest first, at
+// most ten, with the reason of those that could not be.
+func (p shipmentView) Offers() []triedOffer {
+	r := p.Deal.Routing
+	var list []triedOffer
+	for _, rate := range r.Seen[:min(len(r.Seen), 10)] {
+		o := triedOffer{Rate: rate}
+		for _, d := range r.Dropped {
+			if d.Carrier == rate.Carrier && d.Service == rate.Service {
+				o.Word, o.Class = droppedWord(d), "dropped"
+			}
+		}
+		if rate.Carrier == p.Deal.Carrier && rate.Service == p.Deal.Service {
+			o.Word, o.Class = "", "taken"
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
 // droppedWord says why an offer could not be chosen.
 func droppedWord(d ship.Dropped) string {
 	word := map[string]string{
 		"late": "Too late", "over_limit": "Too dear", "other_currency": "In another currency", "forbidden": "Forbidden", "not_in_rule": "Not what the rule names",
 		"guard": "Outside the rule's limits",
 	}[d.Why]
-	if word = or(word, plain(d.Why)); d.Rule != "" {
+	if word = or(word, plain(d.Why)); d.Rule != "" && d.Why == "forbidden" {
 		word += " by “" + d.Rule + "”"
 	}
 	return word

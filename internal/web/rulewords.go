@@ -66,7 +66,7 @@ func clauseWords(c routing.Clause) string {
 	}
 	name := variableWords[c.Name]
 	if v.HasKeys() {
-		name = "“" + c.Key + "”"
+		name += " “" + c.Key + "”"
 	}
 	values := make([]string, len(c.Values))
 	for i, value := range c.Values {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/png"
-	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -109,25 +107,6 @@ func TestOneAddressCannotTryManyTokens(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("after %d tries: %d", trackBurst+2, last)
 	}
-}
-
-// upload sends a file as a person of the role.
-func (b *bench) upload(role member.Role, path, field string, file []byte) *httptest.ResponseRecorder {
-	b.Helper()
-	var body bytes.Buffer
-	m := multipart.NewWriter(&body)
-	part, err := m.CreateFormFile(field, "a.png")
-	b.must(err)
-	_, err = part.Write(file)
-	b.must(err)
-	b.must(m.Close())
-	r := httptest.NewRequest(http.MethodPost, testBase+path, &body)
-	r.Header.Set("Content-Type", m.FormDataContentType())
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	r.AddCookie(&http.Cookie{Name: b.web.cookieName(), Value: b.tokens[role]})
-	w := httptest.NewRecorder()
-	b.web.ServeHTTP(w, r)
-	return w
 }
 
 func TestALogoIsSetShownAndRemoved(t *testing.T) {
