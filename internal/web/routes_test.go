@@ -81,7 +81,6 @@ var rows = []row{
 	{"POST /app/confirm", "", form("password", "wrong"), 422, 0},
 	{"POST /app/confirm/passkey", "", form(), 422, 0},
 	{"POST /app/passkey/begin", "", form(), 409, 0}, // the address is a number: no passkeys,
-	{"POST /app/logout", "", form(), 303, 0},
 	{"GET /app/{mode}/requests", "", nil, 200, 0},
 	{"GET /app/{mode}/requests.csv", "", nil, 200, 0},
 	{"GET /app/{mode}/requests/{id}", "request", nil, 200, 404},
@@ -91,6 +90,7 @@ var rows = []row{
 	{"GET /app/{mode}/reference", "", nil, 200, 0},
 	{"GET /app/{mode}/reference/{operation}", "", nil, 200, 0},
 	{"POST /app/{mode}/reference", "", form(), 200, 0},
+	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
 // things are of one account.
