@@ -998,7 +998,7 @@ func deliveryFetch(f frame, a webhook.Attempt) templ.Attributes {
 	if a.Trigger == webhook.TriggerTest {
 		return nil
 	}
-	return templ.Attributes{"hx-get": f.To("events", string(a.Event)), "hx-trigger": "toggle once", "hx-target": "find .sent"}
+	return templ.Attributes{"hx-get": f.To("events", string(a.Event)), "hx-trigger": "toggle once", "hx-target": "find .sent", "hx-swap": "innerHTML"}
 }
 
 var _ = templruntime.GeneratedTemplate
