@@ -63,7 +63,7 @@ func (s *Service) ifTaken(ctx context.Context, row store.Connection, keep func(c
 func refusedAt(spec carrier.Spec, subject string) error {
 	var wrong []ship.FieldError
 	add := func(f carrier.Field, says string) {
-		wrong = append(wrong, ship.FieldError{Pointer: "/" + f.Name, Code: "refused", Detail: says})
+		wrong = append(wrong, ship.FieldError{Pointer: "/" + f.Name, Code: "invalid", Detail: says})
 	}
 	for _, f := range spec.Fields {
 		ofAccount := strings.Contains(f.Name, "account")

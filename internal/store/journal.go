@@ -52,10 +52,20 @@ func (s *Store) AddRequests(ctx context.Context, list []Request) error {
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
 	args["ids"], args["keys"], args["methods"], args["routes"], args["paths"] = ids, keys, methods, routes, paths
 	args["statuses"], args["took"], args["idempotency"], args["codes"], args["problems"] = statuses, took, idempotency, codes, problems
-	if _, err := s.sys.Exec(ctx, sqlAddRequests, args); err != nil {
-		return fmt.Errorf("request log: %w", explain(err))
+	if err := s.lazily(ctx, func(b *pgx.Batch) { b.Queue(sqlAddRequests, args) }); err != nil {
+		return fmt.Errorf("request log: %w", err)
 	}
 	return nil
+}
+
+const sqlLazily = `SELECT set_config('synchronous_commit', 'off', true)`
+
+// lazily writes what may be lost if the machine dies: nobody waits for a disk.
+func (s *Store) lazily(ctx context.Context, queue func(*pgx.Batch)) error {
+	b := &pgx.Batch{}
+	b.Queue(sqlLazily)
+	queue(b)
+	return explain(s.sys.SendBatch(ctx, b).Close())
 }
 
 // RequestQuery chooses requests of a tenant, newest first.
@@ -174,8 +184,8 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
 	args["ids"], args["shipments"], args["connections"], args["operations"], args["methods"], args["urls"] = ids, shipments, connections, operations, methods, urls
 	args["statuses"], args["took"], args["errors"], args["said"] = statuses, took, errors, said
-	if _, err := s.sys.Exec(ctx, sqlAddExchanges, args); err != nil {
-		return fmt.Errorf("carrier exchanges: %w", explain(err))
+	if err := s.lazily(ctx, func(b *pgx.Batch) { b.Queue(sqlAddExchanges, args) }); err != nil {
+		return fmt.Errorf("carrier exchanges: %w", err)
 	}
 	return nil
 }

@@ -42,15 +42,16 @@ func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 	slices.SortFunc(list, func(a, b Calls) int {
 		return strings.Compare(string(a.Connection)+a.Operation+a.Slot.Format(time.RFC3339), string(b.Connection)+b.Operation+b.Slot.Format(time.RFC3339))
 	})
-	b := &pgx.Batch{}
-	for _, c := range list {
-		b.Queue(sqlAddCalls, pgx.NamedArgs{
-			"account": [16]byte(c.Tenant.Account.Raw()), "livemode": c.Tenant.Livemode, "id": [16]byte(ship.RawIDAt(c.Slot)),
-			"connection": [16]byte(c.Connection.Raw()), "operation": c.Operation, "calls": c.Calls, "refused": c.Refused, "failed": c.Failed, "times": c.Times,
-		})
-	}
-	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("count calls: %w", explain(err))
+	err := s.lazily(ctx, func(b *pgx.Batch) {
+		for _, c := range list {
+			b.Queue(sqlAddCalls, pgx.NamedArgs{
+				"account": [16]byte(c.Tenant.Account.Raw()), "livemode": c.Tenant.Livemode, "id": [16]byte(ship.RawIDAt(c.Slot)),
+				"connection": [16]byte(c.Connection.Raw()), "operation": c.Operation, "calls": c.Calls, "refused": c.Refused, "failed": c.Failed, "times": c.Times,
+			})
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("count calls: %w", err)
 	}
 	return nil
 }

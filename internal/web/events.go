@@ -110,6 +110,9 @@ func (s *Web) event(v *visit) error {
 		return err
 	}
 	p.Body = pretty.String()
+	if v.isPart() {
+		return v.show(http.StatusOK, eventBody(p))
+	}
 	if p.Endpoints, err = s.Webhook.Endpoints(v.ctx(), v.tenant()); err != nil {
 		return err
 	}

@@ -209,3 +209,11 @@ func statusTone(status int) string {
 	}
 	return "badge badge-ok"
 }
+
+// took is how long a request took, also one that took less than can be told.
+func took(d time.Duration) string {
+	if d > 0 && d < time.Millisecond {
+		return "< 1 ms"
+	}
+	return ms(d)
+}

@@ -57,7 +57,7 @@ func TestTheFormOfARuleSaysAllThatARuleCan(t *testing.T) {
 		{Name: "e", When: `order.insuredValue >= 500`, Then: routing.Action{Require: &routing.Requirement{Signature: "adult"}}},
 		{Name: "f", When: `order.signature == "adult" && destination.company != ""`, Then: routing.Action{Forbid: target}},
 	} {
-		f := formOf(r)
+		f := ruleFormOf(r)
 		got, wrong := f.rule()
 		if len(wrong) > 0 {
 			t.Errorf("%s: %+v", r.Name, wrong)

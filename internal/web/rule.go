@@ -25,15 +25,15 @@ func (s *Web) rule(v *visit) error {
 	var p ruleForm
 	switch i := slices.IndexFunc(desk.Rules.Rules, func(r routing.Rule) bool { return r.Name == name }); {
 	case v.query("default") != "":
-		p = formOf(routing.Rule{Then: desk.Rules.Default})
+		p = ruleFormOf(routing.Rule{Then: desk.Rules.Default})
 		p.Default = true
 	case name == "":
-		p = formOf(routing.Rule{})
+		p = ruleFormOf(routing.Rule{})
 		p.Clauses, p.Focus = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}, "name"
 	case i < 0:
 		return ship.Errorf(ship.NotFound, "there is no such rule in the draft")
 	default:
-		p = formOf(desk.Rules.Rules[i])
+		p = ruleFormOf(desk.Rules.Rules[i])
 	}
 	p.Mark = desk.Mark()
 	return v.showRule(http.StatusOK, p)

@@ -76,8 +76,8 @@ func (a actionForm) list() string {
 	return a.Kind
 }
 
-// formOf fills the form with a rule.
-func formOf(r routing.Rule) ruleForm {
+// ruleFormOf fills the form with a rule.
+func ruleFormOf(r routing.Rule) ruleForm {
 	f := ruleForm{Was: r.Name, Name: r.Name, Off: r.Disabled, When: r.When, Then: actionFormOf(r)}
 	f.build()
 	return f

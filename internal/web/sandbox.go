@@ -94,12 +94,12 @@ func (s *Web) forceFault(v *visit) error {
 		v.record("sandbox.fault", string(made.Shipment), map[string]string{"fault": string(p.Fault.Fault)})
 	}
 	f := v.frame("Sandbox", "sandbox")
-	if v.isPart() {
-		return v.show(http.StatusOK, faultResult(f, p))
-	}
 	var err error
 	if p.Moving, err = v.moving(); err != nil {
 		return err
+	}
+	if v.isPart() {
+		return v.show(http.StatusOK, faultPart(f, p))
 	}
 	return v.show(http.StatusOK, sandboxPage(f, p))
 }

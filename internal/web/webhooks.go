@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -87,6 +86,7 @@ type hookView struct {
 	At         string
 	Tried      *webhook.Attempt
 	Problem    string
+	Form       hookForm // as it is, or as it was filled in
 }
 
 // State is one word for how it does, and the class of its badge.
@@ -106,6 +106,18 @@ func hookState(e webhook.Endpoint) (word, class string) {
 		return "Failing", "badge badge-warn"
 	}
 	return "Working", "badge badge-ok"
+}
+
+// hookFormOf is the form of a webhook as it is.
+func hookFormOf(e webhook.Endpoint) hookForm {
+	f := hookForm{URL: e.URL, Description: e.Description, Signature: e.Signature}
+	for _, k := range e.Kinds {
+		if k == webhook.AllKinds {
+			return hookForm{URL: e.URL, Description: e.Description, Signature: e.Signature}
+		}
+		f.Kinds = append(f.Kinds, string(k))
+	}
+	return f
 }
 
 // hookOf reads the webhook of the address.
@@ -131,6 +143,9 @@ func (s *Web) webhook(v *visit) error {
 func (v *visit) showHook(status int, p hookView) error {
 	page := ship.Page{Limit: pageSize}
 	p.At = v.query("cursor")
+	if p.Form.URL == "" {
+		p.Form = hookFormOf(p.Endpoint)
+	}
 	if id, ok := ship.ParseAttemptID(p.At); ok {
 		page.Before = id.Raw()
 	}
@@ -144,6 +159,9 @@ func (v *visit) showHook(status int, p hookView) error {
 	}
 	return v.show(status, webhookPage(v.frame("Webhook", "webhooks"), p))
 }
+
+// hookDone is what the audit log calls what was done.
+var hookDone = map[string]string{"save": "changed", "enable": "enabled", "disable": "disabled", "recover": "recovered", "delete": "deleted"}
 
 // changeWebhook handles POST /app/{mode}/webhooks/{id}: what the button says.
 func (s *Web) changeWebhook(v *visit) error {
@@ -162,6 +180,13 @@ func (s *Web) changeWebhook(v *visit) error {
 		}
 		v.record("webhook.secret_rotated", string(id), nil)
 		return v.showHook(http.StatusOK, p)
+	case "save":
+		p.Form = v.hookForm()
+		_, err = s.Webhook.Update(v.ctx(), t, id, p.Form.settings())
+		if wrong, mendable := problemsOf(err); mendable {
+			p.Form.Wrong = wrong
+			return v.showHook(http.StatusUnprocessableEntity, p)
+		}
 	case "enable", "disable":
 		_, err = s.Webhook.Update(v.ctx(), t, id, webhook.Settings{Enabled: new(what == "enable")})
 	case "recover":
@@ -176,7 +201,7 @@ func (s *Web) changeWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("webhook."+strings.TrimSuffix(what, "e")+"ed", string(id), nil)
+	v.record("webhook."+hookDone[what], string(id), nil)
 	return v.redirect(back, done)
 }
 

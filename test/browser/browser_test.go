@@ -8,7 +8,6 @@ package browser
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,10 +35,8 @@ type stage struct {
 	tab   context.Context
 }
 
-func newStage(t *testing.T) *stage { return newStageWith(t, nil) }
-
-// newStageWith starts the program with settings of its own.
-func newStageWith(t *testing.T, settings map[string]string) *stage {
+// newStage starts the program, with changes to its settings by name and value.
+func newStage(t *testing.T, changes ...string) *stage {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -47,7 +44,9 @@ func newStageWith(t *testing.T, settings map[string]string) *stage {
 	}
 	url := storetest.URL(t)
 	values := map[string]string{"DATABASE_URL": url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "WEBHOOK_ALLOW_LOOPBACK": "on", "SPOOL_DIR": t.TempDir()}
-	maps.Copy(values, settings)
+	for i := 0; i+1 < len(changes); i += 2 {
+		values[changes[i]] = changes[i+1]
+	}
 	cfg, err := config.Load(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 func TestARuleIsWrittenTriedAndPublished(t *testing.T) {
 	s := newStage(t)
 	s.firstRun()
-	key := s.newKey()
+	key := s.newKey("Shop")
 	for i := range 3 {
 		s.order(key, fmt.Sprintf("OLD-%d", i), 40)
 	}
@@ -33,35 +33,14 @@ func TestARuleIsWrittenTriedAndPublished(t *testing.T) {
 	s.rateSheet()
 }
 
-// newKey makes an API key and returns it.
-func (s *stage) newKey() string {
-	s.do("a key for a program",
-		chromedp.Navigate(s.base+"/app/test/keys"), chromedp.WaitVisible(`#f-name`), chromedp.SendKeys(`#f-name`, "Shop"), chromedp.Submit(`#f-name`), sees("Your new key"))
-	secret, err := chromedp.Run(s.tab, chromedp.Text(`.secret pre`))
-	if err != nil {
-		s.Fatal(err)
-	}
-	return strings.TrimSpace(secret)
-}
-
 // order buys a label as a program does, without naming a carrier.
 func (s *stage) order(key, id string, pounds int) (shipment, carrier string) {
 	s.Helper()
 	body := fmt.Sprintf(`{"orderId": %q, "parcel": {"weight": %d}, "destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"}}`, id, pounds)
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.base+"/v1/shipments", strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer answer.Body.Close()
+	status, answer := s.call(key, "/v1/shipments", body)
 	var got struct{ ID, Carrier string }
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || answer.StatusCode != http.StatusCreated {
-		s.Fatalf("order %s: %d, %v", id, answer.StatusCode, err)
+	if err := json.Unmarshal([]byte(answer), &got); err != nil || status != http.StatusCreated {
+		s.Fatalf("order %s: %d, %v", id, status, err)
 	}
 	return got.ID, got.Carrier
 }

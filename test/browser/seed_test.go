@@ -53,7 +53,7 @@ func newTown(t *testing.T) *town {
 	}
 	carrier := httptest.NewServer(ups.New(ledger))
 	t.Cleanup(carrier.Close)
-	c := newStageWith(t, map[string]string{"CARRIER_URLS": "ups=" + carrier.URL}).settle()
+	c := newStage(t, "CARRIER_URLS", "ups="+carrier.URL).settle()
 	c.connect()
 	c.signIn()
 	return c
