@@ -12,6 +12,7 @@ import (
 // carrierList is the page of carriers.
 type carrierList struct {
 	Connections []account.Connection
+	Tools       shortList
 	Simulated   []shipping.CarrierInfo
 	Specs       []carrier.Spec
 }
@@ -23,6 +24,7 @@ func (s *Web) carriers(v *visit) error {
 	if p.Connections, err = s.Account.Connections(v.ctx(), v.tenant()); err != nil {
 		return err
 	}
+	p.Connections, p.Tools = shorten(v, "carriers", p.Connections, connectionStates, connectionLine)
 	all, err := s.Shipping.Carriers(v.ctx(), v.tenant())
 	if err != nil {
 		return err

@@ -30,7 +30,19 @@ func (rt route) patterns() []string {
 
 // table is the whole dashboard.
 func (s *Web) table() []route {
-	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.attentionRoutes())
+	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.attentionRoutes(), s.shortRoutes())
+}
+
+// Pages are the paths of all that can be looked at, as the mux writes them:
+// for those who measure or check every page.
+func (s *Web) Pages() []string {
+	var list []string
+	for _, rt := range s.table() {
+		if rt.method == http.MethodGet {
+			list = append(list, rt.path)
+		}
+	}
+	return list
 }
 
 func get(path string, action member.Action, h func(*visit) error) route {

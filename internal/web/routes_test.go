@@ -83,6 +83,10 @@ var rows = []row{
 	{"POST /app/logout", "", form(), 303, 0},
 	{"GET /app/{mode}/attention", "", nil, 200, 0},
 	{"GET /app/{mode}/attention.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/webhooks.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/keys.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/members.csv", "", nil, 200, 0},
+	{"GET /app/{mode}/carriers.csv", "", nil, 200, 0},
 }
 
 // things are of one account.
