@@ -17,7 +17,7 @@ const dayOf = `(to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::
 
 // factColumns are the facts of a shipment, from its own rows.
 const factColumns = `
-  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status, coalesce(j.state, 'purchasing') AS state,
+  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status::text AS status, coalesce(j.state::text, 'purchasing') AS state,
   coalesce(s.deal -> 'price' ->> 'Currency', '') AS currency, coalesce((s.deal -> 'price' ->> 'Minor')::bigint, 0) AS minor,
   j.status = 'delivered' AND s.deal ->> 'estimateAt' IS NOT NULL AS promised,
   coalesce(j.status = 'delivered' AND (j.newest_at AT TIME ZONE 'UTC')::date <= left(s.deal ->> 'estimateAt', 10)::date, false) AS on_time,

@@ -30,6 +30,7 @@ const sqlRolledUp = `SELECT ready FROM roll_up`
 func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids uuids, ready bool, err error) {
 	ids = uuids{}
 	b := s.newBatch(t)
+	b.Queue(sqlPlanOnce)
 	b.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
 	b.Queue(sqlTail, [16]byte(t.Account.Raw()), t.Livemode).Query(collectIDs(&ids))
 	return ids, ready, s.send(ctx, b)
@@ -51,7 +52,8 @@ func collectIDs(into *uuids) func(pgx.Rows) error {
 // read one by one, each in the order of an index.
 const (
 	listedFacts = `f.account_id = $1 AND f.livemode = $2 AND f.id >= $3 AND f.id < $4 AND f.id <> ALL ($5::uuid[])`
-	eachStatus  = `SELECT x.id FROM unnest($7::text[]) k (status), LATERAL (SELECT f.id, f.due_at FROM shipment_facts f WHERE ` + listedFacts + ` AND f.status = k.status::parcel_status`
+	eachStatus  = `SELECT x.id FROM unnest($7::text[]) k (status), LATERAL (SELECT f.id, f.due_at FROM shipment_facts f WHERE ` + listedFacts + ` AND f.status = k.status`
+	eachDue     = `SELECT x.id FROM unnest($5::text[]) k (status), LATERAL (SELECT f.id, f.due_at FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id <> ALL ($3::uuid[]) AND f.status = k.status`
 
 	sqlFactIDs            = `SELECT f.id FROM shipment_facts f WHERE ` + listedFacts + ` ORDER BY f.id DESC LIMIT $6`
 	sqlFactIDsUp          = `SELECT f.id FROM shipment_facts f WHERE ` + listedFacts + ` ORDER BY f.id LIMIT $6`
@@ -59,8 +61,8 @@ const (
 	sqlFactIDsOfStatusUp  = eachStatus + ` ORDER BY f.id LIMIT $6) x ORDER BY x.id LIMIT $6`
 	sqlFactIDsOfCarrier   = eachStatus + ` AND f.carrier = $8 ORDER BY f.id DESC LIMIT $6) x ORDER BY x.id DESC LIMIT $6`
 	sqlFactIDsOfCarrierUp = eachStatus + ` AND f.carrier = $8 ORDER BY f.id LIMIT $6) x ORDER BY x.id LIMIT $6`
-	sqlFactIDsByDue       = eachStatus + ` AND (f.due_at, f.id) < ($8, $9) ORDER BY f.due_at DESC, f.id DESC LIMIT $6) x ORDER BY x.due_at DESC, x.id DESC LIMIT $6`
-	sqlFactIDsByDueUp     = eachStatus + ` AND (f.due_at, f.id) > ($8, $9) ORDER BY f.due_at, f.id LIMIT $6) x ORDER BY x.due_at, x.id LIMIT $6`
+	sqlFactIDsByDue       = eachDue + ` AND (f.due_at, f.id) < ($6, $7) ORDER BY f.due_at DESC, f.id DESC LIMIT $4) x ORDER BY x.due_at DESC, x.id DESC LIMIT $4`
+	sqlFactIDsByDueUp     = eachDue + ` AND (f.due_at, f.id) > ($6, $7) ORDER BY f.due_at, f.id LIMIT $4) x ORDER BY x.due_at, x.id LIMIT $4`
 )
 
 // factIDs are the next shipments that the filter wants by their facts.
@@ -78,7 +80,7 @@ func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p 
 	switch {
 	case f.Order.Due:
 		at, last := f.dueBehind(p)
-		sql, args = pick(f.Order, sqlFactIDsByDue, sqlFactIDsByDueUp), append(args, statuses, at, [16]byte(last))
+		sql, args = pick(f.Order, sqlFactIDsByDue, sqlFactIDsByDueUp), []any{args[0], args[1], tail, p.Limit, statuses, at, [16]byte(last)}
 	case f.Carrier != "":
 		sql, args = pick(f.Order, sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, statuses, f.Carrier)
 	case f.Status != "":
@@ -86,9 +88,18 @@ func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p 
 	}
 	ids := uuids{}
 	b := s.newBatch(t)
+	b.Queue(sqlPlanAnew)
 	b.Queue(sql, args...).Query(collectIDs(&ids))
 	return ids, s.send(ctx, b)
 }
+
+// sqlPlanAnew has the statements behind it planned for their own values: on one
+// table that costs little, and they need different indexes. sqlPlanOnce is for
+// those over many partitions, whose planning is dear and which need only one.
+const (
+	sqlPlanAnew = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
+	sqlPlanOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
+)
 
 // dueBehind is where a list by estimate goes on.
 func (f ShipmentFilter) dueBehind(p ship.Page) (at any, last ship.RawID) {
@@ -114,12 +125,17 @@ SELECT count(*) FROM (
 // others in what the facts keep. Of a word that is everywhere the newest are
 // looked through.
 const sqlFactIDsTo = `
-SELECT f.id FROM (
-  (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word = $7 AND w.id >= $3 AND w.id < $4 ORDER BY w.id DESC LIMIT 20000)
-  UNION
-  (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word > $7 AND w.word < $8 AND w.id >= $3 AND w.id < $4 LIMIT 20000)
-) n JOIN shipment_facts f ON f.account_id = $1 AND f.livemode = $2 AND f.id = n.id
-WHERE f.id <> ALL ($5::uuid[]) AND f.recipient LIKE ALL ($9::text[]) AND ($10::text IS NULL OR f.status = $10::parcel_status) AND ($11::text IS NULL OR f.carrier = $11)
+SELECT n.id FROM (
+  SELECT u.id FROM (
+    (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word = $7 AND w.id >= $3 AND w.id < $4 ORDER BY w.id DESC LIMIT 20000)
+    UNION
+    (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word > $7 AND w.word < $8 AND w.id >= $3 AND w.id < $4 LIMIT 20000)
+  ) u WHERE u.id <> ALL ($5::uuid[]) ORDER BY u.id DESC
+) n, LATERAL (
+  SELECT f.id FROM shipment_facts f
+  WHERE f.account_id = $1 AND f.livemode = $2 AND f.id = n.id AND f.recipient LIKE ALL ($9::text[])
+    AND ($10::text IS NULL OR f.status = $10) AND ($11::text IS NULL OR f.carrier = $11) LIMIT 1
+) f
 ORDER BY n.id DESC LIMIT $6`
 
 // wordEnd is behind every word with the beginning.
@@ -129,6 +145,7 @@ func wordEnd(word string) string { return word + "\U0010FFFF" }
 func (s *Store) factIDsTo(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
 	account, counts := [16]byte(t.Account.Raw()), make([]int, len(f.words))
 	b := s.newBatch(t)
+	b.Queue(sqlPlanAnew)
 	patterns := []string{}
 	for i, w := range f.words {
 		b.Queue(sqlCountWord, account, t.Livemode, w, wordEnd(w)).QueryRow(func(r pgx.Row) error { return r.Scan(&counts[i]) })
@@ -148,6 +165,7 @@ func (s *Store) factIDsTo(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	from, before := f.bounds(p)
 	ids := uuids{}
 	b = s.newBatch(t)
+	b.Queue(sqlPlanAnew)
 	b.Queue(sqlFactIDsTo, account, t.Livemode, [16]byte(from), [16]byte(before), tail, p.Limit, f.words[lead], wordEnd(f.words[lead]), patterns,
 		null(string(f.Status)), null(f.Carrier)).Query(collectIDs(&ids))
 	return ids, s.send(ctx, b)
@@ -176,5 +194,15 @@ func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids uuids) ([]
 			last = id
 		}
 	}
-	return s.shipmentList(ctx, t, sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids, [16]byte(first), [16]byte(last))
+	var list []ship.Shipment
+	b := s.newBatch(t)
+	b.Queue(sqlPlanOnce)
+	b.Queue(sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids, [16]byte(first), [16]byte(last)).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			sh, err := scanShipment(r, t)
+			list = append(list, sh)
+			return err
+		})
+	})
+	return list, s.send(ctx, b)
 }

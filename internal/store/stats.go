@@ -32,11 +32,11 @@ WITH lines AS (
   SELECT f.day, f.carrier, f.status, f.state, f.currency, -1, -f.minor, -f.promised::int, -f.on_time::int
   FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id = ANY ($5::uuid[]) AND f.day >= $3 AND f.day < $4
 )
-SELECT day, carrier, status::text, state::text, currency, sum(n)::bigint, sum(minor)::bigint, sum(promised)::bigint, sum(on_time)::bigint
+SELECT day, carrier, status, state, currency, sum(n)::bigint, sum(minor)::bigint, sum(promised)::bigint, sum(on_time)::bigint
 FROM lines GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0`
 
 const sqlTailTallies = `
-SELECT x.day, x.carrier, x.status::text, x.state::text, x.currency, count(*), sum(x.minor)::bigint, count(*) FILTER (WHERE x.promised), count(*) FILTER (WHERE x.on_time)
+SELECT x.day, x.carrier, x.status, x.state, x.currency, count(*), sum(x.minor)::bigint, count(*) FILTER (WHERE x.promised), count(*) FILTER (WHERE x.on_time)
 FROM (
   SELECT ` + factColumns + `
   FROM unnest($5::uuid[]) AS k (id)
@@ -62,8 +62,10 @@ func (s *Store) Tallies(ctx context.Context, t ship.Tenant, from, until time.Tim
 	}
 	args := []any{[16]byte(t.Account.Raw()), t.Livemode, from, until, tail}
 	b := s.newBatch(t)
+	b.Queue(sqlPlanAnew)
 	b.Queue(sqlTallies, args...).Query(func(rows pgx.Rows) error { return each(rows, read) })
 	if len(tail) > 0 {
+		b.Queue(sqlPlanOnce)
 		b.Queue(sqlTailTallies, args...).Query(func(rows pgx.Rows) error { return each(rows, read) })
 	}
 	return list, ready, s.send(ctx, b)
