@@ -93,7 +93,7 @@ func (s *Web) attention(v *visit) error {
 
 // attentionCSV handles GET /app/{mode}/attention.csv.
 func (s *Web) attentionCSV(v *visit) error {
-	list, err := v.needs(v.query("kind"), "", csvLimit/10)
+	list, err := v.needs(v.query("kind"), "", csvLimit/20)
 	if err != nil {
 		return err
 	}
