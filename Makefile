@@ -19,7 +19,7 @@ WITH_DB := scripts/postgres run
 IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
 
 .PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
-	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking browser screenshots simulate generate build install-tools clean
+	prove-api prove-api-short prove-webhooks webhooks-short prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking dashboard-short prove-dashboard browser screenshots simulate generate build install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,7 @@ check: ## the gate's body: everything that must pass before a merge, cheap thing
 	@$(STEP) crash-short $(MAKE) crash-short
 	@$(STEP) routing-short $(MAKE) routing-short
 	@$(STEP) tracking-short $(MAKE) tracking-short
+	@$(STEP) dashboard-short $(MAKE) dashboard-short
 	@$(STEP) browser $(MAKE) browser
 
 lint: install-tools ## format, vet, static checks, generated files, modules, licences, vulnerabilities, the contract
@@ -110,6 +111,12 @@ tracking-short: build ## what carriers push, under kills, forged, and beside the
 
 prove-tracking: build ## the same with 1,000,000 pushed events and 10,000,000 watched parcels; writes proof/tracking.json
 	$(call IF,test/tracking) PROVE=1 go test ./test/tracking -tags chaos -run TestProve -count=1 -v -timeout 3h
+
+dashboard-short: ## every page of the dashboard in an account with 50,000 shipments, within 100 ms
+	$(call IF,test/dashboard) PROVE=short $(WITH_DB) go test ./test/dashboard -count=1 -v -timeout 5m
+
+prove-dashboard: ## the same with 1,000,000 shipments; writes proof/dashboard.json
+	$(call IF,test/dashboard) PROVE=1 $(WITH_DB) go test ./test/dashboard -count=1 -v -timeout 1h
 
 screenshots: ## every page of the dashboard, light and dark, desktop and phone, into screenshots/
 	$(call IF,test/browser) SCREENSHOTS=$(CURDIR)/screenshots $(WITH_DB) go test ./test/browser -tags browser -run TestScreenshots -count=1 -v -timeout 20m

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,41 +51,48 @@ SELECT
 // Attention counts what waits for a person in parcels made since, and
 // elsewhere.
 func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) error {
+	b := s.newBatch(t)
+	b.Queue(sqlPlanOnce)
+	b.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&a.Unknown, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
-	}, sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
-	return a, err
+	})
+	return a, s.send(ctx, b)
 }
 
-// sqlUnknown lists purchases whose outcome is not known. What was settled
-// since it was counted is left out.
-const sqlUnknown = `
-SELECT ` + shipmentColumns + `
-FROM shipment_facts f
-JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = f.id
-JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = f.id
-WHERE ` + unknownFacts + ` AND f.id < $3 AND j.state IN ('uncertain', 'needs_review')
-ORDER BY f.id DESC LIMIT $4`
+const (
+	sqlUnknownIDs   = `SELECT f.id FROM shipment_facts f WHERE ` + unknownFacts + ` AND f.id >= $3 AND f.id < $4 ORDER BY f.id DESC LIMIT $5`
+	sqlExceptionIDs = `SELECT f.id FROM shipment_facts f WHERE ` + exceptionFacts + ` AND f.id < $4 ORDER BY f.id DESC LIMIT $5`
+)
 
 // Unknown lists the purchases whose outcome is not known, newest first.
 func (s *Store) Unknown(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, error) {
-	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	return s.shipmentList(ctx, t, sqlUnknown, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
+	return s.waiting(ctx, t, sqlUnknownIDs, time.Time{}, p, func(sh ship.Shipment) bool {
+		return sh.State == ship.StateUncertain || sh.State == ship.StateNeedsReview
+	})
 }
-
-const sqlExceptions = `
-SELECT ` + shipmentColumns + `
-FROM shipment_facts f
-JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = f.id
-JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = f.id
-WHERE ` + exceptionFacts + ` AND f.id < $4 AND j.status = 'exception' AND j.state = 'purchased'
-ORDER BY f.id DESC LIMIT $5`
 
 // Exceptions lists parcels made since that a carrier cannot deliver as they
 // are, newest first.
 func (s *Store) Exceptions(ctx context.Context, t ship.Tenant, since time.Time, p ship.Page) ([]ship.Shipment, error) {
+	return s.waiting(ctx, t, sqlExceptionIDs, since, p, func(sh ship.Shipment) bool {
+		return sh.Progress.Status == ship.Exception && sh.State == ship.StatePurchased
+	})
+}
+
+// waiting lists shipments by their facts, those that are still so.
+func (s *Store) waiting(ctx context.Context, t ship.Tenant, sql string, since time.Time, p ship.Page, still func(ship.Shipment) bool) ([]ship.Shipment, error) {
 	from, before := idBounds(since, time.Time{}, p.Before)
-	return s.shipmentList(ctx, t, sqlExceptions, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit)
+	ids := uuids{}
+	b := s.newBatch(t)
+	b.Queue(sqlPlanAnew)
+	b.Queue(sql, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit).Query(collectIDs(&ids))
+	if err := s.send(ctx, b); err != nil {
+		return nil, err
+	}
+	list, err := s.shipmentsByID(ctx, t, ids)
+	list = slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !still(sh) })
+	slices.SortFunc(list, func(a, b ship.Shipment) int { return strings.Compare(string(b.ID), string(a.ID)) })
+	return list, err
 }
 
 const sqlWaitingLabels = `

@@ -150,18 +150,13 @@ func (s *Store) RetryBatchRows(ctx context.Context, t ship.Tenant, id ship.Batch
 	return int(n), err
 }
 
-const sqlShipmentsByID = `
-SELECT ` + shipmentColumns + `
-FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
-WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = ANY ($3::uuid[])`
-
 // ShipmentsByID returns the shipments of the ids that are there, in no order.
 func (s *Store) ShipmentsByID(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) ([]ship.Shipment, error) {
 	ids := make(uuids, len(list))
 	for i, id := range list {
 		ids[i] = uuid(id.Raw())
 	}
-	return s.shipmentList(ctx, t, sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids)
+	return s.shipmentsByID(ctx, t, ids)
 }
 
 const sqlLabels = `SELECT id, format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND id = ANY ($3::uuid[])`

@@ -17,7 +17,7 @@ const dayOf = `(to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::
 
 // factColumns are the facts of a shipment, from its own rows.
 const factColumns = `
-  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status, coalesce(j.state, 'purchasing') AS state,
+  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status::text AS status, coalesce(j.state::text, 'purchasing') AS state,
   coalesce(s.deal -> 'price' ->> 'Currency', '') AS currency, coalesce((s.deal -> 'price' ->> 'Minor')::bigint, 0) AS minor,
   j.status = 'delivered' AND s.deal ->> 'estimateAt' IS NOT NULL AS promised,
   coalesce(j.status = 'delivered' AND (j.newest_at AT TIME ZONE 'UTC')::date <= left(s.deal ->> 'estimateAt', 10)::date, false) AS on_time,
@@ -38,19 +38,20 @@ SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @words::text[], @
 // what changed: a shipment leaves the line it was counted in and joins another.
 const sqlNoteFacts = `
 WITH keys AS MATERIALIZED (
-  SELECT account_id, livemode, id FROM ` + journeyKeys + `
+  SELECT account_id, livemode, id, recipient
+  FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @recipients::text[]) AS k (account_id, livemode, id, recipient)
 ), fresh AS MATERIALIZED (
-  SELECT k.account_id, k.livemode, k.id, ` + factColumns + `
+  SELECT k.account_id, k.livemode, k.id, k.recipient, ` + factColumns + `
   FROM keys k
   JOIN shipments s ON s.account_id = k.account_id AND s.livemode = k.livemode AND s.id = k.id
   JOIN journeys j ON j.account_id = k.account_id AND j.livemode = k.livemode AND j.id = k.id
   WHERE j.sequence > 0
 ), old AS MATERIALIZED (
-  SELECT f.account_id, f.livemode, f.id, f.day, f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time, f.due_at
+  SELECT f.account_id, f.livemode, f.day, f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time
   FROM keys k JOIN shipment_facts f USING (account_id, livemode, id)
 ), put AS (
-  INSERT INTO shipment_facts AS f (account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at)
-  SELECT account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at FROM fresh
+  INSERT INTO shipment_facts AS f (account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at, recipient)
+  SELECT account_id, livemode, id, day, carrier, service, status, state, currency, minor, promised, on_time, due_at, recipient FROM fresh
   ON CONFLICT (account_id, livemode, id) DO UPDATE SET carrier = excluded.carrier, service = excluded.service, status = excluded.status, state = excluded.state,
     currency = excluded.currency, minor = excluded.minor, promised = excluded.promised, on_time = excluded.on_time, due_at = excluded.due_at
   WHERE (f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time, f.due_at) IS DISTINCT FROM
@@ -58,7 +59,10 @@ WITH keys AS MATERIALIZED (
 )
 INSERT INTO shipment_days AS d (account_id, livemode, day, carrier, service, status, state, currency, shipments, minor, promised, on_time)
 SELECT account_id, livemode, day, carrier, service, status, state, currency, sum(n), sum(n * minor), sum(n * promised::int), sum(n * on_time::int)
-FROM (SELECT 1 AS n, * FROM fresh UNION ALL SELECT -1, * FROM old) x
+FROM (
+  SELECT 1 AS n, account_id, livemode, day, carrier, service, status, state, currency, minor, promised, on_time FROM fresh
+  UNION ALL SELECT -1, account_id, livemode, day, carrier, service, status, state, currency, minor, promised, on_time FROM old
+) x
 GROUP BY account_id, livemode, day, carrier, service, status, state, currency
 HAVING sum(n) <> 0 OR sum(n * minor) <> 0 OR sum(n * promised::int) <> 0 OR sum(n * on_time::int) <> 0
 ON CONFLICT (account_id, livemode, day, carrier, service, status, state, currency) DO UPDATE SET
@@ -71,15 +75,26 @@ func noteFacts(ctx context.Context, tx pgx.Tx, keys []ship.Subject) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	words, err := newWords(ctx, tx, keys)
+	names, err := newRecipients(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
+	words, args := columns{}, parcelArgs(keys)
+	recipients := make([]string, len(keys))
+	for i, p := range keys {
+		for _, w := range names[p] {
+			words.parcel(p)
+			words.add("ids", [16]byte(p.ID))
+			words.add("words", w)
+			recipients[i] += " " + w
+		}
+	}
+	args["recipients"] = recipients
 	b := &pgx.Batch{}
 	if len(words) > 0 {
 		b.Queue(sqlAddWords, words.args())
 	}
-	b.Queue(sqlNoteFacts, parcelArgs(keys))
+	b.Queue(sqlNoteFacts, args)
 	return tx.SendBatch(ctx, b).Close()
 }
 
@@ -94,28 +109,22 @@ func distinct(keys []ship.Subject) []ship.Subject {
 	return slices.Compact(keys)
 }
 
-func newWords(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (columns, error) {
+// newRecipients are the words of the shipments that have no facts yet.
+func newRecipients(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (map[ship.Subject][]string, error) {
 	rows, err := tx.Query(ctx, sqlNewRecipients, parcelArgs(keys))
 	if err != nil {
 		return nil, err
 	}
-	words := columns{}
+	names := map[ship.Subject][]string{}
 	var subject subjectReader
 	var text string
 	targets := append(subject.targets(), &text)
 	err = each(rows, func(row pgx.Rows) error {
-		if err := row.Scan(targets...); err != nil {
-			return err
-		}
-		p := subject.read()
-		for _, w := range Words(text) {
-			words.parcel(p)
-			words.add("ids", [16]byte(p.ID))
-			words.add("words", w)
-		}
-		return nil
+		err := row.Scan(targets...)
+		names[subject.read()] = Words(text)
+		return err
 	})
-	return words, err
+	return names, err
 }
 
 // Bounds of what is kept of a name.

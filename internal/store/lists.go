@@ -1,13 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -22,6 +20,8 @@ type ShipmentFilter struct {
 	Before    time.Time // created before
 	Order     ShipmentOrder
 	DueAt     time.Time // in a list by estimate: that of the last of the page before; zero if it has none
+
+	words []string // of the recipient
 }
 
 // ShipmentOrder is what a list of shipments is sorted by: the time of their
@@ -63,88 +63,31 @@ WHERE n.account_id = $1 AND n.livemode = $2 AND n.id >= $3 AND n.id < $4 AND n.k
   AND ($6::text IS NULL OR s.carrier = $6)
 ORDER BY n.id DESC LIMIT $7`
 
-// tail are the tenant's shipments whose facts may be behind: what the log and
-// the changes tell since they were last counted. With it, lists and counts are
-// exact. It is bounded, for the case that nobody counts.
-const tail = `tail AS MATERIALIZED (
-  SELECT t.id FROM (
-    SELECT e.subject FROM events e
-    WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ((SELECT cursor_tx FROM roll_up), (SELECT cursor_id FROM roll_up)) AND NOT e.followed
-    ORDER BY e.txid DESC, e.id DESC LIMIT 20000
-  ) t (id)
-  UNION SELECT c.id FROM shipment_changes c WHERE c.account_id = $1 AND c.livemode = $2
-)`
-
-const (
-	// ofTail and ofFacts are the rows of those ids.
-	ofTail  = `FROM tail t JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = t.id JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = t.id AND j.sequence > 0`
-	ofFacts = `FROM shipment_facts f JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = f.id WHERE f.account_id = $1 AND f.livemode = $2`
-	ofFound = `FROM found JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = found.id JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = found.id`
-
-	// The wanted statuses are read one by one, each in the order of an index.
-	// A fact that is behind does not count: its shipment is in the tail.
-	byStatus = `
-WITH ` + tail + `, found AS (
-  SELECT x.id FROM unnest($5::text[]) k (status), LATERAL (
-    SELECT f.id ` + ofFacts + ` AND f.status = k.status::parcel_status AND f.id >= $3 AND f.id < $4 AND j.status = f.status AND $6::text IS NULL
-    ORDER BY f.id `
-	byCarrier = `
-WITH ` + tail + `, found AS (
-  SELECT x.id FROM unnest($5::text[]) k (status), LATERAL (
-    SELECT f.id ` + ofFacts + ` AND f.carrier = $6::text AND f.status = k.status::parcel_status AND f.id >= $3 AND f.id < $4 AND j.status = f.status AND j.carrier = f.carrier
-    ORDER BY f.id `
-	andTail = ` LIMIT $7) x
-  UNION SELECT s.id ` + ofTail + ` WHERE s.id >= $3 AND s.id < $4 AND j.status::text = ANY ($5) AND ($6 IS NULL OR s.carrier = $6)
-)
-SELECT ` + shipmentColumns + ` ` + ofFound + ` ORDER BY s.id `
-
-	byDue = `
-WITH ` + tail + `, found AS (
-  SELECT x.id FROM unnest($5::text[]) k (status), LATERAL (
-    SELECT f.id ` + ofFacts + ` AND f.status = k.status::parcel_status AND j.status = f.status AND coalesce(j.estimate_at, 'infinity') = f.due_at AND `
-	andDueTail = ` LIMIT $6) x
-  UNION SELECT s.id ` + ofTail + ` WHERE j.status::text = ANY ($5) AND `
-	andDueFound = `
-)
-SELECT ` + shipmentColumns + ` ` + ofFound + ` ORDER BY coalesce(j.estimate_at, 'infinity') `
-)
-
-const (
-	sqlShipmentsByStatus    = byStatus + `DESC` + andTail + `DESC LIMIT $7`
-	sqlShipmentsByStatusUp  = byStatus + andTail + `LIMIT $7`
-	sqlShipmentsByCarrier   = byCarrier + `DESC` + andTail + `DESC LIMIT $7`
-	sqlShipmentsByCarrierUp = byCarrier + andTail + `LIMIT $7`
-	sqlShipmentsByDue       = byDue + `(f.due_at, f.id) < ($3, $4) ORDER BY f.due_at DESC, f.id DESC` + andDueTail + `(coalesce(j.estimate_at, 'infinity'), s.id) < ($3, $4)` + andDueFound + `DESC, s.id DESC LIMIT $6`
-	sqlShipmentsByDueUp     = byDue + `(f.due_at, f.id) > ($3, $4) ORDER BY f.due_at, f.id` + andDueTail + `(coalesce(j.estimate_at, 'infinity'), s.id) > ($3, $4)` + andDueFound + `, s.id LIMIT $6`
-)
-
-const sqlRolledUp = `SELECT ready FROM roll_up`
-
 // Shipments lists shipments. The page's last id is that of the page before,
 // whatever the order.
 func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page) ([]ship.Shipment, error) {
-	if words := Words(f.Recipient); len(words) > 0 {
-		f.Order = ShipmentOrder{}
-		return s.shipmentsTo(ctx, t, words, f, p)
-	}
 	if f.OrderID != "" {
 		f.Order = ShipmentOrder{}
 		return s.shipmentList(ctx, t, sqlShipmentsOfOrder, append(f.args(t, p), f.OrderID)...)
 	}
-	plain := sqlShipments
-	if f.Order.First {
-		plain = sqlShipmentsUp
+	f.words = Words(f.Recipient)
+	if len(f.words) > 0 {
+		f.Order = ShipmentOrder{}
 	}
-	if f.Status == "" && f.Carrier == "" && !f.Order.Due {
-		return s.shipmentList(ctx, t, plain, f.args(t, p)...)
+	tail, ready, err := s.tail(ctx, t)
+	if err != nil {
+		return nil, err
 	}
-	sql, args := f.byFacts(t, p)
-	list, ready, err := s.factList(ctx, t, sql, args...)
-	if err != nil || ready || f.Order.Due {
-		return list, err
+	if !ready && len(f.words) == 0 && !f.Order.Due {
+		// What was there before the facts is still being read into them.
+		return s.shipmentList(ctx, t, pick(f.Order, sqlShipments, sqlShipmentsUp), f.args(t, p)...)
 	}
-	// What was there before the facts is still being read into them.
-	return s.shipmentList(ctx, t, plain, f.args(t, p)...)
+	ids, err := s.factIDs(ctx, t, f, p, tail)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.shipmentsByID(ctx, t, append(ids, f.within(p, tail)...))
+	return f.page(list, p), err
 }
 
 func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
@@ -155,7 +98,10 @@ func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
 // bounds are the ids between which the page lies: at or above the first, below
 // the second.
 func (f ShipmentFilter) bounds(p ship.Page) (from, before ship.RawID) {
-	if !f.Order.First {
+	switch {
+	case f.Order.Due:
+		return idBounds(f.From, f.Before, ship.RawID{})
+	case !f.Order.First:
 		return idBounds(f.From, f.Before, p.Before)
 	}
 	from, before = idBounds(f.From, f.Before, ship.RawID{})
@@ -175,25 +121,6 @@ func behind(id ship.RawID) ship.RawID {
 	return id
 }
 
-// byFacts is the statement that reads by the facts, with its arguments.
-func (f ShipmentFilter) byFacts(t ship.Tenant, p ship.Page) (string, []any) {
-	statuses := texts(ship.Statuses)
-	if f.Status != "" {
-		statuses = []string{string(f.Status)}
-	}
-	account := [16]byte(t.Account.Raw())
-	if f.Order.Due {
-		at, last := f.dueBehind(p)
-		return pick(f.Order, sqlShipmentsByDue, sqlShipmentsByDueUp), []any{account, t.Livemode, at, [16]byte(last), statuses, p.Limit}
-	}
-	from, before := f.bounds(p)
-	sql := pick(f.Order, sqlShipmentsByStatus, sqlShipmentsByStatusUp)
-	if f.Carrier != "" {
-		sql = pick(f.Order, sqlShipmentsByCarrier, sqlShipmentsByCarrierUp)
-	}
-	return sql, []any{account, t.Livemode, [16]byte(from), [16]byte(before), statuses, null(f.Carrier), p.Limit}
-}
-
 func pick(o ShipmentOrder, down, up string) string {
 	if o.First {
 		return up
@@ -201,68 +128,62 @@ func pick(o ShipmentOrder, down, up string) string {
 	return down
 }
 
-// dueBehind is where a list by estimate goes on.
-func (f ShipmentFilter) dueBehind(p ship.Page) (at any, last ship.RawID) {
-	switch {
-	case !f.DueAt.IsZero():
-		return f.DueAt, p.Before
-	case !p.Before.IsZero():
-		return "infinity", p.Before
-	case f.Order.First:
-		return "-infinity", ship.RawID{}
-	}
-	return "infinity", ship.RawID(slices.Repeat([]byte{math.MaxUint8}, 16))
-}
-
-// factList reads shipments by their facts, and reports whether all have some.
-func (s *Store) factList(ctx context.Context, t ship.Tenant, sql string, args ...any) (list []ship.Shipment, ready bool, err error) {
-	b := s.newBatch(t)
-	b.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			sh, err := scanShipment(r, t)
-			list = append(list, sh)
-			return err
-		})
-	})
-	return list, ready, s.send(ctx, b)
-}
-
-// sqlShipmentsTo lists shipments by a recipient's word, whole or its beginning,
-// newest first. Of a word that is everywhere the newest are looked through. The
-// other words are looked for in what was written.
-const sqlShipmentsTo = `
-WITH ` + tail + `, words AS (
-  (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word = $8 AND w.id >= $3 AND w.id < $4 ORDER BY w.id DESC LIMIT 20000)
-  UNION
-  (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word > $8 AND w.word < $9 AND w.id >= $3 AND w.id < $4 LIMIT 20000)
-), found AS (
-  (SELECT s.id FROM words w
-    JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = w.id
-    JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = w.id
-    WHERE concat(s.ordered -> 'destination' ->> 'name', ' ', s.ordered -> 'destination' ->> 'company') ILIKE ALL ($10::text[])
-      AND ($5::text IS NULL OR j.status = $5::parcel_status) AND ($6::text IS NULL OR s.carrier = $6)
-    ORDER BY w.id DESC LIMIT $7)
-  UNION SELECT s.id ` + ofTail + ` WHERE s.id >= $3 AND s.id < $4
-    AND concat(s.ordered -> 'destination' ->> 'name', ' ', s.ordered -> 'destination' ->> 'company') ILIKE ALL ($11::text[])
-    AND ($5::text IS NULL OR j.status = $5::parcel_status) AND ($6::text IS NULL OR s.carrier = $6)
-)
-SELECT ` + shipmentColumns + ` ` + ofFound + ` WHERE j.sequence > 0 ORDER BY s.id DESC LIMIT $7`
-
-var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
-// shipmentsTo lists the shipments of a recipient, newest first. The longest
-// word leads.
-func (s *Store) shipmentsTo(ctx context.Context, t ship.Tenant, words []string, f ShipmentFilter, p ship.Page) ([]ship.Shipment, error) {
-	word := slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
-	others, all := []string{}, []string{}
-	for _, typed := range strings.Fields(f.Recipient) {
-		pattern := "%" + likeEscape.Replace(typed) + "%"
-		all = append(all, pattern)
-		if !slices.Contains(Words(typed), word) {
-			others = append(others, pattern)
+// within are those of the ids that lie in the page's bounds.
+func (f ShipmentFilter) within(p ship.Page, ids uuids) (list uuids) {
+	from, before := f.bounds(p)
+	for _, id := range ids {
+		if string(id[:]) >= string(from[:]) && string(id[:]) < string(before[:]) {
+			list = append(list, id)
 		}
 	}
-	args := append(f.args(t, p), word, word+"\U0010FFFF", others, all)
-	return s.shipmentList(ctx, t, sqlShipmentsTo, args...)
+	return list
+}
+
+// page is what the filter wants of the shipments, in its order.
+func (f ShipmentFilter) page(list []ship.Shipment, p ship.Page) []ship.Shipment {
+	list = slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !f.wants(sh) || f.Order.Due && !f.isBehind(sh, p) })
+	slices.SortFunc(list, func(a, b ship.Shipment) int {
+		c := strings.Compare(string(a.ID), string(b.ID))
+		if f.Order.Due {
+			c = cmp.Or(dueAt(a.Progress.EstimateAt).Compare(dueAt(b.Progress.EstimateAt)), c)
+		}
+		if !f.Order.First {
+			return -c
+		}
+		return c
+	})
+	return list[:min(len(list), p.Limit)]
+}
+
+// wants reports whether the shipment, as it is now, is one that is listed.
+func (f ShipmentFilter) wants(sh ship.Shipment) bool {
+	if sh.Sequence == 0 || f.Status != "" && sh.Progress.Status != f.Status || f.Carrier != "" && sh.Deal.Carrier != f.Carrier {
+		return false
+	}
+	to := Words(sh.Order.Destination.Name + " " + sh.Order.Destination.Company)
+	for _, w := range f.words {
+		if !slices.ContainsFunc(to, func(word string) bool { return strings.HasPrefix(word, w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isBehind reports whether the shipment is behind the page before, in a list
+// by estimate.
+func (f ShipmentFilter) isBehind(sh ship.Shipment, p ship.Page) bool {
+	if p.Before.IsZero() {
+		return true
+	}
+	last := ship.ShipmentIDOf(p.Before)
+	c := cmp.Or(dueAt(sh.Progress.EstimateAt).Compare(dueAt(f.DueAt)), strings.Compare(string(sh.ID), string(last)))
+	return c > 0 == f.Order.First && c != 0
+}
+
+// dueAt is the estimate; none is behind all.
+func dueAt(estimate time.Time) time.Time {
+	if estimate.IsZero() {
+		return time.Unix(1<<40, 0)
+	}
+	return estimate
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -163,7 +164,11 @@ func collectSubjects(ctx context.Context, tx pgx.Tx, sql string, args ...any) (l
 }
 
 const sqlSaveRollUp = `
-UPDATE roll_up SET ready = $1, cursor_tx = $2::text::xid8, cursor_id = $3, past_account = $4, past_livemode = $5, past_id = $6`
+UPDATE roll_up SET ready = $1, cursor_tx = $2::text::xid8, cursor_id = $3, past_account = $4, past_livemode = $5, past_id = $6, tail_from = $7`
+
+// tailMargin is by how much an event can be older than one that was committed
+// before it: longer than any transaction lasts, and than clocks differ.
+const tailMargin = time.Hour
 
 // sqlDropEmptyDays keeps the counts to those that count something.
 const sqlDropEmptyDays = `DELETE FROM shipment_days WHERE shipments = 0`
@@ -172,7 +177,7 @@ func (r *rollUp) save(ctx context.Context, tx pgx.Tx) error {
 	b := &pgx.Batch{}
 	b.Queue(sqlDropEmptyDays)
 	b.Queue(sqlSaveRollUp, r.ready, strconv.FormatUint(r.cursor.Tx, 10), [16]byte(r.cursor.ID),
-		[16]byte(r.past.Tenant.Account.Raw()), r.past.Tenant.Livemode, [16]byte(r.past.ID))
+		[16]byte(r.past.Tenant.Account.Raw()), r.past.Tenant.Livemode, [16]byte(r.past.ID), [16]byte(ship.RawIDAt(r.cursor.ID.Time().Add(-tailMargin))))
 	return tx.SendBatch(ctx, b).Close()
 }
 

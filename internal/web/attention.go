@@ -93,7 +93,7 @@ func (s *Web) attention(v *visit) error {
 
 // attentionCSV handles GET /app/{mode}/attention.csv.
 func (s *Web) attentionCSV(v *visit) error {
-	list, err := v.needs(v.query("kind"), "", csvLimit/10)
+	list, err := v.needs(v.query("kind"), "", csvLimit/20)
 	if err != nil {
 		return err
 	}
@@ -173,13 +173,15 @@ func (v *visit) shipmentNeed(sh ship.Shipment) need {
 
 // reasonAdvice is what to do about a parcel that a carrier cannot deliver.
 var reasonAdvice = map[string]string{
-	"address_not_found":     "Ask the recipient for the right address and give it to the carrier.",
-	"recipient_unavailable": "Tell the recipient that the carrier was there, and when it comes again.",
-	"refused":               "The recipient refused the parcel: it comes back. Ask why before it is sent again.",
-	"damaged":               "Claim the damage with the carrier and send a replacement.",
-	"lost":                  "Claim the loss with the carrier and send a replacement.",
-	"customs":               "Give the carrier the papers that customs asks for.",
-	"returned":              "The parcel comes back. Ask the recipient for a better address before it is sent again.",
+	"address_not_found":       "Ask the recipient for the right address and give it to the carrier.",
+	"recipient_unavailable":   "Tell the recipient that the carrier was there, and when it comes again.",
+	"delivery_attempt_failed": "Tell the recipient that the carrier was there, and when it comes again.",
+	"refused":                 "The recipient refused the parcel: it comes back. Ask why before it is sent again.",
+	"damaged":                 "Claim the damage with the carrier and send a replacement.",
+	"lost":                    "Claim the loss with the carrier and send a replacement.",
+	"customs_hold":            "Give the carrier the papers that customs asks for.",
+	"weather_delay":           "Nothing but waiting helps; tell the recipient.",
+	"return_to_sender":        "The parcel comes back. Ask the recipient for a better address before it is sent again.",
 }
 
 func (v *visit) strandedNeeds(p ship.Page) (list []need, err error) {

@@ -15,6 +15,7 @@ import (
 // carrierList is the page of carriers.
 type carrierList struct {
 	Connections []account.Connection
+	Tools       shortList
 	Simulated   []shipping.CarrierInfo
 	Specs       []carrier.Spec
 	Health      map[ship.ConnectionID]*journal.Health
@@ -28,6 +29,7 @@ func (s *Web) carriers(v *visit) error {
 	if p.Connections, err = s.Account.Connections(v.ctx(), v.tenant()); err != nil {
 		return err
 	}
+	p.Connections, p.Tools = shorten(v, "carriers", p.Connections, connectionStates, connectionLine)
 	all, err := s.Shipping.Carriers(v.ctx(), v.tenant())
 	if err != nil {
 		return err

@@ -66,8 +66,8 @@ func eventsAddress(path, kind, cursor string) string {
 func (s *Web) eventsCSV(v *visit) error {
 	out := v.exportCSV("events", "id", "type", "time", "shipment", "order", "sequence", "status", "late")
 	cursor := ""
-	for n := 0; n < csvLimit && out.err == nil; n += 500 {
-		list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), cursor, v.kinds(), 500)
+	for n := 0; n < csvLimit && out.err == nil; n += csvPart {
+		list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), cursor, v.kinds(), csvPart)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 // keyList is the page of API keys.
 type keyList struct {
 	List   []account.APIKey
+	Tools  shortList
 	Secret string // the key that was just made; shown this once
 	Made   account.APIKey
 	Form   keyForm
@@ -50,7 +51,9 @@ func (s *Web) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, keysPage(v.frame("API keys", "keys"), keyList{List: list, Form: keyForm{Scopes: []string{"*"}}}))
+	p := keyList{Form: keyForm{Scopes: []string{"*"}}}
+	p.List, p.Tools = shorten(v, "keys", list, keyStates, keyLine)
+	return v.show(http.StatusOK, keysPage(v.frame("API keys", "keys"), p))
 }
 
 // makeKey handles POST /app/{mode}/keys. The key is in this answer and never

@@ -9,6 +9,7 @@ import (
 // memberList is the page of an account's people.
 type memberList struct {
 	List        []member.Member
+	Tools       shortList
 	Invitations []member.Invitation
 	Link        string // of the invitation that was just made; shown this once
 	Email       string
@@ -41,6 +42,7 @@ func (s *Web) members(v *visit) error {
 	if err != nil {
 		return err
 	}
+	p.List, p.Tools = shorten(v, "members", p.List, memberStates, memberLine)
 	return v.show(http.StatusOK, membersPage(v.frame("Members", "members"), p))
 }
 

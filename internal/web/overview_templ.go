@@ -312,7 +312,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("box", "Nothing was shipped in this time", "Buy a label here, send it from your own program, or choose other days.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("box", p.Range.nothing(), "Buy a label here, send it from your own program, or choose other days.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

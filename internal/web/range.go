@@ -81,6 +81,14 @@ func (r dayRange) Words() string {
 	return r.From.Format("2 Jan 2006") + " to " + r.Until.Format("2 Jan 2006")
 }
 
+// nothing says that there is nothing.
+func (r dayRange) nothing() string {
+	if r.Preset > 0 {
+		return "Nothing was shipped yet"
+	}
+	return "Nothing was shipped on these days"
+}
+
 // A chart is shipments and spend over the days of a range.
 type chart struct {
 	Title string

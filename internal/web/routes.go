@@ -45,6 +45,7 @@ func (s *Web) table() []route {
 		s.sandboxRoutes(),
 		s.referenceRoutes(),
 		s.accountRoutes(),
+		s.shortRoutes(),
 		s.logoRoutes(),
 		s.trackRoutes(),
 	)

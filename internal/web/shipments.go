@@ -156,7 +156,7 @@ func (s *Web) shipments(v *visit) error {
 // filtered, up to a bound.
 func (s *Web) shipmentsCSV(v *visit) error {
 	f := v.shipmentQuery().filter()
-	f.Page, f.DueAt = ship.Page{Limit: 500}, time.Time{}
+	f.Page, f.DueAt = ship.Page{Limit: csvPart}, time.Time{}
 	out := v.exportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
 		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
 	for n := 0; n < csvLimit && out.err == nil; {

@@ -84,8 +84,7 @@ func (v *visit) show(status int, c templ.Component) error {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(status)
-	v.w.Write([]byte(b.String())) // the reader may have left
+	v.send(status, b.String())
 	return nil
 }
 

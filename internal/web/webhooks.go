@@ -11,8 +11,9 @@ import (
 
 // hookList is the page of webhooks.
 type hookList struct {
-	List []webhook.Endpoint
-	Form hookForm
+	List  []webhook.Endpoint
+	Tools shortList
+	Form  hookForm
 }
 
 // hookForm is an endpoint as it was filled in.
@@ -55,7 +56,9 @@ func (s *Web) webhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{List: list}))
+	var p hookList
+	p.List, p.Tools = shorten(v, "webhooks", list, hookStates, hookLine)
+	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), p))
 }
 
 // makeWebhook handles POST /app/{mode}/webhooks. The answer shows the secret
@@ -69,7 +72,7 @@ func (s *Web) makeWebhook(v *visit) error {
 		if err != nil {
 			return err
 		}
-		return v.show(http.StatusUnprocessableEntity, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{list, form}))
+		return v.show(http.StatusUnprocessableEntity, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{List: list, Form: form}))
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,15 @@ func TestFirstPageIsLight(t *testing.T) {
 	for _, a := range assets() {
 		total += len(a.small)
 	}
+	packed := b.send(member.Owner, "/app/test/shipments", nil, "Accept-Encoding", "gzip")
+	if packed.Header().Get("Content-Encoding") != "gzip" || packed.Body.Len() > w.Body.Len()/3 {
+		t.Errorf("a page of %d bytes is sent as %d, %q", w.Body.Len(), packed.Body.Len(), packed.Header().Get("Content-Encoding"))
+	}
+	secret := b.send(member.Owner, "/app/test/keys", url.Values{"name": {"k"}, "scope": {"*"}}, "Accept-Encoding", "gzip")
+	if secret.Code != http.StatusOK || secret.Header().Get("Content-Encoding") != "" {
+		t.Errorf("an answer with a secret is compressed: %d", secret.Code)
+	}
+	total += packed.Body.Len() - w.Body.Len()
 	if total > 100<<10 {
 		t.Errorf("a first visit moves %d bytes, over 100 KiB", total)
 	}

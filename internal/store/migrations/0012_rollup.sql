@@ -2,6 +2,8 @@
 
 -- What lists and counts need of every shipment that a client was told of. It follows
 -- the log a moment behind, outside the purchase, and can be made again at any time.
+-- Status and state are text: row-level security keeps comparisons of enums out of
+-- index conditions.
 CREATE TABLE shipment_facts (
   account_id uuid NOT NULL,
   livemode boolean NOT NULL,
@@ -9,13 +11,14 @@ CREATE TABLE shipment_facts (
   day date NOT NULL,
   carrier text NOT NULL,
   service text NOT NULL,
-  status parcel_status NOT NULL,
-  state purchase_state NOT NULL,
+  status text NOT NULL,
+  state text NOT NULL,
   currency text NOT NULL,
   minor bigint NOT NULL,
   promised boolean NOT NULL,
   on_time boolean NOT NULL,
   due_at timestamptz NOT NULL,
+  recipient text NOT NULL DEFAULT '',
   PRIMARY KEY (account_id, livemode, id)
 ) WITH (fillfactor = 90);
 CREATE INDEX shipment_facts_by_status ON shipment_facts (account_id, livemode, status, id);
@@ -31,8 +34,8 @@ CREATE TABLE shipment_days (
   day date NOT NULL,
   carrier text NOT NULL,
   service text NOT NULL,
-  status parcel_status NOT NULL,
-  state purchase_state NOT NULL,
+  status text NOT NULL,
+  state text NOT NULL,
   currency text NOT NULL,
   shipments bigint NOT NULL,
   minor bigint NOT NULL,
@@ -59,13 +62,15 @@ CREATE TABLE shipment_changes (
   id uuid NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- How far the log is counted. Until it is ready, what was there before is still being
--- read, from one shipment to the next.
+-- How far the log is counted; no event behind the cursor has an id before tail_from.
+-- Until it is ready, what was there before is still being read, from one shipment to
+-- the next.
 CREATE TABLE roll_up (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   ready boolean NOT NULL DEFAULT false,
   cursor_tx xid8 NOT NULL DEFAULT '0',
   cursor_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+  tail_from uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   past_account uuid,
   past_livemode boolean,
   past_id uuid

@@ -1,0 +1,165 @@
+// Package dashboard proves that every page of the dashboard is quick in a large
+// account: a year of shipments is seeded, and each page of the route table is
+// asked for with many filters, cursors and searches.
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/app"
+	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// A stand is the whole program over a database of its own, and an owner who is
+// signed in.
+type stand struct {
+	*testing.T
+	url, base string
+	owner     *pgx.Conn
+	http      *http.Client
+	account   ship.AccountID
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{T: t, url: storetest.URL(t)}
+	s.owner = storetest.Conn(t, s.url)
+	values := map[string]string{
+		"DATABASE_URL": s.url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "WEBHOOK_ALLOW_LOOPBACK": "on",
+		"SPOOL_DIR": t.TempDir(), "RATE_LIMIT": "0",
+	}
+	cfg, err := config.Load(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
+	s.must(err)
+	a, err := app.New(t.Context(), cfg, app.AllRoles)
+	s.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	a.OnReady(func() { close(ready) })
+	go func() { ended <- a.Run(ctx) }()
+	<-ready
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	s.base = a.LocalURL()
+	jar, err := cookiejar.New(nil)
+	s.must(err)
+	s.http = &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.signIn()
+	s.account = accountOf(t, s.owner)
+	return s
+}
+
+func (s *stand) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// signIn makes the first owner.
+func (s *stand) signIn() {
+	s.Helper()
+	st, err := store.Open(s.Context(), store.Options{URL: s.url, Connections: 2})
+	s.must(err)
+	defer st.Close()
+	m, err := member.New(member.Config{Store: st, BaseURL: s.base})
+	s.must(err)
+	link, err := m.SetupURL(s.Context())
+	s.must(err)
+	_, token, _ := strings.Cut(link, "token=")
+	s.post("/app/setup", "token", token, "accountName", "Northwind", "name", "Dana", "email", "dana@example.com", "password", "a long sentence about boxes")
+}
+
+// post sends a form and returns the answer's body.
+func (s *stand) post(path string, pairs ...string) string {
+	s.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	w, err := s.http.PostForm(s.base+path, form)
+	s.must(err)
+	body, err := io.ReadAll(w.Body)
+	s.must(err)
+	_ = w.Body.Close()
+	if w.StatusCode >= http.StatusBadRequest {
+		s.Fatalf("POST %s: %d %s", path, w.StatusCode, body)
+	}
+	return string(body)
+}
+
+// An answer is what a page said, and how long it took.
+type answer struct {
+	status int
+	body   []byte
+	took   time.Duration
+}
+
+// get asks for a page. A download counts until it begins, a page until it is
+// there.
+func (s *stand) get(path string) answer {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.base+path, nil)
+	s.must(err)
+	start := time.Now()
+	w, err := s.http.Do(r)
+	s.must(err)
+	began := time.Since(start)
+	body, err := io.ReadAll(w.Body)
+	s.must(err)
+	_ = w.Body.Close()
+	a := answer{status: w.StatusCode, body: body, took: time.Since(start)}
+	if strings.HasPrefix(w.Header.Get("Content-Disposition"), "attachment") {
+		a.took = began
+	}
+	return a
+}
+
+var secret = regexp.MustCompile(`wb_test_[A-Za-z0-9_-]+|sk_test_[A-Za-z0-9_-]+`)
+
+// work does what a seed cannot: it buys labels, makes keys and endpoints.
+func (s *stand) work() {
+	s.Helper()
+	for i := range 5 {
+		s.post("/app/test/webhooks", "url", fmt.Sprintf("http://127.0.0.1:19999/hook%d", i), "description", "nobody listens", "signature", "v1", "kind", "shipment.exception")
+	}
+	page := s.post("/app/test/keys", "name", "Web shop", "scope", "*")
+	key := secret.FindString(page)
+	if key == "" {
+		s.Fatal("no key on the page")
+	}
+	for i := range 12 {
+		body := fmt.Sprintf(`{"orderId":"B%d","origin":{"name":"N","address1":"1201 S Figueroa St","city":"Los Angeles","state":"CA","zip":"90015","country":"US"},`+
+			`"destination":{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"},"parcel":{"weight":2}}`, i)
+		r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.base+"/v1/shipments", strings.NewReader(body))
+		s.must(err)
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		w, err := s.http.Do(r)
+		s.must(err)
+		said, err := io.ReadAll(w.Body)
+		s.must(err)
+		_ = w.Body.Close()
+		if w.StatusCode != http.StatusCreated {
+			s.Fatalf("buy: %d %s", w.StatusCode, said)
+		}
+	}
+}
