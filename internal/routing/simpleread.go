@@ -4,23 +4,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 )
 
-// ReadSimple reads a condition as a simple one; false if it is not, or if it
-// is wrong. A condition with a comment is not: nothing of it may get lost.
+// ReadSimple reads a condition as a simple one; false if it is not. What it
+// reads has variables, tests and values that fit each other, and may still be
+// refused by Compile, as a country that there is not. A condition with a
+// comment is not simple: nothing of it may get lost.
 func ReadSimple(source string) (Simple, bool) {
 	if strings.TrimSpace(source) == "" {
 		return Simple{}, true
 	}
 	code, _ := blank(source)
-	if strings.Contains(code, "//") || len(source) > 4*MaxCondition {
-		return Simple{}, false
-	}
-	if _, wrong := compileCondition(source); wrong != nil {
+	if strings.Contains(code, "//") || utf8.RuneCountInString(source) > MaxCondition {
 		return Simple{}, false
 	}
 	env, err := language()

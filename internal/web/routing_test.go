@@ -94,7 +94,7 @@ func TestTwoWhoWriteRulesAreTold(t *testing.T) {
 	}
 	w := b.saveRule(mark, "Two")
 	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Somebody else changed the draft") || !strings.Contains(w.Body.String(), `value="Two"`) {
-		t.Errorf("the second is told %d, and its rule is lost", w.Code)
+		t.Fatalf("the second is told %d, and its rule is lost", w.Code)
 	}
 	again := markIn.FindStringSubmatch(w.Body.String())[1]
 	if w := b.saveRule(again, "Two"); w.Code != http.StatusSeeOther {

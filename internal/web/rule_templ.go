@@ -488,7 +488,7 @@ func conditionCard(f frame, p ruleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = step(f, "button", "cel", "Write the condition in CEL").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = step(f, "button", "cel", "Write CEL").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -511,7 +511,7 @@ func conditionCard(f frame, p ruleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = step(f, "button", "build", "Build the condition from rows").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = step(f, "button", "build", "Use the builder").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

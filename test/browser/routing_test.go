@@ -45,9 +45,11 @@ func (s *stage) order(key, id string, pounds int) (shipment, carrier string) {
 	return got.ID, got.Carrier
 }
 
-// choose takes a line of a select, as a person does.
+// choose takes a line of a select, as a person does: not before the page is
+// at rest.
 func choose(selector, value string) step {
 	return until(`(() => {
+		if (document.querySelector(".htmx-request, .htmx-swapping, .htmx-added, .htmx-settling")) return false;
 		const el = document.querySelector(` + quote(selector) + `);
 		if (!el || ![...el.options].some((o) => o.value === ` + quote(value) + `)) return false;
 		el.value = ` + quote(value) + `;
