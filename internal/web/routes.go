@@ -32,7 +32,7 @@ func (rt route) patterns() []string {
 
 // table is the whole dashboard.
 func (s *Web) table() []route {
-	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.batchRoutes())
+	return slices.Concat(s.frameRoutes(), s.doorRoutes(), s.shipmentRoutes(), s.developerRoutes(), s.accountRoutes(), s.batchRoutes(), s.formRoutes())
 }
 
 func get(path string, action member.Action, h func(*visit) error) route {

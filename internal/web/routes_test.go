@@ -92,6 +92,10 @@ var rows = []row{
 	{"GET /app/{mode}/batches/{id}/labels.pdf", "batch", nil, 409, 404},
 	{"GET /app/{mode}/batches/{id}/labels.zpl", "batch", nil, 409, 404},
 	{"GET /app/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
+	{"POST /app/{mode}/shipments/fields", "", form("country", "DE"), 404, 0},
+	{"GET /app/{mode}/boxes", "", nil, 200, 0},
+	{"POST /app/{mode}/boxes", "", form("name", ""), 422, 0},
+	{"POST /app/{mode}/boxes/{id}/remove", "box", form(), 303, 404},
 	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
@@ -114,7 +118,9 @@ func (b *bench) things(a ship.Account) map[string]string {
 		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
 	}
 	b.must(err)
-	return map[string]string{"shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "batch": string(b.batch(t, sampleFile))}
+	box, err := b.web.Account.AddBox(b.Context(), t, "small", ship.Dimensions{Length: 1, Width: 1, Height: 1}, ship.DefaultUnits)
+	b.must(err)
+	return map[string]string{"box": string(box.ID), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "batch": string(b.batch(t, sampleFile))}
 }
 
 func (r row) path(things map[string]string) string {
