@@ -126,7 +126,9 @@ func (v *visit) batchLabels(format label.Format) error {
 }
 
 // labelFiles is how many files hold the batch's labels.
-func (p batchView) labelFiles() int { return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels }
+func (p batchView) labelFiles() int {
+	return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels
+}
 
 // batchResults handles GET /app/{mode}/batches/{id}/results.csv: the file as it
 // came, and what became of each line.

@@ -204,6 +204,14 @@ func (p newShipment) isFastest(i int) bool {
 	return true
 }
 
+// refusal is why the label was not bought, where no field is the reason.
+func (p newShipment) refusal() string {
+	if len(p.Wrong.Fields) > 0 && p.Wrong.At("/rateId") == "" {
+		return ""
+	}
+	return or(p.Wrong.At("/rateId"), p.Wrong.All)
+}
+
 // today is the default ship date.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }
 

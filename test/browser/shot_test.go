@@ -26,7 +26,7 @@ func (s *stage) shot(name string) step {
 			if _, err := chromedp.EmulateViewport(look.width, 900)(ctx, t); err != nil {
 				return err
 			}
-			if _, err := chromedp.Evaluate[string](`document.documentElement.dataset.theme = "` + look.theme + `"`)(ctx, t); err != nil {
+			if _, err := chromedp.Evaluate[string](`document.documentElement.dataset.theme = "`+look.theme+`"`)(ctx, t); err != nil {
 				return err
 			}
 			picture, err := chromedp.CaptureScreenshot()(ctx, t)
