@@ -44,8 +44,8 @@ var free = []string{"buyAtOnce", "create"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "CountShipments", "Document", "Doubts", "InTx", "Label", "Lanes", "LockJourneys", "LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans",
-	"Shipment", "ShipmentByNumber", "Shipments", "ShipmentsNamed", "ShipmentsTo", "Stranded", "Tallies", "Troubled",
+	"Attempts", "CountShipments", "Document", "Doubts", "InTx", "Label", "Labels", "Lanes", "LockJourneys", "LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans",
+	"Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "ShipmentsNamed", "ShipmentsTo", "Stranded", "Tallies", "Troubled",
 }
 
 // A step lasts.
