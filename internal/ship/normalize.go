@@ -157,19 +157,32 @@ func (c *checker) parcel(pointer string, p Parcel, units Units) Parcel {
 	if p.Dimensions == nil {
 		return p
 	}
-	d := *p.Dimensions
+	d := c.dimensions(pointer+"/dimensions", *p.Dimensions, units)
+	p.Dimensions = &d
+	return p
+}
+
+func (c *checker) dimensions(pointer string, d Dimensions, units Units) Dimensions {
 	if d.Unit == "" {
 		d.Unit = units.Length
 	}
 	if _, ok := d.Unit.millimetres(); !ok {
-		c.fail(pointer+"/dimensions/unit", "invalid", "is not one of in, cm, mm")
+		c.fail(pointer+"/unit", "invalid", "is not one of in, cm, mm")
 	}
-	c.positive(pointer+"/dimensions/length", d.Length, maxLength)
-	c.positive(pointer+"/dimensions/width", d.Width, maxLength)
-	c.positive(pointer+"/dimensions/height", d.Height, maxLength)
+	c.positive(pointer+"/length", d.Length, maxLength)
+	c.positive(pointer+"/width", d.Width, maxLength)
+	c.positive(pointer+"/height", d.Height, maxLength)
 	d.LengthMM, d.WidthMM, d.HeightMM = d.Unit.Millimetres(d.Length), d.Unit.Millimetres(d.Width), d.Unit.Millimetres(d.Height)
-	p.Dimensions = &d
-	return p
+	return d
+}
+
+// CheckBox returns a saved box's name and sides as stored, or an Invalid error
+// that lists what is wrong with them.
+func CheckBox(name string, d Dimensions, units Units) (string, Dimensions, error) {
+	c := checker{}
+	name = c.text("/name", name, maxReference, true)
+	d = c.dimensions("", d, units)
+	return name, d, InvalidFields(c.wrong)
 }
 
 func (c *checker) positive(pointer string, v, limit float64) {

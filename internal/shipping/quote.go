@@ -225,3 +225,9 @@ func quoteError(a asking) QuoteError {
 	}
 	return QuoteError{Carrier: a.carrier, Code: code, Message: e.Message, Retryable: code == "carrier_unavailable", Duration: a.took}
 }
+
+// CheckOrder says what is wrong with an order before anybody is asked for its
+// price, and returns it as it would be sent.
+func (s *Service) CheckOrder(in QuoteInput) (ship.Order, error) {
+	return in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
+}

@@ -76,6 +76,14 @@ func (p batchView) Whole() int {
 // Bought is how many labels there are.
 func (p batchView) Bought() int { return p.Tally.Rows[batch.RowBought] }
 
+// mendWord says what the lines with mistakes ask for.
+func (p batchView) mendWord() string {
+	if p.Count(batchTabs[0]) == 0 {
+		return "nothing to mend"
+	}
+	return "mend or skip them"
+}
+
 // MayDiscard reports whether the batch can be thrown away.
 func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought() == 0 }
 

@@ -51,12 +51,22 @@ func (p newShipment) missing() [][3]string {
 		if known, ok := fieldTitles[name]; ok {
 			title = known
 		}
-		if name == "orderId" {
+		switch {
+		case name == "orderId":
 			field = "order"
+		case strings.HasPrefix(pointer, "/customs/items/"):
+			field = strings.ReplaceAll(strings.TrimPrefix(pointer, "/customs/items/"), "/", ".")
+			field = "item." + field
 		}
 		list = append(list, [3]string{plain(title), p.Wrong.Fields[pointer], field})
 	}
 	return list
 }
 
-var fieldTitles = map[string]string{"address1": "Street", "zip": "Postal code", "orderId": "Order number"}
+// placeValue is the destination's value of a field below the street.
+func (p newShipment) placeValue(name string) string {
+	to := p.Order.Destination
+	return map[string]string{"city": to.City, "state": to.State, "zip": to.Zip}[name]
+}
+
+var fieldTitles = map[string]string{"address1": "Street", "zip": "Postal code", "orderId": "Order number", "originCountry": "Made in", "hsCode": "HS code"}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/http"
 	"slices"
@@ -8,9 +9,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
+
+// formRoutes are the parts of the form of a new shipment, and the boxes that
+// it offers.
+func (s *Web) formRoutes() []route {
+	return []route{
+		post("/app/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields),
+		get("/app/{mode}/boxes", member.BuyShipments, s.boxes),
+		post("/app/{mode}/boxes", member.BuyShipments, s.addBox),
+		post("/app/{mode}/boxes/{id}/remove", member.BuyShipments, s.removeBox),
+	}
+}
 
 // newShipment is the form of a new shipment, as it was filled in.
 type newShipment struct {
@@ -18,9 +32,15 @@ type newShipment struct {
 	Once      string // names the purchase, so that a second click is the same one
 	Weight    string
 	Sides     [3]string
+	Abroad    bool // the parcel crosses a border
+	Items     []customsLine
+	Currency  string
 	Wrong     problems
 	Countries []choice
 	Units     ship.Units
+	Boxes     []account.Box
+	Box       string
+	Asked     []asked // who is asked for rates, when all is well
 	Quotes    *shipping.Quotes
 }
 
@@ -31,12 +51,22 @@ func (s *Web) emptyShipment(v *visit) error {
 	if o := v.who.Account.Origin; o != nil {
 		p.Order.Destination.Country = o.Country
 	}
-	return v.show(http.StatusOK, newShipmentPage(v.frame("New shipment", "shipments"), p))
+	return v.showForm(http.StatusOK, p)
+}
+
+func (v *visit) showForm(status int, p newShipment) error {
+	var err error
+	if p.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+		return err
+	}
+	return v.show(status, newShipmentPage(v.frame("New shipment", "shipments"), p))
 }
 
 // shipmentForm reads the form.
 func (v *visit) shipmentForm() newShipment {
-	p := newShipment{Units: v.who.Account.Units, Countries: countryChoices(), Once: v.form("once"), Weight: v.form("weight")}
+	p := newShipment{
+		Units: v.who.Account.Units, Currency: v.who.Account.Currency, Countries: countryChoices(), Once: v.form("once"), Weight: v.form("weight"), Box: v.form("box"),
+	}
 	if p.Once == "" {
 		p.Once = newOnce()
 	}
@@ -53,11 +83,25 @@ func (v *visit) shipmentForm() newShipment {
 	o.Options.SaturdayDelivery = v.form("saturday") != ""
 	parcel := ship.Parcel{Weight: number(p.Weight), WeightUnit: ship.WeightUnit(v.form("weightUnit")), Packaging: v.form("packaging")}
 	p.Sides = [3]string{v.form("length"), v.form("width"), v.form("height")}
+	if unit := v.form("lengthUnit"); unit != "" {
+		p.Units.Length = ship.LengthUnit(unit)
+	}
 	if p.Sides != [3]string{} {
-		parcel.Dimensions = &ship.Dimensions{Length: number(p.Sides[0]), Width: number(p.Sides[1]), Height: number(p.Sides[2]), Unit: ship.LengthUnit(v.form("lengthUnit"))}
+		parcel.Dimensions = &ship.Dimensions{Length: number(p.Sides[0]), Width: number(p.Sides[1]), Height: number(p.Sides[2]), Unit: p.Units.Length}
 	}
 	o.Parcels = []ship.Parcel{parcel}
+	p.Abroad = v.originCountry() != o.Destination.Country && o.Destination.Country != ""
+	v.readCustoms(&p)
 	return p
+}
+
+// originCountry is where the account's parcels come from; the sandbox sends
+// from a sample warehouse until that is known.
+func (v *visit) originCountry() string {
+	if o := v.who.Account.Origin; o != nil {
+		return o.Country
+	}
+	return "US"
 }
 
 // number reads what people type; what is none is zero, which the service
@@ -70,28 +114,8 @@ func number(s string) float64 {
 	return n
 }
 
-// rates handles POST /app/{mode}/shipments/rates: the offers, or what is wrong
-// with the form.
-func (s *Web) rates(v *visit) error {
-	p := v.shipmentForm()
-	quotes, err := s.Shipping.Quote(v.ctx(), shipping.QuoteInput{Tenant: v.tenant(), Account: v.who.Account, Order: p.Order, OneParcel: true})
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
-	} else if err != nil {
-		return err
-	}
-	if err == nil {
-		p.Quotes = &quotes
-	}
-	f := v.frame("New shipment", "shipments")
-	if v.isPart() {
-		return v.show(http.StatusOK, offers(f, p))
-	}
-	return v.show(http.StatusOK, newShipmentPage(f, p))
-}
-
 // buyShipment handles POST /app/{mode}/shipments: buys the rate that was
-// chosen.
+// chosen, or what the rules choose.
 func (s *Web) buyShipment(v *visit) error {
 	p := v.shipmentForm()
 	in := shipping.BuyInput{
@@ -105,25 +129,66 @@ func (s *Web) buyShipment(v *visit) error {
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong = wrong
 		p.Once = newOnce()
-		return v.show(http.StatusUnprocessableEntity, newShipmentPage(v.frame("New shipment", "shipments"), p))
+		return v.showForm(http.StatusUnprocessableEntity, p)
 	}
 	if err != nil {
 		return err
 	}
 	v.record("shipment.bought", string(bought.Shipment.ID), nil)
-	done := "created"
-	if bought.Pending {
-		done = "pending"
+	switch {
+	case bought.Pending:
+		return v.redirect(v.to("shipments", string(bought.Shipment.ID)), "pending")
+	case v.form("then") == "print":
+		return v.redirect(v.to("shipments", string(bought.Shipment.ID), "print"), "")
 	}
-	return v.redirect(v.to("shipments", string(bought.Shipment.ID)), done)
+	return v.redirect(v.to("shipments", string(bought.Shipment.ID)), "created")
 }
 
-// needs says whether the country's addresses have the field, by asking for one
-// without it.
-func (p newShipment) needs(field string) bool {
-	_, wrong := ship.Address{Name: "x", Address1: "x", City: "x", Country: p.Order.Destination.Country}.Normalize("")
-	return slices.ContainsFunc(wrong, func(f ship.FieldError) bool { return f.Pointer == "/"+field && f.Code == "required" })
+// shipmentFields handles POST /app/{mode}/shipments/fields: a part of the form
+// that follows from another.
+func (s *Web) shipmentFields(v *visit) error {
+	p := v.shipmentForm()
+	v.w.Header().Set("HX-Trigger-After-Swap", "filled") // the rates are asked for again
+	switch v.query("part") {
+	case "country":
+		return v.show(http.StatusOK, countryParts(v.frame("", ""), p))
+	case "item":
+		p.Items = append(p.Items, customsLine{Quantity: "1"})
+		return v.show(http.StatusOK, customsCard(v.frame("", ""), p, false))
+	case "box":
+		var err error
+		if p.Boxes, err = s.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+			return err
+		}
+		p.fillBox()
+		return v.show(http.StatusOK, parcelFields(v.frame("", ""), p))
+	}
+	return errNoPage
 }
+
+// fillBox puts the sides of the chosen box into the form.
+func (p *newShipment) fillBox() {
+	i := slices.IndexFunc(p.Boxes, func(b account.Box) bool { return string(b.ID) == p.Box })
+	if i < 0 {
+		return
+	}
+	b := p.Boxes[i]
+	p.Sides = [3]string{decimal(b.Length), decimal(b.Width), decimal(b.Height)}
+	p.Units.Length = b.Unit
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// boxChoices are the saved boxes with their sides.
+func (p newShipment) boxChoices() []choice {
+	list := []choice{{"", "No saved box"}}
+	for _, b := range p.Boxes {
+		list = append(list, choice{string(b.ID), b.Name + " (" + boxSize(b) + ")"})
+	}
+	return list
+}
+
+func boxSize(b account.Box) string { return size(ship.Parcel{Dimensions: &b.Dimensions}) }
 
 // isFastest reports whether no offer is quicker than the i-th.
 func (p newShipment) isFastest(i int) bool {
@@ -139,5 +204,18 @@ func (p newShipment) isFastest(i int) bool {
 	return true
 }
 
+// refusal is why the label was not bought, where no field is the reason.
+func (p newShipment) refusal() string {
+	if len(p.Wrong.Fields) > 0 && p.Wrong.At("/rateId") == "" {
+		return ""
+	}
+	return or(p.Wrong.At("/rateId"), p.Wrong.All)
+}
+
 // today is the default ship date.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }
+
+// weightUnit is the one to show.
+func (p newShipment) weightUnit() string {
+	return string(cmp.Or(p.Order.Parcels[0].WeightUnit, p.Units.Weight))
+}

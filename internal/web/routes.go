@@ -37,6 +37,7 @@ func (s *Web) table() []route {
 		s.doorRoutes(),
 		s.attentionRoutes(),
 		s.shipmentRoutes(),
+		s.formRoutes(),
 		s.batchRoutes(),
 		s.routingRoutes(),
 		s.sheetRoutes(),

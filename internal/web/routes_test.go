@@ -138,6 +138,10 @@ var rows = []row{
 	{"GET /app/{mode}/batches/{id}/results.csv", "batch", nil, 200, 404},
 	{"GET /app/{mode}/settings/logo/{hash}", "", nil, 404, 0},
 	{"POST /app/{mode}/settings/logo", "", form("do", "remove"), 303, 0},
+	{"POST /app/{mode}/shipments/fields", "", form("country", "DE"), 404, 0},
+	{"GET /app/{mode}/boxes", "", nil, 200, 0},
+	{"POST /app/{mode}/boxes", "", form("name", ""), 422, 0},
+	{"POST /app/{mode}/boxes/{id}/remove", "box", form(), 303, 404},
 	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 
@@ -164,12 +168,14 @@ func (b *bench) things(a ship.Account) map[string]string {
 		time.Sleep(10 * time.Millisecond) // the log shows what no open transaction can precede
 	}
 	b.must(err)
+	box, err := b.web.Account.AddBox(b.Context(), t, "small", ship.Dimensions{Length: 1, Width: 1, Height: 1}, ship.DefaultUnits)
+	b.must(err)
 	asked := ship.RequestIDOf(ship.NewRawID(t.Shard(), time.Now()))
 	b.web.Journal.Note(journal.Request{ID: asked, Tenant: t, Key: key.ID, Method: "GET", Route: "/v1/carriers", Path: "/v1/carriers", Status: 200})
 	b.must(b.web.Journal.Flush(b.Context()))
 	return map[string]string{
 		"request": string(asked), "shipment": string(sh.ID), "webhook": string(hook.ID), "key": string(key.ID), "event": string(list[0].Event.ID), "sheet": prices.Name,
-		"batch": string(b.batch(t, sampleFile)),
+		"box": string(box.ID), "batch": string(b.batch(t, sampleFile)),
 	}
 }
 

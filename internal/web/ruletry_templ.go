@@ -132,7 +132,7 @@ func tryPageView(f frame, p ruleTry) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = parcelFields(p.newShipment).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = parcelFields(f, p.newShipment).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

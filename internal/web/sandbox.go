@@ -28,11 +28,11 @@ func (s *Web) sandboxRoutes() []route {
 type sandboxView struct {
 	Moving []ship.Shipment // parcels that can be moved on
 	Fault  sandbox.Destination
-	Asked  []asked // what was just tried
+	Asked  []apiCall // what was just tried
 }
 
-// An asked is one request of the API and its answer.
-type asked struct {
+// An apiCall is one request of the API and its answer.
+type apiCall struct {
 	Method, Path string
 	Sent         string // the body
 	Status       int
@@ -106,8 +106,8 @@ func (s *Web) forceFault(v *visit) error {
 
 // ask sends a request to the API in this program, for the person who is signed
 // in.
-func (v *visit) ask(method, path string, body any, header ...string) asked {
-	a := asked{Method: method, Path: path}
+func (v *visit) ask(method, path string, body any, header ...string) apiCall {
+	a := apiCall{Method: method, Path: path}
 	var sent []byte
 	if body != nil {
 		sent, _ = json.MarshalIndent(body, "", "  ") // maps of text and numbers always encode
@@ -170,7 +170,7 @@ func (a *answer) Write(b []byte) (int, error) {
 }
 
 // Curl is the request as a program sends it.
-func (a asked) Curl(base string) string {
+func (a apiCall) Curl(base string) string {
 	lines := []string{"curl -X " + a.Method + " " + base + a.Path, `-H "Authorization: Bearer sk_test_..."`}
 	if a.Sent != "" {
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+a.Sent+"'")
@@ -178,4 +178,4 @@ func (a asked) Curl(base string) string {
 	return strings.Join(lines, " \\\n  ")
 }
 
-func (a asked) statusLine() string { return strconv.Itoa(a.Status) + " " + http.StatusText(a.Status) }
+func (a apiCall) statusLine() string { return strconv.Itoa(a.Status) + " " + http.StatusText(a.Status) }

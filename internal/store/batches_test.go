@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func (f *fixture) addBatch(t *testing.T, rows int) ship.BatchID {
+	t.Helper()
+	b := store.Batch{ID: ship.NewBatchID(7, now()), Tenant: f.tenant, Name: "orders.csv", State: "ready", Header: []string{"order"}, Mapping: []byte("{}")}
+	lines := make([][]string, rows)
+	for i := range lines {
+		lines[i] = []string{fmt.Sprint(i), strings.Repeat("x", 200)}
+	}
+	if err := f.AddBatch(t.Context(), b, lines); err != nil {
+		t.Fatal(err)
+	}
+	return b.ID
+}
+
+func TestALineIsWrittenOnlyAsItWasRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.addBatch(t, 3)
+	rows, err := f.BatchRows(t.Context(), f.tenant, id, 0, 10)
+	if err != nil || len(rows) != 3 || rows[2].Cells[0] != "2" {
+		t.Fatal(rows, err)
+	}
+	save := func(was int, from string) int {
+		row := rows[0]
+		row.State, row.Revision, row.Price = "rated", was+1, ship.Money{Minor: 5, Currency: "USD"}
+		n, err := f.SaveBatchRows(t.Context(), f.tenant, id, []store.ChangedRow{{BatchRow: row, Was: was}}, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if save(7, "unread") != 0 || save(0, "bad") != 0 || save(0, "unread") != 1 || save(0, "unread") != 0 {
+		t.Error("a line was written over another's change")
+	}
+	claimed, err := f.ClaimBatchRows(t.Context(), f.tenant, id, 0, 10)
+	if err != nil || len(claimed) != 1 || claimed[0].State != "buying" || claimed[0].Revision != 1 {
+		t.Fatalf("claimed %+v %v", claimed, err)
+	}
+	if again, err := f.ClaimBatchRows(t.Context(), f.tenant, id, 0, 10); err != nil || len(again) != 1 {
+		t.Errorf("claimed again %+v %v", again, err)
+	}
+	if err := f.DeleteBatch(t.Context(), f.tenant, id); ship.KindOf(err) != ship.Conflict {
+		t.Errorf("deleted while it is bought: %v", err)
+	}
+	other := newTenant()
+	if list, err := f.BatchRows(t.Context(), other, id, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("another tenant sees %v %v", list, err)
+	}
+}
+
+func TestBatchesAreReadByTheirIndexes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var id ship.BatchID
+	for range 30 {
+		id = f.addBatch(t, 500)
+	}
+	if _, err := f.owner.Exec(t.Context(), "ANALYZE batches, batch_rows"); err != nil {
+		t.Fatal(err)
+	}
+	account, batch := quoted(f.tenant.Account.Raw()), quoted(id.Raw())
+	for name, args := range map[string][]string{
+		"sqlBatchRows":      {account, "false", batch, "100", "51"},
+		"sqlBatchRowsIn":    {account, "false", batch, "100", "51", "'{unread}'"},
+		"sqlBatchTallies":   {account, "false", "ARRAY[" + batch + "]::uuid[]"},
+		"sqlClaimBatchRows": {account, "false", batch, "0", "24"},
+	} {
+		planOf(t, f.owner, "waybill_sys", name, args...).walk(func(n node) {
+			if n.Relation == "batch_rows" && n.Type == "Seq Scan" {
+				t.Errorf("%s reads all lines of all batches: %+v", name, n)
+			}
+		})
+	}
+}
