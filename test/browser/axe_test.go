@@ -38,7 +38,7 @@ func (s *stage) audit() []finding {
 // run has the page run a script, whatever it results in.
 func run(script string) step {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := chromedp.Evaluate[bool](script + "\n;true")(ctx, t)
+		_, err := chromedp.Evaluate[bool](script+"\n;true")(ctx, t)
 		return err
 	})
 }

@@ -92,6 +92,15 @@
       $$(".side.open").forEach((s) => s.classList.remove("open"));
     }
   });
+  document.addEventListener("keydown", (e) => {
+    const side = $(".side.open");
+    if (e.key !== "Escape" || !side) return;
+    side.classList.remove("open");
+    const openers = $$('[data-toggle="side"]');
+    openers.forEach((b) => b.setAttribute("aria-expanded", "false"));
+    const back = openers.find((b) => b.offsetParent);
+    if (back) back.focus();
+  });
   document.addEventListener("submit", (e) => {
     const ask = e.target.dataset.ask;
     if (ask && !window.confirm(ask)) e.preventDefault();
