@@ -50,7 +50,7 @@ const requestTime = 30 * time.Second
 func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
-	s.hub = newHub(s.Webhook, c.Log)
+	s.hub = newHub(s.Webhook, s.Shipping.States, c.Log)
 	mux := http.NewServeMux()
 	for _, rt := range s.table() {
 		for _, pattern := range rt.patterns() {

@@ -191,7 +191,8 @@
     setTimeout(() => changed.clear(), 2500);
   }
   if (pulse && window.EventSource && cares().length) {
-    const source = new EventSource(pulse.dataset.live);
+    const one = cares().map((el) => el.dataset.follow).find((of) => of.startsWith("shp_"));
+    const source = new EventSource(pulse.dataset.live + (one ? "?of=" + one : ""));
     source.addEventListener("open", () => { pulse.hidden = false; pulse.classList.remove("off"); });
     source.addEventListener("error", () => pulse.classList.add("off"));
     source.addEventListener("changed", (e) => {
