@@ -19,7 +19,7 @@ type shipmentView struct {
 	Problem string // of what was tried last
 	Page    string // address of the public tracking page; "" while there is none
 	Told    []webhook.Told
-	Hooks   map[ship.EndpointID]string // hosts of the endpoints
+	Hooks   map[ship.EndpointID]string // the endpoints without their scheme
 }
 
 // HasLabel reports whether there is a label to show.

@@ -22,7 +22,7 @@ func (v *visit) tell(p *shipmentView) (err error) {
 	for _, e := range list {
 		p.Hooks[e.ID] = e.URL
 		if u, err := url.Parse(e.URL); err == nil {
-			p.Hooks[e.ID] = u.Host
+			p.Hooks[e.ID] = u.Host + u.Path
 		}
 	}
 	return err
@@ -31,8 +31,10 @@ func (v *visit) tell(p *shipmentView) (err error) {
 // tellingWord says how an event came to an endpoint, and the class of it.
 func tellingWord(x store.Telling) (word, class string) {
 	switch {
-	case x.Outcome == "delivered":
+	case x.Outcome == "delivered" && x.Took > 0:
 		return "Delivered in " + ms(x.Took), "badge badge-ok"
+	case x.Outcome == "delivered":
+		return "Delivered", "badge badge-ok"
 	case !x.NextAt.IsZero() && x.Status != 0:
 		return strconv.Itoa(x.Status) + ", tried " + times(x.Tries), "badge badge-warn"
 	case !x.NextAt.IsZero():
