@@ -44,7 +44,7 @@ var free = []string{"buyAtOnce", "create"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "CountShipments", "Document", "Doubts", "InTx", "Label", "Lanes", "LockJourneys", "LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans",
+	"Attempts", "CountShipments", "Document", "Doubts", "InTx", "Journeys", "Label", "Lanes", "LockJourneys", "LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans",
 	"Shipment", "ShipmentByNumber", "Shipments", "ShipmentsNamed", "ShipmentsTo", "Stranded", "Tallies", "Troubled",
 }
 
