@@ -44,9 +44,9 @@ var free = []string{"buyAtOnce", "create"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "Attention", "CountShipments", "Document", "Doubts", "Exceptions", "InTx", "Label", "Labels", "Lanes", "LockJourneys", "LockOrder", "Memory",
-	"OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "ShipmentsNamed", "Spent", "Stranded",
-	"StrandedLabels", "Tallies", "Unknown",
+	"Attempts", "Attention", "CountShipments", "Document", "Doubts", "Exceptions", "InTx", "Journeys", "Label", "Labels", "Lanes", "LockJourneys",
+	"LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "ShipmentsNamed", "Spent",
+	"Stranded", "StrandedLabels", "Tallies", "Unknown",
 }
 
 // A step lasts.

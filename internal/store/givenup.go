@@ -29,11 +29,11 @@ func (s *Store) GivenUpUntold(ctx context.Context) ([]Endpoint, error) {
 	return list, explain(err)
 }
 
-const sqlTold = `UPDATE webhook_endpoints SET told_at = now() WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version AND NOT enabled`
+const sqlNoteTold = `UPDATE webhook_endpoints SET told_at = now() WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version AND NOT enabled`
 
-// Told notes that the endpoint's owners know. What has changed since it was
+// NoteTold notes that the endpoint's owners know. What has changed since it was
 // read is told again.
-func (s *Store) Told(ctx context.Context, e Endpoint) error {
-	_, err := s.sys.Exec(ctx, sqlTold, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version}))
+func (s *Store) NoteTold(ctx context.Context, e Endpoint) error {
+	_, err := s.sys.Exec(ctx, sqlNoteTold, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version}))
 	return explain(err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 // however many pages of it are open, and only while one is.
 type hub struct {
 	log    *webhook.Service
+	states states
 	logger *slog.Logger
 	ended  chan struct{}
 	once   sync.Once
@@ -35,26 +37,30 @@ type hub struct {
 	rooms map[ship.Tenant]*room
 }
 
-// A room is the open pages of one tenant.
+// states are where the purchases of shipments stand.
+type states func(context.Context, ship.Tenant, []ship.ShipmentID) (map[ship.ShipmentID]ship.State, error)
+
+// A room is the open pages of one tenant. A page of one shipment says which:
+// not all that happens to it is in the log.
 type room struct {
-	pages map[chan string]bool
+	pages map[chan string]ship.ShipmentID // "" for pages of lists
 	leave context.CancelFunc
 }
 
-func newHub(log *webhook.Service, logger *slog.Logger) *hub {
-	return &hub{log: log, logger: logger, ended: make(chan struct{}), rooms: map[ship.Tenant]*room{}}
+func newHub(log *webhook.Service, states states, logger *slog.Logger) *hub {
+	return &hub{log: log, states: states, logger: logger, ended: make(chan struct{}), rooms: map[ship.Tenant]*room{}}
 }
 
 func (h *hub) stop() { h.once.Do(func() { close(h.ended) }) }
 
 // join adds a page; false when there are too many.
-func (h *hub) join(t ship.Tenant) (chan string, bool) {
+func (h *hub) join(t ship.Tenant, watched ship.ShipmentID) (chan string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.rooms[t]
 	if r == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		r = &room{pages: map[chan string]bool{}, leave: cancel}
+		r = &room{pages: map[chan string]ship.ShipmentID{}, leave: cancel}
 		h.rooms[t] = r
 		go h.follow(ctx, t)
 	}
@@ -62,7 +68,7 @@ func (h *hub) join(t ship.Tenant) (chan string, bool) {
 		return nil, false
 	}
 	page := make(chan string, 64)
-	r.pages[page] = true
+	r.pages[page] = watched
 	return page, true
 }
 
@@ -80,8 +86,12 @@ func (h *hub) part(t ship.Tenant, page chan string) {
 // follow reads the tenant's log behind its end and tells every page.
 func (h *hub) follow(ctx context.Context, t ship.Tenant) {
 	cursor := ""
+	before := map[ship.ShipmentID]ship.State{}
 	for {
 		next, err := h.read(ctx, t, cursor)
+		if err == nil {
+			before, err = h.look(ctx, t, before)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -118,6 +128,40 @@ func (h *hub) read(ctx context.Context, t ship.Tenant, cursor string) (string, e
 	return events.Next, nil
 }
 
+// look tells of shipments that somebody watches and whose state is another
+// than before.
+func (h *hub) look(ctx context.Context, t ship.Tenant, before map[ship.ShipmentID]ship.State) (map[ship.ShipmentID]ship.State, error) {
+	watched := h.watched(t)
+	if len(watched) == 0 {
+		return nil, nil
+	}
+	now, err := h.states(ctx, t, watched)
+	if err != nil {
+		return before, err
+	}
+	for id, state := range now {
+		if was, known := before[id]; known && was != state {
+			h.tell(t, string(id))
+		}
+	}
+	return now, nil
+}
+
+// watched are the shipments with an open page.
+func (h *hub) watched(t ship.Tenant) []ship.ShipmentID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []ship.ShipmentID
+	if r := h.rooms[t]; r != nil {
+		for _, id := range r.pages {
+			if id != "" && !slices.Contains(list, id) {
+				list = append(list, id)
+			}
+		}
+	}
+	return list
+}
+
 // tell gives the news to every page that keeps up; one that does not hears the
 // next.
 func (h *hub) tell(t ship.Tenant, id string) {
@@ -142,7 +186,8 @@ func (s *Web) serveLive(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // ends the stream for good
 		return
 	}
-	page, ok := s.hub.join(v.tenant())
+	watched, _ := ship.ParseShipmentID(v.query("of"))
+	page, ok := s.hub.join(v.tenant(), watched)
 	if !ok {
 		w.WriteHeader(http.StatusTooManyRequests)
 		return

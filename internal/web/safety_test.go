@@ -110,7 +110,7 @@ func TestTextOfClientsNeverRuns(t *testing.T) {
 func TestEveryAnswerHasAStrictPolicy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, path := range []string{"/app/login", "/app/test/shipments", "/app/test/nothing", static("app.css"), "/app/test/shipments.csv"} {
+	for _, path := range []string{"/app/login", "/app/test/shipments", "/app/test/nothing", static("app.css"), "/app/test/shipments.csv", "/track/x"} {
 		h := b.send(member.Owner, path, nil).Header()
 		csp := h.Get("Content-Security-Policy")
 		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {

@@ -9,6 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/tracking"
+	"github.com/waybillhq/waybill/internal/webhook"
 )
 
 // shipmentView is the page of one shipment.
@@ -17,6 +18,8 @@ type shipmentView struct {
 	Tracked tracking.Tracked
 	Problem string // of what was tried last
 	Page    string // address of the public tracking page; "" while there is none
+	Told    []webhook.Told
+	Hooks   map[ship.EndpointID]string // the endpoints without their scheme
 }
 
 // HasLabel reports whether there is a label to show.
@@ -115,6 +118,9 @@ func (s *Web) shipment(v *visit) error {
 }
 
 func (v *visit) showShipment(status int, p shipmentView) error {
+	if err := v.toldOf(&p); err != nil {
+		return err
+	}
 	f := v.frame("Order "+p.Order.OrderID, "shipments")
 	if v.isPart() {
 		return v.show(status, shipmentDetail(f, p))
@@ -186,6 +192,7 @@ func (s *Web) voidShipment(v *visit) error {
 		return err
 	}
 	v.record("shipment.voided", string(p.ID), nil)
+	s.hub.tell(v.tenant(), string(p.ID)) // a void is in no log of events
 	done := "voided"
 	if sh.State != ship.StateVoided {
 		done = "voiding"

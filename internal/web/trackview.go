@@ -25,7 +25,11 @@ func trackViewOf(l tongue, path string, p shipmentView, sender string, logo acco
 		out.Numbers = []string{p.Deal.TrackingNumber}
 	}
 	for _, sc := range p.Tracked.Scans {
-		line := trackScan{Class: "dot-" + string(sc.Status), Status: l.T(string(sc.Status)), Reason: l.why(sc.Reason), Place: cityOf(sc.Location), At: l.when(sc)}
+		line := trackScan{Class: "dot-" + string(sc.Status), Status: l.T(string(sc.Status)), Reason: l.why(sc.Reason), Place: cityOf(sc.Location)}
+		if sc.Location == "" && (sc.Status == ship.Created || sc.Status == ship.LabelGenerated) {
+			sc.Location = place(p.Order.Origin) // the sender's clock, and not the place itself
+		}
+		line.At = l.when(sc)
 		if len(p.Order.Parcels) > 1 {
 			line.Parcel = l.T("parcel") + " " + strconv.Itoa(sc.Piece+1)
 		}

@@ -60,7 +60,7 @@ const requestTime = 30 * time.Second
 func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
-	s.hub = newHub(s.Webhook, c.Log)
+	s.hub = newHub(s.Webhook, s.Shipping.States, c.Log)
 	var err error
 	if s.groups, err = readReference(c.Reference); err != nil {
 		c.Log.Error("the reference cannot be shown", "error", err)

@@ -120,6 +120,9 @@ func (s *Web) changeSecrets(v *visit) error {
 		return v.showYou(p, nil)
 	case "totp-confirm":
 		codes, err := s.Member.ConfirmTOTP(v.ctx(), actor, v.form("token"), v.form("code"))
+		if ship.CodeOf(err) == "wrong_code" { // what was scanned still counts
+			p.TOTP, p.QR = &member.TOTPSetup{Token: v.form("token"), Secret: v.form("secret"), URI: v.form("uri")}, qrPicture(v.form("uri"))
+		}
 		if err != nil {
 			return v.showYou(p, err)
 		}

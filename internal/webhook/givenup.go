@@ -34,7 +34,7 @@ func (s *Service) tell(ctx context.Context, e store.Endpoint) error {
 			return err
 		}
 	}
-	return s.store.Told(ctx, e)
+	return s.store.NoteTold(ctx, e)
 }
 
 // letter says what happened and what to do.

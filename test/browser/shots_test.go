@@ -87,7 +87,11 @@ func TestScreenshots(t *testing.T) {
 				continue
 			}
 			c.do("look at "+path, chromedp.Navigate(c.base+path), until(`document.readyState === "complete"`))
-			shot, err := chromedp.Run(c.tab, chromedp.CaptureScreenshot())
+			take := chromedp.CaptureScreenshot()
+			if os.Getenv("SCREENSHOTS_WHOLE") != "" { // the page down to its end
+				take = chromedp.FullScreenshot(100)
+			}
+			shot, err := chromedp.Run(c.tab, take)
 			c.must(err)
 			c.must(os.WriteFile(filepath.Join(dir, sc.name, fileOf(path)+".png"), shot, 0o644))
 		}

@@ -92,6 +92,15 @@
       $$(".side.open").forEach((s) => s.classList.remove("open"));
     }
   });
+  document.addEventListener("keydown", (e) => {
+    const side = $(".side.open");
+    if (e.key !== "Escape" || !side) return;
+    side.classList.remove("open");
+    const openers = $$('[data-toggle="side"]');
+    openers.forEach((b) => b.setAttribute("aria-expanded", "false"));
+    const back = openers.find((b) => b.offsetParent);
+    if (back) back.focus();
+  });
   document.addEventListener("submit", (e) => {
     const ask = e.target.dataset.ask;
     if (ask && !window.confirm(ask)) e.preventDefault();
@@ -182,7 +191,8 @@
     setTimeout(() => changed.clear(), 2500);
   }
   if (pulse && window.EventSource && cares().length) {
-    const source = new EventSource(pulse.dataset.live);
+    const one = cares().map((el) => el.dataset.follow).find((of) => of.startsWith("shp_"));
+    const source = new EventSource(pulse.dataset.live + (one ? "?of=" + one : ""));
     source.addEventListener("open", () => { pulse.hidden = false; pulse.classList.remove("off"); });
     source.addEventListener("error", () => pulse.classList.add("off"));
     source.addEventListener("changed", (e) => {

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// sqlTold finds the events of one shipment. The log has no index for that, and
+// needs none: an event is written in the transaction of the row that it tells
+// of, so the numbers of those transactions, which every row carries, lead into
+// the log's own order. A row carries 32 bits of the number; the log's horizon
+// has the rest.
+const sqlTold = `
+WITH born AS (
+  SELECT xmin FROM shipments WHERE account_id = @account AND livemode = @livemode AND id = @id
+  UNION SELECT xmin FROM labels WHERE account_id = @account AND livemode = @livemode AND id = @id
+  UNION SELECT xmin FROM journeys WHERE account_id = @account AND livemode = @livemode AND id = @id
+  UNION SELECT xmin FROM tracking_events WHERE account_id = @account AND livemode = @livemode AND id = @id
+), numbers AS (
+  SELECT now.n - ((now.n - xmin::text::bigint) & 4294967295) AS n
+  FROM born, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS n) now
+)
+SELECT ` + logColumns + `
+FROM events e
+LEFT JOIN shipments s ON s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+WHERE e.account_id = @account AND e.livemode = @livemode AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM numbers)) AND e.subject = @id AND e.id >= @since
+ORDER BY e.sequence DESC LIMIT @limit`
+
+// Told lists what was told of a shipment, newest first, as far as it is kept.
+// After the database was put back from a copy of its rows, what was told
+// before is not found.
+func (s *Store) Told(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
+	var list []LogEvent
+	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(id.Raw().Time())), "limit": limit})
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		e, err := scanLogEvent(r)
+		list = append(list, e)
+		return err
+	}, sqlTold, args)
+	if err != nil {
+		return nil, fmt.Errorf("what was told of %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// A Telling is how an event came to an endpoint: its first try, or that it
+// waits for another.
+type Telling struct {
+	Event    ship.EventID
+	Endpoint ship.EndpointID
+	Outcome  string // of the first try; "" if it is not known
+	Status   int
+	Took     time.Duration
+	Tries    int       // so far, while it waits
+	NextAt   time.Time // zero if it does not wait
+}
+
+// tellWithin is how soon after its event a first try is looked for.
+const tellWithin = time.Minute
+
+// sqlTellings looks at the minute after each event, and at what waits. The
+// delivery log is ordered by endpoint and time: a busy minute is bounded.
+const sqlTellings = `
+SELECT k.event, p.id, a.outcome, a.status, a.total_ms, w.attempts, w.next_at
+FROM unnest(@events::uuid[], @untils::uuid[]) AS k (event, until)
+CROSS JOIN webhook_endpoints p
+LEFT JOIN LATERAL (
+  SELECT m.outcome, m.status, m.total_ms FROM (
+    SELECT x.event_id, x.outcome, x.status, x.total_ms FROM webhook_attempts x
+    WHERE x.account_id = @account AND x.livemode = @livemode AND x.endpoint_id = p.id AND x.id >= k.event AND x.id < k.until
+    ORDER BY x.id LIMIT 1000) m
+  WHERE m.event_id = k.event LIMIT 1) a ON true
+LEFT JOIN webhook_retries w ON w.account_id = @account AND w.livemode = @livemode AND w.endpoint_id = p.id AND w.event_id = k.event
+WHERE p.account_id = @account AND p.livemode = @livemode AND (a.outcome IS NOT NULL OR w.attempts IS NOT NULL)
+ORDER BY k.event, p.id`
+
+// Tellings lists how the events came to the tenant's endpoints.
+func (s *Store) Tellings(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]Telling, error) {
+	ids, untils := make([][16]byte, len(events)), make([][16]byte, len(events))
+	for i, e := range events {
+		ids[i], untils[i] = e.Raw(), ship.RawIDAt(e.Raw().Time().Add(tellWithin))
+	}
+	var list []Telling
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		x, err := scanTelling(r)
+		list = append(list, x)
+		return err
+	}, sqlTellings, pgx.NamedArgs{"account": [16]byte(t.Account.Raw()), "livemode": t.Livemode, "events": ids, "untils": untils})
+	if err != nil {
+		return nil, fmt.Errorf("deliveries: %w", err)
+	}
+	return list, nil
+}
+
+func scanTelling(r pgx.Row) (x Telling, err error) {
+	var (
+		event, endpoint       [16]byte
+		outcome               *string
+		status, millis, tries *int
+		next                  *time.Time
+	)
+	err = r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &next)
+	x = Telling{
+		Event: ship.EventIDOf(event), Endpoint: ship.EndpointIDOf(endpoint), Outcome: value(outcome), Status: value(status),
+		Took: time.Duration(value(millis)) * time.Millisecond, Tries: value(tries), NextAt: timeOf(next),
+	}
+	return x, err
+}
