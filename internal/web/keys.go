@@ -22,9 +22,9 @@ type keyList struct {
 
 // keyForm is a key to be made, as it was filled in.
 type keyForm struct {
-	Name, Networks, Days string
-	Scopes               []string
-	Wrong                problems
+	Name, Networks, Days, Limit string
+	Scopes                      []string
+	Wrong                       problems
 }
 
 // Has reports whether the scope is ticked.
@@ -59,8 +59,8 @@ func (s *Web) keys(v *visit) error {
 // makeKey handles POST /app/{mode}/keys. The key is in this answer and never
 // again in another.
 func (s *Web) makeKey(v *visit) error {
-	form := keyForm{Name: v.form("name"), Networks: v.form("networks"), Days: v.form("days"), Scopes: v.r.PostForm["scope"]}
-	in := account.NewKeyInput{Account: v.who.Account.ID, Livemode: v.live, Name: form.Name, Scopes: form.Scopes}
+	form := keyForm{Name: v.form("name"), Networks: v.form("networks"), Days: v.form("days"), Limit: v.form("limit"), Scopes: v.r.PostForm["scope"]}
+	in := account.NewKeyInput{Account: v.who.Account.ID, Livemode: v.live, Name: form.Name, Scopes: form.Scopes, DailyLimit: form.Limit}
 	wrong := form.read(&in)
 	var p keyList
 	var key ship.Key
