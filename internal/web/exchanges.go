@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/journal"
@@ -13,6 +14,12 @@ import (
 type exchangeView struct {
 	ship.Shipment
 	List []journal.Exchange
+}
+
+// isOnItsWay reports whether something was just said that is not written down
+// yet: that takes a moment.
+func (p exchangeView) isOnItsWay() bool {
+	return len(p.List) == 0 && p.Deal.Connection != "" && time.Since(p.CreatedAt()) < 15*time.Second
 }
 
 // exchanges handles GET /app/{mode}/shipments/{id}/exchanges: a page, or the
@@ -32,7 +39,7 @@ func (s *Web) exchanges(v *visit) error {
 	}
 	f := v.frame("Carrier exchange", "shipments")
 	if v.isPart() {
-		return v.show(http.StatusOK, exchangeList(p))
+		return v.show(http.StatusOK, exchangeList(f, p))
 	}
 	return v.show(http.StatusOK, exchangesPage(f, p))
 }
