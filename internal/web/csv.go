@@ -30,6 +30,14 @@ func (v *visit) exportCSV(name string, head ...string) *csvWriter {
 	return c
 }
 
+// begin sends what is there, once it is known that there is something to send:
+// a rare kind may be far back.
+func (c *csvWriter) begin() {
+	if c.err == nil {
+		c.err = http.NewResponseController(c.w).Flush()
+	}
+}
+
 func (c *csvWriter) row(cells ...string) {
 	var b strings.Builder
 	for i, cell := range cells {
