@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
 )
 
 // csvLimit bounds one export. A longer list is narrowed by its filters.
@@ -32,11 +34,7 @@ func (v *visit) exportCSV(name string, head ...string) *csvWriter {
 
 // begin sends what is there, once it is known that there is something to send:
 // a rare kind may be far back.
-func (c *csvWriter) begin() {
-	if c.err == nil {
-		c.err = http.NewResponseController(c.w).Flush()
-	}
-}
+func (v *visit) begin() { httpkit.From(v.ctx()).Delivered(v.ctx()) }
 
 func (c *csvWriter) row(cells ...string) {
 	var b strings.Builder

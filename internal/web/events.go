@@ -72,7 +72,7 @@ func (s *Web) eventsCSV(v *visit) error {
 			return err
 		}
 		if n == 0 {
-			out.begin()
+			v.begin()
 		}
 		for _, e := range list {
 			ev := e.Event

@@ -145,3 +145,23 @@ func TestShipmentsAreSortedWhereAnIndexCarriesIt(t *testing.T) {
 		}
 	}
 }
+
+func TestDownloadsHoldTheWholeList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.fill(b.owner, 9)
+	lines := func(path string) int { return strings.Count(b.send(member.Owner, path, nil).Body.String(), "\r\n") - 1 }
+	for range 300 { // the log shows what no open transaction can precede
+		if lines("/app/test/events.csv?type=shipment.created") == 9 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	for path, want := range map[string]int{
+		"/app/test/events.csv?type=shipment.created": 9, "/app/test/shipments.csv": 9, "/app/test/shipments.csv?sort=due": 9, "/app/test/shipments.csv?to=nobody": 0, "/app/test/members.csv": 4,
+	} {
+		if n := lines(path); n != want {
+			t.Errorf("%s has %d lines, want %d", path, n, want)
+		}
+	}
+}
