@@ -48,6 +48,7 @@ func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kind
 // kind that never came must not cost the whole log.
 const recentReach = 20_000
 
+// sqlRecentReach is the last event of that part.
 const sqlRecentReach = `
 SELECT x.txid::text, x.id FROM (
   SELECT e.txid, e.id FROM events e
@@ -55,33 +56,36 @@ SELECT x.txid::text, x.id FROM (
   ORDER BY e.txid DESC, e.id DESC OFFSET $5 LIMIT 1
 ) x`
 
-// sqlRecentWithin is sqlRecent down to a position.
-const sqlRecentWithin = `
+// sqlRecentOf is sqlRecent over the newest part of the log alone.
+const sqlRecentOf = `
 SELECT ` + logColumns + `
-FROM events e
+FROM (
+  SELECT * FROM events e
+  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  ORDER BY e.txid DESC, e.id DESC LIMIT $7
+) e
 LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
-WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
-  AND ($5::text[] IS NULL OR e.kind::text = ANY ($5)) AND (e.txid, e.id) >= ($7::text::xid8, $8)
+WHERE e.kind::text = ANY ($5::text[])
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
-// RecentOf is Recent for some kinds. It looks through a part of the log; if the
-// log goes on behind that, it says where.
+// RecentOf is Recent for some kinds. It looks through a part of the log; if it
+// found too few there and the log goes on, it says where.
 func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) (list []LogEvent, further Position, err error) {
 	var tx *string
 	if before.Tx != 0 {
 		tx = new(strconv.FormatUint(before.Tx, 10))
 	}
 	account := [16]byte(t.Account.Raw())
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
-		sqlRecentReach, account, t.Livemode, tx, [16]byte(before.ID), recentReach)
-	if err != nil {
-		return nil, further, err
-	}
 	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
 		e, err := scanLogEvent(r)
 		list = append(list, e)
 		return err
-	}, sqlRecentWithin, account, t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit, strconv.FormatUint(further.Tx, 10), [16]byte(further.ID))
+	}, sqlRecentOf, account, t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit, recentReach)
+	if err != nil || len(list) == limit {
+		return list, further, err
+	}
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
+		sqlRecentReach, account, t.Livemode, tx, [16]byte(before.ID), recentReach-1)
 	return list, further, err
 }
 
