@@ -47,50 +47,60 @@ func collectIDs(into *uuids) func(pgx.Rows) error {
 	}
 }
 
-// The facts that are listed by: $3 and $4 bound the ids, $5 is left out because
-// it is in the tail, $6 is how many are wanted. The wanted statuses, $7, are
-// read one by one, each in the order of an index.
+// The facts that are listed by: $3 is left out because it is in the tail, $4 is
+// how many are wanted, $5 and $6 bound the ids. Each is read in the order of an
+// index, one status at a time.
 const (
-	listedFacts = `f.account_id = $1 AND f.livemode = $2 AND f.id >= $3 AND f.id < $4 AND f.id <> ALL ($5::uuid[])`
-	eachStatus  = `SELECT x.id FROM unnest($7::text[]) k (status), LATERAL (SELECT f.id, f.due_at FROM shipment_facts f WHERE ` + listedFacts + ` AND f.status = k.status`
-	eachDue     = `SELECT x.id FROM unnest($5::text[]) k (status), LATERAL (SELECT f.id, f.due_at FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id <> ALL ($3::uuid[]) AND f.status = k.status`
+	listedFacts  = `SELECT f.id FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id <> ALL ($3::uuid[])`
+	betweenFacts = listedFacts + ` AND f.id >= $5 AND f.id < $6`
 
-	sqlFactIDs            = `SELECT f.id FROM shipment_facts f WHERE ` + listedFacts + ` ORDER BY f.id DESC LIMIT $6`
-	sqlFactIDsUp          = `SELECT f.id FROM shipment_facts f WHERE ` + listedFacts + ` ORDER BY f.id LIMIT $6`
-	sqlFactIDsOfStatus    = eachStatus + ` ORDER BY f.id DESC LIMIT $6) x ORDER BY x.id DESC LIMIT $6`
-	sqlFactIDsOfStatusUp  = eachStatus + ` ORDER BY f.id LIMIT $6) x ORDER BY x.id LIMIT $6`
-	sqlFactIDsOfCarrier   = eachStatus + ` AND f.carrier = $8 ORDER BY f.id DESC LIMIT $6) x ORDER BY x.id DESC LIMIT $6`
-	sqlFactIDsOfCarrierUp = eachStatus + ` AND f.carrier = $8 ORDER BY f.id LIMIT $6) x ORDER BY x.id LIMIT $6`
-	sqlFactIDsByDue       = eachDue + ` AND (f.due_at, f.id) < ($6, $7) ORDER BY f.due_at DESC, f.id DESC LIMIT $4) x ORDER BY x.due_at DESC, x.id DESC LIMIT $4`
-	sqlFactIDsByDueUp     = eachDue + ` AND (f.due_at, f.id) > ($6, $7) ORDER BY f.due_at, f.id LIMIT $4) x ORDER BY x.due_at, x.id LIMIT $4`
+	sqlFactIDs            = betweenFacts + ` ORDER BY f.id DESC LIMIT $4`
+	sqlFactIDsUp          = betweenFacts + ` ORDER BY f.id LIMIT $4`
+	sqlFactIDsOfStatus    = betweenFacts + ` AND f.status = $7 ORDER BY f.id DESC LIMIT $4`
+	sqlFactIDsOfStatusUp  = betweenFacts + ` AND f.status = $7 ORDER BY f.id LIMIT $4`
+	sqlFactIDsOfCarrier   = betweenFacts + ` AND f.status = $7 AND f.carrier = $8 ORDER BY f.id DESC LIMIT $4`
+	sqlFactIDsOfCarrierUp = betweenFacts + ` AND f.status = $7 AND f.carrier = $8 ORDER BY f.id LIMIT $4`
+	sqlFactIDsByDue       = listedFacts + ` AND (f.due_at, f.id) < ($5, $6) AND f.status = $7 ORDER BY f.due_at DESC, f.id DESC LIMIT $4`
+	sqlFactIDsByDueUp     = listedFacts + ` AND (f.due_at, f.id) > ($5, $6) AND f.status = $7 ORDER BY f.due_at, f.id LIMIT $4`
 )
 
-// factIDs are the next shipments that the filter wants by their facts.
+// factIDs are the next shipments that the filter wants by their facts: the page
+// is among them.
 func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
 	if len(f.words) > 0 {
 		return s.factIDsTo(ctx, t, f, p, tail)
 	}
 	from, before := f.bounds(p)
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), tail, p.Limit}
-	statuses := texts(ship.Statuses)
-	if f.Status != "" {
-		statuses = []string{string(f.Status)}
-	}
-	sql := pick(f.Order, sqlFactIDs, sqlFactIDsUp)
-	switch {
-	case f.Order.Due:
-		at, last := f.dueBehind(p)
-		sql, args = pick(f.Order, sqlFactIDsByDue, sqlFactIDsByDueUp), []any{args[0], args[1], tail, p.Limit, statuses, at, [16]byte(last)}
-	case f.Carrier != "":
-		sql, args = pick(f.Order, sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, statuses, f.Carrier)
-	case f.Status != "":
-		sql, args = pick(f.Order, sqlFactIDsOfStatus, sqlFactIDsOfStatusUp), append(args, statuses)
-	}
+	args := []any{[16]byte(t.Account.Raw()), t.Livemode, tail, p.Limit, [16]byte(from), [16]byte(before)}
 	ids := uuids{}
 	b := s.newBatch(t)
 	b.Queue(sqlPlanAnew)
-	b.Queue(sql, args...).Query(collectIDs(&ids))
+	if f.Status == "" && f.Carrier == "" && !f.Order.Due {
+		b.Queue(pick(f.Order, sqlFactIDs, sqlFactIDsUp), args...).Query(collectIDs(&ids))
+		return ids, s.send(ctx, b)
+	}
+	statuses := ship.Statuses
+	if f.Status != "" {
+		statuses = []ship.Status{f.Status}
+	}
+	for _, status := range statuses {
+		sql, args := f.ofStatus(p, append(slices.Clone(args), string(status)))
+		b.Queue(sql, args...).Query(collectIDs(&ids))
+	}
 	return ids, s.send(ctx, b)
+}
+
+// ofStatus is the statement that lists one status, and its arguments.
+func (f ShipmentFilter) ofStatus(p ship.Page, args []any) (string, []any) {
+	switch {
+	case f.Order.Due:
+		at, last := f.dueBehind(p)
+		args[4], args[5] = at, [16]byte(last)
+		return pick(f.Order, sqlFactIDsByDue, sqlFactIDsByDueUp), args
+	case f.Carrier != "":
+		return pick(f.Order, sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, f.Carrier)
+	}
+	return pick(f.Order, sqlFactIDsOfStatus, sqlFactIDsOfStatusUp), args
 }
 
 // sqlPlanAnew has the statements behind it planned for their own values: on one
@@ -121,15 +131,18 @@ const sqlCountWord = `
 SELECT count(*) FROM (
   SELECT FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word >= $3 AND w.word < $4 LIMIT 2001) x`
 
-// sqlFactIDsTo leads with one word, whole or its beginning, and looks for the
-// others in what the facts keep. Of a word that is everywhere the newest are
-// looked through.
+// sqlFactIDsTo goes through the words with a beginning, newest shipments first,
+// so deep into each as is said, and looks for what else is wanted in the facts.
 const sqlFactIDsTo = `
+WITH RECURSIVE words AS (
+  (SELECT w.word FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word >= $7 AND w.word < $8 ORDER BY w.word LIMIT 1)
+  UNION ALL
+  SELECT (SELECT w.word FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word > p.word AND w.word < $8 ORDER BY w.word LIMIT 1)
+  FROM words p WHERE p.word IS NOT NULL
+)
 SELECT n.id FROM (
-  SELECT u.id FROM (
-    (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word = $7 AND w.id >= $3 AND w.id < $4 ORDER BY w.id DESC LIMIT 20000)
-    UNION
-    (SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word > $7 AND w.word < $8 AND w.id >= $3 AND w.id < $4 LIMIT 20000)
+  SELECT DISTINCT u.id FROM (SELECT word FROM words WHERE word IS NOT NULL LIMIT 50) k, LATERAL (
+    SELECT w.id FROM recipient_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word = k.word AND w.id >= $3 AND w.id < $4 ORDER BY w.id DESC LIMIT $12
   ) u WHERE u.id <> ALL ($5::uuid[]) ORDER BY u.id DESC
 ) n, LATERAL (
   SELECT f.id FROM shipment_facts f
@@ -162,12 +175,16 @@ func (s *Store) factIDsTo(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 			}
 		}
 	}
+	depth := p.Limit + len(tail) // of a word alone, that many are enough
+	if len(f.words) > 1 || f.Status != "" || f.Carrier != "" {
+		depth = max(depth, manyWords)
+	}
 	from, before := f.bounds(p)
 	ids := uuids{}
 	b = s.newBatch(t)
 	b.Queue(sqlPlanAnew)
 	b.Queue(sqlFactIDsTo, account, t.Livemode, [16]byte(from), [16]byte(before), tail, p.Limit, f.words[lead], wordEnd(f.words[lead]), patterns,
-		null(string(f.Status)), null(f.Carrier)).Query(collectIDs(&ids))
+		null(string(f.Status)), null(f.Carrier), depth).Query(collectIDs(&ids))
 	return ids, s.send(ctx, b)
 }
 

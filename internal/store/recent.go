@@ -44,6 +44,51 @@ func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kind
 	return list, err
 }
 
+// recentReach is how far back the log is looked through for a kind at once: a
+// kind that never came must not cost the whole log.
+const recentReach = 20_000
+
+// sqlRecentReach is the last event of that part.
+const sqlRecentReach = `
+SELECT x.txid::text, x.id FROM (
+  SELECT e.txid, e.id FROM events e
+  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  ORDER BY e.txid DESC, e.id DESC OFFSET $5 LIMIT 1
+) x`
+
+// sqlRecentOf is sqlRecent over the newest part of the log alone.
+const sqlRecentOf = `
+SELECT ` + logColumns + `
+FROM (
+  SELECT * FROM events e
+  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  ORDER BY e.txid DESC, e.id DESC LIMIT $7
+) e
+LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+WHERE e.kind::text = ANY ($5::text[])
+ORDER BY e.txid DESC, e.id DESC LIMIT $6`
+
+// RecentOf is Recent for some kinds. It looks through a part of the log; if it
+// found too few there and the log goes on, it says where.
+func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) (list []LogEvent, further Position, err error) {
+	var tx *string
+	if before.Tx != 0 {
+		tx = new(strconv.FormatUint(before.Tx, 10))
+	}
+	account := [16]byte(t.Account.Raw())
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		e, err := scanLogEvent(r)
+		list = append(list, e)
+		return err
+	}, sqlRecentOf, account, t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit, recentReach)
+	if err != nil || len(list) == limit {
+		return list, further, err
+	}
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
+		sqlRecentReach, account, t.Livemode, tx, [16]byte(before.ID), recentReach-1)
+	return list, further, err
+}
+
 // sqlEvent finds one event. Its id tells the partition; inside, ids are nearly
 // in the order of the rows.
 const sqlEvent = `

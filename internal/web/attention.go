@@ -71,17 +71,17 @@ func (s *Web) attention(v *visit) error {
 	p := attentionPage{Kind: v.query("kind"), Cursor: v.query("cursor"), Counts: map[string]int{
 		"purchases": a.Unknown, "parcels": a.Exceptions, "labels": a.Stranded, "webhooks": a.Endpoints, "carriers": a.Connections, "codes": a.Codes,
 	}}
-	limit := pageSize
+	limit := pageSize + 1
 	if p.Kind == "" {
 		limit = few
 	}
 	var err error
-	if p.List, err = v.needs(p.Kind, p.Cursor, limit+1); err != nil {
+	if p.List, err = v.needs(p.Kind, p.Cursor, limit); err != nil {
 		return err
 	}
-	if p.Kind != "" && len(p.List) > limit {
-		p.List = p.List[:limit]
-		if last := p.List[limit-1].shipmentAfter; last != "" {
+	if p.Kind != "" && len(p.List) > pageSize {
+		p.List = p.List[:pageSize]
+		if last := p.List[pageSize-1].shipmentAfter; last != "" {
 			p.Next = p.Address(v.to("attention"), p.Kind, string(last))
 		}
 	}

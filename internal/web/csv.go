@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
 )
 
 // csvLimit bounds one export. A longer list is narrowed by its filters.
@@ -29,6 +31,10 @@ func (v *visit) exportCSV(name string, head ...string) *csvWriter {
 	c.row(head...)
 	return c
 }
+
+// begin sends what is there, once it is known that there is something to send:
+// a rare kind may be far back.
+func (v *visit) begin() { httpkit.From(v.ctx()).Delivered(v.ctx()) }
 
 func (c *csvWriter) row(cells ...string) {
 	var b strings.Builder

@@ -71,6 +71,9 @@ func (s *Web) eventsCSV(v *visit) error {
 		if err != nil {
 			return err
 		}
+		if n == 0 {
+			v.begin()
+		}
 		for _, e := range list {
 			ev := e.Event
 			out.row(string(ev.ID), string(ev.Kind), machineTime(ev.At()), string(ev.Shipment)+string(ev.Tracker), e.Shipment.Order.OrderID,

@@ -15,7 +15,8 @@ func (s *Service) End(ctx context.Context, t ship.Tenant) (string, error) {
 }
 
 // Recent lists events newest first, and the cursor of the page behind it, ""
-// if there is none. It is for people: the log of programs is Events.
+// if there is none. It is for people: the log of programs is Events. Of some
+// kinds a page can have few lines, or none, and the log go on behind it.
 func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kinds []ship.EventKind, limit int) (list []Entry, next string, err error) {
 	var from store.Position
 	if before != "" {
@@ -24,9 +25,12 @@ func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kind
 			return nil, "", ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
 		}
 	}
-	rows, err := s.store.Recent(ctx, t, from, kinds, limit+1)
+	rows, further, err := s.recent(ctx, t, from, kinds, limit+1)
 	if err != nil {
 		return nil, "", err
+	}
+	if further.Tx != 0 {
+		next = cursorOf(further)
 	}
 	if len(rows) > limit {
 		rows = rows[:limit]
@@ -36,6 +40,14 @@ func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kind
 		list = append(list, entryOf(e))
 	}
 	return list, next, nil
+}
+
+func (s *Service) recent(ctx context.Context, t ship.Tenant, from store.Position, kinds []ship.EventKind, limit int) (rows []store.LogEvent, further store.Position, err error) {
+	if len(kinds) > 0 {
+		return s.store.RecentOf(ctx, t, from, kinds, limit)
+	}
+	rows, err = s.store.Recent(ctx, t, from, nil, limit)
+	return rows, further, err
 }
 
 // Event returns one event of the log.

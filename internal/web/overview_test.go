@@ -1,0 +1,169 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// rolled counts all shipments, as the worker does.
+func (b *bench) rolled() {
+	b.Helper()
+	for {
+		n, err := b.store.RollUp(b.Context())
+		b.must(err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
+func TestOverviewShowsWhatWasShipped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.fill(b.owner, 12)
+	page := b.send(member.Owner, "/app/test", nil).Body.String()
+	for _, want := range []string{"<b>12</b>", "none before", "?from=", "status=delivered"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the overview lacks %q", want)
+		}
+	}
+	b.rolled()
+	if again := b.send(member.Owner, "/app/test", nil).Body.String(); strings.Count(again, "<b>12</b>") != strings.Count(page, "<b>12</b>") {
+		t.Error("the number changes when it is counted")
+	}
+	for query, want := range map[string]string{
+		"?from=2020-01-02&until=2020-01-01": "The last day is before the first.", "?from=2020-01-01": "Give both days.", "?from=2000-01-01&until=2020-01-01": "At most two years at once.",
+		"?from=2020-01-01&until=2020-02-01": "Nothing was shipped on these days",
+	} {
+		if page := b.send(member.Owner, "/app/test"+query, nil).Body.String(); !strings.Contains(page, want) {
+			t.Errorf("%s does not say %q", query, want)
+		}
+	}
+}
+
+func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		now, then int64
+		want      string
+	}{{10, 0, "none before"}, {0, 0, "as before"}, {110, 100, "+10 % on before"}, {50, 100, "−50 % on before"}, {100, 100, "as before"}} {
+		if got := against(tc.now, tc.then); got != tc.want {
+			t.Errorf("against(%d, %d) = %q, want %q", tc.now, tc.then, got, tc.want)
+		}
+	}
+	r := rangeOf("", "2026-01-01", "2026-06-30", time.Now())
+	c := draw(r, []shipping.Tally{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
+	if len(c.Bars) != 26 || c.Most != "1,200" || !strings.Contains(c.Bars[25].List, "until=2026-06-30") {
+		t.Errorf("%d bars, most %s, the last %+v", len(c.Bars), c.Most, c.Bars[len(c.Bars)-1])
+	}
+}
+
+func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "lost one", people[0], 1)
+	if _, err := b.web.Tracking.Advance(t.Context(), sh.Tenant, sh.ID, ship.Exception, "address_not_found"); err != nil {
+		t.Fatal(err)
+	}
+	b.must(b.store.Move(t.Context(), b.buy(b.owner, "other", people[1], 1), ship.StateVoiding))
+	for range 300 { // the log shows what no open transaction can precede
+		b.rolled()
+		if a, err := b.web.Shipping.Attention(t.Context(), sh.Tenant); err != nil || a.Exceptions > 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	page := b.send(member.Owner, "/app/test/attention", nil).Body.String()
+	for _, want := range []string{"lost one", "Ask the recipient for the right address", `<span class="count">1</span>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the list lacks %q", want)
+		}
+	}
+	if strings.Contains(page, ">other<") {
+		t.Error("what needs nobody is listed")
+	}
+	if csv := b.send(member.Owner, "/app/test/attention.csv?kind=parcels", nil).Body.String(); !strings.Contains(csv, `"parcels","lost one"`) {
+		t.Errorf("the download is %s", csv)
+	}
+	if other := b.send(member.Owner, "/app/test/attention?kind=webhooks", nil).Body.String(); strings.Contains(other, "lost one") {
+		t.Error("the kind does not narrow the list")
+	}
+}
+
+func TestShortListsFilterAndPage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range pageSize + 5 {
+		_, _, err := b.web.Account.NewKey(t.Context(), account.NewKeyInput{Account: b.owner.ID, Name: "shop " + string(rune('a'+i%26))})
+		b.must(err)
+	}
+	lines := func(path string) int {
+		return strings.Count(b.send(member.Owner, path, nil).Body.String(), "Programs that use it stop")
+	}
+	if n := lines("/app/test/keys"); n != pageSize {
+		t.Errorf("the first page has %d lines", n)
+	}
+	page := b.send(member.Owner, "/app/test/keys", nil).Body.String()
+	_, next, _ := strings.Cut(page, "/app/test/keys?cursor=")
+	next, _, _ = strings.Cut(next, `"`)
+	if n := lines("/app/test/keys?cursor=" + next); n != 5 {
+		t.Errorf("the second page has %d lines", n)
+	}
+	if n := lines("/app/test/keys?q=shop+b"); n != 3 {
+		t.Errorf("%d keys are named so", n)
+	}
+	if n := lines("/app/test/keys?state=ended"); n != 0 {
+		t.Errorf("%d keys are ended", n)
+	}
+	w := b.send(member.Owner, "/app/test/keys.csv?q=shop+b", nil)
+	if n := strings.Count(w.Body.String(), "\r\n"); w.Code != http.StatusOK || n != 4 {
+		t.Errorf("the download has %d lines", n)
+	}
+}
+
+func TestShipmentsAreSortedWhereAnIndexCarriesIt(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		query shipmentQuery
+		sort  string
+		want  string
+	}{
+		{shipmentQuery{}, "due", "due"},
+		{shipmentQuery{Status: "delivered"}, "due-last", "due-last"},
+		{shipmentQuery{Carrier: "ups"}, "due", ""},
+		{shipmentQuery{Carrier: "ups"}, "oldest", "oldest"},
+		{shipmentQuery{To: "ada"}, "oldest", ""},
+		{shipmentQuery{}, "price", ""},
+	} {
+		if got := tc.query.sortable(tc.sort); got != tc.want {
+			t.Errorf("%+v by %q: %q, want %q", tc.query, tc.sort, got, tc.want)
+		}
+	}
+}
+
+func TestDownloadsHoldTheWholeList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.fill(b.owner, 9)
+	lines := func(path string) int { return strings.Count(b.send(member.Owner, path, nil).Body.String(), "\r\n") - 1 }
+	for range 300 { // the log shows what no open transaction can precede
+		if lines("/app/test/events.csv?type=shipment.created") == 9 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	for path, want := range map[string]int{
+		"/app/test/events.csv?type=shipment.created": 9, "/app/test/shipments.csv": 9, "/app/test/shipments.csv?sort=due": 9, "/app/test/shipments.csv?to=nobody": 0, "/app/test/members.csv": 4,
+	} {
+		if n := lines(path); n != want {
+			t.Errorf("%s has %d lines, want %d", path, n, want)
+		}
+	}
+}
