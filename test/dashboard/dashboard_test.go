@@ -96,7 +96,7 @@ func pageOf(all map[string]*regexp.Regexp, path string) string {
 	return best
 }
 
-var links = regexp.MustCompile(`(?:href|src|hx-get)="(/app/[^"#]*)"`)
+var links = regexp.MustCompile(`(?:href|src|hx-get)="(?:http://[^/"]+)?(/(?:app|track)/[^"#]*)"`)
 
 // crawl follows the links of pages, a few of each kind, and returns the
 // addresses it saw of every page.
@@ -142,7 +142,13 @@ func days(query string) string {
 
 // outside are pages that only a link in a letter, or another server, leads to,
 // and those of things that this account does not have.
-var outside = []string{"/app/invite/{token}", "/app/reset/{token}", "/app/{mode}/carriers/{id}"}
+// Their cost does not grow with the shipments.
+var outside = []string{
+	"/app/invite/{token}", "/app/reset/{token}", "/app/{mode}/carriers/{id}", "/app/{mode}/settings/logo/{hash}", "/track/{token}/logo/{hash}",
+	"/app/{mode}/batches/{id}", "/app/{mode}/batches/{id}/rows/{n}", "/app/{mode}/batches/{id}/labels.pdf", "/app/{mode}/batches/{id}/labels.zpl", "/app/{mode}/batches/{id}/results.csv",
+	"/app/{mode}/routing/versions/{id}", "/app/{mode}/routing/versions/{id}/rules.json", "/app/{mode}/rate-sheets/{id}", "/app/{mode}/rate-sheets/{id}/sheet.csv",
+	"/app/{mode}/shipments/{id}/exchanges",
+}
 
 // measure asks for a page again and again.
 func (s *stand) measure(page string, addresses []string) figures {
@@ -152,7 +158,7 @@ func (s *stand) measure(page string, addresses []string) figures {
 		if strings.Contains(path, "{") && !slices.Contains(outside, page) {
 			s.Errorf("%s: no page links to it, so it is not measured", page)
 		}
-		addresses = []string{strings.NewReplacer("{token}", "none", "{id}", "none").Replace(path)}
+		addresses = []string{strings.NewReplacer("{token}", "none", "{id}", "none", "{hash}", "00", "{n}", "1").Replace(path)}
 	}
 	var f figures
 	var took []float64
