@@ -84,8 +84,8 @@ func (s *Service) Audited(ctx context.Context, a Actor, e Entry) context.Context
 }
 
 // Record writes an entry of something that the actor did through another
-// service, and that is told elsewhere as well: a purchase or a void, whose
-// events commit with it.
+// service, after it was done: of a purchase or a void, during which no
+// transaction is open. The shipment tells of it in any case.
 func (s *Service) Record(ctx context.Context, a Actor, e Entry) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.tell(ctx, tx, a, e) })
 }

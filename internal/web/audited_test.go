@@ -247,7 +247,7 @@ func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
 			t.Errorf("%s without its entry: %d", s.action, w.Code)
 		}
 		if b.touch() != before {
-			t.Errorf("%s is done without its entry", s.action)
+			t.Fatalf("%s is done without its entry", s.action)
 		}
 		if w = s.do(); w.Code != http.StatusOK && w.Code != http.StatusSeeOther {
 			t.Fatalf("%s: %d %s", s.action, w.Code, w.Body)

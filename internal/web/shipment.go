@@ -227,8 +227,8 @@ func (v *visit) audited(action, target string, details map[string]string) contex
 }
 
 // record writes into the audit log what was bought or voided: no transaction
-// is open while a carrier is asked. What is done is done, and in the log of
-// events: a record that cannot be written is told to the operator.
+// is open while a carrier is asked. What is done is done, and the shipment
+// tells of it: a record that cannot be written is told to the operator.
 func (v *visit) record(action, target string, details map[string]string) {
 	err := v.Member.Record(v.ctx(), v.who.Actor, member.Entry{Action: action, Target: target, Mode: v.mode(), Details: details})
 	if err != nil {
