@@ -236,7 +236,10 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 		if _, err := tx.SaveBatchRows(ctx, t, id, changed, RowUnread, RowBad, RowGood, RowRated, RowFailed); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
+		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(id), nil)
 	})
 }
 

@@ -147,10 +147,16 @@ var errBusy = ship.Errorf(ship.Conflict, "the line is being bought, or was; it c
 
 // change writes a line that a person changed. What was finished is open again.
 func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow) (Row, error) {
-	n, err := s.Store.SaveBatchRows(ctx, b.Tenant, b.ID, []store.ChangedRow{changed}, mendable...)
-	if err == nil && n == 0 {
-		err = errBusy
-	}
+	err := s.Store.InTx(ctx, b.Tenant, func(tx *store.Store) error {
+		n, err := tx.SaveBatchRows(ctx, b.Tenant, b.ID, []store.ChangedRow{changed}, mendable...)
+		if err == nil && n == 0 {
+			err = errBusy
+		}
+		if err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(b.ID), nil)
+	})
 	if err != nil {
 		return Row{}, err
 	}
@@ -158,7 +164,7 @@ func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow)
 	case RowRated:
 		err = s.Store.MoveBatch(ctx, b.Tenant, b.ID, Ready, nil, Ready, Done)
 	case RowGood: // no carrier answered just now
-		err = s.work(ctx, b.Tenant, b.ID, Rating, Ready, Done)
+		err = s.Store.InTx(ctx, b.Tenant, func(tx *store.Store) error { return work(ctx, tx, b.Tenant, b.ID, Rating, Ready, Done) })
 	}
 	if ship.KindOf(err) == ship.Conflict {
 		err = nil // it is being worked on
@@ -179,7 +185,12 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID) error
 	if b.State != Buying && b.Tally.Rows[RowRated] == 0 {
 		return ship.Errorf(ship.Conflict, "no line of the batch can be bought: mend one first")
 	}
-	return s.work(ctx, t, id, Buying, Ready)
+	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
+		if err := work(ctx, tx, t, id, Buying, Ready); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(id), nil)
+	})
 }
 
 // Retry has the lines that nobody sold rated again.
@@ -188,22 +199,20 @@ func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) err
 		return missing(err)
 	}
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
-		if err := tx.MoveBatch(ctx, t, id, Rating, nil, Ready, Done); err != nil {
+		if err := work(ctx, tx, t, id, Rating, Ready, Done); err != nil {
 			return err
 		}
 		if _, err := tx.RetryBatchRows(ctx, t, id); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
+		return tx.AuditChange(ctx, string(id), nil)
 	})
 }
 
 // work moves a batch to where it is worked on, with the job that does it.
-func (s *Service) work(ctx context.Context, t ship.Tenant, id ship.BatchID, to string, from ...string) error {
-	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
-		if err := tx.MoveBatch(ctx, t, id, to, nil, from...); err != nil {
-			return err
-		}
-		return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
-	})
+func work(ctx context.Context, tx *store.Store, t ship.Tenant, id ship.BatchID, to string, from ...string) error {
+	if err := tx.MoveBatch(ctx, t, id, to, nil, from...); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0)
 }

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -64,8 +65,27 @@ func (s *Service) entryTime() time.Time {
 	}
 }
 
+// Audited returns a context for one change that the actor makes through
+// another service: the change's transaction writes the entry, so that both
+// happen or neither. A target that is not known yet, as that of something new,
+// is left empty: the change says it.
+func (s *Service) Audited(ctx context.Context, a Actor, e Entry) context.Context {
+	return store.WithAudit(ctx, func(target string, details map[string]string) store.AuditEntry {
+		told := e
+		if told.Target == "" {
+			told.Target = target
+		}
+		if len(details) > 0 {
+			told.Details = maps.Clone(details)
+			maps.Copy(told.Details, e.Details)
+		}
+		return s.entryOf(a, a.Account, told)
+	})
+}
+
 // Record writes an entry of something that the actor did through another
-// service.
+// service, after it was done: of a purchase or a void, during which no
+// transaction is open. The shipment tells of it in any case.
 func (s *Service) Record(ctx context.Context, a Actor, e Entry) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.tell(ctx, tx, a, e) })
 }

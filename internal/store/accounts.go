@@ -44,12 +44,12 @@ func (s *Store) SaveAccount(ctx context.Context, a ship.Account) error {
 			return fmt.Errorf("write the origin: %w", err)
 		}
 	}
-	_, err := s.sys.Exec(ctx, sqlSaveAccount, pgx.NamedArgs{
+	_, err := s.changeSystem(ctx, string(a.ID), sqlSaveAccount, pgx.NamedArgs{
 		"id": [16]byte(a.ID.Raw()), "name": a.Name, "origin": origin,
 		"weight": string(a.Units.Weight), "length": string(a.Units.Length), "currency": a.Currency,
 	})
 	if err != nil {
-		return fmt.Errorf("save account %s: %w", a.ID, explain(err))
+		return fmt.Errorf("save account %s: %w", a.ID, err)
 	}
 	return nil
 }
@@ -125,12 +125,12 @@ VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expi
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
-	_, err := s.sys.Exec(ctx, sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
+	_, err := s.changeSystem(ctx, string(k.ID), sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
 		"hash": k.Hash[:], "hint": k.Hint, "name": k.Name, "scopes": k.Scopes, "networks": append([]netip.Prefix{}, k.Networks...), "expires": nullTime(k.ExpiresAt),
 		"limit": k.DailyLimit.Minor, "currency": null(k.DailyLimit.Currency),
 	}))
 	if err != nil {
-		return fmt.Errorf("add key: %w", explain(err))
+		return fmt.Errorf("add key: %w", err)
 	}
 	return nil
 }
@@ -188,15 +188,15 @@ func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
 	return list, explain(err)
 }
 
-const sqlRevokeKey = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1`
+const sqlRevokeKey = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = @id`
 
 // RevokeKey ends a key; ship.NotFound if there is none.
 func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
-	tag, err := s.sys.Exec(ctx, sqlRevokeKey, [16]byte(id.Raw()))
+	n, err := s.changeSystem(ctx, string(id), sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())})
 	if err != nil {
-		return fmt.Errorf("revoke key: %w", explain(err))
+		return fmt.Errorf("revoke key: %w", err)
 	}
-	if tag.RowsAffected() == 0 {
+	if n == 0 {
 		return ship.Errorf(ship.NotFound, "no such key")
 	}
 	return nil

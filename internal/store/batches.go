@@ -67,11 +67,16 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 		}
 		cells[i] = string(text)
 	}
-	q := s.newBatch(b.Tenant)
-	account, id := [16]byte(b.Tenant.Account.Raw()), [16]byte(b.ID.Raw())
-	q.Queue(sqlAddBatch, account, b.Tenant.Livemode, id, b.Name, b.MadeBy, b.State, header, b.Mapping)
-	q.Queue(sqlAddBatchRows, account, b.Tenant.Livemode, id, cells)
-	return s.send(ctx, q)
+	return s.changing(ctx, b.Tenant, func(tx *Store) error {
+		q := tx.newBatch(b.Tenant)
+		account, id := [16]byte(b.Tenant.Account.Raw()), [16]byte(b.ID.Raw())
+		q.Queue(sqlAddBatch, account, b.Tenant.Livemode, id, b.Name, b.MadeBy, b.State, header, b.Mapping)
+		q.Queue(sqlAddBatchRows, account, b.Tenant.Livemode, id, cells)
+		if err := tx.send(ctx, q); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(b.ID), map[string]string{"file": b.Name})
+	})
 }
 
 const batchColumns = `id, name, made_by, state, header, mapping`
@@ -164,7 +169,7 @@ DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND stat
 // DeleteBatch deletes a batch of which nothing was bought; of any other that is
 // ship.Conflict.
 func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
-	n, err := s.exec(ctx, t, sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, string(id), sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
 	}

@@ -51,7 +51,7 @@ VALUES (@id, @account, @livemode, @carrier, @name, @key, @credentials, @hint)`
 // AddConnection stores a new connection. It is ship.Conflict if the tenant has
 // one of the carrier under that name.
 func (s *Store) AddConnection(ctx context.Context, c Connection) error {
-	_, err := s.exec(ctx, c.Tenant, sqlAddConnection, connectionArgs(c))
+	_, err := s.change(ctx, c.Tenant, string(c.ID), sqlAddConnection, connectionArgs(c))
 	return nameTaken(err)
 }
 
@@ -144,7 +144,7 @@ WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = 
 // ChangeConnection writes the name and the credentials of a connection that
 // was read as c. It is ship.Conflict if somebody changed it meanwhile.
 func (s *Store) ChangeConnection(ctx context.Context, c Connection) error {
-	n, err := s.exec(ctx, c.Tenant, sqlChangeConnection, connectionArgs(c))
+	n, err := s.change(ctx, c.Tenant, string(c.ID), sqlChangeConnection, connectionArgs(c))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.Conflict, "the connection was changed meanwhile")
 	}
@@ -158,7 +158,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND removed_at IS NULL`
 // RemoveConnection takes a connection out of use; ship.NotFound if there is
 // none. It is kept for what was bought through it.
 func (s *Store) RemoveConnection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) error {
-	n, err := s.exec(ctx, t, sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, string(id), sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such connection")
 	}

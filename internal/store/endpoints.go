@@ -98,13 +98,18 @@ RETURNING ` + endpointColumns
 // as many as it may.
 func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, set EndpointSettings) (Endpoint, error) {
 	var e Endpoint
-	b := s.newBatch(t)
-	b.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
-	b.Queue(sqlAddEndpoint, settingsArgs(t, id, set, pgx.NamedArgs{"slot": slotOf(id.Raw()), "most": MaxEndpoints})).QueryRow(func(r pgx.Row) (err error) {
-		e, err = scanEndpoint(r)
-		return err
+	err := s.changing(ctx, t, func(tx *Store) error {
+		b := tx.newBatch(t)
+		b.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
+		b.Queue(sqlAddEndpoint, settingsArgs(t, id, set, pgx.NamedArgs{"slot": slotOf(id.Raw()), "most": MaxEndpoints})).QueryRow(func(r pgx.Row) (err error) {
+			e, err = scanEndpoint(r)
+			return err
+		})
+		if err := tx.send(ctx, b); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(id), nil)
 	})
-	err := s.send(ctx, b)
 	if ship.KindOf(err) == ship.NotFound {
 		return e, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
 	}
@@ -192,8 +197,10 @@ func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpo
 			return err
 		}
 		args := settingsArgs(t, id, e.EndpointSettings, pgx.NamedArgs{"previous": e.Previous, "until": nullTime(e.PreviousUntil)})
-		e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args))
-		return err
+		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args)); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(id), nil)
 	})
 	return e, err
 }
@@ -207,7 +214,7 @@ DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $
 // DropEndpoint deletes an endpoint with what it still waits for;
 // ship.NotFound if there is none.
 func (s *Store) DropEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
-	n, err := s.exec(ctx, t, sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, string(id), sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such webhook")
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -89,5 +90,8 @@ func (s *Store) AddRateSheet(ctx context.Context, t ship.Tenant, sh RateSheet) (
 	}
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&sh.Version, &sh.AddedAt) }, sqlAddRateSheet,
 		[16]byte(t.Account.Raw()), t.Livemode, sh.Name, sh.Carrier, nullConnection(sh.Connection), null(sh.CSV))
-	return sh, err
+	if err != nil {
+		return sh, err
+	}
+	return sh, s.AuditChange(ctx, sh.Name, map[string]string{"version": strconv.Itoa(sh.Version)})
 }

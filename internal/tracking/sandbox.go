@@ -35,7 +35,10 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 		if len(next) == 0 {
 			return noStep()
 		}
-		return s.absorb(ctx, tx, []Heard{{Subject: subject, Scans: next}})
+		if err := s.absorb(ctx, tx, []Heard{{Subject: subject, Scans: next}}); err != nil {
+			return err
+		}
+		return tx.AuditChange(ctx, string(id), nil)
 	})
 	if err != nil {
 		return Tracked{}, err

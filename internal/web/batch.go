@@ -224,7 +224,7 @@ func (s *Web) mapBatch(v *visit) error {
 			m.Fixed[name] = value
 		}
 	}
-	err = s.Batch.Check(v.ctx(), v.tenant(), b.ID, m)
+	err = s.Batch.Check(v.audited("batch.checked", "", map[string]string{"file": b.Name}), v.tenant(), b.ID, m)
 	if wrong, mendable := problemsOf(err); mendable {
 		p := batchView{Batch: b, Wrong: wrong}
 		p.Meaning = m
@@ -234,7 +234,6 @@ func (s *Web) mapBatch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("batch.checked", string(b.ID), map[string]string{"file": b.Name})
 	return v.redirect(v.to("batches", string(b.ID)), "")
 }
 
@@ -249,16 +248,11 @@ func (s *Web) changeBatch(v *visit) error {
 	switch v.form("do") {
 	case "buy":
 		details["labels"], details["for"] = strconv.Itoa(b.Tally.Rows[batch.RowRated]), sums(b.Tally.Costs)
-		if err = s.Batch.Buy(v.ctx(), v.tenant(), b.ID); err == nil {
-			v.record("batch.bought", string(b.ID), details)
-		}
+		err = s.Batch.Buy(v.audited("batch.bought", "", details), v.tenant(), b.ID)
 	case "retry":
-		if err = s.Batch.Retry(v.ctx(), v.tenant(), b.ID); err == nil {
-			v.record("batch.retried", string(b.ID), details)
-		}
+		err = s.Batch.Retry(v.audited("batch.retried", "", details), v.tenant(), b.ID)
 	case "discard":
-		if err = s.Batch.Discard(v.ctx(), v.tenant(), b.ID); err == nil {
-			v.record("batch.discarded", string(b.ID), details)
+		if err = s.Batch.Discard(v.audited("batch.discarded", "", details), v.tenant(), b.ID); err == nil {
 			return v.redirect(v.to("batches"), "deleted")
 		}
 	default:

@@ -116,8 +116,7 @@ func (s *Web) uploadBatch(v *visit) error {
 	name, data, err := v.upload("file")
 	if err == nil {
 		var b batch.Batch
-		if b, err = s.Batch.Upload(v.ctx(), v.tenant(), name, v.who.Name(), data); err == nil {
-			v.record("batch.uploaded", string(b.ID), map[string]string{"file": b.Name})
+		if b, err = s.Batch.Upload(v.audited("batch.uploaded", "", nil), v.tenant(), name, v.who.Name(), data); err == nil {
 			return v.redirect(v.to("batches", string(b.ID)), "")
 		}
 	}

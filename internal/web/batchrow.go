@@ -56,12 +56,11 @@ func (s *Web) changeRow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	action := "batch.row_changed"
 	var row batch.Row
+	details := map[string]string{"line": strconv.Itoa(r.Number)}
 	switch v.form("do") {
 	case "skip":
-		action = "batch.row_skipped"
-		row, err = s.Batch.Skip(v.ctx(), v.tenant(), r.Of.ID, r.Number)
+		row, err = s.Batch.Skip(v.audited("batch.row_skipped", "", details), v.tenant(), r.Of.ID, r.Number)
 	default:
 		values := map[string]string{}
 		for name, list := range v.r.PostForm {
@@ -69,12 +68,11 @@ func (s *Web) changeRow(v *visit) error {
 				values[field] = strings.TrimSpace(list[0])
 			}
 		}
-		row, err = s.Batch.Mend(v.ctx(), v.tenant(), r.Of.ID, r.Number, values)
+		row, err = s.Batch.Mend(v.audited("batch.row_changed", "", details), v.tenant(), r.Of.ID, r.Number, values)
 	}
 	if err != nil {
 		return err
 	}
-	v.record(action, string(r.Of.ID), map[string]string{"line": strconv.Itoa(r.Number)})
 	if r.Of, err = s.Batch.Batch(v.ctx(), v.tenant(), r.Of.ID); err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func (v *visit) showBoxes(status int, p boxList) error {
 func (s *Web) addBox(v *visit) error {
 	p := boxList{Name: v.form("name"), Sides: [3]string{v.form("length"), v.form("width"), v.form("height")}, Unit: v.form("unit")}
 	d := ship.Dimensions{Length: number(p.Sides[0]), Width: number(p.Sides[1]), Height: number(p.Sides[2]), Unit: ship.LengthUnit(p.Unit)}
-	b, err := s.Account.AddBox(v.ctx(), v.tenant(), p.Name, d, v.who.Account.Units)
+	details := map[string]string{"name": p.Name, "size": boxSize(account.Box{Dimensions: d})}
+	_, err := s.Account.AddBox(v.audited("box.added", "", details), v.tenant(), p.Name, d, v.who.Account.Units)
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong = wrong
 		return v.showBoxes(http.StatusUnprocessableEntity, p)
@@ -41,7 +42,6 @@ func (s *Web) addBox(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("box.added", string(b.ID), map[string]string{"name": b.Name, "size": boxSize(b)})
 	return v.redirect(v.to("boxes"), "saved")
 }
 
@@ -51,9 +51,8 @@ func (s *Web) removeBox(v *visit) error {
 	if !ok {
 		return errNoPage
 	}
-	if err := s.Account.RemoveBox(v.ctx(), v.tenant(), id); err != nil {
+	if err := s.Account.RemoveBox(v.audited("box.removed", "", nil), v.tenant(), id); err != nil {
 		return err
 	}
-	v.record("box.removed", string(id), nil)
 	return v.redirect(v.to("boxes"), "removed")
 }

@@ -95,7 +95,7 @@ func (s *Web) connect(v *visit) error {
 			p.Values[f.Name] = given[f.Name]
 		}
 	}
-	c, findings, err := s.Account.AddChecked(v.ctx(), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
+	c, findings, err := s.Account.AddChecked(v.audited("connection.made", "", map[string]string{"carrier": p.Spec.Name}), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong, p.Advice = wrong, amiss(findings)
 		return v.show(http.StatusUnprocessableEntity, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
@@ -103,7 +103,6 @@ func (s *Web) connect(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("connection.made", string(c.ID), map[string]string{"carrier": c.Carrier})
 	return v.redirect(v.to("carriers", string(c.ID)), "saved")
 }
 
@@ -179,10 +178,9 @@ func (s *Web) changeConnection(v *visit) error {
 		return err
 	}
 	if v.form("do") == "remove" {
-		if err := s.Account.RemoveConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+		if err := s.Account.RemoveConnection(v.audited("connection.removed", "", nil), v.tenant(), c.ID); err != nil {
 			return err
 		}
-		v.record("connection.removed", string(c.ID), nil)
 		return v.redirect(v.to("carriers"), "removed")
 	}
 	p := connectionView{Connection: c, Spec: spec, Values: map[string]string{}}
@@ -195,7 +193,7 @@ func (s *Web) changeConnection(v *visit) error {
 			p.Values[f.Name] = given[f.Name]
 		}
 	}
-	_, findings, err := s.Account.UpdateChecked(v.ctx(), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
+	_, findings, err := s.Account.UpdateChecked(v.audited("connection.changed", "", nil), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong, p.Advice = wrong, amiss(findings)
 		return v.showConnection(http.StatusUnprocessableEntity, p)
@@ -203,6 +201,5 @@ func (s *Web) changeConnection(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("connection.changed", string(c.ID), nil)
 	return v.redirect(v.to("carriers", string(c.ID)), "saved")
 }

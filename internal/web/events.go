@@ -134,10 +134,9 @@ func (s *Web) redeliver(v *visit) error {
 			return errNoPage
 		}
 	}
-	if _, err := s.Webhook.Redeliver(v.ctx(), v.tenant(), id, only); err != nil {
+	if _, err := s.Webhook.Redeliver(v.audited("event.redelivered", "", nil), v.tenant(), id, only); err != nil {
 		return err
 	}
-	v.record("event.redelivered", string(id), nil)
 	if only != "" {
 		return v.redirect(v.to("webhooks", string(only)), "redelivered")
 	}

@@ -66,7 +66,7 @@ func (s *Web) makeKey(v *visit) error {
 	var key ship.Key
 	err := ship.InvalidFields(wrong)
 	if err == nil {
-		key, p.Made, err = s.Account.NewKey(v.ctx(), in)
+		key, p.Made, err = s.Account.NewKey(v.audited("key.made", "", map[string]string{"name": form.Name}), in)
 	}
 	status := http.StatusOK
 	if problems, mendable := problemsOf(err); mendable {
@@ -75,7 +75,6 @@ func (s *Web) makeKey(v *visit) error {
 		return err
 	} else {
 		p.Secret, p.Form = string(key), keyForm{Scopes: []string{"*"}}
-		v.record("key.made", string(p.Made.ID), map[string]string{"name": form.Name})
 	}
 	if p.List, err = v.keysOf(); err != nil {
 		return err
@@ -116,9 +115,8 @@ func (s *Web) revokeKey(v *visit) error {
 	if !ok || !slices.ContainsFunc(list, func(k account.APIKey) bool { return k.ID == id }) {
 		return ship.Errorf(ship.NotFound, "no such key")
 	}
-	if err := s.Account.Revoke(v.ctx(), id); err != nil {
+	if err := s.Account.Revoke(v.audited("key.revoked", "", nil), id); err != nil {
 		return err
 	}
-	v.record("key.revoked", string(id), nil)
 	return v.redirect(v.to("keys"), "revoked")
 }

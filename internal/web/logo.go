@@ -25,15 +25,14 @@ func (s *Web) logo(v *visit) error { return v.showLogo(v.who.Account.ID) }
 func (s *Web) changeLogo(v *visit) error {
 	id := v.who.Account.ID
 	if v.form("do") == "remove" {
-		if err := s.Account.DropLogo(v.ctx(), id); err != nil {
+		if err := s.Account.DropLogo(v.audited("settings.logo_removed", "", nil), id); err != nil {
 			return err
 		}
-		v.record("settings.logo_removed", string(id), nil)
 		return v.redirect(v.to("settings"), "removed")
 	}
 	file, err := v.logoFile("logo", account.MaxLogoBytes)
 	if err == nil {
-		err = s.Account.SetLogo(v.ctx(), id, file)
+		err = s.Account.SetLogo(v.audited("settings.logo_changed", "", nil), id, file)
 	}
 	if wrong, mendable := problemsOf(err); mendable {
 		return v.settingsWith(http.StatusUnprocessableEntity, wrong)
@@ -41,7 +40,6 @@ func (s *Web) changeLogo(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("settings.logo_changed", string(id), nil)
 	return v.redirect(v.to("settings"), "saved")
 }
 

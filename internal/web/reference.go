@@ -116,8 +116,11 @@ func (s *Web) reference(v *visit) error {
 	return v.show(http.StatusOK, referencePage(f, p))
 }
 
-// referenceKeyLife is how long a key for trying things out works.
-const referenceKeyLife = 7 * 24 * time.Hour
+// A key for trying things out, and how long it works.
+const (
+	referenceKeyName = "Reference"
+	referenceKeyLife = 7 * 24 * time.Hour
+)
 
 // referenceKey handles POST /app/test/reference: it makes a test key for the
 // examples. The key is in this answer and never again in another.
@@ -129,13 +132,12 @@ func (s *Web) referenceKey(v *visit) error {
 	if v.live {
 		return errNoPage // no page is made with a live key in it
 	}
-	key, made, err := s.Account.NewKey(v.ctx(), account.NewKeyInput{
-		Account: v.who.Account.ID, Name: "Reference", Scopes: []string{"*"}, ExpiresAt: time.Now().Add(referenceKeyLife),
+	key, _, err := s.Account.NewKey(v.audited("key.made", "", map[string]string{"name": referenceKeyName}), account.NewKeyInput{
+		Account: v.who.Account.ID, Name: referenceKeyName, Scopes: []string{"*"}, ExpiresAt: time.Now().Add(referenceKeyLife),
 	})
 	if err != nil {
 		return err
 	}
-	v.record("key.made", string(made.ID), map[string]string{"name": made.Name})
 	p.Key = string(key)
 	return v.show(http.StatusOK, referencePage(v.frame("API reference", "reference"), p))
 }

@@ -90,16 +90,18 @@ func (s *Web) routing(v *visit) error {
 	return v.show(http.StatusOK, routingPage(v.frame("Routing", "routing"), p))
 }
 
+// ruleDone is what the buttons do to a rule, for the audit log.
+var ruleDone = map[string]string{"up": "moved", "down": "moved", "order": "moved", "off": "switched_off", "on": "switched_on", "delete": "deleted"}
+
 // changeRules handles POST /app/{mode}/routing: what the button says, to the
 // rule or to the whole draft.
 func (s *Web) changeRules(v *visit) error {
 	do, name := v.form("do"), v.r.FormValue("rule")
 	switch do {
 	case "discard":
-		if err := s.Rules.DropDraft(v.ctx(), v.tenant()); err != nil {
+		if err := s.Rules.DropDraft(v.audited("routing.draft_discarded", "", nil), v.tenant()); err != nil {
 			return err
 		}
-		v.record("routing.draft_discarded", "", nil)
 		return v.redirect(v.to("routing"), "discarded")
 	case "up", "down", "order", "off", "on", "delete", "keep":
 	default:
@@ -111,14 +113,11 @@ func (s *Web) changeRules(v *visit) error {
 	if do == "keep" {
 		return v.keepDraft(in.Mark)
 	}
-	desk, err := s.Rules.Edit(v.ctx(), in)
+	desk, err := s.Rules.Edit(v.audited("routing.rule_"+ruleDone[do], name, nil), in)
 	p := deskView{Desk: desk}
 	wrong, mendable := problemsOf(err)
 	if err != nil && !mendable {
 		return err
-	}
-	if err == nil {
-		v.record("routing.rule_"+map[string]string{"up": "moved", "down": "moved", "order": "moved", "off": "switched_off", "on": "switched_on", "delete": "deleted"}[do], name, nil)
 	}
 	if err == nil && !v.isPart() {
 		return v.redirect(v.to("routing"), map[bool]string{true: "deleted", false: "saved"}[do == "delete"])
@@ -156,10 +155,9 @@ func (v *visit) keepDraft(mark string) error {
 		p.Problem = "Somebody else changed the draft meanwhile. This is how it is now."
 		return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), p))
 	}
-	if _, err := v.Rules.SaveDraft(v.ctx(), v.tenant(), p.Rules); err != nil {
+	if _, err := v.Rules.SaveDraft(v.audited("routing.draft_kept", "", map[string]string{"version": strconv.Itoa(p.Published.Version)}), v.tenant(), p.Rules); err != nil {
 		return err
 	}
-	v.record("routing.draft_kept", "", map[string]string{"version": strconv.Itoa(p.Published.Version)})
 	return v.redirect(v.to("routing"), "saved")
 }
 

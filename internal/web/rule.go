@@ -219,8 +219,11 @@ func (s *Web) saveRule(v *visit) error {
 		p.Wrong = relative(wrong, "")
 		return v.showRule(http.StatusUnprocessableEntity, p)
 	}
-	at := 0
-	desk, err := s.Rules.Edit(v.ctx(), rulebook.EditInput{Tenant: v.tenant(), Mark: p.Mark, Change: func(b routing.Book) (routing.Book, error) {
+	at, what := 0, "routing.rule_changed"
+	if p.Was == "" && !p.Default {
+		what = "routing.rule_added"
+	}
+	desk, err := s.Rules.Edit(v.audited(what, or(p.Name, "default"), nil), rulebook.EditInput{Tenant: v.tenant(), Mark: p.Mark, Change: func(b routing.Book) (routing.Book, error) {
 		b, at = p.put(b, r)
 		return b, nil
 	}})
@@ -242,11 +245,6 @@ func (s *Web) saveRule(v *visit) error {
 	if err != nil {
 		return err
 	}
-	what := "routing.rule_changed"
-	if p.Was == "" && !p.Default {
-		what = "routing.rule_added"
-	}
-	v.record(what, or(p.Name, "default"), nil)
 	return v.redirect(v.to("routing"), "rule-saved")
 }
 

@@ -28,7 +28,7 @@ func (s *Web) publishRules(v *visit) error {
 	if len([]rune(note)) > maxNote {
 		note = string([]rune(note)[:maxNote])
 	}
-	made, err := s.Rules.Publish(v.ctx(), rulebook.PublishInput{Tenant: v.tenant(), Note: note, Mark: v.form("mark")})
+	_, err := s.Rules.Publish(v.audited("routing.published", "", map[string]string{"note": note}), rulebook.PublishInput{Tenant: v.tenant(), Note: note, Mark: v.form("mark")})
 	if wrong, mendable := problemsOf(err); mendable {
 		p, err := v.desk()
 		if err != nil {
@@ -43,7 +43,6 @@ func (s *Web) publishRules(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("routing.published", strconv.Itoa(made.Version), map[string]string{"note": note})
 	return v.redirect(v.to("routing"), "published")
 }
 
@@ -192,7 +191,7 @@ func (s *Web) rollBack(v *visit) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.Rules.RollBack(v.ctx(), v.tenant(), p.Version.Version, v.form("note"))
+	_, err = s.Rules.RollBack(v.audited("routing.rolled_back", "", map[string]string{"to": strconv.Itoa(p.Version.Version)}), v.tenant(), p.Version.Version, v.form("note"))
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Problem = "These rules cannot be published again as they are. " + wrong.All
 		for pointer, text := range wrong.Fields {
@@ -203,6 +202,5 @@ func (s *Web) rollBack(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("routing.rolled_back", strconv.Itoa(made.Version), map[string]string{"to": strconv.Itoa(p.Version.Version)})
 	return v.redirect(v.to("routing"), "rolled-back")
 }

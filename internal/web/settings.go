@@ -49,7 +49,7 @@ func (s *Web) saveSettings(v *visit) error {
 	if p.Origin != (ship.Address{Country: p.Origin.Country}) {
 		set.Origin = &p.Origin
 	}
-	_, err := s.Account.Update(v.ctx(), v.who.Account.ID, set)
+	_, err := s.Account.Update(v.audited("settings.changed", "", nil), v.who.Account.ID, set)
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong = wrong
 		if p.Logo, err = s.Account.Logo(v.ctx(), v.who.Account.ID); err != nil {
@@ -60,6 +60,5 @@ func (s *Web) saveSettings(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("settings.changed", string(v.who.Account.ID), nil)
 	return v.redirect(v.to("settings"), "saved")
 }

@@ -94,9 +94,8 @@ func (s *Web) importSheet(v *visit) error {
 	if err == nil {
 		target := targetOf(form.For)
 		var made rulebook.Sheet
-		made, err = s.Rules.ImportSheet(v.ctx(), v.tenant(), rulebook.SheetInput{Name: form.Name, Carrier: target.Carrier, Connection: target.ConnectionID, CSV: form.CSV})
+		made, err = s.Rules.ImportSheet(v.audited("rate_sheet.imported", "", map[string]string{"carrier": target.Carrier}), v.tenant(), rulebook.SheetInput{Name: form.Name, Carrier: target.Carrier, Connection: target.ConnectionID, CSV: form.CSV})
 		if err == nil {
-			v.record("rate_sheet.imported", made.Name, map[string]string{"version": strconv.Itoa(made.Version), "carrier": made.Carrier})
 			return v.redirect(v.to("rate-sheets", made.Name), "imported")
 		}
 	}
@@ -213,10 +212,9 @@ func (v *visit) download(name, text string) error {
 // removeSheet handles POST /app/{mode}/rate-sheets/{id}.
 func (s *Web) removeSheet(v *visit) error {
 	name := v.r.PathValue("id")
-	if err := s.Rules.RemoveSheet(v.ctx(), v.tenant(), name); err != nil {
+	if err := s.Rules.RemoveSheet(v.audited("rate_sheet.removed", "", nil), v.tenant(), name); err != nil {
 		return err
 	}
-	v.record("rate_sheet.removed", name, nil)
 	return v.redirect(v.to("rate-sheets"), "removed")
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,7 +207,9 @@ func (s *Web) advanceShipment(v *visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Tracking.Advance(v.ctx(), v.tenant(), p.ID, ship.Status(v.form("status")), v.form("reason"))
+	status := v.form("status")
+	ctx := v.audited("shipment.advanced", "", map[string]string{"to": or(status, "next")})
+	_, err = s.Tracking.Advance(ctx, v.tenant(), p.ID, ship.Status(status), v.form("reason"))
 	if why, mendable := problemsOf(err); mendable {
 		p.Problem = why.All
 		return v.showShipment(http.StatusUnprocessableEntity, p)
@@ -217,8 +220,15 @@ func (s *Web) advanceShipment(v *visit) error {
 	return v.redirect(v.to("shipments", string(p.ID)), "advanced")
 }
 
-// record writes what was done into the audit log. What is done is done: a
-// record that cannot be written is told to the operator.
+// audited is the context of one change that another service makes: its
+// transaction writes the entry too. What is made new says its own target.
+func (v *visit) audited(action, target string, details map[string]string) context.Context {
+	return v.Member.Audited(v.ctx(), v.who.Actor, member.Entry{Action: action, Target: target, Mode: v.mode(), Details: details})
+}
+
+// record writes into the audit log what was bought or voided: no transaction
+// is open while a carrier is asked. What is done is done, and the shipment
+// tells of it: a record that cannot be written is told to the operator.
 func (v *visit) record(action, target string, details map[string]string) {
 	err := v.Member.Record(v.ctx(), v.who.Actor, member.Entry{Action: action, Target: target, Mode: v.mode(), Details: details})
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *Web) webhooks(v *visit) error {
 // this once.
 func (s *Web) makeWebhook(v *visit) error {
 	form := v.hookForm()
-	e, err := s.Webhook.Create(v.ctx(), v.tenant(), form.settings())
+	e, err := s.Webhook.Create(v.audited("webhook.made", "", map[string]string{"url": form.URL}), v.tenant(), form.settings())
 	if wrong, mendable := problemsOf(err); mendable {
 		form.Wrong = wrong
 		list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
@@ -77,7 +77,6 @@ func (s *Web) makeWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("webhook.made", string(e.ID), map[string]string{"url": e.URL})
 	return v.showHook(http.StatusOK, hookView{Endpoint: e})
 }
 
@@ -174,29 +173,29 @@ func (s *Web) changeWebhook(v *visit) error {
 	}
 	t, id, back := v.tenant(), p.ID, v.to("webhooks", string(p.ID))
 	done, what := "saved", v.form("do")
+	ctx := v.audited("webhook."+hookDone[what], "", nil)
 	switch what {
 	case "test":
 		return v.tryHook(p)
 	case "rotate":
-		if p.Endpoint, err = s.Webhook.RotateSecret(v.ctx(), t, id); err != nil {
+		if p.Endpoint, err = s.Webhook.RotateSecret(v.audited("webhook.secret_rotated", "", nil), t, id); err != nil {
 			return err
 		}
-		v.record("webhook.secret_rotated", string(id), nil)
 		return v.showHook(http.StatusOK, p)
 	case "save":
 		p.Form = v.hookForm()
-		_, err = s.Webhook.Update(v.ctx(), t, id, p.Form.settings())
+		_, err = s.Webhook.Update(ctx, t, id, p.Form.settings())
 		if wrong, mendable := problemsOf(err); mendable {
 			p.Form.Wrong = wrong
 			return v.showHook(http.StatusUnprocessableEntity, p)
 		}
 	case "enable", "disable":
-		_, err = s.Webhook.Update(v.ctx(), t, id, webhook.Settings{Enabled: new(what == "enable")})
+		_, err = s.Webhook.Update(ctx, t, id, webhook.Settings{Enabled: new(what == "enable")})
 	case "recover":
-		_, err = s.Webhook.Recover(v.ctx(), t, id, time.Now().Add(-hours(v.form("hours"))))
+		_, err = s.Webhook.Recover(ctx, t, id, time.Now().Add(-hours(v.form("hours"))))
 		done = "recovering"
 	case "delete":
-		err = s.Webhook.Delete(v.ctx(), t, id)
+		err = s.Webhook.Delete(ctx, t, id)
 		done, back = "deleted", v.to("webhooks")
 	default:
 		return errNoPage
@@ -204,7 +203,6 @@ func (s *Web) changeWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.record("webhook."+hookDone[what], string(id), nil)
 	return v.redirect(back, done)
 }
 

@@ -1,0 +1,333 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// acme is a carrier that accepts everybody.
+type acme struct{}
+
+func (acme) Check(context.Context) error { return nil }
+
+// auditBench is a bench with a carrier to connect, where the audit log can be
+// shut and all that a change can touch is looked at.
+type auditBench struct {
+	*bench
+	exec  func(sql string)
+	touch func() string // a hash of all that a change can touch
+}
+
+// touched are the tables that the changes of the dashboard write.
+var touched = []string{
+	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
+	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "journeys", "tracking_events", "events",
+}
+
+func newAuditBench(t *testing.T) *auditBench {
+	t.Helper()
+	b := &auditBench{bench: newBench(t)}
+	box, err := seal.New(bytes.Repeat([]byte{1}, 32))
+	b.must(err)
+	b.web.Account = account.NewWith(account.Config{
+		Store: b.store, Wrapper: box, Log: b.web.Log, Via: func(carrier.Spec, string) carrier.Doer { return nil },
+		Specs: []carrier.Spec{{
+			Name: "acme", Title: "Acme", LiveURL: testBase, TestURL: testBase, Fields: []carrier.Field{{Name: "api_key", Title: "API key", Required: true, Secret: true}},
+			Open: func(carrier.Opening) (carrier.Driver, error) { return acme{}, nil },
+		}},
+	})
+	owner := storetest.Conn(t, b.store.System().Config().ConnString())
+	b.exec = func(sql string) {
+		t.Helper()
+		_, err := owner.Exec(t.Context(), sql)
+		b.must(err)
+	}
+	selects := make([]string, len(touched))
+	for i, table := range touched {
+		selects[i] = "SELECT '" + table + "' || t::text AS x FROM " + table + " t"
+	}
+	b.touch = func() (hash string) {
+		t.Helper()
+		b.must(owner.QueryRow(t.Context(), "SELECT md5(string_agg(x, '|' ORDER BY x)) FROM ("+strings.Join(selects, " UNION ALL ")+") rows").Scan(&hash))
+		return hash
+	}
+	return b
+}
+
+// entries are those of the account, the newest first.
+func (b *auditBench) entries() []member.AuditEntry {
+	b.Helper()
+	owner, err := b.web.Member.Authenticate(b.Context(), b.tokens[member.Owner], member.Origin{})
+	b.must(err)
+	list, _, err := b.web.Member.Audit(b.Context(), owner, member.AuditFilter{Limit: 200})
+	b.must(err)
+	return list
+}
+
+func (b *auditBench) tenant() ship.Tenant { return ship.Tenant{Account: b.owner.ID} }
+
+func (b *auditBench) post(path string, pairs ...string) answered {
+	return b.send(member.Owner, "/app/test/"+path, form(pairs...))
+}
+
+type answered = *httptest.ResponseRecorder
+
+// An auditStep is a change that a person makes, and its action.
+type auditStep struct {
+	action string
+	do     func() answered
+}
+
+func (b *auditBench) keySteps() []auditStep {
+	return []auditStep{
+		{"key.made", func() answered { return b.post("keys", "name", "k", "scope", "*") }},
+		{"key.made", func() answered { return b.post("reference") }},
+		{"key.revoked", func() answered {
+			list, err := b.web.Account.Keys(b.Context(), b.owner.ID)
+			b.must(err)
+			return b.post("keys/" + string(list[0].ID) + "/revoke")
+		}},
+		{"connection.made", func() answered { return b.post("connect/acme", "connection-name", "Main", "api_key", "s") }},
+		{"connection.changed", func() answered { return b.post("carriers/"+b.connection(), "api_key", "t") }},
+		{"connection.removed", func() answered { return b.post("carriers/"+b.connection(), "do", "remove") }},
+		{"settings.changed", func() answered {
+			return b.post("settings", "name", "Southwind", "currency", "USD", "weightUnit", "kg", "lengthUnit", "cm")
+		}},
+		{"settings.logo_changed", func() answered {
+			var file bytes.Buffer
+			b.must(png.Encode(&file, image.NewGray(image.Rect(0, 0, 30, 10))))
+			return b.upload(member.Owner, "/app/test/settings/logo", "logo", file.Bytes())
+		}},
+		{"settings.logo_removed", func() answered { return b.post("settings/logo", "do", "remove") }},
+		{"box.added", func() answered {
+			return b.post("boxes", "name", "small", "length", "1", "width", "1", "height", "1", "unit", "cm")
+		}},
+		{"box.removed", func() answered {
+			list, err := b.web.Account.Boxes(b.Context(), b.tenant())
+			b.must(err)
+			return b.post("boxes/" + string(list[0].ID) + "/remove")
+		}},
+	}
+}
+
+func (b *auditBench) connection() string {
+	b.Helper()
+	list, err := b.web.Account.Connections(b.Context(), b.tenant())
+	b.must(err)
+	return string(list[0].ID)
+}
+
+func (b *auditBench) hookSteps() []auditStep {
+	const address = "http://127.0.0.1:19999/hook"
+	sh := b.buy(b.owner, "1", people[0], 1)
+	hook := func(pairs ...string) func() answered {
+		return func() answered {
+			list, err := b.web.Webhook.Endpoints(b.Context(), b.tenant())
+			b.must(err)
+			return b.post("webhooks/"+string(list[0].ID), pairs...)
+		}
+	}
+	return []auditStep{
+		{"webhook.made", func() answered { return b.post("webhooks", "url", address, "kind", string(ship.ShipmentCreated)) }},
+		{"webhook.changed", hook("do", "save", "url", address, "kind", string(ship.ShipmentCreated), "description", "new")},
+		{"webhook.disabled", hook("do", "disable")},
+		{"webhook.enabled", hook("do", "enable")},
+		{"webhook.secret_rotated", hook("do", "rotate")},
+		{"webhook.recovered", hook("do", "recover")},
+		{"shipment.advanced", func() answered { return b.post("shipments/"+string(sh.ID)+"/advance", "status", "picked_up") }},
+		{"event.redelivered", func() answered { return b.post("events/" + b.event() + "/redeliver") }},
+		{"webhook.deleted", hook("do", "delete")},
+	}
+}
+
+// event is one of a kind that the webhook wants; the log shows what no open transaction can precede.
+func (b *auditBench) event() string {
+	b.Helper()
+	for {
+		list, _, err := b.web.Webhook.Recent(b.Context(), b.tenant(), "", []ship.EventKind{ship.ShipmentCreated}, 1)
+		b.must(err)
+		if len(list) > 0 {
+			return string(list[0].Event.ID)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// batches are all, the newest first, with what was begun finished.
+func (b *auditBench) batches() []batch.Batch {
+	b.Helper()
+	list, _, err := b.web.Batch.Batches(b.Context(), b.tenant(), "", ship.Page{Limit: 10})
+	b.must(err)
+	for _, known := range list {
+		b.workBatch(b.tenant(), known.ID)
+	}
+	return list
+}
+
+func (b *auditBench) batchSteps() []auditStep {
+	change := func(path string, pairs ...string) func() answered {
+		return func() answered { return b.post("batches/"+string(b.batches()[0].ID)+path, pairs...) }
+	}
+	upload := func() answered { return b.uploadAs(member.Owner, "orders.csv", []byte(sampleFile)) }
+	columns := []string{
+		"column.0", "order", "column.1", "name", "column.2", "address1", "column.3", "city", "column.4", "state", "column.5", "zip", "column.6", "country", "column.7", "weight",
+	}
+	return []auditStep{
+		{"batch.uploaded", upload},
+		{"batch.discarded", change("", "do", "discard")},
+		{"batch.uploaded", upload},
+		{"batch.checked", change("/columns", columns...)},
+		{"batch.row_changed", change("/rows/2", "field.name", "Grace")},
+		{"batch.row_skipped", change("/rows/2", "do", "skip")},
+		{"batch.retried", change("", "do", "retry")},
+		{"batch.bought", change("", "do", "buy")},
+	}
+}
+
+func (b *auditBench) ruleSteps() []auditStep {
+	change := func(do, name string) func() answered {
+		return func() answered { return b.post("routing", "mark", b.mark(), "do", do, "rule", name) }
+	}
+	add := func(name string, more ...string) func() answered {
+		return func() answered { return b.saveRule(b.mark(), name, more...) }
+	}
+	publish := func() answered { return b.post("routing/publish", "note", "n") }
+	prices := "[sheet]\ncurrency,USD\n[zones]\nzone,country\n1,US\n[rates]\nservice,up to,zone 1\nground,150 lb,9.00\n"
+	return []auditStep{
+		{"routing.rule_added", add("One")},
+		{"routing.rule_added", add("Two")},
+		{"routing.rule_changed", add("Second", "was", "Two")},
+		{"routing.rule_moved", change("up", "Second")},
+		{"routing.rule_switched_off", change("off", "One")},
+		{"routing.rule_switched_on", change("on", "One")},
+		{"routing.draft_kept", change("keep", "")},
+		{"routing.published", publish},
+		{"routing.rule_deleted", change("delete", "One")},
+		{"routing.draft_discarded", change("discard", "")},
+		{"routing.rolled_back", func() answered { return b.post("routing/versions/1") }},
+		{"rate_sheet.imported", func() answered { return b.importSheet("prices", "ups//", prices) }},
+		{"rate_sheet.removed", func() answered { return b.post("rate-sheets/prices") }},
+	}
+}
+
+func (b *auditBench) steps() []auditStep {
+	return slices.Concat(b.keySteps(), b.hookSteps(), b.batchSteps(), b.ruleSteps())
+}
+
+func TestAChangeAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	b := newAuditBench(t)
+	noTarget := []string{"routing.draft_kept", "routing.draft_discarded"}
+	for _, s := range b.steps() {
+		b.batches()
+		before, known := b.touch(), len(b.entries())
+		b.exec("ALTER TABLE audit_log ADD CONSTRAINT shut CHECK (false) NOT VALID")
+		w := s.do()
+		b.exec("ALTER TABLE audit_log DROP CONSTRAINT shut")
+		if w.Code != http.StatusInternalServerError {
+			t.Errorf("%s without its entry: %d", s.action, w.Code)
+		}
+		if b.touch() != before {
+			t.Fatalf("%s is done without its entry", s.action)
+		}
+		if w = s.do(); w.Code != http.StatusOK && w.Code != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", s.action, w.Code, w.Body)
+		}
+		if b.touch() == before {
+			t.Errorf("%s changes nothing", s.action)
+		}
+		list := b.entries()
+		if e := list[0]; len(list) != known+1 || e.Action != s.action || e.Mode != "test" || (e.Target == "") != slices.Contains(noTarget, s.action) {
+			t.Errorf("%s: %d new entries, the newest %+v", s.action, len(list)-known, e)
+		}
+	}
+}
+
+func TestWhatChangesNothingWritesNoEntry(t *testing.T) {
+	t.Parallel()
+	b := newAuditBench(t)
+	b.post("connect/acme", "connection-name", "Main", "api_key", "s")
+	b.saveRule(b.mark(), "One")
+	old := b.mark()
+	b.saveRule(old, "Two")
+	bought := b.batch(b.tenant(), sampleFile)
+	b.must(b.web.Batch.Buy(b.Context(), b.tenant(), bought))
+	b.workBatch(b.tenant(), bought)
+	known := len(b.entries())
+	now := time.Now()
+	shard := b.tenant().Shard()
+	for what, w := range map[string]answered{
+		"a name that is taken":         b.post("connect/acme", "connection-name", "Main", "api_key", "s"),
+		"a connection without its key": b.post("connect/acme"),
+		"settings without a name":      b.post("settings", "name", ""),
+		"a scope that is none":         b.post("keys", "name", "k", "scope", "none"),
+		"a webhook of no address":      b.post("webhooks", "url", "ftp://x"),
+		"a box that is not there":      b.post("boxes/" + string(ship.NewBoxID(shard, now)) + "/remove"),
+		"an event that is not there":   b.post("events/" + string(ship.EventIDOf(ship.NewRawID(shard, now))) + "/redeliver"),
+		"a batch that was bought":      b.post("batches/"+string(bought), "do", "discard"),
+		"a line that was bought":       b.post("batches/"+string(bought)+"/rows/1", "do", "skip"),
+		"an old mark":                  b.saveRule(old, "Three"),
+		"an old mark to publish":       b.post("routing/publish", "mark", old),
+		"a sheet that is not there":    b.post("rate-sheets/none"),
+	} {
+		if w.Code < 400 || w.Code >= 500 {
+			t.Errorf("%s: %d", what, w.Code)
+		}
+	}
+	if w := b.post("settings/logo", "do", "remove"); w.Code != http.StatusSeeOther {
+		t.Errorf("a logo that is not there: %d", w.Code)
+	}
+	if list := b.entries(); len(list) != known {
+		t.Errorf("%d entries of nothing, the newest %+v", len(list)-known, list[0])
+	}
+}
+
+// A change that the dashboard makes without its step above fails here.
+func TestEveryAuditedChangeHasItsStep(t *testing.T) {
+	t.Parallel()
+	b := newAuditBench(t)
+	var wanted []string
+	for _, done := range hookDone {
+		wanted = append(wanted, "webhook."+done)
+	}
+	for _, done := range ruleDone {
+		wanted = append(wanted, "routing.rule_"+done)
+	}
+	paths, err := filepath.Glob("*.go")
+	b.must(err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		b.must(err)
+		for _, m := range regexp.MustCompile(`v\.audited\("([a-z_.]+[a-z])"`).FindAllSubmatch(text, -1) {
+			wanted = append(wanted, string(m[1]))
+		}
+	}
+	if len(wanted) < 25 {
+		t.Errorf("only %d audited changes found", len(wanted))
+	}
+	steps := b.steps()
+	for _, action := range wanted {
+		if !slices.ContainsFunc(steps, func(s auditStep) bool { return s.action == action }) {
+			t.Errorf("%s has no step", action)
+		}
+	}
+}
