@@ -33,6 +33,7 @@ type town struct {
 	key    string
 	owner  string   // token of the owner's session
 	extras []string // paths that no page links to
+	bought string   // path of a batch that is bought
 }
 
 var recipients = []client.Address{

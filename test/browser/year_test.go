@@ -27,7 +27,7 @@ $$;
 CREATE TEMP TABLE past AS
 WITH days AS (
   SELECT d, date_trunc('day', now()) - d * interval '1 day' AS day,
-    CASE extract(dow FROM now() - d * interval '1 day') WHEN 0 THEN 3 WHEN 6 THEN 7 ELSE 13 + d * 7 % 9 + (80 - d) / 9 END::int AS many
+    CASE extract(dow FROM now() - d * interval '1 day') WHEN 0 THEN 5 WHEN 6 THEN 11 ELSE 24 + d * 7 % 11 + (80 - d) / 9 END::int AS many
   FROM generate_series(1, 80) d
 ), each AS (
   SELECT day + interval '8 hours' + k * (interval '9 hours' / many) AS at, row_number() OVER (ORDER BY d DESC, k) AS n, d FROM days, generate_series(1, many) k
@@ -120,7 +120,7 @@ func (c *town) belongings() {
 	logo, err := os.ReadFile("testdata/logo.png")
 	c.must(err)
 	c.send("/app/test/settings/logo", nil, "logo", "logo.png", logo)
-	c.post(http.MethodPut, "/v1/rate-sheets/regional-2026", `{"carrier":"fedex","csv":"[sheet]\nname,FedEx contract 2026\ncurrency,USD\nvalid from,2025-01-01\n[zones]\nzone,country\n1,US\n2,CA\n[rates]\nservice,up to,zone 1,zone 2\nground,5 lb,9.00,\nground,20 lb,11.50,16.00\nground,150 lb,18.00,22.00\n"}`)
+	c.post(http.MethodPut, "/v1/rate-sheets/regional-2026", `{"carrier":"fedex","csv":"[sheet]\nname,FedEx contract 2026\ncurrency,USD\nvalid from,2025-01-01\n[services]\nservice,name\nground,FedEx Ground\n[zones]\nzone,country\n1,US\n2,CA\n[rates]\nservice,up to,zone 1,zone 2\nground,3 lb,8.90,14.20\nground,20 lb,14.50,19.00\nground,150 lb,24.00,31.00\n"}`)
 	c.batch("spring-catalogue.csv", 24, false)
 	c.batch("monday-orders.csv", 12, true)
 }
@@ -151,6 +151,7 @@ func (c *town) batch(name string, n int, bad bool) {
 	if !bad {
 		c.send(at, url.Values{"do": {"buy"}}, "", "", nil)
 		c.becomes(at, fmt.Sprint("Print ", n, " labels"))
+		c.bought = at
 	}
 }
 
