@@ -337,7 +337,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(f.To("shipments")+p.Range.list("status", string(ship.Delivered)), "On time", p.Now.Punctual(), "before: "+p.Then.Punctual(), false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(f.To("shipments")+p.Range.list("status", string(ship.Delivered)), "On time", p.Now.Punctual(), "was "+p.Then.Punctual(), false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -345,7 +345,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(f.To("attention"), "Need a person", attentionCount(p.Attention), "purchases, parcels, endpoints", p.Attention.Total() > 0).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(f.To("attention"), "Need a person", attentionCount(p.Attention), "see what to do", p.Attention.Total() > 0).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -34,6 +34,7 @@ type town struct {
 	owner  string   // token of the owner's session
 	extras []string // paths that no page links to
 	bought string   // path of a batch that is bought
+	coming string   // path of a parcel that is out for delivery
 }
 
 var recipients = []client.Address{
@@ -200,6 +201,9 @@ func (c *town) parcels() {
 			}
 		}
 		c.must(err)
+		if steps[i%len(steps)] == "out_for_delivery" {
+			c.coming = "/app/test/shipments/" + sh.ID
+		}
 	}
 }
 

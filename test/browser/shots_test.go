@@ -62,8 +62,23 @@ func (c *town) scenes() []scene {
 		{"scene-found", "/app/test/search?q=Lovelace", []step{sees("Ada Lovelace")}},
 		{"scene-empty", "/app/live/shipments", []step{until(`document.readyState === "complete"`)}},
 		{"scene-batch", c.bought, []step{sees("Print")}},
+		{"scene-track", c.public(c.coming), []step{until(`document.readyState === "complete"`)}},
+		{"scene-coming", c.coming, []step{until(`document.querySelector(".label-picture img").naturalWidth > 400`)}},
 		{"scene-keys", "/app/test", []step{sees("Shipments per day"), chromedp.KeyEvent("?"), until(`document.getElementById("shortcuts").open`)}},
 	}
+}
+
+// public is the tracking page of a shipment.
+func (c *town) public(shipment string) string {
+	c.Helper()
+	_, body := c.get(shipment)
+	for _, m := range links.FindAllStringSubmatch(body, -1) {
+		if link := strings.TrimPrefix(m[1], c.base); strings.HasPrefix(link, "/track/") {
+			return link
+		}
+	}
+	c.Fatalf("no public page of %s", shipment)
+	return ""
 }
 
 // keep takes the picture.

@@ -39,7 +39,7 @@ SELECT n, at, d, pg_temp.seed_id(at, n) AS id, (ARRAY['ups', 'usps', 'usps', 'fe
 FROM each;
 INSERT INTO shipments (id, account_id, livemode, version, carrier, ordered, deal)
 SELECT id, '{account}'::uuid, false, 1, carrier,
-  json_build_object('orderId', (8200 + n)::text, 'origin', json_build_object('name', 'Northwind Warehouse', 'address1', '1201 S Figueroa St', 'city', 'Los Angeles', 'state', 'CA', 'zip', '90015', 'country', 'US'),
+  json_build_object('orderId', (7200 + n)::text, 'origin', json_build_object('name', 'Northwind Warehouse', 'address1', '1201 S Figueroa St', 'city', 'Los Angeles', 'state', 'CA', 'zip', '90015', 'country', 'US'),
     'destination', json_build_object('name', name, 'address1', (100 + n % 800) || ' Main St', 'city', 'Austin', 'state', 'TX', 'zip', '78701', 'country', 'US'),
     'parcels', json_build_array(json_build_object('weight', 1.5, 'weightUnit', 'lb', 'grams', 680))),
   json_build_object('carrier', carrier, 'service', 'ground', 'serviceName', CASE carrier WHEN 'usps' THEN 'Ground Advantage' WHEN 'dhl_express' THEN 'Express Worldwide' ELSE 'Ground' END, 'carrierRef', 'ref-' || n, 'trackingNumber', '1Z8A4F0303' || lpad(n::text, 8, '0'),
@@ -53,7 +53,7 @@ INSERT INTO tracking_events (id, account_id, livemode, piece, code, at, status, 
 SELECT id, '{account}'::uuid, false, 0, code, date_trunc('second', CASE code WHEN 'DL' THEN least(at + CASE WHEN late THEN 6 ELSE 1 + n % 3 END * interval '1 day', now()) ELSE at + interval '5 hours' END), st::parcel_status, NULL, words, 'Austin, TX, US'
 FROM past, (VALUES ('OR', 'picked_up', 'Picked up'), ('DL', 'delivered', 'Delivered')) v (code, st, words) WHERE code = 'OR' OR status = 'delivered';
 INSERT INTO names (account_id, livemode, kind, name, id)
-SELECT '{account}'::uuid, false, 'o'::"char", (8200 + n)::text, id FROM past UNION ALL SELECT '{account}'::uuid, false, 't', '1Z8A4F0303' || lpad(n::text, 8, '0'), id FROM past`
+SELECT '{account}'::uuid, false, 'o'::"char", (7200 + n)::text, id FROM past UNION ALL SELECT '{account}'::uuid, false, 't', '1Z8A4F0303' || lpad(n::text, 8, '0'), id FROM past`
 
 // past gives the account a quarter of a year of work, so that charts have
 // something to show.
