@@ -95,6 +95,8 @@ func shareWord(was, is int64) string {
 	switch {
 	case was == 0:
 		return ""
+	case is == was:
+		return "the same"
 	case is > was:
 		return strconv.FormatFloat(float64(is-was)/float64(was)*100, 'f', 1, 64) + " % more"
 	}

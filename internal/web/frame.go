@@ -112,7 +112,7 @@ var developers = []entry{
 	{"requests", "Requests", "forward", "g q", member.ViewRequests},
 	{"keys", "API keys", "key", "g k", member.ViewKeys},
 	{"sandbox", "Sandbox", "bolt", "g x", member.ControlSandbox},
-	{"reference", "API reference", "list", "g d", member.ViewKeys},
+	{"reference", "API reference", "book", "g d", member.ViewKeys},
 }
 
 // settings is the last part of it.

@@ -147,9 +147,9 @@ func against(now, then int64) string {
 	change := (now - then) * 100 / then
 	switch {
 	case change > 0:
-		return "+" + strconv.FormatInt(change, 10) + " % on before"
+		return "up " + strconv.FormatInt(change, 10) + " %"
 	case change < 0:
-		return "−" + strconv.FormatInt(-change, 10) + " % on before"
+		return "down " + strconv.FormatInt(-change, 10) + " %"
 	}
 	return "as before"
 }

@@ -110,7 +110,7 @@ const chartWidth, chartHeight = 600.0, 120.0
 const weekly = 93
 
 func draw(r dayRange, tallies []shipping.Tally) chart {
-	c, span := chart{Title: "Shipments a day"}, 1
+	c, span := chart{Title: "Shipments per day"}, 1
 	if r.Days() > weekly {
 		c.Title, span = "Shipments a week", 7
 	}

@@ -76,7 +76,7 @@ func (p shipmentView) Milestones() []milestone {
 func (p shipmentView) Why() string {
 	r := p.Deal.Routing
 	if r.Why != "" {
-		return sentence(r.Why)
+		return whyWords(r.Why)
 	}
 	switch r.Strategy {
 	case "cheapest":

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,34 @@ func serviceTitle(sh ship.Shipment) string {
 		name = plain(sh.Deal.Service)
 	}
 	return strings.TrimPrefix(name, carrierTitle(sh.Deal.Carrier)+" ")
+}
+
+// serviceWords is an offer of a carrier for people, by the codes of both:
+// "USPS Ground Advantage".
+func serviceWords(carrier, code string) string {
+	title, words := carrierTitle(carrier), strings.Fields(plain(code))
+	if len(words) > 1 && strings.HasSuffix(title, " "+words[0]) {
+		words = words[1:] // DHL Express Domestic, not Express twice
+	}
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return title + " " + strings.Join(words, " ")
+}
+
+// quoted is an offer in an explanation: "usps ground_advantage (16.07 USD)".
+var quoted = regexp.MustCompile(`\b([a-z_]+) ([a-z0-9_]+) \(([0-9.]+) ([A-Z]{3})\)`)
+
+// whyWords is an explanation of the routing in the words of the page.
+func whyWords(why string) string {
+	return sentence(quoted.ReplaceAllStringFunc(why, func(offer string) string {
+		m := quoted.FindStringSubmatch(offer)
+		price, ok := ship.ParseMoney(m[3], m[4])
+		if !ok {
+			return offer
+		}
+		return serviceWords(m[1], m[2]) + " (" + money(price) + ")"
+	}))
 }
 
 // money is an amount as people read it.
@@ -180,7 +209,7 @@ func upper(s string) string { return strings.ToUpper(s) }
 func estimateWord(source string) string {
 	switch source {
 	case "carrier":
-		return "by the carrier's word"
+		return "according to the carrier"
 	case "service":
 		return "by the service's usual time"
 	case "history":

@@ -33,6 +33,8 @@ type town struct {
 	key    string
 	owner  string   // token of the owner's session
 	extras []string // paths that no page links to
+	bought string   // path of a batch that is bought
+	coming string   // path of a parcel that is out for delivery
 }
 
 var recipients = []client.Address{
@@ -55,6 +57,9 @@ func newTown(t *testing.T) *town {
 	t.Cleanup(carrier.Close)
 	c := newStage(t, "CARRIER_URLS", "ups="+carrier.URL).settle()
 	c.connect()
+	c.calls()
+	c.contract()
+	c.belongings()
 	c.signIn()
 	return c
 }
@@ -62,17 +67,7 @@ func newTown(t *testing.T) *town {
 // connect has the account use its own contract with UPS.
 func (c *town) connect() {
 	c.Helper()
-	form := url.Values{"connection-name": {"Main contract"}, "client_id": {ups.ClientID}, "client_secret": {ups.ClientSecret}, "account_number": {ups.Account}}
-	r, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.base+"/app/test/connect/ups", strings.NewReader(form.Encode()))
-	c.must(err)
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.AddCookie(&http.Cookie{Name: "waybill", Value: c.owner})
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	c.must(err)
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusSeeOther {
-		c.Fatalf("connect UPS: %s", answer.Status)
-	}
+	c.send("/app/test/connect/ups", url.Values{"connection-name": {"Main contract"}, "client_id": {ups.ClientID}, "client_secret": {ups.ClientSecret}, "account_number": {ups.Account}}, "", "", nil)
 }
 
 // settle gives the stage's program people, parcels, webhooks and rules.
@@ -96,6 +91,7 @@ func (s *stage) settle() *town {
 	s.must(err)
 	c.key = string(key)
 	c.api = client.New(c.key, client.Options{BaseURL: s.base})
+	c.past(all[0].ID)
 	c.webhooks()
 	c.rules()
 	c.parcels()
@@ -146,15 +142,25 @@ func (c *town) webhooks() {
 	}
 }
 
-const ruleBook = `{"rules":[
- {"name":"Heavy parcels","when":"parcel.weightLb > 8","then":{"use":[{"carrier":"ups"}]}},
- {"name":"Express to the coast","when":"destination.state in [\"WA\", \"OR\"]","then":{"use":[{"carrier":"fedex"}]}}]}`
+// The rules of the town: as they were, as they are, and as they are being
+// written.
+const (
+	ruleHeavy  = `{"name":"Heavy parcels by UPS","when":"parcel.weightLb > 8","then":{"use":[{"carrier":"ups"},{"carrier":"fedex"}]},"guard":{"extraPercent":25,"extraDays":1}}`
+	ruleFar    = `{"name":"Alaska and Hawaii by USPS","when":"destination.state in [\"AK\", \"HI\"]","then":{"prefer":[{"carrier":"usps"}],"tolerancePercent":25}}`
+	ruleCoast  = `{"name":"Express to the coast","when":"destination.state in [\"WA\", \"OR\"]","then":{"use":[{"carrier":"fedex"}]}}`
+	ruleGold   = `{"name":"Gold customers get it fast","when":"metadata[\"tier\"] == \"gold\"","then":{"choose":"fastest","withinPercentOfCheapest":80}}`
+	ruleDear   = `{"name":"Dear goods need a signature","when":"order.insuredValue >= 500","then":{"require":{"signature":"adult"}}}`
+	ruleLittle = `{"name":"Two days for little more","when":"fastest.days <= 2 && fastest.amount < cheapest.amount * 1.1","then":{"choose":"fastest"},"disabled":true}`
+)
 
-// rules are published if this program takes them in this shape.
+// rules are published twice, and a draft is being written.
 func (c *town) rules() {
 	c.Helper()
-	c.post(http.MethodPut, "/v1/routing/draft", ruleBook)
-	c.post(http.MethodPost, "/v1/routing/publish", `{"note":"Heavy ones go with UPS"}`)
+	for _, v := range [][2]string{{ruleFar + "," + ruleGold, "The first rules"}, {ruleHeavy + "," + ruleCoast + "," + ruleFar + "," + ruleGold, "Heavy ones go with UPS"}} {
+		c.post(http.MethodPut, "/v1/routing/draft", `{"rules":[`+v[0]+`]}`)
+		c.post(http.MethodPost, "/v1/routing/publish", `{"note":"`+v[1]+`"}`)
+	}
+	c.post(http.MethodPut, "/v1/routing/draft", `{"rules":[`+ruleHeavy+","+ruleFar+","+ruleDear+","+ruleGold+","+ruleLittle+`],"default":{"choose":"cheapest","withinDays":7}}`)
 }
 
 func (c *town) post(method, path, body string) {
@@ -195,6 +201,9 @@ func (c *town) parcels() {
 			}
 		}
 		c.must(err)
+		if steps[i%len(steps)] == "out_for_delivery" {
+			c.coming = "/app/test/shipments/" + sh.ID
+		}
 	}
 }
 

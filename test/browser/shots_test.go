@@ -48,6 +48,51 @@ func (s *stage) sit(sc screen) {
 	}))
 }
 
+// A scene is a page after somebody did something on it.
+type scene struct {
+	name, path string
+	steps      []step
+}
+
+// scenes are what the addresses alone do not show.
+func (c *town) scenes() []scene {
+	return []scene{
+		{"scene-rates", "/app/test/shipments/new", []step{fill("10310"), chromedp.Focus(`#f-reference`), chromedp.WaitVisible(`.rates input[type=radio]`), until(`!document.querySelector("#rates .htmx-request")`)}},
+		{"scene-backtest", "/app/test/routing/backtest", []step{chromedp.SetValue(`#f-last`, "100"), chromedp.Click(`#backtest button.primary`), chromedp.WaitVisible(`.pair-chart svg`)}},
+		{"scene-found", "/app/test/search?q=Lovelace", []step{sees("Ada Lovelace")}},
+		{"scene-empty", "/app/live/shipments", []step{until(`document.readyState === "complete"`)}},
+		{"scene-batch", c.bought, []step{sees("Print")}},
+		{"scene-track", c.public(c.coming), []step{until(`document.readyState === "complete"`)}},
+		{"scene-coming", c.coming, []step{until(`document.querySelector(".label-picture img").naturalWidth > 400`)}},
+		{"scene-keys", "/app/test", []step{sees("Shipments per day"), chromedp.KeyEvent("?"), until(`document.getElementById("shortcuts").open`)}},
+	}
+}
+
+// public is the tracking page of a shipment.
+func (c *town) public(shipment string) string {
+	c.Helper()
+	_, body := c.get(shipment)
+	for _, m := range links.FindAllStringSubmatch(body, -1) {
+		if link := strings.TrimPrefix(m[1], c.base); strings.HasPrefix(link, "/track/") {
+			return link
+		}
+	}
+	c.Fatalf("no public page of %s", shipment)
+	return ""
+}
+
+// keep takes the picture.
+func (c *town) keep(file string) {
+	c.Helper()
+	take := chromedp.CaptureScreenshot()
+	if os.Getenv("SCREENSHOTS_WHOLE") != "" { // the page down to its end
+		take = chromedp.FullScreenshot(100)
+	}
+	shot, err := chromedp.Run(c.tab, take)
+	c.must(err)
+	c.must(os.WriteFile(file, shot, 0o644))
+}
+
 var unsafe = regexp.MustCompile(`[^a-z0-9-]+`)
 
 // fileOf names the picture of a page: ids and tokens are left out, so that
@@ -80,6 +125,9 @@ func TestScreenshots(t *testing.T) {
 	pages := c.pages()
 	only := os.Getenv("SCREENSHOTS_ONLY") // a part of the path
 	for _, sc := range screens {
+		if !strings.Contains(sc.name, os.Getenv("SCREENSHOTS_SCREEN")) {
+			continue
+		}
 		c.must(os.MkdirAll(filepath.Join(dir, sc.name), 0o755))
 		c.sit(sc)
 		for _, path := range pages {
@@ -87,13 +135,13 @@ func TestScreenshots(t *testing.T) {
 				continue
 			}
 			c.do("look at "+path, chromedp.Navigate(c.base+path), until(`document.readyState === "complete"`))
-			take := chromedp.CaptureScreenshot()
-			if os.Getenv("SCREENSHOTS_WHOLE") != "" { // the page down to its end
-				take = chromedp.FullScreenshot(100)
+			c.keep(filepath.Join(dir, sc.name, fileOf(path)+".png"))
+		}
+		for _, scene := range c.scenes() {
+			if strings.Contains(scene.path, only) {
+				c.do("look at "+scene.name, append([]step{chromedp.Navigate(c.base + scene.path)}, scene.steps...)...)
+				c.keep(filepath.Join(dir, sc.name, scene.name+".png"))
 			}
-			shot, err := chromedp.Run(c.tab, take)
-			c.must(err)
-			c.must(os.WriteFile(filepath.Join(dir, sc.name, fileOf(path)+".png"), shot, 0o644))
 		}
 	}
 	fmt.Println(len(pages), "pages on", len(screens), "screens in", dir)

@@ -57,6 +57,7 @@
   localTimes();
   setInterval(() => localTimes(), 30000);
   document.addEventListener("htmx:load", (e) => localTimes(e.target));
+  document.addEventListener("htmx:afterSettle", () => localTimes()); // what was put elsewhere is no part of the target
 
   // Copy.
   document.addEventListener("click", async (e) => {
