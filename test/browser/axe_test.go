@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -43,9 +44,19 @@ func run(script string) step {
 	})
 }
 
+// looked are the screens that axe looks at: both themes and both widths, and
+// with EVERY_SCREEN=1 each with each.
+func looked() []screen {
+	if os.Getenv("EVERY_SCREEN") != "" {
+		return screens
+	}
+	return []screen{screens[0], screens[3]}
+}
+
 // TestEveryPageIsAccessible has axe look at every page of the route table,
 // light and dark, on a desk and on a phone.
 func TestEveryPageIsAccessible(t *testing.T) {
+	t.Parallel()
 	c := newTown(t)
 	pages := c.pages()
 	if len(pages) < 20 {
@@ -55,7 +66,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	if len(c.audit()) != 1 {
 		t.Error("axe overlooks a button without a name")
 	}
-	for _, sc := range screens {
+	for _, sc := range looked() {
 		c.sit(sc)
 		for _, path := range pages {
 			c.do("open "+path, chromedp.Navigate(c.base+path))
@@ -64,5 +75,5 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			}
 		}
 	}
-	fmt.Println(len(pages), "pages on", len(screens), "screens")
+	fmt.Println(len(pages), "pages on", len(looked()), "screens")
 }

@@ -42,6 +42,7 @@ func orderFile(t *testing.T, n int) string {
 }
 
 func TestBatchOf500(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.firstRun()
 	start := time.Now()

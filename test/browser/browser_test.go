@@ -174,6 +174,7 @@ func sees(text string) step {
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
 func TestFirstDay(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.firstRun()
 	s.ship()

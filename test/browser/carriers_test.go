@@ -14,6 +14,7 @@ import (
 )
 
 func TestUPSIsConnectedWithAWrongAndThenARightSecret(t *testing.T) {
+	t.Parallel()
 	ledger, err := emulator.OpenLedger("")
 	if err != nil {
 		t.Fatal(err)

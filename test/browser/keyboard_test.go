@@ -45,6 +45,7 @@ const left = `Array.from(document.querySelectorAll("[data-reach]")).map((el) => 
 
 // TestEveryActionIsReachedByKeyboard presses Tab through every page.
 func TestEveryActionIsReachedByKeyboard(t *testing.T) {
+	t.Parallel()
 	c := newTown(t)
 	c.sit(screens[0])
 	for _, path := range c.pages() {
@@ -73,6 +74,7 @@ func TestEveryActionIsReachedByKeyboard(t *testing.T) {
 
 // TestEscapeClosesWhatIsOpen opens the finder, the list of keys and the menu.
 func TestEscapeClosesWhatIsOpen(t *testing.T) {
+	t.Parallel()
 	c := newTown(t)
 	c.sit(screens[0])
 	c.do("finder", chromedp.Navigate(c.base+"/app/test/shipments"), until(`document.readyState === "complete"`),

@@ -14,6 +14,7 @@ func settled() step {
 }
 
 func TestNewShipmentWithLiveRatesAndPrint(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.firstRun()
 	s.do("a box is saved",

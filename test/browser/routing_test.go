@@ -18,6 +18,7 @@ import (
 // TestARuleIsWrittenTriedAndPublished is a manager's way from an idea to a
 // rule that parcels follow.
 func TestARuleIsWrittenTriedAndPublished(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.firstRun()
 	key := s.newKey("Shop")

@@ -117,6 +117,7 @@ func fileOf(path string) string {
 // TestScreenshots pictures every page into the folder SCREENSHOTS; "make
 // screenshots" runs it.
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("SCREENSHOTS")
 	if dir == "" {
 		t.Skip("SCREENSHOTS names no folder")

@@ -77,6 +77,7 @@ func (s *stage) beside() *stage {
 }
 
 func TestPeopleSignInAsTheyLike(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, named(t)...)
 	s.firstRun()
 	codes := s.authenticator()
@@ -155,6 +156,7 @@ func (s *stage) invitation() {
 }
 
 func TestSomebodyJoinsByTheirIdentityProvider(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, "olga@example.com")
 	s := newStage(t, append(named(t), "OIDC_ISSUER", p.URL, "OIDC_CLIENT_ID", "waybill", "OIDC_CLIENT_SECRET", "client secret")...)
 	s.firstRun()

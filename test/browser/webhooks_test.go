@@ -102,6 +102,7 @@ func (s *stage) shoot(name string) {
 const order = `{"orderId":"3001","destination":{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"},"parcel":{"weight":2.5}}`
 
 func TestAWebhookFailsAndIsSentAgain(t *testing.T) {
+	t.Parallel()
 	var well atomic.Bool
 	var heard atomic.Int64
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
