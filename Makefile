@@ -122,7 +122,7 @@ screenshots: ## every page of the dashboard, light and dark, desktop and phone, 
 	$(call IF,test/browser) SCREENSHOTS=$(CURDIR)/screenshots $(WITH_DB) go test ./test/browser -tags browser -run TestScreenshots -count=1 -v -timeout 20m
 
 browser: ## a first day in the dashboard, signing in, and accessibility, in headless Chromium
-	$(call IF,test/browser) $(WITH_DB) go test ./test/browser -tags browser -count=1 -v -timeout 20m
+	$(call IF,test/browser) $(WITH_DB) go test ./test/browser -tags browser -count=1 -parallel 2 -v -timeout 10m
 
 prove-log-short: ## a reader of the event log beside 32 writers, a tenth of prove-log
 	$(call IF,test/log) PROVE=short go test ./test/log -run TestProve -count=1 -v -timeout 15m
