@@ -15,19 +15,23 @@ import (
 // dayOf is the day that an id was made on.
 const dayOf = `(to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0) AT TIME ZONE 'UTC')::date`
 
-// factColumns are the facts of a shipment, from its own rows.
+// factColumns are the facts of a shipment, from its own rows and ofDeal.
 const factColumns = `
-  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(s.deal ->> 'service', '') AS service, j.status::text AS status, coalesce(j.state::text, 'purchasing') AS state,
-  coalesce(s.deal -> 'price' ->> 'Currency', '') AS currency, coalesce((s.deal -> 'price' ->> 'Minor')::bigint, 0) AS minor,
-  j.status = 'delivered' AND s.deal ->> 'estimateAt' IS NOT NULL AS promised,
-  coalesce(j.status = 'delivered' AND (j.newest_at AT TIME ZONE 'UTC')::date <= left(s.deal ->> 'estimateAt', 10)::date, false) AS on_time,
+  ` + dayOf + ` AS day, coalesce(s.carrier, '') AS carrier, coalesce(d.service, '') AS service, j.status::text AS status, coalesce(j.state::text, 'purchasing') AS state,
+  coalesce(d.price ->> 'Currency', '') AS currency, coalesce((d.price ->> 'Minor')::bigint, 0) AS minor,
+  j.status = 'delivered' AND d."estimateAt" IS NOT NULL AS promised,
+  coalesce(j.status = 'delivered' AND (j.newest_at AT TIME ZONE 'UTC')::date <= left(d."estimateAt", 10)::date, false) AS on_time,
   coalesce(j.estimate_at, 'infinity') AS due_at`
+
+// ofDeal reads the deal once for all columns.
+const ofDeal = `CROSS JOIN LATERAL json_to_record(s.deal) AS d (service text, price json, "estimateAt" text)`
 
 // sqlNewRecipients are the names on those of the shipments that have no facts
 // yet.
 const sqlNewRecipients = `
-SELECT k.account_id, k.livemode, k.id, coalesce(s.ordered -> 'destination' ->> 'name', '') || ' ' || coalesce(s.ordered -> 'destination' ->> 'company', '')
+SELECT k.account_id, k.livemode, k.id, concat(d.name, ' ', d.company)
 FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)
+CROSS JOIN LATERAL json_to_record(s.ordered -> 'destination') AS d (name text, company text)
 WHERE NOT EXISTS (SELECT FROM shipment_facts f WHERE f.account_id = k.account_id AND f.livemode = k.livemode AND f.id = k.id)`
 
 const sqlAddWords = `
@@ -45,6 +49,7 @@ WITH keys AS MATERIALIZED (
   FROM keys k
   JOIN shipments s ON s.account_id = k.account_id AND s.livemode = k.livemode AND s.id = k.id
   JOIN journeys j ON j.account_id = k.account_id AND j.livemode = k.livemode AND j.id = k.id
+  ` + ofDeal + `
   WHERE j.sequence > 0
 ), old AS MATERIALIZED (
   SELECT f.account_id, f.livemode, f.day, f.carrier, f.service, f.status, f.state, f.currency, f.minor, f.promised, f.on_time

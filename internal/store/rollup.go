@@ -23,8 +23,11 @@ SELECT ready, cursor_tx::text, cursor_id, coalesce(past_account, '00000000-0000-
 FROM roll_up FOR UPDATE SKIP LOCKED`
 
 // sqlRollUpPlan keeps the step's statements on the keys they are given: how
-// many these are is not known when they are planned.
-const sqlRollUpPlan = `SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)`
+// many these are is not known when they are planned. Nor does the step wait
+// for the disk: counts and cursor are lost together, and made again.
+const sqlRollUpPlan = `
+SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true),
+  set_config('synchronous_commit', 'off', true)`
 
 // A rollUp is how far the log is counted.
 type rollUp struct {

@@ -42,6 +42,7 @@ FROM (
   FROM unnest($5::uuid[]) AS k (id)
   JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
   JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = k.id
+  ` + ofDeal + `
   WHERE j.sequence > 0
 ) x WHERE x.day >= $3 AND x.day < $4
 GROUP BY 1, 2, 3, 4, 5`

@@ -65,19 +65,19 @@ func eventsAddress(path, kind, cursor string) string {
 // eventsCSV handles GET /app/{mode}/events.csv.
 func (s *Web) eventsCSV(v *visit) error {
 	out := v.exportCSV("events", "id", "type", "time", "shipment", "order", "sequence", "status", "late")
-	cursor := ""
-	for n := 0; n < csvLimit && out.err == nil; n += csvPart {
-		list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), cursor, v.kinds(), csvPart)
+	cursor, part := "", pageSize
+	for n := 0; n < csvLimit && out.err == nil; n, part = n+part, csvPart {
+		list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), cursor, v.kinds(), part)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			v.begin()
 		}
 		for _, e := range list {
 			ev := e.Event
 			out.row(string(ev.ID), string(ev.Kind), machineTime(ev.At()), string(ev.Shipment)+string(ev.Tracker), e.Shipment.Order.OrderID,
 				strconv.Itoa(ev.Sequence), string(ev.Snapshot.Status), strconv.FormatBool(ev.Late))
+		}
+		if n == 0 {
+			v.begin()
 		}
 		if cursor = next; next == "" {
 			break

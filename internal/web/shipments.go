@@ -156,7 +156,7 @@ func (s *Web) shipments(v *visit) error {
 // filtered, up to a bound.
 func (s *Web) shipmentsCSV(v *visit) error {
 	f := v.shipmentQuery().filter()
-	f.Page, f.DueAt = ship.Page{Limit: csvPart}, time.Time{}
+	f.Page, f.DueAt = ship.Page{Limit: pageSize}, time.Time{}
 	out := v.exportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
 		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
 	for n := 0; n < csvLimit && out.err == nil; {
@@ -167,11 +167,14 @@ func (s *Web) shipmentsCSV(v *visit) error {
 		for _, sh := range list {
 			out.row(shipmentCells(sh)...)
 		}
+		if n == 0 {
+			v.begin()
+		}
 		if n += len(list); !more {
 			return nil
 		}
 		last := list[len(list)-1]
-		f.Page.Before, f.DueAt = last.ID.Raw(), last.Progress.EstimateAt
+		f.Page, f.DueAt = ship.Page{Limit: csvPart, Before: last.ID.Raw()}, last.Progress.EstimateAt
 	}
 	return nil
 }

@@ -122,14 +122,16 @@ func (s *stand) get(path string) answer {
 	start := time.Now()
 	w, err := s.http.Do(r)
 	s.must(err)
-	began := time.Since(start)
-	body, err := io.ReadAll(w.Body)
-	s.must(err)
-	_ = w.Body.Close()
-	a := answer{status: w.StatusCode, body: body, took: time.Since(start)}
+	defer func() { _ = w.Body.Close() }()
+	a := answer{status: w.StatusCode, took: time.Since(start)}
 	if strings.HasPrefix(w.Header.Get("Content-Disposition"), "attachment") {
-		a.took = began
+		a.body, err = io.ReadAll(io.LimitReader(w.Body, 4<<10)) // the rest is not waited for
+		s.must(err)
+		return a
 	}
+	a.body, err = io.ReadAll(w.Body)
+	s.must(err)
+	a.took = time.Since(start)
 	return a
 }
 
