@@ -46,6 +46,10 @@ func (s *stage) order(key, id string, pounds int) (shipment, carrier string) {
 	return got.ID, got.Carrier
 }
 
+// atRest waits until the page has taken in what it asked for: what is typed
+// into a part that is about to be replaced is lost.
+var atRest = until(`!document.querySelector(".htmx-request, .htmx-swapping, .htmx-added, .htmx-settling")`)
+
 // choose takes a line of a select, as a person does: not before the page is
 // at rest.
 func choose(selector, value string) step {
@@ -74,12 +78,12 @@ func (s *stage) writeRule() {
 	s.do("the builder",
 		chromedp.Navigate(s.base+"/app/test/routing"), sees("No rules yet"), chromedp.Click(`.page-head a.primary`), chromedp.WaitVisible(`#f-name`),
 		chromedp.SendKeys(`#f-name`, "Heavy by UPS"), choose(`#c-0-name`, "parcel.weightLb"), choose(`#c-0-test`, "more"),
-		until(`document.querySelector("#c-0-value").inputMode === "decimal"`),
+		until(`document.querySelector("#c-0-value").inputMode === "decimal"`), atRest,
 		chromedp.SendKeys(`#c-0-value`, "much"), shows(`#c-0-note`, "Give a number"),
 		emptied(`#c-0-value`), chromedp.SendKeys(`#c-0-value`, "20"), shows(`#verdict`, "weight in pounds is more than 20"),
 	)
 	s.do("the language",
-		chromedp.Click(`button[value=cel]`), until(`document.querySelector("#f-when")?.value === "parcel.weightLb > 20"`),
+		chromedp.Click(`button[value=cel]`), until(`document.querySelector("#f-when")?.value === "parcel.weightLb > 20"`), atRest,
 		emptied(`#f-when`), chromedp.SendKeys(`#f-when`, "parcel.weightLbs > 20"),
 		shows(`#verdict`, "there is no parcel.weightLbs; did you mean parcel.weightLb?"), shows(`#verdict pre`, "^"),
 		emptied(`#f-when`), chromedp.SendKeys(`#f-when`, "parcel.weightLb > 20"), shows(`#verdict`, "weight in pounds is more than 20"),
