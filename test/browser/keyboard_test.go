@@ -18,7 +18,7 @@ const mark = `(() => {
 		const box = el.getBoundingClientRect();
 		const style = getComputedStyle(el);
 		if (el.disabled || style.visibility === "hidden" || style.display === "none" || box.width === 0 || box.height === 0 || el.closest("dialog:not([open]), [inert]")) return;
-		if (el.closest("details:not([open])") && el.tagName !== "SUMMARY") return;
+		if ((el.tagName === "SUMMARY" ? el.parentElement.parentElement : el).closest("details:not([open])")) return;
 		if (el.type === "radio") { if (groups.has(el.name)) return; groups.add(el.name); }
 		el.dataset.reach = n;
 		n += el.type === "date" ? 4 : 1; // its parts have a stop each
