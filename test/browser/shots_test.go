@@ -57,7 +57,7 @@ type scene struct {
 // scenes are what the addresses alone do not show.
 func (c *town) scenes() []scene {
 	return []scene{
-		{"scene-rates", "/app/test/shipments/new", []step{fill("10310"), chromedp.Focus(`#f-reference`), chromedp.WaitVisible(`.rates input[type=radio]`), until(`!document.querySelector("#rates .htmx-request")`)}},
+		{"scene-rates", "/app/test/shipments/new", []step{fill("10310"), chromedp.Focus(`#f-reference`), chromedp.WaitVisible(`.rates input[type=radio]`), sees("Fastest"), until(`(window.scrollTo(0, 0), scrollY === 0)`)}},
 		{"scene-backtest", "/app/test/routing/backtest", []step{chromedp.SetValue(`#f-last`, "100"), chromedp.Click(`#backtest button.primary`), chromedp.WaitVisible(`.pair-chart svg`)}},
 		{"scene-found", "/app/test/search?q=Lovelace", []step{sees("Ada Lovelace")}},
 		{"scene-empty", "/app/live/shipments", []step{until(`document.readyState === "complete"`)}},
