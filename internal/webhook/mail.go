@@ -56,7 +56,7 @@ func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) er
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // after Quit it is closed already
 	if err := c.Mail(m.from.Address); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
@@ -104,7 +104,7 @@ func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
 		err = c.Auth(smtp.PlainAuth("", m.user, m.password, m.host)) // it refuses to send a password in clear
 	}
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		return nil, err
 	}
 	return c, nil
