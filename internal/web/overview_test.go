@@ -59,7 +59,7 @@ func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
 		}
 	}
 	r := rangeOf("", "2026-01-01", "2026-06-30", time.Now())
-	c := draw(r, []shipping.Tally{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
+	c := draw(r, []shipping.DayCount{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
 	if len(c.Bars) != 26 || c.Most != "1,200" || !strings.Contains(c.Bars[25].List, "until=2026-06-30") {
 		t.Errorf("%d bars, most %s, the last %+v", len(c.Bars), c.Most, c.Bars[len(c.Bars)-1])
 	}
@@ -104,7 +104,9 @@ func TestShortListsFilterAndPage(t *testing.T) {
 		_, _, err := b.web.Account.NewKey(t.Context(), account.NewKeyInput{Account: b.owner.ID, Name: "shop " + string(rune('a'+i%26))})
 		b.must(err)
 	}
-	lines := func(path string) int { return strings.Count(b.send(member.Owner, path, nil).Body.String(), "Programs that use it stop") }
+	lines := func(path string) int {
+		return strings.Count(b.send(member.Owner, path, nil).Body.String(), "Programs that use it stop")
+	}
 	if n := lines("/app/test/keys"); n != pageSize {
 		t.Errorf("the first page has %d lines", n)
 	}
