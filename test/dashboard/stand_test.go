@@ -130,7 +130,7 @@ func (s *stand) get(path string) answer {
 		s.must(err)
 		if len(a.body) == enough { // the rest is not waited for
 			_ = w.Body.Close()
-			time.Sleep(100 * time.Millisecond) // until the server has noticed
+			time.Sleep(30 * time.Millisecond) // until the server has noticed
 		}
 		return a
 	}
