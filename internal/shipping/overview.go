@@ -8,29 +8,17 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Tally counts shipments that have a day, a carrier, a status and a state in
-// common.
+// A Tally counts shipments that have a carrier, a status and a state in common.
 type Tally = store.Tally
 
-// An Overview is how an account did in some days, and in as many before them.
-type Overview struct {
-	From, Until time.Time // days, UTC; Until is the day after the last
-	Tallies     []Tally
-	Before      []Tally // of as many days before From
-	Ready       bool    // false while what was there before is still being counted
-}
+// A DayCount is how many shipments were made on a day.
+type DayCount = store.DayCount
 
-// Overview counts the shipments that were made from one day to before another.
+// An Overview is how an account did in some days, and in as many before them.
+type Overview = store.Counts
+
+// Overview counts the shipments that were made from one day to before another,
+// UTC.
 func (s *Service) Overview(ctx context.Context, t ship.Tenant, from, until time.Time) (Overview, error) {
-	o := Overview{From: from, Until: until}
-	all, ready, err := s.store.Tallies(ctx, t, from.Add(from.Sub(until)), until)
-	o.Ready = ready
-	for _, a := range all {
-		if a.Day.Before(from) {
-			o.Before = append(o.Before, a)
-		} else {
-			o.Tallies = append(o.Tallies, a)
-		}
-	}
-	return o, err
+	return s.store.Tallies(ctx, t, from.Add(from.Sub(until)), from, until)
 }

@@ -111,10 +111,17 @@ func (h *history) check(what string) {
 		spend[l] += sh.Deal.Price.Minor
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	list, _, err := h.Tallies(h.t.Context(), h.tenant, today.AddDate(0, 0, -1), today.AddDate(0, 0, 1))
+	counts, err := h.Tallies(h.t.Context(), h.tenant, today.AddDate(0, 0, -1), today.AddDate(0, 0, -1), today.AddDate(0, 0, 1))
 	h.must(err)
+	days := 0
+	for _, d := range counts.Days {
+		days += d.Count
+	}
+	if days != len(told) || len(counts.Before) > 0 {
+		h.t.Fatalf("%s: the days count %d, there are %d", what, days, len(told))
+	}
 	got, paid, promised, onTime := map[string]int{}, map[string]int64{}, 0, 0
-	for _, a := range list {
+	for _, a := range counts.Tallies {
 		l := line(a.Carrier, a.Status, a.State)
 		got[l] += a.Count
 		paid[l] += a.Price.Minor
@@ -238,7 +245,7 @@ func TestCountsAndListsEqualTheRowsInAnyHistory(t *testing.T) {
 		}
 		h.rolled()
 		h.must(store.Recount(t.Context(), h.url))
-		if _, ready, err := h.Tallies(t.Context(), h.tenant, now(), now()); ready || err != nil {
+		if c, err := h.Tallies(t.Context(), h.tenant, now(), now(), now()); c.Ready || err != nil {
 			t.Errorf("ready before it is counted again: %v", err)
 		}
 		h.rolled()

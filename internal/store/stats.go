@@ -9,10 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Tally counts shipments that have a day, a carrier, a status and a state in
-// common.
+// A Tally counts shipments that have a carrier, a status and a state in common.
 type Tally struct {
-	Day      time.Time // UTC
 	Carrier  string
 	Status   ship.Status
 	State    ship.State
@@ -22,52 +20,91 @@ type Tally struct {
 	OnTime   int        // of those, the ones that arrived by that day
 }
 
+// A DayCount is how many shipments were made on a day.
+type DayCount struct {
+	Day   time.Time // UTC
+	Count int
+}
+
+// Counts are a tenant's shipments from one day to another, and those of a time
+// before. Lines that are alike may come more than once.
+type Counts struct {
+	Ready   bool // the past is all counted
+	Days    []DayCount
+	Tallies []Tally
+	Before  []Tally
+}
+
 // sqlTallies counts days, without those shipments that are counted by their
 // rows instead.
 const sqlTallies = `
 WITH lines AS (
   SELECT d.day, d.carrier, d.status, d.state, d.currency, d.shipments AS n, d.minor, d.promised, d.on_time
-  FROM shipment_days d WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $4
+  FROM shipment_days d WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $5
   UNION ALL
   SELECT f.day, f.carrier, f.status, f.state, f.currency, -1, -f.minor, -f.promised::int, -f.on_time::int
-  FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id = ANY ($5::uuid[]) AND f.day >= $3 AND f.day < $4
-)
-SELECT day, carrier, status, state, currency, sum(n)::bigint, sum(minor)::bigint, sum(promised)::bigint, sum(on_time)::bigint
-FROM lines GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0`
+  FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id = ANY ($6::uuid[]) AND f.day >= $3 AND f.day < $5
+)` + tallied
 
 const sqlTailTallies = `
-SELECT x.day, x.carrier, x.status, x.state, x.currency, count(*), sum(x.minor)::bigint, count(*) FILTER (WHERE x.promised), count(*) FILTER (WHERE x.on_time)
-FROM (
+WITH facts AS (
   SELECT ` + factColumns + `
-  FROM unnest($5::uuid[]) AS k (id)
+  FROM unnest($6::uuid[]) AS k (id)
   JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
   JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = k.id
   ` + ofDeal + `
   WHERE j.sequence > 0
-) x WHERE x.day >= $3 AND x.day < $4
-GROUP BY 1, 2, 3, 4, 5`
+), lines AS (
+  SELECT f.day, f.carrier, f.status, f.state, f.currency, 1 AS n, f.minor, f.promised::int AS promised, f.on_time::int AS on_time FROM facts f WHERE f.day >= $3 AND f.day < $5
+)` + tallied
+
+// tallied adds lines up: by day, and by all else before and from the day $4.
+const tallied = `
+SELECT x.day, x.inside, x.carrier, x.status, x.state, x.currency, sum(x.n)::bigint, sum(x.minor)::bigint, sum(x.promised)::bigint, sum(x.on_time)::bigint
+FROM (SELECT l.*, l.day >= $4 AS inside FROM lines l) x
+GROUP BY GROUPING SETS ((x.day), (x.inside, x.carrier, x.status, x.state, x.currency)) HAVING sum(x.n) <> 0`
 
 // Tallies counts the tenant's shipments that were made from one day to before
-// another. It reports whether the past is all counted. Days and carriers may
-// come more than once.
-func (s *Store) Tallies(ctx context.Context, t ship.Tenant, from, until time.Time) (list []Tally, ready bool, err error) {
+// another, and those since a day before the first.
+func (s *Store) Tallies(ctx context.Context, t ship.Tenant, since, from, until time.Time) (c Counts, err error) {
 	tail, ready, err := s.tail(ctx, t)
 	if err != nil {
-		return nil, false, err
+		return c, err
 	}
-	read := func(r pgx.Rows) error {
-		var a Tally
-		err := r.Scan(&a.Day, &a.Carrier, (*string)(&a.Status), (*string)(&a.State), &a.Price.Currency, &a.Count, &a.Price.Minor, &a.Promised, &a.OnTime)
-		list = append(list, a)
-		return err
+	c.Ready = ready
+	read := func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error { return c.add(r, from) })
 	}
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, from, until, tail}
+	args := []any{[16]byte(t.Account.Raw()), t.Livemode, since, from, until, tail}
 	b := s.newBatch(t)
 	b.Queue(sqlPlanAnew)
-	b.Queue(sqlTallies, args...).Query(func(rows pgx.Rows) error { return each(rows, read) })
+	b.Queue(sqlTallies, args...).Query(read)
 	if len(tail) > 0 {
 		b.Queue(sqlPlanOnce)
-		b.Queue(sqlTailTallies, args...).Query(func(rows pgx.Rows) error { return each(rows, read) })
+		b.Queue(sqlTailTallies, args...).Query(read)
 	}
-	return list, ready, s.send(ctx, b)
+	return c, s.send(ctx, b)
+}
+
+// add takes one line of tallied.
+func (c *Counts) add(r pgx.Row, from time.Time) error {
+	var a Tally
+	var day *time.Time
+	var inside *bool
+	var carrier, status, state, currency *string
+	if err := r.Scan(&day, &inside, &carrier, &status, &state, &currency, &a.Count, &a.Price.Minor, &a.Promised, &a.OnTime); err != nil {
+		return err
+	}
+	a.Carrier, a.Status, a.State, a.Price.Currency = value(carrier), ship.Status(value(status)), ship.State(value(state)), value(currency)
+	switch {
+	case day != nil:
+		if !day.Before(from) {
+			c.Days = append(c.Days, DayCount{day.UTC(), a.Count})
+		}
+	case value(inside):
+		c.Tallies = append(c.Tallies, a)
+	default:
+		c.Before = append(c.Before, a)
+	}
+	return nil
 }

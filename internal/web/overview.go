@@ -88,7 +88,7 @@ func (p *overviewPage) count(currency string) {
 			p.Statuses = append(p.Statuses, part)
 		}
 	}
-	p.Chart = draw(p.Range, p.Tallies)
+	p.Chart = draw(p.Range, p.Days)
 }
 
 // counts reports whether the tally's price is money spent in the currency.

@@ -59,7 +59,7 @@ func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
 		}
 	}
 	r := rangeOf("", "2026-01-01", "2026-06-30", time.Now())
-	c := draw(r, []shipping.Tally{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
+	c := draw(r, []shipping.DayCount{{Day: r.From, Count: 3}, {Day: r.Until, Count: 1200}})
 	if len(c.Bars) != 26 || c.Most != "1,200" || !strings.Contains(c.Bars[25].List, "until=2026-06-30") {
 		t.Errorf("%d bars, most %s, the last %+v", len(c.Bars), c.Most, c.Bars[len(c.Bars)-1])
 	}

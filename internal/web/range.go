@@ -109,14 +109,14 @@ const chartWidth, chartHeight = 600.0, 120.0
 // weekly is from how many days on a bar is a week.
 const weekly = 93
 
-func draw(r dayRange, tallies []shipping.Tally) chart {
+func draw(r dayRange, days []shipping.DayCount) chart {
 	c, span := chart{Title: "Shipments per day"}, 1
 	if r.Days() > weekly {
-		c.Title, span = "Shipments a week", 7
+		c.Title, span = "Shipments per week", 7
 	}
 	bars := make([]int, (r.Days()+span-1)/span)
 	most := 1
-	for _, a := range tallies {
+	for _, a := range days {
 		i := int(a.Day.Sub(r.From).Hours()) / 24 / span
 		bars[i] += a.Count
 		most = max(most, bars[i])

@@ -125,8 +125,13 @@ func (s *stand) get(path string) answer {
 	defer func() { _ = w.Body.Close() }()
 	a := answer{status: w.StatusCode, took: time.Since(start)}
 	if strings.HasPrefix(w.Header.Get("Content-Disposition"), "attachment") {
-		a.body, err = io.ReadAll(io.LimitReader(w.Body, 4<<10)) // the rest is not waited for
+		const enough = 4 << 10
+		a.body, err = io.ReadAll(io.LimitReader(w.Body, enough))
 		s.must(err)
+		if len(a.body) == enough { // the rest is not waited for
+			_ = w.Body.Close()
+			time.Sleep(30 * time.Millisecond) // until the server has noticed
+		}
 		return a
 	}
 	a.body, err = io.ReadAll(w.Body)
