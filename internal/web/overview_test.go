@@ -53,7 +53,7 @@ func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
 	for _, tc := range []struct {
 		now, then int64
 		want      string
-	}{{10, 0, "none before"}, {0, 0, "as before"}, {110, 100, "+10 % on before"}, {50, 100, "−50 % on before"}, {100, 100, "as before"}} {
+	}{{10, 0, "none before"}, {0, 0, "as before"}, {110, 100, "up 10 %"}, {50, 100, "down 50 %"}, {100, 100, "as before"}} {
 		if got := against(tc.now, tc.then); got != tc.want {
 			t.Errorf("against(%d, %d) = %q, want %q", tc.now, tc.then, got, tc.want)
 		}
