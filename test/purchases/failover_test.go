@@ -4,15 +4,12 @@ package purchases
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
@@ -94,14 +91,16 @@ func TestRoutingFailsOver(t *testing.T) {
 }
 
 // takeTurns has one carrier after the other fail, in one way after the other.
-// Every other turn is the turn of the carrier that sold last: a carrier that
-// nobody would have bought from shows nothing when it fails.
+// Every other turn, and each of every other round, is the turn of the carrier
+// that sells most: one that nobody would have bought from shows nothing when it
+// fails. So the first turn waits for sales.
 func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int, done <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(seed, 1<<42))
+	w.await("sales", time.Minute, func() bool { return w.count(sqlSales) >= 5 })
 	for i := 0; ; i++ {
 		s, f := w.carriers[rng.IntN(len(w.carriers))], faults[i%len(faults)]
-		if (i+i/len(faults))%2 == 0 {
-			s = w.lastSeller(s)
+		if i%2 == 0 || i/len(faults)%2 == 1 {
+			s = w.bestSeller(s)
 		}
 		turns[f.name]++
 		if f.dies {
@@ -127,14 +126,15 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 	}
 }
 
-// lastSeller is the carrier that sold the newest label, or other if there is none.
-func (w *world) lastSeller(other *stand) *stand {
+const sqlSales = `SELECT count(*) FROM shipments WHERE deal->>'boughtAt' IS NOT NULL`
+
+// bestSeller is the carrier that sold most of the newest labels, or other if
+// that cannot be told.
+func (w *world) bestSeller(other *stand) *stand {
 	var name string
-	err := w.pool.QueryRow(context.Background(), `SELECT deal->>'carrier' FROM shipments
-		WHERE deal->>'boughtAt' IS NOT NULL ORDER BY deal->>'boughtAt' DESC LIMIT 1`).Scan(&name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return other
-	}
+	err := w.pool.QueryRow(context.Background(), `SELECT carrier FROM (
+		SELECT deal->>'carrier' AS carrier FROM shipments WHERE deal->>'boughtAt' IS NOT NULL ORDER BY deal->>'boughtAt' DESC LIMIT 20) x
+		GROUP BY carrier ORDER BY count(*) DESC, carrier LIMIT 1`).Scan(&name)
 	if err != nil {
 		w.t.Error(err)
 		return other
