@@ -44,7 +44,7 @@ func (s *Service) tellAll(ctx context.Context, tx *store.Store, a Actor, e Entry
 
 func (s *Service) entryOf(a Actor, account ship.AccountID, e Entry) store.AuditEntry {
 	made := store.AuditEntry{
-		ID: store.NewAuditID(account, s.entryTime()), Account: account, Person: a.Person.ID, Who: a.Person.Name + " <" + a.Person.Email + ">",
+		ID: ship.NewAuditID(account, s.entryTime()), Account: account, Person: a.Person.ID, Who: a.Person.Name + " <" + a.Person.Email + ">",
 		Action: e.Action, Target: plain(e.Target), Mode: e.Mode, Details: e.Details, Addr: a.From.Addr, Agent: cut(a.From.Agent, maxAgent),
 	}
 	if a.operator {
@@ -123,7 +123,7 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 	size := q.Limit
 	q.Limit++ // one more tells whether there is another page
 	if f.Cursor != "" {
-		behind, ok := store.ParseAuditID(f.Cursor)
+		behind, ok := ship.ParseAuditID(f.Cursor)
 		if !ok {
 			return nil, "", ship.InvalidFields([]ship.FieldError{{Pointer: "/cursor", Code: "invalid", Detail: "is not a cursor of this list"}})
 		}

@@ -63,7 +63,7 @@ func (s *Service) adopt(ctx context.Context, p store.Person, c claims, o opening
 // joinAs makes a new person of the open invitations of the e-mail.
 func (s *Service) joinAs(ctx context.Context, email string, c claims, o opening) (SignedIn, error) {
 	now := s.clock()
-	p := store.Person{ID: store.NewPersonID(now), Email: email, Name: strings.TrimSpace(c.Name), CreatedAt: now}
+	p := store.Person{ID: ship.NewPersonID(now), Email: email, Name: strings.TrimSpace(c.Name), CreatedAt: now}
 	if checkName("/name", p.Name) != nil {
 		p.Name, _, _ = strings.Cut(email, "@")
 	}

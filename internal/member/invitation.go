@@ -53,7 +53,7 @@ func (s *Service) Invite(ctx context.Context, a Actor, in InviteInput) (made Inv
 	token, hash := newToken()
 	now := s.clock()
 	row := store.Invitation{
-		ID: store.NewInvitationID(a.Account, now), Hash: hash, Account: a.Account, Email: email, Role: string(in.Role), InvitedBy: a.Person.Name,
+		ID: ship.NewInvitationID(a.Account, now), Hash: hash, Account: a.Account, Email: email, Role: string(in.Role), InvitedBy: a.Person.Name,
 		CreatedAt: now, ExpiresAt: now.Add(inviteFor),
 	}
 	if a.operator {
@@ -153,7 +153,7 @@ func (s *Service) Accept(ctx context.Context, in AcceptInput) (SignedIn, error) 
 		return SignedIn{}, err
 	}
 	now := s.clock()
-	p := store.Person{ID: store.NewPersonID(now), Email: row.Email, Name: strings.TrimSpace(in.Name), CreatedAt: now}
+	p := store.Person{ID: ship.NewPersonID(now), Email: row.Email, Name: strings.TrimSpace(in.Name), CreatedAt: now}
 	if err := ship.InvalidFields(append(checkName("/name", p.Name), checkPassword(in.Password, p.Email, p.Name)...)); err != nil {
 		return SignedIn{}, err
 	}

@@ -27,20 +27,20 @@ import (
 
 // The ids of people and of what they do.
 type (
-	PersonID     = store.PersonID
-	SessionID    = store.SessionID
-	InvitationID = store.InvitationID
-	AuditID      = store.AuditID
+	PersonID     = ship.PersonID
+	SessionID    = ship.SessionID
+	InvitationID = ship.InvitationID
+	AuditID      = ship.AuditID
 )
 
 // ParsePersonID reads the id of a person as a form sends it.
-func ParsePersonID(s string) (PersonID, bool) { return store.ParsePersonID(s) }
+func ParsePersonID(s string) (PersonID, bool) { return ship.ParsePersonID(s) }
 
 // ParseSessionID reads the id of a session as a form sends it.
-func ParseSessionID(s string) (SessionID, bool) { return store.ParseSessionID(s) }
+func ParseSessionID(s string) (SessionID, bool) { return ship.ParseSessionID(s) }
 
 // ParseInvitationID reads the id of an invitation as a form sends it.
-func ParseInvitationID(s string) (InvitationID, bool) { return store.ParseInvitationID(s) }
+func ParseInvitationID(s string) (InvitationID, bool) { return ship.ParseInvitationID(s) }
 
 // A Person signs in. People belong to accounts through memberships.
 type Person struct {

@@ -26,7 +26,7 @@ func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (li
 		return "", notAllowed()
 	}
 	now := s.clock()
-	p := store.Person{ID: store.NewPersonID(now), Email: tidyEmail(in.Email), Name: strings.TrimSpace(in.Name), CreatedAt: now}
+	p := store.Person{ID: ship.NewPersonID(now), Email: tidyEmail(in.Email), Name: strings.TrimSpace(in.Name), CreatedAt: now}
 	if p.Name == "" {
 		p.Name, _, _ = strings.Cut(p.Email, "@")
 	}

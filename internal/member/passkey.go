@@ -140,7 +140,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 		if copy(raw[:], handle) != len(raw) || len(handle) != len(raw) {
 			return nil, ship.Errorf(ship.NotFound, "no such person")
 		}
-		h, broken = s.holder(ctx, store.PersonIDOf(raw))
+		h, broken = s.holder(ctx, ship.PersonIDOf(raw))
 		return h, broken
 	}, memory, answer)
 	if broken != nil && !isKind(broken, ship.NotFound) {

@@ -61,7 +61,7 @@ func (s *Service) Setup(ctx context.Context, in SetupInput) (SignedIn, error) {
 		return SignedIn{}, err
 	}
 	now := s.clock()
-	p := store.Person{ID: store.NewPersonID(now), Email: tidyEmail(in.Email), Name: strings.TrimSpace(in.Name), CreatedAt: now}
+	p := store.Person{ID: ship.NewPersonID(now), Email: tidyEmail(in.Email), Name: strings.TrimSpace(in.Name), CreatedAt: now}
 	wrong := append(checkPerson(p.Email, p.Name), checkPassword(in.Password, p.Email, p.Name)...)
 	var first *ship.Account
 	if len(accounts) == 0 {

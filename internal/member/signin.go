@@ -141,7 +141,7 @@ func (s *Service) begin(ctx context.Context, p store.Person, o opening) (SignedI
 	token, hash := newToken()
 	now := s.clock()
 	row := store.Session{
-		ID: store.NewSessionID(now), Hash: hash, Person: p.ID, Account: o.to, Method: o.method, Addr: o.from.Addr, Agent: cut(o.from.Agent, maxAgent),
+		ID: ship.NewSessionID(now), Hash: hash, Person: p.ID, Account: o.to, Method: o.method, Addr: o.from.Addr, Agent: cut(o.from.Agent, maxAgent),
 		CreatedAt: now, ProvedAt: now, ExpiresAt: now.Add(lastFor),
 	}
 	if !o.proved.IsZero() {

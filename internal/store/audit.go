@@ -15,9 +15,9 @@ import (
 // An AuditEntry is one thing that somebody did in an account. Entries are
 // written and never changed.
 type AuditEntry struct {
-	ID      AuditID // carries the time
+	ID      ship.AuditID // carries the time
 	Account ship.AccountID
-	Person  PersonID // empty for the operator
+	Person  ship.PersonID // empty for the operator
 	Who     string
 	Action  string
 	Target  string
@@ -53,11 +53,11 @@ func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 // AuditQuery chooses entries of an account, newest first.
 type AuditQuery struct {
 	Account       ship.AccountID
-	Person        PersonID // empty for everybody
-	Action        string   // empty for all; with a dot at its end, those that begin with it
-	Target        string   // empty for all
+	Person        ship.PersonID // empty for everybody
+	Action        string        // empty for all; with a dot at its end, those that begin with it
+	Target        string        // empty for all
 	After, Before time.Time
-	Behind        AuditID // the last entry of the page before; empty for none
+	Behind        ship.AuditID // the last entry of the page before; empty for none
 	Limit         int
 }
 
@@ -124,9 +124,9 @@ func scanAudit(r pgx.Rows) (e AuditEntry, err error) {
 	var person *[16]byte
 	var addr *netip.Addr
 	err = r.Scan(&id, &person, &e.Who, &e.Action, &e.Target, &e.Mode, &e.Details, &addr, &e.Agent)
-	e.ID, e.Addr = idOf[AuditID](auditPrefix, id), value(addr)
+	e.ID, e.Addr = ship.AuditIDOf(id), value(addr)
 	if person != nil {
-		e.Person = idOf[PersonID](personPrefix, *person)
+		e.Person = ship.PersonIDOf(*person)
 	}
 	return e, err
 }

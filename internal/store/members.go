@@ -63,7 +63,7 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 		var m Member
 		var id [16]byte
 		err := r.Scan(&id, &m.Person.Email, &m.Person.Name, &m.Person.CreatedAt, &m.Role, &m.JoinedAt)
-		m.Person.ID, m.Person.CreatedAt, m.JoinedAt = idOf[PersonID](personPrefix, id), m.Person.CreatedAt.UTC(), m.JoinedAt.UTC()
+		m.Person.ID, m.Person.CreatedAt, m.JoinedAt = ship.PersonIDOf(id), m.Person.CreatedAt.UTC(), m.JoinedAt.UTC()
 		list = append(list, m)
 		return err
 	}, sqlMembers, [16]byte(account.Raw()))
@@ -81,7 +81,7 @@ FROM people p WHERE p.id = ANY (@people)`
 // fillSigns adds what is known of how members sign in.
 func (s *Store) fillSigns(ctx context.Context, members []Member) error {
 	ids := make([][16]byte, len(members))
-	at := map[PersonID]int{}
+	at := map[ship.PersonID]int{}
 	for i, m := range members {
 		ids[i], at[m.Person.ID] = m.Person.ID.Raw(), i
 	}
@@ -90,7 +90,7 @@ func (s *Store) fillSigns(ctx context.Context, members []Member) error {
 		var seen *time.Time
 		var two bool
 		err := r.Scan(&id, &seen, &two)
-		m := &members[at[idOf[PersonID](personPrefix, id)]]
+		m := &members[at[ship.PersonIDOf(id)]]
 		m.SeenAt, m.TwoFactor = timeOf(seen), two
 		return err
 	}, sqlMemberSigns, pgx.NamedArgs{"people": ids})
@@ -107,7 +107,7 @@ const sqlMemberships = `
 SELECT a.id, a.name, m.role FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.person_id = @person ORDER BY m.joined_at, a.id`
 
 // Memberships lists the accounts of a person, the one joined first first.
-func (s *Store) Memberships(ctx context.Context, person PersonID) ([]Membership, error) {
+func (s *Store) Memberships(ctx context.Context, person ship.PersonID) ([]Membership, error) {
 	var list []Membership
 	err := s.list(ctx, func(r pgx.Rows) error {
 		var m Membership
@@ -135,7 +135,7 @@ FROM members m JOIN people p ON p.id = m.person_id WHERE m.account_id = @account
 
 // Member returns a member of the account and how many owners the account has;
 // ship.NotFound if the person is none of its members.
-func (s *Store) Member(ctx context.Context, account ship.AccountID, person PersonID) (m Member, owners int, err error) {
+func (s *Store) Member(ctx context.Context, account ship.AccountID, person ship.PersonID) (m Member, owners int, err error) {
 	m.Person.ID = person
 	err = s.system().QueryRow(ctx, sqlMember, memberArgs(account, person)).Scan(&m.Person.Email, &m.Person.Name, &m.Role, &owners)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -144,7 +144,7 @@ func (s *Store) Member(ctx context.Context, account ship.AccountID, person Perso
 	return m, owners, explain(err)
 }
 
-func memberArgs(account ship.AccountID, person PersonID) pgx.NamedArgs {
+func memberArgs(account ship.AccountID, person ship.PersonID) pgx.NamedArgs {
 	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "person": [16]byte(person.Raw())}
 }
 
@@ -152,7 +152,7 @@ const sqlAddMember = `
 INSERT INTO members (account_id, person_id, role, joined_at) VALUES (@account, @person, @role, @at) ON CONFLICT DO NOTHING`
 
 // AddMember makes the person a member. It is ship.Conflict if they are one.
-func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person PersonID, role string, at time.Time) error {
+func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person ship.PersonID, role string, at time.Time) error {
 	args := memberArgs(account, person)
 	args["role"], args["at"] = role, at
 	n, err := s.run(ctx, sqlAddMember, args)
@@ -165,7 +165,7 @@ func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person Pe
 const sqlSetRole = `UPDATE members SET role = @role WHERE account_id = @account AND person_id = @person`
 
 // SetRole changes what a member may do.
-func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person PersonID, role string) error {
+func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person ship.PersonID, role string) error {
 	args := memberArgs(account, person)
 	args["role"] = role
 	_, err := s.run(ctx, sqlSetRole, args)
@@ -177,7 +177,7 @@ WITH gone AS (DELETE FROM sessions WHERE account = @account AND person_id = @per
 DELETE FROM members WHERE account_id = @account AND person_id = @person`
 
 // RemoveMember ends a membership and the sessions in the account.
-func (s *Store) RemoveMember(ctx context.Context, account ship.AccountID, person PersonID) error {
+func (s *Store) RemoveMember(ctx context.Context, account ship.AccountID, person ship.PersonID) error {
 	_, err := s.run(ctx, sqlRemoveMember, memberArgs(account, person))
 	return err
 }

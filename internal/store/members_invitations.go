@@ -12,7 +12,7 @@ import (
 
 // An Invitation is a link that makes a member, as stored.
 type Invitation struct {
-	ID          InvitationID
+	ID          ship.InvitationID
 	Hash        [32]byte // of its token
 	Account     ship.AccountID
 	AccountName string // read only
@@ -45,7 +45,7 @@ func (i *Invitation) targets() (list []any, done func()) {
 	var id, account [16]byte
 	list = []any{&id, &account, &i.Email, &i.Role, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}
 	return list, func() {
-		i.ID, i.Account = idOf[InvitationID](invitationPrefix, id), ship.AccountIDOf(account)
+		i.ID, i.Account = ship.InvitationIDOf(id), ship.AccountIDOf(account)
 		i.CreatedAt, i.ExpiresAt = i.CreatedAt.UTC(), i.ExpiresAt.UTC()
 	}
 }
@@ -114,7 +114,7 @@ UPDATE invitations SET used_at = @now
 WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > @now`
 
 // UseInvitation uses an invitation up; ship.Gone if it is.
-func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id InvitationID, now time.Time) error {
+func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id ship.InvitationID, now time.Time) error {
 	n, err := s.run(ctx, sqlUseInvitation, invitationArgs(account, id, now))
 	if err == nil && n == 0 {
 		err = invitationGone()
@@ -122,7 +122,7 @@ func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id In
 	return err
 }
 
-func invitationArgs(account ship.AccountID, id InvitationID, now time.Time) pgx.NamedArgs {
+func invitationArgs(account ship.AccountID, id ship.InvitationID, now time.Time) pgx.NamedArgs {
 	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "id": [16]byte(id.Raw()), "now": now}
 }
 
@@ -132,7 +132,7 @@ WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS N
 
 // RevokeInvitation takes an invitation back and returns its e-mail;
 // ship.NotFound if there is none that could be accepted.
-func (s *Store) RevokeInvitation(ctx context.Context, account ship.AccountID, id InvitationID, now time.Time) (email string, err error) {
+func (s *Store) RevokeInvitation(ctx context.Context, account ship.AccountID, id ship.InvitationID, now time.Time) (email string, err error) {
 	err = s.system().QueryRow(ctx, sqlRevokeInvitation, invitationArgs(account, id, now)).Scan(&email)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", ship.Errorf(ship.NotFound, "no such invitation")

@@ -12,7 +12,7 @@ import (
 // A Passkey is the public half of one, as stored.
 type Passkey struct {
 	ID         []byte // as the authenticator calls it
-	Person     PersonID
+	Person     ship.PersonID
 	Name       string
 	Credential []byte // JSON
 	CreatedAt  time.Time
@@ -37,7 +37,7 @@ const sqlPasskeys = `
 SELECT k.id, k.name, k.credential, k.created_at, k.used_at FROM passkeys k WHERE k.person_id = @person ORDER BY k.created_at, k.id`
 
 // Passkeys lists the passkeys of a person, oldest first.
-func (s *Store) Passkeys(ctx context.Context, person PersonID) ([]Passkey, error) {
+func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, error) {
 	var list []Passkey
 	err := s.list(ctx, func(r pgx.Rows) error {
 		k := Passkey{Person: person}
@@ -71,7 +71,7 @@ const sqlRemovePasskey = `DELETE FROM passkeys WHERE id = @id AND person_id = @p
 
 // RemovePasskey removes a passkey of the person; ship.NotFound if there is
 // none.
-func (s *Store) RemovePasskey(ctx context.Context, person PersonID, id []byte) error {
+func (s *Store) RemovePasskey(ctx context.Context, person ship.PersonID, id []byte) error {
 	args := personArgs(person)
 	args["id"] = id
 	n, err := s.run(ctx, sqlRemovePasskey, args)
@@ -87,7 +87,7 @@ UPDATE people SET totp_seed = NULL, totp_step = 0 WHERE id = @person`
 
 // DropSecondFactors removes a person's passkeys, authenticator and recovery
 // codes.
-func (s *Store) DropSecondFactors(ctx context.Context, person PersonID) error {
+func (s *Store) DropSecondFactors(ctx context.Context, person ship.PersonID) error {
 	_, err := s.run(ctx, sqlDropSecondFactors, personArgs(person))
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // A Person is somebody who signs in, as stored.
 type Person struct {
-	ID           PersonID
+	ID           ship.PersonID
 	Email        string
 	Name         string
 	PasswordHash string // empty if there is none
@@ -27,14 +27,14 @@ func scanPerson(r pgx.Row) (Person, error) {
 	var p Person
 	var id [16]byte
 	err := r.Scan(&id, &p.Email, &p.Name, &p.PasswordHash, &p.TOTPSeed, &p.CreatedAt)
-	p.ID, p.CreatedAt = idOf[PersonID](personPrefix, id), p.CreatedAt.UTC()
+	p.ID, p.CreatedAt = ship.PersonIDOf(id), p.CreatedAt.UTC()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, ship.Errorf(ship.NotFound, "no such person")
 	}
 	return p, explain(err)
 }
 
-func personArgs(id PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": [16]byte(id.Raw())} }
+func personArgs(id ship.PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": [16]byte(id.Raw())} }
 
 const sqlAddPerson = `
 INSERT INTO people (id, email, name, password_hash, created_at) VALUES (@person, @email, @name, @hash, @at)`
@@ -54,7 +54,7 @@ func (s *Store) AddPerson(ctx context.Context, p Person) error {
 const sqlPerson = `SELECT ` + personColumns + ` FROM people p WHERE p.id = @person`
 
 // Person returns a person; ship.NotFound if there is none.
-func (s *Store) Person(ctx context.Context, id PersonID) (Person, error) {
+func (s *Store) Person(ctx context.Context, id ship.PersonID) (Person, error) {
 	return scanPerson(s.system().QueryRow(ctx, sqlPerson, personArgs(id)))
 }
 
@@ -62,7 +62,7 @@ const sqlLockPerson = `SELECT ` + personColumns + ` FROM people p WHERE p.id = @
 
 // LockPerson returns a person whose ways to sign in nobody else changes until
 // the transaction ends.
-func (s *Store) LockPerson(ctx context.Context, id PersonID) (Person, error) {
+func (s *Store) LockPerson(ctx context.Context, id ship.PersonID) (Person, error) {
 	return scanPerson(s.system().QueryRow(ctx, sqlLockPerson, personArgs(id)))
 }
 
@@ -77,7 +77,7 @@ func (s *Store) PersonByEmail(ctx context.Context, email string) (Person, error)
 const sqlRenamePerson = `UPDATE people SET name = @name WHERE id = @person`
 
 // RenamePerson changes a person's name.
-func (s *Store) RenamePerson(ctx context.Context, id PersonID, name string) error {
+func (s *Store) RenamePerson(ctx context.Context, id ship.PersonID, name string) error {
 	args := personArgs(id)
 	args["name"] = name
 	_, err := s.run(ctx, sqlRenamePerson, args)
@@ -88,7 +88,7 @@ const sqlSetPasswordHash = `UPDATE people SET password_hash = @hash WHERE id = @
 
 // SetPasswordHash changes a person's password; if present is not empty, only
 // from that one.
-func (s *Store) SetPasswordHash(ctx context.Context, id PersonID, hash, present string) error {
+func (s *Store) SetPasswordHash(ctx context.Context, id ship.PersonID, hash, present string) error {
 	args := personArgs(id)
 	args["hash"], args["present"] = hash, null(present)
 	_, err := s.run(ctx, sqlSetPasswordHash, args)
@@ -99,7 +99,7 @@ const sqlSetTOTP = `UPDATE people SET totp_seed = @seed, totp_step = @step WHERE
 
 // SetTOTP gives the person an authenticator, whose code of the step is used
 // up; nil takes it away.
-func (s *Store) SetTOTP(ctx context.Context, id PersonID, seed []byte, step int64) error {
+func (s *Store) SetTOTP(ctx context.Context, id ship.PersonID, seed []byte, step int64) error {
 	args := personArgs(id)
 	args["seed"], args["step"] = seed, step
 	_, err := s.run(ctx, sqlSetTOTP, args)
@@ -109,7 +109,7 @@ func (s *Store) SetTOTP(ctx context.Context, id PersonID, seed []byte, step int6
 const sqlResealTOTP = `UPDATE people SET totp_seed = @seed WHERE id = @person AND totp_seed = @present`
 
 // ResealTOTP replaces the sealed seed by the same seed under another key.
-func (s *Store) ResealTOTP(ctx context.Context, id PersonID, present, seed []byte) error {
+func (s *Store) ResealTOTP(ctx context.Context, id ship.PersonID, present, seed []byte) error {
 	args := personArgs(id)
 	args["seed"], args["present"] = seed, present
 	_, err := s.run(ctx, sqlResealTOTP, args)
@@ -120,7 +120,7 @@ const sqlTakeTOTPStep = `UPDATE people SET totp_step = @step WHERE id = @person 
 
 // TakeTOTPStep uses up the code of a step: it reports false if that or a later
 // one was used before.
-func (s *Store) TakeTOTPStep(ctx context.Context, id PersonID, step int64) (bool, error) {
+func (s *Store) TakeTOTPStep(ctx context.Context, id ship.PersonID, step int64) (bool, error) {
 	args := personArgs(id)
 	args["step"] = step
 	n, err := s.run(ctx, sqlTakeTOTPStep, args)
@@ -132,7 +132,7 @@ WITH old AS (DELETE FROM recovery_codes WHERE person_id = @person)
 INSERT INTO recovery_codes (person_id, hash) SELECT @person, unnest(@hashes::bytea[])`
 
 // SetRecoveryCodes replaces a person's recovery codes, by their hashes.
-func (s *Store) SetRecoveryCodes(ctx context.Context, id PersonID, hashes [][]byte) error {
+func (s *Store) SetRecoveryCodes(ctx context.Context, id ship.PersonID, hashes [][]byte) error {
 	if hashes == nil {
 		hashes = [][]byte{}
 	}
@@ -146,7 +146,7 @@ const sqlTakeRecoveryCode = `UPDATE recovery_codes SET used_at = @at WHERE perso
 
 // TakeRecoveryCode uses up a recovery code: it reports false if there is none
 // such, or none any more.
-func (s *Store) TakeRecoveryCode(ctx context.Context, id PersonID, hash []byte, at time.Time) (bool, error) {
+func (s *Store) TakeRecoveryCode(ctx context.Context, id ship.PersonID, hash []byte, at time.Time) (bool, error) {
 	args := personArgs(id)
 	args["hash"], args["at"] = hash, at
 	n, err := s.run(ctx, sqlTakeRecoveryCode, args)
@@ -161,7 +161,7 @@ SELECT (SELECT count(*) FROM recovery_codes c WHERE c.person_id = @person AND c.
 type WaysIn struct{ RecoveryCodes, Passkeys, Identities int }
 
 // WaysIn counts the person's.
-func (s *Store) WaysIn(ctx context.Context, id PersonID) (w WaysIn, err error) {
+func (s *Store) WaysIn(ctx context.Context, id ship.PersonID) (w WaysIn, err error) {
 	err = s.system().QueryRow(ctx, sqlCountWaysIn, personArgs(id)).Scan(&w.RecoveryCodes, &w.Passkeys, &w.Identities)
 	return w, explain(err)
 }
@@ -178,7 +178,7 @@ func (s *Store) PersonByIdentity(ctx context.Context, issuer, subject string) (P
 const sqlAddIdentity = `INSERT INTO identities (issuer, subject, person_id, created_at) VALUES (@issuer, @subject, @person, @at)`
 
 // AddIdentity notes who the person is to an identity provider.
-func (s *Store) AddIdentity(ctx context.Context, id PersonID, issuer, subject string, at time.Time) error {
+func (s *Store) AddIdentity(ctx context.Context, id ship.PersonID, issuer, subject string, at time.Time) error {
 	args := personArgs(id)
 	args["issuer"], args["subject"], args["at"] = issuer, subject, at
 	_, err := s.run(ctx, sqlAddIdentity, args)

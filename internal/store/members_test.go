@@ -18,9 +18,9 @@ import (
 func fillMembers(t *testing.T, f *fixture, tenant ship.Tenant) {
 	t.Helper()
 	ctx := t.Context()
-	p := store.Person{ID: store.NewPersonID(now()), Name: "Ada", CreatedAt: now()}
+	p := store.Person{ID: ship.NewPersonID(now()), Name: "Ada", CreatedAt: now()}
 	p.Email = strings.ToLower(string(p.ID)) + "@example.com"
-	i := store.Invitation{ID: store.NewInvitationID(tenant.Account, now()), Account: tenant.Account, Email: p.Email, Role: "viewer", CreatedAt: now(), ExpiresAt: now()}
+	i := store.Invitation{ID: ship.NewInvitationID(tenant.Account, now()), Account: tenant.Account, Email: p.Email, Role: "viewer", CreatedAt: now(), ExpiresAt: now()}
 	copy(i.Hash[:], p.ID)
 	err := f.InSystemTx(ctx, func(tx *store.Store) error {
 		if err := tx.AddPerson(ctx, p); err != nil {
@@ -32,7 +32,7 @@ func fillMembers(t *testing.T, f *fixture, tenant ship.Tenant) {
 		if err := tx.AddInvitation(ctx, i); err != nil {
 			return err
 		}
-		return tx.AddAudit(ctx, store.AuditEntry{ID: store.NewAuditID(tenant.Account, now()), Account: tenant.Account, Who: "Ada", Action: "member.joined"})
+		return tx.AddAudit(ctx, store.AuditEntry{ID: ship.NewAuditID(tenant.Account, now()), Account: tenant.Account, Who: "Ada", Action: "member.joined"})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -160,15 +160,15 @@ func TestFailuresSlowDownAndFade(t *testing.T) {
 
 func TestIdsOfPeopleHaveOneSpelling(t *testing.T) {
 	t.Parallel()
-	id := store.NewPersonID(now())
-	if got, ok := store.ParsePersonID(string(id)); !ok || got != id || store.PersonIDOf(id.Raw()) != id {
+	id := ship.NewPersonID(now())
+	if got, ok := ship.ParsePersonID(string(id)); !ok || got != id || ship.PersonIDOf(id.Raw()) != id {
 		t.Errorf("%s is read as %s, %t", id, got, ok)
 	}
 	for _, s := range []string{"", "per_", strings.ToLower(string(id)), "ses_" + string(id[4:]), string(id) + "0", string(id[:29]) + "1", strings.Repeat("x", 30)} {
 		if s == string(id) {
 			continue
 		}
-		if got, ok := store.ParsePersonID(s); ok {
+		if got, ok := ship.ParsePersonID(s); ok {
 			t.Errorf("%q is read as %s", s, got)
 		}
 	}
@@ -182,7 +182,7 @@ func TestASessionRemembersWhereItWasSeen(t *testing.T) {
 	if err != nil || len(members) != 1 {
 		t.Fatal(members, err)
 	}
-	s := store.Session{ID: store.NewSessionID(now()), Hash: [32]byte{9}, Person: members[0].Person.ID, Account: f.tenant.Account, Method: "password", CreatedAt: now(), ProvedAt: now(), ExpiresAt: now().Add(time.Hour)}
+	s := store.Session{ID: ship.NewSessionID(now()), Hash: [32]byte{9}, Person: members[0].Person.ID, Account: f.tenant.Account, Method: "password", CreatedAt: now(), ProvedAt: now(), ExpiresAt: now().Add(time.Hour)}
 	if err := f.AddSession(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestAnInvitationIsUsedOnceAndNotAfterItIsTakenBack(t *testing.T) {
 	fill(t, f, f.tenant)
 	ctx, account := t.Context(), f.tenant.Account
 	add := func(n byte) store.Invitation {
-		i := store.Invitation{ID: store.NewInvitationID(account, now()), Hash: [32]byte{n}, Account: account, Email: fmt.Sprint(n, "@example.com"), Role: "viewer", CreatedAt: now(), ExpiresAt: now().Add(time.Hour)}
+		i := store.Invitation{ID: ship.NewInvitationID(account, now()), Hash: [32]byte{n}, Account: account, Email: fmt.Sprint(n, "@example.com"), Role: "viewer", CreatedAt: now(), ExpiresAt: now().Add(time.Hour)}
 		if err := f.AddInvitation(ctx, i); err != nil {
 			t.Fatal(err)
 		}

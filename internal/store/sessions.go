@@ -13,9 +13,9 @@ import (
 
 // A Session is one browser that is signed in, as stored.
 type Session struct {
-	ID        SessionID
+	ID        ship.SessionID
 	Hash      [32]byte // of its token
-	Person    PersonID
+	Person    ship.PersonID
 	Account   ship.AccountID
 	Method    string
 	Addr      netip.Addr
@@ -55,7 +55,7 @@ func (n *Session) targets() (list []any, done func()) {
 	var addr *netip.Addr
 	list = []any{&id, &person, &account, &n.Method, &addr, &n.Agent, &n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt}
 	return list, func() {
-		n.ID, n.Person, n.Account = idOf[SessionID](sessionPrefix, id), idOf[PersonID](personPrefix, person), ship.AccountIDOf(account)
+		n.ID, n.Person, n.Account = ship.SessionIDOf(id), ship.PersonIDOf(person), ship.AccountIDOf(account)
 		n.Addr = value(addr)
 		n.CreatedAt, n.ProvedAt, n.SeenAt, n.ExpiresAt = n.CreatedAt.UTC(), n.ProvedAt.UTC(), n.SeenAt.UTC(), n.ExpiresAt.UTC()
 	}
@@ -91,7 +91,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time
 const sqlTouchSession = `UPDATE sessions SET seen_at = @at, address = @address WHERE id = @id AND seen_at < @at`
 
 // TouchSession notes that a session was used, and from where.
-func (s *Store) TouchSession(ctx context.Context, id SessionID, at time.Time, from netip.Addr) error {
+func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Time, from netip.Addr) error {
 	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": [16]byte(id.Raw()), "at": at, "address": nullAddr(from)})
 	return err
 }
@@ -100,21 +100,21 @@ const sqlRenewSession = `UPDATE sessions SET hash = @hash, proved_at = @at, seen
 
 // RenewSession gives a session another token, since its person was proved
 // again. It returns when the session ends; ship.NotFound if it has.
-func (s *Store) RenewSession(ctx context.Context, person PersonID, id SessionID, hash [32]byte, at time.Time) (expires time.Time, err error) {
+func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.SessionID, hash [32]byte, at time.Time) (expires time.Time, err error) {
 	args := sessionArgs(person, id)
 	args["hash"], args["at"] = hash[:], at
 	err = s.system().QueryRow(ctx, sqlRenewSession, args).Scan(&expires)
 	return expires.UTC(), explain(err)
 }
 
-func sessionArgs(person PersonID, id SessionID) pgx.NamedArgs {
+func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id.Raw()), "person": [16]byte(person.Raw())}
 }
 
 const sqlSwitchSession = `UPDATE sessions SET account = @account WHERE id = @id AND person_id = @person`
 
 // SwitchSession has a session show another account of its person.
-func (s *Store) SwitchSession(ctx context.Context, person PersonID, id SessionID, account ship.AccountID) error {
+func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID) error {
 	args := sessionArgs(person, id)
 	args["account"] = [16]byte(account.Raw())
 	_, err := s.run(ctx, sqlSwitchSession, args)
@@ -126,7 +126,7 @@ SELECT ` + sessionColumns + ` FROM sessions s WHERE s.person_id = @person AND s.
 
 // Sessions lists the sessions of a person that are not over, the one last seen
 // first.
-func (s *Store) Sessions(ctx context.Context, person PersonID, now, idle time.Time) ([]Session, error) {
+func (s *Store) Sessions(ctx context.Context, person ship.PersonID, now, idle time.Time) ([]Session, error) {
 	var list []Session
 	err := s.list(ctx, func(r pgx.Rows) error {
 		var n Session
@@ -142,7 +142,7 @@ func (s *Store) Sessions(ctx context.Context, person PersonID, now, idle time.Ti
 const sqlEndSession = `DELETE FROM sessions WHERE id = @id AND person_id = @person`
 
 // EndSession ends a session of the person; ship.NotFound if there is none.
-func (s *Store) EndSession(ctx context.Context, person PersonID, id SessionID) error {
+func (s *Store) EndSession(ctx context.Context, person ship.PersonID, id ship.SessionID) error {
 	n, err := s.run(ctx, sqlEndSession, sessionArgs(person, id))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such session")
@@ -156,7 +156,7 @@ DELETE FROM sessions WHERE person_id = @person AND id <> @id`
 
 // EndSessions ends all sessions of the person but one, or all for no id, and
 // what has begun to become one. It reports how many.
-func (s *Store) EndSessions(ctx context.Context, person PersonID, but SessionID) (int, error) {
+func (s *Store) EndSessions(ctx context.Context, person ship.PersonID, but ship.SessionID) (int, error) {
 	return s.run(ctx, sqlEndSessions, sessionArgs(person, but))
 }
 

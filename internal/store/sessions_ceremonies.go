@@ -14,7 +14,7 @@ import (
 type Ceremony struct {
 	Hash      [32]byte // of its token
 	Kind      string
-	Person    PersonID // empty if it is not known yet
+	Person    ship.PersonID // empty if it is not known yet
 	Data      []byte
 	ExpiresAt time.Time
 }
@@ -35,7 +35,7 @@ func scanCeremony(r pgx.Row, hash [32]byte, kind string) (Ceremony, error) {
 	var person *[16]byte
 	err := r.Scan(&person, &c.Data, &c.ExpiresAt)
 	if person != nil {
-		c.Person = idOf[PersonID](personPrefix, *person)
+		c.Person = ship.PersonIDOf(*person)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, ceremonyGone()
@@ -95,7 +95,7 @@ const sqlDropCeremonies = `DELETE FROM ceremonies WHERE kind = @kind AND person_
 
 // DropCeremonies ends all of a kind that the person has; for no person, those
 // of nobody.
-func (s *Store) DropCeremonies(ctx context.Context, kind string, person PersonID) error {
+func (s *Store) DropCeremonies(ctx context.Context, kind string, person ship.PersonID) error {
 	_, err := s.run(ctx, sqlDropCeremonies, pgx.NamedArgs{"kind": kind, "person": nullID(person.Raw())})
 	return err
 }
