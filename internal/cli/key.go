@@ -144,7 +144,7 @@ func (c *cli) printKeys(keys []account.APIKey) error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tA DAY\tCREATED\tLAST USED\tSTATE")
 	for _, k := range keys {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), orDash(limitText(k.DailyLimit)),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), orDash(k.DailyLimit.String()),
 			day(k.CreatedAt), day(k.LastUsedAt), keyState(k, time.Now()))
 	}
 	return w.Flush()
@@ -160,14 +160,6 @@ func keyState(k account.APIKey, now time.Time) string {
 		return "expired " + day(k.ExpiresAt)
 	}
 	return "active until " + k.ExpiresAt.UTC().Format("2006-01-02 15:04Z")
-}
-
-// limitText is a daily limit as text, "" for none.
-func limitText(m ship.Money) string {
-	if m.IsZero() {
-		return ""
-	}
-	return m.Amount() + " " + m.Currency
 }
 
 func day(t time.Time) string {
@@ -204,7 +196,7 @@ func shownKeys(keys []account.APIKey) []any {
 	for i, k := range keys {
 		shown[i] = shownKey{
 			ID: k.ID, Account: k.Tenant.Account, Livemode: k.Tenant.Livemode, Hint: k.Hint, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
-			DailyLimit: limitText(k.DailyLimit), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+			DailyLimit: k.DailyLimit.String(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
 		}
 	}
 	return shown

@@ -108,9 +108,9 @@ func (d *deciding) end(c *choice) Decision {
 func (d *deciding) why(c *choice) string {
 	first := c.allowed[0].rate
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s (%s %s) %s", first.Carrier, first.Service, first.Price.Amount(), first.Price.Currency, c.reason)
+	fmt.Fprintf(&b, "%s %s (%s) %s", first.Carrier, first.Service, first.Price, c.reason)
 	if up := d.trace.RunnerUp; up != nil {
-		fmt.Fprintf(&b, "; next is %s %s (%s %s)", up.Carrier, up.Service, up.Price.Amount(), up.Price.Currency)
+		fmt.Fprintf(&b, "; next is %s %s (%s)", up.Carrier, up.Service, up.Price)
 	}
 	return b.String()
 }

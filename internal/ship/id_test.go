@@ -39,6 +39,8 @@ func TestIDsOfAnyBitsGoToTextAndBack(t *testing.T) {
 			string(AccountIDOf(id)): AccountIDOf(id).Raw(), string(TrackerIDOf(id)): TrackerIDOf(id).Raw(),
 			string(EventIDOf(id)): EventIDOf(id).Raw(), string(KeyIDOf(id)): KeyIDOf(id).Raw(),
 			string(EndpointIDOf(id)): EndpointIDOf(id).Raw(), string(ConnectionIDOf(id)): ConnectionIDOf(id).Raw(),
+			string(PersonIDOf(id)): PersonIDOf(id).Raw(), string(SessionIDOf(id)): SessionIDOf(id).Raw(),
+			string(InvitationIDOf(id)): InvitationIDOf(id).Raw(), string(AuditIDOf(id)): AuditIDOf(id).Raw(),
 		} {
 			if back != id {
 				t.Fatalf("%x became %s became %x", id, text, back)

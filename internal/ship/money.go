@@ -68,6 +68,14 @@ func (m Money) Amount() string {
 	return sign + s[:len(s)-exp] + "." + s[len(s)-exp:]
 }
 
+// String is the amount with its currency, "12.34 USD"; empty for none.
+func (m Money) String() string {
+	if m.IsZero() {
+		return ""
+	}
+	return m.Amount() + " " + m.Currency
+}
+
 // IsZero reports whether m is no amount at all.
 func (m Money) IsZero() bool { return m == Money{} }
 

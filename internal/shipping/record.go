@@ -91,7 +91,7 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 			deal.Returned = ship.StateVoiding
 		}
 	}
-	deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.Amount()+" "+deal.Price.Currency+", more than "+limit.Amount()+" "+limit.Currency+
+	deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.String()+", more than "+limit.String()+
 		" as agreed, and could not be voided at once; void it yourself if you do not want it")
 	r.sold[a.Sale.Attempt] = x
 	return unsure

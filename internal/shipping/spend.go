@@ -77,12 +77,10 @@ func (p purse) pays(m ship.Money) bool { return m.Currency == p.Currency && m.Mi
 // limitReached is the answer when the day's money does not pay for the label.
 func limitReached(limit, left, price ship.Money) error {
 	e := ship.Coded(ship.Forbidden, "spend_limit_reached",
-		"the key may spend %s a day, %s of it is left until midnight UTC, and the label costs %s; use another key, or wait", inWords(limit), inWords(left), inWords(price))
+		"the key may spend %s a day, %s of it is left until midnight UTC, and the label costs %s; use another key, or wait", limit, left, price)
 	e.Details = map[string]any{"limit": amountOf(limit), "left": amountOf(left), "price": amountOf(price)}
 	return e
 }
-
-func inWords(m ship.Money) string { return m.Amount() + " " + m.Currency }
 
 func amountOf(m ship.Money) map[string]string {
 	return map[string]string{"amount": m.Amount(), "currency": m.Currency}

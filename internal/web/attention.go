@@ -241,11 +241,8 @@ func (v *visit) endpointNeeds(ship.Page) (list []need, err error) {
 	return list, err
 }
 
-// codesSince is how old the parcels are whose codes are looked at.
-const codesSince = 60 * 24 * time.Hour
-
 func (v *visit) codeNeeds(p ship.Page) (list []need, err error) {
-	found, err := v.Tracking.UnmappedOf(v.ctx(), v.tenant(), nil, time.Now().Add(-codesSince))
+	found, err := v.Tracking.UnmappedOf(v.ctx(), v.tenant(), nil, time.Now().Add(-unmappedFor))
 	for _, u := range found[:min(p.Limit, len(found))] {
 		list = append(list, need{
 			Title: u.Code, About: carrierTitle(u.Carrier) + ": " + u.Description, Word: strconv.Itoa(u.Parcels) + " parcels", Class: "badge",
