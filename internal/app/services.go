@@ -108,9 +108,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
 		return services{}, err
 	}
-	if out.webhook, err = newWebhook(cfg, out.member, webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log}); err != nil {
-		return services{}, err
-	}
+	out.webhook = newWebhook(cfg, out.member, webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log})
 	return out, out.shipping.NoteRestore(ctx)
 }
 
@@ -140,15 +138,11 @@ func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box,
 }
 
 // newWebhook wires the webhooks, and the mail about those that fail.
-func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) (*webhook.Service, error) {
-	if cfg.SMTPURL != "" {
-		post, err := webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom)
-		if err != nil {
-			return nil, fmt.Errorf("SMTP_URL and MAIL_FROM: %w", err)
-		}
-		c.Mail, c.People = post.Send, members.Developers
+func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) *webhook.Service {
+	if cfg.SMTPURL != nil {
+		c.Mail, c.People = webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom).Send, members.Developers
 	}
-	return webhook.New(c), nil
+	return webhook.New(c)
 }
 
 // newSender sends events. The database and the operator's listener stay closed

@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"time"
@@ -57,8 +58,8 @@ type Config struct {
 	OIDCClientID     string
 	OIDCClientSecret string
 
-	SMTPURL       string // empty sends no mail
-	MailFrom      string
+	SMTPURL       *url.URL // nil sends no mail
+	MailFrom      *mail.Address
 	RequestLogFor time.Duration // 0 keeps no requests
 	ExchangesFor  time.Duration // 0 keeps no exchanges with carriers
 
@@ -139,7 +140,7 @@ func read(e *env) Config {
 		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "after this long, a purchase that a carrier can neither confirm nor deny is given to a person"),
 		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "time between two looks for purchases that wait without a job"),
 		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "time between two looks for labels that turn up late, which are voided"),
-		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory that holds what was bought, encrypted, until the database has it; must outlive a restart. waybill/spool in the user's cache directory if empty"),
+		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory that holds what was bought, encrypted, until the database has it, and for three days what carriers were asked for, in case the database is put back to an earlier moment; must outlive a restart. waybill/spool in the user's cache directory if empty"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "time between two steps of a simulated parcel; 0 moves them only on demand"),
 
 		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
@@ -152,7 +153,7 @@ func read(e *env) Config {
 		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "what it proves that with; empty for a public client"),
 
 		SMTPURL:       get(e, "SMTP_URL", "", optional(smtpURL), "mail server that tells people of webhooks that were switched off because they failed: smtp://user:password@host:587, or smtps:// for TLS from the first byte; no mail if empty"),
-		MailFrom:      get(e, "MAIL_FROM", "", text, "sender of such mail, such as Waybill <waybill@example.com>"),
+		MailFrom:      get(e, "MAIL_FROM", "", optional(mailAddress), "sender of such mail, such as Waybill <waybill@example.com>"),
 		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "for so long, what programs asked of the API is kept for the dashboard: route, status, time and the problem, never a body; in whole days. 0 keeps none"),
 		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "for so long, what was said to carriers to buy and void labels is kept for the dashboard, without secrets; in whole days. 0 keeps none"),
 
@@ -180,7 +181,7 @@ func (c Config) disagreements() (errs []error) {
 	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {
 		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID are set together"))
 	}
-	if (c.SMTPURL == "") != (c.MailFrom == "") {
+	if (c.SMTPURL == nil) != (c.MailFrom == nil) {
 		errs = append(errs, errors.New("SMTP_URL and MAIL_FROM are set together"))
 	}
 	return errs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -171,12 +172,20 @@ func issuer(s string) (string, error) {
 	return s, nil
 }
 
-func smtpURL(s string) (string, error) {
+func smtpURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return "", errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
+		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
 	}
-	return s, nil
+	return u, nil
+}
+
+func mailAddress(s string) (*mail.Address, error) {
+	a, err := mail.ParseAddress(s)
+	if err != nil {
+		return nil, errors.New("must be an address, such as Waybill <waybill@example.com>")
+	}
+	return a, nil
 }
 
 func databaseURL(s string) (string, error) {

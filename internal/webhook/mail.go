@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"mime"
 	"mime/quotedprintable"
@@ -27,24 +26,17 @@ type Mailer struct {
 	from           *mail.Address
 }
 
-// NewMailer returns a mailer to the server at address, which is
+// NewMailer returns a mailer to the server, which is
 // smtp://user:password@host:587, or smtps:// for TLS from the first byte. Over
 // smtp:// the connection is encrypted if the server can, and a password goes
 // over an encrypted one or to this machine alone.
-func NewMailer(address, from string) (*Mailer, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
-	}
-	m := &Mailer{host: u.Hostname(), port: u.Port(), implicit: u.Scheme == "smtps", user: u.User.Username()}
-	m.password, _ = u.User.Password()
+func NewMailer(server *url.URL, from *mail.Address) *Mailer {
+	m := &Mailer{host: server.Hostname(), port: server.Port(), implicit: server.Scheme == "smtps", user: server.User.Username(), from: from}
+	m.password, _ = server.User.Password()
 	if m.port == "" {
 		m.port = map[bool]string{false: "587", true: "465"}[m.implicit]
 	}
-	if m.from, err = mail.ParseAddress(from); err != nil {
-		return nil, errors.New("the sender must be an address, such as Waybill <waybill@example.com>")
-	}
-	return m, nil
+	return m
 }
 
 // Send sends a text to each of the addresses in one message. It is sent if the

@@ -7,6 +7,7 @@ import (
 	"mime/quotedprintable"
 	"net"
 	"net/mail"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -79,13 +80,19 @@ func talkMail(conn net.Conn, refuse string, letters chan<- letter) {
 	}
 }
 
-func TestAMessageArrivesAsItWasWritten(t *testing.T) {
-	t.Parallel()
-	address, got := mailServer(t, "")
-	s, err := webhook.NewMailer(address, "Waybill <waybill@example.com>")
+func mailer(t *testing.T, address string) *webhook.Mailer {
+	t.Helper()
+	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return webhook.NewMailer(u, &mail.Address{Name: "Waybill", Address: "waybill@example.com"})
+}
+
+func TestAMessageArrivesAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	address, got := mailServer(t, "")
+	s := mailer(t, address)
 	text := "Grüße.\nA line that is much longer than what a line of a message may be, which is seventy-six characters and no more.\n.\nend"
 	if err := s.Send(t.Context(), []string{"a@example.com", "b@example.com"}, "Webhook ausgeschaltet\r\nBcc: evil@example.com: ü", text); err != nil {
 		t.Fatal(err)
@@ -112,10 +119,7 @@ func TestAMailServerThatRefusesIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"MAIL", "RCPT", "DATA"} {
 		address, _ := mailServer(t, verb)
-		s, err := webhook.NewMailer(address, "waybill@example.com")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mailer(t, address)
 		if err := s.Send(t.Context(), []string{"a@example.com"}, "s", "t"); err == nil || !strings.Contains(err.Error(), "550") {
 			t.Errorf("%s refused: %v", verb, err)
 		}
@@ -124,19 +128,8 @@ func TestAMailServerThatRefusesIsAnError(t *testing.T) {
 
 func TestAnErrorOfMailDoesNotRepeatThePassword(t *testing.T) {
 	t.Parallel()
-	s, err := webhook.NewMailer("smtp://user:hunter2@localhost.example:1", "waybill@example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mailer(t, "smtp://user:hunter2@localhost.example:1")
 	if err := s.Send(t.Context(), []string{"a@example.com"}, "s", "t"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("an unreachable server: %v", err)
-	}
-	for _, wrong := range []string{"", "mail.example.com", "http://mail.example.com", "smtp://"} {
-		if _, err := webhook.NewMailer(wrong, "waybill@example.com"); err == nil {
-			t.Errorf("%q is taken", wrong)
-		}
-	}
-	if _, err := webhook.NewMailer("smtp://localhost", "nobody"); err == nil {
-		t.Error("a sender without an address is taken")
 	}
 }
