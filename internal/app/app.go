@@ -112,7 +112,7 @@ func (a *App) listen() (err error) {
 }
 
 func (a *App) buildEdges() error {
-	a.loops = append(a.loops, a.services.loops(a.log)...)
+	a.loops = append(a.loops, a.services.loops(a.cfg.LateSweepEvery, a.log)...)
 	if a.api != nil {
 		handler, err := a.newAPI()
 		if err != nil {

@@ -25,7 +25,7 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	if c.Labels, err = label.NewRenderer(cfg.FontDir); err != nil {
 		return nil, fmt.Errorf("label renderer: %w", err)
 	}
-	if c.Spool, err = openSpool(cfg, box); err != nil {
+	if c.Spool, c.Trail, err = openSpool(cfg, box); err != nil {
 		return nil, err
 	}
 	if c.Observe, err = stepsOf(reg); err != nil {
@@ -51,21 +51,25 @@ func waits(cfg config.Config) shipping.Waits {
 }
 
 // openSpool opens the directory that holds what was bought until it is
-// recorded.
-func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, error) {
+// recorded, and in it what carriers were asked for lately.
+func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.Trail, error) {
 	dir := cfg.SpoolDir
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return nil, fmt.Errorf("set SPOOL_DIR: %w", err)
+			return nil, nil, fmt.Errorf("set SPOOL_DIR: %w", err)
 		}
 		dir = filepath.Join(cache, "waybill", "spool")
 	}
 	s, err := seal.OpenSpool(dir, box)
 	if err != nil {
-		return nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
+		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
-	return s, nil
+	t, err := seal.OpenTrail(filepath.Join(dir, "trail"), box, shipping.TrailKept)
+	if err != nil {
+		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
+	}
+	return s, t, nil
 }
 
 // spoolFiles shows how much waits on this machine's disk.
@@ -100,7 +104,7 @@ const (
 )
 
 // loops are what every copy does beside requests and jobs.
-func (s services) loops(log *slog.Logger) []worker.Loop {
+func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop {
 	record := journalLoop(s)
 	record.Log = log
 	return []worker.Loop{
@@ -111,6 +115,9 @@ func (s services) loops(log *slog.Logger) []worker.Loop {
 		}},
 		{Name: "notice a restore", Least: restoreEvery, Most: restoreEvery, Log: log, Do: func(ctx context.Context) (int, error) {
 			return 0, s.shipping.NoteRestore(ctx)
+		}},
+		{Name: "take back what a restore lost", Least: lateSweep, Most: lateSweep, Log: log, Do: func(ctx context.Context) (int, error) {
+			return 0, s.shipping.TakeBackLost(ctx)
 		}},
 	}
 }

@@ -76,3 +76,23 @@ func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
 	}
 	return v, false
 }
+
+// Forgotten deals with an attempt of which the database knows nothing any more:
+// what it bought is nobody's, and is taken back.
+func (m Machine) Forgotten(attempt int) Verdict {
+	r := m.Do(Act{Kind: Look, Attempt: attempt})
+	switch r.Result {
+	case Found:
+	case Absent:
+		return Verdict{Kind: Settled}
+	default:
+		return Verdict{Kind: Pending, Again: m.Waits.Look}
+	}
+	r.Sale.Attempt = attempt
+	switch r := m.Do(Act{Kind: Strand, Attempt: attempt, Sale: r.Sale}); r.Result {
+	case Done, Conflict: // or it counts under another name
+		return Verdict{Kind: Settled}
+	default:
+		return failed(r)
+	}
+}

@@ -92,12 +92,16 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	if err != nil {
 		t.Fatal(err)
 	}
+	trail, err := seal.OpenTrail(t.TempDir(), box, shipping.TrailKept)
+	if err != nil {
+		t.Fatal(err)
+	}
 	labels, err := label.NewRenderer("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := shipping.Config{
-		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp,
+		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, Trail: trail,
 		Waits: shipping.Waits{
 			SoftQuote: 5 * time.Second, Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
 		},

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
-	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 // spooled is a sale on its way from the carrier to the database.
@@ -97,20 +94,4 @@ func (s *Service) replay(ctx context.Context, name string) error {
 	r.sold[x.Attempt] = x.sold
 	sale := r.take(x.Attempt, x.Purchase, x.Deal)
 	return r.machine().Replay(x.Attempt, sale).Err
-}
-
-// replayLost deals with a purchase of which the database knows nothing any
-// more: it was put back to an earlier moment. A named one waits for its client
-// to ask again; any other is taken back.
-func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
-	if x.Deal.Key != "" && time.Since(x.Deal.BoughtAt) < restoreWatch {
-		return nil
-	}
-	err := failpoint.Around("lost_strand", func() error {
-		return s.store.Strand(ctx, store.Stranded{Tenant: x.Tenant, Shipment: x.Shipment, Attempt: x.Attempt, FoundBy: "restore", Deal: x.Deal})
-	})
-	if err != nil && ship.KindOf(err) != ship.Conflict {
-		return err
-	}
-	return failpoint.Around("lost_unspool", func() error { return s.spool.Remove(name) })
 }

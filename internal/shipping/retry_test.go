@@ -99,6 +99,65 @@ func TestAfterARestoreNothingIsBoughtThatCannotBeLookedFor(t *testing.T) {
 	}
 }
 
+// TestAfterARestoreWhatNobodyCanAskForIsTakenBack loses purchases that have no
+// key, answered and unanswered. Their client cannot name them, but the machine
+// that bought them can.
+func TestAfterARestoreWhatNobodyCanAskForIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for name := range standIns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLiveBench(t, name)
+			answered, err := b.Buy(t.Context(), unnamed(b.order(1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+			if got, err := b.Buy(t.Context(), unnamed(b.order(2))); err != nil || !got.Pending {
+				t.Fatalf("Buy = pending %t, %v", got.Pending, err)
+			}
+			b.turn(t, emulator.Knobs{})
+			named, err := b.Buy(t.Context(), b.order(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.forget(t)
+			kept, err := b.Buy(t.Context(), unnamed(b.order(4)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := b.alive()
+			for range 3 { // as often as it likes
+				if err := b.TakeBackLost(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, n := range before {
+				if _, err := b.VoidStranded(t.Context(), b.tenant, name, n); err != nil && ship.KindOf(err) != ship.NotFound {
+					t.Error(err)
+				}
+			}
+			if name == "dhl_express" { // it voids nothing
+				for _, n := range before {
+					x, err := b.store.Stranded(t.Context(), b.tenant, name, n)
+					lost := n != named.Shipment.Deal.TrackingNumber && n != kept.Shipment.Deal.TrackingNumber
+					if lost && (err != nil || x.State != "abandoned" || x.FoundBy != "restore") || !lost && err == nil {
+						t.Errorf("%s is %s, found by %s, %v", n, x.State, x.FoundBy, err)
+					}
+				}
+				return
+			}
+			want := []string{named.Shipment.Deal.TrackingNumber, kept.Shipment.Deal.TrackingNumber}
+			slices.Sort(want)
+			alive := b.alive()
+			slices.Sort(alive)
+			if !slices.Equal(alive, want) || slices.Contains(alive, answered.Shipment.Deal.TrackingNumber) || len(before) != 4 {
+				t.Errorf("alive were %v and are %v, want %v", before, alive, want)
+			}
+		})
+	}
+}
+
 // forget empties the database of purchases and says that it was restored.
 func (b liveBench) forget(t *testing.T) {
 	t.Helper()

@@ -21,6 +21,7 @@ type run struct {
 	ctx     context.Context
 	b       *buying
 	foundBy string
+	sure    bool                  // where each attempt was made is known, whatever happened to the database
 	until   time.Time             // when the carriers, one after the other, must have answered; set at the first call
 	written map[int]store.Attempt // attempts as they are in the database
 	sold    map[int]sold          // what carriers sold under each
@@ -196,6 +197,7 @@ func (r *run) send(a purchase.Act) purchase.Report {
 			GotFirstResponseByte: func() { failpoint.Hit("send answering") },
 		})
 	}
+	r.leaveTrail()
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Deal), r.order(r.b))
 	switch ship.KindOf(err) {
 	case "":
@@ -225,7 +227,7 @@ func (r *run) take(attempt int, p ship.Purchase, d ship.Deal) purchase.Sale {
 // proves nothing where purchases show late.
 func (r *run) look(a purchase.Act) purchase.Report {
 	at, ok := r.written[a.Attempt]
-	if !ok || r.restoredLately() {
+	if !ok || r.restoredLately() && !r.sure {
 		return r.lookEverywhere(a.Attempt)
 	}
 	d := r.dealOf(at)

@@ -56,15 +56,17 @@ type Service struct {
 	told      func()
 	log       *slog.Logger
 	spool     *seal.Spool // nil keeps nothing
+	trail     *seal.Trail // nil keeps nothing
 	quotes    quoteCache
 	outcomes  func(purchase.Act, purchase.Result)
 	decided   func(strategy string)
 
-	policy        func(context.Context, ship.Tenant) (Policy, error)
-	connected     func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
-	connection    func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
-	exchanged     func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
-	restoredUntil atomic.Int64
+	policy     func(context.Context, ship.Tenant) (Policy, error)
+	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
+	connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
+	exchanged  func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
+	restoredAt atomic.Int64                                                            // in nanoseconds; 0 for never
+	lost       lostOnes
 }
 
 // Config is what a Service needs.
@@ -78,6 +80,7 @@ type Config struct {
 	Told       func() // called after events are recorded; nil tells nobody
 	Log        *slog.Logger
 	Spool      *seal.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
+	Trail      *seal.Trail // tells what carriers were asked to sell, whatever happens to the database; nil likewise
 
 	// QuoteLife is for how long a quote answers the same question again; zero
 	// asks the carrier every time.
@@ -132,7 +135,7 @@ func New(c Config) *Service {
 	}
 	return &Service{
 		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
-		spool: c.Spool, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
+		spool: c.Spool, trail: c.Trail, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },
@@ -155,12 +158,17 @@ func (s *Service) NoteRestore(ctx context.Context) error {
 		return err
 	}
 	if !at.IsZero() {
-		s.restoredUntil.Store(at.Add(restoreWatch).UnixNano())
+		s.restoredAt.Store(at.UnixNano())
 	}
 	return nil
 }
 
-func (s *Service) restoredLately() bool { return time.Now().UnixNano() < s.restoredUntil.Load() }
+func (s *Service) restoredLately() bool { return s.restoredWithin(restoreWatch) }
+
+func (s *Service) restoredWithin(d time.Duration) bool {
+	at := s.restoredAt.Load()
+	return at != 0 && time.Since(time.Unix(0, at)) < d
+}
 
 // carriers are those that the tenant can use: its own connections and, in test
 // mode, the simulated carriers that it has no connection of.

@@ -167,6 +167,27 @@ func (s *Store) Doubts(ctx context.Context, since time.Time, after ship.Shipment
 	return list, explain(err)
 }
 
+const sqlKnown = `
+SELECT s.account_id, s.livemode, s.id FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+
+// Known tells which of these shipments are written down.
+func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
+	rows, err := s.sys.Query(ctx, sqlKnown, parcelArgs(list))
+	if err != nil {
+		return nil, fmt.Errorf("known shipments: %w", explain(err))
+	}
+	known := make(map[ship.Subject]bool, len(list))
+	err = each(rows, func(r pgx.Rows) error {
+		var account, id [16]byte
+		var x ship.Subject
+		err := r.Scan(&account, &x.Tenant.Livemode, &id)
+		x.Tenant.Account, x.ID = ship.AccountIDOf(account), id
+		known[x] = true
+		return err
+	})
+	return known, explain(err)
+}
+
 const sqlRestored = `SELECT restored_at FROM instance`
 
 // RestoredAt is when the database was last put back to an earlier moment; the

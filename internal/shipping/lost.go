@@ -1,0 +1,145 @@
+package shipping
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// What a database that was put back to an earlier moment forgot, and this
+// machine's disk did not.
+
+// replayLost deals with a purchase of which the database knows nothing any
+// more: it was put back to an earlier moment. A named one waits for its client
+// to ask again; any other is taken back.
+func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
+	if x.Deal.Key != "" && time.Since(x.Deal.BoughtAt) < restoreWatch {
+		return nil
+	}
+	err := failpoint.Around("lost_strand", func() error {
+		return s.store.Strand(ctx, store.Stranded{Tenant: x.Tenant, Shipment: x.Shipment, Attempt: x.Attempt, FoundBy: "restore", Deal: x.Deal})
+	})
+	if err != nil && ship.KindOf(err) != ship.Conflict {
+		return err
+	}
+	return failpoint.Around("lost_unspool", func() error { return s.spool.Remove(name) })
+}
+
+// asked is a purchase that a carrier is about to be asked for, as it stands on
+// this machine's disk for some days.
+type asked struct {
+	At        time.Time       `json:"at"`
+	Tenant    ship.Tenant     `json:"tenant"`
+	Shipment  ship.ShipmentID `json:"shipment"`
+	Attempt   int             `json:"attempt"`
+	Reference string          `json:"reference"`
+	Order     ship.Order      `json:"order"`
+	Deal      ship.Deal       `json:"deal"`
+}
+
+// leaveTrail writes down on this machine's disk what the carrier is about to be
+// asked for. A purchase does not fail for it: the database has it too.
+func (r *run) leaveTrail() {
+	sh := r.b.shipment
+	if r.trail == nil || sh.Deal.Simulated {
+		return
+	}
+	sh.Deal.Routing = ship.Routing{} // nobody asks a lost purchase why
+	data, err := json.Marshal(asked{
+		At: r.b.written, Tenant: sh.Tenant, Shipment: sh.ID, Attempt: r.b.attempt, Reference: r.reference(r.b, r.b.attempt), Order: sh.Order, Deal: sh.Deal,
+	})
+	if err == nil {
+		err = failpoint.Around("trail", func() error { return r.trail.Leave(r.b.written, data) })
+	}
+	if err != nil {
+		r.log.ErrorContext(r.ctx, "a purchase leaves no trail on the disk: a restore of the database would forget it", "shipment", sh.ID, "error", err)
+	}
+}
+
+// TrailKept is for how long the trail must tell of a purchase: until the
+// clients have had their time to ask again for what a restore lost, and a day.
+const TrailKept = restoreWatch + 24*time.Hour
+
+// lostLooks is how often a lost purchase is looked for: one look may come
+// before the carrier shows it.
+const lostLooks = 2
+
+// lostOnes counts how often each lost purchase was looked for, by its
+// reference.
+type lostOnes struct {
+	mu    sync.Mutex
+	looks map[string]int
+}
+
+// TakeBackLost looks for what this machine had carriers sell before the
+// database was put back to an earlier moment and which it forgot. It is taken
+// back; what a client has a name for, only when it had time to ask again.
+func (s *Service) TakeBackLost(ctx context.Context) error {
+	if s.trail == nil || !s.restoredWithin(TrailKept) {
+		return nil
+	}
+	s.lost.mu.Lock()
+	defer s.lost.mu.Unlock()
+	if s.lost.looks == nil {
+		s.lost.looks = map[string]int{}
+	}
+	restored := time.Unix(0, s.restoredAt.Load())
+	var batch []asked
+	err := s.trail.Each(ctx, func(data []byte) error {
+		var x asked
+		if err := json.Unmarshal(data, &x); err != nil {
+			return fmt.Errorf("trail: %w", err)
+		}
+		if x.At.After(restored) || s.lost.looks[x.Reference] >= lostLooks || x.Deal.Key != "" && s.restoredLately() {
+			return nil
+		}
+		if batch = append(batch, x); len(batch) < 500 {
+			return nil
+		}
+		err := s.takeBackUnknown(ctx, batch)
+		batch = batch[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.takeBackUnknown(ctx, batch)
+}
+
+// takeBackUnknown takes back those of which the database knows nothing.
+func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]ship.Subject, len(list))
+	for i, x := range list {
+		ids[i] = ship.Subject{Tenant: x.Tenant, ID: x.Shipment.Raw()}
+	}
+	known, err := s.store.Known(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, x := range list {
+		if known[ids[i]] {
+			continue
+		}
+		r := s.resume(ctx, ship.Shipment{ID: x.Shipment, Tenant: x.Tenant, Order: x.Order, Deal: x.Deal}, []store.Attempt{{
+			Number: x.Attempt, Reference: x.Reference, Carrier: x.Deal.Carrier, Connection: x.Deal.Connection, Service: x.Deal.Service, StartedAt: x.At,
+		}}, "restore")
+		r.sure = true
+		switch v := r.machine().Forgotten(x.Attempt); {
+		case v.Kind == purchase.Settled:
+			s.lost.looks[x.Reference]++
+		case v.Err != nil:
+			s.log.WarnContext(ctx, "what a restore lost cannot be taken back yet", "shipment", x.Shipment, "carrier", x.Deal.Carrier, "error", v.Err)
+		}
+	}
+	return ctx.Err()
+}
