@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/config"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/configuration.md")
+var update = flag.Bool("update", false, "write the tables of docs/configuration.md and docs/proofs.md")
 
 const root = "../.."
 

@@ -1,0 +1,176 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+)
+
+// A claim is a row of docs/proofs.md: a promise, and the run that tried to break
+// it. The texts are templates over the run's file, so that no figure is copied by
+// hand.
+type claim struct{ promise, tried, found, file, command string }
+
+// claims are the promises, what users rely on most first.
+var claims = []claim{
+	{
+		"One live label for one purchase, none paid and unrecorded, no event missing",
+		"{{n .n}} purchases through two copies; four carriers, of which 8 % sell and do not answer; {{n .kills}} `kill -9`, {{n .crashes}} of Postgres, {{n .stops}} freezes of up to a minute",
+		"{{n .violations}} violations by the carriers' ledgers; bound {{e .bound95}} a purchase",
+		"proof/purchase.json", "make prove-purchase",
+	},
+	{
+		"... whatever step the program dies at",
+		"killed at each of {{n .points}} points (the source has {{n .pointsInSource}}) in {{n .scenarios}} scenarios with every outcome of four carriers: {{n .kills}} deaths",
+		"{{n .violations}} violations", "proof/crash.json", "make prove-crash",
+	},
+	{
+		"... in any order of faults", "{{n .n}} purchases in a simulated world", "{{n .violations}} violations; bound {{e .bound95}}", "proof/simulate.json", "make simulate",
+	},
+	{
+		"... however often the same request is sent",
+		"{{n .figures.TestProveStorm.keys}} keys, {{n .figures.TestProveStorm.requests}} requests at once over two copies",
+		"{{n .figures.TestProveStorm.sold}} labels sold", "proof/purchase.json", "make prove-purchase",
+	},
+	{
+		"... after a restore to an earlier moment, without the machines' disks",
+		"{{n .figures.TestProveRestore.lost}} purchases of the lost time asked for again under their keys",
+		"{{n .figures.TestProveRestore.violations}} second labels", "proof/purchase.json", "make prove-purchase",
+	},
+	{
+		"A carrier that hangs delays no other",
+		"{{n .figures.TestProveOneHanging.purchases}} purchases at the others while one hangs for 30 s",
+		"p99 {{ms .figures.TestProveOneHanging.purchaseP99}} beside {{ms .figures.TestProveOneHanging.purchaseBaseP99}} without it", "proof/purchase.json", "make prove-purchase",
+	},
+	{
+		"Credentials show nowhere",
+		"{{n .figures.TestProveCredentials.secrets}} secrets looked for in logs, answers, errors, spools and dumps of the run",
+		"{{n .figures.TestProveCredentials.seen}} seen", "proof/purchase.json", "make prove-purchase",
+	},
+	{
+		"Every event reaches every webhook",
+		"{{n .changes}} changes, {{n .n}} deliveries owed; {{n .kills}} `kill -9`, {{n .crashes}} of Postgres; endpoints that hang and lie",
+		"{{n .violations}} lost; bound {{e .bound95}} a delivery; {{n .duplicates}} came twice, under the same id", "proof/webhooks.json", "make prove-webhooks",
+	},
+	{
+		"The event log skips nothing", "{{n .n}} events read behind a cursor beside {{n .writers}} writers, {{n .aborted}} of whose transactions were undone", "{{n .violations}} skipped; bound {{e .bound95}} an event", "proof/log.json", "make prove-log",
+	},
+	{
+		"Tracking loses and invents nothing",
+		"{{n .n}} pushed events, each told five times, shuffled, from three sources; {{n .kills}} `kill -9`, {{n .crashes}} of Postgres",
+		"{{n .violations}} differences from a model; bound {{e .bound95}} an event", "proof/tracking.json", "make prove-tracking",
+	},
+	{
+		"... and is quick", "a push of a carrier to the webhook of the client, {{n .figures.TestProveFreshness.n}} times",
+		"p50 {{ms .figures.TestProveFreshness.p50}}, p99 {{ms .figures.TestProveFreshness.p99}}", "proof/tracking.json", "make prove-tracking",
+	},
+	{
+		"... beside the bare engine", "{{n .figures.TestProveSpeed.events}} events, one a push, and the same rows inserted by a bare client in one run",
+		"{{n .perSecond}} events a second beside {{n .enginePerSecond}}: {{.ratio}} of it, where 0.5 is wanted", "proof/tracking.json", "make prove-tracking",
+	},
+	{
+		"Failing over buys no second label",
+		"{{n .n}} creations while carriers refuse, hang and die in turn",
+		"{{n .violations}} violations; {{n .figures.TestRoutingFailsOver.boughtElsewhere}} bought elsewhere; bound {{e .bound95}}", "proof/routing.json", "make prove-routing",
+	},
+	{
+		"A back-test says what would have been paid",
+		"{{n .figures.TestABackTestEqualsARealReplay.shipments}} shipments beside a real replay",
+		"{{n .figures.TestABackTestEqualsARealReplay.differences}} differences, to the cent", "proof/routing.json", "make prove-routing",
+	},
+	{
+		"Every page of the dashboard answers in 100 ms", "{{n .n}} shipments in the account",
+		"slowest p95 {{ms .slowestP95Ms}} (`{{.slowestPage}}`)", "proof/dashboard.json", "make prove-dashboard",
+	},
+}
+
+// figure writes a number as people read it.
+func figure(v any) (string, error) {
+	f, ok := v.(float64)
+	if !ok {
+		return "", fmt.Errorf("%v is no number", v)
+	}
+	s := strconv.FormatInt(int64(math.Round(f)), 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s, nil
+}
+
+var figures = template.FuncMap{
+	"n": figure,
+	"ms": func(v any) (string, error) {
+		s, err := figure(v)
+		return s + " ms", err
+	},
+	"e": func(v float64) string { return fmt.Sprintf("%.1e", v) },
+}
+
+// proofsTable is the table of docs/proofs.md.
+func proofsTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| promise | tried | found | figures | again with |\n|---|---|---|---|---|\n")
+	for _, c := range claims {
+		var run map[string]any
+		if err := json.Unmarshal([]byte(read(t, c.file)), &run); err != nil {
+			t.Fatal(err)
+		}
+		cell := func(text string) string {
+			var out strings.Builder
+			made, err := template.New(c.promise).Funcs(figures).Option("missingkey=error").Parse(text)
+			if err == nil {
+				err = made.Execute(&out, run)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", c.file, err)
+			}
+			return out.String()
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../%s) | `%s` |\n", c.promise, cell(c.tried), cell(c.found), filepath.Base(c.file), c.file, c.command)
+	}
+	return b.String()
+}
+
+func TestProofsAreTheFiguresOfTheRuns(t *testing.T) {
+	const name = "docs/proofs.md"
+	doc := read(t, name)
+	table := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(doc)
+	want := proofsTable(t)
+	if *update && table != want {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(strings.Replace(doc, table, want, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != want {
+		t.Errorf("the table of %s is not that of proof/; run go test ./test/docs -update and read the difference", name)
+	}
+}
+
+func TestEveryProofIsToldOf(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "proof", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	makefile := read(t, "Makefile")
+	told := map[string]bool{}
+	for _, c := range claims {
+		told[filepath.Base(c.file)] = true
+		if target := strings.TrimPrefix(c.command, "make "); !strings.Contains(makefile, "\n"+target+":") {
+			t.Errorf("there is no %s", c.command)
+		}
+	}
+	for _, f := range files {
+		if !told[filepath.Base(f)] {
+			t.Errorf("docs/proofs.md does not tell of %s", filepath.Base(f))
+		}
+	}
+}
