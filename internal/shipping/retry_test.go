@@ -1,11 +1,15 @@
 package shipping_test
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store/storetest"
@@ -156,6 +160,59 @@ func TestAfterARestoreWhatNobodyCanAskForIsTakenBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatItsClientDoesNotAskForAgainIsTakenBackAfterTwoDays has a purchase with
+// a key be lost 50 hours ago, and its client gone.
+func TestWhatItsClientDoesNotAskForAgainIsTakenBackAfterTwoDays(t *testing.T) {
+	t.Parallel()
+	var config shipping.Config
+	b := newLiveBench(t, "ups", func(c *shipping.Config) { config = *c })
+	got, err := b.Buy(t.Context(), b.order(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.forget(t)
+	config.Trail = aged(t, config.Trail, 50*time.Hour)
+	for _, step := range []struct{ hours, alive int }{{47, 1}, {49, 0}} {
+		if _, err := storetest.Conn(t, b.url).Exec(t.Context(), `UPDATE instance SET restored_at = now() - make_interval(hours => $1)`, step.hours); err != nil {
+			t.Fatal(err)
+		}
+		later := shipping.New(config)
+		if err := errors.Join(later.NoteRestore(t.Context()), later.TakeBackLost(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		_, err := later.VoidStranded(t.Context(), b.tenant, "ups", got.Shipment.Deal.TrackingNumber)
+		if n := len(b.alive()); n != step.alive || (err == nil) != (step.alive == 0) {
+			t.Errorf("after %d hours %d labels are alive, %v", step.hours, n, err)
+		}
+	}
+}
+
+// aged is a trail whose entries were made so much earlier.
+func aged(t *testing.T, trail *seal.Trail, by time.Duration) *seal.Trail {
+	t.Helper()
+	box, err := seal.New([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := seal.OpenTrail(t.TempDir(), box, shipping.TrailKept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = trail.Each(t.Context(), func(data []byte) error {
+		var entry map[string]any
+		if err := json.Unmarshal(data, &entry); err != nil {
+			return err
+		}
+		entry["at"] = time.Now().Add(-by)
+		data, err := json.Marshal(entry)
+		return errors.Join(err, old.Leave(time.Now(), data))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return old
 }
 
 // forget empties the database of purchases and says that it was restored.
