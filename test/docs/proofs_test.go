@@ -45,6 +45,11 @@ var claims = []claim{
 		"{{n .figures.TestProveRestore.violations}} second labels", "proof/purchase.json", "make prove-purchase",
 	},
 	{
+		"... and what nobody can ask for again is voided, with the disks",
+		"{{n .figures.TestProveRestoreUnnamed.lost}} purchases of the lost time that have no key",
+		"{{n .figures.TestProveRestoreUnnamed.violations}} labels left live after {{n .figures.TestProveRestoreUnnamed.takenBackSeconds}} s", "proof/purchase.json", "make prove-purchase",
+	},
+	{
 		"A carrier that hangs delays no other",
 		"{{n .figures.TestProveOneHanging.purchases}} purchases at the others while one hangs for 30 s",
 		"p99 {{ms .figures.TestProveOneHanging.purchaseP99}} beside {{ms .figures.TestProveOneHanging.purchaseBaseP99}} without it", "proof/purchase.json", "make prove-purchase",
