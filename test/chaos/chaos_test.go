@@ -61,7 +61,7 @@ func run(t *testing.T, p plan) {
 	stop := make(chan struct{})
 	var killers sync.WaitGroup
 	killers.Go(func() { w.killCopies(seed, p.kills, p.lasts/time.Duration(p.kills), stop) })
-	killers.Go(func() { w.crashPostgres(seed, p.crashes, p.lasts/time.Duration(p.crashes+1), stop) })
+	killers.Go(func() { w.crashPostgres(p.crashes, p.lasts/time.Duration(p.crashes+1), stop) })
 
 	var next, requests, doubled atomic.Int64
 	pause := p.lasts * time.Duration(p.clients) / time.Duration(p.creations)
@@ -95,12 +95,12 @@ func run(t *testing.T, p plan) {
 	missing := w.countMissingEvents(t, acked.m)
 	twice := w.countTwice(t)
 	t.Logf("%d creations acknowledged with %d requests in %.0f s; %d kills of the binary, %d of Postgres: %d lost, %d with missing events, %d doubled",
-		len(acked.m), requests.Load(), took.Seconds(), w.kills.Load(), w.crashes.Load(), lost, missing, doubled.Load()+int64(twice))
+		len(acked.m), requests.Load(), took.Seconds(), w.kills.Load(), w.postgres.Crashes.Load(), lost, missing, doubled.Load()+int64(twice))
 	if len(acked.m) != p.creations || lost+missing+twice > 0 {
 		t.Errorf("%d of %d acknowledged, %d lost, %d with missing events, %d orders with two shipments", len(acked.m), p.creations, lost, missing, twice)
 	}
-	if w.kills.Load() < int64(p.kills) || w.crashes.Load() < int64(p.crashes) {
-		t.Errorf("only %d and %d kills were done", w.kills.Load(), w.crashes.Load())
+	if w.kills.Load() < int64(p.kills) || w.postgres.Crashes.Load() < int64(p.crashes) {
+		t.Errorf("only %d and %d kills were done", w.kills.Load(), w.postgres.Crashes.Load())
 	}
 }
 

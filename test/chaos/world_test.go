@@ -3,146 +3,63 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // world is a cluster of its own and copies of the binary beside each other.
 type world struct {
 	t        *testing.T
-	root     string
-	pgDir    string
-	database string
+	postgres *proving.Cluster
 	key      string
-	copies   []*instance
+	copies   []*proving.Process
 	http     *http.Client
 	kills    atomic.Int64
-	crashes  atomic.Int64
-}
-
-// instance is one copy of the binary, started again whenever it is killed.
-type instance struct {
-	mu   sync.Mutex
-	addr string
-	cmd  *exec.Cmd
 }
 
 func newWorld(t *testing.T, copies int) *world {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, root: root, pgDir: t.TempDir(), http: &http.Client{Timeout: 35 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-	w.postgres("start")
-	t.Cleanup(func() { w.postgres("destroy") })
-	w.database = strings.TrimSpace(w.postgres("url"))
+	w := &world{t: t, postgres: proving.NewCluster(t), http: &http.Client{Timeout: 35 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	w.waybill("migrate")
 	account := strings.Fields(w.waybill("account", "create", "--name", "chaos"))[0]
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--account", account, "--name", "chaos"))
-	for range copies {
-		c := &instance{addr: freeAddr(t)}
+	dir := t.TempDir()
+	for i := range copies {
+		c := proving.NewCopy(t, fmt.Sprintf("copy%d", i+1), dir, w.env)
 		w.copies = append(w.copies, c)
-		w.launch(c)
+		c.Start(t)
+		t.Cleanup(func() { c.End(t) })
 	}
-	t.Cleanup(func() {
-		for _, c := range w.copies {
-			c.kill()
-		}
-	})
-	for _, c := range w.copies {
-		w.waitReady(c)
-	}
+	proving.Ready(t, w.copies)
 	return w
 }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func (w *world) postgres(args ...string) string {
-	cmd := exec.Command(filepath.Join(w.root, "scripts/postgres"), args...)
-	cmd.Env = append(os.Environ(), "WAYBILL_PG_DIR="+w.pgDir)
-	return w.output(cmd)
-}
-
 func (w *world) waybill(args ...string) string {
-	cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), args...)
-	cmd.Env = w.env("")
-	return w.output(cmd)
+	cmd := exec.Command(proving.Binary(), args...)
+	cmd.Env = append(os.Environ(), w.env()...)
+	return proving.Output(w.t, cmd)
 }
 
-func (w *world) output(cmd *exec.Cmd) string {
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
+func (w *world) env() []string {
+	return []string{
+		"DATABASE_URL=" + w.postgres.URL, "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16",
 	}
-	return string(out)
-}
-
-func (w *world) env(listen string) []string {
-	env := append(os.Environ(), "DATABASE_URL="+w.database, "METRICS_LISTEN=off", "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16")
-	if listen != "" {
-		env = append(env, "LISTEN="+listen)
-	}
-	return env
-}
-
-// launch starts a copy; c.mu is held or the copy is not shared yet.
-func (w *world) launch(c *instance) {
-	cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
-	cmd.Env = w.env(c.addr)
-	if err := cmd.Start(); err != nil {
-		w.t.Errorf("start a copy: %v", err)
-	}
-	c.cmd = cmd
-}
-
-func (c *instance) kill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.cmd.Process.Signal(syscall.SIGKILL)
-	_ = c.cmd.Wait()
-}
-
-func (w *world) waitReady(c *instance) {
-	for range 600 {
-		resp, err := w.http.Get("http://" + c.addr + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	w.t.Error("a copy did not become ready")
 }
 
 // killCopies kills random copies and starts them again.
@@ -154,58 +71,25 @@ func (w *world) killCopies(seed uint64, n int, every time.Duration, stop <-chan 
 		case <-stop:
 			return
 		}
-		c := w.copies[rng.IntN(len(w.copies))]
-		c.kill()
+		w.copies[rng.IntN(len(w.copies))].Signal(syscall.SIGKILL)
 		w.kills.Add(1)
-		c.mu.Lock()
-		w.launch(c)
-		c.mu.Unlock()
 	}
 }
 
-// crashPostgres kills the postmaster with all that it knows and starts it
-// again; the data directory must be enough.
-func (w *world) crashPostgres(seed uint64, n int, every time.Duration, stop <-chan struct{}) {
+// crashPostgres kills Postgres now and then.
+func (w *world) crashPostgres(n int, every time.Duration, stop <-chan struct{}) {
 	for range n {
 		select {
 		case <-time.After(every):
 		case <-stop:
 			return
 		}
-		pid, err := w.postmaster()
-		if err != nil {
-			w.t.Errorf("find the postmaster: %v", err)
-			return
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		w.crashes.Add(1)
-		time.Sleep(200 * time.Millisecond)
-		w.postgres("start")
+		w.postgres.Crash()
 	}
 }
 
-// postmaster is the parent of any backend.
-func (w *world) postmaster() (int, error) {
-	conn, err := pgx.Connect(context.Background(), w.database)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close(context.Background())
-	var backend, parent int
-	if err := conn.QueryRow(context.Background(), "SELECT pg_backend_pid()").Scan(&backend); err != nil {
-		return 0, err
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", backend))
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(status), "PPid:")
-	_, err = fmt.Sscan(after, &parent)
-	return parent, err
-}
-
-func (w *world) post(c *instance, path, key, body string) (int, []byte, error) {
-	req, err := http.NewRequest("POST", "http://"+c.addr+path, strings.NewReader(body))
+func (w *world) post(c *proving.Process, path, key, body string) (int, []byte, error) {
+	req, err := http.NewRequest("POST", "http://"+c.Addr+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -215,7 +99,7 @@ func (w *world) post(c *instance, path, key, body string) (int, []byte, error) {
 }
 
 func (w *world) get(path string) (int, []byte, error) {
-	req, err := http.NewRequest("GET", "http://"+w.copies[0].addr+path, nil)
+	req, err := http.NewRequest("GET", "http://"+w.copies[0].Addr+path, nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -236,7 +120,7 @@ func (w *world) do(req *http.Request) (int, []byte, error) {
 // query returns one number from the database, past row-level security.
 func (w *world) query(t *testing.T, sql string) int {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), w.database)
+	conn, err := pgx.Connect(context.Background(), w.postgres.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,9 +134,7 @@ func (w *world) query(t *testing.T, sql string) int {
 
 // waitUntilSettled waits for the jobs that killed copies left behind.
 func (w *world) waitUntilSettled(t *testing.T) {
-	for _, c := range w.copies {
-		w.waitReady(c)
-	}
+	proving.Ready(t, w.copies)
 	for range 240 {
 		if w.query(t, "SELECT count(*) FROM journeys WHERE state IN ('purchasing', 'uncertain')") == 0 {
 			return

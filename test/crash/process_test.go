@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // process is a copy of the program.
@@ -32,7 +33,7 @@ type process struct {
 // point. It returns when the copy answers or has died.
 func (b *bench) start(name, point string) *process {
 	p := &process{name: name, ended: make(chan struct{})}
-	p.cmd = exec.Command(b.binary(), "serve")
+	p.cmd = exec.Command(proving.Binary(), "serve")
 	p.cmd.Env = append(os.Environ(), append(fast, "DATABASE_URL="+b.database, "SPOOL_DIR="+b.spool(name), "LISTEN=127.0.0.1:0", "METRICS_LISTEN=off",
 		"BASE_URL=http://waybill.test", "SANDBOX_STEP=0", "DATABASE_CONNECTIONS=4", "CARRIER_URLS="+b.urls, failpoint.Variable+"="+point)...)
 	if b.scenario.review {

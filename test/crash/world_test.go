@@ -6,7 +6,6 @@
 package crash
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -18,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // world is a cluster with a database that all others are copies of: migrated,
@@ -47,10 +48,10 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, root: root, dir: t.TempDir(), spare: make(chan string, 100)}
-	w.postgres("start")
-	t.Cleanup(func() { w.postgres("destroy") })
-	w.server = strings.TrimSpace(w.postgres("url"))
+	// The cluster dies with the test: nothing here is about its own crashes, so it
+	// need not wait for the disk.
+	server := proving.NewCluster(t, "WAYBILL_PG_OPTIONS=-c max_connections=800 -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off")
+	w := &world{t: t, root: root, dir: t.TempDir(), server: server.URL, spare: make(chan string, 100)}
 	w.exec(context.Background(), "CREATE DATABASE "+template)
 	w.waybill("migrate")
 	account := strings.Fields(w.waybill("account", "create", "--name", "crash"))[0]
@@ -65,37 +66,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// postgres runs a cluster that dies with the test: nothing here is about its
-// own crashes, so it need not wait for the disk.
-func (w *world) postgres(args ...string) string {
-	cmd := exec.Command(filepath.Join(w.root, "scripts/postgres"), args...)
-	cmd.Env = append(os.Environ(), "WAYBILL_PG_DIR="+w.dir, "WAYBILL_PG_PORT=",
-		"WAYBILL_PG_OPTIONS=-c max_connections=800 -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off")
-	return w.output(cmd)
-}
-
-// binary is what is proven. WAYBILL is another than the checkout's own.
-func (w *world) binary() string {
-	if given := os.Getenv("WAYBILL"); given != "" {
-		return given
-	}
-	return filepath.Join(w.root, "bin/waybill")
-}
-
 func (w *world) waybill(args ...string) string {
-	cmd := exec.Command(w.binary(), args...)
+	cmd := exec.Command(proving.Binary(), args...)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database(template))
-	return w.output(cmd)
-}
-
-func (w *world) output(cmd *exec.Cmd) string {
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
-	}
-	return string(out)
+	return proving.Output(w.t, cmd)
 }
 
 // database is the address of a database of the cluster.

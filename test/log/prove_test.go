@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 	"github.com/waybillhq/waybill/internal/webhook"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 const (
@@ -171,29 +172,6 @@ func conclude(t *testing.T, l *ledger, readers []*reader, seed uint64, took time
 			t.Errorf("tenant %d, kinds %v: %s", r.number, r.kinds, w)
 		}
 	}
-	p.Bound95 = upper95(p.Violations) / float64(p.N)
+	p.Bound95 = proving.Upper95(p.Violations) / float64(p.N)
 	return p
-}
-
-// upper95 is the largest mean of a Poisson count that shows v or fewer with a
-// chance of 5 %.
-func upper95(v int) float64 {
-	if v > 100 {
-		return float64(v) + 1.65*math.Sqrt(float64(v)) + 2
-	}
-	low, high := 0.0, float64(v)*2+20
-	for range 60 {
-		mean := (low + high) / 2
-		term, sum := math.Exp(-mean), 0.0
-		for k := range v + 1 {
-			sum += term
-			term *= mean / float64(k+1)
-		}
-		if sum > 0.05 {
-			low = mean
-		} else {
-			high = mean
-		}
-	}
-	return math.Round(high*1000) / 1000
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // order is one purchase that a client wants, and what it was told of it.
@@ -76,12 +78,12 @@ func newOrders(prefix string, n int, rng *rand.Rand) []*order {
 }
 
 // call makes a request of a copy and returns the status and the answer.
-func (w *world) call(p *process, method, path, key, body string) (int, []byte, error) {
+func (w *world) call(p *proving.Process, method, path, key, body string) (int, []byte, error) {
 	var in io.Reader
 	if body != "" {
 		in = strings.NewReader(body)
 	}
-	req, err := http.NewRequest(method, "http://"+p.addr+path, in)
+	req, err := http.NewRequest(method, "http://"+p.Addr+path, in)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -197,16 +199,16 @@ func (c *clients) definite(o *order, status int, answer []byte) bool {
 
 // hangUp sends a request, or the beginning of it, and is gone: at any byte, or
 // a moment after the last.
-func (c *clients) hangUp(p *process, o *order, rng *rand.Rand) {
+func (c *clients) hangUp(p *proving.Process, o *order, rng *rand.Rand) {
 	c.gone.Add(1)
-	conn, err := net.DialTimeout("tcp", p.addr, time.Second)
+	conn, err := net.DialTimeout("tcp", p.Addr, time.Second)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "POST /v1/shipments HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
-		p.addr, c.key, o.key, len(o.body), o.body)
+		p.Addr, c.key, o.key, len(o.body), o.body)
 	if rng.IntN(3) == 0 {
 		text.Truncate(rng.IntN(text.Len()))
 	}

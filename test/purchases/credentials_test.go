@@ -18,14 +18,15 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveCredentials has everything go wrong that could make somebody print
 // a secret, at the level of logs that prints the most.
 func TestProveCredentials(t *testing.T) {
-	n := pick(t, 60, 400)
-	beside(t)
-	seed := proofSeed(t)
+	n := proving.Pick(t, 60, 400)
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t, "LOG_LEVEL=DEBUG")
 	c := w.newClients(16, 0.05)
 	for round, k := range []emulator.Knobs{
@@ -43,23 +44,23 @@ func TestProveCredentials(t *testing.T) {
 	_, _, _ = w.call(w.copies[0], http.MethodGet, "/v1/carriers", "", "")
 	looked := w.guard(t)
 	w.control(t)
-	report(t, nil, map[string]any{"secrets": len(w.watch.secrets), "lookedAtMB": round(float64(looked) / 1e6), "seen": len(w.watch.leaks())})
+	report(t, nil, map[string]any{"secrets": len(w.watch.secrets), "lookedAtMB": proving.Round(float64(looked) / 1e6), "seen": len(w.watch.leaks())})
 }
 
 // wrongCredentials connects accounts with secrets that are refused: what is
 // said about them must not repeat them.
 func (w *world) wrongCredentials() {
 	for _, s := range w.carriers {
-		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.name, "--name", "Wrong"}
+		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.Name, "--name", "Wrong"}
 		for field, value := range s.accepts {
 			if secretFields[field] {
-				value = "canary-" + s.name + "-" + field
-				w.watch.add(s.name+" wrong "+field, value)
+				value = "canary-" + s.Name + "-" + field
+				w.watch.add(s.Name+" wrong "+field, value)
 			}
 			args = append(args, "--set", field+"="+value)
 		}
 		for _, args := range [][]string{args, {"connection", "check", "--account", w.account, "--live"}, {"connection", "list", "--account", w.account}} {
-			cmd := exec.Command(w.binary(), args...)
+			cmd := exec.Command(proving.Binary(), args...)
 			cmd.Env = w.env()
 			out, _ := cmd.CombinedOutput() // whether it is refused or not
 			w.watch.see("what waybill "+strings.Join(args[:2], " ")+" says", out)
@@ -74,8 +75,8 @@ func (w *world) wrongCredentials() {
 func (w *world) guard(t *testing.T) (looked int64) {
 	t.Helper()
 	for _, c := range w.copies {
-		looked += w.inspect(t, "the log of "+c.name, mustOpen(t, c.logName))
-		err := filepath.WalkDir(c.spool, func(name string, d fs.DirEntry, err error) error {
+		looked += w.inspect(t, "the log of "+c.Name, mustOpen(t, c.Log))
+		err := filepath.WalkDir(c.Spool, func(name string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				f, err := os.Open(name)
 				if errors.Is(err, fs.ErrNotExist) {
@@ -84,19 +85,19 @@ func (w *world) guard(t *testing.T) (looked int64) {
 				if err != nil {
 					return err
 				}
-				looked += w.inspect(t, "the spool of "+c.name, f)
+				looked += w.inspect(t, "the spool of "+c.Name, f)
 			}
 			return err
 		})
 		if err != nil {
 			t.Error(err)
 		}
-		resp, err := w.http.Get("http://" + c.metrics + "/metrics")
+		resp, err := w.http.Get("http://" + c.Metrics + "/metrics")
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		looked += w.inspect(t, "the metrics of "+c.name, resp.Body)
+		looked += w.inspect(t, "the metrics of "+c.Name, resp.Body)
 	}
 	looked += w.inspectDump(t)
 	for _, leak := range w.watch.leaks() {
@@ -158,7 +159,7 @@ func (w *world) inspectDump(t *testing.T) int64 {
 	if len(programs) > 0 {
 		program = programs[len(programs)-1]
 	}
-	cmd := exec.Command(program, "--dbname="+w.database)
+	cmd := exec.Command(program, "--dbname="+w.postgres.URL)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		cmd.Stderr = os.Stderr

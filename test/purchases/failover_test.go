@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A turning is how many creations there are while carriers take turns to fail.
@@ -44,11 +45,11 @@ var faults = []fault{
 // refuse, hang and die in turn: each has one label or a clear refusal, and by
 // the ledgers none has two.
 func TestRoutingFailsOver(t *testing.T) {
-	p := pick(t,
+	p := proving.Pick(t,
 		turning{orders: 400, lasts: 10 * time.Second, every: 1200 * time.Millisecond, settles: 2 * time.Minute},
 		turning{orders: 5000, lasts: 2 * time.Minute, every: 2 * time.Second, settles: 5 * time.Minute})
-	beside(t)
-	seed := proofSeed(t)
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t)
 	start := time.Now()
 	c := w.newClients(64, 0)
@@ -78,13 +79,13 @@ func TestRoutingFailsOver(t *testing.T) {
 	if elsewhere == 0 || further == 0 {
 		t.Errorf("%d shipments were bought after a carrier failed, in %d further attempts: nothing was shown", elsewhere, further)
 	}
-	reportTo(t, "routing.json", func(out *proof) {
+	proving.Report(t, "routing.json", func(out *proving.Proof) {
 		out.N, out.Seed, out.Settings = p.orders, seed, w.settings
-		out.Kills, out.Violations, out.Bound95 = w.kills.Load(), j.total(), upper95(j.total())/float64(p.orders)
-		out.Seconds = round(time.Since(start).Seconds())
+		out.Kills, out.Violations, out.Bound95 = w.kills.Load(), j.total(), proving.Upper95(j.total())/float64(p.orders)
+		out.Seconds = proving.Round(time.Since(start).Seconds())
 	}, map[string]any{
 		"answers": c.answers, "ends": j.ends, "turns": turns, "boughtElsewhere": elsewhere, "furtherAttempts": further,
-		"sold": len(j.sales), "stranded": j.stranded, "slowestVoidSeconds": round(j.slowest.Seconds()),
+		"sold": len(j.sales), "stranded": j.stranded, "slowestVoidSeconds": proving.Round(j.slowest.Seconds()),
 	})
 	j.complain(t)
 	w.guard(t)
@@ -96,7 +97,7 @@ func TestRoutingFailsOver(t *testing.T) {
 // fails. So the first turn waits for sales.
 func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int, done <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(seed, 1<<42))
-	w.await("sales", time.Minute, func() bool { return w.count(sqlSales) >= 5 })
+	proving.Await(w.t, "sales", time.Minute, func() bool { return w.count(sqlSales) >= 5 })
 	for i := 0; ; i++ {
 		s, f := w.carriers[rng.IntN(len(w.carriers))], faults[i%len(faults)]
 		if i%2 == 0 || i/len(faults)%2 == 1 {
@@ -104,7 +105,7 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 		}
 		turns[f.name]++
 		if f.dies {
-			s.signal(syscall.SIGSTOP)
+			s.Signal(syscall.SIGSTOP)
 		} else {
 			w.turn(s, f.knobs)
 		}
@@ -115,7 +116,7 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 			over = true
 		}
 		if f.dies {
-			s.signal(syscall.SIGKILL)
+			s.Signal(syscall.SIGKILL)
 			w.kills.Add(1)
 		} else {
 			w.turn(s, emulator.Knobs{})

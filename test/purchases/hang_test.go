@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 const ratesBody = `{"origin":` + shipFrom + `,"destination":` + shipTo + `,"parcel":` + parcel + `}`
@@ -44,10 +45,10 @@ const softDeadline = 4 * time.Second
 // not notice, and rates are answered with theirs. The waits are those of
 // production. The machine is shared, so it may be measured three times.
 func TestProveOneHanging(t *testing.T) {
-	p := pick(t,
+	p := proving.Pick(t,
 		hanging{lasts: 6 * time.Second, phases: 1, rate: 10, floor: 60},
 		hanging{lasts: 20 * time.Second, phases: 3, rate: 15, floor: 5})
-	seed := proofSeed(t)
+	seed := proving.Seed(t)
 	w := newWorld(t, "QUOTE_TIMEOUT="+softDeadline.String(), "PURCHASE_TIMEOUT=20s", "SETTLE_AFTER=60s")
 	w.http.Timeout = 30 * time.Second
 	var wrong []string
@@ -88,18 +89,18 @@ func (w *world) compareHanging(seed uint64, p hanging) (base, under *measured) {
 func (p hanging) judge(t *testing.T, base, under *measured) (wrong []string) {
 	t.Helper()
 	report(t, nil, map[string]any{
-		"purchases": len(under.purchases), "purchaseBaseP99": quantile(base.purchases, 0.99), "purchaseP99": quantile(under.purchases, 0.99),
-		"purchaseBaseP50": quantile(base.purchases, 0.5), "purchaseP50": quantile(under.purchases, 0.5),
-		"rates": len(under.some), "ratesBaseP99": quantile(base.some, 0.99), "ratesP99": quantile(under.some, 0.99),
-		"ratesOfAll": len(under.all), "ratesOfAllPartial": under.partial, "ratesOfAllLongest": quantile(under.all, 1),
+		"purchases": len(under.purchases), "purchaseBaseP99": proving.Quantile(base.purchases, 0.99), "purchaseP99": proving.Quantile(under.purchases, 0.99),
+		"purchaseBaseP50": proving.Quantile(base.purchases, 0.5), "purchaseP50": proving.Quantile(under.purchases, 0.5),
+		"rates": len(under.some), "ratesBaseP99": proving.Quantile(base.some, 0.99), "ratesP99": proving.Quantile(under.some, 0.99),
+		"ratesOfAll": len(under.all), "ratesOfAllPartial": under.partial, "ratesOfAllLongest": proving.Quantile(under.all, 1),
 	})
 	for what, times := range map[string][2][]time.Duration{"purchases": {base.purchases, under.purchases}, "rates": {base.some, under.some}} {
-		before, now := quantile(times[0], 0.99), quantile(times[1], 0.99)
+		before, now := proving.Quantile(times[0], 0.99), proving.Quantile(times[1], 0.99)
 		if now > max(1.3*before, before+p.floor) {
 			wrong = append(wrong, fmt.Sprintf("%s of the others take %.1f ms at p99, %.1f ms without the hanging carrier", what, now, before))
 		}
 	}
-	if longest := quantile(under.all, 1); longest > float64(softDeadline.Milliseconds())+200+p.floor {
+	if longest := proving.Quantile(under.all, 1); longest > float64(softDeadline.Milliseconds())+200+p.floor {
 		wrong = append(wrong, fmt.Sprintf("rates were answered after %.0f ms, the deadline is %s", longest, softDeadline))
 	}
 	if under.partial == 0 {
@@ -133,7 +134,7 @@ func (w *world) measure(m *measured, seed uint64, name string, p hanging, lasts 
 }
 
 // time makes one request, and notes how long it took.
-func (m *measured) time(w *world, c *process, list *[]time.Duration, path string, o *order) {
+func (m *measured) time(w *world, c *proving.Process, list *[]time.Duration, path string, o *order) {
 	began := time.Now()
 	status, answer, err := w.call(c, http.MethodPost, path, o.key, o.body)
 	took := time.Since(began)

@@ -5,15 +5,14 @@ package purchases
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A killing is how much dies while how much is bought.
@@ -29,15 +28,15 @@ type killing struct {
 // TestProvePurchases buys while copies of the service, carriers and Postgres
 // are killed and frozen, and carriers sell without answering.
 func TestProvePurchases(t *testing.T) {
-	p := pick(t,
+	p := proving.Pick(t,
 		killing{orders: 1000, kills: 30, crashes: 2, stops: 2, stopFor: 8 * time.Second, lasts: 30 * time.Second, settles: 3 * time.Minute},
 		killing{orders: 20_000, kills: 500, crashes: 20, stops: 20, stopFor: time.Minute, lasts: 16 * time.Minute, settles: 10 * time.Minute})
-	beside(t)
-	seed := proofSeed(t)
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t)
 	start := time.Now()
 	for _, s := range w.carriers {
-		w.turn(s, badDay(s.name))
+		w.turn(s, badDay(s.Name))
 	}
 	c := w.newClients(128, 0.05)
 	orders := newOrders(fmt.Sprintf("kill-%x", seed), p.orders, rand.New(rand.NewPCG(seed, 1)))
@@ -56,14 +55,14 @@ func TestProvePurchases(t *testing.T) {
 	j := w.judge(orders)
 	t.Logf("judged after %.1f s", time.Since(start).Seconds())
 	j.add("not settled", late...)
-	report(t, func(out *proof) {
+	report(t, func(out *proving.Proof) {
 		out.N, out.Seed, out.Settings = p.orders, seed, w.settings
-		out.Kills, out.Crashes, out.Stops = w.kills.Load(), w.crashes.Load(), w.stops.Load()
-		out.Violations, out.Bound95 = j.total(), upper95(j.total())/float64(p.orders)
-		out.Seconds = round(time.Since(start).Seconds())
+		out.Kills, out.Crashes, out.Stops = w.kills.Load(), w.postgres.Crashes.Load(), w.stops.Load()
+		out.Violations, out.Bound95 = j.total(), proving.Upper95(j.total())/float64(p.orders)
+		out.Seconds = proving.Round(time.Since(start).Seconds())
 	}, j.figures(c, tail))
 	t.Logf("%d purchases, %d kills, %d crashes of Postgres, %d freezes: %d violations; with 95 %% confidence at most %.2g a purchase",
-		p.orders, w.kills.Load(), w.crashes.Load(), w.stops.Load(), j.total(), upper95(j.total())/float64(p.orders))
+		p.orders, w.kills.Load(), w.postgres.Crashes.Load(), w.stops.Load(), j.total(), proving.Upper95(j.total())/float64(p.orders))
 	j.complain(t)
 	w.guard(t)
 }
@@ -113,45 +112,24 @@ func (w *world) kill(seed uint64, n int, lasts time.Duration) {
 	every := lasts / time.Duration(n)
 	for range n {
 		time.Sleep(every/2 + time.Duration(rng.Int64N(int64(every))))
-		p := &w.carriers[rng.IntN(len(w.carriers))].process
+		p := &w.carriers[rng.IntN(len(w.carriers))].Process
 		if rng.IntN(10) < 6 {
 			p = w.copies[rng.IntN(len(w.copies))]
 		}
-		for p.frozen.Load() { // it is dead enough
-			p = &w.carriers[rng.IntN(len(w.carriers))].process
+		for p.Frozen.Load() { // it is dead enough
+			p = &w.carriers[rng.IntN(len(w.carriers))].Process
 		}
-		p.signal(syscall.SIGKILL)
+		p.Signal(syscall.SIGKILL)
 		w.kills.Add(1)
 	}
 }
 
-// crash kills the postmaster with all that it knows and starts it again; the
-// data directory must be enough.
+// crash kills Postgres now and then.
 func (w *world) crash(n int, lasts time.Duration) {
 	for range n {
 		time.Sleep(lasts / time.Duration(n+1))
-		file, err := os.ReadFile(filepath.Join(w.pgData, "postmaster.pid"))
-		var pid int
-		if err == nil {
-			_, err = fmt.Sscan(string(file), &pid)
-		}
-		if err != nil {
-			w.t.Errorf("find the postmaster: %v", err)
-			return
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		w.crashes.Add(1)
-		for !dead(pid) { // it takes a moment to let go of its memory
-			time.Sleep(20 * time.Millisecond)
-		}
-		w.postgres("start")
+		w.postgres.Crash()
 	}
-}
-
-// dead reports whether a process is gone, but for its name in the list.
-func dead(pid int) bool {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return err != nil || strings.Contains(string(status), "State:\tZ")
 }
 
 // freeze stops a copy for a while and lets it go on: it does not know that
@@ -164,11 +142,11 @@ func (w *world) freeze(seed uint64, p killing) {
 		lasts := min(time.Second+time.Duration(rng.Int64N(int64(p.stopFor))), p.stopFor)
 		time.Sleep(max(period-lasts, period/10))
 		c := w.copies[rng.IntN(len(w.copies))]
-		c.frozen.Store(true)
-		c.signal(syscall.SIGSTOP)
+		c.Frozen.Store(true)
+		c.Signal(syscall.SIGSTOP)
 		time.Sleep(lasts)
-		c.signal(syscall.SIGCONT)
-		c.frozen.Store(false)
+		c.Signal(syscall.SIGCONT)
+		c.Frozen.Store(false)
 		w.stops.Add(1)
 		time.Sleep(max(0, period-time.Since(began)))
 	}
@@ -179,7 +157,7 @@ func (w *world) freeze(seed uint64, p killing) {
 // settles is a violation.
 func (w *world) settle(limit time.Duration) (took time.Duration, violations []string) {
 	w.t.Helper()
-	w.waitReady()
+	proving.Ready(w.t, w.copies)
 	began := time.Now()
 	wait := func(what string, left func() int) {
 		for left() > 0 {
@@ -208,7 +186,7 @@ func (w *world) settle(limit time.Duration) (took time.Duration, violations []st
 // spooled counts the sales that wait on the disks of the copies.
 func (w *world) spooled() (n int) {
 	for _, c := range w.copies {
-		list, err := filepath.Glob(filepath.Join(c.spool, "*.sealed"))
+		list, err := filepath.Glob(filepath.Join(c.Spool, "*.sealed"))
 		if err != nil {
 			w.t.Fatal(err)
 		}

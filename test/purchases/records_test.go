@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // compareCharges holds the ledger of charges against those of the carriers: a
@@ -195,7 +196,7 @@ func (j *judge) figures(c *clients, tail time.Duration) map[string]any {
 	}
 	return map[string]any{
 		"requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
-		"labelStatus": j.ends, "stranded": j.stranded, "slowestFromSaleToVoidSeconds": round(j.slowest.Seconds()), "settledAfterSeconds": round(tail.Seconds()),
-		"boughtP50": quantile(took, 0.5), "boughtP99": quantile(took, 0.99), "violations": kinds,
+		"labelStatus": j.ends, "stranded": j.stranded, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
+		"boughtP50": proving.Quantile(took, 0.5), "boughtP99": proving.Quantile(took, 0.99), "violations": kinds,
 	}
 }

@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveRestore loses a machine with its disk, puts the database back to a
 // moment before the purchases, and has the clients ask again under their old
 // keys.
 func TestProveRestore(t *testing.T) {
-	n := pick(t, 150, 1000)
-	beside(t)
-	seed := proofSeed(t)
+	n := proving.Pick(t, 150, 1000)
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t)
 	c := w.newClients(32, 0)
 	before := newOrders(fmt.Sprintf("kept-%x", seed), n/10, rand.New(rand.NewPCG(seed, 1)))
@@ -52,7 +53,7 @@ func TestProveRestore(t *testing.T) {
 	j := w.judgeRestored(first, before, lost, again)
 	report(t, nil, map[string]any{
 		"lost": n, "violations": j.total(), "abandoned": len(j.abandoned), "sameLabel": same(lost, again), "sold": len(j.sales),
-		"stranded": j.stranded, "retrySeconds": round(took.Seconds()), "labelStatus": j.ends,
+		"stranded": j.stranded, "retrySeconds": proving.Round(took.Seconds()), "labelStatus": j.ends,
 	})
 	t.Logf("%d purchases of the lost time were asked for again: %d violations", n, j.total())
 	j.complain(t)
@@ -63,9 +64,9 @@ func TestProveRestore(t *testing.T) {
 // that have no keys, so that no client can ask for them again. The machines that
 // made them still have their disks.
 func TestProveRestoreUnnamed(t *testing.T) {
-	n := pick(t, 60, 400)
-	beside(t)
-	seed := proofSeed(t)
+	n := proving.Pick(t, 60, 400)
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t)
 	c := w.newClients(16, 0)
 	before := newOrders(fmt.Sprintf("kept-%x", seed), n/10, rand.New(rand.NewPCG(seed, 1)))
@@ -95,7 +96,7 @@ func TestProveRestoreUnnamed(t *testing.T) {
 			t.Errorf("%s %s was bought before the moment of the restore, and is voided", s.carrier, s.Number)
 		}
 	}
-	report(t, nil, map[string]any{"lost": n, "violations": len(left), "takenBackSeconds": round(took.Seconds())})
+	report(t, nil, map[string]any{"lost": n, "violations": len(left), "takenBackSeconds": proving.Round(took.Seconds())})
 	t.Logf("%d purchases without a key were lost: %d are left after %.0f s", n, len(left), took.Seconds())
 	if len(left) > 0 {
 		t.Errorf("nobody has these labels, and they are live: %v", left)
@@ -162,11 +163,11 @@ func same(lost, again []*order) (n int) {
 
 // backUp copies the cluster while it is stopped.
 func (w *world) backUp() string {
-	backup := w.pgData + ".backup"
-	w.postgres("stop")
-	w.output(exec.Command("cp", "-a", w.pgData, backup))
-	w.postgres("start")
-	w.waitReady()
+	backup := w.postgres.Data + ".backup"
+	w.postgres.Do("stop")
+	proving.Output(w.t, exec.Command("cp", "-a", w.postgres.Data, backup))
+	w.postgres.Do("start")
+	proving.Ready(w.t, w.copies)
 	return backup
 }
 
@@ -174,23 +175,23 @@ func (w *world) backUp() string {
 // their disks is gone too.
 func (w *world) goBack(backup string, disks bool) {
 	for _, c := range w.copies {
-		c.end()
+		c.End(w.t)
 	}
 	w.pool.Reset()
-	w.postgres("stop")
-	if err := os.RemoveAll(w.pgData); err != nil {
+	w.postgres.Do("stop")
+	if err := os.RemoveAll(w.postgres.Data); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.Rename(backup, w.pgData); err != nil {
+	if err := os.Rename(backup, w.postgres.Data); err != nil {
 		w.t.Fatal(err)
 	}
-	w.postgres("start")
+	w.postgres.Do("start")
 	w.waybill("restored")
 	for _, c := range w.copies {
 		if !disks {
-			w.output(exec.Command("rm", "-r", c.spool))
+			proving.Output(w.t, exec.Command("rm", "-r", c.Spool))
 		}
-		c.start(w.t)
+		c.Start(w.t)
 	}
-	w.waitReady()
+	proving.Ready(w.t, w.copies)
 }

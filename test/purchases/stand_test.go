@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // credentials are what each stand-in takes. Those named as secrets must be
@@ -42,7 +43,7 @@ var carrierNames = []string{"ups", "usps", "fedex", "dhl_express"}
 // stand is a stand-in carrier in a process of its own. Its ledger and its
 // knobs are files, so it is the same after it was killed.
 type stand struct {
-	process
+	proving.Process
 	accepts map[string]string
 	ledger  string
 	knobs   string
@@ -52,24 +53,24 @@ type stand struct {
 func (w *world) openStands() {
 	for _, name := range carrierNames {
 		s := &stand{accepts: credentials[name], ledger: filepath.Join(w.dir, name+".jsonl"), knobs: filepath.Join(w.dir, name+".knobs")}
-		s.name, s.addr, s.logName = name, freeAddr(w.t), filepath.Join(w.dir, name+".out")
+		s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
 		if err := os.WriteFile(s.knobs, []byte("{}"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
-		s.command = func() *exec.Cmd {
-			return exec.Command(w.binary(), "emulate", s.name, "--listen", s.addr, "--ledger", s.ledger, "--knobs", s.knobs)
+		s.Command = func() *exec.Cmd {
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--knobs", s.knobs)
 		}
 		w.carriers = append(w.carriers, s)
-		s.start(w.t)
+		s.Start(w.t)
 	}
 	for _, s := range w.carriers {
-		w.await(s.name+" listens", 20*time.Second, func() bool { return w.answers("http://" + s.addr + "/_emulator/knobs") })
+		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/knobs") })
 	}
 }
 
 func (w *world) stand(name string) *stand {
 	for _, s := range w.carriers {
-		if s.name == name {
+		if s.Name == name {
 			return s
 		}
 	}
@@ -90,8 +91,8 @@ func (w *world) turn(s *stand, k emulator.Knobs) {
 	if err := os.Rename(s.knobs+".new", s.knobs); err != nil {
 		w.t.Fatal(err)
 	}
-	w.await(s.name+" takes its knobs", 20*time.Second, func() bool {
-		req, err := http.NewRequest(http.MethodPut, "http://"+s.addr+"/_emulator/knobs", bytes.NewReader(text))
+	proving.Await(w.t, s.Name+" takes its knobs", 20*time.Second, func() bool {
+		req, err := http.NewRequest(http.MethodPut, "http://"+s.Addr+"/_emulator/knobs", bytes.NewReader(text))
 		if err != nil {
 			return false
 		}
@@ -145,20 +146,20 @@ func (w *world) salesOf(s *stand) (all []*sale) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		one := &sale{carrier: s.name}
+		one := &sale{carrier: s.Name}
 		if err := json.Unmarshal(text, &one.Entry); err != nil {
-			w.t.Fatalf("ledger of %s: %v", s.name, err)
+			w.t.Fatalf("ledger of %s: %v", s.Name, err)
 		}
 		switch one.Kind {
 		case "sold":
 			if byNumber[one.Number] != nil {
-				w.t.Errorf("%s sold the number %s twice", s.name, one.Number)
+				w.t.Errorf("%s sold the number %s twice", s.Name, one.Number)
 			}
 			byNumber[one.Number] = one
 			all = append(all, one)
 		case "voided":
 			if byNumber[one.Number] == nil {
-				w.t.Errorf("%s voided %s, which it never sold", s.name, one.Number)
+				w.t.Errorf("%s voided %s, which it never sold", s.Name, one.Number)
 				continue
 			}
 			byNumber[one.Number].voided = one.At

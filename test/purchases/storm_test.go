@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveStorm has many clients send the same request at once, to both
 // copies: it is bought once, and all hear the same.
 func TestProveStorm(t *testing.T) {
-	keys, each := pick(t, 24, 100), 40
-	beside(t)
-	seed := proofSeed(t)
+	keys, each := proving.Pick(t, 24, 100), 40
+	proving.Beside(t)
+	seed := proving.Seed(t)
 	w := newWorld(t)
 	w.turnAll(emulator.Knobs{Latency: emulator.Duration(20 * time.Millisecond), Spread: emulator.Duration(200 * time.Millisecond)})
 	orders := newOrders(fmt.Sprintf("storm-%x", seed), keys, rand.New(rand.NewPCG(seed, 1)))
@@ -47,8 +48,8 @@ func TestProveStorm(t *testing.T) {
 		j.add("sold twice", fmt.Sprintf("%d labels for %d keys", sold, keys))
 	}
 	report(t, nil, map[string]any{
-		"keys": keys, "requests": keys * each, "violations": j.total(), "sold": len(j.sales), "p50": quantile(took, 0.5), "p99": quantile(took, 0.99),
-		"seconds": round(lasted.Seconds()),
+		"keys": keys, "requests": keys * each, "violations": j.total(), "sold": len(j.sales), "p50": proving.Quantile(took, 0.5), "p99": proving.Quantile(took, 0.99),
+		"seconds": proving.Round(lasted.Seconds()),
 	})
 	j.complain(t)
 	w.guard(t)

@@ -7,42 +7,37 @@
 package purchases
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // world is a cluster, two copies of the binary, four carriers and an account
 // that is connected to all of them.
 type world struct {
 	t        *testing.T
-	root     string
 	dir      string // logs, ledgers, spools
-	pgDir    string
-	pgData   string
-	database string
+	postgres *proving.Cluster
 	settings []string
 	pool     *pgxpool.Pool // of the owner, past row-level security
 	account  string
 	key      string
-	copies   []*process
+	copies   []*proving.Process
 	carriers []*stand
 	http     *http.Client
 	watch    *watch // for secrets in answers
 
-	kills, crashes, stops atomic.Int64
+	kills, stops atomic.Int64
 }
 
 // fast are the waits of the service, ten to a hundred times shorter than the
@@ -66,17 +61,8 @@ var fast = []string{
 
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, root: root, dir: t.TempDir(), pgDir: t.TempDir(), settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
+	w := &world{t: t, dir: t.TempDir(), postgres: proving.NewCluster(t, "WAYBILL_PG_SHARED_BUFFERS=128MB"), settings: append(append([]string{}, fast...), settings...), watch: newWatch()}
 	w.http = &http.Client{Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	w.postgres("start")
-	t.Cleanup(func() { w.postgres("destroy") })
-	_, base, _ := strings.Cut(strings.TrimSpace(w.postgres("status")), "data in ")
-	w.pgData = filepath.Join(base, "data")
-	w.database = strings.TrimSpace(w.postgres("url"))
 	t.Cleanup(w.end)
 	w.settings = w.known(w.settings)
 	w.openStands()
@@ -85,9 +71,11 @@ func newWorld(t *testing.T, settings ...string) *world {
 	w.connect()
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", w.account, "--name", "purchases"))
 	w.watch.add("API key", w.key)
-	if w.pool, err = pgxpool.New(t.Context(), w.database+"&pool_max_conns=8"); err != nil {
+	pool, err := pgxpool.New(t.Context(), w.postgres.URL+"&pool_max_conns=8")
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.pool = pool
 	t.Cleanup(w.pool.Close)
 	w.openCopies(2)
 	return w
@@ -108,7 +96,7 @@ func (w *world) known(settings []string) (list []string) {
 // connect gives the account the credentials of all four carriers.
 func (w *world) connect() {
 	for _, s := range w.carriers {
-		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.name, "--name", "Main"}
+		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.Name, "--name", "Main"}
 		for field, value := range s.accepts {
 			args = append(args, "--set", field+"="+value)
 		}
@@ -119,108 +107,42 @@ func (w *world) connect() {
 // openCopies starts copies of the service, each with a disk of its own.
 func (w *world) openCopies(n int) {
 	for i := range n {
-		name := fmt.Sprintf("copy%d", i+1)
-		p := &process{name: name, addr: freeAddr(w.t), metrics: freeAddr(w.t), spool: filepath.Join(w.dir, name+".spool"), logName: filepath.Join(w.dir, name+".log")}
-		p.command = func() *exec.Cmd {
-			cmd := exec.Command(w.binary(), "serve")
-			cmd.Env = append(w.env(), "LISTEN="+p.addr, "METRICS_LISTEN="+p.metrics, "SPOOL_DIR="+p.spool)
-			return cmd
-		}
+		p := proving.NewCopy(w.t, fmt.Sprintf("copy%d", i+1), w.dir, w.env)
 		w.copies = append(w.copies, p)
-		p.start(w.t)
+		p.Start(w.t)
 	}
-	w.waitReady()
+	proving.Ready(w.t, w.copies)
 }
 
-// end ends all processes, and shows what the copies complained of in a failed
-// test.
 func (w *world) end() {
 	for _, p := range w.processes() {
-		p.end()
-		if text, err := os.ReadFile(p.logName); w.t.Failed() && err == nil && p.spool != "" {
-			w.t.Logf("%s said last: %s", p.name, text[max(0, len(text)-3000):])
-		}
+		p.End(w.t)
 	}
 }
 
-func (w *world) processes() (all []*process) {
+func (w *world) processes() (all []*proving.Process) {
 	all = append(all, w.copies...)
 	for _, s := range w.carriers {
-		all = append(all, &s.process)
+		all = append(all, &s.Process)
 	}
 	return all
-}
-
-// binary is what is proven. WAYBILL is another than the checkout's own.
-func (w *world) binary() string {
-	if given := os.Getenv("WAYBILL"); given != "" {
-		return given
-	}
-	return filepath.Join(w.root, "bin/waybill")
 }
 
 func (w *world) env() []string {
 	urls := make([]string, len(w.carriers))
 	for i, s := range w.carriers {
-		urls[i] = s.name + "=http://" + s.addr
+		urls[i] = s.Name + "=http://" + s.Addr
 	}
-	env := append(os.Environ(), "DATABASE_URL="+w.database, "CARRIER_URLS="+strings.Join(urls, ","), "LOG_LEVEL=WARN", "BASE_URL=http://ship.test", "SECRET_KEY="+secretKey)
-	return append(env, w.settings...)
+	return append([]string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=http://ship.test", "SECRET_KEY=" + secretKey}, w.settings...)
 }
 
 // secretKey seals what is secret; the database alone opens nothing.
 const secretKey = "cHVyY2hhc2VzLXB1cmNoYXNlcy1wdXJjaGFzZXMtMTIzNDU2Nzg="
 
-// freeAddr is below the range that the kernel uses for outgoing connections:
-// nobody takes it while its program is down.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("there is no free port")
-	return ""
-}
-
-func (w *world) postgres(args ...string) string {
-	cmd := exec.Command(filepath.Join(w.root, "scripts/postgres"), args...)
-	cmd.Env = append(os.Environ(), "WAYBILL_PG_DIR="+w.pgDir, "WAYBILL_PG_PORT=", "WAYBILL_PG_SHARED_BUFFERS=128MB")
-	return w.output(cmd)
-}
-
 func (w *world) waybill(args ...string) string {
-	cmd := exec.Command(w.binary(), args...)
-	cmd.Env = w.env()
-	return w.output(cmd)
-}
-
-func (w *world) output(cmd *exec.Cmd) string {
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s%s", cmd.Args, err, out, stderr.String())
-	}
-	return string(out)
-}
-
-func (w *world) waitReady() {
-	for _, p := range w.copies {
-		w.await(p.name+" is ready", 60*time.Second, func() bool { return w.answers("http://" + p.addr + "/readyz") })
-	}
-}
-
-func (w *world) answers(address string) bool {
-	resp, err := w.http.Get(address)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	cmd := exec.Command(proving.Binary(), args...)
+	cmd.Env = append(os.Environ(), w.env()...)
+	return proving.Output(w.t, cmd)
 }
 
 // count returns one number from the database.
@@ -230,17 +152,4 @@ func (w *world) count(sql string, args ...any) (n int) {
 		w.t.Fatal(err)
 	}
 	return n
-}
-
-// await waits until ok, for as long as it may take.
-func (w *world) await(what string, limit time.Duration, ok func() bool) time.Duration {
-	w.t.Helper()
-	start := time.Now()
-	for !ok() {
-		if time.Since(start) > limit {
-			w.t.Fatalf("%s: not within %s", what, limit)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return time.Since(start)
 }

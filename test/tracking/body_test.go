@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A telling is a push of some of a parcel's scans. Those of the same version
@@ -159,8 +161,8 @@ func texts(list ...pushed) (all [][]byte) {
 }
 
 // http makes a request of a push, for those that are not sent by the thousand.
-func (p pushed) http(to *process) *http.Request {
-	req, err := http.NewRequest(http.MethodPost, "http://"+to.addr+p.path, strings.NewReader(string(p.body)))
+func (p pushed) http(to *proving.Process) *http.Request {
+	req, err := http.NewRequest(http.MethodPost, "http://"+to.Addr+p.path, strings.NewReader(string(p.body)))
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveDue runs the proof of the query for parcels that are due, among ten
@@ -25,19 +27,16 @@ func TestProveSchedule(t *testing.T) {
 // over the figures that it logs. The gate runs those tests anyway.
 func elsewhere(t *testing.T, pkg, name string) {
 	t.Helper()
-	if pick(t, true, false) {
+	if proving.Pick(t, true, false) {
 		t.Skip("make test has it, smaller")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, root: root, pgDir: t.TempDir()}
-	w.postgres("start")
-	t.Cleanup(func() { w.postgres("destroy") })
 	cmd := exec.Command("go", "test", pkg, "-run", "^"+name+"$", "-count=1", "-v", "-timeout", "1h")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+strings.TrimSpace(w.postgres("url")))
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+proving.NewCluster(t).URL)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)

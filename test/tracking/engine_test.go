@@ -90,7 +90,7 @@ func (e *engine) rows(m model, some []telling, journeys map[string]*ship.Journey
 			scans = append(scans, s.Scan)
 		}
 		j := journeys[numberOf(int(n))]
-		_, events := j.Hear(known[n], scans, ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: "http://" + e.copies[0].addr})
+		_, events := j.Hear(known[n], scans, ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: "http://" + e.copies[0].Addr})
 		known[n] = append(known[n], scans...)
 		b.changes = append(b.changes, store.Change{Journey: *j, Scans: told[n], Events: events})
 	}

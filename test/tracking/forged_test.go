@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A forgery is a push that must change nothing.
@@ -24,9 +26,9 @@ type forgery struct {
 // TestProveForged pushes what is not the carrier's, what is too large, what
 // cannot be read and what was pushed before. None of it changes anything.
 func TestProveForged(t *testing.T) {
-	rounds := pick(t, 1, 25)
-	beside(t)
-	m := model{seed: proofSeed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
+	rounds := proving.Pick(t, 1, 25)
+	proving.Beside(t)
+	m := model{seed: proving.Seed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
 	w := newWorld(t, 1)
 	w.seed(0, 32*(rounds+1))
 	var real []pushed
@@ -56,9 +58,9 @@ func TestProveForged(t *testing.T) {
 	if w.state() == before {
 		t.Error("a real push changes nothing")
 	}
-	p99 := quantile(took, 0.99)
-	report(t, nil, map[string]any{"pushes": len(took), "kinds": counts, "changes": 0, "answerP99": p99, "answerMax": quantile(took, 1)})
-	if most := pick(t, 2000.0, 100.0); p99 > most {
+	p99 := proving.Quantile(took, 0.99)
+	report(t, nil, map[string]any{"pushes": len(took), "kinds": counts, "changes": 0, "answerP99": p99, "answerMax": proving.Quantile(took, 1)})
+	if most := proving.Pick(t, 2000.0, 100.0); p99 > most {
 		t.Errorf("they are answered within %.0f ms, want at most %.0f", p99, most)
 	}
 }
@@ -113,7 +115,7 @@ func (w *world) forgeries(m model, real []pushed, from int) (list []forgery) {
 	for _, s := range w.stands {
 		for i, body := range []string{"", "null", "[]", "{}", "<html>Gateway</html>", `{"payload":`, "\xff\xfe\x00", strings.Repeat("[", 50_000), `{"payload":{"trackingEvents":[[[1]]]},"output":7,"trackingNumber":["x"]}`} {
 			body += strings.Repeat(" ", from/32) // not the same as in the last round
-			list = append(list, forgery{kind: "unreadable", what: fmt.Sprintf("%s with nonsense %d", s.name, i), push: s.signed([]byte(body)), want: http.StatusOK})
+			list = append(list, forgery{kind: "unreadable", what: fmt.Sprintf("%s with nonsense %d", s.Name, i), push: s.signed([]byte(body)), want: http.StatusOK})
 		}
 	}
 	return list
@@ -152,7 +154,7 @@ func (w *world) untrue(i int, p, news pushed) (list []forgery) {
 
 // signed is a push of any body with the carrier's own proof.
 func (s *stand) signed(body []byte) pushed {
-	switch s.name {
+	switch s.Name {
 	case "ups":
 		return pushed{s.path, "Credential", s.secret, body}
 	case "usps":

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // arrivals is a client's endpoint: it notes when it first heard of the scans of
@@ -46,11 +48,11 @@ func (a *arrivals) count() int {
 // TestProveFreshness measures from the moment in which a carrier begins to push
 // to the arrival of the webhook, at a gentle pace.
 func TestProveFreshness(t *testing.T) {
-	lasts := pick(t, 6*time.Second, time.Minute)
-	beside(t)
+	lasts := proving.Pick(t, 6*time.Second, time.Minute)
+	proving.Beside(t)
 	const perSecond = 25
 	n := int(lasts.Seconds() * perSecond)
-	m := model{seed: proofSeed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
+	m := model{seed: proving.Seed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
 	w := newWorld(t, 2)
 	sink := &arrivals{of: map[string]time.Time{}}
 	srv := httptest.NewServer(sink)
@@ -61,9 +63,9 @@ func TestProveFreshness(t *testing.T) {
 	// The log is full of parcels that were bought just now: their webhooks are
 	// not what is measured.
 	w.push(texts(w.request(m.parcel(n), telling{scans: 1})))
-	w.await("the endpoint hears", time.Minute, func() bool { return sink.count() == 1 })
+	proving.Await(w.t, "the endpoint hears", time.Minute, func() bool { return sink.count() == 1 })
 	// So is the sharing out of endpoints between copies that have just started.
-	w.await("both copies send", time.Minute, func() bool {
+	proving.Await(w.t, "both copies send", time.Minute, func() bool {
 		return w.count("SELECT count(DISTINCT owner) FROM webhook_slots WHERE lease_until > now()") == len(w.copies)
 	})
 	began := make([]time.Time, n)
@@ -86,21 +88,21 @@ func TestProveFreshness(t *testing.T) {
 		})
 	}
 	group.Wait()
-	w.await("everything arrives", time.Minute, func() bool { return sink.count() == n+1 })
+	proving.Await(w.t, "everything arrives", time.Minute, func() bool { return sink.count() == n+1 })
 	var lags []time.Duration
 	for i := range n {
 		lags = append(lags, sink.of[numberOf(i)].Sub(began[i]))
 	}
-	p99, answered := quantile(lags, 0.99), quantile(s.took, 0.99)
+	p99, answered := proving.Quantile(lags, 0.99), proving.Quantile(s.took, 0.99)
 	report(t, nil, map[string]any{
-		"n": n, "perSecond": perSecond, "p50": quantile(lags, 0.5), "p99": p99, "max": quantile(lags, 1), "answerP50": quantile(s.took, 0.5), "answerP99": answered,
+		"n": n, "perSecond": perSecond, "p50": proving.Quantile(lags, 0.5), "p99": p99, "max": proving.Quantile(lags, 1), "answerP50": proving.Quantile(s.took, 0.5), "answerP99": answered,
 	})
 	// The gate shares its machine with whatever else runs there: it holds the
 	// order of magnitude, the full proof the target.
-	if most := pick(t, 5000.0, 2000.0); p99 > most {
+	if most := proving.Pick(t, 5000.0, 2000.0); p99 > most {
 		t.Errorf("p99 is %.0f ms, want at most %.0f", p99, most)
 	}
-	if most := pick(t, 1000.0, 100.0); answered > most {
+	if most := proving.Pick(t, 1000.0, 100.0); answered > most {
 		t.Errorf("pushes are answered within %.0f ms, want at most %.0f", answered, most)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A killing is how much is killed while how much is pushed.
@@ -21,12 +23,12 @@ type killing struct {
 // from three sources at once, while carriers are asked about the same parcels
 // and copies of the service and Postgres are killed.
 func TestProveKills(t *testing.T) {
-	p := pick(t,
+	p := proving.Pick(t,
 		killing{parcels: 1150, scans: 10, atOnce: 8, kills: 6, crashes: 1},
 		killing{parcels: 23_000, scans: 10, atOnce: 8, kills: 100, crashes: 3})
-	beside(t)
+	proving.Beside(t)
 	p.parcels = sized(p.parcels)
-	m := model{seed: proofSeed(t), began: time.Now().UTC().Truncate(time.Second), scans: p.scans}
+	m := model{seed: proving.Seed(t), began: time.Now().UTC().Truncate(time.Second), scans: p.scans}
 	front := &answering{model: func(number string) (parcel, bool) {
 		n, ok := placeOf(number)
 		return m.parcel(n), ok && n < p.parcels
@@ -53,19 +55,19 @@ func TestProveKills(t *testing.T) {
 	senders.Wait()
 	pushing := time.Since(start)
 	killers.Wait()
-	w.waitReady()
-	tail := w.await("everything is heard", 10*time.Minute, func() bool { return w.count("SELECT count(*) FROM unheard") == 0 })
+	proving.Ready(w.t, w.copies)
+	tail := proving.Await(w.t, "everything is heard", 10*time.Minute, func() bool { return w.count("SELECT count(*) FROM unheard") == 0 })
 	took := time.Since(start)
 	j := w.judge(m, p.parcels)
-	report(t, func(out *proof) {
+	report(t, func(out *proving.Proof) {
 		out.N, out.Distinct, out.Parcels, out.Seed = told, j.distinct, p.parcels, m.seed
-		out.Kills, out.Crashes = w.kills.Load(), w.crashes.Load()
-		out.Violations, out.Bound95 = j.total(), upper95(j.total())/float64(j.distinct)
-		out.Seconds = round(took.Seconds())
+		out.Kills, out.Crashes = w.kills.Load(), w.postgres.Crashes.Load()
+		out.Violations, out.Bound95 = j.total(), proving.Upper95(j.total())/float64(j.distinct)
+		out.Seconds = proving.Round(took.Seconds())
 	}, map[string]any{
 		"pushes": total, "tries": s.tries.Load(), "otherAnswers": s.other, "pushed": told, "distinct": j.distinct, "mapped": j.mapped, "unmapped": j.distinct - j.mapped,
-		"asked": front.asked.Load(), "pushesPerSecond": round(float64(total) / pushing.Seconds()), "heardAfterSeconds": round(tail.Seconds()), "answerP50": quantile(s.took, 0.5), "answerP99": quantile(s.took, 0.99),
-		"kills": w.kills.Load(), "crashes": w.crashes.Load(), "violations": j.counts(),
+		"asked": front.asked.Load(), "pushesPerSecond": proving.Round(float64(total) / pushing.Seconds()), "heardAfterSeconds": proving.Round(tail.Seconds()), "answerP50": proving.Quantile(s.took, 0.5), "answerP99": proving.Quantile(s.took, 0.99),
+		"kills": w.kills.Load(), "crashes": w.postgres.Crashes.Load(), "violations": j.counts(),
 	})
 	j.tell(t)
 }
@@ -139,10 +141,10 @@ func (w *world) killAt(s *sender, seed uint64, total int, p killing) {
 			w.askAbout(step/(steps/asks)-1, asks-1)
 		}
 		if step%(steps/(p.crashes+1)) == 0 {
-			w.crashPostgres()
+			w.postgres.Crash()
 		}
 		if step%(steps/p.kills) == steps/p.kills/2 {
-			w.copies[rng.IntN(len(w.copies))].signal(syscall.SIGKILL)
+			w.copies[rng.IntN(len(w.copies))].Signal(syscall.SIGKILL)
 			w.kills.Add(1)
 		}
 	}

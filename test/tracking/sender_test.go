@@ -64,7 +64,7 @@ func (s *sender) insist(rng *rand.Rand, lines []line, text []byte) time.Duration
 		i := rng.IntN(len(lines))
 		start := time.Now()
 		s.tries.Add(1)
-		status, err := lines[i].post(s.copies[i].addr, text)
+		status, err := lines[i].post(s.copies[i].Addr, text)
 		if err == nil && status == 200 {
 			return time.Since(start)
 		}

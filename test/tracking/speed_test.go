@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // pushesAtOnce are as many as are best.
@@ -24,12 +25,12 @@ type race struct{ rounds, parcels, scans int }
 // TestProveSpeed has the service take in pushes of one scan each, beside the
 // bare engine that is given the same rows, in turns.
 func TestProveSpeed(t *testing.T) {
-	r := pick(t, race{1, 400, 5}, race{5, 8000, 5})
+	r := proving.Pick(t, race{1, 400, 5}, race{5, 8000, 5})
 	r.parcels = sized(r.parcels)
-	m := model{seed: proofSeed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
+	m := model{seed: proving.Seed(t), began: time.Now().UTC().Truncate(time.Second), scans: 8}
 	w := newWorld(t, 1)
 	w.seed(0, 2*r.rounds*r.parcels+200)
-	st, err := store.Open(t.Context(), store.Options{URL: w.database, Connections: 2})
+	st, err := store.Open(t.Context(), store.Options{URL: w.postgres.URL, Connections: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,18 +57,18 @@ func TestProveSpeed(t *testing.T) {
 	}
 	ratio := service.perSecond() / engine.perSecond()
 	cpu, engineCPU := service.micros(service.service+service.postgres), engine.micros(engine.client+engine.postgres)
-	report(t, func(out *proof) {
-		out.PerSecond, out.Engine, out.Ratio = round(service.perSecond()), round(engine.perSecond()), math.Round(ratio*100)/100
+	report(t, func(out *proving.Proof) {
+		out.PerSecond, out.Engine, out.Ratio = proving.Round(service.perSecond()), proving.Round(engine.perSecond()), math.Round(ratio*100)/100
 		out.Micros, out.EngineMicros = cpu, engineCPU
 	}, map[string]any{
 		"cpuRatio": math.Round(100*engineCPU/cpu) / 100, "atOnce": pushesAtOnce, "engineClients": engineClients, "engineBatch": engineBatch,
-		"events": service.events, "perSecond": round(service.perSecond()), "enginePerSecond": round(engine.perSecond()), "ratio": math.Round(ratio*100) / 100,
+		"events": service.events, "perSecond": proving.Round(service.perSecond()), "enginePerSecond": proving.Round(engine.perSecond()), "ratio": math.Round(ratio*100) / 100,
 		"serviceMicros": service.micros(service.service), "postgresMicros": service.micros(service.postgres), "enginePostgresMicros": engine.micros(engine.postgres),
 		"engineClientMicros": engine.micros(engine.client), "senderMicros": service.micros(service.client),
 	})
 	// The gate shares its machine with whatever else runs there, which takes more
 	// from one than from the other: it holds the CPU time, and that roughly.
-	if got, least := pick(t, engineCPU/cpu, ratio), pick(t, 0.2, 0.5); got < least {
+	if got, least := proving.Pick(t, engineCPU/cpu, ratio), proving.Pick(t, 0.2, 0.5); got < least {
 		t.Errorf("the service takes in %.2f of what the engine does, want %.2f", got, least)
 	}
 }
@@ -87,7 +88,7 @@ func (f *figures) add(g figures) {
 func (f figures) perSecond() float64 { return float64(f.events) / f.took.Seconds() }
 
 func (f figures) micros(d time.Duration) float64 {
-	return round(float64(d.Microseconds()) / float64(f.events))
+	return proving.Round(float64(d.Microseconds()) / float64(f.events))
 }
 
 // singly are the first scans of parcels, each told alone and once, in any order.
@@ -140,7 +141,7 @@ func (w *world) profile() (wait func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		resp, err := http.Get("http://" + w.copies[0].metrics + "/debug/pprof/profile?seconds=5")
+		resp, err := http.Get("http://" + w.copies[0].Metrics + "/debug/pprof/profile?seconds=5")
 		if err != nil {
 			w.t.Error(err)
 			return
@@ -182,9 +183,7 @@ func (m meter) measure(do func() int) figures {
 
 func (m meter) serviceCPU() (sum time.Duration) {
 	for _, p := range m.copies {
-		p.mu.Lock()
-		_, own, _ := readStat(p.cmd.Process.Pid)
-		p.mu.Unlock()
+		_, own, _ := readStat(p.PID())
 		sum += own
 	}
 	return sum

@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // credentials are what each stand-in takes.
@@ -40,7 +41,7 @@ var carrierNames = []string{"usps", "ups", "fedex"}
 // stand is a stand-in carrier in a process of its own, and the connection to
 // it.
 type stand struct {
-	process
+	proving.Process
 	accepts    map[string]string
 	url        string // of the stand-in, or of what stands before it
 	connection string
@@ -52,16 +53,16 @@ type stand struct {
 func (w *world) openStands() {
 	for _, name := range carrierNames {
 		s := &stand{accepts: credentials[name]}
-		s.name, s.addr, s.logName = name, freeAddr(w.t), filepath.Join(w.dir, name+".out")
-		s.url = "http://" + s.addr
-		s.command = func() *exec.Cmd {
-			return exec.Command(w.binary(), "emulate", s.name, "--listen", s.addr, "--ledger", filepath.Join(w.dir, s.name+".jsonl"))
+		s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
+		s.url = "http://" + s.Addr
+		s.Command = func() *exec.Cmd {
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", filepath.Join(w.dir, s.Name+".jsonl"))
 		}
 		w.stands = append(w.stands, s)
-		s.start(w.t)
+		s.Start(w.t)
 	}
 	for _, s := range w.stands {
-		w.await(s.name+" listens", 20*time.Second, func() bool { return w.answers("http://" + s.addr + "/_emulator/knobs") })
+		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/knobs") })
 	}
 }
 
@@ -76,7 +77,7 @@ type answering struct {
 // before puts something before the stand-in of USPS.
 func (w *world) before(a *answering) {
 	s := w.stands[0]
-	to, err := url.Parse("http://" + s.addr)
+	to, err := url.Parse("http://" + s.Addr)
 	if err != nil {
 		w.t.Fatal(err)
 	}

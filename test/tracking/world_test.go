@@ -12,39 +12,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // world is a cluster, copies of the binary, three carriers that push and an
 // account that is connected to all of them.
 type world struct {
 	t        *testing.T
-	root     string
 	dir      string // logs and ledgers
-	pgDir    string
-	pgData   string
-	database string
+	postgres *proving.Cluster
 	settings []string
 	pool     *pgxpool.Pool // of the owner, past row-level security
 	account  string
 	key      string
-	copies   []*process
+	copies   []*proving.Process
 	stands   []*stand
 	http     *http.Client
 
-	kills, crashes atomic.Int64
+	kills atomic.Int64
 }
 
 // settings that differ from the defaults: nothing that touches tracking.
@@ -59,17 +54,8 @@ var settings = []string{
 // newWorld opens a world; what is given stands before USPS.
 func newWorld(t *testing.T, copies int, first ...*answering) *world {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, root: root, dir: t.TempDir(), pgDir: t.TempDir(), settings: settings}
+	w := &world{t: t, dir: t.TempDir(), postgres: proving.NewCluster(t), settings: settings}
 	w.http = &http.Client{Timeout: 12 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	w.postgres("start")
-	t.Cleanup(func() { w.postgres("destroy") })
-	_, base, _ := strings.Cut(strings.TrimSpace(w.postgres("status")), "data in ")
-	w.pgData = filepath.Join(base, "data")
-	w.database = strings.TrimSpace(w.postgres("url"))
 	t.Cleanup(w.end)
 	w.openStands()
 	for _, a := range first {
@@ -80,14 +66,16 @@ func newWorld(t *testing.T, copies int, first ...*answering) *world {
 	w.account = strings.Fields(w.waybill("account", "create", "--name", "tracking"))[0]
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--live", "--account", w.account, "--name", "tracking"))
 	w.connect()
-	if w.pool, err = pgxpool.New(t.Context(), w.database+"&pool_max_conns=8"); err != nil {
+	pool, err := pgxpool.New(t.Context(), w.postgres.URL+"&pool_max_conns=8")
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.pool = pool
 	t.Cleanup(w.pool.Close)
 	for _, p := range w.copies {
-		p.start(t)
+		p.Start(t)
 	}
-	w.waitReady()
+	proving.Ready(w.t, w.copies)
 	return w
 }
 
@@ -95,13 +83,13 @@ func newWorld(t *testing.T, copies int, first ...*answering) *world {
 // and with which secret they push.
 func (w *world) connect() {
 	for _, s := range w.stands {
-		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.name, "--name", "Main"}
+		args := []string{"connection", "add", "--account", w.account, "--live", "--carrier", s.Name, "--name", "Main"}
 		for field, value := range s.accepts {
 			args = append(args, "--set", field+"="+value)
 		}
 		s.connection = strings.TrimSpace(w.waybill(args...))
 		said := strings.Fields(w.waybill("connection", "push", s.connection))
-		s.path, s.secret = strings.TrimPrefix(said[1], "http://"+w.copies[0].addr), said[3]
+		s.path, s.secret = strings.TrimPrefix(said[1], "http://"+w.copies[0].Addr), said[3]
 	}
 }
 
@@ -109,101 +97,35 @@ func (w *world) connect() {
 // first's.
 func (w *world) placeCopies(n int) {
 	for i := range n {
-		name := fmt.Sprintf("copy%d", i+1)
-		p := &process{name: name, addr: freeAddr(w.t), metrics: freeAddr(w.t), logName: filepath.Join(w.dir, name+".log")}
-		p.command = func() *exec.Cmd {
-			cmd := exec.Command(w.binary(), "serve")
-			cmd.Env = append(w.env(), "LISTEN="+p.addr, "METRICS_LISTEN="+p.metrics, "SPOOL_DIR="+filepath.Join(w.dir, name+".spool"))
-			return cmd
-		}
-		w.copies = append(w.copies, p)
+		w.copies = append(w.copies, proving.NewCopy(w.t, fmt.Sprintf("copy%d", i+1), w.dir, w.env))
 	}
 }
 
-// end ends all processes, and shows what the copies complained of in a failed
-// test.
 func (w *world) end() {
 	for _, p := range w.copies {
-		p.end()
-		if text, err := os.ReadFile(p.logName); w.t.Failed() && err == nil {
-			w.t.Logf("%s said last: %s", p.name, text[max(0, len(text)-3000):])
-		}
+		p.End(w.t)
 	}
 	for _, s := range w.stands {
-		s.end()
+		s.End(w.t)
 	}
-}
-
-// binary is what is proven. WAYBILL is another than the checkout's own.
-func (w *world) binary() string {
-	if given := os.Getenv("WAYBILL"); given != "" {
-		return given
-	}
-	return filepath.Join(w.root, "bin/waybill")
 }
 
 func (w *world) env() []string {
 	urls := make([]string, len(w.stands))
 	for i, s := range w.stands {
-		urls[i] = s.name + "=" + s.url
+		urls[i] = s.Name + "=" + s.url
 	}
-	env := append(os.Environ(), "DATABASE_URL="+w.database, "CARRIER_URLS="+strings.Join(urls, ","), "LOG_LEVEL=WARN", "BASE_URL=http://"+w.copies[0].addr)
+	env := []string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=http://" + w.copies[0].Addr}
 	if os.Getenv("PROFILE") != "" {
 		env = append(env, "PROFILING=on")
 	}
 	return append(env, w.settings...)
 }
 
-// freeAddr is below the range that the kernel uses for outgoing connections:
-// nobody takes it while its program is down.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(8000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("there is no free port")
-	return ""
-}
-
-func (w *world) postgres(args ...string) string {
-	cmd := exec.Command(filepath.Join(w.root, "scripts/postgres"), args...)
-	cmd.Env = append(os.Environ(), "WAYBILL_PG_DIR="+w.pgDir, "WAYBILL_PG_PORT=")
-	return w.output(cmd)
-}
-
 func (w *world) waybill(args ...string) string {
-	cmd := exec.Command(w.binary(), args...)
-	cmd.Env = w.env()
-	return w.output(cmd)
-}
-
-func (w *world) output(cmd *exec.Cmd) string {
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s%s", cmd.Args, err, out, stderr.String())
-	}
-	return string(out)
-}
-
-func (w *world) waitReady() {
-	for _, p := range w.copies {
-		w.await(p.name+" is ready", 60*time.Second, func() bool { return w.answers("http://" + p.addr + "/readyz") })
-	}
-}
-
-func (w *world) answers(address string) bool {
-	resp, err := w.http.Get(address)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	cmd := exec.Command(proving.Binary(), args...)
+	cmd.Env = append(os.Environ(), w.env()...)
+	return proving.Output(w.t, cmd)
 }
 
 // must makes a request of the API that has to work, and reads the answer. What
@@ -232,7 +154,7 @@ func (w *world) must(method, path string, body, out any) {
 
 func (w *world) ask(method, path string, body []byte) (status int, answer []byte) {
 	w.t.Helper()
-	req, err := http.NewRequest(method, "http://"+w.copies[0].addr+path, bytes.NewReader(body))
+	req, err := http.NewRequest(method, "http://"+w.copies[0].Addr+path, bytes.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -250,21 +172,6 @@ func (w *world) ask(method, path string, body []byte) (status int, answer []byte
 	return resp.StatusCode, answer
 }
 
-// crashPostgres kills the postmaster with all that it knows and starts it
-// again; the data directory must be enough.
-func (w *world) crashPostgres() {
-	var pid int
-	file, err := os.ReadFile(filepath.Join(w.pgData, "postmaster.pid"))
-	if _, scanned := fmt.Sscan(string(file), &pid); err != nil || scanned != nil {
-		w.t.Errorf("find the postmaster: %v %v", err, scanned)
-		return
-	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
-	w.crashes.Add(1)
-	time.Sleep(200 * time.Millisecond)
-	w.postgres("start")
-}
-
 // count returns one number from the database.
 func (w *world) count(sql string, args ...any) (n int) {
 	w.t.Helper()
@@ -272,17 +179,4 @@ func (w *world) count(sql string, args ...any) (n int) {
 		w.t.Fatal(err)
 	}
 	return n
-}
-
-// await waits until ok, for as long as it may take.
-func (w *world) await(what string, limit time.Duration, ok func() bool) time.Duration {
-	w.t.Helper()
-	start := time.Now()
-	for !ok() {
-		if time.Since(start) > limit {
-			w.t.Fatalf("%s: not within %s", what, limit)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return time.Since(start)
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // The limits of the contract.
@@ -65,7 +67,7 @@ func (c *crowd) lags(t *testing.T, lasts time.Duration, perSecond float64) []tim
 // arrivals waits until the healthy endpoints have everything.
 func (c *crowd) arrivals(t *testing.T, since time.Time) (all []time.Duration) {
 	t.Helper()
-	c.w.await("the healthy endpoints have everything", 30*time.Second, func() bool {
+	proving.Await(t, "the healthy endpoints have everything", 30*time.Second, func() bool {
 		all = nil
 		left := 0
 		for p, paths := range c.healthy {
@@ -99,11 +101,9 @@ func spread(n int, kinds map[string]int) []string {
 }
 
 // memory is what a copy takes, in megabytes: now and at most.
-func (c *instance) memory(t *testing.T) (now, most int) {
+func memory(t *testing.T, c *proving.Process) (now, most int) {
 	t.Helper()
-	c.mu.Lock()
-	pid := c.cmd.Process.Pid
-	c.mu.Unlock()
+	pid := c.PID()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
@@ -128,14 +128,14 @@ func misbehave(t *testing.T, kinds map[string]int, lasts time.Duration) {
 	c := newCrowd(t, w, spread(50, kinds))
 	c.lags(t, time.Second, 4) // every endpoint answers once
 	base := c.lags(t, lasts/4, 4)
-	idle, _ := w.copies[0].memory(t)
+	idle, _ := memory(t, w.copies[0])
 	c.b.loose.Store(true)
 	lags := c.lags(t, lasts, 4)
-	_, most := w.copies[0].memory(t)
+	_, most := memory(t, w.copies[0])
 	longest := w.longest()
-	p99 := quantile(lags, 0.99)
+	p99 := proving.Quantile(lags, 0.99)
 	report(t, nil, map[string]any{
-		"n": len(lags), "baseP50": quantile(base, 0.5), "baseP99": quantile(base, 0.99), "p50": quantile(lags, 0.5), "p99": p99,
+		"n": len(lags), "baseP50": proving.Quantile(base, 0.5), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": p99,
 		"idleMB": idle, "mostMB": most, "longestAttempt": longest,
 	})
 	if p99 > healthyP99 {
@@ -150,21 +150,21 @@ func misbehave(t *testing.T, kinds map[string]int, lasts time.Duration) {
 }
 
 func TestProveOneHanging(t *testing.T) {
-	misbehave(t, map[string]int{"hang": 1}, pick(t, 12*time.Second, time.Minute))
+	misbehave(t, map[string]int{"hang": 1}, proving.Pick(t, 12*time.Second, time.Minute))
 }
 
 func TestProveManyMisbehaving(t *testing.T) {
-	misbehave(t, map[string]int{"hang": 10, "slow": 5, "huge": 5, "bomb": 3}, pick(t, 20*time.Second, 2*time.Minute))
+	misbehave(t, map[string]int{"hang": 10, "slow": 5, "huge": 5, "bomb": 3}, proving.Pick(t, 20*time.Second, 2*time.Minute))
 }
 
 // TestProveBurst has one account burst while another goes on as ever.
 func TestProveBurst(t *testing.T) {
-	events := pick(t, 20_000, 200_000)
+	events := proving.Pick(t, 20_000, 200_000)
 	w := newWorld(t, 1)
 	loud, quiet := newCrowd(t, w, []string{"/loud/1"}), newCrowd(t, w, []string{"/ok/1"})
 	loud.lags(t, time.Second, 4)
 	base := quiet.lags(t, 3*time.Second, 5)
-	idle, _ := w.copies[0].memory(t)
+	idle, _ := memory(t, w.copies[0])
 	since, over := time.Now(), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -188,11 +188,11 @@ func TestProveBurst(t *testing.T) {
 	}
 	took := time.Since(since)
 	lags := quiet.arrivals(t, since)
-	_, most := w.copies[0].memory(t)
-	p99 := quantile(lags, 0.99)
+	_, most := memory(t, w.copies[0])
+	p99 := proving.Quantile(lags, 0.99)
 	report(t, nil, map[string]any{
-		"events": events, "arrived": arrived(), "seconds": round(took.Seconds()), "perSecond": round(float64(arrived()) / took.Seconds()),
-		"n": len(lags), "baseP99": quantile(base, 0.99), "p50": quantile(lags, 0.5), "p99": p99, "idleMB": idle, "mostMB": most,
+		"events": events, "arrived": arrived(), "seconds": proving.Round(took.Seconds()), "perSecond": proving.Round(float64(arrived()) / took.Seconds()),
+		"n": len(lags), "baseP99": proving.Quantile(base, 0.99), "p50": proving.Quantile(lags, 0.5), "p99": p99, "idleMB": idle, "mostMB": most,
 	})
 	if p99 > healthyP99 || most-idle > memoryAbove || arrived() < events {
 		t.Errorf("p99 of the other %.0f ms, %d MB above idle, %d of %d arrived", p99, most-idle, arrived(), events)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // A killing is how much is killed while how much changes.
@@ -24,10 +26,10 @@ type killing struct {
 const sinks = 3
 
 func TestProveKills(t *testing.T) {
-	p := pick(t,
+	p := proving.Pick(t,
 		killing{changes: 2000, clients: 8, kills: 30, crashes: 2, lasts: 20 * time.Second, fails: 1},
 		killing{changes: 20_000, clients: 16, kills: 500, crashes: 20, lasts: 9 * time.Minute, fails: 2})
-	seed := proofSeed()
+	seed := proving.Seed(t)
 	t.Logf("seed %d", seed)
 	w := newWorld(t, 2)
 	var all []*sink
@@ -40,9 +42,7 @@ func TestProveKills(t *testing.T) {
 	}
 	start := time.Now()
 	made := w.change(seed, p)
-	for _, c := range w.copies {
-		w.waitReady(c)
-	}
+	proving.Ready(t, w.copies)
 	log := w.readLog()
 	violations := made.check(log)
 	ids := map[string]bool{}
@@ -54,20 +54,20 @@ func TestProveKills(t *testing.T) {
 	for _, s := range all {
 		duplicates += s.conclude(ids, &violations)
 	}
-	report(t, killProof(p, w, seed, len(log), duplicates, violations, start), map[string]any{"drainedAfterSeconds": round(tail.Seconds())})
-	t.Logf("%d events for %d sinks: %d duplicates, %d violations; %d kills, %d crashes; all there %.1f s after the last kill", len(log), sinks, duplicates, len(violations), w.kills.Load(), w.crashes.Load(), tail.Seconds())
+	report(t, killProof(p, w, seed, len(log), duplicates, violations, start), map[string]any{"drainedAfterSeconds": proving.Round(tail.Seconds())})
+	t.Logf("%d events for %d sinks: %d duplicates, %d violations; %d kills, %d crashes; all there %.1f s after the last kill", len(log), sinks, duplicates, len(violations), w.kills.Load(), w.postgres.Crashes.Load(), tail.Seconds())
 	for _, v := range violations[:min(10, len(violations))] {
 		t.Error(v)
 	}
 }
 
-func killProof(p killing, w *world, seed uint64, events, duplicates int, violations []string, start time.Time) func(*proof) {
-	return func(out *proof) {
+func killProof(p killing, w *world, seed uint64, events, duplicates int, violations []string, start time.Time) func(*proving.Proof) {
+	return func(out *proving.Proof) {
 		out.N, out.Changes, out.Seed = events*sinks, p.changes, seed
-		out.Kills, out.Crashes = w.kills.Load(), w.crashes.Load()
+		out.Kills, out.Crashes = w.kills.Load(), w.postgres.Crashes.Load()
 		out.Duplicates, out.Violations = duplicates, len(violations)
-		out.Bound95 = upper95(len(violations)) / float64(events*sinks)
-		out.Seconds = round(time.Since(start).Seconds())
+		out.Bound95 = proving.Upper95(len(violations)) / float64(events*sinks)
+		out.Seconds = proving.Round(time.Since(start).Seconds())
 	}
 }
 

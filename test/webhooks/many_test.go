@@ -14,38 +14,29 @@ import (
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveManyEndpoints has very many endpoints wait for one delivery each,
 // all due at once, and a copy that starts.
 func TestProveManyEndpoints(t *testing.T) {
-	n := pick(t, 2000, 100_000)
+	n := proving.Pick(t, 2000, 100_000)
 	w := newWorld(t, 0)
 	url, _ := startSink(t)
 	w.seedEndpoints(n, url)
-	metrics := freeAddr(t)
-	c := w.addCopy("METRICS_LISTEN="+metrics, "PROFILING=on")
-	w.waitReady(c)
-	idle, _ := c.memory(t)
+	w.addCopy("PROFILING=on")
+	c := w.copies[0]
+	idle, _ := memory(t, c)
 	left := func() int { return w.count("SELECT count(*) FROM webhook_retries") }
-	took := w.await("every endpoint is tried", 5*time.Minute, func() bool { return left() == 0 })
+	took := proving.Await(w.t, "every endpoint is tried", 5*time.Minute, func() bool { return left() == 0 })
 	tried := w.count("SELECT count(DISTINCT endpoint_id) FROM webhook_attempts WHERE outcome = 'delivered'")
 	twice := w.count("SELECT count(*) FROM webhook_attempts") - n
-	_, most := c.memory(t)
-	w.heap(metrics)
-	report(t, nil, map[string]any{"endpoints": n, "seconds": round(took.Seconds()), "perSecond": round(float64(n) / took.Seconds()), "twice": twice, "startMB": idle, "mostMB": most})
+	_, most := memory(t, c)
+	w.heap(c.Metrics)
+	report(t, nil, map[string]any{"endpoints": n, "seconds": proving.Round(took.Seconds()), "perSecond": proving.Round(float64(n) / took.Seconds()), "twice": twice, "startMB": idle, "mostMB": most})
 	if tried != n || twice != 0 || took > 3*time.Minute {
 		t.Errorf("%d of %d endpoints were tried in %s, %d twice", tried, n, took, twice)
 	}
-}
-
-// addCopy starts one more copy.
-func (w *world) addCopy(env ...string) *instance {
-	w.t.Helper()
-	c := w.newInstance(env)
-	w.copies = append(w.copies, c)
-	go w.supervise(c)
-	return c
 }
 
 const sqlSeedEvent = `
@@ -58,7 +49,7 @@ RETURNING txid::text`
 func (w *world) seedEndpoints(n int, url string) {
 	w.t.Helper()
 	ctx := context.Background()
-	st, err := store.Open(ctx, store.Options{URL: w.database, Connections: 4})
+	st, err := store.Open(ctx, store.Options{URL: w.postgres.URL, Connections: 4})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -101,7 +92,7 @@ func (w *world) seedEndpoints(n int, url string) {
 func (w *world) copyIn(table string, columns []string, rows [][]any) {
 	w.t.Helper()
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, w.database)
+	conn, err := pgx.Connect(ctx, w.postgres.URL)
 	if err != nil {
 		w.t.Fatal(err)
 	}

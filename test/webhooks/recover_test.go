@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveRecover has an endpoint be dead for a week of virtual time, until
 // it is disabled, and then recover.
 func TestProveRecover(t *testing.T) {
-	events := pick(t, 1000, 10_000)
+	events := proving.Pick(t, 1000, 10_000)
 	w := newWorld(t, 1)
 	c := newCrowd(t, w, []string{"/fail/1"})
 	p, a := c.writers[0], c.accounts[0]
 	p.write(4) // it answers once
-	w.await("it answers", 20*time.Second, func() bool { return c.b.count("/fail/1") == 4 })
+	proving.Await(w.t, "it answers", 20*time.Second, func() bool { return c.b.count("/fail/1") == 4 })
 	var hooks struct{ Data []struct{ ID string } }
 	w.must(a, http.MethodGet, "/v1/webhooks", nil, &hooks)
 	id := hooks.Data[0].ID
@@ -26,7 +28,7 @@ func TestProveRecover(t *testing.T) {
 		p.write(250)
 	}
 	parked := func() bool { return w.count("SELECT count(*) FROM webhook_endpoints WHERE parked") == 1 }
-	w.await("it is parked", 30*time.Second, parked)
+	proving.Await(w.t, "it is parked", 30*time.Second, parked)
 	// A week goes by: the next probe is the last.
 	for _, sql := range []string{
 		"UPDATE webhook_endpoints SET failing_since = now() - interval '7 days', probe = 200",
@@ -36,17 +38,17 @@ func TestProveRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.await("it is disabled", time.Minute, func() bool {
+	proving.Await(w.t, "it is disabled", time.Minute, func() bool {
 		return w.count("SELECT count(*) FROM webhook_endpoints WHERE NOT enabled AND disabled_reason = 'failing'") == 1
 	})
 	c.b.reset()
 	start := time.Now()
 	w.must(a, http.MethodPost, "/v1/webhooks/"+id+"/recover", map[string]any{"since": since.UTC().Format(time.RFC3339Nano)}, nil)
-	w.await("everything arrives", 5*time.Minute, func() bool { return c.b.count("/fail/1") == events })
+	proving.Await(w.t, "everything arrives", 5*time.Minute, func() bool { return c.b.count("/fail/1") == events })
 	took := time.Since(start)
 	time.Sleep(3 * time.Second) // would anything come twice?
 	twice, late := c.b.seen()
-	report(t, nil, map[string]any{"events": events, "seconds": round(took.Seconds()), "perSecond": round(float64(events) / took.Seconds()), "twice": twice, "outOfOrder": late})
+	report(t, nil, map[string]any{"events": events, "seconds": proving.Round(took.Seconds()), "perSecond": proving.Round(float64(events) / took.Seconds()), "twice": twice, "outOfOrder": late})
 	if twice != 0 || late != 0 || c.b.count("/fail/1") != events {
 		t.Errorf("%d came twice, %d out of order", twice, late)
 	}

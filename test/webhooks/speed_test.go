@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/test/proving"
 )
 
 // TestProveLatency measures from the making of an event, just before its
 // transaction commits, to its arrival, while the API makes 200 changes a
 // second.
 func TestProveLatency(t *testing.T) {
-	lasts := pick(t, 10*time.Second, time.Minute)
+	lasts := proving.Pick(t, 10*time.Second, time.Minute)
 	const perSecond, clients = 200, 32
 	w := newWorld(t, 1)
 	b := newBehaviours(t)
@@ -32,7 +33,7 @@ func TestProveLatency(t *testing.T) {
 	time.Sleep(2500 * time.Millisecond)
 	rng := rand.New(rand.NewPCG(1, 1))
 	w.create(rng)
-	w.await("the endpoint answers", 10*time.Second, func() bool { return b.count("/ok") == 2 })
+	proving.Await(w.t, "the endpoint answers", 10*time.Second, func() bool { return b.count("/ok") == 2 })
 	var next, made atomic.Int64
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -52,18 +53,18 @@ func TestProveLatency(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(start)
-	w.await("everything arrives", time.Minute, func() bool { return b.count("/ok") == int(made.Load())*2+2 })
+	proving.Await(w.t, "everything arrives", time.Minute, func() bool { return b.count("/ok") == int(made.Load())*2+2 })
 	var lags []time.Duration
 	b.mu.Lock()
 	for id, at := range b.arrived["/ok"] {
 		lags = append(lags, at.Sub(ship.EventID(id).Raw().Time()))
 	}
 	b.mu.Unlock()
-	p50, p99 := quantile(lags, 0.5), quantile(lags, 0.99)
-	report(t, nil, map[string]any{"n": len(lags), "changesPerSecond": round(float64(made.Load()) / took.Seconds()), "p50": p50, "p99": p99, "p999": quantile(lags, 0.999)})
+	p50, p99 := proving.Quantile(lags, 0.5), proving.Quantile(lags, 0.99)
+	report(t, nil, map[string]any{"n": len(lags), "changesPerSecond": proving.Round(float64(made.Load()) / took.Seconds()), "p50": p50, "p99": p99, "p999": proving.Quantile(lags, 0.999)})
 	// The gate shares its machine with whatever else runs there: it holds the
 	// order of magnitude, the full proof the target.
-	most50, most99 := pick(t, 500.0, 50.0), pick(t, 2000.0, 500.0)
+	most50, most99 := proving.Pick(t, 500.0, 50.0), proving.Pick(t, 2000.0, 500.0)
 	if p50 > most50 || p99 > most99 {
 		t.Errorf("p50 %.1f ms, p99 %.1f ms", p50, p99)
 	}
@@ -98,7 +99,7 @@ func TestMain(m *testing.M) {
 // startSink starts the sink and returns its address and process.
 func startSink(t *testing.T) (url string, pid int) {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := proving.FreeAddr(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "WAYBILL_TEST_SINK="+addr)
 	if err := cmd.Start(); err != nil {
@@ -144,10 +145,9 @@ func plain(t *testing.T, url string, bodies [][]byte, posts, atOnce int) float64
 // TestProveThroughput lets the service send a backlog, each attempt recorded,
 // beside a plain client that posts the same bodies to the same sink.
 func TestProveThroughput(t *testing.T) {
-	perEndpoint := pick(t, 1000, 5000)
+	perEndpoint := proving.Pick(t, 1000, 5000)
 	const accounts, endpoints = 4, 5
-	metrics := freeAddr(t)
-	w := newWorld(t, 1, "METRICS_LISTEN="+metrics, "PROFILING=on")
+	w := newWorld(t, 1, "PROFILING=on")
 	url, sinkPid := startSink(t)
 	var writers []*writer
 	for range accounts {
@@ -162,20 +162,20 @@ func TestProveThroughput(t *testing.T) {
 		p.write(1) // every endpoint answers once
 	}
 	attempts := func() int { return w.count("SELECT count(*) FROM webhook_attempts WHERE outcome = 'delivered'") }
-	w.await("every endpoint answers", 20*time.Second, func() bool { return attempts() == accounts*endpoints })
+	proving.Await(w.t, "every endpoint answers", 20*time.Second, func() bool { return attempts() == accounts*endpoints })
 	bodies := w.bodies(writers)
 	total := perEndpoint * accounts * endpoints
 	alone := plain(t, url, bodies, total, accounts*endpoints*8)
 
-	postmaster, err := w.postmaster()
+	postmaster, err := w.postgres.Postmaster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := w.copies[0].cmd.Process.Pid
+	pid := w.copies[0].PID()
 	cpu := func() [3]time.Duration {
 		return [3]time.Duration{processCPU(pid), treeCPU(postmaster), processCPU(sinkPid)}
 	}
-	profile := w.profile(metrics)
+	profile := w.profile(w.copies[0].Metrics)
 	before, start := cpu(), time.Now()
 	for n := 0; n < perEndpoint; n += 250 {
 		for _, p := range writers {
@@ -183,12 +183,14 @@ func TestProveThroughput(t *testing.T) {
 		}
 	}
 	wrote := time.Since(start)
-	w.await("everything is sent and recorded", 10*time.Minute, func() bool { return attempts() >= total+accounts*endpoints })
+	proving.Await(w.t, "everything is sent and recorded", 10*time.Minute, func() bool { return attempts() >= total+accounts*endpoints })
 	took, after := time.Since(start), cpu()
-	each := func(i int) float64 { return round(float64((after[i] - before[i]).Microseconds()) / float64(total)) }
+	each := func(i int) float64 {
+		return proving.Round(float64((after[i] - before[i]).Microseconds()) / float64(total))
+	}
 	rate := float64(total) / took.Seconds()
 	report(t, nil, map[string]any{
-		"deliveries": total, "perSecond": round(rate), "plainPerSecond": round(alone), "ratio": float64(int(rate/alone*100)) / 100, "writingSeconds": round(wrote.Seconds()),
+		"deliveries": total, "perSecond": proving.Round(rate), "plainPerSecond": proving.Round(alone), "ratio": float64(int(rate/alone*100)) / 100, "writingSeconds": proving.Round(wrote.Seconds()),
 		"serviceMicros": each(0), "postgresMicros": each(1), "sinkMicros": each(2), "bodyBytes": len(bodies[0]),
 	})
 	profile()

@@ -1,0 +1,175 @@
+package proving
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Process is a program that is started again whenever it ends, as a
+// supervisor does. Command makes what is run; its output goes to the file Log.
+type Process struct {
+	Name, Addr string
+	Metrics    string // address, of a copy of the service
+	Spool      string // directory, of a copy of the service
+	Log        string
+	Command    func() *exec.Cmd
+	Frozen     atomic.Bool // somebody has stopped it, and will continue it
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended bool
+	done  chan struct{}
+}
+
+// NewCopy is a copy of the service with a name, which has its log and its disk
+// in dir. It listens where the environment that env makes says nothing else.
+func NewCopy(t *testing.T, name, dir string, env func() []string) *Process {
+	t.Helper()
+	p := &Process{
+		Name: name, Addr: FreeAddr(t), Metrics: FreeAddr(t), Spool: filepath.Join(dir, name+".spool"), Log: filepath.Join(dir, name+".log"),
+	}
+	p.Command = func() *exec.Cmd {
+		cmd := exec.Command(Binary(), "serve")
+		cmd.Env = append(append(os.Environ(), "LISTEN="+p.Addr, "METRICS_LISTEN="+p.Metrics, "SPOOL_DIR="+p.Spool, "LOG_LEVEL=WARN"), env()...)
+		return cmd
+	}
+	return p
+}
+
+// Binary is what is proven. WAYBILL is another than the checkout's own.
+func Binary() string {
+	if given := os.Getenv("WAYBILL"); given != "" {
+		return given
+	}
+	return "../../bin/waybill"
+}
+
+// FreeAddr is below the range that the kernel uses for outgoing connections:
+// nobody takes it while its program is down.
+func FreeAddr(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(16000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("there is no free port")
+	return ""
+}
+
+// Start runs the program until End.
+func (p *Process) Start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.ended, p.done = false, make(chan struct{})
+	p.mu.Unlock()
+	go func() {
+		defer log.Close()
+		defer close(p.done)
+		p.supervise(t, log)
+	}()
+}
+
+func (p *Process) supervise(t *testing.T, log *os.File) {
+	for {
+		cmd := p.Command()
+		cmd.Stdout, cmd.Stderr = log, log
+		p.mu.Lock()
+		if p.ended {
+			p.mu.Unlock()
+			return
+		}
+		err := cmd.Start()
+		p.cmd = cmd
+		p.mu.Unlock()
+		if err != nil {
+			t.Errorf("start %s: %v", p.Name, err)
+			return
+		}
+		began := time.Now()
+		_ = cmd.Wait()
+		if time.Since(began) < time.Second {
+			time.Sleep(200 * time.Millisecond) // it cannot run now, without a database for example
+		}
+	}
+}
+
+// End kills the program for good, and shows what it complained of in a failed
+// test.
+func (p *Process) End(t *testing.T) {
+	t.Helper()
+	p.mu.Lock()
+	running := p.done != nil
+	p.ended = true
+	p.mu.Unlock()
+	if running {
+		p.Signal(syscall.SIGKILL)
+		<-p.done
+	}
+	if text, err := os.ReadFile(p.Log); t.Failed() && err == nil {
+		t.Logf("%s said last: %s", p.Name, text[max(0, len(text)-3000):])
+	}
+}
+
+// Signal sends a signal to the program as it runs now.
+func (p *Process) Signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil && p.cmd.Process != nil {
+		_ = p.cmd.Process.Signal(s) // it may have just ended
+	}
+}
+
+// PID is that of the program as it runs now.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
+// Answers reports whether a GET of the path works.
+func (p *Process) Answers(path string) bool {
+	resp, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + p.Addr + path)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Ready waits until the copies of the service are.
+func Ready(t *testing.T, copies []*Process) {
+	t.Helper()
+	for _, p := range copies {
+		Await(t, p.Name+" is ready", time.Minute, func() bool { return p.Answers("/readyz") })
+	}
+}
+
+// Await waits until ok, for as long as it may take.
+func Await(t *testing.T, what string, limit time.Duration, ok func() bool) time.Duration {
+	t.Helper()
+	start := time.Now()
+	for !ok() {
+		if time.Since(start) > limit {
+			t.Fatalf("%s: not within %s", what, limit)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return time.Since(start)
+}

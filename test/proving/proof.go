@@ -1,0 +1,140 @@
+// Package proving is what the proofs under test share: how large they are, what
+// they write down, and the programs that they kill. It knows nothing of what is
+// proven.
+package proving
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// A Proof is what a run showed. The counts are of its main experiment, the
+// figures of all; what a run does not count is left out.
+type Proof struct {
+	N            int            `json:"n"`
+	Changes      int            `json:"changes,omitempty"`
+	Distinct     int            `json:"distinct,omitempty"`
+	Parcels      int            `json:"parcels,omitempty"`
+	Kills        int64          `json:"kills"`           // kill -9 of copies of the service and of carriers
+	Crashes      int64          `json:"crashes"`         // kill -9 of Postgres
+	Stops        int64          `json:"stops,omitempty"` // SIGSTOP of copies
+	Seed         uint64         `json:"seed"`
+	Violations   int            `json:"violations"`
+	Duplicates   int            `json:"duplicates,omitempty"`
+	Bound95      float64        `json:"bound95"` // violations a try, at most, with 95 % confidence
+	Seconds      float64        `json:"seconds"`
+	PerSecond    float64        `json:"perSecond,omitempty"`
+	Engine       float64        `json:"enginePerSecond,omitempty"` // the bare engine, in the same run
+	Ratio        float64        `json:"ratio,omitempty"`
+	Micros       float64        `json:"micros,omitempty"` // CPU, of the service and Postgres
+	EngineMicros float64        `json:"engineMicros,omitempty"`
+	Settings     []string       `json:"settings,omitempty"` // that differ from the defaults
+	Figures      map[string]any `json:"figures"`
+}
+
+// Pick returns the size to prove. Without PROVE the test is skipped.
+func Pick[T any](t *testing.T, short, full T) T {
+	t.Helper()
+	switch os.Getenv("PROVE") {
+	case "1":
+		return full
+	case "short":
+		return short
+	}
+	t.Skip("PROVE is not set: make help lists the proofs")
+	panic("unreachable")
+}
+
+// Beside lets the gate's tests wait beside each other: they mostly wait. The
+// full run is one after the other.
+func Beside(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PROVE") == "short" {
+		t.Parallel()
+	}
+}
+
+// Seed is PROVE_SEED, or any.
+func Seed(t *testing.T) uint64 {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64() >> 1
+	}
+	t.Logf("seed %d", seed)
+	return seed
+}
+
+// Report writes a test's figures down in the proof of that name, in the full run.
+// Each test adds its own to what is there; change may be nil.
+func Report(t *testing.T, name string, change func(*Proof), figures map[string]any) {
+	t.Helper()
+	text, _ := json.Marshal(figures)
+	t.Logf("figures: %s", text)
+	if os.Getenv("PROVE") != "1" {
+		return
+	}
+	file := filepath.Join("..", "..", "proof", name)
+	p := Proof{}
+	if old, err := os.ReadFile(file); err == nil {
+		if err := json.Unmarshal(old, &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Figures == nil {
+		p.Figures = map[string]any{}
+	}
+	if change != nil {
+		change(&p)
+	}
+	p.Figures[t.Name()] = figures
+	out, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(out, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Round leaves one digit behind the point.
+func Round(x float64) float64 { return math.Round(x*10) / 10 }
+
+// Quantile of times, in milliseconds.
+func Quantile(times []time.Duration, q float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return Round(float64(times[min(len(times)-1, int(q*float64(len(times))))].Microseconds()) / 1000)
+}
+
+// Upper95 is the largest mean of a Poisson count that shows v or fewer with a
+// chance of 5 %: 3 for none.
+func Upper95(v int) float64 {
+	if v > 100 {
+		return float64(v) + 1.65*math.Sqrt(float64(v)) + 2
+	}
+	low, high := 0.0, float64(v)*2+20
+	for range 60 {
+		mean := (low + high) / 2
+		term, sum := math.Exp(-mean), 0.0
+		for k := range v + 1 {
+			sum += term
+			term *= mean / float64(k+1)
+		}
+		if sum > 0.05 {
+			low = mean
+		} else {
+			high = mean
+		}
+	}
+	return math.Round(high*1000) / 1000
+}
