@@ -21,14 +21,14 @@ func TestProveThatACursorOutlivesACrash(t *testing.T) {
 		t.Skip("PROVE is not set: make prove-log-short, or make prove-log")
 	}
 	c := newCluster(t)
-	st, owner := open(t, c.url)
+	st, owner := open(t, c.URL)
 	tenant, log := storetest.Tenant(), webhook.New(webhook.Config{Store: st})
 	cursor, reused := "", 0
 	for range 3 {
 		before := buy(t, st, tenant)
 		last := abort(t, owner, tenant)
 		cursor = readTo(t, log, tenant, cursor, before)
-		c.crash(t)
+		c.Crash()
 		owner.Reset()
 		after := buy(t, st, tenant)
 		if uint64(txOf(t, owner, after)) <= last {

@@ -67,7 +67,7 @@ func TestProve(t *testing.T) {
 	if given, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64); err == nil {
 		seed = given
 	}
-	st, owner := open(t, newCluster(t).url)
+	st, owner := open(t, newCluster(t).URL)
 	p := run(t, st, owner, s, seed)
 	text, err := json.Marshal(p)
 	if err != nil {

@@ -3,6 +3,7 @@ package proving
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,11 @@ func NewCluster(t *testing.T, settings ...string) *Cluster {
 	_, base, _ := strings.Cut(strings.TrimSpace(c.Do("status")), "data in ")
 	c.Data = filepath.Join(base, "data")
 	c.URL = strings.TrimSpace(c.Do("url"))
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.env = append(c.env, "WAYBILL_PG_PORT="+u.Port()) // from now on: it is found there, or not at all
 	return c
 }
 

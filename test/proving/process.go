@@ -54,12 +54,13 @@ func Binary() string {
 	return "../../bin/waybill"
 }
 
-// FreeAddr is below the range that the kernel uses for outgoing connections:
-// nobody takes it while its program is down.
+// FreeAddr is below the ranges that clusters of tests listen in and that the
+// kernel uses for outgoing connections: nobody takes it while its program is
+// down.
 func FreeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(16000)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
 		if err == nil {
 			defer l.Close()
 			return l.Addr().String()
