@@ -75,7 +75,7 @@ chaos: ## the same for long
 	$(call IF,test/chaos) CHAOS=long go test ./test/chaos -tags chaos -count=1 -v -timeout 3h
 
 webhooks-short: build ## webhooks under kills, hanging and lying endpoints and bursts, the gate's size
-	$(call IF,test/webhooks) PROVE=short go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 15m
+	$(call IF,test/webhooks) PROVE=short go test ./test/webhooks -tags chaos -run TestProve -count=1 -parallel 4 -v -timeout 15m
 
 prove-webhooks: build ## the same at full size; writes proof/webhooks.json
 	$(call IF,test/webhooks) PROVE=1 go test ./test/webhooks -tags chaos -run TestProve -count=1 -v -timeout 3h

@@ -27,6 +27,7 @@ func TestProveKills(t *testing.T) {
 	p := pick(t,
 		killing{changes: 2000, clients: 8, kills: 30, crashes: 2, lasts: 20 * time.Second, fails: 1},
 		killing{changes: 20_000, clients: 16, kills: 500, crashes: 20, lasts: 9 * time.Minute, fails: 2})
+	beside(t)
 	seed := proofSeed()
 	t.Logf("seed %d", seed)
 	w := newWorld(t, 2)

@@ -42,6 +42,15 @@ func pick[T any](t *testing.T, short, full T) T {
 	panic("unreachable")
 }
 
+// beside lets the gate's tests wait beside each other: they mostly wait. The
+// full run is one after the other, and so is what measures how much is done.
+func beside(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PROVE") == "short" {
+		t.Parallel()
+	}
+}
+
 func proofSeed() uint64 {
 	if given, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64); err == nil {
 		return given
