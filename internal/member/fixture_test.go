@@ -47,6 +47,9 @@ func newFixtureWith(t *testing.T, o OIDC) *fixture {
 	return f
 }
 
+// cheap hashes are for tests that are not about hashes.
+var cheap = cost{memoryKiB: 64, passes: 1, lanes: 1}
+
 // another is a further copy of the service on the same database.
 func (f *fixture) another(t *testing.T, st *store.Store, o OIDC) *Service {
 	t.Helper()
@@ -58,7 +61,7 @@ func (f *fixture) another(t *testing.T, st *store.Store, o OIDC) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.now = f.clock
+	s.now, s.passwords = f.clock, newPasswords(cheap)
 	return s
 }
 

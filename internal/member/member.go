@@ -95,7 +95,7 @@ type Service struct {
 
 // New returns a service. It asks nobody over the network.
 func New(c Config) (*Service, error) {
-	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(), now: time.Now}
+	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(present), now: time.Now}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
