@@ -107,7 +107,7 @@ func (w *world) output(cmd *exec.Cmd) string {
 
 func (w *world) env(listen string) []string {
 	env := append(os.Environ(), "DATABASE_URL="+w.database, "METRICS_LISTEN=off", "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16")
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16")
 	if listen != "" {
 		env = append(env, "LISTEN="+listen)
 	}

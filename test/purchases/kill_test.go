@@ -3,10 +3,12 @@
 package purchases
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +58,8 @@ func TestProvePurchases(t *testing.T) {
 	j := w.judge(orders)
 	t.Logf("judged after %.1f s", time.Since(start).Seconds())
 	j.add("not settled", late...)
+	slowest := slices.MaxFunc(orders, func(a, b *order) int { return cmp.Compare(a.took, b.took) })
+	t.Logf("the slowest took %.1f s and %d requests: %s", slowest.took.Seconds(), slowest.requests, j.story(slowest.key))
 	report(t, func(out *proof) {
 		out.N, out.Seed, out.Settings = p.orders, seed, w.settings
 		out.Kills, out.Crashes, out.Stops = w.kills.Load(), w.crashes.Load(), w.stops.Load()

@@ -150,7 +150,7 @@ func (w *world) supervise(c *instance) {
 	for {
 		cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
 		cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database, "LISTEN="+c.addr, "METRICS_LISTEN=off", "LOG_LEVEL=WARN", "RATE_LIMIT=0",
-			"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on")
+			"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on")
 		cmd.Env = append(cmd.Env, c.env...)
 		cmd.Stderr = c.log
 		c.mu.Lock()
