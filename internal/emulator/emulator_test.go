@@ -157,7 +157,7 @@ func TestFaultsBeforeASaleSellNothing(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
-	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(2*time.Hour)})
+	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(2 * time.Hour)})
 	token, life := s.NewToken()
 	if life != 2*time.Hour || !s.TokenGood(token) {
 		t.Fatalf("a new token is good for %v: %v", life, s.TokenGood(token))

@@ -47,9 +47,6 @@ func newFixtureWith(t *testing.T, o OIDC) *fixture {
 	return f
 }
 
-// cheap hashes are for tests that are not about hashes.
-var cheap = cost{memoryKiB: 64, passes: 1, lanes: 1}
-
 // another is a further copy of the service on the same database.
 func (f *fixture) another(t *testing.T, st *store.Store, o OIDC) *Service {
 	t.Helper()
@@ -57,11 +54,11 @@ func (f *fixture) another(t *testing.T, st *store.Store, o OIDC) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Store: st, Box: box, BaseURL: testBase + "/", OIDC: o})
+	s, err := New(Config{Store: st, Box: box, BaseURL: testBase + "/", OIDC: o, CheapHashes: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.now, s.passwords = f.clock, newPasswords(cheap)
+	s.now = f.clock
 	return s
 }
 

@@ -35,6 +35,13 @@ type cost struct {
 	lanes             uint8
 }
 
+func (c Config) cost() cost {
+	if c.CheapHashes {
+		return cost{memoryKiB: 64, passes: 1, lanes: 1}
+	}
+	return present
+}
+
 const (
 	saltSize = 16
 	keySize  = 32
