@@ -37,11 +37,14 @@ type world struct {
 	crashes  atomic.Int64
 }
 
-// instance is one copy of the binary, started again whenever it is killed.
+// instance is one copy of the binary, started again whenever it ends, as a
+// supervisor does: without a database it ends by itself.
 type instance struct {
-	mu   sync.Mutex
-	addr string
-	cmd  *exec.Cmd
+	addr  string
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended bool
+	done  chan struct{}
 }
 
 func newWorld(t *testing.T, copies int) *world {
@@ -58,13 +61,17 @@ func newWorld(t *testing.T, copies int) *world {
 	account := strings.Fields(w.waybill("account", "create", "--name", "chaos"))[0]
 	w.key = strings.TrimSpace(w.waybill("key", "create", "--account", account, "--name", "chaos"))
 	for range copies {
-		c := &instance{addr: freeAddr(t)}
+		c := &instance{addr: freeAddr(t), done: make(chan struct{})}
 		w.copies = append(w.copies, c)
-		w.launch(c)
+		go w.supervise(c)
 	}
 	t.Cleanup(func() {
 		for _, c := range w.copies {
+			c.mu.Lock()
+			c.ended = true
+			c.mu.Unlock()
 			c.kill()
+			<-c.done
 		}
 	})
 	for _, c := range w.copies {
@@ -73,14 +80,19 @@ func newWorld(t *testing.T, copies int) *world {
 	return w
 }
 
+// freeAddr is below the range that the kernel uses for outgoing connections:
+// nobody takes it while its program is down.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }
 
 func (w *world) postgres(args ...string) string {
@@ -114,21 +126,34 @@ func (w *world) env(listen string) []string {
 	return env
 }
 
-// launch starts a copy; c.mu is held or the copy is not shared yet.
-func (w *world) launch(c *instance) {
-	cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
-	cmd.Env = w.env(c.addr)
-	if err := cmd.Start(); err != nil {
-		w.t.Errorf("start a copy: %v", err)
+// supervise runs a copy until the end.
+func (w *world) supervise(c *instance) {
+	defer close(c.done)
+	for {
+		cmd := exec.Command(filepath.Join(w.root, "bin/waybill"), "serve")
+		cmd.Env = w.env(c.addr)
+		c.mu.Lock()
+		if c.ended {
+			c.mu.Unlock()
+			return
+		}
+		err := cmd.Start()
+		c.cmd = cmd
+		c.mu.Unlock()
+		if err != nil {
+			w.t.Errorf("start a copy: %v", err)
+			return
+		}
+		_ = cmd.Wait()
+		time.Sleep(50 * time.Millisecond)
 	}
-	c.cmd = cmd
 }
 
-func (c *instance) kill() {
+// kill ends a copy without warning, and reports whether it was there.
+func (c *instance) kill() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.cmd.Process.Signal(syscall.SIGKILL)
-	_ = c.cmd.Wait()
+	return c.cmd != nil && c.cmd.Process != nil && c.cmd.Process.Signal(syscall.SIGKILL) == nil
 }
 
 func (w *world) waitReady(c *instance) {
@@ -155,11 +180,10 @@ func (w *world) killCopies(seed uint64, n int, every time.Duration, stop <-chan 
 			return
 		}
 		c := w.copies[rng.IntN(len(w.copies))]
-		c.kill()
+		for !c.kill() {
+			time.Sleep(10 * time.Millisecond) // it is being started
+		}
 		w.kills.Add(1)
-		c.mu.Lock()
-		w.launch(c)
-		c.mu.Unlock()
 	}
 }
 

@@ -112,14 +112,19 @@ func (w *world) newAccount() account {
 	return account{id, strings.TrimSpace(w.waybill("key", "create", "--account", id, "--name", "prove"))}
 }
 
+// freeAddr is below the range that the kernel uses for outgoing connections:
+// nobody takes it while its program is down.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }
 
 func (w *world) postgres(args ...string) string {
