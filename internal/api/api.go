@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -79,29 +80,35 @@ type server struct {
 	order   []*route          // as in the table
 	routes  map[string]*route // by pattern, "POST /v1/rates"
 	mux     *http.ServeMux
-	openapi []byte
-	docs    []byte
+	texts   func() (texts, error)
 }
 
-// New returns the API as a handler. It fails only if its own document cannot
-// be made, which a test would have found.
-func New(c Config) (http.Handler, error) {
+// texts are what the API tells of itself: the document, and the page of it.
+type texts struct{ openapi, docs []byte }
+
+// New returns the API as a handler.
+func New(c Config) http.Handler {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Limits = c.Limits.complete()
 	s := newServer(c)
-	doc, err := s.document()
-	if err != nil {
-		return nil, err
-	}
-	if s.openapi, err = doc.yaml(); err != nil {
-		return nil, err
-	}
-	if s.docs, err = doc.page(c.BaseURL); err != nil {
-		return nil, err
-	}
+	// Made when somebody first asks: it takes longer than all else at the start.
+	s.texts = sync.OnceValues(func() (texts, error) { return textsOf(c) })
 	return httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
 		BaseURL: c.BaseURL, Timeout: c.Limits.Timeout, Log: c.Log, Metrics: c.Metrics, Quiet: []string{"/healthz", "/readyz"}, Finished: c.Finished,
-	}), nil
+	})
+}
+
+// textsOf makes them from a server of their own: making them changes it.
+func textsOf(c Config) (t texts, err error) {
+	doc, err := newServer(c).document()
+	if err != nil {
+		return t, err
+	}
+	if t.openapi, err = doc.yaml(); err != nil {
+		return t, err
+	}
+	t.docs, err = doc.page(c.BaseURL)
+	return t, err
 }
 
 // Document is the OpenAPI document of the API at baseURL, as YAML.

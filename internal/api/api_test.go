@@ -73,9 +73,7 @@ func newBench(t testing.TB) *bench {
 	})
 	c.Limits.RequestsPerSec = -1
 	b := &bench{TB: t, store: st, account: c.Account}
-	if b.handler, err = New(c); err != nil {
-		t.Fatal(err)
-	}
+	b.handler = New(c)
 	owner, err := c.Account.Create(t.Context(), account.Settings{Name: new("Acme")})
 	if err != nil {
 		t.Fatal(err)

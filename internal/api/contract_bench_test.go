@@ -93,9 +93,7 @@ func (c *contract) wire(w wiring) {
 	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log})
 	w.api.Rules = c.rules
 	w.api.Account, w.api.Shipping, w.api.Tracking, w.api.Webhook = c.account, c.shipping, c.tracking, webhook.New(webhook.Config{Store: c.store})
-	if c.handler, err = New(w.api); err != nil {
-		c.Fatal(err)
-	}
+	c.handler = New(w.api)
 }
 
 // opened gives the contract an account of its own with a test key.

@@ -198,10 +198,10 @@ func TestContractARequestEndsInTime(t *testing.T) {
 	t.Parallel()
 	slow := true
 	c := newContract(t, func(w *wiring) {
-		w.api.Limits.Timeout = 300 * time.Millisecond
+		w.api.Limits.Timeout = time.Second // a busy machine needs some of it
 		w.hands = &hands{buy: func(carrier.BuyOrder) {
 			if slow {
-				time.Sleep(400 * time.Millisecond)
+				time.Sleep(1200 * time.Millisecond)
 			}
 		}}
 	}).opened()

@@ -82,10 +82,7 @@ func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
 
 func TestEveryRouteAsksForAKey(t *testing.T) {
 	c := testConfig(t)
-	h, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(c)
 	for _, rt := range newServer(c).order {
 		w := send(h, rt.method, strings.NewReplacer("{id}", "x", "{file}", "x.pdf", "{trackingNumber}", "x").Replace(rt.path), "", "")
 		if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" {

@@ -260,10 +260,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 }
 
 func TestOpenPagesNeedNoKey(t *testing.T) {
-	h, err := New(testConfig(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(testConfig(t))
 	for path, kind := range map[string]string{
 		"/healthz": "application/json", "/readyz": "application/json", "/openapi.yaml": "application/yaml",
 		"/docs": "text/html; charset=utf-8", "/docs/errors": "text/html; charset=utf-8",

@@ -159,7 +159,7 @@ func (a *App) buildWorker() error {
 		Services: worker.Services{
 			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Batch: a.services.batch, Store: a.store, DatabaseURL: a.cfg.DatabaseURL, Keep: keepOf(a.cfg),
 		},
-		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery,
+		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery, RescueAfter: a.cfg.JobRescueAfter, RetryAfter: a.cfg.JobRetryAfter,
 	})
 	if err != nil {
 		return err

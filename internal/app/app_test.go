@@ -266,7 +266,12 @@ func TestAStopLetsRequestsEnd(t *testing.T) {
 		rates, err := c.Rates(context.Background(), client.RatesRequest{Destination: slow, Parcel: &client.Parcel{Weight: 1}, TimeoutMs: 1500})
 		done <- result{rates, err}
 	}()
-	time.Sleep(500 * time.Millisecond)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		_, metrics := get(t, "http://"+a.MetricsAddr()+"/metrics")
+		if strings.Contains(metrics, `operation="rates"`) || time.Now().After(deadline) {
+			break // it is under way: the quick carriers have answered
+		}
+	}
 	if err := a.stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}

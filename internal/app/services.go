@@ -201,15 +201,12 @@ func (a *App) newAPI() (http.Handler, error) {
 	if limit == 0 {
 		limit = -1 // zero would mean the default
 	}
-	handler, err := api.New(api.Config{
+	handler := api.New(api.Config{
 		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Rules: a.services.rules, Box: a.services.box,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready, Answered: a.services.shipping.Answered,
 		Finished: noteRequest(a.services.journal),
 		Limits:   api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
 	})
-	if err != nil {
-		return nil, err
-	}
 	return a.withWeb(handler, metrics), nil
 }
 

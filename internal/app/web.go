@@ -10,12 +10,8 @@ import (
 
 // withWeb puts the dashboard beside the API: each path belongs to one of them.
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
-	reference, err := apis.Reference(a.baseURL)
-	if err != nil {
-		a.log.Error("the reference of the API", "error", err)
-	}
 	pages := web.New(web.Config{
-		API: api, Reference: reference, Rules: a.services.rules, Journal: a.services.journal, Batch: a.services.batch,
+		API: api, Reference: func() ([]byte, error) { return apis.Reference(a.baseURL) }, Rules: a.services.rules, Journal: a.services.journal, Batch: a.services.batch,
 		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})

@@ -46,6 +46,8 @@ type Config struct {
 	ReviewAfter     time.Duration
 	SweepEvery      time.Duration
 	LateSweepEvery  time.Duration
+	JobRescueAfter  time.Duration
+	JobRetryAfter   time.Duration
 	SpoolDir        string
 	SandboxStep     time.Duration // 0 moves simulated parcels only on demand
 
@@ -140,6 +142,8 @@ func read(e *env) Config {
 		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "after this long, a purchase that a carrier can neither confirm nor deny is given to a person"),
 		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "time between two looks for purchases that wait without a job"),
 		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "time between two looks for labels that turn up late, which are voided"),
+		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "after this long, the jobs of a copy of the program that died are given to another; a job may take three quarters of it"),
+		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a job that failed is tried again"),
 		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory that holds what was bought, encrypted, until the database has it, and for three days what carriers were asked for, in case the database is put back to an earlier moment; must outlive a restart. waybill/spool in the user's cache directory if empty"),
 		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "time between two steps of a simulated parcel; 0 moves them only on demand"),
 

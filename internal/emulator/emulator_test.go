@@ -157,13 +157,15 @@ func TestFaultsBeforeASaleSellNothing(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
-	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(50 * time.Millisecond)})
+	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(2 * time.Hour)})
 	token, life := s.NewToken()
-	if life != 50*time.Millisecond || !s.TokenGood(token) {
+	if life != 2*time.Hour || !s.TokenGood(token) {
 		t.Fatalf("a new token is good for %v: %v", life, s.TokenGood(token))
 	}
-	time.Sleep(60 * time.Millisecond)
-	if s.TokenGood(token) {
+	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(10 * time.Millisecond)})
+	short, _ := s.NewToken()
+	time.Sleep(15 * time.Millisecond)
+	if s.TokenGood(short) {
 		t.Error("it is good after its life")
 	}
 }
@@ -201,11 +203,12 @@ func TestALookUpMissesWhatIsTooYoungOrVoided(t *testing.T) {
 	if n := len(s.Find("S1")) + len(s.Find("shp_1")); n != 2 || len(s.Find("S2")) != 0 {
 		t.Errorf("%d are found by both references", n)
 	}
-	s.turn(t, emulator.Knobs{LookupLag: emulator.Duration(100 * time.Millisecond)})
+	s.turn(t, emulator.Knobs{LookupLag: emulator.Duration(time.Hour)})
 	if found := s.Find("S1"); len(found) > 0 {
 		t.Errorf("found at once: %+v", found)
 	}
-	time.Sleep(110 * time.Millisecond)
+	s.turn(t, emulator.Knobs{LookupLag: emulator.Duration(50 * time.Millisecond)})
+	time.Sleep(60 * time.Millisecond)
 	if len(s.Find("S1")) != 1 {
 		t.Error("not found after the lag")
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,20 +27,44 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// zplcheck builds the program that renders ZPL as a printer would.
+// zplcheck is the program that renders ZPL as a printer would.
 func zplcheck(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "zplcheck")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Dir = "zplcheck"
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	if out, err := build.CombinedOutput(); err != nil {
+	path, err := buildZPLCheck()
+	if err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("zplcheck: %v\n%s", err, out)
+			t.Fatalf("zplcheck: %v", err)
 		}
-		t.Skipf("zplcheck cannot be built here: %v\n%s", err, out)
+		t.Skipf("zplcheck cannot be built here: %v", err)
 	}
 	return path
+}
+
+// buildZPLCheck builds it once, with the flags of everything else: with others
+// the standard library would be compiled again for it.
+var buildZPLCheck = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "zplcheck")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir = "zplcheck"
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly "+os.Getenv("GOFLAGS"))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// scratch is what lasts as long as all tests.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "label"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(scratch)
+	os.Exit(code)
 }
 
 // scan reads the bar codes of a picture.

@@ -54,7 +54,7 @@ func (f *fixture) another(t *testing.T, st *store.Store, o OIDC) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Store: st, Box: box, BaseURL: testBase + "/", OIDC: o})
+	s, err := New(Config{Store: st, Box: box, BaseURL: testBase + "/", OIDC: o, CheapHashes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,8 @@ type Config struct {
 	BaseURL string    // of the dashboard: in every link, and what passkeys are bound to
 	OIDC    OIDC
 	Log     *slog.Logger
+
+	CheapHashes bool // of passwords, that anybody can guess: for tests that are not about them
 }
 
 // Service knows people, their sessions and their memberships. It is safe for
@@ -95,7 +97,7 @@ type Service struct {
 
 // New returns a service. It asks nobody over the network.
 func New(c Config) (*Service, error) {
-	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(), now: time.Now}
+	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(c.cost()), now: time.Now}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

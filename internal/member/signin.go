@@ -73,7 +73,7 @@ func signInFailed() error {
 // renewHash stores the password at today's cost, if it was stored at another,
 // and returns the hash that is stored then.
 func (s *Service) renewHash(ctx context.Context, p store.Person, password string) (string, error) {
-	if !outdated(p.PasswordHash) {
+	if !s.passwords.outdated(p.PasswordHash) {
 		return p.PasswordHash, nil
 	}
 	hash, err := s.passwords.hash(ctx, password)

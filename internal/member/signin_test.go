@@ -103,7 +103,7 @@ func TestAPasswordStoredCheaplyIsStoredAnewAtSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p, err := f.store.Person(t.Context(), ada.Person.ID); err != nil || outdated(p.PasswordHash) {
+	if p, err := f.store.Person(t.Context(), ada.Person.ID); err != nil || f.passwords.outdated(p.PasswordHash) {
 		t.Errorf("it is still %s: %v", p.PasswordHash, err)
 	}
 }

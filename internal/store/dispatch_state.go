@@ -58,7 +58,7 @@ func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.Endp
 // sqlTenantHeads reads one tenant's log, for an endpoint that is behind.
 const sqlTenantHeads = `
 SELECT e.txid::text, e.id, e.subject, e.account_id, e.livemode, e.kind::text FROM events e
-WHERE e.account_id = $4 AND e.livemode = $5 AND (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE e.account_id = $4 AND e.livemode = $5 AND (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < ` + horizon + `
 ORDER BY e.txid, e.id LIMIT $3`
 
 // TenantHeads reads the log of one tenant behind a position, in order. Fewer

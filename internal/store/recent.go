@@ -24,7 +24,7 @@ const sqlRecent = `
 SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
-WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
@@ -52,7 +52,7 @@ const recentReach = 20_000
 const sqlRecentReach = `
 SELECT x.txid::text, x.id FROM (
   SELECT e.txid, e.id FROM events e
-  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   ORDER BY e.txid DESC, e.id DESC OFFSET $5 LIMIT 1
 ) x`
 
@@ -61,7 +61,7 @@ const sqlRecentOf = `
 SELECT ` + logColumns + `
 FROM (
   SELECT * FROM events e
-  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   ORDER BY e.txid DESC, e.id DESC LIMIT $7
 ) e
 LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject

@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -45,10 +46,20 @@ func TestSQL(t *testing.T) {
 // with sql.
 func constants(t *testing.T) map[string]string {
 	t.Helper()
+	all, err := readConstants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// readConstants reads them once: it takes a look at everything that the package
+// imports.
+var readConstants = sync.OnceValues(func() (map[string]string, error) {
 	fset := token.NewFileSet()
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var files []*ast.File
 	for _, p := range paths {
@@ -57,7 +68,7 @@ func constants(t *testing.T) map[string]string {
 		}
 		f, err := parser.ParseFile(fset, p, nil, 0)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		files = append(files, f)
 	}
@@ -70,5 +81,5 @@ func constants(t *testing.T) map[string]string {
 			found[name] = constant.StringVal(c.Val())
 		}
 	}
-	return found
-}
+	return found, nil
+})

@@ -24,7 +24,7 @@ SELECT event_tx::text, event_id, attempts FROM webhook_retries WHERE account_id 
 // sqlWaitingLog respects the horizon: the cursor may move to its first event.
 const sqlWaitingLog = `
 SELECT e.txid::text, e.id, 0 FROM events e
-WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < ` + horizon + `
   AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
 ORDER BY e.txid, e.id LIMIT 20`
 

@@ -75,9 +75,9 @@ func newBench(t testing.TB) *bench {
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
-	c.Reference = reference()
+	c.Reference = reference
 	c.Journal = journal.New(journal.Config{Store: b.store, Requests: true, Exchanges: true})
-	c.Member, err = member.New(member.Config{Store: b.store, Box: box, BaseURL: testBase, Log: c.Log})
+	c.Member, err = member.New(member.Config{Store: b.store, Box: box, BaseURL: testBase, Log: c.Log, CheapHashes: true})
 	b.must(err)
 	b.web = New(c)
 	t.Cleanup(b.web.Stop)
@@ -87,13 +87,7 @@ func newBench(t testing.TB) *bench {
 }
 
 // reference is what the API tells of itself.
-var reference = sync.OnceValue(func() []byte {
-	text, err := api.Reference(testBase)
-	if err != nil {
-		panic(err)
-	}
-	return text
-})
+var reference = sync.OnceValues(func() ([]byte, error) { return api.Reference(testBase) })
 
 const testPassword = "correct horse battery"
 

@@ -57,12 +57,15 @@ type refField struct {
 }
 
 // readReference decodes what the API tells of itself.
-func readReference(text []byte) ([]refGroup, error) {
-	if len(text) == 0 {
+func readReference(tell func() ([]byte, error)) (groups []refGroup, err error) {
+	if tell == nil {
 		return nil, nil
 	}
-	var groups []refGroup
-	err := json.Unmarshal(text, &groups)
+	text, err := tell()
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(text, &groups)
 	return groups, err
 }
 
@@ -77,7 +80,7 @@ type referenceView struct {
 // routeChoices are the routes to filter requests by.
 func (s *Web) routeChoices() []choice {
 	list := []choice{{"", "All routes"}}
-	for _, g := range s.groups {
+	for _, g := range s.groups() {
 		for _, o := range g.Operations {
 			c := choice{o.Path, o.Path}
 			if !slices.Contains(list, c) {
@@ -90,8 +93,8 @@ func (s *Web) routeChoices() []choice {
 
 // referenceAt is the operation of the address, or the first.
 func (v *visit) referenceAt() (referenceView, error) {
-	p, wanted := referenceView{Groups: v.groups}, v.r.PathValue("operation")
-	for _, g := range v.groups {
+	p, wanted := referenceView{Groups: v.groups()}, v.r.PathValue("operation")
+	for _, g := range p.Groups {
 		for _, o := range g.Operations {
 			if o.ID == wanted || wanted == "" {
 				p.Group, p.refOperation = g, o

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -35,8 +36,8 @@ type Config struct {
 	Batch    *batch.Service
 	Journal  *journal.Service
 
-	API       http.Handler // of this program, for pages that show what it answers; may be nil
-	Reference []byte       // of the API, as it tells it; nil for none
+	API       http.Handler           // of this program, for pages that show what it answers; may be nil
+	Reference func() ([]byte, error) // of the API, as it tells it; nil for none
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
@@ -49,8 +50,8 @@ type Web struct {
 	Config
 	handler http.Handler
 	hub     *hub
-	groups  []refGroup
-	tracks  *httpkit.Limiter // of public pages, by address
+	groups  func() []refGroup // of the reference, read when somebody first asks
+	tracks  *httpkit.Limiter  // of public pages, by address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -61,10 +62,13 @@ func New(c Config) *Web {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
 	s.hub = newHub(s.Webhook, s.Shipping.States, c.Log)
-	var err error
-	if s.groups, err = readReference(c.Reference); err != nil {
-		c.Log.Error("the reference cannot be shown", "error", err)
-	}
+	s.groups = sync.OnceValue(func() []refGroup {
+		groups, err := readReference(c.Reference)
+		if err != nil {
+			c.Log.Error("the reference cannot be shown", "error", err)
+		}
+		return groups
+	})
 	mux := http.NewServeMux()
 	for _, rt := range s.table() {
 		for _, pattern := range rt.patterns() {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,11 +24,10 @@ const (
 	otherWorkers = 4
 )
 
-// A running copy that dies leaves its jobs to be found after rescueAfter,
-// which must be longer than any job may take.
+// The waits of the queue, where Config has none.
 const (
-	jobTimeout    = 45 * time.Second
 	rescueAfter   = time.Minute
+	retryAfter    = 30 * time.Second
 	completedKept = 10 * time.Minute // the record of what happened is our own
 )
 
@@ -44,11 +44,17 @@ type Config struct {
 
 	SweepEvery     time.Duration // between two looks for purchases that wait; zero means a minute
 	LateSweepEvery time.Duration // between two looks for labels that turn up late; zero means an hour
+
+	// RescueAfter is when the jobs of a copy that died are given to another;
+	// zero means a minute. No job may take so long: it has three quarters.
+	RescueAfter time.Duration
+	RetryAfter  time.Duration // until a job that failed is tried again; zero means half a minute
 }
 
 // New returns a runner that is not started yet.
 func New(c Config) (*Runner, error) {
-	w := watcher{log: c.Log, observe: c.Metrics.observe}
+	w := watcher{log: c.Log, observe: c.Metrics.observe, retry: cmp.Or(c.RetryAfter, retryAfter)}
+	rescue := cmp.Or(c.RescueAfter, rescueAfter)
 	client, err := river.NewClient(riverpgxv5.New(c.Services.Store.System()), &river.Config{
 		Queues: map[string]river.QueueConfig{
 			store.QueueMoney:    {MaxWorkers: moneyWorkers},
@@ -57,8 +63,8 @@ func New(c Config) (*Runner, error) {
 		},
 		Workers:                     workers(c.Services, w),
 		PeriodicJobs:                periodic(c),
-		JobTimeout:                  jobTimeout,
-		RescueStuckJobsAfter:        rescueAfter,
+		JobTimeout:                  rescue * 3 / 4,
+		RescueStuckJobsAfter:        rescue,
 		CompletedJobRetentionPeriod: completedKept,
 		ReindexerIndexNames:         []string{}, // only the owner of an index may rebuild it, and jobs run as another
 		Logger:                      slog.New(quiet{c.Log.Handler()}),

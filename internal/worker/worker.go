@@ -101,13 +101,10 @@ type worker[T river.JobArgs] struct {
 	money bool // never cancelled or discarded
 }
 
-// moneyRetry is when a job about money that failed is tried again.
-const moneyRetry = 30 * time.Second
-
 // NextRetry is when a job that failed, or whose process died, is tried again.
 // The queue's own answer grows with the fourth power of the attempts: a few
 // crashes would put off for hours what must not wait.
-func (*worker[T]) NextRetry(*river.Job[T]) time.Time { return time.Now().Add(moneyRetry) }
+func (w *worker[T]) NextRetry(*river.Job[T]) time.Time { return time.Now().Add(w.retry) }
 
 // Work does the job, and turns the kind of a failure into what the queue
 // should do about it.
@@ -130,7 +127,7 @@ func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
 		return "done", nil
 	case w.money:
 		// A snooze uses up no attempt, so the job outlives any failure.
-		return "failed", river.JobSnooze(max(again, moneyRetry))
+		return "failed", river.JobSnooze(max(again, w.retry))
 	}
 	switch ship.KindOf(err) {
 	case ship.Invalid, ship.NotFound, ship.Unsupported, ship.Conflict:
@@ -155,4 +152,5 @@ func (w *worker[T]) safely(ctx context.Context, args T) (again time.Duration, er
 type watcher struct {
 	log     *slog.Logger
 	observe func(kind, outcome string, took time.Duration)
+	retry   time.Duration // until a job that failed is tried again
 }

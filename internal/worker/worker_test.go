@@ -27,7 +27,7 @@ import (
 
 func testWorker(money bool, do func() (time.Duration, error)) *worker[job.SettlePurchase] {
 	return &worker[job.SettlePurchase]{
-		watcher: watcher{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe},
+		watcher: watcher{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe, retry: retryAfter},
 		do:      func(context.Context, job.SettlePurchase) (time.Duration, error) { return do() },
 		money:   money,
 	}
@@ -44,8 +44,8 @@ func TestJobsAboutMoneyAreNeverCancelledOrDiscarded(t *testing.T) {
 	} {
 		err := testWorker(true, do).Work(t.Context(), &river.Job[job.SettlePurchase]{JobRow: &rivertype.JobRow{}})
 		snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
-		if !ok || snooze.Duration < moneyRetry {
-			t.Errorf("err = %v, want a snooze of at least %s", err, moneyRetry)
+		if !ok || snooze.Duration < retryAfter {
+			t.Errorf("err = %v, want a snooze of at least %s", err, retryAfter)
 		}
 	}
 }
@@ -164,16 +164,20 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) run(t *testing.T) *Metrics {
+func (b *bench) run(t *testing.T, changes ...func(*Config)) *Metrics {
 	t.Helper()
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Config{
+	c := Config{
 		Services: Services{Shipping: b.shipping, Store: b.store, DatabaseURL: b.url},
 		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: metrics,
-	})
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	r, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,6 +208,23 @@ func TestAPurchaseThatLostItsAnswerIsSettledByItsJob(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.run(t)
+	b.settles(t, b.loseAnAnswer(t))
+}
+
+func TestTheJobOfACopyThatDiedIsGivenToAnother(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.loseAnAnswer(t)
+	if _, err := storetest.Conn(t, b.url).Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '5 seconds', attempted_by = '{dead}'`); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t, func(c *Config) { c.RescueAfter, c.RetryAfter = 4*time.Second, 100*time.Millisecond })
+	b.settles(t, id)
+}
+
+// loseAnAnswer buys from a carrier that sells and does not say so.
+func (b *bench) loseAnAnswer(t *testing.T) ship.ShipmentID {
+	t.Helper()
 	bought, err := b.shipping.Buy(t.Context(), shipping.BuyInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: ship.Order{
 		OrderID:     "o1",
 		Destination: ship.Address{Name: "FAULT TIMEOUT AFTER PURCHASE", Address1: "1 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
@@ -212,8 +233,13 @@ func TestAPurchaseThatLostItsAnswerIsSettledByItsJob(t *testing.T) {
 	if err != nil || !bought.Pending {
 		t.Fatalf("Buy = %+v, %v; want pending", bought, err)
 	}
+	return bought.Shipment.ID
+}
+
+func (b *bench) settles(t *testing.T, id ship.ShipmentID) {
+	t.Helper()
 	eventually(t, "label", func() bool {
-		sh, err := b.shipping.Shipment(t.Context(), b.tenant, bought.Shipment.ID)
+		sh, err := b.shipping.Shipment(t.Context(), b.tenant, id)
 		return err == nil && sh.State == ship.StatePurchased
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +57,7 @@ func (w *world) waybill(args ...string) string {
 func (w *world) env() []string {
 	return []string{
 		"DATABASE_URL=" + w.postgres.URL, "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16",
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16",
 	}
 }
 
@@ -71,7 +70,7 @@ func (w *world) killCopies(seed uint64, n int, every time.Duration, stop <-chan 
 		case <-stop:
 			return
 		}
-		w.copies[rng.IntN(len(w.copies))].Signal(syscall.SIGKILL)
+		w.copies[rng.IntN(len(w.copies))].Kill()
 		w.kills.Add(1)
 	}
 }

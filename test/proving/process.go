@@ -128,12 +128,18 @@ func (p *Process) End(t *testing.T) {
 	}
 }
 
-// Signal sends a signal to the program as it runs now.
-func (p *Process) Signal(s syscall.Signal) {
+// Signal sends a signal to the program, and reports whether it runs now.
+func (p *Process) Signal(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cmd != nil && p.cmd.Process != nil {
-		_ = p.cmd.Process.Signal(s) // it may have just ended
+	return p.cmd != nil && p.cmd.Process != nil && p.cmd.Process.Signal(s) == nil
+}
+
+// Kill ends the program without warning. One that is being started is waited
+// for.
+func (p *Process) Kill() {
+	for !p.Signal(syscall.SIGKILL) {
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -3,9 +3,11 @@
 package purchases
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -55,6 +57,8 @@ func TestProvePurchases(t *testing.T) {
 	j := w.judge(orders)
 	t.Logf("judged after %.1f s", time.Since(start).Seconds())
 	j.add("not settled", late...)
+	slowest := slices.MaxFunc(orders, func(a, b *order) int { return cmp.Compare(a.took, b.took) })
+	t.Logf("the slowest took %.1f s and %d requests: %s", slowest.took.Seconds(), slowest.requests, j.story(slowest.key))
 	report(t, func(out *proving.Proof) {
 		out.N, out.Seed, out.Settings = p.orders, seed, w.settings
 		out.Kills, out.Crashes, out.Stops = w.kills.Load(), w.postgres.Crashes.Load(), w.stops.Load()
@@ -119,7 +123,7 @@ func (w *world) kill(seed uint64, n int, lasts time.Duration) {
 		for p.Frozen.Load() { // it is dead enough
 			p = &w.carriers[rng.IntN(len(w.carriers))].Process
 		}
-		p.Signal(syscall.SIGKILL)
+		p.Kill()
 		w.kills.Add(1)
 	}
 }

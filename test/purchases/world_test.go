@@ -52,7 +52,7 @@ var fast = []string{
 	"SWEEP_EVERY=2s",                // 60s
 	"LATE_SWEEP_EVERY=5s",           // 1h
 	"QUOTE_TIMEOUT=2s",              // 4s
-	"JOB_RESCUE_AFTER=10s",          // 1m
+	"JOB_RESCUE_AFTER=15s",          // 1m
 	"JOB_RETRY_AFTER=1s",            // 30s
 	"RATE_LIMIT=0",                  // one key stands for many clients
 	"CARRIER_QUOTAS=usps=0,fedex=0", // USPS allows 60 calls an hour

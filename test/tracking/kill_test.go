@@ -5,7 +5,6 @@ package tracking
 import (
 	"math/rand/v2"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -144,7 +143,7 @@ func (w *world) killAt(s *sender, seed uint64, total int, p killing) {
 			w.postgres.Crash()
 		}
 		if step%(steps/p.kills) == steps/p.kills/2 {
-			w.copies[rng.IntN(len(w.copies))].Signal(syscall.SIGKILL)
+			w.copies[rng.IntN(len(w.copies))].Kill()
 			w.kills.Add(1)
 		}
 	}

@@ -150,11 +150,15 @@ func misbehave(t *testing.T, kinds map[string]int, lasts time.Duration) {
 }
 
 func TestProveOneHanging(t *testing.T) {
-	misbehave(t, map[string]int{"hang": 1}, proving.Pick(t, 12*time.Second, time.Minute))
+	lasts := proving.Pick(t, 12*time.Second, time.Minute)
+	proving.Beside(t)
+	misbehave(t, map[string]int{"hang": 1}, lasts)
 }
 
 func TestProveManyMisbehaving(t *testing.T) {
-	misbehave(t, map[string]int{"hang": 10, "slow": 5, "huge": 5, "bomb": 3}, proving.Pick(t, 20*time.Second, 2*time.Minute))
+	lasts := proving.Pick(t, 20*time.Second, 2*time.Minute)
+	proving.Beside(t)
+	misbehave(t, map[string]int{"hang": 10, "slow": 5, "huge": 5, "bomb": 3}, lasts)
 }
 
 // TestProveBurst has one account burst while another goes on as ever.

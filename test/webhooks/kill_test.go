@@ -29,8 +29,8 @@ func TestProveKills(t *testing.T) {
 	p := proving.Pick(t,
 		killing{changes: 2000, clients: 8, kills: 30, crashes: 2, lasts: 20 * time.Second, fails: 1},
 		killing{changes: 20_000, clients: 16, kills: 500, crashes: 20, lasts: 9 * time.Minute, fails: 2})
+	proving.Beside(t)
 	seed := proving.Seed(t)
-	t.Logf("seed %d", seed)
 	w := newWorld(t, 2)
 	var all []*sink
 	for n := range uint64(sinks) {

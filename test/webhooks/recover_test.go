@@ -14,6 +14,7 @@ import (
 // it is disabled, and then recover.
 func TestProveRecover(t *testing.T) {
 	events := proving.Pick(t, 1000, 10_000)
+	proving.Beside(t)
 	w := newWorld(t, 1)
 	c := newCrowd(t, w, []string{"/fail/1"})
 	p, a := c.writers[0], c.accounts[0]

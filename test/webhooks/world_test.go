@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -82,7 +81,7 @@ func (w *world) waybill(args ...string) string {
 func (w *world) env(given []string) []string {
 	return append([]string{
 		"DATABASE_URL=" + w.postgres.URL, "RATE_LIMIT=0",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
 	}, given...)
 }
 
@@ -91,7 +90,7 @@ func (w *world) killCopies(seed uint64, n int, every time.Duration) {
 	rng := rand.New(rand.NewPCG(seed, 1<<40))
 	for range n {
 		time.Sleep(every/2 + time.Duration(rng.Int64N(int64(every))))
-		w.copies[rng.IntN(len(w.copies))].Signal(syscall.SIGKILL)
+		w.copies[rng.IntN(len(w.copies))].Kill()
 		w.kills.Add(1)
 	}
 }

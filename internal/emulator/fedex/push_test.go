@@ -143,7 +143,8 @@ func TestPushesEndWithTheLedgerOrWithoutAnAddress(t *testing.T) {
 		"no address":           func(c client, _ *emulator.Ledger) { c.push("") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, l := pushing(t, emulator.Scan{Code: "OC"}, emulator.Scan{After: emulator.Duration(200 * time.Millisecond), Code: "PU"})
+			t.Parallel()
+			c, l := pushing(t, emulator.Scan{Code: "OC"}, emulator.Scan{After: emulator.Duration(time.Second), Code: "PU"})
 			e := &ears{t: t}
 			to := httptest.NewServer(e)
 			t.Cleanup(to.Close)
@@ -151,7 +152,7 @@ func TestPushesEndWithTheLedgerOrWithoutAnAddress(t *testing.T) {
 			c.buy()
 			e.wait(1)
 			end(c, l)
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(1200 * time.Millisecond)
 			if n := e.count(); n != 1 {
 				t.Errorf("%d pushes", n)
 			}
