@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -60,21 +59,9 @@ func (m Meaning) Values(cells []string) map[string]string {
 	return values
 }
 
-// order is what the line asks for, checked as every order is, and what is
-// wrong with it.
-func (m Meaning) order(cells []string, a ship.Account, t ship.Tenant, now time.Time) (ship.Order, []Wrong) {
-	l := line{values: m.Values(cells)}
-	o := l.order(a)
-	_, err := o.Normalize(ship.Normalizing{Tenant: t, Account: a, OneParcel: true, Now: now.UTC()})
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		for _, f := range e.Fields {
-			l.add(fieldOf(f.Pointer), advice(f))
-		}
-		if len(e.Fields) == 0 {
-			l.add("", e.Message)
-		}
-	}
-	return o, l.wrong
+// has reports whether a column, or what stands in for one, gives the field.
+func (m Meaning) has(name string) bool {
+	return slices.Contains(m.Columns, name) || m.Fixed[name] != ""
 }
 
 // advice is a mistake and the way out of it.
@@ -107,6 +94,21 @@ type line struct {
 func (l *line) add(field, detail string) {
 	if !slices.ContainsFunc(l.wrong, func(w Wrong) bool { return w.Field == field }) {
 		l.wrong = append(l.wrong, Wrong{field, detail})
+	}
+}
+
+// check notes what every order is checked for.
+func (l *line) check(o ship.Order, how ship.Normalizing) {
+	_, err := o.Normalize(how)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		return
+	}
+	for _, f := range e.Fields {
+		l.add(fieldOf(f.Pointer), advice(f))
+	}
+	if len(e.Fields) == 0 {
+		l.add("", e.Message)
 	}
 }
 
