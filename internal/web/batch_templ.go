@@ -397,7 +397,7 @@ func batchTiles(f frame, p batchView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Pending() > 0 {
-			templ_7745c5c3_Err = batchTile(f, p, batchTabs[3], "a carrier has not answered", true).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = batchTile(f, p, batchTabs[3], "not answered yet", true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

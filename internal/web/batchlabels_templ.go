@@ -567,7 +567,7 @@ func unprintedPage(f frame, p unprinted) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead(counted(len(p.Rows), "label")+" cannot be printed as "+strings.ToUpper(string(p.Format)), "They are bought and wait here; the file holds all others.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead(counted(len(p.Rows), "label")+" cannot be printed as "+strings.ToUpper(string(p.Format)), "What is listed here is bought; the file holds all the others.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

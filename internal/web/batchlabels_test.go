@@ -33,7 +33,7 @@ func TestAPendingLineIsShownAsPending(t *testing.T) {
 	b := newBench(t)
 	path, id := b.buyBatch(strings.Replace(threeOrders, "Grace", "FAULT TIMEOUT AFTER PURCHASE", 1), "pdf")
 	page := b.send(member.Shipper, path+"?show=all", nil).Body.String()
-	for _, want := range []string{"Print 2 labels", "<i></i>Pending", "a carrier has not answered", `hx-trigger="every 10s"`} {
+	for _, want := range []string{"Print 2 labels", "<i></i>Pending", "not answered yet", `hx-trigger="every 10s"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

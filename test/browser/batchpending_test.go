@@ -31,7 +31,7 @@ func TestABatchWithoutAnAnswer(t *testing.T) {
 	s.do("the line without an answer waits",
 		chromedp.SetValue(`#f-format`, "zpl"), until(`(window.confirm = () => true)`), chromedp.Click(`button[value=buy]`), sees("Print 2 labels"), sees("Pending"), s.shot("pending"),
 	)
-	s.do("and has its label when it is settled", sees("Print 3 labels"), until(`!document.body.innerText.includes("a carrier has not answered")`), s.shot("settled"))
+	s.do("and has its label when it is settled", sees("Print 3 labels"), until(`!document.body.innerText.includes("not answered yet")`), s.shot("settled"))
 	db, err := pgx.Connect(s.Context(), s.data)
 	s.must(err)
 	_, err = db.Exec(s.Context(), `UPDATE labels SET format = 'pdf', data = '%PDF-1.4 nothing' WHERE id = (SELECT shipment_id FROM batch_rows WHERE number = 2)`)
