@@ -28,11 +28,11 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, b
 			return list, err
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return buying.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, Carrier: r.Carrier, Service: r.Service})
+			return buying.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			b, err := buying.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject",
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject",
 				IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
 			})
 			return b.Shipment, err

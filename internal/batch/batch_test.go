@@ -80,11 +80,11 @@ func (b *bench) begin() {
 			return list, err
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return b.shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, Carrier: r.Carrier, Service: r.Service})
+			return b.shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, Carrier: r.Carrier, Service: r.Service,
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service,
 				MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {

@@ -109,8 +109,9 @@ func (b *liveBench) sold(name string) (all, alive []string) {
 	return all, alive
 }
 
-// bought are the shipments of the lines that are bought, in their order.
-func (b *liveBench) bought(id ship.BatchID) (ids []ship.ShipmentID, numbers []string) {
+// bought are the shipments of the lines that are bought, in their order, their
+// numbers, and those of all their pieces.
+func (b *liveBench) bought(id ship.BatchID) (ids []ship.ShipmentID, numbers, pieces []string) {
 	b.Helper()
 	rows, _, err := b.Rows(b.Context(), b.tenant, id, 0, batch.MaxRows, batch.RowBought)
 	b.must(err)
@@ -118,8 +119,13 @@ func (b *liveBench) bought(id ship.BatchID) (ids []ship.ShipmentID, numbers []st
 		sh, err := b.shipping.Shipment(b.Context(), b.tenant, row.Shipment)
 		b.must(err)
 		ids, numbers = append(ids, sh.ID), append(numbers, sh.Deal.TrackingNumber)
+		if len(sh.Deal.Pieces) > 1 {
+			pieces = append(pieces, sh.Deal.Pieces...)
+		} else {
+			pieces = append(pieces, sh.Deal.TrackingNumber)
+		}
 	}
-	return ids, numbers
+	return ids, numbers, pieces
 }
 
 const liveFile = `Order,Recipient,Street,City,State,Zip,Country,Phone,Weight,Length,Width,Height,Carrier,Service,Customs: description,Customs: quantity,Customs: value of one,Customs: HS code,Customs: made in
@@ -128,7 +134,7 @@ L-2,Grace Hopper,350 5th Ave,New York,NY,10118,US,2125550101,1.5,10,8,4,USPS,,,,
 L-3,Jean Bartik,1 Main St,Dallas,TX,75201,US,2125550102,3,10,8,4,FedEx,,,,,,
 L-4,Konrad Zuse,Friedrichstr 43,Berlin,,10117,DE,+49301234567,2,10,8,4,DHL,,Wooden toys,2,12.50,9503.00,US
 L-5,Betty Holberton,7 Elm St,Austin,TX,78701,US,2125550103,2,10,8,4,USPS,,,,,,
-L-6,Kay McNulty,9 Elm St,Austin,TX,78701,US,2125550104,4,10,8,4,FedEx,,,,,,
+L-6,Kay McNulty,9 Elm St,Austin,TX,78701,US,2125550104,4 | 2,10,8,4,FedEx,,,,,,
 L-7,Ruth Teitelbaum,11 Elm St,Austin,TX,78701,US,2125550105,4,10,8,4,,,,,,,
 `
 
@@ -182,7 +188,7 @@ func (b *liveBench) pendingLines(id ship.BatchID) []batch.Row {
 // checkLedgers compares what carriers sold with what the batch bought.
 func (b *liveBench) checkLedgers(id ship.BatchID) {
 	b.Helper()
-	_, numbers := b.bought(id)
+	_, numbers, _ := b.bought(id)
 	if len(numbers) != 7 {
 		b.Fatalf("%d lines are bought, want 7", len(numbers))
 	}
@@ -207,16 +213,16 @@ func (b *liveBench) checkLedgers(id ship.BatchID) {
 // checkPDF prints everything, and reads every page with a scanner.
 func (b *liveBench) checkPDF(id ship.BatchID) {
 	b.Helper()
-	ids, numbers := b.bought(id)
+	ids, _, pieces := b.bought(id)
 	pile, err := b.shipping.Labels(b.Context(), b.tenant, ids, label.Options{Format: label.PDF, Size: label.Size4x6, DPI: 203})
 	if err != nil || pile.In != 7 || len(pile.Out) > 0 {
 		b.Fatalf("%d labels as PDF, left out %v, %v", pile.In, pile.Out, err)
 	}
 	info := strings.Join(strings.Fields(string(b.run(pile.Data, "pdfinfo", "-"))), " ")
-	if !strings.Contains(info, "Pages: 7 ") {
-		b.Errorf("a real reader finds other than 7 pages: %s", info)
+	if !strings.Contains(info, "Pages: 8 ") {
+		b.Errorf("a real reader finds other than 8 pages: %s", info)
 	}
-	for i, number := range numbers {
+	for i, number := range pieces {
 		page := fmt.Sprint(i + 1)
 		b.scans(b.run(pile.Data, "pdftoppm", "-r", "203", "-png", "-f", page, "-l", page, "-"), "PDF page "+page, number)
 	}
@@ -225,13 +231,13 @@ func (b *liveBench) checkPDF(id ship.BatchID) {
 // checkZPL prints what label printers take: all but what DHL sold as PDF.
 func (b *liveBench) checkZPL(id ship.BatchID) {
 	b.Helper()
-	ids, numbers := b.bought(id)
+	ids, _, pieces := b.bought(id)
 	pile, err := b.shipping.Labels(b.Context(), b.tenant, ids, label.Options{Format: label.ZPL, Size: label.Size4x6, DPI: 203})
 	if err != nil || pile.In != 6 || len(pile.Out) != 1 || ship.CodeOf(pile.Out[ids[3]]) != "format_unavailable" {
 		b.Fatalf("%d labels as ZPL, left out %v, %v", pile.In, pile.Out, err)
 	}
 	check := b.zplcheck()
-	for i, number := range slices.Delete(numbers, 3, 4) {
+	for i, number := range slices.Delete(pieces, 3, 4) {
 		n := fmt.Sprint(i + 1)
 		b.scans(b.run(pile.Data, check, "-label", n), "ZPL label "+n, number)
 	}

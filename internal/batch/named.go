@@ -40,7 +40,7 @@ func (s *Service) reader(ctx context.Context, t ship.Tenant, m Meaning) (reader,
 func (r reader) request(cells []string) (Request, []Wrong) {
 	l := line{values: r.meaning.Values(cells)}
 	in := Request{Tenant: r.tenant, Account: r.account, Order: l.order(r.account)}
-	l.check(in.Order, ship.Normalizing{Tenant: r.tenant, Account: r.account, OneParcel: true, Now: time.Now().UTC()})
+	l.check(in.Order, ship.Normalizing{Tenant: r.tenant, Account: r.account, OneParcel: len(in.Order.Parcels) == 1, Now: time.Now().UTC()})
 	in.Carrier, in.Service = l.named(r.carriers)
 	return in, l.wrong
 }

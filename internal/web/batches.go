@@ -103,11 +103,14 @@ func (s *Web) batchesCSV(v *visit) error {
 
 // batchTemplate handles GET /app/{mode}/batches/template.csv.
 func (s *Web) batchTemplate(v *visit) error {
-	titles, example := make([]string, len(batch.Fields)), make([]string, len(batch.Fields))
+	titles := make([]string, len(batch.Fields))
 	for i, f := range batch.Fields {
-		titles[i], example[i] = f.Title, f.Example
+		titles[i] = f.Title
 	}
-	v.exportCSV("template", titles...).row(example...)
+	out := v.exportCSV("template", titles...)
+	for _, line := range batch.Examples() {
+		out.row(line...)
+	}
 	return nil
 }
 
