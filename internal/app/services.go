@@ -99,7 +99,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	out := services{
-		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying, batch: newBatches(st, accounts, buying, log),
+		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying, batch: newBatches(cfg, st, accounts, buying, log),
 		tracking: tracking.New(tracking.Config{
 			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
 			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/job"
@@ -33,6 +34,7 @@ const (
 	RowRated   = "rated"
 	RowSkipped = "skipped"
 	RowBuying  = "buying"
+	RowPending = "pending" // a carrier was asked, and its answer is not known yet
 	RowBought  = "bought"
 	RowFailed  = "failed" // nobody sold it
 )
@@ -46,6 +48,8 @@ type Request struct {
 	Tenant      ship.Tenant
 	Account     ship.Account
 	Order       ship.Order
+	Carrier     string     // that the line names; the account's rules choose if both are empty
+	Service     string     // likewise
 	Limit       ship.Money // the most that it may cost
 	Key         string     // names the purchase
 	Fingerprint [32]byte
@@ -56,11 +60,15 @@ type Config struct {
 	Store *store.Store
 	// Account returns whose orders they are.
 	Account func(context.Context, ship.AccountID) (ship.Account, error)
-	// Quote returns the offer that the account's rules choose.
+	// Carriers returns who can be named in a line.
+	Carriers func(context.Context, ship.Tenant) ([]Carrier, error)
+	// Quote returns the offer of whom the line names, else the one that the
+	// account's rules choose.
 	Quote func(context.Context, Request) (ship.Rate, error)
-	// Purchase buys the order as those rules choose, once under its key, and
-	// not if the order has a shipment already.
+	// Purchase buys the order likewise, once under its key, and not if the
+	// order has a shipment already. One that is not settled is not bought yet.
 	Purchase func(context.Context, Request) (ship.Shipment, error)
+	Keep     time.Duration // after this long files are deleted
 	Log      *slog.Logger
 }
 
@@ -81,6 +89,7 @@ type Batch struct {
 type Tally struct {
 	Rows  map[string]int // by state
 	Costs []ship.Money   // of the lines that are rated, one amount a currency
+	Open  []ship.Money   // for those that are pending: it may be spent
 	Paid  []ship.Money   // for those that are bought
 }
 
@@ -92,9 +101,9 @@ func (t Tally) Total() (n int) {
 	return n
 }
 
-// Open is how many lines wait to be rated or bought while the batch is worked
-// on in the state.
-func (t Tally) Open(state string) int {
+// Waiting is how many lines wait to be rated or bought while the batch is
+// worked on in the state.
+func (t Tally) Waiting(state string) int {
 	if state == Rating {
 		return t.Rows[RowGood]
 	}
@@ -159,6 +168,8 @@ func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Bat
 		case x.Currency == "":
 		case x.State == RowRated || x.State == RowBuying:
 			tally.Costs = add(tally.Costs, cost)
+		case x.State == RowPending:
+			tally.Open = add(tally.Open, cost)
 		case x.State == RowBought:
 			tally.Paid = add(tally.Paid, cost)
 		}
@@ -199,6 +210,15 @@ func (s *Service) Discard(ctx context.Context, t ship.Tenant, id ship.BatchID) e
 	return s.Store.DeleteBatch(ctx, t, id)
 }
 
+// Forget deletes files of all tenants past their time.
+func (s *Service) Forget(ctx context.Context, now time.Time) error {
+	for {
+		if n, err := s.Store.ForgetBatches(ctx, now.Add(-s.Keep)); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
 // Check says what the columns mean, reads every line again that is not bought,
 // and has the good ones rated.
 func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m Meaning) error {
@@ -209,7 +229,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 	if err := m.check(len(b.Header)); err != nil {
 		return err
 	}
-	account, err := s.Account(ctx, t.Account)
+	read, err := s.reader(ctx, t, m)
 	if err != nil {
 		return err
 	}
@@ -218,12 +238,10 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 		return err
 	}
 	changed := make([]store.ChangedRow, 0, len(rows))
-	now := time.Now()
 	for _, row := range rows {
-		if row.State == RowBought || row.State == RowBuying || row.State == RowSkipped {
-			continue
+		if slices.Contains(unread, row.State) {
+			changed = append(changed, read.again(row))
 		}
-		changed = append(changed, reread(row, m, account, t, now))
 	}
 	mapping, err := json.Marshal(m)
 	if err != nil {
@@ -233,7 +251,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 		if err := tx.MoveBatch(ctx, t, id, Rating, mapping, Mapping, Ready, Done); err != nil {
 			return err
 		}
-		if _, err := tx.SaveBatchRows(ctx, t, id, changed, RowUnread, RowBad, RowGood, RowRated, RowFailed); err != nil {
+		if _, err := tx.SaveBatchRows(ctx, t, id, changed, unread...); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
@@ -243,13 +261,17 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 	})
 }
 
-// reread is a line under the meaning: good, or bad and why.
-func reread(row store.BatchRow, m Meaning, a ship.Account, t ship.Tenant, now time.Time) store.ChangedRow {
+// unread are the states in which a line is read again when its columns mean
+// something else.
+var unread = []string{RowUnread, RowBad, RowGood, RowRated, RowFailed}
+
+// again is a line under the meaning: good, or bad and why.
+func (r reader) again(row store.BatchRow) store.ChangedRow {
 	was := row.Revision
 	row.Revision++
 	row.Tries, row.Rate, row.Price = 0, nil, ship.Money{}
 	row.State, row.Wrong = RowGood, nil
-	if _, wrong := m.order(row.Cells, a, t, now); len(wrong) > 0 {
+	if _, wrong := r.request(row.Cells); len(wrong) > 0 {
 		row.State, row.Wrong = RowBad, encode(wrong)
 	}
 	return store.ChangedRow{BatchRow: row, Was: was}

@@ -38,6 +38,8 @@ var Fields = []Field{
 	{"reference", "Printed reference", false, "", "ref ponumber purchaseorder customerreference"},
 	{"shipDate", "Ship date", false, "", "shippingdate shipon dispatchdate"},
 	{"signature", "Signature", false, "", "signatureoption signaturerequired"},
+	{"carrier", "Carrier", false, "", "carriercode carriername courier"},
+	{"service", "Service", false, "", "servicecode servicename servicelevel"},
 	{"contents", "Customs: contents", false, "", "contentstype customscontents"},
 	{"item", "Customs: description", false, "", "itemdescription description contentsdescription goods product productname itemname"},
 	{"quantity", "Customs: quantity", false, "", "qty itemquantity"},

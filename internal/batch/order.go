@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -60,21 +59,9 @@ func (m Meaning) Values(cells []string) map[string]string {
 	return values
 }
 
-// order is what the line asks for, checked as every order is, and what is
-// wrong with it.
-func (m Meaning) order(cells []string, a ship.Account, t ship.Tenant, now time.Time) (ship.Order, []Wrong) {
-	l := line{values: m.Values(cells)}
-	o := l.order(a)
-	_, err := o.Normalize(ship.Normalizing{Tenant: t, Account: a, OneParcel: true, Now: now.UTC()})
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		for _, f := range e.Fields {
-			l.add(fieldOf(f.Pointer), advice(f))
-		}
-		if len(e.Fields) == 0 {
-			l.add("", e.Message)
-		}
-	}
-	return o, l.wrong
+// has reports whether a column, or what stands in for one, gives the field.
+func (m Meaning) has(name string) bool {
+	return slices.Contains(m.Columns, name) || m.Fixed[name] != ""
 }
 
 // advice is a mistake and the way out of it.
@@ -110,34 +97,61 @@ func (l *line) add(field, detail string) {
 	}
 }
 
+// check notes what every order is checked for.
+func (l *line) check(o ship.Order, how ship.Normalizing) {
+	_, err := o.Normalize(how)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		return
+	}
+	for _, f := range e.Fields {
+		l.add(fieldOf(f.Pointer), member(f.Pointer, o)+advice(f))
+	}
+	if len(e.Fields) == 0 {
+		l.add("", e.Message)
+	}
+}
+
 func (l *line) order(a ship.Account) ship.Order {
 	v := l.values
 	o := ship.Order{
 		OrderID: v["order"], Reference: v["reference"], ShipDate: ship.Date(v["shipDate"]),
 		Destination: ship.Address{
 			Name: v["name"], Company: v["company"], Address1: v["address1"], Address2: v["address2"], Address3: v["address3"],
-			City: v["city"], State: v["state"], Zip: v["zip"], Country: l.country("country", a), Phone: v["phone"], Email: v["email"],
+			City: v["city"], State: v["state"], Zip: v["zip"], Country: countryOf(v["country"], a), Phone: v["phone"], Email: v["email"],
 		},
 		Options: ship.Options{Signature: l.signature()},
 	}
-	p := ship.Parcel{Weight: l.number("weight"), WeightUnit: l.weightUnit()}
-	if v["length"]+v["width"]+v["height"] != "" {
-		p.Dimensions = &ship.Dimensions{Length: l.number("length"), Width: l.number("width"), Height: l.number("height"), Unit: l.lengthUnit()}
+	for _, one := range l.several("weight", "weightUnit", "length", "width", "height", "lengthUnit") {
+		o.Parcels = append(o.Parcels, l.parcel(one))
 	}
-	o.Parcels = []ship.Parcel{p}
 	if v["item"] != "" {
 		o.Customs = l.customs(a)
 	}
 	return o
 }
 
-// country reads a code or a name. A line without one stays in the account's
+func (l *line) parcel(v map[string]string) ship.Parcel {
+	p := ship.Parcel{Weight: l.number("weight", v["weight"]), WeightUnit: ship.WeightUnit(unitOf(v["weightUnit"]))}
+	if v["length"]+v["width"]+v["height"] != "" {
+		p.Dimensions = &ship.Dimensions{
+			Length: l.number("length", v["length"]), Width: l.number("width", v["width"]), Height: l.number("height", v["height"]), Unit: ship.LengthUnit(unitOf(v["lengthUnit"])),
+		}
+	}
+	return p
+}
+
+// countryOf reads a code or a name. A line without one stays in the account's
 // own country.
-func (l *line) country(name string, a ship.Account) string {
-	written := l.values[name]
-	if written == "" && name == "country" && a.Origin != nil {
+func countryOf(written string, a ship.Account) string {
+	if written == "" && a.Origin != nil {
 		return a.Origin.Country
 	}
+	return code(written)
+}
+
+// code is a country's, as far as it is known.
+func code(written string) string {
 	if code, ok := ship.CountryCode(written); ok {
 		return code
 	}
@@ -145,8 +159,7 @@ func (l *line) country(name string, a ship.Account) string {
 }
 
 // number reads what spreadsheets write, with a point or a comma.
-func (l *line) number(name string) float64 {
-	s := strings.TrimSpace(l.values[name])
+func (l *line) number(name, s string) float64 {
 	if s == "" {
 		if name == "weight" {
 			l.add(name, "is required")
@@ -170,13 +183,10 @@ var unitWords = map[string]string{
 	"inch": "in", "inches": "in", `"`: "in", "centimeter": "cm", "centimetre": "cm", "centimeters": "cm", "centimetres": "cm", "millimeter": "mm", "millimetre": "mm",
 }
 
-func (l *line) unit(name string) string {
-	s := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(l.values[name]), "."))
+func unitOf(s string) string {
+	s = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))
 	return cmp.Or(unitWords[s], s)
 }
-
-func (l *line) weightUnit() ship.WeightUnit { return ship.WeightUnit(l.unit("weightUnit")) }
-func (l *line) lengthUnit() ship.LengthUnit { return ship.LengthUnit(l.unit("lengthUnit")) }
 
 func (l *line) signature() string {
 	switch s := strings.ToLower(l.values["signature"]); s {
@@ -189,10 +199,22 @@ func (l *line) signature() string {
 	}
 }
 
-// customs is a declaration of one kind of thing.
+// customs is the declaration.
 func (l *line) customs(a ship.Account) *ship.Customs {
-	v := l.values
-	item := ship.CustomsItem{Description: v["item"], Quantity: 1, HSCode: v["hsCode"], OriginCountry: l.country("origin", a)}
+	contents := cmp.Or(strings.ToLower(l.values["contents"]), ship.ContentsTypes[0])
+	if !slices.Contains(ship.ContentsTypes, contents) {
+		l.add("contents", "is not one of "+strings.Join(ship.ContentsTypes, ", "))
+	}
+	c := &ship.Customs{ContentsType: contents}
+	for _, one := range l.several("value", "item", "quantity", "currency", "hsCode", "origin") {
+		c.Items = append(c.Items, l.item(one, a))
+	}
+	return c
+}
+
+// item is one kind of thing.
+func (l *line) item(v map[string]string, a ship.Account) ship.CustomsItem {
+	item := ship.CustomsItem{Description: v["item"], Quantity: 1, HSCode: v["hsCode"], OriginCountry: code(v["origin"])}
 	if v["quantity"] != "" {
 		n, err := strconv.Atoi(v["quantity"])
 		if err != nil {
@@ -206,9 +228,5 @@ func (l *line) customs(a ship.Account) *ship.Customs {
 			l.add("value", "is not an amount such as 12.50")
 		}
 	}
-	contents := cmp.Or(strings.ToLower(v["contents"]), ship.ContentsTypes[0])
-	if !slices.Contains(ship.ContentsTypes, contents) {
-		l.add("contents", "is not one of "+strings.Join(ship.ContentsTypes, ", "))
-	}
-	return &ship.Customs{ContentsType: contents, Items: []ship.CustomsItem{item}}
+	return item
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -81,19 +80,6 @@ func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 	return list[0], nil
 }
 
-// Shipments lists what was bought, in the order of the file.
-func (s *Service) Shipments(ctx context.Context, t ship.Tenant, id ship.BatchID) ([]ship.ShipmentID, error) {
-	rows, err := s.Store.BatchRows(ctx, t, id, 0, MaxRows, RowBought)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]ship.ShipmentID, len(rows))
-	for i, row := range rows {
-		list[i] = row.Shipment
-	}
-	return list, nil
-}
-
 // Mend changes values of a line, checks it again and, if it is good, asks for
 // its rate at once. Values of fields without a column are ignored.
 func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
@@ -108,13 +94,13 @@ func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, numb
 		}
 	}
 	row.Cells = cells
-	account, err := s.Account(ctx, t.Account)
+	read, err := s.reader(ctx, t, b.Meaning)
 	if err != nil {
 		return Row{}, err
 	}
-	changed := reread(row.BatchRow, b.Meaning, account, t, time.Now())
+	changed := read.again(row.BatchRow)
 	if changed.State == RowGood {
-		s.rateRow(ctx, b, account, &changed.BatchRow)
+		s.rateRow(ctx, read, &changed.BatchRow)
 	}
 	return s.change(ctx, b, changed)
 }
@@ -175,9 +161,15 @@ func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow)
 	return rowOf(changed.BatchRow)
 }
 
-// Buy begins to buy every line that has a rate, for at most that rate. Asked
-// twice, it buys once.
-func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
+// Formats are what a batch can be printed in, the usual one first.
+var Formats = []string{"pdf", "zpl"}
+
+// Buy begins to buy every line that has a rate, for at most that rate, with
+// labels to be printed in the format. Asked twice, it buys once.
+func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
+	if !slices.Contains(Formats, format) {
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/format", Code: "invalid", Detail: "choose pdf or zpl"}})
+	}
 	b, err := s.Batch(ctx, t, id)
 	if err != nil {
 		return err
@@ -187,6 +179,9 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID) error
 	}
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
 		if err := work(ctx, tx, t, id, Buying, Ready); err != nil {
+			return err
+		}
+		if err := tx.SetBatchFormat(ctx, t, id, format); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, string(id), nil)

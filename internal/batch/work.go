@@ -20,6 +20,7 @@ const (
 	further  = 10 * time.Millisecond // until its next turn
 	patience = 5 * time.Second       // after carriers that did not answer
 	maxTries = 3                     // before a person decides
+	slowest  = 25 * time.Second      // that a line takes when a carrier does not answer
 )
 
 // Work goes on with a batch: it rates or buys lines for a while. What it
@@ -31,15 +32,18 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil // it was discarded
 	}
-	if err != nil || b.State != Rating && b.State != Buying {
+	if err != nil {
 		return 0, err
 	}
-	account, err := s.Account(ctx, t.Account)
+	if b.State != Rating && b.State != Buying {
+		return s.settle(ctx, b)
+	}
+	read, err := s.reader(ctx, t, b.Meaning)
 	if err != nil {
 		return 0, err
 	}
 	until := time.Now().Add(turn)
-	for after := 0; time.Now().Before(until); {
+	for after := 0; time.Now().Before(until) && !isLate(ctx); {
 		rows, err := s.take(ctx, b, after)
 		if err != nil {
 			return 0, err
@@ -47,7 +51,7 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 		if len(rows) == 0 {
 			return s.finish(ctx, t, id, after > 0)
 		}
-		if err := s.each(ctx, b, account, rows); err != nil {
+		if err := s.each(ctx, b, read, rows); err != nil {
 			return 0, err
 		}
 		for _, row := range rows {
@@ -55,6 +59,12 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 		}
 	}
 	return further, nil
+}
+
+// isLate reports whether the job may be cut off before one more line is done.
+func isLate(ctx context.Context) bool {
+	end, limited := ctx.Deadline()
+	return limited && time.Until(end) < slowest
 }
 
 // take returns the next lines of the batch to work on.
@@ -71,37 +81,43 @@ func (s *Service) finish(ctx context.Context, t ship.Tenant, id ship.BatchID, wo
 	if err != nil {
 		return 0, missing(err)
 	}
-	if b.Tally.Open(b.State) > 0 {
+	if b.Tally.Waiting(b.State) > 0 {
 		if worked {
 			return patience, nil
 		}
 		return further, nil
 	}
 	to := Ready
-	if b.State == Buying || b.Tally.Rows[RowRated] == 0 && b.Tally.Rows[RowBought] > 0 {
+	if b.State == Buying || b.Tally.Rows[RowRated] == 0 && b.Tally.Rows[RowBought]+b.Tally.Rows[RowPending] > 0 {
 		to = Done
 	}
 	err = s.Store.MoveBatch(ctx, t, id, to, nil, b.State)
-	if ship.KindOf(err) == ship.Conflict {
-		return 0, nil
+	if err != nil && ship.KindOf(err) != ship.Conflict {
+		return 0, err
 	}
-	return 0, err
+	return s.settle(ctx, b)
 }
 
-// each works on lines, some at once, and writes down what became of them.
-func (s *Service) each(ctx context.Context, b Batch, a ship.Account, rows []store.BatchRow) error {
+// each works on lines, some at once, and writes down what became of them. Those
+// for which the time is too short stay as they are.
+func (s *Service) each(ctx context.Context, b Batch, read reader, rows []store.BatchRow) error {
 	changed := make([]store.ChangedRow, len(rows))
 	faults := make([]error, len(rows))
 	var busy sync.WaitGroup
 	free := make(chan struct{}, atOnce)
+	begun := 0
 	for i, row := range rows {
 		free <- struct{}{}
+		if isLate(ctx) {
+			break
+		}
+		begun++
 		busy.Go(func() {
 			defer func() { <-free }()
 			if b.State == Rating {
-				s.rateRow(ctx, b, a, &row)
+				s.rateRow(ctx, read, &row)
 			} else {
-				faults[i] = s.buyRow(ctx, b, a, &row)
+				faults[i] = s.buyRow(ctx, b, read, &row)
 			}
 			changed[i] = store.ChangedRow{BatchRow: row, Was: row.Revision}
 		})
@@ -112,18 +128,18 @@ func (s *Service) each(ctx context.Context, b Batch, a ship.Account, rows []stor
 		from = RowBuying
 	}
 	// A purchase that is not written down is found again under its name.
-	_, err := s.Store.SaveBatchRows(context.WithoutCancel(ctx), b.Tenant, b.ID, changed, from)
+	_, err := s.Store.SaveBatchRows(context.WithoutCancel(ctx), b.Tenant, b.ID, changed[:begun], from)
 	return errors.Join(append(faults, err)...)
 }
 
 // rateRow asks for the line's rate.
-func (s *Service) rateRow(ctx context.Context, b Batch, a ship.Account, row *store.BatchRow) {
-	order, wrong := b.Meaning.order(row.Cells, a, b.Tenant, time.Now())
+func (s *Service) rateRow(ctx context.Context, read reader, row *store.BatchRow) {
+	in, wrong := read.request(row.Cells)
 	if len(wrong) > 0 {
 		row.State, row.Wrong = RowBad, encode(wrong)
 		return
 	}
-	rate, err := s.Quote(ctx, Request{Tenant: b.Tenant, Account: a, Order: order})
+	rate, err := s.Quote(ctx, in)
 	switch {
 	case err == nil:
 		row.State, row.Wrong, row.Tries, row.Rate, row.Price = RowRated, nil, 0, &rate, rate.Price
@@ -136,26 +152,25 @@ func (s *Service) rateRow(ctx context.Context, b Batch, a ship.Account, row *sto
 
 // buyRow buys the line. It returns an error only where nobody knows what
 // became of it: then the line stays, and the same purchase is asked for again.
-func (s *Service) buyRow(ctx context.Context, b Batch, a ship.Account, row *store.BatchRow) error {
-	order, wrong := b.Meaning.order(row.Cells, a, b.Tenant, time.Now())
+func (s *Service) buyRow(ctx context.Context, b Batch, read reader, row *store.BatchRow) error {
+	in, wrong := read.request(row.Cells)
 	if len(wrong) > 0 {
 		row.State, row.Wrong = RowFailed, encode(wrong)
 		return nil
 	}
 	// The name says it all: what stands in the line changes only with its
 	// revision, and what the account adds to it must not make it another.
-	key := fmt.Sprintf("batch-%s-%d-%d", b.ID, row.Number, row.Revision)
-	sh, err := s.Purchase(ctx, Request{Tenant: b.Tenant, Account: a, Order: order, Limit: row.Price, Key: key, Fingerprint: sha256.Sum256([]byte(key))})
+	in.Key = fmt.Sprintf("batch-%s-%d-%d", b.ID, row.Number, row.Revision)
+	in.Fingerprint, in.Limit, in.Order.LabelFormat = sha256.Sum256([]byte(in.Key)), row.Price, b.Format
+	sh, err := s.Purchase(ctx, in)
 	switch {
 	case err == nil:
-		row.State, row.Wrong, row.Shipment = RowBought, nil, sh.ID
-		if !sh.Deal.Price.IsZero() {
-			row.Price = sh.Deal.Price
-		}
+		row.State, row.Wrong, row.Shipment = RowPending, nil, sh.ID
+		sold(row, sh)
 	case ship.CodeOf(err) == "idempotency_in_progress":
 	case isPassing(err) && row.Tries+1 < maxTries:
 		row.Tries++
-	case ship.KindOf(err) == ship.Internal:
+	case ship.KindOf(err) == ship.Internal || ship.KindOf(err) == ship.Uncertain:
 		return err
 	default:
 		row.State, row.Wrong, row.Tries = RowFailed, encode(refusal(err)), 0

@@ -64,6 +64,7 @@ type Config struct {
 	MailFrom      *mail.Address
 	RequestLogFor time.Duration // 0 keeps no requests
 	ExchangesFor  time.Duration // 0 keeps no exchanges with carriers
+	BatchesFor    time.Duration
 
 	CarrierURLs   map[string]string // by carrier, instead of its own
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
@@ -160,6 +161,7 @@ func read(e *env) Config {
 		MailFrom:      get(e, "MAIL_FROM", "", optional(mailAddress), "sender of such mail, such as Waybill <waybill@example.com>"),
 		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "for so long, what programs asked of the API is kept for the dashboard: route, status, time and the problem, never a body; in whole days. 0 keeps none"),
 		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "for so long, what was said to carriers to buy and void labels is kept for the dashboard, without secrets; in whole days. 0 keeps none"),
+		BatchesFor:    get(e, "BATCHES_FOR", "2160h", atLeast(24*time.Hour), "for so long after their upload, files of orders are kept with the addresses in them; shipments stay"),
 
 		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls that a carrier takes from one account, where it has raised them: usps=10000/1h,ups=0 for no limit"),
 		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "addresses of carriers instead of their own, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),

@@ -43,6 +43,12 @@ type ForgetKeys struct{}
 // Kind names the job in the queue.
 func (ForgetKeys) Kind() string { return "forget_keys" }
 
+// ForgetBatches deletes files of orders past their time.
+type ForgetBatches struct{}
+
+// Kind names the job in the queue.
+func (ForgetBatches) Kind() string { return "forget_batches" }
+
 // TellOwners writes to those whose webhook endpoints were given up.
 type TellOwners struct{}
 

@@ -7,22 +7,38 @@ import (
 )
 
 // Merge writes labels one behind the other into one PDF or ZPL file, each as
-// RenderLabel does. If one cannot be had so, that is its error: paper that is
-// missing from a pile is noticed too late.
-func (r *Renderer) Merge(labels []ship.Label, o Options) ([]byte, error) {
+// RenderLabel does. Those that cannot be had so are left out; why is the second
+// value, by their place in the list. If none can be had, there is no file.
+//
+// Paper that is missing from a pile is noticed too late: whoever hands out the
+// file says what is not in it.
+func (r *Renderer) Merge(labels []ship.Label, o Options) ([]byte, map[int]error, error) {
 	if o.Format != PDF && o.Format != ZPL {
-		return nil, ship.Coded(ship.Unsupported, "format_unavailable", "labels are put together as pdf or zpl")
+		return nil, nil, ship.Coded(ship.Unsupported, "format_unavailable", "labels are put together as pdf or zpl")
 	}
 	var parts [][]byte
+	out := map[int]error{}
 	for i := 0; i < len(labels); {
 		part, n, err := r.mergeSome(labels[i:], o)
-		if err != nil {
-			return nil, err
+		switch code := ship.CodeOf(err); {
+		case err == nil:
+			parts = append(parts, part)
+		case code == "format_unavailable" || code == "label_quarantined":
+			out[i] = err
+		default:
+			return nil, nil, err
 		}
-		parts = append(parts, part)
 		i += n
 	}
+	data, err := join(parts, o)
+	return data, out, err
+}
+
+// join puts files together.
+func join(parts [][]byte, o Options) ([]byte, error) {
 	switch {
+	case len(parts) == 0:
+		return nil, nil
 	case len(parts) == 1:
 		return parts[0], nil
 	case o.Format == ZPL:

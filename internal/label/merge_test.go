@@ -36,20 +36,53 @@ func TestLabelsOfAllKindsBecomeOneFile(t *testing.T) {
 		labels = append(labels, ship.Label{Format: "pdf", Data: data})
 	}
 	labels = append(labels, ship.Label{Format: "scene", Data: worldly().Marshal()})
-	data, err := r.Merge(labels, Options{Format: PDF, Size: Size4x6})
-	if err != nil {
-		t.Fatal(err)
+	data, out, err := r.Merge(labels, Options{Format: PDF, Size: Size4x6})
+	if err != nil || len(out) > 0 {
+		t.Fatal(out, err)
 	}
 	info := string(filter(t, data, tool(t, "pdfinfo"), "-"))
 	if want := len(labels); !strings.Contains(strings.Join(strings.Fields(info), " "), "Pages: "+strconv.Itoa(want)+" ") {
 		t.Errorf("a real reader finds other than %d pages:\n%s", want, info)
 	}
-	zpl, err := r.Merge(labels[:45], Options{Format: ZPL, Size: Size4x6})
+	zpl, _, err := r.Merge(labels[:45], Options{Format: ZPL, Size: Size4x6})
 	if err != nil || bytes.Count(zpl, []byte("^XA")) != 45 || bytes.Count(zpl, []byte("^XZ")) != 45 {
 		t.Errorf("zpl: %v, %d labels", err, bytes.Count(zpl, []byte("^XA")))
 	}
-	_, err = r.Merge([]ship.Label{{Format: "zpl", Data: []byte("^XA^FDx^FS^XZ")}}, Options{Format: PDF})
-	if ship.CodeOf(err) != "format_unavailable" {
-		t.Errorf("zpl as pdf: %v", err)
+}
+
+func TestALabelThatCannotBeInAFileIsLeftOutAndNamed(t *testing.T) {
+	t.Parallel()
+	r := newRenderer(t)
+	ours := ship.Label{Format: "scene", Data: oneOf(latin["ups"]).Marshal()}
+	zpl := ship.Label{Format: "zpl", Data: []byte("^XA^FDx^FS^XZ")}
+	words := carrierPDF(render(t, oneOf(latin["dhl"]), Options{}).Data)
+	broken := carrierPDF([]byte("%PDF-1.4\nno more than this"))
+	for _, tc := range []struct {
+		format Format
+		codes  map[int]string
+	}{
+		{PDF, map[int]string{1: "format_unavailable", 3: "label_quarantined"}},
+		{ZPL, map[int]string{2: "format_unavailable", 3: "label_quarantined"}},
+	} {
+		data, out, err := r.Merge([]ship.Label{ours, zpl, words, broken, ours}, Options{Format: tc.format, Size: Size4x6})
+		if err != nil || len(out) != len(tc.codes) {
+			t.Fatalf("%s: left out %v, %v", tc.format, out, err)
+		}
+		for i, want := range tc.codes {
+			if got := ship.CodeOf(out[i]); got != want {
+				t.Errorf("%s: label %d is left out because of %q, want %q", tc.format, i, got, want)
+			}
+		}
+		if tc.format == ZPL && bytes.Count(data, []byte("^XA")) != 3 {
+			t.Errorf("%d labels as zpl, want 3", bytes.Count(data, []byte("^XA")))
+		}
+		if tc.format == PDF {
+			if f, err := readPDF(data); err != nil || len(f.pages) != 3 {
+				t.Errorf("as pdf: %v", err)
+			}
+		}
+	}
+	if data, out, err := r.Merge([]ship.Label{zpl}, Options{Format: PDF}); err != nil || data != nil || len(out) != 1 {
+		t.Errorf("nothing to print: %d bytes, %v, %v", len(data), out, err)
 	}
 }

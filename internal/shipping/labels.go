@@ -26,16 +26,24 @@ func (s *Service) ShipmentsByID(ctx context.Context, t ship.Tenant, ids []ship.S
 	return found, nil
 }
 
+// A Pile is labels in one file.
+type Pile struct {
+	Data []byte // nil if no label is in it
+	In   int
+	Out  map[ship.ShipmentID]error // labels that cannot be in such a file, and why
+}
+
 // Labels puts the labels of shipments into one PDF or ZPL file, in the order of
 // the ids. A shipment without a label to print, because it is voided or its
-// purchase is not settled, is left out; the second value is how many are in.
-func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) ([]byte, int, error) {
+// purchase is not settled, is not in it; if none has one, that is the code
+// label_not_ready.
+func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) (Pile, error) {
 	if len(ids) > MaxLabels {
-		return nil, 0, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
+		return Pile{}, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
 	}
 	known, err := s.ShipmentsByID(ctx, t, ids)
 	if err != nil {
-		return nil, 0, err
+		return Pile{}, err
 	}
 	var ready []ship.ShipmentID
 	for _, id := range ids {
@@ -44,16 +52,20 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		}
 	}
 	if len(ready) == 0 {
-		return nil, 0, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
+		return Pile{}, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
 	}
 	stored, err := s.store.Labels(ctx, t, ready)
 	if err != nil {
-		return nil, 0, err
+		return Pile{}, err
 	}
 	list := make([]ship.Label, len(ready))
 	for i, id := range ready {
 		list[i] = stored[id]
 	}
-	data, err := s.labels.Merge(list, o)
-	return data, len(list), err
+	data, out, err := s.labels.Merge(list, o)
+	p := Pile{Data: data, In: len(list) - len(out), Out: make(map[ship.ShipmentID]error, len(out))}
+	for i, why := range out {
+		p.Out[ready[i]] = why
+	}
+	return p, err
 }

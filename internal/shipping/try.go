@@ -14,6 +14,8 @@ type TryInput struct {
 	Account   ship.Account
 	Order     ship.Order // as the client wrote it: not yet normalized, OrderID may be empty
 	OneParcel bool
+	Carrier   string // that the client names; for Offer alone
+	Service   string // likewise
 	MaxAmount ship.Money
 	Book      *routing.Compiled // nil for the rules that count now
 }
@@ -53,9 +55,13 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 	return out, err
 }
 
-// Offer is the offer that the rules choose for an order. A refusal by the rules
-// is ship.Invalid.
+// Offer is the offer that Buy would take first: of the carrier and service that
+// are named, else the one that the rules choose. A refusal by the rules is
+// ship.Invalid.
 func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
+	if in.Carrier != "" || in.Service != "" {
+		return s.offerNamed(ctx, in)
+	}
 	tried, err := s.Try(ctx, in)
 	switch {
 	case err != nil:
@@ -66,4 +72,20 @@ func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
 		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
 	}
 	return tried.Offers[0], nil
+}
+
+func (s *Service) offerNamed(ctx context.Context, in TryInput) (ship.Rate, error) {
+	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
+	if err != nil {
+		return ship.Rate{}, err
+	}
+	b := &buying{in: BuyInput{Tenant: in.Tenant, Account: in.Account, Carrier: in.Carrier, Service: in.Service, MaxAmount: in.MaxAmount}}
+	b.shipment.Order = order
+	if b.policy, err = s.policy(ctx, in.Tenant); err != nil {
+		return ship.Rate{}, err
+	}
+	if err := s.routeNamed(ctx, b); err != nil {
+		return ship.Rate{}, err
+	}
+	return b.offers[0], nil
 }

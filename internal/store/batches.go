@@ -21,6 +21,7 @@ type Batch struct {
 	State   string
 	Header  []string
 	Mapping json.RawMessage
+	Format  string // that it is going to be printed in: "pdf" or "zpl"
 }
 
 // A BatchRow is one line of a batch.
@@ -47,13 +48,16 @@ type BatchTally struct {
 }
 
 const sqlAddBatch = `
-INSERT INTO batches (account_id, livemode, id, name, made_by, state, header, mapping) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+INSERT INTO batches (account_id, livemode, id, name, made_by, state, header, mapping, label_format)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+  coalesce((SELECT label_format FROM batches WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1), 'pdf'))`
 
 const sqlAddBatchRows = `
 INSERT INTO batch_rows (account_id, livemode, batch_id, number, state, cells)
 SELECT $1, $2, $3, n, 'unread', cells::jsonb FROM unnest($4::text[]) WITH ORDINALITY AS f (cells, n)`
 
-// AddBatch stores a batch with its lines, none of them read yet.
+// AddBatch stores a batch with its lines, none of them read yet. It is going to
+// be printed as the one before it was: printers stay.
 func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	header, err := json.Marshal(b.Header)
 	if err != nil {
@@ -79,7 +83,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	})
 }
 
-const batchColumns = `id, name, made_by, state, header, mapping`
+const batchColumns = `id, name, made_by, state, header, mapping, label_format`
 
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
@@ -96,7 +100,7 @@ func scanBatch(r pgx.Row, t ship.Tenant) (Batch, error) {
 	b := Batch{Tenant: t}
 	var id [16]byte
 	var header []byte
-	if err := r.Scan(&id, &b.Name, &b.MadeBy, &b.State, &header, &b.Mapping); err != nil {
+	if err := r.Scan(&id, &b.Name, &b.MadeBy, &b.State, &header, &b.Mapping, &b.Format); err != nil {
 		return b, err
 	}
 	b.ID = ship.BatchIDOf(id)
@@ -162,9 +166,17 @@ func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, t
 	return err
 }
 
+const sqlSetBatchFormat = `UPDATE batches SET label_format = $4 WHERE account_id = $1 AND livemode = $2 AND id = $3`
+
+// SetBatchFormat says what a batch is going to be printed in.
+func (s *Store) SetBatchFormat(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
+	_, err := s.exec(ctx, t, sqlSetBatchFormat, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), format)
+	return err
+}
+
 const sqlDeleteBatch = `
 DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 'ready', 'done')
-  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('buying', 'bought'))`
+  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('buying', 'pending', 'bought'))`
 
 // DeleteBatch deletes a batch of which nothing was bought; of any other that is
 // ship.Conflict.
@@ -174,4 +186,22 @@ func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID)
 		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
 	}
 	return err
+}
+
+const sqlForgetBatches = `
+DELETE FROM batches WHERE (account_id, livemode, id) IN (
+  SELECT b.account_id, b.livemode, b.id FROM batches b
+  WHERE b.id < $1 AND b.state IN ('mapping', 'ready', 'done')
+    AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'buying')
+  ORDER BY b.id LIMIT 10)`
+
+// ForgetBatches deletes a few batches of all tenants that are older than the
+// time and not worked on, with their lines, and reports how many. What was
+// bought stays.
+func (s *Store) ForgetBatches(ctx context.Context, before time.Time) (int64, error) {
+	tag, err := s.sys.Exec(ctx, sqlForgetBatches, [16]byte(ship.RawIDAt(before)))
+	if err != nil {
+		return 0, fmt.Errorf("forget batches: %w", explain(err))
+	}
+	return tag.RowsAffected(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -11,7 +12,12 @@ import (
 
 func (f *fixture) addBatch(t *testing.T, rows int) ship.BatchID {
 	t.Helper()
-	b := store.Batch{ID: ship.NewBatchID(7, now()), Tenant: f.tenant, Name: "orders.csv", State: "ready", Header: []string{"order"}, Mapping: []byte("{}")}
+	return f.addOldBatch(t, rows, 0, "ready")
+}
+
+func (f *fixture) addOldBatch(t *testing.T, rows int, age time.Duration, state string) ship.BatchID {
+	t.Helper()
+	b := store.Batch{ID: ship.NewBatchID(7, now().Add(-age)), Tenant: f.tenant, Name: "orders.csv", State: state, Header: []string{"order"}, Mapping: []byte("{}")}
 	lines := make([][]string, rows)
 	for i := range lines {
 		lines[i] = []string{fmt.Sprint(i), strings.Repeat("x", 200)}
@@ -80,5 +86,54 @@ func TestBatchesAreReadByTheirIndexes(t *testing.T) {
 				t.Errorf("%s reads all lines of all batches: %+v", name, n)
 			}
 		})
+	}
+}
+
+func TestABatchPastItsTimeIsForgottenWithItsLines(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const year = 365 * 24 * time.Hour
+	busy, young := f.addOldBatch(t, 1, year, "buying"), f.addBatch(t, 1)
+	for range 12 { // more than one statement takes
+		f.addOldBatch(t, 3, year, "done")
+	}
+	deleted := int64(0)
+	for {
+		n, err := f.ForgetBatches(t.Context(), now().Add(-year/2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if deleted += n; n == 0 {
+			break
+		}
+	}
+	list, err := f.Batches(t.Context(), f.tenant, "", ship.Page{Limit: 100})
+	if err != nil || deleted != 12 || len(list) != 2 || list[0].ID != young || list[1].ID != busy {
+		t.Errorf("%d deleted, left are %+v, %v", deleted, list, err)
+	}
+	if n := one[int](t, f.owner, "SELECT count(*) FROM batch_rows"); n != 2 {
+		t.Errorf("%d lines are left, want 2", n)
+	}
+}
+
+func TestABatchIsPrintedAsTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	format := func(id ship.BatchID) string {
+		b, err := f.Batch(t.Context(), f.tenant, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Format
+	}
+	first := f.addBatch(t, 1)
+	if got := format(first); got != "pdf" {
+		t.Errorf("the first is printed as %q", got)
+	}
+	if err := f.SetBatchFormat(t.Context(), f.tenant, first, "zpl"); err != nil {
+		t.Fatal(err)
+	}
+	if got := format(f.addBatch(t, 1)); got != "zpl" {
+		t.Errorf("the next is printed as %q, want zpl", got)
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,6 +44,7 @@ var batchTabs = []tab{
 	{"bad", "To mend", []string{batch.RowBad, batch.RowFailed}},
 	{"ready", "Ready", []string{batch.RowRated, batch.RowGood, batch.RowBuying}},
 	{"skipped", "Skipped", []string{batch.RowSkipped}},
+	{"pending", "Pending", []string{batch.RowPending}},
 	{"bought", "Bought", []string{batch.RowBought}},
 	{"all", "All", nil},
 }
@@ -62,19 +64,42 @@ func (p batchView) Count(t tab) (n int) {
 func (p batchView) Busy() bool { return p.State == batch.Rating || p.State == batch.Buying }
 
 // Done is how many lines of those that are worked on are through.
-func (p batchView) Done() int { return p.Whole() - p.Tally.Open(p.State) }
+func (p batchView) Done() int { return p.Whole() - p.Tally.Waiting(p.State) }
 
 // Whole is how many lines are worked on.
 func (p batchView) Whole() int {
 	rows := p.Tally.Rows
 	if p.State == batch.Rating {
-		return p.Tally.Total() - rows[batch.RowSkipped] - rows[batch.RowBought]
+		return p.Tally.Total() - rows[batch.RowSkipped] - rows[batch.RowPending] - rows[batch.RowBought]
 	}
-	return rows[batch.RowRated] + rows[batch.RowBuying] + rows[batch.RowBought] + rows[batch.RowFailed]
+	return rows[batch.RowRated] + rows[batch.RowBuying] + rows[batch.RowPending] + rows[batch.RowBought] + rows[batch.RowFailed]
+}
+
+// Pending is how many purchases are not settled yet.
+func (p batchView) Pending() int { return p.Tally.Rows[batch.RowPending] }
+
+// Again is how often the page asks where the batch is; "" for never.
+func (p batchView) Again() string {
+	switch {
+	case p.Busy():
+		return "every 700ms"
+	case p.Pending() > 0:
+		return "every 10s"
+	}
+	return ""
 }
 
 // Bought is how many labels there are.
 func (p batchView) Bought() int { return p.Tally.Rows[batch.RowBought] }
+
+// asking is the address that tells where the batch is. One that was busy when
+// it was shown turns the page once the work is done.
+func (p batchView) asking(path string) string {
+	if p.Busy() {
+		return path + "?busy=1"
+	}
+	return path
+}
 
 // mendWord says what the lines with mistakes ask for.
 func (p batchView) mendWord() string {
@@ -85,7 +110,7 @@ func (p batchView) mendWord() string {
 }
 
 // MayDiscard reports whether the batch can be thrown away.
-func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought() == 0 }
+func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought()+p.Pending() == 0 }
 
 // address is the page with other lines.
 func (p batchView) address(path, show string, after int) string {
@@ -105,7 +130,7 @@ func (s *Web) batch(v *visit) error {
 	p := batchView{Batch: b}
 	f := v.frame(b.Name, "batches")
 	if v.isPart() {
-		if !p.Busy() {
+		if p.Again() == "" || !p.Busy() && v.query("busy") != "" {
 			v.w.Header().Set("HX-Refresh", "true")
 		}
 		return v.show(http.StatusOK, batchSummary(f, p, false))
@@ -209,34 +234,6 @@ func (r rowView) Inputs() []input {
 	return append(wrong, right...)
 }
 
-// mapBatch handles POST /app/{mode}/batches/{id}/columns.
-func (s *Web) mapBatch(v *visit) error {
-	b, err := v.batchOf()
-	if err != nil {
-		return err
-	}
-	m := batch.Meaning{Columns: make([]string, len(b.Header)), Fixed: map[string]string{}}
-	for i := range m.Columns {
-		m.Columns[i] = v.form("column." + strconv.Itoa(i))
-	}
-	for _, name := range []string{"weight", "weightUnit", "country"} {
-		if value := v.form("fixed." + name); value != "" {
-			m.Fixed[name] = value
-		}
-	}
-	err = s.Batch.Check(v.audited("batch.checked", "", map[string]string{"file": b.Name}), v.tenant(), b.ID, m)
-	if wrong, mendable := problemsOf(err); mendable {
-		p := batchView{Batch: b, Wrong: wrong}
-		p.Meaning = m
-		p.Problem = wrong.All
-		return v.showBatch(http.StatusUnprocessableEntity, p)
-	}
-	if err != nil {
-		return err
-	}
-	return v.redirect(v.to("batches", string(b.ID)), "")
-}
-
 // changeBatch handles POST /app/{mode}/batches/{id}: buys it, tries again what
 // was not sold, or throws it away.
 func (s *Web) changeBatch(v *visit) error {
@@ -248,7 +245,8 @@ func (s *Web) changeBatch(v *visit) error {
 	switch v.form("do") {
 	case "buy":
 		details["labels"], details["for"] = strconv.Itoa(b.Tally.Rows[batch.RowRated]), sums(b.Tally.Costs)
-		err = s.Batch.Buy(v.audited("batch.bought", "", details), v.tenant(), b.ID)
+		details["format"] = cmp.Or(v.form("format"), b.Format)
+		err = s.Batch.Buy(v.audited("batch.bought", "", details), v.tenant(), b.ID, details["format"])
 	case "retry":
 		err = s.Batch.Retry(v.audited("batch.retried", "", details), v.tenant(), b.ID)
 	case "discard":
@@ -270,14 +268,4 @@ func (s *Web) changeBatch(v *visit) error {
 		return err
 	}
 	return v.redirect(to, "")
-}
-
-// missingFields are the fields that no column holds and every order needs.
-func (p batchView) missingFields() (list []string) {
-	for _, x := range batch.Fields {
-		if w := p.Wrong.At("/fields/" + x.Name); w != "" {
-			list = append(list, w)
-		}
-	}
-	return list
 }

@@ -21,12 +21,15 @@ import (
 func (b *bench) batches(c Config) *batch.Service {
 	return batch.New(batch.Config{
 		Store: b.store, Account: c.Account.Account, Log: c.Log,
+		Carriers: func(context.Context, ship.Tenant) ([]batch.Carrier, error) {
+			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
+		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return c.Shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true})
+			return c.Shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: true, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
 			})
 			return got.Shipment, err
 		},
@@ -48,9 +51,11 @@ func (b *bench) batch(t ship.Tenant, text string) ship.BatchID {
 func (b *bench) workBatch(t ship.Tenant, id ship.BatchID) {
 	b.Helper()
 	for {
-		again, err := b.web.Batch.Work(b.Context(), t, id)
+		_, err := b.web.Batch.Work(b.Context(), t, id)
 		b.must(err)
-		if again == 0 {
+		got, err := b.web.Batch.Batch(b.Context(), t, id)
+		b.must(err)
+		if got.State != batch.Rating && got.State != batch.Buying {
 			return
 		}
 	}
@@ -129,7 +134,7 @@ func TestResultsOpenAsText(t *testing.T) {
 		"7,Ada,500 Main St,Austin,TX,78701,US,2,x\n"
 	tenant := ship.Tenant{Account: b.owner.ID}
 	id := b.batch(tenant, text)
-	b.must(b.web.Batch.Buy(t.Context(), tenant, id))
+	b.must(b.web.Batch.Buy(t.Context(), tenant, id, "pdf"))
 	b.workBatch(tenant, id)
 	w := b.send(member.Owner, "/app/test/batches/"+string(id)+"/results.csv", nil)
 	lines, err := csv.NewReader(w.Body).ReadAll()

@@ -82,7 +82,7 @@ func (v *visit) showBatches(status int, wrong problems) error {
 // batchesCSV handles GET /app/{mode}/batches.csv.
 func (s *Web) batchesCSV(v *visit) error {
 	page := ship.Page{Limit: 200}
-	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to mend", "skipped", "bought", "paid")
+	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to mend", "skipped", "pending", "bought", "paid")
 	for n := 0; n < csvLimit && out.err == nil; n += page.Limit {
 		list, more, err := s.Batch.Batches(v.ctx(), v.tenant(), v.query("state"), page)
 		if err != nil {
@@ -91,7 +91,7 @@ func (s *Web) batchesCSV(v *visit) error {
 		for _, b := range list {
 			rows := b.Tally.Rows
 			out.row(string(b.ID), b.Name, b.State, b.MadeBy, machineTime(b.ID.Raw().Time()), strconv.Itoa(b.Tally.Total()), strconv.Itoa(rows[batch.RowRated]),
-				strconv.Itoa(rows[batch.RowBad]+rows[batch.RowFailed]), strconv.Itoa(rows[batch.RowSkipped]), strconv.Itoa(rows[batch.RowBought]), sums(b.Tally.Paid))
+				strconv.Itoa(rows[batch.RowBad]+rows[batch.RowFailed]), strconv.Itoa(rows[batch.RowSkipped]), strconv.Itoa(rows[batch.RowPending]), strconv.Itoa(rows[batch.RowBought]), sums(b.Tally.Paid))
 		}
 		if !more {
 			break
@@ -103,11 +103,14 @@ func (s *Web) batchesCSV(v *visit) error {
 
 // batchTemplate handles GET /app/{mode}/batches/template.csv.
 func (s *Web) batchTemplate(v *visit) error {
-	titles, example := make([]string, len(batch.Fields)), make([]string, len(batch.Fields))
+	titles := make([]string, len(batch.Fields))
 	for i, f := range batch.Fields {
-		titles[i], example[i] = f.Title, f.Example
+		titles[i] = f.Title
 	}
-	v.exportCSV("template", titles...).row(example...)
+	out := v.exportCSV("template", titles...)
+	for _, line := range batch.Examples() {
+		out.row(line...)
+	}
 	return nil
 }
 
@@ -169,9 +172,13 @@ func batchWord(b batch.Batch) (word, class string) {
 	return "Ready to buy", "badge badge-label_generated"
 }
 
-// rowWord is the state of a line, and the class of its badge.
-func rowWord(state string) (word, class string) {
-	switch state {
+// Word is the state of the line, and the class of its badge. Of what was
+// bought it is the label's.
+func (r rowView) Word() (word, class string) {
+	if r.Shipment != nil && r.Shipment.State != ship.StatePurchased && (r.State == batch.RowBought || r.Shipment.State == ship.StateNeedsReview) {
+		return labelWord(r.Shipment.State), "badge badge-warn"
+	}
+	switch r.State {
 	case batch.RowBad:
 		return "Needs mending", "badge badge-fail"
 	case batch.RowFailed:
@@ -184,10 +191,12 @@ func rowWord(state string) (word, class string) {
 		return "Skipped", "badge"
 	case batch.RowBuying:
 		return "Buying", "badge badge-in_transit"
+	case batch.RowPending:
+		return "Pending", "badge badge-warn"
 	case batch.RowBought:
 		return "Bought", "badge badge-ok"
 	}
-	return plain(state), "badge"
+	return plain(r.State), "badge"
 }
 
 // sums are amounts of several currencies as people read them.

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/batch"
-	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 )
 
 // rowOf reads the line of the address.
@@ -84,50 +82,6 @@ func (s *Web) changeRow(v *visit) error {
 	return v.showRow(http.StatusOK, r, true)
 }
 
-// batchPDF handles GET /app/{mode}/batches/{id}/labels.pdf.
-func (s *Web) batchPDF(v *visit) error { return v.batchLabels(label.PDF) }
-
-// batchZPL handles GET /app/{mode}/batches/{id}/labels.zpl.
-func (s *Web) batchZPL(v *visit) error { return v.batchLabels(label.ZPL) }
-
-// batchLabels sends the labels of a batch in one file; the address says which
-// file of several.
-func (v *visit) batchLabels(format label.Format) error {
-	b, err := v.batchOf()
-	if err != nil {
-		return err
-	}
-	ids, err := v.Batch.Shipments(v.ctx(), v.tenant(), b.ID)
-	if err != nil {
-		return err
-	}
-	part, _ := strconv.Atoi(v.query("part"))
-	from := min(max(part-1, 0)*shipping.MaxLabels, len(ids))
-	ids = ids[from:min(from+shipping.MaxLabels, len(ids))]
-	o := label.Options{Format: format, Size: label.Size4x6, DPI: 203}
-	if size := label.Size(v.query("size")); format == label.PDF && (size == label.SizeA4 || size == label.SizeLetter || size == label.SizeA6) {
-		o.Size = size
-	}
-	if v.query("dpi") == "300" {
-		o.DPI = 300
-	}
-	data, n, err := v.Shipping.Labels(v.ctx(), v.tenant(), ids, o)
-	if err != nil {
-		return err
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", format.ContentType())
-	h.Set("Content-Disposition", `inline; filename="labels-`+short(string(b.ID))[len("bat_…"):]+"."+string(format)+`"`)
-	h.Set("X-Labels", strconv.Itoa(n))
-	v.w.Write(data) // the reader may have left
-	return nil
-}
-
-// labelFiles is how many files hold the batch's labels.
-func (p batchView) labelFiles() int {
-	return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels
-}
-
 // batchResults handles GET /app/{mode}/batches/{id}/results.csv: the file as it
 // came, and what became of each line.
 func (s *Web) batchResults(v *visit) error {
@@ -153,7 +107,7 @@ func (s *Web) batchResults(v *visit) error {
 
 // results are the cells behind a line's own.
 func (r rowView) results() []string {
-	word, _ := rowWord(r.State)
+	word, _ := r.Word()
 	cells := []string{word, strings.Join(r.Mistakes(), " "), string(r.BatchRow.Shipment), "", "", "", "", "", ""}
 	sh := r.Shipment
 	if sh == nil {

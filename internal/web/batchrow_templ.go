@@ -287,7 +287,7 @@ func batchRowLine(f frame, r rowView) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		at := f.To("batches", string(r.Of.ID), "rows", strconv.Itoa(r.Number))
-		word, class := rowWord(r.State)
+		word, class := r.Word()
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<tr id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -62,13 +62,15 @@ func newBench(t testing.TB) *bench {
 		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers,
 	})
 	b.must(err)
+	waits := shipping.DefaultWaits
+	waits.Answer = time.Second
 	c.Shipping = shipping.New(shipping.Config{
 		Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
 			p, err := c.Rules.Policy(ctx, t)
 			return shipping.Policy(p), err
 		},
 		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
-		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
+		BaseURL: testBase, Waits: waits, Log: c.Log,
 	})
 	c.Batch = b.batches(c)
 	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef")})

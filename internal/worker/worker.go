@@ -58,6 +58,7 @@ func workers(s Services, w watcher) *river.Workers {
 		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now(), s.Keep)
 	})
 	add(all, w, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
+	add(all, w, func(ctx context.Context, _ job.ForgetBatches) error { return s.Batch.Forget(ctx, time.Now()) })
 	return all
 }
 
@@ -70,6 +71,7 @@ func periodic(c Config) []*river.PeriodicJob {
 		every(5*time.Minute, job.TellOwners{}),
 		every(time.Hour, job.KeepPartitions{}),
 		every(time.Hour, job.ForgetKeys{}),
+		every(time.Hour, job.ForgetBatches{}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/job"
@@ -171,7 +172,7 @@ func (b *bench) run(t *testing.T, changes ...func(*Config)) *Metrics {
 		t.Fatal(err)
 	}
 	c := Config{
-		Services: Services{Shipping: b.shipping, Store: b.store, DatabaseURL: b.url},
+		Services: Services{Shipping: b.shipping, Store: b.store, DatabaseURL: b.url, Batch: batch.New(batch.Config{Store: b.store, Keep: 24 * time.Hour})},
 		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: metrics,
 	}
 	for _, change := range changes {
@@ -252,13 +253,23 @@ func TestPeriodicJobsRunAtTheStart(t *testing.T) {
 		SELECT gen_random_uuid(), false, 'k', '', now() - interval '2 days' FROM generate_series(1, 6000)`); err != nil {
 		t.Fatal(err)
 	}
+	for _, age := range []time.Duration{0, 48 * time.Hour} {
+		file := store.Batch{ID: ship.NewBatchID(7, time.Now().Add(-age)), Tenant: b.tenant, Name: "orders.csv", State: batch.Done, Header: []string{"order"}, Mapping: []byte("{}")}
+		if err := b.store.AddBatch(t.Context(), file, [][]string{{"1001"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b.run(t)
+	eventually(t, "end of the old file", func() bool {
+		var n int
+		return conn.QueryRow(t.Context(), "SELECT count(*) FROM batches").Scan(&n) == nil && n == 1
+	})
 	eventually(t, "end of the old keys", func() bool {
 		var n int
 		return conn.QueryRow(t.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&n) == nil && n == 0
 	})
 	eventually(t, "completed job of each kind", func() bool {
 		var n int
-		return conn.QueryRow(t.Context(), "SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'").Scan(&n) == nil && n == 4
+		return conn.QueryRow(t.Context(), "SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'").Scan(&n) == nil && n == 5
 	})
 }
