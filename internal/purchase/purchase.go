@@ -145,6 +145,7 @@ type Machine struct {
 	Do    func(Act) Report
 	Now   func() time.Time
 	Waits Waits
+	Loss  Loss
 }
 
 // Buy buys for the first time, with so many offers to try one after the other.
@@ -176,8 +177,15 @@ func (m Machine) Retry(last, offers int) Verdict {
 // has not answered, or it is too late to ask another. Attempt n is written
 // down.
 func (m Machine) sell(n, offers int) Verdict {
-	begun := m.Now()
+	begun, sought := m.Now(), 0
 	for {
+		if m.Loss.Reach > 0 && n > sought {
+			v, next, over := m.reclaim(n, sought+1)
+			if over {
+				return v
+			}
+			n, sought = next, next-1+m.Loss.Reach
+		}
 		r := m.Do(Act{Kind: Send, Attempt: n})
 		switch r.Result {
 		case Sold:

@@ -1,62 +1,76 @@
 package purchase
 
-// BuyAfterRestore buys when the database was put back to an earlier moment
-// lately: a purchase under the same name may have been made since, and is
-// looked for first, up to reach attempts far. A lost purchase is recorded, or
-// taken back if its label is lost. What cannot be looked for is not bought.
-func (m Machine) BuyAfterRestore(offers, reach int) Verdict {
-	switch r := m.Do(Act{Kind: Intend, Attempt: 1}); r.Result {
-	case Done:
-	case Conflict:
-		return Verdict{Kind: Taken}
-	default:
-		return failed(r)
+import "maps"
+
+// A Loss is what may be missing of a purchase because the database was put back
+// to an earlier moment: attempts that it does not know were made, and one of
+// them may have bought. Its zero value is none.
+type Loss struct {
+	Reach     int          // how many attempts ahead are looked for before one is sent
+	TakenBack map[int]bool // attempts whose sale is dealt with, however live it looks
+}
+
+// reclaim finds what was bought under the references of a purchase in the time
+// that a restore lost, from an attempt on. A lost purchase is recorded, or taken
+// back if its label is lost; what cannot be looked for is not bought. Unless it is
+// over, attempt next is written down and may be sent.
+func (m Machine) reclaim(n, from int) (v Verdict, next int, over bool) {
+	done := maps.Clone(m.Loss.TakenBack)
+	if done == nil {
+		done = map[int]bool{}
 	}
-	for n := 1; ; n++ {
-		at, s, sure := m.lookAhead(n, reach)
+	for {
+		s, sure := m.lookFor(from, n-1+m.Loss.Reach, done)
 		switch {
 		case !sure:
 			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: WasNotSent}); r.Result != Done {
-				return failed(r)
+				return failed(r), n, true
 			}
-			return m.fail(n)
-		case at == 0:
-			return m.sell(n, offers)
-		case at == n && s.Labelled:
-			return m.keep(n, s)
-		case at == n:
+			return m.fail(n), n, true
+		case s.Attempt == 0:
+			return v, n, false
+		case s.Attempt <= n && s.Labelled:
+			return m.keep(n, s), n, true
+		case s.Attempt <= n:
 			if v, over := m.takeBackLost(s); over {
-				return v
+				return v, n, true
+			}
+			if done[s.Attempt] = true; s.Attempt < n {
+				continue
 			}
 		default: // it is that of a later attempt, which is not written down yet
 			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: WasAbsent}); r.Result != Done {
-				return failed(r)
+				return failed(r), n, true
 			}
 		}
 		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
 		case Done:
+			n++
 		case Conflict:
-			return Verdict{Kind: Overtaken}
+			return Verdict{Kind: Overtaken}, n, true
 		default:
-			return failed(r)
+			return failed(r), n, true
 		}
 	}
 }
 
-// lookAhead finds the first of the attempts from n on that bought something;
-// attempt 0 is none.
-func (m Machine) lookAhead(n, reach int) (at int, s Sale, sure bool) {
-	for i := n; i < n+reach; i++ {
+// lookFor finds the first of the attempts that bought something; attempt 0 is
+// none.
+func (m Machine) lookFor(from, to int, but map[int]bool) (s Sale, sure bool) {
+	for i := from; i <= to; i++ {
+		if but[i] {
+			continue
+		}
 		switch r := m.Do(Act{Kind: Look, Attempt: i}); r.Result {
 		case Found:
 			r.Sale.Attempt = i
-			return i, r.Sale, true
+			return r.Sale, true
 		case Absent:
 		default:
-			return 0, s, false
+			return s, false
 		}
 	}
-	return 0, s, true
+	return s, true
 }
 
 // takeBackLost takes back a sale whose label is lost.

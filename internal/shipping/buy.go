@@ -43,9 +43,6 @@ func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 		return s.buyAtOnce(ctx, b)
 	}
 	r := s.newRun(ctx, b, "answer")
-	if s.restoredLately() && in.named() {
-		return r.answer(r.machine().BuyAfterRestore(b.tries(), restoreReach))
-	}
 	return r.answer(r.machine().Buy(b.tries()))
 }
 

@@ -69,6 +69,9 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	}
 	b.shipment.ID, b.shipment.Order, b.shipment.State, b.attempt = sh.ID, sh.Order, sh.State, last.Number
 	r := s.newRun(context.WithoutCancel(ctx), b, "answer")
+	for _, a := range attempts {
+		r.written[a.Number] = a
+	}
 	return r.answer(r.machine().Retry(last.Number, b.tries()))
 }
 

@@ -57,7 +57,21 @@ func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store
 func (r *run) machine() purchase.Machine {
 	return purchase.Machine{Do: r.do, Now: time.Now, Waits: purchase.Waits{
 		Settle: r.waits.Settle, Look: r.waits.Look, Rebuy: r.waits.Rebuy, Review: r.waits.Review, Tries: r.waits.Answer / 2,
-	}}
+	}, Loss: r.loss()}
+}
+
+// loss is what a restore may have lost of the purchase: one that has a name, or
+// was there before it.
+func (r *run) loss() purchase.Loss {
+	sh := r.b.shipment
+	if !r.restoredLately() || sh.Deal.Key == "" && sh.CreatedAt().After(time.Unix(0, r.restoredAt.Load())) {
+		return purchase.Loss{}
+	}
+	l := purchase.Loss{Reach: restoreReach, TakenBack: map[int]bool{}}
+	for n, a := range r.written {
+		l.TakenBack[n] = purchase.Outcome(a.Outcome) == purchase.WasStranded
+	}
+	return l
 }
 
 // do carries out an act.
