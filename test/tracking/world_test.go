@@ -159,7 +159,7 @@ func (w *world) env() []string {
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(8000)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
 		if err == nil {
 			defer l.Close()
 			return l.Addr().String()
