@@ -94,7 +94,7 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 	account := [16]byte(f.tenant.Account.Raw())
 	_, err := f.owner.Exec(t.Context(), `
 		INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, agent)
-		SELECT $1, gen_random_uuid(), CASE WHEN n % 3 = 0 THEN $2::uuid END, CASE WHEN n % 3 = 1 THEN $2::uuid END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
+		SELECT $1, gen_random_uuid(), CASE WHEN n % 300 = 0 THEN $2::uuid WHEN n % 3 = 0 THEN gen_random_uuid() END, CASE WHEN n % 300 = 1 THEN $2::uuid WHEN n % 3 = 1 THEN gen_random_uuid() END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
 		account, account)
 	if err != nil {
 		t.Fatal(err)
