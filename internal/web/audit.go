@@ -176,13 +176,15 @@ func addrText(o member.Origin) string {
 
 // program is what was used: a browser, another program, or a command.
 func program(e member.AuditEntry) string {
-	switch e.By() {
-	case member.ByKeys:
-		return e.From.Agent
-	case member.ByOperators:
-		return or(e.From.Agent, "Command line")
+	agent := e.From.Agent
+	switch {
+	case e.By() == member.ByOperators:
+		return or(agent, "Command line")
+	case e.By() == member.ByKeys && !strings.HasPrefix(agent, "Mozilla/"):
+		name, _, _ := strings.Cut(agent, " ") // what it calls itself; the rest is what it is built of
+		return strings.ToValidUTF8(name[:min(len(name), 40)], "")
 	}
-	return browser(e.From.Agent)
+	return browser(agent)
 }
 
 // browser is the part of a browser's own name that people know.
