@@ -17,6 +17,8 @@ type Principal struct {
 	Tenant  ship.Tenant
 	Account ship.Account
 	Key     ship.KeyID
+	KeyName string // for people who look at what it did
+	KeyHint string
 	Scopes  []string
 	Limit   ship.Money // that the key may spend in a day, live; zero for none
 }

@@ -29,7 +29,7 @@ func (s *Service) Create(ctx context.Context, set Settings) (ship.Account, error
 		return ship.Account{}, err
 	}
 	a := ship.Account{ID: ship.NewAccountID(shard, time.Now()), Units: ship.DefaultUnits, Currency: "USD"}
-	return s.save(ctx, a, set)
+	return s.save(ctx, a, set, "account.made")
 }
 
 // Update changes an account.
@@ -38,10 +38,10 @@ func (s *Service) Update(ctx context.Context, id ship.AccountID, set Settings) (
 	if err != nil {
 		return a, err
 	}
-	return s.save(ctx, a, set)
+	return s.save(ctx, a, set, "settings.changed")
 }
 
-func (s *Service) save(ctx context.Context, a ship.Account, set Settings) (ship.Account, error) {
+func (s *Service) save(ctx context.Context, a ship.Account, set Settings, action string) (ship.Account, error) {
 	var wrong []ship.FieldError
 	if set.Name != nil {
 		a.Name = strings.TrimSpace(*set.Name)
@@ -67,7 +67,7 @@ func (s *Service) save(ctx context.Context, a ship.Account, set Settings) (ship.
 	if err := ship.InvalidFields(wrong); err != nil {
 		return a, err
 	}
-	return a, s.store.SaveAccount(ctx, a)
+	return a, s.store.SaveAccount(ctx, a, action)
 }
 
 // Accounts lists the accounts.

@@ -75,7 +75,9 @@ func NewWith(c Config) *Service {
 	}
 }
 
-// Authenticate returns who holds the key, when called from the address.
+// Authenticate returns who holds the key, when called from the address. A key
+// that is known and may not be used is an error with the caller as it would be,
+// without a scope: the account's own log tells of it.
 func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr) (Principal, error) {
 	hash := sha256.Sum256([]byte(key))
 	in, ok := s.known.GetIfPresent(hash)
@@ -90,21 +92,34 @@ func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr)
 		if err != nil {
 			return Principal{}, err
 		}
-		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, Scopes: row.Scopes, Limit: row.DailyLimit}}
+		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, KeyName: row.Name, KeyHint: row.Hint, Scopes: row.Scopes, Limit: row.DailyLimit}}
 		s.known.Set(hash, in)
 		s.touch(row.ID)
 	}
-	if !in.key.RevokedAt.IsZero() || !in.key.ExpiresAt.IsZero() && time.Now().After(in.key.ExpiresAt) {
-		return Principal{}, badKey()
-	}
-	if !allowed(in.key.Networks, from) {
-		return Principal{}, ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from this address")
+	if err := in.refusal(from); err != nil {
+		p := in.principal
+		p.Scopes = nil
+		return p, err
 	}
 	return in.principal, nil
 }
 
+// refusal is why the key may not be used from the address now; nil if it may.
+// Whoever sends it has the whole key, and may know what became of it.
+func (in signedIn) refusal(from netip.Addr) error {
+	switch k := in.key; {
+	case !k.RevokedAt.IsZero():
+		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key was revoked at %s", k.RevokedAt.UTC().Format(time.RFC3339))
+	case !k.ExpiresAt.IsZero() && time.Now().After(k.ExpiresAt):
+		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key expired at %s", k.ExpiresAt.UTC().Format(time.RFC3339))
+	case !allowed(k.Networks, from):
+		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from this address, %s", from)
+	}
+	return nil
+}
+
 func badKey() error {
-	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing, mistyped, revoked or expired")
+	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing or mistyped")
 }
 
 func allowed(networks []netip.Prefix, from netip.Addr) bool {

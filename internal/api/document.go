@@ -69,7 +69,7 @@ func (d *document) paths() {
 	for _, m := range paths.members {
 		m.value.(*object).arrange([]string{"post", "get", "put", "patch", "delete"})
 	}
-	var members []member
+	var members []property
 	for _, m := range paths.members {
 		if m.name == labelPath {
 			members = append(members, labelPaths(m.value.(*object).at("get"))...)
@@ -106,8 +106,8 @@ func (d *document) tidy() {
 }
 
 // labelPaths shows the one label route as the paths that clients know.
-func labelPaths(op *object) []member {
-	var out []member
+func labelPaths(op *object) []property {
+	var out []property
 	for _, f := range []label.Format{label.PDF, label.ZPL, label.PNG} {
 		name := strings.ToUpper(string(f[:1])) + string(f[1:])
 		get := clone(op).(*object)
@@ -125,7 +125,7 @@ func labelPaths(op *object) []member {
 		item := &object{}
 		item.set("get", get)
 		item.set("head", head)
-		out = append(out, member{"/v1/labels/{shipment_id}." + string(f), item})
+		out = append(out, property{"/v1/labels/{shipment_id}." + string(f), item})
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type route struct {
 	purchase     bool   // keeps its idempotency keys itself
 	secret       bool   // its answer holds a secret, and is kept sealed
 	maxBody      int64  // bytes of a body; 0 for the limit of all routes
+	untold       string // why what it does is not in the audit log, of one that is no GET
 	summary      string
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
@@ -31,6 +32,12 @@ type route struct {
 	body         *shape
 	bodyRequired bool
 }
+
+// Why a route is not in the audit log.
+const (
+	changesNothing = "it changes no settings"
+	itsOwnLog      = "shipments and trackers have the event log, and the request log tells which key asked"
+)
 
 // An outcome is an answer that is not an error.
 type outcome struct {
@@ -51,13 +58,13 @@ func (s *server) shipmentRoutes() []*route {
 	shipment := wire.Shipment{}
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates",
+			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates", untold: changesNothing,
 			summary: "Get rates", handler: handle(s.quoteRates),
 			outcomes: []outcome{{http.StatusOK, "The offers of all carriers.", rates{}, nil, false}},
 			codes:    []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true,
+			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true, untold: itsOwnLog,
 			summary: "Create a shipment", handler: handle(s.createShipment),
 			outcomes: []outcome{
 				{http.StatusCreated, "The label is bought.", shipment, []string{"Location", "Idempotent-Replayed"}, true},
@@ -82,7 +89,7 @@ func (s *server) shipmentRoutes() []*route {
 			codes:    []string{"shipment_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/void", id: "voidShipment", tag: "Shipments", scope: "shipments:write",
+			method: http.MethodPost, path: "/v1/shipments/{id}/void", id: "voidShipment", tag: "Shipments", scope: "shipments:write", untold: itsOwnLog,
 			summary: "Void a label", handler: handle(s.voidShipment),
 			outcomes: []outcome{
 				{http.StatusOK, "The label is voided.", shipment, nil, false},
@@ -97,7 +104,7 @@ func (s *server) shipmentRoutes() []*route {
 func (s *server) labelRoutes() []*route {
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels",
+			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels", untold: changesNothing,
 			summary: "Generate a label", handler: handle(s.makeLabel),
 			outcomes: []outcome{{http.StatusOK, "Where the rendering can be fetched.", rendering{}, nil, false}},
 			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
@@ -109,7 +116,7 @@ func (s *server) labelRoutes() []*route {
 			codes:    []string{"shipment_not_found", "not_found", "label_quarantined"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/label-link", id: "linkLabel", tag: "Labels", scope: "shipments:write",
+			method: http.MethodPost, path: "/v1/shipments/{id}/label-link", id: "linkLabel", tag: "Labels", scope: "shipments:write", untold: changesNothing,
 			summary: "Share a label", handler: handle(s.linkLabel),
 			outcomes: []outcome{{http.StatusOK, "A link that needs no API key.", labelLink{}, nil, false}},
 			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
@@ -140,7 +147,7 @@ func (s *server) trackingRoutes() []*route {
 			codes: []string{"tracking_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/trackers", id: "follow", tag: "Tracking", scope: "tracking",
+			method: http.MethodPost, path: "/v1/trackers", id: "follow", tag: "Tracking", scope: "tracking", untold: itsOwnLog,
 			summary: "Follow a parcel", handler: handle(s.follow),
 			outcomes: []outcome{
 				{http.StatusCreated, "The parcel is followed.", result, []string{"Location"}, false},
@@ -155,13 +162,13 @@ func (s *server) trackingRoutes() []*route {
 			codes:    []string{"invalid_cursor"},
 		},
 		{
-			method: http.MethodDelete, path: "/v1/trackers/{id}", id: "unfollow", tag: "Tracking", scope: "tracking",
+			method: http.MethodDelete, path: "/v1/trackers/{id}", id: "unfollow", tag: "Tracking", scope: "tracking", untold: itsOwnLog,
 			summary: "Stop following", handler: handle(s.unfollow),
 			outcomes: []outcome{{http.StatusNoContent, "The parcel is no longer followed.", nil, nil, false}},
 			codes:    []string{"tracker_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true,
+			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true, untold: itsOwnLog,
 			summary: "Move a test shipment on", handler: handle(s.advance),
 			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
 			codes:    []string{"shipment_not_found", "cannot_advance"},
@@ -222,7 +229,7 @@ func (s *server) webhookRoutes() []*route {
 			outcomes: []outcome{{http.StatusOK, "The webhook, with its new secret.", hook, nil, false}},
 		},
 		{
-			method: http.MethodPost, path: "/v1/webhooks/{id}/test", id: "testWebhook", tag: "Webhooks", scope: "webhooks",
+			method: http.MethodPost, path: "/v1/webhooks/{id}/test", id: "testWebhook", tag: "Webhooks", scope: "webhooks", untold: changesNothing,
 			summary: "Try a webhook", handler: handle(s.testWebhook), codes: missing,
 			outcomes: []outcome{{http.StatusOK, "What became of the attempt.", wire.Delivery{}, nil, false}},
 		},

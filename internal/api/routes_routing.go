@@ -51,13 +51,13 @@ func (s *server) rulesRoutes() []*route {
 			codes:    []string{"version_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/routing/try", id: "tryRouting", tag: "Routing", scope: "routing",
+			method: http.MethodPost, path: "/v1/routing/try", id: "tryRouting", tag: "Routing", scope: "routing", untold: changesNothing,
 			summary: "Try rules on a shipment", handler: handle(s.tryRules),
 			outcomes: []outcome{{http.StatusOK, "What would be bought, and why.", tried{}, nil, false}},
 			codes:    []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "carrier_unavailable", "draft_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/routing/simulate", id: "simulateRouting", tag: "Routing", scope: "routing",
+			method: http.MethodPost, path: "/v1/routing/simulate", id: "simulateRouting", tag: "Routing", scope: "routing", untold: changesNothing,
 			summary: "Try rules on the past", handler: handle(s.simulateRules),
 			outcomes: []outcome{{http.StatusOK, "What would have changed, and what it would have saved.", simulation{}, nil, false}},
 			codes:    []string{"draft_not_found", "version_not_found"},

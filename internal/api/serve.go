@@ -10,7 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -57,6 +59,9 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 		ex.Route = rt.path
 		done, err := s.admit(ex, rt, w, r)
 		defer done()
+		if rt.told() && ex.Principal.Key != "" {
+			r = r.WithContext(s.audited(ex.Principal, r))
+		}
 		switch {
 		case err != nil:
 			ex.Problem(err).Write(w)
@@ -66,6 +71,16 @@ func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 		}
 	}
+}
+
+// told reports whether what the route changes is in the audit log.
+func (rt *route) told() bool { return rt.method != http.MethodGet && rt.untold == "" }
+
+// audited is the context of the request: the services write what they change
+// into the audit log, as done with the key.
+func (s *server) audited(p account.Principal, r *http.Request) context.Context {
+	from := member.Origin{Addr: httpkit.ClientAddr(r, s.TrustedProxies), Agent: r.UserAgent()}
+	return member.Audited(r.Context(), member.Program(p.Tenant.Account, p.Key, p.KeyName, p.KeyHint, from), member.Entry{})
 }
 
 // admit decides whether the request may go on. done must be called in any
@@ -117,8 +132,9 @@ func (s *server) once(rt *route) httpkit.OnceFunc {
 	}
 }
 
-// authenticate finds the caller, and counts the request against its limit. A
-// label's signed link stands for a key; its requests count against their
+// authenticate finds the caller, and counts the request against its limit. What
+// is asked with a key that may not be used any more, or not from there, is noted
+// for its account, no more often than the key might be used. A label's signed link stands for a key; its requests count against their
 // address.
 func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r *http.Request) error {
 	if p, ok := httpkit.VouchedFor(r.Context()); ok {
@@ -135,6 +151,9 @@ func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWr
 	}
 	p, err := s.Account.Authenticate(r.Context(), key, from)
 	if err != nil {
+		if p.Key != "" && s.limiter.Admit(http.Header{}, "refused "+string(p.Key)) == nil {
+			ex.Refused = p
+		}
 		return err
 	}
 	ex.Principal = p

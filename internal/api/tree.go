@@ -13,10 +13,10 @@ import (
 // those of lists ([]any), are objects, lists or scalars as encoding/json has
 // them.
 type object struct {
-	members []member
+	members []property
 }
 
-type member struct {
+type property struct {
 	name  string
 	value any
 }
@@ -61,11 +61,11 @@ func (o *object) set(name string, value any) {
 			return
 		}
 	}
-	o.members = append(o.members, member{name, value})
+	o.members = append(o.members, property{name, value})
 }
 
 func (o *object) remove(name string) {
-	o.members = slices.DeleteFunc(o.members, func(m member) bool { return m.name == name })
+	o.members = slices.DeleteFunc(o.members, func(m property) bool { return m.name == name })
 }
 
 // arrange puts the named members first, in that order.
@@ -74,7 +74,7 @@ func (o *object) arrange(names []string) {
 	for i, name := range names {
 		rank[name] = i - len(names)
 	}
-	slices.SortStableFunc(o.members, func(a, b member) int { return rank[a.name] - rank[b.name] })
+	slices.SortStableFunc(o.members, func(a, b property) int { return rank[a.name] - rank[b.name] })
 }
 
 // MarshalJSON writes the members in their order.
@@ -146,7 +146,7 @@ func readObject(dec *json.Decoder) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.members = append(o.members, member{name, v})
+		o.members = append(o.members, property{name, v})
 	}
 	_, err := dec.Token()
 	return o, err
@@ -156,9 +156,9 @@ func readObject(dec *json.Decoder) (any, error) {
 func clone(v any) any {
 	switch v := v.(type) {
 	case *object:
-		out := &object{members: make([]member, len(v.members))}
+		out := &object{members: make([]property, len(v.members))}
 		for i, m := range v.members {
-			out.members[i] = member{m.name, clone(m.value)}
+			out.members[i] = property{m.name, clone(m.value)}
 		}
 		return out
 	case []any:

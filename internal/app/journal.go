@@ -73,12 +73,16 @@ func observed(calls *carrierMetrics, j *journal.Service) account.Observe {
 // noteRequest writes a request of a program into the journal.
 func noteRequest(j *journal.Service) func(httpkit.Finished) {
 	return func(f httpkit.Finished) {
-		if f.Principal.Key == "" {
+		caller := f.Principal
+		if caller.Key == "" {
+			caller = f.Refused
+		}
+		if caller.Key == "" {
 			return // nobody's
 		}
 		id, _ := ship.ParseRequestID(f.ID)
 		r := journal.Request{
-			ID: id, Tenant: f.Principal.Tenant, Key: f.Principal.Key, Method: f.Method, Route: f.Route, Path: f.Path,
+			ID: id, Tenant: caller.Tenant, Key: caller.Key, Method: f.Method, Route: f.Route, Path: f.Path,
 			Status: f.Status, Took: f.Took, Idempotency: f.Idempotency,
 		}
 		if f.Problem != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +192,70 @@ func checkKept(t *testing.T, j *journal.Service, tenant ship.Tenant, connections
 	for name, id := range connections {
 		if err != nil || health[id] == nil || health[id].Calls < 2 || health[id].Within(0.95) <= 0 || health[id].Begin.After(time.Now()) {
 			t.Errorf("%s: health %+v %v", name, health[id], err)
+		}
+	}
+}
+
+// TestARefusedKeyIsInTheLogOfItsAccount asks over HTTP with keys that are known
+// and may not be used, and with one that is not known.
+func TestARefusedKeyIsInTheLogOfItsAccount(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t, storetest.URL(t))
+	accounts, done, err := app.OpenAccounts(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	owner, err := accounts.Create(t.Context(), account.Settings{Name: new("Test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(in account.NewKeyInput) (string, ship.KeyID) {
+		in.Account = owner.ID
+		key, made, err := accounts.NewKey(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(key), made.ID
+	}
+	expired, first := key(account.NewKeyInput{ExpiresAt: time.Now().Add(-time.Hour)})
+	revoked, second := key(account.NewKeyInput{Livemode: true})
+	if err := accounts.Revoke(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	fenced, third := key(account.NewKeyInput{Networks: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
+	a := run(t, cfg, app.AllRoles)
+	for _, tc := range []struct {
+		key    string
+		status int
+	}{{expired, 401}, {revoked, 401}, {fenced, 403}, {string(ship.NewKey(owner.ID.Raw().Shard(), false)), 401}, {"sk_test_x", 401}} {
+		if status, _, text := call(t, a.LocalURL(), tc.key, "/v1/rates", "{}"); status != tc.status {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), store.Options{URL: cfg.DatabaseURL, Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	j := journal.New(journal.Config{Store: st})
+	checkRefused(t, j, ship.Tenant{Account: owner.ID}, map[ship.KeyID][2]string{first: {"invalid_api_key", "expired at"}, third: {"ip_not_allowed", "from this address, 127.0.0.1"}})
+	checkRefused(t, j, ship.Tenant{Account: owner.ID, Livemode: true}, map[ship.KeyID][2]string{second: {"invalid_api_key", "revoked at"}})
+}
+
+func checkRefused(t *testing.T, j *journal.Service, tenant ship.Tenant, want map[ship.KeyID][2]string) {
+	t.Helper()
+	list, _, err := j.List(t.Context(), tenant, journal.RequestFilter{}, ship.Page{Limit: 10})
+	if err != nil || len(list) != len(want) {
+		t.Fatalf("requests: %+v %v", list, err)
+	}
+	for _, r := range list {
+		one, err := j.Request(t.Context(), tenant, r.ID)
+		if err != nil || r.Code != want[r.Key][0] || r.Route != "/v1/rates" || r.Status < 401 || r.Status > 403 || !strings.Contains(string(one.Problem), want[r.Key][1]) {
+			t.Errorf("%+v: %s %v", r, one.Problem, err)
 		}
 	}
 }

@@ -257,7 +257,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		return tx.AuditChange(ctx, store.EntryOf(t, "batch.checked", string(id)))
 	})
 }
 

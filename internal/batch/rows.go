@@ -102,7 +102,7 @@ func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, numb
 	if changed.State == RowGood {
 		s.rateRow(ctx, read, &changed.BatchRow)
 	}
-	return s.change(ctx, b, changed)
+	return s.change(ctx, b, "batch.row_changed", changed)
 }
 
 // Skip leaves a line out of the purchase.
@@ -114,7 +114,7 @@ func (s *Service) Skip(ctx context.Context, t ship.Tenant, id ship.BatchID, numb
 	changed := store.ChangedRow{BatchRow: row.BatchRow, Was: row.Revision}
 	changed.State = RowSkipped
 	changed.Revision++
-	return s.change(ctx, b, changed)
+	return s.change(ctx, b, "batch.row_skipped", changed)
 }
 
 func (s *Service) mendable(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Batch, Row, error) {
@@ -132,7 +132,7 @@ func (s *Service) mendable(ctx context.Context, t ship.Tenant, id ship.BatchID, 
 var errBusy = ship.Errorf(ship.Conflict, "the line is being bought, or was; it cannot be changed any more")
 
 // change writes a line that a person changed. What was finished is open again.
-func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow) (Row, error) {
+func (s *Service) change(ctx context.Context, b Batch, action string, changed store.ChangedRow) (Row, error) {
 	err := s.Store.InTx(ctx, b.Tenant, func(tx *store.Store) error {
 		n, err := tx.SaveBatchRows(ctx, b.Tenant, b.ID, []store.ChangedRow{changed}, mendable...)
 		if err == nil && n == 0 {
@@ -141,7 +141,7 @@ func (s *Service) change(ctx context.Context, b Batch, changed store.ChangedRow)
 		if err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(b.ID), nil)
+		return tx.AuditChange(ctx, store.EntryOf(b.Tenant, action, string(b.ID)))
 	})
 	if err != nil {
 		return Row{}, err
@@ -184,7 +184,7 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 		if err := tx.SetBatchFormat(ctx, t, id, format); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		return tx.AuditChange(ctx, store.EntryOf(t, "batch.bought", string(id)))
 	})
 }
 
@@ -200,7 +200,7 @@ func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) err
 		if _, err := tx.RetryBatchRows(ctx, t, id); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		return tx.AuditChange(ctx, store.EntryOf(t, "batch.retried", string(id)))
 	})
 }
 

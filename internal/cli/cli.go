@@ -75,10 +75,11 @@ func newRoot(s Streams) *cobra.Command {
 		Long: "Multi-carrier shipping: rates, labels and tracking behind one API.\n\n" +
 			"Begin with \"waybill dev\": it needs nothing but Postgres on this machine and prints a test key.\n" +
 			"Settings come from the environment; \"waybill settings\" lists them.",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		Args:             cobra.NoArgs,
+		PersistentPreRun: audited,
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true

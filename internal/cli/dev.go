@@ -144,6 +144,7 @@ func makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, e
 		return ship.Account{}, "", err
 	}
 	defer done()
+	ctx = asOperator(ctx, "waybill dev")
 	a, err := demoAccount(ctx, accounts)
 	if err != nil {
 		return a, "", err

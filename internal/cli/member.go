@@ -23,9 +23,9 @@ type members struct {
 
 // operator is the operator in the account of the id; without an id, in the
 // only one there is.
-func (m members) operator(ctx context.Context, id string) (member.Actor, error) {
-	a, err := chosen(ctx, m.accounts, id)
-	return member.Operator(a.ID), err
+func (m members) operator(cmd *cobra.Command, id string) (member.Actor, error) {
+	a, err := chosen(cmd.Context(), m.accounts, id)
+	return operator(a.ID, cmd.CommandPath()), err
 }
 
 // withMembers runs fn on the people of the database.
@@ -108,15 +108,15 @@ func (c *cli) memberAddCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
-				operator, err := m.operator(cmd.Context(), id)
+				by, err := m.operator(cmd, id)
 				if err != nil {
 					return err
 				}
-				link, err := m.AddMember(cmd.Context(), operator, in)
+				link, err := m.AddMember(cmd.Context(), by, in)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s is %s of %s\n", in.Email, in.Role, operator.Account)
+				fmt.Fprintf(c.Err, "%s is %s of %s\n", in.Email, in.Role, by.Account)
 				if link != "" {
 					_, err = fmt.Fprintln(c.Out, link)
 				}
@@ -145,11 +145,11 @@ func (c *cli) memberInviteCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
-				operator, err := m.operator(cmd.Context(), id)
+				by, err := m.operator(cmd, id)
 				if err != nil {
 					return err
 				}
-				made, link, err := m.Invite(cmd.Context(), operator, in)
+				made, link, err := m.Invite(cmd.Context(), by, in)
 				if err != nil {
 					return err
 				}
@@ -171,11 +171,11 @@ func (c *cli) memberListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
-				operator, err := m.operator(cmd.Context(), id)
+				by, err := m.operator(cmd, id)
 				if err != nil {
 					return err
 				}
-				list, err := m.Members(cmd.Context(), operator)
+				list, err := m.Members(cmd.Context(), by)
 				if err != nil {
 					return err
 				}
@@ -210,7 +210,7 @@ func (c *cli) memberResetCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
-				link, err := m.ResetURL(cmd.Context(), member.Operator(""), email, drop)
+				link, err := m.ResetURL(cmd.Context(), operator("", cmd.CommandPath()), email, drop)
 				if err != nil {
 					return err
 				}

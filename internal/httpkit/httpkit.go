@@ -21,8 +21,9 @@ type Exchange struct {
 	Path      string // of the request, as it was escaped
 	BaseURL   string // of the service, for the addresses of problems
 	Principal account.Principal
-	Body      []byte // of the request, once read
-	JSON      *Tape  // the same, once checked
+	Refused   account.Principal // whose key it is, if it is known and may not be used; nothing is done in its name
+	Body      []byte            // of the request, once read
+	JSON      *Tape             // the same, once checked
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -44,42 +45,47 @@ func (s *Service) tellAll(ctx context.Context, tx *store.Store, a Actor, e Entry
 
 func (s *Service) entryOf(a Actor, account ship.AccountID, e Entry) store.AuditEntry {
 	made := store.AuditEntry{
-		ID: ship.NewAuditID(account, s.entryTime()), Account: account, Person: a.Person.ID, Who: a.Person.Name + " <" + a.Person.Email + ">",
-		Action: e.Action, Target: plain(e.Target), Mode: e.Mode, Details: e.Details, Addr: a.From.Addr, Agent: cut(a.From.Agent, maxAgent),
+		ID: s.store.NewAuditID(account, s.now()), Account: account, Action: e.Action, Target: plain(e.Target), Mode: e.Mode, Details: e.Details,
 	}
-	if a.operator {
-		made.Person, made.Who = "", operatorName
-	}
+	a.sign(&made)
 	return made
 }
 
-// entryTime is now, or a little later: entries sort by the milliseconds in
-// their ids, and those of this copy are to sort as they were written.
-func (s *Service) entryTime() time.Time {
-	for {
-		last := s.lastEntry.Load()
-		next := max(s.now().UnixMilli(), last+1)
-		if s.lastEntry.CompareAndSwap(last, next) {
-			return time.UnixMilli(next)
-		}
+// sign says whose entry it is.
+func (a Actor) sign(e *store.AuditEntry) {
+	e.Addr, e.Agent = a.From.Addr, cut(a.From.Agent, maxAgent)
+	switch {
+	case a.operator:
+		e.Who = operatorName
+	case a.key != "":
+		e.Key, e.Who = a.key, a.keyName
+	default:
+		e.Person, e.Who = a.Person.ID, a.Person.Name+" <"+a.Person.Email+">"
 	}
 }
 
-// Audited returns a context for one change that the actor makes through
-// another service: the change's transaction writes the entry, so that both
-// happen or neither. A target that is not known yet, as that of something new,
-// is left empty: the change says it.
-func (s *Service) Audited(ctx context.Context, a Actor, e Entry) context.Context {
-	return store.WithAudit(ctx, func(target string, details map[string]string) store.AuditEntry {
-		told := e
-		if told.Target == "" {
-			told.Target = target
+// Audited returns a context for changes that the actor makes through other
+// services: the transaction of each writes its entry, so that both happen or
+// neither. The change says what it is, and on what; where the actor knows
+// better, as a page does that says what its button did, e says it. An operator
+// of no account in particular acts in that of the change.
+func Audited(ctx context.Context, a Actor, e Entry) context.Context {
+	return store.WithAudit(ctx, func(made *store.AuditEntry) {
+		if a.Account != "" {
+			made.Account = a.Account
 		}
-		if len(details) > 0 {
-			told.Details = maps.Clone(details)
-			maps.Copy(told.Details, e.Details)
+		made.Action, made.Mode = cmp.Or(e.Action, made.Action), cmp.Or(e.Mode, made.Mode)
+		made.Target = plain(cmp.Or(e.Target, made.Target))
+		details := maps.Clone(made.Details)
+		if details == nil {
+			details = map[string]string{}
 		}
-		return s.entryOf(a, a.Account, told)
+		maps.Copy(details, e.Details)
+		for name, value := range details {
+			details[name] = plain(value)
+		}
+		made.Details = details
+		a.sign(made)
 	})
 }
 
@@ -93,16 +99,37 @@ func (s *Service) Record(ctx context.Context, a Actor, e Entry) error {
 // An AuditEntry is one thing that somebody did.
 type AuditEntry struct {
 	Entry
-	ID     AuditID
+	ID     ship.AuditID
 	At     time.Time
-	Person PersonID // empty for the operator
-	Who    string   // name and e-mail as they were
+	Person ship.PersonID // of a person
+	Key    ship.KeyID    // of an API key; the operator has neither
+	Who    string        // name and e-mail as they were, or name and hint of the key
 	From   Origin
 }
 
+// By is what kind of actor did it.
+func (e AuditEntry) By() string {
+	switch {
+	case e.Person != "":
+		return ByPeople
+	case e.Key != "":
+		return ByKeys
+	}
+	return ByOperators
+}
+
+// The kinds of actors.
+const (
+	ByPeople    = store.ByPeople
+	ByKeys      = store.ByKeys
+	ByOperators = store.ByOperators // at the command line
+)
+
 // AuditFilter chooses entries. What is empty does not choose.
 type AuditFilter struct {
-	Person        PersonID
+	By            string // ByPeople, ByKeys or ByOperators
+	Person        ship.PersonID
+	Key           ship.KeyID
 	Action        string // the whole action, or its first part with a dot at its end: "member."
 	Target        string
 	After, Before time.Time
@@ -116,7 +143,7 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 	if err := a.Allow(ViewAudit); err != nil {
 		return nil, "", err
 	}
-	q := store.AuditQuery{Account: a.Account, Person: f.Person, Action: plain(f.Action), Target: plain(f.Target), After: f.After, Before: f.Before}
+	q := store.AuditQuery{Account: a.Account, By: plain(f.By), Person: f.Person, Key: f.Key, Action: plain(f.Action), Target: plain(f.Target), After: f.After, Before: f.Before}
 	if q.Limit = min(f.Limit, 200); q.Limit <= 0 {
 		q.Limit = 50
 	}
@@ -141,7 +168,7 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 	list := make([]AuditEntry, len(rows))
 	for i, r := range rows {
 		list[i] = AuditEntry{
-			ID: r.ID, At: r.ID.Raw().Time(), Person: r.Person, Who: r.Who, From: Origin{Addr: r.Addr, Agent: r.Agent},
+			ID: r.ID, At: r.ID.Raw().Time(), Person: r.Person, Key: r.Key, Who: r.Who, From: Origin{Addr: r.Addr, Agent: r.Agent},
 			Entry: Entry{Action: r.Action, Target: r.Target, Mode: r.Mode, Details: r.Details},
 		}
 	}

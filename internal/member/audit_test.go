@@ -126,6 +126,65 @@ func TestTheLogIsFilteredAndPaged(t *testing.T) {
 	}
 }
 
+func TestTheLogTellsPeopleKeysAndOperatorsApart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.setUp(t)
+	key := ship.NewKeyID(ada.Account.Raw().Shard(), f.clock())
+	program := Program(ada.Account, key, "shop", "sk_test_...1234", Origin{Addr: here.Addr, Agent: "shop/1.0"})
+	for _, a := range []Actor{ada, program, Operator(ada.Account)} {
+		if err := f.Record(t.Context(), a, Entry{Action: "box.added", Target: "box_1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		filter AuditFilter
+		who    string
+	}{
+		"people":            {AuditFilter{By: ByPeople}, "Ada <ada@example.com>"},
+		"keys":              {AuditFilter{By: ByKeys}, "shop (sk_test_...1234)"},
+		"operators":         {AuditFilter{By: ByOperators}, "operator"},
+		"a person":          {AuditFilter{Person: ada.Person.ID}, "Ada <ada@example.com>"},
+		"a key":             {AuditFilter{Key: key}, "shop (sk_test_...1234)"},
+		"a key of a target": {AuditFilter{By: ByKeys, Target: "box_1"}, "shop (sk_test_...1234)"},
+	} {
+		tc.filter.Action = "box."
+		list, _, err := f.Audit(t.Context(), ada, tc.filter)
+		if err != nil || len(list) != 1 || list[0].Who != tc.who {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+	for by, kind := range map[string]AuditFilter{ByPeople: {By: "", Person: ada.Person.ID}, ByKeys: {Key: key}, ByOperators: {By: ByOperators}} {
+		if list, _, err := f.Audit(t.Context(), ada, kind); err != nil || list[0].By() != by {
+			t.Errorf("an entry of %s is one of %s: %v", by, list[0].By(), err)
+		}
+	}
+	// A key is no person: what people may do, it may not.
+	for _, action := range []Action{ViewAudit, ManageMembers, ViewOverview} {
+		if program.Can(action) || program.Allow(action) == nil {
+			t.Errorf("a program may %s", action)
+		}
+	}
+}
+
+func TestAnEntryOfBeforeThereWereKeysIsReadAsItWas(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.setUp(t)
+	for i, person := range []any{[16]byte(ada.Person.ID.Raw()), nil} {
+		id := ship.NewAuditID(ada.Account, f.clock().Add(time.Duration(i)*time.Hour))
+		_, err := f.owner.Exec(t.Context(), `INSERT INTO audit_log (account_id, id, person_id, who, action, target, mode, details, agent) VALUES ($1, $2, $3, $4, 'old.row', 't', '', '{}', '')`,
+			[16]byte(ada.Account.Raw()), [16]byte(id.Raw()), person, []string{"Ada", "operator"}[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, _, err := f.Audit(t.Context(), ada, AuditFilter{Action: "old.row"})
+	if err != nil || len(list) != 2 || list[0].Who != "operator" || list[0].By() != ByOperators || list[1].Who != "Ada" || list[1].By() != ByPeople {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestWhatAPersonDoesIsToldInAllTheirAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -20,7 +20,7 @@ type TOTPSetup struct {
 }
 
 // place is where a person's seed is sealed for.
-func place(p PersonID) []string { return []string{"person", string(p), "totp"} }
+func place(p ship.PersonID) []string { return []string{"person", string(p), "totp"} }
 
 // BeginTOTP makes a seed for the actor's authenticator. It counts once
 // ConfirmTOTP has seen a code of it.

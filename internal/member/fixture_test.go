@@ -129,7 +129,7 @@ func (f *fixture) joined(t *testing.T, by Actor, email string, role Role) (Actor
 func (f *fixture) newAccount(t *testing.T, name string, owners ...Actor) ship.AccountID {
 	t.Helper()
 	a := ship.Account{ID: ship.NewAccountID(7, time.Now()), Name: name, Units: ship.DefaultUnits, Currency: "USD"}
-	if err := f.store.SaveAccount(t.Context(), a); err != nil {
+	if err := f.store.SaveAccount(t.Context(), a, "account.made"); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range owners {

@@ -20,7 +20,7 @@ type InviteInput struct {
 
 // An Invitation lets one person join an account, once.
 type Invitation struct {
-	ID          InvitationID
+	ID          ship.InvitationID
 	Account     ship.AccountID
 	AccountName string // by InvitationOf alone
 	Email       string
@@ -109,7 +109,7 @@ func (s *Service) Invitations(ctx context.Context, a Actor) ([]Invitation, error
 }
 
 // RevokeInvitation takes an invitation back.
-func (s *Service) RevokeInvitation(ctx context.Context, a Actor, id InvitationID) error {
+func (s *Service) RevokeInvitation(ctx context.Context, a Actor, id ship.InvitationID) error {
 	if err := a.Allow(ManageMembers); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -25,26 +24,9 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// The ids of people and of what they do.
-type (
-	PersonID     = ship.PersonID
-	SessionID    = ship.SessionID
-	InvitationID = ship.InvitationID
-	AuditID      = ship.AuditID
-)
-
-// ParsePersonID reads the id of a person as a form sends it.
-func ParsePersonID(s string) (PersonID, bool) { return ship.ParsePersonID(s) }
-
-// ParseSessionID reads the id of a session as a form sends it.
-func ParseSessionID(s string) (SessionID, bool) { return ship.ParseSessionID(s) }
-
-// ParseInvitationID reads the id of an invitation as a form sends it.
-func ParseInvitationID(s string) (InvitationID, bool) { return ship.ParseInvitationID(s) }
-
 // A Person signs in. People belong to accounts through memberships.
 type Person struct {
-	ID        PersonID
+	ID        ship.PersonID
 	Email     string // lower case
 	Name      string
 	CreatedAt time.Time
@@ -92,7 +74,6 @@ type Service struct {
 	passkeys  *webauthn.WebAuthn // nil if the address allows none
 	oidc      *identityProvider  // nil without one
 	now       func() time.Time
-	lastEntry atomic.Int64 // milliseconds; of the audit log
 }
 
 // New returns a service. It asks nobody over the network.

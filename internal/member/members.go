@@ -32,7 +32,7 @@ func (s *Service) Members(ctx context.Context, a Actor) ([]Member, error) {
 
 // SetRole changes what a member may do. The last owner of an account stays
 // one.
-func (s *Service) SetRole(ctx context.Context, a Actor, p PersonID, role Role) error {
+func (s *Service) SetRole(ctx context.Context, a Actor, p ship.PersonID, role Role) error {
 	if err := ship.InvalidFields(checkRole(role)); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Service) SetRole(ctx context.Context, a Actor, p PersonID, role Role) e
 
 // Remove ends a membership, and the person's sessions in the account. The last
 // owner stays.
-func (s *Service) Remove(ctx context.Context, a Actor, p PersonID) error {
+func (s *Service) Remove(ctx context.Context, a Actor, p ship.PersonID) error {
 	return s.changeMember(ctx, a, p, true, func(tx *store.Store, m store.Member) (Entry, error) {
 		e := Entry{Action: "member.removed", Target: string(p), Details: map[string]string{"email": m.Person.Email, "role": m.Role}}
 		return e, tx.RemoveMember(ctx, a.Account, p)
@@ -53,7 +53,7 @@ func (s *Service) Remove(ctx context.Context, a Actor, p PersonID) error {
 
 // changeMember changes a member while nobody else changes one of the account.
 // down says that an owner would be one no longer.
-func (s *Service) changeMember(ctx context.Context, a Actor, p PersonID, down bool, change func(*store.Store, store.Member) (Entry, error)) error {
+func (s *Service) changeMember(ctx context.Context, a Actor, p ship.PersonID, down bool, change func(*store.Store, store.Member) (Entry, error)) error {
 	if err := a.Allow(ManageMembers); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (li
 	return link, nil
 }
 
-func (s *Service) addReset(ctx context.Context, tx *store.Store, p PersonID) (link string, err error) {
+func (s *Service) addReset(ctx context.Context, tx *store.Store, p ship.PersonID) (link string, err error) {
 	token, hash := newToken()
 	if err := tx.DropCeremonies(ctx, kindReset, p); err != nil {
 		return "", err

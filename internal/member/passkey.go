@@ -52,7 +52,7 @@ func (h holder) WebAuthnName() string                       { return h.person.Em
 func (h holder) WebAuthnDisplayName() string                { return h.person.Name }
 func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
 
-func (s *Service) holder(ctx context.Context, id PersonID) (holder, error) {
+func (s *Service) holder(ctx context.Context, id ship.PersonID) (holder, error) {
 	if s.passkeys == nil {
 		return holder{}, noPasskeys()
 	}
@@ -159,7 +159,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 
 // usePasskey writes down the passkey's new count. One that does not count on
 // is a copy, and refused.
-func (s *Service) usePasskey(ctx context.Context, tx *store.Store, p PersonID, used *webauthn.Credential) error {
+func (s *Service) usePasskey(ctx context.Context, tx *store.Store, p ship.PersonID, used *webauthn.Credential) error {
 	if used.Authenticator.CloneWarning {
 		return passkeyRefused(fmt.Errorf("passkey of %s: its count went back", p))
 	}

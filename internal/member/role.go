@@ -123,16 +123,18 @@ func (a Action) NeedsStepUp() bool { return rules[a].fresh }
 // freshFor is how long a sign-in counts as fresh.
 const freshFor = 10 * time.Minute
 
-// An Actor is who does something: a member of an account, signed in, or the
-// operator of the installation.
+// An Actor is who does something: a member of an account, signed in, an API key
+// of it, or the operator of the installation.
 type Actor struct {
 	Person     Person
 	Account    ship.AccountID
 	Role       Role
-	Session    SessionID
+	Session    ship.SessionID
 	From       Origin
 	FreshUntil time.Time // until when a step-up is not needed
 	operator   bool
+	key        ship.KeyID // of a program
+	keyName    string
 	now        time.Time
 }
 
@@ -140,6 +142,15 @@ type Actor struct {
 // installation's secrets may do everything in the account.
 func Operator(a ship.AccountID) Actor {
 	return Actor{Account: a, Role: Owner, operator: true}
+}
+
+// Program is the actor of what is done with an API key. What it may do is for the
+// key's scopes to say: no action of people is allowed to it.
+func Program(a ship.AccountID, key ship.KeyID, name, hint string, from Origin) Actor {
+	if name != "" {
+		hint = name + " (" + hint + ")"
+	}
+	return Actor{Account: a, key: key, keyName: hint, From: from}
 }
 
 // Can reports whether the actor may do the action at all, perhaps after a

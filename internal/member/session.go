@@ -61,7 +61,7 @@ func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (
 
 // A Session is one browser that is signed in.
 type Session struct {
-	ID        SessionID
+	ID        ship.SessionID
 	Method    string // how: password, totp, recovery_code, passkey, oidc, invitation, setup
 	From      Origin
 	CreatedAt time.Time
@@ -97,11 +97,11 @@ func (s *Service) SignOut(ctx context.Context, a Actor) error {
 }
 
 // RevokeSession ends one of the actor's sessions; ship.NotFound if it is none.
-func (s *Service) RevokeSession(ctx context.Context, a Actor, id SessionID) error {
+func (s *Service) RevokeSession(ctx context.Context, a Actor, id ship.SessionID) error {
 	return s.endSession(ctx, a, id, "session.revoked")
 }
 
-func (s *Service) endSession(ctx context.Context, a Actor, id SessionID, action string) error {
+func (s *Service) endSession(ctx context.Context, a Actor, id ship.SessionID, action string) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
 		if err := tx.EndSession(ctx, a.Person.ID, id); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Service) RevokeOtherSessions(ctx context.Context, a Actor) (n int, err 
 // RevokeSessionsOf ends all sessions of a member of the actor's account, and
 // reports how many. They end in the member's other accounts too: a session can
 // change between them.
-func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p PersonID) (n int, err error) {
+func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p ship.PersonID) (n int, err error) {
 	if err := a.Allow(ManageMembers); err != nil {
 		return 0, err
 	}

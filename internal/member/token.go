@@ -42,8 +42,8 @@ const (
 // sealedToken is a ceremony inside its token.
 type sealedToken struct {
 	Expires int64           `json:"e"` // Unix seconds
-	Person  PersonID        `json:"p,omitempty"`
-	Session SessionID       `json:"s,omitempty"`
+	Person  ship.PersonID   `json:"p,omitempty"`
+	Session ship.SessionID  `json:"s,omitempty"`
 	Data    json.RawMessage `json:"d"`
 }
 

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // The codes of authenticators (RFC 6238): six digits that follow from a shared
@@ -74,7 +76,7 @@ const (
 var recoveryText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
 // newRecoveryCodes makes codes and what is stored of them.
-func newRecoveryCodes(p PersonID) (codes []string, hashes [][]byte) {
+func newRecoveryCodes(p ship.PersonID) (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
 		var b [recoverySize]byte
 		rand.Read(b[:]) // never fails
@@ -89,7 +91,7 @@ func newRecoveryCodes(p PersonID) (codes []string, hashes [][]byte) {
 var mistyped = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
 
 // recoveryHash is what is stored of a code, however it is typed.
-func recoveryHash(p PersonID, code string) []byte {
+func recoveryHash(p ship.PersonID, code string) []byte {
 	sum := sha256.Sum256([]byte(string(p) + "\x00" + mistyped.Replace(strings.ToUpper(code))))
 	return sum[:]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,8 +36,9 @@ const sqlSaveAccount = `
 INSERT INTO accounts (id, name, origin, weight_unit, length_unit, currency) VALUES (@id, @name, @origin, @weight, @length, @currency)
 ON CONFLICT (id) DO UPDATE SET name = @name, origin = @origin, weight_unit = @weight, length_unit = @length, currency = @currency`
 
-// SaveAccount stores an account, new or changed.
-func (s *Store) SaveAccount(ctx context.Context, a ship.Account) error {
+// SaveAccount stores an account, new or changed; action is what the audit log
+// calls it.
+func (s *Store) SaveAccount(ctx context.Context, a ship.Account, action string) error {
 	var origin []byte
 	if a.Origin != nil {
 		var err error
@@ -44,7 +46,7 @@ func (s *Store) SaveAccount(ctx context.Context, a ship.Account) error {
 			return fmt.Errorf("write the origin: %w", err)
 		}
 	}
-	_, err := s.changeSystem(ctx, string(a.ID), sqlSaveAccount, pgx.NamedArgs{
+	_, err := s.changeSystem(ctx, accountEntry(a.ID, action), sqlSaveAccount, pgx.NamedArgs{
 		"id": [16]byte(a.ID.Raw()), "name": a.Name, "origin": origin,
 		"weight": string(a.Units.Weight), "length": string(a.Units.Length), "currency": a.Currency,
 	})
@@ -125,7 +127,7 @@ VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expi
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
-	_, err := s.changeSystem(ctx, string(k.ID), sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
+	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
 		"hash": k.Hash[:], "hint": k.Hint, "name": k.Name, "scopes": k.Scopes, "networks": append([]netip.Prefix{}, k.Networks...), "expires": nullTime(k.ExpiresAt),
 		"limit": k.DailyLimit.Minor, "currency": null(k.DailyLimit.Currency),
 	}))
@@ -133,6 +135,20 @@ func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
 		return fmt.Errorf("add key: %w", err)
 	}
 	return nil
+}
+
+// keyEntry is the entry of a change of the key. Its hint tells whose requests
+// are whose.
+func keyEntry(k KeyRow, action string) AuditEntry {
+	entry := EntryOf(k.Tenant, action, string(k.ID))
+	entry.Details = map[string]string{"key": k.Hint, "scopes": strings.Join(k.Scopes, " ")}
+	if k.Name != "" {
+		entry.Details["name"] = k.Name
+	}
+	if k.DailyLimit != (ship.Money{}) {
+		entry.Details["daily_limit"] = k.DailyLimit.String()
+	}
+	return entry
 }
 
 const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at,
@@ -188,16 +204,22 @@ func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
 	return list, explain(err)
 }
 
-const sqlRevokeKey = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = @id`
+const sqlRevokeKey = `UPDATE api_keys k SET revoked_at = coalesce(revoked_at, now()) WHERE k.id = @id RETURNING ` + keyColumns
 
 // RevokeKey ends a key; ship.NotFound if there is none.
 func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
-	n, err := s.changeSystem(ctx, string(id), sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())})
+	err := s.changingSystem(ctx, func(tx *Store) error {
+		var k keyRow
+		if err := tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())}).Scan(k.targets()...); err != nil {
+			return explain(err)
+		}
+		return tx.AuditChange(ctx, keyEntry(k.key(), "key.revoked"))
+	})
+	if ship.KindOf(err) == ship.NotFound {
+		return ship.Errorf(ship.NotFound, "no such key")
+	}
 	if err != nil {
 		return fmt.Errorf("revoke key: %w", err)
-	}
-	if n == 0 {
-		return ship.Errorf(ship.NotFound, "no such key")
 	}
 	return nil
 }

@@ -13,12 +13,14 @@ import (
 )
 
 // An AuditEntry is one thing that somebody did in an account. Entries are
-// written and never changed.
+// written and never changed. Who did it is a person, a key, or, without both,
+// the operator.
 type AuditEntry struct {
 	ID      ship.AuditID // carries the time
 	Account ship.AccountID
-	Person  ship.PersonID // empty for the operator
-	Who     string
+	Person  ship.PersonID
+	Key     ship.KeyID
+	Who     string // as they were called
 	Action  string
 	Target  string
 	Mode    string // "test", "live" or empty
@@ -28,20 +30,24 @@ type AuditEntry struct {
 }
 
 const sqlAddAudit = `
-INSERT INTO audit_log (account_id, id, person_id, who, action, target, mode, details, address, agent)
-VALUES (@account, @id, @person, @who, @action, @target, @mode, @details, @address, @agent)`
+INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, address, agent)
+VALUES (@account, @id, @person, @key, @who, @action, @target, @mode, @details, @address, @agent)`
 
 // AddAudit writes an entry in the transaction of the change that it tells of.
+// One without an id gets one of now.
 func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 	if s.tx == nil {
 		panic("store: an audit entry outside a transaction")
+	}
+	if e.ID == "" {
+		e.ID = s.NewAuditID(e.Account, time.Now())
 	}
 	details := e.Details
 	if details == nil {
 		details = map[string]string{}
 	}
 	_, err := s.run(ctx, sqlAddAudit, pgx.NamedArgs{
-		"account": [16]byte(e.Account.Raw()), "id": [16]byte(e.ID.Raw()), "person": nullID(e.Person.Raw()), "who": e.Who, "action": e.Action,
+		"account": [16]byte(e.Account.Raw()), "id": [16]byte(e.ID.Raw()), "person": nullID(e.Person.Raw()), "key": nullID(e.Key.Raw()), "who": e.Who, "action": e.Action,
 		"target": e.Target, "mode": e.Mode, "details": details, "address": nullAddr(e.Addr), "agent": e.Agent,
 	})
 	if err != nil {
@@ -50,10 +56,32 @@ func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 	return nil
 }
 
+// NewAuditID makes the id of an entry of now, or of a little later: entries sort
+// by the milliseconds in their ids, and those of this copy are to sort as they
+// were written.
+func (s *Store) NewAuditID(a ship.AccountID, now time.Time) ship.AuditID {
+	for {
+		last := s.lastEntry.Load()
+		next := max(now.UnixMilli(), last+1)
+		if s.lastEntry.CompareAndSwap(last, next) {
+			return ship.NewAuditID(a, time.UnixMilli(next))
+		}
+	}
+}
+
+// The kinds of those who do things.
+const (
+	ByPeople    = "people"
+	ByKeys      = "keys"
+	ByOperators = "operators"
+)
+
 // AuditQuery chooses entries of an account, newest first.
 type AuditQuery struct {
 	Account       ship.AccountID
+	By            string        // ByPeople and so on; empty for all
 	Person        ship.PersonID // empty for everybody
+	Key           ship.KeyID    // empty for everybody
 	Action        string        // empty for all; with a dot at its end, those that begin with it
 	Target        string        // empty for all
 	After, Before time.Time
@@ -61,36 +89,53 @@ type AuditQuery struct {
 	Limit         int
 }
 
-// Each of the four reads an index of its own from its newest end; what else is
+// Each of them reads an index of its own from its newest end; what else is
 // chosen is looked at row by row.
 const (
-	auditColumns = `SELECT l.id, l.person_id, l.who, l.action, l.target, l.mode, l.details, l.address, l.agent FROM audit_log l WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
-	auditMore    = ` AND (@person::uuid IS NULL OR l.person_id = @person::uuid) AND (@target = '' OR l.target = @target) AND (@action = '' OR l.action = @action) AND (@begins = '' OR starts_with(l.action, @begins)) ORDER BY l.id DESC LIMIT @limit`
+	auditColumns = `SELECT l.id, l.person_id, l.key_id, l.who, l.action, l.target, l.mode, l.details, l.address, l.agent FROM audit_log l WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
+	auditMore    = ` AND (@person::uuid IS NULL OR l.person_id = @person::uuid) AND (@key::uuid IS NULL OR l.key_id = @key::uuid) AND (@by = '' OR @by = CASE WHEN l.person_id IS NOT NULL THEN 'people' WHEN l.key_id IS NOT NULL THEN 'keys' ELSE 'operators' END) AND (@target = '' OR l.target = @target) AND (@action = '' OR l.action = @action) AND (@begins = '' OR starts_with(l.action, @begins)) ORDER BY l.id DESC LIMIT @limit`
 
 	sqlAudit         = auditColumns + auditMore
 	sqlAuditByPerson = auditColumns + ` AND l.person_id = @person::uuid` + auditMore
 	sqlAuditByTarget = auditColumns + ` AND l.target = @target` + auditMore
 	sqlAuditByAction = auditColumns + ` AND l.action = @action` + auditMore
+	sqlAuditByKey    = auditColumns + ` AND l.key_id = @key::uuid` + auditMore
+
+	sqlAuditOfPeople    = auditColumns + ` AND l.person_id IS NOT NULL` + auditMore
+	sqlAuditOfKeys      = auditColumns + ` AND l.key_id IS NOT NULL` + auditMore
+	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.key_id IS NULL` + auditMore
 )
+
+// statement is the one whose index leaves the fewest rows to look at.
+func (q AuditQuery) statement() string {
+	switch {
+	case q.Target != "":
+		return sqlAuditByTarget
+	case q.Person != "":
+		return sqlAuditByPerson
+	case q.Key != "":
+		return sqlAuditByKey
+	case q.Action != "" && !strings.HasSuffix(q.Action, "."):
+		return sqlAuditByAction
+	case q.By == ByPeople:
+		return sqlAuditOfPeople
+	case q.By == ByKeys:
+		return sqlAuditOfKeys
+	case q.By == ByOperators:
+		return sqlAuditOfOperators
+	}
+	return sqlAudit
+}
 
 // Audit returns a page of the account's entries.
 func (s *Store) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
-	args, sql := q.args(), sqlAudit
-	switch {
-	case q.Target != "":
-		sql = sqlAuditByTarget
-	case q.Person != "":
-		sql = sqlAuditByPerson
-	case args["action"] != "":
-		sql = sqlAuditByAction
-	}
 	var list []AuditEntry
 	err := s.queryRows(ctx, ship.Tenant{Account: q.Account}, func(r pgx.Rows) error {
 		e, err := scanAudit(r)
 		e.Account = q.Account
 		list = append(list, e)
 		return err
-	}, sql, args)
+	}, q.statement(), q.args())
 	if err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
@@ -110,8 +155,8 @@ func (q AuditQuery) args() pgx.NamedArgs {
 		from = ship.RawIDAt(q.After)
 	}
 	args := pgx.NamedArgs{
-		"account": [16]byte(q.Account.Raw()), "below": [16]byte(below), "from": [16]byte(from), "person": nullID(q.Person.Raw()),
-		"target": q.Target, "action": q.Action, "begins": "", "limit": q.Limit,
+		"account": [16]byte(q.Account.Raw()), "below": [16]byte(below), "from": [16]byte(from), "person": nullID(q.Person.Raw()), "key": nullID(q.Key.Raw()),
+		"by": q.By, "target": q.Target, "action": q.Action, "begins": "", "limit": q.Limit,
 	}
 	if strings.HasSuffix(q.Action, ".") {
 		args["action"], args["begins"] = "", q.Action
@@ -121,12 +166,15 @@ func (q AuditQuery) args() pgx.NamedArgs {
 
 func scanAudit(r pgx.Rows) (e AuditEntry, err error) {
 	var id [16]byte
-	var person *[16]byte
+	var person, key *[16]byte
 	var addr *netip.Addr
-	err = r.Scan(&id, &person, &e.Who, &e.Action, &e.Target, &e.Mode, &e.Details, &addr, &e.Agent)
+	err = r.Scan(&id, &person, &key, &e.Who, &e.Action, &e.Target, &e.Mode, &e.Details, &addr, &e.Agent)
 	e.ID, e.Addr = ship.AuditIDOf(id), value(addr)
 	if person != nil {
 		e.Person = ship.PersonIDOf(*person)
+	}
+	if key != nil {
+		e.Key = ship.KeyIDOf(*key)
 	}
 	return e, err
 }

@@ -79,7 +79,9 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 		if err := tx.send(ctx, q); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(b.ID), map[string]string{"file": b.Name})
+		entry := EntryOf(b.Tenant, "batch.uploaded", string(b.ID))
+		entry.Details = map[string]string{"file": b.Name}
+		return tx.AuditChange(ctx, entry)
 	})
 }
 
@@ -181,7 +183,7 @@ DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND stat
 // DeleteBatch deletes a batch of which nothing was bought; of any other that is
 // ship.Conflict.
 func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
-	n, err := s.change(ctx, t, string(id), sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, EntryOf(t, "batch.discarded", string(id)), sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
 	}

@@ -36,7 +36,7 @@ INSERT INTO boxes (account_id, livemode, id, name, length, width, height, unit) 
 
 // AddBox stores a box.
 func (s *Store) AddBox(ctx context.Context, t ship.Tenant, b Box) error {
-	_, err := s.change(ctx, t, string(b.ID), sqlAddBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(b.ID.Raw()), b.Name, b.Length, b.Width, b.Height, string(b.Unit))
+	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(b.ID)), sqlAddBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(b.ID.Raw()), b.Name, b.Length, b.Width, b.Height, string(b.Unit))
 	return err
 }
 
@@ -44,7 +44,7 @@ const sqlDeleteBox = `DELETE FROM boxes WHERE account_id = $1 AND livemode = $2 
 
 // DeleteBox deletes a box; ship.NotFound if it is not there.
 func (s *Store) DeleteBox(ctx context.Context, t ship.Tenant, id ship.BoxID) error {
-	n, err := s.change(ctx, t, string(id), sqlDeleteBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, EntryOf(t, "box.removed", string(id)), sqlDeleteBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.NotFound, "no such box")
 	}

@@ -95,7 +95,7 @@ func tenantTables(t *testing.T, f *fixture) []string {
 func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	t.Helper()
 	ctx := t.Context()
-	if err := f.SaveAccount(ctx, ship.Account{ID: tenant.Account, Name: "A", Units: ship.DefaultUnits, Currency: "USD"}); err != nil {
+	if err := f.SaveAccount(ctx, ship.Account{ID: tenant.Account, Name: "A", Units: ship.DefaultUnits, Currency: "USD"}, "account.made"); err != nil {
 		t.Fatal(err)
 	}
 	key := ship.NewKey(tenant.Shard(), tenant.Livemode)

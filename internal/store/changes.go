@@ -8,75 +8,93 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// entryKey is where a context carries what writes the entry of a change.
-type entryKey struct{}
+// auditKey is where a context carries who makes its changes.
+type auditKey struct{}
 
-// WithAudit returns a context for one change of one service. The transaction
-// of the change also writes what entry returns of its target and of what is
-// known only then, so that both happen or neither. What changes nothing writes
-// no entry.
-func WithAudit(ctx context.Context, entry func(target string, details map[string]string) AuditEntry) context.Context {
-	return context.WithValue(ctx, entryKey{}, entry)
+// WithAudit returns a context of somebody who makes changes: the transaction of
+// each also writes its entry, so that both happen or neither. The change says
+// what it is; complete says who made it, and may know more of it. What changes
+// nothing writes no entry.
+func WithAudit(ctx context.Context, complete func(*AuditEntry)) context.Context {
+	return context.WithValue(ctx, auditKey{}, complete)
 }
 
-func entryOf(ctx context.Context) func(string, map[string]string) AuditEntry {
-	entry, _ := ctx.Value(entryKey{}).(func(string, map[string]string) AuditEntry)
-	return entry
+func completeOf(ctx context.Context) func(*AuditEntry) {
+	complete, _ := ctx.Value(auditKey{}).(func(*AuditEntry))
+	return complete
 }
 
-// AuditChange writes the entry that the context carries, if it carries one, in
-// the transaction of the change. The methods of Store that make a whole change
-// call it themselves; who makes one of several others calls it once, last.
-func (s *Store) AuditChange(ctx context.Context, target string, details map[string]string) error {
-	entry := entryOf(ctx)
-	if entry == nil {
+// EntryOf is the entry of a change of the tenant's target.
+func EntryOf(t ship.Tenant, action, target string) AuditEntry {
+	mode := "test"
+	if t.Livemode {
+		mode = "live"
+	}
+	return AuditEntry{Account: t.Account, Mode: mode, Action: action, Target: target}
+}
+
+// accountEntry is the entry of a change of the account itself, in both modes.
+func accountEntry(a ship.AccountID, action string) AuditEntry {
+	return AuditEntry{Account: a, Action: action, Target: string(a)}
+}
+
+// AuditChange writes the entry of a change in its transaction, if the context
+// says who makes it. The methods of Store that make a whole change call it
+// themselves; who makes one of several others calls it once, last.
+func (s *Store) AuditChange(ctx context.Context, e AuditEntry) error {
+	complete := completeOf(ctx)
+	if complete == nil {
 		return nil
 	}
-	return s.AddAudit(ctx, entry(target, details))
+	complete(&e)
+	return s.AddAudit(ctx, e)
 }
 
-// changing gives fn a transaction of the tenant where the context carries an
-// entry. Elsewhere a change of one statement needs none.
+// changing gives fn a transaction of the tenant where the change is told.
+// Elsewhere a change of one statement needs none.
 func (s *Store) changing(ctx context.Context, t ship.Tenant, fn func(tx *Store) error) error {
-	if s.tx != nil || entryOf(ctx) == nil {
+	if s.tx != nil || completeOf(ctx) == nil {
 		return fn(s)
 	}
 	return s.InTx(ctx, t, fn)
 }
 
-// change is exec of a whole change of the target.
-func (s *Store) change(ctx context.Context, t ship.Tenant, target, sql string, args ...any) (n int64, err error) {
+// changingSystem is changing for a change that no tenant's statement makes.
+func (s *Store) changingSystem(ctx context.Context, fn func(tx *Store) error) error {
+	if s.tx != nil || completeOf(ctx) == nil {
+		return fn(s)
+	}
+	return s.InSystemTx(ctx, fn)
+}
+
+// change is exec of a whole change.
+func (s *Store) change(ctx context.Context, t ship.Tenant, e AuditEntry, sql string, args ...any) (n int64, err error) {
 	err = s.changing(ctx, t, func(tx *Store) error {
 		if n, err = tx.exec(ctx, t, sql, args...); err != nil || n == 0 {
 			return err
 		}
-		return tx.AuditChange(ctx, target, nil)
+		return tx.AuditChange(ctx, e)
 	})
 	return n, err
 }
 
-// changeRow is queryRow of a whole change of the target.
-func (s *Store) changeRow(ctx context.Context, t ship.Tenant, target string, scan func(pgx.Row) error, sql string, args ...any) error {
+// changeRow is queryRow of a whole change.
+func (s *Store) changeRow(ctx context.Context, t ship.Tenant, e AuditEntry, scan func(pgx.Row) error, sql string, args ...any) error {
 	return s.changing(ctx, t, func(tx *Store) error {
 		if err := tx.queryRow(ctx, t, scan, sql, args...); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, target, nil)
+		return tx.AuditChange(ctx, e)
 	})
 }
 
-// changeSystem is run of a whole change of the target.
-func (s *Store) changeSystem(ctx context.Context, target, sql string, args pgx.NamedArgs) (n int, err error) {
-	fn := func(tx *Store) error {
+// changeSystem is run of a whole change.
+func (s *Store) changeSystem(ctx context.Context, e AuditEntry, sql string, args pgx.NamedArgs) (n int, err error) {
+	err = s.changingSystem(ctx, func(tx *Store) error {
 		if n, err = tx.run(ctx, sql, args); err != nil || n == 0 {
 			return err
 		}
-		return tx.AuditChange(ctx, target, nil)
-	}
-	if s.tx != nil || entryOf(ctx) == nil {
-		err = fn(s)
-	} else {
-		err = s.InSystemTx(ctx, fn)
-	}
+		return tx.AuditChange(ctx, e)
+	})
 	return n, err
 }

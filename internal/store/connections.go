@@ -51,7 +51,9 @@ VALUES (@id, @account, @livemode, @carrier, @name, @key, @credentials, @hint)`
 // AddConnection stores a new connection. It is ship.Conflict if the tenant has
 // one of the carrier under that name.
 func (s *Store) AddConnection(ctx context.Context, c Connection) error {
-	_, err := s.change(ctx, c.Tenant, string(c.ID), sqlAddConnection, connectionArgs(c))
+	entry := EntryOf(c.Tenant, "connection.made", string(c.ID))
+	entry.Details = map[string]string{"carrier": c.Carrier, "name": c.Name}
+	_, err := s.change(ctx, c.Tenant, entry, sqlAddConnection, connectionArgs(c))
 	return nameTaken(err)
 }
 
@@ -144,7 +146,7 @@ WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = 
 // ChangeConnection writes the name and the credentials of a connection that
 // was read as c. It is ship.Conflict if somebody changed it meanwhile.
 func (s *Store) ChangeConnection(ctx context.Context, c Connection) error {
-	n, err := s.change(ctx, c.Tenant, string(c.ID), sqlChangeConnection, connectionArgs(c))
+	n, err := s.change(ctx, c.Tenant, EntryOf(c.Tenant, "connection.changed", string(c.ID)), sqlChangeConnection, connectionArgs(c))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.Conflict, "the connection was changed meanwhile")
 	}
@@ -158,7 +160,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND removed_at IS NULL`
 // RemoveConnection takes a connection out of use; ship.NotFound if there is
 // none. It is kept for what was bought through it.
 func (s *Store) RemoveConnection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) error {
-	n, err := s.change(ctx, t, string(id), sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, EntryOf(t, "connection.removed", string(id)), sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such connection")
 	}
@@ -176,7 +178,7 @@ func (s *Store) SetChecked(ctx context.Context, t ship.Tenant, id ship.Connectio
 // sqlRewrapConnection does not count as a change: what the connection is
 // opened with stays the same.
 const sqlRewrapConnection = `
-UPDATE connections SET wrapped_key = $4 WHERE id = $1 AND version = $2 AND wrapped_key = $3`
+UPDATE connections SET wrapped_key = @to WHERE id = @id AND version = @version AND wrapped_key = @from`
 
 // rewrapPage is how many connections are read at once.
 const rewrapPage = 200
@@ -197,11 +199,13 @@ func (s *Store) RewrapConnections(ctx context.Context, rewrap func(context.Conte
 			if key == nil {
 				continue
 			}
-			tag, err := s.sys.Exec(ctx, sqlRewrapConnection, [16]byte(c.ID.Raw()), c.Version, c.WrappedKey, key)
+			n, err := s.changeSystem(ctx, EntryOf(c.Tenant, "connection.key_rotated", string(c.ID)), sqlRewrapConnection, pgx.NamedArgs{
+				"id": [16]byte(c.ID.Raw()), "version": c.Version, "from": c.WrappedKey, "to": key,
+			})
 			if err != nil {
-				return stored, fmt.Errorf("rewrap %s: %w", c.ID, explain(err))
+				return stored, fmt.Errorf("rewrap %s: %w", c.ID, err)
 			}
-			stored += int(tag.RowsAffected())
+			stored += n
 		}
 		after = page[len(page)-1].ID
 	}

@@ -108,7 +108,9 @@ func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpoint
 		if err := tx.send(ctx, b); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		entry := EntryOf(t, "webhook.made", string(id))
+		entry.Details = map[string]string{"url": set.URL}
+		return tx.AuditChange(ctx, entry)
 	})
 	if ship.KindOf(err) == ship.NotFound {
 		return e, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
@@ -185,9 +187,9 @@ WHERE s.slot = e.slot AND e.account_id = @account AND e.livemode = @livemode AND
 RETURNING ` + endpointColumns
 
 // ChangeEndpoint has change alter the settings of an endpoint, and stores
-// them. Nobody else changes the endpoint meanwhile. It is ship.NotFound if
-// there is none.
-func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, change func(*Endpoint) error) (Endpoint, error) {
+// them; action is what the audit log calls it. Nobody else changes the endpoint
+// meanwhile. It is ship.NotFound if there is none.
+func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, action string, change func(*Endpoint) error) (Endpoint, error) {
 	var e Endpoint
 	err := s.InTx(ctx, t, func(tx *Store) (err error) {
 		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlLockEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))); err != nil {
@@ -200,7 +202,7 @@ func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpo
 		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args)); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		return tx.AuditChange(ctx, EntryOf(t, action, string(id)))
 	})
 	return e, err
 }
@@ -214,7 +216,7 @@ DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $
 // DropEndpoint deletes an endpoint with what it still waits for;
 // ship.NotFound if there is none.
 func (s *Store) DropEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
-	n, err := s.change(ctx, t, string(id), sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, EntryOf(t, "webhook.deleted", string(id)), sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such webhook")
 	}

@@ -75,7 +75,7 @@ func TestAnEndpointIsReadAsItWasWritten(t *testing.T) {
 	for _, other := range []ship.Tenant{{Account: h.tenant.Account, Livemode: true}, {Account: ship.NewAccountID(7, time.Now())}} {
 		_, err := h.Endpoint(t.Context(), other, e.ID)
 		_, sent := h.EndpointToSend(t.Context(), other, e.ID)
-		_, changed := h.ChangeEndpoint(t.Context(), other, e.ID, func(*store.Endpoint) error { return nil })
+		_, changed := h.ChangeEndpoint(t.Context(), other, e.ID, "webhook.changed", func(*store.Endpoint) error { return nil })
 		for _, err := range []error{err, sent, changed, h.DropEndpoint(t.Context(), other, e.ID)} {
 			if ship.KindOf(err) != ship.NotFound {
 				t.Errorf("another tenant: %v", err)
@@ -204,7 +204,7 @@ func TestSwitchingOffKeepsThePlaceAndSwitchingOnStartsAfresh(t *testing.T) {
 	h.exec(t, "UPDATE webhook_slots SET cursor_tx = '4242', cursor_id = $2, cursor_at = now() WHERE slot = $1", e.Slot, [16]byte(e.ID.Raw()))
 	set := func(change func(*store.Endpoint)) store.Endpoint {
 		t.Helper()
-		got, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, func(e *store.Endpoint) error { change(e); return nil })
+		got, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, "webhook.changed", func(e *store.Endpoint) error { change(e); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestSwitchingOffKeepsThePlaceAndSwitchingOnStartsAfresh(t *testing.T) {
 	if moved.Verified || moved.Parked || !moved.Joining || moved.Failures != 0 || moved.Cursor != off.Cursor {
 		t.Errorf("moved while parked: %+v", moved)
 	}
-	_, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, func(*store.Endpoint) error { return ship.Errorf(ship.Invalid, "no") })
+	_, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, "webhook.changed", func(*store.Endpoint) error { return ship.Errorf(ship.Invalid, "no") })
 	if same, readErr := h.Endpoint(t.Context(), h.tenant, e.ID); ship.KindOf(err) != ship.Invalid || readErr != nil || same.Version != moved.Version {
 		t.Errorf("a change that is refused: %v, version %d", err, same.Version)
 	}
@@ -239,7 +239,7 @@ func TestChangesOfOneEndpointWaitForEachOther(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, func(e *store.Endpoint) error { e.Description += "x"; return nil }); err != nil {
+			if _, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, "webhook.changed", func(e *store.Endpoint) error { e.Description += "x"; return nil }); err != nil {
 				t.Error(err)
 			}
 		})

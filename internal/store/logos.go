@@ -22,7 +22,7 @@ ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, width = excluded.wi
 
 // SaveLogo gives the account a logo instead of the one it had.
 func (s *Store) SaveLogo(ctx context.Context, id ship.AccountID, l Logo) error {
-	_, err := s.change(ctx, ship.Tenant{Account: id}, string(id), sqlSaveLogo, pgx.NamedArgs{
+	_, err := s.change(ctx, ship.Tenant{Account: id}, accountEntry(id, "settings.logo_changed"), sqlSaveLogo, pgx.NamedArgs{
 		"account": [16]byte(id.Raw()), "hash": l.Hash, "width": l.Width, "height": l.Height, "picture": l.Picture,
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ const sqlDropLogo = `DELETE FROM account_logos WHERE account_id = $1`
 
 // DropLogo takes the account's logo away, if it has one.
 func (s *Store) DropLogo(ctx context.Context, id ship.AccountID) error {
-	if _, err := s.change(ctx, ship.Tenant{Account: id}, string(id), sqlDropLogo, [16]byte(id.Raw())); err != nil {
+	if _, err := s.change(ctx, ship.Tenant{Account: id}, accountEntry(id, "settings.logo_removed"), sqlDropLogo, [16]byte(id.Raw())); err != nil {
 		return fmt.Errorf("drop logo: %w", err)
 	}
 	return nil

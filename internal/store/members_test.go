@@ -93,8 +93,8 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 	fill(t, f, f.tenant)
 	account := [16]byte(f.tenant.Account.Raw())
 	_, err := f.owner.Exec(t.Context(), `
-		INSERT INTO audit_log (account_id, id, person_id, who, action, target, mode, details, agent)
-		SELECT $1, gen_random_uuid(), CASE WHEN n % 100 = 0 THEN $2::uuid END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
+		INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, agent)
+		SELECT $1, gen_random_uuid(), CASE WHEN n % 300 = 0 THEN $2::uuid WHEN n % 3 = 0 THEN gen_random_uuid() END, CASE WHEN n % 300 = 1 THEN $2::uuid WHEN n % 3 = 1 THEN gen_random_uuid() END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
 		account, account)
 	if err != nil {
 		t.Fatal(err)
@@ -104,14 +104,16 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 	}
 	texts := constants(t)
 	for name, tc := range map[string]struct {
-		index, target, action string
-		person                *[16]byte
+		index, target, action, by string
+		person, key               *[16]byte
 	}{
 		"sqlAudit": {index: "audit_log_pkey"}, "sqlAuditByPerson": {index: "audit_log_by_person", person: &account},
 		"sqlAuditByTarget": {index: "audit_log_by_target", target: "t1"}, "sqlAuditByAction": {index: "audit_log_by_action", action: "a.1"},
+		"sqlAuditByKey": {index: "audit_log_by_key", key: &account}, "sqlAuditOfPeople": {index: "audit_log_of_people", by: store.ByPeople},
+		"sqlAuditOfKeys": {index: "audit_log_of_keys", by: store.ByKeys}, "sqlAuditOfOperators": {index: "audit_log_of_operators", by: store.ByOperators},
 	} {
 		sql, args, err := pgx.NamedArgs{
-			"account": account, "below": [16]byte{0xff}, "from": [16]byte{}, "person": tc.person, "target": tc.target, "action": tc.action, "begins": "", "limit": 5,
+			"account": account, "below": [16]byte{0xff}, "from": [16]byte{}, "person": tc.person, "key": tc.key, "by": tc.by, "target": tc.target, "action": tc.action, "begins": "", "limit": 5,
 		}.RewriteQuery(t.Context(), f.owner, texts[name], nil)
 		if err != nil {
 			t.Fatal(err)

@@ -89,6 +89,6 @@ func (s *Store) InSystemTx(ctx context.Context, fn func(tx *Store) error) error 
 		panic("store: nested transaction")
 	}
 	return explain(pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
-		return fn(&Store{app: s.app, sys: s.sys, queue: s.queue, tx: tx})
+		return fn(s.within(tx))
 	}))
 }

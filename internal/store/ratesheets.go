@@ -93,5 +93,10 @@ func (s *Store) AddRateSheet(ctx context.Context, t ship.Tenant, sh RateSheet) (
 	if err != nil {
 		return sh, err
 	}
-	return sh, s.AuditChange(ctx, sh.Name, map[string]string{"version": strconv.Itoa(sh.Version)})
+	entry := EntryOf(t, "rate_sheet.imported", sh.Name)
+	if sh.CSV == "" {
+		entry.Action = "rate_sheet.removed"
+	}
+	entry.Details = map[string]string{"version": strconv.Itoa(sh.Version), "carrier": sh.Carrier}
+	return sh, s.AuditChange(ctx, entry)
 }

@@ -100,12 +100,24 @@ func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (ti
 	if b.Restored != 0 {
 		restored = &b.Restored
 	}
-	err := s.changeRow(ctx, t, strconv.Itoa(b.Version), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
+	err := s.changeRow(ctx, t, publishedEntry(t, b), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
 		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, restored)
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next", b.Version)
 	}
 	return b.WrittenAt, err
+}
+
+func publishedEntry(t ship.Tenant, b RuleBook) AuditEntry {
+	entry := EntryOf(t, "routing.published", strconv.Itoa(b.Version))
+	entry.Details = map[string]string{}
+	if b.Restored != 0 {
+		entry.Action, entry.Details["to"] = "routing.rolled_back", strconv.Itoa(b.Restored)
+	}
+	if b.Note != "" {
+		entry.Details["note"] = b.Note
+	}
+	return entry
 }
 
 const sqlRuleDraft = `SELECT based_on, book, '', NULL::integer, saved_at FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
@@ -127,7 +139,7 @@ RETURNING based_on, book, '', NULL::integer, saved_at`
 
 // SaveRuleDraft stores the draft in place of the one before.
 func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
-	err = s.changeRow(ctx, t, "", func(r pgx.Row) (err error) {
+	err = s.changeRow(ctx, t, EntryOf(t, "routing.draft_saved", ""), func(r pgx.Row) (err error) {
 		b, err = scanRuleBook(r)
 		return err
 	}, sqlSaveRuleDraft, [16]byte(t.Account.Raw()), t.Livemode, book)
@@ -155,7 +167,7 @@ func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBoo
 	if seen.WrittenAt.IsZero() {
 		sql, guard = sqlBeginRuleDraft, seen.Version
 	}
-	err = s.changeRow(ctx, t, "", func(r pgx.Row) (err error) {
+	err = s.changeRow(ctx, t, EntryOf(t, "routing.draft_saved", ""), func(r pgx.Row) (err error) {
 		b, err = scanRuleBook(r)
 		return err
 	}, sql, [16]byte(t.Account.Raw()), t.Livemode, book, guard)
@@ -182,7 +194,7 @@ const sqlDropRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND live
 
 // DropRuleDraft deletes the draft, if there is one.
 func (s *Store) DropRuleDraft(ctx context.Context, t ship.Tenant) error {
-	_, err := s.change(ctx, t, "", sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	_, err := s.change(ctx, t, EntryOf(t, "routing.draft_discarded", ""), sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +25,8 @@ type Store struct {
 	sys   *pgxpool.Pool // sees all; for sign-in, sweeps and jobs
 	queue *river.Client[pgx.Tx]
 	tx    pgx.Tx // set inside InTx
+
+	lastEntry *atomic.Int64 // milliseconds; of the audit log
 }
 
 // Options are the settings of a Store.
@@ -57,7 +60,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		sys.Close()
 		return nil, fmt.Errorf("job queue: %w", err)
 	}
-	return &Store{app: app, sys: sys, queue: queue}, nil
+	return &Store{app: app, sys: sys, queue: queue, lastEntry: new(atomic.Int64)}, nil
 }
 
 func newPool(ctx context.Context, o Options, role string, connections int32) (*pgxpool.Pool, error) {
@@ -112,9 +115,16 @@ func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) erro
 	opts := pgx.TxOptions{BeginQuery: fmt.Sprintf(
 		"BEGIN; SELECT set_config('waybill.account', '%s', true), set_config('waybill.livemode', '%t', true)", uuidText(t.Account.Raw()), t.Livemode)}
 	err := pgx.BeginTxFunc(ctx, s.app, opts, func(tx pgx.Tx) error {
-		return fn(&Store{app: s.app, sys: s.sys, queue: s.queue, tx: tx})
+		return fn(s.within(tx))
 	})
 	return explain(err)
+}
+
+// within is the store bound to a transaction.
+func (s *Store) within(tx pgx.Tx) *Store {
+	bound := *s
+	bound.tx = tx
+	return &bound
 }
 
 // batch is a tenant's statements in one round trip and one transaction.

@@ -141,7 +141,7 @@ ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts
 // Redeliver puts an event on the schedule, due now, and reports for how many
 // endpoints.
 func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
-	n, err := s.change(ctx, t, string(event), sqlRedeliver, tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())}))
+	n, err := s.change(ctx, t, EntryOf(t, "event.redelivered", string(event)), sqlRedeliver, tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())}))
 	return int(n), err
 }
 
@@ -173,7 +173,9 @@ RETURNING ` + endpointColumns
 // Recover sends the endpoint back to a time.
 func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (Endpoint, error) {
 	var e Endpoint
-	err := s.changeRow(ctx, t, string(id), func(r pgx.Row) (err error) {
+	entry := EntryOf(t, "webhook.recovered", string(id))
+	entry.Details = map[string]string{"since": since.UTC().Format(time.RFC3339)}
+	err := s.changeRow(ctx, t, entry, func(r pgx.Row) (err error) {
 		e, err = scanEndpoint(r)
 		return err
 	}, sqlRecover, tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since}))

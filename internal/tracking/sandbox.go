@@ -38,7 +38,7 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 		if err := s.absorb(ctx, tx, []Heard{{Subject: subject, Scans: next}}); err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, string(id), nil)
+		return tx.AuditChange(ctx, store.EntryOf(t, "shipment.advanced", string(id)))
 	})
 	if err != nil {
 		return Tracked{}, err

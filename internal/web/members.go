@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // memberList is the page of an account's people.
@@ -68,7 +69,7 @@ func (s *Web) invite(v *visit) error {
 
 // changeMember handles POST /app/{mode}/members/{id}: what the button says.
 func (s *Web) changeMember(v *visit) error {
-	id, ok := member.ParsePersonID(v.r.PathValue("id"))
+	id, ok := ship.ParsePersonID(v.r.PathValue("id"))
 	if !ok {
 		return errNoPage
 	}
@@ -93,7 +94,7 @@ func (s *Web) changeMember(v *visit) error {
 
 // revokeInvitation handles POST /app/{mode}/invitations/{id}/revoke.
 func (s *Web) revokeInvitation(v *visit) error {
-	id, ok := member.ParseInvitationID(v.r.PathValue("id"))
+	id, ok := ship.ParseInvitationID(v.r.PathValue("id"))
 	if !ok {
 		return errNoPage
 	}

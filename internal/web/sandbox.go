@@ -114,7 +114,7 @@ func (v *visit) ask(method, path string, body any, header ...string) apiCall {
 		a.Sent = string(sent)
 	}
 	who := account.Principal{Tenant: v.tenant(), Account: v.who.Account, Scopes: []string{"*"}}
-	r, err := http.NewRequestWithContext(httpkit.WithPrincipal(v.ctx(), who), method, path, bytes.NewReader(sent))
+	r, err := http.NewRequestWithContext(httpkit.WithPrincipal(v.audited("", "", nil), who), method, path, bytes.NewReader(sent))
 	if err != nil {
 		a.Status, a.Body = http.StatusInternalServerError, "the request could not be made"
 		return a

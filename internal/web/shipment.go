@@ -223,7 +223,7 @@ func (s *Web) advanceShipment(v *visit) error {
 // audited is the context of one change that another service makes: its
 // transaction writes the entry too. What is made new says its own target.
 func (v *visit) audited(action, target string, details map[string]string) context.Context {
-	return v.Member.Audited(v.ctx(), v.who.Actor, member.Entry{Action: action, Target: target, Mode: v.mode(), Details: details})
+	return member.Audited(v.ctx(), v.who.Actor, member.Entry{Action: action, Target: target, Mode: v.mode(), Details: details})
 }
 
 // record writes into the audit log what was bought or voided: no transaction

@@ -64,7 +64,7 @@ func (s *Web) changeYou(v *visit) error {
 	case "rename":
 		err = s.Member.Rename(v.ctx(), v.who.Actor, v.form("name"))
 	case "end-session":
-		id, ok := member.ParseSessionID(v.form("session"))
+		id, ok := ship.ParseSessionID(v.form("session"))
 		if !ok {
 			return errNoPage
 		}

@@ -53,6 +53,17 @@ type Settings struct {
 	Enabled     *bool
 }
 
+// action is what the audit log calls the change.
+func (set Settings) action() string {
+	switch {
+	case set.Enabled == nil || set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil:
+		return "webhook.changed"
+	case *set.Enabled:
+		return "webhook.enabled"
+	}
+	return "webhook.disabled"
+}
+
 // Create makes an endpoint. It is told of events from now on, and its secret
 // is returned in clear this once.
 func (s *Service) Create(ctx context.Context, t ship.Tenant, set Settings) (Endpoint, error) {
@@ -101,7 +112,7 @@ func (s *Service) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointI
 // for; switched on again, it goes on from there, as far back as the log
 // reaches.
 func (s *Service) Update(ctx context.Context, t ship.Tenant, id ship.EndpointID, set Settings) (Endpoint, error) {
-	e, err := s.store.ChangeEndpoint(ctx, t, id, func(e *store.Endpoint) error {
+	e, err := s.store.ChangeEndpoint(ctx, t, id, set.action(), func(e *store.Endpoint) error {
 		if err := s.apply(e, set); err != nil {
 			return err
 		}
@@ -122,7 +133,7 @@ func (s *Service) Delete(ctx context.Context, t ship.Tenant, id ship.EndpointID)
 // once. For a day, events are signed with the old one too.
 func (s *Service) RotateSecret(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
 	key := newKeyMaterial()
-	e, err := s.store.ChangeEndpoint(ctx, t, id, func(e *store.Endpoint) error {
+	e, err := s.store.ChangeEndpoint(ctx, t, id, "webhook.secret_rotated", func(e *store.Endpoint) error {
 		if err := s.sealAgain(e); err != nil {
 			return err
 		}

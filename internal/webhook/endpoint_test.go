@@ -95,7 +95,7 @@ func TestASecretOpensForItsEndpointAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.ChangeEndpoint(t.Context(), testTenant, made[0].ID, func(e *store.Endpoint) error { e.Secret = other.Secret; return nil }); err != nil {
+	if _, err := st.ChangeEndpoint(t.Context(), testTenant, made[0].ID, "webhook.changed", func(e *store.Endpoint) error { e.Secret = other.Secret; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Target(t.Context(), testTenant, made[0].ID); !errors.Is(err, seal.ErrOpen) {

@@ -49,7 +49,7 @@ var asked = map[string][]string{
 	"/app/{mode}/shipments.csv": {"?status=exception", "?carrier=ups&status=delivered", "?to=lovelace", "?sort=due", ""},
 	"/app/{mode}/events":        {"", "?type=shipment.created", "?type=shipment.in_transit", "?type=shipment.exception"},
 	"/app/{mode}/attention":     {"", "?kind=parcels", "?kind=purchases", "?kind=codes", "?kind=webhooks"},
-	"/app/{mode}/audit":         {"", "?action=key.", "?action=shipment.", "?action=nothing.", "?from={year}&until={month}"},
+	"/app/{mode}/audit":         {"", "?by=people", "?by=keys", "?by=operators", "?action=key.", "?action=shipment.", "?action=nothing.", "?from={year}&until={month}"},
 }
 
 func TestEveryPageIsQuick(t *testing.T) {

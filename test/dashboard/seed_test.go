@@ -74,8 +74,8 @@ SELECT pg_temp.seed_id('{now}'::timestamptz - n * interval '28 days' / {each}, '
 FROM webhook_endpoints e, generate_series(1::bigint, {each}) n`
 
 const seedAudit = `
-INSERT INTO audit_log (account_id, id, who, action, target, mode, details, agent)
-SELECT '{account}'::uuid, pg_temp.seed_id('{now}'::timestamptz - n * interval '365 days' / {each}, 'l', n), 'dana@example.com', (ARRAY['shipment.bought', 'shipment.voided', 'key.made', 'webhook.made', 'session.begun'])[(1 + n % 5)::int], 'S' || n, 'test', '{}', 'Chrome'
+INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, agent)
+SELECT '{account}'::uuid, pg_temp.seed_id('{now}'::timestamptz - n * interval '365 days' / {each}, 'l', n), CASE WHEN n % 10 = 0 THEN '{account}'::uuid END, CASE WHEN n % 10 = 1 THEN '{account}'::uuid END, 'dana@example.com', (ARRAY['shipment.bought', 'shipment.voided', 'key.made', 'webhook.made', 'session.begun'])[(1 + n % 5)::int], 'S' || n, 'test', '{}', 'Chrome'
 FROM generate_series(1::bigint, {each}) n`
 
 // seed gives the account a year of work.

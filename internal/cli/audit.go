@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Why a command is not in the audit log.
+const (
+	looks   = "it looks, and changes nothing of an account"
+	serves  = "it runs the service, whose changes are those of people and keys"
+	machine = "it is about the installation, and no account"
+)
+
+// untold are the commands whose changes are not in the audit log, and why. The
+// changes of all others are, as the operator's.
+var untold = map[string]string{
+	"waybill account list":      looks,
+	"waybill connection check":  looks,
+	"waybill connection fields": looks,
+	"waybill connection list":   looks,
+	"waybill connection push":   looks,
+	"waybill dev":               "what it makes for the demo is told; then it runs the service",
+	"waybill doctor":            looks,
+	"waybill emulate":           machine,
+	"waybill key list":          looks,
+	"waybill listen":            looks,
+	"waybill member list":       looks,
+	"waybill member setup":      "nothing is changed before the link is used, and then its owner is told",
+	"waybill migrate":           machine,
+	"waybill ratesheet check":   looks,
+	"waybill ratesheet list":    looks,
+	"waybill ratesheet show":    looks,
+	"waybill restored":          machine,
+	"waybill routing check":     looks,
+	"waybill routing history":   looks,
+	"waybill routing show":      looks,
+	"waybill routing simulate":  looks,
+	"waybill routing variables": looks,
+	"waybill serve":             serves,
+	"waybill settings":          looks,
+	"waybill tracking replay":   "it reads a carrier's events of all accounts anew; the parcels' own events tell what that changed",
+	"waybill tracking unmapped": looks,
+	"waybill version":           looks,
+}
+
+// audited has the services write what the command changes into the audit log of
+// the account, as the operator's.
+func audited(cmd *cobra.Command, _ []string) {
+	if untold[cmd.CommandPath()] == "" {
+		cmd.SetContext(asOperator(cmd.Context(), cmd.CommandPath()))
+	}
+}
+
+func asOperator(ctx context.Context, command string) context.Context {
+	return member.Audited(ctx, operator("", command), member.Entry{})
+}
+
+// operator is the operator, who has typed the command.
+func operator(id ship.AccountID, command string) member.Actor {
+	a := member.Operator(id)
+	a.From.Agent = command
+	return a
+}

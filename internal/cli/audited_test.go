@@ -1,0 +1,159 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/cli"
+	"github.com/waybillhq/waybill/internal/store/storetest"
+)
+
+// audits is a shell where the audit log can be shut.
+type audits struct {
+	*counter
+	owned *pgx.Conn
+}
+
+func (a *audits) exec(t *testing.T, sql string) {
+	t.Helper()
+	if _, err := a.owned.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *audits) text(t *testing.T, sql string) (text string) {
+	t.Helper()
+	if err := a.owned.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// settings is a hash of all that commands change.
+func (a *audits) settings(t *testing.T) string {
+	t.Helper()
+	var selects []string
+	for _, table := range []string{
+		"accounts", "api_keys", "connections", "people", "members", "invitations", "ceremonies", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions",
+	} {
+		selects = append(selects, "SELECT '"+table+"' || t::text AS x FROM "+table+" t")
+	}
+	return a.text(t, "SELECT coalesce(md5(string_agg(x, '|' ORDER BY x)), '') FROM ("+strings.Join(selects, " UNION ALL ")+") rows")
+}
+
+// A change is a command that changes an account, and what it is called.
+type change struct {
+	command, action, mode string
+	args                  func() []string // behind the command
+}
+
+// idOf is the id of the first that a list shows.
+func (a *audits) idOf(t *testing.T, what string) string {
+	t.Helper()
+	var shown struct{ ID string }
+	first, _, _ := strings.Cut(a.must(t, what, "list", "--json"), "\n")
+	if err := json.Unmarshal([]byte(first), &shown); err != nil {
+		t.Fatalf("%v in %s", err, first)
+	}
+	return shown.ID
+}
+
+func (a *audits) steps(t *testing.T) []change {
+	t.Helper()
+	words := func(args ...string) func() []string { return func() []string { return args } }
+	on := func(what string, args ...string) func() []string {
+		return func() []string { return append(args, a.idOf(t, what)) }
+	}
+	book, sheet := write(t, "rules.json", goodBook), write(t, "ups.csv", goodSheet)
+	return []change{
+		{"account create", "account.made", "", words("--name", "Acme")},
+		{"account update", "settings.changed", "", words("--currency", "EUR")},
+		{"key create", "key.made", "live", words("--live", "--daily-limit", "500")},
+		{"key revoke", "key.revoked", "live", on("key")},
+		{"connection add", "connection.made", "live", words("--live", "--carrier", "acme", "--set", "account_number=A1", "--set-file", "client_secret="+secretFile(t, secret))},
+		{"connection update", "connection.changed", "live", on("connection", "--name", "Main")},
+		{"connection rotate", "connection.key_rotated", "live", words("--all")},
+		{"connection remove", "connection.removed", "live", on("connection")},
+		{"member add", "member.joined", "", words("--email", "ada@example.com")},
+		{"member invite", "member.invited", "", words("--email", "bob@example.com")},
+		{"member reset", "password.link_made", "", words("--email", "ada@example.com")},
+		{"routing draft", "routing.draft_saved", "test", words(book)},
+		{"routing discard", "routing.draft_discarded", "test", words()},
+		{"routing draft", "routing.draft_saved", "test", words(book)},
+		{"routing publish", "routing.published", "test", words("--note", "first")},
+		{"routing rollback", "routing.rolled_back", "test", words("1")},
+		{"ratesheet import", "rate_sheet.imported", "test", words(sheet, "--carrier", "ups")},
+		{"ratesheet remove", "rate_sheet.removed", "test", words("ups")},
+	}
+}
+
+const newest = "SELECT concat_ws(' ', count(*) OVER (), action, nullif(mode, ''), who, agent, person_id, key_id) FROM audit_log ORDER BY id DESC LIMIT 1"
+
+func TestACommandAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	a := newAudits(t)
+	for i, s := range a.steps(t) {
+		args := append(strings.Fields(s.command), s.args()...)
+		before := a.settings(t)
+		a.exec(t, "ALTER TABLE audit_log ADD CONSTRAINT shut CHECK (false) NOT VALID")
+		_, err := a.run(t, nil, args...)
+		a.exec(t, "ALTER TABLE audit_log DROP CONSTRAINT shut")
+		if err == nil || a.settings(t) != before {
+			t.Fatalf("%v is done without its entry: %v", args, err)
+		}
+		a.must(t, args...)
+		if a.settings(t) == before {
+			t.Errorf("%v changes nothing", args)
+		}
+		want := fmt.Sprintf("%d %s operator waybill %s", i+1, strings.TrimSpace(s.action+" "+s.mode), s.command)
+		if got := a.text(t, newest); got != want {
+			t.Errorf("%v: the newest entry is %q, want %q", args, got, want)
+		}
+	}
+	if strings.Contains(a.text(t, "SELECT string_agg(l::text, '') FROM audit_log l"), secret) {
+		t.Error("a secret is in the audit log")
+	}
+}
+
+// A new command fails here, until its entry is tried above or the list says why
+// it has none.
+func TestEveryCommandThatChangesAnAccountIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	var tried []string
+	for _, s := range newAudits(t).steps(t) {
+		tried = append(tried, "waybill "+s.command)
+	}
+	known := map[string]bool{}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+		path := cmd.CommandPath()
+		if cmd.HasSubCommands() {
+			return
+		}
+		known[path] = true
+		if told, why := slices.Contains(tried, path), cli.Untold[path]; told == (why != "") {
+			t.Errorf("%s: told %v, not told because %q", path, told, why)
+		}
+	}
+	walk(cli.NewRoot(cli.Streams{}))
+	for path := range cli.Untold {
+		if !known[path] {
+			t.Errorf("there is no command %s", path)
+		}
+	}
+}
+
+func newAudits(t *testing.T) *audits {
+	t.Helper()
+	c := newCounter(t)
+	return &audits{c, storetest.Conn(t, c.shell["DATABASE_URL"])}
+}

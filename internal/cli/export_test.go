@@ -1,0 +1,7 @@
+package cli
+
+// For the tests: the commands, and those that are not in the audit log.
+var (
+	NewRoot = newRoot
+	Untold  = untold
+)
