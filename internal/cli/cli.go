@@ -77,8 +77,8 @@ func newRoot(s Streams) *cobra.Command {
 			"Settings come from the environment; \"waybill settings\" lists them.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          aCommand,
+		RunE:          help,
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true
