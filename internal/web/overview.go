@@ -164,11 +164,12 @@ func against(now, then int64) string {
 	return "as before"
 }
 
-// better is the tone of a change from one number to a higher one that is liked
-// more. Where one of them is missing there is none.
+// better is the tone of two numbers of which the first should be the higher
+// one. There is none where one is missing, or where they are less than a
+// percent apart.
 func better(high, low int64) string {
 	switch {
-	case high == low || high == 0 || low == 0:
+	case high == 0 || low == 0 || (high-low)*100/min(high, low) == 0:
 		return ""
 	case high > low:
 		return "better"

@@ -48,7 +48,7 @@ func TestEveryPageFitsThePhone(t *testing.T) {
 			t.Errorf("%s: %s", fileOf(path), strings.Join(found, "; "))
 		}
 	}
-	c.do("break a page", run(`document.querySelector("main").insertAdjacentHTML("beforeend", "<p><b style='white-space: nowrap'>"+"wide ".repeat(60)+"</b></p>")`))
+	c.do("break a page", run(`document.querySelector("main").insertAdjacentHTML("beforeend", "<button class='button'>" + "wide ".repeat(60) + "</button>")`))
 	if found, err := chromedp.Run(c.tab, chromedp.Evaluate[[]string](wide)); err != nil || len(found) == 0 {
 		t.Errorf("a line that is too wide is overlooked: %v, %v", found, err)
 	}
