@@ -55,7 +55,7 @@ func newShipmentPage(f frame, p newShipment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("New shipment", "Fill in where it goes and what it weighs; the rates of all carriers appear beside it.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("New shipment", "Fill in where it goes and what it weighs; the rates of all carriers appear as they come.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
