@@ -51,12 +51,10 @@ func chosen(ctx context.Context, accounts *account.Service, id string) (ship.Acc
 }
 
 func (c *cli) accountCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: cobra.NoArgs, RunE: help}
+	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: aCommand, RunE: help}
 	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand())
 	return cmd
 }
-
-func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 func (c *cli) accountCreateCommand() *cobra.Command {
 	var f accountFlags

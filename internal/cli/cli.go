@@ -77,9 +77,9 @@ func newRoot(s Streams) *cobra.Command {
 			"Settings come from the environment; \"waybill settings\" lists them.",
 		SilenceUsage:     true,
 		SilenceErrors:    true,
-		Args:             cobra.NoArgs,
+		Args:             aCommand,
 		PersistentPreRun: audited,
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:             help,
 	}
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
 	root.CompletionOptions.HiddenDefaultCmd = true

@@ -36,7 +36,7 @@ func (c *cli) connectionCommand() *cobra.Command {
 		Short: "Connect accounts with carriers, and check, rotate and remove the connections",
 		Long: "Connect accounts with carriers. Credentials are stored encrypted, and nothing shows them again.\n" +
 			"\"waybill connection fields ups\" says what a carrier needs and where to find it.",
-		Args: cobra.NoArgs,
+		Args: aCommand,
 		RunE: help,
 	}
 	cmd.AddCommand(c.connectionAddCommand(), c.connectionUpdateCommand(), c.connectionListCommand(), c.connectionCheckCommand(),
@@ -63,6 +63,9 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 				a, err := chosen(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
+				}
+				if in.Carrier == "" {
+					return errors.New("say which carrier: --carrier ups; \"waybill connection fields\" lists them")
 				}
 				if spec, known := connectable(accounts.Specs(), in.Carrier); known {
 					if in.Credentials, err = c.credentials(cmd.Context(), given, spec, true); err != nil {
@@ -97,7 +100,7 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update CONNECTION_ID",
 		Short: "Enter credentials that have changed; what is not given stays",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnection(cmd.Context(), args[0], func(accounts *account.Service, found account.Connection) error {
 				spec, _ := connectable(accounts.Specs(), found.Carrier)
@@ -147,7 +150,7 @@ func (c *cli) connectionRemoveCommand() *cobra.Command {
 		Use:   "remove CONNECTION_ID",
 		Short: "Take a connection out of use",
 		Long:  "Take a connection out of use. It is kept, encrypted, so that what was bought through it can still be settled and voided.",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnection(cmd.Context(), args[0], func(accounts *account.Service, found account.Connection) error {
 				if err := accounts.RemoveConnection(cmd.Context(), found.Tenant, found.ID); err != nil {

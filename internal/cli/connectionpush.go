@@ -16,7 +16,7 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 		Short: "Show where a carrier sends its pushes, and their secret",
 		Long: "Show where a carrier sends its pushes, and the secret that they carry. UPS and FedEx ask for both\n" +
 			"in their portals; USPS is told by the service itself. BASE_URL must be an https address.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.settings()
 			if err != nil {

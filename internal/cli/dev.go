@@ -215,6 +215,8 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		if d.databaseURL != "" {                                                                    // its own: the key below opens as much
 			database = cfg.DatabaseURL
 			address = "export DATABASE_URL='" + database + "'"
+		} else if from, ok := d.Env("WAYBILL_DATABASE_FROM"); ok { // a script that has a cluster
+			address = "export DATABASE_URL=$(" + from + ")"
 		}
 		dashboard := cmp.Or(a.SetupURL(context.Background()), a.BaseURL()+"/app")
 		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, database, demo.ID, key, moves, sink, program(), dashboard, address)

@@ -66,7 +66,7 @@ func (c *cli) emulateCommand() *cobra.Command {
 			"Carriers: " + strings.Join(names, ", ") + ".",
 		Example: "  waybill emulate ups --listen 127.0.0.1:9001\n" +
 			`  waybill emulate usps --ledger usps.jsonl --knobs '{"latency":"200ms","buy":{"hang":0.08}}'`,
-		Args:      cobra.ExactArgs(1),
+		Args:      oneArgument,
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(standIns, func(s standIn) bool { return s.name == args[0] })
@@ -164,11 +164,24 @@ func (e *emulation) tell(s standIn, address string) error {
 			fmt.Fprintf(&b, "  %-19s %s\n", f.Name, value)
 		}
 	}
-	fmt.Fprintf(&b, "\nSet this for the service, so that it calls here instead of %s:\n\n  CARRIER_URLS=%s=%s%s\n", spec.Title, s.name, address, base.Path)
+	fmt.Fprintf(&b, "\nSet this for the service, and where you connect it, so that they call here instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, s.name, address, base.Path)
+	fmt.Fprintf(&b, "\nThen connect it, for test keys (DATABASE_URL says to which service):\n\n  %s connection add --carrier %s%s\n", program(), s.name, s.flags(spec))
 	fmt.Fprintf(&b, "\nWhat it did, and how it is to misbehave from now on:\n\n  curl %s/_emulator/ledger\n", address)
 	fmt.Fprintf(&b, "  curl -X PUT %s/_emulator/knobs -d '{\"buy\":{\"reset\":1}}'\n", address)
 	_, err = fmt.Fprint(e.Out, b.String())
 	return err
+}
+
+// flags are the credentials as "waybill connection add" takes them. They are
+// worth nothing, so that the list of processes may show them.
+func (s standIn) flags(spec carrier.Spec) string {
+	var b strings.Builder
+	for _, f := range spec.Fields {
+		if value, ok := s.accepts[f.Name]; ok {
+			fmt.Fprintf(&b, " --set %s=%s", f.Name, value)
+		}
+	}
+	return b.String()
 }
 
 func liveSpec(name string) (carrier.Spec, error) {

@@ -46,11 +46,16 @@ func TestEmulateSaysHowToConnect(t *testing.T) {
 			t.Parallel()
 			e := shell{}.start(t, "emulate", spec.Name, "--listen", "127.0.0.1:0")
 			text := e.said(t)
-			base := regexp.MustCompile(`(?m)^  CARRIER_URLS=` + spec.Name + `=(http://127\.0\.0\.1:\d+\S*)$`).FindStringSubmatch(text)
+			base := regexp.MustCompile(`(?m)^  export CARRIER_URLS=` + spec.Name + `=(http://127\.0\.0\.1:\d+\S*)$`).FindStringSubmatch(text)
 			if base == nil {
 				t.Fatalf("it says\n%s", text)
 			}
 			given := credentialsIn(text)
+			for name, value := range given {
+				if !regexp.MustCompile(`(?m)^  waybill connection add --carrier ` + spec.Name + `.* --set ` + name + `=` + value + `( |$)`).MatchString(text) {
+					t.Errorf("the command that connects it lacks %s:\n%s", name, text)
+				}
+			}
 			c, err := carrier.Open(spec, carrier.Opening{Credentials: given, BaseURL: base[1], Via: http.DefaultClient})
 			if err != nil {
 				t.Fatalf("with %v: %v", given, err)
@@ -151,7 +156,7 @@ func TestEmulateExplainsWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		"choose from ups, usps, fedex, dhl_express": {"acme"},
-		"accepts 1 arg(s)":                          {},
+		"not 0: waybill emulate CARRIER":            {},
 		"--knobs is neither JSON nor a file":        {"ups", "--knobs", "/nowhere/knobs.json"},
 		"unknown field":                             {"ups", "--knobs", `{"latencies":"1s"}`},
 		`there is no fault "explode"`:               {"ups", "--knobs", `{"buy":{"explode":1}}`},

@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: cobra.NoArgs, RunE: help}
+	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: aCommand, RunE: help}
 	cmd.AddCommand(c.keyCreateCommand(), c.keyListCommand(), c.keyRevokeCommand())
 	return cmd
 }
@@ -206,7 +206,7 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke KEY_ID",
 		Short: "End a key for good",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, ok := ship.ParseKeyID(args[0])
 			if !ok {

@@ -72,7 +72,7 @@ func (c *cli) memberCommand() *cobra.Command {
 		Short: "Let people into the dashboard: add, invite, list, and help who lost access",
 		Long: "Let people into the dashboard. These commands are for the operator: owners invite and remove\n" +
 			"people on the dashboard itself. A link that is printed is shown this once; who has it gets in.",
-		Args: cobra.NoArgs,
+		Args: aCommand,
 		RunE: help,
 	}
 	cmd.AddCommand(c.memberSetupCommand(), c.memberAddCommand(), c.memberInviteCommand(), c.memberListCommand(), c.memberResetCommand())

@@ -20,7 +20,7 @@ func (c *cli) rateSheetCommand() *cobra.Command {
 		Short: "Import, list and remove price lists of carriers that have no rate call",
 		Long: "Import, list and remove rate sheets: price lists as CSV, for a carrier or a contract without a\n" +
 			"rate call. A sheet quotes instead of the carrier that it is for, beside the others.",
-		Args: cobra.NoArgs,
+		Args: aCommand,
 		RunE: help,
 	}
 	cmd.AddCommand(c.rateSheetImportCommand(), c.rateSheetCheckCommand(), c.rateSheetListCommand(), c.rateSheetShowCommand(), c.rateSheetRemoveCommand())
@@ -38,7 +38,7 @@ func (c *cli) rateSheetImportCommand() *cobra.Command {
 		Short: "Check a rate sheet, and make it count in place of the one of the same name",
 		Long: "Check a rate sheet, and make it count in place of the one of the same name, from the next quote\n" +
 			"on; - is standard input. It prices every account with the carrier, or the one of --connection.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if connection != "" {
 				if in.Connection, err = connectionID(connection); err != nil {
@@ -127,7 +127,7 @@ func (c *cli) rateSheetCheckCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say what is wrong with a rate sheet, and where",
 		Long:  "Say what is wrong with a rate sheet, and where; - is standard input. Nothing is stored, and no\ndatabase is needed. The exit code is 1 if something is wrong.",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := c.read(args[0], sheet.MaxBytes)
 			if err != nil {

@@ -23,7 +23,7 @@ func (c *cli) rateSheetShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME [--version N]",
 		Short: "Show what is in a rate sheet; with --csv, the sheet itself",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version < 0 {
 				return errors.New("--version is a number from 1")
@@ -117,7 +117,7 @@ func (c *cli) rateSheetRemoveCommand() *cobra.Command {
 		Use:   "remove NAME",
 		Short: "End a rate sheet: its carrier is asked for prices again",
 		Long:  "End a rate sheet: its carrier is asked for prices again. Its versions are kept, and can be shown\nand imported again.",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				if err := p.RemoveSheet(cmd.Context(), p.tenant, args[0]); err != nil {

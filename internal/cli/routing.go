@@ -61,7 +61,7 @@ func (c *cli) routingCommand() *cobra.Command {
 		Example: "  waybill routing check rules.json\n" +
 			"  waybill routing simulate rules.json --last 10000\n" +
 			"  waybill routing draft rules.json && waybill routing publish --note 'USPS to Alaska'",
-		Args: cobra.NoArgs,
+		Args: aCommand,
 		RunE: help,
 	}
 	cmd.AddCommand(c.routingShowCommand(), c.routingCheckCommand(), c.routingDraftCommand(), c.routingDiscardCommand(), c.routingPublishCommand(),
@@ -212,7 +212,7 @@ func (c *cli) routingRollbackCommand() *cobra.Command {
 		Use:   "rollback VERSION",
 		Short: "Publish an earlier version again",
 		Long:  "Publish an earlier version again, as a new one: the history keeps both. The draft stays as it is.",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := strconv.Atoi(args[0])
 			if err != nil || version < 1 {

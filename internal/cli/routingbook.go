@@ -63,7 +63,7 @@ func (c *cli) routingCheckCommand() *cobra.Command {
 		Long: "Say what is wrong with a file of rules, and where; - is standard input. Nothing is stored. The\n" +
 			"exit code is 1 if something is wrong. With --offline no database is needed, and whether the\n" +
 			"carriers, services and connections exist is not looked at.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, book, err := c.readBook(args[0], c.Out)
 			if err != nil {
@@ -103,7 +103,7 @@ func (c *cli) routingDraftCommand() *cobra.Command {
 		Short: "Save a file of rules as the draft, in place of the one before",
 		Long: "Save a file of rules as the draft, in place of the one before; - is standard input. The draft\n" +
 			"changes no purchase. Only rules that could be published are saved.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, book, err := c.readBook(args[0], c.Err)
 			if err != nil {

@@ -34,7 +34,7 @@ func (c *cli) trackingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tracking",
 		Short: "List carriers' codes without a meaning, and run a better table over history",
-		Args:  cobra.NoArgs,
+		Args:  aCommand,
 		RunE:  help,
 	}
 	cmd.AddCommand(c.trackingUnmappedCommand(), c.trackingReplayCommand())

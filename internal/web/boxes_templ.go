@@ -88,7 +88,7 @@ func boxesPage(f frame, p boxList) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"card table-card\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Length × width × height</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"card table-card\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Size</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -45,12 +45,22 @@ func (f frame) Mode() string {
 	return "test"
 }
 
+// tabTitle is the page's name in the browser. The mode comes first, so that
+// the narrowest tab says it too.
+func (f frame) tabTitle() string {
+	if !f.Who.signedIn() {
+		return f.Title + " · Waybill"
+	}
+	return plain(f.Mode()) + " · " + f.Title + " · Waybill"
+}
+
 // To is the address of a page in the frame's mode.
 func (f frame) To(parts ...string) string { return modePath(f.Live, parts...) }
 
-// Other is the same list in the other mode. A single thing is not there.
+// Other is the same list in the other mode. A single thing is not there, and
+// the sandbox is in test mode alone.
 func (f frame) Other() string {
-	if f.Section == "" {
+	if f.Section == "" || f.Section == "sandbox" {
 		return modePath(!f.Live)
 	}
 	return modePath(!f.Live, f.Section)
@@ -140,11 +150,12 @@ func (s *Web) index(v *visit) error {
 	return nil
 }
 
-// Menu is the part of the list that the person's role may see.
+// Menu is the part of the list that the person's role may see, and that the
+// mode has.
 func (f frame) Menu(list []entry) []entry {
 	var out []entry
 	for _, e := range list {
-		if f.Who.Can(e.Action) {
+		if f.Who.Can(e.Action) && !(f.Live && e.Section == "sandbox") {
 			out = append(out, e)
 		}
 	}

@@ -144,7 +144,7 @@ func keyTable(f frame, p keyList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = empty("key", "No key yet", "A program needs one to call the API. Make one beside this.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("key", "No key yet", "A program needs one to call the API. Name it, say what it may do, and make it here.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

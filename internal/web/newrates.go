@@ -55,6 +55,16 @@ func (s *Web) rates(v *visit) error {
 	return v.show(http.StatusOK, offers(f, p))
 }
 
+// noCarrier reports whether nothing can be bought in the mode, because no
+// carrier is connected. Test mode has the simulated ones.
+func (v *visit) noCarrier() (bool, error) {
+	if !v.live {
+		return false, nil
+	}
+	list, err := v.Shipping.Carriers(v.ctx(), v.tenant())
+	return len(list) == 0, err
+}
+
 // whoIsAsked lists the carrier accounts, unless the order is wrong.
 func (v *visit) whoIsAsked(wrong error) (list []asked, err error) {
 	if wrong != nil {

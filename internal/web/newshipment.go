@@ -42,6 +42,7 @@ type newShipment struct {
 	Box       string
 	Asked     []asked // who is asked for rates, when all is well
 	Quotes    *shipping.Quotes
+	NoCarrier bool // is connected in the mode
 }
 
 // emptyShipment handles GET /app/{mode}/shipments/new.
@@ -57,6 +58,9 @@ func (s *Web) emptyShipment(v *visit) error {
 func (v *visit) showForm(status int, p newShipment) error {
 	var err error
 	if p.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+		return err
+	}
+	if p.NoCarrier, err = v.noCarrier(); err != nil {
 		return err
 	}
 	return v.show(status, newShipmentPage(v.frame("New shipment", "shipments"), p))

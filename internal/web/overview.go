@@ -23,6 +23,7 @@ type overviewPage struct {
 	Statuses  []share
 	Slow      []webhook.Pace
 	Attention shipping.Attention
+	NoCarrier bool // is connected in the mode
 }
 
 // A share is a part of all: of one carrier, or in one status.
@@ -56,6 +57,11 @@ func (s *Web) overview(v *visit) error {
 	p.count(v.who.Account.Currency)
 	f := v.frame("Overview", "")
 	p.Attention = f.Attention
+	if p.Now.Count == 0 {
+		if p.NoCarrier, err = v.noCarrier(); err != nil {
+			return err
+		}
+	}
 	if v.isPart() {
 		return v.show(http.StatusOK, overviewBody(f, p))
 	}
@@ -120,12 +126,16 @@ func (f figures) Each() ship.Money {
 	return ship.Money{Minor: f.Spend.Minor / int64(f.Paid), Currency: f.Spend.Currency}
 }
 
-// Punctual is the part of the promised parcels that came on time.
+// OnTimePercent is the part of the promised parcels that came on time; zero if
+// none was promised.
+func (f figures) OnTimePercent() int64 { return int64(f.OnTime * 100 / max(f.Promised, 1)) }
+
+// Punctual is the same for people.
 func (f figures) Punctual() string {
 	if f.Promised == 0 {
 		return "–"
 	}
-	return strconv.Itoa(f.OnTime*100/f.Promised) + " %"
+	return strconv.FormatInt(f.OnTimePercent(), 10) + " %"
 }
 
 // Trouble is the part of all parcels that are exceptions.
@@ -152,4 +162,25 @@ func against(now, then int64) string {
 		return "down " + strconv.FormatInt(-change, 10) + " %"
 	}
 	return "as before"
+}
+
+// better is the tone of two numbers of which the first should be the higher
+// one. There is none where one is missing, or where they are less than a
+// percent apart.
+func better(high, low int64) string {
+	switch {
+	case high == 0 || low == 0 || (high-low)*100/min(high, low) == 0:
+		return ""
+	case high > low:
+		return "better"
+	}
+	return "worse"
+}
+
+// alarm is the tone of what should be none.
+func alarm(n int) string {
+	if n > 0 {
+		return "alarm"
+	}
+	return ""
 }

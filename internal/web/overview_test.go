@@ -48,6 +48,18 @@ func TestOverviewShowsWhatWasShipped(t *testing.T) {
 	}
 }
 
+func TestAToneIsThatOfTheChange(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		high, low int64
+		want      string
+	}{{89, 88, "better"}, {88, 89, "worse"}, {1402, 1401, ""}, {1402, 1300, "better"}, {0, 100, ""}, {100, 0, ""}, {7, 7, ""}} {
+		if got := better(tc.high, tc.low); got != tc.want {
+			t.Errorf("better(%d, %d) = %q, want %q", tc.high, tc.low, got, tc.want)
+		}
+	}
+}
+
 func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -81,6 +81,21 @@ func (r dayRange) Words() string {
 	return r.From.Format("2 Jan 2006") + " to " + r.Until.Format("2 Jan 2006")
 }
 
+// chosen reports whether a person gave the days, or tried to.
+func (r dayRange) chosen() bool { return r.Preset == 0 || r.Wrong != "" }
+
+// beside says what the numbers of the range are compared with.
+func (r dayRange) beside() string {
+	n := strconv.Itoa(r.Days()) + " days"
+	if r.Days() == 1 {
+		n = "day"
+	}
+	if r.Preset > 0 {
+		return "The last " + n + ", beside the " + n + " before."
+	}
+	return r.Words() + ", beside the " + n + " before."
+}
+
 // nothing says that there is nothing.
 func (r dayRange) nothing() string {
 	if r.Preset > 0 {

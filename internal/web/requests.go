@@ -39,6 +39,12 @@ func (v *visit) requestQuery() requestQuery {
 // isEmpty reports whether nothing is filtered.
 func (q requestQuery) isEmpty() bool { return q == requestQuery{Cursor: q.Cursor} }
 
+// narrowed reports whether more than the kind of answer is filtered.
+func (q requestQuery) narrowed() bool {
+	q.Class = ""
+	return !q.isEmpty()
+}
+
 // address is a list with the filter, changed as with says.
 func (q requestQuery) address(path string, with ...string) string {
 	values := url.Values{}

@@ -28,6 +28,19 @@ func (p shipmentView) HasLabel() bool {
 	return p.State == ship.StatePurchased || p.State == ship.StateVoiding
 }
 
+// Gist is the shipment in one line: what goes to whom, and for how much.
+func (p shipmentView) Gist() string {
+	to := strings.Join(slices.DeleteFunc([]string{p.Order.Destination.Name, place(p.Order.Destination)}, func(s string) bool { return s == "" }), ", ")
+	if p.Deal.Carrier == "" {
+		return "To " + to
+	}
+	words := carrierTitle(p.Deal.Carrier) + " " + serviceTitle(p.Shipment) + " to " + to
+	if p.Deal.Price.IsZero() {
+		return words
+	}
+	return words + " · " + money(p.Deal.Price)
+}
+
 // MayVoid reports whether a void makes sense now.
 func (p shipmentView) MayVoid() bool {
 	return p.State == ship.StatePurchased && p.Progress.Status != ship.Delivered

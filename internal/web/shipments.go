@@ -20,6 +20,8 @@ type shipmentList struct {
 	List     []ship.Shipment
 	Next     string // address of the page behind
 	Carriers []choice
+
+	NoCarrier bool // is connected in the mode
 }
 
 // shipmentQuery is the filter as the address carries it.
@@ -51,6 +53,12 @@ func (q shipmentQuery) sortable(sort string) string {
 
 // isEmpty reports whether nothing is filtered.
 func (q shipmentQuery) isEmpty() bool { return q == shipmentQuery{Cursor: q.Cursor, Sort: q.Sort} }
+
+// narrowed reports whether more than the status is filtered.
+func (q shipmentQuery) narrowed() bool {
+	q.Status = ""
+	return !q.isEmpty()
+}
 
 // address is a list with the filter, changed as with says.
 func (q shipmentQuery) address(path string, with ...string) string {
@@ -144,6 +152,11 @@ func (s *Web) shipments(v *visit) error {
 	}
 	if more {
 		page.Next = q.address(v.to("shipments"), "cursor", q.behind(list[len(list)-1]))
+	}
+	if len(list) == 0 {
+		if page.NoCarrier, err = v.noCarrier(); err != nil {
+			return err
+		}
 	}
 	f := v.frame("Shipments", "shipments")
 	if v.isPart() {

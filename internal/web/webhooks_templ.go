@@ -131,7 +131,7 @@ func hookTable(f frame, p hookList) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = curl("waybill listen --forward http://localhost:3000/hook").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = curl("waybill listen --forward http://localhost:3000/hook --url "+f.Base+" --key "+listenKey(f.Live)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -463,6 +463,15 @@ func attemptClass(a webhook.Attempt) string {
 
 func millis(a webhook.Attempt) string {
 	return strconv.FormatInt(a.Timings.Total.Milliseconds(), 10) + " ms"
+}
+
+// listenKey is the key of the command that forwards events; real ones leave the
+// service only if that is said.
+func listenKey(live bool) string {
+	if live {
+		return keyHint(live) + " --live"
+	}
+	return keyHint(live)
 }
 
 var _ = templruntime.GeneratedTemplate

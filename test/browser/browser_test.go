@@ -208,7 +208,7 @@ func fill(order string) step {
 func (s *stage) ship() {
 	s.do("rates and a label",
 		sees("Up to date"), chromedp.KeyEvent("n"), fill("1001"), chromedp.Focus(`#f-reference`),
-		chromedp.WaitVisible(`.rates input[type=radio]`), chromedp.Click(`.buy button`),
+		chromedp.WaitVisible(`.rates input[type=radio]`), until(`!document.querySelector(".rates .asking")`), chromedp.Click(`.buy button`),
 		sees("Order 1001"), chromedp.WaitVisible(`.label-picture img`),
 		until(`document.querySelector(".label-picture img").naturalWidth > 400`),
 	)

@@ -114,6 +114,20 @@ func fileOf(path string) string {
 	return strings.Join(parts, "-")
 }
 
+// inMode is the page in another mode, where that has it: what the town has is
+// of test mode.
+func inMode(path, mode string) string {
+	if mode == "" {
+		return path
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if len(part) > 24 {
+			return ""
+		}
+	}
+	return strings.Replace(path, "/app/test", "/app/"+mode, 1)
+}
+
 // TestScreenshots pictures every page into the folder SCREENSHOTS; "make
 // screenshots" runs it.
 func TestScreenshots(t *testing.T) {
@@ -132,14 +146,14 @@ func TestScreenshots(t *testing.T) {
 		c.must(os.MkdirAll(filepath.Join(dir, sc.name), 0o755))
 		c.sit(sc)
 		for _, path := range pages {
-			if !strings.Contains(path, only) {
+			if path = inMode(path, os.Getenv("SCREENSHOTS_MODE")); path == "" || !strings.Contains(path, only) {
 				continue
 			}
 			c.do("look at "+path, chromedp.Navigate(c.base+path), until(`document.readyState === "complete"`))
 			c.keep(filepath.Join(dir, sc.name, fileOf(path)+".png"))
 		}
 		for _, scene := range c.scenes() {
-			if strings.Contains(scene.path, only) {
+			if strings.Contains(scene.path, only) && os.Getenv("SCREENSHOTS_MODE") == "" {
 				c.do("look at "+scene.name, append([]step{chromedp.Navigate(c.base + scene.path)}, scene.steps...)...)
 				c.keep(filepath.Join(dir, sc.name, scene.name+".png"))
 			}

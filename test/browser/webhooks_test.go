@@ -166,9 +166,11 @@ func (s *stage) problems(key string) {
 
 // sandboxAndReference forces a fault, and makes a key for the examples.
 func (s *stage) sandboxAndReference() {
+	// The page scrolls to the answer: a click before that misses its button.
+	calm := until(`scrollY === 0 && !document.querySelector(".htmx-request, .htmx-swapping, .htmx-settling")`)
 	s.do("a fault is forced",
 		chromedp.Navigate(s.base+"/app/test/sandbox"), chromedp.WaitVisible(`button[aria-label="Force FAULT REFUSE"]`), chromedp.Click(`button[aria-label="Force FAULT REFUSE"]`),
-		sees("carrier_rejected"), chromedp.Click(`button[aria-label="Force FAULT VOID REFUSED"]`), sees("void_refused"),
+		sees("carrier_rejected"), calm, chromedp.Click(`button[aria-label="Force FAULT VOID REFUSED"]`), sees("void_refused"), calm,
 		chromedp.Click(`button[aria-label="Force FAULT QUOTE USPS"]`), sees("carrier_unavailable"),
 	)
 	s.shoot("sandbox")

@@ -35,6 +35,7 @@
   // Times in the reader's own zone.
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  const shortDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
   const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
   function since(t) {
     const s = (Date.now() - t) / 1000;
@@ -42,10 +43,16 @@
     if (s < 60) return "just now";
     if (s < 3600) return Math.floor(s / 60) + " min ago";
     if (s < 86400) return Math.floor(s / 3600) + " h ago";
-    return shortDay.format(t);
+    return (t.getFullYear() === new Date().getFullYear() ? shortDay : shortDate).format(t);
+  }
+  // A date without an hour is the same day everywhere.
+  function plainDate(text) {
+    const [year, month, day] = text.split("-").map(Number);
+    return shortDate.format(new Date(year, month - 1, day));
   }
   function localTimes(from) {
     $$("time[datetime]", from).forEach((el) => {
+      if ("date" in el.dataset) { el.textContent = plainDate(el.dateTime); return; }
       const t = new Date(el.dateTime);
       if (isNaN(t)) return;
       el.title = full.format(t);
@@ -114,6 +121,21 @@
     if (e.target.closest("[data-print]")) window.print();
   });
   if ($("[data-print-now]")) window.addEventListener("load", () => window.print());
+
+  // A filter counts as soon as it is changed.
+  document.addEventListener("change", (e) => {
+    const form = e.target.closest("form[data-auto]");
+    if (form) form.requestSubmit();
+  });
+
+  // The frame of a phone's browser has the colour of the mode.
+  const band = $(".band");
+  if (band) {
+    const meta = document.createElement("meta");
+    meta.name = "theme-color";
+    meta.content = getComputedStyle(band).backgroundColor;
+    document.head.append(meta);
+  }
 
   // Keys.
   let before = "";

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// TestLivePagesSpeakOfLiveAlone: nobody takes one mode for the other, and what
+// the sandbox alone has is not offered where labels cost money.
+func TestLivePagesSpeakOfLiveAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, section := range []string{"", "/attention", "/shipments", "/shipments/new", "/batches", "/carriers", "/connect/ups", "/routing", "/webhooks", "/events", "/requests", "/keys", "/reference", "/members", "/settings"} {
+		page := b.send(member.Owner, "/app/live"+section, nil).Body.String()
+		for _, want := range []string{"<title>Live · ", `class="band band-live"`, `class="mode-live"`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("live%s lacks %s", section, want)
+			}
+		}
+		for _, bad := range []string{"sk_test_", "/app/live/sandbox", "band-test", "Advance"} {
+			if strings.Contains(page, bad) {
+				t.Errorf("live%s has %s", section, bad)
+			}
+		}
+	}
+	if page := b.send(member.Owner, "/app/test/sandbox", nil).Body.String(); !strings.Contains(page, "<title>Test · Sandbox") || strings.Contains(page, "/app/live/sandbox") {
+		t.Error("the switch leads from the sandbox to a sandbox of live mode")
+	}
+}
+
+// TestWithoutACarrierLivePagesSayWhatToDoFirst looks where somebody begins.
+func TestWithoutACarrierLivePagesSayWhatToDoFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const says = "No carrier is connected for live labels"
+	for _, section := range []string{"", "/shipments", "/shipments/new", "/carriers"} {
+		if page := b.send(member.Owner, "/app/live"+section, nil).Body.String(); !strings.Contains(page, says) {
+			t.Errorf("live%s does not say that no carrier is connected", section)
+		}
+		if page := b.send(member.Owner, "/app/test"+section, nil).Body.String(); strings.Contains(page, says) {
+			t.Errorf("test%s says that no carrier is connected", section)
+		}
+	}
+	if page := b.send(member.Shipper, "/app/live/shipments/new", nil).Body.String(); !strings.Contains(page, "Ask an owner or a developer") {
+		t.Error("a shipper is told to connect a carrier")
+	}
+}
+
+func TestAShipmentIsSaidInOneLine(t *testing.T) {
+	t.Parallel()
+	p := shipmentView{}
+	p.Order.Destination = ship.Address{Name: "Jane Doe", City: "Austin", State: "TX", Country: "US"}
+	if got := p.Gist(); got != "To Jane Doe, Austin, TX, US" {
+		t.Errorf("not bought: %q", got)
+	}
+	p.Deal.Carrier, p.Deal.Service, p.Deal.ServiceName = "usps", "ground_advantage", "USPS Ground Advantage"
+	p.Deal.Price = ship.Money{Minor: 714, Currency: "USD"}
+	if got := p.Gist(); got != "USPS Ground Advantage to Jane Doe, Austin, TX, US · $7.14" {
+		t.Errorf("bought: %q", got)
+	}
+}
