@@ -116,10 +116,10 @@ func triedExample() tried {
 	}
 }
 
-func simulationExample() simulation {
+func simulationExample() Simulation {
 	usd := func(minor int64) ship.Money { return ship.Money{Minor: minor, Currency: "USD"} }
 	was, is := rulebook.Sum{Shipments: 960, Minor: 1_184_230, Days: 2790, Timed: 960}, rulebook.Sum{Shipments: 960, Minor: 1_089_540, Days: 2880, Timed: 960}
-	return simulationOf(rulebook.Simulation{
+	return SimulationOf(rulebook.Simulation{
 		Shipments: 1000, Named: 40, Compared: 960, Changed: 1, Currency: "USD", Was: was, Is: is,
 		Carriers: []rulebook.Part{{Name: "ups", Was: was, Is: is}},
 		Zones:    []rulebook.Part{{Name: "US-TX", Was: was, Is: is}},

@@ -59,7 +59,7 @@ func (s *server) rulesRoutes() []*route {
 		{
 			method: http.MethodPost, path: "/v1/routing/simulate", id: "simulateRouting", tag: "Routing", scope: "routing", untold: changesNothing,
 			summary: "Try rules on the past", handler: handle(s.simulateRules),
-			outcomes: []outcome{{http.StatusOK, "What would have changed, and what it would have saved.", simulation{}, nil, false}},
+			outcomes: []outcome{{http.StatusOK, "What would have changed, and what it would have saved.", Simulation{}, nil, false}},
 			codes:    []string{"draft_not_found", "version_not_found"},
 		},
 		{

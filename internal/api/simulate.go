@@ -51,7 +51,7 @@ func (s *server) simulateRules(ctx context.Context, in *simulateRequest) (reply,
 	if err != nil {
 		return reply{}, under(place, err)
 	}
-	return show(http.StatusOK, simulationOf(sim))
+	return show(http.StatusOK, SimulationOf(sim))
 }
 
 // check refuses what the shape cannot see, and reads since.

@@ -9,8 +9,9 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// simulation is the answer of POST /v1/routing/simulate.
-type simulation struct {
+// Simulation is the answer of POST /v1/routing/simulate, and what the command
+// that does the same prints as JSON.
+type Simulation struct {
 	Shipments   int             `json:"shipments" doc:"How many shipments were looked at."`
 	Compared    int             `json:"compared" doc:"How many of these the figures are about."`
 	Changed     int             `json:"changed" doc:"How many of these would have gone by another carrier or service."`
@@ -70,8 +71,9 @@ type changeShown struct {
 	Rule       string     `json:"rule,omitempty" doc:"The rule that would have chosen; left out for the default."`
 }
 
-func simulationOf(in rulebook.Simulation) simulation {
-	out := simulation{
+// SimulationOf is a simulation as clients see it.
+func SimulationOf(in rulebook.Simulation) Simulation {
+	out := Simulation{
 		Shipments: in.Shipments, Compared: in.Compared, Changed: in.Changed, Named: in.Named, Unknown: in.Unknown, Foreign: in.Foreign,
 		Refused: in.Refused, Requoted: in.Requoted, Approximate: in.Approximate, Currency: in.Currency,
 		Was: sumOf(in.Was, in.Currency), Is: sumOf(in.Is, in.Currency), Saved: savingOf(in.Was, in.Is, in.Currency),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -85,7 +86,7 @@ func (c *cli) simulate(ctx context.Context, f simulateFlags, args []string) erro
 			return err
 		}
 		if f.asJSON {
-			return c.printJSON([]any{shownSimulationOf(sim)})
+			return c.printJSON([]any{api.SimulationOf(sim)})
 		}
 		return c.printSimulation(sim)
 	})

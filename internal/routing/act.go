@@ -17,11 +17,21 @@ const (
 	guarded       = "guard"       // may not follow the rule's first choice
 )
 
+// What a first choice has over the others.
+const (
+	isCheapest    = "cheapest"
+	isFastest     = "fastest"
+	isListed      = "listed"         // the first of the rule's list that offered
+	isPreferred   = "preferred"      // and within the tolerance
+	nonePreferred = "none_preferred" // within the tolerance, so it is the cheapest
+	hasShare      = "share"          // of the orders that this one falls to
+)
+
 // A picking is what an action makes of the offers.
 type picking struct {
 	allowed []offer // best first
 	dropped []ship.Dropped
-	reason  string // the first choice in words, such as "is the cheapest"
+	reason  string // what the first choice has over the others
 }
 
 func (p *picking) drop(o offer, why, rule string) {
@@ -47,7 +57,7 @@ func (a *action) apply(d *deciding, rule string, offers []offer) picking {
 
 // use takes the targets in their order.
 func (a *action) use(rule string, offers []offer) picking {
-	p := picking{reason: "is the first of its list that offered"}
+	p := picking{reason: isListed}
 	p.take(a.targets, offers, rule)
 	return p
 }
@@ -75,9 +85,9 @@ func (p *picking) take(targets []Target, offers []offer, rule string) {
 // other: "of the fastest" and "of the cheapest" speak of those that are left
 // by only, by and withinDays.
 func (a *action) choose(rule string, offers []offer) picking {
-	p := picking{reason: "is the cheapest", allowed: make([]offer, 0, len(offers))}
+	p := picking{reason: isCheapest, allowed: make([]offer, 0, len(offers))}
 	if a.fastest {
-		p.reason = "is the fastest"
+		p.reason = isFastest
 	}
 	for _, o := range offers {
 		switch {
@@ -121,7 +131,7 @@ func (p *picking) near(a *action, rule string) {
 
 // prefer takes the preferred that are within the tolerance, then all others.
 func (a *action) prefer(offers []offer) picking {
-	p := picking{reason: "is the cheapest, and nothing preferred is within the tolerance", allowed: make([]offer, 0, len(offers))}
+	p := picking{reason: nonePreferred, allowed: make([]offer, 0, len(offers))}
 	preferred := func(o offer) bool { return matchAny(a.targets, o) && within(o, offers[0], a.percent, a.amount) }
 	for _, o := range offers {
 		if preferred(o) {
@@ -129,7 +139,7 @@ func (a *action) prefer(offers []offer) picking {
 		}
 	}
 	if len(p.allowed) > 0 {
-		p.reason = "is preferred and within the tolerance"
+		p.reason = isPreferred
 	}
 	for _, o := range offers {
 		if !preferred(o) {
@@ -143,7 +153,7 @@ func (a *action) prefer(offers []offer) picking {
 func (a *action) split(in *Input, rule string, offers []offer) picking {
 	at := shareOf(a.shares, string(in.Account), in.Order.OrderID, rule)
 	first := a.shares[at]
-	p := picking{reason: "has the share of the orders that this one falls to"}
+	p := picking{reason: hasShare}
 	if !slices.ContainsFunc(offers, first.match) {
 		return p
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // A Compiled book decides. It never changes, is safe for concurrent use, and
-// shares with other books all but its own rules.
+// shares with other books all but its own rules; rules of one condition share
+// that.
 type Compiled struct {
 	rules    []rule // that choose or forbid, without the disabled
 	requires []rule

@@ -91,12 +91,14 @@ func (d *deciding) runnerUp(allowed []offer) {
 
 // end makes the decision of what was found; nil if it is refused.
 func (d *deciding) end(c *choice) Decision {
+	d.trace.Missed, d.trace.Untested = noted(d.missed), noted(d.failed)
 	if c == nil {
-		d.trace.Why = sentence(d.refused) + d.notes()
+		d.trace.Why = sentence(d.refused) + Notes(d.trace)
 		return Decision{Routing: d.trace, Refused: d.refused}
 	}
 	d.trace.Dropped = append(d.trace.Dropped, c.dropped...)
-	d.trace.Why = c.said + d.why(c) + d.notes()
+	d.trace.Reason = c.reason
+	d.trace.Why = c.said + d.why(c) + Notes(d.trace)
 	offers := make([]ship.Rate, len(c.allowed))
 	for i, o := range c.allowed {
 		offers[i] = *o.rate
@@ -104,36 +106,55 @@ func (d *deciding) end(c *choice) Decision {
 	return Decision{Offers: offers, Routing: d.trace}
 }
 
+// ReasonWords is what the first choice of a trace has over the others, as the
+// end of a sentence about it; "" for a trace without a reason.
+func ReasonWords(r ship.Routing) string { return reasonWords[r.Reason] }
+
+var reasonWords = map[string]string{
+	isCheapest: "is the cheapest", isFastest: "is the fastest", isListed: "is the first of its list that offered", isPreferred: "is preferred and within the tolerance",
+	nonePreferred: "is the cheapest, and nothing preferred is within the tolerance", hasShare: "has the share of the orders that this one falls to",
+}
+
 // why is the choice in plain words.
 func (d *deciding) why(c *choice) string {
 	first := c.allowed[0].rate
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s (%s) %s", first.Carrier, first.Service, first.Price, c.reason)
+	fmt.Fprintf(&b, "%s %s (%s) %s", first.Carrier, first.Service, first.Price, ReasonWords(d.trace))
 	if up := d.trace.RunnerUp; up != nil {
 		fmt.Fprintf(&b, "; next is %s %s (%s)", up.Carrier, up.Service, up.Price)
 	}
 	return b.String()
 }
 
-// notes tell of rules that one would expect to have decided.
-func (d *deciding) notes() string {
-	return note(d.missed, "matched and found no offer") + note(d.failed, "could not be tested on this order and counts as not met")
+// Notes tell of rules that one would expect to have decided, as sentences that
+// follow one without its full stop; "" if there are none.
+func Notes(r ship.Routing) string {
+	return note(r.Missed, "matched and found no offer") + note(r.Untested, "could not be tested on this order and counts as not met")
 }
 
 // maxNoted is how many rules a note names. A trace is stored with every
 // shipment and must stay short.
 const maxNoted = 3
 
-func note(names []string, what string) string {
+// noted names the first of the rules; nil if there are none.
+func noted(names []string) *ship.Noted {
 	if len(names) == 0 {
+		return nil
+	}
+	n := min(len(names), maxNoted)
+	return &ship.Noted{Rules: slices.Clone(names[:n]), More: len(names) - n}
+}
+
+func note(n *ship.Noted, what string) string {
+	if n == nil {
 		return ""
 	}
-	shown := slices.Clone(names[:min(len(names), maxNoted)])
-	for i, name := range shown {
+	shown := make([]string, len(n.Rules), len(n.Rules)+1)
+	for i, name := range n.Rules {
 		shown[i] = "“" + name + "”"
 	}
-	if more := len(names) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", more))
+	if n.More > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", n.More))
 	}
 	if len(shown) == 1 {
 		return ". Rule " + shown[0] + " " + what

@@ -42,8 +42,8 @@ func (p *problem) String() string {
 	return fmt.Sprintf("line %d, column %d: %s", p.at.Line(), p.at.Column()+1, p.detail)
 }
 
-// compileCondition checks one condition.
-func compileCondition(source string) (*condition, *problem) {
+// compileText checks the text of a condition.
+func compileText(source string) (*condition, *problem) {
 	if strings.TrimSpace(source) == "" {
 		return nil, nil
 	}

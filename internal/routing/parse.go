@@ -35,6 +35,21 @@ func ParseBook(data []byte) (Book, error) {
 	return b, nil
 }
 
+// ReadBook reads a book that was stored after ParseBook had read it. A field
+// that is not known is refused: it is of a later release, and without it the
+// book would mean something else.
+func ReadBook(data []byte) (b Book, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return Book{}, fmt.Errorf("read the stored rules: %w", err)
+	}
+	if b.Rules == nil {
+		b.Rules = []Rule{} // a list, as clients see it
+	}
+	return b, nil
+}
+
 // badJSON says where JSON stops to be JSON.
 func badJSON(data []byte) string {
 	var whole json.RawMessage
@@ -45,6 +60,9 @@ func badJSON(data []byte) string {
 	}
 	return "this is not JSON"
 }
+
+// escapes write a name in a JSON pointer.
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // strict compares JSON with the types that it is to fill.
 type strict struct{ wrong []ship.FieldError }
@@ -101,7 +119,7 @@ func (s *strict) object(data []byte, t reflect.Type, pointer string) {
 		if err != nil || !ok || dec.Decode(&value) != nil {
 			return
 		}
-		at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		at := pointer + "/" + escapes.Replace(name)
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0:

@@ -11,11 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// ReadSimple reads a condition as a simple one; false if it is not. What it
-// reads has variables, tests and values that fit each other, and may still be
-// refused by Compile, as a country that there is not. A condition with a
-// comment is not simple: nothing of it may get lost.
-func ReadSimple(source string) (Simple, bool) {
+func readSimple(source string) (Simple, bool) {
 	if strings.TrimSpace(source) == "" {
 		return Simple{}, true
 	}

@@ -2,7 +2,6 @@ package rulebook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,9 +82,9 @@ func (s *Service) Edit(ctx context.Context, in EditInput) (Desk, error) {
 	if err != nil {
 		return d, err
 	}
-	text, err := json.Marshal(book)
+	text, err := textOf(&book)
 	if err != nil {
-		return d, fmt.Errorf("write the rules: %w", err)
+		return d, err
 	}
 	if len(text) > routing.MaxBook {
 		return d, ship.InvalidFields([]ship.FieldError{{Pointer: "/rules", Code: "too_long", Detail: fmt.Sprintf("the rules are larger than %d bytes", routing.MaxBook)}})

@@ -19,7 +19,7 @@ type Version struct {
 }
 
 func versionOf(row store.RuleBook) (Version, error) {
-	book, err := routing.ParseBook(row.Book)
+	book, err := routing.ReadBook(row.Book)
 	if err != nil {
 		return Version{}, fmt.Errorf("read version %d of the rules: %w", row.Version, err)
 	}
@@ -73,12 +73,24 @@ func (s *Service) SaveDraft(ctx context.Context, t ship.Tenant, b routing.Book) 
 	if err != nil {
 		return Version{}, err
 	}
-	text, err := json.Marshal(b)
+	text, err := textOf(&b)
 	if err != nil {
-		return Version{}, fmt.Errorf("write the rules: %w", err)
+		return Version{}, err
 	}
 	row, err := s.Store.SaveRuleDraft(ctx, t, text)
 	return Version{RuleBook: row, Rules: b, Warnings: warnings}, err
+}
+
+// textOf is a book as it is stored: rules are a list even where there are none.
+func textOf(b *routing.Book) ([]byte, error) {
+	if b.Rules == nil {
+		b.Rules = []routing.Rule{}
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("write the rules: %w", err)
+	}
+	return text, nil
 }
 
 // DropDraft deletes the draft.

@@ -41,9 +41,11 @@ type Config struct {
 // Service keeps rules and rate sheets.
 type Service struct {
 	Config
-	known *otter.Cache[ship.Tenant, known]
-	plain *routing.Compiled // without rules
-	busy  sync.Map          // accounts whose simulation runs
+	known  *otter.Cache[ship.Tenant, known]
+	parsed *otter.Cache[parsedKey, parsedSheet]
+	told   *otter.Cache[toldKey, Told]
+	plain  *routing.Compiled // without rules
+	busy   sync.Map          // accounts whose simulation runs
 }
 
 // New returns a service.
@@ -56,7 +58,15 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Config: c, known: cache, plain: plain}, nil
+	parsed, err := newParsed()
+	if err != nil {
+		return nil, err
+	}
+	told, err := newTold()
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Config: c, known: cache, parsed: parsed, told: told, plain: plain}, nil
 }
 
 // A Policy is a tenant's routing as it counts now.
@@ -110,7 +120,7 @@ func (s *Service) load(ctx context.Context, t ship.Tenant, revision int64) (Poli
 	case err != nil:
 		return p, err
 	default:
-		book, err := routing.ParseBook(row.Book)
+		book, err := routing.ReadBook(row.Book)
 		if err != nil {
 			return p, err
 		}

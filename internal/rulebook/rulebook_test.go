@@ -259,3 +259,15 @@ func TestTwoWhoEditTheDraftLoseNothing(t *testing.T) {
 		t.Errorf("a draft that is behind: %v", err)
 	}
 }
+
+func TestABookOfNothingButADefaultIsReadAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.SaveDraft(t.Context(), b.tenant, routing.Book{Default: routing.Action{Choose: "fastest"}}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Desk(t.Context(), b.tenant)
+	if err != nil || d.Wrong != nil || !d.Drafted || d.Rules.Default.Choose != "fastest" || d.Rules.Rules == nil {
+		t.Errorf("the desk has %+v, %v, %v", d.Rules, d.Wrong, err)
+	}
+}

@@ -35,11 +35,11 @@ func (s *Service) loadSheets(ctx context.Context, t ship.Tenant) (func(string, s
 	}
 	contracts := map[priced]contract{}
 	for _, row := range rows {
-		parsed, err := sheet.Parse([]byte(row.CSV))
+		parsed, err := s.parse(t, row)
 		if err != nil {
-			return nil, fmt.Errorf("read rate sheet %s: %w", row.Name, err)
+			return nil, err
 		}
-		contracts[priced{row.Carrier, row.Connection}] = contract{fmt.Sprintf("%s %d", row.Name, row.Version), &parsed}
+		contracts[priced{row.Carrier, row.Connection}] = contract{fmt.Sprintf("%s %d", row.Name, row.Version), parsed}
 	}
 	return func(carrier string, connection ship.ConnectionID) (*sheet.Sheet, string) {
 		c, own := contracts[priced{carrier, connection}]
@@ -58,16 +58,44 @@ type Sheet struct {
 
 // Sheets lists the rate sheets that count, by name.
 func (s *Service) Sheets(ctx context.Context, t ship.Tenant) ([]Sheet, error) {
-	rows, err := s.Store.RateSheets(ctx, t, true)
+	rows, err := s.SheetRows(ctx, t)
 	if err != nil {
 		return nil, err
 	}
+	return s.Read(ctx, t, rows)
+}
+
+// SheetRows lists the rate sheets that count, by name, without what is in
+// them.
+func (s *Service) SheetRows(ctx context.Context, t ship.Tenant) ([]store.RateSheet, error) {
+	return s.Store.RateSheets(ctx, t, false)
+}
+
+// Read adds what is in rate sheets. They come without their text.
+func (s *Service) Read(ctx context.Context, t ship.Tenant, rows []store.RateSheet) ([]Sheet, error) {
 	list := make([]Sheet, len(rows))
+	var unread []store.RateSheet
 	for i, row := range rows {
-		list[i].RateSheet = row
-		if list[i].Parsed, err = sheet.Parse([]byte(row.CSV)); err != nil {
-			return nil, fmt.Errorf("read rate sheet %s: %w", row.Name, err)
+		if list[i].RateSheet = row; s.readBefore(t, &list[i]) {
+			continue
 		}
+		unread = append(unread, row)
+	}
+	if len(unread) == 0 {
+		return list, nil
+	}
+	if err := s.Store.RateSheetTexts(ctx, t, unread); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if len(unread) == 0 || list[i].Name != unread[0].Name {
+			continue
+		}
+		parsed, err := s.parse(t, unread[0])
+		if err != nil {
+			return nil, err
+		}
+		list[i].Parsed, unread = *parsed, unread[1:]
 	}
 	return list, nil
 }
@@ -78,8 +106,11 @@ func (s *Service) Sheet(ctx context.Context, t ship.Tenant, name string, version
 	if err != nil {
 		return Sheet{}, missing(err, "rate_sheet_not_found", "there is no such rate sheet")
 	}
-	parsed, err := sheet.Parse([]byte(row.CSV))
-	return Sheet{row, parsed}, err
+	parsed, err := s.parse(t, row)
+	if err != nil {
+		return Sheet{}, err
+	}
+	return Sheet{row, *parsed}, nil
 }
 
 // SheetVersions lists what was imported under a name, the newest first, before

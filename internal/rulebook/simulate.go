@@ -27,6 +27,7 @@ type SimulateInput struct {
 	Since    time.Time            // zero for any time
 	Progress func(done, most int) // told now and then; may be nil
 	Changes  int                  // how many changed shipments are listed; 0 for 50
+	Zone     string               // only changed shipments of this zone are listed; "" for all
 }
 
 // Simulate tries rules on shipments that were bought: what would they have

@@ -28,7 +28,7 @@ type Simulation struct {
 	Carriers    []Part // by carrier, by name
 	Zones       []Part // by the destination's area
 	Rules       []RuleCount
-	Changes     []Change // the newest
+	Changes     []Change // the newest, of the zone that was asked for
 }
 
 // A Sum is what some shipments cost and how long they were to take.
@@ -43,6 +43,7 @@ type Sum struct {
 type Part struct {
 	Name    string
 	Was, Is Sum
+	Changed int // of a zone: its shipments that would have gone another way
 }
 
 // A RuleCount is how many shipments a rule would have decided; "" stands for
@@ -56,6 +57,7 @@ type RuleCount struct {
 type Change struct {
 	Shipment ship.ShipmentID
 	OrderID  string
+	Zone     string
 	Was, Is  ship.Rate
 	Rule     string
 }
@@ -65,11 +67,12 @@ type tally struct {
 	Simulation
 	carriers, zones map[string]*Part
 	rules           map[string]int
-	most            int // changes that are listed
+	most            int    // changes that are listed
+	only            string // zone whose changes are listed; "" for all
 }
 
 func newTally(in SimulateInput) *tally {
-	return &tally{Simulation: Simulation{Currency: in.Account.Currency}, most: in.Changes, carriers: map[string]*Part{}, zones: map[string]*Part{}, rules: map[string]int{}}
+	return &tally{Simulation: Simulation{Currency: in.Account.Currency}, most: in.Changes, only: in.Zone, carriers: map[string]*Part{}, zones: map[string]*Part{}, rules: map[string]int{}}
 }
 
 // count adds a shipment and what the rules would have done with it.
@@ -103,8 +106,9 @@ func (t *tally) count(id ship.ShipmentID, o ship.Order, d ship.Deal, decision ro
 		return
 	}
 	t.Changed++
-	if len(t.Changes) < t.most {
-		t.Changes = append(t.Changes, Change{Shipment: id, OrderID: o.OrderID, Was: was, Is: is, Rule: rule})
+	part(t.zones, zone).Changed++
+	if len(t.Changes) < t.most && (t.only == "" || t.only == zone) {
+		t.Changes = append(t.Changes, Change{Shipment: id, OrderID: o.OrderID, Zone: zone, Was: was, Is: is, Rule: rule})
 	}
 }
 
@@ -183,6 +187,7 @@ func merge(to, from map[string]*Part) {
 		sum := part(to, name)
 		sum.Was.plus(p.Was)
 		sum.Is.plus(p.Is)
+		sum.Changed += p.Changed
 	}
 }
 

@@ -17,12 +17,21 @@ type Routing struct {
 	Rule       string    `json:"rule,omitempty"`     // name of the rule that chose
 	Also       []string  `json:"also,omitempty"`     // names of the rules that forbade or required something, in their order
 	Why        string    `json:"why,omitempty"`      // the choice in plain words
+	Reason     string    `json:"reason,omitempty"`   // what the first choice has over the others: "cheapest", "fastest", "listed", "preferred", "none_preferred", "share"
+	Missed     *Noted    `json:"missed,omitempty"`   // rules that matched and found no offer
+	Untested   *Noted    `json:"untested,omitempty"` // rules whose condition failed on the order
 	Considered int       `json:"considered,omitempty"`
 	RunnerUp   *Rate     `json:"runnerUp,omitempty"`
 	Dropped    []Dropped `json:"dropped,omitempty"` // offers that were not allowed
 	Failed     []Tried   `json:"failed,omitempty"`  // what failed first
 	Seen       Seen      `json:"seen,omitempty"`    // every offer, cheapest first
 	Raised     *Raised   `json:"raised,omitempty"`  // a signature that rules required beyond the client's own
+}
+
+// Noted names rules, the first few of them.
+type Noted struct {
+	Rules []string `json:"rules"`
+	More  int      `json:"more,omitempty"` // that are not named
 }
 
 // Raised is a signature that rules required.
@@ -44,6 +53,8 @@ type Tried struct {
 	Carrier string `json:"carrier"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Service string `json:"service,omitempty"` // that it was asked to sell; "" if it gave no offer
+	Price   Money  `json:"price,omitzero"`    // of that service
 }
 
 // Seen are the offers of a decision. They are stored with every shipment, so

@@ -162,7 +162,7 @@ func (b *buying) next(err error) bool {
 	e := asError(err)
 	d := &b.shipment.Deal
 	failed := accountKey{d.Carrier, d.Connection}
-	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{Carrier: d.Carrier, Code: saidNo(e), Message: e.Message})
+	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{Carrier: d.Carrier, Code: saidNo(e), Message: e.Message, Service: d.Service, Price: d.Price})
 	rest := b.offers[:0:0]
 	for _, o := range b.offers {
 		if accountOf(o) != failed {

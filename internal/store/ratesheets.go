@@ -47,6 +47,25 @@ func scanRateSheet(r pgx.Row) (sh RateSheet, err error) {
 	return sh, err
 }
 
+const sqlRateSheetTexts = `
+SELECT w.name, w.version, s.csv FROM unnest($3::text[], $4::integer[]) w (name, version)
+JOIN rate_sheets s ON s.account_id = $1 AND s.livemode = $2 AND s.name = w.name AND s.version = w.version AND s.csv IS NOT NULL`
+
+// RateSheetTexts gives the sheets their texts.
+func (s *Store) RateSheetTexts(ctx context.Context, t ship.Tenant, list []RateSheet) error {
+	names, versions, places := make([]string, len(list)), make([]int, len(list)), map[string]int{}
+	for i, sh := range list {
+		names[i], versions[i], places[sh.Name+" "+strconv.Itoa(sh.Version)] = sh.Name, sh.Version, i
+	}
+	return s.queryRows(ctx, t, func(r pgx.Rows) error {
+		var name, text string
+		var version int
+		err := r.Scan(&name, &version, &text)
+		list[places[name+" "+strconv.Itoa(version)]].CSV = text
+		return err
+	}, sqlRateSheetTexts, [16]byte(t.Account.Raw()), t.Livemode, names, versions)
+}
+
 const sqlRateSheet = `
 SELECT name, version, carrier, connection, csv, added_at FROM rate_sheets
 WHERE account_id = $1 AND livemode = $2 AND name = $3 AND ($4 = 0 OR version = $4) AND csv IS NOT NULL

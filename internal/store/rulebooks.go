@@ -69,6 +69,21 @@ func scanRuleBook(r pgx.Row) (b RuleBook, err error) {
 	return b, err
 }
 
+const sqlRuleBookHeads = `
+SELECT version, 'null'::json, note, restored, published_at FROM rule_books
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`
+
+// RuleBookHeads lists published versions without their rules, as RuleBooks
+// does.
+func (s *Store) RuleBookHeads(ctx context.Context, t ship.Tenant, before, limit int) (list []RuleBook, err error) {
+	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
+		b, err := scanRuleBook(r)
+		list = append(list, b)
+		return err
+	}, sqlRuleBookHeads, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
+	return list, err
+}
+
 const sqlRuleBooks = `
 SELECT ` + ruleBookColumns + ` FROM rule_books
 WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`

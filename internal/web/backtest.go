@@ -16,9 +16,11 @@ import (
 type backtestView struct {
 	Which   string // "draft", "published", or the number of a version
 	Last    int
-	Days    int // how far back; 0 for any time
+	Days    int    // how far back; 0 for any time
+	Zone    string // whose changed shipments are listed; "" for all
 	Drafted bool
 	Newest  int // version
+	Before  int // the menu has versions before this one; 0 for the newest
 	Names   catalog
 	Done    *rulebook.Simulation
 	Problem string
@@ -29,18 +31,18 @@ var (
 	backtestRanges = []choice{{"0", "Any time"}, {"7", "Last 7 days"}, {"30", "Last 30 days"}, {"90", "Last 90 days"}}
 )
 
-// Rules are the books that can be tried.
+// Rules are the books that can be tried: a page of them, and the chosen one.
 func (p backtestView) Rules() []choice {
 	var list []choice
 	if p.Drafted {
 		list = append(list, choice{"draft", "The draft"})
 	}
 	list = append(list, choice{"published", "Those that count now"})
-	for n := p.Newest - 1; n > 0 && n > p.Newest-20; n-- {
-		list = append(list, choice{strconv.Itoa(n), "Version " + strconv.Itoa(n)})
-	}
-	return list
+	chosen, _ := versionOf(p.Which)
+	return append(list, p.menu().choices(chosen)...)
 }
+
+func (p backtestView) menu() versionMenu { return versionMenu{p.Newest - 1, p.Before} }
 
 // Sizes are how many shipments can be looked at.
 func (p backtestView) Sizes() []choice {
@@ -71,7 +73,8 @@ func (s *Web) backtestPage(v *visit) error {
 
 // backtestForm reads the form, and the rules that it names.
 func (v *visit) backtestForm() (p backtestView, b routing.Book, err error) {
-	p = backtestView{Which: v.form("which"), Last: 1000}
+	p = backtestView{Which: v.form("which"), Last: 1000, Zone: v.form("zone")}
+	p.Before, _ = versionOf(v.form("before"))
 	for _, n := range backtestSizes {
 		if strconv.Itoa(n) == v.form("last") {
 			p.Last = n
@@ -146,7 +149,7 @@ func (s *Web) backtest(v *visit) error {
 }
 
 func (p backtestView) input(v *visit, book routing.Book, told func(done, most int)) rulebook.SimulateInput {
-	in := rulebook.SimulateInput{Tenant: v.tenant(), Account: v.who.Account, Rules: book, Last: p.Last, Progress: told}
+	in := rulebook.SimulateInput{Tenant: v.tenant(), Account: v.who.Account, Rules: book, Last: p.Last, Progress: told, Zone: p.Zone}
 	if p.Days > 0 {
 		in.Since = time.Now().AddDate(0, 0, -p.Days)
 	}
@@ -176,9 +179,9 @@ func (s *Web) backtestCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out := v.exportCSV("backtest", "shipment", "order", "carrier was", "service was", "price was", "carrier", "service", "price", "currency", "saved", "rule")
+	out := v.exportCSV("backtest", "shipment", "order", "zone", "carrier was", "service was", "price was", "carrier", "service", "price", "currency", "saved", "rule")
 	for _, c := range sim.Changes {
-		out.row(string(c.Shipment), c.OrderID, c.Was.Carrier, c.Was.Service, c.Was.Price.Amount(), c.Is.Carrier, c.Is.Service, c.Is.Price.Amount(),
+		out.row(string(c.Shipment), c.OrderID, c.Zone, c.Was.Carrier, c.Was.Service, c.Was.Price.Amount(), c.Is.Carrier, c.Is.Service, c.Is.Price.Amount(),
 			sim.Currency, saved(c.Was.Price.Minor, c.Is.Price.Minor, sim.Currency).Amount(), c.Rule)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 // A pairBar is a line of a chart: what was, over what would be.
 type pairBar struct {
 	Name         string
-	Link         string // list of the shipments behind it; "" for none
+	Link         string // list of the shipments behind it; "" for a zone
+	Zone         string // whose changed shipments are listed on demand; "" if it has none
 	Was, Is      string
 	WidthWas     string // of a hundred
 	WidthIs      string
@@ -20,7 +21,7 @@ type pairBar struct {
 }
 
 // pairBars measures the parts by their longest bar.
-func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func(float64) string, name, link func(string) string) []pairBar {
+func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func(float64) string) []pairBar {
 	most := 0.0
 	for _, p := range parts {
 		most = max(most, value(p.Was), value(p.Is))
@@ -28,7 +29,7 @@ func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func
 	bars := make([]pairBar, len(parts))
 	for i, p := range parts {
 		was, is := value(p.Was), value(p.Is)
-		bars[i] = pairBar{Name: name(p.Name), Link: link(p.Name), Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was && was > 0, Saves: is < was && is > 0}
+		bars[i] = pairBar{Name: p.Name, Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was && was > 0, Saves: is < was && is > 0}
 	}
 	return bars
 }
@@ -66,16 +67,44 @@ func (p backtestView) charts(f frame) []backtestChart {
 		}
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
-	list := func(carrier string) string { return f.To("shipments") + "?carrier=" + carrier }
-	plainName := func(s string) string { return s }
-	none := func(string) string { return "" }
 	zones := s.Zones[:min(len(s.Zones), mostZones)]
 	return []backtestChart{
-		{"Cost by carrier", pairBars(s.Carriers, cost, costWord, carrierTitle, list)},
-		{"Average days by carrier", pairBars(s.Carriers, daysOf, daysWord, carrierTitle, list)},
-		{"Cost by zone", pairBars(zones, cost, costWord, plainName, none)},
-		{"Average days by zone", pairBars(zones, daysOf, daysWord, plainName, none)},
+		{"Cost by carrier", byCarrier(f, pairBars(s.Carriers, cost, costWord))},
+		{"Average days by carrier", byCarrier(f, pairBars(s.Carriers, daysOf, daysWord))},
+		{"Cost by zone", byZone(zones, pairBars(zones, cost, costWord))},
+		{"Average days by zone", byZone(zones, pairBars(zones, daysOf, daysWord))},
 	}
+}
+
+// byCarrier names the bars and leads to the carriers' shipments.
+func byCarrier(f frame, bars []pairBar) []pairBar {
+	for i, b := range bars {
+		bars[i].Name, bars[i].Link = carrierTitle(b.Name), f.To("shipments")+"?carrier="+b.Name
+	}
+	return bars
+}
+
+// byZone lets those zones that have changed shipments be looked at.
+func byZone(zones []rulebook.Part, bars []pairBar) []pairBar {
+	for i, z := range zones {
+		if z.Changed > 0 {
+			bars[i].Zone = z.Name
+		}
+	}
+	return bars
+}
+
+// Changed is how many shipments the list of changes is about.
+func (p backtestView) Changed() int {
+	if p.Zone == "" {
+		return p.Done.Changed
+	}
+	for _, z := range p.Done.Zones {
+		if z.Name == p.Zone {
+			return z.Changed
+		}
+	}
+	return 0
 }
 
 // zeroMoney is an amount, also if it is nothing.

@@ -142,6 +142,7 @@ var rows = []row{
 	{"GET /app/{mode}/boxes", "", nil, 200, 0},
 	{"POST /app/{mode}/boxes", "", form("name", ""), 422, 0},
 	{"POST /app/{mode}/boxes/{id}/remove", "box", form(), 303, 404},
+	{"GET /app/{mode}/rate-sheets/{id}/versions.csv", "sheet", nil, 200, 404},
 	{"POST /app/logout", "", form(), 303, 0}, // the last: it ends the sessions
 }
 

@@ -230,3 +230,23 @@ func TestABackTestTellsHowFarItIs(t *testing.T) {
 		t.Errorf("%d %s", csv.Code, csv.Body)
 	}
 }
+
+func TestAZoneOfABackTestListsItsOwnShipments(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.buy(b.owner, "to-texas", people[0], 1)
+	b.buy(b.owner, "to-new-york", people[1], 1)
+	_, err := b.web.Rules.SaveDraft(t.Context(), ship.Tenant{Account: b.owner.ID}, routing.Book{Default: routing.Action{Choose: "fastest"}})
+	b.must(err)
+	all := b.send(member.Owner, "/app/test/routing/backtest", form("which", "draft")).Body.String()
+	if !strings.Contains(all, `name="zone" value="US-787"`) || !strings.Contains(all, ">to-texas<") || !strings.Contains(all, ">to-new-york<") {
+		t.Error("the back-test does not list both and offer their zones")
+	}
+	list := b.send(member.Owner, "/app/test/routing/backtest", form("which", "draft", "zone", "US-787")).Body.String()
+	if !strings.Contains(list, "Shipments to US-787") || !strings.Contains(list, "newest 1 of 1") || !strings.Contains(list, ">to-texas<") || strings.Contains(list, ">to-new-york<") {
+		t.Error("the list of Texas is not Texas alone")
+	}
+	if !strings.Contains(list, "of 2 compared") {
+		t.Error("the figures are not about all zones any more")
+	}
+}

@@ -21,8 +21,8 @@ type catalogCarrier struct {
 	Accounts    []account.Connection
 }
 
-// catalog lists what rules and rate sheets can name in the visit's mode.
-func (v *visit) catalog() (catalog, error) {
+// offers lists the carriers of the visit's mode and their services.
+func (v *visit) offers() catalog {
 	var c catalog
 	for _, spec := range v.Rules.Carriers(v.live) {
 		i := slices.IndexFunc(c, func(known catalogCarrier) bool { return known.Name == spec.Name })
@@ -36,6 +36,13 @@ func (v *visit) catalog() (catalog, error) {
 			}
 		}
 	}
+	slices.SortFunc(c, func(a, b catalogCarrier) int { return cmp.Compare(a.Title, b.Title) })
+	return c
+}
+
+// catalog lists what rules and rate sheets can name in the visit's mode.
+func (v *visit) catalog() (catalog, error) {
+	c := v.offers()
 	connections, err := v.Account.Connections(v.ctx(), v.tenant())
 	if err != nil {
 		return nil, err
@@ -47,33 +54,49 @@ func (v *visit) catalog() (catalog, error) {
 			}
 		}
 	}
-	slices.SortFunc(c, func(a, b catalogCarrier) int { return cmp.Compare(a.Title, b.Title) })
 	return c, nil
 }
 
-// service is the name of a service without the carrier's before it.
-func (c catalogCarrier) service(code string) string {
-	for _, s := range c.Services {
-		if s.Code == code {
-			return strings.TrimPrefix(or(s.Name, plain(code)), c.Title+" ")
+// find is a carrier by its name, one without services if it is not there any
+// more.
+func (c catalog) find(name string) catalogCarrier {
+	for _, known := range c {
+		if known.Name == name {
+			return known
 		}
 	}
-	return plain(code)
+	return catalogCarrier{Name: name, Title: carrierTitle(name)}
+}
+
+// offer is what the carrier calls a service, with its own name before it:
+// "USPS Ground Advantage". A service that it does not have any more is called
+// as it was told, or else by its code.
+func (c catalogCarrier) offer(code, told string) string {
+	name := or(told, plain(code))
+	for _, s := range c.Services {
+		if s.Code == code && s.Name != "" {
+			name = s.Name
+		}
+	}
+	first, _, _ := strings.Cut(c.Title, " ")
+	if strings.HasPrefix(name, first+" ") {
+		return name
+	}
+	if word, rest, many := strings.Cut(name, " "); many && strings.HasSuffix(c.Title, " "+word) {
+		name = rest // DHL Express domestic, not Express twice
+	}
+	return c.Title + " " + name
 }
 
 // target is what a rule names, in words.
 func (c catalog) target(t routing.Target) string {
-	i := slices.IndexFunc(c, func(known catalogCarrier) bool { return known.Name == t.Carrier })
-	if i < 0 {
-		i = len(c)
-		c = append(slices.Clip(c), catalogCarrier{Name: t.Carrier, Title: carrierTitle(t.Carrier)})
-	}
-	words := c[i].Title
+	known := c.find(t.Carrier)
+	words := known.Title
 	if t.Service != "" {
-		words += " " + c[i].service(t.Service)
+		words = known.offer(t.Service, "")
 	}
 	if t.ConnectionID != "" {
-		words += " over " + c[i].account(t.ConnectionID)
+		words += " over " + known.account(t.ConnectionID)
 	}
 	return words
 }
@@ -97,7 +120,7 @@ func (c catalog) targets(list []routing.Target, between string) string {
 
 // offer is an offer's carrier and service in words.
 func (c catalog) offer(r ship.Rate) string {
-	return c.target(routing.Target{Carrier: r.Carrier, Service: r.Service})
+	return c.find(r.Carrier).offer(r.Service, r.ServiceName)
 }
 
 // A choiceGroup is a part of a long select.
@@ -140,7 +163,7 @@ func (c catalog) choices(chosen string) []choiceGroup {
 			}
 			add(routing.Target{Carrier: known.Name, ConnectionID: id}, known.Title+", any service"+over)
 			for _, s := range known.Services {
-				add(routing.Target{Carrier: known.Name, Service: s.Code, ConnectionID: id}, known.Title+" "+known.service(s.Code)+over)
+				add(routing.Target{Carrier: known.Name, Service: s.Code, ConnectionID: id}, known.offer(s.Code, "")+over)
 			}
 		}
 		groups = append(groups, g)

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/waybillhq/waybill/internal/routing"
@@ -51,21 +52,17 @@ const maxNote = 500
 
 // historyView is the list of versions.
 type historyView struct {
-	List  []rulebook.Version // one more than is shown, where there is one
-	Shown int
-	At    string
-	Next  string
+	List []rulebook.Head
+	At   string
+	Next string
 }
 
-// Changes is what a version changed, in few words.
-func (p historyView) Changes(i int) string {
-	if i+1 < len(p.List) {
-		return or(changeCounts(routing.Compare(p.List[i+1].Rules, p.List[i].Rules)), "Nothing changed")
+// changesOf is what a version changed, in few words.
+func changesOf(v rulebook.Head) string {
+	if v.Version == 1 {
+		return or(countWords(v.Changes), "No rules")
 	}
-	if p.List[i].Version == 1 {
-		return or(changeCounts(routing.Compare(routing.Book{}, p.List[i].Rules)), "No rules")
-	}
-	return ""
+	return or(countWords(v.Changes), "Nothing changed")
 }
 
 // ruleHistory handles GET /app/{mode}/routing/history.
@@ -73,10 +70,11 @@ func (s *Web) ruleHistory(v *visit) error {
 	p := historyView{At: v.query("cursor")}
 	before, _ := versionOf(p.At)
 	var err error
-	if p.List, err = s.Rules.Versions(v.ctx(), v.tenant(), before, pageSize+1); err != nil {
+	if p.List, err = s.Rules.History(v.ctx(), v.tenant(), before, pageSize+1); err != nil {
 		return err
 	}
-	if p.Shown = min(len(p.List), pageSize); len(p.List) > pageSize {
+	if len(p.List) > pageSize {
+		p.List = p.List[:pageSize]
 		p.Next = v.to("routing", "history") + "?cursor=" + strconv.Itoa(p.List[pageSize-1].Version)
 	}
 	return v.show(http.StatusOK, historyPage(v.frame("History of the rules", "routing"), p))
@@ -92,21 +90,20 @@ func versionOf(text string) (int, bool) {
 func (s *Web) ruleHistoryCSV(v *visit) error {
 	out := v.exportCSV("routing-history", "version", "published", "rules", "note", "restored from", "changes")
 	before := 0
-	for n := 0; n < csvLimit && out.err == nil; n += 200 {
-		list, err := s.Rules.Versions(v.ctx(), v.tenant(), before, 201)
+	for n := 0; n < csvLimit && out.err == nil; n += pageSize {
+		list, err := s.Rules.History(v.ctx(), v.tenant(), before, pageSize)
 		if err != nil {
 			return err
 		}
-		p := historyView{List: list}
-		for i, made := range list[:min(len(list), 200)] {
+		for _, made := range list {
 			restored := ""
 			if made.Restored > 0 {
 				restored = strconv.Itoa(made.Restored)
 			}
-			out.row(strconv.Itoa(made.Version), machineTime(made.WrittenAt), strconv.Itoa(len(made.Rules.Rules)), made.Note, restored, p.Changes(i))
+			out.row(strconv.Itoa(made.Version), machineTime(made.WrittenAt), strconv.Itoa(made.Rules), made.Note, restored, changesOf(made))
 			before = made.Version
 		}
-		if len(list) <= 200 {
+		if len(list) < pageSize {
 			break
 		}
 	}
@@ -118,6 +115,7 @@ type versionView struct {
 	rulebook.Version
 	Newest  int
 	Against int // the version it is compared with, 0 for no rules at all
+	Before  int // the menu has versions before this one; 0 for the newest
 	Changes []routing.Difference
 	Names   catalog
 	Problem string
@@ -137,6 +135,7 @@ func (v *visit) versionOf() (p versionView, err error) {
 		return p, err
 	}
 	p.Newest, p.Against = newest.Version, n-1
+	p.Before, _ = versionOf(v.query("before"))
 	if other, ok := versionOf(v.query("against")); ok && other != n {
 		p.Against = other
 	}
@@ -151,15 +150,56 @@ func (v *visit) versionOf() (p versionView, err error) {
 	return p, err
 }
 
-// Others are the versions that it can be compared with.
+// Others are the versions that it can be compared with: a page of them, and
+// the one that it is compared with.
 func (p versionView) Others() []choice {
+	list := p.menu().choices(p.Against)
+	return slices.DeleteFunc(list, func(c choice) bool { return c.Value == strconv.Itoa(p.Version.Version) })
+}
+
+func (p versionView) menu() versionMenu { return versionMenu{p.Newest, p.Before} }
+
+// menuSize is how many versions a menu has.
+const menuSize = 50
+
+// A versionMenu is a page of a list of versions, the newest first.
+type versionMenu struct {
+	newest int
+	before int // it has those before this one; 0 for the newest
+}
+
+// first is the newest version on the page.
+func (m versionMenu) first() int {
+	if m.before > 0 {
+		return min(m.newest, m.before-1)
+	}
+	return m.newest
+}
+
+// choices are the versions of the page, and the chosen one wherever it is; 0
+// for none.
+func (m versionMenu) choices(chosen int) []choice {
 	var list []choice
-	for n := p.Newest; n > 0 && n > p.Newest-50; n-- {
-		if n != p.Version.Version {
-			list = append(list, choice{strconv.Itoa(n), "Version " + strconv.Itoa(n)})
-		}
+	add := func(n int) { list = append(list, choice{strconv.Itoa(n), "Version " + strconv.Itoa(n)}) }
+	if chosen > m.first() && chosen <= m.newest {
+		add(chosen)
+	}
+	last := max(m.first()-menuSize, 0)
+	for n := m.first(); n > last; n-- {
+		add(n)
+	}
+	if chosen > 0 && chosen <= last {
+		add(chosen)
 	}
 	return list
+}
+
+// Older is the cursor of the next page; "" if this is the last.
+func (m versionMenu) Older() string {
+	if m.first() <= menuSize {
+		return ""
+	}
+	return strconv.Itoa(m.first() - menuSize + 1)
 }
 
 // ruleVersion handles GET /app/{mode}/routing/versions/{id}.

@@ -237,6 +237,11 @@ func changeCounts(list []routing.Difference) string {
 	for _, d := range list {
 		counts[d.What]++
 	}
+	return countWords(counts)
+}
+
+// countWords is the same of differences that were counted.
+func countWords(counts map[string]int) string {
 	var parts []string
 	for _, what := range []string{routing.RuleAdded, routing.RuleChanged, routing.RuleMoved, routing.RuleRemoved} {
 		if n := counts[what]; n > 0 {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/member"
-	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/sheet"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -27,6 +26,7 @@ func (s *Web) sheetRoutes() []route {
 		upload,
 		get("/app/{mode}/rate-sheets/{id}", member.ViewRouting, s.sheet),
 		get("/app/{mode}/rate-sheets/{id}/sheet.csv", member.ViewRouting, s.sheetFile),
+		get("/app/{mode}/rate-sheets/{id}/versions.csv", member.ViewRouting, s.sheetVersionsCSV),
 		post("/app/{mode}/rate-sheets/{id}", member.ManageRouting, s.removeSheet),
 		get("/app/{mode}/rate-sheet-template.csv", member.ViewRouting, s.sheetTemplate),
 	}
@@ -35,8 +35,15 @@ func (s *Web) sheetRoutes() []route {
 // sheetList is the page of rate sheets.
 type sheetList struct {
 	List  []rulebook.Sheet
+	Tools shortList
 	Names catalog
 	Form  sheetForm
+}
+
+var sheetLine = line[store.RateSheet]{
+	id:    func(sh store.RateSheet) string { return sh.Name },
+	text:  func(sh store.RateSheet) string { return sh.Name + " " + carrierTitle(sh.Carrier) },
+	state: func(sh store.RateSheet) string { return sh.Carrier },
 }
 
 // sheetForm is an import as it was filled in.
@@ -63,10 +70,19 @@ func (s *Web) sheets(v *visit) error { return v.showSheets(http.StatusOK, sheetF
 
 func (v *visit) showSheets(status int, form sheetForm) (err error) {
 	p := sheetList{Form: form}
-	if p.List, err = v.Rules.Sheets(v.ctx(), v.tenant()); err != nil {
+	if p.Names, err = v.catalog(); err != nil {
 		return err
 	}
-	if p.Names, err = v.catalog(); err != nil {
+	states := []choice{{"", "All carriers"}}
+	for _, c := range p.Names {
+		states = append(states, choice{c.Name, c.Title})
+	}
+	rows, err := v.Rules.SheetRows(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+	rows, p.Tools = shorten(v, "rate-sheets", rows, states, sheetLine)
+	if p.List, err = v.Rules.Read(v.ctx(), v.tenant(), rows); err != nil {
 		return err
 	}
 	return v.show(status, sheetsPage(v.frame("Rate sheets", "routing"), p))
@@ -74,15 +90,21 @@ func (v *visit) showSheets(status int, form sheetForm) (err error) {
 
 // sheetsCSV handles GET /app/{mode}/rate-sheets.csv.
 func (s *Web) sheetsCSV(v *visit) error {
-	list, err := s.Rules.Sheets(v.ctx(), v.tenant())
+	rows, err := s.Rules.SheetRows(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
 	out := v.exportCSV("rate-sheets", "name", "version", "carrier", "connection", "title", "currency", "valid from", "valid until", "services", "zones", "prices", "imported")
-	for _, sh := range list {
-		n := sh.Parsed.Counts()
-		out.row(sh.Name, strconv.Itoa(sh.Version), sh.Carrier, string(sh.Connection), sh.Parsed.Name, sh.Parsed.Currency, string(sh.Parsed.ValidFrom),
-			string(sh.Parsed.ValidUntil), strconv.Itoa(n.Services), strconv.Itoa(n.Zones), strconv.Itoa(n.Prices), machineTime(sh.AddedAt))
+	for part := range slices.Chunk(matching(v, rows, sheetLine), pageSize) {
+		list, err := s.Rules.Read(v.ctx(), v.tenant(), part)
+		if err != nil {
+			return err
+		}
+		for _, sh := range list {
+			n := sh.Parsed.Counts()
+			out.row(sh.Name, strconv.Itoa(sh.Version), sh.Carrier, string(sh.Connection), sh.Parsed.Name, sh.Parsed.Currency, string(sh.Parsed.ValidFrom),
+				string(sh.Parsed.ValidUntil), strconv.Itoa(n.Services), strconv.Itoa(n.Zones), strconv.Itoa(n.Prices), machineTime(sh.AddedAt))
+		}
 	}
 	return nil
 }
@@ -154,41 +176,6 @@ func nameOfFile(file string) string {
 		return '-'
 	}, strings.ToLower(strings.TrimSuffix(base, path.Ext(base))))
 	return strings.Trim(name[:min(len(name), 60)], "-_")
-}
-
-// sheetView is the page of one rate sheet.
-type sheetView struct {
-	rulebook.Sheet
-	Versions []store.RateSheet
-	Names    catalog
-	Form     sheetForm
-}
-
-// Target is what the sheet prices.
-func (p sheetView) Target() routing.Target {
-	return routing.Target{Carrier: p.Carrier, ConnectionID: p.Connection}
-}
-
-// sheetOf reads a sheet and what was imported under its name before.
-func (v *visit) sheetOf(name string) (p sheetView, err error) {
-	version, _ := versionOf(v.query("version"))
-	if p.Sheet, err = v.Rules.Sheet(v.ctx(), v.tenant(), name, version); err != nil {
-		return p, err
-	}
-	if p.Versions, err = v.Rules.SheetVersions(v.ctx(), v.tenant(), name, 0, pageSize); err != nil {
-		return p, err
-	}
-	p.Names, err = v.catalog()
-	return p, err
-}
-
-// sheet handles GET /app/{mode}/rate-sheets/{id}.
-func (s *Web) sheet(v *visit) error {
-	p, err := v.sheetOf(v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return v.show(http.StatusOK, sheetPage(v.frame(p.Name, "routing"), p))
 }
 
 // sheetFile handles GET /app/{mode}/rate-sheets/{id}/sheet.csv: the file as it

@@ -17,6 +17,7 @@ import (
 type shipmentView struct {
 	ship.Shipment
 	Tracked tracking.Tracked
+	Names   catalog
 	Problem string // of what was tried last
 	Page    string // address of the public tracking page; "" while there is none
 	Told    []webhook.Told
@@ -87,21 +88,8 @@ func (p shipmentView) Milestones() []milestone {
 
 // Why is the routing in plain words.
 func (p shipmentView) Why() string {
-	r := p.Deal.Routing
-	if r.Why != "" {
-		return whyWords(r.Why)
-	}
-	switch r.Strategy {
-	case "cheapest":
-		return "The cheapest offer that fits was taken."
-	case "named":
-		return "The order named the carrier or the service."
-	case "rate":
-		return "This very rate was chosen."
-	case "rule":
-		return "The rule “" + r.Rule + "” chose it."
-	}
-	return ""
+	d := p.Deal
+	return p.Names.why(ship.Rate{Carrier: d.Carrier, Connection: d.Connection, Service: d.Service, ServiceName: d.ServiceName, Price: d.Price}, d.Routing)
 }
 
 // shipmentOf reads the shipment of the address.
@@ -118,6 +106,7 @@ func (v *visit) shipmentOf() (shipmentView, error) {
 	if p.Deal.TrackingNumber != "" {
 		p.Page = v.BaseURL + v.Tracking.PagePath(v.tenant(), id)
 	}
+	p.Names = v.offers()
 	p.Tracked, err = v.Tracking.Track(v.ctx(), v.tenant(), string(id), "")
 	return p, err
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -79,39 +78,7 @@ func carrierMark(name string) string {
 
 // serviceTitle is the service without the carrier's name before it.
 func serviceTitle(sh ship.Shipment) string {
-	name := sh.Deal.ServiceName
-	if name == "" {
-		name = plain(sh.Deal.Service)
-	}
-	return strings.TrimPrefix(name, carrierTitle(sh.Deal.Carrier)+" ")
-}
-
-// serviceWords is an offer of a carrier for people, by the codes of both:
-// "USPS Ground Advantage".
-func serviceWords(carrier, code string) string {
-	title, words := carrierTitle(carrier), strings.Fields(plain(code))
-	if len(words) > 1 && strings.HasSuffix(title, " "+words[0]) {
-		words = words[1:] // DHL Express Domestic, not Express twice
-	}
-	for i, w := range words {
-		words[i] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	return title + " " + strings.Join(words, " ")
-}
-
-// quoted is an offer in an explanation: "usps ground_advantage (16.07 USD)".
-var quoted = regexp.MustCompile(`\b([a-z_]+) ([a-z0-9_]+) \(([0-9.]+) ([A-Z]{3})\)`)
-
-// whyWords is an explanation of the routing in the words of the page.
-func whyWords(why string) string {
-	return sentence(quoted.ReplaceAllStringFunc(why, func(offer string) string {
-		m := quoted.FindStringSubmatch(offer)
-		price, ok := ship.ParseMoney(m[3], m[4])
-		if !ok {
-			return offer
-		}
-		return serviceWords(m[1], m[2]) + " (" + money(price) + ")"
-	}))
+	return strings.TrimPrefix(or(sh.Deal.ServiceName, plain(sh.Deal.Service)), carrierTitle(sh.Deal.Carrier)+" ")
 }
 
 // money is an amount as people read it.

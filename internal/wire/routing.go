@@ -69,7 +69,7 @@ func RoutingOf(r ship.Routing) *Routing {
 		out.RunnerUp = &offer
 	}
 	for i, f := range r.Failed {
-		out.Failed[i] = Failed(f)
+		out.Failed[i] = Failed{Carrier: f.Carrier, Code: f.Code, Message: f.Message}
 	}
 	for i, d := range r.Dropped {
 		out.Dropped[i] = Dropped(d)

@@ -64,13 +64,22 @@ func TestEveryPageIsQuick(t *testing.T) {
 	p := proof{N: rows, SeedSeconds: seeded.Seconds(), RollUpSeconds: counted.Seconds(), Pages: map[string]figures{}}
 	for _, page := range web.Pages() {
 		p.Pages[page] = s.measure(page, found[page])
-		if f := p.Pages[page]; f.P95 > limit.Seconds()*1000 {
+		if f := p.Pages[page]; f.P95 > limitOf(page).Seconds()*1000 {
 			p.Violations++
-			t.Errorf("%s: p95 %.1f ms, over %v", page, f.P95, limit)
+			t.Errorf("%s: p95 %.1f ms, over %v", page, f.P95, limitOf(page))
 		}
 	}
 	p.Seconds = time.Since(begin).Seconds()
 	p.report(t)
+}
+
+// limitOf is what is promised of a page. A file of a batch's labels is made
+// when it is asked for: it may take as long as its labels one by one.
+func limitOf(page string) time.Duration {
+	if strings.Contains(page, "/batches/{id}/labels.") {
+		return batchLabels * limit
+	}
+	return limit
 }
 
 // patterns are the routes as expressions, the exact ones first.
@@ -109,7 +118,7 @@ func (s *stand) crawl() map[string][]string {
 			found[page] = append(found[page], strings.ReplaceAll(page, "{mode}", "test")+days(query))
 		}
 	}
-	queue = append(queue, "/app/test/shipments?order=B1") // a label that was really bought
+	queue = append(queue, "/app/test/shipments?order=B1", "/app/test/shipments?order=C1") // labels that were really bought, of a simulated carrier and over a contract
 	seen := map[string]bool{}
 	for len(queue) > 0 {
 		address := queue[0]
@@ -125,7 +134,7 @@ func (s *stand) crawl() map[string][]string {
 			if len(found[page]) < 2*requests {
 				found[page] = append(found[page], next)
 			}
-			bought := strings.Contains(address, "order=B")
+			bought := strings.Contains(address, "order=")
 			if followed[page]++; (followed[page] <= 4 || bought) && !strings.Contains(page, ".csv") && !strings.Contains(page, "{file}") {
 				queue = append(queue, next)
 			}
@@ -140,15 +149,9 @@ func days(query string) string {
 	return strings.NewReplacer("{today}", now.Format(time.DateOnly), "{month}", now.AddDate(0, 0, -30).Format(time.DateOnly), "{year}", now.AddDate(0, 0, -360).Format(time.DateOnly)).Replace(query)
 }
 
-// outside are pages that only a link in a letter, or another server, leads to,
-// and those of things that this account does not have.
-// Their cost does not grow with the shipments.
-var outside = []string{
-	"/app/invite/{token}", "/app/reset/{token}", "/app/{mode}/carriers/{id}", "/app/{mode}/settings/logo/{hash}", "/track/{token}/logo/{hash}",
-	"/app/{mode}/batches/{id}", "/app/{mode}/batches/{id}/rows/{n}", "/app/{mode}/batches/{id}/labels.pdf", "/app/{mode}/batches/{id}/labels.zpl", "/app/{mode}/batches/{id}/results.csv",
-	"/app/{mode}/routing/versions/{id}", "/app/{mode}/routing/versions/{id}/rules.json", "/app/{mode}/rate-sheets/{id}", "/app/{mode}/rate-sheets/{id}/sheet.csv",
-	"/app/{mode}/shipments/{id}/exchanges",
-}
+// outside are pages that only a link in a letter leads to. Their cost does not
+// grow with the shipments.
+var outside = []string{"/app/invite/{token}", "/app/reset/{token}"}
 
 // measure asks for a page again and again.
 func (s *stand) measure(page string, addresses []string) figures {

@@ -30,6 +30,7 @@ import (
 type stand struct {
 	*testing.T
 	url, base string
+	key       string // of the API
 	owner     *pgx.Conn
 	http      *http.Client
 	account   ship.AccountID
@@ -41,7 +42,7 @@ func newStand(t *testing.T) *stand {
 	s.owner = storetest.Conn(t, s.url)
 	values := map[string]string{
 		"DATABASE_URL": s.url, "LISTEN": "127.0.0.1:0", "METRICS_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "ERROR", "SANDBOX_STEP": "0", "WEBHOOK_ALLOW_LOOPBACK": "on",
-		"SPOOL_DIR": t.TempDir(), "RATE_LIMIT": "0",
+		"SPOOL_DIR": t.TempDir(), "RATE_LIMIT": "0", "CARRIER_URLS": "ups=" + newCarrier(t),
 	}
 	cfg, err := config.Load(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 	s.must(err)
@@ -149,24 +150,16 @@ func (s *stand) work() {
 		s.post("/app/test/webhooks", "url", fmt.Sprintf("http://127.0.0.1:19999/hook%d", i), "description", "nobody listens", "signature", "v1", "kind", "shipment.exception")
 	}
 	page := s.post("/app/test/keys", "name", "Web shop", "scope", "*")
-	key := secret.FindString(page)
-	if key == "" {
+	if s.key = secret.FindString(page); s.key == "" {
 		s.Fatal("no key on the page")
 	}
 	for i := range 12 {
-		body := fmt.Sprintf(`{"orderId":"B%d","origin":{"name":"N","address1":"1201 S Figueroa St","city":"Los Angeles","state":"CA","zip":"90015","country":"US"},`+
-			`"destination":{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"},"parcel":{"weight":2}}`, i)
-		r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.base+"/v1/shipments", strings.NewReader(body))
-		s.must(err)
-		r.Header.Set("Authorization", "Bearer "+key)
-		r.Header.Set("Content-Type", "application/json")
-		w, err := s.http.Do(r)
-		s.must(err)
-		said, err := io.ReadAll(w.Body)
-		s.must(err)
-		_ = w.Body.Close()
-		if w.StatusCode != http.StatusCreated {
-			s.Fatalf("buy: %d %s", w.StatusCode, said)
-		}
+		s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"B%d","origin":%s,"destination":%s,"parcel":{"weight":2}}`, i, origin, destination))
 	}
+	s.belongings()
 }
+
+const (
+	origin      = `{"name":"N","address1":"1201 S Figueroa St","city":"Los Angeles","state":"CA","zip":"90015","country":"US"}`
+	destination = `{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"}`
+)

@@ -87,12 +87,18 @@
   form.addEventListener("submit", async (e) => {
     if (e.submitter && "plain" in e.submitter.dataset) return;
     e.preventDefault();
+    const zone = e.submitter && e.submitter.name === "zone";
     run.disabled = true;
     bar.value = 0;
     bar.classList.remove("unseen");
     try {
-      await read(await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "X-Progress": "1", "HX-Request": "true" } }));
+      await read(await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, e.submitter)), headers: { "X-Progress": "1", "HX-Request": "true" } }));
       count.textContent = "";
+      if (zone) {
+        const changes = $("#changes");
+        changes.scrollIntoView();
+        changes.focus({ preventScroll: true });
+      }
     } catch (err) {
       count.textContent = err.message || "That did not work.";
     }
