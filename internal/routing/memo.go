@@ -12,14 +12,15 @@ import (
 // the same, and nothing that is remembered changes.
 var (
 	compiled = sync.OnceValue(func() *otter.Cache[string, *condition] { return remember[*condition](64) })
-	simples  = sync.OnceValue(func() *otter.Cache[string, simpleRead] { return remember[simpleRead](8) })
+	simples  = sync.OnceValue(func() *otter.Cache[string, *simpleRead] { return remember[*simpleRead](8) })
 )
 
 // memory is how much each memo may take, in bytes, by a rough estimate.
-const memory = 64 << 20
+const memory = 32 << 20
 
 // remember is a memo of texts whose meaning takes about so many bytes for each
-// of theirs, and some for each text.
+// of theirs, and some for each text. It holds pointers: for all of them the
+// cache is compiled once.
 func remember[V any](times int) *otter.Cache[string, V] {
 	return otter.Must(&otter.Options[string, V]{
 		MaximumWeight: memory,
@@ -53,6 +54,7 @@ type simpleRead struct {
 func ReadSimple(source string) (Simple, bool) {
 	read, known := simples().GetIfPresent(source)
 	if !known {
+		read = &simpleRead{}
 		read.Simple, read.ok = readSimple(source)
 		if len(source) <= 4*MaxCondition { // longer than any condition
 			simples().Set(source, read)

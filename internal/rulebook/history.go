@@ -2,6 +2,7 @@ package rulebook
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/maypok86/otter/v2"
 
@@ -23,16 +24,15 @@ type Told struct {
 }
 
 // toldKey names a version, which never changes.
-type toldKey struct {
-	tenant  ship.Tenant
-	version int
+func toldKey(t ship.Tenant, version int) string {
+	return fmt.Sprintf("%s/%t/%d", t.Account, t.Livemode, version)
 }
 
 // toldVersions is how many versions are kept told.
 const toldVersions = 50_000
 
-func newTold() (*otter.Cache[toldKey, Told], error) {
-	return otter.New(&otter.Options[toldKey, Told]{MaximumSize: toldVersions})
+func newTold() (*otter.Cache[string, *Told], error) {
+	return otter.New(&otter.Options[string, *Told]{MaximumSize: toldVersions})
 }
 
 // History lists what was published, the newest first, before a version unless
@@ -45,8 +45,9 @@ func (s *Service) History(ctx context.Context, t ship.Tenant, before, limit int)
 	list := make([]Head, len(rows))
 	newest, oldest := 0, 0 // of those that are not known yet
 	for i, row := range rows {
-		told, ok := s.told.GetIfPresent(toldKey{t, row.Version})
-		if list[i] = (Head{row, told}); ok {
+		list[i].RuleBook = row
+		if told, ok := s.told.GetIfPresent(toldKey(t, row.Version)); ok {
+			list[i].Told = *told
 			continue
 		}
 		if newest == 0 {
@@ -85,7 +86,7 @@ func (s *Service) tell(ctx context.Context, t ship.Tenant, newest, oldest int) (
 			told.Changes[d.What]++
 		}
 		read[v.RuleBook.Version] = told
-		s.told.Set(toldKey{t, v.RuleBook.Version}, told)
+		s.told.Set(toldKey(t, v.RuleBook.Version), &told)
 	}
 	return read, nil
 }

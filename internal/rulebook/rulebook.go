@@ -42,8 +42,8 @@ type Config struct {
 type Service struct {
 	Config
 	known  *otter.Cache[ship.Tenant, known]
-	parsed *otter.Cache[parsedKey, parsedSheet]
-	told   *otter.Cache[toldKey, Told]
+	parsed *otter.Cache[string, *parsedSheet]
+	told   *otter.Cache[string, *Told]
 	plain  *routing.Compiled // without rules
 	busy   sync.Map          // accounts whose simulation runs
 }
