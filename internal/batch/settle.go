@@ -37,7 +37,7 @@ func (s *Service) settle(ctx context.Context, b Batch) (time.Duration, error) {
 		known[sh.ID] = sh
 	}
 	var changed []store.ChangedRow
-	again := time.Duration(0)
+	again := latest
 	for _, row := range rows {
 		settled, err := s.settled(ctx, b, &row, known[row.Shipment])
 		switch {
@@ -47,8 +47,11 @@ func (s *Service) settle(ctx context.Context, b Batch) (time.Duration, error) {
 			changed = append(changed, store.ChangedRow{BatchRow: row, Was: row.Revision})
 		default:
 			age := time.Since(row.Shipment.Raw().Time())
-			again = max(again, min(max(age/4, soonest), latest))
+			again = min(again, max(age/4, soonest)) // the newest says how soon
 		}
+	}
+	if len(changed) == len(rows) {
+		again = 0
 	}
 	_, err = s.Store.SaveBatchRows(ctx, b.Tenant, b.ID, changed, RowPending)
 	return again, err

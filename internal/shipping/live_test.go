@@ -46,6 +46,7 @@ type liveBench struct {
 	emulator *emulator.Server
 	carrier  *carrier.Carrier
 	spool    *seal.Spool
+	trailDir string
 	url      string // of the database
 }
 
@@ -92,7 +93,8 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	if err != nil {
 		t.Fatal(err)
 	}
-	trail, err := seal.OpenTrail(t.TempDir(), box, shipping.TrailKept)
+	trailDir := t.TempDir()
+	trail, err := seal.OpenTrail(trailDir, box, shipping.TrailKept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	for _, c := range change {
 		c(&config)
 	}
-	return liveBench{emulator: stand, carrier: c, spool: sp, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
+	return liveBench{emulator: stand, carrier: c, spool: sp, trailDir: trailDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
 }
 
 func (b liveBench) order(n int) shipping.BuyInput {

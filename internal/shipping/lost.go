@@ -3,6 +3,7 @@ package shipping
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -107,10 +108,8 @@ func (s *Service) TakeBackLost(ctx context.Context) error {
 		batch = batch[:0]
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return s.takeBackUnknown(ctx, batch)
+	// What cannot be read keeps nothing back that was.
+	return errors.Join(err, s.takeBackUnknown(ctx, batch))
 }
 
 // takeBackUnknown takes back those of which the database knows nothing.
