@@ -278,7 +278,7 @@ func (s *stage) webhook() {
 func (s *stage) void() {
 	s.do("void",
 		chromedp.Navigate(s.base+"/app/test/shipments/new"), fill("1002"), chromedp.Focus(`#f-reference`),
-		chromedp.WaitVisible(`.rates input[type=radio]`), chromedp.Click(`.buy button`), sees("Order 1002"),
+		chromedp.WaitVisible(`.rates input[type=radio]`), settled(), chromedp.Click(`.buy button`), sees("Order 1002"),
 		until(`(window.confirm = () => true)`), chromedp.Click(`form[action$="/void"] button`), sees("The label was taken back"),
 	)
 }
