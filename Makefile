@@ -19,29 +19,50 @@ WITH_DB := scripts/postgres run
 # Runs the rest of the line if the file or folder exists, and says so if not.
 IF = @[[ -e $(1) ]] || { echo "$@: skipped, there is no $(1)"; exit 0; };
 
-.PHONY: help dev test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
+.PHONY: help dev image image-check clients kms-build release-check test check lint fuzz bench chaos chaos-short prove-log prove-log-short \
 	prove-api prove-api-short prove-webhooks webhooks-short webhook-kills prove-purchase purchases-short crash-short prove-crash routing-short prove-routing tracking-short prove-tracking dashboard-short prove-dashboard browser screenshots simulate generate build install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: build ## a running service: Postgres, a demo account, a test key, the first curl line
-	@$(WITH_DB) bin/waybill dev
+# It starts a Postgres of its own, and stops it again; DATABASE_URL names another.
+dev: ## a running service: Postgres, a demo account, a test key, the first curl line
+	@echo "Building bin/waybill (the first time this takes a minute or more) ..."
+	@$(MAKE) -s build
+	@bin/waybill dev $(DEV_FLAGS)
 
 build: ## bin/waybill
 	go build -ldflags "-s -w" -o bin/waybill ./cmd/waybill
 
+image: build ## the container image as an OCI layout in image/, without Docker
+	@scripts/image-root bin/waybill image/files
+	@go -C tools run ./image -dockerfile ../Dockerfile -from build=../image/files -out ../image/oci
+
+image-check: image ## the image unpacked and run, with the settings of the compose file
+	RELEASE=1 $(WITH_DB) go test ./test/deploy -run TestTheImage -count=1 -v -timeout 5m
+
+clients: build ## a first hour in Go, TypeScript and Python, and clients generated from /openapi.json
+	go test ./test/clients -tags clients -count=1 -v -timeout 20m
+
+kms-build: ## the binary with every key service
+	go build -tags $(KMS) -o /dev/null ./cmd/waybill
+
+release-check: image-check clients kms-build ## what a release is checked with beside the gate
+
+# Tests wait for databases and timers more than they compute: three packages at
+# once keep two cores busy.
 test: ## every test, against a real Postgres
-	@$(WITH_DB) go test -shuffle=on -timeout 10m ./...
+	@$(WITH_DB) go test -p 3 -shuffle=on -timeout 10m ./...
 
 check: ## the gate's body: everything that must pass before a merge, cheap things first
 	@$(STEP) build $(MAKE) build
 	@$(STEP) lint $(MAKE) lint
 	@$(STEP) test $(MAKE) test
-	@$(STEP) fuzz $(MAKE) fuzz
+	@$(STEP) image-check $(MAKE) image-check
 	@$(STEP) prove-api-short $(MAKE) prove-api-short
-	@# None of these has bounds on time, and all wait for what they kill.
-	@scripts/beside prove-log-short chaos-short webhook-kills
+	@# None of these has bounds on time. Fuzzing works while the others wait for
+	@# what they kill.
+	@scripts/beside fuzz prove-log-short chaos-short webhook-kills
 	@$(STEP) webhooks-short $(MAKE) webhooks-short
 	@$(STEP) purchases-short $(MAKE) purchases-short ROUTING='|TestRouting'
 	@$(STEP) crash-short $(MAKE) crash-short
@@ -54,7 +75,6 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 		[[ -z $$unformatted ]] || { echo "gofumpt -w is needed on:"; echo "$$unformatted"; exit 1; }
 	go vet -tags chaos,browser ./...
 	.bin/staticcheck -tags chaos,browser ./...
-	go build -tags $(KMS) -o /dev/null ./cmd/waybill
 	go vet -tags $(KMS) ./internal/seal
 	.bin/staticcheck -tags $(KMS) ./internal/seal
 	go test -tags $(KMS) ./internal/seal

@@ -27,15 +27,15 @@ func (s *stage) learn(ctx context.Context) error {
 	var ordered, deal, format, carrier, first, second, estimate string
 	var data []byte
 	err := s.conn.QueryRow(ctx, `
-SELECT s.account_id::text, s.ordered::text, s.deal::text, l.format, l.data, s.carrier, e1.snapshot::text, e2.snapshot::text, j.estimate_at::text
-FROM shipments s JOIN journeys j USING (id) JOIN labels l USING (id)
-JOIN events e1 ON e1.subject = s.id AND e1.sequence = 1 JOIN events e2 ON e2.subject = s.id AND e2.sequence = 2 LIMIT 1`).
+SELECT s.account_id::text, s.request::text, s.purchase::text, l.format, l.data, s.carrier, e1.snapshot::text, e2.snapshot::text, st.estimated_delivery_at::text
+FROM shipments s JOIN shipment_states st USING (id) JOIN labels l ON l.shipment_id = s.id
+JOIN events e1 ON e1.subject_id = s.id AND e1.sequence = 1 JOIN events e2 ON e2.subject_id = s.id AND e2.sequence = 2 LIMIT 1`).
 		Scan(&s.uuid, &ordered, &deal, &format, &data, &carrier, &first, &second, &estimate)
 	if err != nil {
 		return fmt.Errorf("learn from a creation: %w", err)
 	}
 	s.vars = map[string]string{
-		"account": s.uuid, "ordered": ordered, "deal": deal, "format": format, "label": `\x` + hex.EncodeToString(data), "carrier": carrier,
+		"account": s.uuid, "request": ordered, "purchase": deal, "format": format, "label": `\x` + hex.EncodeToString(data), "carrier": carrier,
 		"first": first, "second": second, "estimate": estimate, "fingerprint": `\x` + strings.Repeat("ab", 32),
 	}
 	return nil
@@ -47,8 +47,8 @@ const setTenant = "SELECT set_config('waybill.account', :account, true), set_con
 // ids are made by the statement itself, because pgbench knows only numbers.
 var creationValues = map[int]string{
 	1: "(SELECT id FROM v)", 2: ":account", 3: "false", 4: "(SELECT key FROM v)", 5: ":fingerprint", 6: "1", 7: ":carrier", 8: "(SELECT name FROM v)",
-	9: ":ordered", 10: ":deal", 11: "1", 12: "now()", 13: ":estimate", 14: "'carrier'", 15: "(SELECT number FROM v)", 16: ":format", 17: ":label",
-	18: "(SELECT numbers FROM v)", 19: "(SELECT due FROM v)", 20: "(SELECT e1 FROM v)", 21: ":first", 22: "(SELECT e2 FROM v)", 23: ":second",
+	9: ":request", 10: ":purchase", 11: "1", 12: "now()", 13: ":estimate", 14: "'carrier'", 15: "(SELECT number FROM v)", 16: ":format", 17: ":label",
+	18: "(SELECT numbers FROM v)", 19: "(SELECT due FROM v)", 20: "(SELECT e1 FROM v)", 21: ":first", 22: "(SELECT e2 FROM v)", 23: ":second", 24: "1",
 }
 
 // made are the values that differ from one creation to the next.
@@ -158,13 +158,13 @@ func (s *stage) logged() (p50, p99 float64) {
 func (s *stage) seedTracking(ctx context.Context) error {
 	for _, sql := range []string{
 		fmt.Sprintf(`CREATE TEMP TABLE chosen AS SELECT account_id, livemode, id, 'B' || (row_number() OVER (ORDER BY id DESC) - 1) AS number
-			FROM journeys WHERE state = 'purchased' ORDER BY id DESC LIMIT %d`, trackedParcels),
-		`UPDATE names n SET name = c.number FROM chosen c WHERE n.account_id = c.account_id AND n.livemode = c.livemode AND n.kind = 't' AND n.id = c.id`,
-		`UPDATE journeys j SET number = c.number FROM chosen c WHERE j.account_id = c.account_id AND j.livemode = c.livemode AND j.id = c.id`,
-		`INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, description, location)
-			SELECT account_id, livemode, id, 0, 'C' || g, date_trunc('second', now()) + g * interval '1 hour', (ARRAY['picked_up', 'in_transit', 'out_for_delivery'])[g]::parcel_status, 'Scanned', 'Louisville, KY, US'
+			FROM shipment_states WHERE state = 'purchased' ORDER BY id DESC LIMIT %d`, trackedParcels),
+		`UPDATE lookup_keys l SET value = c.number FROM chosen c WHERE l.account_id = c.account_id AND l.livemode = c.livemode AND l.kind = 't' AND l.subject_id = c.id`,
+		`UPDATE shipment_states st SET tracking_number = c.number FROM chosen c WHERE st.account_id = c.account_id AND st.livemode = c.livemode AND st.id = c.id`,
+		`INSERT INTO tracking_events (account_id, livemode, subject_id, piece, code, occurred_at, status, description, location)
+			SELECT account_id, livemode, id, 0, 'C' || g, date_trunc('second', now()) + g * interval '1 hour', (ARRAY['picked_up', 'in_transit', 'out_for_delivery'])[g]::tracking_status, 'Scanned', 'Louisville, KY, US'
 			FROM chosen, generate_series(1, 3) g`,
-		`VACUUM ANALYZE names, journeys, tracking_events`,
+		`VACUUM ANALYZE lookup_keys, shipment_states, tracking_events`,
 	} {
 		if _, err := s.conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("seed look-ups: %w", err)

@@ -93,6 +93,7 @@ func (s *stage) startService() error {
 	}
 	s.addr = l.Addr().String()
 	_ = l.Close()
+
 	s.service = exec.Command(binary, "serve", "--roles", "api")
 	s.service.Env = append(os.Environ(), "DATABASE_URL="+s.database, "LISTEN="+s.addr, "METRICS_LISTEN=off", "LOG_LEVEL=WARN",
 		"RATE_LIMIT=1000000", "RATE_BURST=1000000", "DATABASE_CONNECTIONS=32")
@@ -100,6 +101,7 @@ func (s *stage) startService() error {
 	if err := s.service.Start(); err != nil {
 		return err
 	}
+
 	for range 200 {
 		resp, err := http.Get("http://" + s.addr + "/readyz")
 		if err == nil {
@@ -138,21 +140,26 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 	if err != nil {
 		return sample{}, err
 	}
-	pg, svc := treeCPU(postmaster), processCPU(s.service.Process.Pid)
+
+	pg := treeCPU(postmaster)
+	svc := processCPU(s.service.Process.Pid)
 	wal, err := s.wal(ctx)
 	if err != nil {
 		return sample{}, err
 	}
+
 	got, err := measure()
 	if err != nil {
 		return got, err
 	}
+
 	time.Sleep(200 * time.Millisecond) // connections of pgbench end, and count as ended
 	operations := float64(got.count)
 	after, err := s.wal(ctx)
 	if err != nil {
 		return got, err
 	}
+
 	got.PostgresCPU = round(float64((treeCPU(postmaster) - pg).Microseconds()) / operations)
 	got.ServiceCPU = round(float64((processCPU(s.service.Process.Pid) - svc).Microseconds()) / operations)
 	got.WAL = round(float64(after-wal) / operations)
@@ -170,7 +177,7 @@ func (s *stage) disk(ctx context.Context) (map[string]float64, error) {
 	rows, err := s.conn.Query(ctx, `
 SELECT coalesce(p.relname, c.relname), sum(pg_total_relation_size(c.oid))::float8 / (SELECT count(*) FROM shipments)
 FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent
-WHERE c.relkind = 'r' AND coalesce(p.relname, c.relname) IN ('shipments', 'journeys', 'labels', 'names', 'events', 'polls', 'idempotency_keys')
+WHERE c.relkind = 'r' AND coalesce(p.relname, c.relname) IN ('shipments', 'shipment_states', 'labels', 'lookup_keys', 'events', 'sandbox_polls', 'idempotency_keys')
 GROUP BY 1`)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,25 @@ type Rate struct {
 	EstimatedDeliveryDate time.Time `json:"estimatedDeliveryDate"`
 	Guaranteed            bool      `json:"guaranteed"`
 	Source                string    `json:"source"` // "carrier", "sheet" or "cache"
+
+	Estimate       bool          `json:"estimate"`     // not for sale: the destination was incomplete, and ID is empty
+	Assumptions    []string      `json:"assumptions"`  // of an estimate
+	DeliveryDays   int           `json:"deliveryDays"` // days from the ship date to the delivery
+	ListAmount     string        `json:"listAmount"`   // the carrier's published price, in Currency
+	Charges        []Charge      `json:"charges"`      // the parts of the price
+	BillableWeight *WeightAmount `json:"billableWeight"`
+}
+
+// A Charge is a part of a price; a discount is negative.
+type Charge struct {
+	Type   string `json:"type"`   // "base", "fuel", "residential", ...
+	Amount string `json:"amount"` // in the currency of the rate
+}
+
+// A WeightAmount is a weight with its unit.
+type WeightAmount struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
 }
 
 // A RateError is a carrier that did not quote.
@@ -42,6 +61,10 @@ type RateError struct {
 	Message    string `json:"message"`
 	Retryable  bool   `json:"retryable"`
 	DurationMs int64  `json:"durationMs"`
+
+	Errors         []FieldError `json:"errors"` // the fields that the carrier objects to
+	CarrierCode    string       `json:"carrierCode"`
+	CarrierMessage string       `json:"carrierMessage"`
 }
 
 // A Shipment is an order with its label.
@@ -69,6 +92,18 @@ type Shipment struct {
 	Simulated             bool              `json:"simulated"`
 	Livemode              bool              `json:"livemode"`
 	CreatedAt             time.Time         `json:"createdAt"`
+
+	// What follows is shown by CreateShipment, Shipment and Void, not in lists
+	// and events.
+
+	Origin          *Address         `json:"origin"`
+	Destination     *Address         `json:"destination"`
+	Parcels         []Parcel         `json:"parcels"`
+	Customs         *Customs         `json:"customs"`
+	Options         *ShippingOptions `json:"options"`
+	ShipDate        string           `json:"shipDate"` // "2006-01-02"
+	TrackingPageURL string           `json:"trackingPageUrl"`
+	VoidedAt        time.Time        `json:"voidedAt"` // zero unless the carrier took the label back
 
 	Replayed bool `json:"-"` // CreateShipment answered what its idempotency key had done before
 }

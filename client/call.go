@@ -171,6 +171,7 @@ type FieldError struct {
 	Code       string `json:"code"`
 	Detail     string `json:"detail"`
 	Suggestion string `json:"suggestion"`
+	Carrier    string `json:"carrier"` // that asks for it; empty for rules of the service
 }
 
 func (e *Error) Error() string {

@@ -313,6 +313,41 @@ func TestALabelIsFetchedAsBytes(t *testing.T) {
 	}
 }
 
+func TestADuplicateIsARequestThatCanBeSent(t *testing.T) {
+	t.Parallel()
+	const duplicate = `{"orderId":"o1","destination":{"name":"Ada","address1":"1 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"},"parcel":{"weight":2},` +
+		`"customs":{"contentsType":"gift","items":[{"description":"Shirt","quantity":2,"value":{"amount":"10.00","currency":"USD"},"weight":0.5,"sku":"S-1"}]},"metadata":{"channel":"web"}}`
+	s := &script{answers: []http.HandlerFunc{says(200, duplicate), says(201, created)}}
+	c := s.client(t, Options{})
+
+	request, err := c.Duplicate(t.Context(), "shp_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateShipment(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+
+	// Asking for it has no effect, so it needs no key and can be repeated.
+	asked, sent := s.requests()[0], s.requests()[1]
+	if asked.method != http.MethodPost || asked.path != "/v1/shipments/shp_1/duplicate" || asked.key != "" || asked.body != "" {
+		t.Errorf("asked with %s %s, key %q, body %q", asked.method, asked.path, asked.key, asked.body)
+	}
+	if sent.body != duplicate {
+		t.Errorf("sent %s\nwant %s", sent.body, duplicate)
+	}
+}
+
+func TestADuplicateOfNothingIsAnError(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []http.HandlerFunc{says(404, `{"status":404,"code":"shipment_not_found","detail":"no such shipment"}`)}}
+	_, err := s.client(t, Options{}).Duplicate(t.Context(), "a/b")
+	problem, ok := errors.AsType[*Error](err)
+	if !ok || problem.Code != "shipment_not_found" || s.requests()[0].path != "/v1/shipments/a%2Fb/duplicate" {
+		t.Errorf("%v from %s", err, s.requests()[0].path)
+	}
+}
+
 func TestAnAddressThatCannotBeIsNotRetried(t *testing.T) {
 	t.Parallel()
 	c := New("k", Options{BaseURL: "http://bad host"})

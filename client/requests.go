@@ -15,6 +15,7 @@ type Address struct {
 	Phone       string `json:"phone,omitempty"`
 	Email       string `json:"email,omitempty"`
 	Residential *bool  `json:"residential,omitempty"` // nil lets the carrier decide
+	Type        string `json:"type,omitempty"`        // "business", "consumer": what the party is to customs
 }
 
 // A Parcel is one piece. Empty units are the account's.
@@ -99,16 +100,37 @@ type Customs struct {
 	Incoterm      string        `json:"incoterm,omitempty"`
 	Signer        string        `json:"signer,omitempty"`
 	InvoiceNumber string        `json:"invoiceNumber,omitempty"`
-	TaxIDs        []string      `json:"taxIds,omitempty"`
+	TaxIDs        []string      `json:"taxIds,omitempty"` // without a type; prefer TaxIdentifiers
 	Items         []CustomsItem `json:"items"`
+
+	TaxIdentifiers []TaxIdentifier `json:"taxIdentifiers,omitempty"`
+	Paperless      string          `json:"paperless,omitempty"` // "auto" (default), "off"
+}
+
+// A TaxIdentifier is a number under which an authority knows a party.
+type TaxIdentifier struct {
+	Type    string `json:"type"` // "eori", "vat", "ioss", "voec", "ein", ..., "other"
+	Number  string `json:"number"`
+	Country string `json:"country,omitempty"` // that issued it
+	Party   string `json:"party,omitempty"`   // "sender" (default), "recipient", "importer"
+}
+
+// A ProductIdentifier is a number by which a product is known to customs.
+type ProductIdentifier struct {
+	Type   string `json:"type"` // "merchant", "manufacturer", "gtin", "none"
+	Number string `json:"number,omitempty"`
 }
 
 // A CustomsItem is one line of a declaration.
 type CustomsItem struct {
 	Description   string  `json:"description"`
 	Quantity      int     `json:"quantity"`
-	Value         Money   `json:"value"` // of one
-	Weight        float64 `json:"weight,omitempty"`
+	Value         Money   `json:"value"`            // of one
+	Weight        float64 `json:"weight,omitempty"` // of one, in the unit of the first parcel
 	HSCode        string  `json:"hsCode,omitempty"`
 	OriginCountry string  `json:"originCountry,omitempty"`
+
+	SKU                string              `json:"sku,omitempty"`
+	Manufacturer       string              `json:"manufacturer,omitempty"`
+	ProductIdentifiers []ProductIdentifier `json:"productIdentifiers,omitempty"`
 }

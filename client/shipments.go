@@ -33,9 +33,22 @@ func (c *Client) Shipment(ctx context.Context, id string) (Shipment, error) {
 	return out, err
 }
 
+// Duplicate returns a request that ships the same order again: addresses,
+// parcels, customs and options filled in, the days left out. Nothing is bought.
+func (c *Client) Duplicate(ctx context.Context, id string) (ShipmentRequest, error) {
+	var out ShipmentRequest
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/shipments/" + url.PathEscape(id) + "/duplicate"}, &out)
+	return out, err
+}
+
 // ShipmentsRequest narrows a list of shipments; its zero value lists all.
 type ShipmentsRequest struct {
-	OrderID       string
+	OrderID        string
+	Reference      string // your own
+	TrackingNumber string // of any piece
+	// Query is any part of an order or tracking number, or words of the
+	// recipient's name, company, e-mail address or city.
+	Query         string
 	Status        string
 	Carrier       string
 	CreatedAfter  time.Time
@@ -47,6 +60,9 @@ type ShipmentsRequest struct {
 func (r ShipmentsRequest) query() url.Values {
 	q := url.Values{}
 	set(q, "orderId", r.OrderID)
+	set(q, "reference", r.Reference)
+	set(q, "trackingNumber", r.TrackingNumber)
+	set(q, "query", r.Query)
 	set(q, "status", r.Status)
 	set(q, "carrier", r.Carrier)
 	if !r.CreatedAfter.IsZero() {

@@ -1,5 +1,6 @@
 // Package internal holds the plan of the house as tests: which package may
-// import which, and how large things may become. Nothing else lives here.
+// import which, how packages are named and documented, and which imports are
+// reserved. Nothing else lives here.
 package internal
 
 import (
@@ -17,12 +18,12 @@ const module = "github.com/waybillhq/waybill/"
 // floors is the plan of the house. A package may import packages on lower
 // floors only: never its own floor, never upward. Tests are free.
 var floors = [][]string{
-	{"ship", "config", "seal", "emulator", "failpoint"},
+	{"ship", "config", "seal", "emulator", "failpoint", "pdfium"},
 	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/ups", "emulator/usps", "emulator/fedex", "emulator/dhlexpress"},
 	{"carrier"},
-	{"carrier/carrierkit", "carrier/carriertest", "store"},
-	{"store/storetest", "carrier/ups", "carrier/usps", "carrier/fedex", "carrier/dhlexpress", "carrier/sandbox"},
-	{"carrier/all", "shipping", "tracking", "webhook", "account", "rulebook", "member", "journal", "batch"},
+	{"carrier/carrierkit", "store"},
+	{"carrier/carriertest", "store/storetest", "carrier/ups", "carrier/usps", "carrier/fedex", "carrier/dhlexpress", "carrier/sandbox"},
+	{"carrier/all", "shipping", "tracking", "webhook", "account", "rulebook", "member", "journal", "batch", "certify"},
 	{"httpkit"},
 	{"api", "web", "worker"},
 	{"app"},

@@ -20,12 +20,13 @@ import (
 
 // connections are the parts of a Service that open carriers.
 type connections struct {
-	wrapper seal.Wrapper
-	specs   []carrier.Spec
-	via     func(carrier.Spec, string) carrier.Doer
-	urls    map[string]string
-	observe Observe
-	log     *slog.Logger
+	wrapper       seal.Wrapper
+	keyInDatabase bool
+	specs         []carrier.Spec
+	via           func(carrier.Spec, string) carrier.Doer
+	urls          map[string]string
+	observe       Observe
+	log           *slog.Logger
 
 	pushSecret func(ship.ConnectionID) string
 
@@ -52,7 +53,14 @@ const (
 
 func newConnections(c Config) connections {
 	return connections{
-		wrapper: c.Wrapper, specs: c.Specs, via: c.Via, urls: c.URLs, observe: c.Observe, pushSecret: c.PushSecret, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		wrapper:       c.Wrapper,
+		keyInDatabase: c.KeyInDatabase,
+		specs:         c.Specs,
+		via:           c.Via,
+		urls:          c.URLs,
+		observe:       c.Observe,
+		pushSecret:    c.PushSecret,
+		log:           cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		lists: otter.Must(&otter.Options[ship.Tenant, []*carrier.Carrier]{
 			MaximumSize:      listsKept,
 			ExpiryCalculator: otter.ExpiryWriting[ship.Tenant, []*carrier.Carrier](listLife),

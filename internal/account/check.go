@@ -57,9 +57,11 @@ func (s *Service) CheckConnection(ctx context.Context, t ship.Tenant, id ship.Co
 	if err != nil {
 		return nil, err
 	}
+
 	limited, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	list := (&checkup{Service: s, row: row, account: account}).run(limited)
+
 	result, err := json.Marshal(list)
 	if err != nil {
 		return list, err
@@ -87,24 +89,48 @@ func (c *checkup) run(ctx context.Context) []Finding {
 	if !c.credentials(ctx) {
 		return c.list
 	}
+
 	way := &watch{via: c.via(c.spec, string(c.row.ID))}
-	opened, err := carrier.Open(c.spec, carrier.Opening{Credentials: c.given, BaseURL: c.base, Live: c.row.Tenant.Livemode, Via: way})
+	opened, err := carrier.Open(c.spec, carrier.Opening{
+		Credentials: c.given,
+		BaseURL:     c.base,
+		Live:        c.row.Tenant.Livemode,
+		Via:         way,
+	})
 	if err != nil {
 		c.add(fault("credentials", saysOf(err), "enter them again: waybill connection update "+string(c.row.ID)))
 		return c.list
 	}
+
 	err = opened.Check(ctx)
 	if !c.network(way) || !c.token(ctx, err) {
 		return c.list
 	}
+
 	can := opened.Abilities()
-	if slices.Contains(can, "rates") {
+	if slices.Contains(can, "rates") && !c.permitted(opened, carrier.OpRates, "rates", "the account may ask for prices") {
 		c.rates(ctx, opened)
 	}
-	if slices.Contains(can, "track") {
+	if slices.Contains(can, "track") && !c.permitted(opened, carrier.OpTrack, "tracking", "the account may ask for parcels") {
 		c.tracking(ctx, opened)
 	}
 	return c.list
+}
+
+// permitted judges an operation by the permissions that the carrier sent at
+// sign-in, and reports whether it sent any. If it did not, the caller tries the
+// operation.
+func (c *checkup) permitted(opened *carrier.Carrier, op carrier.Operation, subject, says string) bool {
+	may, known := opened.Permits(op)
+	switch {
+	case !known:
+		return false
+	case may:
+		c.add(found(subject, says))
+	default:
+		c.add(fault(subject, "the app in the carrier's developer portal lacks the product for "+subject, "add the product for "+subject+" to the app there, and check again"))
+	}
+	return true
 }
 
 // credentials finds out whether they can be read and are complete.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -55,8 +56,21 @@ func (s *Service) AddConnection(ctx context.Context, in AddConnectionInput) (Con
 	return s.add(ctx, row)
 }
 
+// CanConnect says why credentials of the mode cannot be stored; nil if they
+// can. Live ones need a key from outside the database: with a key beside them,
+// whoever reads a backup could buy labels.
+func (s *Service) CanConnect(live bool) error {
+	if live && s.keyInDatabase {
+		return ship.Coded(ship.Conflict, "secret_key_required", "live carrier credentials need an encryption key that is not in the database: %s", config.HowToSetOutsideKey)
+	}
+	return nil
+}
+
 // newRow is a connection that is not stored yet.
 func (s *Service) newRow(ctx context.Context, in AddConnectionInput) (store.Connection, error) {
+	if err := s.CanConnect(in.Tenant.Livemode); err != nil {
+		return store.Connection{}, err
+	}
 	if _, err := s.store.Account(ctx, in.Tenant.Account); err != nil {
 		return store.Connection{}, err
 	}
@@ -103,6 +117,9 @@ func (s *Service) UpdateConnection(ctx context.Context, in UpdateConnectionInput
 
 // changedRow is the connection as it would be.
 func (s *Service) changedRow(ctx context.Context, in UpdateConnectionInput) (store.Connection, error) {
+	if err := s.CanConnect(in.Tenant.Livemode); err != nil {
+		return store.Connection{}, err
+	}
 	row, err := s.store.Connection(ctx, in.Tenant, in.ID)
 	if err != nil {
 		return row, err

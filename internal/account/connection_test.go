@@ -168,9 +168,9 @@ func TestSwappedRowsDoNotDecrypt(t *testing.T) {
 	raw := func(id ship.ConnectionID) [16]byte { return id.Raw() }
 	swap := `UPDATE connections c SET %s FROM connections o WHERE c.id = $1 AND o.id = $2`
 	for what, set := range map[string]string{
-		"both":            "wrapped_key = o.wrapped_key, credentials = o.credentials",
+		"both":            "wrapped_key = o.wrapped_key, encrypted_credentials = o.encrypted_credentials",
 		"the key":         "wrapped_key = o.wrapped_key",
-		"the credentials": "credentials = o.credentials",
+		"the credentials": "encrypted_credentials = o.encrypted_credentials",
 		"the carrier":     "carrier = 'other' || left(o.carrier, 0)",
 	} {
 		for _, other := range []ship.ConnectionID{two.ID, live.ID} {
@@ -194,7 +194,7 @@ func TestSwappedRowsDoNotDecrypt(t *testing.T) {
 			if list, err := fresh.Carriers(t.Context(), b.tenant(false)); err != nil || len(list) != 1 || list[0].Connection != two.ID {
 				t.Errorf("with %s of another row, the rest is %v, %v", what, list, err)
 			}
-			if _, err := owner.Exec(t.Context(), "UPDATE connections c SET wrapped_key = k.wrapped_key, credentials = k.credentials, carrier = k.carrier FROM kept k WHERE c.id = k.id"); err != nil {
+			if _, err := owner.Exec(t.Context(), "UPDATE connections c SET wrapped_key = k.wrapped_key, encrypted_credentials = k.encrypted_credentials, carrier = k.carrier FROM kept k WHERE c.id = k.id"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := owner.Exec(t.Context(), "DROP TABLE kept"); err != nil {

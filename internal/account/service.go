@@ -44,12 +44,15 @@ const (
 // service without it knows none.
 type Config struct {
 	Store   *store.Store
-	Wrapper seal.Wrapper                                            // of the keys of credentials
-	Specs   []carrier.Spec                                          // the carriers that can be connected
-	Via     func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
-	URLs    map[string]string                                       // of carriers by name, instead of their own
-	Observe Observe                                                 // is told of every call; may be nil
-	Log     *slog.Logger
+	Wrapper seal.Wrapper // of the keys of credentials
+	// KeyInDatabase says that the wrapper's key is in the database, next to
+	// what it encrypts. Live connections are refused then.
+	KeyInDatabase bool
+	Specs         []carrier.Spec                                          // the carriers that can be connected
+	Via           func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
+	URLs          map[string]string                                       // of carriers by name, instead of their own
+	Observe       Observe                                                 // is told of every call; may be nil
+	Log           *slog.Logger
 	// PushSecret is what a carrier's pushes over a connection prove themselves
 	// with; may be nil.
 	PushSecret func(ship.ConnectionID) string

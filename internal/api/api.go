@@ -83,8 +83,9 @@ type server struct {
 	texts   func() (texts, error)
 }
 
-// texts are what the API tells of itself: the document, and the page of it.
-type texts struct{ openapi, docs []byte }
+// texts are what the API says about itself: the document, the same for
+// generators, and the page of it.
+type texts struct{ openapi, generators, docs []byte }
 
 // New returns the API as a handler.
 func New(c Config) http.Handler {
@@ -107,6 +108,9 @@ func textsOf(c Config) (t texts, err error) {
 	if t.openapi, err = doc.yaml(); err != nil {
 		return t, err
 	}
+	if t.generators, err = doc.forGenerators(); err != nil {
+		return t, err
+	}
 	t.docs, err = doc.page(c.BaseURL)
 	return t, err
 }
@@ -118,4 +122,14 @@ func Document(baseURL string) ([]byte, error) {
 		return nil, err
 	}
 	return doc.yaml()
+}
+
+// GeneratorDocument is the OpenAPI document of the API at baseURL as JSON, in
+// the form for programs that generate clients.
+func GeneratorDocument(baseURL string) ([]byte, error) {
+	doc, err := newServer(Config{BaseURL: baseURL}).document()
+	if err != nil {
+		return nil, err
+	}
+	return doc.forGenerators()
 }

@@ -121,6 +121,8 @@ type hands struct {
 	buy    func(carrier.BuyOrder)
 	bought func(ship.Purchase) ship.Purchase
 	void   func() (carrier.VoidResult, error)
+
+	refuse func(carrier string, op carrier.Operation) error // before a quote or a sale
 }
 
 func (w wiring) tamper(spec carrier.Spec) carrier.Spec {
@@ -130,7 +132,7 @@ func (w wiring) tamper(spec carrier.Spec) carrier.Spec {
 		if err != nil || w.hands == nil && !w.noVoid {
 			return d, err
 		}
-		between := tampered{Driver: d, rater: d.(carrier.Rater), buyer: d.(carrier.Buyer), Finder: d.(carrier.Finder), hands: w.hands}
+		between := tampered{Driver: d, rater: d.(carrier.Rater), buyer: d.(carrier.Buyer), Finder: d.(carrier.Finder), hands: w.hands, name: spec.Name}
 		if between.hands == nil {
 			between.hands = &hands{}
 		}
@@ -149,9 +151,15 @@ type tampered struct {
 	rater carrier.Rater
 	buyer carrier.Buyer
 	hands *hands
+	name  string
 }
 
 func (d tampered) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
+	if d.hands.refuse != nil {
+		if err := d.hands.refuse(d.name, carrier.OpRates); err != nil {
+			return nil, err
+		}
+	}
 	rates, err := d.rater.Rates(ctx, o)
 	if d.hands.rates != nil {
 		rates = d.hands.rates(rates)
@@ -160,6 +168,11 @@ func (d tampered) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) 
 }
 
 func (d tampered) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+	if d.hands.refuse != nil {
+		if err := d.hands.refuse(d.name, carrier.OpBuy); err != nil {
+			return ship.Purchase{}, err
+		}
+	}
 	if d.hands.buy != nil {
 		d.hands.buy(b)
 	}

@@ -111,7 +111,7 @@ func TestContractAKeyIsStoredAsItsHashAndKnownByItsLastUse(t *testing.T) {
 	}
 	hash := sha256.Sum256([]byte(key))
 	var n int
-	row := storetest.Conn(t, c.url).QueryRow(t.Context(), "SELECT count(*) FROM api_keys k WHERE hash = $1 AND k::text NOT LIKE '%' || $2 || '%'", hash[:], key)
+	row := storetest.Conn(t, c.url).QueryRow(t.Context(), "SELECT count(*) FROM api_keys k WHERE key_hash = $1 AND k::text NOT LIKE '%' || $2 || '%'", hash[:], key)
 	if err := row.Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d rows have the hash and not the key, %v", n, err)
 	}

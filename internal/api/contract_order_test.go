@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -134,6 +135,32 @@ func TestContractUnitsAreTheAccountsUntilTheOrderSaysOthers(t *testing.T) {
 	own := strings.NewReplacer(`"weight":4.2`, `"weight":67,"weightUnit":"oz"`, `"height":4`, `"height":4,"unit":"mm"`).Replace(specBody)
 	if w, l := units(own); w != "oz" || l != "mm" {
 		t.Errorf("the order's are %v and %v", w, l)
+	}
+}
+
+// TestContractDeclaredWeightsHaveTheUnitOfTheParcel, whatever the account's is.
+func TestContractDeclaredWeightsHaveTheUnitOfTheParcel(t *testing.T) {
+	t.Parallel()
+	var declared int64
+	c := newContract(t, func(w *wiring) {
+		w.hands = &hands{buy: func(o carrier.BuyOrder) { declared = o.Order.Customs.Items[0].WeightGrams }}
+	}).opened()
+	customs := `"customs":{"contentsType":"merchandise","items":[{"description":"Cotton shirt","quantity":2,` +
+		`"value":{"amount":"20.00","currency":"USD"},"weight":0.5,"hsCode":"610910","originCountry":"US"}]}`
+
+	// The account's unit is the pound.
+	for unit, grams := range map[string]int64{"": 227, "lb": 227, "kg": 500, "oz": 15} {
+		body := to("Ada", customs)
+		if unit != "" {
+			body = strings.Replace(body, `"weight":4.2`, `"weight":4.2,"weightUnit":"`+unit+`"`, 1)
+		}
+		sh, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", body)
+		if declared != grams {
+			t.Errorf("a weight of 0.5 in a parcel in %q is declared as %d g, want %d", unit, declared, grams)
+		}
+		if got := at(sh, "customs", "items", "weight"); got != 0.5 {
+			t.Errorf("the answer shows %v, want 0.5", got)
+		}
 	}
 }
 

@@ -197,6 +197,25 @@ func TestContractARateIsBoundToWhatItWasQuotedFor(t *testing.T) {
 	}
 }
 
+// TestContractARateBuysWithAnyDeclaration: rates are quoted without customs, so
+// the rate must buy the shipment that has it.
+func TestContractARateBuysWithAnyDeclaration(t *testing.T) {
+	t.Parallel()
+	c := newContract(t).opened()
+	abroad := strings.NewReplacer(`"state":"TX",`, ``, "Austin", "Paris", "78701", "75001", `"country":"US"`, `"country":"FR","phone":"+33 1 23 45 67 89"`)
+	quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", abroad.Replace(quoteTo("Ada", `"carriers":["dhl_express"]`)))
+	rated := `"rateId":"` + at(quotes, "rates", "id").(string) + `"`
+
+	for _, amount := range []string{"20.00", "90.00"} {
+		customs := `"customs":{"contentsType":"merchandise","items":[{"description":"Cotton shirt","quantity":2,` +
+			`"value":{"amount":"` + amount + `","currency":"USD"},"weight":0.5,"hsCode":"610910","originCountry":"US"}]}`
+		sh, _ := c.do(http.StatusCreated, "POST", "/v1/shipments", abroad.Replace(to("Ada", customs, rated)))
+		if got := at(sh, "customs", "items", "value", "amount"); got != amount {
+			t.Errorf("the shipment declares %v, want %s", got, amount)
+		}
+	}
+}
+
 // TestContractQuotingWritesNothing quotes on a database that takes no writes.
 func TestContractQuotingWritesNothing(t *testing.T) {
 	t.Parallel()

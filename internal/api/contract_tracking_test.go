@@ -208,8 +208,8 @@ func TestContractAThousandNewNumbersADayAreFollowed(t *testing.T) {
 	t.Parallel()
 	c := newContract(t).opened()
 	known, _ := c.do(http.StatusCreated, "POST", "/v1/trackers", `{"trackingNumber":"1Z5R89390357567127"}`)
-	_, err := storetest.Conn(t, c.url).Exec(t.Context(), `INSERT INTO names (account_id, livemode, kind, name, id)
-		SELECT account_id, livemode, kind, name, ('ffffffff' || lpad(to_hex(n), 24, '0'))::uuid FROM names, generate_series(1, 999) n WHERE kind = 'k'`)
+	_, err := storetest.Conn(t, c.url).Exec(t.Context(), `INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+		SELECT account_id, livemode, kind, value, ('ffffffff' || lpad(to_hex(n), 24, '0'))::uuid FROM lookup_keys, generate_series(1, 999) n WHERE kind = 'k'`)
 	if err != nil {
 		t.Fatal(err)
 	}

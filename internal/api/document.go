@@ -99,6 +99,11 @@ func (d *document) tidy() {
 				}
 			}
 		}
+		if op.text("operationId") == "getDocument" {
+			content := &object{}
+			content.set(label.PDF.ContentType(), fileContent())
+			op.at("responses", "200").set("content", content)
+		}
 		for _, m := range op.at("responses").members {
 			m.value.(*object).arrange([]string{"$ref", "description", "headers", "content", "links"})
 		}
@@ -115,7 +120,7 @@ func labelPaths(op *object) []property {
 		get.set("summary", op.text("summary")+" as "+strings.ToUpper(string(f)))
 		setLabelParameter(get)
 		content := &object{}
-		content.set(f.ContentType(), &object{})
+		content.set(f.ContentType(), fileContent())
 		get.at("responses", "200").set("content", content)
 		head := clone(get).(*object)
 		head.set("operationId", "headLabel"+name)
@@ -128,6 +133,16 @@ func labelPaths(op *object) []property {
 		out = append(out, property{"/v1/labels/{shipment_id}." + string(f), item})
 	}
 	return out
+}
+
+// fileContent describes an answer that is a file.
+func fileContent() *object {
+	schema := &object{}
+	schema.set("type", "string")
+	schema.set("format", "binary")
+	media := &object{}
+	media.set("schema", schema)
+	return media
 }
 
 // setLabelParameter names the shipment where the mux sees a file.

@@ -52,9 +52,15 @@ func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
 	bought := exampleShipment.Raw().Time().Add(200 * time.Millisecond)
 	s := ship.Shipment{
 		ID: exampleShipment, State: state,
-		Order: ship.Order{OrderID: "ORD-1001", Parcels: []ship.Parcel{{
-			Weight: 4.2, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch},
-		}}},
+		Order: ship.Order{
+			OrderID:     "ORD-1001",
+			Origin:      ship.Address{Name: "Sample Warehouse", Address1: "1 Market Street", City: "San Francisco", State: "CA", Zip: "94105", Country: "US", Phone: "4155550100"},
+			Destination: ship.Address{Name: "Ada Lovelace", Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
+			Parcels: []ship.Parcel{{
+				Weight: 4.2, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch},
+			}},
+			ShipDate: ship.DateOf(bought),
+		},
 		Deal: ship.Deal{
 			Carrier: "ups", Service: "ground", TrackingNumber: exampleNumber, Price: ship.Money{Minor: 1234, Currency: "USD"}, BoughtAt: bought, Simulated: true,
 			Routing: ship.Routing{Strategy: "cheapest", Considered: 9, RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}}},
@@ -103,22 +109,31 @@ func responseExample(id string, status int) any {
 	shown := func(s ship.Status, state ship.State) wire.Shipment {
 		return wire.ShipmentOf(shipmentExample(s, state), exampleBase)
 	}
+	whole := func(s ship.Status, state ship.State) wire.Shipment {
+		page := exampleBase + "/track/mH1vQ3cT"
+		if state == ship.StatePurchasing {
+			page = ""
+		}
+		return wire.WholeShipmentOf(shipmentExample(s, state), exampleBase, page)
+	}
 	label := exampleBase + "/v1/labels/" + string(exampleShipment)
 	switch id {
 	case "createShipment":
 		if status == http.StatusAccepted {
-			return shown(ship.Created, ship.StatePurchasing)
+			return whole(ship.Created, ship.StatePurchasing)
 		}
-		return shown(ship.Created, ship.StatePurchased)
+		return whole(ship.Created, ship.StatePurchased)
 	case "getShipment":
-		return shown(ship.InTransit, ship.StatePurchased)
+		return whole(ship.InTransit, ship.StatePurchased)
+	case "duplicateShipment":
+		return wire.CreationOf(shipmentExample(ship.InTransit, ship.StatePurchased).Order)
 	case "listShipments":
 		return pageOf([]wire.Shipment{shown(ship.InTransit, ship.StatePurchased)}, true, string(exampleShipment))
 	case "voidShipment":
 		if status == http.StatusAccepted {
-			return shown(ship.LabelGenerated, ship.StateRefundPending)
+			return whole(ship.LabelGenerated, ship.StateRefundPending)
 		}
-		return shown(ship.LabelGenerated, ship.StateVoided)
+		return whole(ship.LabelGenerated, ship.StateVoided)
 	case "quoteRates":
 		return ratesExample()
 	case "makeLabel":

@@ -32,6 +32,16 @@ func (s *server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	reply{status: http.StatusOK, kind: "application/yaml", body: t.openapi}.with("Cache-Control", "no-cache").write(w)
 }
 
+// serveGeneratorDocument serves the document for generators.
+func (s *server) serveGeneratorDocument(w http.ResponseWriter, r *http.Request) {
+	t, err := s.texts()
+	if err != nil {
+		httpkit.Fail(w, r, err)
+		return
+	}
+	reply{status: http.StatusOK, kind: "application/json", body: t.generators}.with("Cache-Control", "no-cache").write(w)
+}
+
 // serveDocs serves the reference page. It loads nothing from anywhere, and its
 // policy would stop it if it did.
 func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {

@@ -25,13 +25,15 @@ type addressInput struct {
 	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
 	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
 	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
-	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a home; left out, the carrier decides."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a residential address. If left out, the carrier decides."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"What the party is to customs. Shipments into the European Union need it."`
 }
 
 func (a addressInput) address() ship.Address {
 	return ship.Address{
 		Name: a.Name, Company: a.Company, Address1: a.Address1, Address2: a.Address2, Address3: a.Address3,
 		City: a.City, State: a.State, Zip: a.Zip, Country: a.Country, Phone: a.Phone, Email: a.Email, Residential: a.Residential,
+		Type: a.Type,
 	}
 }
 
@@ -119,17 +121,36 @@ type customsInput struct {
 	Incoterm      string             `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Who pays duties."`
 	Signer        string             `json:"signer,omitempty" maxLength:"100" doc:"Who declares it."`
 	InvoiceNumber string             `json:"invoiceNumber,omitempty" maxLength:"50" doc:"Number of the invoice."`
-	TaxIDs        []string           `json:"taxIds,omitempty" maxItems:"10" minLength:"1" maxLength:"50" doc:"Tax numbers, such as EORI or IOSS."`
+	TaxIDs        []string           `json:"taxIds,omitempty" maxItems:"10" minLength:"1" maxLength:"50" doc:"Tax numbers without a type. Prefer taxIdentifiers."`
 	Items         []customsItemInput `json:"items" minItems:"1" maxItems:"100" doc:"Lines of the declaration."`
+
+	TaxIdentifiers []taxIdentifierInput `json:"taxIdentifiers,omitempty" maxItems:"20" doc:"Tax and customs numbers of the parties."`
+	Paperless      string               `json:"paperless,omitempty" enum:"auto,off" doc:"auto (default) sends the customs documents electronically where the carrier and the lane allow it; off has them printed."`
+}
+
+type taxIdentifierInput struct {
+	Type    string `json:"type" enum:"eori,vat,ioss,voec,ein,gst,abn,arn,ird,pan,cnpj,cpf,national_id,passport,other" doc:"Kind of number."`
+	Number  string `json:"number" minLength:"1" maxLength:"50" example:"IM2760000742" doc:"The number, as it was issued."`
+	Country string `json:"country,omitempty" pattern:"^[A-Za-z]{2}$" example:"DE" doc:"Country that issued it."`
+	Party   string `json:"party,omitempty" enum:"sender,recipient,importer" doc:"Whose number it is. The default is sender."`
+}
+
+type productIdentifierInput struct {
+	Type   string `json:"type" enum:"merchant,manufacturer,gtin,none" doc:"Kind of identifier; none states that the product has no standardized one."`
+	Number string `json:"number,omitempty" maxLength:"100" example:"4006381333931" doc:"The identifier; left out for none."`
 }
 
 type customsItemInput struct {
 	Description   string      `json:"description" minLength:"1" maxLength:"200" example:"Cotton shirt" doc:"What it is."`
 	Quantity      wholeNumber `json:"quantity" minimum:"1" maximum:"1000000" example:"2" doc:"How many."`
 	Value         moneyInput  `json:"value" doc:"Value of one."`
-	Weight        float64     `json:"weight,omitempty" minimum:"0" maximum:"100000" doc:"Weight of one, in the parcel's unit."`
+	Weight        float64     `json:"weight,omitempty" minimum:"0" maximum:"100000" doc:"Weight of one, in the unit of the first parcel."`
 	HSCode        string      `json:"hsCode,omitempty" pattern:"^[0-9]{6,10}$" example:"610910" doc:"Harmonized System code."`
 	OriginCountry string      `json:"originCountry,omitempty" pattern:"^[A-Za-z]{2}$" example:"PT" doc:"Where it was made."`
+
+	SKU                string                   `json:"sku,omitempty" maxLength:"100" example:"SHIRT-M-BLUE" doc:"Your own number of the product."`
+	Manufacturer       string                   `json:"manufacturer,omitempty" maxLength:"100" doc:"Who made it."`
+	ProductIdentifiers []productIdentifierInput `json:"productIdentifiers,omitempty" maxItems:"6" doc:"Identifiers of the product. Consumer sales into the European Union need one."`
 }
 
 func (b *billingInput) billing() *ship.Billing {
@@ -145,13 +166,22 @@ func (c *customsInput) customs(wrong *[]ship.FieldError) *ship.Customs {
 	}
 	out := &ship.Customs{
 		ContentsType: c.ContentsType, Incoterm: c.Incoterm, Signer: c.Signer, InvoiceNumber: c.InvoiceNumber, TaxIDs: c.TaxIDs,
-		Items: make([]ship.CustomsItem, len(c.Items)),
+		Items:     make([]ship.CustomsItem, len(c.Items)),
+		Paperless: c.Paperless,
 	}
+	for _, id := range c.TaxIdentifiers {
+		out.TaxIdentifiers = append(out.TaxIdentifiers, ship.TaxIdentifier(id))
+	}
+
 	for i, item := range c.Items {
 		out.Items[i] = ship.CustomsItem{
 			Description: item.Description, Quantity: int(item.Quantity), Weight: item.Weight,
 			Value:  item.Value.money("/customs/items/"+strconv.Itoa(i)+"/value", wrong),
 			HSCode: item.HSCode, OriginCountry: item.OriginCountry,
+			SKU: item.SKU, Manufacturer: item.Manufacturer,
+		}
+		for _, id := range item.ProductIdentifiers {
+			out.Items[i].ProductIdentifiers = append(out.Items[i].ProductIdentifiers, ship.ProductIdentifier(id))
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -13,17 +14,66 @@ import (
 
 // ratesInput is the body of POST /v1/rates.
 type ratesInput struct {
-	Destination  addressInput  `json:"destination" doc:"Where the parcel goes."`
-	Parcel       *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
-	Parcels      []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin       *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
-	Carriers     []string      `json:"carriers,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Ask these carriers only."`
-	Services     []string      `json:"services,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Show these services only."`
-	ConnectionID string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Ask this carrier account only."`
-	ShipDate     string        `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
-	DeliverBy    string        `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
-	Options      *optionsInput `json:"options,omitempty" doc:"Extra services."`
-	TimeoutMs    wholeNumber   `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers; 4000 by default."`
+	Destination  destinationInput `json:"destination" doc:"Where the parcel goes. Country and postal code are enough for an estimate."`
+	Parcel       *parcelInput     `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
+	Parcels      []parcelInput    `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
+	Origin       *addressInput    `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
+	Carriers     []string         `json:"carriers,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Ask these carriers only."`
+	Services     []string         `json:"services,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Show these services only."`
+	ConnectionID string           `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Ask this carrier account only."`
+	ShipDate     string           `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
+	DeliverBy    string           `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
+	Options      *optionsInput    `json:"options,omitempty" doc:"Extra services."`
+	TimeoutMs    wholeNumber      `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers; 4000 by default."`
+}
+
+// order is what carriers are asked to quote.
+func (in *ratesInput) order() (o ship.Order, one bool, wrong []ship.FieldError) {
+	o = ship.Order{
+		Destination: addressInput(in.Destination).address(),
+		ShipDate:    ship.Date(in.ShipDate),
+		DeliverBy:   ship.Date(in.DeliverBy),
+		Options:     in.Options.options(&wrong),
+	}
+	if in.Origin != nil {
+		o.Origin = in.Origin.address()
+	}
+	o.Parcels, one = parcelsOf(in.Parcel, in.Parcels)
+	return o, one, wrong
+}
+
+// checkRates finds what is wrong with a request for rates whose body does not
+// have the right shape.
+func checkRates(ex *httpkit.Exchange) []ship.FieldError {
+	var in ratesInput
+	_ = json.Unmarshal(ex.Body, &in) // what does not fit is listed already
+	order, one, wrong := in.order()
+	_, err := order.Normalize(ship.Normalizing{
+		Tenant:    ex.Principal.Tenant,
+		Account:   ex.Principal.Account,
+		OneParcel: one,
+		Quote:     true,
+		Estimate:  order.Destination.IsPartial(),
+		Now:       time.Now().UTC(),
+	})
+	return append(wrong, fieldsOf(err)...)
+}
+
+// destinationInput is an address of which only the country is always needed.
+type destinationInput struct {
+	Name        string `json:"name,omitempty" maxLength:"100" example:"Ada Lovelace" doc:"Person or, with company, who to ask for. Left out, the rates are estimates."`
+	Address1    string `json:"address1,omitempty" maxLength:"100" example:"500 Main St" doc:"Street and number. Left out, the rates are estimates."`
+	City        string `json:"city,omitempty" maxLength:"100" example:"Austin" doc:"City or town. Left out, the rates are estimates."`
+	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, as TX, US-TX or Texas. Left out where the country's addresses need one, the rates are estimates."`
+	Zip         string `json:"zip,omitempty" maxLength:"20" example:"78701" doc:"Postal code. Required except where the country has none."`
+	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in any case."`
+	Company     string `json:"company,omitempty" maxLength:"100" doc:"Company."`
+	Address2    string `json:"address2,omitempty" maxLength:"100" doc:"Second line, such as a suite."`
+	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
+	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
+	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a residential address. If left out, the carrier decides."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"What the party is to customs. Shipments into the European Union need it."`
 }
 
 type quoteRatesRequest struct {
@@ -39,7 +89,7 @@ type rates struct {
 }
 
 type rate struct {
-	ID                    string `json:"id" example:"rate_8f2c" doc:"Send it as rateId to buy this rate."`
+	ID                    string `json:"id,omitempty" example:"rate_8f2c" doc:"Send it as rateId to buy this rate. Estimates have none."`
 	Carrier               string `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
 	ConnectionID          string `json:"connectionId,omitempty" doc:"The carrier account that quoted."`
 	Service               string `json:"service" example:"ground" doc:"The carrier's service."`
@@ -50,6 +100,25 @@ type rate struct {
 	EstimatedDeliveryDate string `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"When it would arrive."`
 	Guaranteed            bool   `json:"guaranteed" doc:"Whether the carrier guarantees the date."`
 	Source                string `json:"source" enum:"carrier,sheet,cache" doc:"Who named the price: the carrier just now, the account's rate sheet, or the carrier minutes ago."`
+
+	Estimate       bool            `json:"estimate,omitempty" doc:"True if the destination is not a whole address: the rate cannot be bought."`
+	Assumptions    []string        `json:"assumptions,omitempty" doc:"What an estimate takes for granted, in plain words."`
+	DeliveryDays   int             `json:"deliveryDays,omitempty" example:"4" doc:"Calendar days from the ship date to the delivery."`
+	ListAmount     string          `json:"listAmount,omitempty" example:"15.42" doc:"The carrier's published price, in the same currency, where the carrier gives it."`
+	Charges        []charge        `json:"charges,omitempty" doc:"The parts of the amount, where the carrier gives them."`
+	BillableWeight *billableWeight `json:"billableWeight,omitempty" doc:"Weight that the carrier charges for, of all parcels together."`
+}
+
+// charge is a part of a rate's amount.
+type charge struct {
+	Type   string `json:"type" example:"base" doc:"What it is for: base, fuel, residential, delivery_area, signature, insurance, saturday_delivery, oversize, peak, tax, discount or other."`
+	Amount string `json:"amount" example:"9.80" doc:"Decimal amount in the currency of the rate; negative for a discount."`
+}
+
+// billableWeight is in the unit of the first parcel.
+type billableWeight struct {
+	Value float64 `json:"value" example:"5" doc:"Weight in unit."`
+	Unit  string  `json:"unit" enum:"lb,oz,kg,g" doc:"Unit of the first parcel."`
 }
 
 type rateError struct {
@@ -58,37 +127,55 @@ type rateError struct {
 	Message    string `json:"message" doc:"What happened, in words."`
 	Retryable  bool   `json:"retryable" doc:"Whether asking again may help."`
 	DurationMs int64  `json:"durationMs" doc:"How long it took."`
+
+	Errors         []httpkit.FieldProblem `json:"errors,omitempty" doc:"The fields that the carrier objects to."`
+	CarrierCode    string                 `json:"carrierCode,omitempty" doc:"The carrier's own code."`
+	CarrierMessage string                 `json:"carrierMessage,omitempty" doc:"The carrier's own words."`
+}
+
+// detail adds what a carrier says of its price.
+func (r *rate) detail(of ship.Rate, shipDate ship.Date, unit ship.WeightUnit) {
+	if !of.DeliveryAt.IsZero() {
+		r.DeliveryDays = int(ship.DateOf(of.DeliveryAt).Time().Sub(shipDate.Time()).Hours() / 24)
+	}
+	if of.ListPrice.Currency == of.Price.Currency {
+		r.ListAmount = of.ListPrice.Amount()
+	}
+	for _, part := range of.Charges {
+		if part.Amount.Currency == of.Price.Currency {
+			r.Charges = append(r.Charges, charge{Type: string(part.Type), Amount: part.Amount.Amount()})
+		}
+	}
+	if of.BillableWeightGrams > 0 {
+		r.BillableWeight = &billableWeight{Value: unit.Of(of.BillableWeightGrams), Unit: string(unit)}
+	}
 }
 
 // quoteRates handles POST /v1/rates.
 func (s *server) quoteRates(ctx context.Context, in *quoteRatesRequest) (reply, error) {
 	p := httpkit.From(ctx).Principal
 	b := &in.Body
-	var wrong []ship.FieldError
-	order := ship.Order{
-		Destination: b.Destination.address(), ShipDate: ship.Date(b.ShipDate), DeliverBy: ship.Date(b.DeliverBy),
-		Options: b.Options.options(&wrong),
-	}
-	if b.Origin != nil {
-		order.Origin = b.Origin.address()
-	}
-	var one bool
-	order.Parcels, one = parcelsOf(b.Parcel, b.Parcels)
+	order, one, wrong := b.order()
 	if err := ship.InvalidFields(wrong); err != nil {
 		return reply{}, err
 	}
 	quotes, err := s.Shipping.Quote(ctx, shipping.QuoteInput{
 		Tenant: p.Tenant, Account: p.Account, Order: order, OneParcel: one,
 		Carriers: b.Carriers, Services: b.Services, Connection: ship.ConnectionID(b.ConnectionID),
-		Timeout: time.Duration(b.TimeoutMs) * time.Millisecond,
+		Timeout: time.Duration(b.TimeoutMs) * time.Millisecond, MayEstimate: true,
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, ratesOf(quotes))
+	unit := order.Parcels[0].WeightUnit
+	if unit == "" {
+		unit = p.Account.Units.Weight
+	}
+	return show(http.StatusOK, ratesOf(quotes, unit))
 }
 
-func ratesOf(q shipping.Quotes) rates {
+// ratesOf are quotes as clients see them, weights in the client's unit.
+func ratesOf(q shipping.Quotes, unit ship.WeightUnit) rates {
 	out := rates{
 		Rates: make([]rate, len(q.Rates)), Errors: make([]rateError, len(q.Errors)),
 		Partial: q.Partial, ExpiresAt: wire.Time(q.ExpiresAt),
@@ -98,11 +185,20 @@ func ratesOf(q shipping.Quotes) rates {
 			ID: r.ID, Carrier: r.Carrier, ConnectionID: string(r.Connection), Service: r.Service, ServiceName: r.ServiceName,
 			Amount: r.Price.Amount(), Currency: r.Price.Currency, TransitDays: r.TransitDays,
 			EstimatedDeliveryDate: wire.Time(r.DeliveryAt), Guaranteed: r.Guaranteed, Source: wire.SourceOf(r.Rate),
+			Estimate: q.Estimate, Assumptions: q.Assumed,
 		}
+		out.Rates[i].detail(r.Rate, q.ShipDate, unit)
 	}
 	for i, e := range q.Errors {
 		out.Errors[i] = rateError{
-			Carrier: e.Carrier, Code: e.Code, Message: e.Message, Retryable: e.Retryable, DurationMs: e.Duration.Milliseconds(),
+			Carrier:        e.Carrier,
+			Code:           e.Code,
+			Message:        e.Message,
+			Retryable:      e.Retryable,
+			DurationMs:     e.Duration.Milliseconds(),
+			Errors:         httpkit.FieldProblems(e.Fields),
+			CarrierCode:    e.Refusal.Code,
+			CarrierMessage: e.Refusal.Message,
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ func (b *bench) firstEvent() string {
 // due is how many deliveries wait on the schedule.
 func (b *bench) due() (n int) {
 	b.Helper()
-	if err := b.store.System().QueryRow(b.Context(), "SELECT count(*) FROM webhook_retries WHERE next_at <= now()").Scan(&n); err != nil {
+	if err := b.store.System().QueryRow(b.Context(), "SELECT count(*) FROM webhook_retries WHERE next_attempt_at <= now()").Scan(&n); err != nil {
 		b.Fatal(err)
 	}
 	return n

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -36,6 +38,7 @@ func newServer(c Config) *server {
 	s.open("GET /healthz", s.healthz)
 	s.open("GET /readyz", s.readyz)
 	s.open("GET /openapi.yaml", s.serveDocument)
+	s.open("GET /openapi.json", s.serveGeneratorDocument)
 	s.open("GET /docs", s.serveDocs)
 	s.open("GET /docs/errors", s.serveDocs)
 	s.mux.HandleFunc("/", s.otherwise)
@@ -154,14 +157,64 @@ func shownProblem(ctx huma.Context, _ string, v any) (any, error) {
 	var wrong []ship.FieldError
 	for _, detail := range model.Errors {
 		_, name, _ := strings.Cut(detail.Location, ".")
-		code, text := parameterCode(detail.Message)
-		wrong = append(wrong, ship.FieldError{Pointer: httpkit.ParameterPrefix + name, Code: code, Detail: text})
+		wrong = append(wrong, parameterError(ctx.Operation(), name, detail))
 	}
 	err := ship.InvalidFields(wrong)
 	if err == nil || model.Status >= http.StatusInternalServerError {
 		err = ship.Errorf(ship.Internal, "huma: %d %s", model.Status, model.Detail)
 	}
 	return httpkit.From(ctx.Context()).Problem(err), nil
+}
+
+// parameterError is huma's complaint about a parameter with the bounds or the
+// values that are allowed.
+func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) ship.FieldError {
+	out := ship.FieldError{Pointer: httpkit.ParameterPrefix + name}
+	out.Code, out.Detail = parameterCode(detail.Message)
+
+	schema := &huma.Schema{}
+	for _, p := range op.Parameters {
+		if p.Name == name && p.Schema != nil {
+			schema = p.Schema
+		}
+	}
+	switch out.Code {
+	case "too_small", "too_large":
+		out.Detail = "must be " + bounds(schema)
+	case "wrong_type":
+		out.Detail = "must be a whole number"
+		if schema.Minimum != nil {
+			out.Detail += ", " + bounds(schema)
+		}
+	case "too_short", "too_long":
+		out.Detail = "must have " + strconv.Itoa(valueOr(schema.MinLength, 0)) + " to " + strconv.Itoa(valueOr(schema.MaxLength, 0)) + " characters"
+	case "not_allowed":
+		allowed := make([]string, len(schema.Enum))
+		for i, v := range schema.Enum {
+			allowed[i] = textOf(v)
+		}
+		given, _ := detail.Value.(string)
+		out.Detail = "must be one of " + strings.Join(allowed, ", ")
+		out.Suggestion = ship.Nearest(given, allowed)
+	case "invalid_format":
+		if schema.Pattern != "" {
+			out.Detail = cmp.Or(patternDetails[schema.Pattern], "must match "+schema.Pattern)
+		}
+	}
+	return out
+}
+
+// bounds are the least and the largest number that a schema allows, in words.
+func bounds(s *huma.Schema) string {
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		return "from " + textOf(*s.Minimum) + " to " + textOf(*s.Maximum)
+	case s.Minimum != nil:
+		return "at least " + textOf(*s.Minimum)
+	case s.Maximum != nil:
+		return "at most " + textOf(*s.Maximum)
+	}
+	return "a number"
 }
 
 // parameterCode names what huma's message says.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -26,6 +28,9 @@ type route struct {
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
 	codes        []string // of errors, beside those of every route
+	// further finds what is wrong beyond the shape of the body, so that one
+	// answer lists everything; nil if nothing more is checked.
+	further func(*httpkit.Exchange) []ship.FieldError
 
 	// Filled in when it is registered.
 	query        []string
@@ -58,13 +63,13 @@ func (s *server) shipmentRoutes() []*route {
 	shipment := wire.Shipment{}
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates", untold: changesNothing,
+			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates", untold: changesNothing, further: checkRates,
 			summary: "Get rates", handler: handle(s.quoteRates),
 			outcomes: []outcome{{http.StatusOK, "The offers of all carriers.", rates{}, nil, false}},
 			codes:    []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true, untold: itsOwnLog,
+			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true, untold: itsOwnLog, further: checkShipment,
 			summary: "Create a shipment", handler: handle(s.createShipment),
 			outcomes: []outcome{
 				{http.StatusCreated, "The label is bought.", shipment, []string{"Location", "Idempotent-Replayed"}, true},
@@ -72,7 +77,7 @@ func (s *server) shipmentRoutes() []*route {
 				{http.StatusAccepted, "The carrier has not answered yet; `labelStatus` is `pending`.", shipment, []string{"Location", "Retry-After", "Idempotent-Replayed"}, true},
 			},
 			codes: []string{
-				"carrier_rejected", "price_changed", "rate_mismatch", "rate_expired", "origin_required", "no_carrier", "no_rate", "unknown_carrier",
+				"carrier_rejected", "price_changed", "rate_mismatch", "rate_expired", "currency_mismatch", "origin_required", "no_carrier", "no_rate", "unknown_carrier",
 				"duplicate_order", "spend_limit_reached", "carrier_unavailable", "outcome_unknown",
 			},
 		},
@@ -86,6 +91,12 @@ func (s *server) shipmentRoutes() []*route {
 			method: http.MethodGet, path: "/v1/shipments/{id}", id: "getShipment", tag: "Shipments", scope: "shipments:read",
 			summary: "Get a shipment", handler: handle(s.getShipment),
 			outcomes: []outcome{{http.StatusOK, "The shipment as it is now.", shipment, nil, false}},
+			codes:    []string{"shipment_not_found"},
+		},
+		{
+			method: http.MethodPost, path: "/v1/shipments/{id}/duplicate", id: "duplicateShipment", tag: "Shipments", scope: "shipments:read", untold: changesNothing,
+			summary: "Duplicate a shipment", handler: handle(s.duplicateShipment),
+			outcomes: []outcome{{http.StatusOK, "A body for `POST /v1/shipments` that ships the order again. Nothing is bought.", wire.Creation{}, nil, false}},
 			codes:    []string{"shipment_not_found"},
 		},
 		{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -214,5 +215,40 @@ func (rt *route) checkBody(ex *httpkit.Exchange) error {
 	case rt.body == nil:
 		return nil
 	}
-	return ship.InvalidFields(rt.body.validate(ex.JSON))
+	wrong := rt.body.validate(ex.JSON)
+	if len(wrong) > 0 && rt.further != nil {
+		wrong = withFurther(wrong, rt.further(ex))
+	}
+	return ship.InvalidFields(wrong)
+}
+
+// withFurther adds what the rules of an order find to what is wrong with the
+// shape of a body, but for places that are listed already.
+func withFurther(wrong, further []ship.FieldError) []ship.FieldError {
+	covered := make([]string, 0, len(wrong))
+	for _, w := range wrong {
+		covered = append(covered, w.Pointer)
+		if w.Code == "unknown_field" && w.Suggestion != "" {
+			// The value is there, under another name.
+			covered = append(covered, w.Pointer[:strings.LastIndexByte(w.Pointer, '/')+1]+w.Suggestion)
+		}
+	}
+
+	for _, f := range further {
+		isCovered := slices.ContainsFunc(covered, func(pointer string) bool {
+			return f.Pointer == pointer || strings.HasPrefix(f.Pointer, pointer+"/") || strings.HasPrefix(pointer, f.Pointer+"/")
+		})
+		if !isCovered {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong
+}
+
+// fieldsOf are the fields that an error lists.
+func fieldsOf(err error) []ship.FieldError {
+	if e, ok := errors.AsType[*ship.Error](err); ok {
+		return e.Fields
+	}
+	return nil
 }

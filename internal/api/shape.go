@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,6 +31,20 @@ type shape struct {
 	pattern    *regexp.Regexp
 	format     string
 	enumDetail string
+
+	patternDetail string // what a text of the pattern looks like
+}
+
+// patternDetails say what each pattern of a request means, with an example. A
+// test holds that none is missing.
+var patternDetails = map[string]string{
+	`^[0-9]{1,12}(\.[0-9]{1,4})?$`: "must be a decimal amount without a sign, such as 12.34",
+	`^[0-9]{6,10}$`:                "must be 6 to 10 digits, such as 610910",
+	`^[A-Z]{3}$`:                   "must be a three-letter ISO 4217 code, such as USD",
+	`^[A-Za-z]{2}$`:                "must be a two-letter ISO 3166-1 code, such as DE",
+	`^con_[0-7][0-9A-Za-z]{25}$`:   "must be the id of a connection, such as con_01KJMBQDHV00G2N6V3T9RZKXB4; GET /v1/carriers lists them",
+	`^[a-z0-9][a-z0-9_-]{0,59}$`:   "must be 1 to 60 lower-case letters, digits, hyphens and underscores, such as ups-2026",
+	`^[a-z][a-z0-9_]*$`:            "must be lower-case letters, digits and underscores, such as ups",
 }
 
 type field struct {
@@ -50,6 +65,7 @@ func shapeOf(reg huma.Registry, s *huma.Schema, names func(*huma.Schema) []strin
 	}
 	if s.Pattern != "" {
 		out.pattern = regexp.MustCompile(s.Pattern)
+		out.patternDetail = cmp.Or(patternDetails[s.Pattern], "must match "+s.Pattern)
 	}
 	for _, v := range s.Enum {
 		out.enum = append(out.enum, textOf(v))

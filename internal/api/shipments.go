@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -21,7 +22,7 @@ type shipmentInput struct {
 	Carrier          string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
 	Service          string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
 	ConnectionID     string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
-	RateID           string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate of POST /v1/rates."`
+	RateID           string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate of POST /v1/rates. Origin, destination, parcels and options must be those that it was quoted for; customs, which rates do not take, may be added."`
 	MaxAmount        *moneyInput   `json:"maxAmount,omitempty" doc:"The most that the label may cost."`
 	ShipDate         string        `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
 	DeliverBy        string        `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
@@ -48,6 +49,21 @@ func (in *shipmentInput) order() (o ship.Order, one bool, wrong []ship.FieldErro
 	o.Options = in.Options.options(&wrong)
 	o.Customs = in.Customs.customs(&wrong)
 	return o, one, wrong
+}
+
+// checkShipment finds what is wrong with an order whose body does not have the
+// right shape: what can be read of it is checked all the same.
+func checkShipment(ex *httpkit.Exchange) []ship.FieldError {
+	var in shipmentInput
+	_ = json.Unmarshal(ex.Body, &in) // what does not fit is listed already
+	order, one, wrong := in.order()
+	_, err := order.Normalize(ship.Normalizing{
+		Tenant:    ex.Principal.Tenant,
+		Account:   ex.Principal.Account,
+		OneParcel: one,
+		Now:       time.Now().UTC(),
+	})
+	return append(wrong, fieldsOf(err)...)
 }
 
 type createShipmentRequest struct {
@@ -110,11 +126,8 @@ func (s *server) bought(b shipping.Bought) (reply, error) {
 		}
 		return out.with(httpkit.ReplayedHeader, "true"), nil
 	}
-	sh := wire.ShipmentOf(b.Shipment, s.BaseURL)
-	sh.Status = string(ship.Created)
-	for i := range sh.Pieces {
-		sh.Pieces[i].Status = sh.Status
-	}
+
+	sh := wire.CreatedShipmentOf(b.Shipment, s.BaseURL, s.trackingPage(b.Shipment))
 	status := http.StatusCreated
 	switch {
 	case b.Existing:
@@ -122,6 +135,7 @@ func (s *server) bought(b shipping.Bought) (reply, error) {
 	case b.Pending:
 		status = http.StatusAccepted
 	}
+
 	out, err := show(status, &sh)
 	out = out.with("Location", "/v1/shipments/"+sh.ID)
 	if b.Pending {
@@ -184,7 +198,34 @@ func (s *server) getShipment(ctx context.Context, in *shipmentRequest) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, wire.ShipmentOf(sh, s.BaseURL))
+	return show(http.StatusOK, s.whole(sh))
+}
+
+// whole is a shipment with its order.
+func (s *server) whole(sh ship.Shipment) wire.Shipment {
+	return wire.WholeShipmentOf(sh, s.BaseURL, s.trackingPage(sh))
+}
+
+// trackingPage is the address of the recipient's page. A shipment without a
+// tracking number has none.
+func (s *server) trackingPage(sh ship.Shipment) string {
+	if s.Tracking == nil || sh.Deal.TrackingNumber == "" {
+		return ""
+	}
+	return s.BaseURL + s.Tracking.PagePath(sh.Tenant, sh.ID)
+}
+
+// duplicateShipment handles POST /v1/shipments/{id}/duplicate.
+func (s *server) duplicateShipment(ctx context.Context, in *shipmentRequest) (reply, error) {
+	id, err := shipmentID(in.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	order, err := s.Shipping.Duplicate(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(http.StatusOK, wire.CreationOf(order))
 }
 
 // voidShipment handles POST /v1/shipments/{id}/void.
@@ -201,23 +242,33 @@ func (s *server) voidShipment(ctx context.Context, in *shipmentRequest) (reply, 
 	if sh.State != ship.StateVoided {
 		status = http.StatusAccepted
 	}
-	return show(status, wire.ShipmentOf(sh, s.BaseURL))
+	return show(status, s.whole(sh))
 }
 
 type listShipmentsRequest struct {
-	OrderID       string    `query:"orderId" minLength:"1" maxLength:"100" doc:"Only shipments of this order."`
-	Status        string    `query:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Only shipments of this status."`
-	Carrier       string    `query:"carrier" minLength:"1" maxLength:"50" doc:"Only shipments of this carrier."`
-	CreatedAfter  time.Time `query:"createdAfter" doc:"Only shipments created at or after this time."`
-	CreatedBefore time.Time `query:"createdBefore" doc:"Only shipments created before this time."`
+	OrderID        string    `query:"orderId" minLength:"1" maxLength:"100" doc:"Only shipments of this order."`
+	Reference      string    `query:"reference" minLength:"1" maxLength:"100" doc:"Only shipments with this reference of yours."`
+	TrackingNumber string    `query:"trackingNumber" minLength:"1" maxLength:"100" doc:"Only the shipments with this tracking number, of any piece. Spaces and case do not matter."`
+	Query          string    `query:"query" minLength:"1" maxLength:"200" doc:"Only shipments whose order or tracking number contains this (at least three characters; punctuation and case do not matter), or whose recipient has these words in the name, company, e-mail address (whole, or either side of the @) or city."`
+	Status         string    `query:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Only shipments of this status."`
+	Carrier        string    `query:"carrier" minLength:"1" maxLength:"50" doc:"Only shipments of this carrier."`
+	CreatedAfter   time.Time `query:"createdAfter" doc:"Only shipments created at or after this time."`
+	CreatedBefore  time.Time `query:"createdBefore" doc:"Only shipments created before this time."`
 	PageRequest
 }
 
 // listShipments handles GET /v1/shipments.
 func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (reply, error) {
 	f := shipping.Filter{
-		OrderID: in.OrderID, Status: ship.Status(in.Status), Carrier: in.Carrier,
-		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore, Page: ship.Page{Limit: in.Limit},
+		OrderID:       in.OrderID,
+		Reference:     in.Reference,
+		Number:        in.TrackingNumber,
+		Query:         in.Query,
+		Status:        ship.Status(in.Status),
+		Carrier:       in.Carrier,
+		CreatedAfter:  in.CreatedAfter,
+		CreatedBefore: in.CreatedBefore,
+		Page:          ship.Page{Limit: in.Limit},
 	}
 	if in.Cursor != "" {
 		id, ok := ship.ParseShipmentID(in.Cursor)
@@ -226,10 +277,12 @@ func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (r
 		}
 		f.Page.Before = id.Raw()
 	}
+
 	list, more, err := s.Shipping.Shipments(ctx, httpkit.From(ctx).Principal.Tenant, f)
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]wire.Shipment, len(list))
 	last := ""
 	for i, sh := range list {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +90,7 @@ func (c *check) object(i int, s *shape) {
 				c.value(at, s.fields[k].shape)
 			}
 		case s.others == nil:
-			c.suggest("unknown_field", "there is no such field", ship.Nearest(string(name), s.names))
+			c.unknown(string(name), s.names)
 		case len(name) == 0 || len(name) > s.maxName && len([]rune(string(name))) > s.maxName:
 			c.add("too_long", "names have 1 to "+strconv.Itoa(s.maxName)+" characters")
 		default:
@@ -99,6 +100,62 @@ func (c *check) object(i int, s *shape) {
 	}
 	c.path = c.path[:depth]
 	c.missing(s, found)
+}
+
+// misnamed are names that other services use for fields of this one.
+var misnamed = map[string]string{
+	"postalcode":    "zip",
+	"postcode":      "zip",
+	"zipcode":       "zip",
+	"street":        "address1",
+	"street1":       "address1",
+	"addressline1":  "address1",
+	"line1":         "address1",
+	"street2":       "address2",
+	"addressline2":  "address2",
+	"line2":         "address2",
+	"street3":       "address3",
+	"addressline3":  "address3",
+	"line3":         "address3",
+	"province":      "state",
+	"region":        "state",
+	"statecode":     "state",
+	"stateprovince": "state",
+	"countrycode":   "country",
+	"fullname":      "name",
+	"contactname":   "name",
+	"phonenumber":   "phone",
+	"emailaddress":  "email",
+	"town":          "city",
+	"locality":      "city",
+	"qty":           "quantity",
+	"tariffnumber":  "hsCode",
+	"hstariff":      "hsCode",
+	"massunit":      "weightUnit",
+	"distanceunit":  "unit",
+	"toaddress":     "destination",
+	"shipto":        "destination",
+	"addressto":     "destination",
+	"fromaddress":   "origin",
+	"shipfrom":      "origin",
+	"addressfrom":   "origin",
+	"packages":      "parcels",
+	"ordernumber":   "orderId",
+}
+
+// unknown reports a field that there is not, with the one that is probably
+// meant.
+func (c *check) unknown(name string, known []string) {
+	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	meant := misnamed[plain]
+	if !slices.Contains(known, meant) {
+		meant = ship.Nearest(name, known)
+	}
+	detail := "there is no such field; the fields here are " + strings.Join(known, ", ")
+	if meant != "" {
+		detail = "there is no such field; use " + meant
+	}
+	c.suggest("unknown_field", detail, meant)
 }
 
 // missing reports the required fields that were not found.
@@ -167,7 +224,7 @@ func (c *check) text(i int, s *shape) {
 	case s.enum != nil && !s.allows(text):
 		c.suggest("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))
 	case s.pattern != nil && !s.pattern.Match(text):
-		c.add("invalid_format", "is not written as it must be")
+		c.add("invalid_format", s.patternDetail)
 	case s.format == "date" && !isDate(text):
 		c.add("invalid_format", "must be a date, as 2026-03-31")
 	}

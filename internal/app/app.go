@@ -76,6 +76,9 @@ func (a *App) build(ctx context.Context) error {
 	if a.store, err = openStore(ctx, a.cfg, a.traces.queries()); err != nil {
 		return err
 	}
+	if err := requireOutsideKey(ctx, a.cfg, a.store, a.log); err != nil {
+		return err
+	}
 	if a.registry, err = newRegistry(a.store, a.log); err != nil {
 		return err
 	}
@@ -244,6 +247,8 @@ func (a *App) Run(ctx context.Context) error {
 	if a.onReady != nil {
 		a.onReady()
 	}
+	notifySupervisor(a.log, "READY=1")
+	loops.Go(func() { a.feedWatchdog(work) })
 	go debug.FreeOSMemory() // to start takes more than to run
 	var err error
 	select {
@@ -251,6 +256,7 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.InfoContext(ctx, "stopping", "for_at_most", a.cfg.ShutdownTimeout.String())
 	case err = <-failed:
 	}
+	notifySupervisor(a.log, "STOPPING=1")
 	stopped := a.stop(work)
 	endWork()
 	loops.Wait()
@@ -271,6 +277,7 @@ func (a *App) stop(ctx context.Context) error {
 		requestsErr = a.api.stop(ctx)
 	}
 	jobs.Wait()
+	a.services.shipping.Drain(ctx) // no request and no job begins another
 	return errors.Join(requestsErr, jobsErr)
 }
 

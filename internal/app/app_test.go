@@ -329,6 +329,18 @@ func TestADatabaseThatIsNotMigratedIsRefusedWithAdvice(t *testing.T) {
 	}
 }
 
+func TestADatabaseFromBeforeTheFirstReleaseIsRefusedWithAdvice(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	if _, err := storetest.Conn(t, url).Exec(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE TABLE journeys (id uuid)"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.New(t.Context(), settings(t, url), app.AllRoles)
+	if ship.KindOf(err) != ship.Conflict || !strings.Contains(err.Error(), "create a new database") {
+		t.Errorf("err = %v", err)
+	}
+}
+
 func TestAnAddressThatIsTakenIsExplained(t *testing.T) {
 	t.Parallel()
 	taken := httptest.NewServer(http.NotFoundHandler())

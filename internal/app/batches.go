@@ -33,7 +33,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, b
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			b, err := buying.Buy(ctx, shipping.BuyInput{
 				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject",
-				IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+				IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			return b.Shipment, err
 		},

@@ -46,7 +46,15 @@ func newAccounts(cfg config.Config, st *store.Store, box *seal.Box, c carriers, 
 		return nil, err
 	}
 	return account.NewWith(account.Config{
-		Store: st, Wrapper: wrapper, Specs: c.specs, Via: c.traffic.Doer, URLs: cfg.CarrierURLs, Observe: c.observe, Log: log, PushSecret: c.pushSecret,
+		Store:         st,
+		Wrapper:       wrapper,
+		KeyInDatabase: !cfg.HasOutsideKey(),
+		Specs:         c.specs,
+		Via:           c.traffic.Doer,
+		URLs:          cfg.CarrierURLs,
+		Observe:       c.observe,
+		Log:           log,
+		PushSecret:    c.pushSecret,
 	}), nil
 }
 
@@ -74,11 +82,13 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	c := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{})}
+
+	c := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{Wrap: carrierkit.Recorder})}
 	if c.specs == nil {
 		c.specs = slices.Clone(all.Specs)
 		for i := range c.specs {
@@ -89,13 +99,16 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 		c.traffic.Close()
 		st.Close()
 	}
+
 	box, err := newBox(ctx, cfg, st)
-	if err == nil {
-		var accounts *account.Service
-		if accounts, err = newAccounts(cfg, st, box, c, log); err == nil {
-			return st, accounts, done, nil
-		}
+	if err != nil {
+		done()
+		return nil, nil, nil, err
 	}
-	done()
-	return nil, nil, nil, err
+	accounts, err := newAccounts(cfg, st, box, c, log)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return st, accounts, done, nil
 }

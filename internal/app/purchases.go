@@ -43,7 +43,7 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 
 func waits(cfg config.Config) shipping.Waits {
 	w := shipping.DefaultWaits
-	w.SoftQuote, w.Answer = cfg.QuoteTimeout, cfg.PurchaseTimeout
+	w.SoftQuote, w.Answer, w.Buy = cfg.QuoteTimeout, cfg.PurchaseTimeout, cfg.BuyTimeout
 	w.Settle, w.Look, w.Lag = cfg.SettleAfter, cfg.LookEvery, cfg.LookupLag
 	w.Rebuy, w.Review = cfg.RebuyFor, cfg.ReviewAfter
 	w.SandboxAge = cfg.SandboxStep

@@ -170,6 +170,15 @@ func addressesOf(hostPort string) (list []netip.AddrPort) {
 	if err != nil {
 		return nil
 	}
+	// A listener on every address is reached under each of this host's own.
+	if slices.ContainsFunc(found, net.IP.IsUnspecified) {
+		own, _ := net.InterfaceAddrs()
+		for _, addr := range own {
+			if network, ok := addr.(*net.IPNet); ok {
+				found = append(found, network.IP)
+			}
+		}
+	}
 	for _, ip := range found {
 		if addr, ok := netip.AddrFromSlice(ip); ok {
 			list = append(list, netip.AddrPortFrom(addr.Unmap(), uint16(port)))

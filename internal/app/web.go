@@ -2,9 +2,12 @@ package app
 
 import (
 	"net/http"
+	"time"
 
 	apis "github.com/waybillhq/waybill/internal/api"
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web"
 )
 
@@ -13,6 +16,9 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
 		API: api, Reference: func() ([]byte, error) { return apis.Reference(a.baseURL) }, Rules: a.services.rules, Journal: a.services.journal, Batch: a.services.batch,
 		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
+		Box: a.services.box, Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
+			return a.services.traffic.Waits(string(id))
+		},
 		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
 	})
 	a.api.http.RegisterOnShutdown(pages.Stop)

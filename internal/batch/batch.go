@@ -22,20 +22,20 @@ const (
 	Mapping = "mapping" // its columns wait to be named
 	Rating  = "rating"  // carriers are being asked
 	Ready   = "ready"   // it can be bought
-	Buying  = "buying"
+	Buying  = "purchasing"
 	Done    = "done"
 )
 
 // The states of a line.
 const (
-	RowUnread  = "unread"
-	RowBad     = "bad"  // something in it must be mended
-	RowGood    = "good" // its rate is being asked for
+	RowUnread  = "uploaded"
+	RowBad     = "invalid" // something in it must be corrected
+	RowGood    = "valid"   // its rate is being asked for
 	RowRated   = "rated"
 	RowSkipped = "skipped"
-	RowBuying  = "buying"
+	RowBuying  = "purchasing"
 	RowPending = "pending" // a carrier was asked, and its answer is not known yet
-	RowBought  = "bought"
+	RowBought  = "purchased"
 	RowFailed  = "failed" // nobody sold it
 )
 
@@ -53,6 +53,9 @@ type Request struct {
 	Limit       ship.Money // the most that it may cost
 	Key         string     // names the purchase
 	Fingerprint [32]byte
+	// AcceptDuplicate is the live shipment of the order that a person saw and
+	// wants to ship beside; "" for none.
+	AcceptDuplicate ship.ShipmentID
 }
 
 // Config is what a Service needs.
@@ -66,7 +69,8 @@ type Config struct {
 	// account's rules choose.
 	Quote func(context.Context, Request) (ship.Rate, error)
 	// Purchase buys the order likewise, once under its key, and not if the
-	// order has a shipment already. One that is not settled is not bought yet.
+	// order has a shipment already, other than the one that is accepted. One
+	// that is not settled is not bought yet.
 	Purchase func(context.Context, Request) (ship.Shipment, error)
 	Keep     time.Duration // after this long files are deleted
 	Log      *slog.Logger
@@ -147,15 +151,18 @@ func (s *Service) Batches(ctx context.Context, t ship.Tenant, state string, p sh
 
 // counted adds to batches where they stand.
 func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Batch) ([]Batch, error) {
-	ids, at := make([]ship.BatchID, len(stored)), map[ship.BatchID]int{}
+	ids := make([]ship.BatchID, len(stored))
+	at := map[ship.BatchID]int{}
 	list := make([]Batch, len(stored))
 	for i, b := range stored {
-		ids[i], at[b.ID] = b.ID, i
+		ids[i] = b.ID
+		at[b.ID] = i
 		list[i] = Batch{Batch: b, Tally: Tally{Rows: map[string]int{}}}
 		if err := json.Unmarshal(b.Mapping, &list[i].Meaning); err != nil {
 			return nil, fmt.Errorf("read the mapping of %s: %w", b.ID, err)
 		}
 	}
+
 	tallies, err := s.Store.BatchTallies(ctx, t, ids)
 	if err != nil {
 		return nil, err
@@ -163,6 +170,7 @@ func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Bat
 	for _, x := range tallies {
 		tally := &list[at[x.Batch]].Tally
 		tally.Rows[x.State] += x.Rows
+
 		cost := ship.Money{Minor: x.Minor, Currency: x.Currency}
 		switch {
 		case x.Currency == "":
@@ -229,6 +237,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 	if err := m.check(len(b.Header)); err != nil {
 		return err
 	}
+
 	read, err := s.reader(ctx, t, m)
 	if err != nil {
 		return err
@@ -237,21 +246,29 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 	if err != nil {
 		return err
 	}
+
 	changed := make([]store.ChangedRow, 0, len(rows))
 	for _, row := range rows {
-		if slices.Contains(unread, row.State) {
+		if slices.Contains(unread, row.State) || wasRecognized(row) {
 			changed = append(changed, read.again(row))
 		}
 	}
+	if err := s.recognize(ctx, t, m, changed); err != nil {
+		return err
+	}
+
 	mapping, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("write the mapping of a batch: %w", err)
 	}
+
+	// The batch is moved first: if it is being bought by now, its lines must
+	// not change any more.
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
 		if err := tx.MoveBatch(ctx, t, id, Rating, mapping, Mapping, Ready, Done); err != nil {
 			return err
 		}
-		if _, err := tx.SaveBatchRows(ctx, t, id, changed, unread...); err != nil {
+		if _, err := tx.SaveBatchRows(ctx, t, id, changed, append([]string{RowSkipped}, unread...)...); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
@@ -270,9 +287,11 @@ func (r reader) again(row store.BatchRow) store.ChangedRow {
 	was := row.Revision
 	row.Revision++
 	row.Tries, row.Rate, row.Price = 0, nil, ship.Money{}
-	row.State, row.Wrong = RowGood, nil
-	if _, wrong := r.request(row.Cells); len(wrong) > 0 {
-		row.State, row.Wrong = RowBad, encode(wrong)
+	row.State = RowGood
+	_, wrong := r.request(row.Cells)
+	if len(wrong) > 0 {
+		row.State = RowBad
 	}
+	row.Wrong = rewrite(row.Wrong, wrong)
 	return store.ChangedRow{BatchRow: row, Was: was}
 }

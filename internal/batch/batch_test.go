@@ -85,7 +85,7 @@ func (b *bench) begin() {
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
 				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service,
-				MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+				MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			if b.lose != nil && b.lose(bought.Add(1)) {
 				return ship.Shipment{}, errors.New("the line is cut")
@@ -200,14 +200,100 @@ func TestAnswersThatAreLostBuyNothingTwice(t *testing.T) {
 func TestTheSameFileTwiceIsNotShippedTwice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for range 2 {
-		id := b.upload(orders(5))
-		b.work(id)
-		b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
-		b.work(id)
-		if n := b.shipments(); n != 5 {
-			t.Fatalf("%d shipments, want 5", n)
+	first := b.upload(orders(5))
+	b.work(first)
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.work(first)
+
+	second := b.upload(orders(6))
+	got := b.work(second)
+	if got.Tally.Rows[batch.RowSkipped] != 5 || got.Tally.Rows[batch.RowRated] != 1 {
+		t.Fatalf("lines of a file that was bought before: %+v", got.Tally)
+	}
+	before, err := b.ShippedBefore(t.Context(), got)
+	b.must(err)
+	rows, _, err := b.Rows(t.Context(), b.tenant, second, 0, 10)
+	b.must(err)
+	bought, _, err := b.Rows(t.Context(), b.tenant, first, 0, 10)
+	b.must(err)
+	for i, row := range rows[:5] {
+		if row.Earlier() != bought[i].Shipment || before[row.Number] != bought[i].Shipment {
+			t.Errorf("line %d was shipped as %s; said are %s and %s", row.Number, bought[i].Shipment, row.Earlier(), before[row.Number])
 		}
+	}
+	if rows[5].Earlier() != "" || len(before) != 5 {
+		t.Errorf("a new order is taken for an old one: %+v, %v", rows[5], before)
+	}
+
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	b.work(second)
+	if n := b.shipments(); n != 6 {
+		t.Fatalf("%d shipments, want 6", n)
+	}
+}
+
+func TestALineIsShippedAgainOnlyWhenAPersonSaysSo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, second, third := b.upload(orders(1)), ship.BatchID(""), ship.BatchID("")
+	b.work(first)
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.work(first)
+
+	// Two people want the order once more, and both saw the first shipment.
+	second, third = b.upload(orders(1)), b.upload(orders(1))
+	for _, id := range []ship.BatchID{second, third} {
+		b.work(id)
+		if row, err := b.ShipAgain(t.Context(), b.tenant, id, 1); err != nil || row.State != batch.RowRated || row.Earlier() != "" || row.Again == "" {
+			t.Fatalf("%+v, %v", row, err)
+		}
+	}
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	if got := b.work(second); got.Tally.Rows[batch.RowBought] != 1 {
+		t.Fatalf("accepted and not bought: %+v", got.Tally)
+	}
+
+	// The one who comes later is asked about the second.
+	b.must(b.Buy(t.Context(), b.tenant, third, "pdf"))
+	if got := b.work(third); got.Tally.Rows[batch.RowFailed] != 1 || b.shipments() != 2 {
+		t.Fatalf("an answer to another question buys: %+v, %d shipments", got.Tally, b.shipments())
+	}
+	row, err := b.Row(t.Context(), b.tenant, third, 1)
+	b.must(err)
+	bought, err := b.Row(t.Context(), b.tenant, second, 1)
+	b.must(err)
+	if row.Earlier() != bought.Shipment {
+		t.Errorf("the line names %s, want %s", row.Earlier(), bought.Shipment)
+	}
+	if _, err := b.ShipAgain(t.Context(), b.tenant, third, 1); err != nil {
+		t.Error(err)
+	}
+	b.must(b.Buy(t.Context(), b.tenant, third, "pdf"))
+	if b.work(third); b.shipments() != 3 {
+		t.Errorf("%d shipments, want 3", b.shipments())
+	}
+}
+
+func TestOtherColumnsAreRecognizedAnew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.upload(orders(2))
+	b.work(first)
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.work(first)
+
+	second := b.upload(orders(2))
+	got := b.work(second)
+	if got.Tally.Rows[batch.RowSkipped] != 2 {
+		t.Fatalf("%+v", got.Tally)
+	}
+	// The order number is another one now: the line can be bought.
+	if row, err := b.Mend(t.Context(), b.tenant, second, 1, map[string]string{"order": "another"}); err != nil || row.State != batch.RowRated {
+		t.Errorf("%+v, %v", row, err)
+	}
+	b.must(b.Check(t.Context(), b.tenant, second, got.Meaning))
+	if got := b.work(second); got.Tally.Rows[batch.RowSkipped] != 1 || got.Tally.Rows[batch.RowRated] != 1 {
+		t.Errorf("read again: %+v", got.Tally)
 	}
 }
 
@@ -232,13 +318,11 @@ func TestALineThatIsBoughtCannotBeChanged(t *testing.T) {
 func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.work(b.upload(orders(1)))
-	first := b.upload(orders(2))
+	first, second := b.upload(orders(2)), b.upload(orders(3))
 	b.work(first)
+	b.work(second)
 	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
 	b.work(first)
-	second := b.upload(orders(3))
-	b.work(second)
 	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 2 || got.Tally.Rows[batch.RowBought] != 1 {
 		t.Fatalf("%+v", got.Tally)
@@ -247,11 +331,74 @@ func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
 		t.Fatal(row, err)
 	}
 	b.must(b.Retry(t.Context(), b.tenant, second))
-	if got := b.work(second); got.State != batch.Ready || got.Tally.Rows[batch.RowRated] != 2 {
+	if got := b.work(second); got.State != batch.Ready || got.Tally.Rows[batch.RowRated] != 1 || got.Tally.Rows[batch.RowFailed] != 1 {
 		t.Fatalf("%s %+v", got.State, got.Tally)
 	}
 	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 1 || got.Tally.Rows[batch.RowBought] != 2 {
 		t.Fatalf("%+v", got.Tally)
+	}
+}
+
+// The price that a person saw is the most that a line may cost.
+func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.upload(orders(2))
+	b.work(id)
+
+	// Since the rate was shown, the cheapest offer of the second line has
+	// become one cent dearer.
+	_, err := storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE batch_rows SET amount_minor = amount_minor - 1 WHERE row_number = 2")
+	b.must(err)
+
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	got := b.work(id)
+	if got.Tally.Rows[batch.RowBought] != 1 || got.Tally.Rows[batch.RowFailed] != 1 || b.shipments() != 1 {
+		t.Fatalf("%+v and %d shipments, want one line bought and one not", got.Tally, b.shipments())
+	}
+	row, err := b.Row(t.Context(), b.tenant, id, 2)
+	b.must(err)
+	if !strings.Contains(row.At(""), "costs more now") {
+		t.Errorf("the line says %+v, want that its price rose", row.Wrong)
+	}
+
+	// Tried again, the line shows the new price and is bought for it.
+	b.must(b.Retry(t.Context(), b.tenant, id))
+	b.work(id)
+	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
+	if got := b.work(id); got.Tally.Rows[batch.RowBought] != 2 || b.shipments() != 2 {
+		t.Errorf("tried again: %+v and %d shipments, want both lines bought", got.Tally, b.shipments())
+	}
+}
+
+// A line that a person wants shipped again stays so when it is tried again.
+func TestAnAcceptedDuplicateIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.upload(orders(1))
+	b.work(first)
+	b.must(b.Buy(t.Context(), b.tenant, first, "pdf"))
+	b.work(first)
+
+	second := b.upload(orders(1))
+	b.work(second)
+	if row, err := b.ShipAgain(t.Context(), b.tenant, second, 1); err != nil || row.State != batch.RowRated {
+		t.Fatalf("%+v, %v", row, err)
+	}
+	_, err := storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE batch_rows SET amount_minor = amount_minor - 1 WHERE state = 'rated'")
+	b.must(err)
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 1 {
+		t.Fatalf("%+v, want a line that was not bought", got.Tally)
+	}
+
+	b.must(b.Retry(t.Context(), b.tenant, second))
+	if got := b.work(second); got.Tally.Rows[batch.RowRated] != 1 {
+		t.Fatalf("tried again: %+v, want a line with a rate", got.Tally)
+	}
+	b.must(b.Buy(t.Context(), b.tenant, second, "pdf"))
+	if got := b.work(second); got.Tally.Rows[batch.RowBought] != 1 || b.shipments() != 2 {
+		t.Errorf("%+v and %d shipments, want the order shipped again", got.Tally, b.shipments())
 	}
 }

@@ -14,6 +14,12 @@ import (
 type Wrong struct {
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
+
+	// Shipment is the live shipment that the order has already, if that is
+	// what is wrong. With Accepted nothing is: a person saw that shipment and
+	// wants the order shipped again.
+	Shipment ship.ShipmentID `json:"shipment,omitempty"`
+	Accepted bool            `json:"accepted,omitempty"`
 }
 
 // check refuses a meaning under which no line could be bought.
@@ -93,7 +99,7 @@ type line struct {
 // add notes a mistake, the first of a field.
 func (l *line) add(field, detail string) {
 	if !slices.ContainsFunc(l.wrong, func(w Wrong) bool { return w.Field == field }) {
-		l.wrong = append(l.wrong, Wrong{field, detail})
+		l.wrong = append(l.wrong, Wrong{Field: field, Detail: detail})
 	}
 }
 

@@ -15,6 +15,18 @@ import (
 type Row struct {
 	store.BatchRow
 	Wrong []Wrong
+	Again ship.ShipmentID // the shipment that the order has already, and that a person accepted
+}
+
+// Earlier is the live shipment that the line's order has already, if that keeps
+// the line from being bought.
+func (r Row) Earlier() ship.ShipmentID {
+	for _, w := range r.Wrong {
+		if w.Shipment != "" {
+			return w.Shipment
+		}
+	}
+	return ""
 }
 
 // At is what is wrong with a field of the line, "" if nothing is.
@@ -46,6 +58,8 @@ func rowOf(stored store.BatchRow) (Row, error) {
 	if err := json.Unmarshal(stored.Wrong, &r.Wrong); err != nil {
 		return r, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
 	}
+	r.Again = acceptedDuplicate(stored.Wrong)
+	r.Wrong = slices.DeleteFunc(r.Wrong, func(w Wrong) bool { return w.Accepted })
 	return r, nil
 }
 
@@ -98,11 +112,40 @@ func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, numb
 	if err != nil {
 		return Row{}, err
 	}
-	changed := read.again(row.BatchRow)
-	if changed.State == RowGood {
-		s.rateRow(ctx, read, &changed.BatchRow)
+	return s.readAgain(ctx, b, read, row, "batch.row_changed")
+}
+
+// ShipAgain has a line bought although its order has a live shipment: the one
+// that the line names now. If somebody ships the order once more before the
+// line is bought, the line is refused again.
+func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Row, error) {
+	b, row, err := s.mendable(ctx, t, id, number)
+	if err != nil {
+		return Row{}, err
 	}
-	return s.change(ctx, b, "batch.row_changed", changed)
+	earlier := row.Earlier()
+	if earlier == "" {
+		return Row{}, ship.Errorf(ship.Conflict, "the order of the line has no other shipment any more")
+	}
+	read, err := s.reader(ctx, t, b.Meaning)
+	if err != nil {
+		return Row{}, err
+	}
+	row.BatchRow.Wrong = encode([]Wrong{{Field: "order", Shipment: earlier, Accepted: true}})
+	return s.readAgain(ctx, b, read, row, "batch.row_changed")
+}
+
+// readAgain checks a line that a person changed and, if it is good, asks for
+// its rate at once.
+func (s *Service) readAgain(ctx context.Context, b Batch, read reader, row Row, action string) (Row, error) {
+	changed := []store.ChangedRow{read.again(row.BatchRow)}
+	if err := s.recognize(ctx, b.Tenant, b.Meaning, changed); err != nil {
+		return Row{}, err
+	}
+	if changed[0].State == RowGood {
+		s.rateRow(ctx, read, &changed[0].BatchRow)
+	}
+	return s.change(ctx, b, action, changed[0])
 }
 
 // Skip leaves a line out of the purchase.

@@ -71,7 +71,7 @@ func (s *Service) settled(ctx context.Context, b Batch, row *store.BatchRow, sh 
 	if n := len(attempts); n > 0 {
 		why = cmp.Or(attempts[n-1].Message, why)
 	}
-	row.State, row.Wrong, row.Shipment, row.Tries = RowFailed, encode([]Wrong{{"", why}}), "", 0
+	row.State, row.Wrong, row.Shipment, row.Tries = RowFailed, encode([]Wrong{{Detail: why}}), "", 0
 	return true, nil
 }
 

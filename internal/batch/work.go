@@ -136,17 +136,17 @@ func (s *Service) each(ctx context.Context, b Batch, read reader, rows []store.B
 func (s *Service) rateRow(ctx context.Context, read reader, row *store.BatchRow) {
 	in, wrong := read.request(row.Cells)
 	if len(wrong) > 0 {
-		row.State, row.Wrong = RowBad, encode(wrong)
+		row.State, row.Wrong = RowBad, rewrite(row.Wrong, wrong)
 		return
 	}
 	rate, err := s.Quote(ctx, in)
 	switch {
 	case err == nil:
-		row.State, row.Wrong, row.Tries, row.Rate, row.Price = RowRated, nil, 0, &rate, rate.Price
+		row.State, row.Wrong, row.Tries, row.Rate, row.Price = RowRated, rewrite(row.Wrong, nil), 0, &rate, rate.Price
 	case isPassing(err) && row.Tries+1 < maxTries:
 		row.Tries++
 	default:
-		row.State, row.Wrong, row.Tries = RowBad, encode(reasons(err)), 0
+		row.State, row.Wrong, row.Tries = RowBad, rewrite(row.Wrong, reasons(err)), 0
 	}
 }
 
@@ -155,13 +155,14 @@ func (s *Service) rateRow(ctx context.Context, read reader, row *store.BatchRow)
 func (s *Service) buyRow(ctx context.Context, b Batch, read reader, row *store.BatchRow) error {
 	in, wrong := read.request(row.Cells)
 	if len(wrong) > 0 {
-		row.State, row.Wrong = RowFailed, encode(wrong)
+		row.State, row.Wrong = RowFailed, rewrite(row.Wrong, wrong)
 		return nil
 	}
 	// The name says it all: what stands in the line changes only with its
 	// revision, and what the account adds to it must not make it another.
 	in.Key = fmt.Sprintf("batch-%s-%d-%d", b.ID, row.Number, row.Revision)
 	in.Fingerprint, in.Limit, in.Order.LabelFormat = sha256.Sum256([]byte(in.Key)), row.Price, b.Format
+	in.AcceptDuplicate = acceptedDuplicate(row.Wrong)
 	sh, err := s.Purchase(ctx, in)
 	switch {
 	case err == nil:
@@ -173,7 +174,7 @@ func (s *Service) buyRow(ctx context.Context, b Batch, read reader, row *store.B
 	case ship.KindOf(err) == ship.Internal || ship.KindOf(err) == ship.Uncertain:
 		return err
 	default:
-		row.State, row.Wrong, row.Tries = RowFailed, encode(refusal(err)), 0
+		row.State, row.Wrong, row.Tries = RowFailed, rewrite(row.Wrong, refusal(err)), 0
 	}
 	return nil
 }
@@ -188,28 +189,30 @@ func isPassing(err error) bool {
 func reasons(err error) []Wrong {
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok {
-		return []Wrong{{"", "something went wrong here: try the line again"}}
+		return []Wrong{{Detail: "something went wrong here: try the line again"}}
 	}
 	var list []Wrong
 	for _, f := range e.Fields {
-		list = append(list, Wrong{fieldOf(f.Pointer), advice(f)})
+		list = append(list, Wrong{Field: fieldOf(f.Pointer), Detail: advice(f)})
 	}
 	switch {
 	case len(list) > 0:
 		return list
 	case isPassing(err):
-		return []Wrong{{"", "no carrier could be asked, and nothing was bought: try the line again later"}}
+		return []Wrong{{Detail: "no carrier could be asked, and nothing was bought: try the line again later"}}
 	}
-	return []Wrong{{"", cmp.Or(e.Refusal.Message, e.Message)}}
+	return []Wrong{{Detail: cmp.Or(e.Refusal.Message, e.Message)}}
 }
 
 // refusal is why a line with a rate was not bought.
 func refusal(err error) []Wrong {
 	switch ship.CodeOf(err) {
 	case "duplicate_order":
-		return []Wrong{{"order", "the order has a shipment already: skip the line, or give it a number of its own"}}
+		e, _ := errors.AsType[*ship.Error](err)
+		existing, _ := e.Details["possibleDuplicateOf"].(string)
+		return []Wrong{shippedBefore(ship.ShipmentID(existing))}
 	case "no_rate", "price_changed":
-		return []Wrong{{"", "the offer that was shown is gone, or costs more now: try the line again"}}
+		return []Wrong{{Detail: "the offer that was shown is gone, or costs more now: try the line again"}}
 	}
 	return reasons(err)
 }

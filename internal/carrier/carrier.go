@@ -1,6 +1,7 @@
 package carrier
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -8,20 +9,44 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Deadlines are how long each operation may take.
+// Deadlines are how long each operation may take at the carrier. A client does
+// not wait for them: it gets the quotes that are there after 4 s, and a pending
+// shipment after 20 s, while the carrier goes on.
 type Deadlines struct {
 	Check, Rates, Buy, Find, Void, Track time.Duration
+
+	// BuyPiece is added to Buy for each further piece, up to BuyMost in all.
+	BuyPiece, BuyMost time.Duration
 }
 
-// defaultDeadlines are those of the contract: a client waits 8 s for a quote
-// and 20 s for a label.
+// defaultDeadlines are for carriers that set none of their own. A purchase that
+// is cut off too early is uncertain, and several carriers do not give a label
+// out twice, so Buy is generous.
 var defaultDeadlines = Deadlines{
 	Check: 10 * time.Second,
-	Rates: 8 * time.Second,
-	Buy:   20 * time.Second,
-	Find:  10 * time.Second,
+	Rates: 12 * time.Second,
+	Buy:   45 * time.Second,
+	Find:  15 * time.Second,
 	Void:  20 * time.Second,
-	Track: 10 * time.Second,
+	Track: 15 * time.Second,
+}
+
+// or fills the deadlines that are not set.
+func (d Deadlines) or(defaults Deadlines) Deadlines {
+	d.Check = cmp.Or(d.Check, defaults.Check)
+	d.Rates = cmp.Or(d.Rates, defaults.Rates)
+	d.Buy = cmp.Or(d.Buy, defaults.Buy)
+	d.Find = cmp.Or(d.Find, defaults.Find)
+	d.Void = cmp.Or(d.Void, defaults.Void)
+	d.Track = cmp.Or(d.Track, defaults.Track)
+	return d
+}
+
+// BuyTime is how long a purchase of so many pieces may take.
+func (c *Carrier) BuyTime(pieces int) time.Duration {
+	d := c.Deadlines
+	further := time.Duration(max(0, pieces-1)) * d.BuyPiece
+	return min(d.Buy+further, max(d.Buy, d.BuyMost))
 }
 
 // Carrier is a driver made portable: whatever the driver, an operation ends by
@@ -51,7 +76,7 @@ type instant interface{ Instant() }
 // New makes a driver portable.
 func New(spec Spec, d Driver) *Carrier {
 	_, isInstant := d.(instant)
-	return &Carrier{Deadlines: defaultDeadlines, spec: spec, driver: d, instant: isInstant}
+	return &Carrier{Deadlines: spec.Deadlines.or(defaultDeadlines), spec: spec, driver: d, instant: isInstant}
 }
 
 // Open opens a carrier account. Credentials that are missing or unknown are an
@@ -78,6 +103,15 @@ func (c *Carrier) GoString() string { return c.String() }
 
 // Spec is the carrier's description.
 func (c *Carrier) Spec() Spec { return c.spec }
+
+// Permits reports whether the account may use the operation, as far as the
+// last Check showed.
+func (c *Carrier) Permits(op Operation) (permitted, known bool) {
+	if d, ok := c.driver.(Permitter); ok {
+		return d.Permits(op)
+	}
+	return false, false
+}
 
 // Abilities lists what the carrier can do: "rates", "buy", "find", "void",
 // "track", "hear", "subscribe".
@@ -127,7 +161,7 @@ func (c *Carrier) Rates(ctx context.Context, o ship.Order) (_ []ship.Rate, err e
 	}
 	whole := rates[:0]
 	for _, r := range rates {
-		if r.Service == "" || r.Price.Minor <= 0 || len(r.Price.Currency) != 3 {
+		if r.Service == "" || r.Price.Minor <= 0 || len(r.Price.Currency) != 3 || len(r.Selection) > ship.MaxSelection {
 			continue // one bad line does not lose the others
 		}
 		r.Carrier = c.spec.Name
@@ -146,7 +180,7 @@ func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (_ ship.Purchase, err err
 	if !ok {
 		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
-	ctx, done := c.begin(ctx, OpBuy, c.Deadlines.Buy)
+	ctx, done := c.begin(ctx, OpBuy, c.BuyTime(len(b.Order.Parcels)))
 	defer func() { done(err) }()
 	p, err := buyer.Buy(ctx, b)
 	if err != nil {

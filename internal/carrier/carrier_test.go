@@ -120,8 +120,8 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 
 func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 	want := map[string]time.Duration{
-		"check": 10 * time.Second, "rates": 8 * time.Second, "buy": 20 * time.Second, "find": 10 * time.Second,
-		"void": 20 * time.Second, "track": 10 * time.Second,
+		"check": 10 * time.Second, "rates": 12 * time.Second, "buy": 45 * time.Second, "find": 15 * time.Second,
+		"void": 20 * time.Second, "track": 15 * time.Second,
 	}
 	for _, op := range operations {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,6 +131,25 @@ func TestEveryOperationEndsByItsDeadline(t *testing.T) {
 				t.Errorf("%s: %v after %v; want %s after %v", op.name, err, took, op.lost, want[op.name])
 			}
 		})
+	}
+}
+
+// TestACarrierMayHaveDeadlinesOfItsOwn: what it does not set has the default,
+// and many pieces may take longer, up to a limit.
+func TestACarrierMayHaveDeadlinesOfItsOwn(t *testing.T) {
+	own := spec
+	own.Deadlines = carrier.Deadlines{Find: 30 * time.Second, BuyPiece: 4 * time.Second, BuyMost: 120 * time.Second}
+	c := carrier.New(own, &driver{})
+	if c.Deadlines.Find != 30*time.Second || c.Deadlines.Rates != 12*time.Second {
+		t.Errorf("deadlines %+v", c.Deadlines)
+	}
+	for pieces, want := range map[int]time.Duration{0: 45 * time.Second, 1: 45 * time.Second, 6: 65 * time.Second, 20: 120 * time.Second, 50: 120 * time.Second} {
+		if got := c.BuyTime(pieces); got != want {
+			t.Errorf("%d pieces: %s, want %s", pieces, got, want)
+		}
+	}
+	if got := carrier.New(spec, &driver{}).BuyTime(50); got != 45*time.Second {
+		t.Errorf("without such a limit: %s", got)
 	}
 }
 

@@ -21,6 +21,14 @@ type Driver interface {
 	Check(ctx context.Context) error
 }
 
+// A Permitter knows from its token what the account may do. Then a check need
+// not try it, which would use up the quota of an account that has a small one.
+type Permitter interface {
+	// Permits reports whether the account may use the operation. It is known
+	// after Check, if the carrier reports it.
+	Permits(op Operation) (permitted, known bool)
+}
+
 // A Rater quotes prices.
 type Rater interface {
 	// Rates returns what the carrier offers for the order, in any order. An
@@ -35,7 +43,8 @@ type BuyOrder struct {
 	Order     ship.Order
 	Service   string          // the carrier's code, from its Spec
 	Reference string          // ours, unique for each attempt; the carrier keeps it with the purchase
-	Shipment  ship.ShipmentID // travels as a second reference where the carrier has one
+	Shipment  ship.ShipmentID // sent only in a field that is not printed on the label
+	Selection string          // of the rate that is bought; empty if the service was chosen without a quote
 }
 
 // A Buyer sells labels.

@@ -1,8 +1,10 @@
 package carrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -28,15 +30,64 @@ func (c *Carrier) explain(err error, lost ship.Kind) error {
 		e = c.classify(err, lost)
 	}
 	e.Carrier = c.spec.Name
+	if e.Message == ship.InvalidFieldsMessage {
+		e.Message = c.sentences(e.Fields)
+	}
 	e.Message = c.redact(e.Message)
 	e.Refusal.Code = c.redact(e.Refusal.Code)
 	e.Refusal.Message = c.redact(e.Refusal.Message)
+	e.Fields = slices.Clone(e.Fields)
+	for i := range e.Fields {
+		e.Fields[i].Detail = c.redact(e.Fields[i].Detail)
+	}
 	if e.Err != nil {
 		if text := e.Err.Error(); c.redact(text) != text {
 			e.Err = errors.New(c.redact(text))
 		}
 	}
 	return &e
+}
+
+// sentences says what is wrong with the fields in words that name the carrier:
+// "DHL Express needs the sender's phone number".
+func (c *Carrier) sentences(fields []ship.FieldError) string {
+	var list []string
+	for _, f := range fields {
+		switch {
+		case strings.Contains(f.Detail, c.spec.Title):
+			list = append(list, f.Detail)
+		case f.Code == "required":
+			list = append(list, c.spec.Title+" needs "+fieldName(f.Pointer))
+		default:
+			list = append(list, c.spec.Title+" does not accept "+fieldName(f.Pointer)+": "+f.Detail)
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// fieldNames are the fields of addresses and parcels as people call them.
+var fieldNames = map[string]string{
+	"address1": "street",
+	"address2": "second address line",
+	"address3": "third address line",
+	"zip":      "postal code",
+	"phone":    "phone number",
+	"email":    "e-mail address",
+}
+
+// fieldName is the field of a pointer in words.
+func fieldName(pointer string) string {
+	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	last := parts[len(parts)-1]
+	name := cmp.Or(fieldNames[last], last)
+
+	switch parts[0] {
+	case "origin":
+		return "the sender's " + name
+	case "destination":
+		return "the recipient's " + name
+	}
+	return strings.Join(parts, ".")
 }
 
 // classify judges an error that the driver did not understand.

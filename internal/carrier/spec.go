@@ -22,6 +22,7 @@ type Spec struct {
 	Formats    []string      // of labels as the carrier sends them, the usual first: "gif", "zpl"
 	Address    AddressLimits // what it can print
 	Quota      Quota         // how many calls an account may make
+	Deadlines  Deadlines     // how long its operations may take; what is zero has the default
 	TrackBatch int           // numbers in one call of Track; 0 means 1
 	// SubscribeBatch is how many numbers one call of Subscribe takes; 0 if it
 	// subscribes to the account as a whole.
@@ -33,6 +34,8 @@ type Spec struct {
 	// Track and Hear give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.
 	Meaning func(code string) (status ship.Status, reason string, known bool)
+	// GoLive is for the certification of a connection.
+	GoLive GoLive
 	// Open makes a driver of complete credentials. It does no I/O.
 	Open func(Opening) (Driver, error)
 }

@@ -105,7 +105,7 @@ func (c *cli) accountUpdateCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &id, oneAccount)
 	f.add(cmd)
 	return cmd
 }

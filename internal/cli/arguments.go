@@ -23,6 +23,23 @@ func aCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q of %s: %s", args[0], cmd.CommandPath(), advice)
 }
 
+// What --account means. Every command that reads or changes data of accounts has
+// the flag, with one of these meanings.
+const (
+	oneAccount  = "id of the account; not needed if there is only one"
+	allAccounts = "id of the account (default: all)"
+	ofAccount   = "id of the account that it must belong to (default: any)"
+)
+
+func accountFlag(cmd *cobra.Command, id *string, meaning string) {
+	cmd.Flags().StringVar(id, "account", "", meaning)
+}
+
+// notOf is the error of a thing that is not the account's of --account.
+func notOf(thing, account string) error {
+	return fmt.Errorf("%s does not belong to the account %s", thing, account)
+}
+
 // oneArgument refuses all but one, and says how the command is written.
 func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {

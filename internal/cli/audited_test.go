@@ -40,7 +40,7 @@ func (a *audits) settings(t *testing.T) string {
 	t.Helper()
 	var selects []string
 	for _, table := range []string{
-		"accounts", "api_keys", "connections", "people", "members", "invitations", "ceremonies", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions",
+		"accounts", "api_keys", "connections", "people", "members", "invitations", "auth_flows", "rule_books", "rule_drafts", "rate_sheets", "routing_revisions",
 	} {
 		selects = append(selects, "SELECT '"+table+"' || t::text AS x FROM "+table+" t")
 	}
@@ -93,7 +93,7 @@ func (a *audits) steps(t *testing.T) []change {
 	}
 }
 
-const newest = "SELECT concat_ws(' ', count(*) OVER (), action, nullif(mode, ''), who, agent, person_id, key_id) FROM audit_log ORDER BY id DESC LIMIT 1"
+const newest = "SELECT concat_ws(' ', count(*) OVER (), action, nullif(mode, ''), actor, user_agent, person_id, api_key_id) FROM audit_log ORDER BY id DESC LIMIT 1"
 
 func TestACommandAndItsEntryHappenTogetherOrNotAtAll(t *testing.T) {
 	t.Parallel()

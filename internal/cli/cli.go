@@ -65,6 +65,7 @@ type cli struct {
 	Streams
 	databaseURL string // flag; wins over the environment
 	listen      string // flag, of the commands that serve
+	secretKey   string // of "waybill dev", which keeps one
 }
 
 func newRoot(s Streams) *cobra.Command {
@@ -75,15 +76,16 @@ func newRoot(s Streams) *cobra.Command {
 		Long: "Multi-carrier shipping: rates, labels and tracking behind one API.\n\n" +
 			"Begin with \"waybill dev\": it needs nothing but Postgres on this machine and prints a test key.\n" +
 			"Settings come from the environment; \"waybill settings\" lists them.",
+		Version:          versionText(),
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		Args:             aCommand,
 		PersistentPreRun: audited,
 		RunE:             help,
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.memberCommand(), c.connectionCommand(), c.trackingCommand(), c.routingCommand(), c.rateSheetCommand(), c.doctorCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
+	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.memberCommand(), c.connectionCommand(), c.trackingCommand(), c.routingCommand(), c.rateSheetCommand(), c.doctorCommand(), c.healthCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
 	return root
 }
 
@@ -94,6 +96,8 @@ func (c *cli) lookup(name string) (string, bool) {
 		return c.databaseURL, true
 	case name == "LISTEN" && c.listen != "":
 		return c.listen, true
+	case name == "SECRET_KEY" && c.secretKey != "":
+		return c.secretKey, true
 	}
 	return c.Env(name)
 }
@@ -188,8 +192,14 @@ func (c *cli) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(c.Out, "waybill %s %s %s/%s\n", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(c.Out, "waybill", versionText())
 			return err
 		},
 	}
+}
+
+// versionText is what "waybill version" and "waybill --version" print after the
+// program's name.
+func versionText() string {
+	return fmt.Sprintf("%s %s %s/%s", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -135,7 +136,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	explain("did you mean serve?", "sevre")
 	explain("did you mean list?", "connection", "lst")
 	explain(`"waybill --help" lists what there is`, "frobnicate")
-	explain("not 0: waybill connection push con_...", "connection", "push")
+	explain("not 0: waybill connection push CONNECTION_ID", "connection", "push")
 	explain("unknown flag", "migrate", "--force")
 	delete(s, "DATABASE_URL")
 	explain("DATABASE_URL is not set", "migrate")
@@ -212,6 +213,9 @@ type started struct {
 func (s shell) start(t *testing.T, args ...string) started {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	if s["XDG_DATA_HOME"] == "" {
+		s["XDG_DATA_HOME"] = t.TempDir() // what dev keeps
+	}
 	out := &lines{ch: make(chan string, 100)}
 	done := make(chan error, 1)
 	go func() { done <- cli.Run(ctx, args, cli.Streams{Env: s.lookup, Out: out, Err: io.Discard}) }()
@@ -240,7 +244,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-type place struct{ URL, APIKey, DatabaseURL, MetricsURL, DocsURL, SinkURL, AccountID string }
+type place struct{ URL, APIKey, DatabaseURL, MetricsURL, DocsURL, SinkURL, AccountID, EnvFile string }
 
 // place waits for the line of "dev --json".
 func (s started) place(t *testing.T) place {
@@ -281,11 +285,60 @@ func TestDevServesADemoAccountAndKeepsIt(t *testing.T) {
 	if err := first.stop(); err != nil {
 		t.Fatal(err)
 	}
-	again := s.start(t, "dev", "--json", "--listen", "127.0.0.1:0", "--database-url", url).place(t)
-	if again.AccountID != p.AccountID || again.APIKey == p.APIKey {
+	second := s.start(t, "dev", "--json", "--listen", "127.0.0.1:0", "--database-url", url)
+	again := second.place(t)
+	if again.AccountID != p.AccountID || again.APIKey != p.APIKey {
 		t.Errorf("after a restart: %+v, before %+v", again, p)
 	}
-	buy(t, place{URL: again.URL, APIKey: p.APIKey}) // the first key lives on
+	buy(t, again)
+	if list := s.must(t, "key", "list", "--database-url", url, "--json"); strings.Count(list, "\n") != 1 {
+		t.Errorf("the keys are\n%s", list)
+	}
+	if accounts := s.must(t, "account", "list", "--database-url", url, "--json"); !strings.Contains(accounts, `"phone":"+1`) {
+		t.Errorf("the demo account's origin has no phone number: %s", accounts)
+	}
+
+	// A key that was revoked, or is another database's, is not printed again.
+	id := regexp.MustCompile(`key_\w+`).FindString(s.must(t, "key", "list", "--database-url", url))
+	s.must(t, "key", "revoke", id, "--database-url", url)
+	if err := second.stop(); err != nil {
+		t.Fatal(err)
+	}
+	third := s.start(t, "dev", "--json", "--listen", "127.0.0.1:0", "--database-url", url).place(t)
+	if third.APIKey == p.APIKey {
+		t.Error("a revoked key is used again")
+	}
+	buy(t, third)
+}
+
+func TestDevKeepsASecretKeyForLiveConnections(t *testing.T) {
+	t.Parallel()
+	s := shell{"LOG_LEVEL": "ERROR", "METRICS_LISTEN": "off"}
+	url := storetest.URL(t)
+	first := s.start(t, "dev", "--json", "--no-sink", "--listen", "127.0.0.1:0", "--database-url", url)
+	p := first.place(t)
+
+	// What another terminal does first.
+	out, err := exec.Command("sh", "-c", `. "$1" && printf '%s\n' "$WAYBILL_URL" "$WAYBILL_KEY" "$DATABASE_URL" "$SECRET_KEY"`, "sh", p.EnvFile).Output()
+	settings := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || len(settings) != 4 || settings[0] != p.URL || settings[1] != p.APIKey || settings[2] != url {
+		t.Fatalf("%s gives %q, %v", p.EnvFile, out, err)
+	}
+	info, err := os.Stat(p.EnvFile)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read the settings: %v, %v", info.Mode(), err)
+	}
+	terminal := shell{"DATABASE_URL": settings[2], "SECRET_KEY": settings[3], "LOG_LEVEL": "ERROR"}
+	terminal.must(t, "connection", "add", "--live", "--carrier", "ups", "--account", p.AccountID,
+		"--set", "client_id=a", "--set", "client_secret=b", "--set", "account_number=A1B2C3")
+
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, "dev", "--json", "--no-sink", "--listen", "127.0.0.1:0", "--database-url", url).place(t)
+	if list := terminal.must(t, "connection", "list"); !strings.Contains(list, "active") {
+		t.Errorf("after a restart the connection is\n%s", list)
+	}
 }
 
 func TestDevExplainsItselfToPeople(t *testing.T) {

@@ -40,7 +40,7 @@ func (c *cli) connectionCommand() *cobra.Command {
 		RunE: help,
 	}
 	cmd.AddCommand(c.connectionAddCommand(), c.connectionUpdateCommand(), c.connectionListCommand(), c.connectionCheckCommand(),
-		c.connectionPushCommand(), c.connectionRemoveCommand(), c.connectionRotateCommand(), c.connectionFieldsCommand())
+		c.connectionCertifyCommand(), c.connectionPushCommand(), c.connectionRemoveCommand(), c.connectionRotateCommand(), c.connectionFieldsCommand())
 	return cmd
 }
 
@@ -67,6 +67,10 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 				if in.Carrier == "" {
 					return errors.New("say which carrier: --carrier ups; \"waybill connection fields\" lists them")
 				}
+				// Nobody should type credentials that cannot be stored.
+				if err := accounts.CanConnect(in.Tenant.Livemode); err != nil {
+					return err
+				}
 				if spec, known := connectable(accounts.Specs(), in.Carrier); known {
 					if in.Credentials, err = c.credentials(cmd.Context(), given, spec, true); err != nil {
 						return err
@@ -84,7 +88,7 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &id, oneAccount)
 	flags.BoolVar(&in.Tenant.Livemode, "live", false, "for live labels, which cost money; without it, the carrier's own sandbox")
 	flags.StringVar(&in.Carrier, "carrier", "", "name of the carrier; \"waybill connection fields\" lists them")
 	flags.StringVar(&in.Name, "name", "", "what to call it, to tell several of one carrier apart (default: the carrier's name)")
@@ -94,15 +98,16 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 
 func (c *cli) connectionUpdateCommand() *cobra.Command {
 	var (
+		of    string
 		name  string
 		given credentialFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "update CONNECTION_ID",
+		Use:   "update CONNECTION_ID [--account ID]",
 		Short: "Enter credentials that have changed; what is not given stays",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withConnection(cmd.Context(), args[0], func(accounts *account.Service, found account.Connection) error {
+			return c.withConnection(cmd.Context(), args[0], of, func(accounts *account.Service, found account.Connection) error {
 				spec, _ := connectable(accounts.Specs(), found.Carrier)
 				values, err := c.credentials(cmd.Context(), given, spec, name == "" && given.none())
 				if err != nil {
@@ -117,13 +122,15 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 			})
 		},
 	}
+	accountFlag(cmd, &of, ofAccount)
 	cmd.Flags().StringVar(&name, "name", "", "what to call it from now on")
 	given.add(cmd)
 	return cmd
 }
 
-// withConnection runs fn on the connection of the id.
-func (c *cli) withConnection(ctx context.Context, text string, fn func(*account.Service, account.Connection) error) error {
+// withConnection runs fn on the connection of the id, which is the account's of
+// --account if there is one.
+func (c *cli) withConnection(ctx context.Context, text, of string, fn func(*account.Service, account.Connection) error) error {
 	id, err := connectionID(text)
 	if err != nil {
 		return err
@@ -132,6 +139,9 @@ func (c *cli) withConnection(ctx context.Context, text string, fn func(*account.
 		found, err := accounts.FindConnection(ctx, id)
 		if err != nil {
 			return err
+		}
+		if of != "" && string(found.Tenant.Account) != of {
+			return notOf(text, of)
 		}
 		return fn(accounts, found)
 	})
@@ -146,13 +156,14 @@ func connectionID(text string) (ship.ConnectionID, error) {
 }
 
 func (c *cli) connectionRemoveCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "remove CONNECTION_ID",
+	var of string
+	cmd := &cobra.Command{
+		Use:   "remove CONNECTION_ID [--account ID]",
 		Short: "Take a connection out of use",
 		Long:  "Take a connection out of use. It is kept, encrypted, so that what was bought through it can still be settled and voided.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withConnection(cmd.Context(), args[0], func(accounts *account.Service, found account.Connection) error {
+			return c.withConnection(cmd.Context(), args[0], of, func(accounts *account.Service, found account.Connection) error {
 				if err := accounts.RemoveConnection(cmd.Context(), found.Tenant, found.ID); err != nil {
 					return err
 				}
@@ -161,6 +172,8 @@ func (c *cli) connectionRemoveCommand() *cobra.Command {
 			})
 		},
 	}
+	accountFlag(cmd, &of, ofAccount)
+	return cmd
 }
 
 func (c *cli) connectionRotateCommand() *cobra.Command {

@@ -39,7 +39,9 @@ func newCounter(t *testing.T) *counter {
 		}
 	}))
 	t.Cleanup(server.Close)
-	return &counter{shell: newShell(t), specs: []carrier.Spec{{
+	s := newShell(t)
+	s["SECRET_KEY"] = keyOf(9)
+	return &counter{shell: s, specs: []carrier.Spec{{
 		Name: "acme", Title: "Acme", LiveURL: server.URL, TestURL: server.URL,
 		Fields: []carrier.Field{
 			{Name: "account_number", Title: "Account number", Help: "On every invoice.", Required: true},
@@ -49,6 +51,9 @@ func newCounter(t *testing.T) *counter {
 		Open: func(o carrier.Opening) (carrier.Driver, error) { return checker{o}, nil },
 	}}}
 }
+
+// keyOf is a value of SECRET_KEY.
+func keyOf(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
 
 type checker struct{ carrier.Opening }
 
@@ -145,7 +150,8 @@ func TestAConnectionThatFailsEndsWithAdvice(t *testing.T) {
 func TestKeysAreChangedByTheOperator(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t)
-	first, second := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 32)), base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{2}, 32))
+	first, second := keyOf(1), keyOf(2)
+	delete(c.shell, "SECRET_KEY")
 	c.must(t, "account", "create", "--name", "Acme shop")
 	id := c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
 	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "0 rewrapped, 1 were") {
@@ -225,7 +231,7 @@ func TestNothingOfASecretIsInTheDatabase(t *testing.T) {
 	c.must(t, "account", "create", "--name", "Acme shop")
 	c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
 	var row string
-	if err := storetest.Conn(t, c.shell["DATABASE_URL"]).QueryRow(t.Context(), "SELECT c::text || encode(c.credentials, 'escape') || encode(c.wrapped_key, 'escape') FROM connections c").Scan(&row); err != nil {
+	if err := storetest.Conn(t, c.shell["DATABASE_URL"]).QueryRow(t.Context(), "SELECT c::text || encode(c.encrypted_credentials, 'escape') || encode(c.wrapped_key, 'escape') FROM connections c").Scan(&row); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(row, secret) || !strings.Contains(row, "account_number") {

@@ -44,7 +44,7 @@ func (c *cli) connectionListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&id, "account", "", "id of the account (default: all)")
+	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
 	return cmd
 }
@@ -152,12 +152,13 @@ func (c *cli) connectionCheckCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&id, "account", "", "id of the account whose connections are checked (default: all)")
+	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
 	return cmd
 }
 
-// named are the connections of the ids, or those of the account, or all.
+// named are the connections of the ids, or those of the account, or all. Those
+// of ids are the account's if there is one.
 func named(ctx context.Context, accounts *account.Service, of string, ids []string) ([]account.Connection, error) {
 	if len(ids) == 0 {
 		return connectionsOf(ctx, accounts, of)
@@ -171,6 +172,9 @@ func named(ctx context.Context, accounts *account.Service, of string, ids []stri
 		found, err := accounts.FindConnection(ctx, id)
 		if err != nil {
 			return nil, err
+		}
+		if of != "" && string(found.Tenant.Account) != of {
+			return nil, notOf(text, of)
 		}
 		list = append(list, found)
 	}

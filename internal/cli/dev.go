@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,6 +26,7 @@ import (
 type dev struct {
 	*cli
 	dataDir string
+	state   devState
 	asJSON  bool
 	sink    *sink // nil without one
 }
@@ -36,7 +38,8 @@ func (c *cli) devCommand() *cobra.Command {
 		Short: "Try the service on this machine",
 		Long: "Run the whole service on this machine, with a demo account and a test key.\n\n" +
 			"Without an address of a database it starts a Postgres of its own, in a directory of this\n" +
-			"user, and stops it in the end; the data stays.",
+			"user, and stops it in the end; the data stays. So do the test key and the key that encrypts\n" +
+			"stored secrets: the next start uses them again.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if !noSink {
@@ -49,7 +52,7 @@ func (c *cli) devCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
-	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres")
+	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres and of the keys that are kept")
 	cmd.Flags().BoolVar(&noSink, "no-sink", false, "do not register a webhook that shows what arrives")
 	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print one line of JSON when it is ready, instead of an explanation")
 	return cmd
@@ -63,6 +66,9 @@ func (d *dev) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
+	if err := d.openState(); err != nil {
+		return err
+	}
 	cfg, err := config.Load(d.lookup)
 	if err != nil {
 		return fmt.Errorf("the settings are not right:\n%w", err)
@@ -73,6 +79,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if _, ok := d.lookup("WEBHOOK_ALLOW_LOOPBACK"); !ok {
 		cfg.WebhookLoopback = true
 	}
+	fmt.Fprintln(d.Err, "preparing the database")
 	if err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
 		return err
 	}
@@ -80,7 +87,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	demo, key, err := makeDemo(ctx, cfg)
+	demo, key, err := d.makeDemo(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -94,24 +101,24 @@ func (d *dev) run(ctx context.Context) (err error) {
 // startPostgres starts the private cluster and makes it the database of this
 // run.
 func (d *dev) startPostgres(ctx context.Context) (stop func() error, err error) {
-	if d.dataDir == "" {
-		if d.dataDir, err = d.clusterDir(); err != nil {
+	dir := d.dataDir
+	if dir == "" {
+		if dir, err = d.clusterDir(); err != nil {
 			return nil, err
 		}
 	}
-	if d.dataDir, err = filepath.Abs(d.dataDir); err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(d.Err, "starting a private Postgres in %s\n", d.dataDir)
-	c, url, err := startCluster(ctx, d.dataDir)
+	fmt.Fprintf(d.Err, "starting a private Postgres in %s\n", dir)
+	c, url, err := startCluster(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	d.databaseURL = url
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		return c.stop(ctx)
+		fmt.Fprintln(d.Err, "stopping the private Postgres")
+		return c.stopSoon(ctx)
 	}, nil
 }
 
@@ -133,12 +140,12 @@ func (d *dev) start(ctx context.Context, cfg config.Config) (*app.App, error) {
 
 const demoName = "Demo"
 
-// demoKeyLife is how long a key of a demo works: scripts that hold one live
-// through restarts, and forgotten ones end.
-const demoKeyLife = 30 * 24 * time.Hour
+// demoKeyLife is how long the key of a demo works. It is kept and used again, so
+// that scripts that hold it outlive a restart; a forgotten one ends.
+const demoKeyLife = 365 * 24 * time.Hour
 
-// makeDemo finds or makes the demo account, and makes a test key for it.
-func makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, error) {
+// makeDemo finds or makes the demo account and its test key.
+func (d *dev) makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, error) {
 	accounts, done, err := app.OpenAccounts(ctx, cfg)
 	if err != nil {
 		return ship.Account{}, "", err
@@ -149,8 +156,37 @@ func makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, e
 	if err != nil {
 		return a, "", err
 	}
-	key, _, err := accounts.NewKey(ctx, account.NewKeyInput{Account: a.ID, Name: "dev", ExpiresAt: time.Now().Add(demoKeyLife)})
-	return a, key, err
+
+	if key, found := d.state.apiKey(a.ID); found {
+		who, err := accounts.Authenticate(ctx, string(key), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		if err == nil && who.Account.ID == a.ID {
+			return a, key, nil
+		}
+		if err != nil && ship.KindOf(err) != ship.Forbidden { // it was not looked up at all
+			return a, "", err
+		}
+	}
+
+	key, _, err := accounts.NewKey(ctx, account.NewKeyInput{
+		Account:   a.ID,
+		Name:      "dev",
+		ExpiresAt: time.Now().Add(demoKeyLife),
+	})
+	if err != nil {
+		return a, "", err
+	}
+	return a, key, d.state.keepAPIKey(a.ID, key)
+}
+
+// demoOrigin is complete: carriers ask for a phone number of the sender.
+var demoOrigin = ship.Address{
+	Name:     "Demo Warehouse",
+	Address1: "1201 S Figueroa St",
+	City:     "Los Angeles",
+	State:    "CA",
+	Zip:      "90015",
+	Country:  "US",
+	Phone:    "+12135550142",
 }
 
 func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, error) {
@@ -159,13 +195,19 @@ func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, 
 		return ship.Account{}, err
 	}
 	for _, a := range list {
-		if a.Name == demoName {
-			return a, nil
+		if a.Name != demoName {
+			continue
 		}
+		// A demo account of an earlier version has no phone number.
+		if a.Origin != nil && a.Origin.Address1 == demoOrigin.Address1 && a.Origin.Phone == "" {
+			return accounts.Update(ctx, a.ID, account.Settings{Origin: &demoOrigin})
+		}
+		return a, nil
 	}
-	return accounts.Create(ctx, account.Settings{Name: new(demoName), Origin: &ship.Address{
-		Name: "Demo Warehouse", Address1: "1201 S Figueroa St", City: "Los Angeles", State: "CA", Zip: "90015", Country: "US",
-	}})
+	return accounts.Create(ctx, account.Settings{
+		Name:   new(demoName),
+		Origin: &demoOrigin,
+	})
 }
 
 // registerSink has the events of the demo account sent to the sink. Without it
@@ -194,6 +236,7 @@ func (d *dev) sinkURL() string {
 
 // tell prints where everything is.
 func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Key) {
+	d.keepSettings(cfg, a, key)
 	metrics := ""
 	if a.MetricsAddr() != "" {
 		metrics = "http://" + a.MetricsAddr()
@@ -211,15 +254,8 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		if d.sink != nil {
 			sink = d.sinkURL() + " (what is sent to webhooks)"
 		}
-		database, address := cfg.RedactedDatabaseURL(), "export the DATABASE_URL that this one has" // the user gave it
-		if d.databaseURL != "" {                                                                    // its own: the key below opens as much
-			database = cfg.DatabaseURL
-			address = "export DATABASE_URL='" + database + "'"
-		} else if from, ok := d.Env("WAYBILL_DATABASE_FROM"); ok { // a script that has a cluster
-			address = "export DATABASE_URL=$(" + from + ")"
-		}
 		dashboard := cmp.Or(a.SetupURL(context.Background()), a.BaseURL()+"/app")
-		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, database, demo.ID, key, moves, sink, program(), dashboard, address)
+		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program(), dashboard, d.state.envPath())
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -230,9 +266,34 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		MetricsURL  string         `json:"metricsUrl,omitempty"`
 		SinkURL     string         `json:"sinkUrl,omitempty"`
 		DatabaseURL string         `json:"databaseUrl"`
-	}{a.BaseURL(), key, demo.ID, a.BaseURL() + "/docs", metrics, d.sinkURL(), cfg.DatabaseURL})
+		EnvFile     string         `json:"envFile"`
+	}{
+		URL:         a.BaseURL(),
+		APIKey:      key,
+		AccountID:   demo.ID,
+		DocsURL:     a.BaseURL() + "/docs",
+		MetricsURL:  metrics,
+		SinkURL:     d.sinkURL(),
+		DatabaseURL: cfg.DatabaseURL,
+		EnvFile:     d.state.envPath(),
+	})
 	if err == nil {
 		fmt.Fprintf(d.Out, "%s\n", line)
+	}
+}
+
+// keepSettings writes what other terminals need. Without it the rest works too,
+// so that a failure is only printed.
+func (d *dev) keepSettings(cfg config.Config, a *app.App, key ship.Key) {
+	secret, _ := d.lookup("SECRET_KEY")
+	err := d.state.keepEnv([][2]string{
+		{"WAYBILL_URL", a.LocalURL()},
+		{"WAYBILL_KEY", string(key)},
+		{"DATABASE_URL", cfg.DatabaseURL},
+		{"SECRET_KEY", secret},
+	})
+	if err != nil {
+		fmt.Fprintln(d.Err, err)
 	}
 }
 
@@ -267,7 +328,9 @@ Have its events sent to a program of yours, signed (no public address is needed)
 
   %[8]s listen --forward http://localhost:3000/hook --url %[1]s --key %[5]s
 
-The other commands need the database too: %[10]s
+The other commands need its database and its keys. In another terminal:
+
+  . %[10]s
 
 Ctrl-C stops everything.
 

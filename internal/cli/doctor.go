@@ -2,14 +2,17 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/waybillhq/waybill/internal/app"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -24,6 +27,21 @@ type finding struct {
 	advice  string // what to do about it
 }
 
+// MarshalJSON writes a finding for programs: its level is ok, warn or fail.
+func (f finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Level   string `json:"level"`
+		Subject string `json:"subject"`
+		Message string `json:"message"`
+		Advice  string `json:"advice,omitempty"`
+	}{
+		Level:   strings.ToLower(f.level),
+		Subject: f.subject,
+		Message: f.says,
+		Advice:  f.advice,
+	})
+}
+
 func ok(subject, says string) finding { return finding{level: "ok", subject: subject, says: says} }
 
 func warn(subject, says, advice string) finding { return finding{"warn", subject, says, advice} }
@@ -31,15 +49,38 @@ func warn(subject, says, advice string) finding { return finding{"warn", subject
 func fail(subject, says, advice string) finding { return finding{"FAIL", subject, says, advice} }
 
 func (c *cli) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong with an installation, and what to do about it",
-		Long:  "Look at the settings, the database and this host. It changes nothing. The exit code is 1 if something fails.",
-		Args:  cobra.NoArgs,
+		Short: "Check an installation, and say what to do about what is wrong",
+		Long: "Check the settings, the database and this host. It changes nothing. The exit code is 1 if a check\n" +
+			"fails; a warning does not change it.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.printFindings(c.examine(cmd.Context()))
+			list := c.examine(cmd.Context())
+			if asJSON {
+				return c.printFindingsJSON(list)
+			}
+			return c.printFindings(list)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one check a line: level (ok, warn or fail), subject, message, advice")
+	return cmd
+}
+
+func (c *cli) printFindingsJSON(list []finding) error {
+	values := make([]any, len(list))
+	for i, f := range list {
+		values[i] = f
+	}
+	if err := c.printJSON(values); err != nil {
+		return err
+	}
+
+	if slices.ContainsFunc(list, func(f finding) bool { return f.level == "FAIL" }) {
+		return ErrUnhealthy
+	}
+	return nil
 }
 
 func (c *cli) printFindings(list []finding) error {
@@ -79,8 +120,30 @@ func (c *cli) examine(ctx context.Context) []finding {
 		list = append(list, fail("database", err.Error(), "is Postgres running, and is DATABASE_URL right? it is "+cfg.RedactedDatabaseURL()))
 	} else {
 		list = append(list, databaseFindings(i)...)
+		if i.Migrated() && len(i.MissingRoles) == 0 {
+			list = append(list, secretKeyFinding(ctx, cfg))
+		}
 	}
 	return append(list, fontFinding(cfg.FontDir))
+}
+
+// secretKeyFinding judges where the key of live carrier credentials is.
+func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
+	const subject = "secret key"
+	found, err := app.InspectLiveSecrets(ctx, cfg)
+	switch {
+	case err != nil:
+		return fail(subject, err.Error(), "the other checks of the database say what is wrong with it")
+	case found.Connections > 0 && !cfg.HasOutsideKey():
+		return fail(subject, fmt.Sprintf("is not set, and %d live carrier connections need one: \"waybill serve\" does not start", found.Connections),
+			config.HowToSetOutsideKey+`; then run "waybill connection rotate"`)
+	case found.InDatabase > 0:
+		return fail(subject, fmt.Sprintf("is set, but %d live carrier connections are still encrypted with the key in the database", found.InDatabase),
+			`run "waybill connection rotate"`)
+	case !cfg.HasOutsideKey():
+		return warn(subject, "is not set: live carrier connections are refused, and webhook secrets are encrypted with a key in the database", config.HowToSetOutsideKey)
+	}
+	return ok(subject, "is not in the database")
 }
 
 func baseURLFinding(cfg config.Config) finding {
@@ -102,7 +165,9 @@ func databaseFindings(i store.Inspection) []finding {
 		list[0] = fail("database", version+" is too old", "use PostgreSQL 15 or later")
 	}
 	list = append(list, clockFinding(i.ClockAhead))
-	if err := i.NeedsMigration(); err != nil {
+	if err := i.NeedsMigration(); err != nil && i.Old {
+		return append(list, fail("migrations", err.Error(), "create a new database and set DATABASE_URL to it"))
+	} else if err != nil {
 		return append(list, fail("migrations", err.Error(), `run "waybill migrate"`))
 	}
 	return append(list,
@@ -208,7 +273,7 @@ func fontFinding(dir string) finding {
 	case err != nil:
 		return fail("fonts", err.Error(), "this is a fault of the program: please report it")
 	case len(drawn.Missing) > 0:
-		return warn("fonts", "Chinese, Japanese and Korean are printed as boxes on labels", "install Noto Sans CJK (Debian: apt install fonts-noto-cjk), or set FONT_DIR")
+		return warn("fonts", "orders with Chinese, Japanese or Korean names are refused in the sandbox, because labels cannot be printed", "install Noto Sans CJK (Debian: apt install fonts-noto-cjk), or set FONT_DIR")
 	}
 	return ok("fonts", "Chinese, Japanese and Korean can be printed")
 }

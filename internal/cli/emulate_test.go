@@ -12,6 +12,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/cli"
 )
 
@@ -56,7 +57,7 @@ func TestEmulateSaysHowToConnect(t *testing.T) {
 					t.Errorf("the command that connects it lacks %s:\n%s", name, text)
 				}
 			}
-			c, err := carrier.Open(spec, carrier.Opening{Credentials: given, BaseURL: base[1], Via: http.DefaultClient})
+			c, err := carrier.Open(spec, carrier.Opening{Credentials: given, BaseURL: base[1], Via: carriertest.Via(t)})
 			if err != nil {
 				t.Fatalf("with %v: %v", given, err)
 			}

@@ -3,5 +3,5 @@ package cli
 // For the tests: the commands, and those that are not in the audit log.
 var (
 	NewRoot = newRoot
-	Untold  = untold
+	Untold  = unaudited
 )

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -56,7 +57,7 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &id, oneAccount)
 	flags.BoolVar(&in.Livemode, "live", false, "for live data; without it the key is for the sandbox")
 	flags.StringVar(&in.Name, "name", "", "what the key is for")
 	flags.StringSliceVar(&in.Scopes, "scopes", nil, "what it may do, with commas between (default: everything): "+strings.Join(account.Scopes, " "))
@@ -135,7 +136,7 @@ func (c *cli) keyListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &id, oneAccount)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one key a line")
 	return cmd
 }
@@ -203,8 +204,9 @@ func shownKeys(keys []account.APIKey) []any {
 }
 
 func (c *cli) keyRevokeCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "revoke KEY_ID",
+	var of string
+	cmd := &cobra.Command{
+		Use:   "revoke KEY_ID [--account ID]",
 		Short: "End a key for good",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -213,6 +215,19 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 				return errors.New("that is not the id of a key: it begins with key_, and \"waybill key list\" shows it")
 			}
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
+				if of != "" {
+					a, err := chosen(cmd.Context(), accounts, of)
+					if err != nil {
+						return err
+					}
+					keys, err := accounts.Keys(cmd.Context(), a.ID)
+					if err != nil {
+						return err
+					}
+					if !slices.ContainsFunc(keys, func(k account.APIKey) bool { return k.ID == id }) {
+						return notOf(string(id), of)
+					}
+				}
 				if err := accounts.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
@@ -221,4 +236,6 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 			})
 		},
 	}
+	accountFlag(cmd, &of, ofAccount)
+	return cmd
 }

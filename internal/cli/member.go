@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -26,6 +28,25 @@ type members struct {
 func (m members) operator(cmd *cobra.Command, id string) (member.Actor, error) {
 	a, err := chosen(cmd.Context(), m.accounts, id)
 	return operator(a.ID, cmd.CommandPath()), err
+}
+
+// requireMember refuses an e-mail that is nobody's in the account.
+func (m members) requireMember(cmd *cobra.Command, account, email string) error {
+	by, err := m.operator(cmd, account)
+	if err != nil {
+		return err
+	}
+	list, err := m.Members(cmd.Context(), by)
+	if err != nil {
+		return err
+	}
+
+	for _, person := range list {
+		if strings.EqualFold(person.Email, strings.TrimSpace(email)) {
+			return nil
+		}
+	}
+	return notOf(email, account)
 }
 
 // withMembers runs fn on the people of the database.
@@ -133,7 +154,7 @@ func (c *cli) memberAddCommand() *cobra.Command {
 func memberFlags(cmd *cobra.Command, email, id *string, role *member.Role) {
 	cmd.Flags().StringVar(email, "email", "", "the person's e-mail")
 	cmd.Flags().StringVar((*string)(role), "role", string(*role), "owner, developer, shipper or viewer")
-	cmd.Flags().StringVar(id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, id, oneAccount)
 }
 
 func (c *cli) memberInviteCommand() *cobra.Command {
@@ -164,7 +185,10 @@ func (c *cli) memberInviteCommand() *cobra.Command {
 }
 
 func (c *cli) memberListCommand() *cobra.Command {
-	var id string
+	var (
+		id     string
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "list [--account ID]",
 		Short: "List the members of an account",
@@ -178,6 +202,9 @@ func (c *cli) memberListCommand() *cobra.Command {
 				list, err := m.Members(cmd.Context(), by)
 				if err != nil {
 					return err
+				}
+				if asJSON {
+					return c.printJSON(shownMembers(list))
 				}
 				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tTWO FACTORS\tLAST SEEN")
@@ -195,21 +222,53 @@ func (c *cli) memberListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&id, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &id, oneAccount)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one member a line")
 	return cmd
 }
 
+type shownMember struct {
+	ID         ship.PersonID `json:"id"`
+	Email      string        `json:"email"`
+	Name       string        `json:"name"`
+	Role       member.Role   `json:"role"`
+	TwoFactor  bool          `json:"twoFactor"`
+	LastSeenAt time.Time     `json:"lastSeenAt,omitzero"`
+}
+
+func shownMembers(list []member.Member) []any {
+	shown := make([]any, len(list))
+	for i, m := range list {
+		shown[i] = shownMember{
+			ID:         m.ID,
+			Email:      m.Email,
+			Name:       m.Name,
+			Role:       m.Role,
+			TwoFactor:  m.TwoFactor,
+			LastSeenAt: m.LastSeenAt,
+		}
+	}
+	return shown
+}
+
 func (c *cli) memberResetCommand() *cobra.Command {
-	var email string
-	var drop bool
+	var (
+		email, of string
+		drop      bool
+	)
 	cmd := &cobra.Command{
-		Use:   "reset --email ADDRESS",
+		Use:   "reset --email ADDRESS [--account ID]",
 		Short: "Print a link with which somebody sets a new password",
 		Long: "Print a link with which somebody sets a new password. It works once, for a day, and ends all their\n" +
 			"sessions. Who has lost the authenticator or passkeys too needs --drop-second-factors.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
+				if of != "" {
+					if err := m.requireMember(cmd, of, email); err != nil {
+						return err
+					}
+				}
 				link, err := m.ResetURL(cmd.Context(), operator("", cmd.CommandPath()), email, drop)
 				if err != nil {
 					return err
@@ -219,6 +278,7 @@ func (c *cli) memberResetCommand() *cobra.Command {
 			})
 		},
 	}
+	accountFlag(cmd, &of, ofAccount)
 	cmd.Flags().StringVar(&email, "email", "", "the person's e-mail")
 	cmd.Flags().BoolVar(&drop, "drop-second-factors", false, "also remove their authenticator, recovery codes and passkeys")
 	return cmd

@@ -60,7 +60,21 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 		c.users.Close()
 		return nil, "", err
 	}
+
+	// Whoever was told to stop while the server started stops it too.
+	if ctx.Err() != nil {
+		starting.Close()
+		return nil, "", errors.Join(ctx.Err(), c.stopSoon(ctx))
+	}
 	return c, address, nil
+}
+
+// stopSoon is stop for somebody whose context may have ended.
+func (c *cluster) stopSoon(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+
+	return c.stop(ctx)
 }
 
 // stop ends the server unless another command still uses it.
@@ -97,7 +111,10 @@ func (c *cluster) ensure(ctx context.Context) error {
 	}
 	log := filepath.Join(c.dir, "log")
 	options := fmt.Sprintf("-c port=%d -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_locks_per_transaction=256", port)
-	if err := c.run(ctx, "pg_ctl", "start", "-s", "-w", "-t", "60", "-D", c.data(), "-l", log, "-o", options); err != nil {
+
+	// A start that is cut short would leave a server that nobody stops: it is
+	// waited for, and startCluster stops it.
+	if err := c.run(context.WithoutCancel(ctx), "pg_ctl", "start", "-s", "-w", "-t", "60", "-D", c.data(), "-l", log, "-o", options); err != nil {
 		return fmt.Errorf("the private Postgres does not start; its log is %s: %w", log, err)
 	}
 	return nil
@@ -211,6 +228,8 @@ func (c *cluster) command(ctx context.Context, program string, args ...string) *
 	cmd.Dir = "/" // the server's user may not be allowed where the caller stands
 	cmd.Env = []string{"PATH=" + c.bin + ":/usr/bin:/bin", "LC_ALL=C"}
 	cmd.WaitDelay = 5 * time.Second
+	// initdb has children, which end with it.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
 }
 

@@ -22,7 +22,7 @@ type tenantFlags struct {
 }
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.account, "account", "", "id of the account; not needed if there is only one")
+	accountFlag(cmd, &f.account, oneAccount)
 	cmd.Flags().BoolVar(&f.live, "live", false, "for live data; without it, for test data")
 }
 

@@ -43,11 +43,11 @@ func (c *cli) trackingCommand() *cobra.Command {
 
 func (c *cli) trackingUnmappedCommand() *cobra.Command {
 	var (
-		since  string
-		asJSON bool
+		id, since string
+		asJSON    bool
 	)
 	cmd := &cobra.Command{
-		Use:   "unmapped [--since 90d]",
+		Use:   "unmapped [--account ID] [--since 90d]",
 		Short: "List the carriers' codes that have no meaning, the one last told first",
 		Long: "List the carriers' codes that no status table knew when they were told, the one last told first.\n" +
 			"Their events are kept without a status. Where the table of this version knows the code,\n" +
@@ -59,7 +59,7 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 				return err
 			}
 			return c.withTracking(cmd.Context(), func(s *tracking.Service, specs []carrier.Spec) error {
-				list, err := s.UnmappedCodes(cmd.Context(), specs, from)
+				list, err := unmappedCodes(cmd.Context(), s, id, specs, from)
 				if err != nil {
 					return err
 				}
@@ -67,9 +67,32 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 			})
 		},
 	}
+	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().StringVar(&since, "since", "90d", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one code a line")
 	return cmd
+}
+
+// unmappedCodes are those of an account in both modes; without an id, of all
+// accounts.
+func unmappedCodes(ctx context.Context, s *tracking.Service, id string, specs []carrier.Spec, from time.Time) ([]tracking.UnmappedCode, error) {
+	if id == "" {
+		return s.UnmappedCodes(ctx, specs, from)
+	}
+	account, valid := ship.ParseAccountID(id)
+	if !valid {
+		return nil, fmt.Errorf("there is no account %s: \"waybill account list\" shows them", id)
+	}
+
+	var list []tracking.UnmappedCode
+	for _, live := range []bool{true, false} {
+		some, err := s.UnmappedOf(ctx, ship.Tenant{Account: account, Livemode: live}, specs, from)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	return list, nil
 }
 
 type shownUnmapped struct {

@@ -39,6 +39,7 @@ type Config struct {
 	QuoteCache      time.Duration // 0 asks the carriers every time
 	QuoteCacheToBuy bool
 	PurchaseTimeout time.Duration
+	BuyTimeout      time.Duration
 	SettleAfter     time.Duration
 	LookEvery       time.Duration
 	LookupLag       time.Duration
@@ -133,9 +134,10 @@ func read(e *env) Config {
 		ShutdownTimeout: get(e, "SHUTDOWN_TIMEOUT", "25s", atLeast(0), "longest time for requests and jobs to end after a signal to stop"),
 
 		QuoteTimeout:    get(e, "QUOTE_TIMEOUT", "4s", atLeast(time.Millisecond), "after this long, rates are answered with what carriers have quoted so far"),
-		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "for so long, the same lane, weight step, size and options are quoted from memory, marked as such; 0 asks the carriers every time"),
+		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "for so long, the same lane, weight step, size and options are quoted from memory, marked as such; 0 asks the carriers every time, except for the form of a new shipment in the dashboard, which takes quotes of the last five minutes"),
 		QuoteCacheToBuy: get(e, "QUOTE_CACHE_PURCHASES", "off", onOff, "on lets purchases be routed by such quotes too"),
 		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "after this long without the carrier's answer, a purchase is answered as pending"),
+		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "no carrier may take longer than this to sell a label, whatever its own deadline; the purchase continues after its request was answered as pending"),
 		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "after this long, a purchase left open is looked up at the carrier"),
 		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "time between two such looks"),
 		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "longest time that a purchase is believed to be missing from a carrier's look-up after its sale; carriers have shorter ones of their own"),
@@ -150,7 +152,7 @@ func read(e *env) Config {
 
 		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
 		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
-		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64; to change it, put the new one before the old with a comma between. If empty, one that lies in the database with them"),
+		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live connections to carriers need it or SECRET_KMS. To change it, put the new one before the old with a comma between. If empty, test credentials and webhook secrets are encrypted with a key that is in the database too"),
 		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key of a key service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To change it, put the new one before the old with a comma between. SECRET_KEY alone if empty"),
 
 		OIDCIssuer:       get(e, "OIDC_ISSUER", "", optional(issuer), "address of the identity provider that people sign in to the dashboard with (OpenID Connect), as it names itself; none if empty. Its redirect address is BASE_URL/app/oidc"),
@@ -192,6 +194,19 @@ func (c Config) disagreements() (errs []error) {
 	}
 	return errs
 }
+
+// HasOutsideKey reports whether new credentials of carriers are encrypted with
+// a key that is not in the database: whoever gets hold of the database, or of a
+// backup of it, cannot read them.
+func (c Config) HasOutsideKey() bool {
+	if len(c.SecretKeys) > 0 {
+		return true
+	}
+	return len(c.SecretKMS) > 0 && c.SecretKMS[0] != LocalKeys
+}
+
+// HowToSetOutsideKey says what to do where HasOutsideKey is required and false.
+const HowToSetOutsideKey = "set SECRET_KEY to 32 random bytes as base64 (openssl rand -base64 32), the same for every copy and command, and keep a copy of it outside the database; or set SECRET_KMS"
 
 // RedactedDatabaseURL is DatabaseURL without its password.
 func (c Config) RedactedDatabaseURL() string {

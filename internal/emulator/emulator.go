@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,9 @@ type Server struct {
 	// Failure writes the carrier's own body for a status: 401, 429, 503, or a
 	// refusal of a purchase (400). Nil writes none.
 	Failure func(status int) (contentType string, body []byte)
+	// Compresses is set for a carrier that compresses every answer, whatever the
+	// request accepts. Others do by the knob alone.
+	Compresses bool
 	// Send sends what the carrier pushes by itself. It may be changed before the
 	// first request; nil pushes nothing.
 	Send func(*http.Request) (*http.Response, error)
@@ -79,21 +83,34 @@ func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
 		if !pause(r, wait) {
 			return
 		}
-		switch {
-		case rand.Float64() < k.Stall:
-			s.hang(r)
-			panic(http.ErrAbortHandler)
-		case rand.Float64() < k.Limit:
-			w.Header().Set("Retry-After", "1")
-			s.Fail(w, http.StatusTooManyRequests)
-		case rand.Float64() < k.Down:
-			s.Fail(w, http.StatusServiceUnavailable)
-		case needsToken && (rand.Float64() < k.Expired || !s.hasToken(r)):
-			s.Fail(w, http.StatusUnauthorized)
-		default:
-			h(w, r)
+
+		isCarriers := !strings.HasPrefix(r.URL.Path, "/_emulator/")
+		if isCarriers && (s.Compresses || rand.Float64() < k.Compress) {
+			packed := &compressedWriter{ResponseWriter: w}
+			s.respond(packed, r, k, needsToken, h)
+			packed.close() // not reached by an answer that is cut on purpose
+			return
 		}
+		s.respond(w, r, k, needsToken, h)
 	})
+}
+
+// respond answers with what the knobs say goes wrong, or else as h does.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, k Knobs, needsToken bool, h http.HandlerFunc) {
+	switch {
+	case rand.Float64() < k.Stall:
+		s.hang(r)
+		panic(http.ErrAbortHandler)
+	case rand.Float64() < k.Limit:
+		w.Header().Set("Retry-After", "1")
+		s.Fail(w, http.StatusTooManyRequests)
+	case rand.Float64() < k.Down:
+		s.Fail(w, http.StatusServiceUnavailable)
+	case needsToken && (rand.Float64() < k.Expired || !s.hasToken(r)):
+		s.Fail(w, http.StatusUnauthorized)
+	default:
+		h(w, r)
+	}
 }
 
 // Fail answers with a status and the carrier's own body for it.

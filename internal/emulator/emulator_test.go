@@ -2,6 +2,7 @@ package emulator_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,6 +152,48 @@ func TestFaultsBeforeASaleSellNothing(t *testing.T) {
 	}
 	if list := s.Ledger.Entries(); len(list) > 0 {
 		t.Errorf("it sold %+v", list)
+	}
+}
+
+// A carrier may compress answers that nobody asked it to compress: sales,
+// refusals and failures, and half of a sale if the answer is cut.
+func TestAnswersAreCompressedUnasked(t *testing.T) {
+	t.Parallel()
+	s := newStandIn(t)
+	token, _ := s.NewToken()
+	for name, tc := range map[string]struct {
+		knobs  emulator.Knobs
+		status int
+		body   string
+		err    error
+	}{
+		"sale":     {emulator.Knobs{Compress: 1}, 200, `{"number":"N1","reference":"1"}`, nil},
+		"refusal":  {emulator.Knobs{Compress: 1, Refuse: 1}, 400, `{"acme":B}`, nil},
+		"down":     {emulator.Knobs{Compress: 1, Down: 1}, 503, `{"acme":S}`, nil},
+		"truncate": {emulator.Knobs{Compress: 1, Buy: all("truncate")}, 200, `{"number":"N1",`, io.ErrUnexpectedEOF},
+	} {
+		s.turn(t, tc.knobs)
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/buy", strings.NewReader("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := (&http.Transport{DisableCompression: true, DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != tc.status || resp.Header.Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: status %d, %v", name, resp.StatusCode, resp.Header)
+		}
+		plain, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(plain)
+		if string(body) != tc.body || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %q, %v", name, body, err)
+		}
+		resp.Body.Close()
 	}
 }
 

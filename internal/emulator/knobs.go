@@ -22,6 +22,17 @@ type Knobs struct {
 	Refuse  float64 `json:"refuse,omitempty"`  // purchases that are refused
 	Stall   float64 `json:"stall,omitempty"`   // of all calls: never answered, nothing done
 
+	// Compress is the share of answers that are gzip-compressed, whether or not
+	// the request accepts it.
+	Compress float64 `json:"compress,omitempty"`
+
+	// Account is what is wrong with the client's account, where a stand-in knows
+	// such faults: USPS "not_enrolled", or the code of a refusal ("100007").
+	Account string `json:"account,omitempty"`
+	// Gateway has failures answered by the gateway before the carrier, in its
+	// own form, where the carrier has one: USPS.
+	Gateway bool `json:"gateway,omitempty"`
+
 	// Buy is what happens after a sale, by share: "hang", "reset", "500",
 	// "502", "truncate", "wrong_reference". The rest is answered.
 	Buy map[string]float64 `json:"buy,omitempty"`
@@ -56,7 +67,7 @@ func (k Knobs) check() error {
 			return fmt.Errorf("%v is before its time", time.Duration(d))
 		}
 	}
-	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.LookupFlap} {
+	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.Compress, k.LookupFlap} {
 		if share < 0 || share > 1 {
 			return fmt.Errorf("%v is not a share between 0 and 1", share)
 		}

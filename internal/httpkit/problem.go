@@ -44,6 +44,7 @@ type FieldProblem struct {
 	Code       string `json:"code" example:"required" doc:"Stable code."`
 	Detail     string `json:"detail" doc:"What is wrong, in words."`
 	Suggestion string `json:"suggestion,omitempty" doc:"What was probably meant."`
+	Carrier    string `json:"carrier,omitempty" example:"ups" doc:"The carrier that asks for it; left out for rules of the service."`
 }
 
 // ParameterPrefix begins the pointer of a ship.FieldError that speaks of a
@@ -77,9 +78,7 @@ func (ex *Exchange) Problem(err error) *Problem {
 		p.Detail = "something went wrong on our side; it is logged under the request id"
 		p.details = nil
 	}
-	for _, f := range e.Fields[:min(len(e.Fields), maxShownErrors)] {
-		p.Errors = append(p.Errors, fieldProblem(f))
-	}
+	p.Errors = FieldProblems(e.Fields)
 	if after := retryAfter(e, p.Status); after > 0 {
 		p.header.Set("Retry-After", strconv.Itoa(after))
 	}
@@ -90,8 +89,17 @@ func (ex *Exchange) Problem(err error) *Problem {
 	return p
 }
 
+// FieldProblems are fields as clients see them.
+func FieldProblems(fields []ship.FieldError) []FieldProblem {
+	var list []FieldProblem
+	for _, f := range fields[:min(len(fields), maxShownErrors)] {
+		list = append(list, fieldProblem(f))
+	}
+	return list
+}
+
 func fieldProblem(f ship.FieldError) FieldProblem {
-	p := FieldProblem{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail, Suggestion: f.Suggestion}
+	p := FieldProblem{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail, Suggestion: f.Suggestion, Carrier: f.Carrier}
 	if len(f.Pointer) > 0 && f.Pointer[:1] == ParameterPrefix {
 		p.Pointer, p.Parameter = "", f.Pointer[1:]
 	}

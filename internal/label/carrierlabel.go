@@ -13,9 +13,10 @@ import (
 //     black and white; the sheets of PNG lie below each other.
 //   - PDF is handed on as it came, its pages in one file; another size than
 //     it was bought in is laid on that paper at its true size or a little
-//     smaller. If its pages are nothing but pictures, PNG and ZPL are made of
-//     them.
-//   - ZPL is handed on as it came.
+//     smaller. PNG and ZPL are made of its pictures if its pages are nothing
+//     but pictures, dot for dot; other pages are drawn.
+//   - ZPL is handed on as it came. If CanRender allows it, PDF and PNG are
+//     drawn of it.
 //
 // What cannot be had is an error of code format_unavailable. What Lint
 // refuses is one of code label_quarantined; errors.As finds the *Finding.
@@ -32,11 +33,11 @@ func (r *Renderer) RenderLabel(l ship.Label, o Options) (Rendering, error) {
 	if err != nil {
 		return Rendering{}, err
 	}
-	data, err := convert(l, o, asBought)
+	data, err := r.convert(l, o, asBought)
 	return Rendering{Data: data}, quarantine(err)
 }
 
-func convert(l ship.Label, o Options, asBought bool) ([]byte, error) {
+func (r *Renderer) convert(l ship.Label, o Options, asBought bool) ([]byte, error) {
 	pages, err := Split(l.Data)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func convert(l ship.Label, o Options, asBought bool) ([]byte, error) {
 		return nil, finding("too_large", "the label has more than %d pages", maxPages)
 	}
 	if l.Format == "pdf" {
-		return convertPDF(pages, o, asBought)
+		return r.convertPDF(pages, o, asBought)
 	}
 	if err := Lint(l.Format, l.Data); err != nil {
 		return nil, err
@@ -68,15 +69,26 @@ func unavailable(sold string, o Options, have string) error {
 		"the carrier sold this label as %s, and %s in size %s cannot be made of it: ask for %s", sold, o.Format, o.Size, have)
 }
 
+// convertZPL hands ZPL on as it came. The other formats and sizes are drawn,
+// if all of it can be drawn faithfully; see CanRender. The label is taken for
+// one of a 203 dpi printer, as carriers sell it.
 func convertZPL(pages [][]byte, o Options) ([]byte, error) {
-	if o.Format != ZPL || o.Size != Size4x6 {
-		return nil, unavailable("zpl", o, "zpl in size 4x6")
+	if o.Format == ZPL && o.Size == Size4x6 {
+		return bytes.Join(pages, []byte("\n")), nil
 	}
-	return bytes.Join(pages, []byte("\n")), nil
+	var drawn []raster
+	for _, page := range pages {
+		rasters, err := drawZPL(page, 203)
+		if err != nil {
+			return nil, unavailable("zpl", o, "zpl in size 4x6")
+		}
+		drawn = append(drawn, rasters...)
+	}
+	return writeRasters(drawn, o)
 }
 
 // convertPDF reads the files, which lints them too.
-func convertPDF(pages [][]byte, o Options, asBought bool) ([]byte, error) {
+func (r *Renderer) convertPDF(pages [][]byte, o Options, asBought bool) ([]byte, error) {
 	files := make([]*pdfFile, len(pages))
 	for i, page := range pages {
 		if len(page) > maxFileBytes {
@@ -97,11 +109,16 @@ func convertPDF(pages [][]byte, o Options, asBought bool) ([]byte, error) {
 		}
 		return copyPDF(files, paper), nil
 	}
-	rasters, ok := imagePages(files)
-	if !ok {
-		return nil, unavailable("pdf", o, "pdf")
+
+	// Pictures keep their dots, which are the printer's as a rule.
+	if rasters, ok := imagePages(files); ok {
+		return writeRasters(rasters, o)
 	}
-	return writeRasters(rasters, o)
+	drawn, err := r.drawPages(files, o)
+	if err != nil {
+		return nil, err
+	}
+	return writePlaced(drawn, o.Format), nil
 }
 
 // paperFor is what the pages are laid on, nil if they stay as they are. A

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"image/png"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -60,13 +62,84 @@ func TestACarriersPDFIsServedAsItCame(t *testing.T) {
 	}
 }
 
-func TestWordsInAPDFAreNotTurnedIntoDots(t *testing.T) {
-	data := render(t, oneOf(latin["dhl"]), Options{}).Data
-	for _, format := range []Format{PNG, ZPL} {
-		_, err := newRenderer(t).RenderLabel(carrierPDF(data), Options{Format: format})
-		if ship.CodeOf(err) != "format_unavailable" || !strings.Contains(err.Error(), "ask for pdf") {
-			t.Errorf("%s: %v, want format_unavailable that names pdf", format, err)
+// TestADrawnPDFScans converts files that draw their bars and words: of every
+// size, turned and with several pages, to every format, medium and resolution.
+func TestADrawnPDFScans(t *testing.T) {
+	tool(t, "zbarimg")
+	pdftoppm, check := tool(t, "pdftoppm"), zplcheck(t)
+	upright := render(t, oneOf(latin["dhl"]), Options{}).Data
+	sold := map[string][]byte{
+		"4x6":      upright,
+		"a6":       render(t, oneOf(latin["dhl"]), Options{Size: SizeA6}).Data,
+		"turned":   turnedPDF(t, upright, "90"),
+		"two":      Join([][]byte{upright, upright}),
+		"built-in": pdfOf("0 0 288 432", "/Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>", "BT /F1 20 Tf 20 380 Td (DHL) Tj ET\n"+drawnBars(t, latin["dhl"].Tracking)),
+	}
+	for name, data := range sold {
+		for _, o := range everyOption {
+			if o.Format == PDF || o.Size != Size4x6 && name != "4x6" {
+				continue // one file will do to see other media
+			}
+			t.Run(fmt.Sprint(name, o), func(t *testing.T) {
+				t.Parallel()
+				picture := shown(t, convertTo(t, carrierPDF(data), o), o, check, pdftoppm)
+				show(t, fmt.Sprintf("drawn-%s-%s-%s-%d.png", name, o.Format, o.Size, o.DPI), picture)
+				if got, _, _ := strings.Cut(scan(t, picture), "\n"); got != latin["dhl"].Tracking {
+					t.Errorf("scanned %q, want %q", got, latin["dhl"].Tracking)
+				}
+			})
 		}
+	}
+}
+
+// drawnBars is a bar code as the operators of a PDF, with modules of a point.
+func drawnBars(t *testing.T, content string) string {
+	t.Helper()
+	sym, err := encode128(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops strings.Builder
+	sym.bars(func(at, width int) { fmt.Fprintf(&ops, "%d 100 %d 80 re f\n", 30+at, width) })
+	return ops.String()
+}
+
+// TestALongPDFKeepsItsSize asks for every format of a label that is longer
+// than the default paper.
+func TestALongPDFKeepsItsSize(t *testing.T) {
+	tool(t, "zbarimg")
+	l := carrierPDF(pdfOf("0 0 288 576", "", drawnBars(t, "JD014600006281234567")))
+	picture := convertTo(t, l, Options{Format: PNG})
+	size, err := png.DecodeConfig(bytes.NewReader(picture))
+	if err != nil || size.Width != 812 || size.Height != 1624 {
+		t.Errorf("the picture is %d by %d, %v; want 812 by 1624", size.Width, size.Height, err)
+	}
+	if got := scan(t, picture); got != "JD014600006281234567" {
+		t.Errorf("scanned %q", got)
+	}
+	if zpl := convertTo(t, l, Options{Format: ZPL}); !bytes.Contains(zpl, []byte("^PW812^LL1624")) {
+		t.Errorf("ZPL begins with %.60s", zpl)
+	}
+}
+
+// TestAPDFThatTakesForeverIsHeldBack has forms that draw forms: nine to the
+// ninth rectangles.
+func TestAPDFThatTakesForeverIsHeldBack(t *testing.T) {
+	t.Parallel()
+	forms := []string{streamOf("/Subtype/Form/BBox[0 0 300 500]", []byte("0 0 9 9 re f"))}
+	for n := range 8 {
+		again := strings.Repeat("/F Do ", 9)
+		forms = append(forms, streamOf(fmt.Sprintf("/Subtype/Form/BBox[0 0 300 500]/Resources<</XObject<</F %d 0 R>>>>", 5+n), []byte(again)))
+	}
+	l := carrierPDF(pdfOf("0 0 288 432", "/XObject<</F 13 0 R>>", strings.Repeat("/F Do ", 9), forms...))
+	r, err := NewRenderer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pdf.Timeout = time.Second
+	_, err = r.RenderLabel(l, Options{Format: PNG})
+	if ship.CodeOf(err) != "label_quarantined" {
+		t.Errorf("err = %v, want label_quarantined", err)
 	}
 }
 
@@ -185,17 +258,16 @@ func TestAPictureInAPDFIsFound(t *testing.T) {
 			convertTo(t, carrierPDF(data), Options{Format: ZPL, DPI: 300})
 		})
 	}
+
+	// Pages that are more than one plain picture are drawn.
 	for name, data := range map[string][]byte{
 		"two pictures": pdfOf("0 0 288 432", "/XObject<</I 5 0 R>>", place+" "+place, streamOf(head+"8/ColorSpace/DeviceGray/Filter/DCTDecode", jpg.Bytes())),
 		"with a line":  pdfOf("0 0 288 432", "/XObject<</I 5 0 R>>", place+" 0 0 9 9 re f", streamOf(head+"8/ColorSpace/DeviceGray/Filter/DCTDecode", jpg.Bytes())),
 		"mirrored":     pdfOf("0 0 288 432", "/XObject<</I 5 0 R>>", "-288 0 0 432 288 0 cm /I Do", streamOf(head+"8/ColorSpace/DeviceGray/Filter/DCTDecode", jpg.Bytes())),
 		"stretched":    pdfOf("0 0 288 432", "/XObject<</I 5 0 R>>", "288 0 0 300 0 0 cm /I Do", streamOf(head+"8/ColorSpace/DeviceGray/Filter/DCTDecode", jpg.Bytes())),
-		"short":        one("8/ColorSpace/DeviceRGB/Filter/FlateDecode", packed(grey.Pix)),
-		"veiled":       one("1/ColorSpace/DeviceGray/SMask 4 0 R/Filter/FlateDecode", packed(white.bits)),
 	} {
-		_, err := newRenderer(t).RenderLabel(carrierPDF(data), Options{Format: PNG})
-		if ship.CodeOf(err) != "format_unavailable" {
-			t.Errorf("%s: %v, want format_unavailable", name, err)
+		if got := scan(t, convertTo(t, carrierPDF(data), Options{Format: PNG})); got != p.Tracking {
+			t.Errorf("%s: scanned %q, want %q", name, got, p.Tracking)
 		}
 	}
 }

@@ -213,7 +213,10 @@ func TestWithoutTheBigFontIdeographsAreReported(t *testing.T) {
 
 func TestAnIdleRendererHoldsNoFonts(t *testing.T) {
 	start := time.Now()
-	r := newRenderer(t)
+	r, err := NewRenderer("")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if took := time.Since(start); took > 5*time.Millisecond {
 		t.Errorf("NewRenderer took %v", took)
 	}

@@ -48,6 +48,9 @@ func (s *sheet) fit(p pdfPage) (lay, bool) {
 	if upright := min(roomW/w, roomH/h); upright < 1 && min(roomW/h, roomH/w) > upright {
 		w, h = h, w
 		l.rotate = (l.rotate + 90) % 360
+		if p.rotate == 90 {
+			l.rotate = 0 // undone, a turn leaves the words upright
+		}
 	}
 	l.scale = min(1, roomW/w, roomH/h)
 	if s.margin > 0 {

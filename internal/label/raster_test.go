@@ -9,6 +9,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -310,18 +311,33 @@ func TestADamagedPictureIsHeldBack(t *testing.T) {
 	}
 }
 
-func TestALabelTooLargeForItsPaperIsOnlyAPDF(t *testing.T) {
+// TestALabelTooLargeForItsPaperKeepsItsSize: made smaller, its bars would run
+// into each other.
+func TestALabelTooLargeForItsPaperKeepsItsSize(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 812, 1900)) // black all over
 	var buf bytes.Buffer
 	if err := png.Encode(&buf, img); err != nil {
 		t.Fatal(err)
 	}
 	l := ship.Label{Format: "png", Data: buf.Bytes()}
-	convertTo(t, l, Options{})
-	for _, format := range []Format{PNG, ZPL} {
-		_, err := newRenderer(t).RenderLabel(l, Options{Format: format})
-		if ship.CodeOf(err) != "format_unavailable" || !strings.Contains(err.Error(), "pdf") {
-			t.Errorf("%s: %v, want format_unavailable that names pdf", format, err)
-		}
+
+	f, err := readPDF(convertTo(t, l, Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, h := f.pages[0].size(); math.Abs(w-288) > 1 || math.Abs(h-674) > 1 {
+		t.Errorf("the PDF page has %.0f by %.0f points, want 288 by 674", w, h)
+	}
+	size, err := png.DecodeConfig(bytes.NewReader(convertTo(t, l, Options{Format: PNG})))
+	if err != nil || size.Width != 812 || size.Height != 1900 {
+		t.Errorf("the picture is %d by %d, %v", size.Width, size.Height, err)
+	}
+	if zpl := convertTo(t, l, Options{Format: ZPL}); !bytes.Contains(zpl, []byte("^PW812^LL1900")) {
+		t.Errorf("ZPL begins with %.60s", zpl)
+	}
+
+	_, err = newRenderer(t).RenderLabel(l, Options{Format: PNG, Size: SizeA6})
+	if ship.CodeOf(err) != "format_unavailable" || !strings.Contains(err.Error(), "4x6") {
+		t.Errorf("on A6: %v, want format_unavailable that names 4x6", err)
 	}
 }

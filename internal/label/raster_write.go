@@ -27,12 +27,17 @@ type placed struct {
 // proportions. White borders may be cut to have room for that.
 func (r raster) place(size Size, dpi int) placed {
 	paper, _ := size.dimensions()
-	dots := func(thousandths int) int { return (thousandths*dpi + 500) / 1000 }
-	p := placed{raster: r, ink: r.inked(), dpi: dpi, width: dots(paper.width), height: dots(paper.height)}
+	p := placed{
+		raster: r,
+		ink:    r.inked(),
+		dpi:    dpi,
+		width:  dotsOf(paper.width, dpi),
+		height: dotsOf(paper.height, dpi),
+	}
 	roomW, roomH := p.width, p.height
 	if size.isSheet() {
 		label, _ := Size4x6.dimensions()
-		roomW, roomH = dots(label.width), dots(label.height)
+		roomW, roomH = dotsOf(label.width, dpi), dotsOf(label.height, dpi)
 		p.x = (sheetMargin*dpi*2 + 203) / (2 * 203)
 		p.y = p.x
 	}
@@ -96,16 +101,51 @@ func writeRasters(rasters []raster, o Options) ([]byte, error) {
 	all := make([]placed, len(rasters))
 	for i, r := range rasters {
 		all[i] = r.place(o.Size, o.DPI)
-		// Smaller than this, bars run into each other.
-		if all[i].scale.less(ratio{3 * o.DPI, 4 * r.dpi}) {
-			return nil, ship.Coded(ship.Unsupported, "format_unavailable",
-				"the carrier's label is larger than %s: ask for pdf", o.Size)
+		if !all[i].isTooSmall() {
+			continue
 		}
+		if o.Size != Size4x6 {
+			return nil, ship.Coded(ship.Unsupported, "format_unavailable",
+				"the carrier's label is larger than %s: ask for size 4x6, in which it keeps its own size", o.Size)
+		}
+		all[i] = r.placeAlone(o.DPI)
 	}
-	if o.Format == PNG {
-		return rasterPNG(all), nil
+	return writePlaced(all, o.Format), nil
+}
+
+// isTooSmall reports whether the picture is drawn so small that bars run into
+// each other.
+func (p placed) isTooSmall() bool { return p.scale.less(ratio{3 * p.dpi, 4 * p.raster.dpi}) }
+
+// placeAlone puts a picture on paper of its own size.
+func (r raster) placeAlone(dpi int) placed {
+	scale := ratio{dpi, r.dpi}
+	box := r.inked()
+	return placed{
+		raster: r,
+		ink:    box,
+		scale:  scale,
+		x:      scale.of(box.x),
+		y:      scale.of(box.y),
+		dpi:    dpi,
+		width:  scale.of(r.width),
+		height: scale.of(r.height),
 	}
-	return rasterZPL(all), nil
+}
+
+// writePlaced writes PNG or ZPL. Pages of several sizes lie on sheets of one.
+func writePlaced(pages []placed, format Format) []byte {
+	width, height := 0, 0
+	for _, p := range pages {
+		width, height = max(width, p.width), max(height, p.height)
+	}
+	for i := range pages {
+		pages[i].width, pages[i].height = width, height
+	}
+	if format == PNG {
+		return rasterPNG(pages)
+	}
+	return rasterZPL(pages)
 }
 
 // rasterZPL writes a label with one graphic for each picture.
@@ -170,9 +210,13 @@ func rasterPDF(rasters []raster, size Size) []byte {
 		kids += strconv.Itoa(3+3*i) + " 0 R "
 	}
 	w.object("<</Type/Pages/Count " + strconv.Itoa(len(rasters)) + "/Kids[" + kids + "]>>")
-	paper := newSheet(size)
 	for i, r := range rasters {
+		paper := newSheet(size)
 		p := r.place(size, r.dpi)
+		if p.isTooSmall() && size == Size4x6 {
+			p = r.placeAlone(r.dpi)
+			paper = &sheet{width: float64(p.width) * 72 / float64(p.dpi), height: float64(p.height) * 72 / float64(p.dpi)}
+		}
 		box := appendDecimal(nil, paper.width)
 		box = appendDecimal(append(box, ' '), paper.height)
 		w.object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 " + string(box) + "]/Resources<</XObject<</I " +

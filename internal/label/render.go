@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/pdfium"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -22,6 +23,7 @@ type Rendering struct {
 // rendered for a while: the Chinese, Japanese and Korean one is 20 MB.
 type Renderer struct {
 	fontDir string
+	pdf     pdfium.Engine // draws carriers' files
 
 	mu    sync.Mutex
 	kit   *kit // nil while idle
@@ -73,7 +75,7 @@ func (r *Renderer) Render(d Document, o Options) (Rendering, error) {
 	case ZPL:
 		data = writeZPL(scenes, pen)
 	}
-	return Rendering{Data: data, Missing: slices.Sorted(maps.Keys(pen.missing))}, nil
+	return Rendering{Data: data, Missing: pen.missed()}, nil
 }
 
 // pen sets the text of one rendering. It borrows a typesetter when it first
@@ -103,6 +105,9 @@ func (p *pen) set(t text) line {
 	}
 	return l
 }
+
+// missed lists what no font has, sorted.
+func (p *pen) missed() []rune { return slices.Sorted(maps.Keys(p.missing)) }
 
 func (p *pen) release() {
 	if p.setter != nil {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -93,12 +94,16 @@ func awkward() Document {
 
 func newRenderer(t testing.TB) *Renderer {
 	t.Helper()
-	r, err := NewRenderer("")
+	r, err := sharedRenderer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
+
+// sharedRenderer is one for all tests: reading what draws PDF files takes a
+// second.
+var sharedRenderer = sync.OnceValues(func() (*Renderer, error) { return NewRenderer("") })
 
 func render(t testing.TB, d Document, o Options) Rendering {
 	t.Helper()

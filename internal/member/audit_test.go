@@ -173,7 +173,7 @@ func TestAnEntryOfBeforeThereWereKeysIsReadAsItWas(t *testing.T) {
 	ada := f.setUp(t)
 	for i, person := range []any{[16]byte(ada.Person.ID.Raw()), nil} {
 		id := ship.NewAuditID(ada.Account, f.clock().Add(time.Duration(i)*time.Hour))
-		_, err := f.owner.Exec(t.Context(), `INSERT INTO audit_log (account_id, id, person_id, who, action, target, mode, details, agent) VALUES ($1, $2, $3, $4, 'old.row', 't', '', '{}', '')`,
+		_, err := f.owner.Exec(t.Context(), `INSERT INTO audit_log (account_id, id, person_id, actor, action, target, mode, details, user_agent) VALUES ($1, $2, $3, $4, 'old.row', 't', '', '{}', '')`,
 			[16]byte(ada.Account.Raw()), [16]byte(id.Raw()), person, []string{"Ada", "operator"}[i])
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestWhatAPersonDoesIsToldInAllTheirAccounts(t *testing.T) {
 	if _, err := f.ResetURL(t.Context(), Operator(other), "ada@example.com", false); err != nil {
 		t.Fatal(err)
 	}
-	if n := f.count(t, "SELECT count(*) FROM audit_log WHERE action = 'password.link_made' AND who = 'operator' AND person_id IS NULL"); n != 2 {
+	if n := f.count(t, "SELECT count(*) FROM audit_log WHERE action = 'password.link_made' AND actor = 'operator' AND person_id IS NULL"); n != 2 {
 		t.Errorf("the operator's link is told %d times", n)
 	}
 }

@@ -174,7 +174,7 @@ func TestWhoSignsInAlreadyAcceptsAsThemselves(t *testing.T) {
 	if list, err := f.Accounts(t.Context(), ada); err != nil || len(list) != 2 || list[1].Role != Viewer || list[1].Name != "Other" {
 		t.Errorf("accounts %+v: %v", list, err)
 	}
-	if n := f.count(t, "SELECT count(*) FROM sessions WHERE account = $1", [16]byte(other.Raw())); n != 1 {
+	if n := f.count(t, "SELECT count(*) FROM sessions WHERE current_account_id = $1", [16]byte(other.Raw())); n != 1 {
 		t.Error("the new account is not shown")
 	}
 }

@@ -96,12 +96,12 @@ func TestAnAnswerOfAPasskeyIsGoodOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	key := f.withPasskey(t, f.setUp(t), "Key")
-	before := f.count(t, "SELECT count(*) FROM ceremonies")
+	before := f.count(t, "SELECT count(*) FROM auth_flows")
 	c, err := f.BeginPasskeySignIn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := f.count(t, "SELECT count(*) FROM ceremonies"); n != before {
+	if n := f.count(t, "SELECT count(*) FROM auth_flows"); n != before {
 		t.Error("a stranger who begins writes rows")
 	}
 	answer := PasskeyAnswer{Token: c.Token, Response: key.get(t, c), From: here}

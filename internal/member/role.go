@@ -29,7 +29,8 @@ type Action string
 // The actions.
 const (
 	ViewOverview      Action = "overview.view"
-	ViewShipments     Action = "shipments.view" // with tracking, labels, events of one
+	ViewShipments     Action = "shipments.view"  // with tracking, and events of one
+	PrintLabels       Action = "shipments.print" // labels and customs papers, on the screen, as files and on paper
 	ExportShipments   Action = "shipments.export"
 	BuyShipments      Action = "shipments.buy" // also rates, address checks and batches
 	VoidShipments     Action = "shipments.void"
@@ -76,6 +77,7 @@ type rule struct {
 var rules = map[Action]rule{
 	ViewOverview:      {yes, yes, yes, yes, false},
 	ViewShipments:     {yes, yes, yes, yes, false},
+	PrintLabels:       {yes, yes, yes, no, false},
 	ExportShipments:   {yes, yes, yes, yes, false},
 	BuyShipments:      {yes, yes, yes, no, false},
 	VoidShipments:     {yes, yes, yes, no, false},

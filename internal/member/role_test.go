@@ -71,7 +71,7 @@ func TestOwnersMayDoEverythingAndALesserRoleNoMoreThanAGreater(t *testing.T) {
 
 func TestViewersChangeNothingAndSecretsNeedAFreshSignIn(t *testing.T) {
 	t.Parallel()
-	for _, a := range []Action{BuyShipments, VoidShipments, ResolvePurchases, CheckConnections, ManageConnections, ManageRouting, ManageWebhooks, ManageKeys, ControlSandbox, ManageMembers, ManageSettings} {
+	for _, a := range []Action{BuyShipments, PrintLabels, VoidShipments, ResolvePurchases, CheckConnections, ManageConnections, ManageRouting, ManageWebhooks, ManageKeys, ControlSandbox, ManageMembers, ManageSettings} {
 		if Viewer.Can(a) {
 			t.Errorf("a viewer may %s", a)
 		}

@@ -21,7 +21,7 @@ func TestATokenHas256BitsAndIsStoredHashed(t *testing.T) {
 		t.Errorf("the token has %d bytes: %v", len(b), err)
 	}
 	hash := hashOf(in.Token)
-	if n := f.count(t, "SELECT count(*) FROM sessions WHERE hash = $1", hash[:]); n != 1 {
+	if n := f.count(t, "SELECT count(*) FROM sessions WHERE token_hash = $1", hash[:]); n != 1 {
 		t.Errorf("%d sessions have the hash", n)
 	}
 	if n := f.count(t, "SELECT count(*) FROM sessions s WHERE s::text LIKE '%' || $1 || '%'", in.Token); n != 0 {

@@ -82,7 +82,7 @@ func TestOfManyWhoClaimAtOnceOneBecomesTheOwner(t *testing.T) {
 	if won != 1 || codes["already_set_up"]+codes["setup_token_invalid"] != people-1 {
 		t.Errorf("%d claims succeed: %v", won, codes)
 	}
-	for table, want := range map[string]int{"people": 1, "accounts": 1, "members": 1, "sessions": 1, "ceremonies": 0} {
+	for table, want := range map[string]int{"people": 1, "accounts": 1, "members": 1, "sessions": 1, "auth_flows": 0} {
 		if n := f.count(t, "SELECT count(*) FROM "+table); n != want {
 			t.Errorf("%d rows in %s, want %d", n, table, want)
 		}

@@ -168,7 +168,7 @@ func TestTheSeedIsSealedAndSealedAnewWithANewKey(t *testing.T) {
 	f := newFixture(t)
 	ada := f.setUp(t)
 	seed, _ := f.withTOTP(t, ada)
-	if n := f.count(t, "SELECT count(*) FROM people WHERE position($1 IN totp_seed) > 0", seed); n != 0 {
+	if n := f.count(t, "SELECT count(*) FROM people WHERE position($1 IN encrypted_totp_seed) > 0", seed); n != 0 {
 		t.Error("the seed is stored in clear")
 	}
 	box, err := seal.New([]byte(strings.Repeat("n", 32)), []byte(strings.Repeat("k", 32)))

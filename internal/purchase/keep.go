@@ -36,6 +36,7 @@ func (m Machine) record(last int, s Sale) Verdict {
 			return m.tooLate(s)
 		}
 	}
+
 	switch r := m.Do(Act{Kind: Record, Attempt: last, Sale: s}); r.Result {
 	case Done:
 		m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
@@ -52,6 +53,9 @@ func (m Machine) givenBack(last int, s Sale) Verdict {
 	if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasRefused}); r.Result != Done {
 		return failed(r)
 	}
+
+	// What is on the disk is all that is known of the sale until the failure is
+	// recorded.
 	v := m.fail(last)
 	if v.Kind != Failed {
 		m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
@@ -72,6 +76,7 @@ func (m Machine) tooLate(s Sale) Verdict {
 	if r.Result == Broken {
 		return failed(r)
 	}
+
 	m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
 	return Verdict{Kind: Overtaken}
 }
@@ -82,11 +87,13 @@ func (m Machine) strand(s Sale) Verdict {
 	if now.Result != Done {
 		return failed(now)
 	}
+
 	if now.Sale.Number != s.Number {
 		if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result == Broken {
 			return failed(r)
 		}
 	}
+
 	m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
 	return Verdict{Kind: Overtaken}
 }

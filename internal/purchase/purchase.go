@@ -86,12 +86,12 @@ type Outcome string
 
 // The outcomes. An attempt without one is open.
 const (
-	WasBought   Outcome = "bought"
-	WasRefused  Outcome = "refused"
+	WasBought   Outcome = "purchased"
+	WasRefused  Outcome = "declined"
 	WasNotSent  Outcome = "not_sent"
-	IsUnknown   Outcome = "unknown" // not found once
-	WasAbsent   Outcome = "absent"  // not found twice
-	WasStranded Outcome = "stranded"
+	IsUnknown   Outcome = "uncertain" // not found once
+	WasAbsent   Outcome = "not_found" // not found twice
+	WasStranded Outcome = "orphaned"
 )
 
 // An Attempt is one time that a carrier was asked, as written down.
@@ -177,39 +177,54 @@ func (m Machine) Retry(last, offers int) Verdict {
 // has not answered, or it is too late to ask another. Attempt n is written
 // down.
 func (m Machine) sell(n, offers int) Verdict {
-	begun, sought := m.Now(), 0
+	begun := m.Now()
+	sought := 0 // the last attempt under whose reference a lost sale was looked for
+
 	for {
+		// After a restore, attempts that the database has forgotten may have
+		// bought. They are looked up before anything is sent.
 		if m.Loss.Reach > 0 && n > sought {
 			v, next, over := m.reclaim(n, sought+1)
 			if over {
 				return v
 			}
-			n, sought = next, next-1+m.Loss.Reach
+			n = next
+			sought = next - 1 + m.Loss.Reach
 		}
-		r := m.Do(Act{Kind: Send, Attempt: n})
-		switch r.Result {
+
+		sent := m.Do(Act{Kind: Send, Attempt: n})
+		switch sent.Result {
 		case Sold:
-			r.Sale.Attempt = n
-			return m.keep(n, r.Sale)
+			sent.Sale.Attempt = n
+			return m.keep(n, sent.Sale)
+
 		case Lost:
+			// The carrier may have sold: no other is asked until a look-up has
+			// found out.
 			if r := m.Do(Act{Kind: Doubt, Attempt: n}); r.Result != Done {
 				return failed(r)
 			}
 			return Verdict{Kind: Pending, Again: m.Waits.Settle}
+
 		case Refused, NotSent:
 			outcome := WasRefused
-			if r.Result == NotSent {
+			if sent.Result == NotSent {
 				outcome = WasNotSent
 			}
 			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: outcome}); r.Result != Done {
 				return failed(r)
 			}
+
 		default:
-			return failed(r)
+			return failed(sent)
 		}
-		if offers--; offers <= 0 || m.Waits.Tries > 0 && m.Now().Sub(begun) >= m.Waits.Tries {
+
+		offers--
+		isLate := m.Waits.Tries > 0 && m.Now().Sub(begun) >= m.Waits.Tries
+		if offers <= 0 || isLate {
 			return m.fail(n)
 		}
+
 		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
 		case Done:
 			n++

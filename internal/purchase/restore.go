@@ -19,30 +19,41 @@ func (m Machine) reclaim(n, from int) (v Verdict, next int, over bool) {
 	if done == nil {
 		done = map[int]bool{}
 	}
+
 	for {
 		s, sure := m.lookFor(from, n-1+m.Loss.Reach, done)
 		switch {
 		case !sure:
+			// One of them may have bought, so nothing is sent. The client asks
+			// again later.
 			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: WasNotSent}); r.Result != Done {
 				return failed(r), n, true
 			}
 			return m.fail(n), n, true
+
 		case s.Attempt == 0:
 			return v, n, false
+
 		case s.Attempt <= n && s.Labelled:
 			return m.keep(n, s), n, true
+
 		case s.Attempt <= n:
 			if v, over := m.takeBackLost(s); over {
 				return v, n, true
 			}
-			if done[s.Attempt] = true; s.Attempt < n {
+			done[s.Attempt] = true
+			if s.Attempt < n {
 				continue
 			}
-		default: // it is that of a later attempt, which is not written down yet
+
+		default:
+			// The sale is that of a later attempt. The attempts up to it are
+			// written down first, so that it has a row to be recorded under.
 			if r := m.Do(Act{Kind: End, Attempt: n, Outcome: WasAbsent}); r.Result != Done {
 				return failed(r), n, true
 			}
 		}
+
 		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
 		case Done:
 			n++
@@ -78,6 +89,7 @@ func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
 	if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result != Done {
 		return failed(r), true
 	}
+
 	switch r := m.Do(Act{Kind: TakeBack, Attempt: s.Attempt, Sale: s}); r.Result {
 	case Done, Cannot:
 	case Unsure:
@@ -85,6 +97,7 @@ func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
 	default:
 		return failed(r), true
 	}
+
 	if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
 		return failed(r), true
 	}

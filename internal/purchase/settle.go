@@ -13,10 +13,16 @@ func (m Machine) Settle(p Open) Verdict {
 	if p.State != ship.StatePurchasing && p.State != ship.StateUncertain || len(p.Attempts) == 0 {
 		return Verdict{Kind: Settled}
 	}
+
+	// The request that made the last attempt may still be running.
 	last := p.Attempts[len(p.Attempts)-1]
-	if wait := m.Waits.Settle - m.Now().Sub(last.StartedAt); p.State == ship.StatePurchasing && wait > 0 {
-		return Verdict{Kind: Pending, Again: wait} // its request may still be running
+	wait := m.Waits.Settle - m.Now().Sub(last.StartedAt)
+	if p.State == ship.StatePurchasing && wait > 0 {
+		return Verdict{Kind: Pending, Again: wait}
 	}
+
+	// A sale that was found counts more than an attempt that could not be
+	// looked up: it is recorded or voided first.
 	found, unsure := m.lookAll(p.Attempts)
 	if i := slices.IndexFunc(found, func(s Sale) bool { return s.Labelled }); i >= 0 {
 		return m.adopt(last, found, i)
@@ -27,9 +33,11 @@ func (m Machine) Settle(p Open) Verdict {
 	if unsure {
 		return m.stillUnknown(p)
 	}
+
 	switch last.Outcome {
 	case WasRefused, WasNotSent, WasStranded:
-		return m.goOn(p, last) // whoever wrote that down died before the next step
+		// The process that wrote this down died before the next step.
+		return m.goOn(p, last)
 	}
 	return m.absent(p, last)
 }
@@ -41,6 +49,7 @@ func (m Machine) lookAll(attempts []Attempt) (found []Sale, unsure bool) {
 		if a.Outcome == WasRefused || a.Outcome == WasNotSent || a.Outcome == WasStranded {
 			continue
 		}
+
 		switch r := m.Do(Act{Kind: Look, Attempt: a.Number}); r.Result {
 		case Found:
 			r.Sale.Attempt = a.Number
@@ -80,6 +89,7 @@ func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 		default:
 			return failed(r)
 		}
+
 		switch r := m.Do(Act{Kind: TakeBack, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done, Cannot:
 		case Unsure:
@@ -87,6 +97,7 @@ func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 		default:
 			return failed(r)
 		}
+
 		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
 			return failed(r)
 		}
@@ -103,10 +114,12 @@ func (m Machine) absent(p Open, last Attempt) Verdict {
 		}
 		return Verdict{Kind: Pending, Again: m.Waits.Look}
 	}
-	if wait := m.Waits.Look - m.Now().Sub(last.EndedAt); last.Outcome == IsUnknown && wait > 0 {
-		return Verdict{Kind: Pending, Again: wait} // a sweep beside the job is no second look
-	}
+
 	if last.Outcome == IsUnknown {
+		// A sweep may run beside the job. Two looks at the same moment are one.
+		if wait := m.Waits.Look - m.Now().Sub(last.EndedAt); wait > 0 {
+			return Verdict{Kind: Pending, Again: wait}
+		}
 		if r := m.Do(Act{Kind: End, Attempt: last.Number, Outcome: WasAbsent}); r.Result != Done {
 			return failed(r)
 		}
@@ -131,9 +144,11 @@ func (m Machine) stillUnknown(p Open) Verdict {
 		}
 		return Verdict{Kind: Pending}
 	}
+
 	if r := m.Do(Act{Kind: Doubt, Attempt: p.Attempts[len(p.Attempts)-1].Number}); r.Result != Done {
 		return failed(r)
 	}
+
 	// Soon at first, and then more and more rarely.
 	age := m.Now().Sub(p.CreatedAt)
 	return Verdict{Kind: Pending, Again: min(max(age/4, m.Waits.Look), 60*m.Waits.Look)}
@@ -148,17 +163,20 @@ func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
 		if s.Number == recorded {
 			continue
 		}
+
 		switch r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done:
 		case Conflict:
-			continue
+			continue // it is what was recorded meanwhile
 		default:
 			return failed(r)
 		}
+
 		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
 			return failed(r)
 		}
 	}
+
 	if unsure {
 		return Verdict{Kind: Pending, Again: m.Waits.Look}
 	}

@@ -107,6 +107,10 @@ func (b *Box) Open(sealed []byte, place ...string) ([]byte, error) {
 // should be sealed again when it is next written.
 func (b *Box) Old(sealed []byte) bool { return b.keyOf(sealed) != &b.keys[0] }
 
+// Holds reports whether a sealed secret, or a wrapped data key, is under one of
+// the box's keys.
+func (b *Box) Holds(sealed []byte) bool { return b.keyOf(sealed) != nil }
+
 func (b *Box) keyOf(sealed []byte) *key {
 	if len(sealed) < headerSize || sealed[0] != version {
 		return nil

@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ type Address struct {
 	Phone       string `json:"phone,omitempty"`
 	Email       string `json:"email,omitempty"`
 	Residential *bool  `json:"residential,omitempty"` // nil when the client did not say
+	Type        string `json:"type,omitempty"`        // who the party is to customs: "business", "consumer", or "" if unknown
 }
 
 // The longest values that an address may hold, in characters.
@@ -39,7 +41,18 @@ const (
 // With errors the address is not for use; text that may not be kept is left
 // out of it. Normalizing twice is the same as once.
 func (a Address) Normalize(prefix string) (Address, []FieldError) {
-	c := addressCheck{prefix: prefix}
+	return a.normalize(addressCheck{prefix: prefix})
+}
+
+// IsPartial reports whether a part is missing that a label needs and an
+// estimate of its price does not: name, street, city or state.
+func (a Address) IsPartial() bool {
+	country := countries()[upperASCII(strings.TrimSpace(a.Country))]
+	needsState := country != nil && country.needsState
+	return a.Name == "" || a.Address1 == "" || a.City == "" || needsState && a.State == ""
+}
+
+func (a Address) normalize(c addressCheck) (Address, []FieldError) {
 	a.Name = c.required("name", a.Name)
 	a.Company, _ = c.text("company", a.Company, maxLine)
 	a.Address1 = c.required("address1", a.Address1)
@@ -50,16 +63,21 @@ func (a Address) Normalize(prefix string) (Address, []FieldError) {
 	known := countries()[a.Country]
 	a.State = c.state(known, a.State)
 	a.Zip = c.zip(known, a.Zip)
+	c.stateOfZip(a)
 	a.Phone = c.phone(a.Phone)
 	a.Email = c.email(a.Email)
+	if a.Type != "" && a.Type != "business" && a.Type != "consumer" {
+		c.add("type", "invalid", "must be business or consumer", Nearest(a.Type, []string{"business", "consumer"}))
+	}
 	return a, c.errors
 }
 
 // addressCheck collects what is wrong with an address. Its methods take a
 // value as given and return it as stored.
 type addressCheck struct {
-	prefix string
-	errors []FieldError
+	prefix  string
+	partial bool // only the country and the postal code are required
+	errors  []FieldError
 }
 
 func (c *addressCheck) add(field, code, detail, suggestion string) {
@@ -74,14 +92,14 @@ func (c *addressCheck) text(field, value string, limit int) (string, bool) {
 	case codeInvalidText:
 		c.add(field, code, "control characters, text direction marks and broken UTF-8 are not allowed", "")
 	case codeTooLong:
-		c.add(field, code, "the text is too long", "")
+		c.add(field, code, "must have at most "+strconv.Itoa(limit)+" characters", "")
 	}
 	return value, code == ""
 }
 
 func (c *addressCheck) required(field, value string) string {
 	value, ok := c.text(field, value, maxLine)
-	if ok && value == "" {
+	if ok && value == "" && !c.partial {
 		c.add(field, codeRequired, "this field is required", "")
 	}
 	return value
@@ -110,7 +128,7 @@ func (c *addressCheck) state(in *country, value string) string {
 		return value
 	}
 	if value == "" {
-		if in.needsState {
+		if in.needsState && !c.partial {
 			c.add("state", codeRequired, "addresses in this country need a state", "")
 		}
 		return value
@@ -142,6 +160,22 @@ func (c *addressCheck) zip(in *country, value string) string {
 		c.add("zip", "invalid_zip", "this is not a postal code of the country", "")
 	}
 	return value
+}
+
+// stateOfZip reports a state that the postal code is certainly not in. It says
+// nothing where either is missing or wrong by itself.
+func (c *addressCheck) stateOfZip(a Address) {
+	for _, e := range c.errors {
+		if e.Pointer == c.prefix+"/state" || e.Pointer == c.prefix+"/zip" {
+			return
+		}
+	}
+	usual, also := statesOfZip(a.Country, a.Zip)
+	if a.State == "" || usual == "" || hasWord(usual, a.State) || hasWord(also, a.State) {
+		return
+	}
+	state, _, _ := strings.Cut(usual, " ")
+	c.add("state", "state_mismatch", "the postal code is in "+StateName(a.Country, state)+" ("+state+"); correct the state or the postal code", state)
 }
 
 // phone asks for a few digits: carriers differ too much for more.

@@ -49,7 +49,12 @@ type FieldError struct {
 	Code       string // snake_case: "required", "invalid", "unknown_field"
 	Detail     string // one lower-case sentence that does not repeat the value
 	Suggestion string // what the caller probably means, if we can tell
+	Carrier    string // that asks for it; empty for a rule of the service
 }
+
+// InvalidFieldsMessage is the message of an error whose fields say what is
+// wrong.
+const InvalidFieldsMessage = "the request has invalid fields"
 
 // Errorf returns an Error of the given kind. A %w in the format keeps the
 // cause for errors.Is; the message shows it too.
@@ -71,7 +76,7 @@ func InvalidFields(fields []FieldError) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return &Error{Kind: Invalid, Code: "validation_failed", Message: "the request has invalid fields", Fields: fields}
+	return &Error{Kind: Invalid, Code: "validation_failed", Message: InvalidFieldsMessage, Fields: fields}
 }
 
 func (e *Error) Error() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,9 @@ const (
 	maxNote      = 500
 	maxWeight    = 1_000_000
 	maxLength    = 100_000
+
+	maxTaxIdentifiers     = 20
+	maxProductIdentifiers = 6
 )
 
 // sampleOrigin is where test shipments come from when the account has no
@@ -32,6 +36,7 @@ type Normalizing struct {
 	Account   Account
 	OneParcel bool // the client wrote "parcel": errors point there
 	Quote     bool // no order number is needed
+	Estimate  bool // of the destination only country and postal code are needed
 	Now       time.Time
 }
 
@@ -45,7 +50,7 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	o.Reference = c.text("/reference", o.Reference, maxReference, false)
 	c.origin(&o, n)
 	var wrong []FieldError
-	o.Destination, wrong = o.Destination.Normalize("/destination")
+	o.Destination, wrong = o.Destination.normalize(addressCheck{prefix: "/destination", partial: n.Estimate})
 	c.add(wrong...)
 	o.Parcels = c.parcels(o.Parcels, n)
 	if o.ShipDate == "" {
@@ -57,7 +62,7 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	c.oneOf("/labelFormat", o.LabelFormat, "", "pdf", "zpl", "png")
 	c.oneOf("/options/signature", o.Options.Signature, "", "standard", "adult")
 	c.metadata(o.Metadata)
-	o.Customs = c.customs(o.Customs, n.Account.Units)
+	o.Customs = c.customs(o.Customs, itemUnit(o.Parcels, n.Account.Units))
 	o.Billing = c.billing(o.Billing)
 	if len(c.wrong) > 0 {
 		return o, InvalidFields(c.wrong)
@@ -96,7 +101,8 @@ func (c *checker) oneOf(pointer, s string, allowed ...string) {
 			return
 		}
 	}
-	c.add(FieldError{Pointer: pointer, Code: "invalid", Detail: "is not one of the allowed values", Suggestion: Nearest(s, allowed)})
+	given := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" })
+	c.add(FieldError{Pointer: pointer, Code: "invalid", Detail: "must be one of " + strings.Join(given, ", "), Suggestion: Nearest(s, given)})
 }
 
 func (c *checker) date(pointer string, d Date) bool {
@@ -189,7 +195,7 @@ func (c *checker) positive(pointer string, v, limit float64) {
 	if !(v > 0) || math.IsInf(v, 0) {
 		c.fail(pointer, "invalid", "must be greater than 0")
 	} else if v > limit {
-		c.fail(pointer, "invalid", "is too large")
+		c.fail(pointer, "invalid", fmt.Sprintf("must be at most %.0f", limit))
 	}
 }
 
@@ -205,8 +211,18 @@ func (c *checker) metadata(m map[string]string) {
 	}
 }
 
+// itemUnit is the unit of declared weights: that of the first parcel, as the API
+// documents it. An order without parcels is refused; its unit is the account's.
+func itemUnit(parcels []Parcel, units Units) WeightUnit {
+	if len(parcels) == 0 {
+		return units.Weight
+	}
+	return parcels[0].WeightUnit
+}
+
 // customs returns the declaration as stored; the client's own is not touched.
-func (c *checker) customs(declared *Customs, units Units) *Customs {
+// Items are weighed in the given unit.
+func (c *checker) customs(declared *Customs, unit WeightUnit) *Customs {
 	if declared == nil {
 		return nil
 	}
@@ -219,6 +235,9 @@ func (c *checker) customs(declared *Customs, units Units) *Customs {
 	for i, id := range d.TaxIDs {
 		d.TaxIDs[i] = c.text(fmt.Sprintf("/customs/taxIds/%d", i), id, maxReference, true)
 	}
+	d.TaxIdentifiers = c.taxIdentifiers(d.TaxIdentifiers)
+	c.oneOf("/customs/paperless", d.Paperless, "", "auto", "off")
+
 	if len(d.Items) == 0 {
 		c.fail("/customs/items", "required", "is required")
 	}
@@ -228,14 +247,63 @@ func (c *checker) customs(declared *Customs, units Units) *Customs {
 	}
 	d.Items = slices.Clone(d.Items)
 	for i := range d.Items {
-		c.item(fmt.Sprintf("/customs/items/%d", i), &d.Items[i], units)
+		c.item(fmt.Sprintf("/customs/items/%d", i), &d.Items[i], unit)
 	}
 	return &d
 }
 
-func (c *checker) item(pointer string, item *CustomsItem, units Units) {
+// taxIdentifiers returns the identifiers as stored; the client's own are not
+// touched.
+func (c *checker) taxIdentifiers(given []TaxIdentifier) []TaxIdentifier {
+	if len(given) > maxTaxIdentifiers {
+		c.fail("/customs/taxIdentifiers", "too_long", fmt.Sprintf("must have at most %d identifiers", maxTaxIdentifiers))
+		return given
+	}
+
+	list := slices.Clone(given)
+	for i := range list {
+		id := &list[i]
+		pointer := fmt.Sprintf("/customs/taxIdentifiers/%d", i)
+
+		c.oneOf(pointer+"/type", id.Type, TaxIdentifierTypes...)
+		id.Number = c.text(pointer+"/number", id.Number, 50, true)
+		c.oneOf(pointer+"/party", id.Party, append([]string{""}, TaxParties...)...)
+
+		if id.Country = upperASCII(id.Country); id.Country != "" && !KnownCountry(id.Country) {
+			c.fail(pointer+"/country", "unknown_country", "must be a two-letter ISO 3166-1 code, such as DE")
+		}
+	}
+	return list
+}
+
+// productIdentifiers returns the identifiers of one item as stored.
+func (c *checker) productIdentifiers(pointer string, given []ProductIdentifier) []ProductIdentifier {
+	if len(given) > maxProductIdentifiers {
+		c.fail(pointer, "too_long", fmt.Sprintf("must have at most %d identifiers", maxProductIdentifiers))
+		return given
+	}
+
+	list := slices.Clone(given)
+	for i := range list {
+		id := &list[i]
+		at := fmt.Sprintf("%s/%d", pointer, i)
+
+		c.oneOf(at+"/type", id.Type, ProductIdentifierTypes...)
+		id.Number = c.text(at+"/number", id.Number, maxReference, id.Type != "none")
+		if id.Type == "none" && id.Number != "" {
+			c.fail(at+"/number", "invalid", "must be left out when the type is none")
+		}
+	}
+	return list
+}
+
+func (c *checker) item(pointer string, item *CustomsItem, unit WeightUnit) {
 	item.Description = c.text(pointer+"/description", item.Description, 200, true)
 	item.HSCode = c.text(pointer+"/hsCode", item.HSCode, maxReference, false)
+	item.SKU = c.text(pointer+"/sku", item.SKU, maxReference, false)
+	item.Manufacturer = c.text(pointer+"/manufacturer", item.Manufacturer, maxReference, false)
+	item.ProductIdentifiers = c.productIdentifiers(pointer+"/productIdentifiers", item.ProductIdentifiers)
+
 	if item.Quantity < 1 {
 		c.fail(pointer+"/quantity", "invalid", "must be at least 1")
 	}
@@ -246,7 +314,7 @@ func (c *checker) item(pointer string, item *CustomsItem, units Units) {
 		c.fail(pointer+"/weight", "invalid", "must be greater than 0")
 		return
 	}
-	item.WeightGrams = units.Weight.Grams(item.Weight)
+	item.WeightGrams = unit.Grams(item.Weight)
 }
 
 func (c *checker) billing(given *Billing) *Billing {

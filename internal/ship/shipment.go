@@ -13,7 +13,14 @@ type Shipment struct {
 	Progress    Progress
 	DuplicateOf ShipmentID // an earlier shipment of the same order
 	Sequence    int        // log events so far; 0 means that nobody was told of it
+	Version     int        // of the body that answers its creation; see AnswerVersion
+	VoidedAt    time.Time  // when the carrier took the label back; zero if it did not
 }
+
+// AnswerVersion is the version of the body that answers a creation. Shipments
+// keep theirs, so that an idempotency key repeats its answer byte for byte.
+// Version 2 added the order: addresses, parcels, customs, options, ship date.
+const AnswerVersion = 2
 
 // CreatedAt is when the shipment was created.
 func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
@@ -26,6 +33,7 @@ func (s Shipment) AsCreated() Shipment {
 		s.State = s.Deal.Returned
 	}
 	s.Progress = Progress{Status: Created, EstimateAt: s.Deal.EstimateAt, EstimateSource: s.Deal.EstimateSource}
+	s.VoidedAt = time.Time{}
 	return s
 }
 
@@ -51,6 +59,11 @@ type Deal struct {
 	Warnings       []string     `json:"warnings,omitempty"`
 	Documents      []string     `json:"documents,omitempty"` // types
 	Simulated      bool         `json:"simulated,omitempty"`
+
+	// Selection is that of the offer; EarlierSelections are those of attempts
+	// to buy other offers before, by the number of the attempt.
+	Selection         string         `json:"selection,omitempty"`
+	EarlierSelections map[int]string `json:"earlierSelections,omitempty"`
 }
 
 // Progress is the mutable part of a parcel's life.

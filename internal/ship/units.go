@@ -1,6 +1,9 @@
 package ship
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // A WeightUnit is a unit that clients may weigh in.
 type WeightUnit string
@@ -73,6 +76,38 @@ func (u WeightUnit) Grams(value float64) int64 {
 func (u LengthUnit) Millimetres(value float64) int64 {
 	per, _ := u.millimetres()
 	return roundUp(value * per)
+}
+
+// Of is a weight in the unit, to two decimals, rounded up.
+func (u WeightUnit) Of(grams int64) float64 {
+	per, ok := u.grams()
+	if !ok {
+		return float64(grams)
+	}
+	return math.Ceil(float64(grams)/per*100-1e-6) / 100
+}
+
+// Format writes a limit in grams in the unit, rounded down so that it is still
+// within the limit: "149.91 lb". Without a unit it is in grams.
+func (u WeightUnit) Format(grams int64) string {
+	per, ok := u.grams()
+	if !ok {
+		return Gram.Format(grams)
+	}
+	return formatDown(float64(grams)/per) + " " + string(u)
+}
+
+// Format writes a limit in millimetres in the unit, rounded down.
+func (u LengthUnit) Format(millimetres int64) string {
+	per, ok := u.millimetres()
+	if !ok {
+		return Millimetre.Format(millimetres)
+	}
+	return formatDown(float64(millimetres)/per) + " " + string(u)
+}
+
+func formatDown(v float64) string {
+	return strconv.FormatFloat(math.Floor(v*100+1e-6)/100, 'f', -1, 64)
 }
 
 // roundUp forgives the error of a binary product, so that 1 lb of 453.59237 g

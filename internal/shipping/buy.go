@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/failpoint"
+	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -24,7 +25,8 @@ type buying struct {
 	policy   Policy
 	usual    map[store.Lane]ship.TransitDays // how long the account's parcels took on the way, if an offer does not say
 	attempt  int
-	written  time.Time // when the attempt was written down, on this process's clock
+	written  time.Time      // when the attempt was written down, on this process's clock
+	failed   []carrierError // carriers that did not quote or sell
 }
 
 // Buy purchases a label.
@@ -35,6 +37,7 @@ type buying struct {
 // written once, when it is done.
 func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	in.rememberUnnamed()
+
 	b, err := s.prepare(ctx, in)
 	if err != nil {
 		return s.recallOr(ctx, in, err)
@@ -42,8 +45,9 @@ func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	if b.isPlain() {
 		return s.buyAtOnce(ctx, b)
 	}
-	r := s.newRun(ctx, b, "answer")
-	return r.answer(r.machine().Buy(b.tries()))
+
+	r := s.newRun(ctx, b, "response")
+	return r.answerInTime(func() purchase.Verdict { return r.machine().Buy(b.tries()) })
 }
 
 // rememberUnnamed gives a live purchase without an idempotency key one of its
@@ -70,6 +74,7 @@ func (s *Service) Answered(ctx context.Context, in BuyInput) {
 	if in.IdempotencyKey == "" || in.named() {
 		return
 	}
+
 	err := failpoint.Around("release_key", func() error { return s.store.ReleaseKey(ctx, in.Tenant, in.IdempotencyKey) })
 	if err != nil {
 		s.log.WarnContext(ctx, "an answered purchase stays open for its retry", "error", err)
@@ -105,15 +110,28 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &buying{in: in, attempt: 1, shipment: ship.Shipment{
-		ID: ship.NewShipmentID(in.Tenant.Shard(), now), Tenant: in.Tenant, Order: order, State: ship.StatePurchasing,
-	}}
+
+	b := &buying{
+		in:      in,
+		attempt: 1,
+		shipment: ship.Shipment{
+			ID:      ship.NewShipmentID(in.Tenant.Shard(), now),
+			Tenant:  in.Tenant,
+			Order:   order,
+			State:   ship.StatePurchasing,
+			Version: ship.AnswerVersion,
+		},
+	}
 	if err := s.route(ctx, b, now); err != nil {
+		return nil, err
+	}
+	if err := s.checkPrintable(b); err != nil {
 		return nil, err
 	}
 	if err := s.afford(ctx, b); err != nil {
 		return nil, err
 	}
+
 	s.decided(b.shipment.Deal.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])
@@ -126,25 +144,42 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 // take makes the offer the deal that is being tried.
 func (b *buying) take(r ship.Rate) {
 	d := &b.shipment.Deal
-	d.Carrier, d.Connection, d.Service, d.ServiceName, d.Price = r.Carrier, r.Connection, r.Service, r.ServiceName, r.Price
+	d.Carrier = r.Carrier
+	d.Connection = r.Connection
+	d.Service = r.Service
+	d.ServiceName = r.ServiceName
+	d.Price = r.Price
+	d.Selection = r.Selection
 	d.Simulated = r.Connection == ""
 	d.Sheet = b.policy.sheetOf(r)
-	d.EstimateAt, d.EstimateSource = r.DeliveryAt, ""
+
+	shipDate := b.shipment.Order.ShipDate.Time()
+	d.EstimateAt = time.Time{}
+	d.EstimateSource = ""
 	switch {
 	case !r.DeliveryAt.IsZero():
+		d.EstimateAt = r.DeliveryAt
 		d.EstimateSource = "carrier"
 	case r.TransitDays > 0:
-		d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, r.TransitDays), "service"
+		d.EstimateAt = shipDate.AddDate(0, 0, r.TransitDays)
+		d.EstimateSource = "service"
 	default:
 		if days, ok := b.usual[laneOf(b.shipment, r)].Within(0.5); ok {
-			d.EstimateAt, d.EstimateSource = b.shipment.Order.ShipDate.Time().AddDate(0, 0, days), "history"
+			d.EstimateAt = shipDate.AddDate(0, 0, days)
+			d.EstimateSource = "history"
 		}
 	}
 }
 
 // order is what the carrier is asked to sell.
 func (s *Service) order(b *buying) carrier.BuyOrder {
-	return carrier.BuyOrder{Order: b.shipment.Order, Service: b.shipment.Deal.Service, Reference: s.reference(b, b.attempt), Shipment: b.shipment.ID}
+	return carrier.BuyOrder{
+		Order:     b.shipment.Order,
+		Service:   b.shipment.Deal.Service,
+		Selection: b.shipment.Deal.Selection,
+		Reference: s.reference(b, b.attempt),
+		Shipment:  b.shipment.ID,
+	}
 }
 
 // reference is the name of an attempt at the carrier.
@@ -163,12 +198,15 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 		if err != nil {
 			return Bought{}, err
 		}
+
 		p, err := c.Buy(ctx, s.order(b))
 		if err == nil {
 			return s.create(ctx, b, p)
 		}
+
+		b.failed = append(b.failed, carrierError{b.shipment.Deal.Carrier, err})
 		if !b.next(err) {
-			return s.recallOr(ctx, b.in, refusal(err))
+			return s.recallOr(ctx, b.in, s.refusal(b.failed, b.in.OneParcel))
 		}
 	}
 }
@@ -183,6 +221,7 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Purchase) (Bough
 	if earlier != nil || err != nil {
 		return value(earlier), err
 	}
+
 	s.told()
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
@@ -198,15 +237,18 @@ func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*s
 			return &earlier, err
 		}
 	}
+
 	var existing ship.ShipmentID
 	guard := func(tx *store.Store) (err error) {
 		if guarded {
 			existing, err = tx.LockOrder(ctx, b.in.Tenant, b.shipment.Order.OrderID)
 		}
+
 		switch {
 		case err != nil:
 			return err
-		case existing == "":
+		case existing == "", existing == b.in.AcceptDuplicate:
+			existing = ""
 			return write(tx)
 		case b.in.OnDuplicate == "reject":
 			e := ship.Coded(ship.Conflict, "duplicate_order", "the order has a shipment already")
@@ -215,12 +257,14 @@ func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*s
 		}
 		return nil
 	}
+
 	var err error
 	if inTx || guarded {
 		err = s.store.InTx(ctx, b.in.Tenant, guard)
 	} else {
 		err = guard(s.store)
 	}
+
 	switch {
 	case ship.KindOf(err) == ship.Conflict && ship.CodeOf(err) == "":
 		earlier, err := s.recall(ctx, b.in)
@@ -244,17 +288,44 @@ func value(b *Bought) Bought {
 func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, fingerprint [32]byte) store.Creation {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	settle(&sh.Deal, p, now)
-	sh.State, sh.Sequence = ship.StatePurchased, 2
-	sh.Progress = ship.Progress{Status: ship.LabelGenerated, EstimateAt: sh.Deal.EstimateAt, EstimateSource: sh.Deal.EstimateSource}
+	sh.State = ship.StatePurchased
+	sh.Sequence = 2
+	sh.Progress = ship.Progress{
+		Status:         ship.LabelGenerated,
+		EstimateAt:     sh.Deal.EstimateAt,
+		EstimateSource: sh.Deal.EstimateSource,
+	}
+	c := store.Creation{
+		Shipment:       sh,
+		Label:          p.Label,
+		IdempotencyKey: key,
+		Fingerprint:    fingerprint,
+	}
+
 	ids := ship.NewEventIDs(sh.Tenant.Shard(), now, 2)
 	snapshot := ship.Snapshot{
-		Status: ship.Created, State: ship.StatePurchased, BaseURL: s.baseURL,
-		EstimateAt: sh.Deal.EstimateAt, EstimateSource: sh.Deal.EstimateSource,
+		Status:         ship.Created,
+		State:          ship.StatePurchased,
+		BaseURL:        s.baseURL,
+		EstimateAt:     sh.Deal.EstimateAt,
+		EstimateSource: sh.Deal.EstimateSource,
 	}
-	c := store.Creation{Shipment: sh, Label: p.Label, IdempotencyKey: key, Fingerprint: fingerprint}
-	c.Events[0] = ship.Event{ID: ids[0], Kind: ship.ShipmentCreated, Sequence: 1, Snapshot: snapshot}
-	snapshot.Status, snapshot.PreviousStatus = ship.LabelGenerated, ship.Created
-	c.Events[1] = ship.Event{ID: ids[1], Kind: ship.LabelMade, Sequence: 2, Snapshot: snapshot}
+	c.Events[0] = ship.Event{
+		ID:       ids[0],
+		Kind:     ship.ShipmentCreated,
+		Sequence: 1,
+		Snapshot: snapshot,
+	}
+
+	snapshot.Status = ship.LabelGenerated
+	snapshot.PreviousStatus = ship.Created
+	c.Events[1] = ship.Event{
+		ID:       ids[1],
+		Kind:     ship.LabelMade,
+		Sequence: 2,
+		Snapshot: snapshot,
+	}
+
 	switch {
 	case !sh.Deal.Simulated:
 		c.PollAt = now.Add(s.waits.FirstLook)
@@ -266,10 +337,15 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 
 // settle fills the deal with what was bought. Doing it again changes nothing.
 func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
-	d.CarrierRef, d.TrackingNumber, d.BoughtAt = p.CarrierRef, p.TrackingNumber, now
-	if !p.Price.IsZero() && d.Sheet == "" { // a look-up may not tell it; then it is as quoted
+	d.CarrierRef = p.CarrierRef
+	d.TrackingNumber = p.TrackingNumber
+	d.BoughtAt = now
+
+	// A look-up may not say the price; then it is the one that was quoted.
+	if !p.Price.IsZero() && d.Sheet == "" {
 		d.Price = p.Price
 	}
+
 	d.Documents = nil
 	for _, doc := range p.Documents {
 		d.Documents = append(d.Documents, doc.Type)
@@ -277,13 +353,16 @@ func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
 	if len(p.Pieces) > 1 {
 		d.Pieces = p.Pieces
 	}
+
 	for _, w := range p.Warnings {
 		if !slices.Contains(d.Warnings, w) {
 			d.Warnings = append(slices.Clip(d.Warnings), w)
 		}
 	}
+
 	if !p.DeliveryAt.IsZero() {
-		d.EstimateAt, d.EstimateSource = p.DeliveryAt, "carrier"
+		d.EstimateAt = p.DeliveryAt
+		d.EstimateSource = "carrier"
 	}
 }
 
@@ -301,17 +380,4 @@ func saidNo(e *ship.Error) string {
 		return "carrier_rejected"
 	}
 	return "carrier_unavailable"
-}
-
-// refusal is the answer when no carrier sold.
-func refusal(err error) error {
-	e := asError(err)
-	if e.Kind == ship.Internal {
-		return err
-	}
-	out := &ship.Error{Kind: ship.Invalid, Code: saidNo(e), Message: e.Message, Carrier: e.Carrier, Refusal: e.Refusal, Err: err}
-	if out.Code == "carrier_unavailable" {
-		out.Kind, out.RetryAfter = ship.Unavailable, max(e.RetryAfter, 5*time.Second)
-	}
-	return out
 }

@@ -44,8 +44,8 @@ var free = []string{"buyAtOnce", "create"}
 
 // reading are the methods of the store that change nothing. All others write.
 var reading = []string{
-	"Attempts", "Attention", "CountShipments", "Document", "Doubts", "Exceptions", "InTx", "Journeys", "Known", "Label", "Labels", "Lanes", "LockJourneys",
-	"LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "ShipmentsNamed", "Spent",
+	"Attempts", "Attention", "Audit", "CountShipments", "Document", "Doubts", "Exceptions", "FailedPurchases", "InTx", "Journeys", "Known", "Label", "Labels", "Lanes", "LastAttempts", "LockJourneys",
+	"LockOrder", "Memory", "OpenPurchases", "RestoredAt", "Scans", "Shipment", "ShipmentByNumber", "Shipments", "ShipmentsByID", "Spent",
 	"Stranded", "StrandedLabels", "Tallies", "Unknown",
 }
 

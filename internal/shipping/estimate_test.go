@@ -3,12 +3,12 @@ package shipping_test
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/carrier/fedex"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -45,7 +45,7 @@ func TestADeliveryThatNobodyPromisesIsEstimatedFromHistory(t *testing.T) {
 		d, err := fedex.Spec.Open(o)
 		return dateless{d, d.(carrier.Finder)}, err
 	}
-	c, err := carrier.Open(spec, carrier.Opening{Credentials: standIns["fedex"].given, BaseURL: server.URL, Live: true, Via: http.DefaultClient})
+	c, err := carrier.Open(spec, carrier.Opening{Credentials: standIns["fedex"].given, BaseURL: server.URL, Live: true, Via: carriertest.Via(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 	if len(ids) > MaxLabels {
 		return Pile{}, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
 	}
+
 	known, err := s.ShipmentsByID(ctx, t, ids)
 	if err != nil {
 		return Pile{}, err
@@ -54,6 +55,7 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 	if len(ready) == 0 {
 		return Pile{}, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
 	}
+
 	stored, err := s.store.Labels(ctx, t, ready)
 	if err != nil {
 		return Pile{}, err
@@ -62,10 +64,69 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 	for i, id := range ready {
 		list[i] = stored[id]
 	}
+
 	data, out, err := s.labels.Merge(list, o)
 	p := Pile{Data: data, In: len(list) - len(out), Out: make(map[ship.ShipmentID]error, len(out))}
 	for i, why := range out {
 		p.Out[ready[i]] = why
+	}
+	return p, err
+}
+
+// LabelFormats are the formats that a label can be had in now; none while there
+// is no label. What a carrier sold cannot always be made into all of them.
+func (s *Service) LabelFormats(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]label.Format, error) {
+	var list []label.Format
+	for _, format := range []label.Format{label.PDF, label.ZPL, label.PNG} {
+		_, err := s.Label(ctx, t, id, label.Options{Format: format, Size: label.Size4x6, DPI: 203})
+		switch ship.CodeOf(err) {
+		case "format_unavailable", "label_quarantined", "label_not_ready", "label_voided":
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, format)
+	}
+	return list, nil
+}
+
+// Documents puts the customs papers of shipments into one PDF file, in the
+// order of the ids, on the paper that their carriers made them for. Out names
+// the shipments of which a paper is not in it. A file without a paper is nil.
+func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (Pile, error) {
+	if len(ids) > MaxLabels {
+		return Pile{}, ship.Errorf(ship.Invalid, "one file holds the documents of at most %d shipments", MaxLabels)
+	}
+	known, err := s.ShipmentsByID(ctx, t, ids)
+	if err != nil {
+		return Pile{}, err
+	}
+
+	var papers []ship.Label
+	var owners []ship.ShipmentID
+	for _, id := range ids {
+		sh, ok := known[id]
+		if !ok || labelReady(sh) != nil {
+			continue
+		}
+		for n := range sh.Deal.Documents {
+			paper, err := s.store.Document(ctx, t, id, n)
+			if err != nil {
+				return Pile{}, err
+			}
+			papers = append(papers, ship.Label{Format: paper.Format, Data: paper.Data})
+			owners = append(owners, id)
+		}
+	}
+	if len(papers) == 0 {
+		return Pile{}, nil
+	}
+
+	data, out, err := s.labels.Merge(papers, label.Options{Format: label.PDF})
+	p := Pile{Data: data, In: len(papers) - len(out), Out: make(map[ship.ShipmentID]error, len(out))}
+	for i, why := range out {
+		p.Out[owners[i]] = why
 	}
 	return p, err
 }

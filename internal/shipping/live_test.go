@@ -194,7 +194,7 @@ func TestABuyThatIsNotAnsweredEndsWithOneLabel(t *testing.T) {
 				alive := b.alive()
 				if name == "dhl_express" && fault != "wrong_reference" { // it voids nothing: the lost one is abandoned
 					x, err := b.store.Stranded(t.Context(), b.tenant, name, alive[0])
-					if err != nil || x.State != "abandoned" {
+					if err != nil || x.State != store.OrphanVoidNotNeeded {
 						t.Errorf("the lost label is %s, %v", x.State, err)
 					}
 					alive = alive[1:]

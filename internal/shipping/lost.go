@@ -24,8 +24,15 @@ func (s *Service) replayLost(ctx context.Context, name string, x spooled) error 
 	if x.Deal.Key != "" && time.Since(x.Deal.BoughtAt) < restoreWatch {
 		return nil
 	}
+
 	err := failpoint.Around("lost_strand", func() error {
-		return s.store.Strand(ctx, store.Stranded{Tenant: x.Tenant, Shipment: x.Shipment, Attempt: x.Attempt, FoundBy: "restore", Deal: x.Deal})
+		return s.store.Strand(ctx, store.Stranded{
+			Tenant:   x.Tenant,
+			Shipment: x.Shipment,
+			Attempt:  x.Attempt,
+			FoundBy:  "restore",
+			Deal:     x.Deal,
+		})
 	})
 	if err != nil && ship.KindOf(err) != ship.Conflict {
 		return err
@@ -52,9 +59,16 @@ func (r *run) leaveTrail() {
 	if r.trail == nil || sh.Deal.Simulated {
 		return
 	}
+
 	sh.Deal.Routing = ship.Routing{} // nobody asks a lost purchase why
 	data, err := json.Marshal(asked{
-		At: r.b.written, Tenant: sh.Tenant, Shipment: sh.ID, Attempt: r.b.attempt, Reference: r.reference(r.b, r.b.attempt), Order: sh.Order, Deal: sh.Deal,
+		At:        r.b.written,
+		Tenant:    sh.Tenant,
+		Shipment:  sh.ID,
+		Attempt:   r.b.attempt,
+		Reference: r.reference(r.b, r.b.attempt),
+		Order:     sh.Order,
+		Deal:      sh.Deal,
 	})
 	if err == nil {
 		err = failpoint.Around("trail", func() error { return r.trail.Leave(r.b.written, data) })
@@ -86,11 +100,13 @@ func (s *Service) TakeBackLost(ctx context.Context) error {
 	if s.trail == nil || !s.restoredWithin(TrailKept) {
 		return nil
 	}
+
 	s.lost.mu.Lock()
 	defer s.lost.mu.Unlock()
 	if s.lost.looks == nil {
 		s.lost.looks = map[string]int{}
 	}
+
 	restored := time.Unix(0, s.restoredAt.Load())
 	var batch []asked
 	err := s.trail.Each(ctx, func(data []byte) error {
@@ -98,17 +114,23 @@ func (s *Service) TakeBackLost(ctx context.Context) error {
 		if err := json.Unmarshal(data, &x); err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
-		if x.At.After(restored) || s.lost.looks[x.Reference] >= lostLooks || x.Deal.Key != "" && s.restoredLately() {
+
+		isSought := s.lost.looks[x.Reference] >= lostLooks
+		isAwaited := x.Deal.Key != "" && s.restoredLately() // its client may still ask again
+		if x.At.After(restored) || isSought || isAwaited {
 			return nil
 		}
-		if batch = append(batch, x); len(batch) < 500 {
+
+		batch = append(batch, x)
+		if len(batch) < 500 {
 			return nil
 		}
 		err := s.takeBackUnknown(ctx, batch)
 		batch = batch[:0]
 		return err
 	})
-	// What cannot be read keeps nothing back that was.
+
+	// An entry that cannot be read must not keep back those that were.
 	return errors.Join(err, s.takeBackUnknown(ctx, batch))
 }
 
@@ -117,6 +139,7 @@ func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 	if len(list) == 0 {
 		return nil
 	}
+
 	ids := make([]ship.Subject, len(list))
 	for i, x := range list {
 		ids[i] = ship.Subject{Tenant: x.Tenant, ID: x.Shipment.Raw()}
@@ -125,14 +148,29 @@ func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 	if err != nil {
 		return err
 	}
+
 	for i, x := range list {
 		if known[ids[i]] {
 			continue
 		}
-		r := s.resume(ctx, ship.Shipment{ID: x.Shipment, Tenant: x.Tenant, Order: x.Order, Deal: x.Deal}, []store.Attempt{{
-			Number: x.Attempt, Reference: x.Reference, Carrier: x.Deal.Carrier, Connection: x.Deal.Connection, Service: x.Deal.Service, StartedAt: x.At,
-		}}, "restore")
+
+		forgotten := ship.Shipment{
+			ID:     x.Shipment,
+			Tenant: x.Tenant,
+			Order:  x.Order,
+			Deal:   x.Deal,
+		}
+		attempt := store.Attempt{
+			Number:     x.Attempt,
+			Reference:  x.Reference,
+			Carrier:    x.Deal.Carrier,
+			Connection: x.Deal.Connection,
+			Service:    x.Deal.Service,
+			StartedAt:  x.At,
+		}
+		r := s.resume(ctx, forgotten, []store.Attempt{attempt}, "restore")
 		r.sure = true
+
 		switch v := r.machine().Forgotten(x.Attempt); {
 		case v.Kind == purchase.Settled:
 			s.lost.looks[x.Reference]++

@@ -20,9 +20,21 @@ const rateLife = 24 * time.Hour
 // quote; only when all fail is there an error. It writes nothing.
 func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	now := time.Now().UTC()
-	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: now})
+	isEstimate := in.MayEstimate && in.Order.Destination.IsPartial()
+	order, err := in.Order.Normalize(ship.Normalizing{
+		Tenant:    in.Tenant,
+		Account:   in.Account,
+		OneParcel: in.OneParcel,
+		Quote:     true,
+		Estimate:  isEstimate,
+		Now:       now,
+	})
 	if err != nil {
 		return Quotes{}, err
+	}
+	var assumed []string
+	if isEstimate {
+		assumed = order.AssumeDestination()
 	}
 	asked, err := s.choose(ctx, in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
 	if err != nil {
@@ -36,23 +48,35 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if err != nil {
 		return Quotes{}, err
 	}
-	got := s.ask(ctx, asked, inquiry{tenant: in.Tenant, order: order, policy: policy, soft: soft, remember: true})
+	got := s.ask(ctx, asked, inquiry{tenant: in.Tenant, order: order, policy: policy, soft: soft, acceptAge: s.quotes.acceptedAge(in.Recent)})
 	rates := offered(got, in.Services)
 	if len(rates) == 0 {
-		return Quotes{}, noOffer(got)
+		if err := unknownService(asked, got, in.Services, "/services/%d"); err != nil {
+			return Quotes{}, err
+		}
+		return Quotes{}, s.noOffer(got, in.OneParcel)
+	}
+	if err := unmetLimits(rates, order.DeliverBy, ship.Money{}); err != nil {
+		return Quotes{}, err
 	}
 	rates, _ = routing.Choose(rates, routing.Wish{DeliverBy: order.DeliverBy, Currency: in.Account.Currency})
-	if len(rates) == 0 {
-		return Quotes{}, ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy")
+	q := Quotes{
+		ExpiresAt: now.Add(rateLife).Truncate(time.Second),
+		ShipDate:  order.ShipDate,
+		Estimate:  isEstimate,
+		Assumed:   assumed,
 	}
-	q := Quotes{ExpiresAt: now.Add(rateLife).Truncate(time.Second)}
 	hash := orderHash(order)
 	for _, r := range rates {
-		q.Rates = append(q.Rates, Quote{ID: s.rateToken(in.Tenant, r, hash, q.ExpiresAt), Rate: r})
+		quote := Quote{Rate: r}
+		if !isEstimate {
+			quote.ID = s.rateToken(in.Tenant, r, hash, q.ExpiresAt)
+		}
+		q.Rates = append(q.Rates, quote)
 	}
 	for _, a := range got {
 		if a.err != nil {
-			q.Errors = append(q.Errors, quoteError(a))
+			q.Errors = append(q.Errors, s.quoteError(a, in.OneParcel))
 		}
 		q.Partial = q.Partial || a.late
 	}
@@ -108,11 +132,11 @@ type asking struct {
 
 // An inquiry is what carriers are asked to quote.
 type inquiry struct {
-	tenant   ship.Tenant
-	order    ship.Order
-	policy   Policy
-	soft     time.Duration // answer with what is there after this
-	remember bool          // a quote of minutes ago will do, if the operator allows it
+	tenant    ship.Tenant
+	order     ship.Order
+	policy    Policy
+	soft      time.Duration // answer with what is there after this
+	acceptAge time.Duration // a quote of this age will do; 0 asks the carrier now
 }
 
 // ask asks the carriers, all at once where that takes time.
@@ -196,34 +220,18 @@ func offered(got []asking, services []string) []ship.Rate {
 	return rates
 }
 
-// noOffer says why there is no rate: refused by all, or not to be had now.
-func noOffer(got []asking) error {
-	var refusal *ship.Error
-	for _, a := range got {
-		if a.err == nil {
-			continue
-		}
-		e := asError(a.err)
-		if e.Kind != ship.Invalid && e.Kind != ship.Unsupported {
-			return &ship.Error{Kind: ship.Unavailable, Code: "carrier_unavailable", Message: "no carrier could quote just now", Carrier: a.carrier, RetryAfter: max(e.RetryAfter, 5*time.Second), Err: a.err}
-		}
-		if refusal == nil {
-			refusal = &ship.Error{Kind: ship.Invalid, Code: "carrier_rejected", Message: e.Message, Carrier: a.carrier, Refusal: e.Refusal, Err: a.err}
-		}
+// quoteError is why a carrier did not quote, as clients see it.
+func (s *Service) quoteError(a asking, oneParcel bool) QuoteError {
+	failed := carrierError{a.carrier, a.err}
+	return QuoteError{
+		Carrier:   a.carrier,
+		Code:      saidNo(asError(a.err)),
+		Message:   s.reasonOf(failed),
+		Fields:    fieldsOf(failed, oneParcel),
+		Refusal:   asError(a.err).Refusal,
+		Retryable: !failed.isRefusal(),
+		Duration:  a.took,
 	}
-	if refusal == nil {
-		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
-	}
-	return refusal
-}
-
-func quoteError(a asking) QuoteError {
-	e := asError(a.err)
-	code := "carrier_unavailable"
-	if e.Kind == ship.Invalid || e.Kind == ship.Unsupported {
-		code = "carrier_rejected"
-	}
-	return QuoteError{Carrier: a.carrier, Code: code, Message: e.Message, Retryable: code == "carrier_unavailable", Duration: a.took}
 }
 
 // CheckOrder says what is wrong with an order before anybody is asked for its

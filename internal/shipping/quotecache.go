@@ -17,43 +17,87 @@ import (
 // mostQuotes bounds the memory that quotes take.
 const mostQuotes = 20_000
 
+// recentQuote is how old a quote may be for a person who fills in an order: as
+// old as a person takes for it. Every field that they change asks again, and a
+// carrier with 60 calls an hour must not be asked what it just answered.
+const recentQuote = 5 * time.Minute
+
 // quoteCache answers the same question to the same carrier account from memory
-// for a while. It is off unless the operator turns it on.
+// for a while. Programs get such answers only if the operator turns that on;
+// the dashboard's form always does.
 type quoteCache struct {
-	answers   *otter.Cache[[32]byte, []ship.Rate] // nil if it is off
-	purchases bool                                // also when a label is bought
+	answers   *otter.Cache[[32]byte, keptQuote]
+	life      time.Duration // for programs; 0 asks the carrier every time
+	purchases bool          // also when a label is bought
+}
+
+// A keptQuote is what a carrier answered, and when.
+type keptQuote struct {
+	rates []ship.Rate
+	at    time.Time
 }
 
 func newQuoteCache(life time.Duration, purchases bool) quoteCache {
-	if life <= 0 {
-		return quoteCache{}
+	longest := max(life, recentQuote)
+	return quoteCache{
+		life:      max(life, 0),
+		purchases: purchases && life > 0,
+		answers: otter.Must(&otter.Options[[32]byte, keptQuote]{
+			MaximumSize:      mostQuotes,
+			ExpiryCalculator: otter.ExpiryWriting[[32]byte, keptQuote](longest),
+		}),
 	}
-	return quoteCache{purchases: purchases, answers: otter.Must(&otter.Options[[32]byte, []ship.Rate]{
-		MaximumSize: mostQuotes, ExpiryCalculator: otter.ExpiryWriting[[32]byte, []ship.Rate](life),
-	})}
+}
+
+// acceptedAge is how old a quote may be: recent is for the dashboard's form.
+func (q quoteCache) acceptedAge(recent bool) time.Duration {
+	if recent {
+		return max(q.life, recentQuote)
+	}
+	return q.life
+}
+
+// forPurchase is how old a quote may be by which a purchase is decided.
+func (q quoteCache) forPurchase() time.Duration {
+	if q.purchases {
+		return q.life
+	}
+	return 0
 }
 
 // rates are the carrier's, now or a while ago. Simulated carriers compute
-// theirs and are not remembered; nor is what failed.
+// theirs and are not remembered; nor is what failed. Several who ask the same
+// at once are one call.
 func (q quoteCache) rates(ctx context.Context, c *carrier.Carrier, of inquiry) ([]ship.Rate, error) {
-	if q.answers == nil || c.Connection == "" {
+	if c.Connection == "" || q.life == 0 && of.acceptAge == 0 {
 		return c.Rates(ctx, of.order)
 	}
+
 	key := quoteKey(c, of)
-	if of.remember {
-		if kept, ok := q.answers.GetIfPresent(key); ok {
-			rates := slices.Clone(kept)
-			for i := range rates {
-				rates[i].Source = "cache"
-			}
-			return rates, nil
+	kept, known := q.answers.GetIfPresent(key)
+	if known && time.Since(kept.at) <= of.acceptAge {
+		rates := slices.Clone(kept.rates)
+		for i := range rates {
+			rates[i].Source = "cache"
 		}
+		return rates, nil
 	}
-	rates, err := c.Rates(ctx, of.order)
-	if err == nil {
-		q.answers.Set(key, slices.Clone(rates))
+
+	load := func(ctx context.Context, _ [32]byte) (keptQuote, error) {
+		rates, err := c.Rates(ctx, of.order)
+		return keptQuote{rates: rates, at: time.Now()}, err
 	}
-	return rates, err
+	if of.acceptAge == 0 || known {
+		// An answer is there and too old for this caller: it is replaced.
+		fresh, err := load(ctx, key)
+		if err == nil {
+			q.answers.Set(key, fresh)
+		}
+		return slices.Clone(fresh.rates), err
+	}
+
+	fresh, err := q.answers.Get(ctx, key, otter.LoaderFunc[[32]byte, keptQuote](load))
+	return slices.Clone(fresh.rates), err
 }
 
 // quoteKey names a question: two orders have the same key only if no carrier

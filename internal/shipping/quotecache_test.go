@@ -63,3 +63,33 @@ func TestWithoutASettingTheCarrierIsAskedEveryTime(t *testing.T) {
 		t.Errorf("answered without asking: %v", err)
 	}
 }
+
+func TestAFormSharesTheQuotesOfTheLastMinutes(t *testing.T) {
+	t.Parallel()
+	b := newLiveBench(t, "ups") // the operator set no cache
+	in := b.order(1)
+	quote := shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
+	if _, err := b.Quote(t.Context(), quote); err != nil {
+		t.Fatal(err)
+	}
+
+	b.turn(t, emulator.Knobs{Down: 1})
+	if got, err := b.Quote(t.Context(), quote); err != nil || got.Rates[0].Source != "cache" {
+		t.Errorf("the same form: %+v, %v", got, err)
+	}
+	try := shipping.TryInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
+	if _, err := b.Offer(t.Context(), try); err != nil {
+		t.Errorf("what the rules choose: %v", err)
+	}
+
+	quote.Recent, try.Recent = false, false
+	if _, err := b.Quote(t.Context(), quote); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("a program was answered from memory: %v", err)
+	}
+	if _, err := b.Offer(t.Context(), try); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("a program's choice was made from memory: %v", err)
+	}
+	if _, err := b.Buy(t.Context(), in); ship.KindOf(err) != ship.Unavailable {
+		t.Errorf("a purchase was decided from memory: %v", err)
+	}
+}

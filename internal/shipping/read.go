@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -22,12 +23,34 @@ func (s *Service) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return sh, err
 }
 
+// Duplicate is the order of an earlier shipment, to be shipped again: what it
+// was, without the days, which have passed.
+func (s *Service) Duplicate(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Order, error) {
+	sh, err := s.Shipment(ctx, t, id)
+	if err != nil {
+		return ship.Order{}, err
+	}
+	order := sh.Order
+	order.ShipDate = ""
+	order.DeliverBy = ""
+	return order, nil
+}
+
 // Shipments lists shipments, and reports whether there are more.
 func (s *Service) Shipments(ctx context.Context, t ship.Tenant, f Filter) (list []ship.Shipment, more bool, err error) {
 	return page(f.Page, func(p ship.Page) ([]ship.Shipment, error) {
 		return s.store.Shipments(ctx, t, store.ShipmentFilter{
-			OrderID: f.OrderID, Status: f.Status, Carrier: f.Carrier, Recipient: f.Recipient, From: f.CreatedAfter, Before: f.CreatedBefore,
-			Order: f.Order, DueAt: f.DueAt,
+			OrderID:   f.OrderID,
+			Status:    f.Status,
+			States:    f.States,
+			Carrier:   f.Carrier,
+			Reference: f.Reference,
+			Number:    ship.NormalizeTrackingNumber(f.Number),
+			Query:     f.Query,
+			From:      f.CreatedAfter,
+			Before:    f.CreatedBefore,
+			Order:     f.Order,
+			DueAt:     f.DueAt,
 		}, p)
 	})
 }
@@ -163,9 +186,14 @@ func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.
 
 // Document returns one of the further papers of a shipment, counted from 1.
 func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, number int) (ship.Document, error) {
-	if _, err := s.Shipment(ctx, t, id); err != nil {
+	sh, err := s.Shipment(ctx, t, id)
+	if err != nil {
 		return ship.Document{}, err
 	}
+	if sh.Deal.Simulated {
+		return s.simulatedDocument(sh, number)
+	}
+
 	d, err := s.store.Document(ctx, t, id, number-1)
 	if ship.KindOf(err) == ship.NotFound {
 		return d, ship.Errorf(ship.NotFound, "the shipment has no such document")
@@ -174,4 +202,24 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 		return d, err
 	}
 	return d, label.Check(d.Format, d.Data)
+}
+
+// simulatedDocument draws a paper of a simulated carrier. Such papers follow
+// from the shipment, so they are not stored.
+func (s *Service) simulatedDocument(sh ship.Shipment, number int) (ship.Document, error) {
+	papers := sandbox.Documents(&sh.Order, sandbox.Title(sh.Deal.Carrier), sh.Deal.TrackingNumber)
+	if number < 1 || number > min(len(papers), len(sh.Deal.Documents)) {
+		return ship.Document{}, ship.Errorf(ship.NotFound, "the shipment has no such document")
+	}
+	paper := papers[number-1]
+
+	invoice, err := label.ParseInvoice(paper.Data)
+	if err != nil {
+		return ship.Document{}, err
+	}
+	drawn, err := s.labels.RenderInvoice(invoice)
+	if err != nil {
+		return ship.Document{}, err
+	}
+	return ship.Document{Type: paper.Type, Format: "pdf", Data: drawn.Data}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -15,6 +16,7 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 	if err != nil {
 		return Bought{}, err
 	}
+
 	switch {
 	case m.Fingerprint != in.Fingerprint:
 		return Bought{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was used for another request")
@@ -23,6 +25,7 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 	case m.Shipment == "":
 		return Bought{}, inProgress()
 	}
+
 	sh, err := s.store.Shipment(ctx, in.Tenant, m.Shipment)
 	if err != nil {
 		return Bought{}, err
@@ -36,11 +39,14 @@ func (s *Service) recallShipment(ctx context.Context, in BuyInput, m store.Memor
 	switch {
 	case sh.State.Bought() && m.Answer.Status == 201:
 		return Bought{Shipment: sh.AsCreated(), Replayed: true}, nil
+
 	case sh.State.Bought():
-		state := sh.State
-		sh = sh.AsCreated()
-		sh.State = state
-		return Bought{Shipment: sh, Replayed: true}, nil
+		// The first answer was 202. This one shows what became of it since.
+		created := sh.AsCreated()
+		created.State = sh.State
+		created.VoidedAt = sh.VoidedAt
+		return Bought{Shipment: created, Replayed: true}, nil
+
 	case sh.State == ship.StateFailed:
 		return s.recallFailed(ctx, in, sh)
 	case sh.Sequence == 0:
@@ -56,23 +62,32 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	if err != nil {
 		return Bought{}, err
 	}
+
 	last := attempts[len(attempts)-1]
-	if last.Outcome == "refused" || sh.Sequence > 0 {
+	if purchase.Outcome(last.Outcome) == purchase.WasRefused || sh.Sequence > 0 {
 		return Bought{}, &ship.Error{
-			Kind: ship.Invalid, Code: "carrier_rejected", Message: "the carrier refused the purchase", Carrier: last.Carrier,
+			Kind:    ship.Invalid,
+			Code:    "carrier_rejected",
+			Message: "the carrier refused the purchase",
+			Carrier: last.Carrier,
 			Refusal: ship.Refusal{Code: last.Code, Message: last.Message},
 		}
 	}
+
 	b, err := s.prepare(ctx, in)
 	if err != nil {
 		return Bought{}, err
 	}
-	b.shipment.ID, b.shipment.Order, b.shipment.State, b.attempt = sh.ID, sh.Order, sh.State, last.Number
-	r := s.newRun(context.WithoutCancel(ctx), b, "answer")
+	b.shipment.ID = sh.ID
+	b.shipment.Order = sh.Order
+	b.shipment.State = sh.State
+	b.attempt = last.Number
+
+	r := s.newRun(context.WithoutCancel(ctx), b, "response")
 	for _, a := range attempts {
 		r.written[a.Number] = a
 	}
-	return r.answer(r.machine().Retry(last.Number, b.tries()))
+	return r.answerInTime(func() purchase.Verdict { return r.machine().Retry(last.Number, b.tries()) })
 }
 
 func inProgress() error {

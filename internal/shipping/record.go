@@ -17,27 +17,37 @@ func settleJob(sh ship.Shipment) job.SettlePurchase {
 
 // record stores a sale as what was bought.
 func (r *run) record(a purchase.Act) purchase.Report {
-	x := r.sold[a.Sale.Attempt]
+	sale := r.sold[a.Sale.Attempt]
 	sh := r.b.shipment
-	sh.Deal = x.Deal
-	c := r.creation(sh, x.Purchase, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	sh.Deal = sale.Deal
+	c := r.creation(sh, sale.Purchase, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+
 	var sequence int
 	write := func(st *store.Store) (err error) {
-		sequence, err = st.Settle(r.ctx, store.Settlement{Creation: c, Attempt: a.Attempt, BoughtBy: a.Sale.Attempt, Documents: x.Purchase.Documents})
+		sequence, err = st.Settle(r.ctx, store.Settlement{
+			Creation:  c,
+			Attempt:   a.Attempt,
+			BoughtBy:  a.Sale.Attempt,
+			Documents: sale.Purchase.Documents,
+		})
 		if err != nil || c.Shipment.Deal.Returned == "" {
 			return err
 		}
 		return r.followReturn(st, c.Shipment)
 	}
+
+	// A label whose void has begun is recorded in one transaction with the job
+	// that finishes it, or the void would be forgotten after a crash.
 	var err error
 	if c.Shipment.Deal.Returned == "" {
 		err = write(r.store)
 	} else {
-		err = r.store.InTx(r.ctx, sh.Tenant, write) // its void must not be forgotten
+		err = r.store.InTx(r.ctx, sh.Tenant, write)
 	}
 	if err != nil {
 		return reported(err)
 	}
+
 	r.present = c.Shipment
 	r.present.Sequence = sequence
 	r.told()
@@ -51,6 +61,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 		return err
 	}
 	sh.State = ship.StateVoiding
+
 	if sh.Deal.Returned == ship.StateRefundPending {
 		if err := tx.Move(r.ctx, sh, ship.StateRefundPending); err != nil {
 			return err
@@ -60,6 +71,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 		}
 		return tx.PastOrder(r.ctx, sh)
 	}
+
 	return tx.Enqueue(r.ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, r.waits.Look)
 }
 
@@ -70,20 +82,26 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 func (r *run) giveBack(a purchase.Act) purchase.Report {
 	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
 	defer cancel()
-	x := r.sold[a.Sale.Attempt]
-	deal := &x.Deal
+
+	sale := r.sold[a.Sale.Attempt]
+	deal := &sale.Deal
 	limit := deal.Limit
-	unsure := purchase.Report{Result: purchase.Unsure}
+
 	c, err := r.carrierOf(ctx, r.b.in.Tenant, *deal)
-	if err == nil && slices.Contains(c.Abilities(), "void") && time.Since(r.written[a.Sale.Attempt].StartedAt) > r.waits.Settle/3 {
-		return purchase.Report{Result: purchase.Conflict}
-	}
 	if err == nil {
+		// The settle job may be looking already.
+		isLate := time.Since(r.written[a.Sale.Attempt].StartedAt) > r.giveBackWindow(c)
+		if isLate && slices.Contains(c.Abilities(), "void") {
+			return purchase.Report{Result: purchase.Conflict}
+		}
+
 		v, voidErr := c.Void(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, *deal), *deal)
-		if err = voidErr; err == nil && v.State == ship.StateVoided {
+		err = voidErr
+		if err == nil && v.State == ship.StateVoided {
 			r.refused = priceChanged(*deal)
 			return reported(nil)
 		}
+
 		switch kind := ship.KindOf(err); {
 		case err == nil:
 			deal.Returned = v.State
@@ -91,10 +109,11 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 			deal.Returned = ship.StateVoiding
 		}
 	}
+
 	deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.String()+", more than "+limit.String()+
 		" as agreed, and could not be voided at once; void it yourself if you do not want it")
-	r.sold[a.Sale.Attempt] = x
-	return unsure
+	r.sold[a.Sale.Attempt] = sale
+	return purchase.Report{Result: purchase.Unsure}
 }
 
 // priceChanged is the answer when a label was too dear and is voided.
@@ -117,13 +136,16 @@ func (r *run) end(a purchase.Act) purchase.Report {
 			break
 		}
 		e := asError(r.refused)
-		end.Code, end.Message = e.Refusal.Code, e.Message
+		end.Code = e.Refusal.Code
+		end.Message = e.Message
 		switch {
 		case e.Code == "price_changed":
-			end.Code, end.Message = e.Code, "the label was voided: its price is above the limit"
+			end.Code = e.Code
+			end.Message = "the label was voided: its price is above the limit"
 		case a.Outcome == purchase.WasRefused:
 			end.Message = e.Refusal.Message
 		}
+
 	case purchase.IsUnknown:
 		end.Message = "not found at the first look"
 	}
@@ -172,8 +194,12 @@ func (r *run) fail(a purchase.Act) purchase.Report {
 // that was settled meanwhile, whose last attempt is another, or that cannot
 // become what the edit makes of it.
 func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []ship.Scan)) purchase.Report {
-	t, id := r.b.in.Tenant, r.b.shipment.ID
+	t := r.b.in.Tenant
+	id := r.b.shipment.ID
+
 	err := r.store.InTx(r.ctx, t, func(tx *store.Store) error {
+		// The lock comes first: the shipment is read as nobody else can change
+		// it any more.
 		journeys, err := tx.LockJourneys(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
 		if err != nil {
 			return err
@@ -183,22 +209,32 @@ func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []
 			return err
 		}
 		r.present = sh
+
 		j := &journeys[0]
-		if sh.State.Bought() || sh.State == ship.StateFailed || attempt != 0 && j.Attempt != attempt {
+		isEnded := sh.State.Bought() || sh.State == ship.StateFailed
+		isOther := attempt != 0 && j.Attempt != attempt
+		if isEnded || isOther {
 			return nil
 		}
+
 		known, err := tx.Scans(r.ctx, journeys)
 		if err != nil {
 			return err
 		}
+
 		told, scans := edit(&sh)
 		if j.State != sh.State && !j.State.CanBecome(sh.State) {
 			return nil
 		}
 		j.State = sh.State
+
 		c := store.Change{}
 		if told {
-			telling := ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL, Deal: &sh.Deal}
+			telling := ship.Telling{
+				Now:     time.Now().UTC().Truncate(time.Millisecond),
+				BaseURL: r.baseURL,
+				Deal:    &sh.Deal,
+			}
 			c.Events = j.Announce(telling)
 			fresh, events := j.Hear(append(known[j.Subject], j.OwnScans()...), scans, telling)
 			for _, f := range fresh {
@@ -207,7 +243,9 @@ func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []
 			c.Events = append(c.Events, events...)
 		}
 		c.Journey = *j
-		sh.Progress, sh.Sequence = j.Progress, j.Sequence
+
+		sh.Progress = j.Progress
+		sh.Sequence = j.Sequence
 		r.present = sh
 		if sh.State == ship.StateFailed {
 			if err := tx.PastOrder(r.ctx, sh); err != nil {
@@ -229,6 +267,7 @@ func (r *run) read(purchase.Act) purchase.Report {
 		return purchase.Report{Result: purchase.Broken, Err: err}
 	}
 	r.present = sh
+
 	out := purchase.Report{Result: purchase.Done}
 	if sh.State.Bought() {
 		out.Sale.Number = sh.Deal.TrackingNumber
@@ -264,6 +303,7 @@ func (r *run) standing() (Bought, error) {
 			return Bought{}, report.Err
 		}
 	}
+
 	switch {
 	case r.present.State.Bought():
 		return Bought{Shipment: r.present.AsCreated()}, nil
@@ -279,9 +319,19 @@ func (r *run) standing() (Bought, error) {
 func (r *run) rejection() error {
 	switch {
 	case r.refused == nil:
-		return &ship.Error{Kind: ship.Unavailable, Code: "carrier_unavailable", Message: "the carrier could not be asked", Carrier: r.b.shipment.Deal.Carrier, RetryAfter: 5 * time.Second}
+		return &ship.Error{
+			Kind:       ship.Unavailable,
+			Code:       "carrier_unavailable",
+			Message:    "the carrier could not be asked",
+			Carrier:    r.b.shipment.Deal.Carrier,
+			RetryAfter: 5 * time.Second,
+		}
 	case ship.CodeOf(r.refused) == "price_changed":
 		return r.refused
 	}
-	return refusal(r.refused)
+
+	if len(r.b.failed) == 0 {
+		r.b.failed = []carrierError{{r.b.shipment.Deal.Carrier, r.refused}}
+	}
+	return r.refusal(r.b.failed, r.b.in.OneParcel)
 }

@@ -29,7 +29,13 @@ func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
 	if r.spool == nil || x.Deal.Simulated {
 		return reported(nil)
 	}
-	data, err := json.Marshal(spooled{Tenant: r.b.in.Tenant, Shipment: r.b.shipment.ID, Attempt: a.Sale.Attempt, sold: x})
+
+	data, err := json.Marshal(spooled{
+		Tenant:   r.b.in.Tenant,
+		Shipment: r.b.shipment.ID,
+		Attempt:  a.Sale.Attempt,
+		sold:     x,
+	})
 	if err == nil {
 		err = r.spool.Put(spoolName(r.b.shipment.ID, a.Sale.Attempt), data)
 	}
@@ -43,6 +49,7 @@ func (r *run) dropFromDisk(a purchase.Act) purchase.Report {
 	if r.spool == nil {
 		return reported(nil)
 	}
+
 	err := r.spool.Remove(spoolName(r.b.shipment.ID, a.Sale.Attempt))
 	if err != nil {
 		r.log.WarnContext(r.ctx, "a recorded purchase stays on the disk", "shipment", r.b.shipment.ID, "error", err)
@@ -60,6 +67,7 @@ func (s *Service) Replay(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	for _, name := range names {
 		one := s.replay(ctx, name)
 		if errors.Is(one, os.ErrNotExist) {
@@ -75,10 +83,12 @@ func (s *Service) replay(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+
 	var x spooled
 	if err := json.Unmarshal(data, &x); err != nil || !strings.HasPrefix(name, string(x.Shipment)) {
 		return fmt.Errorf("spool: entry %s is not a purchase: %w", name, err)
 	}
+
 	sh, err := s.store.Shipment(ctx, x.Tenant, x.Shipment)
 	if ship.KindOf(err) == ship.NotFound {
 		return s.replayLost(ctx, name, x)
@@ -86,6 +96,7 @@ func (s *Service) replay(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+
 	attempts, err := s.store.Attempts(ctx, x.Tenant, x.Shipment)
 	if err != nil {
 		return err

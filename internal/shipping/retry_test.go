@@ -12,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
@@ -117,7 +118,7 @@ func (b liveBench) oneIsLeft(t *testing.T, first, again shipping.Bought) {
 		}
 	case "dhl_express": // it voids nothing
 		x, err := b.store.Stranded(t.Context(), b.tenant, name, lost)
-		if err != nil || x.State != "abandoned" {
+		if err != nil || x.State != store.OrphanVoidNotNeeded {
 			t.Errorf("the lost label is %s, %v", x.State, err)
 		}
 		alive = slices.DeleteFunc(alive, func(n string) bool { return n == lost })
@@ -170,7 +171,7 @@ func TestAfterARestoreWhatNobodyCanAskForIsTakenBack(t *testing.T) {
 				for _, n := range before {
 					x, err := b.store.Stranded(t.Context(), b.tenant, name, n)
 					lost := n != named.Shipment.Deal.TrackingNumber && n != kept.Shipment.Deal.TrackingNumber
-					if lost && (err != nil || x.State != "abandoned" || x.FoundBy != "restore") || !lost && err == nil {
+					if lost && (err != nil || x.State != store.OrphanVoidNotNeeded || x.FoundBy != "restore") || !lost && err == nil {
 						t.Errorf("%s is %s, found by %s, %v", n, x.State, x.FoundBy, err)
 					}
 				}
@@ -259,7 +260,7 @@ func aged(t *testing.T, trail *seal.Trail, by time.Duration) *seal.Trail {
 // forget empties the database of purchases and says that it was restored.
 func (b liveBench) forget(t *testing.T) {
 	t.Helper()
-	for _, table := range []string{"shipments", "journeys", "labels", "purchase_attempts", "charges", "idempotency_keys", "names", "events"} {
+	for _, table := range []string{"shipments", "shipment_states", "labels", "purchase_attempts", "charges", "idempotency_keys", "lookup_keys", "events"} {
 		if _, err := storetest.Conn(t, b.url).Exec(t.Context(), "TRUNCATE "+table); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +278,7 @@ func TestWhatTheDiskHoldsIsRecordedAtTheNextStart(t *testing.T) {
 	b := newLiveBench(t, "fedex")
 	conn := storetest.Conn(t, b.url)
 	// The database refuses to record the sale, as if it were full.
-	if _, err := conn.Exec(t.Context(), `ALTER TABLE charges ADD CONSTRAINT full_disk CHECK (minor < 0) NOT VALID`); err != nil {
+	if _, err := conn.Exec(t.Context(), `ALTER TABLE charges ADD CONSTRAINT full_disk CHECK (amount_minor < 0) NOT VALID`); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := b.Buy(t.Context(), b.order(1)); err == nil {

@@ -60,28 +60,48 @@ func (in *BuyInput) isNamed() bool {
 func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
 	deal := &b.shipment.Deal
 	deal.Limit = b.in.MaxAmount
-	var err error
-	if b.policy, err = s.policy(ctx, b.in.Tenant); err != nil {
+
+	policy, err := s.policy(ctx, b.in.Tenant)
+	if err != nil {
 		return err
 	}
+	b.policy = policy
+
 	switch {
 	case b.in.RateID != "":
 		rate, err := s.rateOf(b.in.Tenant, b.in.RateID, b.shipment.Order, now)
 		if err != nil {
 			return err
 		}
-		b.offers, deal.Routing = []ship.Rate{rate}, ship.Routing{Strategy: "rate", Considered: 1}
-		if deal.Limit.IsZero() || rate.Price.Exceeds(deal.Limit, 0) {
-			deal.Limit = rate.Price
+		if err := b.in.agreesWith(rate); err != nil {
+			return err
 		}
+
+		// The price of the rate was agreed on, so it binds even where the
+		// client would have paid more.
+		deal.Limit = rate.Price
+		deal.Routing = ship.Routing{Strategy: "rate", Considered: 1}
+		b.offers = []ship.Rate{rate}
 		return nil
+
 	case b.in.isNamed():
 		return s.routeNamed(ctx, b)
 	}
-	in, d, err := s.decide(ctx, b.policy, b.in.Tenant, routing.Input{
-		Account: b.in.Tenant.Account, Order: b.shipment.Order, Currency: b.in.Account.Currency, MaxAmount: b.in.MaxAmount, Now: now,
-	})
-	b.shipment.Order, b.offers, deal.Routing = in.Order, d.Offers, d.Routing
+
+	wanted := routing.Input{
+		Account:   b.in.Tenant.Account,
+		Order:     b.shipment.Order,
+		Currency:  b.in.Account.Currency,
+		MaxAmount: b.in.MaxAmount,
+		Now:       now,
+	}
+	d, err := s.decide(ctx, b.policy, b.in.Tenant, wanted, s.quotes.forPurchase(), b.in.OneParcel)
+
+	// Even without an offer, the decision says which carriers did not quote.
+	b.shipment.Order = d.input.Order
+	b.offers = d.Offers
+	deal.Routing = d.Routing
+	b.failed = d.failed
 	return err
 }
 
@@ -94,54 +114,100 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 	if b.in.Service != "" {
 		services = []string{b.in.Service}
 	}
+
 	asked, err := s.choose(ctx, b.in.Tenant, names, "/carrier", b.in.Connection)
 	if err != nil {
 		return err
 	}
-	got := s.ask(ctx, asked, inquiry{tenant: b.in.Tenant, order: b.shipment.Order, policy: b.policy, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
+	got := s.ask(ctx, asked, inquiry{
+		tenant:    b.in.Tenant,
+		order:     b.shipment.Order,
+		policy:    b.policy,
+		soft:      s.waits.SoftQuote,
+		acceptAge: s.quotes.forPurchase(),
+	})
+
 	rates := offered(got, services)
 	if len(rates) == 0 {
-		return noOffer(got)
+		if err := unknownService(asked, got, services, "/service"); err != nil {
+			return err
+		}
+		return s.noOffer(got, b.in.OneParcel)
 	}
+
+	b.failed = failures(got)
+	if err := unmetLimits(rates, b.shipment.Order.DeliverBy, b.in.MaxAmount); err != nil {
+		return err
+	}
+
 	b.offers, b.shipment.Deal.Routing = routing.Choose(rates, routing.Wish{
-		Named: true, DeliverBy: b.shipment.Order.DeliverBy, MaxAmount: b.in.MaxAmount, Currency: b.in.Account.Currency,
+		Named:     true,
+		DeliverBy: b.shipment.Order.DeliverBy,
+		MaxAmount: b.in.MaxAmount,
+		Currency:  b.in.Account.Currency,
 	})
 	if len(b.offers) == 0 {
 		return ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
 	}
-	b.shipment.Deal.Routing.Failed = notQuoted(got)
+	b.shipment.Deal.Routing.Failed = s.notQuoted(got)
 	return nil
 }
 
+// A decision is what the rules decided about an order.
+type decision struct {
+	routing.Decision
+	input  routing.Input  // the order as the rules want it sent
+	failed []carrierError // carriers that did not quote
+}
+
 // decide asks all carriers for the order as the rules want it sent, and lets
-// the rules choose.
-func (s *Service) decide(ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input) (routing.Input, routing.Decision, error) {
+// the rules choose. Quotes may be as old as acceptAge.
+func (s *Service) decide(
+	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, oneParcel bool,
+) (decision, error) {
 	asked, err := s.choose(ctx, t, nil, "", "")
 	if err != nil {
-		return wanted, routing.Decision{}, err
+		return decision{input: wanted}, err
 	}
+
 	in := p.Book.Prepare(wanted)
-	got := s.ask(ctx, asked, inquiry{tenant: t, order: in.Order, policy: p, soft: s.waits.SoftQuote, remember: s.quotes.purchases})
+	got := s.ask(ctx, asked, inquiry{
+		tenant:    t,
+		order:     in.Order,
+		policy:    p,
+		soft:      s.waits.SoftQuote,
+		acceptAge: acceptAge,
+	})
 	rates := offered(got, nil)
 	if len(rates) == 0 {
-		return in, routing.Decision{}, noOffer(got)
+		return decision{input: in}, s.noOffer(got, oneParcel)
 	}
-	d := p.Book.Decide(in, rates)
-	d.Routing.Version, d.Routing.Failed = p.Version, notQuoted(got)
+
+	d := decision{Decision: p.Book.Decide(in, rates), input: in, failed: failures(got)}
+	d.Routing.Version = p.Version
+	d.Routing.Failed = s.notQuoted(got)
 	if was, is := wanted.Order.Options.Signature, in.Order.Options.Signature; was != is {
 		d.Routing.Raised = &ship.Raised{From: was, To: is}
 	}
+
 	if d.Refused != "" {
-		return in, d, &ship.Error{Kind: ship.Invalid, Code: "no_rate", Message: d.Refused}
+		if err := unmetLimits(rates, in.Order.DeliverBy, in.MaxAmount); err != nil {
+			return d, err
+		}
+		return d, &ship.Error{Kind: ship.Invalid, Code: "no_rate", Message: d.Refused}
 	}
-	return in, d, nil
+	return d, nil
 }
 
 // notQuoted are the carriers that did not quote, and why.
-func notQuoted(got []asking) (list []ship.Tried) {
+func (s *Service) notQuoted(got []asking) (list []ship.Tried) {
 	for _, a := range got {
 		if a.err != nil {
-			list = append(list, ship.Tried{Carrier: a.carrier, Code: quoteError(a).Code, Message: asError(a.err).Message})
+			list = append(list, ship.Tried{
+				Carrier: a.carrier,
+				Code:    saidNo(asError(a.err)),
+				Message: s.reasonOf(carrierError{a.carrier, a.err}),
+			})
 		}
 	}
 	return list
@@ -162,7 +228,15 @@ func (b *buying) next(err error) bool {
 	e := asError(err)
 	d := &b.shipment.Deal
 	failed := accountKey{d.Carrier, d.Connection}
-	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{Carrier: d.Carrier, Code: saidNo(e), Message: e.Message, Service: d.Service, Price: d.Price})
+	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{
+		Carrier: d.Carrier,
+		Code:    saidNo(e),
+		Message: e.Message,
+		Service: d.Service,
+		Price:   d.Price,
+	})
+
+	// An account that did not sell this service is not asked for another.
 	rest := b.offers[:0:0]
 	for _, o := range b.offers {
 		if accountOf(o) != failed {
@@ -173,6 +247,7 @@ func (b *buying) next(err error) bool {
 	if len(rest) == 0 {
 		return false
 	}
+
 	d.Routing.RunnerUp = nil
 	if len(rest) > 1 {
 		d.Routing.RunnerUp = &rest[1]

@@ -2,7 +2,9 @@ package shipping
 
 import (
 	"context"
+	"maps"
 	"net/http/httptrace"
+	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -22,9 +24,11 @@ type run struct {
 	b       *buying
 	foundBy string
 	sure    bool                  // where each attempt was made is known, whatever happened to the database
-	until   time.Time             // when the carriers, one after the other, must have answered; set at the first call
 	written map[int]store.Attempt // attempts as they are in the database
 	sold    map[int]sold          // what carriers sold under each
+
+	sending   chan struct{} // closed when a carrier is first asked to sell
+	firstSend sync.Once
 
 	refused  error         // the last no
 	earlier  *Bought       // what the key or the order was used for before
@@ -39,15 +43,32 @@ type sold struct {
 }
 
 func (s *Service) newRun(ctx context.Context, b *buying, foundBy string) *run {
-	return &run{Service: s, ctx: ctx, b: b, foundBy: foundBy, written: map[int]store.Attempt{}, sold: map[int]sold{}}
+	return &run{
+		Service: s,
+		ctx:     ctx,
+		b:       b,
+		foundBy: foundBy,
+		written: map[int]store.Attempt{},
+		sold:    map[int]sold{},
+		sending: make(chan struct{}),
+	}
 }
 
 // resume is a run of a purchase that is written down.
 func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store.Attempt, foundBy string) *run {
 	r := s.newRun(context.WithoutCancel(ctx), &buying{in: BuyInput{Tenant: sh.Tenant}, shipment: sh, attempt: len(attempts)}, foundBy)
 	r.present = sh
+
 	d := sh.Deal
-	r.b.offers = []ship.Rate{{Carrier: d.Carrier, Connection: d.Connection, Service: d.Service, ServiceName: d.ServiceName, Price: d.Price}}
+	r.b.offers = []ship.Rate{{
+		Carrier:     d.Carrier,
+		Connection:  d.Connection,
+		Service:     d.Service,
+		ServiceName: d.ServiceName,
+		Price:       d.Price,
+		Selection:   d.Selection,
+	}}
+
 	for _, a := range attempts {
 		r.written[a.Number] = a
 	}
@@ -55,23 +76,37 @@ func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store
 }
 
 func (r *run) machine() purchase.Machine {
-	return purchase.Machine{Do: r.do, Now: time.Now, Waits: purchase.Waits{
-		Settle: r.waits.Settle, Look: r.waits.Look, Rebuy: r.waits.Rebuy, Review: r.waits.Review, Tries: r.waits.Answer / 2,
-	}, Loss: r.loss()}
+	return purchase.Machine{
+		Do:  r.do,
+		Now: time.Now,
+		Waits: purchase.Waits{
+			Settle: r.settleAfter(),
+			Look:   r.waits.Look,
+			Rebuy:  r.waits.Rebuy,
+			Review: r.waits.Review,
+			Tries:  r.waits.Answer / 2,
+		},
+		Loss: r.loss(),
+	}
 }
 
 // loss is what a restore may have lost of the purchase: one that has a name, or
 // was there before it.
 func (r *run) loss() purchase.Loss {
-	sh := r.b.shipment
-	if !r.restoredLately() || sh.Deal.Key == "" && sh.CreatedAt().After(time.Unix(0, r.restoredAt.Load())) {
+	if !r.restoredLately() {
 		return purchase.Loss{}
 	}
-	l := purchase.Loss{Reach: restoreReach, TakenBack: map[int]bool{}}
-	for n, a := range r.written {
-		l.TakenBack[n] = purchase.Outcome(a.Outcome) == purchase.WasStranded
+	sh := r.b.shipment
+	restoredAt := time.Unix(0, r.restoredAt.Load())
+	if sh.Deal.Key == "" && sh.CreatedAt().After(restoredAt) {
+		return purchase.Loss{}
 	}
-	return l
+
+	loss := purchase.Loss{Reach: restoreReach, TakenBack: map[int]bool{}}
+	for number, attempt := range r.written {
+		loss.TakenBack[number] = purchase.Outcome(attempt.Outcome) == purchase.WasStranded
+	}
+	return loss
 }
 
 // do carries out an act.
@@ -80,6 +115,7 @@ func (r *run) do(a purchase.Act) purchase.Report {
 		failpoint.Hit("before " + string(a.Kind))
 		defer failpoint.Hit("after " + string(a.Kind))
 	}
+
 	report := r.act(a.Kind)(a)
 	r.outcomes(a, report.Result)
 	return report
@@ -135,7 +171,11 @@ func reported(err error) purchase.Report {
 
 // intend writes the purchase, its first attempt and its settle job down.
 func (r *run) intend(purchase.Act) purchase.Report {
+	settleAfter := r.settleAfter()
 	r.b.written = time.Now()
+
+	// All three in one transaction: a purchase without its job would never be
+	// settled after a crash.
 	r.earlier, r.earlyErr = r.write(r.ctx, r.b, true, func(tx *store.Store) (err error) {
 		r.b.shipment.DuplicateOf, err = tx.Intend(r.ctx, r.b.shipment, r.attemptOf(), r.b.in.IdempotencyKey, r.b.in.Fingerprint)
 		if err != nil {
@@ -144,7 +184,7 @@ func (r *run) intend(purchase.Act) purchase.Report {
 		if err := r.reserve(tx); err != nil {
 			return err
 		}
-		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), r.waits.Settle)
+		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), settleAfter)
 	})
 	if r.earlier != nil {
 		return purchase.Report{Result: purchase.Conflict}
@@ -152,8 +192,11 @@ func (r *run) intend(purchase.Act) purchase.Report {
 	if r.earlyErr != nil {
 		return purchase.Report{Result: purchase.Broken, Err: r.earlyErr}
 	}
+
+	// From here on the client may disconnect: the purchase is made and settled
+	// whether or not anybody waits for it.
 	r.note(r.attemptOf())
-	r.ctx = context.WithoutCancel(r.ctx) // from here on the caller may hang up
+	r.ctx = context.WithoutCancel(r.ctx)
 	return reported(nil)
 }
 
@@ -165,21 +208,33 @@ func (r *run) note(a store.Attempt) {
 
 func (r *run) attemptOf() store.Attempt {
 	d := r.b.shipment.Deal
-	return store.Attempt{Number: r.b.attempt, Reference: r.reference(r.b, r.b.attempt), Carrier: d.Carrier, Connection: d.Connection, Service: d.Service}
+	return store.Attempt{
+		Number:     r.b.attempt,
+		Reference:  r.reference(r.b, r.b.attempt),
+		Carrier:    d.Carrier,
+		Connection: d.Connection,
+		Service:    d.Service,
+	}
 }
 
 // again writes the next attempt down, for the next offer if the last said no.
 func (r *run) again(a purchase.Act) purchase.Report {
 	if r.refused != nil && len(r.b.offers) > 1 {
+		r.b.rememberSelection(a.Attempt)
 		r.b.next(r.refused)
 	}
-	r.b.attempt, r.b.written = a.Attempt+1, time.Now()
+
+	r.b.attempt = a.Attempt + 1
+	r.b.written = time.Now()
+	settleAfter := r.settleAfter()
+
 	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error {
 		if err := tx.Again(r.ctx, r.b.shipment, r.attemptOf()); err != nil {
 			return err
 		}
-		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), r.waits.Settle)
+		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), settleAfter)
 	})
+
 	if err == nil {
 		r.b.shipment.State = ship.StatePurchasing
 		r.note(r.attemptOf())
@@ -195,14 +250,14 @@ func (r *run) send(a purchase.Act) purchase.Report {
 		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
 	}
 	if err != nil {
-		r.refused = err
+		r.refuse(err)
 		return purchase.Report{Result: purchase.NotSent}
 	}
-	if r.until.IsZero() {
-		r.until = time.Now().Add(r.waits.Answer)
-	}
-	ctx, cancel := context.WithDeadline(r.ctx, r.until)
+	r.firstSend.Do(func() { close(r.sending) })
+
+	ctx, cancel := context.WithTimeout(r.ctx, r.buyTime(c))
 	defer cancel()
+
 	if failpoint.Enabled() {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn:              func(httptrace.GotConnInfo) { failpoint.Hit("send connected") },
@@ -211,29 +266,48 @@ func (r *run) send(a purchase.Act) purchase.Report {
 			GotFirstResponseByte: func() { failpoint.Hit("send answering") },
 		})
 	}
+
+	// What is about to be bought is on this machine's disk before the carrier
+	// is asked: a restore of the database to an earlier moment loses the row.
 	r.leaveTrail()
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Deal), r.order(r.b))
+
 	switch ship.KindOf(err) {
 	case "":
 		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Deal)}
+
 	case ship.Uncertain, ship.Internal:
 		r.log.WarnContext(ctx, "purchase outcome unknown", "shipment", r.b.shipment.ID, "carrier", r.b.shipment.Deal.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Lost}
+
 	case ship.Invalid, ship.Unsupported:
-		r.refused = err
+		r.refuse(err)
 		return purchase.Report{Result: purchase.Refused}
 	}
-	r.refused = err
+
+	r.refuse(err)
 	return purchase.Report{Result: purchase.NotSent}
+}
+
+// refuse remembers why the carrier of the present attempt did not sell.
+func (r *run) refuse(err error) {
+	r.refused = err
+	r.b.failed = append(r.b.failed, carrierError{r.b.shipment.Deal.Carrier, err})
 }
 
 // take remembers what a carrier sold.
 func (r *run) take(attempt int, p ship.Purchase, d ship.Deal) purchase.Sale {
 	settle(&d, p, time.Now().UTC().Truncate(time.Millisecond))
 	r.sold[attempt] = sold{Purchase: p, Deal: d}
+
+	// A price from a rate sheet is the account's own: what the carrier says of
+	// it does not count.
+	isPriced := !p.Price.IsZero() && d.Sheet == ""
 	return purchase.Sale{
-		Attempt: attempt, Number: p.TrackingNumber, Labelled: len(p.Label.Data) > 0,
-		TooDear: !d.Limit.IsZero() && !p.Price.IsZero() && d.Sheet == "" && p.Price.Exceeds(d.Limit, 1),
+		Attempt:  attempt,
+		Number:   p.TrackingNumber,
+		Labelled: len(p.Label.Data) > 0,
+		TooDear:  !d.Limit.IsZero() && isPriced && p.Price.Exceeds(d.Limit, 1),
 	}
 }
 
@@ -244,15 +318,17 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	if !ok || r.restoredLately() && !r.sure {
 		return r.lookEverywhere(a.Attempt)
 	}
+
 	d := r.dealOf(at)
 	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
 	if err != nil {
 		r.log.WarnContext(r.ctx, "a purchase cannot be looked up", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Unsure}
 	}
+
 	report := r.lookAt(c, a.Attempt, at.Reference, d)
 	lag := min(c.Spec().LookupLag, r.waits.Lag)
-	if report.Result == purchase.Absent && lag > 0 && time.Since(at.StartedAt) < r.waits.Answer+lag {
+	if report.Result == purchase.Absent && lag > 0 && time.Since(at.StartedAt) < r.saleWindow(c)+lag {
 		report.Result = purchase.Unsure
 	}
 	return report
@@ -262,21 +338,50 @@ func (r *run) look(a purchase.Act) purchase.Report {
 func (r *run) dealOf(a store.Attempt) ship.Deal {
 	d := r.b.shipment.Deal
 	if d.Carrier != a.Carrier || d.Connection != a.Connection || d.Service != a.Service {
-		d.Carrier, d.Connection, d.Service, d.ServiceName = a.Carrier, a.Connection, a.Service, ""
+		d.Carrier = a.Carrier
+		d.Connection = a.Connection
+		d.Service = a.Service
+		d.ServiceName = ""
 		d.Simulated = a.Connection == ""
+		d.Selection = d.EarlierSelections[a.Number]
 	}
 	return d
 }
 
+// rememberSelection keeps the selection of an attempt before another offer is
+// tried: a later look-up must see the request as it was sent.
+func (b *buying) rememberSelection(attempt int) {
+	d := &b.shipment.Deal
+	if d.Selection == "" {
+		return
+	}
+
+	earlier := maps.Clone(d.EarlierSelections)
+	if earlier == nil {
+		earlier = map[int]string{}
+	}
+	earlier[attempt] = d.Selection
+	d.EarlierSelections = earlier
+}
+
 func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.Deal) purchase.Report {
-	p, err := c.Find(r.overheard(r.ctx, r.b.in.Tenant, r.b.shipment.ID, d), carrier.BuyOrder{Order: r.b.shipment.Order, Service: d.Service, Reference: reference, Shipment: r.b.shipment.ID})
+	p, err := c.Find(r.overheard(r.ctx, r.b.in.Tenant, r.b.shipment.ID, d), carrier.BuyOrder{
+		Order:     r.b.shipment.Order,
+		Service:   d.Service,
+		Selection: d.Selection,
+		Reference: reference,
+		Shipment:  r.b.shipment.ID,
+	})
+
 	switch ship.KindOf(err) {
 	case "":
-		d.Service, d.ServiceName = p.Service, p.ServiceName
+		d.Service = p.Service
+		d.ServiceName = p.ServiceName
 		return purchase.Report{Result: purchase.Found, Sale: r.take(attempt, p, d)}
 	case ship.NotFound:
 		return purchase.Report{Result: purchase.Absent}
 	}
+
 	r.log.WarnContext(r.ctx, "a look-up failed", "shipment", r.b.shipment.ID, "carrier", d.Carrier, "error", err)
 	return purchase.Report{Result: purchase.Unsure}
 }
@@ -288,12 +393,17 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 	if err != nil {
 		return purchase.Report{Result: purchase.Unsure}
 	}
+
 	unsure := false
 	for _, c := range all {
 		d := r.b.shipment.Deal
 		if d.Carrier != c.Spec().Name || d.Connection != c.Connection {
-			d.Carrier, d.Connection, d.Simulated = c.Spec().Name, c.Connection, c.Connection == ""
+			d.Carrier = c.Spec().Name
+			d.Connection = c.Connection
+			d.Simulated = c.Connection == ""
+			d.Selection = ""
 		}
+
 		switch report := r.lookAt(c, attempt, r.reference(r.b, attempt), d); report.Result {
 		case purchase.Found:
 			return report
@@ -301,6 +411,7 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 			unsure = true
 		}
 	}
+
 	if unsure {
 		return purchase.Report{Result: purchase.Unsure}
 	}

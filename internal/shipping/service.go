@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 // Waits are how long the service waits for what. Tests shorten them.
 type Waits struct {
 	SoftQuote  time.Duration // rates are answered with what is there
-	Answer     time.Duration // a purchase is answered, at the latest
-	Settle     time.Duration // from the intent to the first look by the job
+	Answer     time.Duration // a purchase is answered, at the latest: as pending if the carrier is not done
+	Buy        time.Duration // a carrier may take to sell, whatever its own deadline; zero means Answer
+	Settle     time.Duration // from the intent to the first look by the job, longer where Buy can take longer
 	Look       time.Duration // between two looks for an uncertain purchase
 	Lag        time.Duration // at most so long a purchase may be missing from a look-up, whatever its carrier says
 	Rebuy      time.Duration // from the creation: after it, nothing is bought again
@@ -35,6 +37,7 @@ type Waits struct {
 var DefaultWaits = Waits{
 	SoftQuote:  4 * time.Second,
 	Answer:     20 * time.Second,
+	Buy:        120 * time.Second,
 	Settle:     60 * time.Second,
 	Look:       60 * time.Second,
 	Lag:        15 * time.Minute,
@@ -67,6 +70,22 @@ type Service struct {
 	exchanged  func(ship.Tenant, ship.ShipmentID, ship.ConnectionID, carrier.Exchange) // nil keeps nothing
 	restoredAt atomic.Int64                                                            // in nanoseconds; 0 for never
 	lost       lostOnes
+	purchases  sync.WaitGroup // those that are under way, answered or not
+}
+
+// Drain waits until the purchases that are under way have ended, or ctx has.
+// What a carrier has not answered then is settled by a job, as after a crash.
+func (s *Service) Drain(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		s.purchases.Wait()
+		close(ended)
+	}()
+
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
 }
 
 // Config is what a Service needs.

@@ -19,12 +19,17 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	if err != nil || sh.State != ship.StatePurchasing && sh.State != ship.StateUncertain {
 		return 0, err
 	}
+
 	attempts, err := s.store.Attempts(ctx, t, id)
 	if err != nil {
 		return 0, err
 	}
-	v := s.resume(ctx, sh, attempts, "look").machine().Settle(purchase.Open{
-		State: sh.State, Told: sh.Sequence > 0, CreatedAt: sh.CreatedAt(), Attempts: attemptsOf(attempts),
+
+	v := s.resume(ctx, sh, attempts, "lookup").machine().Settle(purchase.Open{
+		State:     sh.State,
+		Told:      sh.Sequence > 0,
+		CreatedAt: sh.CreatedAt(),
+		Attempts:  attemptsOf(attempts),
 	})
 	if v.Kind == purchase.Failed {
 		return s.waits.Look, v.Err
@@ -35,7 +40,12 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 func attemptsOf(list []store.Attempt) []purchase.Attempt {
 	out := make([]purchase.Attempt, len(list))
 	for i, a := range list {
-		out[i] = purchase.Attempt{Number: a.Number, Outcome: purchase.Outcome(a.Outcome), StartedAt: a.StartedAt, EndedAt: a.EndedAt}
+		out[i] = purchase.Attempt{
+			Number:    a.Number,
+			Outcome:   purchase.Outcome(a.Outcome),
+			StartedAt: a.StartedAt,
+			EndedAt:   a.EndedAt,
+		}
 	}
 	return out
 }
@@ -47,6 +57,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for _, p := range open {
 		id := ship.ShipmentIDOf(p.ID)
 		if p.State == ship.StateVoiding {
@@ -74,6 +85,7 @@ func (s *Service) SweepAttempts(ctx context.Context) error {
 		if err != nil || len(list) == 0 {
 			return err
 		}
+
 		for _, d := range list {
 			if err := s.sweepAttempts(ctx, d); err != nil {
 				s.log.WarnContext(ctx, "sweep attempts", "shipment", d.Shipment, "error", err)
@@ -88,16 +100,19 @@ func (s *Service) sweepAttempts(ctx context.Context, d store.Doubt) error {
 	if err != nil || sh.State == ship.StatePurchasing || sh.State == ship.StateUncertain {
 		return err // its own job looks
 	}
+
 	attempts, err := s.store.Attempts(ctx, d.Tenant, d.Shipment)
 	if err != nil {
 		return err
 	}
+
 	var doubtful []store.Attempt
 	for _, a := range attempts {
 		if o := purchase.Outcome(a.Outcome); o == purchase.IsUnknown || o == purchase.WasAbsent {
 			doubtful = append(doubtful, a)
 		}
 	}
+
 	r := s.resume(ctx, sh, attempts, "sweep")
 	return r.machine().Sweep(sh.Deal.TrackingNumber, attemptsOf(doubtful)).Err
 }

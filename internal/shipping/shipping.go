@@ -20,6 +20,11 @@ type QuoteInput struct {
 	Services   []string
 	Connection ship.ConnectionID
 	Timeout    time.Duration // zero means the default soft deadline
+	Recent     bool          // quotes of the last minutes will do, whatever the operator set
+
+	// MayEstimate allows a destination that is no whole address. Its rates
+	// cannot be bought.
+	MayEstimate bool
 }
 
 // Quotes are the answers of the carriers, cheapest first.
@@ -28,6 +33,10 @@ type Quotes struct {
 	Errors    []QuoteError
 	Partial   bool
 	ExpiresAt time.Time
+	ShipDate  ship.Date
+
+	Estimate bool     // the destination is no whole address: the rates have no ids
+	Assumed  []string // what an estimate takes for granted, a sentence each
 }
 
 // A Quote is a rate with the token that buys it.
@@ -40,27 +49,32 @@ type Quote struct {
 type QuoteError struct {
 	Carrier   string
 	Code      string
-	Message   string
+	Message   string            // names the carrier
+	Fields    []ship.FieldError // that it objects to
+	Refusal   ship.Refusal      // its own words
 	Retryable bool
 	Duration  time.Duration
 }
 
 // BuyInput is an order and how to buy it.
 type BuyInput struct {
-	Tenant         ship.Tenant
-	Account        ship.Account
-	Key            ship.KeyID
-	DailyLimit     ship.Money // that the key may spend in a day; zero for none
-	Order          ship.Order // as the client wrote it: not yet normalized
-	OneParcel      bool
-	Carrier        string
-	Service        string
-	Connection     ship.ConnectionID
-	RateID         string
-	MaxAmount      ship.Money
-	OnDuplicate    string // "allow", "return", "reject"
-	IdempotencyKey string
-	Fingerprint    [32]byte // of the request, for the idempotency key
+	Tenant      ship.Tenant
+	Account     ship.Account
+	Key         ship.KeyID
+	DailyLimit  ship.Money // that the key may spend in a day; zero for none
+	Order       ship.Order // as the client wrote it: not yet normalized
+	OneParcel   bool
+	Carrier     string
+	Service     string
+	Connection  ship.ConnectionID
+	RateID      string
+	MaxAmount   ship.Money
+	OnDuplicate string // "allow", "return", "reject"
+	// AcceptDuplicate is the live shipment of the order that somebody has seen
+	// and wants to ship beside: it alone is no reason to return or reject.
+	AcceptDuplicate ship.ShipmentID
+	IdempotencyKey  string
+	Fingerprint     [32]byte // of the request, for the idempotency key
 }
 
 // Bought is the outcome of a purchase that did not fail.
@@ -76,8 +90,11 @@ type Bought struct {
 type Filter struct {
 	OrderID       string
 	Status        ship.Status
+	States        []ship.State // any of them
 	Carrier       string
-	Recipient     string // words of the name or company, or their beginnings
+	Reference     string // the client's own, whole
+	Number        string // a tracking number, whole
+	Query         string // a part of an order or tracking number, or words of the recipient's name, e-mail address or city
 	CreatedAfter  time.Time
 	CreatedBefore time.Time
 	Order         Order

@@ -322,7 +322,7 @@ func TestNotBoughtIsBoughtAgainOnlyAfterTwoAbsences(t *testing.T) {
 		t.Fatal(err)
 	}
 	attempts, err = b.store.Attempts(t.Context(), b.tenant, got.Shipment.ID)
-	if err != nil || len(attempts) != 2 || attempts[0].Outcome != "absent" {
+	if err != nil || len(attempts) != 2 || attempts[0].Outcome != "not_found" {
 		t.Errorf("after two absences: %+v (%v), want a second attempt", attempts, err)
 	}
 }

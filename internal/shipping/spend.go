@@ -19,6 +19,7 @@ func (s *Service) afford(ctx context.Context, b *buying) error {
 	if err != nil {
 		return err
 	}
+
 	left := b.in.left(spent)
 	if price := b.offers[0].Price; !left.pays(price) {
 		return limitReached(b.in.DailyLimit, left.Money, price)
@@ -39,6 +40,7 @@ func (r *run) reserve(tx *store.Store) error {
 	if err != nil {
 		return err
 	}
+
 	price := r.b.dearest()
 	if left := in.left(spent); !left.pays(price) {
 		return limitReached(in.DailyLimit, left.Money, price)

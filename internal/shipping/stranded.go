@@ -16,19 +16,29 @@ import (
 func (r *run) strand(a purchase.Act) purchase.Report {
 	x := r.sold[a.Sale.Attempt]
 	r.log.WarnContext(r.ctx, "a label is stranded", "shipment", r.b.shipment.ID, "carrier", x.Deal.Carrier, "number", x.Deal.TrackingNumber, "found_by", r.foundBy)
+
 	return reported(r.store.Strand(r.ctx, store.Stranded{
-		Tenant: r.b.in.Tenant, Shipment: r.b.shipment.ID, Attempt: a.Sale.Attempt, FoundBy: r.foundBy, Deal: x.Deal,
+		Tenant:   r.b.in.Tenant,
+		Shipment: r.b.shipment.ID,
+		Attempt:  a.Sale.Attempt,
+		FoundBy:  r.foundBy,
+		Deal:     x.Deal,
 	}))
 }
 
 // takeBack voids a stranded sale now.
 func (r *run) takeBack(a purchase.Act) purchase.Report {
-	x := r.sold[a.Sale.Attempt]
-	state, err := r.voidStranded(r.ctx, store.Stranded{Tenant: r.b.in.Tenant, Shipment: r.b.shipment.ID, Attempt: a.Sale.Attempt, Deal: x.Deal})
+	state, err := r.voidStranded(r.ctx, store.Stranded{
+		Tenant:   r.b.in.Tenant,
+		Shipment: r.b.shipment.ID,
+		Attempt:  a.Sale.Attempt,
+		Deal:     r.sold[a.Sale.Attempt].Deal,
+	})
+
 	switch {
-	case err != nil || state == "refused": // still live
+	case err != nil || state == store.OrphanVoidDeclined: // still live
 		return purchase.Report{Result: purchase.Unsure}
-	case state == "abandoned":
+	case state == store.OrphanVoidNotNeeded:
 		return purchase.Report{Result: purchase.Cannot}
 	}
 	return reported(nil)
@@ -42,14 +52,17 @@ const strandedPatience = time.Hour
 // again; zero means that it is dealt with.
 func (s *Service) VoidStranded(ctx context.Context, t ship.Tenant, seller, number string) (again time.Duration, err error) {
 	x, err := s.store.Stranded(ctx, t, seller, number)
-	if err != nil || x.State != "found" {
+	if err != nil || x.State != store.OrphanPending {
 		return 0, err
 	}
+
 	state, err := s.voidStranded(ctx, x)
-	if err != nil || state == "refused" && time.Since(x.FoundAt) < strandedPatience {
-		return max(s.waits.Look, time.Since(x.FoundAt)/4), err
+	age := time.Since(x.FoundAt)
+	if err != nil || state == store.OrphanVoidDeclined && age < strandedPatience {
+		return max(s.waits.Look, age/4), err
 	}
-	if state == "refused" {
+
+	if state == store.OrphanVoidDeclined {
 		s.log.ErrorContext(ctx, "a stranded label cannot be taken back", "shipment", x.Shipment, "carrier", seller, "number", number)
 		return 0, s.endStranded(ctx, x, state, "the carrier refuses to void it")
 	}
@@ -63,18 +76,20 @@ func (s *Service) voidStranded(ctx context.Context, x store.Stranded) (state str
 	if err != nil {
 		return "", err
 	}
+
 	var v carrier.VoidResult
 	err = failpoint.Around("stranded_void", func() (err error) {
 		v, err = c.Void(s.overheard(ctx, x.Tenant, x.Shipment, x.Deal), x.Deal)
 		return err
 	})
+
 	switch ship.KindOf(err) {
 	case "":
 		state = string(v.State)
 	case ship.Unsupported:
-		state = "abandoned" // what this carrier sold and nobody hands over is not billed
+		state = store.OrphanVoidNotNeeded // what this carrier sold and nobody hands over is not billed
 	case ship.Invalid:
-		return "refused", nil
+		return store.OrphanVoidDeclined, nil
 	default:
 		return "", err
 	}

@@ -40,12 +40,31 @@ func (s *Service) rateOf(t ship.Tenant, token string, o ship.Order, now time.Tim
 		return ship.Rate{}, ship.Coded(ship.Invalid, "rate_expired", "the rate has expired; ask for rates again")
 	}
 	if c.Order != orderHash(o) {
-		return ship.Rate{}, ship.Coded(ship.Invalid, "rate_mismatch", "the rate was quoted for another origin, destination, parcel or options")
+		e := ship.Coded(ship.Invalid, "rate_mismatch", "the rate was quoted for another origin, destination, parcel or options; request rates for this shipment")
+		e.Fields = []ship.FieldError{{Pointer: "/rateId", Code: "rate_mismatch", Detail: "was quoted for another shipment"}}
+		return ship.Rate{}, e
 	}
 	return c.Rate, nil
 }
 
-// orderHash tells orders apart by what their price depends on.
+// QuotedRate is the rate of a token, whatever order it is for and however old
+// it is: to show what was chosen, never to buy it.
+func (s *Service) QuotedRate(t ship.Tenant, token string) (ship.Rate, bool) {
+	var c rateClaims
+	body, ok := strings.CutPrefix(token, ratePrefix)
+	if !ok || !s.verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
+		return ship.Rate{}, false
+	}
+	return c.Rate, true
+}
+
+// orderHash identifies what a rate was quoted for: origin, destination, parcels
+// and options.
+//
+// Customs is left out on purpose. A checkout quotes before the declaration is
+// known, and the rate must still buy the shipment with it. If a carrier charges
+// more because of the declaration, the limit on the price applies as to any
+// other rate: the label is voided and the answer is price_changed.
 func orderHash(o ship.Order) string {
 	data, _ := json.Marshal(ship.Order{Origin: o.Origin, Destination: o.Destination, Parcels: o.Parcels, Options: o.Options})
 	sum := sha256.Sum256(data)

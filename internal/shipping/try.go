@@ -18,6 +18,7 @@ type TryInput struct {
 	Service   string // likewise
 	MaxAmount ship.Money
 	Book      *routing.Compiled // nil for the rules that count now
+	Recent    bool              // quotes of the last minutes will do, whatever the operator set
 }
 
 // Tried is what rules would do with an order.
@@ -40,17 +41,29 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 		return Tried{}, err
 	}
 	if in.Book != nil {
-		policy.Book, policy.Version = in.Book, 0
+		policy.Book = in.Book
+		policy.Version = 0
 	}
-	asked, d, err := s.decide(ctx, policy, in.Tenant, routing.Input{
-		Account: in.Tenant.Account, Order: order, Currency: in.Account.Currency, MaxAmount: in.MaxAmount, Now: now,
-	})
+
+	acceptAge := s.quotes.forPurchase()
+	if in.Recent {
+		acceptAge = s.quotes.acceptedAge(true)
+	}
+	wanted := routing.Input{
+		Account:   in.Tenant.Account,
+		Order:     order,
+		Currency:  in.Account.Currency,
+		MaxAmount: in.MaxAmount,
+		Now:       now,
+	}
+	d, err := s.decide(ctx, policy, in.Tenant, wanted, acceptAge, in.OneParcel)
 	if d.Refused != "" {
 		err = nil // that is the answer
 	}
-	out := Tried{Order: asked.Order, Decision: d}
+
+	out := Tried{Order: d.input.Order, Decision: d.Decision}
 	if err == nil {
-		out.Steps = policy.Book.Steps(asked, d.Routing.Seen)
+		out.Steps = policy.Book.Steps(d.input, d.Routing.Seen)
 	}
 	return out, err
 }
@@ -62,6 +75,7 @@ func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
 	if in.Carrier != "" || in.Service != "" {
 		return s.offerNamed(ctx, in)
 	}
+
 	tried, err := s.Try(ctx, in)
 	switch {
 	case err != nil:
@@ -79,7 +93,15 @@ func (s *Service) offerNamed(ctx context.Context, in TryInput) (ship.Rate, error
 	if err != nil {
 		return ship.Rate{}, err
 	}
-	b := &buying{in: BuyInput{Tenant: in.Tenant, Account: in.Account, Carrier: in.Carrier, Service: in.Service, MaxAmount: in.MaxAmount}}
+
+	b := &buying{in: BuyInput{
+		Tenant:    in.Tenant,
+		Account:   in.Account,
+		Carrier:   in.Carrier,
+		Service:   in.Service,
+		MaxAmount: in.MaxAmount,
+		OneParcel: in.OneParcel,
+	}}
 	b.shipment.Order = order
 	if b.policy, err = s.policy(ctx, in.Tenant); err != nil {
 		return ship.Rate{}, err

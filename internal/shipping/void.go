@@ -3,9 +3,11 @@ package shipping
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -19,6 +21,7 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	if err != nil {
 		return sh, err
 	}
+
 	switch sh.State {
 	case ship.StateVoided, ship.StateVoiding, ship.StateRefundPending:
 		return sh, nil
@@ -26,6 +29,7 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	default:
 		return sh, notReady(sh)
 	}
+
 	c, err := s.carrierOf(ctx, t, sh.Deal)
 	if err != nil {
 		return sh, err
@@ -33,6 +37,14 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	if !slices.Contains(c.Abilities(), "void") {
 		return sh, ship.Coded(ship.Conflict, "void_not_supported", "%s cannot void labels; an unused label is usually not charged", c.Spec().Title)
 	}
+	if sh.Deal.Simulated {
+		if err := sandbox.CheckVoid(sh.Deal.Carrier, sh.Progress.Status); err != nil {
+			return sh, s.voidRefused(sh, err)
+		}
+	}
+
+	// The void is written down before the carrier is asked, with the job that
+	// asks again: after a crash or a lost answer it is not forgotten.
 	err = failpoint.Around("voiding", func() error {
 		return s.store.InTx(ctx, t, func(tx *store.Store) error {
 			if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
@@ -44,6 +56,7 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	if err != nil {
 		return sh, err
 	}
+
 	sh.State = ship.StateVoiding
 	return s.askVoid(context.WithoutCancel(ctx), sh)
 }
@@ -55,24 +68,143 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 	if err != nil {
 		return sh, err
 	}
+
 	var v carrier.VoidResult
 	err = failpoint.Around("void", func() (err error) {
 		v, err = c.Void(s.overheard(ctx, sh.Tenant, sh.ID, sh.Deal), sh.Deal)
 		return err
 	})
+
 	switch ship.KindOf(err) {
 	case "":
 		return s.voided(ctx, sh, v.State)
+
 	case ship.Invalid, ship.Unsupported:
-		back := failpoint.Around("void_refused", func() error { return s.store.Move(ctx, sh, ship.StatePurchased) })
+		refused := s.voidRefused(sh, err)
+		back := failpoint.Around("void_refused", func() error { return s.recordRefusal(ctx, sh, refused) })
 		if back != nil {
 			return sh, back
 		}
-		e := asError(err)
-		return sh, &ship.Error{Kind: ship.Conflict, Code: "void_refused", Message: e.Message, Carrier: sh.Deal.Carrier, Refusal: e.Refusal, Err: err}
+		return sh, refused
 	}
+
+	// It is still voiding. The job asks again.
 	s.log.WarnContext(ctx, "void outcome unknown", "shipment", sh.ID, "carrier", sh.Deal.Carrier, "error", err)
-	return sh, nil // still voiding; the job asks again
+	return sh, nil
+}
+
+// voidRefused says which label the carrier did not void, why, and what can be
+// done.
+func (s *Service) voidRefused(sh ship.Shipment, err error) error {
+	advice := "the label stays valid and charged; ask the carrier for a refund, or use it"
+	if sh.Progress.Status.Rank() > ship.LabelGenerated.Rank() {
+		advice = "the parcel is on its way, so it can no longer be voided; have the carrier intercept or return it"
+	}
+
+	label := "the label"
+	if sh.Deal.TrackingNumber != "" {
+		label = "label " + sh.Deal.TrackingNumber
+	}
+
+	return &ship.Error{
+		Kind:    ship.Conflict,
+		Code:    "void_refused",
+		Message: label + " was not voided: " + s.reasonOf(carrierError{sh.Deal.Carrier, err}) + ". " + strings.ToUpper(advice[:1]) + advice[1:],
+		Carrier: sh.Deal.Carrier,
+		Refusal: asError(err).Refusal,
+		Err:     err,
+	}
+}
+
+// voidRefusedAction is the audit log's name of a void that a carrier refused.
+const voidRefusedAction = "shipment.void_refused"
+
+// recordRefusal makes the label usable again and writes into the audit log that
+// the carrier refused the void: a job may have asked, with nobody waiting for
+// the answer.
+func (s *Service) recordRefusal(ctx context.Context, sh ship.Shipment, refused error) error {
+	entry := store.EntryOf(sh.Tenant, voidRefusedAction, string(sh.ID))
+	entry.Who = s.titleOf(sh.Deal.Carrier)
+	entry.Details = map[string]string{"number": sh.Deal.TrackingNumber, "reason": asError(refused).Message}
+
+	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
+		if err := tx.Move(ctx, sh, ship.StatePurchased); err != nil {
+			return err
+		}
+		return tx.AddAudit(ctx, entry)
+	})
+}
+
+// A RefusedVoid is a void that the carrier refused, of a label that is not used
+// yet.
+type RefusedVoid struct {
+	Shipment ship.Shipment
+	Reason   string
+	At       time.Time
+}
+
+// maxRefusedVoids is up to how many are listed and counted.
+const maxRefusedVoids = 50
+
+// RefusedVoids lists the refused voids of the last weeks, the newest first. A
+// label that was voided later, or whose parcel moves, is not among them.
+func (s *Service) RefusedVoids(ctx context.Context, t ship.Tenant) ([]RefusedVoid, error) {
+	return s.refusedVoids(ctx, t, store.AuditQuery{
+		Account: t.Account,
+		Action:  voidRefusedAction,
+		After:   AttentionSince(),
+		Limit:   maxRefusedVoids,
+	})
+}
+
+// RefusedVoidOf is the last refused void of a shipment; false if there is none,
+// or the label was voided or used since.
+func (s *Service) RefusedVoidOf(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (RefusedVoid, bool, error) {
+	list, err := s.refusedVoids(ctx, t, store.AuditQuery{
+		Account: t.Account,
+		Action:  voidRefusedAction,
+		Target:  string(id),
+		Limit:   1,
+	})
+	if err != nil || len(list) == 0 {
+		return RefusedVoid{}, false, err
+	}
+	return list[0], true, nil
+}
+
+func (s *Service) refusedVoids(ctx context.Context, t ship.Tenant, query store.AuditQuery) ([]RefusedVoid, error) {
+	entries, err := s.store.Audit(ctx, query)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+
+	var ids []ship.ShipmentID
+	for _, entry := range entries {
+		if id, ok := ship.ParseShipmentID(entry.Target); ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+
+	// Those of the other mode are not found here.
+	shipments, err := s.ShipmentsByID(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	var list []RefusedVoid
+	for _, entry := range entries {
+		sh, found := shipments[ship.ShipmentID(entry.Target)]
+		if !found || sh.State != ship.StatePurchased || sh.Progress.Status.Rank() > ship.LabelGenerated.Rank() {
+			continue
+		}
+		delete(shipments, sh.ID) // an older refusal of it says nothing new
+		list = append(list, RefusedVoid{
+			Shipment: sh,
+			Reason:   entry.Details["reason"],
+			At:       entry.ID.Raw().Time(),
+		})
+	}
+	return list, nil
 }
 
 func (s *Service) voided(ctx context.Context, sh ship.Shipment, to ship.State) (ship.Shipment, error) {
@@ -90,8 +222,7 @@ func (s *Service) voided(ctx context.Context, sh ship.Shipment, to ship.State) (
 	if err != nil {
 		return sh, err
 	}
-	sh.State = to
-	return sh, nil
+	return s.store.Shipment(ctx, sh.Tenant, sh.ID)
 }
 
 // SettleVoid finds out what became of a void that was left open. It reports
@@ -101,6 +232,7 @@ func (s *Service) SettleVoid(ctx context.Context, t ship.Tenant, id ship.Shipmen
 	if err != nil || sh.State != ship.StateVoiding {
 		return 0, err
 	}
+
 	sh, err = s.askVoid(ctx, sh)
 	if ship.CodeOf(err) == "void_refused" {
 		return 0, nil

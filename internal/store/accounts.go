@@ -122,7 +122,7 @@ type KeyRow struct {
 }
 
 const sqlAddKey = `
-INSERT INTO api_keys (id, account_id, livemode, hash, hint, name, scopes, networks, expires_at, daily_limit, daily_limit_currency)
+INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at, daily_limit_minor, daily_limit_currency)
 VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires, nullif(@limit::bigint, 0), @currency)`
 
 // AddKey stores a new key.
@@ -152,10 +152,10 @@ func keyEntry(k KeyRow, action string) AuditEntry {
 }
 
 const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at,
-  coalesce(k.daily_limit, 0), coalesce(k.daily_limit_currency, '')`
+  coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, '')`
 
 const sqlKeyByHash = `
-SELECT ` + keyColumns + `, ` + accountColumns + ` FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.hash = $1`
+SELECT ` + keyColumns + `, ` + accountColumns + ` FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = $1`
 
 // KeyByHash returns a key and its account; ship.NotFound if there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (KeyRow, ship.Account, error) {

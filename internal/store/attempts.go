@@ -37,10 +37,12 @@ type AttemptTimings struct {
 
 // sqlAddAttempts adds many at once: one array a column.
 const sqlAddAttempts = `
-INSERT INTO webhook_attempts (id, account_id, livemode, endpoint_id, event_id, attempt, trigger, outcome, status, error,
-  dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, response_head, response_body)
-SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::uuid[], $5::uuid[], $6::int[], $7::text[], $8::text[], $9::smallint[], $10::text[],
-  $11::int[], $12::int[], $13::int[], $14::int[], $15::int[], $16::inet[], $17::text[], $18::text[])
+INSERT INTO webhook_attempts (id, account_id, livemode, endpoint_id, event_id, attempt, trigger, outcome, response_status, error,
+  dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, remote_address, response_headers, response_body)
+SELECT * FROM unnest(@ids::uuid[], @accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[], @attempts::int[],
+  @triggers::text[], @outcomes::text[], @statuses::smallint[], @errors::text[],
+  @dns::int[], @connect::int[], @tls::int[], @first_byte::int[], @total::int[],
+  @addresses::inet[], @headers::text[], @bodies::text[])
 ON CONFLICT DO NOTHING`
 
 // AddAttempts writes attempts of any tenants into the delivery log, in one
@@ -49,14 +51,14 @@ func (s *Store) AddAttempts(ctx context.Context, list []WebhookAttempt) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if _, err := s.sys.Exec(ctx, sqlAddAttempts, attemptColumns(list)...); err != nil {
+	if _, err := s.sys.Exec(ctx, sqlAddAttempts, attemptArgs(list)); err != nil {
 		return fmt.Errorf("add attempts: %w", explain(err))
 	}
 	return nil
 }
 
-// attemptColumns are the attempts as one array a column.
-func attemptColumns(list []WebhookAttempt) []any {
+// attemptArgs are the attempts as one array a column.
+func attemptArgs(list []WebhookAttempt) pgx.NamedArgs {
 	n := len(list)
 	var (
 		ids, accounts, endpoints, events = make([][16]byte, n), make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
@@ -80,9 +82,25 @@ func attemptColumns(list []WebhookAttempt) []any {
 			addresses[i] = &a.Address
 		}
 	}
-	return []any{
-		ids, accounts, modes, endpoints, events, numbers, triggers, outcomes, statuses, errors,
-		dns, connects, tls, bytes, totals, addresses, heads, bodies,
+	return pgx.NamedArgs{
+		"ids":        ids,
+		"accounts":   accounts,
+		"livemodes":  modes,
+		"endpoints":  endpoints,
+		"events":     events,
+		"attempts":   numbers,
+		"triggers":   triggers,
+		"outcomes":   outcomes,
+		"statuses":   statuses,
+		"errors":     errors,
+		"dns":        dns,
+		"connect":    connects,
+		"tls":        tls,
+		"first_byte": bytes,
+		"total":      totals,
+		"addresses":  addresses,
+		"headers":    heads,
+		"bodies":     bodies,
 	}
 }
 
@@ -95,7 +113,8 @@ func millis(d time.Duration) *int {
 }
 
 const sqlWebhookAttempts = `
-SELECT id, event_id, attempt, trigger, outcome, status, error, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, address, response_head, response_body
+SELECT id, event_id, attempt, trigger, outcome, response_status, error,
+  dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, remote_address, response_headers, response_body
 FROM webhook_attempts WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id < $4
 ORDER BY id DESC LIMIT $5`
 

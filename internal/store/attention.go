@@ -17,36 +17,53 @@ const AttentionLimit = 100
 // An Attention counts what waits for a person, each kind up to AttentionLimit.
 type Attention struct {
 	Unknown     int // purchases whose outcome is not known
+	Failed      int // purchases that bought nothing, of orders without another label
 	Exceptions  int // parcels that a carrier cannot deliver as they are
 	Stranded    int // labels that were sold and nobody may use
 	Endpoints   int // webhooks that fail, are parked, or were switched off for it
 	Connections int // carrier accounts whose last check failed
-	Codes       int // parcels with scans that no status table knows
+	Codes       int // codes of carriers that no status table knows
+
+	// RefusedVoids are labels that a carrier refused to void. The audit log
+	// knows them, so the service counts them.
+	RefusedVoids int
 }
 
 // Total is all together.
 func (a Attention) Total() int {
-	return a.Unknown + a.Exceptions + a.Stranded + a.Endpoints + a.Connections + a.Codes
+	return a.Unknown + a.Failed + a.Exceptions + a.Stranded + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
 }
 
 const (
 	unknownFacts   = `f.account_id = $1 AND f.livemode = $2 AND f.state IN ('uncertain', 'needs_review')`
-	exceptionFacts = `f.account_id = $1 AND f.livemode = $2 AND f.status = 'exception' AND f.state = 'purchased' AND f.id >= $3`
-	waitingLabels  = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('found', 'refused')`
-	unmappedScans  = `t.account_id = $1 AND t.livemode = $2 AND t.reason = 'unmapped' AND t.id >= $3`
+	exceptionFacts = `f.account_id = $1 AND f.livemode = $2 AND f.status = 'exception' AND f.state = 'purchased' AND f.shipment_id >= $3`
+	failedFacts    = `f.account_id = $1 AND f.livemode = $2 AND f.state <> 'purchased' AND f.state = 'failed' AND f.shipment_id >= $3` + notShippedSince
+	waitingLabels  = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('pending', 'void_declined')`
+	unmappedScans  = `t.account_id = $1 AND t.livemode = $2 AND t.reason = 'unmapped' AND t.subject_id >= $3`
 )
+
+// notShippedSince leaves out a failed purchase whose order has another
+// shipment by now: somebody has dealt with it. A live shipment holds the order's
+// number in the directory as kind 'o'.
+const notShippedSince = `
+  AND NOT EXISTS (
+    SELECT FROM shipments s JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'o' AND l.value = s.request ->> 'orderId'
+    WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id)`
 
 // sqlAttention reads indexes that hold nothing but what waits.
 const sqlAttention = `
 SELECT
   (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + unknownFacts + ` LIMIT 100) x),
+  (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + failedFacts + ` LIMIT 100) x),
   (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + exceptionFacts + ` LIMIT 100) x),
-  (SELECT count(*) FROM (SELECT FROM stranded_labels x WHERE ` + waitingLabels + ` LIMIT 100) x),
+  (SELECT count(*) FROM (SELECT FROM orphaned_labels x WHERE ` + waitingLabels + ` LIMIT 100) x),
   (SELECT count(*) FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2
     AND (e.failures > 0 OR e.parked OR NOT e.enabled AND e.disabled_reason IS DISTINCT FROM 'client')),
   (SELECT count(*) FROM connections c WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL AND c.enabled
     AND c.check_result @? '$[*] ? (@.level == "fail")'),
-  (SELECT count(*) FROM (SELECT DISTINCT u.id FROM (SELECT t.id FROM tracking_events t WHERE ` + unmappedScans + ` LIMIT 100) u) x)`
+  (SELECT count(*) FROM (SELECT DISTINCT st.carrier, u.code
+    FROM (SELECT t.account_id, t.livemode, t.subject_id AS id, t.code FROM tracking_events t WHERE ` + unmappedScans + ` ORDER BY t.subject_id DESC LIMIT 1000) u
+    JOIN shipment_states st USING (account_id, livemode, id) LIMIT 100) x)`
 
 // Attention counts what waits for a person in parcels made since, and
 // elsewhere.
@@ -54,14 +71,15 @@ func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (
 	b := s.newBatch(t)
 	b.Queue(sqlPlanOnce)
 	b.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
-		return r.Scan(&a.Unknown, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
+		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
 	})
 	return a, s.send(ctx, b)
 }
 
 const (
-	sqlUnknownIDs   = `SELECT f.id FROM shipment_facts f WHERE ` + unknownFacts + ` AND f.id >= $3 AND f.id < $4 ORDER BY f.id DESC LIMIT $5`
-	sqlExceptionIDs = `SELECT f.id FROM shipment_facts f WHERE ` + exceptionFacts + ` AND f.id < $4 ORDER BY f.id DESC LIMIT $5`
+	sqlUnknownIDs   = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + unknownFacts + ` AND f.shipment_id >= $3 AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
+	sqlFailedIDs    = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + failedFacts + ` AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
+	sqlExceptionIDs = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + exceptionFacts + ` AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
 )
 
 // Unknown lists the purchases whose outcome is not known, newest first.
@@ -69,6 +87,12 @@ func (s *Store) Unknown(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship
 	return s.waiting(ctx, t, sqlUnknownIDs, time.Time{}, p, func(sh ship.Shipment) bool {
 		return sh.State == ship.StateUncertain || sh.State == ship.StateNeedsReview
 	})
+}
+
+// FailedPurchases lists purchases made since that bought nothing, newest first,
+// without those whose order has another shipment.
+func (s *Store) FailedPurchases(ctx context.Context, t ship.Tenant, since time.Time, p ship.Page) ([]ship.Shipment, error) {
+	return s.waiting(ctx, t, sqlFailedIDs, since, p, func(sh ship.Shipment) bool { return sh.State == ship.StateFailed })
 }
 
 // Exceptions lists parcels made since that a carrier cannot deliver as they
@@ -96,11 +120,11 @@ func (s *Store) waiting(ctx context.Context, t ship.Tenant, sql string, since ti
 }
 
 const sqlWaitingLabels = `
-SELECT x.shipment_id, x.carrier, x.number, x.state, x.found_at FROM stranded_labels x WHERE ` + waitingLabels + ` ORDER BY x.found_at DESC LIMIT $3`
+SELECT x.shipment_id, x.carrier, x.tracking_number, x.state, x.found_at FROM orphaned_labels x WHERE ` + waitingLabels + ` ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
 
 // StrandedLabels lists the labels that nobody may use and no carrier has taken
-// back, the last found first.
-func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit int) (list []Stranded, err error) {
+// back, the last found first, without the first skip of them.
+func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []Stranded, err error) {
 	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
 		x := Stranded{Tenant: t}
 		var id [16]byte
@@ -108,7 +132,7 @@ func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit int) (l
 		x.Shipment = ship.ShipmentIDOf(id)
 		list = append(list, x)
 		return err
-	}, sqlWaitingLabels, [16]byte(t.Account.Raw()), t.Livemode, limit)
+	}, sqlWaitingLabels, [16]byte(t.Account.Raw()), t.Livemode, limit, skip)
 	return list, err
 }
 

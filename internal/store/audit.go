@@ -30,7 +30,7 @@ type AuditEntry struct {
 }
 
 const sqlAddAudit = `
-INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, address, agent)
+INSERT INTO audit_log (account_id, id, person_id, api_key_id, actor, action, target, mode, details, remote_address, user_agent)
 VALUES (@account, @id, @person, @key, @who, @action, @target, @mode, @details, @address, @agent)`
 
 // AddAudit writes an entry in the transaction of the change that it tells of.
@@ -92,18 +92,28 @@ type AuditQuery struct {
 // Each of them reads an index of its own from its newest end; what else is
 // chosen is looked at row by row.
 const (
-	auditColumns = `SELECT l.id, l.person_id, l.key_id, l.who, l.action, l.target, l.mode, l.details, l.address, l.agent FROM audit_log l WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
-	auditMore    = ` AND (@person::uuid IS NULL OR l.person_id = @person::uuid) AND (@key::uuid IS NULL OR l.key_id = @key::uuid) AND (@by = '' OR @by = CASE WHEN l.person_id IS NOT NULL THEN 'people' WHEN l.key_id IS NOT NULL THEN 'keys' ELSE 'operators' END) AND (@target = '' OR l.target = @target) AND (@action = '' OR l.action = @action) AND (@begins = '' OR starts_with(l.action, @begins)) ORDER BY l.id DESC LIMIT @limit`
+	auditColumns = `
+SELECT l.id, l.person_id, l.api_key_id, l.actor, l.action, l.target, l.mode, l.details, l.remote_address, l.user_agent
+FROM audit_log l
+WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
+	auditMore = `
+  AND (@person::uuid IS NULL OR l.person_id = @person::uuid)
+  AND (@key::uuid IS NULL OR l.api_key_id = @key::uuid)
+  AND (@by = '' OR @by = CASE WHEN l.person_id IS NOT NULL THEN 'people' WHEN l.api_key_id IS NOT NULL THEN 'keys' ELSE 'operators' END)
+  AND (@target = '' OR l.target = @target)
+  AND (@action = '' OR l.action = @action)
+  AND (@begins = '' OR starts_with(l.action, @begins))
+ORDER BY l.id DESC LIMIT @limit`
 
 	sqlAudit         = auditColumns + auditMore
 	sqlAuditByPerson = auditColumns + ` AND l.person_id = @person::uuid` + auditMore
 	sqlAuditByTarget = auditColumns + ` AND l.target = @target` + auditMore
 	sqlAuditByAction = auditColumns + ` AND l.action = @action` + auditMore
-	sqlAuditByKey    = auditColumns + ` AND l.key_id = @key::uuid` + auditMore
+	sqlAuditByKey    = auditColumns + ` AND l.api_key_id = @key::uuid` + auditMore
 
 	sqlAuditOfPeople    = auditColumns + ` AND l.person_id IS NOT NULL` + auditMore
-	sqlAuditOfKeys      = auditColumns + ` AND l.key_id IS NOT NULL` + auditMore
-	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.key_id IS NULL` + auditMore
+	sqlAuditOfKeys      = auditColumns + ` AND l.api_key_id IS NOT NULL` + auditMore
+	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.api_key_id IS NULL` + auditMore
 )
 
 // statement is the one whose index leaves the fewest rows to look at.

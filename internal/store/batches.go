@@ -48,13 +48,13 @@ type BatchTally struct {
 }
 
 const sqlAddBatch = `
-INSERT INTO batches (account_id, livemode, id, name, made_by, state, header, mapping, label_format)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-  coalesce((SELECT label_format FROM batches WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1), 'pdf'))`
+INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, label_format)
+VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping,
+  coalesce((SELECT label_format FROM batches WHERE account_id = @account AND livemode = @livemode ORDER BY id DESC LIMIT 1), 'pdf'))`
 
 const sqlAddBatchRows = `
-INSERT INTO batch_rows (account_id, livemode, batch_id, number, state, cells)
-SELECT $1, $2, $3, n, 'unread', cells::jsonb FROM unnest($4::text[]) WITH ORDINALITY AS f (cells, n)`
+INSERT INTO batch_rows (account_id, livemode, batch_id, row_number, state, cells)
+SELECT @account, @livemode, @id, n, 'uploaded', cells::jsonb FROM unnest(@rows::text[]) WITH ORDINALITY AS v (cells, n)`
 
 // AddBatch stores a batch with its lines, none of them read yet. It is going to
 // be printed as the one before it was: printers stay.
@@ -73,9 +73,14 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	}
 	return s.changing(ctx, b.Tenant, func(tx *Store) error {
 		q := tx.newBatch(b.Tenant)
-		account, id := [16]byte(b.Tenant.Account.Raw()), [16]byte(b.ID.Raw())
-		q.Queue(sqlAddBatch, account, b.Tenant.Livemode, id, b.Name, b.MadeBy, b.State, header, b.Mapping)
-		q.Queue(sqlAddBatchRows, account, b.Tenant.Livemode, id, cells)
+		q.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{
+			"name":       b.Name,
+			"created_by": b.MadeBy,
+			"state":      b.State,
+			"header":     header,
+			"mapping":    b.Mapping,
+		}))
+		q.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{"rows": cells}))
 		if err := tx.send(ctx, q); err != nil {
 			return err
 		}
@@ -85,7 +90,7 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	})
 }
 
-const batchColumns = `id, name, made_by, state, header, mapping, label_format`
+const batchColumns = `id, name, created_by, state, header, mapping, label_format`
 
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
@@ -129,7 +134,7 @@ func (s *Store) Batches(ctx context.Context, t ship.Tenant, state string, p ship
 }
 
 const sqlBatchTallies = `
-SELECT batch_id, state, coalesce(currency, ''), count(*), coalesce(sum(minor), 0)::bigint FROM batch_rows
+SELECT batch_id, state, coalesce(currency, ''), count(*), coalesce(sum(amount_minor), 0)::bigint FROM batch_rows
 WHERE account_id = $1 AND livemode = $2 AND batch_id = ANY ($3::uuid[]) GROUP BY 1, 2, 3`
 
 // BatchTallies counts the rows of batches by state and currency.
@@ -178,7 +183,7 @@ func (s *Store) SetBatchFormat(ctx context.Context, t ship.Tenant, id ship.Batch
 
 const sqlDeleteBatch = `
 DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 'ready', 'done')
-  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('buying', 'pending', 'bought'))`
+  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('purchasing', 'pending', 'purchased'))`
 
 // DeleteBatch deletes a batch of which nothing was bought; of any other that is
 // ship.Conflict.
@@ -194,7 +199,7 @@ const sqlForgetBatches = `
 DELETE FROM batches WHERE (account_id, livemode, id) IN (
   SELECT b.account_id, b.livemode, b.id FROM batches b
   WHERE b.id < $1 AND b.state IN ('mapping', 'ready', 'done')
-    AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'buying')
+    AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'purchasing')
   ORDER BY b.id LIMIT 10)`
 
 // ForgetBatches deletes a few batches of all tenants that are older than the

@@ -45,11 +45,11 @@ func TestALineIsWrittenOnlyAsItWasRead(t *testing.T) {
 		}
 		return n
 	}
-	if save(7, "unread") != 0 || save(0, "bad") != 0 || save(0, "unread") != 1 || save(0, "unread") != 0 {
+	if save(7, "uploaded") != 0 || save(0, "invalid") != 0 || save(0, "uploaded") != 1 || save(0, "uploaded") != 0 {
 		t.Error("a line was written over another's change")
 	}
 	claimed, err := f.ClaimBatchRows(t.Context(), f.tenant, id, 0, 10)
-	if err != nil || len(claimed) != 1 || claimed[0].State != "buying" || claimed[0].Revision != 1 {
+	if err != nil || len(claimed) != 1 || claimed[0].State != "purchasing" || claimed[0].Revision != 1 {
 		t.Fatalf("claimed %+v %v", claimed, err)
 	}
 	if again, err := f.ClaimBatchRows(t.Context(), f.tenant, id, 0, 10); err != nil || len(again) != 1 {
@@ -93,7 +93,7 @@ func TestABatchPastItsTimeIsForgottenWithItsLines(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const year = 365 * 24 * time.Hour
-	busy, young := f.addOldBatch(t, 1, year, "buying"), f.addBatch(t, 1)
+	busy, young := f.addOldBatch(t, 1, year, "purchasing"), f.addBatch(t, 1)
 	for range 12 { // more than one statement takes
 		f.addOldBatch(t, 3, year, "done")
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const batchRowColumns = `number, state, revision, tries, cells, wrong, rate, minor, currency, shipment_id`
+const batchRowColumns = `row_number, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id`
 
 const sqlBatchRows = `
 SELECT ` + batchRowColumns + ` FROM batch_rows
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND number > $4 ORDER BY number LIMIT $5`
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4 ORDER BY row_number LIMIT $5`
 
 const sqlBatchRowsIn = `
 SELECT ` + batchRowColumns + ` FROM batch_rows
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND number > $4 AND state = ANY ($6::text[]) ORDER BY number LIMIT $5`
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4 AND state = ANY ($6::text[]) ORDER BY row_number LIMIT $5`
 
 // BatchRows lists the lines of a batch behind a number, those in the states if
 // any are named.
@@ -67,10 +67,11 @@ func scanBatchRow(r pgx.Row) (BatchRow, error) {
 }
 
 const sqlClaimBatchRows = `
-UPDATE batch_rows SET state = 'buying'
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND number IN (
-  SELECT number FROM batch_rows WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state IN ('rated', 'buying') AND number > $4
-  ORDER BY number LIMIT $5 FOR UPDATE)
+UPDATE batch_rows SET state = 'purchasing'
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number IN (
+  SELECT row_number FROM batch_rows
+  WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state IN ('rated', 'purchasing') AND row_number > $4
+  ORDER BY row_number LIMIT $5 FOR UPDATE)
 RETURNING ` + batchRowColumns
 
 // ClaimBatchRows marks lines behind a number as being bought and returns them:
@@ -80,13 +81,24 @@ func (s *Store) ClaimBatchRows(ctx context.Context, t ship.Tenant, id ship.Batch
 	return s.batchRows(ctx, t, sqlClaimBatchRows, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit)
 }
 
+// sqlSaveBatchRows leaves out rows that somebody else has changed: those with
+// another revision than was read, or in a state that is not expected.
 const sqlSaveBatchRows = `
-UPDATE batch_rows r
-SET state = v.state, revision = v.revision, tries = v.tries, cells = v.cells::jsonb, wrong = v.wrong::jsonb, rate = v.rate::jsonb,
-    minor = v.minor, currency = v.currency, shipment_id = v.shipment_id
-FROM unnest($4::int[], $5::int[], $6::text[], $7::int[], $8::int[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::uuid[])
-  AS v (number, was, state, revision, tries, cells, wrong, rate, minor, currency, shipment_id)
-WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.number = v.number AND r.revision = v.was AND r.state = ANY ($15::text[])`
+UPDATE batch_rows r SET
+  state = v.state,
+  revision = v.revision,
+  attempts = v.attempts,
+  cells = v.cells::jsonb,
+  errors = v.errors::jsonb,
+  rate = v.rate::jsonb,
+  amount_minor = v.amount_minor,
+  currency = v.currency,
+  shipment_id = v.shipment_id
+FROM unnest(@numbers::int[], @read_revisions::int[], @states::text[], @revisions::int[], @attempts::int[],
+  @cells::text[], @errors::text[], @rates::text[], @amounts::bigint[], @currencies::text[], @shipments::uuid[])
+  AS v (row_number, read_revision, state, revision, attempts, cells, errors, rate, amount_minor, currency, shipment_id)
+WHERE r.account_id = @account AND r.livemode = @livemode AND r.batch_id = @id AND r.row_number = v.row_number
+  AND r.revision = v.read_revision AND r.state = ANY (@from::text[])`
 
 // A ChangedRow is a line as it should be, and the revision that it was made
 // from.
@@ -119,32 +131,39 @@ func (s *Store) SaveBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchI
 		if !row.Price.IsZero() {
 			minor = &row.Price.Minor
 		}
-		c.add("number", row.Number)
-		c.add("was", row.Was)
-		c.add("state", row.State)
-		c.add("revision", row.Revision)
-		c.add("tries", row.Tries)
+		c.add("numbers", row.Number)
+		c.add("read_revisions", row.Was)
+		c.add("states", row.State)
+		c.add("revisions", row.Revision)
+		c.add("attempts", row.Tries)
 		c.add("cells", string(cells))
-		c.add("wrong", null(string(row.Wrong)))
-		c.add("rate", rate)
-		c.add("minor", minor)
-		c.add("currency", null(row.Price.Currency))
-		c.add("shipment", nullID(row.Shipment.Raw()))
+		c.add("errors", null(string(row.Wrong)))
+		c.add("rates", rate)
+		c.add("amounts", minor)
+		c.add("currencies", null(row.Price.Currency))
+		c.add("shipments", nullID(row.Shipment.Raw()))
 	}
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw())}
-	for _, name := range []string{"number", "was", "state", "revision", "tries", "cells", "wrong", "rate", "minor", "currency", "shipment"} {
-		args = append(args, c[name])
-	}
-	n, err := s.exec(ctx, t, sqlSaveBatchRows, append(args, from)...)
+	args := tenantArgs(t, id.Raw(), c.args())
+	args["from"] = from
+	n, err := s.exec(ctx, t, sqlSaveBatchRows, args)
 	return int(n), err
 }
 
 const sqlRetryBatchRows = `
-UPDATE batch_rows SET state = 'good', revision = revision + 1, tries = 0, wrong = NULL, rate = NULL, minor = NULL, currency = NULL
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state = 'failed'`
+UPDATE batch_rows SET
+  state = 'valid',
+  revision = revision + 1,
+  attempts = 0,
+  errors = nullif(jsonb_path_query_array(coalesce(errors, '[]'), '$[*] ? (@.accepted == true)'), '[]'),
+  rate = NULL,
+  amount_minor = NULL,
+  currency = NULL
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state = 'failed'
+  AND NOT jsonb_path_exists(coalesce(errors, '[]'), '$[*] ? (exists (@.shipment) && !(@.accepted == true))')`
 
 // RetryBatchRows makes the lines that were not bought as if they were just
-// read, and reports how many.
+// read, and reports how many. A line whose order has a shipment already is left
+// alone unless a person accepted that shipment; what was accepted stays so.
 func (s *Store) RetryBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID) (int, error) {
 	n, err := s.exec(ctx, t, sqlRetryBatchRows, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	return int(n), err
@@ -159,7 +178,7 @@ func (s *Store) ShipmentsByID(ctx context.Context, t ship.Tenant, list []ship.Sh
 	return s.shipmentsByID(ctx, t, ids)
 }
 
-const sqlLabels = `SELECT id, format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND id = ANY ($3::uuid[])`
+const sqlLabels = `SELECT shipment_id, format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
 
 // Labels returns labels as they came from the carriers, by shipment.
 func (s *Store) Labels(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) (map[ship.ShipmentID]ship.Label, error) {

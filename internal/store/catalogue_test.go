@@ -17,7 +17,7 @@ import (
 
 // reviewed are the unique indexes that do not begin with the account: what
 // they hold is made here at random, so a clash tells nobody anything.
-var reviewed = []string{"api_keys_hash_key", "events_pkey", "invitations_hash_key"}
+var reviewed = []string{"api_keys_key_hash_key", "events_pkey", "invitations_token_hash_key"}
 
 // accountWide are the tables whose rows are of an account in both modes: the
 // account alone is their fence.
@@ -122,7 +122,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	intended := f.intend(t, tenant, "intended")
 	stranded := intended.Deal
 	stranded.TrackingNumber, stranded.Simulated = "1Z9", false
-	if err := f.Strand(ctx, store.Stranded{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "look", Deal: stranded}); err != nil {
+	if err := f.Strand(ctx, store.Stranded{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "lookup", Deal: stranded}); err != nil {
 		t.Fatal(err)
 	}
 	paper := store.Settlement{Creation: bought(intended, "1Z8"), Attempt: 1, BoughtBy: 1, Documents: []ship.Document{{Type: "invoice", Format: "pdf", Data: []byte("%PDF")}}}
@@ -142,7 +142,7 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	if err := f.AddAttempts(ctx, []store.WebhookAttempt{{ID: ship.NewAttemptID(7, now()), Tenant: tenant, Endpoint: e.ID, Event: event, Number: 1, Trigger: "auto", Outcome: "failed"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.owner.Exec(ctx, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at) VALUES ($1, $2, $3, $4, '9', $5, 1, now())`,
+	if _, err := f.owner.Exec(ctx, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at) VALUES ($1, $2, $3, $4, '9', $5, 1, now())`,
 		[16]byte(tenant.Account.Raw()), tenant.Livemode, [16]byte(e.ID.Raw()), [16]byte(event.Raw()), e.Slot); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type Connection struct {
 	Version     int    // counts the changes of what it is opened with
 }
 
-const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.credentials, c.hint, c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
+const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.encrypted_credentials, c.public_fields, c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
 
 func scanConnection(r pgx.Row) (Connection, error) {
 	var (
@@ -45,8 +45,8 @@ func scanConnection(r pgx.Row) (Connection, error) {
 }
 
 const sqlAddConnection = `
-INSERT INTO connections (id, account_id, livemode, carrier, name, wrapped_key, credentials, hint)
-VALUES (@id, @account, @livemode, @carrier, @name, @key, @credentials, @hint)`
+INSERT INTO connections (id, account_id, livemode, carrier, name, wrapped_key, encrypted_credentials, public_fields)
+VALUES (@id, @account, @livemode, @carrier, @name, @key, @credentials, @public_fields)`
 
 // AddConnection stores a new connection. It is ship.Conflict if the tenant has
 // one of the carrier under that name.
@@ -63,7 +63,12 @@ func connectionArgs(c Connection) pgx.NamedArgs {
 		hint = map[string]string{}
 	}
 	return tenantArgs(c.Tenant, c.ID.Raw(), pgx.NamedArgs{
-		"carrier": c.Carrier, "name": c.Name, "key": c.WrappedKey, "credentials": c.Credentials, "hint": hint, "version": c.Version,
+		"carrier":       c.Carrier,
+		"name":          c.Name,
+		"key":           c.WrappedKey,
+		"credentials":   c.Credentials,
+		"public_fields": hint,
+		"version":       c.Version,
 	})
 }
 
@@ -112,6 +117,19 @@ func noConnection(err error) error {
 	return err
 }
 
+const sqlLiveConnectionKeys = `SELECT c.wrapped_key FROM connections c WHERE c.livemode AND c.removed_at IS NULL`
+
+// LiveConnectionKeys returns the wrapped data keys of all live connections that
+// are in use, of all accounts.
+func (s *Store) LiveConnectionKeys(ctx context.Context) ([][]byte, error) {
+	rows, err := s.sys.Query(ctx, sqlLiveConnectionKeys)
+	if err != nil {
+		return nil, explain(err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	return keys, explain(err)
+}
+
 const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id = $1`
 
 // FindConnection returns a connection of any tenant, for operators and for
@@ -140,7 +158,7 @@ func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, mos
 }
 
 const sqlChangeConnection = `
-UPDATE connections SET name = @name, wrapped_key = @key, credentials = @credentials, hint = @hint, version = version + 1
+UPDATE connections SET name = @name, wrapped_key = @key, encrypted_credentials = @credentials, public_fields = @public_fields, version = version + 1
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
 
 // ChangeConnection writes the name and the credentials of a connection that

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// BodyVersion is the version of the bodies that new rows are shown with.
+// BodyVersion is the version of the bodies that new events are shown with.
 const BodyVersion = 1
 
 // Creation is a shipment that is bought already, with all that is stored of
@@ -27,36 +27,39 @@ type Creation struct {
 
 // sqlCreate writes a whole purchase in one statement, because that is half the
 // work of doing it in parts. Nothing is written when the idempotency key is
-// taken; then no row comes back.
+// taken; then no row comes back. Arguments are numbered: rewriting named ones
+// costs time at every purchase.
 const sqlCreate = `
-WITH k AS (
-  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id, status)
+WITH reserved_key AS (
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id, response_status)
   SELECT $2, $3, $4, $5, $1, 201 WHERE $4::text IS NOT NULL
   ON CONFLICT DO NOTHING RETURNING 1
-), ok AS (
-  SELECT FROM k UNION ALL SELECT WHERE $4::text IS NULL
-), s AS (
-  INSERT INTO shipments (id, account_id, livemode, version, carrier, duplicate_of, ordered, deal)
+), permitted AS (
+  SELECT FROM reserved_key UNION ALL SELECT WHERE $4::text IS NULL
+), new_shipment AS (
+  INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
   SELECT $1, $2, $3, $6, $7, (
-    SELECT id FROM names WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND name = $8 ORDER BY id DESC LIMIT 1
-  ), $9, $10 FROM ok
-  RETURNING duplicate_of
-), j AS (
-  INSERT INTO journeys (id, account_id, livemode, state, status, sequence, pieces, bought_at, newest_at, estimate_at, estimate_source, carrier, number)
-  SELECT $1, $2, $3, 'purchased', 'label_generated', 2, $11, $12, $12, $13, $14, $7, $15 FROM ok
-), l AS (
-  INSERT INTO labels (id, account_id, livemode, format, data) SELECT $1, $2, $3, $16, $17 FROM ok
-), n AS (
-  INSERT INTO names (account_id, livemode, kind, name, id)
-  SELECT $2, $3, 'o', $8, $1 FROM ok UNION ALL SELECT $2, $3, 't', unnest($18::text[]), $1 FROM ok
-), p AS (
-  INSERT INTO polls (id, account_id, livemode, due_at) SELECT $1, $2, $3, $19 FROM ok WHERE $19::timestamptz IS NOT NULL
-), e AS (
-  INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
-  SELECT $20::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $6, $21::json FROM ok
-  UNION ALL SELECT $22, $2, $3, $1, 'label.generated', 2, $6, $23 FROM ok
+    SELECT subject_id FROM lookup_keys WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND value = $8 ORDER BY subject_id DESC LIMIT 1
+  ), $9, $10 FROM permitted
+  RETURNING duplicate_of_id
+), new_state AS (
+  INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, piece_count, purchased_at, last_event_at,
+    estimated_delivery_at, estimate_source, carrier, tracking_number)
+  SELECT $1, $2, $3, 'purchased', 'label_generated', 2, $11, $12, $12,
+    $13, $14, $7, $15 FROM permitted
+), new_label AS (
+  INSERT INTO labels (shipment_id, account_id, livemode, format, data) SELECT $1, $2, $3, $16, $17 FROM permitted
+), new_lookup_keys AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT $2, $3, 'o', $8, $1 FROM permitted UNION ALL SELECT $2, $3, 't', unnest($18::text[]), $1 FROM permitted
+), first_poll AS (
+  INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at) SELECT $1, $2, $3, $19 FROM permitted WHERE $19::timestamptz IS NOT NULL
+), new_events AS (
+  INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+  SELECT $20::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $24::smallint, $21::json FROM permitted
+  UNION ALL SELECT $22, $2, $3, $1, 'label.generated', 2, $24, $23 FROM permitted
 )
-SELECT duplicate_of FROM s`
+SELECT duplicate_of_id FROM new_shipment`
 
 // Create stores a shipment that was bought, and reports the newest earlier
 // shipment of the same order. It is ship.Conflict when the idempotency key is
@@ -76,10 +79,10 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 	var duplicate *[16]byte
 	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlCreate,
 		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, null(c.IdempotencyKey), c.Fingerprint[:],
-		BodyVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal,
+		ship.AnswerVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal,
 		len(sh.Order.Parcels), sh.Deal.BoughtAt, nullTime(sh.Progress.EstimateAt), null(sh.Progress.EstimateSource), sh.Deal.TrackingNumber,
 		c.Label.Format, c.Label.Data, numbers(sh.Deal), nullTime(c.PollAt),
-		[16]byte(c.Events[0].ID.Raw()), snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1])
+		[16]byte(c.Events[0].ID.Raw()), snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1], BodyVersion)
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
 	}

@@ -26,6 +26,7 @@ func TestCreateWritesAllThatIsReadLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Shipment.Version = ship.AnswerVersion
 	sameJSON(t, "the shipment", sh, c.Shipment)
 	label, err := f.Label(t.Context(), f.tenant, sh.ID)
 	if err != nil || label.Format != "scene" || !bytes.Equal(label.Data, c.Label.Data) {

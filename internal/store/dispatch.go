@@ -23,12 +23,12 @@ type SlotLease struct {
 }
 
 const sqlSeeCopy = `
-INSERT INTO webhook_copies (owner, seen_until) VALUES ($1, now() + $2::interval)
-ON CONFLICT (owner) DO UPDATE SET seen_until = excluded.seen_until`
+INSERT INTO webhook_workers (worker, alive_until) VALUES ($1, now() + $2::interval)
+ON CONFLICT (worker) DO UPDATE SET alive_until = excluded.alive_until`
 
-const sqlForgetCopies = `DELETE FROM webhook_copies WHERE seen_until < now() - interval '1 minute'`
+const sqlForgetCopies = `DELETE FROM webhook_workers WHERE alive_until < now() - interval '1 minute'`
 
-const sqlCopies = `SELECT count(*) FROM webhook_copies WHERE seen_until > now()`
+const sqlCopies = `SELECT count(*) FROM webhook_workers WHERE alive_until > now()`
 
 // SeeCopy says that the owner lives, and returns how many owners do.
 func (s *Store) SeeCopy(ctx context.Context, owner string, lease time.Duration) (copies int, err error) {
@@ -40,7 +40,7 @@ func (s *Store) SeeCopy(ctx context.Context, owner string, lease time.Duration) 
 }
 
 const sqlRenewSlots = `
-UPDATE webhook_slots SET lease_until = now() + $2::interval WHERE owner = $1 AND slot = ANY ($3) AND lease_until > now()
+UPDATE webhook_slots SET lease_until = now() + $2::interval WHERE worker = $1 AND slot = ANY ($3) AND lease_until > now()
 RETURNING slot`
 
 // RenewSlots prolongs the owner's leases, and returns those that it still has.
@@ -56,9 +56,9 @@ func (s *Store) RenewSlots(ctx context.Context, owner string, lease time.Duratio
 // sqlTakeSlots takes slots that nobody serves. A new token makes whatever the
 // last owner still writes fail.
 const sqlTakeSlots = `
-UPDATE webhook_slots SET owner = $1, lease_until = now() + $2::interval, token = token + 1
-WHERE slot IN (SELECT slot FROM webhook_slots WHERE owner IS NULL OR lease_until < now() ORDER BY random() LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING slot, token, cursor_tx::text, cursor_id, cursor_at`
+UPDATE webhook_slots SET worker = $1, lease_until = now() + $2::interval, fencing_token = fencing_token + 1
+WHERE slot IN (SELECT slot FROM webhook_slots WHERE worker IS NULL OR lease_until < now() ORDER BY random() LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING slot, fencing_token, cursor_txid::text, cursor_id, cursor_at`
 
 // TakeSlots takes up to n slots that nobody serves.
 func (s *Store) TakeSlots(ctx context.Context, owner string, lease time.Duration, n int) ([]SlotLease, error) {
@@ -78,7 +78,7 @@ func (s *Store) TakeSlots(ctx context.Context, owner string, lease time.Duration
 	return list, explain(err)
 }
 
-const sqlReleaseSlots = `UPDATE webhook_slots SET owner = NULL, lease_until = NULL WHERE owner = $1 AND slot = ANY ($2)`
+const sqlReleaseSlots = `UPDATE webhook_slots SET worker = NULL, lease_until = NULL WHERE worker = $1 AND slot = ANY ($2)`
 
 // ReleaseSlots gives slots back at once, so that nobody waits for the lease.
 func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) error {
@@ -86,7 +86,7 @@ func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) err
 	return explain(err)
 }
 
-const sqlForgetCopy = `DELETE FROM webhook_copies WHERE owner = $1`
+const sqlForgetCopy = `DELETE FROM webhook_workers WHERE worker = $1`
 
 // ForgetCopy says that the owner has left, so that the others share its slots
 // at once.
@@ -124,7 +124,7 @@ type LogHead struct {
 }
 
 const sqlLogHeads = `
-SELECT e.txid::text, e.id, e.subject, e.account_id, e.livemode, e.kind::text FROM events e
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text FROM events e
 WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY e.txid, e.id LIMIT $3`
 
@@ -181,7 +181,7 @@ const sqlLogEvents = `
 SELECT ` + logColumns + `
 FROM unnest($1::text[], $2::uuid[]) AS k (txid, id)
 JOIN events e ON e.txid = k.txid::xid8 AND e.id = k.id
-LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject`
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id`
 
 // LogEvents returns the events at the positions, in any order; those that are
 // kept no longer are left out.

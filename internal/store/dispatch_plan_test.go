@@ -10,7 +10,7 @@ func TestWhatIsDueIsFoundInTheIndexAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, sql := range []string{
-		`INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
+		`INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
 		 SELECT gen_random_uuid(), false, gen_random_uuid(), gen_random_uuid(), '1', n % 16, 1, now() + interval '1 second' * (n - 50000) FROM generate_series(1, 100000) n`,
 		`VACUUM ANALYZE webhook_retries`,
 	} {

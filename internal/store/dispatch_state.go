@@ -57,7 +57,7 @@ func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.Endp
 
 // sqlTenantHeads reads one tenant's log, for an endpoint that is behind.
 const sqlTenantHeads = `
-SELECT e.txid::text, e.id, e.subject, e.account_id, e.livemode, e.kind::text FROM events e
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text FROM events e
 WHERE e.account_id = $4 AND e.livemode = $5 AND (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < ` + horizon + `
 ORDER BY e.txid, e.id LIMIT $3`
 
@@ -80,11 +80,11 @@ type Retry struct {
 // sqlDueRetries reads the index alone, and of each slot no more than is asked
 // for.
 const sqlDueRetries = `
-SELECT r.account_id, r.livemode, r.endpoint_id, r.event_id, r.event_tx::text, r.slot, r.attempts
+SELECT r.account_id, r.livemode, r.endpoint_id, r.event_id, r.event_txid::text, r.slot, r.attempts
 FROM unnest($1::smallint[]) AS s (slot), LATERAL (
-  SELECT account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at FROM webhook_retries
-  WHERE slot = s.slot AND next_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_at LIMIT $2) r
-ORDER BY r.next_at LIMIT $2`
+  SELECT account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at FROM webhook_retries
+  WHERE slot = s.slot AND next_attempt_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_attempt_at LIMIT $2) r
+ORDER BY r.next_attempt_at LIMIT $2`
 
 // DueRetries returns deliveries of the slots that are due, without those of
 // some endpoints. It claims nothing: whoever holds the slot is alone.
@@ -134,16 +134,16 @@ type EndpointRecord struct {
 }
 
 const sqlFenceSlot = `
-UPDATE webhook_slots SET cursor_tx = $3::text::xid8, cursor_id = $4, cursor_at = $5 WHERE slot = $1 AND token = $2`
+UPDATE webhook_slots SET cursor_txid = $3::text::xid8, cursor_id = $4, cursor_at = $5 WHERE slot = $1 AND fencing_token = $2`
 
 const sqlSaveRetries = `
-INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
+INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
 SELECT DISTINCT ON (v.account_id, v.livemode, v.endpoint_id, v.event_id)
-  v.account_id, v.livemode, v.endpoint_id, v.event_id, v.event_tx::xid8, v.slot, v.attempts, now() + v.wait * interval '1 second'
+  v.account_id, v.livemode, v.endpoint_id, v.event_id, v.event_txid::xid8, v.slot, v.attempts, now() + v.wait * interval '1 second'
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[], @txs::text[], @slots::smallint[], @attempts::smallint[], @waits::float8[])
-  AS v (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, wait)
+  AS v (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, wait)
 WHERE EXISTS (SELECT FROM webhook_endpoints e WHERE e.account_id = v.account_id AND e.livemode = v.livemode AND e.id = v.endpoint_id)
-ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = excluded.attempts, next_at = excluded.next_at`
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at`
 
 const sqlSettleRetries = `
 DELETE FROM webhook_retries r
@@ -153,23 +153,33 @@ WHERE r.account_id = v.account_id AND r.livemode = v.livemode AND r.endpoint_id 
 // sqlSaveEndpoint writes how an endpoint does, unless somebody else has changed
 // it: the dispatcher hears of that soon.
 const sqlSaveEndpoint = `
-UPDATE webhook_endpoints SET verified = @verified, failures = @failures, failing_since = @failing, last_success_at = greatest(last_success_at, @success),
-  parked = @parked, joining = @own, recover_since = CASE WHEN @own THEN recover_since END, cursor_tx = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at,
-  enabled = enabled AND @enabled, disabled_reason = CASE WHEN @enabled THEN disabled_reason ELSE coalesce(disabled_reason, @reason) END
+UPDATE webhook_endpoints SET
+  verified = @verified,
+  failures = @failures,
+  failing_since = @failing,
+  last_success_at = greatest(last_success_at, @success),
+  parked = @parked,
+  catching_up = @own,
+  recover_since = CASE WHEN @own THEN recover_since END,
+  cursor_txid = @tx::text::xid8,
+  cursor_id = @cursor,
+  cursor_at = @at,
+  enabled = enabled AND @enabled,
+  disabled_reason = CASE WHEN @enabled THEN disabled_reason ELSE coalesce(disabled_reason, @reason) END
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
 
 // sqlKeepCursor keeps the cursor of an endpoint that somebody has changed while
 // it read with the others: the slot's is about to leave it behind.
 const sqlKeepCursor = `
-UPDATE webhook_endpoints SET joining = true, cursor_tx = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND NOT joining`
+UPDATE webhook_endpoints SET catching_up = true, cursor_txid = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at
+WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND NOT catching_up`
 
 const sqlStopRetries = `
-UPDATE webhook_retries SET next_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at <> 'infinity'
+UPDATE webhook_retries SET next_attempt_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at <> 'infinity'
   AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND (parked OR NOT enabled))`
 
 const sqlResumeRetries = `
-UPDATE webhook_retries SET next_at = now() WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_at = 'infinity'
+UPDATE webhook_retries SET next_attempt_at = now() WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at = 'infinity'
   AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND enabled AND NOT parked)`
 
 // lasting reports whether the record must be on the disk before it counts.
@@ -198,7 +208,7 @@ func (s *Store) Record(ctx context.Context, r Record, probe func(EndpointRecord)
 		}
 		b := &pgx.Batch{}
 		if len(r.Attempts) > 0 {
-			b.Queue(sqlAddAttempts, attemptColumns(r.Attempts)...)
+			b.Queue(sqlAddAttempts, attemptArgs(r.Attempts))
 		}
 		if len(r.Settled) > 0 {
 			b.Queue(sqlSettleRetries, retryArgs(r.Settled))

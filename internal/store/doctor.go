@@ -23,13 +23,13 @@ type Vitals struct {
 	OldestOpen  time.Duration      // of those that wait for an outcome
 	JobsWaiting int                // jobs that are due and not begun
 	OldestJob   time.Duration      // since the oldest of them was due
-	Stranded    map[string]int     // labels that wait to be taken back ("found"), or that the carrier keeps ("refused")
+	Stranded    map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
 	Parked      int                // webhook endpoints that fail and are tried now and then
 	GivenUp     []string           // webhook endpoints that were switched off because they failed; at most a few
 }
 
 const sqlOpenCounts = `
-SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review')) FROM journeys
+SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review')) FROM shipment_states
 WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review') GROUP BY state`
 
 const sqlParked = `SELECT count(*)::int FROM webhook_endpoints WHERE (parked OR NOT enabled) AND parked AND enabled`
@@ -99,7 +99,7 @@ func (v *Vitals) queue(b *pgx.Batch) {
 	})
 }
 
-const sqlStrandedCounts = `SELECT state, count(*) FROM stranded_labels WHERE state IN ('found', 'refused') GROUP BY state`
+const sqlStrandedCounts = `SELECT state, count(*) FROM orphaned_labels WHERE state IN ('pending', 'void_declined') GROUP BY state`
 
 func (v *Vitals) queueStranded(b *pgx.Batch) {
 	b.Queue(sqlStrandedCounts).Query(func(rows pgx.Rows) error {
@@ -149,6 +149,7 @@ type Inspection struct {
 	ClockAhead        time.Duration // of the database's clock, before ours
 	Schema            int64         // migration that the tables are at; 0 means none
 	SchemaWanted      int64         // that this program was made for
+	Old               bool          // created before v0.1.0, and cannot be migrated
 	Queue             int           // the same of the queue's tables
 	QueueWanted       int
 	Owner             bool     // the address is that of the tables' owner
@@ -161,11 +162,16 @@ type Inspection struct {
 
 // Migrated reports whether the database has the tables of this program. A
 // database that a later program has migrated has them too.
-func (i Inspection) Migrated() bool { return i.Schema >= i.SchemaWanted && i.Queue >= i.QueueWanted }
+func (i Inspection) Migrated() bool {
+	return !i.Old && i.Schema >= i.SchemaWanted && i.Queue >= i.QueueWanted
+}
 
 // NeedsMigration is the error of a database that lacks tables of this program.
 func (i Inspection) NeedsMigration() error {
-	if i.Migrated() {
+	switch {
+	case i.Old:
+		return errOld()
+	case i.Migrated():
 		return nil
 	}
 	return ship.Errorf(ship.Conflict, "the database is at migration %d and queue version %d, and this program needs %d and %d: run \"waybill migrate\"",
@@ -224,6 +230,9 @@ func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, erro
 	before := time.Now()
 	err = conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &tables, &queue)
 	i.ClockAhead = clock.Sub(before.Add(time.Since(before) / 2))
+	if err == nil {
+		err = conn.QueryRow(ctx, sqlIsOld).Scan(&i.Old)
+	}
 	if err == nil && tables {
 		err = conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema)
 	}
@@ -265,9 +274,14 @@ func (i *Inspection) readWanted() error {
 	return nil
 }
 
+// From version 16 on, a member of a role may not be allowed to take it.
 const sqlMissingRoles = `
 SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w
-WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = w AND pg_has_role(current_user, r.oid, 'MEMBER'))`
+WHERE NOT EXISTS (
+  SELECT FROM pg_roles r
+  WHERE r.rolname = w
+    AND pg_has_role(current_user, r.oid, CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+)`
 
 const sqlUnfenced = `
 SELECT coalesce(array_agg(c.relname::text ORDER BY c.relname), '{}') FROM pg_class c

@@ -52,9 +52,9 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 	t.Parallel()
 	url := storetest.URL(t)
 	today := "events_" + time.Now().UTC().Format("20060102")
-	exec(t, url, "ALTER TABLE names NO FORCE ROW LEVEL SECURITY", "ALTER TABLE labels DISABLE ROW LEVEL SECURITY", "DROP TABLE "+today)
+	exec(t, url, "ALTER TABLE lookup_keys NO FORCE ROW LEVEL SECURITY", "ALTER TABLE labels DISABLE ROW LEVEL SECURITY", "DROP TABLE "+today)
 	i := inspect(t, url)
-	if !slices.Equal(i.Unfenced, []string{"labels", "names"}) {
+	if !slices.Equal(i.Unfenced, []string{"labels", "lookup_keys"}) {
 		t.Errorf("unfenced %v", i.Unfenced)
 	}
 	if !slices.Equal(i.MissingPartitions, []string{today}) {
@@ -87,7 +87,7 @@ func TestVitalsCountWhatIsOpen(t *testing.T) {
 	for state, n := range open {
 		for range n {
 			id := ship.NewShipmentID(7, old).Raw()
-			if _, err := conn.Exec(t.Context(), "INSERT INTO journeys (id, account_id, livemode, state, status, sequence) VALUES ($1, $2, false, $3, 'created', 1)",
+			if _, err := conn.Exec(t.Context(), "INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence) VALUES ($1, $2, false, $3, 'created', 1)",
 				[16]byte(id), [16]byte(account), string(state)); err != nil {
 				t.Fatal(err)
 			}

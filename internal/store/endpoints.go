@@ -56,9 +56,9 @@ func (e *EndpointSettings) Wants(kind ship.EventKind) bool {
 // slotOf spreads endpoints evenly: the last bits of an id are random.
 func slotOf(id ship.RawID) int { return int(id[len(id)-1]) % WebhookSlots }
 
-const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.kinds, e.description, e.signature, e.headers_enc, e.secret_enc, e.previous_enc, e.previous_until,
-  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.joining, e.cursor_tx::text, e.cursor_id, e.cursor_at, e.probe, e.recover_since,
-  e.born::text`
+const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.event_kinds, e.description, e.signature_scheme, e.encrypted_headers, e.encrypted_secret, e.encrypted_previous_secret, e.previous_secret_until,
+  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.catching_up, e.cursor_txid::text, e.cursor_id, e.cursor_at, e.probes, e.recover_since,
+  e.created_snapshot::text`
 
 func scanEndpoint(r pgx.Row) (Endpoint, error) {
 	var (
@@ -87,8 +87,8 @@ const sqlLockEndpoints = `SELECT pg_advisory_xact_lock(hashtextextended($1, 2))`
 // A crash does not give that number out again, because this transaction's own
 // is above it too.
 const sqlAddEndpoint = `
-INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, kinds, description, signature, headers_enc, secret_enc, enabled, disabled_reason,
-  cursor_tx, cursor_id, cursor_at)
+INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, event_kinds, description, signature_scheme, encrypted_headers, encrypted_secret, enabled, disabled_reason,
+  cursor_txid, cursor_id, cursor_at)
 SELECT @id, @account, @livemode, @slot, @url, @kinds, @description, @signature, @headers, @secret, @enabled, @reason,
   (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8, 'ffffffff-ffff-ffff-ffff-ffffffffffff', now()
 WHERE (SELECT count(*) FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode) < @most
@@ -168,18 +168,18 @@ const sqlLockEndpoint = sqlEndpoint + ` FOR UPDATE`
 // others.
 const sqlChangeEndpoint = `
 UPDATE webhook_endpoints e SET version = e.version + 1, changed_at = clock_timestamp(),
-  url = @url, kinds = @kinds, description = @description, signature = @signature, headers_enc = @headers,
-  secret_enc = @secret, previous_enc = @previous, previous_until = @until, enabled = @enabled, disabled_reason = @reason,
+  url = @url, event_kinds = @kinds, description = @description, signature_scheme = @signature, encrypted_headers = @headers,
+  encrypted_secret = @secret, encrypted_previous_secret = @previous, previous_secret_until = @until, enabled = @enabled, disabled_reason = @reason,
   verified = e.verified AND NOT c.moved,
   failures = CASE WHEN c.afresh THEN 0 ELSE e.failures END,
   failing_since = CASE WHEN c.afresh THEN NULL ELSE e.failing_since END,
-  probe = CASE WHEN c.afresh THEN 0 ELSE e.probe END,
-  told_at = CASE WHEN c.afresh THEN NULL ELSE e.told_at END,
+  probes = CASE WHEN c.afresh THEN 0 ELSE e.probes END,
+  notified_at = CASE WHEN c.afresh THEN NULL ELSE e.notified_at END,
   parked = e.parked AND NOT c.afresh,
-  joining = e.joining OR c.afresh AND (e.parked OR NOT e.enabled),
-  cursor_tx = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_tx ELSE e.cursor_tx END,
-  cursor_id = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_id ELSE e.cursor_id END,
-  cursor_at = CASE WHEN c.ended AND e.cursor_tx IS NULL THEN s.cursor_at ELSE e.cursor_at END
+  catching_up = e.catching_up OR c.afresh AND (e.parked OR NOT e.enabled),
+  cursor_txid = CASE WHEN c.ended AND e.cursor_txid IS NULL THEN s.cursor_txid ELSE e.cursor_txid END,
+  cursor_id = CASE WHEN c.ended AND e.cursor_txid IS NULL THEN s.cursor_id ELSE e.cursor_id END,
+  cursor_at = CASE WHEN c.ended AND e.cursor_txid IS NULL THEN s.cursor_at ELSE e.cursor_at END
 FROM webhook_slots s, LATERAL (
   SELECT url <> @url AS moved, enabled AND NOT @enabled AS ended, url <> @url OR NOT enabled AND @enabled AS afresh
   FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id) c
@@ -208,7 +208,7 @@ func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpo
 }
 
 const sqlDropEndpoint = `
-WITH r AS (
+WITH dropped_retries AS (
   DELETE FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3
 )
 DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $3`

@@ -121,7 +121,7 @@ func (h *hooks) logged(t *testing.T) store.Position {
 	id := ship.NewEventIDs(7, time.Now(), 1)[0].Raw()
 	p := store.Position{ID: id}
 	var tx string
-	err := h.owner.QueryRow(t.Context(), `INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
+	err := h.owner.QueryRow(t.Context(), `INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
 		VALUES ($1, $2, false, $1, 'shipment.created', 1, 1, '{}') RETURNING txid::text`, [16]byte(id), [16]byte(h.tenant.Account.Raw())).Scan(&tx)
 	if err != nil {
 		t.Fatal(err)
@@ -200,8 +200,8 @@ func TestSwitchingOffKeepsThePlaceAndSwitchingOnStartsAfresh(t *testing.T) {
 	h := newHooks(t)
 	e := h.add(t, h.tenant)
 	// The dispatcher has taken it in, and its slot has got further.
-	h.exec(t, "UPDATE webhook_endpoints SET joining = false, verified = true, failures = 3, failing_since = now(), probe = 2, cursor_tx = NULL, cursor_id = NULL, cursor_at = NULL")
-	h.exec(t, "UPDATE webhook_slots SET cursor_tx = '4242', cursor_id = $2, cursor_at = now() WHERE slot = $1", e.Slot, [16]byte(e.ID.Raw()))
+	h.exec(t, "UPDATE webhook_endpoints SET catching_up = false, verified = true, failures = 3, failing_since = now(), probes = 2, cursor_txid = NULL, cursor_id = NULL, cursor_at = NULL")
+	h.exec(t, "UPDATE webhook_slots SET cursor_txid = '4242', cursor_id = $2, cursor_at = now() WHERE slot = $1", e.Slot, [16]byte(e.ID.Raw()))
 	set := func(change func(*store.Endpoint)) store.Endpoint {
 		t.Helper()
 		got, err := h.ChangeEndpoint(t.Context(), h.tenant, e.ID, "webhook.changed", func(e *store.Endpoint) error { change(e); return nil })
@@ -221,7 +221,7 @@ func TestSwitchingOffKeepsThePlaceAndSwitchingOnStartsAfresh(t *testing.T) {
 	if on.Cursor != off.Cursor || !on.Joining || on.Failures != 0 || !on.FailingSince.IsZero() || on.Probe != 0 || !on.Verified || on.DisabledReason != "" {
 		t.Errorf("switched on: %+v", on)
 	}
-	h.exec(t, "UPDATE webhook_endpoints SET joining = false, parked = true, failures = 12")
+	h.exec(t, "UPDATE webhook_endpoints SET catching_up = false, parked = true, failures = 12")
 	moved := set(func(e *store.Endpoint) { e.URL = "https://example.org/" })
 	if moved.Verified || moved.Parked || !moved.Joining || moved.Failures != 0 || moved.Cursor != off.Cursor {
 		t.Errorf("moved while parked: %+v", moved)
@@ -255,7 +255,7 @@ func TestAnEndpointIsDroppedWithItsRetries(t *testing.T) {
 	h := newHooks(t)
 	gone, stays := h.add(t, h.tenant), h.add(t, h.tenant)
 	for _, e := range []store.Endpoint{gone, stays} {
-		h.exec(t, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at) VALUES ($1, false, $2, $2, '9', $3, 1, now())`,
+		h.exec(t, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at) VALUES ($1, false, $2, $2, '9', $3, 1, now())`,
 			[16]byte(h.tenant.Account.Raw()), [16]byte(e.ID.Raw()), e.Slot)
 	}
 	if err := h.DropEndpoint(t.Context(), h.tenant, gone.ID); err != nil {

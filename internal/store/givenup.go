@@ -11,7 +11,7 @@ import (
 // failed, and whose owners do not know.
 const sqlGivenUpUntold = `
 SELECT ` + endpointColumns + ` FROM webhook_endpoints e
-WHERE (e.parked OR NOT e.enabled) AND NOT e.enabled AND e.disabled_reason <> 'client' AND e.told_at IS NULL ORDER BY e.id LIMIT 100`
+WHERE (e.parked OR NOT e.enabled) AND NOT e.enabled AND e.disabled_reason <> 'client' AND e.notified_at IS NULL ORDER BY e.id LIMIT 100`
 
 // GivenUpUntold lists endpoints that were switched off because they failed, and
 // whose owners were not told.
@@ -29,7 +29,7 @@ func (s *Store) GivenUpUntold(ctx context.Context) ([]Endpoint, error) {
 	return list, explain(err)
 }
 
-const sqlNoteTold = `UPDATE webhook_endpoints SET told_at = now() WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version AND NOT enabled`
+const sqlNoteTold = `UPDATE webhook_endpoints SET notified_at = now() WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version AND NOT enabled`
 
 // NoteTold notes that the endpoint's owners know. What has changed since it was
 // read is told again.

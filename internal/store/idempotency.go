@@ -19,7 +19,7 @@ type Memory struct {
 }
 
 const sqlMemory = `
-SELECT fingerprint, shipment_id, status, body, locked_until FROM idempotency_keys WHERE account_id = $1 AND livemode = $2 AND key = $3`
+SELECT fingerprint, shipment_id, response_status, response_body, locked_until FROM idempotency_keys WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
 // Memory returns what the key remembers; ship.NotFound if nothing.
 func (s *Store) Memory(ctx context.Context, t ship.Tenant, key string) (Memory, error) {
@@ -48,7 +48,7 @@ const sqlTakeKey = `
 INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, locked_until)
 VALUES (@account, @livemode, @key, @fingerprint, now() + @hold::interval)
 ON CONFLICT (account_id, livemode, key) DO UPDATE SET locked_until = excluded.locked_until
-WHERE k.status IS NULL AND k.shipment_id IS NULL AND k.locked_until < now() AND k.fingerprint = excluded.fingerprint`
+WHERE k.response_status IS NULL AND k.shipment_id IS NULL AND k.locked_until < now() AND k.fingerprint = excluded.fingerprint`
 
 // TakeKey takes the key for a request that is about to run, for as long as
 // hold. It reports false if the key is taken or remembers something.
@@ -61,11 +61,11 @@ func (s *Store) TakeKey(ctx context.Context, t ship.Tenant, key string, fingerpr
 }
 
 const sqlKeepAnswer = `
-INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, status, body)
+INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, response_status, response_body)
 VALUES (@account, @livemode, @key, @fingerprint, @status, @body)
-ON CONFLICT (account_id, livemode, key) DO UPDATE SET status = excluded.status, body = excluded.body, locked_until = NULL
-WHERE k.status IS NULL AND k.fingerprint = excluded.fingerprint AND (k.shipment_id IS NULL OR EXISTS (
-  SELECT FROM journeys j WHERE j.account_id = k.account_id AND j.livemode = k.livemode AND j.id = k.shipment_id AND j.state = 'failed'))`
+ON CONFLICT (account_id, livemode, key) DO UPDATE SET response_status = excluded.response_status, response_body = excluded.response_body, locked_until = NULL
+WHERE k.response_status IS NULL AND k.fingerprint = excluded.fingerprint AND (k.shipment_id IS NULL OR EXISTS (
+  SELECT FROM shipment_states st WHERE st.account_id = k.account_id AND st.livemode = k.livemode AND st.id = k.shipment_id AND st.state = 'failed'))`
 
 // KeepAnswer makes the key remember the answer, unless it has one or its
 // purchase has not failed.
@@ -80,7 +80,7 @@ func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, finge
 }
 
 const sqlFreeKey = `
-DELETE FROM idempotency_keys WHERE account_id = @account AND livemode = @livemode AND key = @key AND status IS NULL AND shipment_id IS NULL`
+DELETE FROM idempotency_keys WHERE account_id = @account AND livemode = @livemode AND key = @key AND response_status IS NULL AND shipment_id IS NULL`
 
 // FreeKey forgets a key whose request came to nothing.
 func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {

@@ -31,41 +31,41 @@ var invariants = []struct{ rule, sql string }{
 }
 
 const sqlUnsettled = `
-SELECT j.id FROM journeys j
-WHERE $1::uuid IS NOT NULL AND $2::uuid IS NOT NULL AND j.state IN ('purchasing', 'uncertain') AND j.id < $3`
+SELECT st.id FROM shipment_states st
+WHERE $1::uuid IS NOT NULL AND $2::uuid IS NOT NULL AND st.state IN ('purchasing', 'uncertain') AND st.id < $3`
 
 const sqlUntold = `
-SELECT j.id FROM journeys j
-WHERE j.id >= $1 AND j.id < $2 AND $3::uuid IS NOT NULL AND j.state IN ('purchased', 'voiding', 'refund_pending', 'voided') AND (
-  NOT EXISTS (SELECT FROM labels l WHERE l.account_id = j.account_id AND l.livemode = j.livemode AND l.id = j.id)
-  OR NOT EXISTS (SELECT FROM events e WHERE e.account_id = j.account_id AND e.livemode = j.livemode AND e.subject = j.id AND e.kind = 'label.generated' AND e.id >= $1))`
+SELECT st.id FROM shipment_states st
+WHERE st.id >= $1 AND st.id < $2 AND $3::uuid IS NOT NULL AND st.state IN ('purchased', 'voiding', 'refund_pending', 'voided') AND (
+  NOT EXISTS (SELECT FROM labels l WHERE l.account_id = st.account_id AND l.livemode = st.livemode AND l.shipment_id = st.id)
+  OR NOT EXISTS (SELECT FROM events e WHERE e.account_id = st.account_id AND e.livemode = st.livemode AND e.subject_id = st.id AND e.kind = 'label.generated' AND e.id >= $1))`
 
 const sqlBoughtTwice = `
-SELECT a.id FROM purchase_attempts a
-WHERE a.id >= $1 AND a.id < $2 AND $3::uuid IS NOT NULL AND a.outcome = 'bought'
-GROUP BY a.account_id, a.livemode, a.id HAVING count(*) > 1`
+SELECT a.shipment_id FROM purchase_attempts a
+WHERE a.shipment_id >= $1 AND a.shipment_id < $2 AND $3::uuid IS NOT NULL AND a.outcome = 'purchased'
+GROUP BY a.account_id, a.livemode, a.shipment_id HAVING count(*) > 1`
 
 const sqlWrongLedger = `
-SELECT s.id FROM shipments s JOIN journeys j USING (account_id, livemode, id)
-WHERE s.id >= $1 AND s.id < $2 AND $3::uuid IS NOT NULL AND s.deal->>'connection' IS NOT NULL
-  AND j.state IN ('purchased', 'voiding', 'refund_pending', 'voided')
-  AND (SELECT count(*) FROM charges c WHERE c.account_id = s.account_id AND c.livemode = s.livemode AND c.id = s.id AND c.number = s.deal->>'trackingNumber')
-    <> CASE WHEN j.state IN ('refund_pending', 'voided') THEN 2 ELSE 1 END`
+SELECT s.id FROM shipments s JOIN shipment_states st USING (account_id, livemode, id)
+WHERE s.id >= $1 AND s.id < $2 AND $3::uuid IS NOT NULL AND s.purchase->>'connection' IS NOT NULL
+  AND st.state IN ('purchased', 'voiding', 'refund_pending', 'voided')
+  AND (SELECT count(*) FROM charges c WHERE c.account_id = s.account_id AND c.livemode = s.livemode AND c.shipment_id = s.id AND c.tracking_number = s.purchase->>'trackingNumber')
+    <> CASE WHEN st.state IN ('refund_pending', 'voided') THEN 2 ELSE 1 END`
 
 const sqlFailedCosts = `
-SELECT j.id FROM journeys j JOIN charges c USING (account_id, livemode, id)
-WHERE j.id >= $1 AND j.id < $2 AND $3::uuid IS NOT NULL AND j.state = 'failed'
-  AND NOT EXISTS (SELECT FROM stranded_labels x WHERE x.account_id = j.account_id AND x.livemode = j.livemode AND x.shipment_id = j.id AND x.state IN ('found', 'refused'))
-GROUP BY j.account_id, j.livemode, j.id HAVING sum(c.minor) <> 0`
+SELECT st.id FROM shipment_states st JOIN charges c ON c.account_id = st.account_id AND c.livemode = st.livemode AND c.shipment_id = st.id
+WHERE st.id >= $1 AND st.id < $2 AND $3::uuid IS NOT NULL AND st.state = 'failed'
+  AND NOT EXISTS (SELECT FROM orphaned_labels x WHERE x.account_id = st.account_id AND x.livemode = st.livemode AND x.shipment_id = st.id AND x.state IN ('pending', 'void_declined'))
+GROUP BY st.account_id, st.livemode, st.id HAVING sum(c.amount_minor) <> 0`
 
 const sqlStrandedLong = `
-SELECT x.shipment_id FROM stranded_labels x
-WHERE x.shipment_id >= $1 AND x.shipment_id < $2 AND $3::uuid IS NOT NULL AND (x.state = 'refused' OR x.state = 'found' AND x.found_at < now() - interval '10 minutes')`
+SELECT x.shipment_id FROM orphaned_labels x
+WHERE x.shipment_id >= $1 AND x.shipment_id < $2 AND $3::uuid IS NOT NULL AND (x.state = 'void_declined' OR x.state = 'pending' AND x.found_at < now() - interval '10 minutes')`
 
 const sqlGaps = `
-SELECT e.subject FROM events e
-WHERE e.id >= $1 AND e.subject >= $1 AND e.subject < $2 AND $3::uuid IS NOT NULL
-GROUP BY e.account_id, e.livemode, e.subject HAVING count(*) <> max(e.sequence) OR count(DISTINCT e.sequence) <> count(*)`
+SELECT e.subject_id FROM events e
+WHERE e.id >= $1 AND e.subject_id >= $1 AND e.subject_id < $2 AND $3::uuid IS NOT NULL
+GROUP BY e.account_id, e.livemode, e.subject_id HAVING count(*) <> max(e.sequence) OR count(DISTINCT e.sequence) <> count(*)`
 
 // watchedFor is how far back invariants are looked at, but for purchases that
 // are open: an installation may make millions a day.

@@ -48,7 +48,7 @@ type OpenParcel struct {
 }
 
 const sqlOpen = `
-SELECT account_id, livemode, id, state::text FROM journeys
+SELECT account_id, livemode, id, state::text FROM shipment_states
 WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1 ORDER BY id LIMIT 1000`
 
 // OpenPurchases lists purchases and voids older than before that wait for an

@@ -27,7 +27,7 @@ type Request struct {
 }
 
 const sqlAddRequests = `
-INSERT INTO api_requests (account_id, livemode, id, key_id, method, route, path, status, took_us, idempotency_key, code, problem)
+INSERT INTO api_requests (account_id, livemode, id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code, problem)
 SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @keys::uuid[], @methods::text[], @routes::text[], @paths::text[],
   @statuses::smallint[], @took::int[], @idempotency::text[], @codes::text[], @problems::bytea[])
 ON CONFLICT DO NOTHING`
@@ -80,15 +80,15 @@ type RequestQuery struct {
 // Each of the four reads an index of its own from its newest end; what else is
 // chosen is looked at row by row.
 const (
-	requestColumns = `SELECT id, key_id, method, route, path, status, took_us, idempotency_key, code FROM api_requests
+	requestColumns = `SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code FROM api_requests
 WHERE account_id = @account AND livemode = @livemode AND id < @below AND id >= @from`
-	requestMore = ` AND (@key::uuid IS NULL OR key_id = @key::uuid) AND (@route = '' OR route = @route)
-AND (@class = 0 OR status >= @class * 100 AND status < @class * 100 + 100) ORDER BY id DESC LIMIT @limit`
+	requestMore = ` AND (@key::uuid IS NULL OR api_key_id = @key::uuid) AND (@route = '' OR route = @route)
+AND (@class = 0 OR response_status >= @class * 100 AND response_status < @class * 100 + 100) ORDER BY id DESC LIMIT @limit`
 
 	sqlRequests        = requestColumns + requestMore
-	sqlRequestsByKey   = requestColumns + ` AND key_id = @key::uuid` + requestMore
+	sqlRequestsByKey   = requestColumns + ` AND api_key_id = @key::uuid` + requestMore
 	sqlRequestsByRoute = requestColumns + ` AND route = @route` + requestMore
-	sqlRequestsFailed  = requestColumns + ` AND status >= 400` + requestMore
+	sqlRequestsFailed  = requestColumns + ` AND response_status >= 400` + requestMore
 )
 
 // Requests returns a page of the tenant's requests, without their problems.
@@ -129,7 +129,7 @@ func scanRequest(r pgx.Row, t ship.Tenant, more ...any) (one Request, err error)
 }
 
 const sqlRequest = `
-SELECT id, key_id, method, route, path, status, took_us, idempotency_key, code, problem FROM api_requests
+SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code, problem FROM api_requests
 WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
 // Request is one of the tenant's, with its problem; ship.NotFound if the log
@@ -161,9 +161,9 @@ type CarrierExchange struct {
 }
 
 const sqlAddExchanges = `
-INSERT INTO carrier_exchanges (account_id, livemode, id, shipment_id, connection, operation, method, url, status, took_ms, error, said)
+INSERT INTO carrier_exchanges (account_id, livemode, id, shipment_id, connection_id, operation, method, url, response_status, duration_ms, error, exchange)
 SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @shipments::uuid[], @connections::uuid[], @operations::text[],
-  @methods::text[], @urls::text[], @statuses::smallint[], @took::int[], @errors::text[], @said::bytea[])
+  @methods::text[], @urls::text[], @statuses::smallint[], @took::int[], @errors::text[], @exchanges::bytea[])
 ON CONFLICT DO NOTHING`
 
 // AddExchanges keeps exchanges of any tenants, in one statement.
@@ -183,7 +183,7 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 	}
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
 	args["ids"], args["shipments"], args["connections"], args["operations"], args["methods"], args["urls"] = ids, shipments, connections, operations, methods, urls
-	args["statuses"], args["took"], args["errors"], args["said"] = statuses, took, errors, said
+	args["statuses"], args["took"], args["errors"], args["exchanges"] = statuses, took, errors, said
 	if err := s.lazily(ctx, func(b *pgx.Batch) { b.Queue(sqlAddExchanges, args) }); err != nil {
 		return fmt.Errorf("carrier exchanges: %w", err)
 	}
@@ -191,7 +191,7 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 }
 
 const sqlExchanges = `
-SELECT id, connection, operation, method, url, status, took_ms, error, said FROM carrier_exchanges
+SELECT id, connection_id, operation, method, url, response_status, duration_ms, error, exchange FROM carrier_exchanges
 WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND id >= $4 ORDER BY id LIMIT $5`
 
 // Exchanges lists what was said to carriers about a shipment, oldest first.

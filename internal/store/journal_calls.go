@@ -26,11 +26,11 @@ type Calls struct {
 
 // sqlAddCalls adds to what other copies of the program wrote.
 const sqlAddCalls = `
-INSERT INTO carrier_calls AS c (account_id, livemode, id, connection, operation, calls, refused, failed, times)
-VALUES (@account, @livemode, @id, @connection, @operation, @calls, @refused, @failed, @times)
-ON CONFLICT (account_id, livemode, id, connection, operation) DO UPDATE SET
-  calls = c.calls + excluded.calls, refused = c.refused + excluded.refused, failed = c.failed + excluded.failed,
-  times = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(c.times, excluded.times) WITH ORDINALITY AS v (a, b, n) ORDER BY n)`
+INSERT INTO carrier_calls AS c (account_id, livemode, interval_id, connection_id, operation, calls, declined, failed, duration_histogram)
+VALUES (@account, @livemode, @id, @connection, @operation, @calls, @declined, @failed, @histogram)
+ON CONFLICT (account_id, livemode, interval_id, connection_id, operation) DO UPDATE SET
+  calls = c.calls + excluded.calls, declined = c.declined + excluded.declined, failed = c.failed + excluded.failed,
+  duration_histogram = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(c.duration_histogram, excluded.duration_histogram) WITH ORDINALITY AS v (a, b, n) ORDER BY n)`
 
 // AddCalls adds to the counts of any tenants, in one round trip.
 func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
@@ -45,8 +45,15 @@ func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 	err := s.lazily(ctx, func(b *pgx.Batch) {
 		for _, c := range list {
 			b.Queue(sqlAddCalls, pgx.NamedArgs{
-				"account": [16]byte(c.Tenant.Account.Raw()), "livemode": c.Tenant.Livemode, "id": [16]byte(ship.RawIDAt(c.Slot)),
-				"connection": [16]byte(c.Connection.Raw()), "operation": c.Operation, "calls": c.Calls, "refused": c.Refused, "failed": c.Failed, "times": c.Times,
+				"account":    [16]byte(c.Tenant.Account.Raw()),
+				"livemode":   c.Tenant.Livemode,
+				"id":         [16]byte(ship.RawIDAt(c.Slot)),
+				"connection": [16]byte(c.Connection.Raw()),
+				"operation":  c.Operation,
+				"calls":      c.Calls,
+				"declined":   c.Refused,
+				"failed":     c.Failed,
+				"histogram":  c.Times,
 			})
 		}
 	})
@@ -57,8 +64,8 @@ func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 }
 
 const sqlCalls = `
-SELECT id, connection, operation, calls, refused, failed, times FROM carrier_calls
-WHERE account_id = $1 AND livemode = $2 AND id >= $3 ORDER BY id`
+SELECT interval_id, connection_id, operation, calls, declined, failed, duration_histogram FROM carrier_calls
+WHERE account_id = $1 AND livemode = $2 AND interval_id >= $3 ORDER BY interval_id`
 
 // Calls lists how the calls of the tenant's connections went since then, the
 // oldest slot first.

@@ -17,13 +17,13 @@ const journeyKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid
 // sqlLockJourneys locks in the order of ids, so that batches that overlap
 // cannot deadlock.
 const sqlLockJourneys = `
-SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns + `
-FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)
-ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
+SELECT ` + trackColumns + `
+FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
+ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 
 const sqlJourneys = `
-SELECT j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns + `
-FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)`
+SELECT ` + trackColumns + `
+FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)`
 
 // Journeys returns the rows of the parcels, of any tenants.
 func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
@@ -104,11 +104,12 @@ func (x *subjectReader) read() ship.Subject {
 	return ship.Subject{Tenant: x.tenant, ID: x.id}
 }
 
-const scanColumns = `t.piece, t.code, t.at, t.status::text, t.reason, t.description, t.location, t.zone_unknown, t.told`
+const scanColumns = `t.piece, t.code, t.occurred_at, t.status::text, t.reason, t.description, t.location, t.timezone_unknown, t.notified`
 
 const sqlScans = `
-SELECT t.account_id, t.livemode, t.id, ` + scanColumns + `
-FROM ` + journeyKeys + ` JOIN tracking_events t USING (account_id, livemode, id)`
+SELECT t.account_id, t.livemode, t.subject_id, ` + scanColumns + `
+FROM ` + journeyKeys + `
+JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id`
 
 // Scans returns all tracking events of the parcels, those that follow from
 // their rows included.
@@ -168,39 +169,49 @@ type NewScan struct {
 }
 
 const sqlSaveJourneys = `
-UPDATE journeys j SET state = v.state::purchase_state, status = v.status::parcel_status, reason = v.reason, sequence = v.sequence,
-  newest_at = v.newest_at, checked_at = v.checked_at, estimate_at = v.estimate_at, estimate_source = v.estimate_source,
-  piece_statuses = string_to_array(v.pieces, ',')::parcel_status[]
+UPDATE shipment_states st SET
+  state = v.state::purchase_state,
+  status = v.status::tracking_status,
+  reason = v.reason,
+  sequence = v.sequence,
+  last_event_at = v.last_event_at,
+  checked_at = v.checked_at,
+  estimated_delivery_at = v.estimated_delivery_at,
+  estimate_source = v.estimate_source,
+  piece_statuses = string_to_array(v.piece_statuses, ',')::tracking_status[]
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[], @reasons::text[], @sequences::int[],
   @newest::timestamptz[], @checked::timestamptz[], @estimates::timestamptz[], @sources::text[], @pieces::text[])
-  AS v (account_id, livemode, id, state, status, reason, sequence, newest_at, checked_at, estimate_at, estimate_source, pieces)
-WHERE j.account_id = v.account_id AND j.livemode = v.livemode AND j.id = v.id`
+  AS v (account_id, livemode, id, state, status, reason, sequence, last_event_at, checked_at, estimated_delivery_at, estimate_source, piece_statuses)
+WHERE st.account_id = v.account_id AND st.livemode = v.livemode AND st.id = v.id`
 
 // sqlAddScans adds new scans. One that is there without a status gets it.
 const sqlAddScans = `
-INSERT INTO tracking_events (account_id, livemode, id, piece, code, at, status, reason, description, location, zone_unknown, raw)
-SELECT account_id, livemode, id, piece, code, at, status::parcel_status, reason, description, location, zone_unknown, raw::json
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[],
+INSERT INTO tracking_events (account_id, livemode, subject_id, piece, code, occurred_at, status, reason, description, location, timezone_unknown, raw)
+SELECT account_id, livemode, subject_id, piece, code, occurred_at, status::tracking_status, reason, description, location, timezone_unknown, raw::json
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @times::timestamptz[], @statuses::text[],
   @reasons::text[], @descriptions::text[], @locations::text[], @zones::boolean[], @raws::text[])
-  AS v (account_id, livemode, id, piece, code, at, status, reason, description, location, zone_unknown, raw)
-ON CONFLICT (account_id, livemode, id, piece, code, at) DO UPDATE SET status = excluded.status, reason = excluded.reason
+  AS v (account_id, livemode, subject_id, piece, code, occurred_at, status, reason, description, location, timezone_unknown, raw)
+ON CONFLICT (account_id, livemode, subject_id, piece, code, occurred_at) DO UPDATE SET status = excluded.status, reason = excluded.reason
 WHERE tracking_events.status IS NULL`
 
 // sqlNoteQuiet writes down which of the parcels are about to change without an
 // event, in what their facts are made of.
 const sqlNoteQuiet = `
-INSERT INTO shipment_changes (account_id, livemode, id)
-SELECT j.account_id, j.livemode, j.id
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT st.account_id, st.livemode, st.id
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[], @newest::timestamptz[], @estimates::timestamptz[])
-  AS v (account_id, livemode, id, state, status, newest_at, estimate_at)
-JOIN journeys j USING (account_id, livemode, id)
-WHERE NOT j.followed AND (j.state, j.status, j.newest_at, j.estimate_at) IS DISTINCT FROM (v.state::purchase_state, v.status::parcel_status, v.newest_at, v.estimate_at)`
+  AS v (account_id, livemode, id, state, status, last_event_at, estimated_delivery_at)
+JOIN shipment_states st USING (account_id, livemode, id)
+WHERE NOT st.is_tracker
+  AND (st.state, st.status, st.last_event_at, st.estimated_delivery_at)
+    IS DISTINCT FROM (v.state::purchase_state, v.status::tracking_status, v.last_event_at, v.estimated_delivery_at)`
 
 const sqlAddEvents = `
-INSERT INTO events (account_id, livemode, subject, followed, id, kind, sequence, late, version, snapshot)
-SELECT account_id, livemode, subject, followed, id, kind::event_kind, sequence, late, @version, snapshot::json
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @followed::boolean[], @ids::uuid[], @kinds::text[], @sequences::int[], @lates::boolean[], @snapshots::text[])
-  AS v (account_id, livemode, subject, followed, id, kind, sequence, late, snapshot)`
+INSERT INTO events (account_id, livemode, subject_id, is_tracker, id, kind, sequence, late, body_version, snapshot)
+SELECT account_id, livemode, subject_id, is_tracker, id, kind::event_kind, sequence, late, @version, snapshot::json
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @trackers::boolean[], @ids::uuid[], @kinds::text[], @sequences::int[],
+  @lates::boolean[], @snapshots::text[])
+  AS v (account_id, livemode, subject_id, is_tracker, id, kind, sequence, late, snapshot)`
 
 // Apply writes the changes in one round trip. The journeys must be locked.
 func (s *Store) Apply(ctx context.Context, changes []Change) error {
@@ -268,7 +279,7 @@ func (c columns) scan(p ship.Subject, s NewScan) {
 	c.add("ids", [16]byte(p.ID))
 	c.add("pieces", s.Piece)
 	c.add("codes", s.Code)
-	c.add("ats", s.At.Truncate(time.Second))
+	c.add("times", s.At.Truncate(time.Second))
 	c.add("statuses", null(string(s.Status)))
 	c.add("reasons", null(s.Reason))
 	c.add("descriptions", s.Description)
@@ -284,7 +295,7 @@ func (c columns) event(j ship.Journey, e ship.Event) error {
 	}
 	c.parcel(j.Subject)
 	c.add("subjects", [16]byte(j.ID))
-	c.add("followed", j.Followed)
+	c.add("trackers", j.Followed)
 	c.add("ids", [16]byte(e.ID.Raw()))
 	c.add("kinds", string(e.Kind))
 	c.add("sequences", e.Sequence)

@@ -20,7 +20,7 @@ type Route struct {
 }
 
 const sqlRoutes = `
-SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.deal->>'service', ''), s.ordered->'origin', s.ordered->'destination', coalesce(s.ordered->>'shipDate', '')
+SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.purchase->>'service', ''), s.request->'origin', s.request->'destination', coalesce(s.request->>'shipDate', '')
 FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Routes returns how the parcels were sent; those that were not bought here are
@@ -58,13 +58,15 @@ func (l Lane) compare(m Lane) int {
 }
 
 const sqlCountDeliveries = `
-INSERT INTO lane_times AS l (account_id, livemode, carrier, service, origin, destination, delivered, days)
-SELECT account_id, livemode, carrier, service, origin, destination, delivered, days::int[]
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @carriers::text[], @services::text[], @origins::text[], @destinations::text[], @delivered::int[], @days::text[])
-  AS v (account_id, livemode, carrier, service, origin, destination, delivered, days)
-ON CONFLICT (account_id, livemode, origin, destination, carrier, service) DO UPDATE SET
-  delivered = (l.delivered + excluded.delivered) / CASE WHEN l.delivered > 500 THEN 2 ELSE 1 END,
-  days = (SELECT array_agg((a + b) / CASE WHEN l.delivered > 500 THEN 2 ELSE 1 END ORDER BY n) FROM unnest(l.days, excluded.days) WITH ORDINALITY AS t (a, b, n))`
+INSERT INTO transit_times AS t (account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day)
+SELECT account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day::int[]
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @carriers::text[], @services::text[], @origins::text[], @destinations::text[], @deliveries::int[], @days::text[])
+  AS v (account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day)
+ON CONFLICT (account_id, livemode, origin_area, destination_area, carrier, service) DO UPDATE SET
+  deliveries = (t.deliveries + excluded.deliveries) / CASE WHEN t.deliveries > 500 THEN 2 ELSE 1 END,
+  deliveries_by_day = (
+    SELECT array_agg((a + b) / CASE WHEN t.deliveries > 500 THEN 2 ELSE 1 END ORDER BY n)
+    FROM unnest(t.deliveries_by_day, excluded.deliveries_by_day) WITH ORDINALITY AS v (a, b, n))`
 
 // CountDeliveries adds to what is known of lanes, in one statement. The rows are
 // locked in one order, so that batches that overlap cannot deadlock.
@@ -88,7 +90,7 @@ func (s *Store) CountDeliveries(ctx context.Context, took map[Lane]ship.TransitD
 		c.add("services", l.Service)
 		c.add("origins", l.Origin)
 		c.add("destinations", l.Destination)
-		c.add("delivered", delivered)
+		c.add("deliveries", delivered)
 		c.add("days", "{"+strings.Trim(strings.ReplaceAll(fmt.Sprint(took[l]), " ", ","), "[]")+"}")
 	}
 	_, err := s.sys.Exec(ctx, sqlCountDeliveries, c.args())
@@ -96,8 +98,8 @@ func (s *Store) CountDeliveries(ctx context.Context, took map[Lane]ship.TransitD
 }
 
 const sqlLanes = `
-SELECT carrier, service, days FROM lane_times
-WHERE account_id = @account AND livemode = @livemode AND origin = @origin AND destination = @destination`
+SELECT carrier, service, deliveries_by_day FROM transit_times
+WHERE account_id = @account AND livemode = @livemode AND origin_area = @origin AND destination_area = @destination`
 
 // Lanes returns how long the tenant's parcels took from one area to another.
 func (s *Store) Lanes(ctx context.Context, t ship.Tenant, origin, destination string) (map[Lane]ship.TransitDays, error) {

@@ -14,14 +14,17 @@ import (
 type ShipmentFilter struct {
 	OrderID   string
 	Status    ship.Status
+	States    []ship.State // any of them; by the estimate only those with a live label are listed
 	Carrier   string
-	Recipient string    // words that the recipient's name or company begins words with
+	Reference string    // the client's own, whole
+	Number    string    // a tracking number, whole, as ship.NormalizeTrackingNumber writes it
+	Query     string    // a part of an order or tracking number, or words of the recipient
 	From      time.Time // created at or after
 	Before    time.Time // created before
 	Order     ShipmentOrder
 	DueAt     time.Time // in a list by estimate: that of the last of the page before; zero if it has none
 
-	words []string // of the recipient
+	search search // of the query
 }
 
 // ShipmentOrder is what a list of shipments is sorted by: the time of their
@@ -35,50 +38,60 @@ type ShipmentOrder struct {
 // keep the scan inside the partitions that can hold an answer.
 const sqlShipments = `
 SELECT ` + shipmentColumns + `
-FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+FROM shipments s JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
 WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
-  AND j.sequence > 0
-  AND ($5::text IS NULL OR j.status = $5::parcel_status)
+  AND st.sequence > 0
+  AND ($5::text IS NULL OR st.status = $5::tracking_status)
   AND ($6::text IS NULL OR s.carrier = $6)
+  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
 ORDER BY s.id DESC LIMIT $7`
 
 // sqlShipmentsUp is the same, oldest first.
 const sqlShipmentsUp = `
 SELECT ` + shipmentColumns + `
-FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+FROM shipments s JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
 WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
-  AND j.sequence > 0
-  AND ($5::text IS NULL OR j.status = $5::parcel_status)
+  AND st.sequence > 0
+  AND ($5::text IS NULL OR st.status = $5::tracking_status)
   AND ($6::text IS NULL OR s.carrier = $6)
+  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
 ORDER BY s.id LIMIT $7`
 
 const sqlShipmentsOfOrder = `
 SELECT ` + shipmentColumns + `
-FROM names n
-JOIN shipments s ON s.account_id = n.account_id AND s.livemode = n.livemode AND s.id = n.id
-JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
-WHERE n.account_id = $1 AND n.livemode = $2 AND n.id >= $3 AND n.id < $4 AND n.kind IN ('o', 'p') AND n.name = $8
-  AND j.sequence > 0
-  AND ($5::text IS NULL OR j.status = $5::parcel_status)
+FROM lookup_keys l
+JOIN shipments s ON s.account_id = l.account_id AND s.livemode = l.livemode AND s.id = l.subject_id
+JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
+WHERE l.account_id = $1 AND l.livemode = $2 AND l.subject_id >= $3 AND l.subject_id < $4 AND l.kind IN ('o', 'p') AND l.value = $9
+  AND st.sequence > 0
+  AND ($5::text IS NULL OR st.status = $5::tracking_status)
   AND ($6::text IS NULL OR s.carrier = $6)
-ORDER BY n.id DESC LIMIT $7`
+  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
+ORDER BY l.subject_id DESC LIMIT $7`
 
 // Shipments lists shipments. The page's last id is that of the page before,
 // whatever the order.
 func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page) ([]ship.Shipment, error) {
+	if f.Query != "" {
+		f.search = newSearch(f.Query)
+	}
 	if f.OrderID != "" {
 		f.Order = ShipmentOrder{}
-		return s.shipmentList(ctx, t, sqlShipmentsOfOrder, append(f.args(t, p), f.OrderID)...)
+		list, err := s.shipmentList(ctx, t, sqlShipmentsOfOrder, append(f.args(t, p), f.OrderID)...)
+		return slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !f.wants(sh) }), err
 	}
-	f.words = Words(f.Recipient)
-	if len(f.words) > 0 {
+	if f.isSearch() {
 		f.Order = ShipmentOrder{}
 	}
+	if f.isUnsettled() {
+		f.Order.Due = false // nothing is due, and no index has it
+	}
+
 	tail, ready, err := s.tail(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if !ready && len(f.words) == 0 && !f.Order.Due {
+	if !ready && !f.isSearch() && !f.Order.Due {
 		// What was there before the facts is still being read into them.
 		return s.shipmentList(ctx, t, pick(f.Order, sqlShipments, sqlShipmentsUp), f.args(t, p)...)
 	}
@@ -90,9 +103,30 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	return f.page(list, p), err
 }
 
+// isSearch reports whether the list is one of what is looked for, and not of
+// all: such a list is sorted by creation, newest first.
+func (f ShipmentFilter) isSearch() bool { return f.Query != "" || f.Reference != "" || f.Number != "" }
+
 func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
 	from, before := f.bounds(p)
-	return []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), null(string(f.Status)), null(f.Carrier), p.Limit}
+	return []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), null(string(f.Status)), null(f.Carrier), p.Limit, f.states()}
+}
+
+// states are the states of the filter as an argument; nil does not narrow.
+func (f ShipmentFilter) states() []string {
+	if len(f.States) == 0 {
+		return nil
+	}
+	names := make([]string, len(f.States))
+	for i, state := range f.States {
+		names[i] = string(state)
+	}
+	return names
+}
+
+// isUnsettled reports whether only shipments without a live label are listed.
+func (f ShipmentFilter) isUnsettled() bool {
+	return len(f.States) > 0 && !slices.Contains(f.States, ship.StatePurchased)
 }
 
 // bounds are the ids between which the page lies: at or above the first, below
@@ -160,13 +194,16 @@ func (f ShipmentFilter) wants(sh ship.Shipment) bool {
 	if sh.Sequence == 0 || f.Status != "" && sh.Progress.Status != f.Status || f.Carrier != "" && sh.Deal.Carrier != f.Carrier {
 		return false
 	}
-	to := Words(sh.Order.Destination.Name + " " + sh.Order.Destination.Company)
-	for _, w := range f.words {
-		if !slices.ContainsFunc(to, func(word string) bool { return strings.HasPrefix(word, w) }) {
-			return false
-		}
+	if len(f.States) > 0 && !slices.Contains(f.States, sh.State) {
+		return false
 	}
-	return true
+	if f.Reference != "" && sh.Order.Reference != f.Reference {
+		return false
+	}
+	if f.Number != "" && !slices.Contains(append([]string{sh.Deal.TrackingNumber}, sh.Deal.Pieces...), f.Number) {
+		return false
+	}
+	return f.Query == "" || f.search.matches(sh)
 }
 
 // isBehind reports whether the shipment is behind the page before, in a list

@@ -33,8 +33,8 @@ type LogEvent struct {
 // kept that reads the log of all tenants.
 const horizon = `(SELECT pg_snapshot_xmin(pg_current_snapshot()))`
 
-const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject, e.followed, e.kind::text, e.sequence, e.late, e.version, e.snapshot,
-  s.duplicate_of, s.ordered, s.deal`
+const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject_id, e.is_tracker, e.kind::text, e.sequence, e.late, e.body_version, e.snapshot,
+  s.duplicate_of_id, s.request, s.purchase`
 
 // sqlLog reads a tenant's events behind a position. Only transactions below
 // the oldest one that still runs are shown: what commits late has a higher
@@ -42,7 +42,7 @@ const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject, e.f
 const sqlLog = `
 SELECT ` + logColumns + `
 FROM events e
-LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < ` + horizon + `
   AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
 ORDER BY e.txid, e.id LIMIT $6`

@@ -16,7 +16,7 @@ import (
 func addEvent(t *testing.T, tx pgx.Tx, tenant ship.Tenant) ship.EventID {
 	t.Helper()
 	id := ship.NewEventIDs(7, now(), 1)[0]
-	_, err := tx.Exec(t.Context(), `INSERT INTO events (id, account_id, livemode, subject, followed, kind, sequence, version, snapshot)
+	_, err := tx.Exec(t.Context(), `INSERT INTO events (id, account_id, livemode, subject_id, is_tracker, kind, sequence, body_version, snapshot)
 		VALUES ($1, $2, $3, $1, true, 'shipment.in_transit', 1, 1, '{}')`, [16]byte(id.Raw()), [16]byte(tenant.Account.Raw()), tenant.Livemode)
 	if err != nil {
 		t.Fatal(err)

@@ -17,13 +17,13 @@ type Logo struct {
 }
 
 const sqlSaveLogo = `
-INSERT INTO account_logos (account_id, hash, width, height, picture) VALUES (@account, @hash, @width, @height, @picture)
-ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, width = excluded.width, height = excluded.height, picture = excluded.picture`
+INSERT INTO account_logos (account_id, image_hash, width, height, image) VALUES (@account, @hash, @width, @height, @image)
+ON CONFLICT (account_id) DO UPDATE SET image_hash = excluded.image_hash, width = excluded.width, height = excluded.height, image = excluded.image`
 
 // SaveLogo gives the account a logo instead of the one it had.
 func (s *Store) SaveLogo(ctx context.Context, id ship.AccountID, l Logo) error {
 	_, err := s.change(ctx, ship.Tenant{Account: id}, accountEntry(id, "settings.logo_changed"), sqlSaveLogo, pgx.NamedArgs{
-		"account": [16]byte(id.Raw()), "hash": l.Hash, "width": l.Width, "height": l.Height, "picture": l.Picture,
+		"account": [16]byte(id.Raw()), "hash": l.Hash, "width": l.Width, "height": l.Height, "image": l.Picture,
 	})
 	if err != nil {
 		return fmt.Errorf("save logo: %w", err)
@@ -41,7 +41,7 @@ func (s *Store) DropLogo(ctx context.Context, id ship.AccountID) error {
 	return nil
 }
 
-const sqlLogo = `SELECT hash, width, height, CASE WHEN $2 THEN picture END FROM account_logos WHERE account_id = $1`
+const sqlLogo = `SELECT image_hash, width, height, CASE WHEN $2 THEN image END FROM account_logos WHERE account_id = $1`
 
 // Logo returns the account's logo, with or without the picture itself;
 // ship.NotFound if it has none.

@@ -74,8 +74,8 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 }
 
 const sqlMemberSigns = `
-SELECT p.id, (SELECT max(s.seen_at) FROM sessions s WHERE s.person_id = p.id),
-  p.totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)
+SELECT p.id, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.person_id = p.id),
+  p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)
 FROM people p WHERE p.id = ANY (@people)`
 
 // fillSigns adds what is known of how members sign in.
@@ -173,7 +173,7 @@ func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person ship
 }
 
 const sqlRemoveMember = `
-WITH gone AS (DELETE FROM sessions WHERE account = @account AND person_id = @person)
+WITH ended_sessions AS (DELETE FROM sessions WHERE current_account_id = @account AND person_id = @person)
 DELETE FROM members WHERE account_id = @account AND person_id = @person`
 
 // RemoveMember ends a membership and the sessions in the account.

@@ -25,7 +25,7 @@ type Invitation struct {
 
 const sqlAddInvitation = `
 WITH older AS (UPDATE invitations SET revoked_at = @at WHERE account_id = @account AND email = @email AND used_at IS NULL AND revoked_at IS NULL)
-INSERT INTO invitations (account_id, id, hash, email, role, invited_by, created_at, expires_at)
+INSERT INTO invitations (account_id, id, token_hash, email, role, invited_by, created_at, expires_at)
 VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
 
 // AddInvitation stores a new invitation. It replaces an open one of the same
@@ -71,7 +71,7 @@ func (s *Store) Invitations(ctx context.Context, account ship.AccountID, now tim
 
 const sqlInvitationByHash = `
 SELECT ` + invitationColumns + `, a.name FROM invitations i JOIN accounts a ON a.id = i.account_id
-WHERE i.hash = @hash AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now`
+WHERE i.token_hash = @hash AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now`
 
 // InvitationByHash returns an invitation that can be accepted; ship.Gone if
 // there is none.

@@ -34,7 +34,7 @@ func (s *Store) AddPasskey(ctx context.Context, k Passkey) error {
 }
 
 const sqlPasskeys = `
-SELECT k.id, k.name, k.credential, k.created_at, k.used_at FROM passkeys k WHERE k.person_id = @person ORDER BY k.created_at, k.id`
+SELECT k.id, k.name, k.credential, k.created_at, k.last_used_at FROM passkeys k WHERE k.person_id = @person ORDER BY k.created_at, k.id`
 
 // Passkeys lists the passkeys of a person, oldest first.
 func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, error) {
@@ -51,7 +51,7 @@ func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, 
 }
 
 const sqlUsePasskey = `
-UPDATE passkeys SET credential = @credential, used_at = @at
+UPDATE passkeys SET credential = @credential, last_used_at = @at
 WHERE id = @id AND person_id = @person AND (@count = 0 OR coalesce((credential->'authenticator'->>'signCount')::bigint, 0) < @count)`
 
 // UsePasskey notes that a passkey was used, with the count that it told. It is
@@ -82,8 +82,12 @@ func (s *Store) RemovePasskey(ctx context.Context, person ship.PersonID, id []by
 }
 
 const sqlDropSecondFactors = `
-WITH k AS (DELETE FROM passkeys WHERE person_id = @person), c AS (DELETE FROM recovery_codes WHERE person_id = @person)
-UPDATE people SET totp_seed = NULL, totp_step = 0 WHERE id = @person`
+WITH old_passkeys AS (
+  DELETE FROM passkeys WHERE person_id = @person
+), old_codes AS (
+  DELETE FROM recovery_codes WHERE person_id = @person
+)
+UPDATE people SET encrypted_totp_seed = NULL, totp_last_step = 0 WHERE id = @person`
 
 // DropSecondFactors removes a person's passkeys, authenticator and recovery
 // codes.

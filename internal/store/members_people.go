@@ -21,7 +21,7 @@ type Person struct {
 	CreatedAt    time.Time
 }
 
-const personColumns = `p.id, p.email, p.name, coalesce(p.password_hash, ''), p.totp_seed, p.created_at`
+const personColumns = `p.id, p.email, p.name, coalesce(p.password_hash, ''), p.encrypted_totp_seed, p.created_at`
 
 func scanPerson(r pgx.Row) (Person, error) {
 	var p Person
@@ -95,7 +95,7 @@ func (s *Store) SetPasswordHash(ctx context.Context, id ship.PersonID, hash, pre
 	return err
 }
 
-const sqlSetTOTP = `UPDATE people SET totp_seed = @seed, totp_step = @step WHERE id = @person`
+const sqlSetTOTP = `UPDATE people SET encrypted_totp_seed = @seed, totp_last_step = @step WHERE id = @person`
 
 // SetTOTP gives the person an authenticator, whose code of the step is used
 // up; nil takes it away.
@@ -106,7 +106,7 @@ func (s *Store) SetTOTP(ctx context.Context, id ship.PersonID, seed []byte, step
 	return err
 }
 
-const sqlResealTOTP = `UPDATE people SET totp_seed = @seed WHERE id = @person AND totp_seed = @present`
+const sqlResealTOTP = `UPDATE people SET encrypted_totp_seed = @seed WHERE id = @person AND encrypted_totp_seed = @present`
 
 // ResealTOTP replaces the sealed seed by the same seed under another key.
 func (s *Store) ResealTOTP(ctx context.Context, id ship.PersonID, present, seed []byte) error {
@@ -116,7 +116,7 @@ func (s *Store) ResealTOTP(ctx context.Context, id ship.PersonID, present, seed 
 	return err
 }
 
-const sqlTakeTOTPStep = `UPDATE people SET totp_step = @step WHERE id = @person AND totp_seed IS NOT NULL AND totp_step < @step`
+const sqlTakeTOTPStep = `UPDATE people SET totp_last_step = @step WHERE id = @person AND encrypted_totp_seed IS NOT NULL AND totp_last_step < @step`
 
 // TakeTOTPStep uses up the code of a step: it reports false if that or a later
 // one was used before.
@@ -128,8 +128,8 @@ func (s *Store) TakeTOTPStep(ctx context.Context, id ship.PersonID, step int64) 
 }
 
 const sqlSetRecoveryCodes = `
-WITH old AS (DELETE FROM recovery_codes WHERE person_id = @person)
-INSERT INTO recovery_codes (person_id, hash) SELECT @person, unnest(@hashes::bytea[])`
+WITH old_codes AS (DELETE FROM recovery_codes WHERE person_id = @person)
+INSERT INTO recovery_codes (person_id, code_hash) SELECT @person, unnest(@hashes::bytea[])`
 
 // SetRecoveryCodes replaces a person's recovery codes, by their hashes.
 func (s *Store) SetRecoveryCodes(ctx context.Context, id ship.PersonID, hashes [][]byte) error {
@@ -142,7 +142,7 @@ func (s *Store) SetRecoveryCodes(ctx context.Context, id ship.PersonID, hashes [
 	return err
 }
 
-const sqlTakeRecoveryCode = `UPDATE recovery_codes SET used_at = @at WHERE person_id = @person AND hash = @hash AND used_at IS NULL`
+const sqlTakeRecoveryCode = `UPDATE recovery_codes SET used_at = @at WHERE person_id = @person AND code_hash = @hash AND used_at IS NULL`
 
 // TakeRecoveryCode uses up a recovery code: it reports false if there is none
 // such, or none any more.

@@ -58,8 +58,8 @@ func TestTenantsSeeOfPeopleTheirMembersAndNoSecret(t *testing.T) {
 		t.Errorf("a tenant sees %d people of two: %v", n, err)
 	}
 	for _, sql := range []string{
-		"SELECT count(password_hash) FROM people", "SELECT count(totp_seed) FROM people", "SELECT count(*) FROM sessions", "SELECT count(*) FROM passkeys",
-		"SELECT count(*) FROM recovery_codes", "SELECT count(*) FROM identities", "SELECT count(*) FROM ceremonies", "SELECT count(*) FROM throttles",
+		"SELECT count(password_hash) FROM people", "SELECT count(encrypted_totp_seed) FROM people", "SELECT count(*) FROM sessions", "SELECT count(*) FROM passkeys",
+		"SELECT count(*) FROM recovery_codes", "SELECT count(*) FROM identities", "SELECT count(*) FROM auth_flows", "SELECT count(*) FROM sign_in_throttles",
 	} {
 		if n, err := count(sql); !denied(err) {
 			t.Errorf("%s: a tenant reads %d: %v", sql, n, err)
@@ -72,7 +72,7 @@ func TestNobodyChangesTheAuditLog(t *testing.T) {
 	f := newFixture(t)
 	fill(t, f, f.tenant)
 	for _, role := range []string{"waybill_app", "waybill_sys"} {
-		for _, sql := range []string{"UPDATE audit_log SET who = 'somebody else'", "DELETE FROM audit_log", "TRUNCATE audit_log"} {
+		for _, sql := range []string{"UPDATE audit_log SET actor = 'somebody else'", "DELETE FROM audit_log", "TRUNCATE audit_log"} {
 			err := pgx.BeginFunc(t.Context(), f.owner, func(tx pgx.Tx) error {
 				if _, err := tx.Exec(t.Context(), "SET LOCAL ROLE "+role); err != nil {
 					return err
@@ -93,7 +93,7 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 	fill(t, f, f.tenant)
 	account := [16]byte(f.tenant.Account.Raw())
 	_, err := f.owner.Exec(t.Context(), `
-		INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, agent)
+		INSERT INTO audit_log (account_id, id, person_id, api_key_id, actor, action, target, mode, details, user_agent)
 		SELECT $1, gen_random_uuid(), CASE WHEN n % 300 = 0 THEN $2::uuid WHEN n % 3 = 0 THEN gen_random_uuid() END, CASE WHEN n % 300 = 1 THEN $2::uuid WHEN n % 3 = 1 THEN gen_random_uuid() END, 'w', 'a.' || n % 50, 't' || n % 500, '', '{}', '' FROM generate_series(1, 5000) n`,
 		account, account)
 	if err != nil {
@@ -109,8 +109,8 @@ func TestAuditPagesReadNoMoreThanTheyShow(t *testing.T) {
 	}{
 		"sqlAudit": {index: "audit_log_pkey"}, "sqlAuditByPerson": {index: "audit_log_by_person", person: &account},
 		"sqlAuditByTarget": {index: "audit_log_by_target", target: "t1"}, "sqlAuditByAction": {index: "audit_log_by_action", action: "a.1"},
-		"sqlAuditByKey": {index: "audit_log_by_key", key: &account}, "sqlAuditOfPeople": {index: "audit_log_of_people", by: store.ByPeople},
-		"sqlAuditOfKeys": {index: "audit_log_of_keys", by: store.ByKeys}, "sqlAuditOfOperators": {index: "audit_log_of_operators", by: store.ByOperators},
+		"sqlAuditByKey": {index: "audit_log_by_api_key", key: &account}, "sqlAuditOfPeople": {index: "audit_log_of_people", by: store.ByPeople},
+		"sqlAuditOfKeys": {index: "audit_log_of_api_keys", by: store.ByKeys}, "sqlAuditOfOperators": {index: "audit_log_of_operators", by: store.ByOperators},
 	} {
 		sql, args, err := pgx.NamedArgs{
 			"account": account, "below": [16]byte{0xff}, "from": [16]byte{}, "person": tc.person, "key": tc.key, "by": tc.by, "target": tc.target, "action": tc.action, "begins": "", "limit": 5,

@@ -6,17 +6,21 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 //go:embed migrations/*.sql
@@ -36,8 +40,19 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
+
+	// The migrations of such a database have other numbers: some would be
+	// skipped, and others would fail halfway.
+	var old bool
+	if err := pool.QueryRow(ctx, sqlIsOld).Scan(&old); err != nil {
+		return fmt.Errorf("look at the database: %w", explain(err))
+	}
+	if old {
+		return errOld()
+	}
+
 	if _, err := pool.Exec(ctx, sqlMakeRoles); err != nil {
-		return fmt.Errorf("make the roles: %w", err)
+		return explainRoles(err)
 	}
 	if err := migrateTables(ctx, pool); err != nil {
 		return err
@@ -49,6 +64,17 @@ func Migrate(ctx context.Context, url string) error {
 		return fmt.Errorf("make the instance: %w", err)
 	}
 	return makePartitions(ctx, pool, time.Now())
+}
+
+// sqlIsOld tells a database that was created before v0.1.0, when migrations
+// were numbered anew: its first migration created this table, and no later one
+// does.
+const sqlIsOld = `SELECT to_regclass('journeys') IS NOT NULL`
+
+// errOld is the error of a database that was created before v0.1.0.
+func errOld() error {
+	return ship.Errorf(ship.Conflict, "this database was created by a version before v0.1.0 and cannot be upgraded: "+
+		"create a new database and set DATABASE_URL to it, or give \"waybill dev\" a new --data-dir; databases from v0.1.0 on are upgraded by \"waybill migrate\"")
 }
 
 // SchemaHash tells states of the schema apart: two programs with the same hash
@@ -77,19 +103,29 @@ func SchemaHash() string {
 // tenant at a time by row-level security; waybill_sys sees all and runs sweeps,
 // jobs and sign-in. Roles belong to the cluster and not to the database, so
 // they may be there already, or be missing after a restore elsewhere.
+//
+// A login that may not create roles works if an administrator has created and
+// granted them before (deploy/init-database.sh does): what is there is not
+// created or granted again. From version 16 on, whoever creates a role is a
+// member of it without being allowed to take it, so what is asked is whether
+// the role may be taken.
 const sqlMakeRoles = `
 DO $$
-DECLARE r text;
+DECLARE
+  r text;
+  may_take text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
 BEGIN
   FOREACH r IN ARRAY ARRAY['waybill_app', 'waybill_sys'] LOOP
-    BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', r);
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-    END;
-    IF NOT pg_has_role(current_user, r, 'member') THEN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', r);
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another copy did it just now
+      END;
+    END IF;
+    IF NOT pg_has_role(current_user, r, may_take) THEN
       BEGIN
         EXECUTE format('GRANT %I TO CURRENT_USER', r);
-      EXCEPTION WHEN unique_violation OR internal_error THEN NULL; -- another copy did it just now
+      EXCEPTION WHEN unique_violation OR internal_error THEN NULL; -- likewise
       END;
     END IF;
     IF NOT has_schema_privilege(r, 'public', 'usage') THEN
@@ -97,6 +133,20 @@ BEGIN
     END IF;
   END LOOP;
 END $$`
+
+// explainRoles says what an administrator has to do for a login that may not
+// create the roles itself.
+func explainRoles(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
+		return fmt.Errorf("the login of DATABASE_URL may not create or grant the roles %[1]s and %[2]s: "+
+			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; GRANT %[1]s, %[2]s TO the login: %[3]w",
+			roleApp, roleSys, err)
+	}
+	return fmt.Errorf("make the roles: %w", err)
+}
+
+// insufficientPrivilege is Postgres's code for what a login may not do.
+const insufficientPrivilege = "42501"
 
 func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")

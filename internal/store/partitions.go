@@ -20,7 +20,7 @@ var partitioned = []struct {
 	keep   time.Duration // after this long a partition is dropped; zero keeps it
 }{
 	{table: "shipments", period: month},
-	{table: "journeys", period: month, with: "WITH (fillfactor = 80)"},
+	{table: "shipment_states", period: month, with: "WITH (fillfactor = 80)"},
 	{table: "labels", period: month},
 	{table: "purchase_attempts", period: month},
 	{table: "charges", period: month},

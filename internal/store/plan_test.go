@@ -85,11 +85,11 @@ func many(t *testing.T, f *fixture, rows int) {
 	values := strings.NewReplacer("{first}", fmt.Sprintf("%x", first[:8]), "{account}", fmt.Sprintf("%x", account[:]), "{rows}", fmt.Sprint(rows))
 	for _, sql := range []string{
 		`CREATE FUNCTION numbered(n int) RETURNS uuid LANGUAGE sql AS $$ SELECT ('{first}' || lpad(to_hex(n), 16, '0'))::uuid $$`,
-		`INSERT INTO polls (id, account_id, livemode, due_at) SELECT numbered(n), '{account}', false, now() + interval '1 second' * (n - 300) FROM generate_series(1, {rows}) n`,
-		`INSERT INTO journeys (id, account_id, livemode, state, status, sequence) SELECT numbered(n), '{account}', false, 'purchased', 'created', 1 FROM generate_series(1, {rows} / 8) n`,
-		`INSERT INTO names (account_id, livemode, kind, name, id) SELECT account_id, livemode, 't', 'n' || right(id::text, 8), id FROM journeys`,
-		`INSERT INTO shipments (id, account_id, livemode, version, ordered, deal) SELECT numbered(n), '{account}', false, 1, '{}', '{}' FROM generate_series(1, {rows} / 8) n`,
-		`INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
+		`INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at) SELECT numbered(n), '{account}', false, now() + interval '1 second' * (n - 300) FROM generate_series(1, {rows}) n`,
+		`INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence) SELECT numbered(n), '{account}', false, 'purchased', 'created', 1 FROM generate_series(1, {rows} / 8) n`,
+		`INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id) SELECT account_id, livemode, 't', 'n' || right(id::text, 8), id FROM shipment_states`,
+		`INSERT INTO shipments (id, account_id, livemode, response_version, request, purchase) SELECT numbered(n), '{account}', false, 1, '{}', '{}' FROM generate_series(1, {rows} / 8) n`,
+		`INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
 		 SELECT numbered(n), CASE WHEN n % 100 = 0 THEN '{account}' ELSE '{first}0000000000000000' END::uuid, false, numbered(n % 1000 + 1), 'shipment.created', 1, 1, '{}' FROM generate_series(1, {rows} / 8) n`,
 		`ANALYZE`,
 	} {
@@ -119,11 +119,11 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 		relations  string // that were touched
 		indexes    string // that were used
 	}{
-		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "polls", "polls_due"},
-		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "journeys" + month + " shipments" + month, "journeys" + month + "_pkey shipments" + month + "_pkey"},
-		{"waybill_sys", "sqlJourney", []string{account, "false", id}, "journeys" + month, "journeys" + month + "_pkey"},
-		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "journeys" + month + " names", "journeys" + month + "_pkey names_pkey"},
-		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "journeys" + month + "_id_idx"},
+		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "sandbox_polls", "sandbox_polls_due"},
+		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + month + " shipments" + month, "shipment_states" + month + "_pkey shipments" + month + "_pkey"},
+		{"waybill_sys", "sqlJourney", []string{account, "false", id}, "shipment_states" + month, "shipment_states" + month + "_pkey"},
+		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + month, "lookup_keys_pkey shipment_states" + month + "_pkey"},
+		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "shipment_states" + month + "_id_idx"},
 		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 		{"waybill_sys", "sqlLog", []string{account, "false", "'0'", id, "NULL", "20"}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
 	} {

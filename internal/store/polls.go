@@ -15,9 +15,9 @@ import (
 // Rows are named by their place, because a join would be planned for a tenth of
 // the table.
 const sqlDuePolls = `
-UPDATE polls SET due_at = $2 WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
-RETURNING account_id, livemode, id`
+UPDATE sandbox_polls SET due_at = $2 WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM sandbox_polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+RETURNING account_id, livemode, subject_id`
 
 // DuePolls claims up to limit parcels that are due at now; each is due again
 // at again unless it is ended.
@@ -39,8 +39,8 @@ func (s *Store) DuePolls(ctx context.Context, now, again time.Time, limit int) (
 }
 
 const sqlEndPolls = `
-DELETE FROM polls p USING ` + journeyKeys + `
-WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.id = k.id`
+DELETE FROM sandbox_polls p USING ` + journeyKeys + `
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // EndPolls stops asking about the parcels.
 func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
@@ -60,7 +60,7 @@ func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
 }
 
 const sqlOrders = `
-SELECT s.account_id, s.livemode, s.id, s.ordered
+SELECT s.account_id, s.livemode, s.id, s.request
 FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Orders returns what was ordered for each of the parcels.

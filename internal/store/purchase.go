@@ -25,30 +25,36 @@ type Attempt struct {
 	Message    string
 }
 
-// sqlIntend writes a purchase down before the carrier is asked.
+// sqlIntend writes a purchase down before the carrier is asked. Nothing is
+// written when the idempotency key is taken; then no row comes back.
 const sqlIntend = `
-WITH k AS (
+WITH reserved_key AS (
   INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
-  SELECT $2, $3, $4, $5, $1 WHERE $4::text IS NOT NULL
+  SELECT @account, @livemode, @key, @fingerprint, @id WHERE @key::text IS NOT NULL
   ON CONFLICT DO NOTHING RETURNING 1
-), ok AS (
-  SELECT FROM k UNION ALL SELECT WHERE $4::text IS NULL
-), s AS (
-  INSERT INTO shipments (id, account_id, livemode, version, carrier, duplicate_of, ordered, deal)
-  SELECT $1, $2, $3, $6, $7, (
-    SELECT id FROM names WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND name = $8 ORDER BY id DESC LIMIT 1
-  ), $9, $10 FROM ok
-  RETURNING duplicate_of
-), j AS (
-  INSERT INTO journeys (id, account_id, livemode, state, status, sequence, pieces, carrier)
-  SELECT $1, $2, $3, 'purchasing', 'created', 0, $11, $7 FROM ok
-), n AS (
-  INSERT INTO names (account_id, livemode, kind, name, id) SELECT $2, $3, 'o', $8, $1 FROM ok
-), a AS (
-  INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection)
-  SELECT $1, $2, $3, 1, $12, $7, $13, $14 FROM ok
+), permitted AS (
+  SELECT FROM reserved_key UNION ALL SELECT WHERE @key::text IS NULL
+), new_shipment AS (
+  INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
+  SELECT @id, @account, @livemode, @response_version, @carrier, (
+    SELECT subject_id FROM lookup_keys
+    WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order
+    ORDER BY subject_id DESC LIMIT 1
+  ), @request, @purchase FROM permitted
+  RETURNING duplicate_of_id
+), new_state AS (
+  INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, piece_count, carrier)
+  SELECT @id, @account, @livemode, 'purchasing', 'created', 0, @piece_count, @carrier FROM permitted
+), new_lookup_key AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT @account, @livemode, 'o', @order, @id FROM permitted
+), first_attempt AS (
+  INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id)
+  SELECT @id, @account, @livemode, 1, @reference, @carrier, @service, @connection FROM permitted
 )
-SELECT duplicate_of FROM s`
+SELECT duplicate_of_id FROM new_shipment`
+
+var intend = compileNamed(sqlIntend)
 
 // Intend writes the purchase of sh down, with its first attempt. It is
 // ship.Conflict when the idempotency key is taken.
@@ -58,9 +64,20 @@ func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key str
 		return "", err
 	}
 	var duplicate *[16]byte
-	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlIntend,
-		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, null(key), fingerprint[:],
-		BodyVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal, len(sh.Order.Parcels), a.Reference, a.Service, nullConnection(a.Connection))
+	args := tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+		"key":              null(key),
+		"fingerprint":      fingerprint[:],
+		"response_version": ship.AnswerVersion,
+		"carrier":          sh.Deal.Carrier,
+		"order":            sh.Order.OrderID,
+		"request":          ordered,
+		"purchase":         deal,
+		"piece_count":      len(sh.Order.Parcels),
+		"reference":        a.Reference,
+		"service":          a.Service,
+		"connection":       nullConnection(a.Connection),
+	})
+	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, intend.text, intend.args(args)...)
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
 	}
@@ -74,8 +91,8 @@ func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key str
 }
 
 const sqlAttempts = `
-SELECT attempt, reference, carrier, service, connection, started_at, ended_at, outcome, code, message
-FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND id = $3 ORDER BY attempt`
+SELECT attempt, reference, carrier, service, connection_id, started_at, ended_at, outcome, error_code, error_message
+FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 ORDER BY attempt`
 
 // Attempts lists the attempts of a purchase, first to last.
 func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]Attempt, error) {
@@ -96,27 +113,56 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	return list, err
 }
 
+const sqlLastAttempts = `
+SELECT DISTINCT ON (shipment_id) shipment_id, attempt, carrier, outcome, error_code, error_message
+FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3) ORDER BY shipment_id, attempt DESC`
+
+// LastAttempts returns the last attempt of each purchase, without its
+// reference and times.
+func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, of []ship.ShipmentID) (map[ship.ShipmentID]Attempt, error) {
+	ids := make(uuids, len(of))
+	for i, id := range of {
+		ids[i] = uuid(id.Raw())
+	}
+
+	last := map[ship.ShipmentID]Attempt{}
+	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
+		var a Attempt
+		var id [16]byte
+		var outcome, code, message *string
+		err := r.Scan(&id, &a.Number, &a.Carrier, &outcome, &code, &message)
+		a.Outcome, a.Code, a.Message = value(outcome), value(code), value(message)
+		last[ship.ShipmentIDOf(id)] = a
+		return err
+	}, sqlLastAttempts, [16]byte(t.Account.Raw()), t.Livemode, ids)
+	return last, err
+}
+
 // sqlAgain writes the attempt after the last down, if the last is known not to
 // have bought anything. A purchase that had failed gets its claim to the order
 // back.
 const sqlAgain = `
-WITH j AS (
-  UPDATE journeys SET state = 'purchasing', attempt = attempt + 1, carrier = @carrier
+WITH reopened AS (
+  UPDATE shipment_states SET state = 'purchasing', attempt = attempt + 1, carrier = @carrier
   WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt - 1 AND state IN ('purchasing', 'uncertain', 'failed')
     AND EXISTS (
-      SELECT FROM purchase_attempts a WHERE a.account_id = @account AND a.livemode = @livemode AND a.id = @id AND a.attempt = @attempt - 1
-        AND a.outcome IN ('refused', 'not_sent', 'absent', 'stranded'))
+      SELECT FROM purchase_attempts a
+      WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1
+        AND a.outcome IN ('declined', 'not_sent', 'not_found', 'orphaned'))
   RETURNING 1
-), s AS (
-  UPDATE shipments SET carrier = @carrier, deal = @deal FROM j WHERE account_id = @account AND livemode = @livemode AND id = @id
-), n AS (
-  UPDATE names SET kind = 'o' FROM j WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND name = @order AND id = @id
-), c AS (
-  INSERT INTO shipment_changes (account_id, livemode, id) SELECT @account, @livemode, @id FROM j
+), changed_shipment AS (
+  UPDATE shipments SET carrier = @carrier, purchase = @purchase
+  FROM reopened WHERE account_id = @account AND livemode = @livemode AND id = @id
+), restored_lookup_key AS (
+  UPDATE lookup_keys SET kind = 'o'
+  FROM reopened WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND value = @order AND subject_id = @id
+), noted_change AS (
+  INSERT INTO shipment_changes (account_id, livemode, shipment_id) SELECT @account, @livemode, @id FROM reopened
 )
-INSERT INTO purchase_attempts (id, account_id, livemode, attempt, reference, carrier, service, connection, key_id, reserved)
-SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection, a.key_id, a.reserved
-FROM j, purchase_attempts a WHERE a.account_id = @account AND a.livemode = @livemode AND a.id = @id AND a.attempt = @attempt - 1`
+INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id, api_key_id, reserved_minor)
+SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection, a.api_key_id, a.reserved_minor
+FROM reopened, purchase_attempts a
+WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1`
 
 // Again writes a further attempt down before the carrier is asked again, with
 // the deal that it is to buy. It is ship.Conflict if the attempt before it is
@@ -127,8 +173,13 @@ func (s *Store) Again(ctx context.Context, sh ship.Shipment, a Attempt) error {
 		return err
 	}
 	n, err := s.exec(ctx, sh.Tenant, sqlAgain, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
-		"attempt": a.Number, "reference": a.Reference, "carrier": a.Carrier, "service": a.Service, "connection": nullConnection(a.Connection),
-		"deal": deal, "order": sh.Order.OrderID,
+		"attempt":    a.Number,
+		"reference":  a.Reference,
+		"carrier":    a.Carrier,
+		"service":    a.Service,
+		"connection": nullConnection(a.Connection),
+		"purchase":   deal,
+		"order":      sh.Order.OrderID,
 	}))
 	if err != nil {
 		return fmt.Errorf("attempt %d of %s: %w", a.Number, sh.ID, err)
@@ -140,9 +191,9 @@ func (s *Store) Again(ctx context.Context, sh ship.Shipment, a Attempt) error {
 }
 
 const sqlEndAttempt = `
-UPDATE purchase_attempts SET ended_at = now(), outcome = @outcome, code = @code, message = @message
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
-  AND (outcome IS NULL OR outcome = 'unknown' OR @outcome = 'stranded' AND outcome = 'absent')`
+UPDATE purchase_attempts SET ended_at = now(), outcome = @outcome, error_code = @code, error_message = @message
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt
+  AND (outcome IS NULL OR outcome = 'uncertain' OR @outcome = 'orphaned' AND outcome = 'not_found')`
 
 // EndAttempt writes down what became of an attempt.
 func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
@@ -154,12 +205,13 @@ func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 
 // sqlMove writes the shipment down as changed, because no event tells of it.
 const sqlMove = `
-WITH j AS (
-  UPDATE journeys SET state = @to::text::purchase_state
+WITH moved AS (
+  UPDATE shipment_states SET state = @to::text::purchase_state,
+    voided_at = CASE WHEN @to IN ('voided', 'refund_pending') THEN coalesce(voided_at, now()) END
   WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state
   RETURNING 1
 )
-INSERT INTO shipment_changes (account_id, livemode, id) SELECT @account, @livemode, @id FROM j`
+INSERT INTO shipment_changes (account_id, livemode, shipment_id) SELECT @account, @livemode, @id FROM moved`
 
 // Move moves sh to state to, if the life of a purchase allows it and nobody
 // has moved it meanwhile.
@@ -179,44 +231,72 @@ func (s *Store) Move(ctx context.Context, sh ship.Shipment, to ship.State) error
 
 // sqlLockPurchase lets one at a time decide what becomes of a label. It is a
 // statement of its own: the one after it sees what was decided before.
-const sqlLockPurchase = `SELECT FROM journeys WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
+const sqlLockPurchase = `SELECT FROM shipment_states WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
 
 // sqlSettle turns an open purchase into a bought one, all at once. It writes
 // nothing if the purchase was settled meanwhile, or the label is stranded.
 const sqlSettle = `
-WITH old AS (
-  SELECT sequence FROM journeys
-  WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $4 AND state IN ('purchasing', 'uncertain', 'needs_review')
-    AND NOT EXISTS (SELECT FROM stranded_labels x WHERE x.account_id = $2 AND x.livemode = $3 AND x.carrier = $8 AND x.number = $9)
+WITH open_purchase AS (
+  SELECT sequence FROM shipment_states
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt AND state IN ('purchasing', 'uncertain', 'needs_review')
+    AND NOT EXISTS (
+      SELECT FROM orphaned_labels o
+      WHERE o.account_id = @account AND o.livemode = @livemode AND o.carrier = @carrier AND o.tracking_number = @tracking_number)
   FOR UPDATE
-), j AS (
-  UPDATE journeys SET state = 'purchased', status = 'label_generated', reason = NULL, piece_statuses = NULL, sequence = old.sequence + CASE old.sequence WHEN 0 THEN 2 ELSE 1 END,
-    bought_at = $5, newest_at = greatest(newest_at, $5), estimate_at = $6, estimate_source = $7, carrier = $8, number = $9
-  FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1
-  RETURNING journeys.sequence
-), s AS (
-  UPDATE shipments SET carrier = $8, deal = $10 FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1
-), a AS (
-  UPDATE purchase_attempts SET ended_at = now(), outcome = 'bought', reserved = CASE WHEN key_id IS NOT NULL THEN coalesce($23, reserved) END FROM old WHERE account_id = $2 AND livemode = $3 AND id = $1 AND attempt = $21
-), c AS (
-  INSERT INTO charges (id, account_id, livemode, number, kind, attempt, carrier, connection, minor, currency)
-  SELECT $1, $2, $3, $9, 'purchase', $21, $8, $22, $23, $24 FROM old WHERE $23::bigint IS NOT NULL
-), l AS (
-  INSERT INTO labels (id, account_id, livemode, format, data) SELECT $1, $2, $3, $11, $12 FROM old
-), n AS (
-  INSERT INTO names (account_id, livemode, kind, name, id) SELECT $2, $3, 't', unnest($13::text[]), $1 FROM old
-), p AS (
-  INSERT INTO polls (id, account_id, livemode, due_at) SELECT $1, $2, $3, $14 FROM old WHERE $14::timestamptz IS NOT NULL AND $22::uuid IS NULL
-), w AS (
-  INSERT INTO watches (id, account_id, livemode, connection, due_at) SELECT $1, $2, $3, $22, $14 FROM old WHERE $14::timestamptz IS NOT NULL AND $22::uuid IS NOT NULL
-), e AS (
-  INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
-  SELECT $15::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $16::smallint, $17::json FROM old WHERE old.sequence = 0
-  UNION ALL SELECT $18, $2, $3, $1, 'label.generated', (SELECT sequence FROM j), $16, $19 FROM old
-), k AS (
-  UPDATE idempotency_keys SET status = 201 FROM old WHERE account_id = $2 AND livemode = $3 AND key = $20::text AND old.sequence = 0
+), new_state AS (
+  UPDATE shipment_states st SET
+    state = 'purchased',
+    status = 'label_generated',
+    reason = NULL,
+    piece_statuses = NULL,
+    sequence = open_purchase.sequence + CASE open_purchase.sequence WHEN 0 THEN 2 ELSE 1 END,
+    purchased_at = @purchased_at,
+    last_event_at = greatest(st.last_event_at, @purchased_at),
+    estimated_delivery_at = @estimated_delivery_at,
+    estimate_source = @estimate_source,
+    carrier = @carrier,
+    tracking_number = @tracking_number
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND id = @id
+  RETURNING st.sequence
+), settled_shipment AS (
+  UPDATE shipments SET carrier = @carrier, purchase = @purchase
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND id = @id
+), ended_attempt AS (
+  UPDATE purchase_attempts SET
+    ended_at = now(),
+    outcome = 'purchased',
+    reserved_minor = CASE WHEN api_key_id IS NOT NULL THEN coalesce(@amount_minor, reserved_minor) END
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @purchased_by
+), new_charge AS (
+  INSERT INTO charges (shipment_id, account_id, livemode, tracking_number, kind, attempt, carrier, connection_id, amount_minor, currency)
+  SELECT @id, @account, @livemode, @tracking_number, 'purchase', @purchased_by, @carrier, @connection, @amount_minor, @currency
+  FROM open_purchase WHERE @amount_minor::bigint IS NOT NULL
+), new_label AS (
+  INSERT INTO labels (shipment_id, account_id, livemode, format, data)
+  SELECT @id, @account, @livemode, @label_format, @label FROM open_purchase
+), new_lookup_keys AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT @account, @livemode, 't', unnest(@numbers::text[]), @id FROM open_purchase
+), first_sandbox_poll AS (
+  INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
+  SELECT @id, @account, @livemode, @poll_at FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NULL
+), first_carrier_poll AS (
+  INSERT INTO carrier_polls (subject_id, account_id, livemode, connection_id, due_at)
+  SELECT @id, @account, @livemode, @connection, @poll_at FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NOT NULL
+), new_events AS (
+  INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+  SELECT @created_event::uuid, @account, @livemode, @id, 'shipment.created'::event_kind, 1, @body_version::smallint, @created_snapshot::json
+  FROM open_purchase WHERE open_purchase.sequence = 0
+  UNION ALL
+  SELECT @label_event, @account, @livemode, @id, 'label.generated', (SELECT sequence FROM new_state), @body_version, @label_snapshot
+  FROM open_purchase
+), answered_key AS (
+  UPDATE idempotency_keys SET response_status = 201
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND key = @key::text AND open_purchase.sequence = 0
 )
-SELECT sequence FROM j`
+SELECT sequence FROM new_state`
+
+var settle = compileNamed(sqlSettle)
 
 // Settlement is the outcome of an open purchase: it was bought.
 type Settlement struct {
@@ -246,14 +326,37 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	}
 	b := s.newBatch(sh.Tenant)
 	b.Queue(sqlLockPurchase, tenantArgs(sh.Tenant, sh.ID.Raw(), nil))
-	b.Queue(sqlSettle,
-		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, c.Attempt,
-		sh.Deal.BoughtAt, nullTime(sh.Progress.EstimateAt), null(sh.Progress.EstimateSource), sh.Deal.Carrier, sh.Deal.TrackingNumber, deal,
-		c.Label.Format, c.Label.Data, numbers(sh.Deal), nullTime(c.PollAt),
-		[16]byte(c.Events[0].ID.Raw()), BodyVersion, snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1], null(c.IdempotencyKey),
-		c.BoughtBy, nullConnection(sh.Deal.Connection), minor, sh.Deal.Price.Currency).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
+	args := tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+		"attempt":               c.Attempt,
+		"purchased_by":          c.BoughtBy,
+		"purchased_at":          sh.Deal.BoughtAt,
+		"estimated_delivery_at": nullTime(sh.Progress.EstimateAt),
+		"estimate_source":       null(sh.Progress.EstimateSource),
+		"carrier":               sh.Deal.Carrier,
+		"connection":            nullConnection(sh.Deal.Connection),
+		"tracking_number":       sh.Deal.TrackingNumber,
+		"numbers":               numbers(sh.Deal),
+		"purchase":              deal,
+		"amount_minor":          minor,
+		"currency":              sh.Deal.Price.Currency,
+		"label_format":          c.Label.Format,
+		"label":                 c.Label.Data,
+		"poll_at":               nullTime(c.PollAt),
+		"body_version":          BodyVersion,
+		"created_event":         [16]byte(c.Events[0].ID.Raw()),
+		"created_snapshot":      snapshots[0],
+		"label_event":           [16]byte(c.Events[1].ID.Raw()),
+		"label_snapshot":        snapshots[1],
+		"key":                   null(c.IdempotencyKey),
+	})
+	b.Queue(settle.text, settle.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
 	for i, d := range c.Documents {
-		b.Queue(sqlAddDocument, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"place": i, "type": d.Type, "format": d.Format, "data": d.Data}))
+		b.Queue(sqlAddDocument, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+			"position": i,
+			"type":     d.Type,
+			"format":   d.Format,
+			"data":     d.Data,
+		}))
 	}
 	err = s.send(ctx, b)
 	if ship.KindOf(err) == ship.NotFound {
@@ -268,10 +371,10 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 // sqlAddDocument runs in the transaction of the settlement, which fails first
 // if there is nothing to settle.
 const sqlAddDocument = `
-INSERT INTO documents (id, account_id, livemode, place, type, format, data) VALUES (@id, @account, @livemode, @place, @type, @format, @data)`
+INSERT INTO documents (shipment_id, account_id, livemode, position, type, format, data) VALUES (@id, @account, @livemode, @position, @type, @format, @data)`
 
 const sqlDocument = `
-SELECT type, format, data FROM documents WHERE account_id = $1 AND livemode = $2 AND id = $3 AND place = $4`
+SELECT type, format, data FROM documents WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND position = $4`
 
 // Document returns one of a purchase's further papers, counted from zero.
 func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, place int) (d ship.Document, err error) {
@@ -281,7 +384,8 @@ func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID,
 }
 
 const sqlOrder = `
-SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND name = $3 ORDER BY id DESC LIMIT 1`
+SELECT subject_id FROM lookup_keys
+WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND value = $3 ORDER BY subject_id DESC LIMIT 1`
 
 // LockOrder locks the order until the transaction ends, and returns its newest
 // shipment that is not failed or voided, if there is one.
@@ -298,12 +402,13 @@ func (s *Store) LockOrder(ctx context.Context, t ship.Tenant, order string) (shi
 }
 
 const sqlPastOrder = `
-WITH n AS (
-  UPDATE names SET kind = 'p' WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND name = @order AND id = @id
-), w AS (
-  DELETE FROM watches WHERE account_id = @account AND livemode = @livemode AND id = @id
+WITH past_lookup_key AS (
+  UPDATE lookup_keys SET kind = 'p'
+  WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order AND subject_id = @id
+), old_carrier_poll AS (
+  DELETE FROM carrier_polls WHERE account_id = @account AND livemode = @livemode AND subject_id = @id
 )
-DELETE FROM polls WHERE account_id = @account AND livemode = @livemode AND id = @id`
+DELETE FROM sandbox_polls WHERE account_id = @account AND livemode = @livemode AND subject_id = @id`
 
 // PastOrder ends the shipment's claim to its order: it was not bought, or is
 // voided. Nobody asks the carrier about it any more.

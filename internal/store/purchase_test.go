@@ -37,7 +37,7 @@ func TestAnIntentIsUnseenUntilItIsSettled(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	attempts, err := f.Attempts(t.Context(), f.tenant, sh.ID)
-	if err != nil || len(attempts) != 1 || attempts[0].Outcome != "bought" || attempts[0].EndedAt.IsZero() {
+	if err != nil || len(attempts) != 1 || attempts[0].Outcome != "purchased" || attempts[0].EndedAt.IsZero() {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}
 	_, err = f.settle(t, sh, "1Z2", 1)
@@ -94,7 +94,7 @@ func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "refused", Code: "X", Message: "no"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
@@ -106,11 +106,11 @@ func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 		t.Error(err)
 	}
 	// What became of an attempt does not change any more.
-	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "absent"}); err != nil {
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "not_found"}); err != nil {
 		t.Fatal(err)
 	}
 	attempts, err := f.Attempts(t.Context(), f.tenant, sh.ID)
-	if err != nil || len(attempts) != 2 || attempts[0].Outcome != "refused" || attempts[0].Code != "X" || attempts[1].Outcome != "bought" {
+	if err != nil || len(attempts) != 2 || attempts[0].Outcome != "declined" || attempts[0].Code != "X" || attempts[1].Outcome != "purchased" {
 		t.Errorf("attempts %+v, %v", attempts, err)
 	}
 }
@@ -282,7 +282,7 @@ func TestNothingIsBoughtAgainWhileAnAttemptIsInDoubt(t *testing.T) {
 	f := newFixture(t)
 	next := store.Attempt{Number: 2, Reference: "R2", Carrier: "ups", Service: "ground"}
 	for outcome, want := range map[string]ship.Kind{
-		"": ship.Conflict, "unknown": ship.Conflict, "bought": ship.Conflict, "refused": "", "not_sent": "", "absent": "", "stranded": "",
+		"": ship.Conflict, "uncertain": ship.Conflict, "purchased": ship.Conflict, "declined": "", "not_sent": "", "not_found": "", "orphaned": "",
 	} {
 		sh := f.intend(t, f.tenant, "o"+outcome)
 		if outcome != "" {
@@ -310,7 +310,7 @@ func TestALabelIsEitherTheOneThatCountsOrStranded(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _, err := f.settle(t, sh, number, 1); settled.Store(err == nil) })
 		wg.Go(func() {
-			err := f.Strand(t.Context(), store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "look", Deal: deal})
+			err := f.Strand(t.Context(), store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Deal: deal})
 			stranded.Store(err == nil)
 		})
 		wg.Wait()
@@ -324,7 +324,7 @@ func TestAStrandedLabelIsChargedAndCredited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
-	x := store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "look", Deal: sh.Deal}
+	x := store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Deal: sh.Deal}
 	x.Deal.TrackingNumber, x.Deal.Price, x.Deal.Simulated = "1Z9", ship.Money{Minor: 700, Currency: "USD"}, false
 	for range 2 { // the second time changes nothing
 		if err := f.Strand(t.Context(), x); err != nil {
@@ -334,7 +334,7 @@ func TestAStrandedLabelIsChargedAndCredited(t *testing.T) {
 	if got := one[int](t, f.owner, `SELECT count(*) FROM river_job WHERE kind = 'void_stranded'`); got != 1 {
 		t.Errorf("%d jobs take it back", got)
 	}
-	if got := one[int](t, f.owner, `SELECT sum(minor)::int FROM charges`); got != 700 {
+	if got := one[int](t, f.owner, `SELECT sum(amount_minor)::int FROM charges`); got != 700 {
 		t.Errorf("charged %d", got)
 	}
 	for range 2 {
@@ -342,7 +342,7 @@ func TestAStrandedLabelIsChargedAndCredited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := one[int](t, f.owner, `SELECT sum(minor)::int FROM charges`); got != 0 {
+	if got := one[int](t, f.owner, `SELECT sum(amount_minor)::int FROM charges`); got != 0 {
 		t.Errorf("charged %d after the void", got)
 	}
 	if got, err := f.Stranded(t.Context(), f.tenant, x.Deal.Carrier, "1Z9"); err != nil || got.State != "voided" || got.Shipment != sh.ID || got.Deal.TrackingNumber != "1Z9" {

@@ -31,15 +31,16 @@ type Push struct {
 // sqlAddPushes stores pushes, and notes of those that are new that they are to
 // be heard.
 const sqlAddPushes = `
-WITH p AS (
-  INSERT INTO pushes (account_id, livemode, id, connection, header, body)
-  SELECT account_id, livemode, id, connection, header::json, body
+WITH new_pushes AS (
+  INSERT INTO pushes (account_id, livemode, id, connection_id, headers, body)
+  SELECT account_id, livemode, id, connection_id, headers::json, body
   FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @connections::uuid[], @headers::text[], @bodies::bytea[])
-    AS v (account_id, livemode, id, connection, header, body)
-  ON CONFLICT DO NOTHING RETURNING account_id, livemode, id, length(body) AS bytes
+    AS v (account_id, livemode, id, connection_id, headers, body)
+  ON CONFLICT DO NOTHING RETURNING account_id, livemode, id, length(body) AS body_bytes
 )
-INSERT INTO unheard (account_id, livemode, id, due_at, bytes) SELECT account_id, livemode, id, @due, bytes FROM p
-RETURNING account_id, livemode, id`
+INSERT INTO pending_pushes (account_id, livemode, push_id, due_at, body_bytes)
+SELECT account_id, livemode, id, @due, body_bytes FROM new_pushes
+RETURNING account_id, livemode, push_id`
 
 // AddPushes stores pushes of any tenants, to be heard from due on, and reports
 // which are new.
@@ -90,9 +91,9 @@ type Unheard struct {
 // sqlDuePushes claims pushes by moving their time on: if this process dies,
 // they are due again then. Another copy skips what is claimed.
 const sqlDuePushes = `
-UPDATE unheard SET due_at = $2, looks = least(looks + 1, 32000) WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM unheard WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
-RETURNING account_id, livemode, id, bytes, looks`
+UPDATE pending_pushes SET due_at = $2, attempts = least(attempts + 1, 32000) WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM pending_pushes WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+RETURNING account_id, livemode, push_id, body_bytes, attempts`
 
 // DuePushes claims up to limit pushes that are due at now; each is due again
 // at again unless it is heard or postponed.
@@ -119,7 +120,7 @@ func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) 
 // statement is planned for whichever they were. So their rows are looked up one
 // by one, and never by reading the whole table.
 
-const sqlKeysOnly = `SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`
+const sqlKeysOnly = `SELECT set_config('enable_seqscan', 'off', true)`
 
 // KeysOnly has the rest of the transaction find rows by their keys, whatever
 // the size of the tables was when its statements were planned.
@@ -136,9 +137,9 @@ func keysOnly() *pgx.Batch {
 }
 
 const sqlPushes = `
-SELECT k.account_id, k.livemode, k.id, p.connection, p.header, p.body
+SELECT k.account_id, k.livemode, k.id, p.connection_id, p.headers, p.body
 FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
-  SELECT connection, header, body FROM pushes WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
+  SELECT connection_id, headers, body FROM pushes WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
 
 // Pushes returns pushes of any tenants; those past their time are left out.
 func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
@@ -160,10 +161,10 @@ func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) 
 
 const unheardRows = `ctid = ANY (ARRAY(
   SELECT u.ctid FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
-    SELECT ctid FROM unheard WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) u))`
+    SELECT ctid FROM pending_pushes WHERE account_id = k.account_id AND livemode = k.livemode AND push_id = k.id OFFSET 0) u))`
 
 const sqlHeardPushes = `
-DELETE FROM unheard WHERE ` + unheardRows
+DELETE FROM pending_pushes WHERE ` + unheardRows
 
 // HeardPushes notes that pushes were taken in. It works only inside a
 // transaction, with what they told, that finds rows by KeysOnly.
@@ -173,7 +174,7 @@ func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
 }
 
 const sqlPostponePushes = `
-UPDATE unheard SET due_at = @due WHERE ` + unheardRows
+UPDATE pending_pushes SET due_at = @due WHERE ` + unheardRows
 
 // PostponePushes has pushes taken in later.
 func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time.Time) error {
@@ -184,7 +185,7 @@ func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time
 	return explain(s.sys.SendBatch(ctx, b).Close())
 }
 
-const sqlSubscriptionUntil = `SELECT until FROM subscriptions WHERE account_id = @account AND livemode = @livemode AND connection = @connection`
+const sqlSubscriptionUntil = `SELECT subscribed_until FROM push_subscriptions WHERE account_id = @account AND livemode = @livemode AND connection_id = @connection`
 
 // SubscribedUntil is until when a carrier pushes for a whole connection; the
 // zero time if it does not.
@@ -199,8 +200,8 @@ func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.Conne
 }
 
 const sqlSetSubscription = `
-INSERT INTO subscriptions (account_id, livemode, connection, until) VALUES (@account, @livemode, @connection, @until)
-ON CONFLICT (account_id, livemode, connection) DO UPDATE SET until = excluded.until`
+INSERT INTO push_subscriptions (account_id, livemode, connection_id, subscribed_until) VALUES (@account, @livemode, @connection, @until)
+ON CONFLICT (account_id, livemode, connection_id) DO UPDATE SET subscribed_until = excluded.subscribed_until`
 
 // SetSubscription notes until when a carrier pushes for a whole connection.
 func (s *Store) SetSubscription(ctx context.Context, t ship.Tenant, c ship.ConnectionID, until time.Time) error {

@@ -44,25 +44,25 @@ func TestPushesAreFoundByTheirKeysHoweverFewThereWere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.owner.Exec(t.Context(), "VACUUM ANALYZE unheard"); err != nil {
+	if _, err := f.owner.Exec(t.Context(), "VACUUM ANALYZE pending_pushes"); err != nil {
 		t.Fatal(err)
 	}
 	for range 12 { // then a plan is kept
 		hear(1)
 	}
-	_, err = f.owner.Exec(t.Context(), `INSERT INTO unheard (account_id, livemode, id, due_at, bytes)
+	_, err = f.owner.Exec(t.Context(), `INSERT INTO pending_pushes (account_id, livemode, push_id, due_at, body_bytes)
 		SELECT gen_random_uuid(), true, gen_random_uuid(), now() + interval '1 hour', 1 FROM generate_series(1, 20000)`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hear(100)
 	s.Close() // it tells then what it did
-	for deadline := time.Now().Add(20 * time.Second); one[int](t, f.owner, "SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'unheard'") < 112; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); one[int](t, f.owner, "SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'pending_pushes'") < 112; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("Postgres does not say what was done")
 		}
 	}
-	if read := one[int](t, f.owner, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'unheard'"); read > 1000 {
+	if read := one[int](t, f.owner, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'pending_pushes'"); read > 1000 {
 		t.Errorf("%d rows were read to hear a hundred pushes", read)
 	}
 }

@@ -23,8 +23,8 @@ type RateSheet struct {
 }
 
 const sqlRateSheets = `
-SELECT name, version, carrier, connection, CASE WHEN $3 THEN csv ELSE '' END, added_at FROM (
-  SELECT DISTINCT ON (name) name, version, carrier, connection, csv, added_at
+SELECT name, version, carrier, connection_id, CASE WHEN $3 THEN csv ELSE '' END, added_at FROM (
+  SELECT DISTINCT ON (name) name, version, carrier, connection_id, csv, added_at
   FROM rate_sheets WHERE account_id = $1 AND livemode = $2 ORDER BY name, version DESC
 ) newest WHERE csv IS NOT NULL ORDER BY name`
 
@@ -67,7 +67,7 @@ func (s *Store) RateSheetTexts(ctx context.Context, t ship.Tenant, list []RateSh
 }
 
 const sqlRateSheet = `
-SELECT name, version, carrier, connection, csv, added_at FROM rate_sheets
+SELECT name, version, carrier, connection_id, csv, added_at FROM rate_sheets
 WHERE account_id = $1 AND livemode = $2 AND name = $3 AND ($4 = 0 OR version = $4) AND csv IS NOT NULL
   AND ($4 <> 0 OR version = (SELECT max(version) FROM rate_sheets WHERE account_id = $1 AND livemode = $2 AND name = $3))`
 
@@ -81,7 +81,7 @@ func (s *Store) RateSheet(ctx context.Context, t ship.Tenant, name string, versi
 }
 
 const sqlRateSheetVersions = `
-SELECT name, version, carrier, connection, left(coalesce(csv, ''), 1), added_at FROM rate_sheets
+SELECT name, version, carrier, connection_id, left(coalesce(csv, ''), 1), added_at FROM rate_sheets
 WHERE account_id = $1 AND livemode = $2 AND name = $3 AND ($4 = 0 OR version < $4) ORDER BY version DESC LIMIT $5`
 
 // RateSheetVersions lists what was imported and removed under a name, the
@@ -97,7 +97,7 @@ func (s *Store) RateSheetVersions(ctx context.Context, t ship.Tenant, name strin
 }
 
 const sqlAddRateSheet = `
-INSERT INTO rate_sheets (account_id, livemode, name, version, carrier, connection, csv)
+INSERT INTO rate_sheets (account_id, livemode, name, version, carrier, connection_id, csv)
 SELECT $1, $2, $3, (SELECT coalesce(max(version), 0) + 1 FROM rate_sheets WHERE account_id = $1 AND livemode = $2 AND name = $3), $4, $5, $6
 RETURNING version, added_at`
 

@@ -23,7 +23,7 @@ func (s *Store) LogEnd(ctx context.Context, t ship.Tenant) (Position, error) {
 const sqlRecent = `
 SELECT ` + logColumns + `
 FROM events e
-LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
@@ -64,7 +64,7 @@ FROM (
   WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   ORDER BY e.txid DESC, e.id DESC LIMIT $7
 ) e
-LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.kind::text = ANY ($5::text[])
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
@@ -94,7 +94,7 @@ func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, ki
 const sqlEvent = `
 SELECT ` + logColumns + `
 FROM events e
-LEFT JOIN shipments s ON NOT e.followed AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
 WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
 
 // LogEvent returns one event of the tenant; ship.NotFound if there is none.

@@ -12,18 +12,18 @@ import (
 )
 
 // notSimulated keeps to parcels whose codes are a carrier's: those of the
-// sandbox are its own. The deal is looked up row by row; NOT EXISTS would be
+// sandbox are its own. The purchase is read row by row; NOT EXISTS would be
 // planned as a hash of all shipments.
-const notSimulated = `(j.livemode OR coalesce((
-  SELECT s.deal->>'simulated' FROM shipments s WHERE s.account_id = j.account_id AND s.livemode = j.livemode AND s.id = j.id), '') <> 'true')`
+const notSimulated = `(st.livemode OR coalesce((
+  SELECT s.purchase->>'simulated' FROM shipments s WHERE s.account_id = st.account_id AND s.livemode = st.livemode AND s.id = st.id), '') <> 'true')`
 
 // sqlParcelsSince walks along the primary key, so that each page costs what its
 // rows cost, however few of them are the carrier's.
 const sqlParcelsSince = `
-SELECT j.account_id, j.livemode, j.id, j.carrier = @carrier AND ` + notSimulated + `
-FROM journeys j
-WHERE j.id >= @since AND (j.account_id, j.livemode, j.id) > (@account, @livemode, @id)
-ORDER BY j.account_id, j.livemode, j.id LIMIT @limit`
+SELECT st.account_id, st.livemode, st.id, st.carrier = @carrier AND ` + notSimulated + `
+FROM shipment_states st
+WHERE st.id >= @since AND (st.account_id, st.livemode, st.id) > (@account, @livemode, @id)
+ORDER BY st.account_id, st.livemode, st.id LIMIT @limit`
 
 // ParcelsSince returns the next page of a carrier's parcels made since, behind
 // the one named by after, and the last parcel that it looked at; that is the
@@ -56,9 +56,10 @@ func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Tim
 }
 
 const sqlMeanings = `
-SELECT t.account_id, t.livemode, t.id, t.code, t.status::text, t.reason, t.told, count(*)
-FROM ` + journeyKeys + ` JOIN tracking_events t USING (account_id, livemode, id)
-GROUP BY t.account_id, t.livemode, t.id, t.code, t.status, t.reason, t.told`
+SELECT t.account_id, t.livemode, t.subject_id, t.code, t.status::text, t.reason, t.notified, count(*)
+FROM ` + journeyKeys + `
+JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id
+GROUP BY t.account_id, t.livemode, t.subject_id, t.code, t.status, t.reason, t.notified`
 
 // A Meant is how a parcel's events of one code were read.
 type Meant struct {
@@ -88,10 +89,12 @@ func (s *Store) Meanings(ctx context.Context, parcels []ship.Subject) ([]Meant, 
 }
 
 const sqlCorrectScans = `
-UPDATE tracking_events t SET status = v.status::parcel_status, reason = v.reason, told = v.told
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @ats::timestamptz[], @statuses::text[], @reasons::text[], @tolds::boolean[])
-  AS v (account_id, livemode, id, piece, code, at, status, reason, told)
-WHERE t.account_id = v.account_id AND t.livemode = v.livemode AND t.id = v.id AND t.piece = v.piece AND t.code = v.code AND t.at = v.at`
+UPDATE tracking_events t SET status = v.status::tracking_status, reason = v.reason, notified = v.notified
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @times::timestamptz[], @statuses::text[],
+  @reasons::text[], @notified::boolean[])
+  AS v (account_id, livemode, subject_id, piece, code, occurred_at, status, reason, notified)
+WHERE t.account_id = v.account_id AND t.livemode = v.livemode AND t.subject_id = v.subject_id
+  AND t.piece = v.piece AND t.code = v.code AND t.occurred_at = v.occurred_at`
 
 // Correct writes changes whose scans are all stored already and get another
 // meaning. The journeys must be locked.
@@ -117,14 +120,14 @@ func (c columns) meaning(p ship.Subject, s ship.Scan) {
 	c.add("ids", [16]byte(p.ID))
 	c.add("pieces", s.Piece)
 	c.add("codes", s.Code)
-	c.add("ats", s.At.Truncate(time.Second))
+	c.add("times", s.At.Truncate(time.Second))
 	c.add("statuses", null(string(s.Status)))
 	c.add("reasons", null(s.Reason))
-	c.add("tolds", s.Told)
+	c.add("notified", s.Told)
 }
 
 const sqlBoughtOver = `
-SELECT s.account_id, s.livemode, s.id, s.deal->>'connection'
+SELECT s.account_id, s.livemode, s.id, s.purchase->>'connection'
 FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // BoughtOver returns over which connections the parcels were bought, those that
@@ -151,10 +154,10 @@ func (s *Store) BoughtOver(ctx context.Context, parcels []ship.Subject) (map[shi
 
 // sqlUnmapped reads the few events that tracking_events_unmapped lists.
 const sqlUnmapped = `
-SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
-FROM tracking_events t JOIN journeys j USING (account_id, livemode, id)
-WHERE t.reason = 'unmapped' AND t.id >= $1 AND ` + notSimulated + `
-GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $2`
+SELECT st.carrier, t.code, count(*), count(DISTINCT t.subject_id), max(t.occurred_at), (array_agg(t.description ORDER BY t.occurred_at DESC))[1]
+FROM tracking_events t JOIN shipment_states st ON st.account_id = t.account_id AND st.livemode = t.livemode AND st.id = t.subject_id
+WHERE t.reason = 'unmapped' AND t.subject_id >= $1 AND ` + notSimulated + `
+GROUP BY st.carrier, t.code ORDER BY max(t.occurred_at) DESC, st.carrier, t.code LIMIT $2`
 
 // An Unmapped is a code that no status table knew when it was told.
 type Unmapped struct {
@@ -189,10 +192,13 @@ func scanUnmapped(r pgx.Row) (u Unmapped, err error) {
 
 // sqlUnmappedOf is sqlUnmapped for one tenant's newest parcels.
 const sqlUnmappedOf = `
-SELECT j.carrier, t.code, count(*), count(DISTINCT t.id), max(t.at), (array_agg(t.description ORDER BY t.at DESC))[1]
-FROM (SELECT t.account_id, t.livemode, t.id, t.code, t.at, t.description FROM tracking_events t WHERE ` + unmappedScans + ` ORDER BY t.id DESC LIMIT 1000) t
-JOIN journeys j USING (account_id, livemode, id)
-GROUP BY j.carrier, t.code ORDER BY max(t.at) DESC, j.carrier, t.code LIMIT $4`
+SELECT st.carrier, t.code, count(*), count(DISTINCT t.subject_id), max(t.occurred_at), (array_agg(t.description ORDER BY t.occurred_at DESC))[1]
+FROM (
+  SELECT t.account_id, t.livemode, t.subject_id, t.code, t.occurred_at, t.description
+  FROM tracking_events t WHERE ` + unmappedScans + ` ORDER BY t.subject_id DESC LIMIT 1000
+) t
+JOIN shipment_states st ON st.account_id = t.account_id AND st.livemode = t.livemode AND st.id = t.subject_id
+GROUP BY st.carrier, t.code ORDER BY max(t.occurred_at) DESC, st.carrier, t.code LIMIT $4`
 
 // UnmappedOf lists the codes of the tenant's parcels made since that have no
 // meaning, simulated ones too, the one last told first.

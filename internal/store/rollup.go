@@ -18,9 +18,12 @@ const rollUpBatch = 2000
 // sqlLockRollUp lets one copy of the program count at a time; the others have
 // nothing to do.
 const sqlLockRollUp = `
-SELECT ready, cursor_tx::text, cursor_id, coalesce(past_account, '00000000-0000-0000-0000-000000000000'), coalesce(past_livemode, false),
-  coalesce(past_id, '00000000-0000-0000-0000-000000000000'), past_id IS NULL
-FROM roll_up FOR UPDATE SKIP LOCKED`
+SELECT ready, cursor_txid::text, cursor_id,
+  coalesce(backfill_account_id, '00000000-0000-0000-0000-000000000000'),
+  coalesce(backfill_livemode, false),
+  coalesce(backfill_shipment_id, '00000000-0000-0000-0000-000000000000'),
+  backfill_shipment_id IS NULL
+FROM facts_progress FOR UPDATE SKIP LOCKED`
 
 // sqlRollUpPlan keeps the step's statements on the keys they are given: how
 // many these are is not known when they are planned. Nor does the step wait
@@ -41,6 +44,11 @@ type rollUp struct {
 // of shipments, and reports how much it was. Counts and cursor change in one
 // transaction, so everything is counted once.
 func (s *Store) RollUp(ctx context.Context) (did int, err error) {
+	hash, err := s.wordHash(ctx)
+	if err != nil {
+		return 0, err
+	}
+
 	err = pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
 		r, err := lockRollUp(ctx, tx)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -58,7 +66,7 @@ func (s *Store) RollUp(ctx context.Context) (did int, err error) {
 			return err
 		}
 		did = n
-		if err := noteFacts(ctx, tx, keys); err != nil || n == 0 {
+		if err := noteFacts(ctx, tx, hash, keys); err != nil || n == 0 {
 			return err
 		}
 		return r.save(ctx, tx)
@@ -116,10 +124,10 @@ func (r *rollUp) catchUp(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, d
 }
 
 const sqlTakeChanges = `
-DELETE FROM shipment_changes WHERE ctid = ANY (ARRAY(SELECT ctid FROM shipment_changes LIMIT $1)) RETURNING account_id, livemode, id`
+DELETE FROM shipment_changes WHERE ctid = ANY (ARRAY(SELECT ctid FROM shipment_changes LIMIT $1)) RETURNING account_id, livemode, shipment_id`
 
 const sqlRollUpHeads = `
-SELECT e.txid::text, e.id, e.account_id, e.livemode, e.subject, e.followed FROM events e
+SELECT e.txid::text, e.id, e.account_id, e.livemode, e.subject_id, e.is_tracker FROM events e
 WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY e.txid, e.id LIMIT $3`
 
@@ -167,14 +175,21 @@ func collectSubjects(ctx context.Context, tx pgx.Tx, sql string, args ...any) (l
 }
 
 const sqlSaveRollUp = `
-UPDATE roll_up SET ready = $1, cursor_tx = $2::text::xid8, cursor_id = $3, past_account = $4, past_livemode = $5, past_id = $6, tail_from = $7`
+UPDATE facts_progress SET
+  ready = $1,
+  cursor_txid = $2::text::xid8,
+  cursor_id = $3,
+  backfill_account_id = $4,
+  backfill_livemode = $5,
+  backfill_shipment_id = $6,
+  tail_from_id = $7`
 
 // tailMargin is by how much an event can be older than one that was committed
 // before it: longer than any transaction lasts, and than clocks differ.
 const tailMargin = time.Hour
 
 // sqlDropEmptyDays keeps the counts to those that count something.
-const sqlDropEmptyDays = `DELETE FROM shipment_days WHERE shipments = 0`
+const sqlDropEmptyDays = `DELETE FROM daily_shipment_counts WHERE shipments = 0`
 
 func (r *rollUp) save(ctx context.Context, tx pgx.Tx) error {
 	b := &pgx.Batch{}
@@ -195,8 +210,8 @@ func Recount(ctx context.Context, url string) error {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// The row first, as in a step: two that wait for each other must not be.
 		for _, sql := range []string{
-			"UPDATE roll_up SET ready = false, past_account = NULL, past_livemode = NULL, past_id = NULL",
-			"TRUNCATE shipment_facts, shipment_days, recipient_words",
+			"UPDATE facts_progress SET ready = false, backfill_account_id = NULL, backfill_livemode = NULL, backfill_shipment_id = NULL",
+			"TRUNCATE shipment_facts, daily_shipment_counts, search_words",
 		} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return err

@@ -45,7 +45,7 @@ func (s *Store) changeRouting(ctx context.Context, t ship.Tenant) error {
 	return err
 }
 
-const ruleBookColumns = `version, book, note, restored, published_at`
+const ruleBookColumns = `version, book, note, restored_version, published_at`
 
 const sqlRuleBook = `
 SELECT ` + ruleBookColumns + ` FROM rule_books
@@ -70,7 +70,7 @@ func scanRuleBook(r pgx.Row) (b RuleBook, err error) {
 }
 
 const sqlRuleBookHeads = `
-SELECT version, 'null'::json, note, restored, published_at FROM rule_books
+SELECT version, 'null'::json, note, restored_version, published_at FROM rule_books
 WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`
 
 // RuleBookHeads lists published versions without their rules, as RuleBooks
@@ -100,7 +100,7 @@ func (s *Store) RuleBooks(ctx context.Context, t ship.Tenant, before, limit int)
 }
 
 const sqlPublishRules = `
-INSERT INTO rule_books (account_id, livemode, version, book, note, restored)
+INSERT INTO rule_books (account_id, livemode, version, book, note, restored_version)
 SELECT $1, $2, $3, $4, $5, $6
 WHERE (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2) = $3 - 1
 RETURNING published_at`
@@ -135,7 +135,7 @@ func publishedEntry(t ship.Tenant, b RuleBook) AuditEntry {
 	return entry
 }
 
-const sqlRuleDraft = `SELECT based_on, book, '', NULL::integer, saved_at FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
+const sqlRuleDraft = `SELECT based_on_version, book, '', NULL::integer, saved_at FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
 
 // RuleDraft returns the draft; its Version is the one that it is based on.
 func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (b RuleBook, err error) {
@@ -147,10 +147,10 @@ func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (b RuleBook, err e
 }
 
 const sqlSaveRuleDraft = `
-INSERT INTO rule_drafts (account_id, livemode, book, based_on)
+INSERT INTO rule_drafts (account_id, livemode, book, based_on_version)
 VALUES ($1, $2, $3, (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2))
-ON CONFLICT (account_id, livemode) DO UPDATE SET book = excluded.book, based_on = excluded.based_on, saved_at = now()
-RETURNING based_on, book, '', NULL::integer, saved_at`
+ON CONFLICT (account_id, livemode) DO UPDATE SET book = excluded.book, based_on_version = excluded.based_on_version, saved_at = now()
+RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
 // SaveRuleDraft stores the draft in place of the one before.
 func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
@@ -162,16 +162,16 @@ func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawM
 }
 
 const sqlBeginRuleDraft = `
-INSERT INTO rule_drafts (account_id, livemode, book, based_on)
+INSERT INTO rule_drafts (account_id, livemode, book, based_on_version)
 SELECT $1, $2, $3, $4
 WHERE (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2) = $4
 ON CONFLICT (account_id, livemode) DO NOTHING
-RETURNING based_on, book, '', NULL::integer, saved_at`
+RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
 const sqlChangeRuleDraft = `
 UPDATE rule_drafts SET book = $3, saved_at = greatest(now(), saved_at + interval '1 microsecond')
 WHERE account_id = $1 AND livemode = $2 AND saved_at = $4
-RETURNING based_on, book, '', NULL::integer, saved_at`
+RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
 // ChangeRuleDraft stores the draft in place of the one that was seen, which
 // keeps what it is based on. If none was seen, seen.WrittenAt is zero and
@@ -192,7 +192,7 @@ func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBoo
 	return b, err
 }
 
-const sqlEndRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2 AND saved_at = $3 RETURNING based_on`
+const sqlEndRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2 AND saved_at = $3 RETURNING based_on_version`
 
 // EndRuleDraft deletes the draft that was saved at the moment. It is
 // ship.Conflict if there is another or none.
@@ -214,7 +214,7 @@ func (s *Store) DropRuleDraft(ctx context.Context, t ship.Tenant) error {
 }
 
 const sqlRouted = `
-SELECT id, ordered, deal FROM shipments
+SELECT id, request, purchase FROM shipments
 WHERE account_id = $1 AND livemode = $2 AND id < $3 AND id >= $4 ORDER BY id DESC LIMIT $5`
 
 // Routed returns up to limit shipments before an id and made since a moment,

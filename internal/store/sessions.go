@@ -27,7 +27,7 @@ type Session struct {
 }
 
 const sqlAddSession = `
-INSERT INTO sessions (id, hash, person_id, account, method, address, agent, created_at, proved_at, seen_at, expires_at)
+INSERT INTO sessions (id, token_hash, person_id, current_account_id, method, remote_address, user_agent, created_at, authenticated_at, last_seen_at, expires_at)
 VALUES (@id, @hash, @person, @account, @method, @address, @agent, @at, @proved, @at, @expires)`
 
 // AddSession stores a new session.
@@ -47,7 +47,7 @@ func nullAddr(a netip.Addr) *netip.Addr {
 	return &a
 }
 
-const sessionColumns = `s.id, s.person_id, s.account, s.method, s.address, s.agent, s.created_at, s.proved_at, s.seen_at, s.expires_at`
+const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.remote_address, s.user_agent, s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at`
 
 // targets are where sessionColumns go; done must follow the scan.
 func (n *Session) targets() (list []any, done func()) {
@@ -70,8 +70,8 @@ type SignedIn struct {
 
 const sqlSessionByHash = `
 SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, m.role
-FROM sessions s JOIN people p ON p.id = s.person_id JOIN members m ON m.account_id = s.account AND m.person_id = s.person_id
-WHERE s.hash = @hash AND s.expires_at > @now AND s.seen_at > @idle`
+FROM sessions s JOIN people p ON p.id = s.person_id JOIN members m ON m.account_id = s.current_account_id AND m.person_id = s.person_id
+WHERE s.token_hash = @hash AND s.expires_at > @now AND s.last_seen_at > @idle`
 
 // SessionByHash returns the session of a token, unless it is over or was last
 // seen before idle; then it is ship.NotFound.
@@ -88,7 +88,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time
 	return in, explain(err)
 }
 
-const sqlTouchSession = `UPDATE sessions SET seen_at = @at, address = @address WHERE id = @id AND seen_at < @at`
+const sqlTouchSession = `UPDATE sessions SET last_seen_at = @at, remote_address = @address WHERE id = @id AND last_seen_at < @at`
 
 // TouchSession notes that a session was used, and from where.
 func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Time, from netip.Addr) error {
@@ -96,7 +96,7 @@ func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Tim
 	return err
 }
 
-const sqlRenewSession = `UPDATE sessions SET hash = @hash, proved_at = @at, seen_at = @at WHERE id = @id AND person_id = @person RETURNING expires_at`
+const sqlRenewSession = `UPDATE sessions SET token_hash = @hash, authenticated_at = @at, last_seen_at = @at WHERE id = @id AND person_id = @person RETURNING expires_at`
 
 // RenewSession gives a session another token, since its person was proved
 // again. It returns when the session ends; ship.NotFound if it has.
@@ -111,7 +111,7 @@ func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id.Raw()), "person": [16]byte(person.Raw())}
 }
 
-const sqlSwitchSession = `UPDATE sessions SET account = @account WHERE id = @id AND person_id = @person`
+const sqlSwitchSession = `UPDATE sessions SET current_account_id = @account WHERE id = @id AND person_id = @person`
 
 // SwitchSession has a session show another account of its person.
 func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID) error {
@@ -122,7 +122,7 @@ func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship
 }
 
 const sqlSessions = `
-SELECT ` + sessionColumns + ` FROM sessions s WHERE s.person_id = @person AND s.expires_at > @now AND s.seen_at > @idle ORDER BY s.seen_at DESC, s.id`
+SELECT ` + sessionColumns + ` FROM sessions s WHERE s.person_id = @person AND s.expires_at > @now AND s.last_seen_at > @idle ORDER BY s.last_seen_at DESC, s.id`
 
 // Sessions lists the sessions of a person that are not over, the one last seen
 // first.
@@ -151,7 +151,7 @@ func (s *Store) EndSession(ctx context.Context, person ship.PersonID, id ship.Se
 }
 
 const sqlEndSessions = `
-WITH open AS (DELETE FROM ceremonies WHERE person_id = @person AND kind <> 'reset')
+WITH open_flows AS (DELETE FROM auth_flows WHERE person_id = @person AND kind <> 'reset')
 DELETE FROM sessions WHERE person_id = @person AND id <> @id`
 
 // EndSessions ends all sessions of the person but one, or all for no id, and
@@ -160,7 +160,7 @@ func (s *Store) EndSessions(ctx context.Context, person ship.PersonID, but ship.
 	return s.run(ctx, sqlEndSessions, sessionArgs(person, but))
 }
 
-const sqlEndSessionByHash = `DELETE FROM sessions WHERE hash = @hash`
+const sqlEndSessionByHash = `DELETE FROM sessions WHERE token_hash = @hash`
 
 // EndSessionByHash ends the session of a token, if there is one.
 func (s *Store) EndSessionByHash(ctx context.Context, hash [32]byte) error {
@@ -169,8 +169,12 @@ func (s *Store) EndSessionByHash(ctx context.Context, hash [32]byte) error {
 }
 
 const sqlSweepSignIns = `
-WITH s AS (DELETE FROM sessions WHERE expires_at < @now OR seen_at < @idle), c AS (DELETE FROM ceremonies WHERE expires_at < @now)
-DELETE FROM throttles WHERE tried_at < @quiet`
+WITH old_sessions AS (
+  DELETE FROM sessions WHERE expires_at < @now OR last_seen_at < @idle
+), old_flows AS (
+  DELETE FROM auth_flows WHERE expires_at < @now
+)
+DELETE FROM sign_in_throttles WHERE last_attempt_at < @quiet`
 
 // SweepSignIns removes what is over: sessions, what began and did not end, and
 // failures since which it was quiet.

@@ -20,7 +20,7 @@ type Ceremony struct {
 }
 
 const sqlAddCeremony = `
-INSERT INTO ceremonies (hash, kind, person_id, data, expires_at) VALUES (@hash, @kind, @person, @data, @expires)`
+INSERT INTO auth_flows (token_hash, kind, person_id, data, expires_at) VALUES (@hash, @kind, @person, @data, @expires)`
 
 // AddCeremony stores a new ceremony.
 func (s *Store) AddCeremony(ctx context.Context, c Ceremony) error {
@@ -52,14 +52,14 @@ func ceremonyArgs(hash [32]byte, kind string, now time.Time) pgx.NamedArgs {
 }
 
 const sqlTakeCeremony = `
-DELETE FROM ceremonies WHERE hash = @hash AND kind = @kind AND expires_at > @now RETURNING person_id, data, expires_at`
+DELETE FROM auth_flows WHERE token_hash = @hash AND kind = @kind AND expires_at > @now RETURNING person_id, data, expires_at`
 
 // TakeCeremony ends a ceremony and returns it; ship.Gone if it has ended.
 func (s *Store) TakeCeremony(ctx context.Context, hash [32]byte, kind string, now time.Time) (Ceremony, error) {
 	return scanCeremony(s.system().QueryRow(ctx, sqlTakeCeremony, ceremonyArgs(hash, kind, now)), hash, kind)
 }
 
-const sqlCeremony = `SELECT person_id, data, expires_at FROM ceremonies WHERE hash = @hash AND kind = @kind AND expires_at > @now`
+const sqlCeremony = `SELECT person_id, data, expires_at FROM auth_flows WHERE token_hash = @hash AND kind = @kind AND expires_at > @now`
 
 // Ceremony returns a ceremony and leaves it; ship.Gone if it has ended.
 func (s *Store) Ceremony(ctx context.Context, hash [32]byte, kind string, now time.Time) (Ceremony, error) {
@@ -67,7 +67,7 @@ func (s *Store) Ceremony(ctx context.Context, hash [32]byte, kind string, now ti
 }
 
 const sqlTryCeremony = `
-UPDATE ceremonies SET tries = tries + 1 WHERE hash = @hash AND kind = @kind AND expires_at > @now AND tries < @most
+UPDATE auth_flows SET attempts = attempts + 1 WHERE token_hash = @hash AND kind = @kind AND expires_at > @now AND attempts < @most
 RETURNING person_id, data, expires_at`
 
 // TryCeremony counts a try of a ceremony that may be tried most times, and
@@ -79,7 +79,7 @@ func (s *Store) TryCeremony(ctx context.Context, hash [32]byte, kind string, mos
 }
 
 const sqlSpendCeremony = `
-INSERT INTO ceremonies (hash, kind, data, expires_at) VALUES (@hash, @kind, '', @expires) ON CONFLICT DO NOTHING`
+INSERT INTO auth_flows (token_hash, kind, data, expires_at) VALUES (@hash, @kind, '', @expires) ON CONFLICT DO NOTHING`
 
 // SpendCeremony ends a ceremony that has no row until then; ship.Gone if it
 // has ended.
@@ -91,7 +91,7 @@ func (s *Store) SpendCeremony(ctx context.Context, c Ceremony) error {
 	return err
 }
 
-const sqlDropCeremonies = `DELETE FROM ceremonies WHERE kind = @kind AND person_id IS NOT DISTINCT FROM @person::uuid`
+const sqlDropCeremonies = `DELETE FROM auth_flows WHERE kind = @kind AND person_id IS NOT DISTINCT FROM @person::uuid`
 
 // DropCeremonies ends all of a kind that the person has; for no person, those
 // of nobody.
@@ -110,14 +110,14 @@ type Pace struct {
 }
 
 const sqlTryThrottle = `
-INSERT INTO throttles AS t (subject, failures, tried_at, free_at) VALUES (@subject, 1, @now, @now)
-ON CONFLICT (subject) DO UPDATE SET (failures, tried_at, free_at) = (
+INSERT INTO sign_in_throttles AS t (subject_hash, failures, last_attempt_at, blocked_until) VALUES (@subject, 1, @now, @now)
+ON CONFLICT (subject_hash) DO UPDATE SET (failures, last_attempt_at, blocked_until) = (
   SELECT n, @now, @now + make_interval(secs => CASE WHEN n <= @free THEN 0 ELSE least(power(2, least(n - @free - 1, 30)), @most::float8) END)
-  FROM (SELECT greatest(t.failures - floor(extract(epoch FROM @now - t.tried_at) / @fade::float8)::integer, 0) + 1 AS n) AS counted)
-WHERE t.free_at <= @now
+  FROM (SELECT greatest(t.failures - floor(extract(epoch FROM @now - t.last_attempt_at) / @fade::float8)::integer, 0) + 1 AS n) AS counted)
+WHERE t.blocked_until <= @now
 RETURNING t.failures`
 
-const sqlThrottleFree = `SELECT free_at FROM throttles WHERE subject = @subject`
+const sqlThrottleFree = `SELECT blocked_until FROM sign_in_throttles WHERE subject_hash = @subject`
 
 // TryThrottle counts an attempt as failed before it is made, so that attempts
 // made at once count too; ClearThrottle takes that back. It returns how many
@@ -136,7 +136,7 @@ func (s *Store) TryThrottle(ctx context.Context, subject [32]byte, p Pace, now t
 	return 0, max(free.Sub(now), time.Second), nil
 }
 
-const sqlEaseThrottle = `UPDATE throttles SET failures = greatest(failures - 1, 0) WHERE subject = @subject`
+const sqlEaseThrottle = `UPDATE sign_in_throttles SET failures = greatest(failures - 1, 0) WHERE subject_hash = @subject`
 
 // EaseThrottle takes one attempt back: it has not failed.
 func (s *Store) EaseThrottle(ctx context.Context, subject [32]byte) error {
@@ -144,7 +144,7 @@ func (s *Store) EaseThrottle(ctx context.Context, subject [32]byte) error {
 	return err
 }
 
-const sqlClearThrottle = `DELETE FROM throttles WHERE subject = @subject`
+const sqlClearThrottle = `DELETE FROM sign_in_throttles WHERE subject_hash = @subject`
 
 // ClearThrottle forgets the failures of a subject.
 func (s *Store) ClearThrottle(ctx context.Context, subject [32]byte) error {

@@ -11,13 +11,13 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const shipmentColumns = `s.id, s.duplicate_of, s.ordered, s.deal, ` + journeyColumns
+const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, ` + journeyColumns
 
-const journeyColumns = `j.state::text, j.status::text, j.reason, j.sequence, j.piece_statuses::text[], j.estimate_at, j.estimate_source, j.checked_at`
+const journeyColumns = `st.state::text, st.status::text, st.reason, st.sequence, st.piece_statuses::text[], st.estimated_delivery_at, st.estimate_source, st.checked_at`
 
 const sqlShipment = `
 SELECT ` + shipmentColumns + `
-FROM shipments s JOIN journeys j ON j.account_id = s.account_id AND j.livemode = s.livemode AND j.id = s.id
+FROM shipments s JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
 WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = $3`
 
 // Shipment returns a shipment, whether anybody was told of it or not.
@@ -35,13 +35,15 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 		id            [16]byte
 		duplicate     *[16]byte
 		ordered, deal []byte
+		voidedAt      *time.Time
 		j             journeyRow
 		sh            = ship.Shipment{Tenant: t}
 	)
-	if err := r.Scan(append([]any{&id, &duplicate, &ordered, &deal}, j.targets()...)...); err != nil {
+	if err := r.Scan(append([]any{&id, &duplicate, &sh.Version, &ordered, &deal, &voidedAt}, j.targets()...)...); err != nil {
 		return sh, err
 	}
 	sh.ID = ship.ShipmentIDOf(id)
+	sh.VoidedAt = timeOf(voidedAt)
 	if duplicate != nil {
 		sh.DuplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
@@ -106,7 +108,7 @@ func idBounds(from, before time.Time, last ship.RawID) (lo, hi ship.RawID) {
 	return lo, hi
 }
 
-const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND id = $3`
+const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3`
 
 // Label returns the label as it came from the carrier.
 func (s *Store) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Label, error) {

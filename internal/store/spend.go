@@ -13,8 +13,9 @@ import (
 // that are known to have bought nothing do not count; a void gives nothing back
 // before the day is over.
 const sqlSpent = `
-SELECT coalesce(sum(reserved), 0)::bigint FROM purchase_attempts
-WHERE account_id = $1 AND livemode = $2 AND key_id = $3 AND id >= $4 AND (outcome IS NULL OR outcome IN ('unknown', 'bought'))`
+SELECT coalesce(sum(reserved_minor), 0)::bigint FROM purchase_attempts
+WHERE account_id = $1 AND livemode = $2 AND api_key_id = $3 AND shipment_id >= $4
+  AND (outcome IS NULL OR outcome IN ('uncertain', 'purchased'))`
 
 // Spent returns what the key's purchases since the time cost.
 func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
@@ -34,8 +35,8 @@ func (s *Store) LockSpending(ctx context.Context, t ship.Tenant, key ship.KeyID,
 }
 
 const sqlReserve = `
-UPDATE purchase_attempts SET key_id = @key, reserved = @minor
-WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt`
+UPDATE purchase_attempts SET api_key_id = @key, reserved_minor = @minor
+WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt`
 
 // Reserve notes what an attempt, and those after it, may cost the key.
 func (s *Store) Reserve(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, key ship.KeyID, minor int64) error {

@@ -20,7 +20,7 @@ type Tally struct {
 	OnTime   int        // of those, the ones that arrived by that day
 }
 
-// A DayCount is how many shipments were made on a day.
+// A DayCount is how many shipments with a live label were made on a day.
 type DayCount struct {
 	Day   time.Time // UTC
 	Count int
@@ -39,11 +39,11 @@ type Counts struct {
 // rows instead.
 const sqlTallies = `
 WITH lines AS (
-  SELECT d.day, d.carrier, d.status, d.state, d.currency, d.shipments AS n, d.minor, d.promised, d.on_time
-  FROM shipment_days d WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $5
+  SELECT d.day, d.carrier, d.status, d.state, d.currency, d.shipments AS n, d.amount_minor, d.had_estimate, d.on_time
+  FROM daily_shipment_counts d WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $5
   UNION ALL
-  SELECT f.day, f.carrier, f.status, f.state, f.currency, -1, -f.minor, -f.promised::int, -f.on_time::int
-  FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.id = ANY ($6::uuid[]) AND f.day >= $3 AND f.day < $5
+  SELECT f.day, f.carrier, f.status, f.state, f.currency, -1, -f.amount_minor, -f.had_estimate::int, -f.on_time::int
+  FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = ANY ($6::uuid[]) AND f.day >= $3 AND f.day < $5
 )` + tallied
 
 const sqlTailTallies = `
@@ -51,18 +51,19 @@ WITH facts AS (
   SELECT ` + factColumns + `
   FROM unnest($6::uuid[]) AS k (id)
   JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
-  JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = k.id
+  JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = k.id
   ` + ofDeal + `
-  WHERE j.sequence > 0
+  WHERE st.sequence > 0
 ), lines AS (
-  SELECT f.day, f.carrier, f.status, f.state, f.currency, 1 AS n, f.minor, f.promised::int AS promised, f.on_time::int AS on_time FROM facts f WHERE f.day >= $3 AND f.day < $5
+  SELECT f.day, f.carrier, f.status, f.state, f.currency, 1 AS n, f.amount_minor, f.had_estimate::int AS had_estimate, f.on_time::int AS on_time FROM facts f WHERE f.day >= $3 AND f.day < $5
 )` + tallied
 
-// tallied adds lines up: by day, and by all else before and from the day $4.
+// tallied adds lines up: by day and state, and by all else before and from the
+// day $4.
 const tallied = `
-SELECT x.day, x.inside, x.carrier, x.status, x.state, x.currency, sum(x.n)::bigint, sum(x.minor)::bigint, sum(x.promised)::bigint, sum(x.on_time)::bigint
+SELECT x.day, x.inside, x.carrier, x.status, x.state, x.currency, sum(x.n)::bigint, sum(x.amount_minor)::bigint, sum(x.had_estimate)::bigint, sum(x.on_time)::bigint
 FROM (SELECT l.*, l.day >= $4 AS inside FROM lines l) x
-GROUP BY GROUPING SETS ((x.day), (x.inside, x.carrier, x.status, x.state, x.currency)) HAVING sum(x.n) <> 0`
+GROUP BY GROUPING SETS ((x.day, x.state), (x.inside, x.carrier, x.status, x.state, x.currency)) HAVING sum(x.n) <> 0`
 
 // Tallies counts the tenant's shipments that were made from one day to before
 // another, and those since a day before the first.
@@ -98,7 +99,7 @@ func (c *Counts) add(r pgx.Row, from time.Time) error {
 	a.Carrier, a.Status, a.State, a.Price.Currency = value(carrier), ship.Status(value(status)), ship.State(value(state)), value(currency)
 	switch {
 	case day != nil:
-		if !day.Before(from) {
+		if !day.Before(from) && a.State == ship.StatePurchased {
 			c.Days = append(c.Days, DayCount{day.UTC(), a.Count})
 		}
 	case value(inside):

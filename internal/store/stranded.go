@@ -19,29 +19,38 @@ type Stranded struct {
 	Tenant   ship.Tenant
 	Shipment ship.ShipmentID
 	Attempt  int
-	FoundBy  string    // "answer", "look", "sweep", "spool", "restore"
+	FoundBy  string    // "response", "lookup", "sweep", "spool", "restore"
 	Deal     ship.Deal // what the carrier needs to take it back
-	State    string    // "found", "voided", "refund_pending", "abandoned", "refused"
+	State    string    // OrphanPending and so on
 	FoundAt  time.Time
 }
 
+// The states of an orphaned label.
+const (
+	OrphanPending       = "pending" // it is to be voided
+	OrphanVoided        = "voided"
+	OrphanRefundPending = "refund_pending"
+	OrphanVoidDeclined  = "void_declined"   // the carrier does not void it
+	OrphanVoidNotNeeded = "void_not_needed" // the carrier voids nothing, and bills only what it has scanned
+)
+
 // sqlStrand writes nothing if the label is the one that counts.
 const sqlStrand = `
-INSERT INTO stranded_labels (account_id, livemode, carrier, number, shipment_id, attempt, found_by, deal)
-SELECT @account, @livemode, @carrier, @number, @id, @attempt, @found_by, @deal
+INSERT INTO orphaned_labels (account_id, livemode, carrier, tracking_number, shipment_id, attempt, found_by, purchase)
+SELECT @account, @livemode, @carrier, @number, @id, @attempt, @found_by, @purchase
 WHERE NOT EXISTS (
-  SELECT FROM journeys j WHERE j.account_id = @account AND j.livemode = @livemode AND j.id = @id AND j.carrier = @carrier AND j.number = @number)
+  SELECT FROM shipment_states st WHERE st.account_id = @account AND st.livemode = @livemode AND st.id = @id AND st.carrier = @carrier AND st.tracking_number = @number)
   AND NOT EXISTS ( -- after a restore the same label may count under another id
-  SELECT FROM names n JOIN journeys j ON j.account_id = n.account_id AND j.livemode = n.livemode AND j.id = n.id
-  WHERE n.account_id = @account AND n.livemode = @livemode AND n.kind = 't' AND n.name = @number AND j.carrier = @carrier AND j.number = @number AND NOT j.followed)
+  SELECT FROM lookup_keys l JOIN shipment_states st ON st.account_id = l.account_id AND st.livemode = l.livemode AND st.id = l.subject_id
+  WHERE l.account_id = @account AND l.livemode = @livemode AND l.kind = 't' AND l.value = @number AND st.carrier = @carrier AND st.tracking_number = @number AND NOT st.is_tracker)
 ON CONFLICT DO NOTHING`
 
 const sqlIsStranded = `
-SELECT EXISTS (SELECT FROM stranded_labels WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number)`
+SELECT EXISTS (SELECT FROM orphaned_labels WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number)`
 
 // sqlCharge writes a line of the ledger once.
 const sqlCharge = `
-INSERT INTO charges (id, account_id, livemode, number, kind, attempt, carrier, connection, minor, currency)
+INSERT INTO charges (shipment_id, account_id, livemode, tracking_number, kind, attempt, carrier, connection_id, amount_minor, currency)
 VALUES (@id, @account, @livemode, @number, @kind, @attempt, @carrier, @connection, @minor, @currency)
 ON CONFLICT DO NOTHING`
 
@@ -54,7 +63,7 @@ func (s *Store) Strand(ctx context.Context, x Stranded) error {
 	}
 	args := func() pgx.NamedArgs {
 		return tenantArgs(x.Tenant, x.Shipment.Raw(), pgx.NamedArgs{
-			"carrier": x.Deal.Carrier, "number": x.Deal.TrackingNumber, "attempt": x.Attempt, "found_by": x.FoundBy, "deal": deal,
+			"carrier": x.Deal.Carrier, "number": x.Deal.TrackingNumber, "attempt": x.Attempt, "found_by": x.FoundBy, "purchase": deal,
 		})
 	}
 	return s.InTx(ctx, x.Tenant, func(tx *Store) error {
@@ -97,8 +106,8 @@ func (s *Store) Credit(ctx context.Context, sh ship.Shipment) error {
 }
 
 const sqlStranded = `
-SELECT shipment_id, attempt, found_by, deal, state, found_at FROM stranded_labels
-WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number`
+SELECT shipment_id, attempt, found_by, purchase, state, found_at FROM orphaned_labels
+WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number`
 
 // Stranded returns a stranded label; ship.NotFound if there is none.
 func (s *Store) Stranded(ctx context.Context, t ship.Tenant, carrier, number string) (Stranded, error) {
@@ -116,17 +125,17 @@ func (s *Store) Stranded(ctx context.Context, t ship.Tenant, carrier, number str
 }
 
 const sqlEndStranded = `
-UPDATE stranded_labels SET state = @state, message = @message, ended_at = now()
-WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND number = @number AND state = 'found'`
+UPDATE orphaned_labels SET state = @state, message = @message, resolved_at = now()
+WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number AND state = 'pending'`
 
-// EndStranded writes down what became of a stranded label: "voided",
-// "refund_pending", "abandoned" where the carrier voids nothing, or "refused".
+// EndStranded writes down what became of a stranded label: one of the states
+// but OrphanPending.
 func (s *Store) EndStranded(ctx context.Context, x Stranded, state, message string) error {
 	return s.InTx(ctx, x.Tenant, func(tx *Store) error {
 		n, err := tx.exec(ctx, x.Tenant, sqlEndStranded, tenantArgs(x.Tenant, ship.RawID{}, pgx.NamedArgs{
 			"carrier": x.Deal.Carrier, "number": x.Deal.TrackingNumber, "state": state, "message": null(message),
 		}))
-		if err != nil || n == 0 || state == "refused" {
+		if err != nil || n == 0 || state == OrphanVoidDeclined {
 			return err
 		}
 		return tx.charge(ctx, x.Tenant, x.Shipment, x.Attempt, x.Deal, "void", -x.Deal.Price.Minor)
@@ -141,8 +150,8 @@ type Doubt struct {
 }
 
 const sqlDoubts = `
-SELECT DISTINCT id, account_id, livemode FROM purchase_attempts
-WHERE outcome IN ('unknown', 'absent') AND id >= $1 AND id > $2 ORDER BY id LIMIT 500`
+SELECT DISTINCT shipment_id, account_id, livemode FROM purchase_attempts
+WHERE outcome IN ('uncertain', 'not_found') AND shipment_id >= $1 AND shipment_id > $2 ORDER BY shipment_id LIMIT 500`
 
 // Doubts lists purchases since a time, after one of them, that have attempts
 // in doubt.
@@ -207,9 +216,9 @@ func (s *Store) SetRestored(ctx context.Context) error {
 }
 
 const sqlReleaseKey = `
-DELETE FROM idempotency_keys k USING journeys j
+DELETE FROM idempotency_keys k USING shipment_states st
 WHERE k.account_id = @account AND k.livemode = @livemode AND k.key = @key
-  AND j.account_id = @account AND j.livemode = @livemode AND j.id = k.shipment_id AND j.state NOT IN ('purchasing', 'uncertain', 'needs_review')`
+  AND st.account_id = @account AND st.livemode = @livemode AND st.id = k.shipment_id AND st.state NOT IN ('purchasing', 'uncertain', 'needs_review')`
 
 // ReleaseKey forgets a key whose purchase is settled.
 func (s *Store) ReleaseKey(ctx context.Context, t ship.Tenant, key string) error {

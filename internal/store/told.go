@@ -16,19 +16,20 @@ import (
 // the log's own order. A row carries 32 bits of the number; the log's horizon
 // has the rest.
 const sqlTold = `
-WITH born AS (
+WITH row_versions AS (
   SELECT xmin FROM shipments WHERE account_id = @account AND livemode = @livemode AND id = @id
-  UNION SELECT xmin FROM labels WHERE account_id = @account AND livemode = @livemode AND id = @id
-  UNION SELECT xmin FROM journeys WHERE account_id = @account AND livemode = @livemode AND id = @id
-  UNION SELECT xmin FROM tracking_events WHERE account_id = @account AND livemode = @livemode AND id = @id
-), numbers AS (
+  UNION SELECT xmin FROM labels WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
+  UNION SELECT xmin FROM shipment_states WHERE account_id = @account AND livemode = @livemode AND id = @id
+  UNION SELECT xmin FROM tracking_events WHERE account_id = @account AND livemode = @livemode AND subject_id = @id
+), transactions AS (
   SELECT now.n - ((now.n - xmin::text::bigint) & 4294967295) AS n
-  FROM born, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS n) now
+  FROM row_versions, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS n) now
 )
 SELECT ` + logColumns + `
 FROM events e
-LEFT JOIN shipments s ON s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject
-WHERE e.account_id = @account AND e.livemode = @livemode AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM numbers)) AND e.subject = @id AND e.id >= @since
+LEFT JOIN shipments s ON s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
+WHERE e.account_id = @account AND e.livemode = @livemode AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM transactions))
+  AND e.subject_id = @id AND e.id >= @since
 ORDER BY e.sequence DESC LIMIT @limit`
 
 // Told lists what was told of a shipment, newest first, as far as it is kept.
@@ -66,12 +67,12 @@ const tellWithin = time.Minute
 // sqlTellings looks at the minute after each event, and at what waits. The
 // delivery log is ordered by endpoint and time: a busy minute is bounded.
 const sqlTellings = `
-SELECT k.event, p.id, a.outcome, a.status, a.total_ms, w.attempts, w.next_at
+SELECT k.event, p.id, a.outcome, a.response_status, a.total_ms, w.attempts, w.next_attempt_at
 FROM unnest(@events::uuid[], @untils::uuid[]) AS k (event, until)
 CROSS JOIN webhook_endpoints p
 LEFT JOIN LATERAL (
-  SELECT m.outcome, m.status, m.total_ms FROM (
-    SELECT x.event_id, x.outcome, x.status, x.total_ms FROM webhook_attempts x
+  SELECT m.outcome, m.response_status, m.total_ms FROM (
+    SELECT x.event_id, x.outcome, x.response_status, x.total_ms FROM webhook_attempts x
     WHERE x.account_id = @account AND x.livemode = @livemode AND x.endpoint_id = p.id AND x.id >= k.event AND x.id < k.until
     ORDER BY x.id LIMIT 1000) m
   WHERE m.event_id = k.event LIMIT 1) a ON true

@@ -57,7 +57,7 @@ func TestTellingsAreTheFirstTryAndWhatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.owner.Exec(ctx, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at) VALUES ($1, $2, $3, $4, '9', $5, 1, now())`,
+	if _, err := f.owner.Exec(ctx, `INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at) VALUES ($1, $2, $3, $4, '9', $5, 1, now())`,
 		[16]byte(f.tenant.Account.Raw()), f.tenant.Livemode, [16]byte(bad.ID.Raw()), [16]byte(events[0].Raw()), bad.Slot); err != nil {
 		t.Fatal(err)
 	}

@@ -10,22 +10,22 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const trackColumns = `j.account_id, j.livemode, j.id, j.followed, j.attempt, j.pieces, j.carrier, j.number, j.bought_at, j.newest_at, ` + journeyColumns
+const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count, st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + journeyColumns
 
 // sqlFind finds the parcels of a number, newest first. Numbers are reused, and
 // two carriers may use the same one.
 const sqlFind = `
 SELECT ` + trackColumns + `
-FROM (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND name = $3 ORDER BY id DESC LIMIT 8) n
-JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = n.id
-ORDER BY j.id DESC`
+FROM (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3 ORDER BY subject_id DESC LIMIT 8) l
+JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l.subject_id
+ORDER BY st.id DESC`
 
 // sqlFindScans reads the scans of the newest parcel of a number, in the same
 // round trip as sqlFind: nearly always that is the one.
 const sqlFindScans = `
 SELECT ` + scanColumns + ` FROM tracking_events t
 WHERE t.account_id = $1 AND t.livemode = $2
-  AND t.id = (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND name = $3 ORDER BY id DESC LIMIT 1)`
+  AND t.subject_id = (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3 ORDER BY subject_id DESC LIMIT 1)`
 
 // Find returns the parcel of a tracking number, and its scans. If there are
 // several it is the newest shipment, else the newest followed parcel. A carrier
@@ -72,9 +72,9 @@ func collectScans(into *[]ship.Scan) func(pgx.Rows) error {
 	}
 }
 
-const sqlJourney = `SELECT ` + trackColumns + ` FROM journeys j WHERE j.account_id = $1 AND j.livemode = $2 AND j.id = $3`
+const sqlJourney = `SELECT ` + trackColumns + ` FROM shipment_states st WHERE st.account_id = $1 AND st.livemode = $2 AND st.id = $3`
 
-const sqlJourneyScans = `SELECT ` + scanColumns + ` FROM tracking_events t WHERE t.account_id = $1 AND t.livemode = $2 AND t.id = $3`
+const sqlJourneyScans = `SELECT ` + scanColumns + ` FROM tracking_events t WHERE t.account_id = $1 AND t.livemode = $2 AND t.subject_id = $3`
 
 // Journey returns a parcel by its id, and its scans.
 func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.Journey, []ship.Scan, error) {
@@ -92,21 +92,26 @@ func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship
 	return j, append(j.OwnScans(), scans...), nil
 }
 
-// sqlFollow begins to follow a number, unless the tenant does already.
+// sqlFollow begins to follow a number, unless the tenant does already: then it
+// writes nothing, and returns the tracker that is there.
 const sqlFollow = `
-WITH there AS (
-  SELECT j.id FROM names n JOIN journeys j ON j.account_id = @account AND j.livemode = @livemode AND j.id = n.id
-  WHERE n.account_id = @account AND n.livemode = @livemode AND n.kind = 't' AND n.name = @number AND j.followed AND j.carrier = @carrier
+WITH existing AS (
+  SELECT st.id
+  FROM lookup_keys l JOIN shipment_states st ON st.account_id = @account AND st.livemode = @livemode AND st.id = l.subject_id
+  WHERE l.account_id = @account AND l.livemode = @livemode AND l.kind = 't' AND l.value = @number
+    AND st.is_tracker AND st.carrier = @carrier
   LIMIT 1
-), j AS (
-  INSERT INTO journeys (id, account_id, livemode, followed, status, sequence, carrier, number)
-  SELECT @id, @account, @livemode, true, 'created', 0, @carrier, @number WHERE NOT EXISTS (SELECT FROM there)
+), new_tracker AS (
+  INSERT INTO shipment_states (id, account_id, livemode, is_tracker, status, sequence, carrier, tracking_number)
+  SELECT @id, @account, @livemode, true, 'created', 0, @carrier, @number WHERE NOT EXISTS (SELECT FROM existing)
   RETURNING id
-), n AS (
-  INSERT INTO names (account_id, livemode, kind, name, id)
-  SELECT @account::uuid, @livemode::boolean, 't'::"char", @number::text, id FROM j UNION ALL SELECT @account, @livemode, 'f', '', id FROM j UNION ALL SELECT @account, @livemode, 'k', @key, id FROM j
+), new_lookup_keys AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT @account::uuid, @livemode::boolean, 't'::"char", @number::text, id FROM new_tracker
+  UNION ALL SELECT @account, @livemode, 'f', '', id FROM new_tracker
+  UNION ALL SELECT @account, @livemode, 'k', @key, id FROM new_tracker
 )
-SELECT id, true FROM j UNION ALL SELECT id, false FROM there`
+SELECT id, true FROM new_tracker UNION ALL SELECT id, false FROM existing`
 
 // Follow begins to follow a number of a carrier for the holder of a key. It
 // reports the parcel's id and whether it is new.
@@ -128,7 +133,7 @@ func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id sh
 }
 
 const sqlFollowedSince = `
-SELECT count(*) FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND name = $4 AND id >= $3`
+SELECT count(*) FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND value = $4 AND subject_id >= $3`
 
 // FollowedSince counts the parcels that were begun to be followed with the key
 // since, those that are followed no more included.
@@ -141,9 +146,9 @@ func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID
 
 const sqlFollowed = `
 SELECT ` + trackColumns + `
-FROM (SELECT id FROM names WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND name = '' AND id < $3 ORDER BY id DESC LIMIT $4) n
-JOIN journeys j ON j.account_id = $1 AND j.livemode = $2 AND j.id = n.id
-ORDER BY j.id DESC`
+FROM (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND value = '' AND subject_id < $3 ORDER BY subject_id DESC LIMIT $4) l
+JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l.subject_id
+ORDER BY st.id DESC`
 
 // Followed lists the followed parcels, newest first.
 func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Journey, error) {
@@ -157,20 +162,23 @@ func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]shi
 	return list, err
 }
 
+// sqlUnfollow deletes nothing and counts 0 if there is no such tracker. The
+// lookup key of the API key stays, because it counts towards the key's limit.
 const sqlUnfollow = `
-WITH j AS (
-  DELETE FROM journeys WHERE account_id = $1 AND livemode = $2 AND id = $3 AND followed RETURNING number
-), n AS (
-  DELETE FROM names USING j
-  WHERE account_id = $1 AND livemode = $2 AND id = $3 AND (kind = 't' AND name = j.number OR kind = 'f' AND name = '')
-), p AS (
-  DELETE FROM polls USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
-), w AS (
-  DELETE FROM watches USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
-), t AS (
-  DELETE FROM tracking_events USING j WHERE account_id = $1 AND livemode = $2 AND id = $3
+WITH tracker AS (
+  DELETE FROM shipment_states WHERE account_id = $1 AND livemode = $2 AND id = $3 AND is_tracker RETURNING tracking_number
+), old_lookup_keys AS (
+  DELETE FROM lookup_keys USING tracker
+  WHERE account_id = $1 AND livemode = $2 AND subject_id = $3
+    AND (kind = 't' AND value = tracker.tracking_number OR kind = 'f' AND value = '')
+), old_sandbox_poll AS (
+  DELETE FROM sandbox_polls USING tracker WHERE account_id = $1 AND livemode = $2 AND subject_id = $3
+), old_carrier_poll AS (
+  DELETE FROM carrier_polls USING tracker WHERE account_id = $1 AND livemode = $2 AND subject_id = $3
+), old_events AS (
+  DELETE FROM tracking_events USING tracker WHERE account_id = $1 AND livemode = $2 AND subject_id = $3
 )
-SELECT count(*) FROM j`
+SELECT count(*) FROM tracker`
 
 // Unfollow forgets a followed parcel; ship.NotFound if there is none.
 func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {

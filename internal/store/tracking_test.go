@@ -150,7 +150,7 @@ func TestUnfollowForgetsTheTrackerAndNothingElse(t *testing.T) {
 	}
 	wantKind(t, "another tenant", f.Unfollow(t.Context(), newTenant(), id), ship.NotFound)
 	wantKind(t, "a shipment", f.Unfollow(t.Context(), f.tenant, ship.TrackerIDOf(sh.ID.Raw())), ship.NotFound)
-	if n := one[int](t, f.owner, "SELECT count(*) FROM polls"); n != 1 {
+	if n := one[int](t, f.owner, "SELECT count(*) FROM sandbox_polls"); n != 1 {
 		t.Errorf("%d polls are left of the shipment", n)
 	}
 	if list, err := f.Followed(t.Context(), f.tenant, ship.Page{Limit: 5}); err != nil || len(list) != 1 || list[0].Number != "1Z5" {
@@ -174,7 +174,7 @@ func TestTwoClaimersOfPollsGetDifferentParcels(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const parcels = 400
-	_, err := f.owner.Exec(t.Context(), `INSERT INTO polls (id, account_id, livemode, due_at)
+	_, err := f.owner.Exec(t.Context(), `INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
 		SELECT gen_random_uuid(), $1, false, now() - interval '1 second' * n FROM generate_series(1, $2::int) n`, [16]byte(f.tenant.Account.Raw()), parcels)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestTwoClaimersOfPollsGetDifferentParcels(t *testing.T) {
 	if err := f.EndPolls(t.Context(), due); err != nil {
 		t.Fatal(err)
 	}
-	if n := one[int](t, f.owner, "SELECT count(*) FROM polls"); n != parcels-10 {
+	if n := one[int](t, f.owner, "SELECT count(*) FROM sandbox_polls"); n != parcels-10 {
 		t.Errorf("%d polls are left", n)
 	}
 }

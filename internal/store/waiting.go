@@ -19,7 +19,7 @@ type WaitingEvent struct {
 }
 
 const sqlWaitingRows = `
-SELECT event_tx::text, event_id, attempts FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 ORDER BY event_tx, event_id LIMIT 20`
+SELECT event_txid::text, event_id, attempts FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 ORDER BY event_txid, event_id LIMIT 20`
 
 // sqlWaitingLog respects the horizon: the cursor may move to its first event.
 const sqlWaitingLog = `
@@ -95,9 +95,9 @@ func collectWaiting(into *[]waitingAt) func(pgx.Rows) error {
 // sqlUnpark lets a parked endpoint go on. The dispatcher hears of it by the
 // version.
 const sqlUnpark = `
-UPDATE webhook_endpoints SET parked = false, verified = true, failures = 0, failing_since = NULL, probe = 0, last_success_at = now(),
-  version = version + 1, changed_at = clock_timestamp(), joining = true,
-  cursor_tx = coalesce(@tx::text::xid8, cursor_tx), cursor_id = coalesce(@cursor, cursor_id), cursor_at = coalesce(@at, cursor_at)
+UPDATE webhook_endpoints SET parked = false, verified = true, failures = 0, failing_since = NULL, probes = 0, last_success_at = now(),
+  version = version + 1, changed_at = clock_timestamp(), catching_up = true,
+  cursor_txid = coalesce(@tx::text::xid8, cursor_txid), cursor_id = coalesce(@cursor, cursor_id), cursor_at = coalesce(@at, cursor_at)
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
 
 // Unpark lets a parked endpoint go on after a probe that arrived. The event of
@@ -118,7 +118,7 @@ func (s *Store) Unpark(ctx context.Context, e Endpoint, w WaitingEvent) error {
 }
 
 const sqlProbeFailed = `
-UPDATE webhook_endpoints SET probe = probe + 1, failures = failures + 1, enabled = enabled AND @reason::text IS NULL,
+UPDATE webhook_endpoints SET probes = probes + 1, failures = failures + 1, enabled = enabled AND @reason::text IS NULL,
   disabled_reason = coalesce(@reason, disabled_reason), version = version + CASE WHEN @reason::text IS NULL THEN 0 ELSE 1 END,
   changed_at = CASE WHEN @reason::text IS NULL THEN changed_at ELSE clock_timestamp() END
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
@@ -131,12 +131,12 @@ func (s *Store) ProbeFailed(ctx context.Context, e Endpoint, reason string) erro
 }
 
 const sqlRedeliver = `
-INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_tx, slot, attempts, next_at)
+INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
 SELECT w.account_id, w.livemode, w.id, e.id, e.txid, w.slot, 0, CASE WHEN w.parked THEN 'infinity' ELSE now() END
 FROM events e JOIN webhook_endpoints w ON w.account_id = e.account_id AND w.livemode = e.livemode
 WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id AND w.enabled
-  AND CASE WHEN @only::uuid IS NULL THEN cardinality(w.kinds) = 0 OR e.kind::text = ANY (w.kinds) ELSE w.id = @only END
-ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_at = excluded.next_at`
+  AND CASE WHEN @only::uuid IS NULL THEN cardinality(w.event_kinds) = 0 OR e.kind::text = ANY (w.event_kinds) ELSE w.id = @only END
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_attempt_at = excluded.next_attempt_at`
 
 // Redeliver puts an event on the schedule, due now, and reports for how many
 // endpoints.
@@ -152,22 +152,22 @@ func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID
 // cursor now, and would come twice. The horizon is respected, because what is
 // not behind the cursor must be finished.
 const sqlRecover = `
-WITH first AS (
-  SELECT (min(txid::text::bigint) - 1)::text::xid8 AS tx FROM events
+WITH first_event AS (
+  SELECT (min(txid::text::bigint) - 1)::text::xid8 AS txid FROM events
   WHERE account_id = @account AND livemode = @livemode AND id >= @since AND txid < pg_snapshot_xmin(pg_current_snapshot())
-), rows AS (
-  DELETE FROM webhook_retries r USING first
-  WHERE first.tx IS NOT NULL AND r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
-), start AS (
-  SELECT c.tx, c.id FROM first, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
-    SELECT coalesce(e.cursor_tx, s.cursor_tx) AS tx, coalesce(e.cursor_id, s.cursor_id) AS id
-    UNION ALL SELECT first.tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid WHERE first.tx IS NOT NULL) c
-  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.tx, c.id LIMIT 1
+), dropped_retries AS (
+  DELETE FROM webhook_retries r USING first_event
+  WHERE first_event.txid IS NOT NULL AND r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
+), new_cursor AS (
+  SELECT c.txid, c.id FROM first_event, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
+    SELECT coalesce(e.cursor_txid, s.cursor_txid) AS txid, coalesce(e.cursor_id, s.cursor_id) AS id
+    UNION ALL SELECT first_event.txid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid WHERE first_event.txid IS NOT NULL) c
+  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.txid, c.id LIMIT 1
 )
-UPDATE webhook_endpoints e SET recover_since = @at, joining = true, version = e.version + 1, changed_at = clock_timestamp(),
-  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probe = 0, told_at = NULL,
-  cursor_tx = start.tx, cursor_id = start.id, cursor_at = @at
-FROM start WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+UPDATE webhook_endpoints e SET recover_since = @at, catching_up = true, version = e.version + 1, changed_at = clock_timestamp(),
+  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probes = 0, notified_at = NULL,
+  cursor_txid = new_cursor.txid, cursor_id = new_cursor.id, cursor_at = @at
+FROM new_cursor WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
 // Recover sends the endpoint back to a time.

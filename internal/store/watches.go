@@ -26,20 +26,20 @@ type Watch struct {
 // itself, and changed by its place, because joins would be planned for a tenth
 // of the table.
 const sqlDueWatches = `
-WITH mine AS MATERIALIZED (
-  SELECT array_agg(w.ctid) AS places, array_agg(w.due_at) AS dues FROM (
-    SELECT w.ctid, w.due_at FROM (
-      SELECT account_id, livemode, id FROM watches WHERE due_at <= $1 AND connection <> ALL ($4::uuid[]) ORDER BY due_at LIMIT 4 * $3::int
+WITH claimed AS MATERIALIZED (
+  SELECT array_agg(p.ctid) AS row_ids, array_agg(p.due_at) AS dues FROM (
+    SELECT p.ctid, p.due_at FROM (
+      SELECT account_id, livemode, subject_id FROM carrier_polls WHERE due_at <= $1 AND connection_id <> ALL ($4::uuid[]) ORDER BY due_at LIMIT 4 * $3::int
     ) d CROSS JOIN LATERAL (
-      SELECT ctid, due_at FROM watches w
-      WHERE w.account_id = d.account_id AND w.livemode = d.livemode AND w.id = d.id AND w.due_at <= $1
+      SELECT ctid, due_at FROM carrier_polls p
+      WHERE p.account_id = d.account_id AND p.livemode = d.livemode AND p.subject_id = d.subject_id AND p.due_at <= $1
       LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) w LIMIT $3) w
+    ) p LIMIT $3) p
 )
-UPDATE watches w SET due_at = $2
-FROM mine, unnest(mine.places, mine.dues) AS k (place, due_at)
-WHERE w.ctid = k.place
-RETURNING w.account_id, w.livemode, w.id, w.connection, w.pushed_until, k.due_at`
+UPDATE carrier_polls p SET due_at = $2
+FROM claimed, unnest(claimed.row_ids, claimed.dues) AS k (row_id, due_at)
+WHERE p.ctid = k.row_id
+RETURNING p.account_id, p.livemode, p.subject_id, p.connection_id, p.push_subscribed_until, k.due_at`
 
 // DueWatches claims up to limit parcels that are due at now, but for those of
 // the connections to skip; each is due again at again unless it is moved.
@@ -66,13 +66,13 @@ func (s *Store) DueWatches(ctx context.Context, now, again time.Time, limit int,
 }
 
 const sqlMoveWatches = `
-UPDATE watches w SET due_at = k.due_at
+UPDATE carrier_polls p SET due_at = k.due_at
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @due::timestamptz[]) AS k (account_id, livemode, id, due_at)
-WHERE w.account_id = k.account_id AND w.livemode = k.livemode AND w.id = k.id`
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 const sqlEndWatches = `
-DELETE FROM watches w USING ` + journeyKeys + `
-WHERE w.account_id = k.account_id AND w.livemode = k.livemode AND w.id = k.id`
+DELETE FROM carrier_polls p USING ` + journeyKeys + `
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // MoveWatches sets when the parcels are next asked about; the zero time means
 // never again.
@@ -104,11 +104,11 @@ func (s *Store) MoveWatches(ctx context.Context, due map[ship.Subject]time.Time)
 	return explain(s.sys.SendBatch(ctx, b).Close())
 }
 
-// sqlWatched reads a deal only where a parcel has further numbers.
+// sqlWatched reads a purchase only where a parcel has further numbers.
 const sqlWatched = `
-SELECT j.account_id, j.livemode, j.id, j.carrier, j.number, s.deal->'pieces'
-FROM ` + journeyKeys + ` JOIN journeys j USING (account_id, livemode, id)
-LEFT JOIN shipments s ON j.pieces > 1 AND NOT j.followed AND s.account_id = j.account_id AND s.livemode = j.livemode AND s.id = j.id`
+SELECT st.account_id, st.livemode, st.id, st.carrier, st.tracking_number, s.purchase->'pieces'
+FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
+LEFT JOIN shipments s ON st.piece_count > 1 AND NOT st.is_tracker AND s.account_id = st.account_id AND s.livemode = st.livemode AND s.id = st.id`
 
 // Watched is what a carrier is asked about: the numbers of a parcel's pieces.
 type Watched struct {
@@ -147,9 +147,9 @@ func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.S
 }
 
 const sqlHolders = `
-SELECT n.account_id, n.livemode, n.name, n.id
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @names::text[]) AS k (account_id, livemode, name)
-JOIN names n ON n.account_id = k.account_id AND n.livemode = k.livemode AND n.kind = 't' AND n.name = k.name`
+SELECT l.account_id, l.livemode, l.value, l.subject_id
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @numbers::text[]) AS k (account_id, livemode, number)
+JOIN lookup_keys l ON l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number`
 
 // A Named is a tracking number of a tenant.
 type Named struct {
@@ -181,22 +181,22 @@ func nameArgs(numbers []Named) pgx.NamedArgs {
 		names[i] = n.Number
 	}
 	args := tenantsArgs(len(numbers), func(i int) ship.Tenant { return numbers[i].Tenant })
-	args["names"] = names
+	args["numbers"] = names
 	return args
 }
 
-// sqlLockHolders locks in the same order as sqlLockJourneys. The names are found
+// sqlLockHolders locks in the same order as sqlLockJourneys. The lookup keys are found
 // first and in their index alone: beside what is locked, their rows would be
 // read too.
 const sqlLockHolders = `
-WITH held AS MATERIALIZED (
-  SELECT n.account_id, n.livemode, n.id, n.name
-  FROM unnest(@accounts::uuid[], @livemodes::boolean[], @names::text[]) AS k (account_id, livemode, name)
-  JOIN names n ON n.account_id = k.account_id AND n.livemode = k.livemode AND n.kind = 't' AND n.name = k.name
+WITH holders AS MATERIALIZED (
+  SELECT l.account_id, l.livemode, l.subject_id AS id, l.value
+  FROM unnest(@accounts::uuid[], @livemodes::boolean[], @numbers::text[]) AS k (account_id, livemode, number)
+  JOIN lookup_keys l ON l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number
 )
-SELECT held.name, ` + trackColumns + `
-FROM held JOIN journeys j USING (account_id, livemode, id)
-ORDER BY j.account_id, j.livemode, j.id FOR UPDATE OF j`
+SELECT holders.value, ` + trackColumns + `
+FROM holders JOIN shipment_states st USING (account_id, livemode, id)
+ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 
 // LockHolders locks the rows of the parcels of the numbers until the
 // transaction ends, and says which number is whose. Each may be named once.
@@ -221,7 +221,7 @@ func (s *Store) LockHolders(ctx context.Context, numbers []Named) ([]ship.Journe
 }
 
 const sqlWatch = `
-INSERT INTO watches (account_id, livemode, id, connection, due_at) VALUES (@account, @livemode, @id, @connection, @due) ON CONFLICT DO NOTHING`
+INSERT INTO carrier_polls (account_id, livemode, subject_id, connection_id, due_at) VALUES (@account, @livemode, @id, @connection, @due) ON CONFLICT DO NOTHING`
 
 // Watch begins to ask about a parcel.
 func (s *Store) Watch(ctx context.Context, p ship.Subject, c ship.ConnectionID, due time.Time) error {
@@ -230,9 +230,9 @@ func (s *Store) Watch(ctx context.Context, p ship.Subject, c ship.ConnectionID, 
 }
 
 const sqlUnsubscribed = `
-UPDATE watches SET pushed_until = $3 WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM watches WHERE connection = $1 AND (pushed_until IS NULL OR pushed_until < $2) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
-RETURNING account_id, livemode, id`
+UPDATE carrier_polls SET push_subscribed_until = $3 WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM carrier_polls WHERE connection_id = $1 AND (push_subscribed_until IS NULL OR push_subscribed_until < $2) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
+RETURNING account_id, livemode, subject_id`
 
 // Unsubscribed claims parcels of a connection about which the carrier is not
 // told to push beyond a moment. They count as subscribed until the given time;
@@ -255,8 +255,8 @@ func (s *Store) Unsubscribed(ctx context.Context, c ship.ConnectionID, beyond, u
 }
 
 const sqlSetPushed = `
-UPDATE watches w SET pushed_until = @until FROM ` + journeyKeys + `
-WHERE w.account_id = k.account_id AND w.livemode = k.livemode AND w.id = k.id`
+UPDATE carrier_polls p SET push_subscribed_until = @until FROM ` + journeyKeys + `
+WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // SetPushed notes until when a carrier tells of the parcels by itself; the zero
 // time means that it does not.
@@ -267,7 +267,7 @@ func (s *Store) SetPushed(ctx context.Context, parcels []ship.Subject, until tim
 	return explain(err)
 }
 
-const sqlWatchedConnections = `SELECT DISTINCT account_id, livemode, connection FROM watches`
+const sqlWatchedConnections = `SELECT DISTINCT account_id, livemode, connection_id FROM carrier_polls`
 
 // WatchedConnections lists the connections that parcels are asked about over.
 func (s *Store) WatchedConnections(ctx context.Context) ([]Watch, error) {

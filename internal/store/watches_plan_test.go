@@ -23,13 +23,13 @@ func watched(t *testing.T, f *fixture, rows int) {
 	values := strings.NewReplacer("{rows}", strconv.Itoa(rows))
 	for _, sql := range []string{
 		`CREATE FUNCTION nth(n int) RETURNS uuid LANGUAGE sql AS $$ SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid $$`,
-		`CREATE TABLE indexes AS SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'watches'`,
-		`DO $$ BEGIN ALTER TABLE watches DROP CONSTRAINT watches_pkey; EXECUTE (SELECT string_agg('DROP INDEX IF EXISTS ' || indexname, ';') FROM indexes); END $$`,
-		`INSERT INTO watches (account_id, livemode, id, connection, due_at)
+		`CREATE TABLE indexes AS SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'carrier_polls'`,
+		`DO $$ BEGIN ALTER TABLE carrier_polls DROP CONSTRAINT carrier_polls_pkey; EXECUTE (SELECT string_agg('DROP INDEX IF EXISTS ' || indexname, ';') FROM indexes); END $$`,
+		`INSERT INTO carrier_polls (account_id, livemode, subject_id, connection_id, due_at)
 		 SELECT nth(c), true, ('019a' || substr(md5(n::text), 5))::uuid, nth(c), now() + interval '100 milliseconds' * (n - {rows} / 10 - 1000)
 		 FROM (SELECT n, CASE WHEN n <= {rows} / 10 THEN 0 ELSE 1 + n % 499 END AS c FROM generate_series(1, {rows}) n) parcels`,
-		`DO $$ BEGIN EXECUTE (SELECT string_agg(indexdef, ';') FROM indexes); ALTER TABLE watches ADD PRIMARY KEY USING INDEX watches_pkey; END $$`,
-		`VACUUM ANALYZE watches`,
+		`DO $$ BEGIN EXECUTE (SELECT string_agg(indexdef, ';') FROM indexes); ALTER TABLE carrier_polls ADD PRIMARY KEY USING INDEX carrier_polls_pkey; END $$`,
+		`VACUUM ANALYZE carrier_polls`,
 	} {
 		if _, err := f.owner.Exec(t.Context(), values.Replace(sql)); err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -45,9 +45,9 @@ func found(t *testing.T, plan node, claimed int) node {
 		switch {
 		case n.Type == "Seq Scan":
 			t.Errorf("the claim reads all of %s", n.Relation)
-		case n.Index == "watches_due":
+		case n.Index == "carrier_polls_due":
 			scan = n
-		case n.Index == "watches_pkey" && n.Loops > claimed:
+		case n.Index == "carrier_polls_pkey" && n.Loops > claimed:
 			t.Errorf("it looks %d rows up for %d", n.Loops, claimed)
 		}
 	})

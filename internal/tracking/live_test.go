@@ -3,7 +3,6 @@ package tracking_test
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/emulator/dhlexpress"
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
@@ -67,7 +67,7 @@ func newLiveBench(t *testing.T, name string) liveBench {
 	id := ship.NewConnectionID(b.tenant.Shard(), time.Now())
 	key := []byte(pushKey)
 	b.carrier, err = carrier.Open(spec, carrier.Opening{
-		Credentials: standIns[name].given, BaseURL: server.URL + path.Path, Live: true, Via: http.DefaultClient, PushSecret: tracking.PushSecret(key, id),
+		Credentials: standIns[name].given, BaseURL: server.URL + path.Path, Live: true, Via: carriertest.Via(t), PushSecret: tracking.PushSecret(key, id),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/all"
+	"github.com/waybillhq/waybill/internal/carrier/carriertest"
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -41,6 +42,7 @@ type asked struct {
 	numbers map[string]int
 	order   []string
 	hang    func() // before a question is sent; may be nil
+	via     carrier.Doer
 }
 
 func (a *asked) Do(r *http.Request) (*http.Response, error) {
@@ -65,7 +67,7 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 	if hang != nil && strings.Contains(text, "track") {
 		hang()
 	}
-	return http.DefaultClient.Do(r)
+	return a.via.Do(r)
 }
 
 // times is how often the numbers were asked about, each once listed.
@@ -84,7 +86,7 @@ func newPollBench(t *testing.T, names ...string) *pollBench {
 	t.Helper()
 	b := &pollBench{
 		store: storetest.Open(t), tenant: ship.Tenant{Account: storetest.Tenant().Account, Livemode: true},
-		carriers: map[string]*carrier.Carrier{}, standIns: map[string]*emulator.Server{}, asked: &asked{numbers: map[string]int{}},
+		carriers: map[string]*carrier.Carrier{}, standIns: map[string]*emulator.Server{}, asked: &asked{numbers: map[string]int{}, via: carriertest.Via(t)},
 	}
 	for _, name := range names {
 		ledger, err := emulator.OpenLedger("")

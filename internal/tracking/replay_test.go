@@ -122,7 +122,7 @@ func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 // which other tests hold up.
 func (b *bench) told(t *testing.T) (list []string) {
 	t.Helper()
-	rows, err := b.store.System().Query(t.Context(), "SELECT subject, snapshot FROM events")
+	rows, err := b.store.System().Query(t.Context(), "SELECT subject_id, snapshot FROM events")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,7 +41,7 @@ type auditBench struct {
 // touched are the tables that the changes of the dashboard write.
 var touched = []string{
 	"accounts", "account_logos", "api_keys", "connections", "boxes", "webhook_endpoints", "webhook_retries", "batches", "batch_rows", "river_job",
-	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "journeys", "tracking_events", "events",
+	"rule_books", "rule_drafts", "rate_sheets", "routing_revisions", "shipment_states", "tracking_events", "events",
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -187,7 +188,9 @@ func (b *auditBench) batchSteps() []auditStep {
 	change := func(path string, pairs ...string) func() answered {
 		return func() answered { return b.post("batches/"+string(b.batches()[0].ID)+path, pairs...) }
 	}
-	upload := func() answered { return b.uploadAs(member.Owner, "orders.csv", []byte(sampleFile)) }
+	upload := func() answered {
+		return b.uploadAs(member.Owner, "orders.csv", []byte(strings.Replace(sampleFile, "\n1,", "\nfirst,", 1)))
+	}
 	columns := []string{
 		"column.0", "order", "column.1", "name", "column.2", "address1", "column.3", "city", "column.4", "state", "column.5", "zip", "column.6", "country", "column.7", "weight",
 	}
@@ -329,5 +332,28 @@ func TestEveryAuditedChangeHasItsStep(t *testing.T) {
 		if !slices.ContainsFunc(steps, func(s auditStep) bool { return s.action == action }) {
 			t.Errorf("%s has no step", action)
 		}
+	}
+}
+
+// The page says so before anybody types credentials, and so does the answer.
+func TestALiveConnectionNeedsAKeyFromOutsideTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := newAuditBench(t)
+	box, err := seal.New(bytes.Repeat([]byte{1}, 32))
+	b.must(err)
+	b.web.Account = account.NewWith(account.Config{
+		Store:         b.store,
+		Wrapper:       box,
+		KeyInDatabase: true,
+		Specs:         b.web.Account.Specs(),
+	})
+
+	for _, a := range []answered{b.send(member.Owner, "/app/live/connect/acme", nil), b.send(member.Owner, "/app/live/connect/acme", url.Values{"api_key": {"s"}})} {
+		if body := a.Body.String(); !strings.Contains(body, "Live carrier credentials need an encryption key that is not in the database") || !strings.Contains(body, "openssl rand -base64 32") {
+			t.Errorf("%d:\n%s", a.Code, body)
+		}
+	}
+	if a := b.send(member.Owner, "/app/test/connect/acme", nil); a.Code != http.StatusOK || strings.Contains(a.Body.String(), "SECRET_KEY") {
+		t.Error("a test connection needs a key too")
 	}
 }

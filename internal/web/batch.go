@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -22,6 +23,10 @@ type batchView struct {
 	Samples   [][]string // the first lines, to name the columns by
 	Problem   string
 	Wrong     problems // of the columns
+	Shipped   int      // lines whose order was shipped before
+	Retryable int      // lines that were not bought and can be tried again
+	Documents int      // customs papers of what was bought
+	Accounts  accountNames
 	Countries []choice
 }
 
@@ -31,7 +36,9 @@ type rowView struct {
 	Of       batch.Batch
 	Values   map[string]string
 	Shipment *ship.Shipment // what was bought, if it is known
-	Opened   bool           // its form is shown
+	Before   *ship.Shipment // what the order was shipped with before, if that is what is wrong
+	Accounts accountNames
+	Opened   bool // its form is shown
 }
 
 // A tab chooses lines by their states.
@@ -41,7 +48,7 @@ type tab struct {
 }
 
 var batchTabs = []tab{
-	{"bad", "To mend", []string{batch.RowBad, batch.RowFailed}},
+	{"bad", "To fix", []string{batch.RowBad, batch.RowFailed}},
 	{"ready", "Ready", []string{batch.RowRated, batch.RowGood, batch.RowBuying}},
 	{"skipped", "Skipped", []string{batch.RowSkipped}},
 	{"pending", "Pending", []string{batch.RowPending}},
@@ -104,9 +111,9 @@ func (p batchView) asking(path string) string {
 // mendWord says what the lines with mistakes ask for.
 func (p batchView) mendWord() string {
 	if p.Count(batchTabs[0]) == 0 {
-		return "nothing to mend"
+		return "nothing to fix"
 	}
-	return "mend or skip them"
+	return "fix or skip them"
 }
 
 // MayDiscard reports whether the batch can be thrown away.
@@ -133,6 +140,9 @@ func (s *Web) batch(v *visit) error {
 		if p.Again() == "" || !p.Busy() && v.query("busy") != "" {
 			v.w.Header().Set("HX-Refresh", "true")
 		}
+		if err := v.countLines(&p); err != nil {
+			return err
+		}
 		return v.show(http.StatusOK, batchSummary(f, p, false))
 	}
 	return v.showBatch(http.StatusOK, p)
@@ -158,6 +168,9 @@ func (v *visit) showBatch(status int, p batchView) error {
 	for _, row := range rows[:min(len(rows), 3)] {
 		p.Samples = append(p.Samples, row.Cells)
 	}
+	if err := v.countLines(&p); err != nil {
+		return err
+	}
 	if p.Rows, err = v.rowViews(p.Batch, rows); err != nil {
 		return err
 	}
@@ -167,6 +180,62 @@ func (v *visit) showBatch(status int, p batchView) error {
 	return v.show(status, batchPage(v.frame(p.Name, "batches"), p))
 }
 
+// countLines counts what the head of the page shows beside the tally. While the
+// batch is worked on it shows nothing of it.
+func (v *visit) countLines(p *batchView) error {
+	if p.Busy() {
+		return nil
+	}
+	if err := v.countShipped(p); err != nil {
+		return err
+	}
+	return v.countDocuments(p)
+}
+
+// countShipped counts the lines of the file whose order was shipped before:
+// before the columns are confirmed by what they probably mean, afterwards by
+// the lines that are left out for it. The other lines that were not bought can
+// be tried again.
+func (v *visit) countShipped(p *batchView) error {
+	if p.State == batch.Mapping {
+		found, err := v.Batch.ShippedBefore(v.ctx(), p.Batch)
+		p.Shipped = len(found)
+		return err
+	}
+	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, 0, batch.MaxRows, batch.RowSkipped, batch.RowFailed)
+	for _, row := range rows {
+		switch {
+		case row.Earlier() != "":
+			p.Shipped++
+		case row.State == batch.RowFailed:
+			p.Retryable++
+		}
+	}
+	return err
+}
+
+// countDocuments counts the customs papers of what was bought.
+func (v *visit) countDocuments(p *batchView) error {
+	if p.Bought() == 0 || !v.who.Can(member.PrintLabels) {
+		return nil
+	}
+	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, 0, batch.MaxRows, batch.RowBought)
+	if err != nil {
+		return err
+	}
+	ids := make([]ship.ShipmentID, len(rows))
+	for i, row := range rows {
+		ids[i] = row.Shipment
+	}
+	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), ids)
+	for _, sh := range known {
+		if sh.State == ship.StatePurchased {
+			p.Documents += len(sh.Deal.Documents)
+		}
+	}
+	return err
+}
+
 // rowViews adds to lines what was bought for them.
 func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
 	var ids []ship.ShipmentID
@@ -174,6 +243,13 @@ func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
 		if row.BatchRow.Shipment != "" {
 			ids = append(ids, row.BatchRow.Shipment)
 		}
+		if earlier := row.Earlier(); earlier != "" {
+			ids = append(ids, earlier)
+		}
+	}
+	accounts, err := v.accountNames()
+	if err != nil {
+		return nil, err
 	}
 	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), ids)
 	if err != nil {
@@ -181,9 +257,12 @@ func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
 	}
 	list := make([]rowView, len(rows))
 	for i, row := range rows {
-		list[i] = rowView{Row: row, Of: b, Values: b.Meaning.Values(row.Cells)}
+		list[i] = rowView{Row: row, Of: b, Values: b.Meaning.Values(row.Cells), Accounts: accounts}
 		if sh, ok := known[row.BatchRow.Shipment]; ok {
 			list[i].Shipment = &sh
+		}
+		if sh, ok := known[row.Earlier()]; ok {
+			list[i].Before = &sh
 		}
 	}
 	return list, nil
@@ -204,6 +283,10 @@ func (r rowView) Place() string {
 func (r rowView) Mistakes() []string {
 	list := make([]string, len(r.Wrong))
 	for i, w := range r.Wrong {
+		if w.Shipment != "" && r.Before != nil {
+			list[i] = "Shipped " + ago(r.Before.CreatedAt()) + " by " + carrierTitle(r.Before.Deal.Carrier) + numberWords(*r.Before) + "."
+			continue
+		}
 		if w.Field == "" {
 			list[i] = sentence(w.Detail)
 			continue

@@ -29,7 +29,7 @@ func (b *bench) batches(c Config) *batch.Service {
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint,
+				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject", IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
 			})
 			return got.Shipment, err
 		},
@@ -152,7 +152,7 @@ func TestResultsOpenAsText(t *testing.T) {
 	if last[10] != "Bought" || !strings.HasPrefix(last[12], "shp_") || last[13] != "ready" || last[16] == "" {
 		t.Errorf("the line that was bought: %q", last)
 	}
-	if bad := lines[1]; bad[10] != "Needs mending" || !strings.Contains(bad[11], "Weight:") {
+	if bad := lines[1]; bad[10] != "Needs fixes" || !strings.Contains(bad[11], "Weight:") {
 		t.Errorf("the line that was not: %q", bad)
 	}
 }
@@ -204,5 +204,69 @@ func TestABatchGoesThroughItsPages(t *testing.T) {
 	zpl := b.send(member.Shipper, path+"/labels.zpl", nil)
 	if strings.Count(zpl.Body.String(), "^XA") != 2 {
 		t.Errorf("zpl: %d", zpl.Code)
+	}
+}
+
+func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, first := b.buyBatch(threeOrders, "pdf")
+	row, err := b.web.Batch.Row(t.Context(), ship.Tenant{Account: b.owner.ID}, first, 1)
+	b.must(err)
+	sh, err := b.web.Shipping.Shipment(t.Context(), ship.Tenant{Account: b.owner.ID}, row.Shipment)
+	b.must(err)
+
+	w := b.uploadAs(member.Shipper, "again.csv", []byte(threeOrders+"A-4,Eve,3 Main St,Austin,TX,78701,US,1\n"))
+	path := w.Header().Get("Location")
+	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "3 orders of this file were shipped") {
+		t.Error("the upload does not say that orders were shipped before")
+	}
+	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])
+	tenant := ship.Tenant{Account: b.owner.ID}
+	up, err := b.web.Batch.Batch(t.Context(), tenant, id)
+	b.must(err)
+	b.must(b.web.Batch.Check(t.Context(), tenant, id, up.Meaning))
+	b.workBatch(tenant, id)
+
+	page := b.send(member.Shipper, path+"?show=skipped", nil).Body.String()
+	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Deal.TrackingNumber, "/app/test/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Deal.Carrier), "Ship again"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if w := b.send(member.Shipper, path+"/rows/1", form("do", "again"), "HX-Request", "true"); !strings.Contains(w.Body.String(), "Ready") || !strings.Contains(w.Body.String(), "Buy 2 labels") {
+		t.Errorf("said otherwise: %d %s", w.Code, w.Body)
+	}
+}
+
+// "Try again" counts what it tries: lines whose order was shipped meanwhile
+// wait for a person instead.
+func TestTryAgainCountsOnlyWhatItTries(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := ship.Tenant{Account: b.owner.ID}
+	second := b.batch(tenant, threeOrders+"A-4,FAULT REFUSE,3 Main St,Austin,TX,78701,US,1\n")
+	b.buyBatch(threeOrders, "pdf")
+
+	path := "/app/test/batches/" + string(second)
+	if w := b.send(member.Shipper, path, form("do", "buy", "format", "pdf")); w.Code != http.StatusSeeOther {
+		t.Fatalf("buy: %d %s", w.Code, w.Body)
+	}
+	b.workBatch(tenant, second)
+	got, err := b.web.Batch.Batch(t.Context(), tenant, second)
+	b.must(err)
+	if got.Tally.Rows[batch.RowFailed] != 4 {
+		t.Fatalf("%+v, want four lines that were not bought", got.Tally)
+	}
+
+	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "Try 1 again") {
+		t.Error("the page does not offer to try the one line again that can be")
+	}
+	part := b.send(member.Shipper, path+"/rows/4", form("do", "skip"), "HX-Request", "true").Body.String()
+	if strings.Contains(part, "Try ") {
+		t.Error("with nothing left to try, the page still offers it")
+	}
+	if part := b.send(member.Shipper, path+"/rows/1", form("do", "skip"), "HX-Request", "true").Body.String(); strings.Contains(part, "Try ") {
+		t.Error("lines of orders that were shipped are offered to be tried again")
 	}
 }

@@ -24,12 +24,13 @@ func (s *Web) batchRoutes() []route {
 		get("/app/{mode}/batches.csv", member.ExportShipments, s.batchesCSV),
 		get("/app/{mode}/batches/template.csv", member.ViewShipments, s.batchTemplate),
 		get("/app/{mode}/batches/{id}", member.ViewShipments, s.batch),
-		post("/app/{mode}/batches/{id}", member.BuyShipments, s.changeBatch),
-		post("/app/{mode}/batches/{id}/columns", member.BuyShipments, s.mapBatch),
+		keeping(post("/app/{mode}/batches/{id}", member.BuyShipments, s.changeBatch)),
+		keeping(post("/app/{mode}/batches/{id}/columns", member.BuyShipments, s.mapBatch)),
 		get("/app/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.batchRow),
-		post("/app/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.changeRow),
-		get("/app/{mode}/batches/{id}/labels.pdf", member.ViewShipments, s.batchPDF),
-		get("/app/{mode}/batches/{id}/labels.zpl", member.ViewShipments, s.batchZPL),
+		keeping(post("/app/{mode}/batches/{id}/rows/{n}", member.BuyShipments, s.changeRow)),
+		get("/app/{mode}/batches/{id}/labels.pdf", member.PrintLabels, s.batchPDF),
+		get("/app/{mode}/batches/{id}/labels.zpl", member.PrintLabels, s.batchZPL),
+		get("/app/{mode}/batches/{id}/documents.pdf", member.PrintLabels, s.batchDocuments),
 		get("/app/{mode}/batches/{id}/results.csv", member.ExportShipments, s.batchResults),
 	}
 }
@@ -82,7 +83,7 @@ func (v *visit) showBatches(status int, wrong problems) error {
 // batchesCSV handles GET /app/{mode}/batches.csv.
 func (s *Web) batchesCSV(v *visit) error {
 	page := ship.Page{Limit: 200}
-	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to mend", "skipped", "pending", "bought", "paid")
+	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to fix", "skipped", "pending", "bought", "paid")
 	for n := 0; n < csvLimit && out.err == nil; n += page.Limit {
 		list, more, err := s.Batch.Batches(v.ctx(), v.tenant(), v.query("state"), page)
 		if err != nil {
@@ -163,7 +164,7 @@ func batchWord(b batch.Batch) (word, class string) {
 	case batch.Mapping:
 		return "Columns to name", "badge badge-warn"
 	case batch.Rating:
-		return "Asking for rates", "badge badge-in_transit"
+		return "Getting rates", "badge badge-in_transit"
 	case batch.Buying:
 		return "Buying", "badge badge-in_transit"
 	case batch.Done:
@@ -178,9 +179,12 @@ func (r rowView) Word() (word, class string) {
 	if r.Shipment != nil && r.Shipment.State != ship.StatePurchased && (r.State == batch.RowBought || r.Shipment.State == ship.StateNeedsReview) {
 		return labelWord(r.Shipment.State), "badge badge-warn"
 	}
+	if r.Earlier() != "" && (r.State == batch.RowSkipped || r.State == batch.RowFailed) {
+		return "Already shipped", "badge badge-warn"
+	}
 	switch r.State {
 	case batch.RowBad:
-		return "Needs mending", "badge badge-fail"
+		return "Needs fixes", "badge badge-fail"
 	case batch.RowFailed:
 		return "Not bought", "badge badge-fail"
 	case batch.RowGood:
@@ -216,4 +220,12 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%s %ss", grouped(n), thing)
+}
+
+// shippedWords are how many orders of a file were shipped before.
+func shippedWords(n int) string {
+	if n == 1 {
+		return "1 order of this file was shipped"
+	}
+	return grouped(n) + " orders of this file were shipped"
 }

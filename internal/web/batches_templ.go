@@ -398,7 +398,7 @@ func batchTable(f frame, p batchList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">File</th><th scope=\"col\">State</th><th scope=\"col\" class=\"right\">Orders</th><th scope=\"col\" class=\"right\">To mend</th><th scope=\"col\" class=\"right\">Bought</th><th scope=\"col\" class=\"right\">Paid</th><th scope=\"col\">By</th><th scope=\"col\" class=\"right\">Uploaded</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">File</th><th scope=\"col\">State</th><th scope=\"col\" class=\"right\">Orders</th><th scope=\"col\" class=\"right\">To fix</th><th scope=\"col\" class=\"right\">Bought</th><th scope=\"col\" class=\"right\">Paid</th><th scope=\"col\">By</th><th scope=\"col\" class=\"right\">Uploaded</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -489,14 +489,14 @@ func batchLine(f frame, b batch.Batch) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "</td><td class=\"right num\" data-label=\"To mend\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "</td><td class=\"right num\" data-label=\"To fix\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var21 string
 		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(b.Tally.Rows[batch.RowBad] + b.Tally.Rows[batch.RowFailed]))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `batches.templ`, Line: 102, Col: 114}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `batches.templ`, Line: 102, Col: 113}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {

@@ -57,6 +57,41 @@ func (v *visit) batchLabels(format label.Format) error {
 	return nil
 }
 
+// batchDocuments handles GET /app/{mode}/batches/{id}/documents.pdf: the customs
+// papers of the labels that are in one file.
+func (s *Web) batchDocuments(v *visit) error {
+	b, err := v.batchOf()
+	if err != nil {
+		return err
+	}
+	rows, _, err := s.Batch.Rows(v.ctx(), v.tenant(), b.ID, 0, batch.MaxRows, batch.RowBought)
+	if err != nil {
+		return err
+	}
+	rows = v.wanted(rows)
+	ids := make([]ship.ShipmentID, len(rows))
+	for i, row := range rows {
+		ids[i] = row.Shipment
+	}
+
+	pile, err := s.Shipping.Documents(v.ctx(), v.tenant(), ids)
+	switch {
+	case err != nil:
+		return err
+	case len(pile.Out) > 0 && (pile.Data == nil || v.query("without") != strconv.Itoa(len(pile.Out))):
+		return v.showUnprinted(b, rows, label.PDF, pile)
+	case pile.Data == nil:
+		return ship.Errorf(ship.NotFound, "no shipment of the batch has customs documents")
+	}
+
+	h := v.w.Header()
+	h.Set("Content-Type", label.PDF.ContentType())
+	h.Set("Content-Disposition", `inline; filename="documents-`+short(string(b.ID))[len("bat_…"):]+`.pdf"`)
+	h.Set("X-Documents", strconv.Itoa(pile.In))
+	v.w.Write(pile.Data) // the reader may have left
+	return nil
+}
+
 // wanted are the lines that the address asks for.
 func (v *visit) wanted(rows []batch.Row) []batch.Row {
 	if lines := v.query("lines"); lines != "" {
@@ -130,7 +165,7 @@ func (v *visit) showUnprinted(b batch.Batch, rows []batch.Row, format label.Form
 	if p.In > 0 {
 		q := v.r.URL.Query()
 		q.Set("without", strconv.Itoa(len(p.Rows)))
-		p.Rest = v.to("batches", string(b.ID), "labels."+string(format)) + "?" + q.Encode()
+		p.Rest = v.r.URL.Path + "?" + q.Encode()
 	}
 	return v.show(http.StatusOK, unprintedPage(v.frame(b.Name, "batches"), p))
 }

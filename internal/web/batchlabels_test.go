@@ -69,7 +69,7 @@ func TestALabelThatDoesNotFitIsNamedBeforeTheFile(t *testing.T) {
 	rows, _, err := b.web.Batch.Rows(t.Context(), ship.Tenant{Account: b.owner.ID}, id, 0, 10, batch.RowBought)
 	b.must(err)
 	raw := rows[1].Shipment.Raw()
-	_, err = storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE labels SET format = 'zpl', data = '^XA^FDx^FS^XZ' WHERE id = $1", [16]byte(raw))
+	_, err = storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE labels SET format = 'zpl', data = '^XA^FDx^FS^XZ' WHERE shipment_id = $1", [16]byte(raw))
 	b.must(err)
 	told := b.send(member.Shipper, path+"/labels.pdf?part=1", nil)
 	page := told.Body.String()

@@ -41,10 +41,18 @@ func (s *Web) batchRow(v *visit) error {
 
 func (v *visit) showRow(status int, r rowView, changed bool) error {
 	f := v.frame(r.Of.Name, "batches")
-	if v.isPart() {
-		return v.show(status, batchRowPart(f, r, changed))
+	if !v.isPart() {
+		return v.show(status, batchRowPage(f, r))
 	}
-	return v.show(status, batchRowPage(f, r))
+	if !changed {
+		return v.show(status, batchRowPart(f, r, nil))
+	}
+
+	summary := batchView{Batch: r.Of}
+	if err := v.countLines(&summary); err != nil {
+		return err
+	}
+	return v.show(status, batchRowPart(f, r, &summary))
 }
 
 // changeRow handles POST /app/{mode}/batches/{id}/rows/{n}: mends or skips a
@@ -59,6 +67,8 @@ func (s *Web) changeRow(v *visit) error {
 	switch v.form("do") {
 	case "skip":
 		row, err = s.Batch.Skip(v.audited("batch.row_skipped", "", details), v.tenant(), r.Of.ID, r.Number)
+	case "again":
+		row, err = s.Batch.ShipAgain(v.audited("batch.row_changed", "", details), v.tenant(), r.Of.ID, r.Number)
 	default:
 		values := map[string]string{}
 		for name, list := range v.r.PostForm {
@@ -74,7 +84,11 @@ func (s *Web) changeRow(v *visit) error {
 	if r.Of, err = s.Batch.Batch(v.ctx(), v.tenant(), r.Of.ID); err != nil {
 		return err
 	}
-	r.Row, r.Values = row, r.Of.Meaning.Values(row.Cells)
+	views, err := v.rowViews(r.Of, []batch.Row{row})
+	if err != nil {
+		return err
+	}
+	r = views[0]
 	r.Opened = row.State == batch.RowBad
 	if !v.isPart() && !r.Opened {
 		return v.redirect(v.to("batches", string(r.Of.ID)), "saved")

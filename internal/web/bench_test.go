@@ -42,11 +42,25 @@ type bench struct {
 	store  *store.Store
 	owner  ship.Account
 	tokens map[member.Role]string // of people of the account, signed in
+
+	database     string                                 // its address
+	shippingWith func(shipping.Waits) *shipping.Service // over the same database
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{TB: t, store: storetest.Open(t)}
+	return newBenchOn(t, storetest.URL(t))
+}
+
+// newBenchOn is the dashboard over the database of the address.
+func newBenchOn(t testing.TB, database string) *bench {
+	t.Helper()
+	opened, err := store.Open(context.Background(), store.Options{URL: database, Connections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Close)
+	b := &bench{TB: t, store: opened, database: database}
 	var carriers []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
 		c, err := carrier.Open(spec, carrier.Opening{})
@@ -64,20 +78,24 @@ func newBench(t testing.TB) *bench {
 	b.must(err)
 	waits := shipping.DefaultWaits
 	waits.Answer = time.Second
-	c.Shipping = shipping.New(shipping.Config{
-		Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
-			p, err := c.Rules.Policy(ctx, t)
-			return shipping.Policy(p), err
-		},
-		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
-		BaseURL: testBase, Waits: waits, Log: c.Log,
-	})
+	b.shippingWith = func(waits shipping.Waits) *shipping.Service {
+		return shipping.New(shipping.Config{
+			Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+				p, err := c.Rules.Policy(ctx, t)
+				return shipping.Policy(p), err
+			},
+			Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+			BaseURL: testBase, Waits: waits, Log: c.Log,
+		})
+	}
+	c.Shipping = b.shippingWith(waits)
 	c.Batch = b.batches(c)
 	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef")})
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})
 	c.Reference = reference
+	c.Box = box
 	c.Journal = journal.New(journal.Config{Store: b.store, Requests: true, Exchanges: true})
 	c.Member, err = member.New(member.Config{Store: b.store, Box: box, BaseURL: testBase, Log: c.Log, CheapHashes: true})
 	b.must(err)

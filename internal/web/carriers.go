@@ -20,6 +20,7 @@ type carrierList struct {
 	Specs       []carrier.Spec
 	Health      map[ship.ConnectionID]*journal.Health
 	Unmapped    []tracking.UnmappedCode
+	Limits      map[ship.ConnectionID]limit
 }
 
 // carriers handles GET /app/{mode}/carriers.
@@ -45,18 +46,23 @@ func (s *Web) carriers(v *visit) error {
 	if p.Unmapped, err = s.Tracking.UnmappedOf(v.ctx(), v.tenant(), p.Specs, time.Now().Add(-unmappedFor)); err != nil {
 		return err
 	}
+	p.Limits = map[ship.ConnectionID]limit{}
+	for _, c := range p.Connections {
+		p.Limits[c.ID] = v.limitOf(c.ID)
+	}
 	return v.show(http.StatusOK, carriersPage(v.frame("Carriers", "carriers"), p))
 }
 
 // unmappedFor is how old a parcel may be whose codes are listed.
 const unmappedFor = 90 * 24 * time.Hour
 
-// connectForm is a carrier account as it was filled in. Secrets are not given
-// back.
+// connectForm is a carrier account as it was filled in. Secrets are given back
+// encrypted, so that a form with an error need not be typed again.
 type connectForm struct {
 	Spec   carrier.Spec
 	Name   string
 	Values map[string]string
+	Kept   map[string]string // secrets that were typed, encrypted
 	Wrong  problems
 	Advice []account.Finding // of the doctor, about what is wrong
 }
@@ -65,7 +71,7 @@ type connectForm struct {
 func (v *visit) specOf() (connectForm, error) {
 	for _, spec := range v.Account.Specs() {
 		if spec.Name == v.r.PathValue("carrier") {
-			return connectForm{Spec: spec, Values: map[string]string{}}, nil
+			return connectForm{Spec: spec, Values: map[string]string{}, Kept: map[string]string{}}, nil
 		}
 	}
 	return connectForm{}, errNoPage
@@ -77,6 +83,9 @@ func (s *Web) connectPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	// Whoever reads the form should know before filling it in that it cannot be
+	// saved.
+	p.Wrong, _ = problemsOf(s.Account.CanConnect(v.tenant().Livemode))
 	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
 }
 
@@ -90,8 +99,10 @@ func (s *Web) connect(v *visit) error {
 	given := carrier.Credentials{}
 	p.Name = v.form("connection-name")
 	for _, f := range p.Spec.Fields {
-		given[f.Name] = v.form(f.Name)
-		if !f.Secret {
+		given[f.Name] = v.credential(f.Name)
+		if f.Secret {
+			p.Kept[f.Name] = v.keepSecret(f.Name, given[f.Name])
+		} else {
 			p.Values[f.Name] = given[f.Name]
 		}
 	}
@@ -135,7 +146,9 @@ type connectionView struct {
 	account.Connection
 	Spec   carrier.Spec
 	Health *journal.Health // nil if it made no call lately
+	Limit  limit
 	Values map[string]string
+	Kept   map[string]string // secrets that were typed, encrypted
 	Wrong  problems
 	Advice []account.Finding // about credentials that were refused and not stored
 }
@@ -155,6 +168,7 @@ func (v *visit) showConnection(status int, p connectionView) error {
 		return err
 	}
 	p.Health = health[p.ID]
+	p.Limit = v.limitOf(p.ID)
 	return v.show(status, connectionPage(v.frame(p.Name, "carriers"), p))
 }
 
@@ -183,13 +197,15 @@ func (s *Web) changeConnection(v *visit) error {
 		}
 		return v.redirect(v.to("carriers"), "removed")
 	}
-	p := connectionView{Connection: c, Spec: spec, Values: map[string]string{}}
+	p := connectionView{Connection: c, Spec: spec, Values: map[string]string{}, Kept: map[string]string{}}
 	given := carrier.Credentials{}
 	for _, f := range spec.Fields {
-		if value := v.form(f.Name); value != "" {
+		if value := v.credential(f.Name); value != "" {
 			given[f.Name] = value
 		}
-		if !f.Secret {
+		if f.Secret {
+			p.Kept[f.Name] = v.keepSecret(f.Name, given[f.Name])
+		} else {
 			p.Values[f.Name] = given[f.Name]
 		}
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"crypto/rand"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,9 @@ var weightUnits = []choice{{"lb", "lb"}, {"oz", "oz"}, {"kg", "kg"}, {"g", "g"}}
 
 var lengthUnits = []choice{{"in", "in"}, {"cm", "cm"}, {"mm", "mm"}}
 
-var signatures = []choice{{"", "Not needed"}, {"standard", "Anybody there"}, {"adult", "An adult"}}
+var signatures = []choice{{"", "Not required"}, {"standard", "Signature required"}, {"adult", "Adult signature required"}}
+
+var recipientTypes = []choice{{"", "Not specified"}, {"consumer", "Consumer"}, {"business", "Business"}}
 
 // or is the first that is not empty.
 func or(s, otherwise string) string {
@@ -41,32 +42,3 @@ func or(s, otherwise string) string {
 	}
 	return s
 }
-
-// missing is what stands between the form and its rates, field by field.
-func (p newShipment) missing() [][3]string {
-	var list [][3]string
-	for _, pointer := range slices.Sorted(maps.Keys(p.Wrong.Fields)) {
-		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
-		field, title := name, name
-		if known, ok := fieldTitles[name]; ok {
-			title = known
-		}
-		switch {
-		case name == "orderId":
-			field = "order"
-		case strings.HasPrefix(pointer, "/customs/items/"):
-			field = strings.ReplaceAll(strings.TrimPrefix(pointer, "/customs/items/"), "/", ".")
-			field = "item." + field
-		}
-		list = append(list, [3]string{plain(title), p.Wrong.Fields[pointer], field})
-	}
-	return list
-}
-
-// placeValue is the destination's value of a field below the street.
-func (p newShipment) placeValue(name string) string {
-	to := p.Order.Destination
-	return map[string]string{"city": to.City, "state": to.State, "zip": to.Zip}[name]
-}
-
-var fieldTitles = map[string]string{"address1": "Street", "zip": "Postal code", "orderId": "Order number", "originCountry": "Made in", "hsCode": "HS code"}

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -11,9 +13,23 @@ import (
 // csvLimit bounds one export. A longer list is narrowed by its filters.
 const csvLimit = 10_000
 
-// csvPart is how many lines are read at once; the first part is a page, so that
-// a download begins soon.
+// csvPart is how many lines are read at once at most. The first part is a page,
+// so that a download begins soon, and each further one twice as long.
 const csvPart = 500
+
+// csvTime bounds how long one export takes.
+const csvTime = 2 * time.Minute
+
+// exporting is the context in which an export reads its parts. A browser that
+// leaves ends the export between two parts, which hasLeft reports. It does not
+// cancel the statement that runs: that would close the database connection, and
+// the next request would pay for a new one.
+func (v *visit) exporting() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(v.ctx()), csvTime)
+}
+
+// hasLeft reports whether nobody waits for the answer any more.
+func (v *visit) hasLeft() bool { return v.ctx().Err() != nil }
 
 // A csvWriter writes a table that opens in a spreadsheet as text: no cell can
 // become a formula, whoever wrote it.

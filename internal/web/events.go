@@ -65,12 +65,17 @@ func eventsAddress(path, kind, cursor string) string {
 // eventsCSV handles GET /app/{mode}/events.csv.
 func (s *Web) eventsCSV(v *visit) error {
 	out := v.exportCSV("events", "id", "type", "time", "shipment", "order", "sequence", "status", "late")
-	cursor, part := "", pageSize
-	for n := 0; n < csvLimit && out.err == nil; n, part = n+part, csvPart {
-		list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), cursor, v.kinds(), part)
+	ctx, cancel := v.exporting()
+	defer cancel()
+
+	cursor := ""
+	part := pageSize
+	for n := 0; n < csvLimit && out.err == nil && !v.hasLeft(); {
+		list, next, err := s.Webhook.Recent(ctx, v.tenant(), cursor, v.kinds(), part)
 		if err != nil {
 			return err
 		}
+
 		for _, e := range list {
 			ev := e.Event
 			out.row(string(ev.ID), string(ev.Kind), machineTime(ev.At()), string(ev.Shipment)+string(ev.Tracker), e.Shipment.Order.OrderID,
@@ -79,9 +84,13 @@ func (s *Web) eventsCSV(v *visit) error {
 		if n == 0 {
 			v.begin()
 		}
-		if cursor = next; next == "" {
-			break
+		if next == "" {
+			return nil
 		}
+
+		cursor = next
+		n += part
+		part = min(2*part, csvPart)
 	}
 	return nil
 }

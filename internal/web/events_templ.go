@@ -88,7 +88,7 @@ func eventsPage(f frame, p eventList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Events", "Each change once, as your endpoints are told of it. Kept for 30 days.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Events", "Every change, as it is sent to your webhook endpoints. Kept for 30 days.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

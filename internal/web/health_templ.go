@@ -303,7 +303,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</a><table class=\"cards\"><thead><tr><th scope=\"col\">Operation</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Said no</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Half within</th><th scope=\"col\" class=\"right\">95 % within</th><th scope=\"col\">Breaker</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</a><table class=\"cards\"><thead><tr><th scope=\"col\">Operation</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Declined</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Half within</th><th scope=\"col\" class=\"right\">95 % within</th><th scope=\"col\">Breaker</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +313,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</tbody></table><p class=\"hint\">Breaker and quota are as this copy of the program sees them; the counts are of all copies, a few seconds late.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</tbody></table><p class=\"hint\">The breaker and the quota are those of this process. The counts cover all processes and are a few seconds old.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -373,14 +373,14 @@ func operationRow(o journal.OperationHealth) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</td><td class=\"right num\" data-label=\"Said no\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</td><td class=\"right num\" data-label=\"Declined\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var21 string
 		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(o.Refused))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `health.templ`, Line: 71, Col: 70}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `health.templ`, Line: 71, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
@@ -579,7 +579,7 @@ func adviceCard(list []account.Finding) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<section class=\"card narrow doctor\"><header><h2>What the doctor found</h2></header><ul class=\"body findings\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<section class=\"card narrow doctor\"><header><h2>Checks</h2></header><ul class=\"body findings\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -686,7 +686,7 @@ func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<section class=\"card table-card\" id=\"unmapped\"><header><h2>Codes without a meaning</h2><span class=\"spread\"></span> <span class=\"muted\">last 90 days</span></header><table class=\"cards\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Carrier</th><th scope=\"col\">The carrier's words</th><th scope=\"col\" class=\"right\">Parcels</th><th scope=\"col\" class=\"right\">Last told</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<section class=\"card table-card\" id=\"unmapped\"><header><h2>Codes without a meaning</h2><span class=\"spread\"></span> <span class=\"muted\">last 90 days</span></header><table class=\"cards\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Carrier</th><th scope=\"col\">The carrier's words</th><th scope=\"col\" class=\"right\">Parcels</th><th scope=\"col\" class=\"right\">Last seen</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -770,7 +770,7 @@ func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</tbody></table><p class=\"hint\">Their events are kept and shown, but move no status. Tell the project the code and what it means, or ask your operator.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</tbody></table><p class=\"hint\">Their events are stored and shown, but do not change a status. Report the code and its meaning to the project, or ask your operator.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

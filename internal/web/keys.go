@@ -61,6 +61,8 @@ func (s *Web) keys(v *visit) error {
 func (s *Web) makeKey(v *visit) error {
 	form := keyForm{Name: v.form("name"), Networks: v.form("networks"), Days: v.form("days"), Limit: v.form("limit"), Scopes: v.r.PostForm["scope"]}
 	in := account.NewKeyInput{Account: v.who.Account.ID, Livemode: v.live, Name: form.Name, Scopes: form.Scopes, DailyLimit: form.Limit}
+	form.Scopes = narrowScopes(form.Scopes)
+	in.Scopes = form.Scopes
 	wrong := form.read(&in)
 	var p keyList
 	var key ship.Key
@@ -70,7 +72,8 @@ func (s *Web) makeKey(v *visit) error {
 	}
 	status := http.StatusOK
 	if problems, mendable := problemsOf(err); mendable {
-		form.Wrong, p.Form, status = problems, form, http.StatusUnprocessableEntity
+		form.Wrong = problems
+		p.Form, status = form, http.StatusUnprocessableEntity
 	} else if err != nil {
 		return err
 	} else {
@@ -82,10 +85,23 @@ func (s *Web) makeKey(v *visit) error {
 	return v.show(status, keysPage(v.frame("API keys", "keys"), p))
 }
 
+// narrowScopes leaves "Everything" out where single scopes are ticked too: who
+// ticks them wants less than everything.
+func narrowScopes(ticked []string) []string {
+	single := slices.DeleteFunc(slices.Clone(ticked), func(scope string) bool { return scope == "*" })
+	if len(single) > 0 {
+		return single
+	}
+	return ticked
+}
+
 // read fills in what is more than text.
 func (f keyForm) read(in *account.NewKeyInput) (wrong []ship.FieldError) {
 	if f.Name == "" {
-		wrong = append(wrong, ship.FieldError{Pointer: "/name", Detail: "a name tells keys apart"})
+		wrong = append(wrong, ship.FieldError{Pointer: "/name", Detail: "is required, to tell keys apart"})
+	}
+	if len(f.Scopes) == 0 { // without one the key would get everything
+		wrong = append(wrong, ship.FieldError{Pointer: "/scopes", Detail: "choose what the key may do"})
 	}
 	for part := range strings.FieldsFuncSeq(f.Networks, func(r rune) bool { return strings.ContainsRune(", \n\r\t;", r) }) {
 		network, err := netip.ParsePrefix(part)

@@ -11,14 +11,15 @@ import (
 type loginForm struct {
 	To       string // where to go on
 	Email    string
-	Code     bool // the password was right, a code is asked for
+	Held     string // a form that goes on afterwards, encrypted
+	Code     bool   // the password was right, a code is asked for
 	Passkeys bool
 	OIDC     bool
 	Wrong    problems
 }
 
 func (v *visit) loginForm() loginForm {
-	return loginForm{To: ownPath(v.r.FormValue("to")), Email: v.form("email"), Passkeys: v.Member.PasskeysPossible(), OIDC: v.Member.OIDCPossible()}
+	return loginForm{To: ownPath(v.r.FormValue("to")), Held: v.r.PostFormValue("held"), Email: v.form("email"), Passkeys: v.Member.PasskeysPossible(), OIDC: v.Member.OIDCPossible()}
 }
 
 func (v *visit) showLogin(p loginForm, err error) error {
@@ -56,10 +57,23 @@ func (v *visit) enter(in member.SignedIn, to string) error {
 	}
 	v.keep("pending", "")
 	v.remember(in)
+	if v.r.PostFormValue("held") != "" {
+		return v.askToResume()
+	}
 	if to = ownPath(to); to == "" {
 		to = "/app"
 	}
 	return v.redirect(to, "")
+}
+
+// askToResume shows a person who signed in again what was not carried out.
+// Unlike after a step-up it is not done by itself: the person may be another.
+func (v *visit) askToResume() error {
+	form, err := v.held()
+	if err != nil {
+		return v.redirect("/app", "")
+	}
+	return v.show(http.StatusOK, resumePage(v.frame("Continue", ""), form, v.r.PostFormValue("held")))
 }
 
 // passwordLogin handles POST /app/login.
@@ -151,12 +165,14 @@ func (s *Web) logout(v *visit) error {
 func (s *Web) confirm(v *visit) error { return v.showConfirm(nil) }
 
 func (v *visit) showConfirm(err error) error {
-	p := v.loginForm()
+	return v.askToConfirm(http.StatusOK, v.loginForm(), err)
+}
+
+func (v *visit) askToConfirm(status int, p loginForm, err error) error {
 	profile, broken := v.Member.Profile(v.ctx(), v.who.Actor)
 	if broken != nil {
 		return broken
 	}
-	status := http.StatusOK
 	if err != nil {
 		var mendable bool
 		if p.Wrong, mendable = problemsOf(err); !mendable {
@@ -174,7 +190,8 @@ func (s *Web) stepUp(v *visit) error {
 	if err != nil {
 		return v.showConfirm(err)
 	}
-	return v.enter(in, v.r.FormValue("to"))
+	v.remember(in)
+	return v.afterStepUp(in.Token, v.r.FormValue("to"))
 }
 
 // passkeyStepUp handles POST /app/confirm/passkey.
@@ -184,7 +201,8 @@ func (s *Web) passkeyStepUp(v *visit) error {
 	if err != nil {
 		return v.showConfirm(err)
 	}
-	return v.enter(in, v.r.FormValue("to"))
+	v.remember(in)
+	return v.afterStepUp(in.Token, v.r.FormValue("to"))
 }
 
 // beginPasskey handles POST /app/passkey/begin: to add a key, or to step up

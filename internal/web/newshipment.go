@@ -1,12 +1,11 @@
 package web
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
@@ -19,84 +18,240 @@ import (
 // it offers.
 func (s *Web) formRoutes() []route {
 	return []route{
-		post("/app/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields),
+		keeping(post("/app/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields)),
 		get("/app/{mode}/boxes", member.BuyShipments, s.boxes),
-		post("/app/{mode}/boxes", member.BuyShipments, s.addBox),
+		keeping(post("/app/{mode}/boxes", member.BuyShipments, s.addBox)),
 		post("/app/{mode}/boxes/{id}/remove", member.BuyShipments, s.removeBox),
 	}
 }
 
 // newShipment is the form of a new shipment, as it was filled in.
 type newShipment struct {
-	Order     ship.Order
-	Once      string // names the purchase, so that a second click is the same one
-	Weight    string
-	Sides     [3]string
-	Abroad    bool // the parcel crosses a border
-	Items     []customsLine
-	Currency  string
-	Wrong     problems
-	Countries []choice
-	Units     ship.Units
-	Boxes     []account.Box
-	Box       string
-	Asked     []asked // who is asked for rates, when all is well
-	Quotes    *shipping.Quotes
-	NoCarrier bool // is connected in the mode
+	Order   ship.Order // what the form says, as the service takes it
+	Once    string     // names the purchase: a second click is the same one
+	From    string     // the shipment that the form is a copy of, if it is one
+	Then    string     // what follows the purchase that a question interrupted
+	Parcels []parcelForm
+	Insured amountForm
+	Customs customsForm
+	Abroad  bool // the parcel crosses a border
+	Unread  []ship.FieldError
+
+	Problem   problems          // as the service tells it, by pointer
+	Fields    map[string]string // what is wrong, by the form's own fields
+	Earlier   *ship.Shipment    // the live shipment of the order, before it is shipped again
+	EarlierID ship.ShipmentID   // likewise; known even where the shipment is not yet shown
+
+	Countries  []choice
+	Packagings []choice
+	Units      ship.Units
+	Boxes      []account.Box
+	Asked      []carrierAccount // who is asked for rates, when all is well
+	Accounts   accountNames
+	Chosen     string // the offer that is ticked: see offerKey
+	Quotes     *shipping.Quotes
+	NoCarrier  bool           // is connected in the mode
+	Last       *ship.Shipment // that was just bought and printed
 }
 
-// emptyShipment handles GET /app/{mode}/shipments/new.
+// emptyShipment handles GET /app/{mode}/shipments/new: an empty form, or one
+// filled in from an earlier shipment.
 func (s *Web) emptyShipment(v *visit) error {
-	p := v.shipmentForm()
-	p.Order.Destination.Country = "US"
-	if o := v.who.Account.Origin; o != nil {
-		p.Order.Destination.Country = o.Country
+	if v.query("from") != "" {
+		return v.showCopy()
+	}
+	p := v.readShipmentForm()
+	p.Order.Destination.Country = v.originCountry()
+
+	// After printing, the person is back here for the next order.
+	if id, ok := ship.ParseShipmentID(v.query("last")); ok {
+		if last, err := s.Shipping.Shipment(v.ctx(), v.tenant(), id); err == nil {
+			p.Last = &last
+		}
 	}
 	return v.showForm(http.StatusOK, p)
 }
 
+// showForm answers with the whole page.
 func (v *visit) showForm(status int, p newShipment) error {
-	var err error
-	if p.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
-		return err
-	}
-	if p.NoCarrier, err = v.noCarrier(); err != nil {
+	if err := v.offerChoices(&p); err != nil {
 		return err
 	}
 	return v.show(status, newShipmentPage(v.frame("New shipment", "shipments"), p))
 }
 
-// shipmentForm reads the form.
-func (v *visit) shipmentForm() newShipment {
-	p := newShipment{
-		Units: v.who.Account.Units, Currency: v.who.Account.Currency, Countries: countryChoices(), Once: v.form("once"), Weight: v.form("weight"), Box: v.form("box"),
+// offerChoices adds what can be chosen in the form.
+func (v *visit) offerChoices(p *newShipment) error {
+	var err error
+	if p.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+		return err
 	}
-	if p.Once == "" {
-		p.Once = newOnce()
+
+	carriers, err := v.Shipping.Carriers(v.ctx(), v.tenant())
+	if err != nil {
+		return err
 	}
-	o := &p.Order
-	o.OrderID, o.Reference, o.ShipDate = v.form("order"), v.form("reference"), ship.Date(v.form("shipDate"))
-	o.Destination = ship.Address{
-		Name: v.form("name"), Company: v.form("company"), Address1: v.form("address1"), Address2: v.form("address2"),
-		City: v.form("city"), State: v.form("state"), Zip: v.form("zip"), Country: v.form("country"), Phone: v.form("phone"), Email: v.form("email"),
+	p.NoCarrier = v.live && len(carriers) == 0
+	p.Packagings = packagingChoices(carriers)
+	p.Accounts = accountNamesOf(carriers)
+	return nil
+}
+
+// packagingChoices are the packagings of all carriers, the account's own boxes
+// first.
+func packagingChoices(carriers []shipping.CarrierInfo) []choice {
+	list := []choice{{"", "Your own packaging"}}
+	for _, c := range carriers {
+		for _, packaging := range c.Packagings {
+			known := slices.ContainsFunc(list, func(have choice) bool { return have.Value == packaging.Code })
+			if !known && packaging.Code != "custom" {
+				list = append(list, choice{packaging.Code, carrierTitle(c.Name) + ": " + packaging.Name})
+			}
+		}
 	}
-	if v.form("residential") != "" {
-		o.Destination.Residential = new(true)
+	return list
+}
+
+// buyShipment handles POST /app/{mode}/shipments: buys the rate that was
+// chosen, or what the rules choose.
+//
+// An order that has a live shipment is not bought a second time before the
+// person says so. The purchase itself decides that, under the lock that the
+// API's onDuplicateOrder uses: two people who ship the same order at once get
+// one label and one question.
+func (s *Web) buyShipment(v *visit) error {
+	p := v.readShipmentForm()
+	if err := ship.InvalidFields(p.Unread); err != nil {
+		return v.notBought(p, err)
 	}
-	o.Options.Signature = v.form("signature")
-	o.Options.SaturdayDelivery = v.form("saturday") != ""
-	parcel := ship.Parcel{Weight: number(p.Weight), WeightUnit: ship.WeightUnit(v.form("weightUnit")), Packaging: v.form("packaging")}
-	p.Sides = [3]string{v.form("length"), v.form("width"), v.form("height")}
-	if unit := v.form("lengthUnit"); unit != "" {
-		p.Units.Length = ship.LengthUnit(unit)
+
+	in := shipping.BuyInput{
+		Tenant:         v.tenant(),
+		Account:        v.who.Account,
+		Order:          p.Order,
+		OneParcel:      len(p.Order.Parcels) == 1,
+		RateID:         v.form("rate"),
+		OnDuplicate:    "reject",
+		IdempotencyKey: "dashboard-" + p.Once,
+		// The form and the rate make the purchase: the same form sent twice
+		// buys once, and a changed one is another.
+		Fingerprint: sha256.Sum256([]byte(v.r.PostForm.Encode())),
 	}
-	if p.Sides != [3]string{} {
-		parcel.Dimensions = &ship.Dimensions{Length: number(p.Sides[0]), Width: number(p.Sides[1]), Height: number(p.Sides[2]), Unit: p.Units.Length}
+	if id, ok := ship.ParseShipmentID(v.form("again")); ok {
+		in.AcceptDuplicate = id
 	}
-	o.Parcels = []ship.Parcel{parcel}
-	p.Abroad = v.originCountry() != o.Destination.Country && o.Destination.Country != ""
-	v.readCustoms(&p)
-	return p
+
+	bought, err := s.Shipping.Buy(v.ctx(), in)
+	if err != nil {
+		return v.notBought(p, err)
+	}
+	return v.afterPurchase(bought)
+}
+
+// afterPurchase leads to the label: to its page, or to the printer and from
+// there back to the next order.
+func (v *visit) afterPurchase(bought shipping.Bought) error {
+	id := string(bought.Shipment.ID)
+	v.record("shipment.bought", id, nil)
+	switch {
+	case bought.Pending:
+		return v.redirect(v.to("shipments", id), "pending")
+	case v.form("then") == "print":
+		return v.redirect(v.to("shipments", id, "print")+"?next=new", "")
+	}
+	return v.redirect(v.to("shipments", id), "created")
+}
+
+// notBought shows the form again with what was typed, why nothing was bought,
+// and where.
+func (v *visit) notBought(p newShipment, err error) error {
+	wrong, fixable := problemsOf(err)
+	if !fixable || ship.KindOf(err) == ship.Uncertain || ship.CodeOf(err) == "idempotency_in_progress" {
+		return err
+	}
+
+	// Nothing was bought under the old name, and another try is another
+	// purchase.
+	p.Once = newOnce()
+	p.Chosen = v.chosenOffer()
+	p.explain(wrong)
+
+	if ship.CodeOf(err) == "duplicate_order" {
+		p.Then = v.form("then")
+		if err := v.findEarlier(&p, err); err != nil {
+			return err
+		}
+		return v.showForm(http.StatusConflict, p)
+	}
+	return v.showForm(http.StatusUnprocessableEntity, p)
+}
+
+// findEarlier adds to the form the shipment that its order has already.
+func (v *visit) findEarlier(p *newShipment, duplicate error) error {
+	e, _ := errors.AsType[*ship.Error](duplicate)
+	text, _ := e.Details["possibleDuplicateOf"].(string)
+	p.EarlierID = ship.ShipmentID(text)
+
+	earlier, err := v.Shipping.Shipment(v.ctx(), v.tenant(), p.EarlierID)
+	switch {
+	case err == nil:
+		p.Earlier = &earlier
+	case ship.KindOf(err) != ship.NotFound:
+		return err
+	}
+	return nil
+}
+
+// shipmentFields handles POST /app/{mode}/shipments/fields: a part of the form
+// that follows from another.
+func (s *Web) shipmentFields(v *visit) error {
+	p := v.readShipmentForm()
+	if err := v.offerChoices(&p); err != nil {
+		return err
+	}
+
+	v.w.Header().Set("HX-Trigger-After-Swap", "filled") // the rates are asked for again
+	f := v.frame("", "")
+	switch v.query("part") {
+	case "country":
+		return v.show(http.StatusOK, countryParts(f, p))
+
+	case "item":
+		p.Customs.Items = edited(p.Customs.Items, v.query("remove"), customsLine{Quantity: "1"}, maxLines)
+		return v.show(http.StatusOK, customsCard(f, p, false))
+
+	case "tax":
+		p.Customs.TaxIDs = edited(p.Customs.TaxIDs, v.query("remove"), taxLine{Party: "sender"}, maxLines)
+		return v.show(http.StatusOK, customsCard(f, p, false))
+
+	case "parcel":
+		// Another parcel is most often like the last one.
+		last := p.Parcels[len(p.Parcels)-1]
+		p.Parcels = edited(p.Parcels, v.query("remove"), last, ship.MaxParcels)
+		return v.show(http.StatusOK, parcelsFields(f, p))
+
+	case "box":
+		i, err := strconv.Atoi(or(v.query("parcel"), "0"))
+		if err != nil || i < 0 || i >= len(p.Parcels) {
+			return errNoPage
+		}
+		p.Parcels[i].fillBox(p.Boxes)
+		return v.show(http.StatusOK, parcelsFields(f, p))
+	}
+	return errNoPage
+}
+
+// edited is a list of lines with one more, or without the one whose number is
+// given.
+func edited[T any](list []T, remove string, added T, most int) []T {
+	i, err := strconv.Atoi(remove)
+	switch {
+	case err == nil && i >= 0 && i < len(list):
+		return slices.Delete(list, i, i+1)
+	case remove == "" && len(list) < most:
+		return append(list, added)
+	}
+	return list
 }
 
 // originCountry is where the account's parcels come from; the sandbox sends
@@ -108,118 +263,5 @@ func (v *visit) originCountry() string {
 	return "US"
 }
 
-// number reads what people type; what is none is zero, which the service
-// refuses.
-func number(s string) float64 {
-	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// buyShipment handles POST /app/{mode}/shipments: buys the rate that was
-// chosen, or what the rules choose.
-func (s *Web) buyShipment(v *visit) error {
-	p := v.shipmentForm()
-	in := shipping.BuyInput{
-		Tenant: v.tenant(), Account: v.who.Account, Order: p.Order, OneParcel: true, RateID: v.form("rate"), OnDuplicate: "allow",
-		IdempotencyKey: "dashboard-" + p.Once,
-	}
-	// The form and the rate make the purchase: the same form sent twice buys
-	// once, and a changed one is another.
-	in.Fingerprint = sha256.Sum256([]byte(v.r.PostForm.Encode()))
-	bought, err := s.Shipping.Buy(v.ctx(), in)
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
-		p.Once = newOnce()
-		return v.showForm(http.StatusUnprocessableEntity, p)
-	}
-	if err != nil {
-		return err
-	}
-	v.record("shipment.bought", string(bought.Shipment.ID), nil)
-	switch {
-	case bought.Pending:
-		return v.redirect(v.to("shipments", string(bought.Shipment.ID)), "pending")
-	case v.form("then") == "print":
-		return v.redirect(v.to("shipments", string(bought.Shipment.ID), "print"), "")
-	}
-	return v.redirect(v.to("shipments", string(bought.Shipment.ID)), "created")
-}
-
-// shipmentFields handles POST /app/{mode}/shipments/fields: a part of the form
-// that follows from another.
-func (s *Web) shipmentFields(v *visit) error {
-	p := v.shipmentForm()
-	v.w.Header().Set("HX-Trigger-After-Swap", "filled") // the rates are asked for again
-	switch v.query("part") {
-	case "country":
-		return v.show(http.StatusOK, countryParts(v.frame("", ""), p))
-	case "item":
-		p.Items = append(p.Items, customsLine{Quantity: "1"})
-		return v.show(http.StatusOK, customsCard(v.frame("", ""), p, false))
-	case "box":
-		var err error
-		if p.Boxes, err = s.Account.Boxes(v.ctx(), v.tenant()); err != nil {
-			return err
-		}
-		p.fillBox()
-		return v.show(http.StatusOK, parcelFields(v.frame("", ""), p))
-	}
-	return errNoPage
-}
-
-// fillBox puts the sides of the chosen box into the form.
-func (p *newShipment) fillBox() {
-	i := slices.IndexFunc(p.Boxes, func(b account.Box) bool { return string(b.ID) == p.Box })
-	if i < 0 {
-		return
-	}
-	b := p.Boxes[i]
-	p.Sides = [3]string{decimal(b.Length), decimal(b.Width), decimal(b.Height)}
-	p.Units.Length = b.Unit
-}
-
-func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// boxChoices are the saved boxes with their sides.
-func (p newShipment) boxChoices() []choice {
-	list := []choice{{"", "No saved box"}}
-	for _, b := range p.Boxes {
-		list = append(list, choice{string(b.ID), b.Name + " (" + boxSize(b) + ")"})
-	}
-	return list
-}
-
-func boxSize(b account.Box) string { return size(ship.Parcel{Dimensions: &b.Dimensions}) }
-
-// isFastest reports whether no offer is quicker than the i-th.
-func (p newShipment) isFastest(i int) bool {
-	rates := p.Quotes.Rates
-	if len(rates) < 2 || rates[i].TransitDays == 0 {
-		return false
-	}
-	for k, r := range rates {
-		if r.TransitDays != 0 && (r.TransitDays < rates[i].TransitDays || r.TransitDays == rates[i].TransitDays && k < i) {
-			return false
-		}
-	}
-	return true
-}
-
-// refusal is why the label was not bought, where no field is the reason.
-func (p newShipment) refusal() string {
-	if len(p.Wrong.Fields) > 0 && p.Wrong.At("/rateId") == "" {
-		return ""
-	}
-	return or(p.Wrong.At("/rateId"), p.Wrong.All)
-}
-
 // today is the default ship date.
 func today() string { return time.Now().UTC().Format(time.DateOnly) }
-
-// weightUnit is the one to show.
-func (p newShipment) weightUnit() string {
-	return string(cmp.Or(p.Order.Parcels[0].WeightUnit, p.Units.Weight))
-}

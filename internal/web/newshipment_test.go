@@ -44,7 +44,7 @@ func TestTheRulesChooseWhereNoRateIsChosen(t *testing.T) {
 	f := addressForm()
 	f.Set("then", "print")
 	w := b.send(member.Shipper, "/app/test/shipments", f)
-	if w.Code != http.StatusSeeOther || !strings.HasSuffix(w.Header().Get("Location"), "/print") {
+	if w.Code != http.StatusSeeOther || !strings.HasSuffix(w.Header().Get("Location"), "/print?next=new") {
 		t.Fatalf("%d %s", w.Code, w.Header().Get("Location"))
 	}
 	again := b.send(member.Shipper, "/app/test/shipments", f)

@@ -26,16 +26,18 @@ type overviewPage struct {
 	NoCarrier bool // is connected in the mode
 }
 
-// A share is a part of all: of one carrier, or in one status.
+// A share is a part of all: of one carrier, or in one filter of the list.
 type share struct {
-	Name  string
+	Name  string // of the carrier, or the filter's value
 	Count int
 	Of    int
 	Spend ship.Money
 }
 
-// figures are the sums of some days.
+// figures are the sums of some days. All but All are of live labels: what was
+// voided or not bought is neither shipped nor paid for.
 type figures struct {
+	All              int // shipments, whatever became of their labels
 	Count, Paid      int
 	Promised, OnTime int
 	Exceptions       int
@@ -57,7 +59,7 @@ func (s *Web) overview(v *visit) error {
 	p.count(v.who.Account.Currency)
 	f := v.frame("Overview", "")
 	p.Attention = f.Attention
-	if p.Now.Count == 0 {
+	if p.Now.All == 0 {
 		if p.NoCarrier, err = v.noCarrier(); err != nil {
 			return err
 		}
@@ -74,7 +76,7 @@ func (p *overviewPage) count(currency string) {
 	carriers, statuses := map[string]share{}, map[string]share{}
 	add := func(to map[string]share, name string, a shipping.Tally) {
 		part := to[name]
-		part.Name, part.Count, part.Of = name, part.Count+a.Count, p.Now.Count
+		part.Name, part.Count, part.Of = name, part.Count+a.Count, p.Now.All
 		part.Spend.Currency = currency
 		if counts(a, currency) {
 			part.Spend.Minor += a.Price.Minor
@@ -82,15 +84,17 @@ func (p *overviewPage) count(currency string) {
 		to[name] = part
 	}
 	for _, a := range p.Tallies {
-		add(carriers, a.Carrier, a)
-		add(statuses, string(a.Status), a)
+		if a.State == ship.StatePurchased {
+			add(carriers, a.Carrier, a)
+		}
+		add(statuses, filterValueOf(a.Status, a.State), a)
 	}
 	for _, part := range carriers {
 		p.Carriers = append(p.Carriers, part)
 	}
 	slices.SortFunc(p.Carriers, func(a, b share) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
-	for _, s := range ship.Statuses {
-		if part, any := statuses[string(s)]; any {
+	for _, f := range statusFilters {
+		if part, any := statuses[f.Value]; any && part.Count > 0 {
 			p.Statuses = append(p.Statuses, part)
 		}
 	}
@@ -105,13 +109,17 @@ func counts(a shipping.Tally, currency string) bool {
 func sum(list []shipping.Tally, currency string) figures {
 	f := figures{Spend: ship.Money{Currency: currency}}
 	for _, a := range list {
+		f.All += a.Count
+		if a.State != ship.StatePurchased {
+			continue
+		}
 		f.Count += a.Count
 		f.Promised, f.OnTime = f.Promised+a.Promised, f.OnTime+a.OnTime
 		if counts(a, currency) {
 			f.Spend.Minor += a.Price.Minor
 			f.Paid += a.Count
 		}
-		if a.Status == ship.Exception && a.State == ship.StatePurchased {
+		if a.Status == ship.Exception {
 			f.Exceptions += a.Count
 		}
 	}

@@ -155,7 +155,7 @@ func draw(r dayRange, days []shipping.DayCount) chart {
 		}
 		c.Bars = append(c.Bars, dayBar{
 			X: f(float64(i)*step + step*0.12), Y: f(chartHeight - h), Height: f(h), Width: f(step * 0.76),
-			Title: title + ": " + grouped(n), Class: class, List: daysQuery(first, last),
+			Title: title + ": " + grouped(n), Class: class, List: daysQuery(first, last, "status", activeFilter),
 		})
 	}
 	return c

@@ -112,7 +112,7 @@ func requestsPage(f frame, p requestList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Requests", "What your programs asked of the API in the last days, and what they were told. Bodies are not kept.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Requests", "Requests to the API in the last days, with their status. Bodies are not stored.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -431,7 +431,7 @@ func requestTable(f frame, p requestList) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("list", "No request yet", "As soon as a program calls the API with a key of this mode, it is written down here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("list", "No request yet", "Requests that use an API key of this mode are listed here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1142,7 +1142,7 @@ func problemCard(p requestView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Problem.Errors) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 96, "<p>Mend what is listed above, and send the request again.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 96, "<p>Fix what is listed above and send the request again.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

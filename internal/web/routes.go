@@ -17,6 +17,7 @@ type route struct {
 	action       member.Action // that the person's role must allow
 	open         bool          // for everybody
 	most         int64         // bytes that the request may have; 0 for maxForm
+	keeps        bool          // what was typed is not lost if the request cannot be served: see keepForm
 	handle       func(*visit) error
 }
 
@@ -60,6 +61,12 @@ func post(path string, action member.Action, h func(*visit) error) route {
 	return route{method: http.MethodPost, path: path, action: action, handle: h}
 }
 
+// keeping is a route whose form is not lost if it cannot be served.
+func keeping(rt route) route {
+	rt.keeps = true
+	return rt
+}
+
 func (s *Web) frameRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: staticPath, open: true, handle: s.serveStatic},
@@ -74,11 +81,12 @@ func (s *Web) shipmentRoutes() []route {
 		get("/app/{mode}/shipments", member.ViewShipments, s.shipments),
 		get("/app/{mode}/shipments.csv", member.ExportShipments, s.shipmentsCSV),
 		get("/app/{mode}/shipments/new", member.BuyShipments, s.emptyShipment),
-		post("/app/{mode}/shipments", member.BuyShipments, s.buyShipment),
-		post("/app/{mode}/shipments/rates", member.BuyShipments, s.rates),
+		keeping(post("/app/{mode}/shipments", member.BuyShipments, s.buyShipment)),
+		keeping(post("/app/{mode}/shipments/rates", member.BuyShipments, s.rates)),
 		get("/app/{mode}/shipments/{id}", member.ViewShipments, s.shipment),
-		get("/app/{mode}/shipments/{id}/print", member.ViewShipments, s.printLabel),
-		get("/app/{mode}/shipments/{id}/label/{file}", member.ViewShipments, s.labelFile),
+		get("/app/{mode}/shipments/{id}/print", member.PrintLabels, s.printLabel),
+		get("/app/{mode}/shipments/{id}/label/{file}", member.PrintLabels, s.labelFile),
+		get("/app/{mode}/shipments/{id}/documents/{n}", member.PrintLabels, s.shipmentDocument),
 		post("/app/{mode}/shipments/{id}/void", member.VoidShipments, s.voidShipment),
 		post("/app/{mode}/shipments/{id}/advance", member.ControlSandbox, s.advanceShipment),
 	}
@@ -100,6 +108,7 @@ func (s *Web) doorRoutes() []route {
 		open(get("/app/reset/{token}", "", s.reset)),
 		open(post("/app/reset/{token}", "", s.setPasswordByLink)),
 		post("/app/logout", member.ViewSelf, s.logout),
+		post(resumePath, member.ViewSelf, s.resume),
 		get("/app/confirm", member.ViewSelf, s.confirm),
 		post("/app/confirm", member.ViewSelf, s.stepUp),
 		post("/app/confirm/passkey", member.ViewSelf, s.passkeyStepUp),
@@ -165,9 +174,10 @@ func (s *Web) serve(rt route) http.HandlerFunc {
 		v := &visit{Web: s, w: w, r: r, rt: rt}
 		err := v.admit()
 		if err == nil {
+			v.admitted = true
 			err = rt.handle(v)
 		}
-		if err != nil && !v.sendElsewhere(err) {
+		if err != nil && !v.keepForm(err) && !v.sendElsewhere(err) {
 			v.fail(err)
 		}
 	}

@@ -152,7 +152,7 @@ func (v *visit) keepDraft(mark string) error {
 		return err
 	}
 	if p.Mark() != mark {
-		p.Problem = "Somebody else changed the draft meanwhile. This is how it is now."
+		p.Problem = "Someone else changed the draft in the meantime. This is the current version."
 		return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), p))
 	}
 	if _, err := v.Rules.SaveDraft(v.audited("routing.draft_kept", "", map[string]string{"version": strconv.Itoa(p.Published.Version)}), v.tenant(), p.Rules); err != nil {

@@ -93,7 +93,7 @@ func TestTwoWhoWriteRulesAreTold(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	w := b.saveRule(mark, "Two")
-	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Somebody else changed the draft") || !strings.Contains(w.Body.String(), `value="Two"`) {
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Someone else changed the draft") || !strings.Contains(w.Body.String(), `value="Two"`) {
 		t.Fatalf("the second is told %d, and its rule is lost", w.Code)
 	}
 	again := markIn.FindStringSubmatch(w.Body.String())[1]

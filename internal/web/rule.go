@@ -266,7 +266,7 @@ func (f ruleForm) put(b routing.Book, r routing.Rule) (routing.Book, int) {
 
 // meanwhile says what saving again would do after somebody else saved first.
 func (f ruleForm) meanwhile(b routing.Book) string {
-	text := "Somebody else changed the draft while you were writing, so nothing was saved yet. Yours is below as you wrote it."
+	text := "Someone else changed the draft while you were editing, so nothing was saved. Your version is below."
 	i := slices.IndexFunc(b.Rules, func(r routing.Rule) bool { return r.Name == f.Was })
 	switch {
 	case f.Default || f.Was == "":

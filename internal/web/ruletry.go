@@ -22,6 +22,7 @@ type ruleTry struct {
 	Names     catalog
 	Tried     *shipping.Tried
 	Warnings  []string
+	Wrong     problems
 }
 
 // tryPage handles GET /app/{mode}/routing/try.
@@ -40,7 +41,7 @@ func (s *Web) tryPage(v *visit) error {
 
 // tryForm reads the form and the rules.
 func (v *visit) tryForm() (p ruleTry, err error) {
-	p = ruleTry{newShipment: v.shipmentForm(), Shipment: v.form("shipment"), Metadata: v.form("metadata"), DeliverBy: v.form("deliverBy"), Which: v.form("which")}
+	p = ruleTry{newShipment: v.readShipmentForm(), Shipment: v.form("shipment"), Metadata: v.form("metadata"), DeliverBy: v.form("deliverBy"), Which: v.form("which")}
 	p.Order.Metadata, p.Order.DeliverBy = pairs(p.Metadata), ship.Date(p.DeliverBy)
 	if p.Names, err = v.catalog(); err != nil {
 		return p, err
@@ -87,6 +88,7 @@ func (s *Web) tryRules(v *visit) error {
 	err = v.try(&p)
 	if wrong, mendable := problemsOf(err); mendable {
 		p.Wrong = wrong
+		p.explain(wrong)
 	} else if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (s *Web) tryRules(v *visit) error {
 }
 
 func (v *visit) try(p *ruleTry) (err error) {
-	in := shipping.TryInput{Tenant: v.tenant(), Account: v.who.Account, Order: p.sample(), OneParcel: true}
+	in := shipping.TryInput{Tenant: v.tenant(), Account: v.who.Account, Order: p.sample(), OneParcel: len(p.Order.Parcels) == 1}
 	if p.Shipment != "" {
 		if in.Order, err = v.orderOf(p.Shipment); err != nil {
 			return err
@@ -249,7 +251,7 @@ func (p shipmentView) Offers() []triedOffer {
 // droppedWord says why an offer could not be chosen.
 func droppedWord(d ship.Dropped) string {
 	word := map[string]string{
-		"late": "Too late", "over_limit": "Too dear", "other_currency": "In another currency", "forbidden": "Forbidden", "not_in_rule": "Not what the rule names",
+		"late": "Too late", "over_limit": "Over the limit", "other_currency": "In another currency", "forbidden": "Forbidden", "not_in_rule": "Not what the rule names",
 		"guard": "Outside the rule's limits",
 	}[d.Why]
 	if word = or(word, plain(d.Why)); d.Rule != "" && d.Why == "forbidden" {

@@ -307,7 +307,7 @@ func historyPage(f frame, p historyView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if i == 0 && p.At == "" {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"badge badge-ok\"><i></i>Counts</span>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"badge badge-ok\"><i></i>Active</span>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -454,7 +454,7 @@ func versionPage(f frame, p versionView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Version.Version == p.Newest {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<span class=\"badge badge-ok\"><i></i>Counts</span> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<span class=\"badge badge-ok\"><i></i>Active</span> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

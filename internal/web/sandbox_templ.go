@@ -355,7 +355,7 @@ func faultResult(f frame, p sandboxView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Asked) == 0 {
-			templ_7745c5c3_Err = empty("bolt", "What the API answers", "Force a fault below, and the answer is shown here as a program gets it.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("bolt", "What the API answers", "Force a fault below to see how the API answers.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -731,7 +731,7 @@ func faultHint(fault sandbox.Fault) string {
 	case sandbox.FaultTimeout, sandbox.FaultTimeoutBought:
 		return "The outcome is looked up about a minute later; the shipment's page changes by itself."
 	case sandbox.FaultNoConfirmation:
-		return "It stays open until a person decides: see the shipment."
+		return "It stays open until someone decides: see the shipment."
 	case sandbox.FaultException, sandbox.FaultOutOfOrder, sandbox.FaultUnmapped:
 		return "Advance the parcel, step by step, to see it."
 	}

@@ -90,8 +90,16 @@ func (v *visit) sendElsewhere(err error) bool {
 	case "not_signed_in":
 		v.forget()
 		to = "/app/login"
+		p := loginForm{To: ownPath(back), Held: v.hold(false), Passkeys: v.Member.PasskeysPossible(), OIDC: v.Member.OIDCPossible()}
+		if p.Held != "" && v.show(http.StatusForbidden, loginPage(v.frame("Sign in", ""), p)) == nil {
+			return true
+		}
 	case "step_up_required":
 		to = "/app/confirm"
+		p := loginForm{To: ownPath(back), Held: v.hold(true), Passkeys: v.Member.PasskeysPossible()}
+		if p.Held != "" && v.askToConfirm(http.StatusForbidden, p, nil) == nil {
+			return true
+		}
 	default:
 		return false
 	}

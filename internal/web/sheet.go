@@ -31,7 +31,7 @@ func (p sheetView) Word(old store.RateSheet) (word, class string) {
 	case old.CSV == "":
 		return "Removed", "badge"
 	case old.Version == p.Newest.Version:
-		return "Counts", "badge badge-ok"
+		return "Active", "badge badge-ok"
 	}
 	return "Replaced", "badge"
 }

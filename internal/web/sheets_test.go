@@ -28,11 +28,11 @@ func TestVersionsOfARateSheetHavePages(t *testing.T) {
 	}
 	first := b.send(member.Owner, "/app/test/rate-sheets/ours", nil).Body.String()
 	cursor := "?cursor=" + strconv.Itoa(versions-pageSize+1)
-	if !strings.Contains(first, cursor) || strings.Contains(first, "version=3\"") || strings.Count(first, "Counts") != 1 {
+	if !strings.Contains(first, cursor) || strings.Contains(first, "version=3\"") || strings.Count(first, "Active") != 1 {
 		t.Errorf("the first page does not lead to %s", cursor)
 	}
 	second := b.send(member.Owner, "/app/test/rate-sheets/ours"+cursor, nil).Body.String()
-	if !strings.Contains(second, "version=3\"") || strings.Contains(second, "Counts") || strings.Contains(second, "Next page") || !strings.Contains(second, "First page") {
+	if !strings.Contains(second, "version=3\"") || strings.Contains(second, "Active") || strings.Contains(second, "Next page") || !strings.Contains(second, "First page") {
 		t.Error("the second page is not the rest")
 	}
 	csv := b.send(member.Owner, "/app/test/rate-sheets/ours/versions.csv", nil)

@@ -1,14 +1,19 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"image/png"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/webhook"
 )
@@ -16,12 +21,17 @@ import (
 // shipmentView is the page of one shipment.
 type shipmentView struct {
 	ship.Shipment
-	Tracked tracking.Tracked
-	Names   catalog
-	Problem string // of what was tried last
-	Page    string // address of the public tracking page; "" while there is none
-	Told    []webhook.Told
-	Hooks   map[ship.EndpointID]string // the endpoints without their scheme
+	Tracked  tracking.Tracked
+	Names    catalog
+	Accounts accountNames          // where a carrier has several
+	Account  string                // the carrier account that sold it; "" for the simulated one
+	Formats  []label.Format        // that the label can be had in
+	Problem  string                // of what was tried last
+	Failure  string                // why no label was bought
+	Refused  *shipping.RefusedVoid // the void that the carrier refused, if the label can still be used
+	Page     string                // address of the public tracking page; "" while there is none
+	Told     []webhook.Told
+	Hooks    map[ship.EndpointID]string // the endpoints without their scheme
 }
 
 // HasLabel reports whether there is a label to show.
@@ -75,6 +85,8 @@ func (p shipmentView) Milestones() []milestone {
 	for i, s := range steps {
 		list[i] = milestone{Status: s}
 		switch {
+		case p.NoDelivery() != "":
+			// The parcel goes nowhere: no step is done or under way.
 		case s == at && p.Progress.Status == ship.Exception:
 			list[i].Class = "bad"
 		case s == at:
@@ -106,9 +118,73 @@ func (v *visit) shipmentOf() (shipmentView, error) {
 	if p.Deal.TrackingNumber != "" {
 		p.Page = v.BaseURL + v.Tracking.PagePath(v.tenant(), id)
 	}
+	if p.State == ship.StateFailed {
+		failures, err := v.Shipping.PurchaseFailures(v.ctx(), v.tenant(), []ship.ShipmentID{id})
+		if err != nil {
+			return p, err
+		}
+		p.Failure = failureReason(failures[id])
+	}
 	p.Names = v.offers()
+	if err := v.nameAccounts(&p); err != nil {
+		return p, err
+	}
+	if p.HasLabel() && v.who.Can(member.PrintLabels) {
+		if p.Formats, err = v.Shipping.LabelFormats(v.ctx(), v.tenant(), id); err != nil {
+			return p, err
+		}
+	}
 	p.Tracked, err = v.Tracking.Track(v.ctx(), v.tenant(), string(id), "")
 	return p, err
+}
+
+// nameAccounts adds to a shipment what the client calls its carrier accounts,
+// also those that it has no longer.
+func (v *visit) nameAccounts(p *shipmentView) error {
+	connections, err := v.Account.Connections(v.ctx(), v.tenant())
+	if err != nil {
+		return err
+	}
+
+	carriers := map[string][]shipping.Connection{}
+	for _, c := range connections {
+		carriers[c.Carrier] = append(carriers[c.Carrier], shipping.Connection{ID: c.ID, Name: c.Name})
+		if c.ID == p.Deal.Connection {
+			p.Account = or(c.Name, short(string(c.ID)))
+		}
+	}
+	var list []shipping.CarrierInfo
+	for name, own := range carriers {
+		list = append(list, shipping.CarrierInfo{Name: name, Connections: own})
+	}
+	p.Accounts = accountNamesOf(list)
+	return nil
+}
+
+// offerTitle is an offer's carrier and service, and over which account where
+// there are several.
+func (p shipmentView) offerTitle(r ship.Rate) string {
+	title := p.Names.offer(r)
+	if name := p.Accounts[r.Connection]; name != "" {
+		title += " over " + name
+	}
+	return title
+}
+
+// HasPicture reports whether the label can be shown as a picture; else its PDF
+// is shown.
+func (p shipmentView) HasPicture() bool { return slices.Contains(p.Formats, label.PNG) }
+
+// HasPDF reports whether there is a PDF of the label.
+func (p shipmentView) HasPDF() bool { return slices.Contains(p.Formats, label.PDF) }
+
+// Piece is the tracking number of a parcel of several; "" where the shipment's
+// own is the only one.
+func (p shipmentView) Piece(i int) string {
+	if i < len(p.Deal.Pieces) && len(p.Deal.Pieces) > 1 {
+		return p.Deal.Pieces[i]
+	}
+	return ""
 }
 
 // shipment handles GET /app/{mode}/shipments/{id}.
@@ -124,6 +200,12 @@ func (v *visit) showShipment(status int, p shipmentView) error {
 	if err := v.toldOf(&p); err != nil {
 		return err
 	}
+	if err := v.findRefusedVoid(&p); err != nil {
+		return err
+	}
+	if p.HasPDF() && !p.HasPicture() {
+		allowFrames(v.w.Header())
+	}
 	f := v.frame("Order "+p.Order.OrderID, "shipments")
 	if v.isPart() {
 		return v.show(status, shipmentDetail(f, p))
@@ -131,15 +213,25 @@ func (v *visit) showShipment(status int, p shipmentView) error {
 	return v.show(status, shipmentPage(f, p))
 }
 
-// labelFormats are the files of a label.
-var labelFormats = []label.Format{label.PDF, label.ZPL, label.PNG}
+// findRefusedVoid adds the void that the carrier refused. A job may have asked
+// for it again long after the person left, so the page says it afterwards too.
+func (v *visit) findRefusedVoid(p *shipmentView) error {
+	if p.State != ship.StatePurchased || p.Problem != "" {
+		return nil
+	}
+	refused, found, err := v.Shipping.RefusedVoidOf(v.ctx(), v.tenant(), p.ID)
+	if found {
+		p.Refused = &refused
+	}
+	return err
+}
 
 // labelFile handles GET /app/{mode}/shipments/{id}/label/{file}.
 func (s *Web) labelFile(v *visit) error {
 	name, ext, _ := strings.Cut(v.r.PathValue("file"), ".")
 	id, ok := ship.ParseShipmentID(v.r.PathValue("id"))
 	format := label.Format(ext)
-	if !ok || name != "label" || !slices.Contains(labelFormats, format) {
+	if !ok || name != "label" || format.ContentType() == "" {
 		return errNoPage
 	}
 	o := label.Options{Format: format, Size: label.Size4x6, DPI: 203}
@@ -164,20 +256,115 @@ func (s *Web) labelFile(v *visit) error {
 	if v.query("download") != "" {
 		how = "attachment"
 	}
+	if format == label.PDF {
+		allowFraming(h)
+	}
 	h.Set("Content-Type", format.ContentType())
 	h.Set("Content-Disposition", how+`; filename="`+string(id)+"."+ext+`"`)
 	v.w.Write(f.Data) // the reader may have left
 	return nil
 }
 
-// printLabel handles GET /app/{mode}/shipments/{id}/print: a page that is the
-// label and nothing else.
-func (s *Web) printLabel(v *visit) error {
-	p, err := v.shipmentOf()
+// allowFrames lets a page show what this server sends in a frame: a label that
+// cannot be had as a picture.
+func allowFrames(h http.Header) {
+	h.Set("Content-Security-Policy", policy+"; frame-src 'self'")
+}
+
+// allowFraming lets the dashboard's own pages show a file in a frame.
+func allowFraming(h http.Header) {
+	h.Set("Content-Security-Policy", strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1))
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+}
+
+// shipmentDocument handles GET /app/{mode}/shipments/{id}/documents/{n}: a
+// customs paper, from 1.
+func (s *Web) shipmentDocument(v *visit) error {
+	id, ok := ship.ParseShipmentID(v.r.PathValue("id"))
+	n, err := strconv.Atoi(v.r.PathValue("n"))
+	if !ok || err != nil || n < 1 {
+		return errNoPage
+	}
+
+	document, err := s.Shipping.Document(v.ctx(), v.tenant(), id, n)
 	if err != nil {
 		return err
 	}
+	kind := map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}[document.Format]
+
+	h := v.w.Header()
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Content-Type", or(kind, "application/octet-stream"))
+	h.Set("Content-Disposition", `inline; filename="`+string(id)+"-"+document.Type+"."+document.Format+`"`)
+	v.w.Write(document.Data) // the reader may have left
+	return nil
+}
+
+// printView is the page that is printed: the label and nothing else.
+type printView struct {
+	shipmentView
+	Sheets []labelSheet // of the picture; none where the PDF is printed
+	Next   string       // where the person goes on when it is printed; "" to stay
+}
+
+// A labelSheet is one sheet of a picture that has several below each other: the
+// part of the picture that begins at Top, in dots.
+type labelSheet struct{ Width, Height, Top, Whole int }
+
+// printLabel handles GET /app/{mode}/shipments/{id}/print. With ?next=new the
+// person is led back to an empty form when the label is printed.
+func (s *Web) printLabel(v *visit) error {
+	shipment, err := v.shipmentOf()
+	if err != nil {
+		return err
+	}
+	p := printView{shipmentView: shipment}
+	if v.query("next") == "new" {
+		p.Next = v.to("shipments", "new") + "?last=" + url.QueryEscape(string(p.ID))
+	}
+
+	switch {
+	case p.HasPicture() && p.HasPDF():
+		if p.Sheets, err = v.labelSheets(p.ID); err != nil {
+			return err
+		}
+	case p.HasPDF():
+		allowFrames(v.w.Header())
+	}
 	return v.show(http.StatusOK, printPage(v.frame("Print", "shipments"), p))
+}
+
+// printDPI is the resolution of the picture that is printed.
+const printDPI = 300
+
+// labelSheets divides the picture of a label into its sheets: each is printed
+// on paper of its own.
+func (v *visit) labelSheets(id ship.ShipmentID) ([]labelSheet, error) {
+	options := label.Options{Format: label.PDF, Size: label.Size4x6, DPI: printDPI}
+	pdf, err := v.Shipping.Label(v.ctx(), v.tenant(), id, options)
+	if err != nil {
+		return nil, err
+	}
+	options.Format = label.PNG
+	picture, err := v.Shipping.Label(v.ctx(), v.tenant(), id, options)
+	if err != nil {
+		return nil, err
+	}
+
+	count, err := label.Sheets(pdf.Data)
+	if err != nil {
+		return nil, err
+	}
+	config, err := png.DecodeConfig(bytes.NewReader(picture.Data))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]labelSheet, max(count, 1))
+	height := config.Height / len(list)
+	for i := range list {
+		list[i] = labelSheet{Width: config.Width, Height: height, Top: i * height, Whole: config.Height}
+	}
+	return list, nil
 }
 
 // voidShipment handles POST /app/{mode}/shipments/{id}/void.

@@ -42,8 +42,12 @@ func (v *visit) shipmentQuery() shipmentQuery {
 
 // sortable is the order, if an index carries it together with the filters.
 func (q shipmentQuery) sortable(sort string) string {
+	chosen, _ := statusFilterOf(q.Status)
+	unsettled := chosen.Value != "" && chosen.Status == "" && chosen.Value != activeFilter
 	switch {
 	case q.Order != "" || q.To != "":
+		return ""
+	case unsettled && strings.HasPrefix(sort, "due"):
 		return ""
 	case sort == "oldest", (sort == "due" || sort == "due-last") && q.Carrier == "" && q.From == "" && q.Until == "":
 		return sort
@@ -88,10 +92,10 @@ func (q shipmentQuery) address(path string, with ...string) string {
 // filter is what the service is asked for. What makes no sense does not
 // narrow: an address that was typed must not end in an error.
 func (q shipmentQuery) filter() shipping.Filter {
-	f := shipping.Filter{OrderID: q.Order, Carrier: q.Carrier, Recipient: q.To, Page: ship.Page{Limit: pageSize}}
+	f := shipping.Filter{OrderID: q.Order, Carrier: q.Carrier, Query: q.To, Page: ship.Page{Limit: pageSize}}
 	f.Order = shipping.Order{Due: strings.HasPrefix(q.Sort, "due"), First: q.Sort == "due" || q.Sort == "oldest"}
-	if s := ship.Status(q.Status); s.Valid() {
-		f.Status = s
+	if chosen, ok := statusFilterOf(q.Status); ok {
+		f.Status, f.States = chosen.Status, chosen.States
 	}
 	if t, err := time.Parse(time.DateOnly, q.From); err == nil {
 		f.CreatedAfter = t
@@ -168,26 +172,35 @@ func (s *Web) shipments(v *visit) error {
 // shipmentsCSV handles GET /app/{mode}/shipments.csv: the list as it is
 // filtered, up to a bound.
 func (s *Web) shipmentsCSV(v *visit) error {
+	ctx, cancel := v.exporting()
+	defer cancel()
+
 	f := v.shipmentQuery().filter()
-	f.Page, f.DueAt = ship.Page{Limit: pageSize}, time.Time{}
+	f.Page = ship.Page{Limit: pageSize}
+	f.DueAt = time.Time{}
 	out := v.exportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
 		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
-	for n := 0; n < csvLimit && out.err == nil; {
-		list, more, err := s.Shipping.Shipments(v.ctx(), v.tenant(), f)
+
+	for n := 0; n < csvLimit && out.err == nil && !v.hasLeft(); {
+		list, more, err := s.Shipping.Shipments(ctx, v.tenant(), f)
 		if err != nil {
 			return err
 		}
+
 		for _, sh := range list {
 			out.row(shipmentCells(sh)...)
 		}
 		if n == 0 {
 			v.begin()
 		}
-		if n += len(list); !more {
+		n += len(list)
+		if !more {
 			return nil
 		}
+
 		last := list[len(list)-1]
-		f.Page, f.DueAt = ship.Page{Limit: csvPart, Before: last.ID.Raw()}, last.Progress.EstimateAt
+		f.Page = ship.Page{Limit: min(2*f.Page.Limit, csvPart), Before: last.ID.Raw()}
+		f.DueAt = last.Progress.EstimateAt
 	}
 	return nil
 }

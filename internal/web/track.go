@@ -203,7 +203,11 @@ func (v *visit) noParcelFor(err error) error {
 		v.w.Header().Set("Retry-After", "60")
 		return v.noParcel(http.StatusTooManyRequests, "busy")
 	}
-	return err
+	// What failed here is no concern of the recipient, and the page of the
+	// dashboard would show it.
+	v.Log.ErrorContext(v.ctx(), "tracking page", "error", err)
+	v.w.Header().Set("Retry-After", "60")
+	return v.noParcel(http.StatusServiceUnavailable, "later")
 }
 
 func (v *visit) noParcel(status int, text string) error {
@@ -217,7 +221,10 @@ func (s *Web) trackLogo(v *visit) error {
 	if err != nil {
 		return v.noParcelFor(err)
 	}
-	return v.showLogo(owner.ID)
+	if err := v.showLogo(owner.ID); err != nil {
+		return v.noParcelFor(err)
+	}
+	return nil
 }
 
 // showLogo answers with the picture whose hash is in the address.

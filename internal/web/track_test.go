@@ -193,7 +193,8 @@ func TestDaysAreWrittenInTheLanguageAndOnThePlacesClock(t *testing.T) {
 		{"en-AU", "Tokyo, JP", false, "Sunday 1 March, 11:30", ""},
 		{"fr", "Paris, FR", false, "dimanche 1er mars, 03:30", ""},
 		{"de", "Somewhere", true, "Sonntag, 1. März, 02:30", ""},
-		{"pl", "Austin, TX, US", false, "niedziela, 1 marca, 02:30 UTC", "2026-03-01T02:30:00Z"},
+		{"en", "Austin, TX, US", false, "Saturday, February 28, 8:30 PM", ""},
+		{"pl", "Marfa, TX, US", false, "niedziela, 1 marca, 02:30 UTC", "2026-03-01T02:30:00Z"},
 		{"es", "", false, "domingo, 1 de marzo, 02:30 UTC", "2026-03-01T02:30:00Z"},
 	} {
 		l, ok := tongueFor(tc.lang)

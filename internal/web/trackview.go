@@ -16,6 +16,10 @@ func trackViewOf(l tongue, path string, p shipmentView, sender string, logo acco
 		To: cityOf(place(p.Order.Destination)), Carrier: carrierTitle(p.Deal.Carrier), Steps: p.Milestones(),
 	}
 	switch p.State {
+	case ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview:
+		// Whether a label was bought is between the sender and the carrier.
+		out.Status, out.Steps, out.Reason, out.Bad = string(ship.Created), nil, "", false
+		return out
 	case ship.StateVoiding, ship.StateRefundPending, ship.StateVoided, ship.StateFailed:
 		out.Status, out.Steps, out.Reason, out.Bad = "voided", nil, "", false
 		return out // the rest is about a parcel that does not travel
@@ -25,6 +29,9 @@ func trackViewOf(l tongue, path string, p shipmentView, sender string, logo acco
 		out.Numbers = []string{p.Deal.TrackingNumber}
 	}
 	for _, sc := range p.Tracked.Scans {
+		if l.T(string(sc.Status)) == "" || sc.Reason == ship.ReasonPurchaseFailed || sc.Reason == ship.ReasonPurchaseUnconfirmed {
+			continue // a code without a meaning, or an event of the purchase
+		}
 		line := trackScan{Class: "dot-" + string(sc.Status), Status: l.T(string(sc.Status)), Reason: l.why(sc.Reason), Place: cityOf(sc.Location)}
 		if sc.Location == "" && (sc.Status == ship.Created || sc.Status == ship.LabelGenerated) {
 			sc.Location = place(p.Order.Origin) // the sender's clock, and not the place itself

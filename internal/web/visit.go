@@ -21,6 +21,8 @@ type visit struct {
 	who  visitor // empty for those who are not signed in
 	live bool    // the address says so
 	rt   route
+
+	admitted bool // the person may do this; what fails now may have been done
 }
 
 // tenant is whose data the page shows.
@@ -115,9 +117,29 @@ func (v *visit) fail(err error) {
 		h.Set("HX-Reswap", "none")
 		h.Set("X-Problem", url.PathEscape(sentence(p.Detail)))
 	}
-	if err := v.show(p.Status, problemPage(v.frame("Something is not right", ""), p)); err != nil {
+	page := failure{Problem: p, Outcome: v.outcome()}
+	if p.Status >= http.StatusInternalServerError {
+		page.Held = v.hold(true)
+	}
+	if err := v.show(p.Status, problemPage(v.frame("Something went wrong", ""), page)); err != nil {
 		v.Log.ErrorContext(v.ctx(), "problem page", "error", err)
 	}
+}
+
+// A failure is what a page says of a request that failed.
+type failure struct {
+	*httpkit.Problem
+	Outcome string // whether anything was changed; empty if nothing was to be
+	Held    string // the form, to send it again
+}
+
+// noPage answers for addresses that nothing is at. Recipients of parcels are
+// not shown that there is a dashboard.
+func (s *Web) noPage(v *visit) error {
+	if strings.HasPrefix(v.r.URL.Path, "/track") {
+		return v.noParcel(http.StatusNotFound, "missing")
+	}
+	return errNoPage
 }
 
 // problems are the field errors of err by pointer, and what it says as a whole.
@@ -147,8 +169,8 @@ func problemsOf(err error) (p problems, ok bool) {
 	if e.Refusal.Message != "" {
 		p.All += " " + sentence(e.Refusal.Message)
 	}
-	if len(e.Fields) > 0 {
-		p.All = "Some fields need a look."
+	if e.Code == "validation_failed" && len(e.Fields) > 0 {
+		p.All = "Check the marked fields."
 	}
 	return p, true
 }

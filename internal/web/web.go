@@ -14,10 +14,13 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
 	"github.com/waybillhq/waybill/internal/rulebook"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/tracking"
 	"github.com/waybillhq/waybill/internal/webhook"
@@ -35,6 +38,11 @@ type Config struct {
 	Webhook  *webhook.Service
 	Batch    *batch.Service
 	Journal  *journal.Service
+	Box      *seal.Box // encrypts forms that wait for a sign-in; nil holds none
+
+	// Waits says how long the next call of each operation would wait at the
+	// connection, as far as this copy of the program knows; nil knows nothing.
+	Waits func(ship.ConnectionID) map[carrier.Operation]time.Duration
 
 	API       http.Handler           // of this program, for pages that show what it answers; may be nil
 	Reference func() ([]byte, error) // of the API, as it tells it; nil for none
@@ -49,6 +57,7 @@ type Config struct {
 type Web struct {
 	Config
 	handler http.Handler
+	mux     *http.ServeMux // of all pages but the stream
 	hub     *hub
 	groups  func() []refGroup // of the reference, read when somebody first asks
 	tracks  *httpkit.Limiter  // of public pages, by address
@@ -70,12 +79,13 @@ func New(c Config) *Web {
 		return groups
 	})
 	mux := http.NewServeMux()
+	s.mux = mux
 	for _, rt := range s.table() {
 		for _, pattern := range rt.patterns() {
 			mux.HandleFunc(pattern, s.serve(rt))
 		}
 	}
-	mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: func(*visit) error { return errNoPage }}))
+	mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
 	pages := httpkit.Wrap(mux, httpkit.Options{
 		BaseURL: c.BaseURL, Timeout: requestTime, Log: c.Log, Metrics: c.Metrics, Quiet: []string{staticPath},
 	})

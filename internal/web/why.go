@@ -40,7 +40,7 @@ func plainWhy(r ship.Routing) string {
 	case "named":
 		return "The order named the carrier or the service."
 	case "rate":
-		return "This very rate was chosen."
+		return "This rate was chosen in the request."
 	case "rule":
 		return "The rule “" + r.Rule + "” chose it."
 	case "default":

@@ -76,9 +76,16 @@ func carrierMark(name string) string {
 	return "mark"
 }
 
-// serviceTitle is the service without the carrier's name before it.
+// serviceTitle is the service without the carrier's name before it, nor a part
+// of that: DHL Express sells "DHL Economy Select".
 func serviceTitle(sh ship.Shipment) string {
-	return strings.TrimPrefix(or(sh.Deal.ServiceName, plain(sh.Deal.Service)), carrierTitle(sh.Deal.Carrier)+" ")
+	service := or(sh.Deal.ServiceName, plain(sh.Deal.Service))
+	carrier := carrierTitle(sh.Deal.Carrier)
+	if rest, ok := strings.CutPrefix(service, carrier+" "); ok {
+		return rest
+	}
+	brand, _, _ := strings.Cut(carrier, " ")
+	return strings.TrimPrefix(service, brand+" ")
 }
 
 // money is an amount as people read it.
@@ -131,13 +138,13 @@ func place(a ship.Address) string {
 	return strings.Join(append(parts, a.Country), ", ")
 }
 
-// addressLines are an address as it stands on a parcel.
+// addressLines are the lines below the name, in the order that the country uses
+// on a parcel.
 func addressLines(a ship.Address) []string {
-	var lines []string
-	for _, l := range []string{a.Company, a.Address1, a.Address2, a.Address3, strings.TrimSpace(a.City + ", " + a.State + " " + a.Zip), ship.CountryName(a.Country)} {
-		if l = strings.Trim(l, ", "); l != "" {
-			lines = append(lines, l)
-		}
+	a.Name = ""
+	lines := a.Lines(false)
+	if country := ship.CountryName(a.Country); country != "" {
+		lines = append(lines, country)
 	}
 	return lines
 }

@@ -68,7 +68,7 @@ func TestOwnersAreToldOnceOfAnEndpointThatWasGivenUp(t *testing.T) {
 	if err := tell(); err != nil || len(letters) != 2 || !strings.Contains(letters[1], "410") {
 		t.Errorf("of the next time: %v, %q", err, letters)
 	}
-	state("enabled = false, disabled_reason = 'client', told_at = NULL")
+	state("enabled = false, disabled_reason = 'client', notified_at = NULL")
 	if err := tell(); err != nil || len(letters) != 2 {
 		t.Errorf("of what the client switched off: %v, %q", err, letters[2:])
 	}

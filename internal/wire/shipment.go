@@ -33,6 +33,15 @@ type Shipment struct {
 	Simulated             bool              `json:"simulated" doc:"Whether a simulated carrier made the label."`
 	Livemode              bool              `json:"livemode" doc:"Whether the shipment was bought with a live key."`
 	CreatedAt             string            `json:"createdAt" format:"date-time" doc:"When the shipment was created."`
+
+	Origin          *Address `json:"origin,omitempty" doc:"Where the parcel comes from. Not in lists and events."`
+	Destination     *Address `json:"destination,omitempty" doc:"Where the parcel goes. Not in lists and events."`
+	Parcels         []Parcel `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
+	Customs         *Customs `json:"customs,omitempty" doc:"The declaration. Not in lists and events."`
+	Options         *Options `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
+	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel. Not in lists and events."`
+	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public page for the recipient. Not in lists and events."`
+	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier took the label back. Not in lists and events."`
 }
 
 // Labels are the addresses of a label, one a format.

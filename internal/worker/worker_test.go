@@ -154,6 +154,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	waits := shipping.DefaultWaits
+	waits.Buy = 0 // so that the job looks as soon as Settle says
 	waits.Settle, waits.Look = time.Second, 10*time.Millisecond
 	b.shipping = shipping.New(shipping.Config{
 		Store: b.store, Simulated: simulated, Labels: labels, SigningKey: make([]byte, 32), BaseURL: "http://test", Waits: waits, Log: slog.New(slog.DiscardHandler),

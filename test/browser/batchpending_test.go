@@ -20,7 +20,7 @@ const pendingFile = "Order,Recipient,Street,City,State,Zip,Country,Weight,Carrie
 // page shows it until the carrier was asked, and turns by itself.
 func TestABatchWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "PURCHASE_TIMEOUT", "1s", "SETTLE_AFTER", "6s", "LOOK_EVERY", "1s", "LOOKUP_LAG", "0s")
+	s := newStage(t, "PURCHASE_TIMEOUT", "1s", "BUY_TIMEOUT", "1s", "SETTLE_AFTER", "6s", "LOOK_EVERY", "1s", "LOOKUP_LAG", "0s")
 	s.firstRun()
 	path := filepath.Join(t.TempDir(), "orders.csv")
 	s.must(os.WriteFile(path, []byte(pendingFile), 0o600))
@@ -34,7 +34,7 @@ func TestABatchWithoutAnAnswer(t *testing.T) {
 	s.do("and has its label when it is settled", sees("Print 3 labels"), until(`!document.body.innerText.includes("not answered yet")`), s.shot("settled"))
 	db, err := pgx.Connect(s.Context(), s.data)
 	s.must(err)
-	_, err = db.Exec(s.Context(), `UPDATE labels SET format = 'pdf', data = '%PDF-1.4 nothing' WHERE id = (SELECT shipment_id FROM batch_rows WHERE number = 2)`)
+	_, err = db.Exec(s.Context(), `UPDATE labels SET format = 'pdf', data = '%PDF-1.4 nothing' WHERE shipment_id = (SELECT shipment_id FROM batch_rows WHERE row_number = 2)`)
 	s.must(err)
 	s.must(db.Close(s.Context()))
 	s.do("a label that does not fit is named",

@@ -279,7 +279,7 @@ func (s *stage) void() {
 	s.do("void",
 		chromedp.Navigate(s.base+"/app/test/shipments/new"), fill("1002"), chromedp.Focus(`#f-reference`),
 		chromedp.WaitVisible(`.rates input[type=radio]`), settled(), chromedp.Click(`.buy button`), sees("Order 1002"),
-		until(`(window.confirm = () => true)`), chromedp.Click(`form[action$="/void"] button`), sees("The label was taken back"),
+		until(`(window.confirm = () => true)`), chromedp.Click(`form[action$="/void"] button`), sees("The label was voided and must not be used"),
 	)
 }
 

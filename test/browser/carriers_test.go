@@ -26,7 +26,7 @@ func TestUPSIsConnectedWithAWrongAndThenARightSecret(t *testing.T) {
 	s.do("a wrong secret",
 		chromedp.Navigate(s.base+"/app/test/carriers"), chromedp.Click(`a[href$="/connect/ups"]`), chromedp.WaitVisible(`#f-client_id`),
 		chromedp.SendKeys(`#f-client_id`, ups.ClientID), chromedp.SendKeys(`#f-client_secret`, "not the secret"), chromedp.SendKeys(`#f-account_number`, ups.Account),
-		chromedp.Click(`form.card button.primary`), sees("What the doctor found"), sees("developer portal"),
+		chromedp.Click(`form.card button.primary`), sees("Checks"), sees("developer portal"),
 		until(`document.querySelector("#f-client_secret").getAttribute("aria-invalid") !== null && document.querySelector("#f-client_secret-note .bad").innerText.includes("does not accept")`),
 		until(`document.querySelector("#f-client_id").value === `+quote(ups.ClientID)+` && document.querySelector("#f-client_secret").value === ""`),
 		until(`!document.body.innerText.includes("waybill connection")`),

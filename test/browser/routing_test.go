@@ -106,7 +106,7 @@ func (s *stage) backtest() {
 func (s *stage) publish() {
 	s.do("publish",
 		chromedp.Navigate(s.base+"/app/test/routing/publish"), sees("1 rule added"), chromedp.SendKeys(`#f-note`, "Heavy goods"),
-		chromedp.Click(`form[action$="/publish"] button.primary`), sees("Published. It counts"), sees("Version 1"),
+		chromedp.Click(`form[action$="/publish"] button.primary`), sees("Published. Used from the next purchase on."), sees("Version 1"),
 	)
 }
 

@@ -57,7 +57,7 @@ func (w *world) waybill(args ...string) string {
 func (w *world) env() []string {
 	return []string{
 		"DATABASE_URL=" + w.postgres.URL, "LOG_LEVEL=ERROR", "RATE_LIMIT=1000000", "RATE_BURST=1000000",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16",
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16",
 	}
 }
 
@@ -135,7 +135,7 @@ func (w *world) query(t *testing.T, sql string) int {
 func (w *world) waitUntilSettled(t *testing.T) {
 	proving.Ready(t, w.copies)
 	for range 240 {
-		if w.query(t, "SELECT count(*) FROM journeys WHERE state IN ('purchasing', 'uncertain')") == 0 {
+		if w.query(t, "SELECT count(*) FROM shipment_states WHERE state IN ('purchasing', 'uncertain')") == 0 {
 			return
 		}
 		time.Sleep(500 * time.Millisecond)
@@ -196,5 +196,5 @@ func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missi
 // countTwice counts orders that have more than one shipment; every order had
 // one idempotency key.
 func (w *world) countTwice(t *testing.T) int {
-	return w.query(t, "SELECT count(*) FROM (SELECT name FROM names WHERE kind IN ('o', 'p') GROUP BY account_id, livemode, name HAVING count(*) > 1) x")
+	return w.query(t, "SELECT count(*) FROM (SELECT value FROM lookup_keys WHERE kind IN ('o', 'p') GROUP BY account_id, livemode, value HAVING count(*) > 1) x")
 }

@@ -228,8 +228,8 @@ func (b *bench) settled(disks []string) bool {
 func (b *bench) unsettled() (list string) {
 	err := b.conn.QueryRow(context.Background(), `
 		SELECT coalesce(string_agg(what, ', '), '') FROM (
-		  SELECT 'a purchase is ' || state FROM journeys WHERE state IN ('purchasing', 'uncertain', 'voiding')
-		  UNION ALL SELECT 'stranded is ' || number FROM stranded_labels WHERE state = 'found') AS x (what)`).Scan(&list)
+		  SELECT 'a purchase is ' || state FROM shipment_states WHERE state IN ('purchasing', 'uncertain', 'voiding')
+		  UNION ALL SELECT 'stranded is ' || tracking_number FROM orphaned_labels WHERE state = 'pending') AS x (what)`).Scan(&list)
 	if err != nil {
 		b.complain("%v", err)
 	}

@@ -36,14 +36,14 @@ func (b *bench) judge() {
 	if n := b.spooled(first) + b.spooled(second); n > 0 && b.earlier != "restored" {
 		b.complain("%d sales are still on a disk", n)
 	}
-	if n := found.Vitals.Stranded["found"] + found.Vitals.Stranded["refused"]; n > 0 {
+	if n := found.Vitals.Stranded[store.OrphanPending] + found.Vitals.Stranded[store.OrphanVoidDeclined]; n > 0 {
 		b.complain("%d stranded labels are not taken back", n)
 	}
 }
 
 // recorded is what the database says of the purchase; there is one at most.
 func (b *bench) recorded() (state, number string) {
-	rows, err := b.conn.Query(context.Background(), `SELECT state::text, coalesce(number, '') FROM journeys`)
+	rows, err := b.conn.Query(context.Background(), `SELECT state::text, coalesce(tracking_number, '') FROM shipment_states`)
 	if err != nil {
 		b.complain("%v", err)
 		return "", ""
@@ -61,7 +61,7 @@ func (b *bench) recorded() (state, number string) {
 }
 
 func (b *bench) judgeSales(state, number string) {
-	abandoned, charged := b.list("SELECT number FROM stranded_labels WHERE state = 'abandoned'"), b.list("SELECT number FROM charges WHERE kind = 'purchase'")
+	abandoned, charged := b.list("SELECT tracking_number FROM orphaned_labels WHERE state = 'void_not_needed'"), b.list("SELECT tracking_number FROM charges WHERE kind = 'purchase'")
 	var alive []string
 	for _, c := range b.stands {
 		if c != b.carrier && len(c.sales()) > 0 {

@@ -38,7 +38,7 @@ const template = "crash_template"
 // fast are the waits of the service, up to two hundred times shorter than the
 // defaults. It is the same binary otherwise.
 var fast = []string{
-	"PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_LAG=0s", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
+	"PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=300ms", "LOOKUP_LAG=0s", "REBUY_FOR=60s", "SWEEP_EVERY=1s", "LATE_SWEEP_EVERY=2s",
 	"CARRIER_QUOTAS=usps=0",
 }
 
@@ -66,9 +66,12 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// secretKey encrypts the credentials of the live connections.
+const secretKey = "Y3Jhc2gtY3Jhc2gtY3Jhc2gtY3Jhc2gtY3Jhc2gtMTIzNDU2Nzg="
+
 func (w *world) waybill(args ...string) string {
 	cmd := exec.Command(proving.Binary(), args...)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database(template))
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.database(template), "SECRET_KEY="+secretKey)
 	return proving.Output(w.t, cmd)
 }
 

@@ -51,7 +51,7 @@ func (s *stand) belongings() {
 	s.must(png.Encode(&logo, image.NewGray(image.Rect(0, 0, 200, 60))))
 	s.upload("/app/test/settings/logo", "logo", logo.Bytes())
 	s.post("/app/test/settings", "name", "Northwind", "currency", "USD", "weightUnit", "lb", "lengthUnit", "in",
-		"originName", "N", "address1", "1201 S Figueroa St", "city", "Los Angeles", "state", "CA", "zip", "90015", "country", "US")
+		"originName", "N", "address1", "1201 S Figueroa St", "city", "Los Angeles", "state", "CA", "zip", "90015", "country", "US", "phone", "+12135550100")
 	s.batch()
 	s.book()
 	s.sheets()
@@ -63,23 +63,24 @@ func (s *stand) batch() {
 	s.Helper()
 	for bought, lines := range map[bool]int{true: batchLabels, false: batchLines} {
 		var file bytes.Buffer
-		file.WriteString("Order,Recipient,Street,City,State,Zip,Country,Weight\n")
-		for i := range lines {
-			fmt.Fprintf(&file, "%v%d,Ada Lovelace,500 Main St,Austin,TX,78701,US,%d.5\n", bought, i, 1+i%7)
+		file.WriteString("Order,Recipient,Street,City,State,Zip,Country,Weight,Phone,Carrier,Item,Value,HS,Origin\n")
+		for i := range lines - 1 {
+			fmt.Fprintf(&file, "%v%d,Ada Lovelace,500 Main St,Austin,TX,78701,US,%d.5,,,,,,\n", bought, i, 1+i%7)
 		}
+		fmt.Fprintf(&file, "%v-abroad,Ada Lovelace,111 Wellington St,Ottawa,ON,K1A 0A9,CA,2.5,+16135550100,ups,Cotton shirt,20.00,610910,PT\n", bought)
 		if !bought {
-			file.WriteString("last,,500 Main St,Austin,Tixas,78701,US,heavy\n")
+			file.WriteString("last,,500 Main St,Austin,Tixas,78701,US,heavy,,,,,,\n")
 		}
 		at := s.upload("/app/test/batches", "file", file.Bytes())
 		columns := []string{"fixed.weightUnit", "lb"}
-		for i, field := range []string{"order", "name", "address1", "city", "state", "zip", "country", "weight"} {
+		for i, field := range []string{"order", "name", "address1", "city", "state", "zip", "country", "weight", "phone", "carrier", "item", "value", "hsCode", "origin"} {
 			columns = append(columns, fmt.Sprint("column.", i), field)
 		}
 		s.post(at+"/columns", columns...)
 		s.noneIs("rating")
 		if bought {
 			s.post(at, "do", "buy")
-			s.noneIs("buying")
+			s.noneIs("purchasing")
 		}
 	}
 }

@@ -35,7 +35,7 @@ WITH base AS MATERIALIZED (
     CASE WHEN n % 61 = 3 THEN 'voided' WHEN n % 9973 = 11 THEN 'needs_review' ELSE 'purchased' END AS state
   FROM (SELECT n, '{now}'::timestamptz - interval '1 minute' - (({rows} - n) * interval '365 days' / {rows}) AS at, ({rows} - n) * interval '365 days' / {rows} AS age FROM generate_series({from}::bigint, {to}) n) x
 ), s AS (
-  INSERT INTO shipments (id, account_id, livemode, version, carrier, ordered, deal)
+  INSERT INTO shipments (id, account_id, livemode, response_version, carrier, request, purchase)
   SELECT id, '{account}'::uuid, false, 1, carrier,
     json_build_object('orderId', 'S' || n, 'origin', json_build_object('name', 'Northwind', 'address1', '1201 S Figueroa St', 'city', 'Los Angeles', 'state', 'CA', 'zip', '90015', 'country', 'US'),
       'destination', json_build_object('name', name, 'company', company, 'address1', (n % 900) || ' Main St', 'city', 'Austin', 'state', 'TX', 'zip', '78701', 'country', 'US'),
@@ -45,21 +45,21 @@ WITH base AS MATERIALIZED (
       'estimateAt', to_char(at + interval '3 days', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'estimateSource', 'carrier', 'simulated', true)
   FROM base
 ), j AS (
-  INSERT INTO journeys (id, account_id, livemode, state, status, sequence, bought_at, newest_at, estimate_at, estimate_source, carrier, number, reason)
-  SELECT id, '{account}'::uuid, false, state::purchase_state, status::parcel_status, 4, at, least(at + (n % 5) * interval '1 day', '{now}'::timestamptz), at + interval '3 days', 'carrier', carrier,
+  INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, purchased_at, last_event_at, estimated_delivery_at, estimate_source, carrier, tracking_number, reason)
+  SELECT id, '{account}'::uuid, false, state::purchase_state, status::tracking_status, 4, at, least(at + (n % 5) * interval '1 day', '{now}'::timestamptz), at + interval '3 days', 'carrier', carrier,
     '1Z' || lpad(n::text, 12, '0'), CASE status WHEN 'exception' THEN 'address_not_found' END FROM base
 ), t AS (
-  INSERT INTO tracking_events (id, account_id, livemode, piece, code, at, status, reason, description, location)
-  SELECT b.id, '{account}'::uuid, false, 0, code, date_trunc('second', b.at + k * interval '6 hours'), st::parcel_status, CASE WHEN st IS NULL THEN 'unmapped' END, 'Scan ' || code, 'Austin, TX, US'
+  INSERT INTO tracking_events (subject_id, account_id, livemode, piece, code, occurred_at, status, reason, description, location)
+  SELECT b.id, '{account}'::uuid, false, 0, code, date_trunc('second', b.at + k * interval '6 hours'), st::tracking_status, CASE WHEN st IS NULL THEN 'unmapped' END, 'Scan ' || code, 'Austin, TX, US'
   FROM base b, (VALUES (1, 'OR', 'picked_up'), (2, 'AR', 'in_transit'), (3, 'OF', 'out_for_delivery'), (4, 'ZZ9', NULL)) v (k, code, st)
   WHERE b.age < interval '60 days' AND (st IS NOT NULL OR b.n % 997 = 0)
 )
-INSERT INTO names (account_id, livemode, kind, name, id)
+INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
 SELECT '{account}'::uuid, false, 'o'::"char", 'S' || n, id FROM base UNION ALL SELECT '{account}'::uuid, false, 't', '1Z' || lpad(n::text, 12, '0'), id FROM base`
 
 // seedEvents makes the log of the days that are kept, four events a shipment.
 const seedEvents = `
-INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
+INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
 SELECT pg_temp.seed_id(least(s.at + k * interval '1 minute', '{now}'::timestamptz), 'e' || k, s.n), '{account}'::uuid, false, pg_temp.seed_id(s.at, 's', s.n), kind::event_kind, k, 1,
   json_build_object('s', status, 'st', 'purchased')
 FROM (SELECT n, '{now}'::timestamptz - interval '1 minute' - (({rows} - n) * interval '365 days' / {rows}) AS at FROM generate_series({from}::bigint, {to}) n) s,
@@ -68,13 +68,13 @@ WHERE s.at > '{now}'::timestamptz - interval '28 days'`
 
 // seedAttempts makes deliveries to every endpoint.
 const seedAttempts = `
-INSERT INTO webhook_attempts (id, account_id, livemode, endpoint_id, event_id, attempt, trigger, outcome, status, total_ms, response_body)
+INSERT INTO webhook_attempts (id, account_id, livemode, endpoint_id, event_id, attempt, trigger, outcome, response_status, total_ms, response_body)
 SELECT pg_temp.seed_id('{now}'::timestamptz - n * interval '28 days' / {each}, 'a' || e.id, n), '{account}'::uuid, false, e.id, pg_temp.seed_id('{now}'::timestamptz - n * interval '28 days' / {each}, 'e1', n), 1, 'auto',
   CASE WHEN n % 40 = 0 THEN 'failed' ELSE 'delivered' END, CASE WHEN n % 40 = 0 THEN 500 ELSE 200 END, 20 + n % 900, 'ok'
 FROM webhook_endpoints e, generate_series(1::bigint, {each}) n`
 
 const seedAudit = `
-INSERT INTO audit_log (account_id, id, person_id, key_id, who, action, target, mode, details, agent)
+INSERT INTO audit_log (account_id, id, person_id, api_key_id, actor, action, target, mode, details, user_agent)
 SELECT '{account}'::uuid, pg_temp.seed_id('{now}'::timestamptz - n * interval '365 days' / {each}, 'l', n), CASE WHEN n % 10 = 0 THEN '{account}'::uuid END, CASE WHEN n % 10 = 1 THEN '{account}'::uuid END, 'dana@example.com', (ARRAY['shipment.bought', 'shipment.voided', 'key.made', 'webhook.made', 'session.begun'])[(1 + n % 5)::int], 'S' || n, 'test', '{}', 'Chrome'
 FROM generate_series(1::bigint, {each}) n`
 
@@ -122,18 +122,18 @@ func (s *stand) counted(rows int) time.Duration {
 	start := time.Now()
 	s.must(store.Recount(s.Context(), s.url))
 	for ready := false; !ready; time.Sleep(50 * time.Millisecond) {
-		s.must(s.owner.QueryRow(s.Context(), "SELECT ready FROM roll_up").Scan(&ready))
+		s.must(s.owner.QueryRow(s.Context(), "SELECT ready FROM facts_progress").Scan(&ready))
 	}
 	took := time.Since(start)
 	for behind := true; behind; time.Sleep(50 * time.Millisecond) { // other databases of the server hold the log's horizon up
-		s.must(s.owner.QueryRow(s.Context(), `SELECT EXISTS (SELECT FROM events e, roll_up r WHERE e.id >= r.tail_from AND (e.txid, e.id) > (r.cursor_tx, r.cursor_id))`).Scan(&behind))
+		s.must(s.owner.QueryRow(s.Context(), `SELECT EXISTS (SELECT FROM events e, facts_progress r WHERE e.id >= r.tail_from_id AND (e.txid, e.id) > (r.cursor_txid, r.cursor_id))`).Scan(&behind))
 	}
 	var days, facts int
-	s.must(s.owner.QueryRow(s.Context(), "SELECT coalesce(sum(shipments), 0), (SELECT count(*) FROM shipment_facts) FROM shipment_days").Scan(&days, &facts))
+	s.must(s.owner.QueryRow(s.Context(), "SELECT coalesce(sum(shipments), 0), (SELECT count(*) FROM shipment_facts) FROM daily_shipment_counts").Scan(&days, &facts))
 	if days < rows || facts != days {
 		s.Errorf("%d shipments are counted and %d have facts, of %d", days, facts, rows)
 	}
-	s.exec("VACUUM ANALYZE shipment_facts, shipment_days, recipient_words")
+	s.exec("VACUUM ANALYZE shipment_facts, daily_shipment_counts, search_words")
 	return took
 }
 

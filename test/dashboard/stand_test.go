@@ -156,10 +156,13 @@ func (s *stand) work() {
 	for i := range 12 {
 		s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"B%d","origin":%s,"destination":%s,"parcel":{"weight":2}}`, i, origin, destination))
 	}
+	s.call(http.MethodPost, "/v1/shipments", fmt.Sprintf(`{"orderId":"D1","origin":%s,"destination":%s,"parcel":{"weight":2},"customs":%s,"carrier":"ups"}`, origin, abroad, customs))
 	s.belongings()
 }
 
 const (
-	origin      = `{"name":"N","address1":"1201 S Figueroa St","city":"Los Angeles","state":"CA","zip":"90015","country":"US"}`
+	origin      = `{"name":"N","address1":"1201 S Figueroa St","city":"Los Angeles","state":"CA","zip":"90015","country":"US","phone":"+12135550100"}`
+	abroad      = `{"name":"Ada Lovelace","address1":"111 Wellington St","city":"Ottawa","state":"ON","zip":"K1A 0A9","country":"CA","phone":"+16135550100"}`
+	customs     = `{"contentsType":"merchandise","items":[{"description":"Cotton shirt","quantity":2,"value":{"amount":"20.00","currency":"USD"},"weight":0.5,"hsCode":"610910","originCountry":"PT"}]}`
 	destination = `{"name":"Ada Lovelace","address1":"500 Main St","city":"Austin","state":"TX","zip":"78701","country":"US"}`
 )

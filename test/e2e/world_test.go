@@ -136,7 +136,7 @@ func dev(t *testing.T, args ...string) (ready struct{ URL, APIKey string }) {
 	t.Helper()
 	needBinary(t)
 	cmd := exec.Command(binary(t), append([]string{"dev", "--json", "--listen", "127.0.0.1:0"}, args...)...)
-	cmd.Env = append(os.Environ(), "DATABASE_URL=", "LOG_LEVEL=ERROR", "METRICS_LISTEN=off")
+	cmd.Env = append(os.Environ(), "DATABASE_URL=", "LOG_LEVEL=ERROR", "METRICS_LISTEN=off", "XDG_DATA_HOME="+t.TempDir())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

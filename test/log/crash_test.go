@@ -83,7 +83,7 @@ func abort(t *testing.T, owner *pgxpool.Pool, tenant ship.Tenant) (last uint64) 
 
 func txOf(t *testing.T, owner *pgxpool.Pool, id ship.ShipmentID) (tx int64) {
 	t.Helper()
-	err := owner.QueryRow(t.Context(), "SELECT max(txid::text::bigint) FROM events WHERE subject = $1", [16]byte(id.Raw())).Scan(&tx)
+	err := owner.QueryRow(t.Context(), "SELECT max(txid::text::bigint) FROM events WHERE subject_id = $1", [16]byte(id.Raw())).Scan(&tx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (w *writer) wait() {
 var errRollback = errors.New("rolled back on purpose")
 
 const sqlInsert = `
-INSERT INTO events (id, account_id, livemode, subject, followed, kind, sequence, version, snapshot)
+INSERT INTO events (id, account_id, livemode, subject_id, is_tracker, kind, sequence, body_version, snapshot)
 SELECT id, account, livemode, id, true, kind::event_kind, 1, 1, '{"s":"created","u":"","d":{"carrier":"ups","trackingNumber":"1Z"}}'
 FROM unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::text[]) AS v (id, account, livemode, kind)`
 

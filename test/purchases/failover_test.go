@@ -69,10 +69,10 @@ func TestRoutingFailsOver(t *testing.T) {
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
 	j := w.judge(orders)
 	j.add("not settled", late...)
-	elsewhere := w.count(`SELECT count(*) FROM shipments s WHERE json_array_length(s.deal->'routing'->'failed') > 0 AND s.deal->>'boughtAt' IS NOT NULL`)
+	elsewhere := w.count(`SELECT count(*) FROM shipments s WHERE json_array_length(s.purchase->'routing'->'failed') > 0 AND s.purchase->>'boughtAt' IS NOT NULL`)
 	further := w.count(`SELECT count(*) FROM purchase_attempts WHERE attempt > 1`)
-	after := w.count(`SELECT count(*) FROM purchase_attempts a JOIN purchase_attempts b ON b.id = a.id AND b.attempt = a.attempt + 1
-		WHERE coalesce(a.outcome, 'open') NOT IN ('refused', 'not_sent', 'absent', 'stranded')`)
+	after := w.count(`SELECT count(*) FROM purchase_attempts a JOIN purchase_attempts b ON b.shipment_id = a.shipment_id AND b.attempt = a.attempt + 1
+		WHERE coalesce(a.outcome, 'open') NOT IN ('declined', 'not_sent', 'not_found', 'orphaned')`)
 	if after > 0 {
 		j.add("tried after an unknown outcome", fmt.Sprintf("%d attempts followed one whose outcome was not known", after))
 	}
@@ -127,14 +127,14 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 	}
 }
 
-const sqlSales = `SELECT count(*) FROM shipments WHERE deal->>'boughtAt' IS NOT NULL`
+const sqlSales = `SELECT count(*) FROM shipments WHERE purchase->>'boughtAt' IS NOT NULL`
 
 // bestSeller is the carrier that sold most of the newest labels, or other if
 // that cannot be told.
 func (w *world) bestSeller(other *stand) *stand {
 	var name string
 	err := w.pool.QueryRow(context.Background(), `SELECT carrier FROM (
-		SELECT deal->>'carrier' AS carrier FROM shipments WHERE deal->>'boughtAt' IS NOT NULL ORDER BY deal->>'boughtAt' DESC LIMIT 20) x
+		SELECT purchase->>'carrier' AS carrier FROM shipments WHERE purchase->>'boughtAt' IS NOT NULL ORDER BY purchase->>'boughtAt' DESC LIMIT 20) x
 		GROUP BY carrier ORDER BY count(*) DESC, carrier LIMIT 1`).Scan(&name)
 	if err != nil {
 		w.t.Error(err)

@@ -49,7 +49,7 @@ func TestProveOneHanging(t *testing.T) {
 		hanging{lasts: 6 * time.Second, phases: 1, rate: 10, floor: 60},
 		hanging{lasts: 20 * time.Second, phases: 3, rate: 15, floor: 5})
 	seed := proving.Seed(t)
-	w := newWorld(t, "QUOTE_TIMEOUT="+softDeadline.String(), "PURCHASE_TIMEOUT=20s", "SETTLE_AFTER=60s")
+	w := newWorld(t, "QUOTE_TIMEOUT="+softDeadline.String(), "PURCHASE_TIMEOUT=20s", "BUY_TIMEOUT=20s", "SETTLE_AFTER=60s")
 	w.http.Timeout = 30 * time.Second
 	var wrong []string
 	for try := range 3 {

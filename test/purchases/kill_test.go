@@ -173,7 +173,7 @@ func (w *world) settle(limit time.Duration) (took time.Duration, violations []st
 		}
 	}
 	wait("purchases are open", func() int {
-		return w.count(`SELECT count(*) FROM journeys WHERE state IN ('purchasing', 'uncertain', 'voiding')`)
+		return w.count(`SELECT count(*) FROM shipment_states WHERE state IN ('purchasing', 'uncertain', 'voiding')`)
 	})
 	wait("sales are on a disk alone", w.spooled)
 	var settled time.Time
@@ -183,7 +183,7 @@ func (w *world) settle(limit time.Duration) (took time.Duration, violations []st
 	wait("sweeps are missing", func() int {
 		return 1 - min(1, w.count(`SELECT count(*) FROM river_job WHERE kind = 'sweep_attempts' AND state = 'completed' AND attempted_at > $1`, settled))
 	})
-	wait("stranded labels are not taken back", func() int { return w.count(`SELECT count(*) FROM stranded_labels WHERE state = 'found'`) })
+	wait("stranded labels are not taken back", func() int { return w.count(`SELECT count(*) FROM orphaned_labels WHERE state = 'pending'`) })
 	return time.Since(began), violations
 }
 

@@ -21,7 +21,7 @@ import (
 // as quoted, and stand-ins charge what they quote.
 func (j *judge) compareCharges() {
 	charged := map[string]int64{}
-	rows, err := j.pool.Query(j.t.Context(), `SELECT carrier, number, kind, minor, currency FROM charges`)
+	rows, err := j.pool.Query(j.t.Context(), `SELECT carrier, tracking_number, kind, amount_minor, currency FROM charges`)
 	if err != nil {
 		j.t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (w *world) leftOver(kept map[string]bool) (list []string) {
 		if kept[s.Number] || !s.live() {
 			continue
 		}
-		if s.carrier == "dhl_express" && w.count("SELECT count(*) FROM stranded_labels WHERE state = 'abandoned' AND found_by = 'restore' AND number = $1", s.Number) == 1 {
+		if s.carrier == "dhl_express" && w.count("SELECT count(*) FROM orphaned_labels WHERE state = 'void_not_needed' AND found_by = 'restore' AND tracking_number = $1", s.Number) == 1 {
 			continue
 		}
 		list = append(list, s.carrier+" "+s.Number)

@@ -45,6 +45,7 @@ type world struct {
 // production: it is the same binary.
 var fast = []string{
 	"PURCHASE_TIMEOUT=2s",           // 20s
+	"BUY_TIMEOUT=3s",                // 120s
 	"SETTLE_AFTER=4s",               // 60s
 	"LOOK_EVERY=600ms",              // 60s
 	"LOOKUP_LAG=4s",                 // 15m, which caps the 1 to 10 minutes of the carriers

@@ -220,8 +220,8 @@ func (s *shop) measure(t *testing.T, n int) {
 	conn := storetest.Conn(t, s.url)
 	for have := 2 * n; have < most; {
 		tag, err := conn.Exec(t.Context(), `
-INSERT INTO shipments (id, account_id, livemode, version, carrier, ordered, deal)
-SELECT (substr(id::text, 1, 18) || substr(gen_random_uuid()::text, 19))::uuid, account_id, livemode, version, carrier, ordered, deal FROM shipments LIMIT $1`, most-have)
+INSERT INTO shipments (id, account_id, livemode, response_version, carrier, request, purchase)
+SELECT (substr(id::text, 1, 18) || substr(gen_random_uuid()::text, 19))::uuid, account_id, livemode, response_version, carrier, request, purchase FROM shipments LIMIT $1`, most-have)
 		if err != nil {
 			t.Fatal(err)
 		}

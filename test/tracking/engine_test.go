@@ -38,12 +38,12 @@ type rows struct {
 
 const sqlPushRows = `
 WITH p AS (
-  INSERT INTO pushes (account_id, livemode, id, connection, header, body)
-  SELECT account_id, true, id, connection, header::json, body
-  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bytea[]) AS v (account_id, id, connection, header, body)
-  ON CONFLICT DO NOTHING RETURNING account_id, livemode, id, length(body) AS bytes
+  INSERT INTO pushes (account_id, livemode, id, connection_id, headers, body)
+  SELECT account_id, true, id, connection_id, headers::json, body
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bytea[]) AS v (account_id, id, connection_id, headers, body)
+  ON CONFLICT DO NOTHING RETURNING account_id, livemode, id, length(body) AS body_bytes
 )
-INSERT INTO unheard (account_id, livemode, id, due_at, bytes) SELECT account_id, livemode, id, now() + interval '1 hour', bytes FROM p`
+INSERT INTO pending_pushes (account_id, livemode, push_id, due_at, body_bytes) SELECT account_id, livemode, id, now() + interval '1 hour', body_bytes FROM p`
 
 // prepare makes the rows of pushes in the order in which they come, for each
 // client those of its own parcels: none waits for another's locks.
@@ -107,7 +107,7 @@ func (e *engine) subjects(from, to int) map[string]*ship.Journey {
 	var number string
 	var account, id [16]byte
 	var at time.Time
-	e.each(`SELECT j.number, j.account_id, j.id, j.bought_at FROM journeys j JOIN names n USING (account_id, livemode, id) WHERE n.kind = 't' AND n.name = ANY ($1)`,
+	e.each(`SELECT st.tracking_number, st.account_id, st.id, st.purchased_at FROM shipment_states st JOIN lookup_keys l ON l.account_id = st.account_id AND l.livemode = st.livemode AND l.subject_id = st.id WHERE l.kind = 't' AND l.value = ANY ($1)`,
 		numbers, []any{&number, &account, &id, &at}, func() {
 			all[number] = &ship.Journey{
 				Subject: ship.Subject{Tenant: ship.Tenant{Account: ship.AccountIDOf(account), Livemode: true}, ID: id}, State: ship.StatePurchased,

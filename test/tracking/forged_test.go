@@ -92,9 +92,9 @@ func (w *world) try(f forgery) time.Duration {
 func (w *world) state() (text string) {
 	w.t.Helper()
 	err := w.pool.QueryRow(w.t.Context(), `SELECT concat_ws(' ',
-		(SELECT count(*) || ' scans ' || md5(string_agg(t::text, ' ' ORDER BY t.id, t.code, t.at)) FROM tracking_events t),
-		(SELECT count(*) || ' parcels ' || md5(string_agg(concat(j.id, j.status, j.sequence, j.reason, j.estimate_at), ' ' ORDER BY j.id)) FROM journeys j),
-		(SELECT count(*) || ' events' FROM events), (SELECT count(*) || ' watches' FROM watches))`).Scan(&text)
+		(SELECT count(*) || ' scans ' || md5(string_agg(t::text, ' ' ORDER BY t.subject_id, t.code, t.occurred_at)) FROM tracking_events t),
+		(SELECT count(*) || ' parcels ' || md5(string_agg(concat(st.id, st.status, st.sequence, st.reason, st.estimated_delivery_at), ' ' ORDER BY st.id)) FROM shipment_states st),
+		(SELECT count(*) || ' events' FROM events), (SELECT count(*) || ' carrier_polls' FROM carrier_polls))`).Scan(&text)
 	if err != nil {
 		w.t.Fatal(err)
 	}

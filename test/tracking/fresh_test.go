@@ -66,7 +66,7 @@ func TestProveFreshness(t *testing.T) {
 	proving.Await(w.t, "the endpoint hears", time.Minute, func() bool { return sink.count() == 1 })
 	// So is the sharing out of endpoints between copies that have just started.
 	proving.Await(w.t, "both copies send", time.Minute, func() bool {
-		return w.count("SELECT count(DISTINCT owner) FROM webhook_slots WHERE lease_until > now()") == len(w.copies)
+		return w.count("SELECT count(DISTINCT worker) FROM webhook_slots WHERE lease_until > now()") == len(w.copies)
 	})
 	began := make([]time.Time, n)
 	s := &sender{world: w, other: map[int]int{}}

@@ -90,18 +90,22 @@ func (w *world) recorded(from, to int) map[string]*found {
 		numbers = append(numbers, numberOf(n))
 	}
 	all := map[string]*found{}
-	const named = ` JOIN names n USING (account_id, livemode, id) WHERE n.kind = 't' AND n.name = ANY ($1)`
+	const (
+		named  = ` WHERE l.kind = 't' AND l.value = ANY ($1)`
+		states = ` JOIN lookup_keys l ON l.account_id = st.account_id AND l.livemode = st.livemode AND l.subject_id = st.id` + named
+		scans  = ` JOIN lookup_keys l USING (account_id, livemode, subject_id)` + named
+	)
 	var number, status, code, kind string
 	var at time.Time
 	var sequence int
-	w.each(`SELECT n.name, j.status::text, j.sequence FROM journeys j`+named, numbers, []any{&number, &status, &sequence}, func() {
+	w.each(`SELECT l.value, st.status::text, st.sequence FROM shipment_states st`+states, numbers, []any{&number, &status, &sequence}, func() {
 		all[number] = &found{status: status, sequence: sequence, scans: map[string]string{}, events: map[string]int{}, numbers: map[int]int{}}
 	})
-	w.each(`SELECT n.name, t.code, t.at, coalesce(t.status::text, '') FROM tracking_events t`+named, numbers, []any{&number, &code, &at, &status}, func() {
+	w.each(`SELECT l.value, t.code, t.occurred_at, coalesce(t.status::text, '') FROM tracking_events t`+scans, numbers, []any{&number, &code, &at, &status}, func() {
 		all[number].scans[scan{sign: sign{code: code}, at: at}.key()] = status
 	})
-	w.each(`SELECT n.name, e.kind::text, e.sequence, coalesce(e.snapshot->'x'->>'c', ''), coalesce((e.snapshot->'x'->>'t')::timestamptz, 'epoch')
-		FROM events e JOIN names n ON n.account_id = e.account_id AND n.livemode = e.livemode AND n.id = e.subject WHERE n.kind = 't' AND n.name = ANY ($1)`,
+	w.each(`SELECT l.value, e.kind::text, e.sequence, coalesce(e.snapshot->'x'->>'c', ''), coalesce((e.snapshot->'x'->>'t')::timestamptz, 'epoch')
+		FROM events e JOIN lookup_keys l ON l.account_id = e.account_id AND l.livemode = e.livemode AND l.subject_id = e.subject_id WHERE l.kind = 't' AND l.value = ANY ($1)`,
 		numbers, []any{&number, &kind, &sequence, &code, &at}, func() {
 			all[number].numbers[sequence]++
 			if code != "" {

@@ -55,7 +55,7 @@ func TestProveKills(t *testing.T) {
 	pushing := time.Since(start)
 	killers.Wait()
 	proving.Ready(w.t, w.copies)
-	tail := proving.Await(w.t, "everything is heard", 10*time.Minute, func() bool { return w.count("SELECT count(*) FROM unheard") == 0 })
+	tail := proving.Await(w.t, "everything is heard", 10*time.Minute, func() bool { return w.count("SELECT count(*) FROM pending_pushes") == 0 })
 	took := time.Since(start)
 	j := w.judge(m, p.parcels)
 	report(t, func(out *proving.Proof) {

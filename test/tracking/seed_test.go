@@ -32,21 +32,21 @@ func (w *world) buy(carrier, order string) bought {
 // bought from its carrier, with an id and a number of its own. It was subscribed
 // to, and is not asked about for a day.
 var cloning = []string{
-	`INSERT INTO shipments (id, account_id, livemode, version, carrier, ordered, deal)
-	 SELECT cloned(s.id, c.n), s.account_id, s.livemode, s.version, s.carrier, s.ordered, jsonb_set(s.deal::jsonb, '{trackingNumber}', to_jsonb(c.number))::json
+	`INSERT INTO shipments (id, account_id, livemode, response_version, carrier, request, purchase)
+	 SELECT cloned(s.id, c.n), s.account_id, s.livemode, s.response_version, s.carrier, s.request, jsonb_set(s.purchase::jsonb, '{trackingNumber}', to_jsonb(c.number))::json
 	 FROM clones c JOIN shipments s ON s.id = c.template`,
-	`INSERT INTO journeys (id, account_id, livemode, state, status, sequence, bought_at, newest_at, checked_at, carrier, number)
-	 SELECT cloned(j.id, c.n), j.account_id, j.livemode, 'purchased', 'label_generated', 2, j.bought_at, j.bought_at, j.checked_at, j.carrier, c.number
-	 FROM clones c JOIN journeys j ON j.id = c.template`,
-	`INSERT INTO names (account_id, livemode, kind, name, id)
-	 SELECT j.account_id, j.livemode, 't', c.number, cloned(j.id, c.n) FROM clones c JOIN journeys j ON j.id = c.template`,
-	`INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
-	 SELECT cloned(e.id, c.n * 4 + e.sequence), e.account_id, e.livemode, cloned(e.subject, c.n), e.kind, e.sequence, e.version, e.snapshot
-	 FROM clones c JOIN events e ON e.subject = c.template AND e.sequence <= 2`,
-	`INSERT INTO watches (account_id, livemode, id, connection, due_at, pushed_until)
-	 SELECT w.account_id, w.livemode, cloned(w.id, c.n), w.connection, now() + interval '1 day', now() + interval '10 days'
-	 FROM clones c JOIN watches w ON w.id = c.template`,
-	`VACUUM ANALYZE shipments, journeys, names, events, watches`,
+	`INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, purchased_at, last_event_at, checked_at, carrier, tracking_number)
+	 SELECT cloned(st.id, c.n), st.account_id, st.livemode, 'purchased', 'label_generated', 2, st.purchased_at, st.purchased_at, st.checked_at, st.carrier, c.number
+	 FROM clones c JOIN shipment_states st ON st.id = c.template`,
+	`INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+	 SELECT st.account_id, st.livemode, 't', c.number, cloned(st.id, c.n) FROM clones c JOIN shipment_states st ON st.id = c.template`,
+	`INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+	 SELECT cloned(e.id, c.n * 4 + e.sequence), e.account_id, e.livemode, cloned(e.subject_id, c.n), e.kind, e.sequence, e.body_version, e.snapshot
+	 FROM clones c JOIN events e ON e.subject_id = c.template AND e.sequence <= 2`,
+	`INSERT INTO carrier_polls (account_id, livemode, subject_id, connection_id, due_at, push_subscribed_until)
+	 SELECT p.account_id, p.livemode, cloned(p.subject_id, c.n), p.connection_id, now() + interval '1 day', now() + interval '10 days'
+	 FROM clones c JOIN carrier_polls p ON p.subject_id = c.template`,
+	`VACUUM ANALYZE shipments, shipment_states, lookup_keys, events, carrier_polls`,
 }
 
 // seed records the parcels from to below to.
@@ -82,8 +82,8 @@ func (w *world) seed(from, to int) {
 // bought if there is none.
 func (w *world) template(carrier string) (id [16]byte) {
 	w.t.Helper()
-	const first = `SELECT id FROM journeys WHERE carrier = $1 AND state = 'purchased' ORDER BY id LIMIT 1`
-	if w.count(`SELECT count(*) FROM journeys WHERE carrier = $1 AND state = 'purchased'`, carrier) == 0 {
+	const first = `SELECT id FROM shipment_states WHERE carrier = $1 AND state = 'purchased' ORDER BY id LIMIT 1`
+	if w.count(`SELECT count(*) FROM shipment_states WHERE carrier = $1 AND state = 'purchased'`, carrier) == 0 {
 		w.buy(carrier, fmt.Sprint("template of ", carrier))
 	}
 	if err := w.pool.QueryRow(w.t.Context(), first, carrier).Scan(&id); err != nil {
@@ -95,8 +95,8 @@ func (w *world) template(carrier string) (id [16]byte) {
 // askAbout has USPS asked about one in so many of its parcels now.
 func (w *world) askAbout(part, parts int) {
 	w.t.Helper()
-	if _, err := w.pool.Exec(w.t.Context(), `UPDATE watches w SET due_at = now() FROM journeys j
-		WHERE j.account_id = w.account_id AND j.livemode = w.livemode AND j.id = w.id AND j.carrier = 'usps' AND get_byte(uuid_send(w.id), 15) % $2 = $1`, part, parts); err != nil {
+	if _, err := w.pool.Exec(w.t.Context(), `UPDATE carrier_polls p SET due_at = now() FROM shipment_states st
+		WHERE st.account_id = p.account_id AND st.livemode = p.livemode AND st.id = p.subject_id AND st.carrier = 'usps' AND get_byte(uuid_send(p.subject_id), 15) % $2 = $1`, part, parts); err != nil {
 		w.t.Logf("nothing is asked this time: %v", err) // Postgres was killed just now
 	}
 }

@@ -51,7 +51,7 @@ func TestProveSpeed(t *testing.T) {
 	}
 	for n := range 2 * r.rounds * r.parcels {
 		p := m.parcel(n)
-		if n%97 == 0 && w.count(`SELECT count(*) FROM tracking_events t JOIN names n USING (account_id, livemode, id) WHERE n.kind = 't' AND n.name = $1`, p.number) != r.scans {
+		if n%97 == 0 && w.count(`SELECT count(*) FROM tracking_events t JOIN lookup_keys l USING (account_id, livemode, subject_id) WHERE l.kind = 't' AND l.value = $1`, p.number) != r.scans {
 			t.Errorf("%s has not all its scans", p.number)
 		}
 	}
@@ -125,7 +125,7 @@ func (w *world) push(list [][]byte) int {
 
 // awaitHeard waits until nothing is left to be taken in.
 func (w *world) awaitHeard() {
-	for start := time.Now(); w.count("SELECT count(*) FROM (SELECT FROM unheard LIMIT 1) u") > 0; time.Sleep(10 * time.Millisecond) {
+	for start := time.Now(); w.count("SELECT count(*) FROM (SELECT FROM pending_pushes LIMIT 1) u") > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 10*time.Minute {
 			w.t.Fatal("not everything is taken in")
 		}

@@ -110,12 +110,15 @@ func (w *world) end() {
 	}
 }
 
+// secretKey encrypts the credentials of the live connections.
+const secretKey = "dHJhY2tpbmctdHJhY2tpbmctdHJhY2tpbmctMTIzNDU2Nzg5MDEy"
+
 func (w *world) env() []string {
 	urls := make([]string, len(w.stands))
 	for i, s := range w.stands {
 		urls[i] = s.Name + "=" + s.url
 	}
-	env := []string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=http://" + w.copies[0].Addr}
+	env := []string{"DATABASE_URL=" + w.postgres.URL, "CARRIER_URLS=" + strings.Join(urls, ","), "BASE_URL=http://" + w.copies[0].Addr, "SECRET_KEY=" + secretKey}
 	if os.Getenv("PROFILE") != "" {
 		env = append(env, "PROFILING=on")
 	}

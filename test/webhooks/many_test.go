@@ -40,7 +40,7 @@ func TestProveManyEndpoints(t *testing.T) {
 }
 
 const sqlSeedEvent = `
-INSERT INTO events (id, account_id, livemode, subject, followed, kind, sequence, version, snapshot)
+INSERT INTO events (id, account_id, livemode, subject_id, is_tracker, kind, sequence, body_version, snapshot)
 VALUES ($1, $2, false, $1, true, 'shipment.in_transit', 1, 1, '{"s":"in_transit","u":"http://test","d":{"carrier":"ups","trackingNumber":"1Z"}}')
 RETURNING txid::text`
 
@@ -81,10 +81,10 @@ func (w *world) seedEndpoints(n int, url string) {
 			retries = append(retries, []any{[16]byte(account.Raw()), false, [16]byte(raw), [16]byte(event), tx, slot, 1, time.Now()})
 		}
 	}
-	w.copyIn("webhook_endpoints", []string{"id", "account_id", "livemode", "slot", "url", "signature", "secret_enc", "joining", "changed_at"}, endpoints)
-	w.copyIn("webhook_retries", []string{"account_id", "livemode", "endpoint_id", "event_id", "event_tx", "slot", "attempts", "next_at"}, retries)
+	w.copyIn("webhook_endpoints", []string{"id", "account_id", "livemode", "slot", "url", "signature_scheme", "encrypted_secret", "catching_up", "changed_at"}, endpoints)
+	w.copyIn("webhook_retries", []string{"account_id", "livemode", "endpoint_id", "event_id", "event_txid", "slot", "attempts", "next_attempt_at"}, retries)
 	// The log begins behind the events: only the schedule tells of them.
-	if _, err := w.pool.Exec(ctx, "UPDATE webhook_slots SET cursor_tx = pg_current_xact_id()"); err != nil {
+	if _, err := w.pool.Exec(ctx, "UPDATE webhook_slots SET cursor_txid = pg_current_xact_id()"); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -30,17 +30,27 @@ func TestProveRecover(t *testing.T) {
 	}
 	parked := func() bool { return w.count("SELECT count(*) FROM webhook_endpoints WHERE parked") == 1 }
 	proving.Await(w.t, "it is parked", 30*time.Second, parked)
-	// A week goes by: the next probe is the last.
-	for _, sql := range []string{
-		"UPDATE webhook_endpoints SET failing_since = now() - interval '7 days', probe = 200",
-		"UPDATE river_job SET scheduled_at = now() WHERE kind = 'probe_endpoint'",
-	} {
-		if _, err := w.pool.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
+	// A week goes by: the next probe is the last. What the dispatcher still had
+	// to write when the endpoint was parked would undo that, so it is said again
+	// until the endpoint is disabled.
+	var saidAt time.Time
 	proving.Await(w.t, "it is disabled", time.Minute, func() bool {
-		return w.count("SELECT count(*) FROM webhook_endpoints WHERE NOT enabled AND disabled_reason = 'failing'") == 1
+		if w.count("SELECT count(*) FROM webhook_endpoints WHERE NOT enabled AND disabled_reason = 'failing'") == 1 {
+			return true
+		}
+		if time.Since(saidAt) < 5*time.Second {
+			return false
+		}
+		saidAt = time.Now()
+		for _, sql := range []string{
+			"UPDATE webhook_endpoints SET failing_since = now() - interval '7 days', probes = 200",
+			"UPDATE river_job SET scheduled_at = now() WHERE kind = 'probe_endpoint' AND state <> 'running'",
+		} {
+			if _, err := w.pool.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return false
 	})
 	c.b.reset()
 	start := time.Now()

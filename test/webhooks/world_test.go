@@ -81,7 +81,7 @@ func (w *world) waybill(args ...string) string {
 func (w *world) env(given []string) []string {
 	return append([]string{
 		"DATABASE_URL=" + w.postgres.URL, "RATE_LIMIT=0",
-		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
+		"SANDBOX_STEP=0", "PURCHASE_TIMEOUT=1s", "BUY_TIMEOUT=2s", "SETTLE_AFTER=3s", "LOOK_EVERY=1s", "JOB_RESCUE_AFTER=15s", "JOB_RETRY_AFTER=1s", "DATABASE_CONNECTIONS=16", "WEBHOOK_ALLOW_LOOPBACK=on",
 	}, given...)
 }
 

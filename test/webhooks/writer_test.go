@@ -30,7 +30,7 @@ type template struct {
 	snapshot string
 }
 
-const sqlTemplates = `SELECT subject, kind::text, version, snapshot::text FROM events WHERE account_id = $1 ORDER BY txid, id`
+const sqlTemplates = `SELECT subject_id, kind::text, body_version, snapshot::text FROM events WHERE account_id = $1 ORDER BY txid, id`
 
 func (w *world) newWriter(a account, shipments int) *writer {
 	w.t.Helper()
@@ -62,9 +62,9 @@ func (w *world) newWriter(a account, shipments int) *writer {
 }
 
 const sqlWrite = `
-INSERT INTO events (id, account_id, livemode, subject, kind, sequence, version, snapshot)
-SELECT v.id, $2, false, v.subject, v.kind::event_kind, v.sequence, v.version, v.snapshot::json
-FROM unnest($1::uuid[], $3::uuid[], $4::text[], $5::int[], $6::smallint[], $7::text[]) AS v (id, subject, kind, sequence, version, snapshot)`
+INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+SELECT v.id, $2, false, v.subject_id, v.kind::event_kind, v.sequence, v.body_version, v.snapshot::json
+FROM unnest($1::uuid[], $3::uuid[], $4::text[], $5::int[], $6::smallint[], $7::text[]) AS v (id, subject_id, kind, sequence, body_version, snapshot)`
 
 // write commits n events in one transaction.
 func (p *writer) write(n int) {

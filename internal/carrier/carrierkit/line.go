@@ -49,15 +49,22 @@ func (l *line) Do(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+
+	// A request that has an effect must reach the carrier once at most, so it
+	// goes where nothing is sent again.
 	via := l.road.reads
 	if carrier.IsEffect(ctx) {
-		via, req = l.road.effects, once(req)
+		via = l.road.effects
+		req = once(req)
 	}
+
 	resp, err := via.RoundTrip(req)
 	if err != nil {
 		l.leave(p, l.traffic.judge(ctx, err, p.waited, time.Since(p.sentAt)))
 		return nil, err
 	}
+
+	// The call ends when its body is read: until then it holds its slot.
 	l.obey(p.op, resp)
 	resp.Body = &watched{ReadCloser: resp.Body, done: func(err error) {
 		switch {
@@ -235,6 +242,26 @@ func (l *line) stats() []Stat {
 		})
 	}
 	return all
+}
+
+// waits is how long the next call of each operation would wait.
+func (l *line) waits() map[carrier.Operation]time.Duration {
+	list := map[carrier.Operation]time.Duration{}
+	now := time.Now()
+	for _, op := range []carrier.Operation{carrier.OpRates, carrier.OpBuy, carrier.OpTrack} {
+		list[op] = l.pace.next(laneOf(op))
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for op := range list {
+		if j := l.jobs[op]; j != nil {
+			if retry, refused := j.breaker.refuses(now); refused {
+				list[op] = max(list[op], retry)
+			}
+		}
+	}
+	return list
 }
 
 // down is the error of a call to a carrier that is left alone.

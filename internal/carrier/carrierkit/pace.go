@@ -178,6 +178,22 @@ func (p *pacer) heldFor() time.Duration {
 	return max(time.Until(p.held), 0)
 }
 
+// next is how long a call of the lane would wait that is made now.
+func (p *pacer) next(l lane) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	wait := max(p.held.Sub(now), 0)
+	if p.spent == nil {
+		return wait
+	}
+	ahead := 0
+	for i := range l + 1 {
+		ahead += p.queue[i].Len()
+	}
+	return max(wait, p.wait(now, l, ahead))
+}
+
 // left is how many calls the quota has at this moment; -1 if it has no limit.
 func (p *pacer) left() int {
 	p.mu.Lock()

@@ -294,3 +294,40 @@ func TestLeavingAtTheMomentOfTheTurnCostsNothing(t *testing.T) {
 	}
 	t.Logf("%d sent, %d left early", got.Sent, got.Shed)
 }
+
+// A page can say what an account can still do, and until when the rest waits.
+func TestWaitsTellWhatIsLimitedAndForHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{}
+		traffic := over(d.answer)
+		via := traffic.Doer(carrier.Spec{Quota: carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}}, "a")
+		if waits := traffic.Waits("nobody"); waits != nil {
+			t.Errorf("a connection that was not used waits for %v", waits)
+		}
+
+		_ = calls(t, via, carrier.OpRates, 16) // what the burst leaves beside its share for labels
+		waits := traffic.Waits("a")
+		if waits[carrier.OpRates] != time.Minute || waits[carrier.OpBuy] != 0 {
+			t.Errorf("after a burst of rates: %v", waits)
+		}
+		time.Sleep(time.Minute)
+		if wait := traffic.Waits("a")[carrier.OpRates]; wait != 0 {
+			t.Errorf("a minute later rates wait for %v", wait)
+		}
+	})
+}
+
+func TestAPauseThatTheCarrierAskedForLimitsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		traffic := over(func(*http.Request) (*http.Response, error) {
+			return says(http.StatusTooManyRequests, "Retry-After", "600")
+		})
+		via := traffic.Doer(carrier.Spec{Quota: hourly}, "a")
+		_ = calls(t, via, carrier.OpRates, 1)
+		for op, wait := range traffic.Waits("a") {
+			if wait != 10*time.Minute {
+				t.Errorf("%s waits for %v, want 10 minutes", op, wait)
+			}
+		}
+	})
+}

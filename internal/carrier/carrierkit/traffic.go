@@ -42,8 +42,11 @@ type TrafficOptions struct {
 
 	Breaker BreakerOptions
 
+	// Transport sends requests in place of connections of our own. Tests break
+	// exchanges with it below everything that reads an answer; nil connects.
+	Transport http.RoundTripper
 	// Wrap is put around each transport, for traces or recordings. It may not
-	// send a request twice.
+	// send a request twice. It sees answers unpacked.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Probe is asked, on a goroutine of its own and never twice at once for a
 	// connection, for a harmless call such as a check: purchases are refused,
@@ -57,7 +60,7 @@ func DefaultTrafficOptions() TrafficOptions {
 	return TrafficOptions{
 		Connect:       3 * time.Second,
 		Handshake:     3 * time.Second,
-		FirstByte:     30 * time.Second,
+		FirstByte:     2 * time.Minute, // every operation has a deadline of its own, a purchase up to this
 		IdleConns:     64,
 		IdleFor:       30 * time.Second,
 		Labels:        32,
@@ -85,6 +88,7 @@ func DefaultTrafficOptions() TrafficOptions {
 func (o TrafficOptions) withDefaults() TrafficOptions {
 	d := DefaultTrafficOptions()
 	or := func(v *time.Duration, d time.Duration) { *v = cmp.Or(*v, d) }
+
 	or(&o.Connect, d.Connect)
 	or(&o.Handshake, d.Handshake)
 	or(&o.FirstByte, d.FirstByte)
@@ -96,6 +100,7 @@ func (o TrafficOptions) withDefaults() TrafficOptions {
 	or(&o.Breaker.FirstWait, d.Breaker.FirstWait)
 	or(&o.Breaker.LastWait, d.Breaker.LastWait)
 	or(&o.Breaker.Patience, d.Breaker.Patience)
+
 	o.IdleConns = cmp.Or(o.IdleConns, d.IdleConns)
 	o.Labels = cmp.Or(o.Labels, d.Labels)
 	o.Rates = cmp.Or(o.Rates, d.Rates)
@@ -199,6 +204,20 @@ func (t *Traffic) Stats() []Stat {
 		return cmp.Or(cmp.Compare(a.Carrier, b.Carrier), cmp.Compare(a.Connection, b.Connection), cmp.Compare(a.Operation, b.Operation))
 	})
 	return all
+}
+
+// Waits says how long the next call of each operation would wait at a
+// connection: for the quota, for a pause that the carrier asked for, or because
+// the carrier does not answer. It is nil for a connection that was not used.
+func (t *Traffic) Waits(connection string) map[carrier.Operation]time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, l := range t.lines {
+		if key.connection == connection {
+			return l.waits()
+		}
+	}
+	return nil
 }
 
 // Close ends the connections that are idle. Calls under way go on.

@@ -15,12 +15,27 @@ import (
 // for reads, or a fresh one for each effect. Both speak HTTP/1.1 alone: a
 // transport sends an HTTP/2 request again by itself, and one HTTP/2 connection
 // that stalls takes every call with it. Neither asks the environment for a
-// proxy, and neither asks for or unpacks compression.
+// proxy. Neither asks for compression; answers that come compressed are
+// unpacked.
 func newTransport(o TrafficOptions, effects bool) http.RoundTripper {
+	connections := o.Transport
+	if connections == nil {
+		connections = newConnections(o, effects)
+	}
+
+	var rt http.RoundTripper = unpacking{connections}
+	if o.Wrap != nil {
+		rt = o.Wrap(rt)
+	}
+	return rt
+}
+
+func newConnections(o TrafficOptions, effects bool) http.RoundTripper {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+
 	dialer := &net.Dialer{Timeout: o.Connect}
-	var rt http.RoundTripper = &http.Transport{
+	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
@@ -36,15 +51,14 @@ func newTransport(o TrafficOptions, effects bool) http.RoundTripper {
 		MaxIdleConnsPerHost: o.IdleConns,
 		IdleConnTimeout:     o.IdleFor,
 	}
-	if o.Wrap != nil {
-		rt = o.Wrap(rt)
-	}
-	return rt
 }
 
 // NewTransport returns connections to a service that is no carrier, with the
-// same limits on how long each step takes.
-func NewTransport() http.RoundTripper { return newTransport(TrafficOptions{}.withDefaults(), false) }
+// same limits on how long each step takes but for its answer, which is due in
+// half a minute.
+func NewTransport() http.RoundTripper {
+	return newTransport(TrafficOptions{FirstByte: 30 * time.Second}.withDefaults(), false)
+}
 
 // once is req in a form that can be sent only once.
 func once(req *http.Request) *http.Request {

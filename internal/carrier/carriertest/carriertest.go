@@ -38,9 +38,14 @@ type Subject struct {
 	TokenPaths []string
 }
 
-// openVia opens the carrier with its own sandbox's address.
+// openVia opens the carrier with its own sandbox's address. What via answers
+// takes the service's own way to the driver.
 func (s Subject) openVia(via carrier.Doer) (*carrier.Carrier, error) {
-	return carrier.Open(s.Spec, carrier.Opening{Credentials: s.Credentials, BaseURL: s.Spec.TestURL, Via: via})
+	return carrier.Open(s.Spec, carrier.Opening{
+		Credentials: s.Credentials,
+		BaseURL:     s.Spec.TestURL,
+		Via:         over(via),
+	})
 }
 
 // isToken reports whether a request asks for a token.
@@ -125,7 +130,12 @@ func (s Subject) cases() []testCase {
 			}})
 			continue
 		}
-		list = append(list, testCase{op.name + " works", func(t testing.TB) error { return s.testWorks(t, op) }})
+		list = append(list, testCase{op.name + " works", func(t testing.TB) error { return s.testWorks(t, op, nil) }})
+		for name, change := range compressions {
+			list = append(list, testCase{op.name + " works when the " + name, func(t testing.TB) error {
+				return s.testWorks(t, op, change)
+			}})
+		}
 		list = append(list, s.faultCases(op)...)
 	}
 	list = append(list, testCase{"purchases are whole", s.testPurchase}, testCase{"many at once", s.testParallel})
@@ -150,9 +160,11 @@ func (s Subject) testSpec(testing.TB) error {
 	return nil
 }
 
-func (s Subject) testWorks(t testing.TB, op operation) error {
+// testWorks demands that the operation succeeds, with change made to each
+// exchange, tokens included.
+func (s Subject) testWorks(t testing.TB, op operation, change fault) error {
 	service := s.Service(t)
-	w := &wire{subject: s, service: service}
+	w := &wire{subject: s, service: service, fault: change, tokenFault: change}
 	c, p, err := s.open(t, op, service, w)
 	if err != nil {
 		return err

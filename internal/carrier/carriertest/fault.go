@@ -2,6 +2,7 @@ package carriertest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,6 +59,75 @@ func hangInBody(service carrier.Doer, r *http.Request) (*http.Response, error) {
 // truncate: half of the answer comes, and ends as if it were whole.
 func truncate(service carrier.Doer, r *http.Request) (*http.Response, error) {
 	return reply(service, r, func(body []byte) io.Reader { return bytes.NewReader(body[:len(body)/2]) })
+}
+
+// compressions are answers that a driver must understand: FedEx compresses
+// every answer unasked, and gateways lose the header that says so.
+var compressions = map[string]fault{
+	"answer is gzip-compressed":                     compressedAs("gzip"),
+	"answer is gzip-compressed and does not say so": compressedAs(""),
+}
+
+// compressedAs compresses the answer; the header calls it encoding.
+func compressedAs(encoding string) fault {
+	return func(service carrier.Doer, r *http.Request) (*http.Response, error) {
+		resp, err := reply(service, r, func(body []byte) io.Reader { return bytes.NewReader(compress(body)) })
+		if err == nil && encoding != "" {
+			resp.Header.Set("Content-Encoding", encoding)
+		}
+		return resp, err
+	}
+}
+
+// truncateCompressed: the answer is compressed, and half of it comes.
+func truncateCompressed(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	resp, err := reply(service, r, func(body []byte) io.Reader {
+		packed := compress(body)
+		return bytes.NewReader(packed[:len(packed)/2])
+	})
+	if err == nil {
+		resp.Header.Set("Content-Encoding", "gzip")
+	}
+	return resp, err
+}
+
+// corruptCompressed: the answer is compressed, and one of its bytes was changed
+// on the way.
+func corruptCompressed(service carrier.Doer, r *http.Request) (*http.Response, error) {
+	resp, err := reply(service, r, func(body []byte) io.Reader {
+		packed := compress(body)
+		packed[len(packed)/2] ^= 0xff
+		return bytes.NewReader(packed)
+	})
+	if err == nil {
+		resp.Header.Set("Content-Encoding", "gzip")
+	}
+	return resp, err
+}
+
+// bomb: a small answer that unpacks to more than any answer may be.
+func bomb(_ carrier.Doer, _ *http.Request) (*http.Response, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := io.Copy(w, io.MultiReader(
+		strings.NewReader(`{"text":"`), io.LimitReader(letters{}, bigSize), strings.NewReader(`"}`)))
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+
+	resp := response(http.StatusOK, &packed)
+	resp.Header.Set("Content-Encoding", "gzip")
+	return resp, nil
+}
+
+func compress(body []byte) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(body)
+	if err := errors.Join(err, w.Close()); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return packed.Bytes()
 }
 
 // loseLabel: the answer is whole but for its longest text, which in the answer

@@ -3,7 +3,6 @@ package dhlexpress
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -69,35 +68,52 @@ func serviceOf(product string, l lane) (service, bool) {
 	return serviceTable[i], true
 }
 
-// laneOf tells the lane between two countries in DHL's spelling.
-func laneOf(from, to string, documents bool) lane {
+// laneOf is the lane between two places. A parcel that is declared inside a
+// country, such as one to Ceuta, is still a domestic one.
+func laneOf(from, to carrierkit.Place, declared bool) lane {
 	switch {
-	case from == to:
+	case countryOf(from) == countryOf(to):
 		return domestic
-	case slices.Contains(europeanUnion, from) && slices.Contains(europeanUnion, to):
+	case declared:
+		return goods
+	case from.InEU() && to.InEU():
 		return union
-	case documents:
-		return papers
 	}
-	return goods
+	return papers
 }
 
-// europeanUnion has no customs inside; Monaco counts as France.
-var europeanUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
-
-// countryOf is the country in DHL's spelling, which is ISO's but for islands
-// and parts of countries that DHL serves apart.
-func countryOf(a carrierkit.FittedAddress) string {
-	if a.Country == "ES" && (strings.HasPrefix(a.Zip, "35") || strings.HasPrefix(a.Zip, "38")) {
-		return "IC" // the Canary Islands, outside the customs union
+// countryOf is the country in DHL's spelling: the territory, where DHL serves
+// it as a country, by a code of DHL's own for some islands and Kosovo.
+func countryOf(p carrierkit.Place) string {
+	territory := p.Territory()
+	if slices.Contains(partOfCountry, territory) {
+		return strings.ToUpper(p.Country)
 	}
-	if own, ok := ownCountries[a.Country]; ok {
+	if own, ok := ownCountries[territory]; ok {
 		return own
 	}
-	return a.Country
+	return territory
 }
 
+// partOfCountry are the territories that DHL serves as a part of their country:
+// Ceuta and Melilla, the Åland Islands.
+var partOfCountry = []string{carrierkit.CeutaMelilla, "AX"}
+
 var ownCountries = map[string]string{"BL": "XY", "BQ": "XB", "CW": "XC", "SX": "XM", "XK": "KV"}
+
+// placeOf is a place that DHL named.
+func placeOf(country, state, city string) carrierkit.Place {
+	for iso, own := range ownCountries {
+		if country == own {
+			country = iso
+		}
+	}
+	return carrierkit.Place{
+		Country: country,
+		State:   state,
+		City:    city,
+	}
+}
 
 // box is packaging of DHL's own. A flyer has no code: it is charged by weight.
 type box struct{ code, name, dhl string }
@@ -152,6 +168,7 @@ const (
 	extraInsurance        = "II"
 	extraLiability        = "IB" // the cover of documents
 	extraDutiesPaid       = "DD"
+	extraPaperless        = "WY" // paperless trade: customs get the invoice as data
 )
 
 // incoterms are the terms that the carrier knows and the API lets pass.
@@ -166,59 +183,4 @@ var reasons = map[string]reason{
 	"sample":         {"sample", "proforma", "commercial"},
 	"returned_goods": {"return", "returns", "commercial"},
 	"other":          {"permanent", "commercial", "commercial"},
-}
-
-// offsets are the standard times of countries, and of the states of countries
-// that have several, in minutes east of Greenwich. Summer time is left out:
-// an hour does not move a day that is told by its noon.
-var offsets = map[int]string{
-	-600: "US-HI PF CK",
-	-540: "US-AK",
-	-480: "US-CA US-NV US-OR US-WA CA-BC CA-YT MX-BCN",
-	-420: "US-AZ US-CO US-ID US-MT US-NM US-UT US-WY CA-AB CA-NT MX-SON MX-BCS",
-	-360: "US-AL US-AR US-IA US-IL US-KS US-LA US-MN US-MO US-MS US-ND US-NE US-OK US-SD US-TN US-TX US-WI CA-MB CA-SK MX BZ CR GT HN NI SV",
-	-300: "US CA CO EC PE PA JM HT KY BS CU TC",
-	-240: "CA-NB CA-NS CA-PE PR VI VG DO BB TT GP MQ MF BL SX CW BQ XY XM XC XB AW AG AI DM GD GY KN LC MS VC BO VE PY BM BR-AM BR-MT CL",
-	-210: "CA-NL",
-	-180: "AR BR UY GF SR PM",
-	-60:  "CV",
-	0:    "GB IE PT IC IS GG JE IM CI GH SN GM ML MR SL TG BF LR GN GW ST FO",
-	60:   "AD AL AT BA BE CH CZ DE DK DZ ES FR GI HR HU IT LI LU MA MC ME MK MT NG NL NO PL RS SE SI SK SM TN VA XK KV CM GA CG TD BJ NE AO CD CF GQ",
-	120:  "BG CY EE EG FI GR IL LB LT LV LY MD RO UA ZA BW LS MW MZ NA RW SZ ZM ZW BI SD SS PS JO SY",
-	180:  "BH BY ER ET IQ KE KW MG QA RU SA SO TR TZ UG YE DJ KM YT",
-	210:  "IR",
-	240:  "AE AM AZ GE MU OM RE SC",
-	270:  "AF",
-	300:  "KZ MV PK TJ TM UZ",
-	330:  "IN LK",
-	345:  "NP",
-	360:  "BD BT KG",
-	390:  "MM",
-	420:  "ID KH LA TH VN",
-	480:  "BN CN HK MN MO MY PH SG TW AU-WA",
-	540:  "JP KR TL PW",
-	570:  "AU-NT AU-SA",
-	600:  "AU PG GU MP",
-	660:  "NC SB VU FM",
-	720:  "FJ NZ KI MH TV WF NR",
-	780:  "TO WS",
-}
-
-// zoneOf is the time of a place: Greenwich's if nobody knows.
-func zoneOf(country, state string) *time.Location {
-	minutes, found := 0, false
-	for m, places := range offsets {
-		for place := range strings.FieldsSeq(places) {
-			switch place {
-			case country + "-" + state:
-				return time.FixedZone("", m*60)
-			case country:
-				minutes, found = m, true
-			}
-		}
-	}
-	if !found {
-		return time.UTC
-	}
-	return time.FixedZone("", minutes*60)
 }

@@ -50,6 +50,7 @@ var Spec = carrier.Spec{
 	TrackBatch: trackBatch,
 	LookupLag:  2 * time.Minute,
 	LosesLabel: true,
+	Deadlines:  carrier.Deadlines{Rates: 15 * time.Second, Track: 20 * time.Second},
 	Limits: []string{
 		"A label cannot be voided: the MyDHL API has no call for it. DHL bills a shipment when it is scanned, so a label that is not used is not billed.",
 		"The label is given once, in the answer to the purchase. When that answer is lost, the shipment can be found by its reference, but without its label and its price.",
@@ -57,15 +58,18 @@ var Spec = carrier.Spec{
 		"The answer to a purchase does not repeat our reference, so an answer to another request cannot be told by it.",
 		"The test environment does not show the shipments it sold: a look-up there finds nothing. It takes some 500 calls a day.",
 		"A courier is never booked with a label.",
-		"Both addresses need a phone number.",
+		"A purchase needs a phone number of both parties. A quote needs only postal code, city and country.",
 		"A shipment can be planned ten days ahead at most.",
 		"Documents are covered by DHL's extended liability, which has a fixed amount, instead of the insured value.",
 		"A return is bought on the same account; DHL must allow the account to import.",
-		"Paperless trade is not used: the commercial invoice comes as a document to print.",
+		"Paperless trade is used where the quote offers it, unless customs.paperless is off. Elsewhere, and for a purchase by a rate sheet, the commercial invoice is a document to print; the shipment has a warning that says so.",
+		"The order number and the reference are printed on the label as free text.",
+		"A domestic product that has a code of its own in its country, as in Great Britain, is sold only after a quote.",
 		"DHL Express pushes nothing: parcels are asked about, two hundred in a call.",
 		"Scans of many parcels at once may come without a time zone: in a country with several zones their time is that of the place.",
 	},
 	Meaning: meaning,
+	GoLive:  goLive,
 	Open:    open,
 }
 

@@ -2,7 +2,9 @@ package dhlexpress_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -74,6 +76,10 @@ func TestEveryShipmentIsQuotedBoughtAndFound(t *testing.T) {
 			if i < 0 || rates[i].TransitDays == 0 || rates[i].DeliveryAt.Before(time.Now()) {
 				t.Fatalf("%s is not among %+v", b.Service, rates)
 			}
+			if rates[i].Selection == "" || len(rates[i].Charges) == 0 || rates[i].BillableWeightGrams == 0 || sum(rates[i].Charges) != rates[i].Price {
+				t.Errorf("the rate is %+v", rates[i])
+			}
+			b.Selection = rates[i].Selection
 			p, err := c.Buy(t.Context(), b)
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +88,7 @@ func TestEveryShipmentIsQuotedBoughtAndFound(t *testing.T) {
 			if p.Price != rates[i].Price || p.Price.Amount() != e.Amount || p.Price.Currency != e.Currency {
 				t.Errorf("quoted %v, bought for %v, the ledger says %s %s", rates[i].Price, p.Price, e.Amount, e.Currency)
 			}
-			if e.Reference != b.Reference || e.Second != string(b.Shipment) || e.Number != p.TrackingNumber || e.Account != standin.Account {
+			if e.Reference != b.Reference || e.Second != b.Order.OrderID || e.Number != p.TrackingNumber || e.Account != standin.Account {
 				t.Errorf("the ledger says %+v", e)
 			}
 			checkPapers(t, b, p)
@@ -97,6 +103,14 @@ func TestEveryShipmentIsQuotedBoughtAndFound(t *testing.T) {
 	}
 }
 
+func sum(charges []ship.Charge) ship.Money {
+	total := ship.Money{Currency: charges[0].Amount.Currency}
+	for _, c := range charges {
+		total.Minor += c.Amount.Minor
+	}
+	return total
+}
+
 func checkPapers(t *testing.T, b carrier.BuyOrder, p ship.Purchase) {
 	t.Helper()
 	n := len(b.Order.Parcels)
@@ -105,6 +119,9 @@ func checkPapers(t *testing.T, b carrier.BuyOrder, p ship.Purchase) {
 	}
 	if p.Label.Format != "pdf" || bytes.Count(p.Label.Data, []byte("/Type/Page/")) != n {
 		t.Errorf("the label of %d parcels has %d pages", n, bytes.Count(p.Label.Data, []byte("/Type/Page/")))
+	}
+	if !bytes.Contains(p.Label.Data, []byte(b.Order.OrderID)) || bytes.Contains(p.Label.Data, []byte(b.Shipment)) {
+		t.Error("the label does not show the order number, or shows our own id")
 	}
 	if err := label.Lint("pdf", p.Label.Data); err != nil {
 		t.Errorf("the label: %v", err)
@@ -118,12 +135,13 @@ func checkPapers(t *testing.T, b carrier.BuyOrder, p ship.Purchase) {
 func TestTheCarrierSaysNo(t *testing.T) {
 	contract := newContract(t, departures...)
 	for name, c := range map[string]struct {
-		change func(*carrier.BuyOrder)
-		code   string
-		text   string
+		change  func(*carrier.BuyOrder)
+		code    string
+		text    string
+		pointer string
 	}{
-		"vague goods":   {func(b *carrier.BuyOrder) { b.Order.Customs.Items[1].Description = "Stuff" }, "7147", "not detailed"},
-		"not on a lane": {func(b *carrier.BuyOrder) { b.Service = "express_easy" }, "996", "not available"},
+		"vague goods":   {func(b *carrier.BuyOrder) { b.Order.Customs.Items[1].Description = "Stuff" }, "7147", "update the description", "/customs/items/1/description"},
+		"not on a lane": {func(b *carrier.BuyOrder) { b.Service = "express_easy" }, "996", "not available", "/service"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStandIn(t)
@@ -131,7 +149,7 @@ func TestTheCarrierSaysNo(t *testing.T) {
 			c.change(&b)
 			_, err := openWith(t, credentials, contract.Checked(carriertest.Server(t, s))).Buy(t.Context(), b)
 			e, ok := errors.AsType[*ship.Error](err)
-			if !ok || e.Kind != ship.Invalid || e.Refusal.Code != c.code || !strings.Contains(e.Refusal.Message, c.text) {
+			if !ok || e.Kind != ship.Invalid || e.Refusal.Code != c.code || !strings.Contains(e.Refusal.Message, c.text) || pointers(err) != c.pointer {
 				t.Errorf("err = %+v", err)
 			}
 			if n := len(s.Ledger.Entries()); n != 0 {
@@ -141,15 +159,131 @@ func TestTheCarrierSaysNo(t *testing.T) {
 	}
 	other := carrier.Credentials{"api_key": standin.APIKey, "api_secret": standin.APISecret, "account_number": "987654321"}
 	c := openWith(t, other, contract.Checked(carriertest.Server(t, newStandIn(t))))
-	if _, err := c.Rates(t.Context(), domesticOrder().Order); ship.KindOf(err) != ship.Invalid || !strings.Contains(refusalText(err), "account number") {
+	if _, err := c.Rates(t.Context(), domesticOrder().Order); ship.KindOf(err) != ship.Forbidden || !strings.Contains(refusalText(err), "account number") {
 		t.Errorf("a wrong account: %v %q", err, refusalText(err))
 	}
-	if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Invalid {
+	if _, err := c.Buy(t.Context(), domesticOrder()); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("a wrong account: %v", err)
 	}
 	wrong := carrier.Credentials{"api_key": standin.APIKey, "api_secret": "another-secret", "account_number": standin.Account}
 	if err := openWith(t, wrong, contract.Checked(carriertest.Server(t, newStandIn(t)))).Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("a wrong secret: %v", err)
+	}
+}
+
+// seenBodies keeps what was sent to each path.
+type seenBodies struct {
+	via  carrier.Doer
+	sent map[string]string
+}
+
+func (s *seenBodies) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		s.sent[r.URL.Path] = string(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return s.via.Do(r)
+}
+
+func TestPaperlessTradeIsUsedWhereTheQuoteOffersIt(t *testing.T) {
+	contract := newContract(t)
+	for name, c := range map[string]struct {
+		change    func(*carrier.BuyOrder)
+		unquoted  bool
+		paperless bool
+		warned    bool
+	}{
+		"offered":             {func(*carrier.BuyOrder) {}, false, true, false},
+		"asked for":           {func(b *carrier.BuyOrder) { b.Order.Customs.Paperless = "auto" }, false, true, false},
+		"turned off":          {func(b *carrier.BuyOrder) { b.Order.Customs.Paperless = "off" }, false, false, false},
+		"not on this lane":    {func(b *carrier.BuyOrder) { toBrazil(b) }, false, false, true},
+		"bought with no rate": {func(*carrier.BuyOrder) {}, true, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			via := &seenBodies{via: contract.Checked(carriertest.Server(t, newStandIn(t))), sent: map[string]string{}}
+			dhl := openWith(t, credentials, via)
+			b := foreignOrder()
+			c.change(&b)
+			rates, err := dhl.Rates(t.Context(), b.Order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(rates, func(r ship.Rate) bool { return r.Service == b.Service })
+			if !c.unquoted {
+				b.Selection = rates[i].Selection
+			}
+			p, err := dhl.Buy(t.Context(), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := via.sent["/mydhlapi/test/shipments"]
+			if strings.Contains(sent, `"WY"`) != c.paperless {
+				t.Errorf("sent %s", sent)
+			}
+			if len(p.Documents) != 1 || p.Documents[0].Type != "commercial_invoice" {
+				t.Errorf("documents %d", len(p.Documents))
+			}
+			if slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "print the commercial invoice") }) != c.warned {
+				t.Errorf("warnings %q", p.Warnings)
+			}
+		})
+	}
+}
+
+func toBrazil(b *carrier.BuyOrder) {
+	b.Order.Destination.Country = "BR"
+	b.Order.Destination.State = "SP"
+	b.Order.Destination.City = "Sao Paulo"
+	b.Order.Destination.Zip = "01310-100"
+	b.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{{Type: "cpf", Number: "123.456.789-09", Party: "importer"}}
+	b.Order.Origin.Type = "business"
+	b.Order.Destination.Type = "consumer"
+}
+
+func TestTheLocalProductIsBoughtAsQuoted(t *testing.T) {
+	dhl := openWith(t, credentials, newContract(t).Checked(carriertest.Server(t, newStandIn(t))))
+	b := domesticOrder()
+	b.Order.Origin.Country, b.Order.Origin.Zip, b.Order.Origin.City = "GB", "EC1A 1BB", "London"
+	b.Order.Destination.Country, b.Order.Destination.Zip, b.Order.Destination.City = "GB", "M1 1AE", "Manchester"
+	if _, err := dhl.Buy(t.Context(), b); ship.KindOf(err) != ship.Invalid || pointers(err) != "/service" {
+		t.Errorf("without the quote's product: %v %s", err, pointers(err))
+	}
+	rates, err := dhl.Rates(t.Context(), b.Order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(rates, func(r ship.Rate) bool { return r.Service == b.Service })
+	b.Selection = rates[i].Selection
+	if _, err := dhl.Buy(t.Context(), b); err != nil {
+		t.Errorf("with the quote's product: %v", err)
+	}
+}
+
+// pointers are the fields of an error.
+func pointers(err error) string {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		return ""
+	}
+	var list []string
+	for _, f := range e.Fields {
+		list = append(list, f.Pointer)
+	}
+	return strings.Join(list, " ")
+}
+
+// What DHL repeats of the credentials is in no part of an error.
+func TestNoErrorRepeatsTheCredentials(t *testing.T) {
+	login := base64.StdEncoding.EncodeToString([]byte(standin.APIKey + ":" + standin.APISecret))
+	body := `{"title":"Bad request","additionalDetails":["#/content/incoterm: you sent ` + login + `","#/productCode: with ` + standin.APISecret + `"]}`
+	_, err := openWith(t, credentials, &fixed{status: 422, body: body}).Buy(t.Context(), domesticOrder())
+	e, ok := errors.AsType[*ship.Error](err)
+	if text := fmt.Sprintf("%+v", e); !ok || len(e.Fields) != 2 || strings.Contains(text, login) || strings.Contains(text, standin.APISecret) {
+		t.Errorf("err = %s", text)
 	}
 }
 

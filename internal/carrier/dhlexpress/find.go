@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -77,10 +78,9 @@ func (t tracked) is(ours string) bool {
 }
 
 func (t tracked) purchase(b carrier.BuyOrder) ship.Purchase {
-	to := b.Order.Destination
 	p := ship.Purchase{
 		CarrierRef: string(t.ShipmentTrackingNumber), TrackingNumber: string(t.ShipmentTrackingNumber),
-		DeliveryAt: localTime(t.EstimatedDeliveryDate, zoneOf(to.Country, to.State)),
+		DeliveryAt: localTime(t.EstimatedDeliveryDate, carrierkit.PlaceOf(b.Order.Destination).ClosestZone()),
 	}
 	if len(b.Order.Parcels) > 1 && len(t.Pieces) == len(b.Order.Parcels) {
 		slices.SortStableFunc(t.Pieces, func(x, y trackedPiece) int { return cmp.Compare(x.Number, y.Number) })

@@ -20,34 +20,56 @@ const (
 
 // plan is an order in DHL's terms: what a quote and a purchase share.
 type plan struct {
-	from, to  carrierkit.FittedAddress
-	lane      lane
-	documents bool
-	at        time.Time // of handing over, in the zone of the origin
-	packages  []pack
-	extras    []extra
-	accounts  []account
-	declared  ship.Money // what the goods are worth; dutiable lanes alone
-	warnings  []string
+	from, to   carrierkit.FittedAddress
+	fromPlace  carrierkit.Place
+	toPlace    carrierkit.Place
+	lane       lane
+	documents  bool
+	declarable bool      // the parcel crosses a customs border with goods in it
+	at         time.Time // of handing over, in the zone of the origin
+	packages   []pack
+	extras     []extra
+	accounts   []account
+	declared   ship.Money // what the goods are worth; zero if a quote does not say
+	warnings   []string
 }
 
-// plan checks the order. Everything that DHL would refuse for sure is refused
-// here, all at once.
+// plan checks an order that is to be bought. Everything that DHL would refuse
+// for sure is refused here, all at once.
 func (d driver) plan(o ship.Order, now time.Time) (plan, error) {
-	var c checker
-	p := plan{documents: o.Customs != nil && o.Customs.ContentsType == "documents"}
+	return d.check(checker{}, o, now)
+}
+
+// quotePlan checks an order that is to be quoted. A quote needs neither names
+// nor streets nor phone numbers nor a declaration.
+func (d driver) quotePlan(o ship.Order, now time.Time) (plan, error) {
+	return d.check(checker{quote: true}, o, now)
+}
+
+func (d driver) check(c checker, o ship.Order, now time.Time) (plan, error) {
+	p := plan{
+		fromPlace: carrierkit.PlaceOf(o.Origin),
+		toPlace:   carrierkit.PlaceOf(o.Destination),
+		documents: o.Customs != nil && o.Customs.ContentsType == "documents",
+	}
+	p.declarable = !p.documents && carrierkit.CrossesCustoms(p.fromPlace, p.toPlace)
+	p.lane = laneOf(p.fromPlace, p.toPlace, p.declarable)
+
+	var warnings []string
 	p.from, p.warnings = c.address(o.Origin, "/origin")
-	to, warnings := c.address(o.Destination, "/destination")
-	p.to, p.warnings = to, append(p.warnings, warnings...)
-	p.from.Country, p.to.Country = countryOf(p.from), countryOf(p.to)
-	p.lane = laneOf(p.from.Country, p.to.Country, p.documents)
+	p.to, warnings = c.address(o.Destination, "/destination")
+	p.warnings = append(p.warnings, warnings...)
+	p.from.Country = countryOf(p.fromPlace)
+	p.to.Country = countryOf(p.toPlace)
+
 	p.at = c.handover(o, now)
-	p.packages = c.packages(o.Parcels)
+	p.packages = c.packages(o)
 	p.accounts = c.accounts(d.account, o.Billing)
-	if p.lane == goods {
+	if p.declarable && (!c.quote || o.Customs != nil && len(o.Customs.Items) > 0) {
 		p.declared = c.customs(o.Customs)
 	}
-	if err := ship.InvalidFields(c.wrong); err != nil {
+
+	if err := carrierkit.InvalidOrder("DHL Express", c.wrong); err != nil {
 		return plan{}, err
 	}
 	p.extras = extrasOf(o, &p)
@@ -55,24 +77,46 @@ func (d driver) plan(o ship.Order, now time.Time) (plan, error) {
 }
 
 // checker collects what is wrong with an order.
-type checker struct{ wrong []ship.FieldError }
+type checker struct {
+	quote bool // only what a quote needs is required
+	wrong []ship.FieldError
+}
 
 func (c *checker) refuse(pointer, code, detail string) {
 	c.wrong = append(c.wrong, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }
 
 func (c *checker) address(a ship.Address, pointer string) (carrierkit.FittedAddress, []string) {
+	party := carrierkit.PartyName(pointer)
+	if c.quote {
+		// Only the place is sent; the rest is judged when it is needed.
+		a = ship.Address{
+			City:        a.City,
+			State:       a.State,
+			Zip:         a.Zip,
+			Country:     a.Country,
+			Residential: a.Residential,
+		}
+	}
+
 	fitted, warnings, err := carrierkit.Fit(Spec.Address, a, pointer)
 	if e, ok := errors.AsType[*ship.Error](err); ok {
 		c.wrong = append(c.wrong, e.Fields...)
-		fitted.Country, fitted.Zip = a.Country, a.Zip
-		return fitted, nil
+		fitted.Phone, fitted.City = a.Phone, a.City
+		fitted.Lines = []string{a.Address1}
+	}
+
+	if fitted.City == "" {
+		c.refuse(pointer+"/city", "required", "DHL Express needs the city of "+party)
+	}
+	if c.quote {
+		return fitted, warnings
 	}
 	if fitted.Phone == "" {
-		c.refuse(pointer+"/phone", "required", "DHL Express needs a phone number")
+		c.refuse(pointer+"/phone", "required", "DHL Express needs a phone number for "+party)
 	}
-	if len(fitted.Lines) == 0 {
-		c.refuse(pointer+"/address1", "required", "DHL Express needs a street")
+	if len(fitted.Lines) == 0 || fitted.Lines[0] == "" {
+		c.refuse(pointer+"/address1", "required", "DHL Express needs the street of "+party)
 	}
 	return fitted, warnings
 }
@@ -85,7 +129,7 @@ const lead = 15 * time.Minute
 // the client names is told by its noon. If it names none, that is now, or the
 // next working morning after the couriers' day.
 func (c *checker) handover(o ship.Order, now time.Time) time.Time {
-	earliest := now.Add(lead).In(zoneOf(o.Origin.Country, o.Origin.State))
+	earliest := now.Add(lead).In(carrierkit.PlaceOf(o.Origin).ClosestZone())
 	if o.ShipDate == "" {
 		return workingTime(earliest)
 	}
@@ -93,9 +137,9 @@ func (c *checker) handover(o ship.Order, now time.Time) time.Time {
 	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, earliest.Location())
 	switch {
 	case noon.Before(earliest.AddDate(0, 0, -2)):
-		c.refuse("/shipDate", "invalid", "the day of shipping is past")
+		c.refuse("/shipDate", "invalid", "must be today or later: DHL Express ships no parcel in the past")
 	case noon.After(earliest.AddDate(0, 0, 10)):
-		c.refuse("/shipDate", "invalid", "DHL Express takes shipments ten days ahead at most")
+		c.refuse("/shipDate", "invalid", "must be within ten days from today for DHL Express")
 	case noon.Before(earliest):
 		return earliest // today, or a day that ended while the purchase was under way
 	}
@@ -116,7 +160,8 @@ func workingTime(t time.Time) time.Time {
 // moment writes a time as DHL wants it, with a blank before the zone.
 func moment(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-07:00") }
 
-func (c *checker) packages(parcels []ship.Parcel) []pack {
+func (c *checker) packages(o ship.Order) []pack {
+	parcels := o.Parcels
 	if len(parcels) == 0 || len(parcels) > maxPieces {
 		c.refuse("/parcels", "invalid", fmt.Sprintf("DHL Express takes 1 to %d parcels in a shipment", maxPieces))
 		return nil
@@ -125,7 +170,7 @@ func (c *checker) packages(parcels []ship.Parcel) []pack {
 	for i, p := range parcels {
 		dhl, ok := boxOf(p.Packaging)
 		if !ok {
-			c.refuse(fmt.Sprintf("/parcels/%d/packaging", i), "unknown_packaging", "is not a packaging of DHL Express")
+			c.refuse(carrierkit.ParcelPointer(o, i)+"/packaging", "unknown_packaging", "is not a packaging of DHL Express; GET /v1/carriers lists those, and \"custom\" is your own box")
 		}
 		list[i] = pack{TypeCode: dhl, Weight: kilograms(max(p.WeightGrams, 1))}
 		if d := p.Dimensions; d != nil && d.LengthMM > 0 && d.WidthMM > 0 && d.HeightMM > 0 {
@@ -155,7 +200,7 @@ func (c *checker) accounts(own string, b *ship.Billing) []account {
 		return list
 	}
 	if b.Account == "" || len(b.Account) > maxAccount {
-		c.refuse("/billing/account", "invalid", "a DHL Express account number has 1 to 12 characters")
+		c.refuse("/billing/account", "invalid", "must be a DHL Express account number of 1 to 12 characters")
 	}
 	return append(list, account{"payer", b.Account})
 }
@@ -185,15 +230,15 @@ func extrasOf(o ship.Order, p *plan) []extra {
 			list = append(list, extra{ServiceCode: extraInsurance, Value: json.Number(v.Amount()), Currency: v.Currency})
 		}
 	}
-	if dutiesPaid(o, p.lane) {
+	if dutiesPaid(o, *p) {
 		list = append(list, extra{ServiceCode: extraDutiesPaid})
 	}
 	return list
 }
 
 // dutiesPaid reports whether the sender pays duties and taxes.
-func dutiesPaid(o ship.Order, l lane) bool {
-	return l == goods && o.Customs != nil && o.Customs.Incoterm == "DDP"
+func dutiesPaid(o ship.Order, p plan) bool {
+	return p.declarable && o.Customs != nil && o.Customs.Incoterm == "DDP"
 }
 
 func postal(a carrierkit.FittedAddress) postalAddress {

@@ -6,12 +6,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -71,14 +73,20 @@ func TestRequestsAreWrittenAsDHLWants(t *testing.T) {
 	all.Order.Customs.Incoterm, all.Order.Customs.ContentsType = "DDP", "gift"
 	all.Order.Destination.Residential = &home
 	all.Order.ShipDate = "2026-11-20"
+	all.Order.Reference = "PO 7"
+	all.Selection = "E WY"
 	for name, b := range map[string]carrier.BuyOrder{"goods": shirts(), "letter": letter(), "options": all} {
 		t.Run(name, func(t *testing.T) {
-			p, request, err := d.shipment(b, monday)
+			_, request, err := d.shipment(b, monday)
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".shipment.json", request)
-			golden(t, name+".rates.json", rateRequestOf(p))
+			quoted, err := d.quotePlan(b.Order, monday)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".rates.json", rateRequestOf(quoted))
 		})
 	}
 }
@@ -112,7 +120,7 @@ func TestOrdersThatDHLCannotTakeAreRefusedBefore(t *testing.T) {
 		"/destination/phone":              func(o *ship.Order) { o.Destination.Phone = "" },
 		"/destination/city":               func(o *ship.Order) { o.Destination.City = long },
 		"/parcels":                        func(o *ship.Order) { o.Parcels = nil },
-		"/parcels/0/packaging":            func(o *ship.Order) { o.Parcels[0].Packaging = "ups_letter" },
+		"/parcel/packaging":               func(o *ship.Order) { o.Parcels[0].Packaging = "ups_letter" },
 		"/shipDate":                       func(o *ship.Order) { o.ShipDate = "2026-11-28" },
 		"/billing/account":                func(o *ship.Order) { o.Billing = &ship.Billing{Type: "third_party", Account: "1234567890123"} },
 		"/customs":                        func(o *ship.Order) { o.Customs = nil },
@@ -173,6 +181,7 @@ func TestHandover(t *testing.T) {
 		"the usual state":               {"2026-11-16T18:00:00Z", "", "US", "NY", "2026-11-16T13:15:00 GMT-05:00"},
 		"tomorrow in the east":          {"2026-11-16T20:00:00Z", "2026-11-17", "JP", "", "2026-11-17T12:00:00 GMT+09:00"},
 		"half an hour":                  {"2026-11-16T05:00:00Z", "", "IN", "", "2026-11-16T10:45:00 GMT+05:30"},
+		"summer time":                   {"2026-07-15T09:30:00Z", "", "DE", "", "2026-07-15T11:45:00 GMT+02:00"},
 		"a country that nobody located": {"2026-11-16T09:30:00Z", "", "AQ", "", "2026-11-16T09:45:00 GMT+00:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,31 +227,179 @@ func TestLinesShareTheWeightThatIsLeft(t *testing.T) {
 
 func TestContentsAreDescribedInSeventyCharacters(t *testing.T) {
 	o := shirts().Order
-	if got := describe(o, goods); got != "Cotton shirts, men's, Leather belt" {
+	if got := describe(o, true); got != "Cotton shirts, men's, Leather belt" {
 		t.Errorf("%q", got)
 	}
 	o.Customs.Items[1].Description = strings.Repeat("y", 60)
-	if got := describe(o, goods); got != "Cotton shirts, men's" {
+	if got := describe(o, true); got != "Cotton shirts, men's" {
 		t.Errorf("%q", got)
 	}
 	o.Customs.Items[0].Description = strings.Repeat("ü", 69) + " and more"
-	if got := describe(o, goods); got != strings.Repeat("ü", 69) {
+	if got := describe(o, true); got != strings.Repeat("ü", 69) {
 		t.Errorf("%q", got)
 	}
 	o.Customs.ContentsType = "documents"
-	if got := describe(o, papers) + describe(o, union); got != "DocumentsDocuments" {
+	if got := describe(o, false) + describe(o, true); got != "DocumentsDocuments" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestTaxNumbersHaveTypes(t *testing.T) {
-	got := registrations([]string{"DE123456789012", "IM2760000742", "123 456"}, "DE")
-	want := []registration{{"EOR", "DE123456789012", "DE"}, {"SDT", "IM2760000742", "DE"}, {"VAT", "123 456", "DE"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v", got)
+	german := plan{fromPlace: carrierkit.Place{Country: "DE"}, toPlace: carrierkit.Place{Country: "US"}}
+	american := plan{fromPlace: carrierkit.Place{Country: "US"}, toPlace: carrierkit.Place{Country: "FR"}}
+	for name, c := range map[string]struct {
+		plan    plan
+		customs ship.Customs
+		want    map[string][]registration
+	}{
+		"untyped, from Germany": {
+			german,
+			ship.Customs{TaxIDs: []string{"DE123456789012", "IM2760000742", "123 456"}},
+			map[string][]registration{"sender": {{"EOR", "DE123456789012", "DE"}, {"SDT", "IM2760000742", "DE"}, {"VAT", "123 456", "DE"}}},
+		},
+		"untyped, from the United States": {
+			american,
+			ship.Customs{TaxIDs: []string{"12-3456789"}},
+			map[string][]registration{"sender": {{"EIN", "12-3456789", "US"}}},
+		},
+		"typed": {
+			american,
+			ship.Customs{TaxIdentifiers: []ship.TaxIdentifier{
+				{Type: "ioss", Number: "IM2760000742", Country: "DE", Party: "recipient"},
+				{Type: "ein", Number: "12-3456789"},
+				{Type: "eori", Number: "FR12345678900011", Party: "importer"},
+				{Type: "vat", Number: "40303265045", Party: "recipient"},
+				{Type: "voec", Number: "2000001"},
+				{Type: "arn", Number: "300012345678"},
+				{Type: "passport", Number: "C01X00T47", Party: "recipient"},
+			}},
+			map[string][]registration{
+				"sender":    {{"SDT", "IM2760000742", "DE"}, {"EIN", "12-3456789", "US"}, {"SDT", "2000001", "NO"}, {"SDT", "300012345678", "AU"}},
+				"recipient": {{"VAT", "40303265045", "FR"}, {"PAS", "C01X00T47", "FR"}},
+				"importer":  {{"EOR", "FR12345678900011", "FR"}},
+			},
+		},
+	} {
+		if got := registrations(&c.customs, c.plan); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
-	if got := registrations([]string{"12-3456789"}, "US"); got[0].TypeCode != "EIN" {
-		t.Errorf("%v", got)
+	for _, kind := range ship.TaxIdentifierTypes {
+		if _, ok := taxCodes[kind]; !ok && kind != "other" {
+			t.Errorf("%s has no code", kind)
+		}
+	}
+}
+
+func TestAQuoteNeedsOnlyPlacesAndParcels(t *testing.T) {
+	o := shirts().Order
+	o.Customs = nil
+	o.Origin = ship.Address{City: "Bonn", Zip: "53113", Country: "DE"}
+	o.Destination = ship.Address{City: "New York", State: "NY", Zip: "10118", Country: "US"}
+	p, err := driver{account: "1"}.quotePlan(o, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := rateRequestOf(p); !r.IsCustomsDeclarable || r.MonetaryAmount != nil || r.CustomerDetails.ReceiverDetails.AddressLine1 != "" {
+		t.Errorf("%+v", r)
+	}
+	o.Destination.City = ""
+	_, err = driver{account: "1"}.quotePlan(o, monday)
+	if e, ok := errors.AsType[*ship.Error](err); !ok || len(e.Fields) != 1 || e.Fields[0].Pointer != "/destination/city" {
+		t.Errorf("without a city: %+v", err)
+	}
+}
+
+func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
+	b := shirts()
+	b.Order.Origin.Phone = ""
+	b.Order.Destination.City = strings.Repeat("x", 60)
+	b.Order.Destination.Phone = ""
+	b.Order.ShipDate = "2026-12-24"
+	_, err := driver{account: "1"}.plan(b.Order, monday)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		t.Fatalf("err = %v", err)
+	}
+	var got []string
+	for _, f := range e.Fields {
+		got = append(got, f.Pointer+" "+f.Detail)
+	}
+	want := []string{
+		"/origin/phone DHL Express needs a phone number for the sender.",
+		"/destination/city The recipient's city is longer than the 45 characters that DHL Express prints.",
+		"/destination/phone DHL Express needs a phone number for the recipient.",
+		`/shipDate "shipDate" must be within ten days from today for DHL Express.`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !strings.HasPrefix(e.Message, "DHL Express needs a phone number for the sender.") {
+		t.Errorf("message %q", e.Message)
+	}
+}
+
+func TestOnlyACustomsBorderMakesAParcelDutiable(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to   carrierkit.Place
+		country    string // of the destination, as DHL spells it
+		declarable bool
+		lane       lane
+	}{
+		"inside the union":   {carrierkit.Place{Country: "DE"}, carrierkit.Place{Country: "NL"}, "NL", false, union},
+		"to Ireland":         {carrierkit.Place{Country: "DE"}, carrierkit.Place{Country: "IE"}, "IE", false, union},
+		"to the Canaries":    {carrierkit.Place{Country: "DE"}, carrierkit.Place{Country: "ES", Zip: "35001"}, "IC", true, goods},
+		"Spain to Canaries":  {carrierkit.Place{Country: "ES", Zip: "28001"}, carrierkit.Place{Country: "ES", Zip: "38001"}, "IC", true, goods},
+		"Spain to Ceuta":     {carrierkit.Place{Country: "ES", Zip: "28001"}, carrierkit.Place{Country: "ES", Zip: "51001"}, "ES", true, domestic},
+		"to Åland":           {carrierkit.Place{Country: "SE"}, carrierkit.Place{Country: "FI", Zip: "22100"}, "FI", true, goods},
+		"to Réunion":         {carrierkit.Place{Country: "FR", Zip: "75001"}, carrierkit.Place{Country: "FR", Zip: "97400"}, "RE", true, goods},
+		"to Puerto Rico":     {carrierkit.Place{Country: "US", State: "NY"}, carrierkit.Place{Country: "US", State: "PR"}, "PR", false, papers},
+		"to the US Virgins":  {carrierkit.Place{Country: "US", State: "NY"}, carrierkit.Place{Country: "US", State: "VI"}, "VI", true, goods},
+		"to Vietnam":         {carrierkit.Place{Country: "DE"}, carrierkit.Place{Country: "VN"}, "VN", true, goods},
+		"to Kosovo":          {carrierkit.Place{Country: "DE"}, carrierkit.Place{Country: "XK"}, "KV", true, goods},
+		"inside the islands": {carrierkit.Place{Country: "ES", Zip: "35001"}, carrierkit.Place{Country: "ES", Zip: "38001"}, "IC", false, domestic},
+	} {
+		o := shirts().Order
+		o.Customs = nil
+		o.Origin.Country, o.Origin.State, o.Origin.Zip = c.from.Country, c.from.State, c.from.Zip
+		o.Destination.Country, o.Destination.State, o.Destination.Zip = c.to.Country, c.to.State, c.to.Zip
+		p, err := driver{account: "1"}.quotePlan(o, monday)
+		if err != nil || p.to.Country != c.country || p.declarable != c.declarable || p.lane != c.lane {
+			t.Errorf("%s: %s declarable %v lane %d, %v", name, p.to.Country, p.declarable, p.lane, err)
+		}
+	}
+}
+
+func TestRefusalsPointIntoOurRequest(t *testing.T) {
+	o := shirts().Order
+	extras := []extra{{ServiceCode: extraSaturday}, {ServiceCode: extraInsurance}, {ServiceCode: extraPaperless}}
+	for text, want := range map[string]string{
+		"#/customerDetails/receiverDetails/contactInformation: required key [phone] not found":                                                "/destination/phone",
+		"#/customerDetails/shipperDetails/postalAddress/cityName: expected maxLength: 45, actual: 46":                                         "/origin/city",
+		"#/customerDetails/receiverDetails/postalCode: expected maxLength: 12, actual: 13":                                                    "/destination/zip",
+		"#/customerDetails/receiverDetails/registrationNumbers/0/number: expected maxLength: 35":                                              "/customs/taxIdentifiers",
+		"#/content/packages/0/weight: 5000 is not less or equal to 999":                                                                       "/parcel/weight",
+		"#/content/packages/1/dimensions/length: is not in range":                                                                             "/parcel/dimensions/length",
+		"#/content/exportDeclaration/lineItems/1/commodityCodes/0/value: expected minLength: 2":                                               "/customs/items/1/hsCode",
+		"#/plannedShippingDateAndTime: is not a date":                                                                                         "/shipDate",
+		"998: The requested shipment date is in the past.":                                                                                    "/shipDate",
+		"996: The requested product(s) (8) not available based on your search criteria.":                                                      "/service",
+		"7008: The requested Special Service Code  #/valueAddedServices/0/serviceCode 'AA' is not available between this origin":              "/options/saturdayDelivery",
+		"7008: The requested Special Service Code  #/valueAddedServices/1/serviceCode 'II' is not available between this origin":              "/options/insuredValue",
+		"7008: The requested Special Service Code  #/valueAddedServices/2/serviceCode 'WY' is not available between this origin":              "/customs/paperless",
+		"7120: Required either #/outputImageProperties/imageOptions where typeCode=invoice or provide #/documentImages":                       "/customs/paperless",
+		"7147: The export line item description #/content/exportdeclaration/lineitems/1/description Match Keyword[Description:LEATHER BELT].": "/customs/items/1/description",
+		"7147: The export line item description #/content/exportdeclaration/lineitems/1/description Match Keyword[Description:SHIRTS].":       "/customs/items/0/description",
+		"7147: The shipment description #/content/description Match Keyword[Description:UNIQUE JEWELRY].":                                     "/customs/items",
+		"999: Process failure occurred.": "",
+	} {
+		f, ok := fieldOf(text, o, extras)
+		if f.Pointer != want || ok != (want != "") {
+			t.Errorf("%s\npoints to %q, want %q", text, f.Pointer, want)
+		}
+		if strings.Contains(f.Detail, "#/") {
+			t.Errorf("%q shows DHL's own path", f.Detail)
+		}
 	}
 }
 

@@ -48,13 +48,27 @@ func TestEveryCheckpointOfDHLHasARow(t *testing.T) {
 	t.Logf("%d codes, %d rows", len(list.Codes), len(statuses.Rows()))
 }
 
-func TestZonesAreThere(t *testing.T) {
-	for country, name := range countryZones {
-		c := checkpoint{Areas: []struct {
-			Description string `json:"description"`
-		}{{"SOMEWHERE-" + country}}}
-		if zone, certain := c.zone(); !certain || zone.String() != name {
-			t.Errorf("%s is %v", country, zone)
+func TestScansWithoutAnOffsetAreDatedByTheirCountry(t *testing.T) {
+	for area, want := range map[string]string{
+		"LEIPZIG-DE":      "Europe/Berlin",
+		"TENERIFE-IC":     "Atlantic/Canary",
+		"HANOI-VN":        "Asia/Ho_Chi_Minh",
+		"DUBLIN-IE":       "Europe/Dublin",
+		"ST. THOMAS-VI":   "America/St_Thomas",
+		"CINCINNATI-US":   "",
+		"SAO PAULO-BR":    "",
+		"NOWHERE AT ALL-": "",
+	} {
+		var c checkpoint
+		if !readSome([]byte(`{"serviceArea":[{"description":"`+area+`"}]}`), &c) {
+			t.Fatal(area)
+		}
+		got := ""
+		if zone, certain := c.zone(); certain {
+			got = zone.String()
+		}
+		if got != want {
+			t.Errorf("%s is in %q, want %q", area, got, want)
 		}
 	}
 }

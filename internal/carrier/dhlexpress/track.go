@@ -113,7 +113,7 @@ func heardOf(stories []shipmentStory, asked []string, now time.Time) []carrier.H
 			return
 		}
 		told[n] = true
-		estimate := localTime(s.Estimated, zoneOf(s.Receiver.Address.Country, s.Receiver.Address.Province)).UTC()
+		estimate := localTime(s.Estimated, placeOf(s.Receiver.Address.Country, s.Receiver.Address.Province, "").ClosestZone()).UTC()
 		for _, raw := range events {
 			var c checkpoint
 			if !readSome(raw, &c) {

@@ -19,7 +19,14 @@ type rateRequest struct {
 	MonetaryAmount             []amount        `json:"monetaryAmount,omitempty"`
 	EstimatedDeliveryDate      estimateRequest `json:"estimatedDeliveryDate"`
 	NextBusinessDay            bool            `json:"nextBusinessDay"`
+	GetAdditionalInformation   []information   `json:"getAdditionalInformation,omitempty"`
 	Packages                   []pack          `json:"packages"`
+}
+
+// information is an optional part of a quote that is requested.
+type information struct {
+	TypeCode    string `json:"typeCode"`
+	IsRequested bool   `json:"isRequested"`
 }
 
 type rateParties struct {
@@ -32,7 +39,7 @@ type postalAddress struct {
 	CityName     string `json:"cityName"`
 	CountryCode  string `json:"countryCode"`
 	ProvinceCode string `json:"provinceCode,omitempty"`
-	AddressLine1 string `json:"addressLine1"`
+	AddressLine1 string `json:"addressLine1,omitempty"`
 	AddressLine2 string `json:"addressLine2,omitempty"`
 	AddressLine3 string `json:"addressLine3,omitempty"`
 }
@@ -76,9 +83,16 @@ type rateAnswer struct {
 }
 
 type product struct {
-	ProductCode          string  `json:"productCode"`
-	NetworkTypeCode      string  `json:"networkTypeCode"`
-	TotalPrice           []price `json:"totalPrice"`
+	ProductCode      string      `json:"productCode"`
+	LocalProductCode string      `json:"localProductCode"`
+	NetworkTypeCode  string      `json:"networkTypeCode"`
+	TotalPrice       []price     `json:"totalPrice"`
+	DetailedPrices   []breakdown `json:"detailedPriceBreakdown"`
+	Weight           struct {
+		Volumetric        json.Number `json:"volumetric"`
+		Provided          json.Number `json:"provided"`
+		UnitOfMeasurement string      `json:"unitOfMeasurement"`
+	} `json:"weight"`
 	DeliveryCapabilities struct {
 		EstimatedDeliveryDateAndTime string      `json:"estimatedDeliveryDateAndTime"`
 		TotalTransitDays             json.Number `json:"totalTransitDays"`
@@ -93,10 +107,28 @@ type price struct {
 	Price         json.Number `json:"price"`
 }
 
+// breakdown is what a price consists of in one currency. Services that are
+// offered and not asked for stand in it without a price.
+type breakdown struct {
+	CurrencyType  string           `json:"currencyType"`
+	PriceCurrency string           `json:"priceCurrency"`
+	Parts         []breakdownPrice `json:"breakdown"`
+}
+
+type breakdownPrice struct {
+	ServiceCode string      `json:"serviceCode"` // none for the product itself
+	Price       json.Number `json:"price"`
+	Taxes       []struct {
+		PriceType string      `json:"priceType"`
+		Price     json.Number `json:"price"`
+	} `json:"priceBreakdown"`
+}
+
 type shipmentRequest struct {
 	PlannedShippingDateAndTime string          `json:"plannedShippingDateAndTime"`
 	Pickup                     pickup          `json:"pickup"`
 	ProductCode                string          `json:"productCode"`
+	LocalProductCode           string          `json:"localProductCode,omitempty"`
 	GetRateEstimates           bool            `json:"getRateEstimates"`
 	Accounts                   []account       `json:"accounts"`
 	ValueAddedServices         []extra         `json:"valueAddedServices,omitempty"`
@@ -123,6 +155,9 @@ type imageOption struct {
 	IsRequested  *bool  `json:"isRequested,omitempty"`
 	InvoiceType  string `json:"invoiceType,omitempty"`
 	LanguageCode string `json:"languageCode,omitempty"`
+
+	// LabelFreeText is printed on the label; the A6 template has room for it.
+	LabelFreeText string `json:"labelFreeText,omitempty"`
 }
 
 type reference struct {
@@ -131,8 +166,9 @@ type reference struct {
 }
 
 type parties struct {
-	ShipperDetails  party `json:"shipperDetails"`
-	ReceiverDetails party `json:"receiverDetails"`
+	ShipperDetails  party  `json:"shipperDetails"`
+	ReceiverDetails party  `json:"receiverDetails"`
+	ImporterDetails *party `json:"importerDetails,omitempty"`
 }
 
 type party struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,11 +20,13 @@ const shipPath = "/ship/v1/shipments"
 // shipLimit bounds the answer to a purchase: forty labels fit.
 const shipLimit = 8 << 20
 
-// The references that FedEx keeps with a package. The first is looked for.
+// The references that FedEx keeps with a package, all of which it prints on
+// the label. The first is the one that a look-up finds.
 const (
-	ourReference    = "CUSTOMER_REFERENCE"
-	shipmentNumber  = "P_O_NUMBER"
-	clientReference = "INVOICE_NUMBER"
+	ourReference     = "CUSTOMER_REFERENCE"
+	orderNumber      = "P_O_NUMBER"
+	clientReference  = "INVOICE_NUMBER"
+	departmentNumber = "DEPARTMENT_NUMBER"
 )
 
 // Buy purchases the order. The label is a picture whatever the client prints:
@@ -33,112 +36,208 @@ func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, er
 	if err != nil {
 		return ship.Purchase{}, err
 	}
+
 	var answer shipAnswer
+	transaction := transactionOf(&b)
 	err = d.call(ctx, d.ship, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + shipPath, Body: body, Effect: true, Limit: shipLimit,
-		Header: http.Header{"X-Customer-Transaction-Id": {b.Reference}},
+		Method: http.MethodPost,
+		URL:    d.base + shipPath,
+		Body:   body,
+		Effect: true,
+		Limit:  shipLimit,
+		Header: http.Header{"X-Customer-Transaction-Id": {transaction}},
 	}, &answer)
 	if err != nil {
-		return ship.Purchase{}, err
+		err = ofWhichParcel(err, &b.Order)
+		return ship.Purchase{}, d.withoutPaperless(&b.Order, body.isPaperless(), err)
 	}
-	p, err := answer.purchase(&b)
+
+	p, err := answer.purchase(&b, transaction)
+	if err != nil && !d.live && answer.isVirtual() {
+		return ship.Purchase{}, notTestable(ship.Refusal{Code: virtualResponse})
+	}
 	p.Warnings = append(warnings, p.Warnings...)
+	if body.isPaperless() && !answer.tookDocuments() {
+		p.Warnings = append(p.Warnings, "FedEx did not confirm that it has the invoice electronically: print it and put it on the parcel")
+	}
 	return p, err
 }
 
+// transactionOf is what FedEx repeats in its answer and prints nowhere.
+func transactionOf(b *carrier.BuyOrder) string { return cmp.Or(string(b.Shipment), b.Reference) }
+
 func (d *driver) shipRequest(b *carrier.BuyOrder) (shipRequest, []string, error) {
 	o := &b.Order
-	s, err := d.serviceFor(b)
+	if err := returnable(o); err != nil {
+		return shipRequest{}, nil, err
+	}
+
+	var bad problems
+	packaging := packagingType(o, &bad)
+	s, err := d.serviceFor(b, packaging, &bad)
 	if err != nil {
 		return shipRequest{}, nil, err
 	}
-	from, to, warnings, err := parties(o)
-	if err != nil {
-		return shipRequest{}, nil, err
-	}
+
+	from, to, warnings := parties(o, &bad)
 	to.Address.Residential = to.Address.Residential || s.kind == homeDelivery
-	packaging, err := packagingType(o)
-	if err != nil {
-		return shipRequest{}, nil, err
-	}
+
 	m := measureOf(o)
-	list, err := pieces(o, m, packaging)
-	if err != nil {
-		return shipRequest{}, nil, err
-	}
+	list := pieces(o, m, packaging, &bad)
+	printed, more := references(b)
+	warnings = append(warnings, more...)
 	for i := range list {
-		list[i].CustomerReferences = references(b)
+		list[i].CustomerReferences = printed
 	}
+
 	r := shipOrder{
-		ShipDatestamp: string(o.ShipDate), Shipper: from, Recipients: []party{to}, PickupType: dropOff, ServiceType: s.kind,
-		PackagingType: packaging, TotalWeight: totalWeight(o, m), TotalPackageCount: len(list), Payment: billing(o.Billing), SpecialServices: specials(o),
-		Label: labelSpec{ImageType: "PNG", LabelStockType: "PAPER_4X6"}, RateRequestType: []string{"ACCOUNT"}, Packages: list,
+		ShipDatestamp:     string(o.ShipDate),
+		Shipper:           from,
+		Recipients:        []party{to},
+		PickupType:        dropOff,
+		ServiceType:       s.kind,
+		PackagingType:     packaging,
+		TotalWeight:       totalWeight(o, m),
+		TotalPackageCount: len(list),
+		Payment:           billing(o.Billing),
+		SpecialServices:   specials(o),
+		Label:             labelSpec{ImageType: "PNG", LabelStockType: "PAPER_4X6"},
+		RateRequestType:   []string{"ACCOUNT"},
+		Packages:          list,
+	}
+	if v := o.Options.InsuredValue; !v.IsZero() {
+		r.TotalDeclaredValue = amountOf(v)
 	}
 	if s.kind == groundEconomy {
 		r.Economy = d.economy(o)
 	}
-	if err := r.declare(o, m); err != nil {
+	if laneOf(o).isInternational() {
+		warnings = append(warnings, d.declare(&r, o, m, &bad)...)
+	}
+	if err := bad.err(); err != nil {
 		return shipRequest{}, nil, err
 	}
+
 	return shipRequest{
-		AccountNumber: account{d.account}, LabelResponseOptions: "LABEL", ProcessingOptionType: "SYNCHRONOUS_ONLY", RequestedShipment: r,
+		AccountNumber:        account{d.account},
+		LabelResponseOptions: "LABEL",
+		ProcessingOptionType: "SYNCHRONOUS_ONLY",
+		RequestedShipment:    r,
 	}, warnings, nil
 }
 
-// declare adds what the parcels are worth, to FedEx and to the customs.
-func (r *shipOrder) declare(o *ship.Order, m measure) (err error) {
-	if v := o.Options.InsuredValue; !v.IsZero() {
-		r.TotalDeclaredValue = amountOf(v)
+// declare adds what is in the parcels, for whom, and which papers FedEx makes
+// of it.
+func (d *driver) declare(r *shipOrder, o *ship.Order, m measure, bad *problems) (warnings []string) {
+	r.Customs = d.declaration(o, m, bad)
+
+	numbers := taxNumbersOf(o, bad)
+	r.Shipper.Tins = numbers.sender
+	r.Recipients[0].Tins = numbers.recipient
+	r.Customs.RecipientID = numbers.customsID
+	if len(numbers.importer) > 0 {
+		r.Customs.Importer = importerOf(r, o, numbers.importer)
 	}
-	if !crosses(o) {
+
+	if !laneOf(o).crossesCustoms() || r.Customs.DocumentOnly {
 		return nil
 	}
-	if r.Customs, err = declaration(o, m); err != nil {
-		return err
+	if o.Destination.Country == "BR" && numbers.customsID == nil {
+		warnings = append(warnings, "customs.taxIdentifiers has no cnpj, cpf or passport of the recipient: customs of Brazil hold parcels without one")
 	}
-	r.Shipper.Tins = taxNumbers(o)
-	r.Documents = papers(r.Customs)
-	return nil
+
+	r.Documents = invoiceByFedEx()
+	if d.usesPaperless(o) {
+		if r.SpecialServices == nil {
+			r.SpecialServices = &special{}
+		}
+		r.SpecialServices.Types = append(r.SpecialServices.Types, paperlessService)
+		r.SpecialServices.ETD = &etdDetail{Requested: []string{commercialInvoice}}
+	}
+	return warnings
 }
 
-// serviceFor is the service of the purchase, if it takes the order.
-func (d *driver) serviceFor(b *carrier.BuyOrder) (service, error) {
+// importerOf is who imports the goods: the recipient, or the sender who
+// delivers them with duties paid.
+func importerOf(r *shipOrder, o *ship.Order, numbers []tin) *party {
+	importer := r.Recipients[0]
+	if o.Customs.Incoterm == "DDP" {
+		importer = r.Shipper
+	}
+	importer.Tins = numbers
+	return &importer
+}
+
+// serviceFor is the service of the purchase, by the name under which it was
+// quoted.
+func (d *driver) serviceFor(b *carrier.BuyOrder, packaging string, bad *problems) (service, error) {
 	o := &b.Order
 	s, ok := serviceOf(b.Service)
 	if !ok {
 		return s, ship.Errorf(ship.Invalid, "FedEx has no service %q", b.Service)
 	}
-	if err := returnable(o); err != nil {
-		return s, err
+	if quoted, known := serviceNamed(b.Selection); known && quoted.code == s.code {
+		s.kind = b.Selection
 	}
-	packaging, err := packagingType(o)
-	if err != nil {
-		return s, err
-	}
+
 	home := o.Destination.Residential
+	inUSA := countryOf(laneOf(o).to) == "US"
 	switch {
 	case s.ownBoxOnly && packaging != ownPackaging:
-		return s, invalid("/parcels/0/packaging", "invalid", "%s takes no packaging of FedEx", s.name)
-	case s.kind == ground && o.Destination.Country == "US" && home != nil && *home:
-		return s, invalid("/destination/residential", "invalid", "FedEx Ground goes to businesses in the United States: homes are served by home_delivery")
+		bad.add("/parcels/0/packaging", "invalid", "%s takes no packaging of FedEx", s.name)
+	case s.kind == ground && inUSA && home != nil && *home:
+		bad.add("/destination/residential", "invalid", "FedEx Ground goes to businesses in the United States: use home_delivery for homes")
 	case s.kind == homeDelivery && home != nil && !*home:
-		return s, invalid("/destination/residential", "invalid", "FedEx Home Delivery goes to homes: businesses are served by ground")
+		bad.add("/destination/residential", "invalid", "FedEx Home Delivery goes to homes: use ground for businesses")
 	case s.kind == groundEconomy:
 		return s, d.takesEconomy(o, packaging)
 	}
 	return s, nil
 }
 
-// references are ours on every package, so that a look-up finds them all.
-func references(b *carrier.BuyOrder) []reference {
-	list := []reference{{ourReference, b.Reference}}
-	if b.Shipment != "" {
-		list = append(list, reference{shipmentNumber, string(b.Shipment)})
+// references are printed on the label of every package, ours first, so that a
+// look-up finds them all; then the order number and the client's reference.
+func references(b *carrier.BuyOrder) (list []reference, warnings []string) {
+	list = []reference{{ourReference, b.Reference}}
+	add := func(kind, field, text string) {
+		printed, warning := printable(text, field)
+		if printed != "" {
+			list = append(list, reference{kind, printed})
+		}
+		if warning != "" {
+			warnings = append(warnings, warning)
+		}
 	}
-	if said := cmp.Or(b.Order.Reference, b.Order.OrderID); said != "" && fits(said, maxReference) {
-		list = append(list, reference{clientReference, said})
+
+	o := &b.Order
+	add(orderNumber, "orderId", o.OrderID)
+	if o.Reference == "" || o.Reference == o.OrderID {
+		return list, warnings
 	}
-	return list
+
+	// FedEx prints the number of the customs invoice under the same name.
+	kind := clientReference
+	if o.Customs != nil && o.Customs.InvoiceNumber != "" {
+		kind = departmentNumber
+	}
+	add(kind, "reference", o.Reference)
+	return list, warnings
+}
+
+// printable is as much of a reference as FedEx prints.
+func printable(text, field string) (printed, warning string) {
+	if text == "" {
+		return "", ""
+	}
+
+	fitted, _, err := carrierkit.Fit(carrier.AddressLimits{Charset: Spec.Address.Charset}, ship.Address{Company: text}, "")
+	if err != nil {
+		return "", field + " is not on the label: FedEx cannot print its characters"
+	}
+	if fits(fitted.Company, maxReference) {
+		return fitted.Company, ""
+	}
+	return string([]rune(fitted.Company)[:maxReference]), fmt.Sprintf("%s is cut on the label: FedEx prints %d characters", field, maxReference)
 }
 
 // billing is who pays FedEx.
@@ -149,23 +248,12 @@ func billing(b *ship.Billing) payment {
 	return payment{PaymentType: strings.ToUpper(b.Type), Payor: &payor{payingParty{account{digits(b.Account)}}}}
 }
 
-// papers asks for the invoice; documents need none.
-func papers(c *customs) *documentSpec {
-	if c.DocumentOnly {
-		return nil
-	}
-	return &documentSpec{
-		Types:   []string{"COMMERCIAL_INVOICE"},
-		Invoice: invoiceSpec{documentFormat{StockType: "PAPER_LETTER", DocType: "PDF"}},
-	}
-}
-
 // doubt is the error of an answer that is not about what was ordered: money
 // may be spent.
 func doubt(format string, args ...any) error { return ship.Errorf(ship.Uncertain, format, args...) }
 
 // purchase reads what was sold.
-func (a *shipAnswer) purchase(b *carrier.BuyOrder) (ship.Purchase, error) {
+func (a *shipAnswer) purchase(b *carrier.BuyOrder, transaction string) (ship.Purchase, error) {
 	if len(a.Output.Shipments) != 1 {
 		return ship.Purchase{}, doubt("FedEx answered with %d shipments", len(a.Output.Shipments))
 	}
@@ -173,7 +261,7 @@ func (a *shipAnswer) purchase(b *carrier.BuyOrder) (ship.Purchase, error) {
 	if len(sold.Pieces) != len(b.Order.Parcels) {
 		return ship.Purchase{}, doubt("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(b.Order.Parcels))
 	}
-	if a.CustomerTransactionID != "" && a.CustomerTransactionID != b.Reference {
+	if a.CustomerTransactionID != "" && a.CustomerTransactionID != transaction {
 		return ship.Purchase{}, doubt("FedEx answered another purchase")
 	}
 	slices.SortStableFunc(sold.Pieces, func(x, y soldPiece) int { return cmp.Compare(x.SequenceNumber, y.SequenceNumber) })

@@ -23,6 +23,9 @@ var services = []service{
 	{"standard_overnight", "STANDARD_OVERNIGHT", "FedEx Standard Overnight", false},
 	{"priority_overnight", "PRIORITY_OVERNIGHT", "FedEx Priority Overnight", false},
 	{"first_overnight", "FIRST_OVERNIGHT", "FedEx First Overnight", false},
+	{"standard_overnight_extra_hours", "FEDEX_STANDARD_OVERNIGHT_EXTRA_HOURS", "FedEx Standard Overnight Extra Hours", false},
+	{"priority_overnight_extra_hours", "FEDEX_PRIORITY_OVERNIGHT_EXTRA_HOURS", "FedEx Priority Overnight Extra Hours", false},
+	{"first_overnight_extra_hours", "FEDEX_FIRST_OVERNIGHT_EXTRA_HOURS", "FedEx First Overnight Extra Hours", false},
 	{"same_day", "SAME_DAY", "FedEx SameDay", false},
 	{"same_day_city", "SAME_DAY_CITY", "FedEx SameDay City", false},
 	{"economy", "FEDEX_ECONOMY", "FedEx Economy", false},
@@ -60,8 +63,19 @@ func serviceOf(code string) (service, bool) {
 	return services[i], true
 }
 
+// otherKinds are further names of FedEx for its services, in lists and answers.
+var otherKinds = map[string]string{
+	"PRIORITY_OVERNIGHT_EXTRA_HOURS": "FEDEX_PRIORITY_OVERNIGHT_EXTRA_HOURS",
+	"STANDARD_OVERNIGHT_EXTRA_HOURS": "FEDEX_STANDARD_OVERNIGHT_EXTRA_HOURS",
+	"FIRST_OVERNIGHT_EXTRA_HOURS":    "FEDEX_FIRST_OVERNIGHT_EXTRA_HOURS",
+	"INTERNATIONAL_PRIORITY":         "FEDEX_INTERNATIONAL_PRIORITY",
+}
+
 // serviceNamed is the service that FedEx calls so.
 func serviceNamed(kind string) (service, bool) {
+	if usual, other := otherKinds[kind]; other {
+		kind = usual
+	}
 	i := slices.IndexFunc(services, func(s service) bool { return s.kind == kind })
 	if i < 0 {
 		return service{}, false
@@ -142,35 +156,4 @@ func purposeOf(contents string) string {
 		return p
 	}
 	return "NOT_SOLD"
-}
-
-// inUnion lists the countries between which no customs papers are needed.
-var inUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
-
-// needsCustoms reports whether a parcel between the countries is declared.
-func needsCustoms(from, to string) bool {
-	return from != to && !(slices.Contains(inUnion, from) && slices.Contains(inUnion, to))
-}
-
-// islands are states of the United States by their addresses and countries of
-// their own for FedEx.
-var islands = strings.Fields("AS GU MP PR VI")
-
-// countryOf is the country as FedEx counts countries.
-func countryOf(country, state string) string {
-	if country == "US" && slices.Contains(islands, state) {
-		return state
-	}
-	return country
-}
-
-// stateOf is the state where FedEx knows its code; it needs none elsewhere.
-func stateOf(country, state string) string {
-	switch {
-	case country == "PR":
-		return "PR"
-	case (country == "US" || country == "CA") && len(state) == 2:
-		return state
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package fedex
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -12,94 +13,217 @@ const (
 	maxDescription = 450
 	maxInvoiceName = 35
 	maxReference   = 30
+	maxLines       = 999
 )
 
-// crosses reports whether the order needs a declaration.
-func crosses(o *ship.Order) bool {
-	return needsCustoms(countryOf(o.Origin.Country, o.Origin.State), countryOf(o.Destination.Country, o.Destination.State))
-}
-
-// declaration is what FedEx tells the customs.
-func declaration(o *ship.Order, m measure) (*customs, error) {
-	c := o.Customs
-	if c == nil || len(c.Items) == 0 {
-		return nil, invalid("/customs", "required", "a parcel that crosses a border is declared to the customs")
-	}
-	list, total, err := commodities(o, m)
-	if err != nil {
-		return nil, err
-	}
+// declaration describes the contents of parcels that leave a country to FedEx.
+// Goods that pass customs must be declared by the client; FedEx asks for the
+// others too, inside of the European Union and between the United States and
+// Puerto Rico, and is content with one line for the parcels.
+func (d *driver) declaration(o *ship.Order, m measure, bad *problems) *customs {
 	out := &customs{
-		Invoice:       invoice{TermsOfSale: c.Incoterm, ShipmentPurpose: purposeOf(c.ContentsType)},
-		DutiesPayment: payment{PaymentType: "RECIPIENT"},
-		Commodities:   list,
-		DocumentOnly:  c.ContentsType == "documents",
-		TotalValue:    amountOf(total),
+		Invoice:       invoice{ShipmentPurpose: "SOLD"},
+		DutiesPayment: d.senderPays(),
 	}
-	if c.Incoterm == "DDP" {
-		out.DutiesPayment.PaymentType = "SENDER"
+
+	c := o.Customs
+	lane := laneOf(o)
+	switch {
+	case c != nil && len(c.Items) > 0:
+		lines, total := commodities(o, m, bad)
+		describeForImport(o, lines)
+		out.Commodities = lines
+		out.TotalValue = amountOf(total)
+
+	case lane.crossesCustoms():
+		bad.add("/customs", "required", "FedEx needs a customs declaration for parcels that cross a customs border: add customs.items")
+		return out
+
+	default:
+		line := parcelsAsGoods(o, m)
+		out.Commodities = []commodity{line}
+		out.TotalValue = &line.CustomsValue
 	}
+	if c == nil {
+		return out
+	}
+
+	out.DocumentOnly = c.ContentsType == "documents"
+	out.Invoice.ShipmentPurpose = purposeOf(c.ContentsType)
+	out.Invoice.TermsOfSale = c.Incoterm
 	if fits(c.Signer, maxInvoiceName) {
 		out.Invoice.OriginatorName = c.Signer
 	}
 	if c.InvoiceNumber != "" && fits(c.InvoiceNumber, maxReference) {
 		out.Invoice.References = []reference{{"INVOICE_NUMBER", c.InvoiceNumber}}
 	}
-	return out, nil
+
+	// FedEx refuses a recipient who pays together with an account number: it
+	// sends the recipient a bill.
+	if lane.crossesCustoms() && c.Incoterm != "DDP" {
+		out.DutiesPayment = payment{PaymentType: "RECIPIENT"}
+	}
+	return out
 }
 
-// quoted is the declaration of a request for rates: FedEx wants one there too,
-// and clients have none yet. The price does not depend on what it says.
-func quoted(o *ship.Order, m measure) (*customs, error) {
-	out := &customs{DutiesPayment: payment{PaymentType: "SENDER"}, Invoice: invoice{ShipmentPurpose: "SOLD"}}
+// senderPays has duties and taxes charged to the account.
+func (d *driver) senderPays() payment {
+	return payment{
+		PaymentType: "SENDER",
+		Payor:       &payor{payingParty{account{d.account}}},
+	}
+}
+
+// quotedDeclaration is the declaration of a request for rates. FedEx wants one
+// there too, and clients have none yet; the price does not depend on what it
+// says, so one that could not be bought is no reason not to quote.
+func quotedDeclaration(o *ship.Order, m measure) *customs {
+	// Duties are the sender's: FedEx takes nothing else in a quote.
+	out := &customs{
+		Invoice:       invoice{ShipmentPurpose: "SOLD"},
+		DutiesPayment: payment{PaymentType: "SENDER"},
+	}
+
 	if c := o.Customs; c != nil && len(c.Items) > 0 {
-		list, _, err := commodities(o, m)
-		out.Commodities, out.DocumentOnly, out.Invoice.ShipmentPurpose = list, c.ContentsType == "documents", purposeOf(c.ContentsType)
-		return out, err
+		var bad problems
+		if lines, _ := commodities(o, m, &bad); len(bad) == 0 {
+			out.Commodities = lines
+			out.DocumentOnly = c.ContentsType == "documents"
+			out.Invoice.ShipmentPurpose = purposeOf(c.ContentsType)
+			return out
+		}
 	}
-	value := amountOf(ship.Money{Minor: 100, Currency: "USD"})
-	if v := o.Options.InsuredValue; !v.IsZero() {
-		value = amountOf(v) // the declared value may not exceed that of the goods
+
+	out.Commodities = []commodity{parcelsAsGoods(o, m)}
+	return out
+}
+
+// parcelsAsGoods is one line for all parcels of an order that declares nothing.
+func parcelsAsGoods(o *ship.Order, m measure) commodity {
+	value := ship.Money{Minor: 100, Currency: "USD"}
+	if laneOf(o).from.InEU() {
+		value.Currency = "EUR"
 	}
-	out.Commodities = []commodity{{
-		Description: "Merchandise", CountryOfManufacture: o.Origin.Country, Quantity: 1, QuantityUnits: "PCS",
-		UnitPrice: *value, CustomsValue: *value, Weight: m.weigh(allHundredths(o, m)),
-	}}
-	return out, nil
+	if insured := o.Options.InsuredValue; !insured.IsZero() {
+		value = insured // what FedEx is liable for may not exceed the value of the goods
+	}
+
+	return commodity{
+		Description:          "Merchandise",
+		CountryOfManufacture: o.Origin.Country,
+		Quantity:             1,
+		QuantityUnits:        "PCS",
+		UnitPrice:            *amountOf(value),
+		CustomsValue:         *amountOf(value),
+		Weight:               m.weigh(allHundredths(o, m)),
+	}
 }
 
 // commodities are the lines of the declaration and their value together.
-func commodities(o *ship.Order, m measure) ([]commodity, ship.Money, error) {
+func commodities(o *ship.Order, m measure, bad *problems) ([]commodity, ship.Money) {
 	items := o.Customs.Items
 	total := ship.Money{Currency: items[0].Value.Currency}
+	if len(items) > maxLines {
+		bad.add("/customs/items", "too_many", "FedEx takes at most %d lines in a declaration", maxLines)
+		return nil, total
+	}
+
 	rest := share(o, m)
-	list := make([]commodity, len(items))
+	lines := make([]commodity, len(items))
 	for i, item := range items {
 		pointer := fmt.Sprintf("/customs/items/%d", i)
-		switch {
-		case item.Value.Currency != total.Currency:
-			return nil, total, invalid(pointer+"/value/currency", "invalid", "all items of a FedEx shipment are valued in the same currency")
-		case !fits(item.Description, maxDescription):
-			return nil, total, invalid(pointer+"/description", "too_long", "FedEx takes %d characters", maxDescription)
-		case item.Value.Minor > maxValue(total.Currency)/int64(item.Quantity):
-			return nil, total, invalid(pointer+"/value", "invalid", "FedEx takes no value of more than 11 digits")
+		if item.Value.Currency != total.Currency {
+			bad.add(pointer+"/value/currency", "invalid", "FedEx takes one currency for all items of a shipment: this item is not in %s like the first one", total.Currency)
 		}
+		if !fits(item.Description, maxDescription) {
+			bad.add(pointer+"/description", "too_long", "FedEx allows at most %d characters in the description of an item", maxDescription)
+		}
+		if item.Value.Minor > maxValue(total.Currency)/int64(item.Quantity) {
+			bad.add(pointer+"/value", "invalid", "FedEx allows at most 11 digits in the value of an item")
+			continue
+		}
+
 		value := ship.Money{Minor: item.Value.Minor * int64(item.Quantity), Currency: item.Value.Currency}
 		total.Minor += value.Minor
+
 		weight := rest
 		if item.WeightGrams > 0 {
 			weight = m.hundredths(lineGrams(item))
 		}
-		list[i] = commodity{
-			Description: item.Description, CountryOfManufacture: item.OriginCountry, HarmonizedCode: item.HSCode,
-			Quantity: item.Quantity, QuantityUnits: "PCS",
-			UnitPrice: *amountOf(item.Value), CustomsValue: *amountOf(value), Weight: m.weigh(weight),
-		}
-		if item.OriginCountry == "" {
-			list[i].CountryOfManufacture = o.Origin.Country
+		lines[i] = commodity{
+			Description:          item.Description,
+			CountryOfManufacture: cmp.Or(item.OriginCountry, o.Origin.Country),
+			HarmonizedCode:       item.HSCode,
+			Quantity:             item.Quantity,
+			QuantityUnits:        "PCS",
+			UnitPrice:            *amountOf(item.Value),
+			CustomsValue:         *amountOf(value),
+			Weight:               m.weigh(weight),
 		}
 	}
-	return list, total, nil
+	return lines, total
+}
+
+// describeForImport adds what customs of the destination ask for: for whom the
+// goods are and, in the European Union, by which numbers they are known.
+func describeForImport(o *ship.Order, lines []commodity) {
+	lane := laneOf(o)
+	if !lane.crossesCustoms() {
+		return
+	}
+
+	for i, item := range o.Customs.Items {
+		if i >= len(lines) {
+			return
+		}
+		switch o.Destination.Type {
+		case "business":
+			lines[i].Purpose = "BUSINESS"
+		case "consumer":
+			lines[i].Purpose = "CONSUMER"
+		}
+
+		// Older gateways may not know the field, so it is sent where it is
+		// asked for and nowhere else.
+		if lane.entersEU() {
+			lines[i].Regulatory = productNumbers(item)
+		}
+	}
+}
+
+// productNumberTypes are FedEx's types of product identifiers.
+var productNumberTypes = map[string]string{
+	"merchant":     "SKU",
+	"manufacturer": "MPN",
+	"gtin":         "GTIN",
+}
+
+// productNumbers are the identifiers of a product under the rules of the
+// European Union for goods of low value. That a product has no standardized
+// one is not said: FedEx has no field for it.
+func productNumbers(item ship.CustomsItem) []regulatoryDetail {
+	var list []regulatoryDetail
+	add := func(kind, number string) {
+		list = append(list, regulatoryDetail{
+			Regulation:    "EU_DE_MINIMIS",
+			ProductID:     number,
+			ProductIDType: kind,
+		})
+	}
+
+	hasMerchant := false
+	for _, id := range item.ProductIdentifiers {
+		kind, ok := productNumberTypes[id.Type]
+		if !ok {
+			continue
+		}
+		add(kind, id.Number)
+		hasMerchant = hasMerchant || id.Type == "merchant"
+	}
+	if !hasMerchant && item.SKU != "" {
+		add("SKU", item.SKU)
+	}
+	return list
 }
 
 // maxValue is the largest value of a line, in minor units.
@@ -134,22 +258,6 @@ func allHundredths(o *ship.Order, m measure) int64 {
 		sum += hundredths(&o.Parcels[i], m)
 	}
 	return sum
-}
-
-// taxNumbers are the sender's.
-func taxNumbers(o *ship.Order) []tin {
-	if o.Customs == nil {
-		return nil
-	}
-	kind := "BUSINESS_NATIONAL"
-	if o.Origin.Country == "US" {
-		kind = "FEDERAL"
-	}
-	var list []tin
-	for _, number := range o.Customs.TaxIDs {
-		list = append(list, tin{Number: number, Type: kind})
-	}
-	return list
 }
 
 func fits(text string, limit int) bool { return len([]rune(text)) <= limit }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -30,11 +32,21 @@ var Spec = carrier.Spec{
 	TrackBatch: trackBatch,
 	LookupLag:  10 * time.Minute,
 	LosesLabel: true,
+	Deadlines: carrier.Deadlines{
+		Rates:    15 * time.Second,
+		Find:     20 * time.Second,
+		BuyPiece: 4 * time.Second,
+		BuyMost:  120 * time.Second,
+	},
 	Limits: []string{
 		"FedEx has no idempotency key: two equal purchases are two labels. A purchase whose answer is lost is looked up by its reference.",
 		"A look-up proves the purchase and gives its tracking number, never its label: the label that was found is cancelled and bought again.",
 		"A look-up needs the tracking interface, which FedEx puts into a project of its own: without it a lost answer waits for a person.",
-		"FedEx demands a phone number of both sides; where the recipient has none, the sender's is used.",
+		"FedEx demands a phone number of both sides; where the recipient has none, the sender's is used. Quotes need none.",
+		"The label shows our reference, the order number (PO) and the client's reference (INV, or DEPT beside the number of a customs invoice), 30 characters each.",
+		"Parcels that leave a country have their contents declared, inside of the European Union and to Puerto Rico too; there one line for the parcels is enough, and is made where the order declares nothing.",
+		"Customs get the invoice electronically (ELECTRONIC_TRADE_DOCUMENTS) unless customs.paperless is off. An account that is not enrolled, or a lane without it, is known by a refusal: nothing is bought then, and the next attempt has the invoice printed.",
+		"FedEx has two interfaces for rates, and a project may have either: the second is asked where the first is forbidden.",
 		"A label can be cancelled until the parcel is handed over.",
 		"The price is missing from the answer for some shipments that another account pays for.",
 		"A shipment has 40 pieces at most, all in the same kind of packaging.",
@@ -45,6 +57,7 @@ var Spec = carrier.Spec{
 		"Freight, dangerous goods, One Rate and returns across a border are not offered.",
 	},
 	Meaning: meaning,
+	GoLive:  goLive,
 	Open:    open,
 }
 
@@ -67,6 +80,15 @@ type driver struct {
 	track   *project // the same as ship when there is but one
 	// pushSecret is the security token of the portal's webhook.
 	pushSecret string
+
+	live bool // what is bought costs money
+
+	// otherRates is set once the project turned out to have the other of the
+	// two interfaces for rates.
+	otherRates atomic.Bool
+
+	// printedLanes are the lanes on which FedEx refused electronic papers.
+	printedLanes sync.Map
 }
 
 func open(o carrier.Opening) (carrier.Driver, error) {
@@ -79,6 +101,7 @@ func open(o carrier.Opening) (carrier.Driver, error) {
 		ship:    newProject(c["client_id"], c["client_secret"]),
 
 		pushSecret: o.PushSecret,
+		live:       o.Live,
 	}
 	if len(d.account) != 9 {
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "a FedEx account number has nine digits"}})
@@ -103,11 +126,14 @@ func (d *driver) Check(ctx context.Context) error {
 		}
 	}
 	var answer rateAnswer
-	err := d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + ratePath, Body: d.probe()}, &answer)
+	err := d.askForRates(ctx, d.probe(), &answer)
 	if err == nil && answer.Output == nil {
 		return ship.Errorf(ship.Unavailable, "FedEx sent no rates")
 	}
 	e, ok := errors.AsType[*ship.Error](err)
+	if ok && e.Refusal.Code == requestMismatch {
+		return nil // the keys were let in, and the test environment knows no such parcel
+	}
 	if !ok || e.Kind != ship.Invalid {
 		return err
 	}
@@ -132,7 +158,11 @@ func (d *driver) probe() rateRequest {
 
 // call sends one request with a token of the project.
 func (d *driver) call(ctx context.Context, p *project, c carrierkit.Call, answer any) error {
-	c.Refusal = refusal
+	var faults []fault
+	c.Refusal = func(body []byte) ship.Refusal {
+		faults = faultsOf(body)
+		return refusal(body)
+	}
 	header := c.Header
 	err := p.token.Use(ctx, d.fetch(p), func(token string) error {
 		c.Header = header.Clone()
@@ -143,7 +173,7 @@ func (d *driver) call(ctx context.Context, p *project, c carrierkit.Call, answer
 		c.Header.Set("X-Locale", "en_US")
 		return c.Do(ctx, d.via, answer)
 	})
-	return patient(err, time.Now())
+	return patient(d.explain(err, faults), time.Now())
 }
 
 // window is how long FedEx counts calls before it begins anew.

@@ -51,7 +51,7 @@ func (d *driver) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, e
 	}
 	for _, f := range faults {
 		if !saysAbsent(f.Code) {
-			return ship.Purchase{}, &ship.Error{Kind: ship.Unavailable, Message: "FedEx could not look the purchase up", Refusal: ship.Refusal(f)}
+			return ship.Purchase{}, &ship.Error{Kind: ship.Unavailable, Message: "FedEx could not look the purchase up", Refusal: ship.Refusal{Code: f.Code, Message: f.Message}}
 		}
 		absences++
 	}
@@ -104,7 +104,7 @@ func unfound(err error) error {
 		absent := *e
 		absent.Kind = ship.NotFound
 		return &absent
-	case e.Kind == ship.NotFound:
+	case e.Kind == ship.NotFound, e.Refusal.Code == requestMismatch:
 		away := *e
 		away.Kind = ship.Unavailable
 		return &away

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -18,36 +17,33 @@ const dropOff = "DROPOFF_AT_FEDEX_LOCATION"
 // maxPieces is how many pieces FedEx answers at once with their labels.
 const maxPieces = 40
 
-// invalid is the error of one field.
-func invalid(pointer, code, detail string, args ...any) error {
-	return ship.InvalidFields([]ship.FieldError{{Pointer: pointer, Code: code, Detail: fmt.Sprintf(detail, args...)}})
-}
-
 // measure is the units of one request: FedEx wants the same in all of it.
 type measure struct{ weight, length string }
 
 func measureOf(o *ship.Order) measure {
-	if from := o.Origin.Country; from == "US" || slices.Contains(islands, from) {
+	if from := countryOf(laneOf(o).from); from == "US" || carrierkit.IsUSTerritory(from) {
 		return measure{"LB", "IN"}
 	}
 	return measure{"KG", "CM"}
 }
 
 // pieces are the parcels of the order.
-func pieces(o *ship.Order, m measure, packaging string) ([]piece, error) {
+func pieces(o *ship.Order, m measure, packaging string, bad *problems) []piece {
 	if n := len(o.Parcels); n == 0 || n > maxPieces {
-		return nil, invalid("/parcels", "invalid", "FedEx takes 1 to %d parcels in a shipment", maxPieces)
+		bad.add("/parcels", "invalid", "FedEx takes 1 to %d parcels in a shipment", maxPieces)
+		return nil
 	}
-	values, err := declared(o)
-	if err != nil {
-		return nil, err
-	}
+
+	values := declared(o, bad)
 	list := make([]piece, len(o.Parcels))
 	for i := range o.Parcels {
 		p := &o.Parcels[i]
 		list[i] = piece{
-			SequenceNumber: i + 1, GroupPackageCount: 1, Weight: m.weigh(hundredths(p, m)), DeclaredValue: values[i],
-			SpecialServices: signature(o.Options.Signature),
+			SequenceNumber:    i + 1,
+			GroupPackageCount: 1,
+			Weight:            m.weigh(hundredths(p, m)),
+			DeclaredValue:     values[i],
+			SpecialServices:   signature(o.Options.Signature),
 		}
 		if packaging == ownPackaging {
 			list[i].Dimensions = m.size(p.Dimensions)
@@ -56,30 +52,32 @@ func pieces(o *ship.Order, m measure, packaging string) ([]piece, error) {
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 // crossesNorthAmerica reports whether FedEx wants to know what kind of box it
 // is: into Canada always, from Canada and Mexico into the United States.
 func crossesNorthAmerica(o *ship.Order) bool {
-	from, to := o.Origin.Country, o.Destination.Country
+	lane := laneOf(o)
+	from, to := countryOf(lane.from), countryOf(lane.to)
 	return to == "CA" && from != "CA" || (from == "CA" || from == "MX") && (to == "US" || to == "PR")
 }
 
 // packagingType is the packaging of all parcels: a shipment has one.
-func packagingType(o *ship.Order) (string, error) {
+func packagingType(o *ship.Order, bad *problems) string {
 	common := ""
 	for i, p := range o.Parcels {
+		pointer := fmt.Sprintf("/parcels/%d/packaging", i)
 		code, known := packagingOf(p.Packaging)
 		switch {
 		case !known:
-			return "", invalid(fmt.Sprintf("/parcels/%d/packaging", i), "invalid", "is not a packaging of FedEx")
+			bad.add(pointer, "invalid", "FedEx has no such packaging: use custom, or one of the codes that /v1/carriers lists for FedEx")
 		case common != "" && code != common:
-			return "", invalid(fmt.Sprintf("/parcels/%d/packaging", i), "invalid", "all parcels of a FedEx shipment have the same packaging")
+			bad.add(pointer, "invalid", "FedEx takes one kind of packaging for all parcels of a shipment")
 		}
 		common = code
 	}
-	return common, nil
+	return common
 }
 
 // signature is who must sign.
@@ -114,24 +112,26 @@ func specials(o *ship.Order) *special {
 const maxDeclared = 99999
 
 // declared parts the insured value among the parcels, to the last cent.
-func declared(o *ship.Order) ([]*amount, error) {
+func declared(o *ship.Order, bad *problems) []*amount {
 	n := int64(len(o.Parcels))
 	list := make([]*amount, n)
 	v := o.Options.InsuredValue
 	if v.IsZero() {
-		return list, nil
+		return list
 	}
+
 	for i := range list {
 		share := ship.Money{Minor: v.Minor / n, Currency: v.Currency}
 		if int64(i) < v.Minor%n {
 			share.Minor++
 		}
 		if share.Minor/int64(math.Pow10(ship.Exponent(v.Currency))) > maxDeclared {
-			return nil, invalid("/options/insuredValue", "invalid", "FedEx takes a value of %d for a parcel at most", maxDeclared)
+			bad.add("/options/insuredValue", "invalid", "FedEx allows at most %d %s of insured value for a parcel", maxDeclared, v.Currency)
+			return list
 		}
 		list[i] = amountOf(share)
 	}
-	return list, nil
+	return list
 }
 
 func amountOf(m ship.Money) *amount {
@@ -197,45 +197,58 @@ func (m measure) size(d *ship.Dimensions) *dimensions {
 
 // parties are both sides of a shipment as FedEx prints them, and what the
 // client should know of them.
-func parties(o *ship.Order) (from, to party, warnings []string, err error) {
-	from, said, err := partyOf(o.Origin, "/origin")
-	if err != nil {
-		return from, to, nil, err
-	}
-	to, more, err := partyOf(o.Destination, "/destination")
-	if err != nil {
-		return from, to, nil, err
-	}
-	warnings = append(said, more...)
+func parties(o *ship.Order, bad *problems) (from, to party, warnings []string) {
+	from, warnings = partyOf(o.Origin, "/origin", bad)
+	to, more := partyOf(o.Destination, "/destination", bad)
+	warnings = append(warnings, more...)
+
 	switch {
-	case from.Contact.PhoneNumber == "":
-		return from, to, nil, invalid("/origin/phone", "required", "FedEx prints no label without the sender's phone number")
-	case to.Contact.PhoneNumber == "":
+	case digits(o.Origin.Phone) == "":
+		bad.add("/origin/phone", "required", "FedEx needs a phone number for the sender")
+	case digits(o.Destination.Phone) == "":
 		to.Contact.PhoneNumber = from.Contact.PhoneNumber
 		warnings = append(warnings, "destination.phone is missing: FedEx has the sender's instead")
 	}
-	return from, to, warnings, nil
+	return from, to, warnings
 }
 
-func partyOf(a ship.Address, pointer string) (party, []string, error) {
-	f, warnings, err := carrierkit.Fit(Spec.Address, a, pointer)
-	if err != nil {
-		return party{}, nil, err
-	}
-	country := countryOf(f.Country, f.State)
-	phone := digits(f.Phone)
+// partyOf is one side of a shipment.
+func partyOf(a ship.Address, pointer string, bad *problems) (party, []string) {
+	place := carrierkit.PlaceOf(a)
+	country := countryOf(place)
+
+	// The phone number is looked at by itself: what is wrong with the rest of
+	// the address may not hide what is wrong with it.
+	alone, _, _ := carrierkit.Fit(Spec.Address, ship.Address{Phone: a.Phone, Country: a.Country}, pointer)
+	phone := digits(alone.Phone)
 	if country == "US" || country == "CA" || country == "PR" {
 		phone = strings.TrimPrefix(phone, "1")
 		if phone != "" && len(phone) != 10 {
-			return party{}, nil, invalid(pointer+"/phone", "invalid_phone", "FedEx takes ten digits in this country")
+			bad.add(pointer+"/phone", "invalid_phone", "FedEx takes phone numbers of ten digits in the United States and Canada, such as 4155550100")
 		}
 	}
+
+	f, warnings, err := carrierkit.Fit(Spec.Address, a, pointer)
+	if err != nil {
+		bad.collect(err)
+		return party{}, nil
+	}
 	return party{
-		Contact: contact{PersonName: f.Name, CompanyName: f.Company, PhoneNumber: phone, EmailAddress: f.Email},
-		Address: address{
-			StreetLines: f.Lines, City: f.City, State: stateOf(country, f.State), PostalCode: f.Zip, CountryCode: country, Residential: f.Residential,
+		Contact: contact{
+			PersonName:   f.Name,
+			CompanyName:  f.Company,
+			PhoneNumber:  phone,
+			EmailAddress: f.Email,
 		},
-	}, warnings, nil
+		Address: address{
+			StreetLines: f.Lines,
+			City:        f.City,
+			State:       stateOf(place),
+			PostalCode:  f.Zip,
+			CountryCode: country,
+			Residential: f.Residential,
+		},
+	}, warnings
 }
 
 // digits drops everything else.

@@ -109,9 +109,10 @@ func TestWeightsAreRoundedUpOnceAlone(t *testing.T) {
 
 func TestDeclaredValueIsPartedToTheLastCent(t *testing.T) {
 	o := ship.Order{Parcels: make([]ship.Parcel, 3), Options: ship.Options{InsuredValue: ship.Money{Minor: 10000, Currency: "GBP"}}}
-	list, err := declared(&o)
-	if err != nil {
-		t.Fatal(err)
+	var bad problems
+	list := declared(&o, &bad)
+	if len(bad) > 0 {
+		t.Fatal(bad)
 	}
 	for i, want := range []json.Number{"33.34", "33.33", "33.33"} {
 		if list[i].Amount != want || list[i].Currency != "UKL" {
@@ -119,8 +120,8 @@ func TestDeclaredValueIsPartedToTheLastCent(t *testing.T) {
 		}
 	}
 	o.Options.InsuredValue.Minor = 300_000_00
-	if _, err := declared(&o); ship.KindOf(err) != ship.Invalid {
-		t.Errorf("six digits for a parcel: %v, want invalid", err)
+	if declared(&o, &bad); ship.KindOf(bad.err()) != ship.Invalid {
+		t.Errorf("six digits for a parcel: %v, want invalid", bad)
 	}
 }
 
@@ -172,9 +173,10 @@ func TestCustomsLinesWithoutAWeightShareTheRest(t *testing.T) {
 			{Quantity: 9, Value: ship.Money{Minor: 1, Currency: "USD"}},
 		}},
 	}
-	list, total, err := commodities(&o, measure{"KG", "CM"})
-	if err != nil || total.Minor != 12 {
-		t.Fatal(total, err)
+	var bad problems
+	list, total := commodities(&o, measure{"KG", "CM"}, &bad)
+	if len(bad) > 0 || total.Minor != 12 {
+		t.Fatal(total, bad)
 	}
 	for i, want := range []json.Number{"0.40", "0.30", "0.30"} {
 		if list[i].Weight.Value != want {
@@ -182,7 +184,7 @@ func TestCustomsLinesWithoutAWeightShareTheRest(t *testing.T) {
 		}
 	}
 	o.Customs.Items[0].Quantity, o.Customs.Items[0].Value.Minor = 1_000_000, 1e13
-	if _, _, err := commodities(&o, measure{"KG", "CM"}); ship.KindOf(err) != ship.Invalid {
-		t.Errorf("a value that overflows: %v, want invalid", err)
+	if commodities(&o, measure{"KG", "CM"}, &bad); ship.KindOf(bad.err()) != ship.Invalid {
+		t.Errorf("a value that overflows: %v, want invalid", bad)
 	}
 }

@@ -3,6 +3,7 @@ package fedex
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"net/http"
 	"slices"
@@ -14,7 +15,42 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const ratePath = "/rate/v1/rates/quotes"
+// The interfaces for rates. A project has one or the other: "Rates and Transit
+// Times", or "Comprehensive Rates", which takes and gives the same.
+const (
+	ratePath          = "/rate/v1/rates/quotes"
+	comprehensivePath = "/rate/v1/comprehensiverates/quotes"
+)
+
+// askForRates asks the interface that the project has. Where it is not allowed,
+// the other is tried once, and kept if that one is.
+func (d *driver) askForRates(ctx context.Context, body rateRequest, answer *rateAnswer) error {
+	other := d.otherRates.Load()
+	err := d.askForRatesAt(ctx, other, body, answer)
+	if !isForbidden(err) {
+		return err
+	}
+
+	if again := d.askForRatesAt(ctx, !other, body, answer); !isForbidden(again) {
+		d.otherRates.Store(!other)
+		return again
+	}
+	return err
+}
+
+func (d *driver) askForRatesAt(ctx context.Context, other bool, body rateRequest, answer *rateAnswer) error {
+	path := ratePath
+	if other {
+		path = comprehensivePath
+	}
+	return d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + path, Body: body}, answer)
+}
+
+// isForbidden reports whether the project was let in and does not have the
+// interface. A refused token is an error of its own.
+func isForbidden(err error) bool {
+	return errors.Is(err, carrierkit.Status(http.StatusForbidden)) && !errors.Is(err, errToken)
+}
 
 // Rates quotes every service of FedEx that takes the order, at the account's
 // own prices.
@@ -24,8 +60,8 @@ func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
 		return nil, err
 	}
 	var answer rateAnswer
-	if err := d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + ratePath, Body: body}, &answer); err != nil {
-		return nil, err
+	if err := d.askForRates(ctx, body, &answer); err != nil {
+		return nil, ofWhichParcel(err, &o)
 	}
 	if answer.Output == nil {
 		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no rates")
@@ -43,15 +79,15 @@ func (d *driver) rateRequest(o *ship.Order) (rateRequest, error) {
 	if err := returnable(o); err != nil {
 		return rateRequest{}, err
 	}
-	packaging, err := packagingType(o)
-	if err != nil {
-		return rateRequest{}, err
-	}
+
+	var bad problems
+	packaging := packagingType(o, &bad)
 	m := measureOf(o)
-	list, err := pieces(o, m, packaging)
-	if err != nil {
+	list := pieces(o, m, packaging, &bad)
+	if err := bad.err(); err != nil {
 		return rateRequest{}, err
 	}
+
 	s := rateShipment{
 		Shipper:         rateParty{placeOf(o.Origin)},
 		Recipient:       rateParty{placeOf(o.Destination)},
@@ -62,10 +98,8 @@ func (d *driver) rateRequest(o *ship.Order) (rateRequest, error) {
 		Packages:        list,
 		SpecialServices: specials(o),
 	}
-	if crosses(o) {
-		if s.Customs, err = quoted(o, m); err != nil {
-			return rateRequest{}, err
-		}
+	if laneOf(o).isInternational() {
+		s.Customs = quotedDeclaration(o, m)
 	}
 	if d.takesEconomy(o, packaging) == nil {
 		s.Economy = d.economy(o)
@@ -73,11 +107,19 @@ func (d *driver) rateRequest(o *ship.Order) (rateRequest, error) {
 	return rateRequest{AccountNumber: account{d.account}, Control: rateControl{ReturnTransitTimes: true}, RequestedShipment: s}, nil
 }
 
-// placeOf is as much of an address as a price depends on.
+// placeOf is as much of an address as a price depends on. A city that FedEx
+// cannot read is left out: the postal code is enough.
 func placeOf(a ship.Address) address {
-	country := countryOf(a.Country, a.State)
+	place := carrierkit.PlaceOf(a)
+	fitted, _, err := carrierkit.Fit(Spec.Address, ship.Address{City: a.City, Country: a.Country}, "")
+	if err != nil {
+		fitted.City = ""
+	}
 	return address{
-		City: a.City, State: stateOf(country, a.State), PostalCode: a.Zip, CountryCode: country,
+		City:        fitted.City,
+		State:       stateOf(place),
+		PostalCode:  a.Zip,
+		CountryCode: countryOf(place),
 		Residential: a.Residential != nil && *a.Residential,
 	}
 }
@@ -87,7 +129,7 @@ func (d *driver) takesEconomy(o *ship.Order, packaging string) error {
 	switch {
 	case d.hub == "":
 		return ship.Errorf(ship.Unsupported, "the connection has no hub of FedEx Ground Economy")
-	case o.Origin.Country != "US" || o.Destination.Country != "US" || crosses(o):
+	case countryOf(laneOf(o).from) != "US" || countryOf(laneOf(o).to) != "US":
 		return ship.Errorf(ship.Invalid, "FedEx Ground Economy stays in the United States")
 	case len(o.Parcels) != 1 || packaging != ownPackaging:
 		return ship.Errorf(ship.Invalid, "FedEx Ground Economy takes one parcel at a time, in a box of the sender's")
@@ -111,7 +153,7 @@ func (d *driver) economy(o *ship.Order) *economyDetail {
 
 // returnable refuses returns that need papers of their own.
 func returnable(o *ship.Order) error {
-	if o.IsReturn && crosses(o) {
+	if o.IsReturn && laneOf(o).isInternational() {
 		return ship.Errorf(ship.Unsupported, "returns across a border are not offered with FedEx")
 	}
 	return nil
@@ -120,11 +162,23 @@ func returnable(o *ship.Order) error {
 // rate is the offer of one service. Services that we cannot buy are left out.
 func (r rateDetail) rate() (ship.Rate, bool) {
 	s, known := serviceNamed(r.ServiceType)
-	price, priced := best(r.Rated)
+	paid, price, priced := best(r.Rated)
 	if !known || !priced {
 		return ship.Rate{}, false
 	}
-	out := ship.Rate{Service: s.code, ServiceName: s.name, Price: price}
+	out := ship.Rate{
+		Service:             s.code,
+		ServiceName:         s.name,
+		Price:               price,
+		Charges:             paid.charges(price),
+		BillableWeightGrams: paid.billableGrams(),
+	}
+	if r.ServiceType != s.kind {
+		out.Selection = r.ServiceType
+	}
+	if list, ok := listPrice(r.Rated); ok && list.Currency == price.Currency {
+		out.ListPrice = list
+	}
 	for _, said := range []string{r.Operational.CommitDate, r.Operational.DeliveryDate, r.Commit.DateDetail.DayFormat} {
 		if at, ok := parseTime(said); ok && out.DeliveryAt.IsZero() {
 			out.DeliveryAt = at
@@ -142,18 +196,27 @@ func (r rateDetail) rate() (ship.Rate, bool) {
 // rateTypes are the prices of a service, the account's own first.
 var rateTypes = []string{"ACCOUNT", "INCENTIVE", "PREFERRED_CURRENCY", "PREFERRED", "LIST"}
 
-// best is the price that the account pays.
-func best(rated []ratedShipment) (ship.Money, bool) {
+// best is the price that the account pays, and what it consists of.
+func best(rated []ratedShipment) (paid ratedShipment, price ship.Money, ok bool) {
 	for _, kind := range rateTypes {
 		i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == kind })
 		if i < 0 {
 			continue
 		}
 		if m, ok := rated[i].price(); ok {
-			return m, true
+			return rated[i], m, true
 		}
 	}
-	return ship.Money{}, false
+	return ratedShipment{}, ship.Money{}, false
+}
+
+// listPrice is the published price, where FedEx returns it.
+func listPrice(rated []ratedShipment) (ship.Money, bool) {
+	i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == "LIST" })
+	if i < 0 {
+		return ship.Money{}, false
+	}
+	return rated[i].price()
 }
 
 // price is the charge with its taxes.
@@ -168,18 +231,24 @@ func (r ratedShipment) price() (ship.Money, bool) {
 // parseMoney reads an amount exactly as it is written, rounded to the
 // currency's own unit. Nothing and less than nothing is no price.
 func parseMoney(n json.Number, currency string) (ship.Money, bool) {
+	value, ok := parseNumber(n)
+	if !ok || value.Sign() <= 0 {
+		return ship.Money{}, false
+	}
+	return ship.ParseMoney(value.FloatString(ship.Exponent(currency)), currency)
+}
+
+// parseNumber reads a number as it is written.
+func parseNumber(n json.Number) (*big.Rat, bool) {
 	const maxDigits, maxExponent = 40, 18
 	text := string(n)
 	if _, exponent, scientific := strings.Cut(strings.ToUpper(text), "E"); scientific {
 		if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
-			return ship.Money{}, false
+			return nil, false
 		}
 	}
 	value, ok := new(big.Rat).SetString(text)
-	if !ok || len(text) > maxDigits || value.Sign() <= 0 {
-		return ship.Money{}, false
-	}
-	return ship.ParseMoney(value.FloatString(ship.Exponent(currency)), currency)
+	return value, ok && len(text) <= maxDigits
 }
 
 // parseTime reads a moment. FedEx writes most of them without a zone: they are

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -79,11 +80,63 @@ func requests() map[string]carrier.BuyOrder {
 	canada.Order.Customs.Incoterm = "DAP"
 	list["canada"] = canada
 
+	maps.Copy(list, farAway())
+
 	island := buyOrder()
 	island.Service, island.Order.Customs = "international_economy", abroad().Order.Customs
 	island.Order.Destination = ship.Address{Name: "Luis Muñoz", Address1: "1 Calle Fortaleza", City: "San Juan", State: "PR", Zip: "00901", Country: "US", Phone: "7875550100"}
 	island.Order.Customs.ContentsType = "documents"
 	list["island"] = island
+	return list
+}
+
+// farAway are orders whose destination asks for something of its own.
+func farAway() map[string]carrier.BuyOrder {
+	list := map[string]carrier.BuyOrder{}
+
+	// A shop sells to a consumer in the European Union.
+	shop := abroad()
+	shop.Order.Reference = "Gift for Sophie"
+	shop.Order.Destination = ship.Address{Name: "Sophie Germain", Address1: "13 Rue de Savoie", City: "Paris", Zip: "75006", Country: "FR", Phone: "+33 1 55 50 10 10", Type: "consumer"}
+	shop.Order.Customs.TaxIDs = nil
+	shop.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{
+		{Type: "ioss", Number: "IM2760000742", Country: "NL"},
+		{Type: "ein", Number: "12-3456789", Country: "US"},
+		{Type: "vat", Number: "FR40303265045", Party: "recipient"},
+		{Type: "eori", Number: "FR12345678901234", Party: "importer"},
+	}
+	shop.Order.Customs.Items[0].ProductIdentifiers = []ship.ProductIdentifier{{Type: "gtin", Number: "4006381333931"}, {Type: "manufacturer", Number: "SH-7"}}
+	shop.Order.Customs.Items[0].SKU = "SHIRT-M"
+	shop.Order.Customs.Items[1].ProductIdentifiers = []ship.ProductIdentifier{{Type: "merchant", Number: "CAP-1"}, {Type: "none"}}
+	list["europe"] = shop
+
+	brazil := abroad()
+	brazil.Order.Destination = ship.Address{Name: "Artur Avila", Address1: "Estrada Dona Castorina 110", City: "Rio de Janeiro", State: "RJ", Zip: "22460-320", Country: "BR", Phone: "+55 21 5555 0100"}
+	brazil.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{{Type: "cpf", Number: "123.456.789-09", Party: "recipient"}}
+	brazil.Order.Customs.Incoterm = "DAP"
+	brazil.Order.Customs.Paperless = "off"
+	list["brazil"] = brazil
+
+	// Ireland has counties and postal codes that nobody needs, Vietnam provinces.
+	ireland := abroad()
+	ireland.Order.Destination = ship.Address{Name: "William Hamilton", Address1: "Dunsink Lane", City: "Dublin", State: "D", Country: "IE", Phone: "+353 1 555 0100"}
+	list["ireland"] = ireland
+
+	vietnam := abroad()
+	vietnam.Order.Destination = ship.Address{Name: "Ngo Bao Chau", Address1: "1 Pho Hue", City: "Ha Noi", State: "HN", Zip: "100000", Country: "VN", Phone: "+84 24 5555 0100"}
+	list["vietnam"] = vietnam
+
+	virgin := abroad()
+	virgin.Service = "international_economy"
+	virgin.Order.Destination = ship.Address{Name: "Camille Pissarro", Address1: "14 Dronningens Gade", City: "Charlotte Amalie", State: "VI", Zip: "00802", Country: "US", Phone: "340 555 0100"}
+	list["virgin-islands"] = virgin
+
+	canary := abroad()
+	canary.Service = "priority"
+	canary.Order.Origin = ship.Address{Name: "Almacen", Address1: "Calle Mayor 1", City: "Madrid", Zip: "28013", Country: "ES", Phone: "+34 91 555 01 00"}
+	canary.Order.Destination = ship.Address{Name: "Agustin de Betancourt", Address1: "Calle San Telmo 2", City: "Las Palmas", Zip: "35001", Country: "ES", Phone: "+34 928 55 01 00"}
+	canary.Order.Customs.Paperless = "off"
+	list["canary-islands"] = canary
 	return list
 }
 

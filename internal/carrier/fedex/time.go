@@ -3,59 +3,17 @@ package fedex
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // the zones of places, wherever the program runs
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// zones are the places that have one zone alone, by country or by country and
-// state: a scan there without an offset can still be put into the world's time.
-// States that are divided, even a little, are not here.
-var zones = map[string]string{
-	"America/New_York":    "US-CT US-DC US-DE US-GA US-MA US-MD US-ME US-NC US-NH US-NJ US-NY US-OH US-PA US-RI US-SC US-VA US-VT US-WV",
-	"America/Chicago":     "US-AR US-IA US-IL US-LA US-MN US-MO US-MS US-OK US-WI",
-	"America/Denver":      "US-CO US-MT US-NM US-UT US-WY",
-	"America/Los_Angeles": "US-CA US-WA",
-	"Pacific/Honolulu":    "US-HI",
-	"America/Puerto_Rico": "PR US-PR",
-	"America/Edmonton":    "CA-AB",
-	"America/Winnipeg":    "CA-MB",
-	"America/Halifax":     "CA-NS CA-PE",
-	"America/Moncton":     "CA-NB",
-	"Europe/London":       "GB",
-	"Europe/Dublin":       "IE",
-	"Europe/Paris":        "FR",
-	"Europe/Berlin":       "DE",
-	"Europe/Amsterdam":    "NL",
-	"Europe/Brussels":     "BE",
-	"Europe/Vienna":       "AT",
-	"Europe/Zurich":       "CH",
-	"Europe/Rome":         "IT",
-	"Europe/Copenhagen":   "DK",
-	"Europe/Stockholm":    "SE",
-	"Europe/Oslo":         "NO",
-	"Europe/Warsaw":       "PL",
-	"Europe/Prague":       "CZ",
-	"Asia/Tokyo":          "JP",
-	"Asia/Seoul":          "KR",
-	"Asia/Shanghai":       "CN",
-	"Asia/Hong_Kong":      "HK",
-	"Asia/Taipei":         "TW",
-	"Asia/Singapore":      "SG",
-	"Asia/Kolkata":        "IN",
-	"Asia/Dubai":          "AE",
-}
-
-// zoneOf is the zone of a place, if there can be no other.
+// zoneOf is the time zone of a scan's place, if there can be no other.
 func zoneOf(p scanPlace) (*time.Location, bool) {
-	country, state := strings.ToUpper(p.Country), strings.ToUpper(p.State)
-	for name, places := range zones {
-		for place := range strings.FieldsSeq(places) {
-			if place == country || place == country+"-"+state {
-				zone, err := time.LoadLocation(name)
-				return zone, err == nil
-			}
-		}
-	}
-	return nil, false
+	return carrierkit.Place{
+		Country: p.Country,
+		State:   p.State,
+		City:    p.City,
+	}.Zone()
 }
 
 // earliest is before FedEx had this interface; a scan before it has no date.

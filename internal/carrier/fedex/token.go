@@ -3,6 +3,7 @@ package fedex
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -66,12 +67,15 @@ func (d *driver) fetch(p *project) carrierkit.Fetch {
 	}
 }
 
+// errToken marks the errors of requests for tokens.
+var errToken = errors.New("no token")
+
 // tokenRefused judges an answer that is no token. Of what FedEx says only the
 // code is kept: the text may repeat the keys.
 func tokenRefused(resp *http.Response, body []byte) error {
 	code := resp.StatusCode
 	e := &ship.Error{
-		Err: carrierkit.Status(code), RetryAfter: carrierkit.RetryAfter(resp.Header, time.Now()),
+		Err: errors.Join(errToken, carrierkit.Status(code)), RetryAfter: carrierkit.RetryAfter(resp.Header, time.Now()),
 		Refusal: ship.Refusal{Code: refusal(body).Code},
 	}
 	switch {

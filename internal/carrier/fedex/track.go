@@ -61,7 +61,7 @@ func (d *driver) trackSome(ctx context.Context, numbers []string) ([]carrier.Hea
 		heard = append(heard, r.heard(number, time.Now())...)
 	}
 	if f, bad := told.failure(); bad && len(heard) == 0 {
-		return nil, &ship.Error{Kind: ship.Unavailable, Message: "FedEx could not look the numbers up", Refusal: ship.Refusal(f)}
+		return nil, &ship.Error{Kind: ship.Unavailable, Message: "FedEx could not look the numbers up", Refusal: ship.Refusal{Code: f.Code, Message: f.Message}}
 	}
 	return heard, nil
 }

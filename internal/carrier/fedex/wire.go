@@ -50,6 +50,10 @@ type (
 	special struct {
 		Types  []string      `json:"specialServiceTypes"`
 		Return *returnDetail `json:"returnShipmentDetail,omitempty"`
+		ETD    *etdDetail    `json:"etdDetail,omitempty"`
+	}
+	etdDetail struct {
+		Requested []string `json:"requestedDocumentTypes"`
 	}
 	returnDetail struct {
 		ReturnType string `json:"returnType"`
@@ -74,6 +78,13 @@ type (
 		Commodities   []commodity `json:"commodities"`
 		DocumentOnly  bool        `json:"isDocumentOnly,omitempty"`
 		TotalValue    *amount     `json:"totalCustomsValue,omitempty"`
+
+		RecipientID *recipientCustomsID `json:"recipientCustomsId,omitempty"`
+		Importer    *party              `json:"importerOfRecord,omitempty"`
+	}
+	recipientCustomsID struct {
+		Type  string `json:"type"`
+		Value string `json:"value"`
 	}
 	invoice struct {
 		OriginatorName  string      `json:"originatorName,omitempty"`
@@ -90,6 +101,14 @@ type (
 		UnitPrice            amount `json:"unitPrice"`
 		CustomsValue         amount `json:"customsValue"`
 		Weight               weight `json:"weight"`
+		Purpose              string `json:"purpose,omitempty"`
+
+		Regulatory []regulatoryDetail `json:"regulatoryDetails,omitempty"`
+	}
+	regulatoryDetail struct {
+		Regulation    string `json:"regulationCode"`
+		ProductID     string `json:"productId"`
+		ProductIDType string `json:"productIdType"`
 	}
 )
 
@@ -161,6 +180,7 @@ type (
 	tin struct {
 		Number string `json:"number"`
 		Type   string `json:"tinType"`
+		Usage  string `json:"usage,omitempty"`
 	}
 	labelSpec struct {
 		ImageType      string `json:"imageType"`

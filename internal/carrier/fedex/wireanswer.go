@@ -3,8 +3,7 @@ package fedex
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/waybillhq/waybill/internal/ship"
+	"slices"
 )
 
 // The answer with rates.
@@ -29,12 +28,26 @@ type (
 		} `json:"commit"`
 	}
 	ratedShipment struct {
-		RateType       string      `json:"rateType"`
-		TotalNetCharge json.Number `json:"totalNetCharge"`
-		Currency       string      `json:"currency"`
-		Detail         struct {
-			Currency string `json:"currency"`
-		} `json:"shipmentRateDetail"`
+		RateType        string      `json:"rateType"`
+		TotalBaseCharge json.Number `json:"totalBaseCharge"`
+		TotalDiscounts  json.Number `json:"totalDiscounts"`
+		TotalNetCharge  json.Number `json:"totalNetCharge"`
+		Currency        string      `json:"currency"`
+		Detail          rateItems   `json:"shipmentRateDetail"`
+	}
+	rateItems struct {
+		Currency      string      `json:"currency"`
+		Surcharges    []rateItem  `json:"surCharges"`
+		Taxes         []rateItem  `json:"taxes"`
+		Discount      json.Number `json:"totalFreightDiscount"`
+		BillingWeight struct {
+			Units string      `json:"units"`
+			Value json.Number `json:"value"`
+		} `json:"totalBillingWeight"`
+	}
+	rateItem struct {
+		Type   string      `json:"type"`
+		Amount json.Number `json:"amount"`
 	}
 	operational struct {
 		CommitDate            string `json:"commitDate"`
@@ -61,9 +74,15 @@ type (
 		Documents            []document  `json:"shipmentDocuments"`
 		Pieces               []soldPiece `json:"pieceResponses"`
 		Completed            struct {
-			Operational operational `json:"operationalDetail"`
-			Rating      rating      `json:"shipmentRating"`
+			Operational operational   `json:"operationalDetail"`
+			Rating      rating        `json:"shipmentRating"`
+			ETD         *completedETD `json:"completedEtdDetail"`
 		} `json:"completedShipmentDetail"`
+	}
+	completedETD struct {
+		FolderID  string            `json:"folderId"`
+		Type      string            `json:"type"`
+		Documents []json.RawMessage `json:"uploadDocumentReferenceDetails"`
 	}
 	soldPiece struct {
 		TrackingNumber string      `json:"trackingNumber"`
@@ -85,6 +104,15 @@ type (
 		Message string `json:"message"`
 	}
 )
+
+// isVirtual reports whether the answer is a recorded one.
+func (a *shipAnswer) isVirtual() bool {
+	alerts := slices.Clone(a.Output.Alerts)
+	for _, s := range a.Output.Shipments {
+		alerts = append(alerts, s.Alerts...)
+	}
+	return slices.ContainsFunc(alerts, func(a alert) bool { return a.Code == virtualResponse })
+}
 
 // The cancellation.
 type (
@@ -149,8 +177,13 @@ type (
 		Values texts  `json:"values"`
 	}
 	fault struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
+		Code       string      `json:"code"`
+		Message    string      `json:"message"`
+		Parameters []parameter `json:"parameterList"`
+	}
+	parameter struct {
+		Key   string `json:"key"`
+		Value string `json:"value"`
 	}
 )
 
@@ -166,23 +199,4 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &one)
 	*t = texts{one}
 	return err
-}
-
-// refusal reads why FedEx said no. The first of its errors tells most; the
-// texts of all are kept.
-func refusal(body []byte) ship.Refusal {
-	var answer struct {
-		Errors []fault `json:"errors"`
-	}
-	if json.Unmarshal(body, &answer) != nil || len(answer.Errors) == 0 {
-		return ship.Refusal{}
-	}
-	said := ship.Refusal{Code: answer.Errors[0].Code}
-	for i, e := range answer.Errors {
-		if i > 0 {
-			said.Message += " "
-		}
-		said.Message += e.Message
-	}
-	return said
 }

@@ -15,6 +15,9 @@ type model struct {
 	maxSideMM   int64 // the longest side
 	maxGirthMM  int64 // length and girth together
 	domesticUS  bool  // takes parcels from the United States alone
+	onePiece    bool  // sells every parcel as a label of its own
+	daysAhead   int   // how far ahead labels are sold
+	daysAbroad  int   // likewise across a border
 	residential int64 // cents a piece, for delivery to a home
 	signature   int64 // cents, for a signature
 	adult       int64 // cents, for the signature of an adult
@@ -29,7 +32,7 @@ type model struct {
 
 // refusals are the codes by which the carrier says no.
 type refusals struct {
-	address, weight, size, lane, service, packaging, value, void string
+	address, weight, size, lane, service, packaging, value, void, date, pieces string
 }
 
 // reach says where a service goes: a set.
@@ -83,11 +86,11 @@ var models = [...]model{
 			{"worldwide_express", "UPS Worldwide Express", "66", across, 6990, 1620, 390, 130, "123", 12, true, 0},
 		},
 		unit: pound, volume: 5022, maxGrams: 68_039, maxSideMM: 108 * inch / 10, maxGirthMM: 165 * inch / 10,
-		residential: 545, signature: 625, adult: 775, saturday: 1600, insurance: 135,
+		daysAhead: 7, daysAbroad: 7, residential: 545, signature: 625, adult: 775, saturday: 1600, insurance: 135,
 		number: upsNumber,
 		refusals: refusals{
 			address: "120802", weight: "111035", size: "111055", lane: "111210", service: "111100", packaging: "111500",
-			value: "120500", void: "190102",
+			value: "120500", void: "190102", date: "120900",
 		},
 		scans: upsScans, hubs: [2]string{"Louisville, KY, US", "Cologne, DE"},
 	},
@@ -108,11 +111,11 @@ var models = [...]model{
 			{"priority_mail_express_international", "USPS Priority Mail Express International", "811", across, 4760, 820, 340, 120, "345", 20, true, 0},
 		},
 		unit: pound, lightUnit: 114, volume: 5997, maxGrams: 31_752, maxSideMM: 108 * inch / 10, maxGirthMM: 130 * inch / 10,
-		domesticUS: true, signature: 385, adult: 925, saturday: 0, insurance: 140,
+		onePiece: true, daysAhead: 45, daysAbroad: 7, domesticUS: true, signature: 385, adult: 925, saturday: 0, insurance: 140,
 		number: uspsNumber,
 		refusals: refusals{
 			address: "010004", weight: "160117", size: "160118", lane: "160002", service: "160013", packaging: "160021",
-			value: "160300", void: "160805",
+			value: "160300", void: "160805", date: "160001", pieces: "160009",
 		},
 		scans: uspsScans, hubs: [2]string{"Indianapolis, IN, US", "International Distribution Center, US"},
 	},
@@ -137,12 +140,12 @@ var models = [...]model{
 			{"international_priority", "FedEx International Priority", "", across, 6590, 1540, 372, 125, "233", 18, true, 0},
 		},
 		unit: pound, volume: 5022, maxGrams: 68_039, maxSideMM: 119 * inch / 10, maxGirthMM: 165 * inch / 10,
-		residential: 565, signature: 640, adult: 790, saturday: 1600, insurance: 135,
+		daysAhead: 10, daysAbroad: 10, residential: 565, signature: 640, adult: 790, saturday: 1600, insurance: 135,
 		number: fedexNumber,
 		refusals: refusals{
 			address: "RECIPIENT.ADDRESS.INVALID", weight: "PACKAGE.WEIGHT.EXCEEDED", size: "PACKAGE.DIMENSIONS.EXCEEDED",
 			lane: "SERVICE.LANE.INVALID", service: "SERVICE.TYPE.INVALID", packaging: "PACKAGINGTYPE.MISSING.OR.INVALID",
-			value: "DECLAREDVALUE.CURRENCY.INVALID", void: "SHIPMENT.CANCEL.NOTALLOWED",
+			value: "DECLAREDVALUE.CURRENCY.INVALID", void: "SHIPMENT.CANCEL.NOTALLOWED", date: "SHIPMENT.SHIPDATE.INVALID",
 		},
 		scans: fedexScans, hubs: [2]string{"Memphis, TN, US", "Paris, FR"},
 	},
@@ -160,11 +163,11 @@ var models = [...]model{
 			{"express_12", "DHL Express 12:00", "", across, 7380, 1490, 440, 145, "120", 12, true, 0},
 		},
 		unit: 500, volume: 5000, maxGrams: 70_000, maxSideMM: 3000, maxGirthMM: 6000,
-		residential: 620, signature: 700, adult: 950, saturday: 2000, insurance: 180,
+		daysAhead: 10, daysAbroad: 10, residential: 620, signature: 700, adult: 950, saturday: 2000, insurance: 180,
 		number: dhlNumber,
 		refusals: refusals{
 			address: "3003", weight: "8003", size: "8004", lane: "1001", service: "998", packaging: "420505",
-			value: "420504", void: "9010",
+			value: "420504", void: "9010", date: "998",
 		},
 		scans: dhlScans, hubs: [2]string{"Cincinnati, OH, US", "Leipzig, DE"},
 	},

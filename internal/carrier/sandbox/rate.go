@@ -17,8 +17,14 @@ type load struct {
 	pieces   int64
 	heaviest int64 // grams
 	units    int64 // of weight, in thousandths, of all pieces
-	extras   int64 // cents, for what does not depend on the service
+	billable int64 // grams that are charged for, of all pieces
 	day      int64 // of shipping, counted from 1970
+
+	// In cents, for what does not depend on the service.
+
+	insurance   int64
+	signature   int64
+	residential int64
 }
 
 // rates quotes every service that takes the order.
@@ -35,9 +41,18 @@ func (m *model) rates(o *ship.Order, now time.Time) ([]ship.Rate, error) {
 			continue
 		}
 		at := s.arrival(&l, days)
+		price := m.price(s, &l, at)
 		list = append(list, ship.Rate{
-			Carrier: m.name, Service: s.code, ServiceName: s.name, Price: m.price(s, &l, at), TransitDays: days,
-			DeliveryAt: at, Guaranteed: s.express,
+			Carrier:             m.name,
+			Service:             s.code,
+			ServiceName:         s.name,
+			Price:               price,
+			TransitDays:         days,
+			DeliveryAt:          at,
+			Guaranteed:          s.express,
+			ListPrice:           listPrice(price),
+			Charges:             l.charges(price, m.saturdayFee(s, &l, at)),
+			BillableWeightGrams: l.billable,
 		})
 	}
 	if len(list) == 0 {
@@ -65,8 +80,8 @@ func (m *model) weigh(o *ship.Order, now time.Time) (load, error) {
 		lane: laneOf(&o.Origin, &o.Destination), home: o.Destination.Residential != nil && *o.Destination.Residential,
 		saturday: o.Options.SaturdayDelivery, pieces: int64(len(o.Parcels)), day: shipDay(o.ShipDate, now),
 	}
-	if m.domesticUS && !isUS(o.Origin.Country) {
-		return load{}, m.refuse(m.refusals.lane, "parcels are taken in the United States alone")
+	if err := m.checkOrder(o, &l, now); err != nil {
+		return load{}, err
 	}
 	for i := range o.Parcels {
 		p := &o.Parcels[i]
@@ -76,22 +91,23 @@ func (m *model) weigh(o *ship.Order, now time.Time) (load, error) {
 		}
 		l.heaviest = max(l.heaviest, p.WeightGrams)
 		l.units += m.units(grams)
+		l.billable += grams
 	}
 	if v := o.Options.InsuredValue; !v.IsZero() {
 		if v.Currency != "USD" {
 			return load{}, m.refuse(m.refusals.value, "the insured value must be in USD")
 		}
-		l.extras += (max(v.Minor, 10000) - 1) / 10000 * m.insurance // the first 100 dollars are free
+		l.insurance = (max(v.Minor, 10000) - 1) / 10000 * m.insurance // the first 100 dollars are free
 	}
 	switch o.Options.Signature {
 	case "":
 	case "adult":
-		l.extras += m.adult * l.pieces
+		l.signature = m.adult * l.pieces
 	default:
-		l.extras += m.signature * l.pieces
+		l.signature = m.signature * l.pieces
 	}
 	if l.home {
-		l.extras += m.residential * l.pieces
+		l.residential = m.residential * l.pieces
 	}
 	return l, nil
 }
@@ -100,7 +116,7 @@ func (m *model) weigh(o *ship.Order, now time.Time) (load, error) {
 // volume.
 func (m *model) charged(p *ship.Parcel) (int64, error) {
 	if p.WeightGrams > m.maxGrams {
-		return 0, m.refuse(m.refusals.weight, "a piece may weigh %d g at most", m.maxGrams)
+		return 0, m.refuse(m.refusals.weight, "a piece may weigh %s at most", p.WeightUnit.Format(m.maxGrams))
 	}
 	if p.Packaging != "" && p.Packaging != "custom" {
 		if !slices.ContainsFunc(m.packagings, func(v carrier.Packaging) bool { return v.Code == p.Packaging }) {
@@ -115,7 +131,7 @@ func (m *model) charged(p *ship.Parcel) (int64, error) {
 	long := max(d.LengthMM, d.WidthMM, d.HeightMM)
 	// Bounded first, so that the product below cannot overflow.
 	if long > m.maxSideMM || long+2*(d.LengthMM+d.WidthMM+d.HeightMM-long) > m.maxGirthMM {
-		return 0, m.refuse(m.refusals.size, "the longest side may be %d mm, length and girth together %d mm", m.maxSideMM, m.maxGirthMM)
+		return 0, m.refuse(m.refusals.size, "the longest side may be %s, length and girth together %s", d.Unit.Format(m.maxSideMM), d.Unit.Format(m.maxGirthMM))
 	}
 	return max(p.WeightGrams, d.LengthMM*d.WidthMM*d.HeightMM/m.volume), nil
 }
@@ -132,11 +148,49 @@ func (m *model) units(grams int64) int64 {
 // price is what the service charges for a load that arrives then.
 func (m *model) price(s *service, l *load, at time.Time) ship.Money {
 	zone := int64(l.lane.zone)
-	cents := l.pieces*(s.base+s.farther*zone) + ((s.unit+s.longer*zone)*l.units+500)/1000 + l.extras
-	if s.express && at.Weekday() == time.Saturday {
-		cents += m.saturday * l.pieces
-	}
+	cents := l.pieces*(s.base+s.farther*zone) + ((s.unit+s.longer*zone)*l.units+500)/1000
+	cents += l.insurance + l.signature + l.residential + m.saturdayFee(s, l, at)
 	return ship.Money{Minor: cents, Currency: "USD"}
+}
+
+// saturdayFee is what a delivery on a Saturday costs in addition, in cents.
+func (m *model) saturdayFee(s *service, l *load, at time.Time) int64 {
+	if !s.express || at.Weekday() != time.Saturday {
+		return 0
+	}
+	return m.saturday * l.pieces
+}
+
+// listPrice is the published price: simulated accounts have a discount of a
+// fifth on it.
+func listPrice(price ship.Money) ship.Money {
+	return ship.Money{Minor: price.Minor * 5 / 4, Currency: price.Currency}
+}
+
+// charges divides a price into its parts.
+func (l *load) charges(price ship.Money, saturdayFee int64) []ship.Charge {
+	base := price.Minor - saturdayFee - l.insurance - l.signature - l.residential
+	parts := []struct {
+		kind  ship.ChargeType
+		cents int64
+	}{
+		{ship.BaseCharge, base},
+		{ship.ResidentialCharge, l.residential},
+		{ship.SignatureCharge, l.signature},
+		{ship.InsuranceCharge, l.insurance},
+		{ship.SaturdayCharge, saturdayFee},
+	}
+
+	charges := make([]ship.Charge, 0, 1)
+	for _, part := range parts {
+		if part.cents > 0 {
+			charges = append(charges, ship.Charge{
+				Type:   part.kind,
+				Amount: ship.Money{Minor: part.cents, Currency: price.Currency},
+			})
+		}
+	}
+	return charges
 }
 
 // transit is how many days of delivery the way takes; zero if the service does

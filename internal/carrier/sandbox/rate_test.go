@@ -185,3 +185,39 @@ func TestAServiceThatDoesNotExistIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotesSayWhatThePriceConsistsOf: the charges add up to the price, and the
+// published price and the weight that is charged for are given.
+func TestQuotesSayWhatThePriceConsistsOf(t *testing.T) {
+	o := order()
+	o.Destination.Residential = new(true)
+	o.Options = ship.Options{Signature: "adult", SaturdayDelivery: true, InsuredValue: ship.Money{Minor: 50000, Currency: "USD"}}
+	o.ShipDate = "2026-11-20" // a Friday
+
+	seen := map[ship.ChargeType]bool{}
+	for _, name := range sandbox.Names {
+		rates, err := open(t, name).Rates(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, r := range rates {
+			var sum int64
+			for _, c := range r.Charges {
+				sum += c.Amount.Minor
+				seen[c.Type] = true
+			}
+			if sum != r.Price.Minor {
+				t.Errorf("%s %s: charges of %d, price %d", name, r.Service, sum, r.Price.Minor)
+			}
+			if r.ListPrice.Minor <= r.Price.Minor || r.BillableWeightGrams < o.Parcels[0].WeightGrams {
+				t.Errorf("%s %s: list price %s, billable weight %d g", name, r.Service, r.ListPrice, r.BillableWeightGrams)
+			}
+		}
+	}
+
+	for _, kind := range []ship.ChargeType{ship.BaseCharge, ship.ResidentialCharge, ship.SignatureCharge, ship.InsuranceCharge, ship.SaturdayCharge} {
+		if !seen[kind] {
+			t.Errorf("no quote has a charge of type %s", kind)
+		}
+	}
+}

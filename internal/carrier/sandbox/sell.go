@@ -48,6 +48,7 @@ func (m *model) sell(b *carrier.BuyOrder) (ship.Purchase, error) {
 		p.Pieces = numbers
 	}
 	p.Label = m.label(b, s, &l, numbers)
+	p.Documents = Documents(&b.Order, m.title, p.TrackingNumber)
 	return p, nil
 }
 
@@ -78,7 +79,7 @@ func (m *model) void(d ship.Deal) (carrier.VoidResult, error) {
 func (m *model) label(b *carrier.BuyOrder, s *service, l *load, numbers []string) ship.Label {
 	o := &b.Order
 	border := l.lane.kind == across
-	from, to := addressLines(&o.Origin, border), addressLines(&o.Destination, border)
+	from, to := o.Origin.Lines(border), o.Destination.Lines(border)
 	var references []string
 	for _, r := range [...]string{o.OrderID, o.Reference} {
 		if r != "" {
@@ -100,34 +101,14 @@ func (m *model) label(b *carrier.BuyOrder, s *service, l *load, numbers []string
 	return ship.Label{Format: "scene", Data: doc.Marshal()}
 }
 
-func addressLines(a *ship.Address, withCountry bool) []string {
-	lines := make([]string, 0, 7)
-	for _, line := range [...]string{a.Name, a.Company, a.Address1, a.Address2, a.Address3} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	city := a.City
-	if a.State != "" {
-		city += ", " + a.State
-	}
-	if a.Zip != "" {
-		city += " " + a.Zip
-	}
-	lines = append(lines, city)
-	if withCountry {
-		lines = append(lines, a.Country)
-	}
-	return lines
-}
-
 // routing is the large sort code.
 func routing(to *ship.Address, s *service) string {
 	area := to.Zip
 	if len(area) > 3 {
 		area = area[:3]
 	}
-	if to.State != "" && len(to.State) <= 3 {
+	isLetters := strings.Trim(to.State, "0123456789") != ""
+	if isLetters && len(to.State) <= 3 {
 		return to.State + " " + area + " " + s.mark
 	}
 	return to.Country + " " + area + " " + s.mark

@@ -2,9 +2,11 @@ package sandbox_test
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,14 +47,22 @@ func TestNumbersDifferBetweenReferences(t *testing.T) {
 		c := open(t, name)
 		seen := map[string]bool{}
 		b := buyOrder(name)
-		b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0])
-		for i := range 50_000 {
+		count := 100_000
+		if name == "ups" { // USPS sells single parcels alone
+			b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0])
+			count /= 2
+		}
+		for i := range count {
 			b.Reference = "S" + strconv.Itoa(i)
 			p, err := c.Buy(t.Context(), b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, n := range p.Pieces {
+			numbers := p.Pieces
+			if len(numbers) == 0 {
+				numbers = []string{p.TrackingNumber}
+			}
+			for _, n := range numbers {
 				if seen[n] {
 					t.Fatalf("%s: %s twice", name, n)
 				}
@@ -144,9 +154,85 @@ func TestAParcelAbroadWithoutCustomsIsSoldWithAWarning(t *testing.T) {
 	if err != nil || len(p.Warnings) != 1 {
 		t.Errorf("warnings %v, %v", p.Warnings, err)
 	}
+	if len(p.Documents) > 0 {
+		t.Errorf("papers without customs: %v", p.Documents)
+	}
 	b.Order.Customs = &ship.Customs{ContentsType: "merchandise"}
 	if p, err = open(t, "dhl_express").Buy(t.Context(), b); err != nil || len(p.Warnings) != 0 {
 		t.Errorf("with customs: warnings %v, %v", p.Warnings, err)
+	}
+}
+
+// TestTheSandboxRefusesWhatItsLiveCarrierRefuses compares with the limits that
+// the live drivers have, field by field.
+func TestTheSandboxRefusesWhatItsLiveCarrierRefuses(t *testing.T) {
+	day := func(days int) ship.Date { return ship.DateOf(time.Now().AddDate(0, 0, days)) }
+	to := func(country string) func(*ship.Order) {
+		return func(o *ship.Order) {
+			o.Destination.Country, o.Destination.State, o.Destination.Zip = country, "", ""
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		change  func(*ship.Order)
+		refused map[string]string // carrier to pointer
+	}{
+		{"two parcels", func(o *ship.Order) { o.Parcels = append(o.Parcels, o.Parcels[0]) }, map[string]string{"usps": "/parcels"}},
+		{"in 2028", func(o *ship.Order) { o.ShipDate = "2028-01-10" }, map[string]string{"ups": "/shipDate", "usps": "/shipDate", "fedex": "/shipDate", "dhl_express": "/shipDate"}},
+		{"in nine days", func(o *ship.Order) { o.ShipDate = day(9) }, map[string]string{"ups": "/shipDate"}},
+		{"in forty days", func(o *ship.Order) { o.ShipDate = day(40) }, map[string]string{"ups": "/shipDate", "fedex": "/shipDate", "dhl_express": "/shipDate"}},
+		{"to Iran", to("IR"), map[string]string{"ups": "/destination/country", "usps": "/destination/country", "fedex": "/destination/country", "dhl_express": "/destination/country"}},
+		{"from Cuba", func(o *ship.Order) { o.Origin.Country, o.Origin.State = "CU", "" }, map[string]string{"ups": "/origin/country", "usps": "/origin/country", "fedex": "/origin/country", "dhl_express": "/origin/country"}},
+		{"today", func(o *ship.Order) { o.ShipDate = day(0) }, nil},
+	} {
+		for _, name := range sandbox.Names {
+			o := order()
+			tc.change(&o)
+			_, err := open(t, name).Rates(t.Context(), o)
+			want := tc.refused[name]
+			if want == "" {
+				if err != nil {
+					t.Errorf("%s: %s refuses: %v", tc.name, name, err)
+				}
+				continue
+			}
+			e, ok := errors.AsType[*ship.Error](err)
+			if !ok || e.Kind != ship.Invalid || len(e.Fields) != 1 || e.Fields[0].Pointer != want || e.Fields[0].Detail == "" || e.Refusal.Code == "" {
+				t.Errorf("%s: %s says %+v, want a refusal that points to %s", tc.name, name, err, want)
+			}
+		}
+	}
+}
+
+// TestALabelAbroadIsWrittenForItsCountry: states by name, countries in full.
+func TestALabelAbroadIsWrittenForItsCountry(t *testing.T) {
+	b := buyOrder("ups")
+	b.Service = "worldwide_saver"
+	b.Order.Destination = ship.Address{Name: "Taro Yamada", Address1: "1-1 Chiyoda", City: "Chiyoda-ku", State: "13", Zip: "100-0001", Country: "JP"}
+	b.Order.Customs = &ship.Customs{ContentsType: "merchandise", Items: []ship.CustomsItem{{
+		Description: "Cotton shirt", Quantity: 2, Value: ship.Money{Minor: 2000, Currency: "USD"}, HSCode: "610910", OriginCountry: "US",
+	}}}
+	p, err := open(t, "ups").Buy(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := label.Parse(p.Label.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := doc.Pages[0]
+	if want := []string{"Taro Yamada", "1-1 Chiyoda", "Chiyoda-ku, Tokyo", "100-0001", "JAPAN"}; !slices.Equal(page.To, want) {
+		t.Errorf("to %q, want %q", page.To, want)
+	}
+	if got := page.From[len(page.From)-1]; got != "UNITED STATES" || !strings.HasPrefix(page.Routing, "JP 100") {
+		t.Errorf("from %q, routing %q", page.From, page.Routing)
+	}
+	if len(p.Documents) != 1 || p.Documents[0].Type != "commercial_invoice" {
+		t.Fatalf("papers %+v", p.Documents)
+	}
+	invoice, err := label.ParseInvoice(p.Documents[0].Data)
+	if err != nil || invoice.Total != "40.00 USD" || len(invoice.Items) != 1 || invoice.Number != b.Order.OrderID {
+		t.Errorf("invoice %+v, %v", invoice, err)
 	}
 }
 

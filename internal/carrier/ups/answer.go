@@ -40,7 +40,12 @@ type rateAnswer struct {
 
 type ratedShipment struct {
 	Service               coded
+	BillingWeight         answeredWeight
+	TransportationCharges money
+	ServiceOptionsCharges money
 	TotalCharges          money
+	ItemizedCharges       some[itemizedCharge]
+	RatedPackage          some[ratedPackage]
 	NegotiatedRateCharges *negotiated
 	GuaranteedDelivery    *struct {
 		BusinessDaysInTransit text
@@ -56,8 +61,31 @@ type ratedShipment struct {
 	}
 }
 
+// negotiated is the account's own price.
 type negotiated struct {
-	TotalCharge money
+	TotalCharge     money
+	ItemizedCharges some[itemizedCharge]
+}
+
+// ratedPackage is what one parcel adds to a price; its own surcharges stand
+// apart from those of the shipment.
+type ratedPackage struct {
+	ItemizedCharges   some[itemizedCharge]
+	NegotiatedCharges *struct {
+		ItemizedCharges some[itemizedCharge]
+	}
+}
+
+type itemizedCharge struct {
+	Code          text
+	Description   string
+	CurrencyCode  string
+	MonetaryValue text
+}
+
+type answeredWeight struct {
+	UnitOfMeasurement coded
+	Weight            text
 }
 
 type shipAnswer struct {
@@ -96,8 +124,14 @@ type recoveryAnswer struct {
 		ShipmentIdentificationNumber string
 		LabelResults                 some[labelResult]
 		Form                         some[form]
-		TrackingCandidate            some[struct{ TrackingNumber string }]
+		TrackingCandidate            some[trackingCandidate]
 	}
+}
+
+// trackingCandidate is a parcel that may be the one that is looked for.
+type trackingCandidate struct {
+	TrackingNumber        string
+	DestinationPostalCode string
 }
 
 type labelResult struct {

@@ -2,8 +2,10 @@ package ups
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,9 +16,6 @@ import (
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
-
-// maxReference is the longest reference that UPS keeps.
-const maxReference = 35
 
 // Buy sells in one call. UPS bills what it sells, and would sell again if it
 // were asked again.
@@ -29,43 +28,38 @@ func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, er
 	if err != nil {
 		return ship.Purchase{}, err
 	}
+
 	var a shipAnswer
-	err = d.call(ctx, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + "/shipments/v2409/ship", Body: body, Effect: true,
+	said, err := d.exchange(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + "/shipments/v2409/ship",
+		Body:   body,
+		Header: http.Header{"Transactionsrc": {strings.TrimSpace(caller + " " + string(b.Shipment))}},
+		Effect: true,
 	}, &a)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Purchase{}, w.explain(err, said)
 	}
-	p, err := purchaseOf(a, b)
+
+	p, err := d.purchaseOf(a, b)
 	p.Warnings = append(w.warnings, p.Warnings...)
 	return p, err
 }
 
-// shipRequest is the body of a purchase.
+// shipRequest is the body of a purchase. Its error lists all that UPS would
+// refuse.
 func (d *driver) shipRequest(w *draft, b carrier.BuyOrder) (body shipRequest, err error) {
-	code, err := w.serviceCode(b.Service)
-	if err != nil {
-		return body, err
-	}
 	if b.Reference == "" || len(b.Reference) > maxReference {
 		return body, ship.Errorf(ship.Internal, "a UPS reference has 1 to %d characters", maxReference)
 	}
+
 	s := &w.shipment
-	s.Service = &coded{Code: code}
-	charges, err := d.charges(w)
-	if err != nil {
-		return body, err
-	}
-	s.PaymentInformation = &payment{ShipmentCharge: charges}
-	if err := w.contacts(b.Service); err != nil {
-		return body, err
-	}
-	if err := w.declare(); err != nil {
-		return body, err
-	}
-	if s.ShipmentDate, err = w.shipmentDate(); err != nil {
-		return body, err
-	}
+	s.Service = &coded{Code: w.serviceCode(b.Service)}
+	s.PaymentInformation = &payment{ShipmentCharge: d.charges(w)}
+	w.contacts(b.Service)
+	w.checkProvinces()
+	w.declare()
+	s.ShipmentDate = w.shipmentDate()
 	w.refer(b)
 	if b.Order.IsReturn {
 		s.ReturnService = &coded{Code: returnServiceCode}
@@ -73,6 +67,10 @@ func (d *driver) shipRequest(w *draft, b carrier.BuyOrder) (body shipRequest, er
 			s.Package[i].Description = shorten(w.goods(), maxGoodsLine)
 		}
 	}
+	if err := w.err(); err != nil {
+		return body, err
+	}
+
 	r := &body.ShipmentRequest
 	r.Request.RequestOption = "nonvalidate"
 	r.Request.TransactionReference.CustomerContext = b.Reference
@@ -81,8 +79,10 @@ func (d *driver) shipRequest(w *draft, b carrier.BuyOrder) (body shipRequest, er
 	return body, nil
 }
 
-// gif asks for the label as a picture: of all that UPS sends it is the one
-// from which every other format can be made.
+// gif asks for the label as a picture: of all that UPS sends it is the one from
+// which every other format can be made. That holds for labels in ZPL too: UPS
+// would send them, but nothing here draws a PDF from ZPL, and every label has a
+// PDF.
 func gif() labelSpecification {
 	return labelSpecification{
 		LabelImageFormat: coded{Code: "GIF", Description: "GIF"},
@@ -92,69 +92,110 @@ func gif() labelSpecification {
 }
 
 // serviceCode is UPS's code of the service, if it is sold on this lane.
-func (w *draft) serviceCode(ours string) (string, error) {
+func (w *draft) serviceCode(ours string) string {
 	s, ok := serviceNamed(ours)
 	if !ok {
-		return "", invalid("/service", "unknown_service", "is not a service of UPS")
+		w.problems = append(w.problems, ship.FieldError{
+			Pointer:    "/service",
+			Code:       "unknown_service",
+			Detail:     "is not a service of UPS",
+			Suggestion: ship.Nearest(ours, serviceCodes()),
+		})
+		return ""
 	}
+
 	code := s.on(w.lane)
-	if code == "" {
-		return "", invalid("/service", "unsupported", s.name+" does not go between these countries")
+	switch {
+	case code == "":
+		w.refuse("/service", "unsupported", "%s is not sold from %s to %s", s.name, w.from, w.to)
+	case w.order.IsReturn && slices.Contains(noReturns, ours):
+		w.refuse("/service", "unsupported", "%s is not sold for returns", s.name)
 	}
-	if w.order.IsReturn && slices.Contains(noReturns, ours) {
-		return "", invalid("/service", "unsupported", s.name+" is not sold for returns")
-	}
-	return code, nil
+	return code
 }
 
 // contacts adds whom to ask for and refuses an order without a phone number,
 // where UPS wants both.
-func (w *draft) contacts(service string) error {
+func (w *draft) contacts(service string) {
 	s := &w.shipment
-	if w.from == w.to && service != "next_day_air_early" {
-		return nil
-	}
-	var wrong []ship.FieldError
-	need := func(p *party, pointer string) {
-		if p == nil {
+	reason := "shipments to another country or across a customs border"
+	if w.from == w.to && !w.crosses {
+		if service != "next_day_air_early" {
 			return
 		}
+		reason = "UPS Next Day Air Early"
+	}
+
+	need := func(p *party, whose, pointer string) {
 		if p.AttentionName == "" {
 			p.AttentionName = p.Name
 		}
 		if p.Phone == nil && pointer != "" {
-			wrong = append(wrong, ship.FieldError{Pointer: pointer, Code: "required", Detail: "UPS needs a phone number for this"})
+			w.refuse(pointer, "required", "UPS needs the %s's phone number for %s", whose, reason)
 		}
 	}
-	need(&s.ShipTo, "/destination/phone")
+	need(&s.ShipTo, "recipient", "/destination/phone")
 	if w.order.IsReturn {
-		need(&s.Shipper, "") // it is the destination
-		need(s.ShipFrom, "/origin/phone")
-	} else {
-		need(&s.Shipper, "/origin/phone")
+		need(&s.Shipper, "recipient", "") // it is the destination
+		need(s.ShipFrom, "sender", "/origin/phone")
+		return
 	}
-	return ship.InvalidFields(wrong)
+	need(&s.Shipper, "sender", "/origin/phone")
 }
 
-// shipmentDate is a day ahead; UPS takes no date for today.
-func (w *draft) shipmentDate() (string, error) {
-	ahead := w.shipDay().Sub(w.today.Truncate(24 * time.Hour))
-	switch {
-	case w.order.ShipDate == "", ahead <= 0:
-		return "", nil
-	case ahead > 7*24*time.Hour:
-		return "", invalid("/shipDate", "invalid", "UPS sells labels up to seven days ahead")
+// checkProvinces refuses a Vietnamese address without its province, which UPS
+// wants as a code.
+func (w *draft) checkProvinces() {
+	need := func(a ship.Address, pointer string) {
+		if a.Country == "VN" && a.State == "" {
+			w.refuse(pointer, "required", "UPS needs the province of addresses in Vietnam, by name or as a code such as VN-44")
+		}
 	}
-	return compact(w.shipDay()), nil
+	need(w.order.Origin, "/origin/state")
+	need(w.order.Destination, "/destination/state")
 }
+
+// maxDaysAhead is how far ahead UPS sells labels.
+const maxDaysAhead = 7
+
+// shipmentDate is a day ahead; UPS takes no date for today.
+func (w *draft) shipmentDate() string {
+	ahead := w.shipDay().Sub(w.today)
+	if w.order.ShipDate == "" || ahead <= 0 {
+		return ""
+	}
+	if days := int(ahead / (24 * time.Hour)); days > maxDaysAhead {
+		w.refuse("/shipDate", "invalid", "UPS sells labels at most %d days ahead; this date is %d days ahead", maxDaysAhead, days)
+	}
+	return compact(w.shipDay())
+}
+
+// UPS's bounds of references.
+const (
+	maxReference  = 35 // characters
+	maxReferences = 2
+)
 
 // refer puts our references where UPS takes them: on every parcel inside the
 // United States and inside Puerto Rico, else on the shipment.
+//
+// UPS takes two references, prints both, and finds a shipment by either; no
+// field is found without being printed. So the first line has what people in a
+// warehouse look for, the order number and the client's own reference, and the
+// second the reference of this attempt, without which a lost answer could not
+// be looked up and the label might be bought twice. The shipment id travels in
+// the header that names the source of the request, for UPS's support alone.
 func (w *draft) refer(b carrier.BuyOrder) {
-	list := []referenceNumber{{Value: b.Reference}}
-	if b.Shipment != "" && len(b.Shipment) <= maxReference {
-		list = append(list, referenceNumber{Value: string(b.Shipment)})
+	var list []referenceNumber
+	printed, complete := printedReference(b.Order.OrderID, b.Order.Reference)
+	if printed != "" {
+		list = append(list, referenceNumber{Value: printed})
 	}
+	if !complete {
+		w.warnings = append(w.warnings, fmt.Sprintf("orderId and reference do not both fit on the UPS label, which prints %d characters of them", maxReference))
+	}
+	list = append(list, referenceNumber{Value: b.Reference})
+
 	if w.lane != laneUS {
 		w.shipment.ReferenceNumber = list
 		return
@@ -164,13 +205,44 @@ func (w *draft) refer(b carrier.BuyOrder) {
 	}
 }
 
+// printedReference is the line for people: the order number, and the reference
+// if both fit and differ. It is not complete if something of them is missing.
+func printedReference(orderID, reference string) (text string, complete bool) {
+	clean := func(s string) string {
+		out := strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' {
+				return -1 // references are printed in ASCII
+			}
+			return r
+		}, s)
+		return strings.Join(strings.Fields(out), " ")
+	}
+	id := clean(orderID)
+	ref := clean(reference)
+	complete = id == orderID && ref == reference
+
+	switch both := id + " / " + ref; {
+	case id == "" || ref == "" || id == ref:
+		text = cmp.Or(id, ref)
+	case len(both) <= maxReference:
+		text = both
+	default:
+		text, complete = id, false
+	}
+	if len(text) > maxReference {
+		text, complete = strings.TrimSpace(text[:maxReference]), false
+	}
+	return text, complete
+}
+
 // purchaseOf reads the answer of a sale. Whatever is wrong with it, money is
 // spent.
-func purchaseOf(a shipAnswer, b carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) purchaseOf(a shipAnswer, b carrier.BuyOrder) (ship.Purchase, error) {
 	r := a.ShipmentResponse.ShipmentResults
 	if said := a.ShipmentResponse.Response.context(); said != "" && said != b.Reference {
 		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS answered about another purchase")
 	}
+
 	p := ship.Purchase{
 		Service:    b.Service,
 		CarrierRef: r.ShipmentIdentificationNumber,
@@ -180,9 +252,14 @@ func purchaseOf(a shipAnswer, b carrier.BuyOrder) (ship.Purchase, error) {
 	for i, one := range r.PackageResults {
 		labels[i] = piece{one.TrackingNumber, one.ShippingLabel.ImageFormat.Code, one.ShippingLabel.GraphicImage}
 	}
+	if d.live && (isPlaceholder(p.CarrierRef) || slices.ContainsFunc(labels, func(one piece) bool { return isPlaceholder(one.number) })) {
+		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
+	}
+	renumber(&p, labels, b.Reference)
 	if err := fill(&p, labels, len(b.Order.Parcels)); err != nil {
 		return ship.Purchase{}, as(ship.Uncertain, err.Error(), err)
 	}
+
 	for _, f := range r.Form {
 		p.Documents = appendDocument(p.Documents, "commercial_invoice", f.Image)
 	}

@@ -42,6 +42,17 @@ type service struct {
 	us, ca, home, abroad string
 }
 
+// canadianNames are the services that UPS calls otherwise inside Canada.
+var canadianNames = map[string]string{"express_plus": "UPS Express Early"}
+
+// nameOn is what UPS calls the service on a lane.
+func (s service) nameOn(l lane) string {
+	if name, ok := canadianNames[s.code]; ok && l == laneCA {
+		return name
+	}
+	return s.name
+}
+
 var services = []service{
 	{"ground", "UPS Ground", "03", "", "", ""},
 	{"three_day_select", "UPS 3 Day Select", "12", "", "", "12"},
@@ -98,6 +109,14 @@ func serviceNamed(code string) (service, bool) {
 	return services[i], true
 }
 
+func serviceCodes() []string {
+	codes := make([]string, len(services))
+	for i, s := range services {
+		codes[i] = s.code
+	}
+	return codes
+}
+
 func specServices() []carrier.Service {
 	list := make([]carrier.Service, len(services))
 	for i, s := range services {
@@ -137,6 +156,14 @@ func packagingOf(code string) (string, bool) {
 	return "", false
 }
 
+func packagingCodes() []string {
+	codes := make([]string, len(packagings))
+	for i, p := range packagings {
+		codes[i] = p.code
+	}
+	return codes
+}
+
 func specPackagings() []carrier.Packaging {
 	list := make([]carrier.Packaging, len(packagings))
 	for i, p := range packagings {
@@ -145,7 +172,7 @@ func specPackagings() []carrier.Packaging {
 	return list
 }
 
-// UPS's refusals that mean something to the driver.
+// UPS's refusals that mean something to the driver, beside those of fields.go.
 const (
 	codeVoidAway      = "190001" // voids are not to be had for now
 	codeVoidedBefore  = "190117" // the shipment is void already
@@ -160,18 +187,6 @@ const (
 	codeBadNumber     = "TV1002" // it is not a number of theirs
 	returnServiceCode = "9"      // the label comes with the answer
 )
-
-// territories are states of the United States that UPS counts as countries.
-var territories = []string{"PR", "VI", "GU", "AS", "MP"}
-
-// union lists the countries between which nothing is declared.
-var union = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
-
-// declared reports whether a parcel passes customs between the countries.
-func declared(from, to string) bool {
-	inUnion := slices.Contains(union, from) && slices.Contains(union, to)
-	return laneOf(from, to) == laneAbroad && !inUnion
-}
 
 // reasons for an export, by the contents.
 var reasons = map[string]string{

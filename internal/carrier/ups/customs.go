@@ -1,6 +1,7 @@
 package ups
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,7 @@ const (
 	maxGoodsLine   = 35 // of a line of one article
 	maxGoodsLines  = 3
 	maxArticles    = 50
+	maxPartNumber  = 35
 )
 
 // documents reports whether the shipment is papers without a value.
@@ -25,43 +27,41 @@ func (w *draft) documents() bool {
 }
 
 // declare adds what customs want to know to a purchase.
-func (w *draft) declare() error {
-	s, customs := &w.shipment, w.order.Customs
-	switch {
-	case w.from == w.to || w.order.IsReturn:
-		return nil
-	case customs == nil && declared(w.from, w.to):
-		return invalid("/customs", "required", "UPS needs to know what crosses the border")
+func (w *draft) declare() {
+	if w.order.IsReturn || w.from == w.to && !w.crosses {
+		return
 	}
+	s := &w.shipment
+	customs := w.order.Customs
+	if customs == nil && w.crosses {
+		w.refuse("/customs", "required", "UPS needs a customs declaration between these addresses")
+		return
+	}
+
 	s.Description = w.goods()
+	value := w.value()
 	if w.from == "US" && (w.to == "CA" || w.to == "PR") {
-		value, err := w.value()
-		if err != nil {
-			return err
-		}
 		if value.IsZero() {
-			return invalid("/customs", "required", "UPS needs the value of what it brings to Canada and Puerto Rico")
+			w.refuse("/customs", "required", "UPS needs the value of goods that go to Canada or Puerto Rico")
+		} else {
+			s.InvoiceLineTotal = wholeUnits(value)
 		}
-		s.InvoiceLineTotal = wholeUnits(value)
 	}
-	if !declared(w.from, w.to) {
-		return nil
+	if !w.crosses {
+		return
+	}
+
+	w.addTaxNumbers()
+	if w.entersEU {
+		w.enterEU(value)
 	}
 	if w.documents() {
 		// From the United States, and to its neighbours, UPS tells papers by
 		// their description.
 		s.DocumentsOnlyIndicator = present(w.from != "US" && !slices.Contains([]string{"CA", "PR", "MX"}, w.to))
-		return nil
+		return
 	}
-	invoice, err := w.invoice()
-	if err != nil {
-		return err
-	}
-	if s.ShipmentServiceOptions == nil {
-		s.ShipmentServiceOptions = &shipmentOptions{}
-	}
-	s.ShipmentServiceOptions.InternationalForms = invoice
-	return nil
+	w.serviceOptions().InternationalForms = w.invoice(value)
 }
 
 // goods describes the whole shipment in a few words.
@@ -78,43 +78,39 @@ func (w *draft) goods() string {
 	return "Merchandise"
 }
 
-// invoice is the data of a commercial invoice.
-func (w *draft) invoice() (*forms, error) {
+// invoice is the data of a commercial invoice. UPS sends it to customs without
+// paper where the account has paperless invoices and the destination takes
+// them, and prints it otherwise.
+func (w *draft) invoice(value ship.Money) *forms {
 	customs := w.order.Customs
-	if len(customs.Items) > maxArticles {
-		return nil, invalid("/customs/items", "too_long", fmt.Sprintf("a UPS invoice has up to %d items", maxArticles))
+	if n := len(customs.Items); n > maxArticles {
+		w.refuse("/customs/items", "too_long", "UPS prints at most %d items on an invoice; this one has %d", maxArticles, n)
 	}
 	if customs.Incoterm != "" && !slices.Contains(terms, customs.Incoterm) {
-		return nil, invalid("/customs/incoterm", "unsupported", "UPS prints "+strings.Join(terms, ", "))
+		w.refuse("/customs/incoterm", "unsupported", "UPS prints the terms %s", strings.Join(terms, ", "))
 	}
-	value, err := w.value()
-	if err != nil {
-		return nil, err
+	if value.IsZero() && len(customs.Items) == 0 {
+		w.refuse("/customs/items", "required", "UPS needs the value of what crosses the border")
 	}
-	if value.IsZero() {
-		return nil, invalid("/customs/items", "invalid", "UPS needs the value of what crosses the border")
-	}
-	number := customs.InvoiceNumber
-	if number == "" {
-		number = w.order.OrderID
-	}
-	reason := reasons[customs.ContentsType]
-	if reason == "" {
-		reason = "OTHER"
-	}
-	if n := len(customs.TaxIDs); n > 0 && len(customs.TaxIDs[0]) <= 15 {
-		w.shipment.Shipper.TaxIdentificationNumber = customs.TaxIDs[0]
-	}
+
 	f := &forms{
-		FormType: []string{"01"}, InvoiceNumber: shorten(number, maxGoodsLine), InvoiceDate: compact(w.shipDay()),
-		TermsOfShipment: customs.Incoterm, ReasonForExport: reason, CurrencyCode: value.Currency,
+		FormType:        []string{"01"},
+		InvoiceNumber:   shorten(cmp.Or(customs.InvoiceNumber, w.order.OrderID), maxGoodsLine),
+		InvoiceDate:     compact(w.shipDay()),
+		TermsOfShipment: customs.Incoterm,
+		ReasonForExport: cmp.Or(reasons[customs.ContentsType], "OTHER"),
+		CurrencyCode:    value.Currency,
+		// UPS always sends a copy of the invoice. With this one, an account with
+		// paperless invoices gets the papers to print instead.
+		OverridePaperlessIndicator: present(customs.Paperless == "off"),
 	}
 	f.Contacts.SoldTo = w.shipment.ShipTo
 	f.Contacts.SoldTo.Address.ResidentialAddressIndicator = false
+
 	for i, item := range customs.Items {
 		f.Product = append(f.Product, w.article(i, item))
 	}
-	return f, nil
+	return f
 }
 
 // article is one line of an invoice.
@@ -123,40 +119,52 @@ func (w *draft) article(i int, item ship.CustomsItem) product {
 	if !whole {
 		w.warnings = append(w.warnings, fmt.Sprintf("customs.items.%d.description is cut on the UPS invoice, which prints %d lines of %d characters", i, maxGoodsLines, maxGoodsLine))
 	}
+
 	p := product{
-		Description: lines, PartNumber: strconv.Itoa(i + 1), OriginCountryCode: item.OriginCountry,
-		Unit: unit{Number: strconv.Itoa(item.Quantity), UnitOfMeasurement: coded{Code: "PCS"}, Value: item.Value.Amount()},
+		Description:       lines,
+		PartNumber:        strconv.Itoa(i + 1),
+		OriginCountryCode: cmp.Or(item.OriginCountry, w.order.Origin.Country),
+		Unit: unit{
+			Number:            strconv.Itoa(item.Quantity),
+			UnitOfMeasurement: coded{Code: "PCS"},
+			Value:             item.Value.Amount(),
+		},
 	}
-	if p.OriginCountryCode == "" {
-		p.OriginCountryCode = w.from
+	if item.SKU != "" && len(item.SKU) <= maxPartNumber {
+		p.PartNumber = item.SKU
 	}
 	if code := strings.NewReplacer(".", "", " ", "").Replace(item.HSCode); len(code) >= 6 && len(code) <= 15 {
 		p.CommodityCode = code
 	}
+	if w.entersEU {
+		w.identify(&p, i, item)
+	}
 	return p
 }
 
-// value is what the goods are worth together; no amount if nobody said.
-func (w *draft) value() (ship.Money, error) {
+// value is what the goods are worth together; no amount if nobody said, or if
+// it cannot be added up, which is a problem of the order.
+func (w *draft) value() ship.Money {
 	if w.order.Customs == nil {
-		return w.order.Options.InsuredValue, nil
+		return w.order.Options.InsuredValue
 	}
+
 	var total ship.Money
 	for i, item := range w.order.Customs.Items {
 		at := fmt.Sprintf("/customs/items/%d/value", i)
 		n := int64(item.Quantity)
 		switch v := item.Value; {
 		case v.Minor < 1:
-			return total, invalid(at, "required", "UPS needs the value of every item")
+			w.refuse(at, "required", "UPS needs the value of every item")
 		case total.Currency != "" && v.Currency != total.Currency:
-			return total, invalid(at, "invalid", "a UPS invoice has one currency")
+			w.refuse(at, "invalid", "UPS prints one currency on an invoice; this item is in %s and the first in %s", v.Currency, total.Currency)
 		case n < 1 || v.Minor > (math.MaxInt64-total.Minor)/n:
-			return total, invalid(at, "invalid", "is more than UPS can carry")
+			w.refuse(at, "invalid", "is more than UPS can carry")
 		default:
 			total = ship.Money{Minor: total.Minor + n*v.Minor, Currency: v.Currency}
 		}
 	}
-	return total, nil
+	return total
 }
 
 // wholeUnits is an amount without decimals, rounded up, as UPS wants the total

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,6 +125,13 @@ type subscriptionAnswer struct {
 // parcels of the account. Where to is not told here: the app's webhook is set up
 // at UPS, with its address and credential.
 func (d *driver) Subscribe(ctx context.Context, s carrier.Subscription) (time.Time, error) {
+	if len(s.Numbers) > 0 {
+		// UPS pushes nothing about the placeholder of its test environment.
+		s.Numbers = slices.DeleteFunc(slices.Clone(s.Numbers), isPlaceholder)
+		if len(s.Numbers) == 0 {
+			return time.Now().Add(subscribedFor), nil
+		}
+	}
 	if len(s.Numbers) > subscribeBatch {
 		return time.Time{}, ship.Errorf(ship.Invalid, "UPS takes %d numbers a subscription, not %d", subscribeBatch, len(s.Numbers))
 	}

@@ -35,30 +35,56 @@ func TestBuyIsUncertainAndTheSaleIsFound(t *testing.T) {
 	}
 }
 
-// Only UPS's own word for it is proof that nothing was sold; whatever else a
-// look-up comes back with leaves the question open.
+// Only UPS's own word for it is proof that nothing was sold, of label recovery
+// and of tracking; whatever else a look-up comes back with leaves the question
+// open.
 func TestFindTakesNothingElseForAbsence(t *testing.T) {
+	const (
+		unknown   = `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`
+		several   = `{"response":{"errors":[{"code":"300001","message":"several"}]}}`
+		untracked = `{"trackResponse":{"shipment":[{"warnings":[{"code":"TW0001"}]}]}}`
+		voided    = `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"1ZA1B2C30300001011","currentStatus":{"type":"MV"},"referenceNumber":[{"number":"SABCDEFGHJKMNPQRSTVWXYZ234"}]}]}]}}`
+		another   = `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"1ZA1B2C30300001011","referenceNumber":[{"number":"OTHER"}]}]}]}}`
+		unnamed   = `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"1ZA1B2C30300001011"}]}]}}`
+		elsewhere = `{"trackResponse":{"shipment":[{"package":[{"trackingNumber":"1ZA1B2C30300001011","referenceNumber":[{"number":"SABCDEFGHJKMNPQRSTVWXYZ234"}],"packageAddress":[{"type":"DESTINATION","address":{"postalCode":"94105"}}]}]}]}}`
+	)
 	for _, tc := range []struct {
-		status int
-		body   string
-		want   ship.Kind
+		status, trackStatus int
+		body, track         string
+		want                ship.Kind
 	}{
-		{400, `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`, ship.NotFound},
-		{404, `{"response":{"errors":[{"code":"300007","message":"not there"}]}}`, ship.NotFound},
-		{400, `{"response":{"errors":[{"code":"300033","message":"voided"}]}}`, ship.NotFound},
-		{404, `{}`, ship.Unavailable},
-		{404, `<html>`, ship.Unavailable},
-		{400, `{"response":{"errors":[{"code":"300000","message":"away"}]}}`, ship.Unavailable},
-		{400, `{"response":{"errors":[{"code":"300034","message":"wait"}]}}`, ship.Unavailable},
-		{400, `{"response":{"errors":[{"code":"300001","message":"several"}]}}`, ship.Conflict},
-		{400, `{"response":{"errors":[{"code":"300099","message":"new"}]}}`, ship.Invalid},
-		{200, `{"LabelRecoveryResponse":{"LabelResults":[]}}`, ship.Unavailable},
-		{200, `{"LabelRecoveryResponse":{"TrackingCandidate":[{"TrackingNumber":"1"},{"TrackingNumber":"2"}]}}`, ship.Conflict},
-		{200, `{"LabelRecoveryResponse":{"Response":{"TransactionReference":{"CustomerContext":"OTHER"}}}}`, ship.Unavailable},
+		{400, 200, unknown, untracked, ship.NotFound},
+		{404, 200, unknown, untracked, ship.NotFound},
+		{400, 400, unknown, `{"response":{"errors":[{"code":"TW0001","message":"no"}]}}`, ship.NotFound},
+		{400, 200, unknown, voided, ship.NotFound},
+		{400, 200, unknown, another, ship.Conflict},
+		{400, 200, unknown, unnamed, ship.Conflict},
+		{400, 200, unknown, elsewhere, ship.Conflict},
+		{400, 503, unknown, `{}`, ship.Unavailable},
+		{400, 404, unknown, `{}`, ship.Unavailable},
+		{400, 200, unknown, `{}`, ship.Unavailable},
+		{400, 403, unknown, `{}`, ship.Forbidden},
+		{400, 200, `{"response":{"errors":[{"code":"300033","message":"voided"}]}}`, untracked, ship.NotFound},
+		{404, 200, `{}`, untracked, ship.Unavailable},
+		{404, 200, `<html>`, untracked, ship.Unavailable},
+		{400, 200, `{"response":{"errors":[{"code":"300000","message":"away"}]}}`, untracked, ship.Unavailable},
+		{400, 200, `{"response":{"errors":[{"code":"300034","message":"wait"}]}}`, untracked, ship.Unavailable},
+		{400, 200, several, untracked, ship.Conflict},
+		{400, 200, several, voided, ship.Conflict},
+		{400, 200, `{"response":{"errors":[{"code":"300099","message":"new"}]}}`, untracked, ship.Invalid},
+		{200, 200, `{"LabelRecoveryResponse":{"LabelResults":[]}}`, untracked, ship.Unavailable},
+		{200, 200, `{"LabelRecoveryResponse":{"TrackingCandidate":[{"TrackingNumber":"1ZA1B2C30300001011"},{"TrackingNumber":"1ZA1B2C30300002010"}]}}`, untracked, ship.Conflict},
+		{200, 200, `{"LabelRecoveryResponse":{"TrackingCandidate":[{"TrackingNumber":"1ZA1B2C30300001011","DestinationPostalCode":"94105"}]}}`, untracked, ship.Conflict},
+		{200, 200, `{"LabelRecoveryResponse":{"TrackingCandidate":[{"TrackingNumber":"1ZA1B2C30300001011"}]}}`, another, ship.Conflict},
+		{200, 503, `{"LabelRecoveryResponse":{"TrackingCandidate":[{"TrackingNumber":"1ZA1B2C30300001011"}]}}`, `{}`, ship.Unavailable},
+		{200, 200, `{"LabelRecoveryResponse":{"LabelResults":[{"TrackingNumber":"1ZXXXXXXXXXXXXXXXX"}]}}`, untracked, ship.NotFound},
+		{200, 200, `{"LabelRecoveryResponse":{"TrackingCandidate":{"TrackingNumber":"1ZXXXXXXXXXXXXXXXX"}}}`, untracked, ship.NotFound},
+		{200, 200, `{"LabelRecoveryResponse":{"Response":{"TransactionReference":{"CustomerContext":"OTHER"}}}}`, untracked, ship.Unavailable},
 	} {
-		_, err := open(t, scripted(t, tc.status, tc.body)).Find(t.Context(), buyOrder())
+		via := scriptedByPath(t, map[string]scriptedAnswer{"/track/": {tc.trackStatus, tc.track}, "": {tc.status, tc.body}})
+		_, err := open(t, via).Find(t.Context(), buyOrder())
 		if got := ship.KindOf(err); got != tc.want {
-			t.Errorf("%d %s: %v: kind %q, want %q", tc.status, tc.body, err, got, tc.want)
+			t.Errorf("%d %s, then %d %s: %v: kind %q, want %q", tc.status, tc.body, tc.trackStatus, tc.track, err, got, tc.want)
 		}
 	}
 }
@@ -88,12 +114,30 @@ func TestVoidsAreJudgedByWhatUPSSays(t *testing.T) {
 // scripted is a carrier that gives tokens and one answer to all else.
 func scripted(t *testing.T, status int, body string) carrier.Doer {
 	t.Helper()
+	return scriptedByPath(t, map[string]scriptedAnswer{"": {status, body}})
+}
+
+type scriptedAnswer struct {
+	status int
+	body   string
+}
+
+// scriptedByPath is a carrier that gives tokens, and to all else the answer
+// under a part of its path, or under "".
+func scriptedByPath(t *testing.T, answers map[string]scriptedAnswer) carrier.Doer {
+	t.Helper()
 	return carriertest.Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/token") {
 			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":"60"}`)
 			return
 		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
+		one := answers[""]
+		for part, answer := range answers {
+			if part != "" && strings.Contains(r.URL.Path, part) {
+				one = answer
+			}
+		}
+		w.WriteHeader(one.status)
+		_, _ = io.WriteString(w, one.body)
 	}))
 }

@@ -2,6 +2,7 @@ package ups
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -18,13 +19,29 @@ type units struct {
 }
 
 var (
-	imperial = units{coded{"LBS", "Pounds"}, coded{"IN", "Inches"}, 1500, 108, 165}
-	metric   = units{coded{"KGS", "Kilograms"}, coded{"CM", "Centimeters"}, 700, 274, 419}
+	imperial = units{
+		weight:    coded{"LBS", "Pounds"},
+		length:    coded{"IN", "Inches"},
+		maxTenths: 1500,
+		maxLength: 108,
+		maxGirth:  165,
+	}
+	metric = units{
+		weight:    coded{"KGS", "Kilograms"},
+		length:    coded{"CM", "Centimeters"},
+		maxTenths: 700,
+		maxLength: 274,
+		maxGirth:  419,
+	}
 )
 
 // units are those of the country that the account is taken to be in.
 func (w *draft) units() units {
-	if c := w.shipment.Shipper.Address.CountryCode; c == "US" || slices.Contains(territories, c) {
+	home := w.from
+	if w.order.IsReturn {
+		home = w.to
+	}
+	if isUnitedStates(home) {
 		return imperial
 	}
 	return metric
@@ -52,50 +69,138 @@ func (u units) weigh(tenths int64) weight {
 	return weight{UnitOfMeasurement: u.weight, Weight: fmt.Sprintf("%d.%d", tenths/10, tenths%10)}
 }
 
-// parcels are the packages of the order.
-func (w *draft) parcels() ([]parcel, error) {
-	o := w.order
-	list := make([]parcel, len(o.Parcels))
-	for i, p := range o.Parcels {
+// addParcels adds the packages of the order.
+func (w *draft) addParcels() {
+	u := w.units()
+	w.shipment.Package = make([]parcel, len(w.order.Parcels))
+	for i, p := range w.order.Parcels {
 		at := fmt.Sprintf("/parcels/%d", i)
-		u := w.units()
-		if p.WeightGrams < 1 {
-			return nil, invalid(at+"/weight", "required", "UPS needs the weight of every parcel")
-		}
-		tenths := u.tenths(p.WeightGrams)
-		if tenths > u.maxTenths {
-			return nil, invalid(at+"/weight", "too_heavy", fmt.Sprintf("UPS takes parcels of up to %d %s", u.maxTenths/10, u.weight.Description))
-		}
-		list[i].PackageWeight = u.weigh(tenths)
-		size, ok := u.measure(p.Dimensions)
-		if !ok {
-			return nil, invalid(at+"/dimensions", "too_large", fmt.Sprintf(
-				"UPS takes parcels of up to %d %s, and of %d length and girth together", u.maxLength, u.length.Description, u.maxGirth))
-		}
-		list[i].Dimensions = size
+		one := &w.shipment.Package[i]
+
+		w.checkWeight(at, p, u)
+		one.PackageWeight = u.weigh(u.tenths(max(p.WeightGrams, 1)))
+
+		w.checkSize(at, p, u)
+		one.Dimensions = u.measure(p.Dimensions)
+
 		code, ok := packagingOf(p.Packaging)
 		if !ok {
-			return nil, invalid(at+"/packaging", "unknown_packaging", "is not a packaging of UPS")
+			w.problems = append(w.problems, ship.FieldError{
+				Pointer:    at + "/packaging",
+				Code:       "unknown_packaging",
+				Detail:     "is not a packaging of UPS; leave it out for your own box",
+				Suggestion: ship.Nearest(p.Packaging, packagingCodes()),
+			})
 		}
-		list[i].Packaging = &coded{Code: code, Description: "Package"}
-		list[i].PackageServiceOptions = w.parcelOptions(i)
+		one.Packaging = &coded{Code: code, Description: "Package"}
+		one.PackageServiceOptions = w.parcelOptions(i)
 	}
-	return list, nil
+}
+
+// checkWeight refuses a parcel without a weight, or that is too heavy. The
+// message has the unit that the client weighs in.
+func (w *draft) checkWeight(at string, p ship.Parcel, u units) {
+	if p.WeightGrams < 1 {
+		w.refuse(at+"/weight", "required", "UPS needs the weight of every parcel")
+		return
+	}
+	if u.tenths(p.WeightGrams) <= u.maxTenths {
+		return
+	}
+
+	grams := float64(u.maxTenths) * 100
+	if u.weight.Code == "LBS" {
+		grams = float64(u.maxTenths) * 45.359237
+	}
+	unit, most, given := p.WeightUnit, 0.0, p.Weight
+	switch unit {
+	case ship.Pound:
+		most = grams / 453.59237
+	case ship.Ounce:
+		most = grams / 28.349523125
+	case ship.Kilogram:
+		most = grams / 1000
+	default:
+		unit, most, given = ship.Gram, grams, float64(p.WeightGrams)
+	}
+	w.refuse(at+"/weight", "too_heavy", "UPS allows at most %s %s per package; this one weighs %s %s",
+		short(most), unit, short(given), unit)
+}
+
+// checkSize refuses a parcel that is too large, in the unit that the client
+// measures in.
+func (w *draft) checkSize(at string, p ship.Parcel, u units) {
+	sides, ok := u.sides(p.Dimensions)
+	if !ok {
+		return
+	}
+	longest := sides[0]
+	girth := longest + 2*(sides[1]+sides[2])
+	if longest <= u.maxLength && girth <= u.maxGirth {
+		return
+	}
+
+	d := p.Dimensions
+	millimetres := 25.4 // in a unit of UPS's bounds
+	if u.length.Code == "CM" {
+		millimetres = 10
+	}
+
+	unit := d.Unit
+	perUnit := 1.0
+	given := []float64{d.Length, d.Width, d.Height}
+	switch unit {
+	case ship.Inch:
+		perUnit = 25.4
+	case ship.Centimetre:
+		perUnit = 10
+	default:
+		unit = ship.Millimetre
+		given = []float64{float64(d.LengthMM), float64(d.WidthMM), float64(d.HeightMM)}
+	}
+	slices.Sort(given)
+
+	if longest > u.maxLength {
+		w.refuse(at+"/dimensions", "too_large", "UPS allows at most %s %s for the longest side; this one has %s %s",
+			short(float64(u.maxLength)*millimetres/perUnit), unit, short(given[2]), unit)
+		return
+	}
+	w.refuse(at+"/dimensions", "too_large",
+		"UPS allows at most %s %s of length and girth (the longest side and twice the other two); this one has %s %s",
+		short(float64(u.maxGirth)*millimetres/perUnit), unit, short(given[2]+2*(given[0]+given[1])), unit)
+}
+
+// short is a measure for people: at most two decimals, rounded down so that a
+// bound is never too high.
+func short(v float64) string {
+	return strconv.FormatFloat(math.Floor(v*100+1e-6)/100, 'f', -1, 64)
+}
+
+// sides are the sides of a parcel in whole units, the longest first. It is not
+// ok if they are not all known.
+func (u units) sides(d *ship.Dimensions) (sides [3]int64, ok bool) {
+	if d == nil || d.LengthMM < 1 || d.WidthMM < 1 || d.HeightMM < 1 {
+		return sides, false
+	}
+	sides = [3]int64{u.whole(d.LengthMM), u.whole(d.WidthMM), u.whole(d.HeightMM)}
+	slices.SortFunc(sides[:], func(a, b int64) int { return int(b - a) })
+	return sides, true
 }
 
 // measure is a size as UPS writes it, the longest side first; nil if there is
 // none.
-func (u units) measure(d *ship.Dimensions) (*dimensions, bool) {
-	if d == nil || d.LengthMM < 1 || d.WidthMM < 1 || d.HeightMM < 1 {
-		return nil, true
-	}
-	s := []int64{u.whole(d.LengthMM), u.whole(d.WidthMM), u.whole(d.HeightMM)}
-	slices.SortFunc(s, func(a, b int64) int { return int(b - a) })
-	if s[0] > u.maxLength || s[0]+2*(s[1]+s[2]) > u.maxGirth {
-		return nil, false
+func (u units) measure(d *ship.Dimensions) *dimensions {
+	sides, ok := u.sides(d)
+	if !ok {
+		return nil
 	}
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return &dimensions{UnitOfMeasurement: u.length, Length: text(s[0]), Width: text(s[1]), Height: text(s[2])}, true
+	return &dimensions{
+		UnitOfMeasurement: u.length,
+		Length:            text(sides[0]),
+		Width:             text(sides[1]),
+		Height:            text(sides[2]),
+	}
 }
 
 // parcelOptions are the extra services of one parcel.

@@ -173,7 +173,11 @@ func TestOrdersThatUPSDoesNotTakeAreNotSent(t *testing.T) {
 func TestBothAddressesAreJudgedTogether(t *testing.T) {
 	b := domestic()
 	b.Order.Origin.City, b.Order.Destination.City = strings.Repeat("x", 31), strings.Repeat("y", 31)
-	_, err := account(t).draft(b.Order, now)
+	w, err := account(t).draft(b.Order, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.err()
 	if e, ok := errors.AsType[*ship.Error](err); !ok || len(e.Fields) != 2 {
 		t.Errorf("err = %+v, want two fields", err)
 	}

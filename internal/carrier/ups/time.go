@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // the zones of places, wherever the program runs
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // A moment is when something happened as UPS tells it: by the clocks of the
@@ -13,7 +14,7 @@ type moment struct {
 	date, clock       string
 	gmtDate, gmtClock string
 	offset            string // of the local clock
-	country, state    string
+	place             carrierkit.Place
 }
 
 // ahead is how far in the future a scan may be: the clocks of the world, and
@@ -54,7 +55,7 @@ func (m moment) zoned(wall time.Time) (time.Time, bool) {
 	if offset, ok := readOffset(m.offset); ok {
 		return wall.Add(-offset), true
 	}
-	if zone, ok := zoneOf(m.country, m.state); ok {
+	if zone, ok := m.place.Zone(); ok {
 		h, min, s := wall.Clock()
 		return time.Date(wall.Year(), wall.Month(), wall.Day(), h, min, s, 0, zone).UTC(), true
 	}
@@ -111,60 +112,4 @@ func readOffset(s string) (time.Duration, bool) {
 		return -offset, true
 	}
 	return offset, true
-}
-
-// zones are the places that have one zone alone, by country or by country and
-// state. What is divided, even a little, is not here.
-var zones = map[string]string{
-	"America/New_York":    "US-CT US-DC US-DE US-GA US-MA US-MD US-ME US-NC US-NH US-NJ US-NY US-OH US-PA US-RI US-SC US-VA US-VT US-WV",
-	"America/Chicago":     "US-AR US-IA US-IL US-LA US-MN US-MO US-MS US-OK US-WI",
-	"America/Denver":      "US-CO US-MT US-NM US-UT US-WY",
-	"America/Los_Angeles": "US-CA US-WA",
-	"Pacific/Honolulu":    "US-HI",
-	"America/Puerto_Rico": "PR US-PR",
-	"America/Edmonton":    "CA-AB",
-	"America/Winnipeg":    "CA-MB",
-	"America/Halifax":     "CA-NS CA-PE",
-	"America/Moncton":     "CA-NB",
-	"Europe/London":       "GB",
-	"Europe/Dublin":       "IE",
-	"Europe/Paris":        "FR",
-	"Europe/Berlin":       "DE",
-	"Europe/Amsterdam":    "NL",
-	"Europe/Brussels":     "BE",
-	"Europe/Luxembourg":   "LU",
-	"Europe/Vienna":       "AT",
-	"Europe/Zurich":       "CH",
-	"Europe/Rome":         "IT",
-	"Europe/Copenhagen":   "DK",
-	"Europe/Stockholm":    "SE",
-	"Europe/Oslo":         "NO",
-	"Europe/Helsinki":     "FI",
-	"Europe/Warsaw":       "PL",
-	"Europe/Prague":       "CZ",
-	"Europe/Budapest":     "HU",
-	"Europe/Bucharest":    "RO",
-	"Europe/Istanbul":     "TR",
-	"Asia/Tokyo":          "JP",
-	"Asia/Seoul":          "KR",
-	"Asia/Shanghai":       "CN",
-	"Asia/Hong_Kong":      "HK",
-	"Asia/Taipei":         "TW",
-	"Asia/Singapore":      "SG",
-	"Asia/Kolkata":        "IN",
-	"Asia/Dubai":          "AE",
-}
-
-// zoneOf is the zone of a place, if there can be no other.
-func zoneOf(country, state string) (*time.Location, bool) {
-	country, state = strings.ToUpper(country), strings.ToUpper(state)
-	for name, places := range zones {
-		for place := range strings.FieldsSeq(places) {
-			if place == country || place == country+"-"+state {
-				zone, err := time.LoadLocation(name)
-				return zone, err == nil
-			}
-		}
-	}
-	return nil, false
 }

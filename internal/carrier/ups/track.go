@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,13 @@ const (
 // nothing in the answer, and is asked for again with the next poll. Only if no
 // number at all is answered is there an error.
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+	// UPS's test environment answers about its placeholder with samples of
+	// other parcels.
+	numbers = slices.DeleteFunc(slices.Clone(numbers), isPlaceholder)
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+
 	answers := make([][]carrier.Heard, len(numbers))
 	errs := make([]error, len(numbers))
 	slots := make(chan struct{}, tracksAtOnce)
@@ -56,38 +64,51 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 // trackOne asks for one number. UPS says in several ways that it does not know
 // it (yet).
 func (d *driver) trackOne(ctx context.Context, number string) ([]carrier.Heard, error) {
-	var a trackAnswer
-	err := d.call(ctx, carrierkit.Call{
-		Method: http.MethodGet,
-		URL:    d.base + "/track/v1/details/" + url.PathEscape(number) + "?locale=en_US&returnSignature=false&returnMilestones=false&returnPOD=false",
-	}, &a)
-	switch {
-	case refusedWith(err, codeNoTracking, codeBadNumber):
-		return nil, nil
-	case ship.KindOf(err) == ship.NotFound && refusedWith(err, ""):
-		// A bare 404 is of the address, and says nothing about the parcel.
-		return nil, as(ship.Unavailable, "UPS does not track at this address", err)
-	case ship.KindOf(err) == ship.NotFound:
-		return nil, nil
-	case err != nil:
+	a, known, err := d.trackNumber(ctx, "details", number)
+	if err != nil || !known {
 		return nil, err
-	case !a.TrackResponse.there:
-		return nil, ship.Errorf(ship.Unavailable, "UPS sent no tracking answer")
 	}
 	return heardIn(a, number, time.Now()), nil
+}
+
+// trackNumber asks for a number: with "details" for its parcel, with
+// "shipment/details" for all parcels of its shipment.
+func (d *driver) trackNumber(ctx context.Context, what, number string) (a trackAnswer, known bool, _ error) {
+	query := "?locale=en_US&returnSignature=false&returnMilestones=false&returnPOD=false"
+	if what == "shipment/details" {
+		query = "?locale=en_US&returnSignature=false&offset=0&count=50"
+	}
+	err := d.call(ctx, carrierkit.Call{
+		Method: http.MethodGet,
+		URL:    d.base + "/track/v1/" + what + "/" + url.PathEscape(number) + query,
+	}, &a)
+	known, err = trackingAnswer(a, err)
+	return a, known, err
+}
+
+// trackingAnswer judges an answer of tracking: whether it knows what it was
+// asked for, or why that is open.
+func trackingAnswer(a trackAnswer, err error) (known bool, _ error) {
+	switch {
+	case refusedWith(err, codeNoTracking, codeBadNumber):
+		return false, nil
+	case ship.KindOf(err) == ship.NotFound && refusedWith(err, ""):
+		// A bare 404 is of the address, and says nothing about the parcel.
+		return false, as(ship.Unavailable, "UPS does not track at this address", err)
+	case ship.KindOf(err) == ship.NotFound:
+		return false, nil
+	case err != nil:
+		return false, err
+	case !a.TrackResponse.there:
+		return false, ship.Errorf(ship.Unavailable, "UPS sent no tracking answer")
+	}
+	return true, nil
 }
 
 // heardIn reads the answer about a number, which may hold the other parcels of
 // its shipment.
 func heardIn(a trackAnswer, asked string, now time.Time) (heard []carrier.Heard) {
-	var parcels []trackedPackage
-	for _, s := range a.TrackResponse.is.Shipment {
-		for _, p := range s.is.Package {
-			if p.there {
-				parcels = append(parcels, p.is)
-			}
-		}
-	}
+	parcels := a.packages()
 	for _, p := range parcels {
 		number := strings.ToUpper(string(p.TrackingNumber))
 		if len(parcels) == 1 || number == strings.ToUpper(asked) {

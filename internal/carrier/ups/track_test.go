@@ -120,22 +120,34 @@ func TestHoursAndOffsetsAreReadInEverySpelling(t *testing.T) {
 	}
 }
 
-func TestEveryZoneIsThere(t *testing.T) {
-	seen := map[string]string{}
-	for name, places := range zones {
-		if _, err := time.LoadLocation(name); err != nil {
-			t.Error(err)
+// Scans of the hubs have the zone of their city, where the state has two.
+func TestScansOfDividedStatesHaveTheZoneOfTheirCity(t *testing.T) {
+	for _, tc := range []struct {
+		place place
+		want  string // of noon on the place's clocks
+	}{
+		{place{City: "LOUISVILLE", StateProvince: "KY", CountryCode: "US"}, "2026-11-12T17:00:00Z"},
+		{place{City: "Dallas", StateProvince: "TX", CountryCode: "US"}, "2026-11-12T18:00:00Z"},
+		{place{City: "San Juan", StateProvince: "PR", CountryCode: "US"}, "2026-11-12T16:00:00Z"},
+		{place{City: "Charlotte Amalie", StateProvince: "VI", CountryCode: "US"}, "2026-11-12T16:00:00Z"},
+		{place{City: "Madrid", CountryCode: "ES"}, "2026-11-12T11:00:00Z"},
+		{place{City: "Las Palmas", CountryCode: "IC"}, "2026-11-12T12:00:00Z"},
+		{place{City: "Hanoi", CountryCode: "VN"}, "2026-11-12T05:00:00Z"},
+		{place{City: "Dublin", CountryCode: "IE"}, "2026-11-12T12:00:00Z"},
+		{place{City: "Lost Springs", StateProvince: "TX", CountryCode: "US"}, ""},
+	} {
+		scan := told{
+			number: "1Z",
+			mark:   mark{kind: "I", activity: "AR", status: "005"},
+			place:  tc.place,
+			moment: moment{date: "20261112", clock: "120000"},
 		}
-		for place := range strings.FieldsSeq(places) {
-			if seen[place] != "" {
-				t.Errorf("%s is in %s and %s", place, seen[place], name)
-			}
-			seen[place] = name
+		heard, ok := scan.heard(now)
+		if !ok || heard.Scan.ZoneUnknown != (tc.want == "") {
+			t.Errorf("%s: zone unknown %v", tc.place.name(), heard.Scan.ZoneUnknown)
 		}
-	}
-	for _, divided := range []string{"US", "US-TX", "US-KY", "US-AZ", "CA", "CA-ON", "AU", "BR", "MX", "ES"} {
-		if seen[divided] != "" {
-			t.Errorf("%s has more than one zone", divided)
+		if got := heard.Scan.At.Format(time.RFC3339); tc.want != "" && got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.place.name(), got, tc.want)
 		}
 	}
 }

@@ -49,20 +49,30 @@ var Spec = carrier.Spec{
 	TrackBatch:     trackBatch,
 	SubscribeBatch: subscribeBatch,
 	LookupLag:      time.Minute,
+	Deadlines:      carrier.Deadlines{Buy: 30 * time.Second, Track: 10 * time.Second},
 	Limits: []string{
 		"UPS sends labels as GIF or ZPL and never as PDF; Waybill buys the GIF and makes the other formats of it.",
-		"UPS has no key against buying twice. A purchase without an answer is looked up by its reference with Label Recovery, which gives the label again for about 30 days, but not the price.",
+		"UPS takes two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference by which Waybill finds the purchase again.",
+		"UPS has no key against buying twice. A purchase without an answer is looked up by its reference with Label Recovery, which gives the label again for about 30 days, but not the price; what is not found there is looked for by tracking its reference (product Tracking). If several shipments have the reference, the one with the order's postal code is used; if that does not decide, a person has to.",
 		"UPS does not say how soon Label Recovery knows a sale: Waybill waits a minute before it believes that there was none.",
-		"Prices are those of the account where UPS has agreed on some, and without taxes.",
+		"UPS's test environment gives every parcel the number 1ZXXXXXXXXXXXXXXXX and keeps nothing. Waybill adds a suffix to make such numbers unique, never tracks them, and voids them without a call to UPS.",
+		"Prices are those of the account where UPS has agreed on some, and without taxes. The published price is shown beside them.",
 		"Return labels take one parcel from the United States and Puerto Rico, no signature, and do not cross a customs border.",
 		"A ship date may be at most seven days ahead.",
+		"For shipments from outside into the European Union, UPS asks whether the parties are businesses or consumers. Waybill sends their `type`; without one, the sender counts as a business, and the recipient as a business if `company` is given and as a consumer otherwise. Goods are declared as worth at most 150 EUR only if their value is in EUR, or if an IOSS number is given: amounts in other currencies are not converted.",
+		"In sales to consumers in the European Union, an item without a GTIN is declared as having no standardized identifier. Without an identifier of type `none` to confirm that, the shipment gets a warning.",
+		"Registrations under which the seller has collected the tax are sent in their own market only: IOSS in the European Union, VOEC in Norway, ARN in Australia, IRD in New Zealand, Singapore's GST in Singapore.",
+		"UPS sends the invoice to customs electronically where the account and the destination allow it; `customs.paperless: off` requests a printed one. A copy of the invoice is among the shipment's documents either way.",
+		"Addresses in Vietnam need a province. UPS has country codes of its own for the Canary Islands and for territories of the United States and France; Waybill uses them.",
 		"Of the names of the sender UPS prints 30 of 35 characters, and of cities 15 of 30.",
 		"UPS tells of one tracking number a call, and forgets a parcel 120 days after it moved last.",
 		"UPS pushes (product UPS Track Alert) to the webhook that the app has at developer.ups.com under Manage Webhook Credentials: give it the connection's address and secret. It pushes about numbers that begin with 1Z or 1R, for 14 days at a time, and nothing of what was before.",
 		"UPS does not sign its pushes; they carry the secret alone. Its test environment pushes about no parcel but two of its own.",
 		"Older scans have the time of their place without its zone. Where the place does not tell the zone either, the event says so.",
+		"To be confirmed with a real account, because UPS's documents leave it open: that Label Recovery finds other labels than returns by reference; that a second reference is found like the first; that an order number and a reference in one line are accepted; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes its newer refusals have.",
 	},
 	Meaning: meaning,
+	GoLive:  goLive,
 	Open:    open,
 }
 
@@ -75,6 +85,7 @@ var addressLimits = carrier.AddressLimits{
 type driver struct {
 	id, secret, account string
 	pushSecret          string // that pushes carry; empty: they prove nothing
+	live                bool   // what is bought costs money
 	base                string // of the API
 	tokens              string // address of the token request
 	via                 carrier.Doer
@@ -91,6 +102,7 @@ func open(o carrier.Opening) (carrier.Driver, error) {
 		secret:     strings.TrimSpace(o.Credentials["client_secret"]),
 		account:    account,
 		pushSecret: o.PushSecret,
+		live:       o.Live,
 		base:       o.BaseURL,
 		tokens:     strings.TrimSuffix(o.BaseURL, "/api") + "/security/v1/oauth/token",
 		via:        o.Via,
@@ -117,19 +129,38 @@ func (d *driver) Check(ctx context.Context) error {
 	return nil // it heard us, and answered about the shipment
 }
 
+// caller is what UPS knows the source of a request by.
+const caller = "waybill"
+
 // call makes one exchange with a token.
 func (d *driver) call(ctx context.Context, c carrierkit.Call, answer any) error {
-	c.Refusal = refusal
+	_, err := d.exchange(ctx, c, answer)
+	return err
+}
+
+// exchange is call, and returns all that UPS refused too: an error has the
+// first alone.
+func (d *driver) exchange(ctx context.Context, c carrierkit.Call, answer any) (said []ship.Refusal, _ error) {
+	c.Refusal = func(body []byte) ship.Refusal {
+		said = refusals(body)
+		return first(said)
+	}
 	c.Limit = answerLimit
+
 	id := rand.Text()
-	return d.token.Use(ctx, d.fetch, func(token string) error {
+	source := caller
+	if c.Header != nil {
+		source = c.Header.Get("transactionSrc")
+	}
+	err := d.token.Use(ctx, d.fetch, func(token string) error {
 		c.Header = http.Header{
 			"Authorization":  {"Bearer " + token},
 			"transId":        {id},
-			"transactionSrc": {"waybill"},
+			"transactionSrc": {source},
 		}
 		return c.Do(ctx, d.via, answer)
 	})
+	return said, err
 }
 
 // answerLimit has room for the labels of the most parcels that an order has.
@@ -145,7 +176,7 @@ func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(d.id+":"+d.secret))},
 			"Content-Type":  {"application/x-www-form-urlencoded"},
 		},
-		Refusal: refusal,
+		Refusal: func(body []byte) ship.Refusal { return first(refusals(body)) },
 	}.Do(ctx, formDoer{d.via, "grant_type=client_credentials"}, &a)
 	if err != nil {
 		return "", 0, err
@@ -170,15 +201,25 @@ func (f formDoer) Do(r *http.Request) (*http.Response, error) {
 	return f.via.Do(r)
 }
 
-// refusal reads UPS's own words. It may list several errors; the first is the
-// one that counts.
-func refusal(body []byte) ship.Refusal {
+// refusals reads UPS's own words, an entry for each thing that it refused.
+func refusals(body []byte) []ship.Refusal {
 	var said errorAnswer
-	if json.Unmarshal(body, &said) != nil || len(said.Response.Errors) == 0 {
+	if json.Unmarshal(body, &said) != nil {
+		return nil
+	}
+	list := make([]ship.Refusal, 0, len(said.Response.Errors))
+	for _, one := range said.Response.Errors {
+		list = append(list, ship.Refusal{Code: string(one.Code), Message: one.Message})
+	}
+	return list
+}
+
+// first is the refusal that decides what an error means.
+func first(list []ship.Refusal) ship.Refusal {
+	if len(list) == 0 {
 		return ship.Refusal{}
 	}
-	first := said.Response.Errors[0]
-	return ship.Refusal{Code: string(first.Code), Message: first.Message}
+	return list[0]
 }
 
 // refusedWith reports whether UPS refused with one of the codes.

@@ -25,29 +25,44 @@ var files = []string{
 	"ups/openapi-json/Tracking.json",
 }
 
-// departures are where UPS's files are wrong about UPS.
-var departures = []carriertest.Departure{
-	{
-		Operation: "POST /rating/{version}/{requestoption}", Contains: `DeclaredValue/MonetaryValue": minimum string length is 8`,
-		Reason: "the file gives the length that an amount may have as the one it must have; the purchase has the same field with 1 to 19",
-	},
-	{
-		Operation: "POST /shipments/{version}/ship", Answer: true, Contains: `BillingWeight/Weight": minimum string length is 8`,
-		Reason: "UPS's own samples answer with weights such as 7.0",
-	},
-	{
-		Operation: "POST /labels/{version}/recovery", Contains: `LabelImageFormat/Code": minimum string length is 4`,
-		Reason: "all the formats that the file itself lists have three letters",
-	},
-	{
-		Operation: "POST /labels/{version}/recovery", Contains: `property "TrackingNumbers" is missing`,
-		Reason: "the numbers are those of Roadie, another service; UPS's own samples of other look-ups leave them out",
-	},
-	{
-		Operation: "POST /labels/{version}/recovery", Answer: true, Contains: `LabelImageFormat/Code": minimum string length is 4`,
-		Reason: "as in the request",
-	},
-}
+// Where UPS's files are wrong about UPS.
+var (
+	declaredValue = carriertest.Departure{
+		Operation: "POST /rating/{version}/{requestoption}",
+		Contains:  `DeclaredValue/MonetaryValue": minimum string length is 8`,
+		Reason:    "the file gives the length that an amount may have as the one it must have; the purchase has the same field with 1 to 19",
+	}
+	billingWeight = carriertest.Departure{
+		Operation: "POST /shipments/{version}/ship",
+		Answer:    true,
+		Contains:  `BillingWeight/Weight": minimum string length is 8`,
+		Reason:    "UPS's own samples answer with weights such as 7.0",
+	}
+	recoveryFormat = carriertest.Departure{
+		Operation: "POST /labels/{version}/recovery",
+		Contains:  `LabelImageFormat/Code": minimum string length is 4`,
+		Reason:    "all the formats that the file itself lists have three letters",
+	}
+	recoveredFormat = carriertest.Departure{
+		Operation: "POST /labels/{version}/recovery",
+		Answer:    true,
+		Contains:  `LabelImageFormat/Code": minimum string length is 4`,
+		Reason:    "as in the request",
+	}
+	roadieNumbers = carriertest.Departure{
+		Operation: "POST /labels/{version}/recovery",
+		Contains:  `property "TrackingNumbers" is missing`,
+		Reason:    "the numbers are those of Roadie, another service; UPS's own samples of other look-ups leave them out",
+	}
+	recoveryByNumber = carriertest.Departure{
+		Operation: "POST /labels/{version}/recovery",
+		Contains:  `property "ReferenceValues" is missing`,
+		Reason:    "a look-up by tracking number has none: UPS's own sample leaves it out, and the field's text asks for it only without a number",
+	}
+)
+
+// departures are those of a quote, a purchase and a look-up by reference.
+var departures = []carriertest.Departure{declaredValue, billingWeight, recoveryFormat, recoveredFormat, roadieNumbers}
 
 // order is one parcel of 2.5 lb from Los Angeles to New York.
 func order() ship.Order {
@@ -188,6 +203,54 @@ func exchanges() map[string]carrier.BuyOrder {
 		b.Order.Origin = b.Order.Destination
 		b.Order.Destination = ship.Address{Name: "Zoé", Address1: "1 Rue de Rivoli", City: "Paris", Zip: "75001", Country: "FR", Phone: "+33 1 42 00 00 00"}
 	})
+	with("a sale to a consumer in the EU", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination.Company = ""
+		b.Order.Destination.Type = "consumer"
+		b.Order.Origin.Type = "business"
+		b.Order.Customs.Items[0].ProductIdentifiers = []ship.ProductIdentifier{
+			{Type: "merchant", Number: "SHIRT-M"},
+			{Type: "manufacturer", Number: "MPN-7"},
+			{Type: "gtin", Number: "4006381333931"},
+		}
+		b.Order.Customs.Items[1].SKU = "BELT"
+		b.Order.Customs.Items[1].ProductIdentifiers = []ship.ProductIdentifier{{Type: "none"}}
+		b.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{
+			{Type: "ioss", Number: "IM2760000742", Country: "DE", Party: "sender"},
+			{Type: "ein", Number: "12-3456789", Country: "US", Party: "sender"},
+			{Type: "eori", Number: "DE123456789012345", Country: "DE", Party: "importer"},
+			{Type: "national_id", Number: "L01X00T47", Country: "DE", Party: "recipient"},
+		}
+	})
+	with("expensive goods in euros", abroad(), func(b *carrier.BuyOrder) {
+		for i := range b.Order.Customs.Items {
+			b.Order.Customs.Items[i].Value.Currency = "EUR"
+		}
+		b.Order.Customs.Items[1].Value.Minor = 9004 // 150.01 EUR together
+	})
+	with("an invoice on paper", abroad(), func(b *carrier.BuyOrder) { b.Order.Customs.Paperless = "off" })
+	with("to Oslo with VOEC", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination = ship.Address{Name: "Kari", Address1: "Karl Johans gate 1", City: "Oslo", Zip: "0154", Country: "NO", Phone: "+47 22 00 00 00"}
+		b.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{{Type: "voec", Number: "VOEC2026001", Country: "NO", Party: "sender"}}
+	})
+	with("from Madrid to Las Palmas", abroad(), func(b *carrier.BuyOrder) {
+		b.Service = "standard"
+		b.Order.Origin = ship.Address{Name: "Tienda", Address1: "Calle Mayor 1", City: "Madrid", Zip: "28013", Country: "ES", Phone: "+34 910 000 000"}
+		b.Order.Destination = ship.Address{Name: "Luz", Address1: "Calle Triana 1", City: "Las Palmas", State: "GC", Zip: "35002", Country: "ES", Phone: "+34 928 000 000"}
+	})
+	with("from Madrid to Ceuta", abroad(), func(b *carrier.BuyOrder) {
+		b.Service = "standard"
+		b.Order.Origin = ship.Address{Name: "Tienda", Address1: "Calle Mayor 1", City: "Madrid", Zip: "28013", Country: "ES", Phone: "+34 910 000 000"}
+		b.Order.Destination = ship.Address{Name: "Luz", Address1: "Calle Real 1", City: "Ceuta", State: "CE", Zip: "51001", Country: "ES", Phone: "+34 956 000 000"}
+	})
+	with("to Hanoi", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination = ship.Address{Name: "Nguyen An", Address1: "1 Trang Tien", City: "Hanoi", State: "HN", Zip: "100000", Country: "VN", Phone: "+84 24 0000 0000"}
+	})
+	with("to Dublin", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination = ship.Address{Name: "Aoife", Address1: "1 Dame Street", City: "Dublin", State: "D", Zip: "D02 X285", Country: "IE", Phone: "+353 1 000 0000"}
+	})
+	with("to the US Virgin Islands", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination = ship.Address{Name: "Ann", Address1: "1 Main St", City: "Charlotte Amalie", State: "VI", Zip: "00802", Country: "US", Phone: "340 555 0100"}
+	})
 	with("inside Canada", buyOrder(), func(b *carrier.BuyOrder) {
 		b.Service = "express_saver"
 		b.Order.Origin = ship.Address{Name: "A", Address1: "34 Queen St", City: "Toronto", State: "ON", Zip: "M5C 2M6", Country: "CA"}
@@ -270,7 +333,7 @@ func testRefusals(t *testing.T, contract *carriertest.Contract) {
 	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("check of another's account: %v, want forbidden", err)
 	}
-	if _, err := c.Rates(t.Context(), order()); ship.KindOf(err) != ship.Invalid || code(err) != "120100" {
+	if _, err := c.Rates(t.Context(), order()); ship.KindOf(err) != ship.Forbidden || code(err) != "120100" {
 		t.Errorf("rates of another's account: %v", err)
 	}
 	wrong := carrier.Credentials{"client_id": standin.ClientID, "client_secret": "wrong-wrong", "account_number": standin.Account}

@@ -70,7 +70,7 @@ type reference struct {
 
 type address struct {
 	AddressLine                 []string
-	City                        string
+	City                        string `json:",omitempty"`
 	StateProvinceCode           string `json:",omitempty"`
 	PostalCode                  string `json:",omitempty"`
 	CountryCode                 string
@@ -82,12 +82,43 @@ type phone struct {
 }
 
 type party struct {
-	Name                    string
-	AttentionName           string `json:",omitempty"`
-	TaxIdentificationNumber string `json:",omitempty"`
-	Phone                   *phone `json:",omitempty"`
-	ShipperNumber           string `json:",omitempty"`
-	Address                 address
+	Name          string `json:",omitempty"`
+	AttentionName string `json:",omitempty"`
+	Phone         *phone `json:",omitempty"`
+	ShipperNumber string `json:",omitempty"`
+	Address       address
+	VendorInfo    *vendor `json:",omitempty"` // of ShipFrom
+}
+
+// vendor is a registration under which the seller has collected the tax of the
+// destination.
+type vendor struct {
+	VendorCollectIDTypeCode string
+	VendorCollectIDNumber   string
+	ConsigneeType           string `json:",omitempty"`
+}
+
+// globalTax is what customs know the parties by.
+type globalTax struct {
+	ShipperTypeValue             string     `json:",omitempty"`
+	ConsigneeTypeValue           string     `json:",omitempty"`
+	AgentTaxIdentificationNumber []agentTax `json:",omitempty"`
+}
+
+type agentTax struct {
+	AgentRole               string
+	TaxIdentificationNumber []taxNumber
+}
+
+type taxNumber struct {
+	IDNumberTypeCode                       string
+	IdentificationNumber                   string
+	IDNumberEncryptionIndicator            string
+	IDNumberPurposeCode                    string
+	IDNumberCustomerRole                   string
+	IDNumberIssuingCntryCd                 string `json:",omitempty"`
+	IDNumberRequestingCntryCd              string `json:",omitempty"`
+	IncludeIDNumberOnShippingBrokerageDocs string
 }
 
 type dimensions struct {
@@ -154,6 +185,7 @@ type shipmentOptions struct {
 	SaturdayDeliveryIndicator present       `json:",omitzero"`
 	DeliveryConfirmation      *confirmation `json:",omitempty"`
 	InternationalForms        *forms        `json:",omitempty"`
+	EUDeMinimisIndicator      string        `json:",omitempty"` // "Y" or "N"
 	ReturnService             *coded        `json:",omitempty"` // of a quote; a purchase has it in the shipment
 }
 
@@ -167,6 +199,8 @@ type forms struct {
 	TermsOfShipment string `json:",omitempty"`
 	ReasonForExport string
 	CurrencyCode    string
+
+	OverridePaperlessIndicator present `json:",omitzero"`
 }
 
 type contacts struct {
@@ -179,6 +213,14 @@ type product struct {
 	CommodityCode     string `json:",omitempty"`
 	PartNumber        string
 	OriginCountryCode string
+
+	ProductIdentifier                  []productIdentifier `json:",omitempty"`
+	CommodityFieldSpecialConditionCode string              `json:",omitempty"`
+}
+
+type productIdentifier struct {
+	ProductID         string
+	ProductIDTypeCode string
 }
 
 type unit struct {
@@ -206,6 +248,11 @@ type shipment struct {
 	ShipmentDate            string            `json:",omitempty"`
 	Package                 []parcel
 	DeliveryTimeInformation *deliveryTime `json:",omitempty"`
+
+	GlobalTaxInformation       *globalTax `json:",omitempty"`
+	ShipperType                string     `json:",omitempty"`
+	ConsigneeType              string     `json:",omitempty"`
+	ShipmentValueThresholdCode string     `json:",omitempty"`
 }
 
 type deliveryTime struct {
@@ -247,7 +294,8 @@ type recoveryRequest struct {
 	LabelRecoveryRequest struct {
 		Request            request
 		LabelSpecification labelSpecification
-		ReferenceValues    referenceValues
+		TrackingNumber     string           `json:",omitempty"`
+		ReferenceValues    *referenceValues `json:",omitempty"`
 	}
 }
 

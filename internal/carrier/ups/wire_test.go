@@ -38,7 +38,7 @@ func TestWeightsAndSizesRoundUpOnce(t *testing.T) {
 			t.Errorf("%v in are %d in", inches, got)
 		}
 	}
-	if got, _ := metric.measure(&ship.Dimensions{LengthMM: 10, WidthMM: 301, HeightMM: 99}); got == nil || got.Length != "31" || got.Width != "10" || got.Height != "1" {
+	if got := metric.measure(&ship.Dimensions{LengthMM: 10, WidthMM: 301, HeightMM: 99}); got == nil || got.Length != "31" || got.Width != "10" || got.Height != "1" {
 		t.Errorf("measured %+v, want the longest side first", got)
 	}
 }
@@ -51,8 +51,8 @@ func TestPricesAreExact(t *testing.T) {
 		want      ship.Money
 	}{
 		{money{"USD", "14.46"}, nil, usd(1446)},
-		{money{"USD", "14.46"}, &negotiated{money{"USD", "10.01"}}, usd(1001)},
-		{money{"USD", "14.46"}, &negotiated{money{"USD", "0.00"}}, usd(1446)},
+		{money{"USD", "14.46"}, &negotiated{TotalCharge: money{"USD", "10.01"}}, usd(1001)},
+		{money{"USD", "14.46"}, &negotiated{TotalCharge: money{"USD", "0.00"}}, usd(1446)},
 		{money{"USD", "14.46"}, &negotiated{}, usd(1446)},
 		{money{"USD", "9007199254740993.01"}, nil, ship.Money{}},
 		{money{"USD", "90071992547409.93"}, nil, usd(9007199254740993)},
@@ -99,7 +99,7 @@ func TestAnswersAreReadInEverySpelling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
+		p, err := new(driver).purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
 		if err != nil || p.TrackingNumber != "1Z" || string(p.Label.Data) != "GIF89a" {
 			t.Errorf("%+v, %v", p, err)
 		}
@@ -110,7 +110,7 @@ func TestAnswersAreReadInEverySpelling(t *testing.T) {
 			t.Errorf("%s is read as %s: %v", life, token.ExpiresIn, err)
 		}
 	}
-	said := refusal([]byte(`{"response":{"errors":{"code":120100,"message":"no"}}}`))
+	said := first(refusals([]byte(`{"response":{"errors":{"code":120100,"message":"no"}}}`)))
 	if said != (ship.Refusal{Code: "120100", Message: "no"}) {
 		t.Errorf("refusal %+v", said)
 	}
@@ -138,7 +138,7 @@ func TestSalesThatAreNotWhatWasAskedAreUncertain(t *testing.T) {
 		var a shipAnswer
 		a.ShipmentResponse.ShipmentResults.PackageResults = some[packageResult]{good}
 		change(&a)
-		_, err := purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
+		_, err := new(driver).purchaseOf(a, carrier.BuyOrder{Reference: "R", Order: ship.Order{Parcels: make([]ship.Parcel, 1)}})
 		if ship.KindOf(err) != ship.Uncertain {
 			t.Errorf("%s: %v, want uncertain", name, err)
 		}
@@ -194,7 +194,7 @@ func TestRatesTellWhatUPSTells(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &r); err != nil {
 			t.Fatal(err)
 		}
-		got := rateOf(services[0], r)
+		got := rateOf(services[0], laneUS, r)
 		if got.TransitDays != want.TransitDays || got.Guaranteed != want.Guaranteed || !got.DeliveryAt.Equal(want.DeliveryAt) {
 			t.Errorf("%s is %+v, want %+v", body, got, want)
 		}

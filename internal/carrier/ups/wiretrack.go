@@ -77,12 +77,69 @@ type trackAnswer struct {
 	}] `json:"trackResponse"`
 }
 
+// packages are all parcels of the answer.
+func (a trackAnswer) packages() (list []trackedPackage) {
+	for _, s := range a.TrackResponse.is.Shipment {
+		for _, p := range s.is.Package {
+			if p.there {
+				list = append(list, p.is)
+			}
+		}
+	}
+	return list
+}
+
 type trackedPackage struct {
-	TrackingNumber word                    `json:"trackingNumber"`
-	Activity       some[json.RawMessage]   `json:"activity"`
-	DeliveryDate   some[maybe[datedEvent]] `json:"deliveryDate"`
-	DeliveryTime   maybe[timedEvent]       `json:"deliveryTime"`
-	Service        maybe[trackedService]   `json:"service"`
+	TrackingNumber  word                          `json:"trackingNumber"`
+	Activity        some[json.RawMessage]         `json:"activity"`
+	DeliveryDate    some[maybe[datedEvent]]       `json:"deliveryDate"`
+	DeliveryTime    maybe[timedEvent]             `json:"deliveryTime"`
+	Service         maybe[trackedService]         `json:"service"`
+	CurrentStatus   maybe[trackedStatus]          `json:"currentStatus"`
+	ReferenceNumber some[maybe[trackedReference]] `json:"referenceNumber"`
+	PackageAddress  some[maybe[trackedAddress]]   `json:"packageAddress"`
+}
+
+type trackedStatus struct {
+	Type       word `json:"type"`
+	StatusCode word `json:"statusCode"`
+}
+
+type trackedReference struct {
+	Number word `json:"number"`
+}
+
+type trackedAddress struct {
+	Type    word `json:"type"` // "ORIGIN", "DESTINATION"
+	Address maybe[struct {
+		PostalCode word `json:"postalCode"`
+	}] `json:"address"`
+}
+
+// voided reports whether the label of the parcel was taken back.
+func (p trackedPackage) voided() bool {
+	status := p.CurrentStatus.is
+	return status.Type == "MV" || status.StatusCode == "007" || status.StatusCode == "043"
+}
+
+// carries reports whether UPS lists the reference with the parcel.
+func (p trackedPackage) carries(reference string) bool {
+	for _, r := range p.ReferenceNumber {
+		if strings.EqualFold(string(r.is.Number), reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// goesTo reports whether the parcel can be going to the address.
+func (p trackedPackage) goesTo(a ship.Address) bool {
+	for _, place := range p.PackageAddress {
+		if strings.EqualFold(string(place.is.Type), "destination") && !sameZip(string(place.is.Address.is.PostalCode), a) {
+			return false
+		}
+	}
+	return true
 }
 
 type datedEvent struct {
@@ -197,7 +254,11 @@ type told struct {
 // heard is what it means; not ok if it has no code or no moment.
 func (t told) heard(now time.Time) (carrier.Heard, bool) {
 	code := t.mark.code()
-	t.moment.country, t.moment.state = t.place.country(), string(t.place.StateProvince)
+	t.moment.place = carrierkit.Place{
+		Country: t.place.country(),
+		State:   string(t.place.StateProvince),
+		City:    string(t.place.City),
+	}
 	at, zoned, ok := t.moment.at(now)
 	if !ok || code == "" || t.number == "" {
 		return carrier.Heard{}, false

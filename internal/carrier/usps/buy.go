@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, er
 	if err != nil {
 		return ship.Purchase{}, err
 	}
+
 	var a labelAnswer
 	err = d.pay(ctx, carrierkit.Call{
 		Method: http.MethodPost, URL: d.base + s.path("label"), Body: body, Effect: true,
@@ -77,7 +79,7 @@ func consignFor(b carrier.BuyOrder) (*consignment, service, error) {
 	}
 	s, ok := serviceBy(func(s service) bool { return s.code == b.Service })
 	if !ok {
-		return nil, service{}, field("/service", "invalid", "is not a service of USPS")
+		return nil, service{}, field("/service", "invalid", "is not a service of USPS; GET /v1/carriers lists its services")
 	}
 	return c, s, c.takes(s)
 }
@@ -119,6 +121,13 @@ func (c *consignment) labelRequest(s service, b carrier.BuyOrder) (labelRequest,
 	if c.box != nil {
 		p.PackagingType = c.box.kind
 	}
+	if c.box == nil && b.Selection != "" {
+		// The price that was quoted, which may be a cubic one. USPS takes the
+		// indicator instead of the packaging, never with it.
+		p.RateIndicator = b.Selection
+		p.PackagingType = ""
+		p.Shape = ""
+	}
 	p.ExtraServices, _ = c.extras(s)
 	if signature := c.order.Options.Signature; !c.abroad && (signature != "" || c.over500) {
 		byHand := signature == "adult" // others may be signed for online
@@ -140,15 +149,26 @@ func (c *consignment) image() imageInfo {
 	return imageInfo{ImageType: kind, LabelType: labelType}
 }
 
-// references are ours first: they stay with the purchase in USPS's records. The
-// order's own number is printed where there is room for a third.
+// maxReference is the length of a customer reference.
+const maxReference = 30
+
+// references are ours first, which stays with the purchase in USPS's records
+// and is not printed, then the order number and the client's reference, which
+// are. A label with a customs form has room for two, and USPS prints none of
+// them there.
 func references(b carrier.BuyOrder, customs bool) []customerReference {
 	list := []customerReference{{ReferenceNumber: b.Reference}}
+	for _, text := range []string{b.Order.OrderID, b.Order.Reference} {
+		fits := text != "" && len(text) <= maxReference
+		if fits && !slices.ContainsFunc(list, func(r customerReference) bool { return r.ReferenceNumber == text }) {
+			list = append(list, customerReference{ReferenceNumber: text, Print: !customs})
+		}
+	}
+	if customs {
+		return list[:min(len(list), 2)]
+	}
 	if b.Shipment != "" {
 		list = append(list, customerReference{ReferenceNumber: string(b.Shipment)})
-	}
-	if id := b.Order.OrderID; !customs && id != "" && len(id) <= 30 {
-		list = append(list, customerReference{ReferenceNumber: id, Print: true})
 	}
 	return list
 }

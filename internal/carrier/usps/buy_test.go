@@ -1,11 +1,14 @@
 package usps_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,13 +50,20 @@ func TestTheSameReferenceBuysOnce(t *testing.T) {
 func TestTheLedgerKnowsOurReferences(t *testing.T) {
 	s, via := stand(t, nil)
 	b := home()
+	b.Order.Reference = "PO-7"
 	p, err := open(t, via).Buy(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := s.Ledger.Entries()[0]
-	if e.Reference != b.Reference || e.Second != string(b.Shipment) || e.Amount != p.Price.Amount() || e.Currency != "USD" || e.Account != standin.Account {
+	if e.Reference != b.Reference || e.Second != b.Order.OrderID || e.Amount != p.Price.Amount() || e.Currency != "USD" || e.Account != standin.Account {
 		t.Errorf("the ledger has %+v", e)
+	}
+	if !bytes.Contains(p.Label.Data, []byte(b.Order.OrderID)) || !bytes.Contains(p.Label.Data, []byte("PO-7")) {
+		t.Error("the label shows neither the order number nor the reference")
+	}
+	if bytes.Contains(p.Label.Data, []byte(b.Reference)) || bytes.Contains(p.Label.Data, []byte(b.Shipment)) {
+		t.Error("the label shows names of our own")
 	}
 }
 
@@ -229,12 +239,12 @@ func TestWhatCannotBeSentIsRefusedBefore(t *testing.T) {
 		kind  ship.Kind
 		field string
 	}{
-		{"several parcels", change(func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0]) }), ship.Unsupported, ""},
-		{"from abroad", change(func(b *carrier.BuyOrder) { b.Order.Origin = abroad().Order.Destination }), ship.Unsupported, ""},
-		{"a return", change(func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), ship.Unsupported, ""},
-		{"paid by another", change(func(b *carrier.BuyOrder) { b.Order.Billing = &ship.Billing{Type: "third_party", Account: "1"} }), ship.Unsupported, ""},
-		{"signed abroad", there(func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" }), ship.Unsupported, ""},
-		{"duties paid", there(func(b *carrier.BuyOrder) { b.Order.Customs.Incoterm = "DDP" }), ship.Unsupported, ""},
+		{"several parcels", change(func(b *carrier.BuyOrder) { b.Order.Parcels = append(b.Order.Parcels, b.Order.Parcels[0]) }), ship.Unsupported, "/parcels"},
+		{"from abroad", change(func(b *carrier.BuyOrder) { b.Order.Origin = abroad().Order.Destination }), ship.Unsupported, "/origin/country"},
+		{"a return", change(func(b *carrier.BuyOrder) { b.Order.IsReturn = true }), ship.Unsupported, "/isReturn"},
+		{"paid by another", change(func(b *carrier.BuyOrder) { b.Order.Billing = &ship.Billing{Type: "third_party", Account: "1"} }), ship.Unsupported, "/billing/type"},
+		{"signed abroad", there(func(b *carrier.BuyOrder) { b.Order.Options.Signature = "standard" }), ship.Unsupported, "/options/signature"},
+		{"duties paid", there(func(b *carrier.BuyOrder) { b.Order.Customs.Incoterm = "DDP" }), ship.Unsupported, "/customs/incoterm"},
 		{"no sides", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = nil }), ship.Invalid, "/parcel/dimensions"},
 		{"too heavy", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Weight = 71 }), ship.Invalid, "/parcel/weight"},
 		{"too large", change(func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(60, 20, 20) }), ship.Invalid, "/parcel/dimensions"},
@@ -343,9 +353,9 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		message string
 	}{
 		{"secret", func(c carrier.Credentials) { c["client_secret"] = "not-the-secret" }, "credentials"},
-		{"CRID", func(c carrier.Credentials) { c["crid"] = "99999999" }, "credentials"},
-		{"mailer", func(c carrier.Credentials) { c["mid"] = "111111" }, "credentials"},
-		{"account", func(c carrier.Credentials) { c["account_number"] = "7" }, "credentials"},
+		{"CRID", func(c carrier.Credentials) { c["crid"] = "99999999" }, "enrol the CRID"},
+		{"mailer", func(c carrier.Credentials) { c["mid"] = "111111" }, "mailer IDs"},
+		{"account", func(c carrier.Credentials) { c["account_number"] = "7" }, "EPS account number"},
 	} {
 		_, via := stand(t, nil)
 		changed := carrier.Credentials{}
@@ -381,6 +391,228 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}))
 	if err := c.Check(t.Context()); ship.KindOf(err) != ship.Forbidden || !strings.Contains(err.Error(), "Labels product") {
 		t.Errorf("without the scope: %v", err)
+	}
+}
+
+// An account that USPS has not set up is answered with advice, and an answer
+// without a token is asked for again.
+func TestAnAccountThatIsNotSetUpSaysSo(t *testing.T) {
+	for _, tc := range []struct {
+		fault, message, words string
+		kind                  ship.Kind
+	}{
+		{"not_enrolled", "enrol the CRID", "isn't enrolled in USPS Ship Outbound", ship.Forbidden},
+		{"160305", "enrol the CRID", "", ship.Forbidden},
+		{"160173", "company name", "", ship.Forbidden},
+		{"160390", "under Carriers", "", ship.Forbidden},
+		{"100003", "payment method", "", ship.Forbidden},
+		{"100007", "add funds", "", ship.Forbidden},
+		{"100005", "for now", "", ship.Unavailable},
+	} {
+		var files checks
+		if tc.fault == "not_enrolled" {
+			files = contracts(t, nil)
+		}
+		s, via := stand(t, files)
+		c := open(t, via)
+		if err := s.Turn(emulator.Knobs{Account: tc.fault}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, err := c.Buy(t.Context(), home())
+			e, ok := errors.AsType[*ship.Error](err)
+			if !ok || e.Kind != tc.kind || !strings.Contains(e.Message, tc.message) || !strings.Contains(e.Refusal.Message, tc.words) {
+				t.Errorf("%s: %+v", tc.fault, e)
+			}
+		}
+		if err := s.Turn(emulator.Knobs{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Buy(t.Context(), home()); err != nil {
+			t.Errorf("after %s: %v", tc.fault, err)
+		}
+	}
+}
+
+func TestFaultsAreReadInAllThreeShapes(t *testing.T) {
+	for _, tc := range []struct {
+		status  int
+		body    string
+		kind    ship.Kind
+		code    string
+		message string
+	}{
+		{400, problem("160300", "the words"), ship.Invalid, "160300", "the words"},
+		{400, `{"error":"invalid_request","error_description":"The body is not valid."}`, ship.Invalid, "invalid_request", "The body is not valid."},
+		{403, `{"fault":{"faultstring":"Access denied","detail":{"errorcode":"steps.oauth.v2.Denied"}}}`, ship.Forbidden, "steps.oauth.v2.Denied", "Access denied"},
+		{401, `{"error":{"code":"401","message":"","errors":[]}}`, ship.Forbidden, "401", ""},
+		{400, `{"error":{"code":"400","message":"","errors":[{"title":"invalid_oauth_scope","source":"Access Token"}]}}`, ship.Invalid, "400", "invalid_oauth_scope"},
+		{401, `{"error":{"code":"401","message":"The client application identifier is invalid.","errors":[]}}`, ship.Forbidden, "401", "The client application identifier is invalid."},
+	} {
+		_, err := open(t, answering(t, tc.status, tc.body)).Buy(t.Context(), home())
+		e, ok := errors.AsType[*ship.Error](err)
+		if !ok || e.Kind != tc.kind || e.Refusal.Code != tc.code || e.Refusal.Message != tc.message {
+			t.Errorf("%s: %+v", tc.body, e)
+		}
+	}
+}
+
+func TestRefusalsPointIntoOurRequest(t *testing.T) {
+	for parameter, want := range map[string]string{
+		"toAddress":                                 "/destination",
+		"toAddress.ZIPCode":                         "/destination/zip",
+		"fromAddress.streetAddress":                 "/origin/address1",
+		"packageDescription.weight":                 "/parcel/weight",
+		"length, height, width, mailClass":          "/parcel/dimensions /service",
+		"packageDescription.mailingDate":            "/shipDate",
+		"packageDescription/packageOptions":         "/options/insuredValue",
+		"customsForm.importersReference":            "/customs/taxIdentifiers",
+		"Header: X-Payment-Authorization-Token":     "",
+		"imageInfo.imageType":                       "",
+		"packageDescription.extraServices":          "/options",
+		"packageDescription.customerReference":      "/orderId",
+		"packageDescription.unknownThing, contents": "/customs/items",
+	} {
+		body := fmt.Sprintf(`{"error":{"code":"400","message":"Bad Request","errors":[{"code":"160999","detail":"the words","source":{"parameter":%q}}]}}`, parameter)
+		_, err := open(t, answering(t, 400, body)).Buy(t.Context(), home())
+		e, ok := errors.AsType[*ship.Error](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range e.Fields {
+			got = append(got, f.Pointer)
+			if f.Detail != "USPS answered: the words." {
+				t.Errorf("%s: %q", parameter, f.Detail)
+			}
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s points to %q, want %q", parameter, text, want)
+		}
+	}
+}
+
+// The rate holder is named when prices are the account's own.
+func TestContractPricesNameTheRateHolder(t *testing.T) {
+	for kind, want := range map[string]bool{"contract": true, "commercial": false} {
+		var sent string
+		_, via := stand(t, contracts(t, nil))
+		changed := maps.Clone(credentials)
+		changed["price_type"] = kind
+		c, err := carrier.Open(usps.Spec, carrier.Opening{Credentials: changed, BaseURL: usps.Spec.TestURL, Via: doer(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/payment-authorization") {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				sent = string(body)
+				r.Body = io.NopCloser(strings.NewReader(sent))
+			}
+			return via.Do(r)
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Buy(t.Context(), home()); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(sent, "RATE_HOLDER") != want {
+			t.Errorf("%s: %s", kind, sent)
+		}
+	}
+}
+
+// A small heavy box is quoted by its volume and bought by the same price.
+func TestACubicPriceIsBoughtAsQuoted(t *testing.T) {
+	_, via := stand(t, contracts(t, nil))
+	c := open(t, via)
+	b := home()
+	b.Order.Parcels[0].Weight, b.Order.Parcels[0].WeightGrams = 15, 6804
+	rates, err := c.Rates(t.Context(), b.Order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(rates, func(r ship.Rate) bool { return r.Service == b.Service })
+	if i < 0 || rates[i].Selection != "CP" {
+		t.Fatalf("rates %+v", rates)
+	}
+	byWeight, err := c.Buy(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Reference += "2"
+	b.Selection = rates[i].Selection
+	byVolume, err := c.Buy(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if byVolume.Price != rates[i].Price || byWeight.Price.Minor <= byVolume.Price.Minor {
+		t.Errorf("quoted %v, bought for %v; without the quote for %v", rates[i].Price, byVolume.Price, byWeight.Price)
+	}
+	if found, err := c.Find(t.Context(), b); err != nil || found.TrackingNumber != byVolume.TrackingNumber {
+		t.Errorf("found %s, %v", found.TrackingNumber, err)
+	}
+}
+
+// First-Class Package International takes goods of up to 400 dollars.
+func TestDearGoodsAreNotOfferedFirstClass(t *testing.T) {
+	_, via := stand(t, nil)
+	c := open(t, via)
+	for cents, want := range map[int64]bool{40000: true, 40001: false} {
+		b := abroad()
+		b.Service = "first_class_package_international"
+		b.Order.Customs.Items = b.Order.Customs.Items[:1]
+		b.Order.Customs.Items[0].Quantity, b.Order.Customs.Items[0].Value = 1, dollars(cents)
+		rates, err := c.Rates(t.Context(), b.Order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(rates, func(r ship.Rate) bool { return r.Service == b.Service }); got != want {
+			t.Errorf("goods worth %d cents: offered %v", cents, got)
+		}
+		if _, err := c.Buy(t.Context(), b); (err == nil) != want || err != nil && !strings.Contains(err.Error(), "400 USD") {
+			t.Errorf("goods worth %d cents: %v", cents, err)
+		}
+	}
+}
+
+func TestAllProblemsOfAnOrderAreToldAtOnce(t *testing.T) {
+	b := home()
+	b.Order.Origin.Zip = "ABCDE"
+	b.Order.Destination.City = strings.Repeat("x", 40)
+	b.Order.Parcels[0] = ship.Parcel{
+		Weight: 40, WeightUnit: ship.Kilogram, WeightGrams: 40_000,
+		Dimensions: &ship.Dimensions{Length: 200, Width: 60, Height: 60, Unit: ship.Centimetre, LengthMM: 2000, WidthMM: 600, HeightMM: 600},
+	}
+	b.Order.Options.InsuredValue = ship.Money{Minor: 1, Currency: "EUR"}
+	_, err := open(t, nothing{}).Buy(t.Context(), b)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		t.Fatalf("err = %v", err)
+	}
+	var got []string
+	for _, f := range e.Fields {
+		got = append(got, f.Pointer+" "+f.Detail)
+	}
+	want := []string{
+		"/origin/zip The sender's postal code must be a ZIP code of five digits, such as 94105.",
+		"/destination/city The recipient's city is longer than the 28 characters that USPS prints.",
+		`/parcel/weight "parcel.weight" must be more than 0 and at most 31.75 kg for USPS.`,
+		`/parcel/dimensions "parcel.dimensions" must have a length and girth of at most 330.2 cm together for USPS; girth is twice the two shorter sides.`,
+		`/options/insuredValue "options.insuredValue" must be an amount in USD above 0 for USPS.`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAQuoteNeedsOnlyPlacesAndTheParcel(t *testing.T) {
+	_, via := stand(t, nil)
+	o := home().Order
+	o.Origin = ship.Address{Zip: "20024", Country: "US"}
+	o.Destination = ship.Address{Zip: "63104", Country: "US"}
+	if rates, err := open(t, via).Rates(t.Context(), o); err != nil || len(rates) == 0 {
+		t.Errorf("rates %v, %v", rates, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // A service is a mail class.
@@ -14,10 +15,11 @@ type service struct {
 	abroad     bool
 	single     string // rate indicator of a parcel in the client's own box
 	flat       flat
-	signature  int // extra service for a signature, 0 for none
-	adult      int // the same for an adult's
-	insurance  int // up to 500 dollars
-	insurance2 int // above
+	signature  int   // extra service for a signature, 0 for none
+	adult      int   // the same for an adult's
+	insurance  int   // up to 500 dollars
+	insurance2 int   // above
+	maxGoods   int64 // that the goods may be worth, in cents; 0 for no limit
 }
 
 // flat says which flat rate packagings a service takes.
@@ -33,12 +35,12 @@ const (
 // only certain contents may use (Media, Library, Bound Printed Matter): the
 // cheapest rate must be one that any parcel may take.
 var services = []service{
-	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931},
-	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931},
-	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925},
-	{"first_class_package_international", "USPS First-Class Package International", "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", flatNone, 0, 0, 0, 0},
-	{"priority_mail_international", "USPS Priority Mail International", "PRIORITY_MAIL_INTERNATIONAL", true, "SP", flatAll, 0, 0, 930, 931},
-	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931},
+	{"ground_advantage", "USPS Ground Advantage", "USPS_GROUND_ADVANTAGE", false, "SP", flatNone, 921, 922, 930, 931, 0},
+	{"priority_mail", "USPS Priority Mail", "PRIORITY_MAIL", false, "SP", flatAll, 921, 922, 930, 931, 0},
+	{"priority_mail_express", "USPS Priority Mail Express", "PRIORITY_MAIL_EXPRESS", false, "PA", flatEnvelopes, 981, 922, 925, 925, 0},
+	{"first_class_package_international", "USPS First-Class Package International", "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE", true, "SP", flatNone, 0, 0, 0, 0, 400_00},
+	{"priority_mail_international", "USPS Priority Mail International", "PRIORITY_MAIL_INTERNATIONAL", true, "SP", flatAll, 0, 0, 930, 931, 0},
+	{"priority_mail_express_international", "USPS Priority Mail Express International", "PRIORITY_MAIL_EXPRESS_INTERNATIONAL", true, "PA", flatEnvelopes, 0, 0, 930, 931, 0},
 }
 
 func serviceList() []carrier.Service {
@@ -96,25 +98,14 @@ func packagingList() []carrier.Packaging {
 	return list
 }
 
-// domestic are the countries that USPS delivers to at home. The territories
-// and the freely associated states have state codes of their own.
-var domestic = strings.Fields("US PR VI GU AS MP FM MH PW")
-
 // military are the state codes of post offices of the armed forces.
 var military = strings.Fields("AA AE AP")
 
-// customsStates are outside the customs territory: a parcel that goes there
-// may carry a customs form.
-var customsStates = append([]string{"VI", "GU", "AS", "MP", "FM", "MH", "PW"}, military...)
-
-// hoursAhead is how far the clocks of a state are from UTC at most, in summer
-// and in its easternmost part: a day by this clock is never yesterday there.
-// Where no state is named, it is four hours behind, as in New York.
-var hoursAhead = map[string]int{
-	"GU": 10, "MP": 10, "PW": 9, "FM": 11, "MH": 12, "AS": -11, "HI": -10, "AK": -8, "AP": 12, "AE": 5,
-	"CA": -7, "NV": -6, "OR": -6, "WA": -7, "AZ": -6, "CO": -6, "ID": -6, "MT": -6, "NM": -6, "UT": -6, "WY": -6,
-	"AL": -5, "AR": -5, "IA": -5, "IL": -5, "KS": -5, "LA": -5, "MN": -5, "MO": -5, "MS": -5, "ND": -5, "NE": -5, "OK": -5,
-	"SD": -5, "TX": -5, "WI": -5,
+// takesForm reports whether a parcel from or to the state may carry a customs
+// form: it is outside the customs territory of the United States.
+func takesForm(state string) bool {
+	return slices.Contains(military, state) || carrierkit.IsAssociatedState(state) ||
+		carrierkit.IsUSTerritory(state) && state != "PR"
 }
 
 // contents are the declared kinds of contents, as clients write them.
@@ -137,6 +128,7 @@ const (
 	codeReprintRefund  = "160380"
 	codeReprintTooLate = "160381"
 	codeReprintTooMany = "160382"
+	codeNotYet         = "150006" // to a question about a parcel
 )
 
 // The same in words, where USPS sends no code of its own.

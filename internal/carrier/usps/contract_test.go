@@ -37,6 +37,7 @@ func sold() map[string]carrier.BuyOrder {
 	add("insured", home(), func(b *carrier.BuyOrder) { b.Order.Options.InsuredValue = dollars(12000) })
 	add("long", home(), func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(4, 30, 6) })
 	add("large", home(), func(b *carrier.BuyOrder) { b.Order.Parcels[0].Dimensions = inches(20, 18, 14) })
+	add("cubic", home(), func(b *carrier.BuyOrder) { b.Order.Parcels[0].Weight, b.Order.Parcels[0].WeightGrams = 15, 6804 })
 	add("png", home(), func(b *carrier.BuyOrder) { b.Order.LabelFormat = "png" })
 	add("one name", home(), func(b *carrier.BuyOrder) { b.Order.Destination.Name = "Madonna" })
 	add("territory", home(), func(b *carrier.BuyOrder) {
@@ -53,6 +54,14 @@ func sold() map[string]carrier.BuyOrder {
 		b.Order.Options.InsuredValue, b.Order.Parcels[0].Packaging = dollars(60000), "medium_flat_rate_box"
 		b.Order.Destination = ship.Address{Name: "Jun Ito", Company: "Ito KK", Address1: "1-1 Chiyoda", City: "Tokyo", Zip: "100-0001", Country: "JP"}
 		b.Order.Customs.ContentsType, b.Order.Customs.TaxIDs = "spare parts", nil
+	})
+	add("abroad with tax identifiers", abroad(), func(b *carrier.BuyOrder) {
+		b.Order.Destination = ship.Address{Name: "Marie Curie", Address1: "1 Rue Cuvier", City: "Paris", Zip: "75005", Country: "FR"}
+		b.Order.Customs.TaxIdentifiers = []ship.TaxIdentifier{
+			{Type: "ein", Number: "12-3456789"},
+			{Type: "ioss", Number: "IM2760000742", Country: "DE"},
+			{Type: "vat", Number: "FR40303265045", Party: "recipient"},
+		}
 	})
 	return list
 }
@@ -84,8 +93,17 @@ func whole(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	}
 	var quoted ship.Money
 	for _, r := range rates {
-		if r.Service == b.Service {
-			quoted = r.Price
+		if r.Service != b.Service {
+			continue
+		}
+		quoted = r.Price
+		b.Selection = r.Selection
+		var sum int64
+		for _, c := range r.Charges {
+			sum += c.Amount.Minor
+		}
+		if sum != r.Price.Minor || r.BillableWeightGrams == 0 && b.Order.Parcels[0].Packaging == "" {
+			t.Errorf("the rate is %+v", r)
 		}
 	}
 	if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
@@ -183,6 +201,8 @@ func refusals(t *testing.T, s *emulator.Server, c *carrier.Carrier) {
 		{"too many", emulator.Knobs{Limit: 1}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited, "find": ship.Limited, "void": ship.Limited}},
 		{"down", emulator.Knobs{Down: 1}, map[string]ship.Kind{"rates": ship.Unavailable, "buy": ship.Uncertain, "find": ship.Unavailable, "void": ship.Uncertain}},
 		{"not let in", emulator.Knobs{Expired: 1}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden, "find": ship.Forbidden, "void": ship.Forbidden}},
+		{"not let in by the gateway", emulator.Knobs{Expired: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden}},
+		{"too many for the gateway", emulator.Knobs{Limit: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited}},
 	} {
 		if err := s.Turn(tc.knobs); err != nil {
 			t.Fatal(err)

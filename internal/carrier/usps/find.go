@@ -44,7 +44,11 @@ func (d *driver) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, e
 // the order was sent once, by whatever rules were then in force.
 func recall(b carrier.BuyOrder) (*consignment, service) {
 	c := &consignment{order: b.Order, abroad: isAbroad(b.Order.Destination)}
-	c.from.State, c.to.State = stateOf(b.Order.Origin), stateOf(b.Order.Destination)
+	c.from.State = stateOf(b.Order.Origin)
+	c.to.State = stateOf(b.Order.Destination)
+	if c.abroad {
+		c.to.State = b.Order.Destination.State
+	}
 	s, ok := serviceBy(func(s service) bool { return s.code == b.Service })
 	if !ok {
 		s = service{code: b.Service, abroad: c.abroad}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,9 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 	}{
 		{"2026-03-02T18:00:00Z", "DC", "", false, "2026-03-02"},
 		{"2026-03-03T03:30:00Z", "DC", "", false, "2026-03-02"},
-		{"2026-03-03T04:30:00Z", "DC", "", false, "2026-03-03"}, // in summer it is tomorrow already
+		{"2026-03-03T04:30:00Z", "DC", "", false, "2026-03-02"},
+		{"2026-07-03T04:30:00Z", "DC", "", false, "2026-07-03"}, // in summer it is tomorrow already
+		{"2026-03-03T05:30:00Z", "TN", "", false, "2026-03-03"}, // in a part of the state it is
 		{"2026-03-03T06:30:00Z", "CA", "", false, "2026-03-02"},
 		{"2026-03-02T18:00:00Z", "GU", "", false, "2026-03-03"},
 		{"2026-03-03T01:00:00Z", "HI", "2026-03-03", false, "2026-03-03"},
@@ -166,8 +169,10 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &consignment{now: now, abroad: tc.abroad, order: ship.Order{ShipDate: tc.ship}}
-		c.from.State = tc.state
+		c := &consignment{now: now, abroad: tc.abroad, order: ship.Order{
+			ShipDate: tc.ship,
+			Origin:   ship.Address{Country: "US", State: tc.state},
+		}}
 		if wrong := c.date(); c.mailingDate != tc.want || (tc.want == "") != (len(wrong) > 0) {
 			t.Errorf("%s in %s for %q: %q, %v; want %q", tc.now, tc.state, tc.ship, c.mailingDate, wrong, tc.want)
 		}
@@ -259,5 +264,41 @@ func TestOneWordIsNotLost(t *testing.T) {
 	}
 	if len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "phone") {
 		t.Errorf("warnings %v", c.warnings)
+	}
+}
+
+func TestTaxIdentifiersBecomeReferences(t *testing.T) {
+	given := &ship.Customs{
+		TaxIDs: []string{"99-9999999"},
+		TaxIdentifiers: []ship.TaxIdentifier{
+			{Type: "ein", Number: "12-3456789"},
+			{Type: "ioss", Number: "IM2760000742", Party: "recipient"},
+			{Type: "eori", Number: "FR12345678900011", Party: "importer"},
+			{Type: "vat", Number: "FR40303265045", Party: "recipient"},
+		},
+	}
+	c := &consignment{abroad: true}
+	exporter, importer, wrong := c.taxReferences(given, nil)
+	if *exporter != (customsReference{"TAX_CODE", "IM2760000742"}) || *importer != (customsReference{"VAT_NUMBER", "FR40303265045"}) || wrong != nil {
+		t.Errorf("exporter %v, importer %v, wrong %v", exporter, importer, wrong)
+	}
+	if len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "left out") {
+		t.Errorf("warnings %q", c.warnings)
+	}
+
+	only := &ship.Customs{TaxIdentifiers: []ship.TaxIdentifier{{Type: "eori", Number: "FR12345678900011", Party: "importer"}}}
+	c = &consignment{abroad: true}
+	if exporter, importer, _ := c.taxReferences(only, nil); exporter != nil || importer.Type != "IMPORTER_CODE" || c.warnings != nil {
+		t.Errorf("exporter %v, importer %v, warnings %q", exporter, importer, c.warnings)
+	}
+
+	long := &ship.Customs{TaxIdentifiers: []ship.TaxIdentifier{{Type: "vat", Number: strings.Repeat("1", 29)}}}
+	if _, _, wrong := c.taxReferences(long, nil); len(wrong) != 1 || wrong[0].Pointer != "/customs/taxIdentifiers/0/number" {
+		t.Errorf("a long number: %+v", wrong)
+	}
+	for _, kind := range ship.TaxIdentifierTypes {
+		if !slices.Contains(taxOrder, kind) {
+			t.Errorf("%s has no place among the others", kind)
+		}
 	}
 }

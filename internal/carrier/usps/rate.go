@@ -3,6 +3,7 @@ package usps
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/big"
 	"net/http"
 	"slices"
@@ -16,7 +17,7 @@ import (
 
 // Rates asks for all mail classes at once: one call of sixty an hour.
 func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	c, err := consign(o, time.Now())
+	c, err := consignQuote(o, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,11 @@ func (c *consignment) rank(s service, o rateOption) int {
 		return -1
 	}
 	r := o.Rates[0]
-	rank := 4 * slices.Index(c.indicators(s), r.RateIndicator)
+	wanted := c.indicators(s)
+	rank := 4 * slices.Index(wanted, r.RateIndicator)
+	if r.RateIndicator == cubicBox && !c.abroad && wanted[0] == s.single && c.box == nil {
+		rank = 0 // as good as the usual one: the cheaper is taken
+	}
 	if rank < 0 {
 		return -1
 	}
@@ -142,6 +147,11 @@ func (c *consignment) rank(s service, o rateOption) int {
 	}
 	return rank
 }
+
+// cubicBox is the rate indicator of a box that is priced by its volume. USPS
+// offers it where its rules allow; the indicators of soft packs are not for
+// boxes.
+const cubicBox = "CP"
 
 // indicators are the rate indicators that describe the parcel, best first. USPS
 // itself chooses from them when the label is made in a box of the client's.
@@ -166,30 +176,86 @@ func (c *consignment) rateOf(s service, o rateOption) (ship.Rate, bool) {
 	if !ok {
 		return ship.Rate{}, false
 	}
+
+	charges := o.baseCharges(price)
 	codes, _ := c.extras(s)
 	for _, code := range codes {
-		found := false
-		for _, e := range o.ExtraServices {
-			if string(e.Code) != strconv.Itoa(code) {
-				continue
-			}
-			more, ok := money(e.Price)
-			if !ok || found {
-				continue
-			}
-			price.Minor += more.Minor
-			found = true
-		}
-		if !found {
+		more, ok := o.extraPrice(code)
+		if !ok {
 			return ship.Rate{}, false
 		}
+		price.Minor += more.Minor
+		if more.Minor > 0 {
+			charges = append(charges, ship.Charge{Type: extraCharge(code), Amount: more})
+		}
 	}
-	rate := ship.Rate{Service: s.code, ServiceName: s.name, Price: price, DeliveryAt: o.Commitment.at()}
-	rate.Guaranteed = o.Commitment.IsGuaranteed == "true"
+
+	rate := ship.Rate{
+		Service:     s.code,
+		ServiceName: s.name,
+		Price:       price,
+		DeliveryAt:  o.Commitment.at(),
+		Guaranteed:  o.Commitment.IsGuaranteed == "true",
+		Charges:     charges,
+	}
 	if days, _, ok := strings.Cut(strings.ReplaceAll(o.Commitment.Name, "-", " "), " "); ok {
 		rate.TransitDays, _ = strconv.Atoi(days) // "2 Days", "1-day"; others are no number
 	}
+	if len(o.Rates) > 0 {
+		r := o.Rates[0]
+		weight, _ := r.Weight.Float64() // absent is zero
+		volumetric, _ := r.DimWeight.Float64()
+		rate.BillableWeightGrams = int64(math.Round(max(weight, volumetric) * 453.59237))
+		if c.box == nil {
+			rate.Selection = r.RateIndicator
+		}
+	}
 	return rate, true
+}
+
+// extraPrice is what an extra service costs in the offer.
+func (o rateOption) extraPrice(code int) (ship.Money, bool) {
+	for _, e := range o.ExtraServices {
+		if string(e.Code) != strconv.Itoa(code) {
+			continue
+		}
+		if price, ok := money(e.Price); ok {
+			return price, true
+		}
+	}
+	return ship.Money{}, false
+}
+
+// baseCharges are the postage and its fees; their sum is the base price.
+func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
+	left := total
+	var fees []ship.Charge
+	if len(o.Rates) > 0 {
+		for _, f := range o.Rates[0].Fees {
+			price, ok := money(f.Price)
+			if !ok || price.Minor == 0 || price.Minor > left.Minor {
+				continue
+			}
+			kind := ship.OtherCharge
+			if name := strings.ToLower(f.Name); strings.Contains(name, "nonstandard") || strings.Contains(name, "dimension") {
+				kind = ship.OversizeCharge
+			}
+			fees = append(fees, ship.Charge{Type: kind, Amount: price})
+			left.Minor -= price.Minor
+		}
+	}
+	return append([]ship.Charge{{Type: ship.BaseCharge, Amount: left}}, fees...)
+}
+
+// extraCharge is what an extra service is for.
+func extraCharge(code int) ship.ChargeType {
+	switch code {
+	case 921, 922, 981:
+		return ship.SignatureCharge
+	case 925, 930, 931:
+		return ship.InsuranceCharge
+	}
+	return ship.OtherCharge
 }
 
 // deliveryHour stands for the end of the delivery day: USPS promises a day

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // layouts are how USPS writes a moment. A fraction of the second may follow
@@ -87,62 +89,17 @@ func (e trackingEvent) moment() (at time.Time, zoneUnknown, ok bool) {
 	if offset, ok := readOffset(string(e.GMTOffset)); ok {
 		return local.Add(-offset), false, true
 	}
-	if hours, ok := e.zone(local); ok {
-		return local.Add(-time.Duration(hours) * time.Hour), false, true
+	if zone, ok := e.zone(); ok {
+		return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, zone), false, true
 	}
 	return local, true, true
 }
 
-// zone is the offset in hours of the event's place at a local time, where the
-// place has one zone alone.
-func (e trackingEvent) zone(local time.Time) (hours int, ok bool) {
-	country, state := e.country(), strings.ToUpper(strings.TrimSpace(string(e.EventState)))
-	if country != "US" {
-		hours, ok = countryZones[country]
-		return hours, ok
-	}
-	if hours, ok = steadyZones[state]; ok {
-		return hours, true
-	}
-	if hours, ok = stateZones[state]; ok && isSummer(local) {
-		hours++
-	}
-	return hours, ok
-}
-
-// stateZones are the hours of standard time of the states that lie in one zone
-// and have summer time. The others lie in two, or have summer time in a part.
-var stateZones = func() map[string]int {
-	zones := map[string]int{}
-	for hours, states := range map[int]string{
-		-5: "CT DC DE GA MA MD ME NC NH NJ NY OH PA RI SC VA VT WV",
-		-6: "AL AR IA IL LA MN MO MS OK WI",
-		-7: "CO MT NM UT WY",
-		-8: "CA WA",
-	} {
-		for state := range strings.FieldsSeq(states) {
-			zones[state] = hours
-		}
-	}
-	return zones
-}()
-
-// steadyZones are the hours of places without summer time.
-var steadyZones = map[string]int{"HI": -10, "AS": -11, "GU": 10, "MP": 10, "PR": -4, "VI": -4, "PW": 9, "MH": 12}
-
-// countryZones are those of countries with one zone and no summer time.
-var countryZones = map[string]int{
-	"AS": -11, "GU": 10, "MP": 10, "PR": -4, "VI": -4, "PW": 9, "MH": 12,
-	"AE": 4, "CN": 8, "HK": 8, "JP": 9, "KR": 9, "MY": 8, "PH": 8, "QA": 3, "SA": 3, "SG": 8, "TH": 7, "TR": 3, "TW": 8, "VN": 7, "ZA": 2,
-}
-
-// isSummer reports whether daylight saving time is in force in the United
-// States at a local time: from 2:00 of the second Sunday in March to 2:00 of
-// the first in November.
-func isSummer(local time.Time) bool {
-	sunday := func(month time.Month, nth int) time.Time {
-		first := time.Date(local.Year(), month, 1, 2, 0, 0, 0, time.UTC)
-		return first.AddDate(0, 0, (7-int(first.Weekday()))%7+7*(nth-1))
-	}
-	return !local.Before(sunday(time.March, 2)) && local.Before(sunday(time.November, 1))
+// zone is that of the event's place, where it is certain.
+func (e trackingEvent) zone() (*time.Location, bool) {
+	return carrierkit.Place{
+		Country: e.country(),
+		State:   plain(string(e.EventState)),
+		City:    plain(string(e.EventCity)),
+	}.Zone()
 }

@@ -34,7 +34,7 @@ type said struct {
 func (s *said) Do(r *http.Request) (*http.Response, error) {
 	status, body := s.status, s.body
 	if strings.HasSuffix(r.URL.Path, "/token") {
-		status, body = http.StatusOK, `{"access_token":"t","expires_in":"28799","scope":"tracking subscriptions-tracking"}`
+		status, body = http.StatusOK, `{"access_token":"an-access-token","expires_in":"28799","scope":"tracking subscriptions-tracking"}`
 	} else if r.Body != nil {
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -151,6 +151,10 @@ func TestWhatUSPSDoesNotKnowIsNoError(t *testing.T) {
 		{"not yet", 400, refusal("150001"), []string{parcelA}, ""},
 		{"another shipper's", 400, refusal("150010"), []string{parcelA}, ""},
 		{"not found", 404, refusal("404"), []string{parcelA}, ""},
+		{"not yet, by its words", 404, said150006("A status update is not yet available on your package."), []string{parcelA}, ""},
+		{"too many on one slip", 400, said150006("3 items were also tied to your 3849 ID but exceeded the maximum number"), []string{parcelA}, ship.Invalid},
+		{"another mailer's", 403, `{"error":{"code":"403","message":"Forbidden","errors":[]}}`, []string{parcelA}, ship.Forbidden},
+		{"no such path, with a code", 404, `{"fault":{"faultstring":"Unable to identify proxy","detail":{"errorcode":"messaging.adaptors.http.flow.ApplicationNotFound"}}}`, []string{parcelA}, ship.NotFound},
 		{"the whole batch", 400, refusal("150001"), []string{parcelA, parcelB}, ship.Invalid},
 		{"no such path", 404, `{"fault":{"faultstring":"no proxy"}}`, []string{parcelA}, ship.NotFound},
 		{"another refusal", 400, refusal("010005"), []string{parcelA}, ship.Invalid},
@@ -164,6 +168,18 @@ func TestWhatUSPSDoesNotKnowIsNoError(t *testing.T) {
 		if len(heard) > 0 || tc.want == "" && err != nil || tc.want != "" && ship.KindOf(err) != tc.want {
 			t.Errorf("%s: %v, %v; want %q", tc.name, heard, err, tc.want)
 		}
+	}
+}
+
+// said150006 is a code that USPS uses in two senses.
+func said150006(words string) string {
+	return `{"apiVersion":"/tracking/v3r2","error":{"code":"404","message":"Not Found","errors":[{"code":"150006","detail":"` + words + `"}]}}`
+}
+
+func TestAForeignParcelSaysWhoseParcelsAreShown(t *testing.T) {
+	_, err := listening(t, &said{status: 403, body: `{"error":{"code":"403","message":"Forbidden","errors":[]}}`}, "").Track(t.Context(), []string{parcelA})
+	if err == nil || !strings.Contains(err.Error(), "only parcels of your own mailer ID") {
+		t.Errorf("err = %v", err)
 	}
 }
 

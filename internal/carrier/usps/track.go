@@ -40,6 +40,11 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 	if len(body) == 1 && isUnknown(err) {
 		return nil, nil
 	}
+	if e, ok := errors.AsType[*ship.Error](err); ok && errors.Is(err, carrierkit.Status(http.StatusForbidden)) {
+		refused := *e
+		refused.Message = "USPS shows only parcels of your own mailer ID"
+		return nil, &refused
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +96,13 @@ func isUnknown(err error) bool {
 	if !ok || e.Kind != ship.Invalid && e.Kind != ship.NotFound {
 		return false
 	}
-	return strings.HasPrefix(e.Refusal.Code, "1500") || e.Kind == ship.NotFound && e.Refusal.Code != ""
+	if e.Refusal.Code == codeNotYet {
+		// The list of errors gives this code another sense too.
+		return strings.Contains(strings.ToLower(e.Refusal.Message), "status update is not yet available")
+	}
+	// The gateway has codes too, in words, for paths that are not there.
+	ofAPI := e.Refusal.Code != "" && strings.Trim(e.Refusal.Code, "0123456789") == ""
+	return strings.HasPrefix(e.Refusal.Code, "1500") || e.Kind == ship.NotFound && ofAPI
 }
 
 // hearAnswer reads the answer to the numbers: a list of results, or one alone.

@@ -6,7 +6,6 @@ package usps
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -40,9 +39,14 @@ var Spec = carrier.Spec{
 	Packagings: packagingList(),
 	Formats:    []string{formatPDF, formatPNG},
 	Address:    limits,
-	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 5},
+	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
 	TrackBatch: trackBatch,
 	LookupLag:  time.Minute,
+	Deadlines: carrier.Deadlines{
+		Check: 20 * time.Second, // two tokens and the account
+		Find:  30 * time.Second, // a look-up renders the label again
+		Void:  30 * time.Second,
+	},
 	Limits: []string{
 		"Several parcels in one order are refused: USPS sells every parcel as a label of its own, and one purchase must be one effect. Send a shipment for each parcel.",
 		"A purchase whose answer was lost is looked up by its idempotency key with a reprint, which gives the label too. USPS reprints a label three times, until its mailing date and not after it was cancelled; after that a person has to look.",
@@ -54,11 +58,16 @@ var Spec = carrier.Spec{
 		"Labels abroad and labels with a customs form come as PDF alone. Goods of more than 2,500 dollars in one line need an export filing (ITN), which cannot be sent.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
 		"USPS pushes what becomes of the parcels of the mailer ID, proved by a secret that the service chooses. A subscription is looked after every week: USPS ends one that was idle for 30 days, and suspends one whose address does not answer.",
-		"Parcels of other mailers can be asked for; USPS may refuse that or charge for it.",
-		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the state, if the state has one alone; else the event says that its zone is unknown.",
+		"USPS shows only parcels of the connection's own mailer ID.",
+		"Cubic prices of Ground Advantage and Priority Mail are used for boxes where USPS offers them; the label is then sold by the rate indicator of the quote. Prices of soft packs are not used.",
+		"First-Class Package International takes goods worth at most 400 dollars.",
+		"The order number and the reference are printed on labels without a customs form. A label with one takes two references, which USPS keeps and does not print: ours and the order number.",
+		"A customs form has room for one tax identifier of the sender and one of the recipient; others are left out, with a warning.",
+		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the city or state, if it is certain; else the event says that its zone is unknown.",
 		"USPS has several hundred event codes. Those that the status table does not list are understood by their words, or stay unmapped.",
 	},
 	Meaning: meaning,
+	GoLive:  goLive,
 	Open:    open,
 }
 
@@ -133,6 +142,23 @@ func (d *driver) Check(ctx context.Context) error {
 	return nil
 }
 
+// Permits reads what the app may do from the scopes of its token: a call to
+// find out would be one of the sixty that an account has in an hour.
+func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
+	has := d.scope.Load()
+	if has == nil || *has == "" {
+		return false, false
+	}
+	switch op {
+	case carrier.OpRates:
+		// An app without the scope is tried all the same: the answer says more.
+		return true, d.allows("shipments")
+	case carrier.OpTrack:
+		return true, d.allows("tracking")
+	}
+	return false, false
+}
+
 // ask makes a call with the access token.
 func (d *driver) ask(ctx context.Context, c carrierkit.Call, answer any) error {
 	return d.askWith(ctx, "", d.via, c, answer)
@@ -142,12 +168,15 @@ func (d *driver) ask(ctx context.Context, c carrierkit.Call, answer any) error {
 // not made: USPS answers as if the token were bad, and each such answer would
 // cost three calls of the quota.
 func (d *driver) askWith(ctx context.Context, scope string, via carrier.Doer, c carrierkit.Call, answer any) error {
-	return d.access.Use(ctx, d.fetchAccess, func(access string) error {
+	var parameters []string
+	c = remembering(c, &parameters)
+	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
 		if !d.allows(scope) {
 			return ship.Errorf(ship.Forbidden, "the app lacks the scope %s: ask USPS to add the product to it", scope)
 		}
 		return prepared(c, access, "").Do(ctx, via, answer)
 	})
+	return pointed(advised(err), parameters)
 }
 
 // allows reports whether the access token has a scope. One that lists none is
@@ -160,7 +189,9 @@ func (d *driver) allows(scope string) bool {
 // pay makes a call with both tokens. A 401 does not say which of them is bad,
 // so both are fetched anew before the one more try.
 func (d *driver) pay(ctx context.Context, c carrierkit.Call, answer any) error {
-	return d.access.Use(ctx, d.fetchAccess, func(access string) error {
+	var parameters []string
+	c = remembering(c, &parameters)
+	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
 		payment, err := d.payment.Get(ctx, d.fetchPayment(access))
 		if err != nil {
 			return err
@@ -171,6 +202,21 @@ func (d *driver) pay(ctx context.Context, c carrierkit.Call, answer any) error {
 		}
 		return err
 	})
+	return pointed(advised(err), parameters)
+}
+
+// remembering is the call with the parts of the request that a refusal is about
+// written into parameters.
+func remembering(c carrierkit.Call, parameters *[]string) carrierkit.Call {
+	read := c.Refusal
+	if read == nil {
+		read = refusalOf
+	}
+	c.Refusal = func(body []byte) ship.Refusal {
+		*parameters = parametersOf(body)
+		return read(body)
+	}
+	return c
 }
 
 // prepared is the call with its tokens, which never come back in an error.
@@ -213,54 +259,39 @@ func (d *driver) fetchAccess(ctx context.Context) (string, time.Duration, error)
 	return a.AccessToken, time.Duration(seconds) * time.Second, nil
 }
 
+// fetchPayment asks for a payment authorization. An account that USPS has not
+// enrolled is answered with 200, words and no token.
 func (d *driver) fetchPayment(access string) carrierkit.Fetch {
 	return func(ctx context.Context) (string, time.Duration, error) {
 		call := prepared(carrierkit.Call{
-			Method: http.MethodPost, URL: d.base + "/payments/v3/payment-authorization",
-			Body: paymentRequest{Roles: []role{
-				{RoleName: "PAYER", CRID: d.crid, AccountType: "EPS", AccountNumber: d.account},
-				{RoleName: "LABEL_OWNER", CRID: d.crid, MID: d.mid, ManifestMID: d.manifestMID},
-			}},
+			Method: http.MethodPost,
+			URL:    d.base + "/payments/v3/payment-authorization",
+			Body:   paymentRequest{Roles: d.roles()},
 		}, access, "")
 		var a paymentAnswer
-		err := call.Do(ctx, d.via, &a)
-		return a.Token, paymentLife, err
+		if err := call.Do(ctx, d.via, &a); err != nil {
+			return "", 0, advised(err)
+		}
+		if a.Token == "" && a.Body != "" {
+			return "", 0, &ship.Error{
+				Kind:    ship.Forbidden,
+				Message: notEnrolled,
+				Refusal: ship.Refusal{Message: string(a.Body)},
+			}
+		}
+		return a.Token, paymentLife, nil
 	}
 }
 
-// refusalOf reads both shapes of an error: that of the APIs and that of OAuth.
-func refusalOf(body []byte) ship.Refusal {
-	var said errorAnswer
-	if json.Unmarshal(body, &said) != nil {
-		return ship.Refusal{}
+// roles are who pays, who owns the label and, for prices by contract, whose
+// prices they are.
+func (d *driver) roles() []role {
+	list := []role{
+		{RoleName: "PAYER", CRID: d.crid, AccountType: "EPS", AccountNumber: d.account},
+		{RoleName: "LABEL_OWNER", CRID: d.crid, MID: d.mid, ManifestMID: d.manifestMID},
 	}
-	var problem apiError
-	if json.Unmarshal(said.Error, &problem) != nil {
-		var code string
-		_ = json.Unmarshal(said.Error, &code) // neither shape: no code
-		return ship.Refusal{Code: code, Message: said.Description}
+	if d.contract {
+		list = append(list, role{RoleName: "RATE_HOLDER", CRID: d.crid, AccountType: "EPS", AccountNumber: d.account})
 	}
-	refusal := ship.Refusal{Code: string(problem.Code), Message: string(problem.Message)}
-	if len(problem.Errors) > 0 {
-		first := problem.Errors[0]
-		if first.Code != "" {
-			refusal.Code = string(first.Code)
-		}
-		if words := first.words(); words != "" {
-			refusal.Message = words
-		}
-	}
-	return refusal
-}
-
-// refusedWith reports whether the carrier said no with one of the codes, or
-// with words that hold one of the others.
-func refusedWith(err error, codes ...string) bool {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
-		return false
-	}
-	return slices.ContainsFunc(codes, func(code string) bool {
-		return e.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(strings.ToLower(e.Refusal.Message), code)
-	})
+	return list
 }

@@ -37,6 +37,7 @@ type role struct {
 
 type paymentAnswer struct {
 	Token string `json:"paymentAuthorizationToken"`
+	Body  text   `json:"body"` // why there is no token
 }
 
 type paymentAccount struct {
@@ -44,10 +45,19 @@ type paymentAccount struct {
 	AccountNumber string `json:"accountNumber"`
 }
 
-// errorAnswer is {"error": {...}} of the APIs, or {"error": "code"} of OAuth.
+// errorAnswer is {"error": {...}} of the APIs, {"error": "code"} of OAuth, or
+// {"fault": {...}} of the gateway.
 type errorAnswer struct {
 	Error       json.RawMessage `json:"error"`
 	Description string          `json:"error_description"`
+	Fault       *fault          `json:"fault"`
+}
+
+type fault struct {
+	Message text `json:"faultstring"`
+	Detail  struct {
+		Code text `json:"errorcode"`
+	} `json:"detail"`
 }
 
 type apiError struct {
@@ -60,6 +70,21 @@ type errorItem struct {
 	Code   text `json:"code"`
 	Title  text `json:"title"`
 	Detail text `json:"detail"`
+
+	Source json.RawMessage `json:"source"` // {"parameter": "..."} or a text
+}
+
+// parameter is the part of the request that the error is about.
+func (e errorItem) parameter() string {
+	var source struct {
+		Parameter text `json:"parameter"`
+	}
+	if json.Unmarshal(e.Source, &source) == nil {
+		return string(source.Parameter)
+	}
+	var plain text
+	_ = json.Unmarshal(e.Source, &plain) // absent is none
+	return string(plain)
 }
 
 func (e errorItem) words() string {
@@ -128,14 +153,22 @@ type rateOption struct {
 	TotalBasePrice json.Number `json:"totalBasePrice"`
 	Commitment     commitment  `json:"commitment"`
 	Rates          []struct {
-		ProcessingCategory string `json:"processingCategory"`
-		RateIndicator      string `json:"rateIndicator"`
-		EntryFacilityType  string `json:"destinationEntryFacilityType"`
+		ProcessingCategory string      `json:"processingCategory"`
+		RateIndicator      string      `json:"rateIndicator"`
+		EntryFacilityType  string      `json:"destinationEntryFacilityType"`
+		Weight             json.Number `json:"weight"`
+		DimWeight          json.Number `json:"dimWeight"`
+		Fees               []fee       `json:"fees"`
 	} `json:"rates"`
 	ExtraServices []struct {
 		Code  text        `json:"extraService"`
 		Price json.Number `json:"price"`
 	} `json:"extraServices"`
+}
+
+type fee struct {
+	Name  string      `json:"name"`
+	Price json.Number `json:"price"`
 }
 
 type commitment struct {
@@ -179,7 +212,8 @@ type address struct {
 
 type packageDescription struct {
 	MailClass          string              `json:"mailClass"`
-	PackagingType      string              `json:"packagingType"`
+	PackagingType      string              `json:"packagingType,omitempty"`
+	RateIndicator      string              `json:"rateIndicator,omitempty"` // instead of packaging and shape
 	Shape              string              `json:"shape,omitempty"`
 	ProcessingCategory string              `json:"processingCategory"`
 	EntryFacilityType  string              `json:"destinationEntryFacilityType"`
@@ -210,13 +244,24 @@ type customsForm struct {
 	ContentComments string            `json:"contentComments,omitempty"`
 	AESITN          string            `json:"AESITN,omitempty"`
 	InvoiceNumber   string            `json:"invoiceNumber,omitempty"`
+	Importer        *customsReference `json:"importersReference,omitempty"`
 	Exporter        *customsReference `json:"exportersReference,omitempty"`
 	Contents        []customsItem     `json:"contents"`
 }
 
+// customsReference is a tax number. The API of labels at home takes it as a
+// text without a type.
 type customsReference struct {
-	Type      string `json:"referenceType"`
-	Reference string `json:"reference"`
+	Type      string
+	Reference string
+}
+
+// MarshalJSON writes a number without a type as a text.
+func (r customsReference) MarshalJSON() ([]byte, error) {
+	if r.Type == "" {
+		return json.Marshal(r.Reference)
+	}
+	return json.Marshal(map[string]string{"referenceType": r.Type, "reference": r.Reference})
 }
 
 type customsItem struct {

@@ -33,7 +33,7 @@ var (
 	}
 	limits = map[string]int{
 		"postalCode": 12, "cityName": 45, "countryCode": 2, "provinceCode": 35, "addressLine1": 45, "addressLine2": 45, "addressLine3": 45,
-		"phone": 70, "email": 70, "companyName": 100, "fullName": 255, "incoterm": 3,
+		"labelFreeText": 150, "localProductCode": 3, "phone": 70, "email": 70, "companyName": 100, "fullName": 255, "incoterm": 3,
 	}
 )
 

@@ -191,6 +191,10 @@ func TestBadRequestsAreRefusedInDHLsWords(t *testing.T) {
 		"a product abroad": {strings.Replace(good, `"productCode": "N"`, `"productCode": "P"`, 1), "996:", 400},
 		"a bad date":       {strings.Replace(good, planned[:10], "tomorrow", 1), "998:", 400},
 		"the past":         {strings.Replace(good, planned[:4], "2001", 1), "998:", 400},
+		"a wrong tax type": {strings.Replace(good, `"contactInformation"`, `"registrationNumbers": [{"typeCode": "XXX", "number": "1", "issuerCountryCode": "DE"}], "contactInformation"`, 1), "registrationNumbers/0/typeCode", 422},
+		"a wrong party":    {strings.Replace(good, `"contactInformation"`, `"typeCode": "person", "contactInformation"`, 1), "shipperDetails/typeCode", 422},
+		"a local product":  {strings.Replace(good, `"productCode": "N"`, `"productCode": "N", "localProductCode": "X"`, 1), "996:", 400},
+		"paperless inland": {strings.Replace(good, `"accounts"`, `"valueAddedServices": [{"serviceCode": "WY"}], "accounts"`, 1), "7008:", 400},
 		"unknown extra":    {strings.Replace(good, `"accounts"`, `"valueAddedServices": [{"serviceCode": "ZZ"}], "accounts"`, 1), "7008:", 400},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -42,9 +43,10 @@ type (
 		PlannedShippingDateAndTime string    `json:"plannedShippingDateAndTime"`
 		UnitOfMeasurement          string    `json:"unitOfMeasurement"`
 		IsCustomsDeclarable        bool      `json:"isCustomsDeclarable"`
-		MonetaryAmount             []struct {
-			TypeCode string `json:"typeCode"`
-		} `json:"monetaryAmount"`
+		GetAdditionalInformation   []struct {
+			TypeCode    string `json:"typeCode"`
+			IsRequested bool   `json:"isRequested"`
+		} `json:"getAdditionalInformation"`
 		Packages []pack `json:"packages"`
 	}
 )
@@ -114,10 +116,21 @@ func (s stand) rates(w http.ResponseWriter, r *http.Request) {
 	var products []any
 	for _, o := range offers {
 		if o.goes(l) {
-			products = append(products, o.quote(l))
+			products = append(products, o.quote(l, in.wantsServices()))
 		}
 	}
 	reply(w, http.StatusOK, map[string]any{"products": products})
+}
+
+// wantsServices reports whether the answer is to list the services that could
+// be added to each product.
+func (in rateRequest) wantsServices() bool {
+	for _, more := range in.GetAdditionalInformation {
+		if more.IsRequested && strings.HasPrefix(more.TypeCode, "allValueAddedServices") {
+			return true
+		}
+	}
+	return false
 }
 
 // wrong is what DHL says of a request that is whole but not right.
@@ -127,9 +140,6 @@ func (in rateRequest) wrong(now time.Time) (list []string) {
 	}
 	if !slices.Contains(in.Accounts, account{"shipper", Account}) {
 		list = append(list, "The account number is not found or invalid. Please check the account number and retry.")
-	}
-	if in.IsCustomsDeclarable && len(in.MonetaryAmount) == 0 {
-		list = append(list, "#: required key [monetaryAmount] not found")
 	}
 	return append(list, unknownExtras(in.ValueAddedServices)...)
 }
@@ -148,10 +158,10 @@ func (l load) lane() string {
 	switch {
 	case from == to:
 		return "d"
+	case l.dutiable: // also inside the union: then there is no U and no W
+		return "g"
 	case slices.Contains(union, from) && slices.Contains(union, to):
 		return "u"
-	case l.dutiable:
-		return "g"
 	}
 	return "p"
 }
@@ -219,13 +229,82 @@ func (o offer) arrival(l load) (at string, days int) {
 	return day.Format(time.DateOnly) + "T" + o.until, days
 }
 
-func (o offer) quote(l load) map[string]any {
+// printedOnly are countries whose customs take no invoice as data.
+var printedOnly = []string{"BR", "NG"}
+
+// hasPaperless reports whether customs of the destination take the invoice as
+// data.
+func (l load) hasPaperless() bool {
+	return l.lane() == "g" && !slices.Contains(printedOnly, l.to.CountryCode)
+}
+
+// local is the code of the product in its country. British domestic products
+// have codes of their own, and are not sold without them.
+func (o offer) local(l load) string {
+	if l.lane() == "d" && l.from.CountryCode == "GB" {
+		return o.code + "GB"
+	}
+	return o.code
+}
+
+// breakdown is what the price consists of and, if the client wants to know, the
+// services that could be added.
+func (o offer) breakdown(l load, services bool) []any {
+	_, currency := o.price(l)
+	bare := l
+	bare.extras = nil
+	base, _ := o.price(bare)
+
+	list := []any{map[string]any{"name": o.name, "price": base}}
+	for i, e := range l.extras {
+		before, after := l, l
+		before.extras, after.extras = l.extras[:i], l.extras[:i+1]
+		list = append(list, map[string]any{
+			"name":        e.ServiceCode,
+			"serviceCode": e.ServiceCode,
+			"price":       difference(o, before, after),
+		})
+	}
+	if services {
+		offered := []string{"AA", "II", "SF", "DD"}
+		if l.hasPaperless() {
+			offered = append(offered, "WY")
+		}
+		for _, code := range offered {
+			list = append(list, map[string]any{
+				"name":            code,
+				"serviceCode":     code,
+				"serviceTypeCode": "XCH",
+			})
+		}
+	}
+	return []any{map[string]any{
+		"currencyType":  "BILLC",
+		"priceCurrency": currency,
+		"breakdown":     list,
+	}}
+}
+
+// difference is what a load costs more than another.
+func difference(o offer, before, after load) json.Number {
+	x, currency := o.price(before)
+	y, _ := o.price(after)
+	low, _ := strconv.ParseFloat(x.String(), 64)
+	high, _ := strconv.ParseFloat(y.String(), 64)
+	places := 2
+	if currency == "JPY" {
+		places = 0
+	}
+	return json.Number(strconv.FormatFloat(high-low, 'f', places, 64))
+}
+
+func (o offer) quote(l load, services bool) map[string]any {
 	amount, currency := o.price(l)
 	at, days := o.arrival(l)
 	from, to := areaOf(l.from.CountryCode, l.from.CityName), areaOf(l.to.CountryCode, l.to.CityName)
 	kilos := json.Number(digits(int(l.halves()/2), 1) + "." + digits(int(l.halves()%2*5), 1))
 	return map[string]any{
-		"productName": o.name, "productCode": o.code, "localProductCode": o.code, "localProductCountryCode": l.from.CountryCode,
+		"productName": o.name, "productCode": o.code, "localProductCode": o.local(l), "localProductCountryCode": l.from.CountryCode,
 		"networkTypeCode": o.network, "isCustomerAgreement": false,
 		"weight": map[string]any{"provided": kilos, "unitOfMeasurement": "metric"},
 		"totalPrice": []any{
@@ -233,8 +312,9 @@ func (o offer) quote(l load) map[string]any {
 			map[string]any{"currencyType": "PULCL", "price": 0}, // as the real one does
 			map[string]any{"currencyType": "BASEC", "price": 0},
 		},
-		"pickupCapabilities":   map[string]any{"nextBusinessDay": false, "originServiceAreaCode": from.Code, "originFacilityAreaCode": from.Code},
-		"deliveryCapabilities": map[string]any{"deliveryTypeCode": "QDDC", "estimatedDeliveryDateAndTime": at, "destinationServiceAreaCode": to.Code, "totalTransitDays": days},
-		"pricingDate":          time.Now().UTC().Format(time.DateOnly),
+		"detailedPriceBreakdown": o.breakdown(l, services),
+		"pickupCapabilities":     map[string]any{"nextBusinessDay": false, "originServiceAreaCode": from.Code, "originFacilityAreaCode": from.Code},
+		"deliveryCapabilities":   map[string]any{"deliveryTypeCode": "QDDC", "estimatedDeliveryDateAndTime": at, "destinationServiceAreaCode": to.Code, "totalTransitDays": days},
+		"pricingDate":            time.Now().UTC().Format(time.DateOnly),
 	}
 }

@@ -18,6 +18,7 @@ type shipment struct {
 		IsRequested bool `json:"isRequested"`
 	} `json:"pickup"`
 	ProductCode           string    `json:"productCode"`
+	LocalProductCode      string    `json:"localProductCode"`
 	GetRateEstimates      bool      `json:"getRateEstimates"`
 	Accounts              []account `json:"accounts"`
 	ValueAddedServices    []extra   `json:"valueAddedServices"`
@@ -25,15 +26,21 @@ type shipment struct {
 		EncodingFormat        string `json:"encodingFormat"`
 		SplitDocumentsByPages bool   `json:"splitDocumentsByPages"`
 		ImageOptions          []struct {
-			TypeCode    string `json:"typeCode"`
-			IsRequested bool   `json:"isRequested"`
+			TypeCode      string `json:"typeCode"`
+			IsRequested   bool   `json:"isRequested"`
+			TemplateName  string `json:"templateName"`
+			LabelFreeText string `json:"labelFreeText"`
 		} `json:"imageOptions"`
 	} `json:"outputImageProperties"`
 	CustomerReferences []reference `json:"customerReferences"`
 	CustomerDetails    struct {
-		ShipperDetails  party `json:"shipperDetails"`
-		ReceiverDetails party `json:"receiverDetails"`
+		ShipperDetails  party  `json:"shipperDetails"`
+		ReceiverDetails party  `json:"receiverDetails"`
+		ImporterDetails *party `json:"importerDetails"`
 	} `json:"customerDetails"`
+	DocumentImages []struct {
+		TypeCode string `json:"typeCode"`
+	} `json:"documentImages"`
 	Content struct {
 		Packages            []pack `json:"packages"`
 		IsCustomsDeclarable bool   `json:"isCustomsDeclarable"`
@@ -65,6 +72,38 @@ type party struct {
 		CompanyName string `json:"companyName"`
 		FullName    string `json:"fullName"`
 	} `json:"contactInformation"`
+	TypeCode            string `json:"typeCode"`
+	RegistrationNumbers []struct {
+		TypeCode          string `json:"typeCode"`
+		Number            string `json:"number"`
+		IssuerCountryCode string `json:"issuerCountryCode"`
+	} `json:"registrationNumbers"`
+}
+
+// What a party can be, and the types of its registration numbers.
+var (
+	partyTypes = strings.Fields("business direct_consumer government other private reseller")
+	taxTypes   = strings.Fields("VAT EIN GST SSN EOR DUN FED STA CNP IE INN KPP OGR OKP MRN SDT FTZ DAN TAN DTF RGP DLI NID PAS MID IMS EIC FTN CIC PEP")
+)
+
+// wrong is what the schema says of a party, at its path in the request.
+func (p party) wrong(at string) (list []string) {
+	if p.TypeCode != "" && !slices.Contains(partyTypes, p.TypeCode) {
+		list = append(list, fmt.Sprintf("%s/typeCode: %s is not a valid enum value", at, p.TypeCode))
+	}
+	for i, n := range p.RegistrationNumbers {
+		path := fmt.Sprintf("%s/registrationNumbers/%d", at, i)
+		if !slices.Contains(taxTypes, n.TypeCode) {
+			list = append(list, path+"/typeCode: "+n.TypeCode+" is not a valid enum value")
+		}
+		if size := len([]rune(n.Number)); size < 1 || size > 35 {
+			list = append(list, fmt.Sprintf("%s/number: expected maxLength: 35, actual: %d", path, size))
+		}
+		if len(n.IssuerCountryCode) != 2 {
+			list = append(list, path+"/issuerCountryCode: expected minLength: 2")
+		}
+	}
+	return list
 }
 
 // kept is what tracking needs of a sale.
@@ -87,6 +126,11 @@ func (s stand) ship(w http.ResponseWriter, r *http.Request) {
 	doc, wrong := read(r, &in)
 	if wrong == nil {
 		wrong = schemaErrors(doc, in.Content.IsCustomsDeclarable)
+		wrong = append(wrong, in.CustomerDetails.ShipperDetails.wrong("#/customerDetails/shipperDetails")...)
+		wrong = append(wrong, in.CustomerDetails.ReceiverDetails.wrong("#/customerDetails/receiverDetails")...)
+		if p := in.CustomerDetails.ImporterDetails; p != nil {
+			wrong = append(wrong, p.wrong("#/customerDetails/importerDetails")...)
+		}
 	}
 	if wrong != nil {
 		refuse(w, r, http.StatusUnprocessableEntity, wrong...)
@@ -94,7 +138,8 @@ func (s stand) ship(w http.ResponseWriter, r *http.Request) {
 	}
 	l := in.load()
 	i := slices.IndexFunc(offers, func(o offer) bool { return o.code == in.ProductCode && o.goes(l) })
-	if wrong = in.wrong(time.Now(), i >= 0); wrong != nil {
+	offered := i >= 0 && in.namesLocally(offers[i], l)
+	if wrong = in.wrong(time.Now(), l, offered); wrong != nil {
 		refuse(w, r, http.StatusBadRequest, wrong...)
 		return
 	}
@@ -106,6 +151,28 @@ func (s stand) ship(w http.ResponseWriter, r *http.Request) {
 	s.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
 		return http.StatusCreated, "application/json", encode(in.answer(e, l, offers[i]))
 	})
+}
+
+// namesLocally reports whether the local code of the product is right. It can
+// be left out but for the domestic products of some countries.
+func (in shipment) namesLocally(o offer, l load) bool {
+	local := o.local(l)
+	return in.LocalProductCode == local || in.LocalProductCode == "" && local == o.code
+}
+
+// hasInvoice reports whether an invoice is rendered or comes with the request.
+func (in shipment) hasInvoice() bool {
+	for _, o := range in.OutputImageProperties.ImageOptions {
+		if o.TypeCode == "invoice" && o.IsRequested {
+			return true
+		}
+	}
+	for _, d := range in.DocumentImages {
+		if d.TypeCode == "INV" || d.TypeCode == "PNV" || d.TypeCode == "CIN" {
+			return true
+		}
+	}
+	return false
 }
 
 func schemaErrors(doc map[string]any, dutiable bool) (wrong []string) {
@@ -133,7 +200,7 @@ func (in shipment) load() load {
 }
 
 // wrong is what DHL says of a purchase that is whole but not right.
-func (in shipment) wrong(now time.Time, offered bool) (list []string) {
+func (in shipment) wrong(now time.Time, l load, offered bool) (list []string) {
 	if text := badDate(in.PlannedShippingDateAndTime, now); text != "" {
 		list = append(list, text)
 	}
@@ -143,9 +210,18 @@ func (in shipment) wrong(now time.Time, offered bool) (list []string) {
 	if !offered {
 		list = append(list, fmt.Sprintf("996: The requested product(s) (%s) not available based on your search criteria.", in.ProductCode))
 	}
-	for _, item := range in.Content.ExportDeclaration.LineItems {
+	for i, item := range in.Content.ExportDeclaration.LineItems {
 		if slices.Contains([]string{"goods", "stuff", "items", "parcel"}, strings.ToLower(item.Description)) {
-			list = append(list, "7147: The description of goods '"+item.Description+"' is not detailed enough.")
+			list = append(list, fmt.Sprintf("7147: The export line item description #/content/exportdeclaration/lineitems/%d/description "+
+				"Match Keyword[Description:%s]. Please update the description and retry.", i+1, strings.ToUpper(item.Description)))
+		}
+	}
+	if i := slices.IndexFunc(in.ValueAddedServices, func(e extra) bool { return e.ServiceCode == "WY" }); i >= 0 {
+		switch {
+		case !l.hasPaperless():
+			list = append(list, fmt.Sprintf("7008: The requested Special Service Code  #/valueAddedServices/%d/serviceCode 'WY' is not available between this origin and destination.", i))
+		case !in.hasInvoice():
+			list = append(list, "7120: Required either #/outputImageProperties/imageOptions where typeCode=invoice or provide #/documentImages")
 		}
 	}
 	if f := in.OutputImageProperties.EncodingFormat; f != "" && f != "pdf" {
@@ -216,8 +292,12 @@ func (in shipment) answer(e emulator.Entry, l load, o offer) map[string]any {
 func (in shipment) documents(e emulator.Entry, k kept) []any {
 	pages := make([]page, len(k.Pieces))
 	from, to := in.CustomerDetails.ShipperDetails, in.CustomerDetails.ReceiverDetails
+	free := in.freeText()
 	for i, id := range k.Pieces {
 		pages[i] = labelPage(e, k, id, i, from, to)
+		if free != "" {
+			pages[i].text(16, 232, 8, "%s", free)
+		}
 	}
 	var list []any
 	add := func(kind string, piece int, pages ...page) {
@@ -243,6 +323,17 @@ func (in shipment) documents(e emulator.Entry, k kept) []any {
 		}
 	}
 	return list
+}
+
+// freeText is what the client has printed on the label; not all templates have
+// room for it.
+func (in shipment) freeText() string {
+	for _, o := range in.OutputImageProperties.ImageOptions {
+		if o.TypeCode == "label" && o.TemplateName == "ECOM26_A6_002" {
+			return o.LabelFreeText
+		}
+	}
+	return ""
 }
 
 func keptOf(e emulator.Entry) (k kept) {

@@ -6,48 +6,68 @@
 //
 //	PUT /_emulator/push   {"url":"http://...","token":"..."}: begins; an empty url ends it
 //	GET /_emulator/push   how many pushes arrived, failed and wait
+//
+// It can be the test environment of FedEx, as settings.go says:
+//
+//	PUT /_emulator/settings   {"unanswered":["rates"]}
+//	GET /_emulator/settings
 package fedex
 
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // What the stand-in lets in. The second pair is of a tracking project: its
-// tokens are good for tracking alone, those of the first for everything.
+// tokens are good for tracking alone. The third has the other interface for
+// rates, Comprehensive Rates. The second account is not enrolled for electronic
+// trade documents.
 const (
 	ClientID          = "l7fedexemulatorshippingkey"
 	ClientSecret      = "fedex-emulator-shipping-secret"
 	TrackClientID     = "l7fedexemulatortrackingkey"
 	TrackClientSecret = "fedex-emulator-tracking-secret"
 	Account           = "740561073"
-	Hub               = "5531"
+
+	ComprehensiveClientID     = "l7fedexemulatorcomprehensivekey"
+	ComprehensiveClientSecret = "fedex-emulator-comprehensive-secret"
+	UnenrolledAccount         = "740561081"
+
+	Hub = "5531"
 )
 
 // fedex answers over a server.
 type fedex struct {
 	*emulator.Server
 	mu       sync.Mutex
-	tracking map[string]bool // tokens that are good for tracking alone
+	projects map[string]string // the project of each token, by its key
 	webhook  *webhook
+	settings atomic.Pointer[settings]
 }
 
 // New returns the stand-in, with what it did before in the ledger.
 func New(l *emulator.Ledger) *emulator.Server {
-	f := &fedex{Server: emulator.New("fedex", l), tracking: map[string]bool{}}
+	f := &fedex{Server: emulator.New("fedex", l), projects: map[string]string{}}
 	f.Failure = failure
+	f.Compresses = true // with and without Accept-Encoding, refusals too
 	f.webhook = newWebhook(f)
+	f.settings.Store(&settings{})
 	f.Handle("POST /oauth/token", false, f.token)
-	f.Handle("POST /rate/v1/rates/quotes", true, f.shippingOnly(f.rates))
-	f.Handle("POST /ship/v1/shipments", true, f.shippingOnly(f.buy))
-	f.Handle("PUT /ship/v1/shipments/cancel", true, f.shippingOnly(f.cancel))
-	f.Handle("POST /track/v1/referencenumbers", true, f.trackReference)
-	f.Handle("POST /track/v1/trackingnumbers", true, f.trackNumbers)
+	f.Handle("POST /rate/v1/rates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ClientID))
+	f.Handle("POST /rate/v1/comprehensiverates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ComprehensiveClientID))
+	f.Handle("POST /ship/v1/shipments", true, f.onlyFor(f.answered("ship", f.buy), ClientID, ComprehensiveClientID))
+	f.Handle("PUT /ship/v1/shipments/cancel", true, f.onlyFor(f.answered("cancel", f.cancel), ClientID, ComprehensiveClientID))
+	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
+	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
 	f.Handle("PUT /_emulator/push", false, f.webhook.set)
 	f.Handle("GET /_emulator/push", false, f.webhook.show)
+	f.Handle("PUT /_emulator/settings", false, f.changeSettings)
+	f.Handle("GET /_emulator/settings", false, f.showSettings)
 	return f.Server
 }
 
@@ -58,33 +78,40 @@ func (f *fedex) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
-	tracking := id == TrackClientID && secret == TrackClientSecret
-	if !tracking && (id != ClientID || secret != ClientSecret) {
+	if known, ok := secrets[id]; !ok || secret != known {
 		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given client credentials were not valid. Please modify your request and try again.")
 		return
 	}
 	token, life := f.NewToken()
-	if tracking {
-		f.mu.Lock()
-		f.tracking[token] = true
-		f.mu.Unlock()
-	}
+	f.mu.Lock()
+	f.projects[token] = id
+	f.mu.Unlock()
 	send(w, http.StatusOK, object{"access_token": token, "token_type": "bearer", "expires_in": int(life.Seconds()), "scope": "CXS"})
 }
 
-// shippingOnly keeps tokens of tracking projects out.
-func (f *fedex) shippingOnly(h http.HandlerFunc) http.HandlerFunc {
+// secrets are the projects' secrets by their keys.
+var secrets = map[string]string{
+	ClientID:              ClientSecret,
+	TrackClientID:         TrackClientSecret,
+	ComprehensiveClientID: ComprehensiveClientSecret,
+}
+
+// onlyFor keeps tokens of other projects out.
+func (f *fedex) onlyFor(h http.HandlerFunc, projects ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
-		tracking := f.tracking[r.Header.Get("Authorization")[len("Bearer "):]]
+		project := f.projects[r.Header.Get("Authorization")[len("Bearer "):]]
 		f.mu.Unlock()
-		if tracking {
+		if !slices.Contains(projects, project) {
 			f.Fail(w, http.StatusForbidden)
 			return
 		}
 		h(w, r)
 	}
 }
+
+// knownAccount reports whether the account is one of those that may ship.
+func knownAccount(number string) bool { return number == Account || number == UnenrolledAccount }
 
 // object is a JSON object.
 type object map[string]any

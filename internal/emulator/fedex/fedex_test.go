@@ -23,7 +23,7 @@ const purchase = `{"accountNumber":{"value":"740561073"},"labelResponseOptions":
 "recipients":[{"contact":{"personName":"Ada","phoneNumber":"2125550199"},"address":{"streetLines":["350 5th Ave"],"city":"New York","stateOrProvinceCode":"NY","postalCode":"10118","countryCode":"US"}}],
 "pickupType":"DROPOFF_AT_FEDEX_LOCATION","serviceType":"FEDEX_2_DAY","packagingType":"YOUR_PACKAGING","totalWeight":2.5,
 "shippingChargesPayment":{"paymentType":"SENDER"},"labelSpecification":{"imageType":"PNG","labelStockType":"PAPER_4X6"},
-"requestedPackageLineItems":[{"weight":{"units":"LB","value":2.5},"groupPackageCount":1,"customerReferences":[{"customerReferenceType":"CUSTOMER_REFERENCE","value":"REF-1"},{"customerReferenceType":"P_O_NUMBER","value":"SHP-1"}]}]}}`
+"requestedPackageLineItems":[{"weight":{"units":"LB","value":2.5},"groupPackageCount":1,"customerReferences":[{"customerReferenceType":"CUSTOMER_REFERENCE","value":"REF-1"},{"customerReferenceType":"P_O_NUMBER","value":"ORDER-1"}]}]}}`
 
 // client is somebody with the right keys.
 type client struct {
@@ -53,6 +53,7 @@ func (c client) ask(method, path, body string) (int, string, error) {
 	}
 	r.Header.Set("Authorization", c.auth)
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Customer-Transaction-Id", "SHP-1")
 	client := http.Client{Timeout: 2 * time.Second}
 	resp, err := client.Do(r)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"strings"
 )
 
 // A label is four by six inches at 200 dots an inch, one bit a dot.
@@ -25,10 +26,27 @@ func (c *canvas) fill(x, y, w, h int) {
 	}
 }
 
+// printed are the references that FedEx prints on labels, by their names there.
+var printed = []struct{ kind, name string }{
+	{"CUSTOMER_REFERENCE", "REF"},
+	{"INVOICE_NUMBER", "INV"},
+	{"P_O_NUMBER", "PO"},
+	{"DEPARTMENT_NUMBER", "DEPT"},
+}
+
 // picture draws the label of a piece: its number in bars and in digits, its
-// place in the shipment, and a frame.
-func picture(number string, place, of int) []byte {
+// place in the shipment, its references, and a frame.
+func picture(number string, place, of int, references []reference) []byte {
 	var c canvas
+	line := 320
+	for _, p := range printed {
+		for _, r := range references {
+			if r.Type == p.kind {
+				c.write(40, line, 3, strings.ToUpper(p.name+": "+r.Value))
+				line += 40
+			}
+		}
+	}
 	for _, side := range [][4]int{{8, 8, 784, 4}, {8, 1188, 784, 4}, {8, 8, 4, 1184}, {788, 8, 4, 1184}, {8, 600, 784, 4}} {
 		c.fill(side[0], side[1], side[2], side[3])
 	}
@@ -45,11 +63,42 @@ func picture(number string, place, of int) []byte {
 	return c.png()
 }
 
-// glyphs are digits and a slash of five by seven dots, a row a byte.
+// glyphs are digits, capitals and a few signs of five by seven dots, a row a byte.
 var glyphs = map[rune][7]byte{
 	'0': {14, 17, 19, 21, 25, 17, 14}, '1': {4, 12, 4, 4, 4, 4, 14}, '2': {14, 17, 1, 2, 4, 8, 31}, '3': {31, 2, 4, 2, 1, 17, 14},
 	'4': {2, 6, 10, 18, 31, 2, 2}, '5': {31, 16, 30, 1, 1, 17, 14}, '6': {6, 8, 16, 30, 17, 17, 14}, '7': {31, 1, 2, 4, 8, 8, 8},
 	'8': {14, 17, 17, 14, 17, 17, 14}, '9': {14, 17, 17, 15, 1, 2, 12}, '/': {0, 1, 2, 4, 8, 16, 0},
+	'A': {14, 17, 17, 31, 17, 17, 17},
+	'B': {30, 17, 17, 30, 17, 17, 30},
+	'C': {14, 17, 16, 16, 16, 17, 14},
+	'D': {30, 17, 17, 17, 17, 17, 30},
+	'E': {31, 16, 16, 30, 16, 16, 31},
+	'F': {31, 16, 16, 30, 16, 16, 16},
+	'G': {14, 17, 16, 23, 17, 17, 15},
+	'H': {17, 17, 17, 31, 17, 17, 17},
+	'I': {14, 4, 4, 4, 4, 4, 14},
+	'J': {7, 2, 2, 2, 2, 18, 12},
+	'K': {17, 18, 20, 24, 20, 18, 17},
+	'L': {16, 16, 16, 16, 16, 16, 31},
+	'M': {17, 27, 21, 21, 17, 17, 17},
+	'N': {17, 25, 21, 19, 17, 17, 17},
+	'O': {14, 17, 17, 17, 17, 17, 14},
+	'P': {30, 17, 17, 30, 16, 16, 16},
+	'Q': {14, 17, 17, 17, 21, 18, 13},
+	'R': {30, 17, 17, 30, 20, 18, 17},
+	'S': {15, 16, 16, 14, 1, 1, 30},
+	'T': {31, 4, 4, 4, 4, 4, 4},
+	'U': {17, 17, 17, 17, 17, 17, 14},
+	'V': {17, 17, 17, 17, 17, 10, 4},
+	'W': {17, 17, 17, 21, 21, 27, 17},
+	'X': {17, 17, 10, 4, 10, 17, 17},
+	'Y': {17, 17, 10, 4, 4, 4, 4},
+	'Z': {31, 1, 2, 4, 8, 16, 31},
+	'-': {0, 0, 0, 31, 0, 0, 0},
+	':': {0, 4, 0, 0, 4, 0, 0},
+	'.': {0, 0, 0, 0, 0, 12, 12},
+	'_': {0, 0, 0, 0, 0, 0, 31},
+	'#': {10, 10, 31, 10, 31, 10, 10},
 }
 
 func (c *canvas) write(x, y, scale int, text string) {

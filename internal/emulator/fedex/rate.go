@@ -91,6 +91,10 @@ type quote struct {
 	commit         time.Time
 	guaranteed     bool
 	totalSurcharge json.Number
+
+	base, discount json.Number // of the account's price
+	surcharges     []object
+	billed         object // weight
 }
 
 // price quotes one service. The same shipment always costs the same.
@@ -100,32 +104,33 @@ func (v service) price(s *shipment) quote {
 	if c, ok := currencies[s.Shipper.Address.CountryCode]; ok {
 		q.currency, factor = c.code, c.value
 	}
-	cents, extra := 0.0, 0.0
+	cents, units := 0.0, 0.0
+	extras := map[string]float64{}
 	for _, p := range s.Pieces {
-		units := p.Weight.Value
+		weight := p.Weight.Value
+		units += weight
 		if p.Weight.Units == "KG" {
-			units *= 2.20462
+			weight *= 2.20462
 		}
-		cents += (v.base + math.Ceil(units)*v.perUnit) * (0.85 + 0.05*float64(q.zone))
+		cents += (v.base + math.Ceil(weight)*v.perUnit) * (0.85 + 0.05*float64(q.zone))
 		switch p.Special.SignatureOptionType {
 		case "ADULT":
-			extra += 790
+			extras["SIGNATURE_OPTION"] += 790
 		case "DIRECT":
-			extra += 640
+			extras["SIGNATURE_OPTION"] += 640
 		}
 		if p.DeclaredValue != nil {
-			extra += math.Max(0, math.Ceil(p.DeclaredValue.Amount/100)-1) * 135
+			extras["INSURED_VALUE"] += math.Max(0, math.Ceil(p.DeclaredValue.Amount/100)-1) * 135
 		}
 	}
 	if s.to().Address.Residential {
-		extra += 565
+		extras["RESIDENTIAL_DELIVERY"] += 565
 	}
 	if slices.Contains(s.Special.Types, "SATURDAY_DELIVERY") {
-		extra += 1600
+		extras["SATURDAY_DELIVERY"] += 1600
 	}
-	q.list = written((cents+extra)*factor, q.currency)
-	q.net = written((cents*0.8+extra)*factor, q.currency)
-	q.totalSurcharge = written(extra*factor, q.currency)
+	q.itemize(cents*factor, extras, factor)
+	q.billed = object{"units": s.Pieces[0].Weight.Units, "value": math.Ceil(units)}
 	q.transit = v.days
 	if v.ground {
 		q.transit = max(v.days, q.zone-1)
@@ -134,12 +139,48 @@ func (v service) price(s *shipment) quote {
 	return q
 }
 
-// written is an amount as FedEx writes it: no decimals in yen.
-func written(cents float64, currency string) json.Number {
-	if currency == "JYE" {
-		return decimal(int64(math.Round(cents/100)), 0)
+// itemize makes the totals of a quote from its parts, each rounded by itself,
+// so that they add up.
+func (q *quote) itemize(cents float64, extras map[string]float64, factor float64) {
+	const discounted = 0.2 // of the list price, for the account
+	base := q.rounded(cents)
+	discount := q.rounded(cents * discounted)
+
+	extra := int64(0)
+	q.surcharges = []object{}
+	for _, kind := range slices.Sorted(maps.Keys(extras)) {
+		amount := q.rounded(extras[kind] * factor)
+		if amount == 0 {
+			continue
+		}
+		extra += amount
+		q.surcharges = append(q.surcharges, object{
+			"type": kind, "description": strings.ToLower(strings.ReplaceAll(kind, "_", " ")), "level": "SHIPMENT", "amount": q.written(amount),
+		})
 	}
-	return decimal(int64(math.Round(cents)), 2)
+
+	q.base = q.written(base)
+	q.discount = q.written(discount)
+	q.totalSurcharge = q.written(extra)
+	q.list = q.written(base + extra)
+	q.net = q.written(base - discount + extra)
+}
+
+// rounded is an amount in the smallest unit that FedEx charges: there are no
+// decimals in yen.
+func (q *quote) rounded(cents float64) int64 {
+	if q.currency == "JYE" {
+		return int64(math.Round(cents / 100))
+	}
+	return int64(math.Round(cents))
+}
+
+// written is an amount as FedEx writes it.
+func (q *quote) written(amount int64) json.Number {
+	if q.currency == "JYE" {
+		return decimal(amount, 0)
+	}
+	return decimal(amount, 2)
 }
 
 // zone is how far it is, from 2 to 8.
@@ -201,7 +242,10 @@ func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
 	}
 	s := &req.Shipment
 	bad := s.wrong()
-	if req.AccountNumber.Value != Account {
+	if bad == nil && s.Customs != nil && s.Customs.DutiesPayment.PaymentType != "SENDER" {
+		bad = &problem{"DUTIESPAYMENT.PAYMENTTYPE.INVALID", "Duties of a quote are paid by the sender."}
+	}
+	if !knownAccount(req.AccountNumber.Value) {
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	}
 	if bad != nil {
@@ -247,9 +291,9 @@ func (v service) offer(kind string, s *shipment, withTransit bool) object {
 	} else {
 		delete(operational, "transitTime")
 	}
-	rated := []object{q.rated("ACCOUNT", q.net)}
+	rated := []object{q.rated("ACCOUNT", q.net, q.discount)}
 	if slices.Contains(s.RateRequestType, "LIST") {
-		rated = append(rated, q.rated("LIST", q.list))
+		rated = append(rated, q.rated("LIST", q.list, "0"))
 	}
 	packaging := s.PackagingType
 	if packaging == "" {
@@ -261,10 +305,13 @@ func (v service) offer(kind string, s *shipment, withTransit bool) object {
 	}
 }
 
-func (q quote) rated(kind string, total json.Number) object {
+func (q quote) rated(kind string, total, discount json.Number) object {
 	return object{
-		"rateType": kind, "ratedWeightMethod": "ACTUAL", "totalDiscounts": 0, "totalBaseCharge": total, "totalNetCharge": total,
+		"rateType": kind, "ratedWeightMethod": "ACTUAL", "totalDiscounts": discount, "totalBaseCharge": q.base, "totalNetCharge": total,
 		"totalNetFedExCharge": total, "currency": q.currency,
-		"shipmentRateDetail": object{"rateZone": decimal(int64(q.zone), 0).String(), "totalSurcharges": q.totalSurcharge, "currency": q.currency},
+		"shipmentRateDetail": object{
+			"rateZone": decimal(int64(q.zone), 0).String(), "totalSurcharges": q.totalSurcharge, "currency": q.currency,
+			"surCharges": q.surcharges, "totalFreightDiscount": discount, "totalBillingWeight": q.billed,
+		},
 	}
 }

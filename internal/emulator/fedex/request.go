@@ -27,6 +27,9 @@ type (
 		Special struct {
 			Types  []string                    `json:"specialServiceTypes"`
 			Return struct{ ReturnType string } `json:"returnShipmentDetail"`
+			ETD    struct {
+				Requested []string `json:"requestedDocumentTypes"`
+			} `json:"etdDetail"`
 		} `json:"shipmentSpecialServices"`
 		Label  struct{ ImageType, LabelStockType string } `json:"labelSpecification"`
 		Papers struct {
@@ -34,7 +37,14 @@ type (
 		} `json:"shippingDocumentSpecification"`
 		Customs *struct {
 			Commodities   []commodity
-			DutiesPayment struct{ PaymentType string }
+			DutiesPayment struct {
+				PaymentType string
+				Payor       *struct {
+					ResponsibleParty struct{ AccountNumber value }
+				}
+			}
+			RecipientID *struct{ Type, Value string } `json:"recipientCustomsId"`
+			Importer    *party                        `json:"importerOfRecord"`
 		} `json:"customsClearanceDetail"`
 		Economy struct{ HubID, Indicia string } `json:"smartPostInfoDetail"`
 		Pieces  []piece                         `json:"requestedPackageLineItems"`
@@ -43,6 +53,7 @@ type (
 	party struct {
 		Contact struct{ PersonName, CompanyName, PhoneNumber string }
 		Address place
+		Tins    []struct{ Number, TinType, Usage string }
 	}
 	place struct {
 		StreetLines                   []string
@@ -63,6 +74,8 @@ type (
 		Quantity                                         int
 		CustomsValue                                     money
 		Weight                                           weight
+		Purpose                                          string
+		Regulatory                                       []struct{ RegulationCode, ProductID, ProductIDType string } `json:"regulatoryDetails"`
 	}
 	piece struct {
 		Weight           weight
@@ -89,10 +102,21 @@ func (s *shipment) to() *party {
 // abroad reports whether the shipment crosses a border.
 func (s *shipment) abroad() bool { return s.Shipper.Address.CountryCode != s.to().Address.CountryCode }
 
+var union = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
+
 // european reports whether no customs papers are needed for all that.
 func (s *shipment) european() bool {
-	union := strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
 	return slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
+}
+
+// entersEurope reports whether goods come into the European Union.
+func (s *shipment) entersEurope() bool {
+	return !slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
+}
+
+// isPaperless reports whether customs are to get the papers electronically.
+func (s *shipment) isPaperless() bool {
+	return slices.Contains(s.Special.Types, "ELECTRONIC_TRADE_DOCUMENTS")
 }
 
 // reference is the value of the first piece's reference of the type.
@@ -127,8 +151,10 @@ func (s *shipment) wrong() *problem {
 		return &problem{"PICKUPTYPE.INVALID", "Pickup type is invalid or missing."}
 	case len(s.Pieces) == 0:
 		return &problem{"REQUESTEDPACKAGELINEITEMS.REQUIRED", "At least one package is required."}
-	case s.abroad() && !s.european() && s.Customs == nil:
+	case s.abroad() && s.Customs == nil:
 		return &problem{"CUSTOMSCLEARANCEDETAIL.REQUIRED", "Customs clearance detail is required for international shipments."}
+	case s.abroad() && s.Customs.DutiesPayment.PaymentType == "":
+		return &problem{"DUTIESPAYMENT.REQUIRED", "Duties payment is required for international shipments."}
 	}
 	for _, p := range s.Pieces {
 		if bad := p.wrong(s, s.Pieces[0].Weight.Units); bad != nil {

@@ -17,6 +17,8 @@ type kept struct {
 	Packaging string `json:"packaging"`
 	From      place  `json:"from"`
 	To        place  `json:"to"`
+
+	References []reference `json:"references,omitempty"`
 }
 
 type shipRequest struct {
@@ -33,13 +35,16 @@ func check(w http.ResponseWriter, r *http.Request) (req shipRequest, ok bool) {
 	}
 	var bad *problem
 	switch {
-	case req.AccountNumber.Value != Account:
+	case !knownAccount(req.AccountNumber.Value):
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	case req.LabelResponseOptions != "LABEL" && req.LabelResponseOptions != "URL_ONLY":
 		bad = &problem{"LABELRESPONSEOPTIONS.REQUIRED", "Label response options are invalid or missing."}
 	default:
 		if bad = req.Shipment.wrong(); bad == nil {
 			bad = req.Shipment.unsellable()
+		}
+		if bad == nil {
+			bad = req.Shipment.undeclarable(req.AccountNumber.Value)
 		}
 	}
 	if bad != nil {
@@ -63,14 +68,14 @@ func (f *fedex) buy(w http.ResponseWriter, r *http.Request) {
 	q := v.price(s)
 	memory, err := json.Marshal(kept{
 		ShipDate: s.day().Format(time.DateOnly), Commit: q.commit.Format(local), Carrier: v.carrier, Packaging: s.PackagingType,
-		From: s.Shipper.Address, To: s.to().Address,
+		From: s.Shipper.Address, To: s.to().Address, References: s.Pieces[0].References,
 	})
 	if err != nil {
 		f.Fail(w, http.StatusInternalServerError)
 		return
 	}
 	sale := emulator.Entry{
-		Account: Account, Reference: s.reference("CUSTOMER_REFERENCE"), Second: s.reference("P_O_NUMBER"), Service: s.ServiceType,
+		Account: req.AccountNumber.Value, Reference: s.reference("CUSTOMER_REFERENCE"), Second: r.Header.Get("X-Customer-Transaction-Id"), Service: s.ServiceType,
 		Amount: q.net.String(), Currency: q.currency, Kept: memory,
 	}
 	for range s.Pieces {
@@ -102,6 +107,12 @@ func sold(r *http.Request, req *shipRequest, e emulator.Entry, q quote) object {
 			"shipmentRating":    object{"actualRateType": "PAYOR_ACCOUNT_SHIPMENT", "shipmentRateDetails": []object{charged(q)}},
 		},
 	}
+	if s.isPaperless() {
+		one["completedShipmentDetail"].(object)["completedEtdDetail"] = object{
+			"folderId": "0b0493e580dc1a1b", "type": "COMMERCIAL_INVOICE",
+			"uploadDocumentReferenceDetails": []object{{"documentType": "COMMERCIAL_INVOICE", "documentId": "090927d680038c61"}},
+		}
+	}
 	if slices.Contains(s.Papers.Types, "COMMERCIAL_INVOICE") && s.Customs != nil {
 		one["shipmentDocuments"] = []object{{
 			"contentType": "COMMERCIAL_INVOICE", "copiesToPrint": 3, "docType": "PDF", "trackingNumber": e.Number, "encodedLabel": invoice(e.Number),
@@ -127,7 +138,7 @@ func soldPieces(req *shipRequest, e emulator.Entry) (list []object) {
 		list = append(list, object{
 			"masterTrackingNumber": e.Number, "packageSequenceNumber": i + 1, "trackingNumber": number, "trackingIdType": "FEDEX",
 			"netChargeAmount": 0, "baseRateAmount": 0, "customerReferences": refs,
-			"packageDocuments": []object{paper(req, number, i+1, len(e.Pieces))},
+			"packageDocuments": []object{paper(req, number, i, len(e.Pieces))},
 		})
 	}
 	return list
@@ -136,17 +147,17 @@ func soldPieces(req *shipRequest, e emulator.Entry) (list []object) {
 func charged(q quote) object {
 	return object{
 		"rateType": "PAYOR_ACCOUNT_SHIPMENT", "rateZone": decimal(int64(q.zone), 0).String(), "ratedWeightMethod": "ACTUAL",
-		"totalBaseCharge": q.net, "totalSurcharges": q.totalSurcharge, "totalNetFedExCharge": q.net, "totalNetCharge": q.net, "currency": q.currency,
+		"totalBaseCharge": q.base, "totalSurcharges": q.totalSurcharge, "totalNetFedExCharge": q.net, "totalNetCharge": q.net, "currency": q.currency,
 	}
 }
 
 // paper is the label of one piece, or where it lies.
-func paper(req *shipRequest, number string, place, of int) object {
+func paper(req *shipRequest, number string, i, of int) object {
 	out := object{"contentType": "LABEL", "copiesToPrint": 1, "docType": req.Shipment.Label.ImageType}
 	if req.LabelResponseOptions == "URL_ONLY" {
 		out["url"] = "https://fedex.example/document/" + number
 	} else {
-		out["encodedLabel"] = picture(number, place, of)
+		out["encodedLabel"] = picture(number, i+1, of, req.Shipment.Pieces[i].References)
 	}
 	return out
 }
@@ -163,7 +174,7 @@ func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
 	e, voided, known := f.Ledger.Sold(req.TrackingNumber)
 	var bad *problem
 	switch {
-	case req.AccountNumber.Value != Account:
+	case !knownAccount(req.AccountNumber.Value):
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	case req.DeletionControl != "" && req.DeletionControl != "DELETE_ALL_PACKAGES":
 		bad = &problem{"DELETIONCONTROL.INVALID", "Deletion control is invalid."}

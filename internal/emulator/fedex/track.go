@@ -79,7 +79,7 @@ func (q *search) end() string {
 // hits reports whether a sale is what is searched for.
 func (q *search) hits(e emulator.Entry) bool {
 	day := memory(e).ShipDate
-	ours := e.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE") || e.Second == q.Value && q.Type == "PURCHASE_ORDER"
+	ours := e.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE")
 	return ours && (q.AccountNumber == "" || q.AccountNumber == e.Account) && q.ShipDateBegin <= day && day <= q.end()
 }
 
@@ -194,11 +194,20 @@ func story(e emulator.Entry, i int, scans []emulator.Scan, detailed bool) object
 	return out
 }
 
+// identifierTypes are how tracking calls the references of a purchase.
+var identifierTypes = map[string]string{
+	"P_O_NUMBER":        "PURCHASE_ORDER",
+	"INVOICE_NUMBER":    "INVOICE",
+	"DEPARTMENT_NUMBER": "DEPARTMENT",
+}
+
 // identifiers are the client's own names of a package.
 func identifiers(e emulator.Entry) []object {
 	list := []object{{"type": "CUSTOMER_REFERENCE", "value": []string{e.Reference}, "trackingNumberUniqueId": ""}}
-	if e.Second != "" {
-		list = append(list, object{"type": "PURCHASE_ORDER", "value": []string{e.Second}, "trackingNumberUniqueId": ""})
+	for _, r := range memory(e).References {
+		if kind := identifierTypes[r.Type]; kind != "" {
+			list = append(list, object{"type": kind, "value": []string{r.Value}, "trackingNumberUniqueId": ""})
+		}
 	}
 	if len(e.Pieces) > 1 {
 		list = append(list, object{"type": "STANDARD_MPS", "value": []string{e.Number}, "trackingNumberUniqueId": ""})

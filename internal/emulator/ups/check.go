@@ -1,28 +1,34 @@
 package ups
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
+
+// A flaw is a refusal of one part of a request, with the code and words of
+// UPS's own list.
+func flaw(code, message string) (refusal, bool) { return refusal{code, message}, false }
+
+// fine is what a check answers that found nothing.
+func fine() (refusal, bool) { return refusal{}, true }
 
 // checkShipment is what quotes and purchases both demand.
 func checkShipment(s *shipment, packaging func(box) *code) (refusal, bool) {
-	no := func(code, message string) (refusal, bool) { return refusal{code, message}, false }
 	switch {
 	case s.Shipper.ShipperNumber != Account:
-		return no("120100", "Missing or invalid shipper number")
-	case !reachable(s.Shipper.Address):
-		return no("120102", "Missing or invalid shipper address")
-	case !reachable(s.ShipTo.Address):
-		return no("120202", "Missing or invalid ship to address")
-	case s.ShipFrom != nil && !reachable(s.ShipFrom.Address):
-		return no("120302", "Missing or invalid ship from address")
-	case len(s.Package) == 0 || len(s.Package) > 200:
-		return no("120500", "Missing or invalid number of packages")
+		return flaw("120100", "Missing or invalid shipper number")
+	case len(s.Package) == 0:
+		return flaw("110002", "No packages in shipment.")
+	case len(s.Package) > 200:
+		return flaw("120020", "Max packages per shipment exceeded.")
 	}
+
 	units := "LBS IN"
-	if c := s.Shipper.Address.CountryCode; c != "US" && c != "PR" {
+	if c := s.Shipper.Address.CountryCode; c != "US" && !slices.Contains(territories, c) {
 		units = "KGS CM"
 	}
 	for _, b := range s.Package {
@@ -30,86 +36,210 @@ func checkShipment(s *shipment, packaging func(box) *code) (refusal, bool) {
 			return r, false
 		}
 	}
-	return refusal{}, true
+	return fine()
 }
 
-// reachable reports whether a place has what its country needs.
-func reachable(p place) bool {
-	if len(p.AddressLine) < 1 || len(p.AddressLine) > 3 || p.City == "" || len(p.CountryCode) != 2 || len(p.PostalCode) > 9 {
-		return false
-	}
-	for _, l := range p.AddressLine {
-		if l == "" || len([]rune(l)) > 35 {
-			return false
+// checkRatedPlaces is what a quote demands of its addresses: less than a
+// purchase does.
+func checkRatedPlaces(s *shipment) (refusal, bool) {
+	for _, one := range []struct {
+		place    place
+		country  string
+		zip      string
+		whose    string
+		needsSub bool // the state, for agreed prices
+	}{
+		{s.Shipper.Address, "110108", "111285", "Shipper", false},
+		{s.ShipTo.Address, "110208", "111285", "ShipTo", false},
+		{s.from().Address, "110308", "111285", "ShipFrom", s.ShipmentRatingOptions != nil},
+	} {
+		p := one.place
+		switch {
+		case len(p.CountryCode) != 2:
+			return flaw(one.country, "Missing or invalid "+one.whose+" CountryCode")
+		case p.PostalCode == "" && p.City == "", !goodZip(p):
+			return flaw(one.zip, "The postal code "+p.PostalCode+" is invalid for "+p.StateProvinceCode+" "+p.CountryCode+".")
+		case p.StateProvinceCode != "" && len(p.StateProvinceCode) != 2,
+			one.needsSub && (p.CountryCode == "US" || p.CountryCode == "CA") && p.StateProvinceCode == "":
+			return flaw("111286", p.StateProvinceCode+" is not a valid state for the specified shipment.")
 		}
 	}
-	switch p.CountryCode {
-	case "US", "PR":
-		return len(p.StateProvinceCode) == 2 && (len(p.PostalCode) == 5 || len(p.PostalCode) == 9)
-	case "CA":
-		return len(p.StateProvinceCode) == 2 && len(p.PostalCode) == 6
+	return fine()
+}
+
+// territories are places that addresses in the United States name as states and
+// UPS as countries.
+var territories = []string{"PR", "VI", "GU", "AS", "MP"}
+
+// goodZip reports whether the postal code can be one of its country.
+func goodZip(p place) bool {
+	n := len(p.PostalCode)
+	switch {
+	case n > 9:
+		return false
+	case p.CountryCode == "US" || slices.Contains(territories, p.CountryCode):
+		return n == 5 || n == 9
+	case p.CountryCode == "CA":
+		return n == 6
+	case p.CountryCode == "ES":
+		// The Canary Islands are a country of their own, IC.
+		return !strings.HasPrefix(p.PostalCode, "35") && !strings.HasPrefix(p.PostalCode, "38")
 	}
 	return true
 }
 
+// province is how UPS writes the provinces of Vietnam.
+var province = regexp.MustCompile(`^VN-[0-9A-Z]{2}$`)
+
+// goodState reports whether the state can be one of its country.
+func goodState(p place) bool {
+	switch p.CountryCode {
+	case "US":
+		return len(p.StateProvinceCode) == 2 && !slices.Contains(territories, p.StateProvinceCode)
+	case "CA", "PR":
+		return len(p.StateProvinceCode) == 2
+	case "VN":
+		return province.MatchString(p.StateProvinceCode)
+	}
+	return len(p.StateProvinceCode) <= 5
+}
+
+// checkParty is what a purchase demands of one party. UPS numbers the fields of
+// the recipient from 120200 and those of the place of origin from 120300; the
+// sender's begin one later.
+func checkParty(who who, series, label string, abroad bool) (refusal, bool) {
+	name, attention := "00", "01"
+	if series == "1201" {
+		name, attention = "01", "10"
+	}
+	missing := func(number, field string) (refusal, bool) {
+		return flaw(series+number, "Missing/Invalid "+label+" "+field)
+	}
+	fits := func(text string, most int) bool { return text != "" && utf8.RuneCountInString(text) <= most }
+
+	p := who.Address
+	switch {
+	case !fits(who.Name, 35):
+		return missing(name, "CompanyName")
+	case len(p.AddressLine) < 1 || len(p.AddressLine) > 3 || !fits(p.AddressLine[0], 35):
+		return missing("02", "AddressLine1")
+	case !fits(p.City, 30):
+		return missing("05", "City")
+	case len(p.CountryCode) != 2:
+		return missing("08", "CountryCode")
+	case !goodState(p):
+		return missing("06", "StateProvinceCode")
+	case !goodZip(p):
+		return missing("07", "PostalCode")
+	case abroad && !fits(who.AttentionName, 35):
+		return missing(attention, "AttentionName")
+	case abroad && (who.Phone == nil || !fits(who.Phone.Number, 15)):
+		return missing("09", "PhoneNumber")
+	}
+	for i, line := range p.AddressLine[1:] {
+		if !fits(line, 35) {
+			return flaw(series+"0"+strconv.Itoa(3+i), "Invalid "+label+" AddressLine"+strconv.Itoa(2+i))
+		}
+	}
+	return fine()
+}
+
 func checkBox(b box, packaging *code, units string) (refusal, bool) {
 	if packaging == nil || len(packaging.Code) != 2 {
-		return refusal{"120501", "Missing or invalid packaging type"}, false
+		return flaw("120600", "Missing Package/PackagingType/Code")
 	}
 	if b.PackageWeight == nil || !strings.HasPrefix(units, b.PackageWeight.UnitOfMeasurement.Code) || b.PackageWeight.UnitOfMeasurement.Code == "" {
-		return refusal{"120502", "Missing or invalid package weight unit"}, false
+		return flaw("120546", "That is not a valid unit of measurement for weight for this shipment")
 	}
 	w, err := strconv.ParseFloat(b.PackageWeight.Weight, 64)
 	switch {
 	case err != nil || w <= 0 || len(b.PackageWeight.Weight) > 5:
-		return refusal{"120503", "Missing or invalid package weight"}, false
+		return flaw("120601", "Missing/Invalid Package weight")
 	case w > 150:
-		return refusal{"111035", "The maximum per package weight for the selected service is 150 pounds"}, false
+		return flaw("111035", "The maximum per package weight for the selected service is 150 pounds")
 	}
 	if d := b.Dimensions; d != nil {
 		for _, side := range []string{d.Length, d.Width, d.Height} {
 			if n, err := strconv.Atoi(side); err != nil || n <= 0 || len(side) > 3 || !strings.HasSuffix(units, d.UnitOfMeasurement.Code) {
-				return refusal{"120504", "Missing or invalid package dimensions"}, false
+				return flaw("120602", "Missing/Invalid Combination of package length, width, and height values.")
 			}
 		}
 	}
-	return refusal{}, true
+	return fine()
 }
 
 // checkPurchase is what only a purchase demands.
 func checkPurchase(s *shipment) (refusal, bool) {
-	no := func(code, message string) (refusal, bool) { return refusal{code, message}, false }
 	from, to := s.from().Address.CountryCode, s.ShipTo.Address.CountryCode
-	samePackage := from == to && (from == "US" || from == "PR")
-	switch {
-	case s.Shipper.Name == "" || len([]rune(s.Shipper.Name)) > 35:
-		return no("120101", "Missing or invalid shipper name")
-	case s.ShipTo.Name == "" || len([]rune(s.ShipTo.Name)) > 35:
-		return no("120201", "Missing or invalid ship to name")
-	case s.Service == nil || !sold(s):
-		return no("121100", "The requested service is invalid for the shipment origin")
-	case s.PaymentInformation == nil || !paid(s.PaymentInformation.ShipmentCharge):
-		return no("120400", "Missing or invalid payment information")
-	case samePackage && len(s.ReferenceNumber) > 0:
-		return no("120541", "Shipment/ReferenceNumber is not allowed for this shipment")
-	case s.ReturnService != nil && (s.ShipFrom == nil || s.Package[0].Description == ""):
-		return no("120603", "A return shipment needs a ship from address and a package description")
+	abroad := from != to
+	if r, ok := checkParty(s.Shipper, "1201", "Shipper", abroad); !ok {
+		return r, false
 	}
-	for _, b := range s.Package {
-		if !samePackage && len(b.ReferenceNumber) > 0 {
-			return no("120542", "Package/ReferenceNumber is not allowed for this shipment")
+	if r, ok := checkParty(s.ShipTo, "1202", "ShipTo", abroad); !ok {
+		return r, false
+	}
+	if s.ShipFrom != nil {
+		if r, ok := checkParty(*s.ShipFrom, "1203", "ShipFrom", false); !ok {
+			return r, false
 		}
+	}
+
+	switch {
+	case s.Service == nil || !sold(s):
+		return flaw("121100", "The requested service is invalid for the shipment origin")
+	case s.PaymentInformation == nil || !paid(s.PaymentInformation.ShipmentCharge):
+		return flaw("120400", "Missing/Invalid shipment payment method")
+	case s.ReturnService != nil && (s.ShipFrom == nil || s.Package[0].Description == ""):
+		return flaw("120622", "Package description is required")
+	}
+	if r, ok := checkReferences(s, from, to); !ok {
+		return r, false
 	}
 	if s.ShipmentDate != "" {
 		day, err := time.Parse("20060102", s.ShipmentDate)
 		if ahead := time.Until(day); err != nil || ahead > 8*24*time.Hour || ahead < -48*time.Hour {
-			return no("120604", "Invalid shipment date")
+			return flaw("120508", "Missing/Invalid pickup date")
 		}
 	}
-	if from == to {
-		return refusal{}, true
+	if r, ok := checkTax(s); !ok {
+		return r, false
+	}
+	if !abroad {
+		return fine()
 	}
 	return checkAbroad(s, from, to)
+}
+
+// mostReferences is how many references UPS takes with a shipment, or with a
+// parcel; it prints them all.
+const mostReferences = 2
+
+// checkReferences has references on the parcels inside the United States and
+// inside Puerto Rico, else on the shipment.
+func checkReferences(s *shipment, from, to string) (refusal, bool) {
+	good := func(list list[reference]) bool {
+		return !slices.ContainsFunc(list, func(r reference) bool { return r.Value == "" || utf8.RuneCountInString(r.Value) > 35 })
+	}
+	onParcels := from == to && (from == "US" || from == "PR")
+	switch {
+	case onParcels && len(s.ReferenceNumber) > 0:
+		return flaw("120541", "Shipment/ReferenceNumber is not allowed for this shipment")
+	case len(s.ReferenceNumber) > mostReferences:
+		return flaw("120543", "No more than 2 Shipment/ReferenceNumber can be given per shipment")
+	case !good(s.ReferenceNumber):
+		return flaw("120501", "Invalid Shipment/ReferenceNumber/Value")
+	}
+	for _, b := range s.Package {
+		switch {
+		case !onParcels && len(b.ReferenceNumber) > 0:
+			return flaw("120542", "Package/ReferenceNumber is not allowed for this shipment")
+		case len(b.ReferenceNumber) > mostReferences:
+			return flaw("120544", "No more than 2 Package/ReferenceNumber can be given per package")
+		case !good(b.ReferenceNumber):
+			return flaw("120603", "Invalid Package/Reference/Value")
+		}
+	}
+	return fine()
 }
 
 func sold(s *shipment) bool {
@@ -139,29 +269,30 @@ func paid(charges []charge) bool {
 
 // checkAbroad is what a border demands.
 func checkAbroad(s *shipment, from, to string) (refusal, bool) {
-	no := func(code, message string) (refusal, bool) { return refusal{code, message}, false }
 	switch {
-	case s.ShipTo.AttentionName == "" || s.ShipTo.Phone == nil || s.ShipTo.Phone.Number == "":
-		return no("120213", "Missing or invalid ship to attention name or phone number")
-	case s.Shipper.AttentionName == "" || s.Shipper.Phone == nil || s.Shipper.Phone.Number == "":
-		return no("120113", "Missing or invalid shipper attention name or phone number")
 	case s.Description == "" && s.ReturnService == nil:
-		return no("120602", "Missing or invalid description of goods")
+		return flaw("120512", "Shipment Description is required for this shipment.")
 	case from == "US" && (to == "CA" || to == "PR") && s.InvoiceLineTotal == nil:
-		return no("120605", "InvoiceLineTotal is required for this shipment")
+		return flaw("120539", "InvoiceLineTotal/ MonetaryValue is required and must be a whole number")
+	}
+	if s.ReturnService == nil && !inEU(s.from().Address) && inEU(s.ShipTo.Address) {
+		if r, ok := checkEntersEU(s); !ok {
+			return r, false
+		}
 	}
 	if s.ShipmentServiceOptions == nil || s.ShipmentServiceOptions.InternationalForms == nil {
-		return refusal{}, true
+		return fine()
 	}
+
 	f := s.ShipmentServiceOptions.InternationalForms
 	if len(f.FormType) == 0 || f.InvoiceNumber == "" || f.InvoiceDate == "" || f.ReasonForExport == "" || f.CurrencyCode == "" ||
 		len(f.Product) == 0 || len(f.Product) > 50 || f.Contacts == nil || f.Contacts.SoldTo == nil {
-		return no("128000", "Missing or invalid international form data")
+		return flaw("128000", "Missing or invalid international form data")
 	}
 	for _, p := range f.Product {
-		if len(p.Description) == 0 || len(p.Description) > 3 || p.Unit == nil || p.Unit.Number == "" || p.Unit.Value == "" || p.OriginCountryCode == "" {
-			return no("128001", "Missing or invalid product of an international form")
+		if len(p.Description) == 0 || len(p.Description) > 3 || p.Unit == nil || p.Unit.Number == "" || p.Unit.Value == "" || len(p.OriginCountryCode) != 2 {
+			return flaw("128001", "Missing or invalid product of an international form")
 		}
 	}
-	return refusal{}, true
+	return fine()
 }

@@ -11,34 +11,47 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// A label lies on its side, as UPS's own do.
+// UPS draws a label of 4 by 6 inches with 200 dots to the inch, turned against
+// the clock by a quarter: what is its top at the printer lies at the left of
+// the picture. A white inch follows at the right.
 const (
-	labelWidth  = 1400
-	labelHeight = 800
+	labelWidth  = 800
+	labelHeight = 1200
+	imageWidth  = 1400
+	imageHeight = labelWidth
 )
 
 // labelOf is the label of one parcel, in base64. It follows from the sale
 // alone.
 func labelOf(number string, e emulator.Entry) string {
 	k := keptOf(e)
-	c := make(canvas, labelWidth*labelHeight)
-	c.write(60, 40, 8, "UPS "+e.Service)
-	c.write(60, 120, 6, k.Receiver)
-	c.write(60, 170, 6, strings.Join([]string{k.To, k.State, k.Zip, k.Country}, " "))
-	c.fill(60, 220, labelWidth-120, 6)
-	c.barcode(100, 330, 5, 150, number)
-	c.write(100, 520, 10, number)
-	c.write(60, 740, 5, "EMULATED LABEL NOT FOR SHIPPING")
+	c := make(canvas, imageWidth*imageHeight)
+	c.write(40, 40, 8, "UPS "+e.Service)
+	c.write(40, 140, 5, "SHIP TO")
+	c.write(40, 190, 6, k.Receiver)
+	c.write(40, 240, 6, strings.Join([]string{k.To, k.State, k.Zip, k.Country}, " "))
+	c.fill(40, 320, labelWidth-80, 6)
+	c.write(40, 360, 5, "TRACKING NUMBER")
+	c.write(40, 410, 8, number)
+	c.barcode(50, 500, 3, 240, number)
+	c.fill(40, 800, labelWidth-80, 6)
+	for i, reference := range k.References {
+		c.write(40, 840+50*i, 4, fmt.Sprintf("REF %d  %s", i+1, reference)) // 35 characters have room
+	}
+	c.write(40, 1120, 5, "EMULATED LABEL NOT FOR SHIPPING")
 	return base64.StdEncoding.EncodeToString(c.gif())
 }
 
-// canvas is a picture, a byte a point: 0 is white, 1 is black.
+// canvas is the picture that is sent, a byte a point: 0 is white, 1 is black.
+// It is drawn on in the coordinates of the label as it is printed.
 type canvas []byte
 
+// fill blackens a box; what lies outside of the label is left away.
 func (c canvas) fill(x, y, width, height int) {
-	for row := y; row < y+height; row++ {
-		for at := x; at < min(x+width, labelWidth); at++ {
-			c[row*labelWidth+at] = 1
+	for at := x; at < min(x+width, labelWidth); at++ {
+		row := c[(imageHeight-1-at)*imageWidth:]
+		for column := y; column < min(y+height, labelHeight); column++ {
+			row[column] = 1
 		}
 	}
 }
@@ -49,7 +62,7 @@ var glyphs = map[rune]string{
 	'8': "75757", '9': "75717", 'A': "25755", 'B': "65656", 'C': "34443", 'D': "65556", 'E': "74647", 'F': "74644",
 	'G': "34553", 'H': "55755", 'I': "72227", 'J': "11152", 'K': "55655", 'L': "44447", 'M': "57755", 'N': "65555",
 	'O': "25552", 'P': "65644", 'Q': "25563", 'R': "65655", 'S': "34216", 'T': "72222", 'U': "55557", 'V': "55552",
-	'W': "55775", 'X': "55255", 'Y': "55222", 'Z': "71247",
+	'W': "55775", 'X': "55255", 'Y': "55222", 'Z': "71247", '-': "00700", '/': "11244",
 }
 
 // write puts text at a place; letters without a glyph stay blank.
@@ -99,7 +112,7 @@ func (c canvas) barcode(x, y, module, height int, text string) {
 func (c canvas) gif() []byte {
 	var out bytes.Buffer
 	out.WriteString("GIF89a")
-	size := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, labelWidth), labelHeight)
+	size := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, imageWidth), imageHeight)
 	out.Write(size)
 	out.Write([]byte{0x80, 0, 0, 255, 255, 255, 0, 0, 0}) // two colours, white first
 	out.Write([]byte{0x2c, 0, 0, 0, 0})

@@ -27,13 +27,14 @@ func TestLabelsArePicturesWithABarcode(t *testing.T) {
 	if err != nil || picture.Bounds() != image.Rect(0, 0, 1400, 800) {
 		t.Fatal(err)
 	}
-	// The widths of the bars in the middle of the barcode, in modules.
+	// The widths of the bars in the middle of the barcode, in modules. The label
+	// lies on its side: its lines run upwards.
 	var widths []byte
 	dark, run := false, 0
-	for x := range 1400 {
-		r, _, _, _ := picture.At(x, 400).RGBA()
+	for y := 799; y >= 0; y-- {
+		r, _, _, _ := picture.At(600, y).RGBA()
 		if now := r == 0; now != dark {
-			widths = append(widths, byte('0'+run/5))
+			widths = append(widths, byte('0'+run/3))
 			dark, run = now, 0
 		}
 		run++

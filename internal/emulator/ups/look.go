@@ -43,16 +43,54 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	live, voided := s.sales(q)
+	how := s.settings.Load()
+	context := q.Request.TransactionReference.CustomerContext
+	byReference := q.TrackingNumber == ""
 	switch {
+	case how.TestEnvironment:
+		refuse(w, unknownShipment)
+	case byReference && how.Recovery == "candidates" && len(live) > 0:
+		answer(w, http.StatusOK, candidates(live, how.LeadOnly, context))
+	case byReference && how.Recovery == "returns" && len(live) > 0 && !keptOf(live[0]).IsReturn:
+		refuse(w, unknownShipment)
+	case !byReference && len(live) == 1 && how.Recovery != "":
+		answer(w, http.StatusOK, recovered(live[0], []string{q.TrackingNumber}, context)) // of this parcel alone
 	case len(live) > 1:
 		refuse(w, refusal{"300001", "Multiple shipments found for the request"})
 	case len(live) == 1:
-		answer(w, http.StatusOK, recovered(live[0], q.Request.TransactionReference.CustomerContext))
+		answer(w, http.StatusOK, recovered(live[0], pieces(live[0]), context))
 	case voided:
 		refuse(w, refusal{"300033", "The shipment for which you are trying to recover a label or Receipt has been voided"})
 	default:
-		refuse(w, refusal{"300007", "The shipment for the requested tracking number or the combination of reference number plus shipper number could not be found"})
+		refuse(w, unknownShipment)
 	}
+}
+
+var unknownShipment = refusal{"300007", "The shipment for the requested tracking number or the combination of reference number plus shipper number could not be found"}
+
+// candidates are the parcels of the sales, without their labels.
+func candidates(sales []emulator.Entry, leadOnly bool, context string) []byte {
+	var list []map[string]any
+	for _, e := range sales {
+		numbers := pieces(e)
+		if leadOnly {
+			numbers = numbers[:1]
+		}
+		for _, n := range numbers {
+			one := map[string]any{
+				"TrackingNumber":         n,
+				"DestinationCountryCode": keptOf(e).Country,
+				"PickupDateRange":        map[string]string{"BeginDate": e.At.Format("20060102"), "EndDate": e.At.Format("20060102")},
+			}
+			if zip := keptOf(e).Zip; zip != "" {
+				one["DestinationPostalCode"] = zip
+			}
+			list = append(list, one)
+		}
+	}
+	return encode(map[string]any{"LabelRecoveryResponse": map[string]any{
+		"Response": responseOf(context), "LabelResults": []any{}, "TrackingCandidate": list,
+	}})
 }
 
 // sales are those that are meant and not voided, and whether one was.
@@ -72,9 +110,10 @@ func (s *server) sales(q *recovery) (live []emulator.Entry, voided bool) {
 	return nil, voided
 }
 
-func recovered(e emulator.Entry, context string) []byte {
+// recovered are the labels of some parcels of a sale.
+func recovered(e emulator.Entry, numbers []string, context string) []byte {
 	var labels []map[string]any
-	for _, n := range pieces(e) {
+	for _, n := range numbers {
 		labels = append(labels, map[string]any{
 			"TrackingNumber": n,
 			"LabelImage":     map[string]any{"LabelImageFormat": code{Code: "GIF"}, "GraphicImage": labelOf(n, e), "HTMLImage": "PGh0bWw+PC9odG1sPg=="},
@@ -92,6 +131,10 @@ func recovered(e emulator.Entry, context string) []byte {
 // void takes a shipment back. Once more is no error.
 func (s *server) void(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
+	if id == placeholder {
+		s.Fail(w, http.StatusBadRequest) // there is nothing under it
+		return
+	}
 	if len(id) != 18 {
 		refuse(w, refusal{"190100", "Invalid ShipmentIdentificationNumber."})
 		return

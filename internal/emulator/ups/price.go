@@ -64,6 +64,37 @@ type quote struct {
 	weight           string // billed, in the shipment's unit
 	unit             code
 	days             int
+	items            []item // that extra consists of
+}
+
+// An item is one surcharge, in cents.
+type item struct {
+	code, description string
+	cents             int64
+}
+
+// charge adds a surcharge.
+func (q *quote) charge(code, description string, cents int64) {
+	q.extra += cents
+	for i := range q.items {
+		if q.items[i].code == code {
+			q.items[i].cents += cents
+			return
+		}
+	}
+	q.items = append(q.items, item{code, description, cents})
+}
+
+// itemized are the surcharges as UPS lists them. Accounts get nothing off them.
+func (q *quote) itemized() (list []map[string]string) {
+	for _, one := range q.items {
+		amount := usd(one.cents)
+		list = append(list, map[string]string{
+			"Code": one.code, "Description": one.description,
+			"CurrencyCode": amount.CurrencyCode, "MonetaryValue": amount.MonetaryValue,
+		})
+	}
+	return list
 }
 
 func (q quote) list() int64 { return q.transport + q.extra }
@@ -89,17 +120,17 @@ func price(s *shipment, o offer) quote {
 		}
 		q.transport += o.base + o.each*pounds*z/4
 		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeliveryConfirmation != nil {
-			q.extra += 625
+			q.charge("120", "Signature Required", 625)
 		}
 		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeclaredValue != nil {
-			q.extra += 420
+			q.charge("400", "Declared Value", 420)
 		}
 	}
 	if to.ResidentialAddressIndicator != nil {
-		q.extra += 545
+		q.charge("270", "Residential Surcharge", 545)
 	}
 	if opt := s.ShipmentServiceOptions; opt != nil && opt.SaturdayDeliveryIndicator != nil {
-		q.extra += 1600
+		q.charge("300", "Saturday Delivery", 1600)
 	}
 	q.weight = strconv.FormatFloat(total, 'f', 1, 64)
 	return q

@@ -28,6 +28,10 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no)
 		return
 	}
+	if no, ok := checkRatedPlaces(sh); !ok {
+		refuse(w, no)
+		return
+	}
 	option := strings.ToLower(r.PathValue("option"))
 	timed := strings.HasSuffix(option, "timeintransit") || strings.EqualFold(r.URL.Query().Get("additionalinfo"), "timeintransit")
 	if timed {
@@ -36,7 +40,8 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	rated := rateAll(sh, strings.HasPrefix(option, "rate"), timed)
+	detailed := in.RateRequest.Request.SubVersion >= "1601"
+	rated := rateAll(sh, strings.HasPrefix(option, "rate"), timed, detailed)
 	if len(rated) == 0 {
 		refuse(w, refusal{"111210", "The requested service is unavailable between the selected locations."})
 		return
@@ -48,11 +53,11 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 }
 
 // rateAll quotes all services that go there, or the one that is asked for.
-func rateAll(sh *shipment, one, timed bool) (rated []map[string]any) {
+func rateAll(sh *shipment, one, timed, detailed bool) (rated []map[string]any) {
 	for _, o := range offers {
 		asked := !one || sh.Service != nil && sh.Service.Code == o.code
 		if asked && o.goes(sh.from().Address, sh.ShipTo.Address) {
-			rated = append(rated, ratedShipment(sh, price(sh, o), timed))
+			rated = append(rated, ratedShipment(sh, price(sh, o), timed, detailed))
 		}
 	}
 	return rated
@@ -82,7 +87,7 @@ func checkTimed(sh *shipment) (refusal, bool) {
 }
 
 // ratedShipment is one line of a quote.
-func ratedShipment(sh *shipment, q quote, timed bool) map[string]any {
+func ratedShipment(sh *shipment, q quote, timed, detailed bool) map[string]any {
 	weight := map[string]any{"UnitOfMeasurement": code{q.unit.Code, "Weight"}, "Weight": q.weight}
 	one := map[string]any{
 		"Service":               code{Code: q.offer.code},
@@ -94,7 +99,14 @@ func ratedShipment(sh *shipment, q quote, timed bool) map[string]any {
 		"RatedPackage":          []any{map[string]any{"BillingWeight": weight, "TotalCharges": usd(q.list())}},
 	}
 	if sh.ShipmentRatingOptions != nil && sh.ShipmentRatingOptions.NegotiatedRatesIndicator != nil && sh.Shipper.ShipperNumber == Account {
-		one["NegotiatedRateCharges"] = map[string]any{"TotalCharge": usd(q.own())}
+		own := map[string]any{"TotalCharge": usd(q.own())}
+		if detailed && len(q.items) > 0 {
+			own["ItemizedCharges"] = q.itemized()
+		}
+		one["NegotiatedRateCharges"] = own
+	}
+	if detailed && len(q.items) > 0 {
+		one["ItemizedCharges"] = q.itemized()
 	}
 	if q.offer.guaranteed {
 		one["GuaranteedDelivery"] = map[string]string{"BusinessDaysInTransit": strconv.Itoa(q.days)}

@@ -47,17 +47,46 @@ func (s *server) ship(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := priced(q.Shipment)
-	sale := s.sale(q.Shipment, p)
 	context := q.Request.TransactionReference.CustomerContext
+	_, id, _ := strings.Cut(r.Header.Get("transactionSrc"), " ") // what the client knows the purchase by
+	if s.settings.Load().TestEnvironment {
+		answer(w, http.StatusOK, shipped(context, unsold(s.sale(q.Shipment, p, context, id)), q.Shipment, p))
+		return
+	}
+
+	sale := s.sale(q.Shipment, p, context, id)
 	s.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
 		s.webhook.sold(e)
 		if e.Reference != sale.Reference {
 			context = e.Reference // it is the answer of another sale
 		}
-		return http.StatusOK, "application/json", encode(map[string]any{"ShipmentResponse": map[string]any{
-			"Response": responseOf(context), "ShipmentResults": results(e, q.Shipment, p),
-		}})
+		return http.StatusOK, "application/json", shipped(context, e, q.Shipment, p)
 	})
+}
+
+// shipped is the answer of a sale. It asks for a printed invoice if the client
+// does not want a paperless one.
+func shipped(context string, e emulator.Entry, sh *shipment, p quote) []byte {
+	head := responseOf(context)
+	if o := sh.ShipmentServiceOptions; o != nil && o.InternationalForms != nil && o.InternationalForms.OverridePaperlessIndicator != nil {
+		head["Alert"] = []code{{"120016", "Customs Invoice is required when the shipment is tendered to UPS."}}
+	}
+	return encode(map[string]any{"ShipmentResponse": map[string]any{
+		"Response": head, "ShipmentResults": results(e, sh, p),
+	}})
+}
+
+// placeholder is every number of the test environment.
+const placeholder = "1ZXXXXXXXXXXXXXXXX"
+
+// unsold is what the test environment answers with: a sale with its number
+// only.
+func unsold(e emulator.Entry) emulator.Entry {
+	e.Number = placeholder
+	for i := range e.Pieces {
+		e.Pieces[i] = placeholder
+	}
+	return e
 }
 
 func priced(sh *shipment) quote {
@@ -69,12 +98,18 @@ func priced(sh *shipment) quote {
 	return quote{} // checkPurchase has found it
 }
 
-// sale is the line of the ledger.
-func (s *server) sale(sh *shipment, q quote) emulator.Entry {
+// sale is the line of the ledger. Of two references, the first of the line is
+// the one that the client has UPS repeat in its answer; the second gives way to
+// an id that the client names as the source of the request.
+func (s *server) sale(sh *shipment, q quote, context, id string) emulator.Entry {
 	from, to := sh.from().Address, sh.ShipTo.Address
 	references := sh.ReferenceNumber
 	if len(references) == 0 {
 		references = sh.Package[0].ReferenceNumber
+	}
+	var values []string
+	for _, r := range references {
+		values = append(values, r.Value)
 	}
 	given := numbers(Account, sh.Service.Code, s.Ledger.Next(), len(sh.Package))
 	paid := usd(q.own())
@@ -84,17 +119,24 @@ func (s *server) sale(sh *shipment, q quote) emulator.Entry {
 		Kept: encode(kept{
 			From: from.City, Province: from.StateProvinceCode, Start: from.CountryCode, To: to.City, Zip: to.PostalCode, State: to.StateProvinceCode,
 			Country: to.CountryCode, Receiver: sh.ShipTo.Name, Days: q.days,
-			Invoice: sh.ShipmentServiceOptions != nil && sh.ShipmentServiceOptions.InternationalForms != nil,
+			Invoice:    sh.ShipmentServiceOptions != nil && sh.ShipmentServiceOptions.InternationalForms != nil,
+			References: values,
+			IsReturn:   sh.ReturnService != nil,
 		}),
 	}
 	if len(given) > 1 {
 		e.Pieces = given
 	}
-	if len(references) > 0 {
-		e.Reference = references[0].Value
+	switch {
+	case len(values) > 1 && values[1] == context:
+		e.Reference, e.Second = values[1], values[0]
+	case len(values) > 1:
+		e.Reference, e.Second = values[0], values[1]
+	case len(values) == 1:
+		e.Reference = values[0]
 	}
-	if len(references) > 1 {
-		e.Second = references[1].Value
+	if id != "" {
+		e.Second = id
 	}
 	return e
 }

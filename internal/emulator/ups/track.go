@@ -95,12 +95,42 @@ func (s *server) track(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{"TV1002", "Invalid inquiry number"})
 		return
 	}
+	if s.settings.Load().TestEnvironment {
+		tell(w, number, []any{s.parcel(sample, number, false)})
+		return
+	}
 	e, voided, ok := s.Ledger.Sold(number)
 	if !ok {
 		tell(w, number, nil)
 		return
 	}
 	tell(w, number, []any{s.parcel(e, number, voided)})
+}
+
+// sample is the parcel that the test environment shows, whatever it is asked
+// for: it was delivered long ago.
+var sample = emulator.Entry{
+	Number: placeholder,
+	At:     time.Date(2024, 4, 2, 9, 0, 0, 0, time.UTC),
+	Kept:   encode(kept{From: "ATLANTA", Start: "US", Province: "GA", To: "TIMONIUM", State: "MD", Country: "US", Days: 2}),
+}
+
+// trackShipment shows all parcels of the shipment that a number belongs to.
+func (s *server) trackShipment(w http.ResponseWriter, r *http.Request) {
+	number := r.PathValue("number")
+	if !named(w, r) {
+		return
+	}
+	e, voided, ok := s.Ledger.Sold(number)
+	if !ok || s.settings.Load().TestEnvironment {
+		tell(w, number, nil)
+		return
+	}
+	var list []any
+	for _, n := range pieces(e) {
+		list = append(list, s.parcel(e, n, voided))
+	}
+	tell(w, number, list)
 }
 
 // trackReference tells of the parcels under a reference.
@@ -110,8 +140,16 @@ func (s *server) trackReference(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var list []any
+	if account := r.URL.Query().Get("shipperNum"); account != "" && account != Account || s.settings.Load().TestEnvironment {
+		tell(w, reference, nil)
+		return
+	}
 	for _, e := range s.Find(reference) {
-		for _, n := range pieces(e) {
+		numbers := pieces(e)
+		if s.settings.Load().LeadOnly {
+			numbers = numbers[:1]
+		}
+		for _, n := range numbers {
 			list = append(list, s.parcel(e, n, false))
 		}
 	}
@@ -147,6 +185,19 @@ func (s *server) parcel(e emulator.Entry, number string, voided bool) map[string
 		activity = append(activity, activityOf(steps[i]))
 	}
 	p := map[string]any{"trackingNumber": number, "activity": activity, "packageCount": len(pieces(e))}
+	var references []map[string]string
+	for _, value := range keptOf(e).References {
+		references = append(references, map[string]string{"type": "SHIPMENT", "number": value})
+	}
+	if len(references) > 0 {
+		p["referenceNumber"] = references
+	}
+	if k := keptOf(e); k.Zip != "" {
+		p["packageAddress"] = []any{map[string]any{
+			"type":    "DESTINATION",
+			"address": map[string]string{"city": k.To, "stateProvince": k.State, "postalCode": k.Zip, "countryCode": k.Country, "country": k.Country},
+		}}
+	}
 	if len(steps) > 0 {
 		p["currentStatus"] = statusOf(steps[len(steps)-1])
 	}

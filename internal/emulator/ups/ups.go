@@ -7,6 +7,11 @@
 //
 //	PUT /_emulator/push   {"url":"http://...","credential":"..."}; an empty url ends it
 //	GET /_emulator/push   how many pushes arrived, failed and wait
+//
+// It can be another UPS than the usual one, as settings.go says:
+//
+//	PUT /_emulator/settings   {"testEnvironment":true,"recovery":"candidates"}
+//	GET /_emulator/settings
 package ups
 
 import (
@@ -14,6 +19,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
@@ -29,13 +35,15 @@ const (
 // server is the stand-in.
 type server struct {
 	*emulator.Server
-	webhook *webhook
+	webhook  *webhook
+	settings atomic.Pointer[settings]
 }
 
 // New returns a stand-in that goes on with the ledger.
 func New(l *emulator.Ledger) *emulator.Server {
 	s := &server{Server: emulator.New("ups", l)}
 	s.webhook = newWebhook(s)
+	s.settings.Store(&settings{})
 	s.Failure = failure
 	s.Handle("POST /security/v1/oauth/token", false, s.giveToken)
 	s.Handle("POST /api/rating/v2409/{option}", true, s.rate)
@@ -44,10 +52,13 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("DELETE /api/shipments/v2409/void/cancel/{id}", true, s.void)
 	s.Handle("GET /api/track/v1/details/{number}", true, s.track)
 	s.Handle("GET /api/track/v1/reference/details/{reference}", true, s.trackReference)
+	s.Handle("GET /api/track/v1/shipment/details/{number}", true, s.trackShipment)
 	s.Handle("POST /api/track/v2/subscription/{kind}/package", true, s.subscribe)
 	s.Handle("POST /api/track/v2/subscription/{kind}/account", true, s.subscribeAccount)
 	s.Handle("PUT /_emulator/push", false, s.webhook.set)
 	s.Handle("GET /_emulator/push", false, s.webhook.show)
+	s.Handle("PUT /_emulator/settings", false, s.changeSettings)
+	s.Handle("GET /_emulator/settings", false, s.showSettings)
 	return s.Server
 }
 

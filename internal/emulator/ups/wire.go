@@ -31,6 +31,7 @@ type amount struct {
 
 type head struct {
 	RequestOption        string
+	SubVersion           string
 	TransactionReference struct{ CustomerContext string }
 }
 
@@ -45,6 +46,21 @@ type who struct {
 	Name, AttentionName, ShipperNumber string
 	Phone                              *struct{ Number string }
 	Address                            place
+	VendorInfo                         *struct {
+		VendorCollectIDTypeCode, VendorCollectIDNumber, ConsigneeType string
+	}
+}
+
+type reference struct{ Value string }
+
+type globalTax struct {
+	ShipperTypeValue, ConsigneeTypeValue string
+	AgentTaxIdentificationNumber         list[struct {
+		AgentRole               string
+		TaxIdentificationNumber list[struct {
+			IDNumberTypeCode, IdentificationNumber, IDNumberEncryptionIndicator, IDNumberPurposeCode, IDNumberCustomerRole string
+		}]
+	}]
 }
 
 type measure struct {
@@ -57,7 +73,7 @@ type box struct {
 	Packaging, PackagingType *code
 	Dimensions               *size
 	PackageWeight            *measure
-	ReferenceNumber          list[struct{ Value string }]
+	ReferenceNumber          list[reference]
 	PackageServiceOptions    *struct {
 		DeliveryConfirmation *struct{ DCISType string }
 		DeclaredValue        *amount
@@ -79,19 +95,24 @@ type charge struct {
 type payment struct{ ShipmentCharge list[charge] }
 
 type shipment struct {
-	Description            string
-	ReturnService          *code
-	Shipper, ShipTo        who
-	ShipFrom               *who
-	PaymentInformation     *payment
-	ReferenceNumber        list[struct{ Value string }]
-	Service                *code
-	InvoiceLineTotal       *amount
-	ShipmentTotalWeight    *measure
-	ShipmentDate           string
-	Package                list[box]
-	ShipmentRatingOptions  *struct{ NegotiatedRatesIndicator *string }
+	Description           string
+	ReturnService         *code
+	Shipper, ShipTo       who
+	ShipFrom              *who
+	PaymentInformation    *payment
+	ReferenceNumber       list[reference]
+	Service               *code
+	InvoiceLineTotal      *amount
+	ShipmentTotalWeight   *measure
+	ShipmentDate          string
+	Package               list[box]
+	ShipmentRatingOptions *struct{ NegotiatedRatesIndicator *string }
+	GlobalTaxInformation  *globalTax
+
+	ShipperType, ConsigneeType, ShipmentValueThresholdCode string
+
 	ShipmentServiceOptions *struct {
+		EUDeMinimisIndicator      string
 		SaturdayDeliveryIndicator *string
 		DeliveryConfirmation      *struct{ DCISType string }
 		InternationalForms        *struct {
@@ -99,6 +120,7 @@ type shipment struct {
 			InvoiceNumber, InvoiceDate, ReasonForExport, CurrencyCode string
 			Contacts                                                  *struct{ SoldTo *who }
 			Product                                                   list[article]
+			OverridePaperlessIndicator                                *string
 		}
 	}
 	DeliveryTimeInformation *struct {
@@ -114,6 +136,9 @@ type article struct {
 		UnitOfMeasurement code
 	}
 	OriginCountryCode string
+
+	ProductIdentifier                  list[struct{ ProductID, ProductIDTypeCode string }]
+	CommodityFieldSpecialConditionCode string
 }
 
 // from is where the parcels start.
@@ -136,4 +161,7 @@ type kept struct {
 	Invoice  bool   `json:"invoice,omitempty"`
 	Receiver string `json:"receiver"`
 	Days     int    `json:"days"`
+
+	References []string `json:"references,omitempty"` // in the order in which they came
+	IsReturn   bool     `json:"return,omitempty"`
 }

@@ -7,6 +7,10 @@ import (
 	"image/color"
 	"image/png"
 	"strings"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
 )
 
 // A picture is the label of a sale, four by six inches. Its bars hold the
@@ -14,6 +18,7 @@ import (
 type picture struct {
 	class, number, routing string
 	from, to               address
+	references             []string
 }
 
 func (p picture) draw(imageType string) []byte {
@@ -55,6 +60,7 @@ func (p picture) pdf() []byte {
 		fmt.Fprintf(&page, "%.3f 80 %.3f 80 re f\n", 20+float64(b.at)*width, float64(b.wide)*width)
 	}
 	write(60, 60, 11, p.number)
+	write(20, 40, 8, strings.Join(p.references, "   "))
 	return document(page.Bytes())
 }
 
@@ -79,7 +85,7 @@ func document(content []byte) []byte {
 	return b.Bytes()
 }
 
-// png is a frame and the bars, 203 dots an inch.
+// png is a frame, text and the bars, 203 dots an inch.
 func (p picture) png() []byte {
 	const wide, high = 812, 1218
 	img := image.NewPaletted(image.Rect(0, 0, wide, high), color.Palette{color.White, color.Black})
@@ -99,6 +105,17 @@ func (p picture) png() []byte {
 	for _, b := range bars {
 		fill(left+b.at*module, 780, b.wide*module, 240)
 	}
+	pen := font.Drawer{Dst: img, Src: image.NewUniform(color.Black), Face: basicfont.Face7x13}
+	write := func(y int, text string) {
+		pen.Dot = fixed.P(40, y)
+		pen.DrawString(text)
+	}
+	write(60, strings.ReplaceAll(p.class, "_", " "))
+	for i, line := range p.to.lines() {
+		write(400+20*i, line)
+	}
+	write(1060, p.number)
+	write(1090, strings.Join(p.references, "   "))
 	var out bytes.Buffer
 	_ = png.Encode(&out, img) // a buffer takes everything
 	return out.Bytes()

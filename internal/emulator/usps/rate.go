@@ -96,6 +96,31 @@ func (c mailClass) postage(l load) (cents int64, indicator string) {
 	return c.base + c.zone*(l.zone-1) + c.pound*(whole-1), indicator
 }
 
+// cubic reports whether the parcel may be priced by its volume: it is at home,
+// small and not heavy.
+func (c mailClass) cubic(l load) bool {
+	return !c.abroad && c.indicator == "SP" && l.pounds <= 20 && l.length <= 18 && l.length*l.width*l.height <= 864
+}
+
+// cubicPostage is the price by volume, in tiers of a tenth of a cubic foot.
+func (c mailClass) cubicPostage(l load) int64 {
+	tier := int64(l.length*l.width*l.height/172.8) + 1
+	return c.base + 2*c.pound + c.zone*(l.zone-1) + 25*(tier-1) // less than by weight from four pounds on
+}
+
+// priced is the postage by the rate indicator that the client names, or by the
+// one that the carrier finds.
+func (c mailClass) priced(l load, indicator string) (cents int64, ok bool) {
+	cents, own := c.postage(l)
+	switch indicator {
+	case "", own:
+		return cents, true
+	case "CP":
+		return c.cubicPostage(l), c.cubic(l)
+	}
+	return 0, false
+}
+
 // fee is what a long parcel costs more.
 func (l load) fee() int64 {
 	if l.length > 22 {
@@ -216,6 +241,9 @@ func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
 			category = "NONSTANDARD"
 		}
 		options := []any{c.option(in, priceType, indicator, category, "NONE", cents, l)}
+		if c.cubic(l) {
+			options = append(options, c.option(in, priceType, "CP", category, "NONE", c.cubicPostage(l), l))
+		}
 		if !abroad {
 			options = append(options, c.option(in, priceType, indicator, category, "DESTINATION_DELIVERY_UNIT", cents/2, l))
 		}

@@ -1,6 +1,7 @@
 package usps
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,14 +57,19 @@ type packageDescription struct {
 		PackageValue      float64 `json:"packageValue"`
 		ImmediateManifest bool    `json:"immediateManifest"`
 	} `json:"packageOptions"`
-	CustomerReference []struct {
-		ReferenceNumber string `json:"referenceNumber"`
-	} `json:"customerReference"`
+	CustomerReference []customerReference `json:"customerReference"`
+}
+
+type customerReference struct {
+	ReferenceNumber string `json:"referenceNumber"`
+	Print           bool   `json:"printReferenceNumber"`
 }
 
 type customsForm struct {
-	ContentType string `json:"customsContentType"`
-	AESITN      string `json:"AESITN"`
+	ContentType string          `json:"customsContentType"`
+	AESITN      string          `json:"AESITN"`
+	Importer    json.RawMessage `json:"importersReference"`
+	Exporter    json.RawMessage `json:"exportersReference"`
 	Contents    []struct {
 		Description   string  `json:"itemDescription"`
 		Quantity      int     `json:"itemQuantity"`
@@ -166,8 +172,47 @@ func (d packageDescription) check(abroad bool, now time.Time) problem {
 		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
 	case err != nil || day.Before(past) || day.After(future):
 		return problem{"160001", "packageDescription.mailingDate", "cannot be in the past or more than " + strconv.Itoa(days) + " days in the future"}
+	case d.RateIndicator != "" && !d.pricedBy(c):
+		return problem{"160013", "packageDescription.rateIndicator", "rateIndicator does not match the package of " + d.MailClass}
 	}
 	return d.checkExtras(c, abroad)
+}
+
+// pricedBy reports whether the class has a price for the package under its rate
+// indicator.
+func (d packageDescription) pricedBy(c mailClass) bool {
+	for _, f := range c.flat {
+		if f.indicator == d.RateIndicator {
+			return true
+		}
+	}
+	_, ok := c.priced(load{pounds: d.Weight, length: d.Length, width: d.Width, height: d.Height, zone: 1}, d.RateIndicator)
+	return ok
+}
+
+// taxReference judges a tax number of a customs form: a text at home, a text
+// with its type abroad.
+func taxReference(name string, raw json.RawMessage, abroad bool) problem {
+	if len(raw) == 0 {
+		return problem{}
+	}
+	bad := problem{"", "customsForm." + name, "OASValidation: " + name + " is not valid"}
+	if !abroad {
+		var text string
+		if json.Unmarshal(raw, &text) != nil || text == "" || len(text) > 40 {
+			return bad
+		}
+		return problem{}
+	}
+	var typed struct {
+		Type      string `json:"referenceType"`
+		Reference string `json:"reference"`
+	}
+	if json.Unmarshal(raw, &typed) != nil || typed.Reference == "" || len(typed.Reference) > 28 ||
+		!slices.Contains([]string{"TAX_CODE", "VAT_NUMBER", "IMPORTER_CODE"}, typed.Type) {
+		return bad
+	}
+	return problem{}
 }
 
 func (d packageDescription) checkExtras(c mailClass, abroad bool) problem {
@@ -209,9 +254,16 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 	case form.ContentType == "" || len(form.Contents) == 0 || len(form.Contents) > 30 || abroad && form.AESITN == "":
 		return problem{"", "customsForm", "OASValidation: customsContentType, contents and AESITN are required"}
 	}
-	total := 0.0
+	if p := taxReference("importersReference", form.Importer, abroad); p.detail != "" {
+		return p
+	}
+	if p := taxReference("exportersReference", form.Exporter, abroad); p.detail != "" {
+		return p
+	}
+	total, worth := 0.0, 0.0
 	for _, item := range form.Contents {
 		total += item.TotalWeight
+		worth += item.TotalValue
 		switch {
 		case item.Description == "" || len(item.Description) > 30 || slices.Contains(vague, strings.ToLower(item.Description)):
 			return problem{"", "itemDescription", "OASValidation: itemDescription is not valid"}
@@ -220,6 +272,9 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 		case abroad && !country.MatchString(item.OriginCountry):
 			return problem{"160141", "countryOfOrigin", item.OriginCountry + " is not a valid Country Code"}
 		}
+	}
+	if first := "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE"; in.PackageDescription.MailClass == first && worth > 400 {
+		return problem{"160201", "packageOptions.packageValue", "cannot exceed $400 for " + first}
 	}
 	if total > in.PackageDescription.Weight {
 		return problem{"160021", "packageDescription.weight", "total weight of all of the content items cannot be more than the total weight of the package"}

@@ -25,10 +25,10 @@ func (s *service) sale(api labelAPI, in labelRequest, body string) emulator.Entr
 	k := kept{Body: body, Request: in, Abroad: api.abroad}
 	k.Zone = zoneOf(in.FromAddress.ZIPCode, in.ToAddress.ZIPCode+in.ToAddress.CountryCode)
 	l := load{d.Weight, d.Length, d.Width, d.Height, k.Zone, d.PackageOptions.PackageValue}
-	if f, flat := c.flat[d.PackagingType]; flat {
+	if f, flat := c.flatRate(d); flat {
 		k.Postage = f.price
 	} else {
-		k.Postage, _ = c.postage(l)
+		k.Postage, _ = c.priced(l, d.RateIndicator)
 		k.Fee = l.fee()
 	}
 	total := k.Postage + k.Fee
@@ -49,6 +49,19 @@ func (s *service) sale(api labelAPI, in labelRequest, body string) emulator.Entr
 		}
 	}
 	return e
+}
+
+// flatRate is the flat rate that a package is sold by, if it is.
+func (c mailClass) flatRate(d packageDescription) (flatRate, bool) {
+	if f, ok := c.flat[d.PackagingType]; ok {
+		return f, true
+	}
+	for _, f := range c.flat {
+		if d.RateIndicator != "" && f.indicator == d.RateIndicator {
+			return f, true
+		}
+	}
+	return flatRate{}, false
 }
 
 // number makes a tracking number that no other sale has: 22 digits with the
@@ -132,7 +145,28 @@ func describe(e emulator.Entry, mixedUp bool, imageType string) (map[string]any,
 		m["serviceTypeCode"] = c.mark
 		m["commitment"] = c.commitment(d.MailingDate, k.Zone)
 	}
-	return m, picture{class: c.name, number: e.Number, routing: code, from: in.FromAddress, to: in.ToAddress}.draw(imageType)
+	return m, picture{
+		class:      c.name,
+		number:     e.Number,
+		routing:    code,
+		from:       in.FromAddress,
+		to:         in.ToAddress,
+		references: in.printedReferences(),
+	}.draw(imageType)
+}
+
+// printedReferences are the references that the label shows: those that the
+// client wants printed, and none beside a customs form.
+func (in labelRequest) printedReferences() (list []string) {
+	if in.CustomsForm != nil {
+		return nil
+	}
+	for _, r := range in.PackageDescription.CustomerReference {
+		if r.Print {
+			list = append(list, r.ReferenceNumber)
+		}
+	}
+	return list
 }
 
 // charges are what a sale cost beside its postage.

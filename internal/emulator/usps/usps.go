@@ -43,7 +43,7 @@ type service struct {
 // New returns a stand-in that keeps the ledger.
 func New(l *emulator.Ledger) *emulator.Server {
 	s := &service{Server: emulator.New("usps", l), selling: map[string]bool{}, reprints: map[string]int{}}
-	s.Failure = failure
+	s.Failure = s.failure
 	s.Handle("POST /oauth2/v3/token", false, s.token)
 	s.Handle("POST /payments/v3/payment-authorization", true, s.authorize)
 	s.Handle("GET /payments/v3/payment-account/{number}", true, s.account)
@@ -80,7 +80,32 @@ var (
 // A problem is why a request is refused.
 type problem struct{ code, parameter, detail string }
 
-// failure is the carrier's body for a status.
+// failure is the carrier's body for a status, or that of the gateway before it.
+func (s *service) failure(status int) (string, []byte) {
+	if s.Knobs().Gateway {
+		return "application/json", gatewayBody(status)
+	}
+	return failure(status)
+}
+
+// gatewayBody is how the gateway refuses what never reaches the APIs.
+func gatewayBody(status int) []byte {
+	code := "messaging.runtime.Failure"
+	switch status {
+	case http.StatusUnauthorized:
+		code = "keymanagement.service.invalid_access_token"
+	case http.StatusTooManyRequests:
+		code = "policies.ratelimit.QuotaViolation"
+	}
+	body, _ := json.Marshal(map[string]any{ // of strings alone: it cannot fail
+		"fault": map[string]any{
+			"faultstring": "Refused by the gateway: " + http.StatusText(status),
+			"detail":      map[string]any{"errorcode": code},
+		},
+	})
+	return body
+}
+
 func failure(status int) (string, []byte) {
 	p := problem{}
 	switch status {
@@ -199,6 +224,15 @@ func (s *service) authorize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, api, p)
 		return
 	}
+	switch fault := s.Knobs().Account; fault {
+	case "":
+	case "not_enrolled": // as the real one: 200, words, and no token
+		reply(w, map[string]any{"body": "CRID isn't enrolled in USPS Ship Outbound", "roles": in.Roles})
+		return
+	default:
+		refuse(w, api, problem{fault, "roles", "The account cannot be used"})
+		return
+	}
 	seen := map[string]bool{}
 	for _, part := range in.Roles {
 		if p := part.check(seen[part.RoleName]); p.detail != "" {
@@ -226,9 +260,11 @@ func (r role) check(again bool) problem {
 		return problem{"160218", "roles", r.RoleName + " requires CRID"}
 	case r.CRID != CRID:
 		return problem{"160302", "roles", "Must be enrolled in USPS Ship Outbound in order to create labels"}
-	case r.RoleName == "PAYER" && r.AccountType != "EPS":
-		return problem{"160220", "roles", "PAYER requires accountType of PERMIT or EPS"}
-	case r.RoleName == "PAYER" && r.AccountNumber != Account:
+	case !slices.Contains([]string{"PAYER", "LABEL_OWNER", "RATE_HOLDER"}, r.RoleName):
+		return problem{"", "roles", "OASValidation: roleName is not valid"}
+	case r.RoleName != "LABEL_OWNER" && r.AccountType != "EPS":
+		return problem{"160220", "roles", r.RoleName + " requires accountType of PERMIT or EPS"}
+	case r.RoleName != "LABEL_OWNER" && r.AccountNumber != Account:
 		return problem{"100001", "roles", "Could not find an EPS Account with number: " + r.AccountNumber + "."}
 	case r.RoleName == "LABEL_OWNER" && r.MID != MID:
 		return problem{"160221", "roles", "LABEL_OWNER requires MID"}

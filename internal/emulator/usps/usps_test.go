@@ -244,14 +244,18 @@ func TestCancellations(t *testing.T) {
 func TestBadRequestsAreRefused(t *testing.T) {
 	s, c, _ := start(t, "")
 	for want, changes := range map[string]map[string]any{
-		"colour is not allowed":     {"colour": "red"},
-		"firstName and lastName":    {"toAddress": map[string]any{"firstName": "Grace", "streetAddress": "1 A", "city": "B", "state": "MO", "ZIPCode": "63104"}},
-		"160119":                    {"toAddress": map[string]any{"firm": "G", "streetAddress": "1 A", "city": "B", "state": "MO", "ZIPCode": "6310"}},
-		"160120":                    {"toAddress": map[string]any{"firm": "G", "streetAddress": "1 A", "city": "APO", "state": "AE", "ZIPCode": "09008"}},
-		"mailClass is not valid":    {"mailClass": "PIGEON"},
-		"160286":                    {"rateIndicator": ""},
-		"160287":                    {"packagingType": "VARIABLE"},
-		"160013":                    {"rateIndicator": "", "packagingType": "CRATE"},
+		"colour is not allowed":      {"colour": "red"},
+		"firstName and lastName":     {"toAddress": map[string]any{"firstName": "Grace", "streetAddress": "1 A", "city": "B", "state": "MO", "ZIPCode": "63104"}},
+		"160119":                     {"toAddress": map[string]any{"firm": "G", "streetAddress": "1 A", "city": "B", "state": "MO", "ZIPCode": "6310"}},
+		"160120":                     {"toAddress": map[string]any{"firm": "G", "streetAddress": "1 A", "city": "APO", "state": "AE", "ZIPCode": "09008"}},
+		"mailClass is not valid":     {"mailClass": "PIGEON"},
+		"160286":                     {"rateIndicator": ""},
+		"160287":                     {"packagingType": "VARIABLE"},
+		"160013":                     {"rateIndicator": "", "packagingType": "CRATE"},
+		"does not match the package": {"rateIndicator": "CP", "weight": 21},
+		"importersReference is not valid": {"customsForm": map[string]any{
+			"customsContentType": "MERCHANDISE", "importersReference": strings.Repeat("1", 41), "contents": []any{map[string]any{}},
+		}},
 		"160015":                    {"destinationEntryFacilityType": "DESTINATION_DELIVERY_UNIT"},
 		"030002":                    {"weight": 71},
 		"160294":                    {"height": 0},

@@ -36,6 +36,7 @@
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const shortDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
   const shortDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+  const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
   const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
   function since(t) {
     const s = (Date.now() - t) / 1000;
@@ -57,6 +58,7 @@
       if (isNaN(t)) return;
       el.title = full.format(t);
       if ("full" in el.dataset) el.textContent = full.format(t);
+      else if ("clock" in el.dataset) el.textContent = clock.format(t);
       else if ("day" in el.dataset) el.textContent = weekday.format(t);
       else el.textContent = since(t);
     });
@@ -120,12 +122,21 @@
   document.addEventListener("click", (e) => {
     if (e.target.closest("[data-print]")) window.print();
   });
-  if ($("[data-print-now]")) window.addEventListener("load", () => window.print());
 
   // A filter counts as soon as it is changed.
   document.addEventListener("change", (e) => {
     const form = e.target.closest("form[data-auto]");
     if (form) form.requestSubmit();
+  });
+
+  // "Everything" and single scopes exclude each other.
+  document.addEventListener("change", (e) => {
+    const group = e.target.closest("[data-everything]");
+    if (!group || e.target.type !== "checkbox" || !e.target.checked) return;
+    const all = group.dataset.everything;
+    $$('input[type="checkbox"]', group).forEach((box) => {
+      if (box !== e.target && (e.target.value === all || box.value === all)) box.checked = false;
+    });
   });
 
   // The frame of a phone's browser has the colour of the mode.
@@ -183,21 +194,6 @@
     toast(said ? decodeURIComponent(said) : "That did not work.", true);
   });
   document.addEventListener("htmx:sendError", () => toast("The server does not answer.", true));
-
-  // What the server says of single fields stands beside those that were
-  // filled in; the empty ones are listed with the rates.
-  document.addEventListener("htmx:afterSwap", (e) => {
-    const form = e.target.closest("form");
-    if (!form || !$("#offers", form)) return;
-    $$(".field.wrong", form).forEach((f) => { f.classList.remove("wrong"); $(".note", f).textContent = ""; });
-    $$("[data-wrong]", form).forEach((li) => {
-      const el = form.elements[li.dataset.wrong];
-      const box = el && el.closest && el.closest(".field");
-      if (!box || !el.value) return;
-      box.classList.add("wrong");
-      $(".note", box).textContent = li.lastChild.textContent;
-    });
-  });
 
   // Live news: the stream names the shipment that changed; parts of the page
   // that care ask for themselves.

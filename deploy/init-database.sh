@@ -1,0 +1,29 @@
+#!/bin/sh
+# Prepares a Postgres server for Waybill: the database, its owner, and the two
+# roles that the service takes. Run it once, as an administrator of the server;
+# a second run changes the password alone. It works with bare psql on any host,
+# and as a script of /docker-entrypoint-initdb.d in the image of Postgres:
+#
+#   WAYBILL_DB_PASSWORD=... sudo -u postgres --preserve-env=WAYBILL_DB_PASSWORD deploy/init-database.sh
+#
+# The owner is no superuser and may not create roles or databases. psql reads
+# the address of the server from PGHOST, PGPORT and so on.
+set -eu
+
+psql -X -q -v ON_ERROR_STOP=1 --no-psqlrc \
+	--username "${POSTGRES_USER:-${PGUSER:-postgres}}" --dbname postgres \
+	-v name="${WAYBILL_DB_NAME:-waybill}" \
+	-v owner="${WAYBILL_DB_USER:-waybill}" \
+	-v password="${WAYBILL_DB_PASSWORD:?set it to the password that DATABASE_URL will have}" <<'SQL'
+SELECT format('CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB', :'owner')
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'owner') \gexec
+
+SELECT format('CREATE ROLE %I NOLOGIN', wanted) FROM unnest(ARRAY['waybill_app', 'waybill_sys']) AS wanted
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) \gexec
+
+SELECT format('CREATE DATABASE %I OWNER %I', :'name', :'owner')
+WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'name') \gexec
+
+ALTER ROLE :"owner" PASSWORD :'password';
+GRANT waybill_app, waybill_sys TO :"owner";
+SQL

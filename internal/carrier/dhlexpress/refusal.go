@@ -1,0 +1,330 @@
+package dhlexpress
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// do makes a call about an order. A refusal has pointers to the fields
+// of our own request.
+func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, o ship.Order, extras []extra) error {
+	var said []string
+	call.Refusal = func(body []byte) ship.Refusal {
+		// The credentials must not come back in the details of an error.
+		said = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
+		return refusal(body)
+	}
+
+	err := call.Do(ctx, d.via, answer)
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid || len(said) == 0 {
+		return err
+	}
+
+	refused := *e
+	if i := slices.IndexFunc(said, isAccountProblem); i >= 0 {
+		refused.Kind = ship.Forbidden
+		refused.Message = "DHL Express does not accept the account number of this connection; check it under Carriers, and ask DHL whether the API key may use it"
+		return &refused
+	}
+
+	var fields []ship.FieldError
+	for _, text := range said {
+		if f, ok := fieldOf(text, o, extras); ok {
+			fields = append(fields, f)
+		}
+	}
+	if named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("DHL Express", fields)); ok {
+		refused.Message = named.Message
+		refused.Fields = named.Fields
+	}
+	return &refused
+}
+
+// detailsOf are the problems that DHL lists, one text each.
+func detailsOf(body []byte) []string {
+	var p problem
+	if json.Unmarshal(body, &p) != nil {
+		return nil
+	}
+	if len(p.AdditionalDetails) > 0 {
+		return p.AdditionalDetails
+	}
+	if p.Detail != "" {
+		return []string{p.Detail}
+	}
+	return nil
+}
+
+// accountCodes are what DHL says of an account that cannot be used at all:
+// nothing in the order can help.
+var accountCodes = []string{"3501", "5032", "8003", "8007"}
+
+func isAccountProblem(text string) bool {
+	code, _ := splitCode(text)
+	return slices.Contains(accountCodes, code) || strings.HasPrefix(text, "The account number is not found or invalid")
+}
+
+// splitCode separates DHL's own number from its words.
+func splitCode(text string) (code, words string) {
+	code, words, ok := strings.Cut(text, ":")
+	if !ok || !isCode(code) {
+		return "", strings.TrimSpace(text)
+	}
+	return code, strings.TrimSpace(words)
+}
+
+// Codes of problems that are known by what they are about.
+const (
+	codeVagueGoods = "7147"
+	codeNoInvoice  = "7120"
+	codeBadDate    = "998"
+	codeNoProduct  = "996"
+	codeNoExtra    = "7008"
+)
+
+// fieldOf is a problem as one of our fields; not ok if it names none.
+func fieldOf(text string, o ship.Order, extras []extra) (ship.FieldError, bool) {
+	code, words := splitCode(text)
+	f := ship.FieldError{
+		Code:    "carrier_rejected",
+		Pointer: pointerOf(words, o, extras),
+		Detail:  "DHL Express answered: " + plainWords(words),
+	}
+
+	switch code {
+	case codeVagueGoods:
+		f.Pointer = vagueItem(words, o)
+		f.Detail = "DHL Express does not accept this description of the goods: say what they are, what they are made of and what they are for"
+	case codeNoInvoice:
+		f.Pointer = "/customs/paperless"
+		f.Detail = "DHL Express takes paperless trade only with an invoice; set customs.paperless to \"off\" to print it"
+	case codeBadDate:
+		f.Pointer = "/shipDate"
+	case codeNoProduct:
+		f.Pointer = "/service"
+		f.Detail = "DHL Express does not offer this service for the shipment; ask for rates to see those it offers"
+	case codeNoExtra:
+		f.Detail = "DHL Express does not offer this option between these addresses"
+	}
+	return f, f.Pointer != ""
+}
+
+// dhlPointer is how DHL names a part of the request.
+var dhlPointer = regexp.MustCompile(`#(?:/[A-Za-z0-9]+)+`)
+
+// missingKey is how DHL names a part that is not there.
+var missingKey = regexp.MustCompile(`required key \[([A-Za-z0-9]+)\]`)
+
+// pointerOf is our name of the part of the request that a text is about; empty
+// if it names none that the client wrote.
+func pointerOf(words string, o ship.Order, extras []extra) string {
+	path := dhlPointer.FindString(words)
+	if path == "" && !strings.HasPrefix(words, "#") {
+		return ""
+	}
+	if key := missingKey.FindStringSubmatch(words); key != nil {
+		path = "#" + strings.TrimPrefix(path, "#") + "/" + key[1]
+	}
+
+	parts := strings.Split(strings.TrimPrefix(path, "#/"), "/")
+	switch {
+	case len(parts) > 2 && strings.EqualFold(parts[0], "customerDetails"):
+		return partyPointer(parts[1], parts[2:])
+	case len(parts) > 1 && strings.EqualFold(parts[0], "content"):
+		return contentPointer(parts[1:], o)
+	case strings.EqualFold(parts[0], "packages"):
+		return contentPointer(parts, o)
+	case strings.EqualFold(parts[0], "valueAddedServices") && len(parts) > 1:
+		return extraPointer(parts[1], extras)
+	}
+
+	switch parts[0] {
+	case "plannedShippingDateAndTime":
+		return "/shipDate"
+	case "productCode", "localProductCode":
+		return "/service"
+	case "monetaryAmount":
+		return "/customs/items"
+	case "accounts":
+		if o.Billing != nil {
+			return "/billing/account"
+		}
+	}
+	return ""
+}
+
+// partyFields are the members of an address and of a contact.
+var partyFields = map[string]string{
+	"postalCode":          "zip",
+	"cityName":            "city",
+	"countryCode":         "country",
+	"provinceCode":        "state",
+	"addressLine1":        "address1",
+	"addressLine2":        "address2",
+	"addressLine3":        "address3",
+	"phone":               "phone",
+	"email":               "email",
+	"companyName":         "company",
+	"fullName":            "name",
+	"registrationNumbers": "",
+}
+
+func partyPointer(side string, rest []string) string {
+	party := map[string]string{
+		"shipperDetails":  "/origin",
+		"receiverDetails": "/destination",
+		"importerDetails": "/destination",
+	}[side]
+	if party == "" {
+		return ""
+	}
+
+	for _, part := range rest {
+		name, ok := partyFields[part]
+		switch {
+		case ok && name == "":
+			return "/customs/taxIdentifiers"
+		case ok:
+			return party + "/" + name
+		}
+	}
+	return party
+}
+
+// itemFields are the members of a line of the declaration.
+var itemFields = map[string]string{
+	"description":         "description",
+	"price":               "value",
+	"quantity":            "quantity",
+	"commoditycodes":      "hsCode",
+	"manufacturercountry": "originCountry",
+	"weight":              "weight",
+}
+
+// contentPointer is about parcels and goods. DHL writes some of these names in
+// small letters.
+func contentPointer(parts []string, o ship.Order) string {
+	lower := make([]string, len(parts))
+	for i, part := range parts {
+		lower[i] = strings.ToLower(part)
+	}
+
+	switch lower[0] {
+	case "packages":
+		return parcelPointer(lower[1:], o)
+	case "incoterm":
+		return "/customs/incoterm"
+	case "description", "declaredvalue", "declaredvaluecurrency":
+		return "/customs/items"
+	case "exportdeclaration":
+		return declarationPointer(lower[1:], o)
+	}
+	return ""
+}
+
+func parcelPointer(rest []string, o ship.Order) string {
+	if len(rest) == 0 {
+		return "/parcels"
+	}
+	n, err := strconv.Atoi(rest[0])
+	if err != nil {
+		return "/parcels"
+	}
+	pointer := carrierkit.ParcelPointer(o, n)
+	if len(rest) > 1 && slices.Contains([]string{"weight", "dimensions"}, rest[1]) {
+		pointer += "/" + strings.Join(rest[1:], "/")
+	}
+	return pointer
+}
+
+func declarationPointer(rest []string, o ship.Order) string {
+	switch {
+	case len(rest) > 1 && rest[0] == "lineitems":
+		n, err := strconv.Atoi(rest[1])
+		if err != nil || o.Customs == nil || n >= len(o.Customs.Items) {
+			return "/customs/items"
+		}
+		pointer := fmt.Sprintf("/customs/items/%d", n)
+		if len(rest) > 2 && itemFields[rest[2]] != "" {
+			pointer += "/" + itemFields[rest[2]]
+		}
+		return pointer
+	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "number":
+		return "/customs/invoiceNumber"
+	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "signaturename":
+		return "/customs/signer"
+	}
+	return "/customs"
+}
+
+// extraPointer is the option that an extra service stands for.
+func extraPointer(index string, extras []extra) string {
+	n, err := strconv.Atoi(index)
+	if err != nil || n >= len(extras) {
+		return "/options"
+	}
+	switch extras[n].ServiceCode {
+	case extraSaturday, extraSaturdayDomestic:
+		return "/options/saturdayDelivery"
+	case extraSignature, extraAdultSignature:
+		return "/options/signature"
+	case extraInsurance, extraLiability:
+		return "/options/insuredValue"
+	case extraDutiesPaid:
+		return "/customs/incoterm"
+	case extraPaperless:
+		return "/customs/paperless"
+	}
+	return "/options"
+}
+
+// keyword is the description that DHL's list of vague words matched.
+var keyword = regexp.MustCompile(`Description:([^\]]+)\]`)
+
+// lineNumber is the line that DHL names; its own examples count from one.
+var lineNumber = regexp.MustCompile(`(?i)lineitems/(\d+)`)
+
+// vagueItem is the item whose description DHL does not accept: the one that is
+// quoted, else the one that is numbered.
+func vagueItem(words string, o ship.Order) string {
+	if o.Customs == nil || len(o.Customs.Items) == 0 {
+		return "/customs/items"
+	}
+	items := o.Customs.Items
+
+	if quoted := keyword.FindStringSubmatch(words); quoted != nil {
+		i := slices.IndexFunc(items, func(item ship.CustomsItem) bool {
+			return strings.EqualFold(strings.TrimSpace(item.Description), strings.TrimSpace(quoted[1]))
+		})
+		if i >= 0 {
+			return fmt.Sprintf("/customs/items/%d/description", i)
+		}
+	}
+	if line := lineNumber.FindStringSubmatch(words); line != nil {
+		if n, err := strconv.Atoi(line[1]); err == nil && n >= 1 && n <= len(items) {
+			return fmt.Sprintf("/customs/items/%d/description", n-1)
+		}
+	}
+	return "/customs/items"
+}
+
+// plainWords is a text without the names of DHL's own fields.
+func plainWords(words string) string {
+	if key := missingKey.FindStringSubmatch(words); key != nil {
+		return key[1] + " is required"
+	}
+	words = dhlPointer.ReplaceAllString(words, "")
+	words = strings.TrimLeft(words, "#: ")
+	return strings.Join(strings.Fields(words), " ")
+}

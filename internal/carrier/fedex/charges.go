@@ -1,0 +1,127 @@
+package fedex
+
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// chargeTypes are what FedEx's surcharges are for; others are "other".
+var chargeTypes = map[string]ship.ChargeType{
+	"FUEL":                        ship.FuelCharge,
+	"RESIDENTIAL_DELIVERY":        ship.ResidentialCharge,
+	"RESIDENTIAL_PICKUP":          ship.ResidentialCharge,
+	"DELIVERY_AREA":               ship.DeliveryArea,
+	"OUT_OF_DELIVERY_AREA":        ship.DeliveryArea,
+	"OUT_OF_PICKUP_AREA":          ship.DeliveryArea,
+	"OFFSHORE":                    ship.DeliveryArea,
+	"INTERHAWAII":                 ship.DeliveryArea,
+	"SIGNATURE_OPTION":            ship.SignatureCharge,
+	"DELIVERY_CONFIRMATION":       ship.SignatureCharge,
+	"INSURED_VALUE":               ship.InsuranceCharge,
+	"EXCESS_VALUE":                ship.InsuranceCharge,
+	"SATURDAY_DELIVERY":           ship.SaturdayCharge,
+	"OVERSIZE":                    ship.OversizeCharge,
+	"OVERWEIGHT":                  ship.OversizeCharge,
+	"OVER_DIMENSION":              ship.OversizeCharge,
+	"OVER_LENGTH":                 ship.OversizeCharge,
+	"EXTREME_LENGTH":              ship.OversizeCharge,
+	"ADDITIONAL_HANDLING":         ship.OversizeCharge,
+	"NON_MACHINABLE":              ship.OversizeCharge,
+	"DEMAND":                      ship.PeakCharge,
+	"DEMAND_ADDITIONAL_HANDLING":  ship.PeakCharge,
+	"DEMAND_OVERSIZE":             ship.PeakCharge,
+	"DEMAND_RESIDENTIAL_DELIVERY": ship.PeakCharge,
+}
+
+// chargeTypeOf is what a surcharge is for. Demand surcharges were called peak
+// before, and are so in some answers still.
+func chargeTypeOf(kind string) ship.ChargeType {
+	if rest, peak := strings.CutPrefix(kind, "PEAK"); peak {
+		kind = "DEMAND" + rest
+	}
+	if t, ok := chargeTypes[kind]; ok {
+		return t
+	}
+	return ship.OtherCharge
+}
+
+// charges are the parts of a price, which add up to it: what FedEx does not
+// list is one more part. Nil if it lists nothing.
+func (r ratedShipment) charges(price ship.Money) []ship.Charge {
+	var list []ship.Charge
+	left := price.Minor
+	add := func(kind ship.ChargeType, n json.Number, sign int64) {
+		minor, ok := minorUnits(n, price.Currency)
+		if !ok || minor == 0 {
+			return
+		}
+		list = append(list, ship.Charge{
+			Type:   kind,
+			Amount: ship.Money{Minor: sign * minor, Currency: price.Currency},
+		})
+		left -= sign * minor
+	}
+
+	add(ship.BaseCharge, r.TotalBaseCharge, 1)
+	if list == nil {
+		return nil
+	}
+
+	// FedEx gives the discount of the shipment twice, and in some answers once.
+	discount := r.TotalDiscounts
+	if minor, ok := minorUnits(discount, price.Currency); !ok || minor == 0 {
+		discount = r.Detail.Discount
+	}
+	add(ship.DiscountCharge, discount, -1)
+
+	for _, surcharge := range r.Detail.Surcharges {
+		add(chargeTypeOf(surcharge.Type), surcharge.Amount, 1)
+	}
+	for _, tax := range r.Detail.Taxes {
+		add(ship.TaxCharge, tax.Amount, 1)
+	}
+	if left != 0 {
+		list = append(list, ship.Charge{
+			Type:   ship.OtherCharge,
+			Amount: ship.Money{Minor: left, Currency: price.Currency},
+		})
+	}
+	return list
+}
+
+// minorUnits reads an amount, which may be nothing or less.
+func minorUnits(n json.Number, currency string) (int64, bool) {
+	value, ok := parseNumber(n)
+	if !ok {
+		return 0, false
+	}
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(ship.Exponent(currency))), nil)
+	return roundInt(value.Mul(value, new(big.Rat).SetInt(scale)))
+}
+
+// roundInt is the nearest whole number.
+func roundInt(value *big.Rat) (int64, bool) {
+	whole, ok := new(big.Int).SetString(value.FloatString(0), 10)
+	if !ok || !whole.IsInt64() {
+		return 0, false
+	}
+	return whole.Int64(), true
+}
+
+// billableGrams is what FedEx charges for: the weight, or the size as weight.
+func (r ratedShipment) billableGrams() int64 {
+	value, ok := parseNumber(r.Detail.BillingWeight.Value)
+	if !ok || value.Sign() <= 0 {
+		return 0
+	}
+
+	gramsInUnit := big.NewRat(1000, 1)
+	if r.Detail.BillingWeight.Units == "LB" {
+		gramsInUnit = big.NewRat(gramsInPound, 100_000)
+	}
+	grams, _ := roundInt(value.Mul(value, gramsInUnit))
+	return grams
+}

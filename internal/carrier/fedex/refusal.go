@@ -1,0 +1,214 @@
+package fedex
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+const (
+	// requestMismatch is what the test environment answers to requests that are
+	// not among its recorded ones.
+	requestMismatch = "REQUEST.MISMATCH"
+
+	// virtualResponse marks a recorded answer, whatever was asked.
+	virtualResponse = "VIRTUAL.RESPONSE"
+)
+
+// notTestable is the error of a request that FedEx answers in production alone.
+func notTestable(said ship.Refusal) error {
+	return &ship.Error{
+		Kind:    ship.Unsupported,
+		Code:    "not_testable",
+		Message: "the test environment of FedEx does not answer this request: it knows recorded requests alone",
+		Refusal: said,
+	}
+}
+
+// faultsOf are the reasons of a refusal.
+func faultsOf(body []byte) []fault {
+	var answer struct {
+		Errors []fault `json:"errors"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
+	return answer.Errors
+}
+
+// refusal reads why FedEx declined. The code is that of its first error; the
+// texts of all are kept.
+func refusal(body []byte) ship.Refusal {
+	faults := faultsOf(body)
+	if len(faults) == 0 {
+		return ship.Refusal{}
+	}
+
+	said := ship.Refusal{Code: faults[0].Code}
+	texts := make([]string, len(faults))
+	for i, f := range faults {
+		texts[i] = f.Message
+	}
+	said.Message = strings.Join(texts, " ")
+	return said
+}
+
+// explain gives a refusal its meaning: the fields of the order that FedEx
+// complains of, or that the test environment does not answer.
+func (d *driver) explain(err error, faults []fault) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		return err
+	}
+	if slices.ContainsFunc(faults, func(f fault) bool { return f.Code == requestMismatch }) {
+		if d.live {
+			// Production should never say so. Nothing was done; a void is not to
+			// be given up for it.
+			return &ship.Error{Kind: ship.Unavailable, Message: "FedEx answered like its test environment", Refusal: e.Refusal, Err: e.Err}
+		}
+		return notTestable(e.Refusal)
+	}
+
+	var bad problems
+	for _, f := range faults {
+		if pointer, detail := f.field(); pointer != "" {
+			bad.add(pointer, "carrier_rejected", "%s", detail)
+		}
+	}
+	if len(bad) == 0 {
+		return err
+	}
+
+	refused := *e
+	if known, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder(Spec.Title, bad)); ok {
+		refused.Fields = known.Fields
+		refused.Message = known.Message
+	}
+	return &refused
+}
+
+// ofWhichParcel takes the index from pointers at a parcel where the order has
+// several: FedEx's codes do not say which one is meant.
+func ofWhichParcel(err error, o *ship.Order) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Refusal.Code == "" || len(o.Parcels) < 2 {
+		return err
+	}
+
+	vague := *e
+	vague.Fields = slices.Clone(e.Fields)
+	for i, f := range vague.Fields {
+		if strings.HasPrefix(f.Pointer, "/parcels/") {
+			vague.Fields[i].Pointer = "/parcels"
+		}
+	}
+	return &vague
+}
+
+// A complaint is a part of FedEx's codes, and what it is about.
+type complaint struct {
+	words   string // of a code, without its points
+	pointer string // of the order; "~" stands for the party
+	subject string
+}
+
+// complaints are looked through from the first to the last: those of more words
+// come before those that are a part of them.
+var complaints = []complaint{
+	{"PAYORACCOUNT", "/billing/account", "the account number that pays"},
+	{"TINS", "/customs/taxIdentifiers", "a tax number"},
+	{"TINNUMBER", "/customs/taxIdentifiers", "a tax number"},
+	{"TAXID", "/customs/taxIdentifiers", "a tax number"},
+	{"CUSTOMSID", "/customs/taxIdentifiers", "the recipient's tax number"},
+	{"HARMONIZEDCODE", "/customs/items", "the HS code of an item"},
+	{"COUNTRYOFMANUFACTURE", "/customs/items", "the country of origin of an item"},
+	{"PRODUCTID", "/customs/items", "the product identifiers of an item"},
+	{"REGULATORYDETAIL", "/customs/items", "the product identifiers of an item"},
+	{"COMMODIT", "/customs/items", "the declared items"},
+	{"CUSTOMSVALUE", "/customs/items", "the value of the declared items"},
+	{"DUTIES", "/customs/incoterm", "who pays duties and taxes"},
+	{"TERMSOFSALE", "/customs/incoterm", "the incoterm"},
+	{"CUSTOMSCLEARANCE", "/customs", "the customs declaration"},
+	{"PHONENUMBER", "~/phone", "phone number"},
+	{"POSTALCODE", "~/zip", "postal code"},
+	{"POSTAL", "~/zip", "postal code"},
+	{"ZIPCODE", "~/zip", "postal code"},
+	{"STATEORPROVINCE", "~/state", "state"},
+	{"STREETLINE", "~/address1", "street"},
+	{"CITY", "~/city", "city"},
+	{"COUNTRYCODE", "~/country", "country"},
+	{"COMPANYNAME", "~/company", "company"},
+	{"PERSONNAME", "~/name", "name"},
+	{"CONTACTNAME", "~/name", "name"},
+	{"EMAIL", "~/email", "e-mail address"},
+	{"RESIDENTIAL", "/destination/residential", "whether the address is a home"},
+	{"DECLAREDVALUE", "/options/insuredValue", "the insured value"},
+	{"SIGNATURE", "/options/signature", "the signature option"},
+	{"SATURDAY", "/options/saturdayDelivery", "Saturday delivery"},
+	{"SHIPDATE", "/shipDate", "the ship date"},
+	{"SHIPTIMESTAMP", "/shipDate", "the ship date"},
+	{"PACKAGINGTYPE", "/parcels/0/packaging", "the packaging"},
+	{"DIMENSION", "/parcels/0/dimensions", "the dimensions of a parcel"},
+	{"PACKAGEWEIGHT", "/parcels/0/weight", "the weight of a parcel"},
+	{"WEIGHT", "/parcels/0/weight", "the weight of a parcel"},
+	{"SERVICETYPE", "/service", "the service between these addresses"},
+	{"SERVICELANE", "/service", "the service between these addresses"},
+}
+
+// field is the place in the order that the error is about, if its code says so,
+// and a sentence about it. FedEx's own words may repeat the request: they are
+// not in it.
+func (f fault) field() (pointer, detail string) {
+	words := strings.NewReplacer(".", "", "_", "", "-", "").Replace(strings.ToUpper(f.Code))
+	i := slices.IndexFunc(complaints, func(c complaint) bool { return strings.Contains(words, c.words) })
+	if i < 0 {
+		return "", ""
+	}
+
+	c := complaints[i]
+	subject := c.subject
+	pointer = c.pointer
+	if strings.HasPrefix(pointer, "~") {
+		party, owner := f.party(words)
+		if party == "" {
+			return "", ""
+		}
+		pointer = party + strings.TrimPrefix(pointer, "~")
+		subject = owner + " " + subject
+	}
+
+	for _, missing := range []string{"REQUIRED", "MISSING", "EMPTY"} {
+		if strings.Contains(words, missing) && !strings.Contains(words, "INVALID") {
+			return pointer, "FedEx needs " + subject
+		}
+	}
+	for _, long := range []string{"TOOLONG", "EXCEEDED", "MAXLENGTH", "LENGTH"} {
+		if strings.Contains(words, long) {
+			return pointer, "FedEx does not accept " + subject + ": it is above the limit"
+		}
+	}
+	return pointer, "FedEx does not accept " + subject
+}
+
+// party is whose address the fault is about.
+func (f fault) party(words string) (pointer, owner string) {
+	said := words + strings.ToUpper(f.Message)
+	for _, p := range f.Parameters {
+		said += strings.ToUpper(p.Key)
+	}
+	for _, word := range []string{"RECIPIENT", "DESTINATION", "CONSIGNEE"} {
+		if strings.Contains(said, word) {
+			return "/destination", "the recipient's"
+		}
+	}
+	for _, word := range []string{"SHIPPER", "ORIGIN", "SENDER"} {
+		if strings.Contains(said, word) {
+			return "/origin", "the sender's"
+		}
+	}
+	return "", ""
+}

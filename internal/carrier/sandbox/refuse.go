@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// embargoed lists the countries that carriers of the United States do not
+// serve, because of sanctions or because service is suspended.
+const embargoed = "BY CU IR KP RU SY"
+
+// checkOrder refuses what the live carrier refuses before it looks at weights.
+func (m *model) checkOrder(o *ship.Order, l *load, now time.Time) error {
+	if m.domesticUS && !isUS(o.Origin.Country) {
+		return m.refuseField(m.refusals.lane, "/origin/country", "%s takes parcels from the United States and its territories alone", m.title)
+	}
+	for _, end := range [...]struct{ pointer, country string }{{"/destination/country", o.Destination.Country}, {"/origin/country", o.Origin.Country}} {
+		if end.country != "" && strings.Contains(embargoed, end.country) {
+			return m.refuseField(m.refusals.lane, end.pointer, "%s does not serve %s: there is an embargo, or service is suspended", m.title, ship.CountryName(end.country))
+		}
+	}
+	if m.onePiece && len(o.Parcels) > 1 {
+		return m.refuseField(m.refusals.pieces, "/parcels", "%s sells every parcel as a label of its own: send a shipment for each parcel", m.title)
+	}
+
+	days := m.daysAhead
+	if l.lane.kind == across {
+		days = m.daysAbroad
+	}
+	// The clocks of the world are up to 14 hours ahead of ours.
+	if last := ship.DateOf(now.Add(14*time.Hour).AddDate(0, 0, days)); o.ShipDate > last {
+		return m.refuseField(m.refusals.date, "/shipDate", "%s sells labels up to %d days ahead", m.title, days)
+	}
+	return nil
+}
+
+// refuseField is refuse with the field of the request that is the reason.
+func (m *model) refuseField(code, pointer, format string, args ...any) error {
+	reason := fmt.Sprintf(format, args...)
+	return &ship.Error{
+		Kind:    ship.Invalid,
+		Message: m.title + " refused the order",
+		Refusal: ship.Refusal{Code: code, Message: reason},
+		Fields:  []ship.FieldError{{Pointer: pointer, Code: "invalid", Detail: reason}},
+	}
+}
+
+// CheckVoid refuses to void the label of a parcel that was delivered, in the
+// words of the carrier.
+func CheckVoid(carrier string, status ship.Status) error {
+	m := modelOf(carrier)
+	if m == nil || status != ship.Delivered {
+		return nil
+	}
+	return &ship.Error{
+		Kind:    ship.Invalid,
+		Message: m.title + " does not void the label of a parcel that was delivered",
+		Refusal: ship.Refusal{Code: m.refusals.void, Message: "the parcel was delivered: only labels that were not used can be voided"},
+	}
+}

@@ -1,0 +1,36 @@
+package ups
+
+import (
+	"embed"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+//go:embed golive/*.md
+var goLivePapers embed.FS
+
+// goLive is what certification must know of UPS.
+var goLive = carrier.GoLive{
+	Domestic:      "ground",
+	International: "worldwide_saver",
+	NotTestable:   notTestable,
+	Papers:        goLivePapers,
+}
+
+// notTestable explains the numbers of the test environment: it sells every
+// parcel under the same one, and keeps nothing.
+func notTestable(a carrier.TestAnswer) string {
+	if !isPlaceholder(a.Purchase.TrackingNumber) {
+		return ""
+	}
+	const why = "the test environment of UPS gives every parcel the number " + placeholder
+	switch a.Operation {
+	case carrier.OpFind:
+		return why + " and keeps nothing: look-ups can be tried in production alone"
+	case carrier.OpVoid:
+		return why + " and keeps nothing: there is nothing to void, and voids can be tried in production alone"
+	case carrier.OpTrack:
+		return why + ": tracking can be tried in production alone"
+	}
+	return why
+}

@@ -1,0 +1,18 @@
+package usps
+
+import (
+	"embed"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+//go:embed golive/*.md
+var goLivePapers embed.FS
+
+// goLive is what certification must know of USPS.
+var goLive = carrier.GoLive{
+	Domestic:      "ground_advantage",
+	International: "priority_mail_international",
+	NoMultiPiece:  "USPS sells every parcel as a label of its own: an order has one parcel",
+	Papers:        goLivePapers,
+}

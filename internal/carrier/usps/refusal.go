@@ -1,0 +1,240 @@
+package usps
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// refusalOf reads the three shapes of an error: that of the APIs, that of OAuth
+// and that of the gateway before them.
+func refusalOf(body []byte) ship.Refusal {
+	var said errorAnswer
+	if json.Unmarshal(body, &said) != nil {
+		return ship.Refusal{}
+	}
+	if said.Fault != nil {
+		return ship.Refusal{
+			Code:    string(said.Fault.Detail.Code),
+			Message: string(said.Fault.Message),
+		}
+	}
+
+	var problem apiError
+	if json.Unmarshal(said.Error, &problem) != nil {
+		var code string
+		_ = json.Unmarshal(said.Error, &code) // neither shape: no code
+		return ship.Refusal{Code: code, Message: said.Description}
+	}
+	refusal := ship.Refusal{Code: string(problem.Code), Message: string(problem.Message)}
+	if len(problem.Errors) > 0 {
+		first := problem.Errors[0]
+		if first.Code != "" {
+			refusal.Code = string(first.Code)
+		}
+		if words := first.words(); words != "" {
+			refusal.Message = words
+		}
+	}
+	return refusal
+}
+
+// parametersOf are the parts of the request that an error of the APIs is about.
+func parametersOf(body []byte) []string {
+	var said errorAnswer
+	var problem apiError
+	if json.Unmarshal(body, &said) != nil || json.Unmarshal(said.Error, &problem) != nil {
+		return nil
+	}
+
+	var list []string
+	for _, e := range problem.Errors {
+		for name := range strings.SplitSeq(e.parameter(), ",") {
+			list = append(list, strings.TrimSpace(name))
+		}
+	}
+	return list
+}
+
+// refusedWith reports whether the carrier declined with one of the codes, or
+// with words that hold one of the others.
+func refusedWith(err error, codes ...string) bool {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid {
+		return false
+	}
+	return slices.ContainsFunc(codes, func(code string) bool {
+		return e.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(strings.ToLower(e.Refusal.Message), code)
+	})
+}
+
+// advice is what to do about a refusal that no change of the order helps.
+type advice struct {
+	kind    ship.Kind
+	message string
+}
+
+const (
+	notEnrolled = "the USPS account is not set up to buy labels: enrol the CRID and the mailer ID in USPS Ship in the Business Customer Gateway"
+	wrongRoles  = "USPS does not accept the CRID, the mailer IDs and the payment account together: check them under Carriers"
+	noMethod    = "the USPS payment account cannot pay: activate it and its payment method in the Enterprise Payment System"
+	noFunds     = "the USPS payment account was declined: add funds or check the card in the Enterprise Payment System"
+)
+
+// adviceBy are the codes of an account that is not set up, has no money, or
+// cannot be looked at for now.
+var adviceBy = map[string]advice{
+	"100001": {ship.Forbidden, "USPS does not know the payment account: check the EPS account number under Carriers"},
+	"100002": {ship.Forbidden, noMethod},
+	"100003": {ship.Forbidden, noMethod},
+	"100004": {ship.Forbidden, noMethod},
+	"100005": {ship.Unavailable, "USPS cannot validate the credit card of the payment account for now"},
+	"100006": {ship.Forbidden, noFunds},
+	"100007": {ship.Forbidden, noFunds},
+	"160173": {ship.Forbidden, "USPS must configure the company name of the manifest mailer ID: ask USPS support for the indicia company name"},
+	"160218": {ship.Forbidden, wrongRoles},
+	"160219": {ship.Forbidden, wrongRoles},
+	"160220": {ship.Forbidden, wrongRoles},
+	"160221": {ship.Forbidden, wrongRoles},
+	"160222": {ship.Forbidden, wrongRoles},
+	"160223": {ship.Forbidden, wrongRoles},
+	"160224": {ship.Forbidden, wrongRoles},
+	"160225": {ship.Forbidden, wrongRoles},
+	"160226": {ship.Forbidden, wrongRoles},
+	"160227": {ship.Forbidden, wrongRoles},
+	"160228": {ship.Forbidden, wrongRoles},
+	"160229": {ship.Forbidden, wrongRoles},
+	"160254": {ship.Forbidden, wrongRoles},
+	"160289": {ship.Forbidden, wrongRoles},
+	"160290": {ship.Forbidden, wrongRoles},
+	"160372": {ship.Forbidden, wrongRoles},
+	"160390": {ship.Forbidden, wrongRoles},
+	"160302": {ship.Forbidden, notEnrolled},
+	"160303": {ship.Forbidden, notEnrolled},
+	"160304": {ship.Forbidden, notEnrolled},
+	"160305": {ship.Forbidden, notEnrolled},
+	"160212": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
+	"160255": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
+}
+
+// advised is a refusal with what can be done about it.
+func advised(err error) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid && e.Kind != ship.Forbidden {
+		return err
+	}
+
+	explained := *e
+	if known, ok := adviceBy[e.Refusal.Code]; ok {
+		explained.Kind = known.kind
+		explained.Message = known.message
+		return &explained
+	}
+	if e.Refusal.Code == "invalid_oauth_scope" || strings.Contains(strings.ToLower(e.Refusal.Message), "client application identifier is invalid") {
+		explained.Kind = ship.Forbidden
+		explained.Message = "the USPS app lacks a product that this call needs: request it on developers.usps.com"
+		return &explained
+	}
+	return err
+}
+
+// pointed is a refusal of an order that points into our request.
+func pointed(err error, parameters []string) error {
+	e, ok := errors.AsType[*ship.Error](err)
+	if !ok || e.Kind != ship.Invalid || e.Refusal.Message == "" {
+		return err
+	}
+
+	var fields []ship.FieldError
+	for _, name := range parameters {
+		pointer := pointerOf(name)
+		if pointer == "" || slices.ContainsFunc(fields, func(f ship.FieldError) bool { return f.Pointer == pointer }) {
+			continue
+		}
+		fields = append(fields, ship.FieldError{
+			Pointer: pointer,
+			Code:    "carrier_rejected",
+			Detail:  "USPS answered: " + strings.TrimPrefix(e.Refusal.Message, "OASValidation: "),
+		})
+	}
+	named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("USPS", fields))
+	if !ok {
+		return err
+	}
+
+	explained := *e
+	explained.Fields = named.Fields
+	if _, known := adviceBy[e.Refusal.Code]; !known {
+		explained.Message = strings.TrimSuffix(named.Fields[0].Detail, ".")
+	}
+	return &explained
+}
+
+// addressFields are the members of USPS's addresses.
+var addressFields = map[string]string{
+	"firstName":            "/name",
+	"lastName":             "/name",
+	"firm":                 "/company",
+	"streetAddress":        "/address1",
+	"secondaryAddress":     "/address2",
+	"city":                 "/city",
+	"state":                "/state",
+	"province":             "/state",
+	"ZIPCode":              "/zip",
+	"postalCode":           "/zip",
+	"phone":                "/phone",
+	"country":              "/country",
+	"countryISOAlpha2Code": "/country",
+}
+
+// parameterPointers are the other members of USPS's requests.
+var parameterPointers = map[string]string{
+	"originZIPCode":          "/origin/zip",
+	"destinationZIPCode":     "/destination/zip",
+	"foreignPostalCode":      "/destination/zip",
+	"destinationCountryCode": "/destination/country",
+	"weight":                 "/parcel/weight",
+	"length":                 "/parcel/dimensions",
+	"width":                  "/parcel/dimensions",
+	"height":                 "/parcel/dimensions",
+	"packagingType":          "/parcel/packaging",
+	"rateIndicator":          "/service",
+	"mailClass":              "/service",
+	"mailingDate":            "/shipDate",
+	"extraServices":          "/options",
+	"packageOptions":         "/options/insuredValue",
+	"packageValue":           "/options/insuredValue",
+	"customerReference":      "/orderId",
+	"customsForm":            "/customs",
+	"AESITN":                 "/customs",
+	"contents":               "/customs/items",
+	"itemDescription":        "/customs/items",
+	"countryOfOrigin":        "/customs/items",
+	"HSTariffNumber":         "/customs/items",
+	"importersReference":     "/customs/taxIdentifiers",
+	"exportersReference":     "/customs/taxIdentifiers",
+}
+
+// pointerOf is our name of a part of USPS's request, "toAddress.ZIPCode"; empty
+// for one that the client did not write.
+func pointerOf(parameter string) string {
+	parts := strings.FieldsFunc(parameter, func(r rune) bool { return r == '.' || r == '/' || r == '[' || r == ']' })
+	if len(parts) == 0 {
+		return ""
+	}
+	last := parts[len(parts)-1]
+	switch parts[0] {
+	case "toAddress":
+		return "/destination" + addressFields[last]
+	case "fromAddress":
+		return "/origin" + addressFields[last]
+	}
+	if pointer, ok := parameterPointers[last]; ok {
+		return pointer
+	}
+	return parameterPointers[parts[0]]
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// devState is what "waybill dev" keeps from one start to the next, in a
+// directory of this user: the key that encrypts stored secrets, the test key of
+// each demo account, and the settings of the last start for other terminals.
+type devState struct{ dir string }
+
+// openState finds or makes the directory, and has the secret key in it used
+// unless the environment has one.
+func (d *dev) openState() error {
+	dir, err := d.stateDir()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("directory of what is kept between starts: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("directory of what is kept between starts: %w", err)
+	}
+	d.state = devState{dir}
+
+	if given, _ := d.Env("SECRET_KEY"); given != "" {
+		return nil
+	}
+	d.secretKey, err = d.state.secretKey()
+	return err
+}
+
+// stateDir is the directory of --data-dir, or else one among this user's data.
+func (d *dev) stateDir() (string, error) {
+	if d.dataDir != "" {
+		dir, err := filepath.Abs(d.dataDir)
+		return filepath.Join(dir, "dev"), err
+	}
+	if dir, ok := d.Env("XDG_DATA_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "waybill", "dev"), nil
+	}
+	home, ok := d.Env("HOME")
+	if !ok || home == "" {
+		return "", errors.New("HOME is not set: choose a directory for the keys of the demo with --data-dir")
+	}
+	return filepath.Join(home, ".local", "share", "waybill", "dev"), nil
+}
+
+// secretKey reads the key that encrypts stored secrets, or makes it.
+func (s devState) secretKey() (string, error) {
+	path := filepath.Join(s.dir, "secret-key")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
+	}
+
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	encoded := base64.StdEncoding.EncodeToString(key)
+	switch err := s.create(path, encoded+"\n"); {
+	case errors.Is(err, fs.ErrExist): // another start made it just now
+		return s.secretKey()
+	case err != nil:
+		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
+	}
+	return encoded, nil
+}
+
+// apiKey is the test key that was made for the account, if there is one.
+func (s devState) apiKey(account ship.AccountID) (ship.Key, bool) {
+	text, err := os.ReadFile(s.apiKeyPath(account))
+	key := strings.TrimSpace(string(text))
+	return ship.Key(key), err == nil && key != ""
+}
+
+func (s devState) keepAPIKey(account ship.AccountID, key ship.Key) error {
+	if err := s.write(s.apiKeyPath(account), string(key)+"\n"); err != nil {
+		return fmt.Errorf("keep the test key: %w", err)
+	}
+	return nil
+}
+
+func (s devState) apiKeyPath(account ship.AccountID) string {
+	return filepath.Join(s.dir, "api-key-"+string(account))
+}
+
+// envPath is the file that gives another terminal the settings of this start.
+func (s devState) envPath() string { return filepath.Join(s.dir, "env") }
+
+// keepEnv writes settings as lines that a shell reads. A setting without a
+// value is left out.
+func (s devState) keepEnv(settings [][2]string) error {
+	var text strings.Builder
+	for _, setting := range settings {
+		if setting[1] != "" {
+			fmt.Fprintf(&text, "export %s='%s'\n", setting[0], strings.ReplaceAll(setting[1], "'", `'\''`))
+		}
+	}
+	if err := s.write(s.envPath(), text.String()); err != nil {
+		return fmt.Errorf("settings for other terminals: %w", err)
+	}
+	return nil
+}
+
+// write replaces a file as a whole. Only this user can read it.
+func (s devState) write(path, text string) error {
+	return s.place(path, text, os.Rename)
+}
+
+// create is write, and fs.ErrExist if the file is there already.
+func (s devState) create(path, text string) error {
+	return s.place(path, text, os.Link)
+}
+
+// place writes a draft and has it moved to its path, so that nobody reads half
+// a file.
+func (s devState) place(path, text string, move func(from, to string) error) error {
+	draft, err := os.CreateTemp(s.dir, ".new-") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(draft.Name()) }()
+
+	_, err = draft.WriteString(text)
+	if err = errors.Join(err, draft.Close()); err != nil {
+		return err
+	}
+	return move(draft.Name(), path)
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/config"
+)
+
+// healthTimeout is shorter than the time-out that supervisors usually set.
+const healthTimeout = 4 * time.Second
+
+func (c *cli) healthCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health",
+		Short: "Ask the service on this host whether it is ready, for health checks",
+		Long: "Ask the service on this host for /readyz, on METRICS_LISTEN or else on LISTEN. The exit code is 0\n" +
+			"if it is ready. It is the health check of the container, which has no other program.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			answer, err := askReady(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.Out, answer)
+			return err
+		},
+	}
+}
+
+// askReady asks the copy of the program on this host whether it is ready.
+func askReady(ctx context.Context, cfg config.Config) (string, error) {
+	address := cfg.MetricsListen
+	if address == "" {
+		address = cfg.Listen
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return "", err
+	}
+
+	req.Close = true
+	resp, err := carrierkit.NewTransport().RoundTrip(req)
+	if err != nil {
+		return "", fmt.Errorf("the service does not answer: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1024))
+	answer := strings.TrimSpace(string(body))
+	if resp.StatusCode != http.StatusOK {
+		return "", errors.New("the service is not ready: " + answer)
+	}
+	return answer, nil
+}

@@ -1,0 +1,56 @@
+package fedex
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// settings are how this FedEx differs from production. They are no faults: the
+// test environment of FedEx is virtual, and knows recorded requests alone.
+type settings struct {
+	// Unanswered are the interfaces that answer every request with
+	// REQUEST.MISMATCH, as those of the test environment do to a request that
+	// was not recorded.
+	Unanswered []string `json:"unanswered,omitempty"`
+}
+
+var interfaces = []string{"rates", "ship", "cancel", "track"}
+
+// answered is the handler of an interface, unless the settings leave its
+// requests unanswered.
+func (f *fedex) answered(name string, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(f.settings.Load().Unanswered, name) {
+			refuse(w, r, http.StatusBadRequest, "REQUEST.MISMATCH", "Response is unavailable for the request payload sent to this virtualized sandbox instance.")
+			return
+		}
+		h(w, r)
+	}
+}
+
+// showSettings answers with the settings.
+func (f *fedex) showSettings(w http.ResponseWriter, _ *http.Request) {
+	send(w, http.StatusOK, object{"unanswered": f.settings.Load().Unanswered})
+}
+
+// changeSettings replaces the settings.
+func (f *fedex) changeSettings(w http.ResponseWriter, r *http.Request) {
+	var next settings
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&next)
+	for _, name := range next.Unanswered {
+		if err == nil && !slices.Contains(interfaces, name) {
+			err = fmt.Errorf("there is no interface %q: choose from %s", name, strings.Join(interfaces, ", "))
+		}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	f.settings.Store(&next)
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,48 @@
+package ups
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// settings are how this UPS differs from another one. They are no faults: UPS
+// has a test environment, and its documents leave open how labels are
+// recovered.
+type settings struct {
+	// TestEnvironment sells like the Customer Integration Environment: every
+	// number is the placeholder, nothing is kept, and tracking shows samples.
+	TestEnvironment bool `json:"testEnvironment,omitempty"`
+	// Recovery is what a look-up by reference brings: "labels" (the usual),
+	// "candidates" (tracking numbers alone), or "returns" (nothing of labels
+	// that are not for returns).
+	Recovery string `json:"recovery,omitempty"`
+	// LeadOnly has references lead to the first parcel of a shipment alone.
+	LeadOnly bool `json:"leadOnly,omitempty"`
+}
+
+var recoveries = []string{"", "labels", "candidates", "returns"}
+
+// showSettings answers with the settings.
+func (s *server) showSettings(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, encode(s.settings.Load()))
+}
+
+// changeSettings replaces the settings.
+func (s *server) changeSettings(w http.ResponseWriter, r *http.Request) {
+	var next settings
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&next)
+	if err == nil && !slices.Contains(recoveries, next.Recovery) {
+		err = fmt.Errorf("there is no recovery %q: choose from %s", next.Recovery, strings.Join(recoveries[1:], ", "))
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	s.settings.Store(&next)
+	w.WriteHeader(http.StatusNoContent)
+}

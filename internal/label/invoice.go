@@ -1,0 +1,220 @@
+package label
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/go-text/typesetting/language"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Invoice is a commercial invoice for customs, as data. Any text may be in any
+// script; an empty one is left out.
+type Invoice struct {
+	Sample   bool          `json:"sample,omitempty"` // prints "SAMPLE - NOT FOR SHIPPING"
+	Size     Size          `json:"size,omitempty"`   // letter or a4; letter if empty
+	Number   string        `json:"number,omitempty"`
+	Date     string        `json:"date,omitempty"`
+	From     []string      `json:"from,omitempty"` // address lines as printed
+	To       []string      `json:"to,omitempty"`
+	Facts    []InvoiceFact `json:"facts,omitempty"` // carrier, tracking number, terms and the like
+	Items    []InvoiceItem `json:"items,omitempty"`
+	Total    string        `json:"total,omitempty"`
+	Signer   string        `json:"signer,omitempty"`
+	Declares string        `json:"declares,omitempty"` // the sentence above the signature
+}
+
+// InvoiceFact is a name with its value.
+type InvoiceFact struct {
+	Name  string `json:"n"`
+	Value string `json:"v"`
+}
+
+// InvoiceItem is one line of goods.
+type InvoiceItem struct {
+	Description string `json:"d,omitempty"`
+	HSCode      string `json:"hs,omitempty"`
+	Origin      string `json:"o,omitempty"` // country of manufacture
+	Quantity    int    `json:"q,omitempty"`
+	Value       string `json:"v,omitempty"` // of one
+	Total       string `json:"t,omitempty"`
+}
+
+// Marshal returns the invoice as the JSON that is stored.
+func (v Invoice) Marshal() []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("label: " + err.Error()) // strings, numbers and lists always encode
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// ParseInvoice reads what Marshal wrote.
+func ParseInvoice(data []byte) (Invoice, error) {
+	var v Invoice
+	if err := json.Unmarshal(data, &v); err != nil {
+		return Invoice{}, ship.Errorf(ship.Internal, "stored invoice is not readable: %w", err)
+	}
+	return v, nil
+}
+
+// The measures of an invoice, in dots of 203 to the inch.
+const (
+	invoiceLeft   = 100
+	invoiceRight  = 1600
+	invoiceTop    = 120
+	invoiceBottom = 2100
+	invoiceRow    = 56
+	invoiceItems  = 100 // at most; an order has no more
+)
+
+// RenderInvoice writes the invoice as a PDF, as many pages as its items need.
+func (r *Renderer) RenderInvoice(v Invoice) (Rendering, error) {
+	if len(v.Items) > invoiceItems {
+		return Rendering{}, ship.Errorf(ship.Invalid, "an invoice has at most %d items", invoiceItems)
+	}
+	if v.Size == "" {
+		v.Size = SizeLetter
+	}
+	paper, ok := v.Size.dimensions()
+	if !ok || !v.Size.isSheet() {
+		return Rendering{}, ship.Errorf(ship.Invalid, "an invoice is printed on letter or a4")
+	}
+
+	w := &invoiceWriter{invoice: v, paper: paper, language: languageOf(v.To, v.From)}
+	w.head()
+	for _, item := range v.Items {
+		w.item(item)
+	}
+	w.end()
+
+	pen := &pen{renderer: r}
+	defer pen.release()
+	data := writePDF(w.scenes, pen)
+	return Rendering{Data: data, Missing: pen.missed()}, nil
+}
+
+// invoiceWriter lays an invoice out, from top to bottom.
+type invoiceWriter struct {
+	invoice  Invoice
+	paper    dimensions
+	language language.Language
+	scenes   []scene
+	y        int // the next baseline
+}
+
+// page begins a new page.
+func (w *invoiceWriter) page() {
+	w.scenes = append(w.scenes, scene{
+		paper:  w.paper,
+		dpi:    203,
+		width:  dotsOf(w.paper.width, 203),
+		height: dotsOf(w.paper.height, 203),
+	})
+	w.y = invoiceTop
+	if w.invoice.Sample {
+		w.write(sampleMark, invoiceLeft, invoiceRight-invoiceLeft, 30, true)
+	}
+	w.y += 90
+}
+
+// write puts a line at the height at hand. Text that is too long is narrowed.
+func (w *invoiceWriter) write(s string, x, width, size int, bold bool) {
+	if s = clean(s); s == "" {
+		return
+	}
+	page := &w.scenes[len(w.scenes)-1]
+	page.texts = append(page.texts, text{
+		s:        s,
+		x:        x,
+		y:        w.y,
+		width:    width,
+		size:     size,
+		bold:     bold,
+		language: w.language,
+	})
+}
+
+// rule draws a line across, a little below the text at hand.
+func (w *invoiceWriter) rule() {
+	page := &w.scenes[len(w.scenes)-1]
+	page.rects = append(page.rects, rect{invoiceLeft, w.y + 14, invoiceRight - invoiceLeft, 2})
+}
+
+// head is the title, the parties and the facts.
+func (w *invoiceWriter) head() {
+	v := w.invoice
+	w.page()
+	w.write("COMMERCIAL INVOICE", invoiceLeft, 900, 56, true)
+	w.rule()
+
+	w.y += 70
+	middle := (invoiceLeft + invoiceRight) / 2
+	top, lowest := w.y, w.y
+	for i, party := range []struct {
+		title string
+		lines []string
+	}{{"SHIPPER / EXPORTER", v.From}, {"CONSIGNEE", v.To}} {
+		x := invoiceLeft + i*(middle-invoiceLeft)
+		w.y = top
+		w.write(party.title, x, middle-invoiceLeft-40, 22, false)
+		for _, line := range cleanLines(party.lines) {
+			w.y += 40
+			w.write(line, x, middle-invoiceLeft-40, 30, false)
+		}
+		lowest = max(lowest, w.y)
+	}
+
+	w.y = lowest + 70
+	facts := append([]InvoiceFact{{"Invoice number", v.Number}, {"Invoice date", v.Date}}, v.Facts...)
+	for _, fact := range facts {
+		if clean(fact.Value) == "" {
+			continue
+		}
+		w.write(fact.Name, invoiceLeft, 420, 28, false)
+		w.write(fact.Value, invoiceLeft+440, 1060, 28, true)
+		w.y += 42
+	}
+	w.y += 40
+	w.columns([...]string{"Description of goods", "HS code", "Origin", "Qty", "Unit value", "Total value"}, true)
+	w.rule()
+}
+
+// columns writes the cells of a row.
+func (w *invoiceWriter) columns(cells [6]string, bold bool) {
+	for i, column := range [...]struct{ x, width int }{{100, 640}, {760, 150}, {930, 90}, {1040, 80}, {1140, 210}, {1370, 230}} {
+		w.write(cells[i], column.x, column.width, 28, bold)
+	}
+}
+
+// item is a row of goods.
+func (w *invoiceWriter) item(item InvoiceItem) {
+	w.y += invoiceRow
+	if w.y > invoiceBottom {
+		w.page()
+	}
+	w.columns([...]string{item.Description, item.HSCode, item.Origin, strconv.Itoa(item.Quantity), item.Value, item.Total}, false)
+}
+
+// end is the total and the signature.
+func (w *invoiceWriter) end() {
+	w.rule()
+	if w.y+300 > invoiceBottom {
+		w.page()
+	}
+	w.y += invoiceRow
+	w.write("Total", 1140, 210, 30, true)
+	w.write(w.invoice.Total, 1370, 230, 30, true)
+	w.y += 110
+	w.write(w.invoice.Declares, invoiceLeft, invoiceRight-invoiceLeft, 26, false)
+	w.y += 90
+	w.write(w.invoice.Signer, invoiceLeft, 700, 30, true)
+	w.y += 8
+	w.rule()
+	w.y += 50
+	w.write("Signature and date", invoiceLeft, 700, 22, false)
+}

@@ -1,0 +1,330 @@
+// Package pdfium draws the pages of a PDF file as pictures. It runs PDFium,
+// the renderer of Chromium, as a WebAssembly module inside this process: no
+// program has to be installed and no file leaves the host.
+//
+// Files come from carriers and are not trusted. The module has no file
+// system, no network and no clock of ours; its memory, its time and the size
+// of its pictures are limited, and each file gets an instance of its own that
+// is thrown away afterwards. Whatever a file does in there, the outcome is a
+// picture or an error.
+//
+// The module is read when it is first needed and forgotten when it was idle
+// for a while, because it needs far more memory than the rest of the service.
+package pdfium
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/emscripten"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+// The module is built by the go-pdfium project; README.md says from where it
+// comes and how it is replaced.
+//
+//go:embed pdfium.wasm.gz
+var packedModule []byte
+
+// The limits of one file.
+const (
+	maxMemory  = 128 << 20 // bytes of the module
+	maxPixels  = 16 << 20  // of one picture
+	maxDrawn   = 256 << 20 // pixels of all pictures
+	maxTime    = 30 * time.Second
+	maxPages   = 100
+	wasmPage   = 64 << 10
+	idleAfter  = 15 * time.Second
+	grey       = 1     // FPDFBitmap_Gray
+	printing   = 0x800 // FPDF_PRINTING
+	whitePaper = 0xffffffff
+)
+
+// ErrUnreadable is the error of a file that cannot be drawn: it is damaged, or
+// drawing it needs more than the limits allow.
+var ErrUnreadable = errors.New("pdfium: the file cannot be drawn")
+
+// Engine draws files, one at a time. It is safe for concurrent use. The zero
+// value is ready.
+type Engine struct {
+	Timeout time.Duration // of one file, without the wait for others; 0 is 30 s
+
+	busy sync.Mutex // held while a file is drawn
+
+	mu     sync.Mutex
+	loaded *module // nil while idle
+	users  int
+	timer  *time.Timer
+}
+
+// A Page is how large one page of a file is drawn, in pixels.
+type Page struct{ Width, Height int }
+
+// Render draws the first pages of a file, as many as are listed, each
+// stretched to its size, and hands them to use in their order. A picture is
+// valid until use returns.
+func (e *Engine) Render(ctx context.Context, file []byte, pages []Page, use func(*image.Gray)) error {
+	if err := checkPages(pages); err != nil {
+		return err
+	}
+
+	// One at a time: two hostile files at once would need twice the memory.
+	e.busy.Lock()
+	defer e.busy.Unlock()
+
+	m, err := e.borrow()
+	if err != nil {
+		return err
+	}
+	defer e.giveBack()
+
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Timeout, maxTime))
+	defer cancel()
+	return m.render(ctx, file, pages, use)
+}
+
+func checkPages(pages []Page) error {
+	if len(pages) == 0 || len(pages) > maxPages {
+		return fmt.Errorf("%w: it must have 1 to %d pages", ErrUnreadable, maxPages)
+	}
+	drawn := 0
+	for _, p := range pages {
+		if p.Width < 1 || p.Height < 1 || p.Width > maxPixels/p.Height {
+			return fmt.Errorf("%w: a page may have %d pixels at most", ErrUnreadable, maxPixels)
+		}
+		if drawn += p.Width * p.Height; drawn > maxDrawn {
+			return fmt.Errorf("%w: its pages may have %d pixels at most", ErrUnreadable, maxDrawn)
+		}
+	}
+	return nil
+}
+
+// borrow loads the module if it is not there.
+func (e *Engine) borrow() (*module, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.loaded == nil {
+		m, err := load()
+		if err != nil {
+			return nil, err
+		}
+		e.loaded = m
+	}
+	e.users++
+	return e.loaded, nil
+}
+
+func (e *Engine) giveBack() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	e.users--
+	if e.timer == nil {
+		e.timer = time.AfterFunc(idleAfter, e.forget)
+	} else {
+		e.timer.Reset(idleAfter)
+	}
+}
+
+// forget drops the module unless it is in use; whoever uses it starts the
+// timer again.
+func (e *Engine) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.users > 0 || e.loaded == nil {
+		return
+	}
+	_ = e.loaded.runtime.Close(context.Background()) // memory alone
+	e.loaded = nil
+
+	// On a quiet host the next collection is minutes away.
+	debug.FreeOSMemory()
+}
+
+// module is PDFium, ready to be instantiated.
+type module struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+// load prepares the module for the interpreter. Compiling it to machine code
+// draws ten times faster, but takes seconds and 300 MB first, which a label
+// now and then does not earn back.
+func load() (*module, error) {
+	zipped, err := gzip.NewReader(bytes.NewReader(packedModule))
+	if err != nil {
+		return nil, fmt.Errorf("pdfium: %w", err)
+	}
+	wasm, err := io.ReadAll(zipped)
+	if err != nil {
+		return nil, fmt.Errorf("pdfium: %w", err)
+	}
+
+	ctx := context.Background()
+	config := wazero.NewRuntimeConfigInterpreter().
+		WithMemoryLimitPages(maxMemory / wasmPage).
+		WithCloseOnContextDone(true)
+	m := &module{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
+	if err := m.prepare(ctx, wasm); err != nil {
+		_ = m.runtime.Close(ctx)
+		return nil, fmt.Errorf("pdfium: %w", err)
+	}
+
+	// Reading the module leaves 100 MB of garbage.
+	debug.FreeOSMemory()
+	return m, nil
+}
+
+func (m *module) prepare(ctx context.Context, wasm []byte) error {
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
+		return err
+	}
+	var err error
+	if m.compiled, err = m.runtime.CompileModule(ctx, wasm); err != nil {
+		return err
+	}
+
+	exceptions, err := emscripten.NewFunctionExporterForModule(m.compiled)
+	if err != nil {
+		return err
+	}
+	env := m.runtime.NewHostModuleBuilder("env")
+	exceptions.ExportFunctions(env)
+	exportCallbacks(env, m.compiled)
+	_, err = env.Instantiate(ctx)
+	return err
+}
+
+// exportCallbacks gives the module the callbacks it was linked with: forms,
+// downloads and the like. None of them is used to draw a page, so they do
+// nothing.
+func exportCallbacks(env wazero.HostModuleBuilder, compiled wazero.CompiledModule) {
+	for _, f := range compiled.ImportedFunctions() {
+		from, name, _ := f.Import()
+		if from != "env" || !strings.HasSuffix(name, "_CB") {
+			continue
+		}
+		params, results := f.ParamTypes(), f.ResultTypes()
+		nothing := func(_ context.Context, stack []uint64) {
+			if len(results) > 0 {
+				stack[0] = 0
+			}
+		}
+		env.NewFunctionBuilder().WithGoFunction(api.GoFunc(nothing), params, results).Export(name)
+	}
+}
+
+// render draws a file in an instance of its own.
+func (m *module) render(ctx context.Context, file []byte, pages []Page, use func(*image.Gray)) error {
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize")
+	instance, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
+	if err != nil {
+		return fmt.Errorf("pdfium: %w", err)
+	}
+	defer func() { _ = instance.Close(context.WithoutCancel(ctx)) }() // memory alone
+
+	c := &caller{ctx: ctx, instance: instance}
+	c.call("FPDF_InitLibrary")
+	at := c.call("malloc", uint64(len(file)))
+	if c.err != nil || at == 0 || !instance.Memory().Write(uint32(at), file) {
+		return c.failure()
+	}
+
+	document := c.call("FPDF_LoadMemDocument", at, uint64(len(file)), 0)
+	if document == 0 || c.call("FPDF_GetPageCount", document) < uint64(len(pages)) {
+		return c.failure()
+	}
+	for i, size := range pages {
+		if !c.page(document, i, size, use) {
+			return c.failure()
+		}
+	}
+	return nil
+}
+
+// caller calls functions of an instance until one fails.
+type caller struct {
+	ctx      context.Context
+	instance api.Module
+	err      error
+}
+
+// call returns the function's result, 0 if it has none or failed.
+func (c *caller) call(name string, args ...uint64) uint64 {
+	if c.err != nil {
+		return 0
+	}
+	results, err := c.instance.ExportedFunction(name).Call(c.ctx, args...)
+	if err != nil {
+		c.err = err
+		return 0
+	}
+	if len(results) == 0 {
+		return 0
+	}
+	return results[0]
+}
+
+// failure says why a file could not be drawn.
+func (c *caller) failure() error {
+	switch {
+	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%w in time", ErrUnreadable)
+	case c.ctx.Err() != nil:
+		return c.ctx.Err()
+	case c.err != nil:
+		// The rest of the message is a stack of the module's functions.
+		reason, _, _ := strings.Cut(c.err.Error(), "\n")
+		return fmt.Errorf("%w: %s", ErrUnreadable, reason)
+	}
+	return ErrUnreadable
+}
+
+// page draws one page on white paper, and reports whether it could.
+func (c *caller) page(document uint64, index int, size Page, use func(*image.Gray)) bool {
+	page := c.call("FPDF_LoadPage", document, uint64(index))
+	if page == 0 {
+		return false
+	}
+	width, height := uint64(size.Width), uint64(size.Height)
+	bitmap := c.call("FPDFBitmap_CreateEx", width, height, grey, 0, 0)
+	if bitmap == 0 {
+		return false
+	}
+	c.call("FPDFBitmap_FillRect", bitmap, 0, 0, width, height, whitePaper)
+	c.call("FPDF_RenderPageBitmap", bitmap, page, 0, 0, width, height, 0, printing)
+	buffer := c.call("FPDFBitmap_GetBuffer", bitmap)
+	stride := c.call("FPDFBitmap_GetStride", bitmap)
+	if c.err != nil || buffer == 0 || stride < width || stride > 2*maxPixels {
+		return false
+	}
+
+	pixels, ok := c.instance.Memory().Read(uint32(buffer), uint32(stride*height))
+	if !ok {
+		return false
+	}
+	use(&image.Gray{
+		Pix:    pixels,
+		Stride: int(stride),
+		Rect:   image.Rect(0, 0, size.Width, size.Height),
+	})
+
+	c.call("FPDFBitmap_Destroy", bitmap)
+	c.call("FPDF_ClosePage", page)
+	return c.err == nil
+}

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/carrier/usps"
+	"github.com/waybillhq/waybill/internal/emulator"
+	uspsemulator "github.com/waybillhq/waybill/internal/emulator/usps"
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/seal"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// withUSPS connects the dashboard to a stand-in of USPS.
+func (b *bench) withUSPS() *carrierkit.Traffic {
+	b.Helper()
+	ledger, err := emulator.OpenLedger("")
+	b.must(err)
+	server := httptest.NewServer(uspsemulator.New(ledger))
+	b.Cleanup(server.Close)
+	box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
+	b.must(err)
+
+	traffic := carrierkit.NewTraffic(carrierkit.TrafficOptions{})
+	b.web.Account = account.NewWith(account.Config{
+		Store:   b.store,
+		Wrapper: box,
+		Specs:   []carrier.Spec{usps.Spec},
+		Via:     traffic.Doer,
+		URLs:    map[string]string{"usps": server.URL},
+		Log:     b.web.Log,
+	})
+	return traffic
+}
+
+func TestTypedCredentialsSurviveAnErrorAndAStepUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	traffic := b.withUSPS()
+	b.web.Waits = func(id ship.ConnectionID) map[carrier.Operation]time.Duration { return traffic.Waits(string(id)) }
+	filled := form("connection-name", "Main", "client_id", uspsemulator.ClientID, "client_secret", "wrong-secret-canary", "crid", uspsemulator.CRID,
+		"mid", uspsemulator.MID, "manifest_mid", uspsemulator.ManifestMID, "account_number", uspsemulator.Account)
+
+	// The carrier refuses the secret: the page says so and keeps all of it.
+	w := b.send(member.Owner, "/app/test/connect/usps", filled)
+	page := w.Body.String()
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "Nothing was connected.") || strings.Contains(page, "canary") {
+		t.Fatalf("%d %s", w.Code, page)
+	}
+	again := formOn(t, page, "connect")
+	if again.Get("client_id") != uspsemulator.ClientID || again.Get("client_secret") != "" || again.Get(keptSecret("client_secret")) == "" {
+		t.Errorf("the form is shown with %v", again)
+	}
+	if again.Get("crid") == "" || again.Get("connection-name") != "Main" {
+		t.Error("other fields are lost")
+	}
+
+	// The right secret is typed, another field is wrong: the secret is kept.
+	again.Set("client_secret", uspsemulator.ClientSecret)
+	again.Set("mid", "12")
+	page = b.send(member.Owner, "/app/test/connect/usps", again).Body.String()
+	if strings.Contains(page, uspsemulator.ClientSecret) {
+		t.Error("the secret stands readable in the page")
+	}
+	third := formOn(t, page, "connect")
+	third.Set("mid", uspsemulator.MID)
+
+	// And the sign-in is too old by now.
+	b.stale()
+	confirm := b.send(member.Owner, "/app/test/connect/usps", third)
+	done := b.send(member.Owner, "/app/confirm", form("password", testPassword, "held", heldOn(t, confirm.Body.String())))
+	if done.Code != http.StatusSeeOther || !strings.Contains(done.Header().Get("Location"), "/app/test/carriers/con_") {
+		t.Fatalf("the account is not connected: %d", done.Code)
+	}
+}
+
+func TestACarrierAccountSaysWhatIsLimitedAndUntilWhen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.withUSPS()
+	c, _, err := b.web.Account.AddChecked(t.Context(), account.AddConnectionInput{
+		Tenant:  ship.Tenant{Account: b.owner.ID},
+		Carrier: "usps",
+		Name:    "Main",
+		Credentials: carrier.Credentials{
+			"client_id": uspsemulator.ClientID, "client_secret": uspsemulator.ClientSecret, "crid": uspsemulator.CRID, "mid": uspsemulator.MID,
+			"manifest_mid": uspsemulator.ManifestMID, "account_number": uspsemulator.Account,
+		},
+	})
+	b.must(err)
+
+	until := time.Now().Add(7 * time.Minute)
+	for _, tc := range []struct {
+		waits map[carrier.Operation]time.Duration
+		want  string
+	}{
+		{map[carrier.Operation]time.Duration{carrier.OpRates: 7 * time.Minute}, "Rates limited until " + until.UTC().Format("15:04") + " UTC ; labels and tracking work"},
+		{map[carrier.Operation]time.Duration{carrier.OpRates: 6 * time.Minute, carrier.OpTrack: 7 * time.Minute}, "Rates and tracking limited until " + until.UTC().Format("15:04") + " UTC ; labels work"},
+		{map[carrier.Operation]time.Duration{carrier.OpRates: time.Second}, ""},
+		{nil, ""},
+	} {
+		b.web.Waits = func(ship.ConnectionID) map[carrier.Operation]time.Duration { return tc.waits }
+		for _, path := range []string{"/app/test/carriers", "/app/test/carriers/" + string(c.ID)} {
+			text := strings.Join(strings.Fields(withoutMarkup(b.send(member.Owner, path, nil).Body.String())), " ")
+			if strings.Contains(text, "limited until") != (tc.want != "") || !strings.Contains(text, tc.want) {
+				t.Errorf("%s with %v lacks %q: %s", path, tc.waits, tc.want, text)
+			}
+		}
+	}
+}

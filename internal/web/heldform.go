@@ -1,0 +1,220 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// A heldForm is a form that was sent and not carried out: the person must sign
+// in first, or the service could not answer. The page that says so holds the
+// form in a hidden field, encrypted under the installation's key, and sends it
+// back. So nothing that was typed is lost, and no secret is stored anywhere,
+// neither here nor readable in the browser.
+type heldForm struct {
+	Path    string     `json:"path"`
+	Values  url.Values `json:"values"`
+	SentAt  time.Time  `json:"sentAt"`
+	Session string     `json:"session,omitempty"` // hash of the session's token; empty for nobody's
+}
+
+const (
+	heldPlace = "held form" // what the encryption is bound to
+	heldFor   = time.Hour
+	maxHeld   = 256 << 10 // bytes of a form; files are not held
+
+	resumePath = "/app/resume"
+)
+
+// hold encrypts the form that was sent, bound to the session unless that has
+// ended. It is empty for a request that cannot be repeated: a page that was
+// asked for, a part of a page, an upload, a step of signing in.
+func (v *visit) hold(bound bool) string {
+	kind, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	if v.Box == nil || v.rt.open || v.r.Method != http.MethodPost || v.isPart() || kind != "application/x-www-form-urlencoded" {
+		return ""
+	}
+	if err := v.r.ParseForm(); err != nil {
+		return ""
+	}
+
+	form := heldForm{
+		Path:    v.r.URL.RequestURI(),
+		Values:  v.r.PostForm,
+		SentAt:  time.Now(),
+		Session: v.sessionHash(),
+	}
+	if v.rt.path == resumePath {
+		// It was held before, and is held again as it was.
+		text, err := v.unseal(v.r.PostFormValue("held"), heldPlace)
+		if err != nil || json.Unmarshal(text, &form) != nil {
+			return ""
+		}
+	}
+	if !bound {
+		form.Session = ""
+	}
+	return v.sealForm(form)
+}
+
+func (v *visit) sealForm(form heldForm) string {
+	text, err := json.Marshal(form)
+	if err != nil || len(text) > maxHeld || !canHold(form.Path) {
+		return ""
+	}
+	return v.seal(text, heldPlace)
+}
+
+// canHold reports whether the form of the path can be carried out later: all
+// but those of signing in and out.
+func canHold(path string) bool {
+	return ownPath(path) != "" && !strings.HasPrefix(path, "/app/passkey") && !strings.HasPrefix(path, resumePath)
+}
+
+// held is the form that the page sent back. It is an error if the form is too
+// old, was changed, or was sent in another person's session.
+func (v *visit) held() (heldForm, error) {
+	var form heldForm
+	text, err := v.unseal(v.r.FormValue("held"), heldPlace)
+	if err == nil {
+		err = json.Unmarshal(text, &form)
+	}
+	if err != nil || !canHold(form.Path) {
+		return form, ship.Errorf(ship.Invalid, "the form cannot be read any more; fill it in again. Nothing was changed")
+	}
+	if time.Since(form.SentAt) > heldFor {
+		return form, ship.Errorf(ship.Gone, "the form is more than an hour old; fill it in again. Nothing was changed")
+	}
+	if form.Session != "" && form.Session != v.sessionHash() {
+		return form, ship.Errorf(ship.Forbidden, "the form was sent in another session; fill it in again. Nothing was changed")
+	}
+	return form, nil
+}
+
+// sessionHash tells sessions apart without naming one.
+func (v *visit) sessionHash() string {
+	cookie, err := v.r.Cookie(v.cookieName())
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(cookie.Value))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (v *visit) seal(text []byte, place ...string) string {
+	return base64.RawURLEncoding.EncodeToString(v.Box.Seal(text, place...))
+}
+
+func (v *visit) unseal(sealed string, place ...string) ([]byte, error) {
+	if v.Box == nil {
+		return nil, ship.Errorf(ship.Unsupported, "nothing is held here")
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, err
+	}
+	return v.Box.Open(raw, place...)
+}
+
+// resume handles POST /app/resume: it carries out a form that was held.
+func (s *Web) resume(v *visit) error {
+	form, err := v.held()
+	if err != nil {
+		return err
+	}
+	return v.replay(form, "")
+}
+
+// replay carries out a held form as if it had been sent now, in the session
+// with the token, or in the visit's own. Roles and fresh sign-ins are asked
+// for again: the form holds no right.
+func (v *visit) replay(form heldForm, token string) error {
+	to, err := url.Parse(form.Path)
+	if err != nil {
+		return err
+	}
+	body := form.Values.Encode()
+
+	again := v.r.Clone(v.ctx())
+	again.URL, again.RequestURI = to, form.Path
+	again.Body, again.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	again.Form, again.PostForm, again.MultipartForm = nil, nil, nil
+	again.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if token != "" {
+		again.Header.Del("Cookie")
+		again.AddCookie(&http.Cookie{Name: v.cookieName(), Value: token})
+	}
+
+	v.mux.ServeHTTP(v.w, again)
+	return nil
+}
+
+// afterStepUp goes on where a person was stopped: with the form that was held,
+// or with the page they came from.
+func (v *visit) afterStepUp(token, to string) error {
+	if v.r.FormValue("held") != "" {
+		form, err := v.held() // the request still has the old session's cookie
+		if err != nil {
+			return err
+		}
+		return v.replay(form, token)
+	}
+	if to = ownPath(to); to == "" {
+		to = "/app"
+	}
+	return v.redirect(to, "")
+}
+
+// outcome says whether a form that failed has changed anything.
+func (v *visit) outcome() string {
+	switch {
+	case v.r.Method != http.MethodPost:
+		return ""
+	case !v.admitted:
+		return "Nothing was bought or changed."
+	case v.rt.path == "/app/{mode}/shipments":
+		return "It is not known whether the label was bought. It is safe to try again: this form buys one label, however often it is sent."
+	}
+	return "It is not known whether the change was saved. Look before you try again."
+}
+
+// keptSecret is the name of the field that holds a typed secret, encrypted,
+// while its form is corrected.
+func keptSecret(name string) string { return "kept." + name }
+
+// secretPlace binds a held secret to its field and the person: the session's
+// token changes with a step-up.
+func (v *visit) secretPlace(name string) []string {
+	return []string{"held secret", v.r.URL.Path, name, string(v.who.Actor.Person.ID)}
+}
+
+// credential is what was typed into a field of a carrier's account: now, or
+// before the form was shown again with an error.
+func (v *visit) credential(name string) string {
+	if typed := v.form(name); typed != "" {
+		return typed
+	}
+	if sealed := v.r.PostFormValue(keptSecret(name)); sealed != "" {
+		if text, err := v.unseal(sealed, v.secretPlace(name)...); err == nil {
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// keepSecret encrypts a typed secret for the page that asks for corrections.
+func (v *visit) keepSecret(name, value string) string {
+	if v.Box == nil || value == "" {
+		return ""
+	}
+	return v.seal([]byte(value), v.secretPlace(name)...)
+}

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/shipping"
+)
+
+// formOn reads the fields of the form with an id as a browser would send them.
+func formOn(t *testing.T, page, id string) url.Values {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	values := url.Values{}
+	var form *html.Node
+	for node := range root.Descendants() {
+		if node.Data == "form" && attribute(node, "id") == id {
+			form = node
+		}
+	}
+	if form == nil {
+		t.Fatalf("the page has no form %q", id)
+	}
+
+	for node := range form.Descendants() {
+		name := attribute(node, "name")
+		switch {
+		case name == "":
+		case node.Data == "select":
+			values.Set(name, chosenOption(node))
+		case node.Data == "input" && attribute(node, "type") == "checkbox":
+			if hasAttribute(node, "checked") {
+				values.Add(name, attribute(node, "value"))
+			}
+		case node.Data == "input":
+			values.Set(name, attribute(node, "value"))
+		}
+	}
+	return values
+}
+
+func chosenOption(list *html.Node) string {
+	first, found := "", false
+	for option := range list.Descendants() {
+		if option.Data != "option" {
+			continue
+		}
+		if hasAttribute(option, "selected") {
+			return attribute(option, "value")
+		}
+		if !found {
+			first, found = attribute(option, "value"), true
+		}
+	}
+	return first
+}
+
+func attribute(node *html.Node, name string) string {
+	for _, a := range node.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttribute(node *html.Node, name string) bool {
+	for _, a := range node.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+func TestACopyOfAShipmentFillsInTheForm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+
+	to := people[1]
+	to.Phone = "+12125550100"
+	to.Email = "grace@example.com"
+	got, err := b.web.Shipping.Buy(t.Context(), shipping.BuyInput{
+		Tenant:    ship.Tenant{Account: b.owner.ID},
+		Account:   b.owner,
+		OneParcel: true,
+		Order: ship.Order{
+			OrderID:     "4711",
+			Reference:   "PO 9",
+			Destination: to,
+			Options:     ship.Options{Signature: "adult"},
+			Parcels:     []ship.Parcel{{Weight: 2.5, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch}}},
+		},
+	})
+	b.must(err)
+	address := "/app/test/shipments/new?from=" + string(got.Shipment.ID)
+
+	again := formOn(t, b.send(member.Shipper, address, nil).Body.String(), "new")
+	for name, want := range map[string]string{
+		"order": "4711", "reference": "PO 9", "name": "Grace Hopper", "company": "Compiler Works", "address1": "350 5th Avenue", "address2": "Suite 4100",
+		"city": "New York", "state": "NY", "zip": "10118", "country": "US", "phone": "+12125550100", "email": "grace@example.com", "signature": "adult",
+	} {
+		if again.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, again.Get(name), want)
+		}
+	}
+
+	// The form is complete: with the answer to the question whether the order
+	// is to be shipped again, it buys the same parcel.
+	again.Set("again", string(got.Shipment.ID))
+	w := b.send(member.Shipper, "/app/test/shipments", again)
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("the copy is not bought: %d %s", w.Code, w.Body)
+	}
+	id := regexp.MustCompile(`shp_\w+`).FindString(w.Header().Get("Location"))
+	bought, err := b.web.Shipping.Shipment(t.Context(), got.Shipment.Tenant, ship.ShipmentID(id))
+	b.must(err)
+	if parcel := bought.Order.Parcels[0]; parcel.Weight != 2.5 || parcel.WeightUnit != ship.Pound || parcel.Dimensions == nil || parcel.Dimensions.Length != 12 {
+		t.Errorf("the copy's parcel is %+v", parcel)
+	}
+
+	duplicate := formOn(t, b.send(member.Shipper, address+"&as=copy", nil).Body.String(), "new")
+	if duplicate.Get("order") != "" || duplicate.Get("name") != "Grace Hopper" {
+		t.Errorf("a duplicate has the order number %q and the name %q", duplicate.Get("order"), duplicate.Get("name"))
+	}
+}
+
+func TestACopyOfAnotherAccountsShipmentIsNotFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	theirs := b.buy(b.account("Elsewhere"), "1", people[0], 1)
+	for _, id := range []string{string(theirs.ID), "shp_nothing", "x"} {
+		if w := b.send(member.Shipper, "/app/test/shipments/new?from="+id, nil); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", id, w.Code)
+		}
+	}
+}
+
+func TestAVoidedShipmentExpectsNoDelivery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "900", people[0], 1)
+	path := "/app/test/shipments/" + string(sh.ID)
+	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "Expected") || strings.Contains(page, "no delivery is expected") {
+		t.Error("a live label has no expected day")
+	}
+
+	if w := b.send(member.Shipper, path+"/void", url.Values{}); w.Code != http.StatusSeeOther {
+		t.Fatalf("the void: %d %s", w.Code, w.Body)
+	}
+	page := b.send(member.Shipper, path, nil).Body.String()
+	if strings.Contains(page, "Expected") || strings.Contains(page, `class="now"`) {
+		t.Error("a voided shipment still expects a delivery")
+	}
+	header, rest, _ := strings.Cut(page, `aria-label="Progress"`)
+	_, timeline, _ := strings.Cut(rest, "<h2>Timeline</h2>")
+	if !strings.Contains(header, "Voided") || !strings.Contains(timeline[:min(len(timeline), 1500)], "Voided") {
+		t.Error("header and timeline do not say that the label is voided")
+	}
+}
+
+// A viewer sees shipments, and no label of them: not on the page, not as a
+// file, and not by an address that they were given.
+func TestAViewerCannotPrint(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sh := b.buy(b.owner, "901", people[0], 1)
+	path := "/app/test/shipments/" + string(sh.ID)
+
+	page := b.send(member.Viewer, path, nil).Body.String()
+	for _, hidden := range []string{"/print", "/label/", "label.png", ".zpl"} {
+		if strings.Contains(page, path+hidden) || strings.Contains(page, hidden+`"`) {
+			t.Errorf("a viewer's page leads to %s", hidden)
+		}
+	}
+
+	for _, rt := range b.web.table() {
+		if !strings.Contains(rt.path, "label") && !strings.Contains(rt.path, "print") && !strings.Contains(rt.path, "document") || strings.Contains(rt.path, "track") {
+			continue
+		}
+		if rt.action != member.PrintLabels {
+			t.Errorf("%s asks for %q, want %q", rt.path, rt.action, member.PrintLabels)
+		}
+	}
+	for _, file := range []string{"/print", "/label/label.pdf", "/label/label.png?dpi=300", "/label/label.zpl"} {
+		if w := b.send(member.Viewer, path+file, nil); w.Code != http.StatusForbidden {
+			t.Errorf("%s to a viewer: %d", file, w.Code)
+		}
+		if w := b.send(member.Shipper, path+file, nil); w.Code != http.StatusOK {
+			t.Errorf("%s to a shipper: %d", file, w.Code)
+		}
+	}
+}
