@@ -60,15 +60,14 @@ check: ## the gate's body: everything that must pass before a merge, cheap thing
 	@$(STEP) test $(MAKE) test
 	@$(STEP) image-check $(MAKE) image-check
 	@$(STEP) prove-api-short $(MAKE) prove-api-short
-	@# None of these has bounds on time. Fuzzing works while the others wait for
-	@# what they kill.
+	@# What runs beside others has no bounds on time: it computes while the others
+	@# wait for what they kill.
 	@scripts/beside fuzz prove-log-short chaos-short webhook-kills
 	@$(STEP) webhooks-short $(MAKE) webhooks-short
 	@$(STEP) purchases-short $(MAKE) purchases-short ROUTING='|TestRouting'
-	@$(STEP) crash-short $(MAKE) crash-short
 	@$(STEP) tracking-short $(MAKE) tracking-short
 	@$(STEP) dashboard-short $(MAKE) dashboard-short
-	@$(STEP) browser $(MAKE) browser
+	@scripts/beside crash-short browser
 
 lint: install-tools ## format, vet, static checks, generated files, modules, licences, vulnerabilities, the contract
 	@unformatted=$$(find . -name '.?*' -prune -o -name '*.go' -not -name '*_templ.go' -print0 | xargs -0 .bin/gofumpt -l); \
