@@ -27,61 +27,75 @@ const (
 // labelType is the size of every label: 4 by 6 inches.
 const labelType = "4X6LABEL"
 
-// labelJSON asks for the label inside of one JSON document; the usual answer is
-// a multipart one.
+// labelJSON asks for the label inside one JSON document; by default USPS
+// answers with a multipart one.
 const labelJSON = "application/vnd.usps.labels+json"
 
-// Buy purchases a label. The idempotency key follows from our reference, so
-// that USPS sells at most once under it and can be asked for it.
-func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	c, s, err := consignFor(b)
+// Buy purchases a label. The idempotency key is derived from our reference, so
+// USPS sells at most once under it, and the purchase can be looked up by it.
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	c, mailClass, err := consignFor(request)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
-	body, err := c.labelRequest(s, b)
+	body, err := c.labelRequest(mailClass, request)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
 
-	var a labelAnswer
-	err = d.pay(ctx, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + s.path("label"), Body: body, Effect: true,
-		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(b.Reference)}},
-	}, &a)
+	var answer labelAnswer
+	err = d.callWithPayment(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + mailClass.path("label"),
+		Body:   body,
+		Effect: true,
+		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(request.Reference)}},
+	}, &answer)
 	if err != nil {
-		return ship.Purchase{}, unsold(err)
+		return ship.Purchase{}, uncertainIfKeyUsed(err)
 	}
-	if !c.isOurs(a.labelMetadata) {
+
+	// USPS has charged by now. An answer that cannot be used is uncertain and
+	// not a refusal, so the purchase is looked up before anything is bought
+	// again.
+	if !c.isOurs(answer.labelMetadata) {
 		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "the carrier answered with the label of another address")
 	}
-	p, ok := c.purchase(s, a.labelMetadata, a.LabelImage)
+	purchase, ok := c.purchase(mailClass, answer.labelMetadata, answer.LabelImage)
 	if !ok {
 		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "the carrier answered with something else than the label")
 	}
-	p.Warnings = c.warnings
-	return p, nil
+	purchase.Warnings = c.warnings
+	return purchase, nil
 }
 
-// unsold doubts a refusal because of the key: it was used before, so something
-// may be bought under it.
-func unsold(err error) error {
-	if e, ok := errors.AsType[*ship.Error](err); ok && refusedWith(err, wordsKeyUsed) {
-		return &ship.Error{Kind: ship.Uncertain, Message: "the carrier has seen this purchase before", Refusal: e.Refusal, Err: e.Err}
+// uncertainIfKeyUsed turns a refusal because of the idempotency key into an
+// uncertain outcome: the key was used before, so a label may have been bought
+// under it.
+func uncertainIfKeyUsed(err error) error {
+	if refused, ok := errors.AsType[*ship.Error](err); ok && isRefusedWith(err, wordsKeyUsed) {
+		return &ship.Error{
+			Kind:    ship.Uncertain,
+			Message: "the carrier has seen this purchase before",
+			Refusal: refused.Refusal,
+			Err:     refused.Err,
+		}
 	}
 	return err
 }
 
 // consignFor checks the order and its service.
-func consignFor(b carrier.BuyOrder) (*consignment, service, error) {
-	c, err := consign(b.Order, time.Now())
+func consignFor(request carrier.BuyOrder) (*consignment, service, error) {
+	c, err := consign(request.Order, time.Now())
 	if err != nil {
 		return nil, service{}, err
 	}
-	s, ok := serviceBy(func(s service) bool { return s.code == b.Service })
+
+	mailClass, ok := serviceBy(func(s service) bool { return s.code == request.Service })
 	if !ok {
 		return nil, service{}, field("/service", "invalid", "is not a service of USPS; GET /v1/carriers lists its services")
 	}
-	return c, s, c.takes(s)
+	return c, mailClass, c.checkService(mailClass)
 }
 
 // path is that of an operation on labels of the service.
@@ -92,55 +106,71 @@ func (s service) path(operation string) string {
 	return "/labels/v3/" + operation
 }
 
-func (c *consignment) labelRequest(s service, b carrier.BuyOrder) (labelRequest, error) {
+func (c *consignment) labelRequest(mailClass service, request carrier.BuyOrder) (labelRequest, error) {
 	form, err := c.customs()
 	if err != nil {
 		return labelRequest{}, err
 	}
-	r := labelRequest{
-		ImageInfo:   c.image(),
-		FromAddress: c.addressOf(c.from, true),
-		ToAddress:   c.addressOf(c.to, !c.abroad),
-		CustomsForm: form,
-		PackageDescription: packageDescription{
-			MailClass: s.class, PackagingType: ownBox, Shape: "RECTANGULAR", ProcessingCategory: c.category, EntryFacilityType: "NONE",
-			WeightUOM: "lb", Weight: c.weight, DimensionsUOM: "in", Length: c.length, Width: c.width, Height: c.height,
-			MailingDate: c.mailingDate, CustomerReference: references(b, form != nil),
-		},
+
+	parcel := packageDescription{
+		MailClass:          mailClass.class,
+		PackagingType:      ownBox,
+		Shape:              "RECTANGULAR",
+		ProcessingCategory: c.category,
+		EntryFacilityType:  "NONE",
+		WeightUOM:          "lb",
+		Weight:             c.weight,
+		DimensionsUOM:      "in",
+		Length:             c.length,
+		Width:              c.width,
+		Height:             c.height,
+		MailingDate:        c.mailingDate,
+		CustomerReference:  references(request, form != nil),
 	}
-	if !c.abroad {
-		r.ImageInfo.ReceiptOption = "NONE"
-	}
-	if form != nil && r.FromAddress.Firm == "" { // customs forms need a firm
-		r.FromAddress.Firm = c.from.Name
-	}
-	p := &r.PackageDescription
+	parcel.ExtraServices, _ = c.extraServices(mailClass)
+
+	// The two label APIs have different words for the same shape.
 	if c.abroad {
-		p.Shape = "RECTANGLE"
+		parcel.Shape = "RECTANGLE"
 	}
-	if c.box != nil {
-		p.PackagingType = c.box.kind
-	}
-	if c.box == nil && b.Selection != "" {
+
+	switch {
+	case c.box != nil:
+		parcel.PackagingType = c.box.kind
+	case request.Selection != "":
 		// The price that was quoted, which may be a cubic one. USPS takes the
 		// indicator instead of the packaging, never with it.
-		p.RateIndicator = b.Selection
-		p.PackagingType = ""
-		p.Shape = ""
+		parcel.RateIndicator = request.Selection
+		parcel.PackagingType = ""
+		parcel.Shape = ""
 	}
-	p.ExtraServices, _ = c.extras(s)
+
 	if signature := c.order.Options.Signature; !c.abroad && (signature != "" || c.over500) {
 		byHand := signature == "adult" // others may be signed for online
-		p.PhysicalSignature = &byHand
+		parcel.PhysicalSignature = &byHand
 	}
 	if c.value != "" {
-		p.PackageOptions = &packageOptions{PackageValue: c.value}
+		parcel.PackageOptions = &packageOptions{PackageValue: c.value}
 	}
-	return r, nil
+
+	label := labelRequest{
+		ImageInfo:          c.image(),
+		FromAddress:        c.addressOf(c.from, true),
+		ToAddress:          c.addressOf(c.to, !c.abroad),
+		CustomsForm:        form,
+		PackageDescription: parcel,
+	}
+	if !c.abroad {
+		label.ImageInfo.ReceiptOption = "NONE"
+	}
+	if form != nil && label.FromAddress.Firm == "" { // customs forms need a firm
+		label.FromAddress.Firm = c.from.Name
+	}
+	return label, nil
 }
 
-// image chooses the form of the label: one that can be drawn on this host in
-// every format that the client may want. Customs forms come as PDF alone.
+// image chooses the file type of the label: one that this host can render into
+// every format that the client may want. Customs forms come as PDF only.
 func (c *consignment) image() imageInfo {
 	kind := "PDF"
 	if !c.hasForm() && (c.order.LabelFormat == formatPNG || c.order.LabelFormat == "zpl") {
@@ -152,55 +182,69 @@ func (c *consignment) image() imageInfo {
 // maxReference is the length of a customer reference.
 const maxReference = 30
 
-// references are ours first, which stays with the purchase in USPS's records
-// and is not printed, then the order number and the client's reference, which
-// are. A label with a customs form has room for two, and USPS prints none of
-// them there.
-func references(b carrier.BuyOrder, customs bool) []customerReference {
-	list := []customerReference{{ReferenceNumber: b.Reference}}
-	for _, text := range []string{b.Order.OrderID, b.Order.Reference} {
+// references are the customer references of a label: first ours, which stays
+// with the purchase in USPS's records and is not printed, then the order number
+// and the client's reference, which are printed. A label with a customs form
+// has room for two, and USPS prints neither of them.
+func references(request carrier.BuyOrder, hasForm bool) []customerReference {
+	list := []customerReference{{ReferenceNumber: request.Reference}}
+	for _, text := range []string{request.Order.OrderID, request.Order.Reference} {
 		fits := text != "" && len(text) <= maxReference
-		if fits && !slices.ContainsFunc(list, func(r customerReference) bool { return r.ReferenceNumber == text }) {
-			list = append(list, customerReference{ReferenceNumber: text, Print: !customs})
+		isListed := slices.ContainsFunc(list, func(r customerReference) bool { return r.ReferenceNumber == text })
+		if fits && !isListed {
+			list = append(list, customerReference{ReferenceNumber: text, Print: !hasForm})
 		}
 	}
-	if customs {
+
+	if hasForm {
 		return list[:min(len(list), 2)]
 	}
-	if b.Shipment != "" {
-		list = append(list, customerReference{ReferenceNumber: string(b.Shipment)})
+	if request.Shipment != "" {
+		list = append(list, customerReference{ReferenceNumber: string(request.Shipment)})
 	}
 	return list
 }
 
-// addressOf writes an address. A person has two names to USPS; one word alone
-// stands where a firm would.
-func (c *consignment) addressOf(a carrierkit.FittedAddress, home bool) address {
-	out := address{Firm: a.Company, City: a.City, Phone: c.phone(a.Phone)}
-	if i := strings.LastIndexByte(a.Name, ' '); i > 0 {
-		out.FirstName, out.LastName = a.Name[:i], a.Name[i+1:]
+// addressOf converts an address.
+func (c *consignment) addressOf(fitted carrierkit.FittedAddress, home bool) address {
+	out := address{
+		Firm:  fitted.Company,
+		City:  fitted.City,
+		Phone: c.phone(fitted.Phone),
+	}
+
+	// USPS splits a person's name in two. A name of one word goes where a firm
+	// would, if there is none.
+	if i := strings.LastIndexByte(fitted.Name, ' '); i > 0 {
+		out.FirstName = fitted.Name[:i]
+		out.LastName = fitted.Name[i+1:]
 	} else if out.Firm == "" {
-		out.Firm = a.Name
+		out.Firm = fitted.Name
 	} else {
-		out.FirstName = a.Name
+		out.FirstName = fitted.Name
 	}
-	if len(a.Lines) > 0 {
-		out.StreetAddress = a.Lines[0]
+
+	if len(fitted.Lines) > 0 {
+		out.StreetAddress = fitted.Lines[0]
 	}
-	if len(a.Lines) > 1 {
-		out.SecondaryAddress = a.Lines[1]
+	if len(fitted.Lines) > 1 {
+		out.SecondaryAddress = fitted.Lines[1]
 	}
+
 	if home {
-		out.State, out.ZIPCode = a.State, a.Zip
-	} else {
-		out.Province, out.PostalCode = a.State, a.Zip
-		out.Country, out.CountryCode = ship.CountryName(a.Country), a.Country
+		out.State = fitted.State
+		out.ZIPCode = fitted.Zip
+		return out
 	}
+	out.Province = fitted.State
+	out.PostalCode = fitted.Zip
+	out.Country = ship.CountryName(fitted.Country)
+	out.CountryCode = fitted.Country
 	return out
 }
 
-// phone is the number in digits. One that USPS would refuse the label for is
-// left out: no label needs it.
+// phone is the number in digits. A number that USPS would refuse the label for
+// is left out, as no label needs one.
 func (c *consignment) phone(number string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -211,6 +255,7 @@ func (c *consignment) phone(number string) string {
 	if digits == "" {
 		return ""
 	}
+
 	if len(digits) < 6 || len(digits) > 15 {
 		c.warnings = append(c.warnings, "a phone number is left out: the carrier takes 6 to 15 digits")
 		return ""
@@ -218,40 +263,52 @@ func (c *consignment) phone(number string) string {
 	return digits
 }
 
-// isOurs reports whether an answer speaks of our parcel. USPS repeats none of
-// our references, but it tells where the parcel goes.
-func (c *consignment) isOurs(m labelMetadata) bool {
+// isOurs reports whether an answer is about our parcel. USPS repeats none of
+// our references, but it states where the parcel goes.
+func (c *consignment) isOurs(label labelMetadata) bool {
 	if c.abroad {
-		country := m.LabelAddress.CountryCode
+		country := label.LabelAddress.CountryCode
 		return country == "" || strings.EqualFold(country, c.to.Country)
 	}
-	routed := m.RoutingInformation == "" || strings.HasPrefix(m.RoutingInformation, "420"+c.to.Zip)
-	return routed && (m.LabelAddress.ZIPCode == "" || m.LabelAddress.ZIPCode == c.to.Zip)
+
+	// The routing information begins as the barcode does: 420 and the ZIP code.
+	isRouted := label.RoutingInformation == "" || strings.HasPrefix(label.RoutingInformation, "420"+c.to.Zip)
+	return isRouted && (label.LabelAddress.ZIPCode == "" || label.LabelAddress.ZIPCode == c.to.Zip)
 }
 
-// purchase is what USPS sold. It reports false for an answer that is not one:
-// no number, no price, or no image of the kind that was asked for.
-func (c *consignment) purchase(s service, m labelMetadata, image []byte) (ship.Purchase, bool) {
-	number := m.TrackingNumber
-	if s.abroad && m.InternationalNumber != "" {
-		number = m.InternationalNumber
+// purchase is what USPS sold. It reports false for an answer that lacks the
+// number, the price or an image of the requested type.
+func (c *consignment) purchase(mailClass service, label labelMetadata, image []byte) (ship.Purchase, bool) {
+	number := label.TrackingNumber
+	if mailClass.abroad && label.InternationalNumber != "" {
+		number = label.InternationalNumber
 	}
 	number = ship.NormalizeTrackingNumber(number)
-	price, ok := m.total()
-	format, begin := formatPDF, beginPDF
+
+	format := formatPDF
+	signature := beginPDF
 	if c.image().ImageType == "PNG" {
-		format, begin = formatPNG, beginPNG
+		format = formatPNG
+		signature = beginPNG
 	}
-	if number == "" || !ok || !bytes.HasPrefix(image, []byte(begin)) {
+
+	price, ok := label.total()
+	if number == "" || !ok || !bytes.HasPrefix(image, []byte(signature)) {
 		return ship.Purchase{}, false
 	}
 	return ship.Purchase{
-		Service: s.code, ServiceName: s.name, CarrierRef: number, TrackingNumber: number, Price: price,
-		DeliveryAt: m.Commitment.at(), Label: ship.Label{Format: format, Data: image},
+		Service:        mailClass.code,
+		ServiceName:    mailClass.name,
+		CarrierRef:     number,
+		TrackingNumber: number,
+		Price:          price,
+		DeliveryAt:     label.Commitment.deliveryAt(),
+		Label:          ship.Label{Format: format, Data: image},
 	}, true
 }
 
-// total is what was charged: postage, extra services and fees.
+// total is what was charged: postage, extra services and fees. An amount that
+// cannot be read makes the whole price unknown.
 func (m labelMetadata) total() (ship.Money, bool) {
 	price, ok := money(m.Postage)
 	for _, list := range [][]charge{m.ExtraServices, m.Fees} {
@@ -259,20 +316,24 @@ func (m labelMetadata) total() (ship.Money, bool) {
 			if charged.Price == "" {
 				continue
 			}
-			more, fine := money(charged.Price)
-			price.Minor, ok = price.Minor+more.Minor, ok && fine
+			amount, isAmount := money(charged.Price)
+			price.Minor += amount.Minor
+			ok = ok && isAmount
 		}
 	}
 	return price, ok
 }
 
-// keyOf is the idempotency key of a reference: a UUID in the form of a random
-// one, always the same.
+// keyOf is the idempotency key of a reference: a UUID of version 4 by its form,
+// and always the same for the same reference.
 func keyOf(reference string) string {
 	sum := sha256.Sum256([]byte("waybill usps label\x00" + reference))
 	id := sum[:16]
+
+	// The version and variant bits of a random UUID.
 	id[6] = id[6]&0x0f | 0x40
 	id[8] = id[8]&0x3f | 0x80
-	h := hex.EncodeToString(id)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+
+	text := hex.EncodeToString(id)
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }

@@ -52,8 +52,8 @@ func serviceList() []carrier.Service {
 }
 
 // serviceBy returns the service that the predicate picks.
-func serviceBy(is func(service) bool) (service, bool) {
-	i := slices.IndexFunc(services, is)
+func serviceBy(matches func(service) bool) (service, bool) {
+	i := slices.IndexFunc(services, matches)
 	if i < 0 {
 		return service{}, false
 	}
@@ -110,16 +110,24 @@ func takesForm(state string) bool {
 
 // contents are the declared kinds of contents, as clients write them.
 var contents = map[string]string{
-	"": "MERCHANDISE", "merchandise": "MERCHANDISE", "gift": "GIFT", "document": "DOCUMENT", "documents": "DOCUMENT",
-	"sample": "COMMERCIAL_SAMPLE", "commercial_sample": "COMMERCIAL_SAMPLE", "return": "RETURNED_GOODS",
-	"returned_goods": "RETURNED_GOODS", "humanitarian_donation": "HUMANITARIAN_DONATIONS",
-	"humanitarian_donations": "HUMANITARIAN_DONATIONS", "dangerous_goods": "DANGEROUS_GOODS",
+	"":                       "MERCHANDISE",
+	"merchandise":            "MERCHANDISE",
+	"gift":                   "GIFT",
+	"document":               "DOCUMENT",
+	"documents":              "DOCUMENT",
+	"sample":                 "COMMERCIAL_SAMPLE",
+	"commercial_sample":      "COMMERCIAL_SAMPLE",
+	"return":                 "RETURNED_GOODS",
+	"returned_goods":         "RETURNED_GOODS",
+	"humanitarian_donation":  "HUMANITARIAN_DONATIONS",
+	"humanitarian_donations": "HUMANITARIAN_DONATIONS",
+	"dangerous_goods":        "DANGEROUS_GOODS",
 }
 
-// vague are descriptions of goods that customs do not accept.
+// vague lists descriptions of goods that customs do not accept.
 var vague = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
 
-// What USPS says no with, where it matters which.
+// The codes of refusals that are told apart.
 const (
 	codeOrderUnknown   = "160185" // to a cancellation
 	codeLabelUnknown   = "160378" // to a reprint
@@ -131,7 +139,7 @@ const (
 	codeNotYet         = "150006" // to a question about a parcel
 )
 
-// The same in words, where USPS sends no code of its own.
+// The words of refusals for which USPS sends no code of its own.
 const (
 	wordsOrderUnknown  = "order not found"
 	wordsLabelUnknown  = "tracking number not found"

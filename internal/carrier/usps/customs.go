@@ -23,61 +23,67 @@ const (
 	maxExportMinor = 2500_00 // of one line without a filing
 )
 
-// crosses reports whether the parcel may carry a customs form, and whether it
+// formRules reports whether the parcel may carry a customs form, and whether it
 // must.
-func (c *consignment) crosses() (may, must bool) {
+func (c *consignment) formRules() (allowed, required bool) {
 	for _, state := range []string{c.from.State, c.to.State} {
-		may = may || takesForm(state)
-		must = must || slices.Contains(military, state)
+		allowed = allowed || takesForm(state)
+		required = required || slices.Contains(military, state)
 	}
-	return may || c.abroad, must || c.abroad
+	return allowed || c.abroad, required || c.abroad
 }
 
 // hasForm reports whether the label comes with a customs form.
 func (c *consignment) hasForm() bool {
-	may, _ := c.crosses()
-	return may && c.order.Customs != nil
+	allowed, _ := c.formRules()
+	return allowed && c.order.Customs != nil
 }
 
 // customs makes the customs form; nil where there is none.
 func (c *consignment) customs() (*customsForm, error) {
 	given := c.order.Customs
-	if _, must := c.crosses(); must && given == nil {
+	if _, required := c.formRules(); required && given == nil {
 		return nil, field("/customs", "required", "USPS needs a customs declaration with at least one item for this destination")
 	}
 	if !c.hasForm() {
 		return nil, nil
 	}
-	form := &customsForm{AESITN: c.exemption(), InvoiceNumber: c.cut("customs.invoiceNumber", given.InvoiceNumber, maxInvoice)}
+
+	form := &customsForm{
+		AESITN:        c.exportExemption(),
+		InvoiceNumber: c.shorten("customs.invoiceNumber", given.InvoiceNumber, maxInvoice),
+	}
 	kind, known := contents[strings.ToLower(given.ContentsType)]
 	if !known {
-		kind, form.ContentComments = "OTHER", c.cut("customs.contentsType", given.ContentsType, maxComment)
+		kind = "OTHER"
+		form.ContentComments = c.shorten("customs.contentsType", given.ContentsType, maxComment)
 	}
 	form.ContentType = kind
-	weights, wrong := c.weigh(given.Items)
-	form.Exporter, form.Importer, wrong = c.taxReferences(given, wrong)
+
+	weights, invalid := c.shareWeight(given.Items)
+	form.Exporter, form.Importer, invalid = c.taxReferences(given, invalid)
 	if len(given.Items) == 0 || len(given.Items) > maxItems {
-		wrong = append(wrong, ship.FieldError{Pointer: "/customs/items", Code: "invalid", Detail: "must have between 1 and 30 items for USPS"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/customs/items", Code: "invalid", Detail: "must have between 1 and 30 items for USPS"})
 	}
 	for i, item := range given.Items {
 		line, errs := c.item(i, item)
-		wrong = append(wrong, errs...)
+		invalid = append(invalid, errs...)
 		if i < len(weights) {
 			line.TotalWeight = weights[i]
 		}
 		form.Contents = append(form.Contents, line)
 	}
-	return form, carrierkit.InvalidOrder("USPS", wrong)
+	return form, carrierkit.InvalidOrder("USPS", invalid)
 }
 
-// taxOrder is which tax identifier of a party is printed if it has several:
-// first those that spare the recipient a bill.
+// taxOrder says which tax identifier of a party is printed if it has several:
+// those that save the recipient a bill come first.
 var taxOrder = []string{"ioss", "voec", "arn", "vat", "eori", "gst", "abn", "ird", "ein", "pan", "cnpj", "cpf", "national_id", "passport", "other"}
 
 // taxReferences are the tax identifiers that the form has room for: one of the
-// sender, one of the recipient or importer. A scheme's number is the sender's,
-// whoever it was given for.
-func (c *consignment) taxReferences(given *ship.Customs, wrong []ship.FieldError) (exporter, importer *customsReference, _ []ship.FieldError) {
+// sender, one of the recipient or importer. The number of a tax scheme is the
+// sender's, whichever party it was given for.
+func (c *consignment) taxReferences(given *ship.Customs, invalid []ship.FieldError) (exporter, importer *customsReference, _ []ship.FieldError) {
 	limit := maxTaxID
 	if !c.abroad {
 		limit = maxTaxIDAtHome
@@ -86,9 +92,10 @@ func (c *consignment) taxReferences(given *ship.Customs, wrong []ship.FieldError
 	var sender, recipient *ship.TaxIdentifier
 	leftOut := false
 	for i, id := range given.TaxNumbers() {
-		// Half a tax number is another one.
+		// A tax number is refused and never shortened: half of one is another
+		// number.
 		if utf8.RuneCountInString(id.Number) > limit {
-			wrong = append(wrong, ship.FieldError{
+			invalid = append(invalid, ship.FieldError{
 				Pointer: taxPointer(given, i),
 				Code:    "too_long",
 				Detail:  fmt.Sprintf("is longer than the %d characters that the carrier prints", limit),
@@ -108,7 +115,7 @@ func (c *consignment) taxReferences(given *ship.Customs, wrong []ship.FieldError
 	if leftOut {
 		c.warnings = append(c.warnings, "USPS prints one tax identifier of the sender and one of the recipient: the others are left out")
 	}
-	return c.taxReference(sender), c.taxReference(recipient), wrong
+	return c.taxReference(sender), c.taxReference(recipient), invalid
 }
 
 // taxReference is a tax identifier as the form has it.
@@ -127,15 +134,15 @@ func (c *consignment) taxReference(id *ship.TaxIdentifier) *customsReference {
 }
 
 // taxPointer is where the client wrote the i-th of Customs.TaxNumbers.
-func taxPointer(d *ship.Customs, i int) string {
-	if i < len(d.TaxIdentifiers) {
+func taxPointer(customs *ship.Customs, i int) string {
+	if i < len(customs.TaxIdentifiers) {
 		return fmt.Sprintf("/customs/taxIdentifiers/%d/number", i)
 	}
-	return fmt.Sprintf("/customs/taxIds/%d", i-len(d.TaxIdentifiers))
+	return fmt.Sprintf("/customs/taxIds/%d", i-len(customs.TaxIdentifiers))
 }
 
-// exemption is the legend by which no export filing is needed.
-func (c *consignment) exemption() string {
+// exportExemption is the legend that stands in for an export filing.
+func (c *consignment) exportExemption() string {
 	switch {
 	case c.to.Country == "CA":
 		return "NO EEI 30.36"
@@ -147,12 +154,13 @@ func (c *consignment) exemption() string {
 	return ""
 }
 
-// item is one line but for its weight.
+// item is one line of the form, without its weight.
 func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.FieldError) {
-	var wrong []ship.FieldError
+	var invalid []ship.FieldError
 	fail := func(name, code, detail string) {
-		wrong = append(wrong, ship.FieldError{Pointer: fmt.Sprintf("/customs/items/%d/%s", i, name), Code: code, Detail: detail})
+		invalid = append(invalid, ship.FieldError{Pointer: fmt.Sprintf("/customs/items/%d/%s", i, name), Code: code, Detail: detail})
 	}
+
 	total := ship.Money{Minor: item.Value.Minor * int64(item.Quantity), Currency: item.Value.Currency}
 	switch {
 	case item.Value.Currency != "USD" || item.Value.Minor <= 0:
@@ -162,6 +170,7 @@ func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.Fi
 	case total.Minor > maxExportMinor && c.abroad && c.to.Country != "CA":
 		fail("value", "invalid", "must be at most 2500 USD in one line: USPS needs an export filing (ITN) above that, which cannot be sent here")
 	}
+
 	if slices.Contains(vague, strings.ToLower(strings.TrimSpace(item.Description))) {
 		fail("description", "invalid", "must say what the item is, such as \"cotton t-shirts\": customs do not accept this word alone")
 	}
@@ -171,17 +180,20 @@ func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.Fi
 	if n := len(item.HSCode); n > 0 && (n < 6 || n > 14) {
 		fail("hsCode", "invalid", "must be a tariff number of 6 to 14 characters, such as 610910")
 	}
+
 	return customsItem{
-		Description: c.cut(fmt.Sprintf("customs.items.%d.description", i), item.Description, maxDescription),
-		Quantity:    item.Quantity, TotalValue: json.Number(total.Amount()), WeightUOM: "lb",
-		HSTariff: item.HSCode, OriginCountry: item.OriginCountry,
-	}, wrong
+		Description:   c.shorten(fmt.Sprintf("customs.items.%d.description", i), item.Description, maxDescription),
+		Quantity:      item.Quantity,
+		TotalValue:    json.Number(total.Amount()),
+		WeightUOM:     "lb",
+		HSTariff:      item.HSCode,
+		OriginCountry: item.OriginCountry,
+	}, invalid
 }
 
-// weigh shares the parcel's weight among the items. USPS refuses items that
-// together weigh more than their parcel, so a line is rounded down; items
-// without a weight share what the others leave.
-func (c *consignment) weigh(items []ship.CustomsItem) ([]json.Number, []ship.FieldError) {
+// shareWeight distributes the parcel's weight among the items. Items without a
+// weight share what the others leave.
+func (c *consignment) shareWeight(items []ship.CustomsItem) ([]json.Number, []ship.FieldError) {
 	var known, missing, pieces int64
 	for _, item := range items {
 		known += item.WeightGrams * int64(item.Quantity)
@@ -190,12 +202,15 @@ func (c *consignment) weigh(items []ship.CustomsItem) ([]json.Number, []ship.Fie
 			missing++
 		}
 	}
+
+	// The weight of every piece was rounded up to a gram, so the items may
+	// weigh that much more than the parcel.
 	parcel := int64(c.pounds * 453.59237)
 	left := parcel - known
-	// Every piece was rounded up to a gram.
 	if left < -pieces || missing > 0 && left < missing {
 		return nil, []ship.FieldError{{Pointer: "/customs/items", Code: "invalid", Detail: "must not weigh more than the parcel"}}
 	}
+
 	weights := make([]json.Number, len(items))
 	for i, item := range items {
 		grams := item.WeightGrams * int64(item.Quantity)
@@ -205,18 +220,22 @@ func (c *consignment) weigh(items []ship.CustomsItem) ([]json.Number, []ship.Fie
 		case left < 0:
 			grams = grams * parcel / known
 		}
-		// Thousandths of a pound, down, and never nothing.
+
+		// USPS refuses items that together weigh more than their parcel, so a
+		// line is rounded down to a thousandth of a pound, but never to zero.
 		thousandths := max(grams*100_000_000/45_359_237, 1)
 		weights[i] = json.Number(strconv.FormatInt(thousandths/1000, 10) + fmt.Sprintf(".%03d", thousandths%1000))
 	}
 	return weights, nil
 }
 
-// cut shortens a text that is printed for people, at a word, and says so.
-func (c *consignment) cut(name, value string, limit int) string {
+// shorten cuts a text that is printed for people, at a word, and adds a
+// warning.
+func (c *consignment) shorten(name, value string, limit int) string {
 	if utf8.RuneCountInString(value) <= limit {
 		return value
 	}
+
 	short := string([]rune(value)[:limit])
 	if i := strings.LastIndexByte(short, ' '); i > limit/2 {
 		short = short[:i]

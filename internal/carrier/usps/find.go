@@ -10,70 +10,87 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Find has the label of the idempotency key printed again. It does not repeat
-// the purchase, which would buy if nothing was bought before, unless USPS says
-// that it sold the label and prints it no more: then the same request under the
-// same key answers with that label, for nothing.
+// Find reprints the label of the idempotency key. It does not repeat the
+// purchase, which would buy if nothing was bought before.
 //
-// A label that was cancelled, or whose money is being returned, is not found:
-// nothing that is paid for is left. A label that USPS does not give again at
-// all is a conflict: it was bought, and only a person can get it.
-func (d *driver) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	c, s := recall(b)
-	var a reprintAnswer
-	err := d.pay(ctx, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + s.path("label-reprint"), Body: reprintRequest{ImageInfo: c.image()},
-		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(b.Reference)}},
-	}, &a)
-	if refusedWith(err, codeReprintTooLate, codeReprintTooMany) {
-		if p, again := d.Buy(ctx, b); again == nil {
-			return p, nil
+// A label that was cancelled or is being refunded counts as not found: nothing
+// that is paid for is left. A label that USPS does not give out again at all is
+// a conflict: it was bought, and only a person can get it.
+func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	c, mailClass := consignLookup(request)
+
+	var answer reprintAnswer
+	err := d.callWithPayment(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + mailClass.path("label-reprint"),
+		Body:   reprintRequest{ImageInfo: c.image()},
+		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(request.Reference)}},
+	}, &answer)
+
+	// These two refusals say that USPS sold the label and reprints it no more.
+	// Only then is the purchase repeated: the same request under the same key
+	// answers with the label that was sold, at no charge.
+	if isRefusedWith(err, codeReprintTooLate, codeReprintTooMany) {
+		if purchase, err := d.Buy(ctx, request); err == nil {
+			return purchase, nil
 		}
 	}
 	if err != nil {
-		return ship.Purchase{}, notFound(err)
+		return ship.Purchase{}, lookupError(err)
 	}
-	p, ok := c.purchase(s, a.Metadata, a.LabelImage)
+
+	purchase, ok := c.purchase(mailClass, answer.Metadata, answer.LabelImage)
 	if !ok {
 		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "the carrier answered with something else than the label")
 	}
-	return p, nil
+	return purchase, nil
 }
 
-// recall is as much of the consignment as a look-up needs. It refuses nothing:
-// the order was sent once, by whatever rules were then in force.
-func recall(b carrier.BuyOrder) (*consignment, service) {
-	c := &consignment{order: b.Order, abroad: isAbroad(b.Order.Destination)}
-	c.from.State = stateOf(b.Order.Origin)
-	c.to.State = stateOf(b.Order.Destination)
+// consignLookup is as much of the consignment as a look-up needs. It refuses
+// nothing: the order was sent once, under the rules that were then in force.
+func consignLookup(request carrier.BuyOrder) (*consignment, service) {
+	order := request.Order
+	c := &consignment{order: order, abroad: isAbroad(order.Destination)}
+	c.from.State = stateOf(order.Origin)
+	c.to.State = stateOf(order.Destination)
 	if c.abroad {
-		c.to.State = b.Order.Destination.State
+		c.to.State = order.Destination.State
 	}
-	s, ok := serviceBy(func(s service) bool { return s.code == b.Service })
+
+	mailClass, ok := serviceBy(func(s service) bool { return s.code == request.Service })
 	if !ok {
-		s = service{code: b.Service, abroad: c.abroad}
+		mailClass = service{code: request.Service, abroad: c.abroad}
 	}
-	return c, s
+	return c, mailClass
 }
 
-// notFound tells the refusals that prove that no live label is there from all
-// others. A path that is not there (404) proves nothing: an older USPS has no
-// look-up by key.
-func notFound(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
+// lookupError distinguishes the refusals which prove that no live label exists
+// from all others.
+func lookupError(err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return err
 	}
-	told := *e
+
+	explained := *refused
 	switch {
-	case e.Kind == ship.NotFound:
-		told.Kind, told.Message = ship.Unavailable, "the carrier cannot look the purchase up"
-	case refusedWith(err, codeLabelUnknown, codeOrderUnknown, wordsLabelUnknown, wordsOrderUnknown):
-		told.Kind, told.Message = ship.NotFound, "the carrier sold nothing under this reference"
-	case refusedWith(err, codeReprintVoid, codeReprintRefund):
-		told.Kind, told.Message = ship.NotFound, "the label of this reference was cancelled"
-	case refusedWith(err, codeReprintTooLate, codeReprintTooMany):
-		told.Kind, told.Message = ship.Conflict, "the carrier sold the label and does not print it again"
+	case refused.Kind == ship.NotFound:
+		// A path that does not exist (404) proves nothing: an older USPS has no
+		// look-up by key.
+		explained.Kind = ship.Unavailable
+		explained.Message = "the carrier cannot look the purchase up"
+
+	case isRefusedWith(err, codeLabelUnknown, codeOrderUnknown, wordsLabelUnknown, wordsOrderUnknown):
+		explained.Kind = ship.NotFound
+		explained.Message = "the carrier sold nothing under this reference"
+
+	case isRefusedWith(err, codeReprintVoid, codeReprintRefund):
+		explained.Kind = ship.NotFound
+		explained.Message = "the label of this reference was cancelled"
+
+	case isRefusedWith(err, codeReprintTooLate, codeReprintTooMany):
+		explained.Kind = ship.Conflict
+		explained.Message = "the carrier sold the label and does not print it again"
 	}
-	return &told
+	return &explained
 }

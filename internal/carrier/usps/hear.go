@@ -14,43 +14,47 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// pushLimit bounds what USPS pushes: one parcel with its hundred events is a
+// pushLimit bounds the size of a push: one parcel with a hundred events is a
 // tenth of it.
 const pushLimit = 1 << 20
 
-// Hear reads a notification. It is USPS's if its X-HMAC is the HMAC-SHA256,
-// under the secret of the subscription, of the time and the payload as they are
-// written in it. The proof does not age: a notification may wait for us, and
-// one that is sent again says nothing new.
-//
-// The request that tries out the address of a new subscription proves nothing
-// and says nothing.
+// Hear decodes a notification. It is accepted only if its X-HMAC is the
+// HMAC-SHA256, under the secret of the subscription, of the time and the
+// payload as they are written in it. The signature does not expire: a
+// notification may have waited for us, and a repeated one has nothing new.
 func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
-	var n notification
-	if len(body) > pushLimit || !lenient(body, &n) {
+	var message notification
+	if len(body) > pushLimit || !decodeLeniently(body, &message) {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push could not be read")
 	}
-	if len(n.Payload) == 0 && n.Challenge != "" {
+
+	// USPS tries the address of a new subscription with a challenge, which is
+	// not signed and reports nothing.
+	if len(message.Payload) == 0 && message.Challenge != "" {
 		return carrier.Push{}, nil
 	}
-	payload := n.payload()
-	if !d.proved(header.Get("X-HMAC"), string(n.Timestamp), payload) {
+
+	payload := message.signedPayload()
+	if !d.isSigned(header.Get("X-HMAC"), string(message.Timestamp), payload) {
 		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not prove that it is the carrier's")
 	}
+
 	push := carrier.Push{Proven: true}
 	now := time.Now()
 	for _, raw := range listOf(json.RawMessage(payload)) {
-		var r trackingResult
-		if !lenient(raw, &r) {
+		var result trackingResult
+		if !decodeLeniently(raw, &result) {
 			continue
 		}
-		number := bare(string(r.TrackingNumber))
+		number := withoutRouting(string(result.TrackingNumber))
 		if !isNumber(number) {
 			continue
 		}
-		heard := r.heard(number, now)
-		push.Heard = append(push.Heard, heard...)
-		if len(heard) == 0 && !slices.Contains(push.Numbers, number) {
+
+		// A parcel without readable events is looked up instead.
+		updates := result.updates(number, now)
+		push.Heard = append(push.Heard, updates...)
+		if len(updates) == 0 && !slices.Contains(push.Numbers, number) {
 			push.Numbers = append(push.Numbers, number)
 		}
 	}
@@ -60,9 +64,9 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 	return push, nil
 }
 
-// payload is the payload as it was signed: the text that the JSON string holds,
-// or the JSON itself if it is none.
-func (n notification) payload() string {
+// signedPayload is the payload as it was signed: the text that the JSON string
+// holds, or the JSON itself if it is not a string.
+func (n notification) signedPayload() string {
 	var s string
 	if json.Unmarshal(n.Payload, &s) == nil {
 		return s
@@ -70,12 +74,15 @@ func (n notification) payload() string {
 	return string(n.Payload)
 }
 
-// proved compares the proof in constant time. Without a secret there is none.
-func (d *driver) proved(proof, timestamp, payload string) bool {
-	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(proof))
+// isSigned reports whether the signature is valid. Without a secret none is.
+func (d *driver) isSigned(signature, timestamp, payload string) bool {
+	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(signature))
 	if err != nil || d.pushSecret == "" {
 		return false
 	}
+
+	// The comparison takes constant time, so that its duration says nothing
+	// about the expected signature.
 	mac := hmac.New(sha256.New, []byte(d.pushSecret))
 	mac.Write([]byte(timestamp + payload))
 	return hmac.Equal(mac.Sum(nil), given)

@@ -44,42 +44,45 @@ const (
 	cubicFoot     = 1728
 )
 
-// consign checks an order that is to be bought, and measures it. What USPS
-// cannot take is refused here, all at once, before anything is sent.
-func consign(o ship.Order, now time.Time) (*consignment, error) {
-	return newConsignment(o, now, false)
+// consign checks and measures an order that is to be bought. What USPS cannot
+// take is refused here, all at once, before anything is sent.
+func consign(order ship.Order, now time.Time) (*consignment, error) {
+	return newConsignment(order, now, false)
 }
 
 // consignQuote is the same for a quote, which needs neither names nor streets.
-func consignQuote(o ship.Order, now time.Time) (*consignment, error) {
-	return newConsignment(o, now, true)
+func consignQuote(order ship.Order, now time.Time) (*consignment, error) {
+	return newConsignment(order, now, true)
 }
 
-func newConsignment(o ship.Order, now time.Time, quote bool) (*consignment, error) {
+func newConsignment(order ship.Order, now time.Time, quote bool) (*consignment, error) {
 	c := &consignment{
-		order:  o,
+		order:  order,
 		now:    now,
-		abroad: isAbroad(o.Destination),
+		abroad: isAbroad(order.Destination),
 		quote:  quote,
 	}
 
 	unsupported := c.unsupported()
-	var wrong []ship.FieldError
-	wrong = append(wrong, unsupported...)
-	wrong = append(wrong, c.fit(o.Origin, "/origin", &c.from)...)
-	wrong = append(wrong, c.fit(o.Destination, "/destination", &c.to)...)
-	if len(o.Parcels) == 1 {
-		wrong = append(wrong, c.measure(o.Parcels[0])...)
+	var invalid []ship.FieldError
+	invalid = append(invalid, unsupported...)
+	invalid = append(invalid, c.fit(order.Origin, "/origin", &c.from)...)
+	invalid = append(invalid, c.fit(order.Destination, "/destination", &c.to)...)
+	if len(order.Parcels) == 1 {
+		invalid = append(invalid, c.measure(order.Parcels[0])...)
 	}
-	wrong = append(wrong, c.insure()...)
-	wrong = append(wrong, c.date()...)
+	invalid = append(invalid, c.insure()...)
+	invalid = append(invalid, c.chooseMailingDate()...)
 
-	err := carrierkit.InvalidOrder("USPS", wrong)
+	err := carrierkit.InvalidOrder("USPS", invalid)
 	if err == nil {
 		return c, nil
 	}
-	if e, ok := errors.AsType[*ship.Error](err); ok && len(unsupported) > 0 {
-		refused := *e
+
+	// What USPS does not sell at all outweighs mistakes that the client could
+	// correct.
+	if declined, ok := errors.AsType[*ship.Error](err); ok && len(unsupported) > 0 {
+		refused := *declined
 		refused.Kind = ship.Unsupported
 		refused.Code = ""
 		return nil, &refused
@@ -87,28 +90,32 @@ func newConsignment(o ship.Order, now time.Time, quote bool) (*consignment, erro
 	return nil, err
 }
 
-// unsupported is what USPS, or this driver, does not sell at all.
+// unsupported lists what USPS, or this driver, does not sell at all.
 func (c *consignment) unsupported() (list []ship.FieldError) {
 	refuse := func(pointer, detail string) {
 		list = append(list, ship.FieldError{Pointer: pointer, Code: "unsupported", Detail: detail})
 	}
-	o := c.order
-	if len(o.Parcels) != 1 {
+	order := c.order
+
+	// Every parcel is a purchase of its own at USPS, and one purchase of ours
+	// must be one effect at the carrier.
+	if len(order.Parcels) != 1 {
 		refuse("/parcels", "USPS sells a label for one parcel: send every parcel as a shipment of its own")
 	}
-	if isAbroad(o.Origin) {
+	if isAbroad(order.Origin) {
 		refuse("/origin/country", "USPS takes parcels only from the United States and its territories")
 	}
-	if o.IsReturn {
+	if order.IsReturn {
 		refuse("/isReturn", "USPS return labels are paid on use and cannot be cancelled: buy a shipment with the addresses exchanged instead")
 	}
-	if o.Billing != nil && o.Billing.Type != "" && o.Billing.Type != "sender" {
+
+	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {
 		refuse("/billing/type", "USPS charges only the connected payment account")
 	}
-	if c.abroad && o.Options.Signature != "" {
+	if c.abroad && order.Options.Signature != "" {
 		refuse("/options/signature", "USPS takes no signature outside the United States")
 	}
-	if o.Customs != nil && strings.EqualFold(o.Customs.Incoterm, "DDP") {
+	if order.Customs != nil && strings.EqualFold(order.Customs.Incoterm, "DDP") {
 		refuse("/customs/incoterm", "USPS does not take prepaid duties here: send the parcel with incoterm DAP")
 	}
 	return list
@@ -135,82 +142,95 @@ func field(pointer, code, detail string) error {
 }
 
 // fit brings an address into USPS's limits.
-func (c *consignment) fit(a ship.Address, pointer string, into *carrierkit.FittedAddress) (wrong []ship.FieldError) {
+func (c *consignment) fit(given ship.Address, pointer string, into *carrierkit.FittedAddress) (invalid []ship.FieldError) {
 	if c.quote {
-		// Only the place is sent; the rest is judged when it is needed.
-		a = ship.Address{
-			City:        a.City,
-			State:       a.State,
-			Zip:         a.Zip,
-			Country:     a.Country,
-			Residential: a.Residential,
+		// Only the place is sent; the rest is checked when it is needed.
+		given = ship.Address{
+			City:        given.City,
+			State:       given.State,
+			Zip:         given.Zip,
+			Country:     given.Country,
+			Residential: given.Residential,
 		}
 	}
 
-	fitted, warnings, err := carrierkit.Fit(limits, a, pointer)
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		wrong = append(wrong, e.Fields...)
-		fitted.State, fitted.Zip = a.State, a.Zip
+	fitted, warnings, err := carrierkit.Fit(limits, given, pointer)
+	if unfit, ok := errors.AsType[*ship.Error](err); ok {
+		invalid = append(invalid, unfit.Fields...)
+		fitted.State = given.State
+		fitted.Zip = given.Zip
 	}
 	c.warnings = append(c.warnings, warnings...)
 	*into = fitted
-	if isAbroad(a) {
-		return wrong
+	if isAbroad(given) {
+		return invalid
 	}
 
-	into.State = stateOf(a)
-	into.Zip, _, _ = strings.Cut(into.Zip, "-") // a wrong ZIP+4 is refused; USPS finds it itself
+	// USPS refuses a wrong ZIP+4 and finds the right one itself, so only the
+	// five digits are sent.
+	into.State = stateOf(given)
+	into.Zip, _, _ = strings.Cut(into.Zip, "-")
+
 	if len(into.State) != 2 && !c.quote {
-		wrong = append(wrong, ship.FieldError{Pointer: pointer + "/state", Code: "invalid", Detail: "must be a state of two letters, such as CA"})
+		invalid = append(invalid, ship.FieldError{Pointer: pointer + "/state", Code: "invalid", Detail: "must be a state of two letters, such as CA"})
 	}
 	if len(into.Zip) != 5 || strings.Trim(into.Zip, "0123456789") != "" {
-		wrong = append(wrong, ship.FieldError{Pointer: pointer + "/zip", Code: "invalid_zip", Detail: "must be a ZIP code of five digits, such as 94105"})
+		invalid = append(invalid, ship.FieldError{Pointer: pointer + "/zip", Code: "invalid_zip", Detail: "must be a ZIP code of five digits, such as 94105"})
 	}
-	return wrong
+	return invalid
 }
 
-// measure weighs the parcel. A unit of the client's is converted as it was
-// given: the stored grams are rounded up, and a pound would weigh more than
-// one.
-func (c *consignment) measure(p ship.Parcel) (wrong []ship.FieldError) {
+// measure converts the weight and the sides of the parcel.
+func (c *consignment) measure(parcel ship.Parcel) (invalid []ship.FieldError) {
 	fail := func(pointer, code, detail string) {
-		wrong = append(wrong, ship.FieldError{Pointer: "/parcel/" + pointer, Code: code, Detail: detail})
+		invalid = append(invalid, ship.FieldError{Pointer: "/parcel/" + pointer, Code: code, Detail: detail})
 	}
-	c.pounds = poundsOf(p)
+
+	c.pounds = poundsOf(parcel)
 	c.weight = decimal(c.pounds, 5)
 	if c.pounds <= 0 || c.pounds > maxPounds {
-		fail("weight", "invalid", "must be more than 0 and at most "+inWeightUnit(maxPounds, p.WeightUnit)+" for USPS")
+		fail("weight", "invalid", "must be more than 0 and at most "+inWeightUnit(maxPounds, parcel.WeightUnit)+" for USPS")
 	}
-	if p.Packaging != "" && p.Packaging != "custom" {
-		i := slices.IndexFunc(packagings, func(b packaging) bool { return b.code == p.Packaging })
+
+	switch {
+	case parcel.Packaging != "" && parcel.Packaging != "custom":
+		i := slices.IndexFunc(packagings, func(p packaging) bool { return p.code == parcel.Packaging })
 		if i < 0 {
 			fail("packaging", "invalid", "is not a packaging of USPS; GET /v1/carriers lists those, and \"custom\" is your own box")
-			return wrong
+			return invalid
 		}
 		c.box = &packagings[i]
-		c.long, c.wide, c.thick = float64(c.box.long)/100, float64(c.box.wide)/100, float64(c.box.thick)/100
-	} else if p.Dimensions == nil {
+		c.long = float64(c.box.long) / 100
+		c.wide = float64(c.box.wide) / 100
+		c.thick = float64(c.box.thick) / 100
+
+	case parcel.Dimensions == nil:
 		fail("dimensions", "required", "USPS needs the length, width and height of a parcel that is not in its own packaging")
-		return wrong
-	} else {
-		c.long, c.wide, c.thick = sidesOf(*p.Dimensions)
+		return invalid
+
+	default:
+		c.long, c.wide, c.thick = sidesOf(*parcel.Dimensions)
 	}
-	c.length, c.width, c.height = decimal(c.long, 2), decimal(c.wide, 2), decimal(c.thick, 2)
-	c.category = c.categoryOf()
+
+	c.length = decimal(c.long, 2)
+	c.width = decimal(c.wide, 2)
+	c.height = decimal(c.thick, 2)
+	c.category = c.processingCategory()
+
 	if c.long+c.girth() > maxInches {
 		unit := ship.Inch
-		if p.Dimensions != nil {
-			unit = p.Dimensions.Unit
+		if parcel.Dimensions != nil {
+			unit = parcel.Dimensions.Unit
 		}
 		fail("dimensions", "invalid", "must have a length and girth of at most "+inLengthUnit(maxInches, unit)+" together for USPS; girth is twice the two shorter sides")
 	}
-	return wrong
+	return invalid
 }
 
 func (c *consignment) girth() float64 { return 2 * (c.wide + c.thick) }
 
-// categoryOf is the processing category: what the sorting machines take.
-func (c *consignment) categoryOf() string {
+// processingCategory says whether the sorting machines take the parcel.
+func (c *consignment) processingCategory() string {
 	switch {
 	case c.box != nil:
 		return c.box.category
@@ -220,22 +240,25 @@ func (c *consignment) categoryOf() string {
 	return machinable
 }
 
-// insure reads the value to insure; USPS insures dollars.
+// insure reads the value to insure. USPS insures dollars only.
 func (c *consignment) insure() []ship.FieldError {
-	v := c.order.Options.InsuredValue
-	if v.IsZero() {
+	value := c.order.Options.InsuredValue
+	if value.IsZero() {
 		return nil
 	}
-	if v.Currency != "USD" || v.Minor <= 0 {
+	if value.Currency != "USD" || value.Minor <= 0 {
 		return []ship.FieldError{{Pointer: "/options/insuredValue", Code: "invalid", Detail: "must be an amount in USD above 0 for USPS"}}
 	}
-	c.value, c.over500 = json.Number(v.Amount()), v.Minor > 500_00
+
+	c.value = json.Number(value.Amount())
+	c.over500 = value.Minor > 500_00
 	return nil
 }
 
-// date chooses the mailing date: the order's, or the origin's own today if
-// that is later. USPS takes 45 days ahead, and 7 abroad.
-func (c *consignment) date() []ship.FieldError {
+// chooseMailingDate chooses the order's date, or today's date at the origin if
+// that is later. USPS takes dates up to 45 days ahead, and 7 for parcels
+// abroad.
+func (c *consignment) chooseMailingDate() []ship.FieldError {
 	local := c.now.In(c.fromPlace().ClosestZone())
 	today := ship.Date(local.Format(time.DateOnly))
 	days := 45
@@ -257,52 +280,58 @@ func (c *consignment) date() []ship.FieldError {
 
 // fromPlace is where the parcel is mailed.
 func (c *consignment) fromPlace() carrierkit.Place {
-	p := carrierkit.PlaceOf(c.order.Origin)
-	p.State = stateOf(c.order.Origin)
-	return p
+	place := carrierkit.PlaceOf(c.order.Origin)
+	place.State = stateOf(c.order.Origin)
+	return place
 }
 
-// extras are the extra services that the order needs of a mail class, and
-// whether the class has them.
-func (c *consignment) extras(s service) (codes []int, ok bool) {
+// extraServices returns the codes of the extra services that the order needs
+// with a mail class, and whether the class offers them all.
+func (c *consignment) extraServices(mailClass service) (codes []int, ok bool) {
+	ok = true
 	add := func(code int) {
 		codes = append(codes, code)
 		ok = ok && code != 0
 	}
-	ok = true
+
 	switch c.order.Options.Signature {
 	case "standard":
-		add(s.signature)
+		add(mailClass.signature)
 	case "adult":
-		add(s.adult)
+		add(mailClass.adult)
 	}
-	if c.value != "" && c.over500 {
-		add(s.insurance2)
-	} else if c.value != "" {
-		add(s.insurance)
+
+	// Insurance of more than 500 dollars is an extra service of its own.
+	switch {
+	case c.value == "":
+	case c.over500:
+		add(mailClass.insurance2)
+	default:
+		add(mailClass.insurance)
 	}
 	return codes, ok
 }
 
-// takes reports whether a service can carry the consignment.
-func (c *consignment) takes(s service) error {
-	_, extras := c.extras(s)
+// checkService returns why a service cannot carry the consignment; nil if it
+// can.
+func (c *consignment) checkService(mailClass service) error {
+	_, hasExtras := c.extraServices(mailClass)
 	switch {
-	case s.abroad != c.abroad:
-		return field("/service", "invalid", s.name+" does not go from the origin to the destination")
-	case c.box != nil && (s.flat == flatNone || s.flat == flatEnvelopes && c.box.express == ""):
-		return field("/parcel/packaging", "invalid", s.name+" does not take this packaging")
-	case !extras:
-		return field("/options", "invalid", s.name+" does not offer this signature or insurance")
-	case s.maxGoods > 0 && c.goods() > s.maxGoods:
-		return field("/service", "invalid", fmt.Sprintf("%s takes goods worth at most %d USD", s.name, s.maxGoods/100))
+	case mailClass.abroad != c.abroad:
+		return field("/service", "invalid", mailClass.name+" does not go from the origin to the destination")
+	case c.box != nil && (mailClass.flat == flatNone || mailClass.flat == flatEnvelopes && c.box.express == ""):
+		return field("/parcel/packaging", "invalid", mailClass.name+" does not take this packaging")
+	case !hasExtras:
+		return field("/options", "invalid", mailClass.name+" does not offer this signature or insurance")
+	case mailClass.maxGoods > 0 && c.goodsValue() > mailClass.maxGoods:
+		return field("/service", "invalid", fmt.Sprintf("%s takes goods worth at most %d USD", mailClass.name, mailClass.maxGoods/100))
 	}
 	return nil
 }
 
-// goods is what the declared items are worth, in cents. Items in another
+// goodsValue is what the declared items are worth, in cents. Items in another
 // currency are refused elsewhere.
-func (c *consignment) goods() (cents int64) {
+func (c *consignment) goodsValue() (cents int64) {
 	if c.order.Customs == nil {
 		return 0
 	}
@@ -316,20 +345,22 @@ func (c *consignment) goods() (cents int64) {
 
 // inWeightUnit writes a number of pounds in the client's own unit.
 func inWeightUnit(pounds float64, unit ship.WeightUnit) string {
-	per := map[ship.WeightUnit]float64{ship.Ounce: 16, ship.Kilogram: 0.45359237, ship.Gram: 453.59237}
-	factor, ok := per[unit]
+	perPound := map[ship.WeightUnit]float64{ship.Ounce: 16, ship.Kilogram: 0.45359237, ship.Gram: 453.59237}
+	factor, ok := perPound[unit]
 	if !ok {
-		factor, unit = 1, ship.Pound
+		factor = 1
+		unit = ship.Pound
 	}
 	return shortNumber(pounds*factor) + " " + string(unit)
 }
 
 // inLengthUnit writes a number of inches in the client's own unit.
 func inLengthUnit(inches float64, unit ship.LengthUnit) string {
-	per := map[ship.LengthUnit]float64{ship.Centimetre: 2.54, ship.Millimetre: 25.4}
-	factor, ok := per[unit]
+	perInch := map[ship.LengthUnit]float64{ship.Centimetre: 2.54, ship.Millimetre: 25.4}
+	factor, ok := perInch[unit]
 	if !ok {
-		factor, unit = 1, ship.Inch
+		factor = 1
+		unit = ship.Inch
 	}
 	return shortNumber(inches*factor) + " " + string(unit)
 }
@@ -339,30 +370,32 @@ func shortNumber(v float64) string {
 	return strconv.FormatFloat(math.Floor(v*100+1e-6)/100, 'f', -1, 64)
 }
 
-// poundsOf is the weight of a parcel in the unit that USPS takes.
-func poundsOf(p ship.Parcel) float64 {
-	const grams = 453.59237
-	if p.Weight > 0 {
-		switch p.WeightUnit {
+// poundsOf is the weight of a parcel in the unit that USPS takes. The weight is
+// converted as the client gave it: the stored grams are rounded up, and a pound
+// would weigh more than one.
+func poundsOf(parcel ship.Parcel) float64 {
+	const gramsPerPound = 453.59237
+	if parcel.Weight > 0 {
+		switch parcel.WeightUnit {
 		case ship.Pound:
-			return p.Weight
+			return parcel.Weight
 		case ship.Ounce:
-			return p.Weight / 16
+			return parcel.Weight / 16
 		case ship.Kilogram:
-			return p.Weight * 1000 / grams
+			return parcel.Weight * 1000 / gramsPerPound
 		}
 	}
-	return float64(p.WeightGrams) / grams
+	return float64(parcel.WeightGrams) / gramsPerPound
 }
 
 // sidesOf are the sides in inches, the longest first.
-func sidesOf(d ship.Dimensions) (long, wide, thick float64) {
-	sides := []float64{d.Length, d.Width, d.Height}
-	for i, mm := range []int64{d.LengthMM, d.WidthMM, d.HeightMM} {
+func sidesOf(dimensions ship.Dimensions) (long, wide, thick float64) {
+	sides := []float64{dimensions.Length, dimensions.Width, dimensions.Height}
+	for i, mm := range []int64{dimensions.LengthMM, dimensions.WidthMM, dimensions.HeightMM} {
 		switch {
-		case d.Unit == ship.Centimetre:
+		case dimensions.Unit == ship.Centimetre:
 			sides[i] /= 2.54
-		case d.Unit != ship.Inch:
+		case dimensions.Unit != ship.Inch:
 			sides[i] = float64(mm) / 25.4
 		}
 	}
@@ -370,12 +403,12 @@ func sidesOf(d ship.Dimensions) (long, wide, thick float64) {
 	return sides[2], sides[1], sides[0]
 }
 
-// decimal writes a measure with so many decimals, rounded up. It forgives the
-// error of a binary quotient, and writes no zeros at the end.
-func decimal(v float64, places int) json.Number {
+// decimal writes a measure with so many decimals, rounded up, and no zeros at
+// the end. It tolerates the error of a binary quotient.
+func decimal(value float64, places int) json.Number {
 	scale := math.Pow10(places)
-	n := math.Ceil(v*scale - 1e-6)
-	text := strconv.FormatFloat(n/scale, 'f', places, 64)
+	scaled := math.Ceil(value*scale - 1e-6)
+	text := strconv.FormatFloat(scaled/scale, 'f', places, 64)
 	text = strings.TrimRight(text, "0")
 	return json.Number(strings.TrimSuffix(text, "."))
 }

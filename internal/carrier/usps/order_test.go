@@ -173,7 +173,7 @@ func TestTheMailingDateIsTheOrigins(t *testing.T) {
 			ShipDate: tc.ship,
 			Origin:   ship.Address{Country: "US", State: tc.state},
 		}}
-		if wrong := c.date(); c.mailingDate != tc.want || (tc.want == "") != (len(wrong) > 0) {
+		if wrong := c.chooseMailingDate(); c.mailingDate != tc.want || (tc.want == "") != (len(wrong) > 0) {
 			t.Errorf("%s in %s for %q: %q, %v; want %q", tc.now, tc.state, tc.ship, c.mailingDate, wrong, tc.want)
 		}
 	}
@@ -199,7 +199,7 @@ func TestItemsWeighNoMoreThanTheirParcel(t *testing.T) {
 		for _, i := range tc.items {
 			items = append(items, ship.CustomsItem{WeightGrams: i[0], Quantity: int(i[1])})
 		}
-		got, wrong := (&consignment{pounds: tc.pounds}).weigh(items)
+		got, wrong := (&consignment{pounds: tc.pounds}).shareWeight(items)
 		if len(got) != len(tc.want) || (tc.want == nil) != (len(wrong) > 0) {
 			t.Errorf("%s: %v, %v; want %v", tc.name, got, wrong, tc.want)
 			continue

@@ -15,27 +15,32 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Rates asks for all mail classes at once: one call of sixty an hour.
-func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	c, err := consignQuote(o, time.Now())
+// Rates asks for all mail classes at once, which takes one of the sixty calls
+// that an account has in an hour.
+func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	c, err := consignQuote(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	var a optionsAnswer
-	err = d.ask(ctx, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + "/shipments/v3/options/search", Body: d.optionsRequest(c),
-	}, &a)
+
+	var answer optionsAnswer
+	err = d.call(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + "/shipments/v3/options/search",
+		Body:   d.optionsRequest(c),
+	}, &answer)
 	if err != nil {
 		return nil, err
 	}
-	rates := ratesOf(c, a)
-	if len(rates) == 0 && a.offersAny() {
+
+	rates := ratesOf(c, answer)
+	if len(rates) == 0 && answer.offersAny() {
 		return nil, ship.Errorf(ship.Invalid, "USPS has no service for this parcel with these options")
 	}
 	return rates, nil
 }
 
-// offersAny reports whether the answer has offers at all, for whatever parcel.
+// offersAny reports whether the answer has any offers at all.
 func (a optionsAnswer) offersAny() bool {
 	for _, p := range a.PricingOptions {
 		for _, class := range p.ShippingOptions {
@@ -52,22 +57,30 @@ func (d *driver) optionsRequest(c *consignment) optionsRequest {
 	if d.contract {
 		price = pricing{PriceType: "CONTRACT", PaymentAccount: &paymentAccount{AccountType: "EPS", AccountNumber: d.account}}
 	}
-	r := optionsRequest{
+
+	request := optionsRequest{
 		PricingOptions: []pricing{price},
 		OriginZIPCode:  c.from.Zip,
 		PackageDescription: optionsPackage{
-			Weight: c.weight, Length: c.length, Width: c.width, Height: c.height,
-			PackageValue: c.value, MailingDate: c.quoteDate(), ExtraServices: c.allExtras(),
+			Weight:        c.weight,
+			Length:        c.length,
+			Width:         c.width,
+			Height:        c.height,
+			PackageValue:  c.value,
+			MailingDate:   c.quoteDate(),
+			ExtraServices: c.allExtraServices(),
 		},
 	}
 	if c.abroad {
-		r.DestinationCountryCode, r.ForeignPostalCode = c.to.Country, c.to.Zip
-		r.PackageDescription.MailClass = "ALL"
-	} else {
-		r.DestinationZIPCode, r.EntryFacilityType = c.to.Zip, "NONE"
-		r.PackageDescription.MailClass = "ALL_OUTBOUND"
+		request.DestinationCountryCode = c.to.Country
+		request.ForeignPostalCode = c.to.Zip
+		request.PackageDescription.MailClass = "ALL"
+		return request
 	}
-	return r
+	request.DestinationZIPCode = c.to.Zip
+	request.EntryFacilityType = "NONE"
+	request.PackageDescription.MailClass = "ALL_OUTBOUND"
+	return request
 }
 
 // quoteDate is the mailing date, as far ahead as USPS quotes.
@@ -76,12 +89,12 @@ func (c *consignment) quoteDate() string {
 	return min(c.mailingDate, latest)
 }
 
-// allExtras are the extra services that any of the classes would need: they
-// have different codes for the same thing.
-func (c *consignment) allExtras() []int {
+// allExtraServices are the extra services that any of the classes would need:
+// the classes have different codes for the same thing.
+func (c *consignment) allExtraServices() []int {
 	var all []int
-	for _, s := range services {
-		if codes, ok := c.extras(s); ok && s.abroad == c.abroad {
+	for _, mailClass := range services {
+		if codes, ok := c.extraServices(mailClass); ok && mailClass.abroad == c.abroad {
 			all = append(all, codes...)
 		}
 	}
@@ -89,58 +102,78 @@ func (c *consignment) allExtras() []int {
 	return slices.Compact(all)
 }
 
-// ratesOf picks from all that USPS offers the one offer of each service that
-// the purchase will be charged by.
-func ratesOf(c *consignment, a optionsAnswer) []ship.Rate {
+// ratesOf picks, from everything that USPS offers, the one offer of each
+// service that the purchase will be charged by.
+func ratesOf(c *consignment, answer optionsAnswer) []ship.Rate {
 	var rates []ship.Rate
-	for _, s := range services {
-		if c.takes(s) != nil {
+	for _, mailClass := range services {
+		if c.checkService(mailClass) != nil {
 			continue
 		}
-		var best ship.Rate
-		rank := -1
-		for _, p := range a.PricingOptions {
-			for _, class := range p.ShippingOptions {
-				for _, o := range class.RateOptions {
-					if class.MailClass != s.class {
-						continue
-					}
-					rate, ok := c.rateOf(s, o)
-					r := c.rank(s, o)
-					if ok && r >= 0 && (rank < 0 || r < rank || r == rank && rate.Price.Minor < best.Price.Minor) {
-						best, rank = rate, r
-					}
-				}
-			}
-		}
-		if rank >= 0 {
-			rates = append(rates, best)
+		if rate, ok := c.bestRate(mailClass, answer.optionsOf(mailClass)); ok {
+			rates = append(rates, rate)
 		}
 	}
 	return rates
 }
 
+// optionsOf are the offers of a mail class.
+func (a optionsAnswer) optionsOf(mailClass service) []rateOption {
+	var options []rateOption
+	for _, priced := range a.PricingOptions {
+		for _, class := range priced.ShippingOptions {
+			if class.MailClass == mailClass.class {
+				options = append(options, class.RateOptions...)
+			}
+		}
+	}
+	return options
+}
+
+// bestRate is the offer that describes the parcel best, and the cheapest of
+// those that describe it equally well.
+func (c *consignment) bestRate(mailClass service, options []rateOption) (best ship.Rate, ok bool) {
+	bestRank := -1
+	for _, option := range options {
+		rank := c.rank(mailClass, option)
+		rate, isRate := c.rateOf(mailClass, option)
+		if rank < 0 || !isRate {
+			continue
+		}
+
+		isBetter := bestRank < 0 || rank < bestRank
+		if isBetter || rank == bestRank && rate.Price.Minor < best.Price.Minor {
+			best = rate
+			bestRank = rank
+		}
+	}
+	return best, bestRank >= 0
+}
+
 // rank says how well an offer describes the parcel: 0 is best, -1 is another
-// packaging, or a discount for what is brought to a further post office.
-func (c *consignment) rank(s service, o rateOption) int {
-	if len(o.Rates) == 0 {
+// packaging, or a discount for parcels that are brought to a more distant post
+// office.
+func (c *consignment) rank(mailClass service, option rateOption) int {
+	if len(option.Rates) == 0 {
 		return -1
 	}
-	r := o.Rates[0]
-	wanted := c.indicators(s)
-	rank := 4 * slices.Index(wanted, r.RateIndicator)
-	if r.RateIndicator == cubicBox && !c.abroad && wanted[0] == s.single && c.box == nil {
+
+	offered := option.Rates[0]
+	wanted := c.indicators(mailClass)
+	rank := 4 * slices.Index(wanted, offered.RateIndicator)
+	if offered.RateIndicator == cubicBox && !c.abroad && wanted[0] == mailClass.single && c.box == nil {
 		rank = 0 // as good as the usual one: the cheaper is taken
 	}
 	if rank < 0 {
 		return -1
 	}
-	if r.ProcessingCategory != c.category {
+
+	if offered.ProcessingCategory != c.category {
 		rank += 2
 	}
 	switch {
-	case r.EntryFacilityType == "NONE":
-	case c.abroad && r.EntryFacilityType == "INTERNATIONAL_SERVICE_CENTER":
+	case offered.EntryFacilityType == "NONE":
+	case c.abroad && offered.EntryFacilityType == "INTERNATIONAL_SERVICE_CENTER":
 		rank++
 	default:
 		return -1
@@ -153,61 +186,65 @@ func (c *consignment) rank(s service, o rateOption) int {
 // boxes.
 const cubicBox = "CP"
 
-// indicators are the rate indicators that describe the parcel, best first. USPS
-// itself chooses from them when the label is made in a box of the client's.
-func (c *consignment) indicators(s service) []string {
+// indicators are the rate indicators that describe the parcel, best first. For
+// a box of the client's own, USPS itself chooses among them when the label is
+// made.
+func (c *consignment) indicators(mailClass service) []string {
 	switch {
-	case c.box != nil && s.flat == flatEnvelopes:
+	case c.box != nil && mailClass.flat == flatEnvelopes:
 		return []string{c.box.express}
 	case c.box != nil:
 		return []string{c.box.indicator}
 	case c.long+c.girth() > maxInchesEach:
-		return []string{"OS", s.single, "DR"}
+		return []string{"OS", mailClass.single, "DR"}
 	case c.long*c.wide*c.thick > cubicFoot:
-		return []string{"DR", s.single, "OS"}
+		return []string{"DR", mailClass.single, "OS"}
 	}
-	return []string{s.single, "DR", "OS"}
+	return []string{mailClass.single, "DR", "OS"}
 }
 
-// rateOf reads an offer. It is none if it lacks an extra service that the
-// order needs.
-func (c *consignment) rateOf(s service, o rateOption) (ship.Rate, bool) {
-	price, ok := money(o.TotalBasePrice)
+// rateOf reads an offer. It reports false if the offer lacks an extra service
+// that the order needs.
+func (c *consignment) rateOf(mailClass service, option rateOption) (ship.Rate, bool) {
+	price, ok := money(option.TotalBasePrice)
 	if !ok {
 		return ship.Rate{}, false
 	}
 
-	charges := o.baseCharges(price)
-	codes, _ := c.extras(s)
+	charges := option.baseCharges(price)
+	codes, _ := c.extraServices(mailClass)
 	for _, code := range codes {
-		more, ok := o.extraPrice(code)
+		extra, ok := option.extraPrice(code)
 		if !ok {
 			return ship.Rate{}, false
 		}
-		price.Minor += more.Minor
-		if more.Minor > 0 {
-			charges = append(charges, ship.Charge{Type: extraCharge(code), Amount: more})
+		price.Minor += extra.Minor
+		if extra.Minor > 0 {
+			charges = append(charges, ship.Charge{Type: extraCharge(code), Amount: extra})
 		}
 	}
 
 	rate := ship.Rate{
-		Service:     s.code,
-		ServiceName: s.name,
+		Service:     mailClass.code,
+		ServiceName: mailClass.name,
 		Price:       price,
-		DeliveryAt:  o.Commitment.at(),
-		Guaranteed:  o.Commitment.IsGuaranteed == "true",
+		DeliveryAt:  option.Commitment.deliveryAt(),
+		Guaranteed:  option.Commitment.IsGuaranteed == "true",
 		Charges:     charges,
 	}
-	if days, _, ok := strings.Cut(strings.ReplaceAll(o.Commitment.Name, "-", " "), " "); ok {
+	if days, _, ok := strings.Cut(strings.ReplaceAll(option.Commitment.Name, "-", " "), " "); ok {
 		rate.TransitDays, _ = strconv.Atoi(days) // "2 Days", "1-day"; others are no number
 	}
-	if len(o.Rates) > 0 {
-		r := o.Rates[0]
-		weight, _ := r.Weight.Float64() // absent is zero
-		volumetric, _ := r.DimWeight.Float64()
+	if len(option.Rates) > 0 {
+		offered := option.Rates[0]
+		weight, _ := offered.Weight.Float64() // absent is zero
+		volumetric, _ := offered.DimWeight.Float64()
 		rate.BillableWeightGrams = int64(math.Round(max(weight, volumetric) * 453.59237))
+
+		// The label of a box of the client's own is sold by this indicator, so
+		// that it costs what was quoted.
 		if c.box == nil {
-			rate.Selection = r.RateIndicator
+			rate.Selection = offered.RateIndicator
 		}
 	}
 	return rate, true
@@ -215,11 +252,11 @@ func (c *consignment) rateOf(s service, o rateOption) (ship.Rate, bool) {
 
 // extraPrice is what an extra service costs in the offer.
 func (o rateOption) extraPrice(code int) (ship.Money, bool) {
-	for _, e := range o.ExtraServices {
-		if string(e.Code) != strconv.Itoa(code) {
+	for _, extra := range o.ExtraServices {
+		if string(extra.Code) != strconv.Itoa(code) {
 			continue
 		}
-		if price, ok := money(e.Price); ok {
+		if price, ok := money(extra.Price); ok {
 			return price, true
 		}
 	}
@@ -228,23 +265,26 @@ func (o rateOption) extraPrice(code int) (ship.Money, bool) {
 
 // baseCharges are the postage and its fees; their sum is the base price.
 func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
-	left := total
-	var fees []ship.Charge
-	if len(o.Rates) > 0 {
-		for _, f := range o.Rates[0].Fees {
-			price, ok := money(f.Price)
-			if !ok || price.Minor == 0 || price.Minor > left.Minor {
-				continue
-			}
-			kind := ship.OtherCharge
-			if name := strings.ToLower(f.Name); strings.Contains(name, "nonstandard") || strings.Contains(name, "dimension") {
-				kind = ship.OversizeCharge
-			}
-			fees = append(fees, ship.Charge{Type: kind, Amount: price})
-			left.Minor -= price.Minor
-		}
+	if len(o.Rates) == 0 {
+		return []ship.Charge{{Type: ship.BaseCharge, Amount: total}}
 	}
-	return append([]ship.Charge{{Type: ship.BaseCharge, Amount: left}}, fees...)
+
+	postage := total
+	var fees []ship.Charge
+	for _, fee := range o.Rates[0].Fees {
+		price, ok := money(fee.Price)
+		if !ok || price.Minor == 0 || price.Minor > postage.Minor {
+			continue
+		}
+
+		kind := ship.OtherCharge
+		if name := strings.ToLower(fee.Name); strings.Contains(name, "nonstandard") || strings.Contains(name, "dimension") {
+			kind = ship.OversizeCharge
+		}
+		fees = append(fees, ship.Charge{Type: kind, Amount: price})
+		postage.Minor -= price.Minor
+	}
+	return append([]ship.Charge{{Type: ship.BaseCharge, Amount: postage}}, fees...)
 }
 
 // extraCharge is what an extra service is for.
@@ -258,11 +298,11 @@ func extraCharge(code int) ship.ChargeType {
 	return ship.OtherCharge
 }
 
-// deliveryHour stands for the end of the delivery day: USPS promises a day
-// alone. It is an hour at which every part of the country has that date.
+// deliveryHour stands for the end of the delivery day, as USPS promises a day
+// and no hour. At this hour every part of the country has that date.
 const deliveryHour = 20
 
-func (c commitment) at() time.Time {
+func (c commitment) deliveryAt() time.Time {
 	for _, day := range []string{c.Expected, c.Scheduled} {
 		if t, err := time.Parse(time.DateOnly, day); err == nil {
 			return t.Add(deliveryHour * time.Hour)
@@ -272,16 +312,17 @@ func (c commitment) at() time.Time {
 }
 
 // money reads an amount in dollars from the text of a JSON number. USPS adds
-// amounts in binary at times ("12.350000000000001"): the cent nearest to the
-// text is the amount.
+// some amounts in binary ("12.350000000000001"): the cent nearest to the text
+// is the amount.
 func money(n json.Number) (ship.Money, bool) {
 	text := n.String()
 	if text == "" || len(text) > 30 || strings.Trim(text, "0123456789.") != "" {
 		return ship.Money{}, false
 	}
-	r, ok := new(big.Rat).SetString(text)
+
+	amount, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return ship.Money{}, false
 	}
-	return ship.ParseMoney(r.FloatString(2), "USD")
+	return ship.ParseMoney(amount.FloatString(2), "USD")
 }

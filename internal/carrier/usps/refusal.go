@@ -11,25 +11,27 @@ import (
 )
 
 // refusalOf reads the three shapes of an error: that of the APIs, that of OAuth
-// and that of the gateway before them.
+// and that of the gateway in front of them.
 func refusalOf(body []byte) ship.Refusal {
-	var said errorAnswer
-	if json.Unmarshal(body, &said) != nil {
+	var answer errorAnswer
+	if json.Unmarshal(body, &answer) != nil {
 		return ship.Refusal{}
 	}
-	if said.Fault != nil {
+	if answer.Fault != nil {
 		return ship.Refusal{
-			Code:    string(said.Fault.Detail.Code),
-			Message: string(said.Fault.Message),
+			Code:    string(answer.Fault.Detail.Code),
+			Message: string(answer.Fault.Message),
 		}
 	}
 
 	var problem apiError
-	if json.Unmarshal(said.Error, &problem) != nil {
+	if json.Unmarshal(answer.Error, &problem) != nil {
 		var code string
-		_ = json.Unmarshal(said.Error, &code) // neither shape: no code
-		return ship.Refusal{Code: code, Message: said.Description}
+		_ = json.Unmarshal(answer.Error, &code) // neither shape: no code
+		return ship.Refusal{Code: code, Message: answer.Description}
 	}
+
+	// The list of errors is more precise than the summary above it.
 	refusal := ship.Refusal{Code: string(problem.Code), Message: string(problem.Message)}
 	if len(problem.Errors) > 0 {
 		first := problem.Errors[0]
@@ -45,34 +47,36 @@ func refusalOf(body []byte) ship.Refusal {
 
 // parametersOf are the parts of the request that an error of the APIs is about.
 func parametersOf(body []byte) []string {
-	var said errorAnswer
+	var answer errorAnswer
 	var problem apiError
-	if json.Unmarshal(body, &said) != nil || json.Unmarshal(said.Error, &problem) != nil {
+	if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer.Error, &problem) != nil {
 		return nil
 	}
 
 	var list []string
-	for _, e := range problem.Errors {
-		for name := range strings.SplitSeq(e.parameter(), ",") {
+	for _, item := range problem.Errors {
+		for name := range strings.SplitSeq(item.parameter(), ",") {
 			list = append(list, strings.TrimSpace(name))
 		}
 	}
 	return list
 }
 
-// refusedWith reports whether the carrier declined with one of the codes, or
-// with words that hold one of the others.
-func refusedWith(err error, codes ...string) bool {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
+// isRefusedWith reports whether the carrier declined with one of the codes.
+// What has a space in it is not a code but a part of the message.
+func isRefusedWith(err error, codes ...string) bool {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid {
 		return false
 	}
+
+	message := strings.ToLower(refused.Refusal.Message)
 	return slices.ContainsFunc(codes, func(code string) bool {
-		return e.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(strings.ToLower(e.Refusal.Message), code)
+		return refused.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(message, code)
 	})
 }
 
-// advice is what to do about a refusal that no change of the order helps.
+// advice is what to do about a refusal that no change of the order resolves.
 type advice struct {
 	kind    ship.Kind
 	message string
@@ -85,8 +89,8 @@ const (
 	noFunds     = "the USPS payment account was declined: add funds or check the card in the Enterprise Payment System"
 )
 
-// adviceBy are the codes of an account that is not set up, has no money, or
-// cannot be looked at for now.
+// adviceBy holds the codes of an account that is not set up, has no money, or
+// cannot be checked for now.
 var adviceBy = map[string]advice{
 	"100001": {ship.Forbidden, "USPS does not know the payment account: check the EPS account number under Carriers"},
 	"100002": {ship.Forbidden, noMethod},
@@ -121,20 +125,23 @@ var adviceBy = map[string]advice{
 	"160255": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
 }
 
-// advised is a refusal with what can be done about it.
-func advised(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid && e.Kind != ship.Forbidden {
+// withAdvice adds what can be done about a refusal.
+func withAdvice(err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.Forbidden {
 		return err
 	}
 
-	explained := *e
-	if known, ok := adviceBy[e.Refusal.Code]; ok {
+	explained := *refused
+	if known, ok := adviceBy[refused.Refusal.Code]; ok {
 		explained.Kind = known.kind
 		explained.Message = known.message
 		return &explained
 	}
-	if e.Refusal.Code == "invalid_oauth_scope" || strings.Contains(strings.ToLower(e.Refusal.Message), "client application identifier is invalid") {
+
+	// An app that lacks a product is declined in one of these two forms.
+	message := strings.ToLower(refused.Refusal.Message)
+	if refused.Refusal.Code == "invalid_oauth_scope" || strings.Contains(message, "client application identifier is invalid") {
 		explained.Kind = ship.Forbidden
 		explained.Message = "the USPS app lacks a product that this call needs: request it on developers.usps.com"
 		return &explained
@@ -142,10 +149,10 @@ func advised(err error) error {
 	return err
 }
 
-// pointed is a refusal of an order that points into our request.
-func pointed(err error, parameters []string) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid || e.Refusal.Message == "" {
+// withFields points from the refusal of an order into our own request.
+func withFields(err error, parameters []string) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid || refused.Refusal.Message == "" {
 		return err
 	}
 
@@ -158,7 +165,7 @@ func pointed(err error, parameters []string) error {
 		fields = append(fields, ship.FieldError{
 			Pointer: pointer,
 			Code:    "carrier_rejected",
-			Detail:  "USPS answered: " + strings.TrimPrefix(e.Refusal.Message, "OASValidation: "),
+			Detail:  "USPS answered: " + strings.TrimPrefix(refused.Refusal.Message, "OASValidation: "),
 		})
 	}
 	named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("USPS", fields))
@@ -166,9 +173,9 @@ func pointed(err error, parameters []string) error {
 		return err
 	}
 
-	explained := *e
+	explained := *refused
 	explained.Fields = named.Fields
-	if _, known := adviceBy[e.Refusal.Code]; !known {
+	if _, known := adviceBy[refused.Refusal.Code]; !known {
 		explained.Message = strings.TrimSuffix(named.Fields[0].Detail, ".")
 	}
 	return &explained
@@ -226,6 +233,7 @@ func pointerOf(parameter string) string {
 	if len(parts) == 0 {
 		return ""
 	}
+
 	last := parts[len(parts)-1]
 	switch parts[0] {
 	case "toAddress":
@@ -233,6 +241,7 @@ func pointerOf(parameter string) string {
 	case "fromAddress":
 		return "/origin" + addressFields[last]
 	}
+
 	if pointer, ok := parameterPointers[last]; ok {
 		return pointer
 	}

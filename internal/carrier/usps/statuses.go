@@ -17,15 +17,17 @@ var statusText string
 // statuses are what the codes of scans mean.
 var statuses = carrierkit.MustStatuses(statusText)
 
-// deliveries are the codes of a delivery, which is also told of a parcel that
-// came back to its sender: the words alone make the difference.
+// deliveries are the codes of a delivery. USPS also reports them for a parcel
+// that came back to its sender: only the words make the difference.
 var deliveries = []string{"01", "17", "43"}
 
-// codeOf is the code that a scan is stored under. It is the event's own where
-// the table lists that. USPS has hundreds of others and publishes no list of
-// them at hand: these, and the few whose words matter, are told with their
-// words, "WX/weather_delay". The code is a function of the event alone, whatever
-// the rules below become, so that an event that is told again has the same one.
+// codeOf is the code that a scan is stored under. It is the event's own code
+// where the status table lists it. USPS has hundreds of others and publishes no
+// list of them: these, and the few whose words matter, are stored with their
+// words, "WX/weather_delay".
+//
+// The code depends on the event alone and not on the rules below, so an event
+// that is reported again gets the same one after the rules have changed.
 func codeOf(code, words string) string {
 	code = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -37,12 +39,14 @@ func codeOf(code, words string) string {
 		code = "0" + code // sent as a number
 	}
 	code = code[:min(len(code), maxCode)]
-	_, _, listed := statuses.Meaning(code)
-	if listed && !slices.Contains(deliveries, code) {
+
+	_, _, isListed := statuses.Meaning(code)
+	if isListed && !slices.Contains(deliveries, code) {
 		return code
 	}
+
 	words = slug(words)
-	if listed && !saysReturned(words) || words == "" {
+	if isListed && !saysReturned(words) || words == "" {
 		return code
 	}
 	return code + "/" + words
@@ -54,7 +58,7 @@ const maxCode, maxWords = 8, 60
 func saysReturned(words string) bool { return strings.Contains(words, "original_sender") }
 
 // meaning is what a scan's code means: by a row of its own, by a row for the
-// event code whatever its words ("WX/"), and else by the words.
+// event code with any words ("WX/"), or else by the words.
 func meaning(code string) (ship.Status, string, bool) {
 	event, words, ok := strings.Cut(code, "/")
 	if !ok {
@@ -63,24 +67,24 @@ func meaning(code string) (ship.Status, string, bool) {
 	return statuses.Meaning(code, event+"/", "/"+words, wordRow(words))
 }
 
-// wordRow is the row of the first rule that the words meet; empty if they meet
-// none.
+// wordRow is the row of the first rule that matches the words; empty if none
+// does.
 func wordRow(words string) string {
-	said := strings.ReplaceAll(words, "_", " ")
+	sentence := strings.ReplaceAll(words, "_", " ")
 	for _, rule := range wordRules {
-		if rule.says.MatchString(said) {
+		if rule.matches.MatchString(sentence) {
 			return rule.row
 		}
 	}
 	return ""
 }
 
-// wordRules are how USPS words its events, the most telling first: a parcel
+// wordRules are how USPS words its events, the most specific first: a parcel
 // "delivered, to original sender" is a return, and one that is "out for
 // delivery" was not delivered.
 var wordRules = []struct {
-	says *regexp.Regexp
-	row  string
+	matches *regexp.Regexp
+	row     string
 }{
 	{regexp.MustCompile(`original sender|returned to sender|return to sender|being returned|tendered to returns agent`), "/return_to_sender"},
 	{regexp.MustCompile(`delivered to agent|picked up by agent`), "/delivered_to_agent"},
@@ -110,20 +114,22 @@ var wordRules = []struct {
 }
 
 // slug is a text as a part of a code: "Held at Post Office, At Customer
-// Request" is "held_at_post_office_at_customer_request". The hour by which a
-// parcel is expected is no part of what happened.
+// Request" is "held_at_post_office_at_customer_request".
 func slug(words string) string {
 	words = strings.ToLower(plain(words))
+
+	// The hour by which a parcel is expected is no part of what happened.
 	if before, _, ok := strings.Cut(words, ", expected delivery"); ok {
 		words = before
 	}
+
 	words = strings.Join(strings.FieldsFunc(words, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }), "_")
 	return strings.TrimRight(words[:min(len(words), maxWords)], "_")
 }
 
 var markup = regexp.MustCompile(`<[^<>]{0,40}>`)
 
-// plain is a text without the marks of web pages that USPS leaves in it.
+// plain is a text without the HTML that USPS leaves in it.
 func plain(words string) string {
 	if strings.ContainsAny(words, "<&") {
 		words = html.UnescapeString(markup.ReplaceAllString(words, ""))

@@ -21,155 +21,199 @@ const trackBatch = 35
 
 // Track asks for all numbers at once.
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
-	asked := askedAs(numbers)
-	if len(asked) > trackBatch {
+	requested := requestedNumbers(numbers)
+	if len(requested) > trackBatch {
 		return nil, ship.Errorf(ship.Invalid, "USPS takes at most %d numbers at once", trackBatch)
 	}
-	body := make([]trackingRequest, 0, len(asked))
-	for number := range asked {
-		body = append(body, trackingRequest{number})
-	}
-	if len(body) == 0 {
+	if len(requested) == 0 {
 		return nil, nil
 	}
+
+	body := make([]trackingRequest, 0, len(requested))
+	for number := range requested {
+		body = append(body, trackingRequest{number})
+	}
 	slices.SortFunc(body, func(a, b trackingRequest) int { return strings.Compare(a.TrackingNumber, b.TrackingNumber) })
+
 	var answer json.RawMessage
-	err := d.askWith(ctx, "tracking", d.via, carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + "/tracking/v3r2/tracking", Body: body,
+	err := d.callWithScope(ctx, "tracking", d.via, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + "/tracking/v3r2/tracking",
+		Body:   body,
 	}, &answer)
+
+	// USPS refuses the request for a single number that it knows nothing of; in
+	// a list such a number has an error of its own.
 	if len(body) == 1 && isUnknown(err) {
 		return nil, nil
 	}
-	if e, ok := errors.AsType[*ship.Error](err); ok && errors.Is(err, carrierkit.Status(http.StatusForbidden)) {
-		refused := *e
-		refused.Message = "USPS shows only parcels of your own mailer ID"
-		return nil, &refused
+	if forbidden, ok := errors.AsType[*ship.Error](err); ok && errors.Is(err, carrierkit.Status(http.StatusForbidden)) {
+		explained := *forbidden
+		explained.Message = "USPS shows only parcels of your own mailer ID"
+		return nil, &explained
 	}
 	if err != nil {
 		return nil, err
 	}
-	return hearAnswer(asked, answer, time.Now())
+	return decodeAnswer(requested, answer, time.Now())
 }
 
-// askedAs are the numbers as USPS is asked for them, and how the caller writes
-// each. What cannot be a number of USPS is not asked: it would cost the others
-// their answer.
-func askedAs(numbers []string) map[string][]string {
-	asked := make(map[string][]string, len(numbers))
+// requestedNumbers are the numbers as USPS is asked for them, and how the
+// caller writes each. What cannot be a number of USPS is left out: with it in
+// the request, the others would get no answer.
+func requestedNumbers(numbers []string) map[string][]string {
+	requested := make(map[string][]string, len(numbers))
 	for _, number := range numbers {
-		if n := bare(number); isNumber(n) && !slices.Contains(asked[n], number) {
-			asked[n] = append(asked[n], number)
+		stored := withoutRouting(number)
+		if isNumber(stored) && !slices.Contains(requested[stored], number) {
+			requested[stored] = append(requested[stored], number)
 		}
 	}
-	return asked
+	return requested
 }
 
-// isNumber reports whether USPS takes it for a number at all.
-func isNumber(n string) bool {
-	return len(n) >= 10 && len(n) <= 34 && strings.Trim(n, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+// isNumber reports whether USPS accepts the text as a number.
+func isNumber(number string) bool {
+	return len(number) >= 10 && len(number) <= 34 && strings.Trim(number, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// bare is a number as it is stored: without "420" and the ZIP code that the
-// barcode puts before it. After them 22 or 26 digits begin with a 9; of the 34
-// that may be either, the one whose check digit is right.
-func bare(number string) string {
-	n := ship.NormalizeTrackingNumber(number)
-	if !strings.HasPrefix(n, "420") || strings.Trim(n, "0123456789") != "" {
-		return n
+// withoutRouting is a number as it is stored: without "420" and the ZIP code
+// that the barcode puts before it.
+func withoutRouting(number string) string {
+	number = ship.NormalizeTrackingNumber(number)
+	if !strings.HasPrefix(number, "420") || strings.Trim(number, "0123456789") != "" {
+		return number
 	}
+
+	// What follows are 22 or 26 digits that begin with a 9. A barcode of 34
+	// digits can be read both ways, with a ZIP code of 9 or of 5 digits: the
+	// check digit decides.
 	for _, length := range []int{22, 26} {
-		if zip := len(n) - len("420") - length; zip != 5 && zip != 9 {
+		zip := len(number) - len("420") - length
+		if zip != 5 && zip != 9 {
 			continue
 		}
-		own := n[len(n)-length:]
+		own := number[len(number)-length:]
 		if own[0] == '9' && own[length-1] == ship.GS1CheckDigit(own[:length-1]) {
 			return own
 		}
 	}
-	return n
+	return number
 }
 
-// isUnknown reports whether USPS says that it has nothing on the number. All of
-// its codes for that begin alike. A path that is not there has no code.
+// isUnknown reports whether USPS says that it has nothing on the number.
 func isUnknown(err error) bool {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid && e.Kind != ship.NotFound {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.NotFound {
 		return false
 	}
-	if e.Refusal.Code == codeNotYet {
-		// The list of errors gives this code another sense too.
-		return strings.Contains(strings.ToLower(e.Refusal.Message), "status update is not yet available")
+
+	// USPS's list of errors gives this code a second meaning.
+	code := refused.Refusal.Code
+	if code == codeNotYet {
+		return strings.Contains(strings.ToLower(refused.Refusal.Message), "status update is not yet available")
 	}
-	// The gateway has codes too, in words, for paths that are not there.
-	ofAPI := e.Refusal.Code != "" && strings.Trim(e.Refusal.Code, "0123456789") == ""
-	return strings.HasPrefix(e.Refusal.Code, "1500") || e.Kind == ship.NotFound && ofAPI
+
+	// All codes of unknown numbers begin alike. A 404 counts only with a code
+	// of digits: that of the gateway, for a path that does not exist, has none
+	// or one in words.
+	isOfAPI := code != "" && strings.Trim(code, "0123456789") == ""
+	return strings.HasPrefix(code, "1500") || refused.Kind == ship.NotFound && isOfAPI
 }
 
-// hearAnswer reads the answer to the numbers: a list of results, or one alone.
-// A result that is an error, or about another parcel, says nothing.
-func hearAnswer(asked map[string][]string, answer json.RawMessage, now time.Time) ([]carrier.Heard, error) {
+// decodeAnswer reads the answer to the numbers: a list of results, or a single
+// one. A result that is an error, or about another parcel, is ignored.
+func decodeAnswer(requested map[string][]string, answer json.RawMessage, now time.Time) ([]carrier.Heard, error) {
 	results := listOf(answer)
 	if results == nil {
 		return nil, ship.Errorf(ship.Unavailable, "the carrier's answer could not be read")
 	}
-	var heard []carrier.Heard
-	said := len(results) == 0
+
+	var updates []carrier.Heard
+	isAnswer := len(results) == 0
 	for _, raw := range results {
-		var r trackingResult
-		if !lenient(raw, &r) {
+		var result trackingResult
+		if !decodeLeniently(raw, &result) {
 			continue
 		}
-		said = said || r.TrackingNumber != "" || len(r.TrackingEvents) > 0 || len(r.Error) > 0
-		number := bare(string(r.TrackingNumber))
-		if number == "" && len(asked) == 1 && len(results) == 1 {
-			number = slices.Collect(maps.Keys(asked))[0]
+		isAnswer = isAnswer || result.TrackingNumber != "" || len(result.TrackingEvents) > 0 || len(result.Error) > 0
+
+		// A single result without a number can only be about the one that was
+		// asked for.
+		number := withoutRouting(string(result.TrackingNumber))
+		if number == "" && len(requested) == 1 && len(results) == 1 {
+			number = slices.Collect(maps.Keys(requested))[0]
 		}
-		for _, name := range asked[number] {
-			heard = append(heard, r.heard(name, now)...)
+		for _, name := range requested[number] {
+			updates = append(updates, result.updates(name, now)...)
 		}
 	}
-	if !said {
+	if !isAnswer {
 		return nil, ship.Errorf(ship.Unavailable, "the carrier answered about something else than parcels")
 	}
-	return heard, nil
+	return updates, nil
 }
 
-// heard are the events of a result. One that cannot be read costs no other.
-func (r trackingResult) heard(number string, now time.Time) []carrier.Heard {
-	events, estimate := listOf(r.TrackingEvents), r.estimate()
+// updates are the events of a result. One that cannot be read is left out and
+// does not affect the others.
+func (r trackingResult) updates(number string, now time.Time) []carrier.Heard {
+	events := listOf(r.TrackingEvents)
+	estimate := r.estimate()
+
 	list := make([]carrier.Heard, 0, len(events))
 	for _, raw := range events {
-		var e trackingEvent
-		if !lenient(raw, &e) {
+		var event trackingEvent
+		if !decodeLeniently(raw, &event) {
 			continue
 		}
-		if scan, ok := e.scan(now); ok {
-			list = append(list, carrier.Heard{TrackingNumber: number, Scan: scan, EstimateAt: estimate, Raw: raw})
+		if scan, ok := event.scan(now); ok {
+			list = append(list, carrier.Heard{
+				TrackingNumber: number,
+				Scan:           scan,
+				EstimateAt:     estimate,
+				Raw:            raw,
+			})
 		}
 	}
 	return list
 }
 
-// scan is the event in our words.
+// scan converts the event.
 func (e trackingEvent) scan(now time.Time) (ship.Scan, bool) {
-	at, zoneUnknown, ok := e.at(now)
+	at, zoneUnknown, ok := e.occurredAt(now)
 	code := codeOf(string(e.EventCode), string(e.EventType))
 	if !ok || code == "" {
 		return ship.Scan{}, false
 	}
-	s := ship.Scan{Code: code, At: at, ZoneUnknown: zoneUnknown, Description: bounded(plain(string(e.EventType))), Location: e.place()}
-	s.Status, s.Reason, _ = meaning(code)
-	return s, true
+
+	scan := ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: zoneUnknown,
+		Description: bounded(plain(string(e.EventType))),
+		Location:    e.location(),
+	}
+	scan.Status, scan.Reason, _ = meaning(code)
+	return scan, true
 }
 
 // estimate is the day of delivery that USPS predicts, else expects, else
-// guarantees. The hours that it adds are those of its promise, not of the day.
+// guarantees.
 func (r trackingResult) estimate() time.Time {
-	var x deliveryExpectation
-	_ = lenient(r.Expectation, &x) // absent in the older answers
+	var expectation deliveryExpectation
+	_ = decodeLeniently(r.Expectation, &expectation) // absent in the older answers
+
 	for _, day := range []text{
-		x.Predicted, r.PredictedDate, r.PredictedStamp, x.Expected, r.ExpectedStamp, r.ExpectedDate, x.Guaranteed, r.GuaranteedStamp,
+		expectation.Predicted,
+		r.PredictedDate,
+		r.PredictedStamp,
+		expectation.Expected,
+		r.ExpectedStamp,
+		r.ExpectedDate,
+		expectation.Guaranteed,
+		r.GuaranteedStamp,
 	} {
+		// The hour that USPS adds is that of its promise, not of the day.
 		if t, _, ok := readTime(string(day)); ok {
 			return time.Date(t.Year(), t.Month(), t.Day(), deliveryHour, 0, 0, 0, time.UTC)
 		}
@@ -184,6 +228,7 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	if len(raw) > 0 && raw[0] == '{' {
 		return []json.RawMessage{raw}
 	}
+
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
@@ -191,14 +236,14 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// lenient decodes an object. Members of another type than the expected one are
-// left out.
-func lenient(raw json.RawMessage, into any) bool {
+// decodeLeniently decodes an object. Members of an unexpected type are left
+// out.
+func decodeLeniently(raw json.RawMessage, into any) bool {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
 		return false
 	}
 	err := json.Unmarshal(raw, into)
-	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || odd
+	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || isTypeError
 }

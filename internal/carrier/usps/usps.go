@@ -1,7 +1,8 @@
 // Package usps buys labels from the United States Postal Service over its v3
-// APIs, and follows parcels. It knows the wire and nothing of the store; it
-// makes one attempt a call and keeps nothing but its two tokens: the access
-// token, and the payment authorization that every label call needs beside it.
+// APIs, and tracks parcels. It knows the wire format and nothing of the store.
+// It makes one attempt per call and keeps no state but its two tokens: the
+// access token, and the payment authorization that every label call needs as
+// well.
 package usps
 
 import (
@@ -72,10 +73,21 @@ var Spec = carrier.Spec{
 }
 
 // limits are those of addresses on a label.
-var limits = carrier.AddressLimits{Name: 50, Company: 50, City: 28, State: 40, Zip: 11, Phone: 16, Email: 254, Lines: 2, Line: 50, Charset: "ascii"}
+var limits = carrier.AddressLimits{
+	Name:    50,
+	Company: 50,
+	City:    28,
+	State:   40,
+	Zip:     11,
+	Phone:   16,
+	Email:   254,
+	Lines:   2,
+	Line:    50,
+	Charset: "ascii",
+}
 
-// paymentLife is how long a payment authorization is good for; USPS does not
-// repeat it in the answer.
+// paymentLife is how long a payment authorization is valid. The answer of USPS
+// does not state it.
 const paymentLife = 8 * time.Hour
 
 // driver is one account.
@@ -92,24 +104,34 @@ type driver struct {
 	scope   atomic.Pointer[string] // of the access token
 }
 
-func open(o carrier.Opening) (carrier.Driver, error) {
-	c := o.Credentials
+func open(opening carrier.Opening) (carrier.Driver, error) {
+	credentials := opening.Credentials
 	d := &driver{
-		base: o.BaseURL, clientID: c["client_id"], clientSecret: c["client_secret"],
-		crid: c["crid"], mid: c["mid"], manifestMID: c["manifest_mid"], account: c["account_number"],
-		alertEmail: c["alert_email"], pushSecret: o.PushSecret,
-		via: o.Via, access: carrierkit.NewToken(), payment: carrierkit.NewToken(),
+		base:         opening.BaseURL,
+		clientID:     credentials["client_id"],
+		clientSecret: credentials["client_secret"],
+		crid:         credentials["crid"],
+		mid:          credentials["mid"],
+		manifestMID:  credentials["manifest_mid"],
+		account:      credentials["account_number"],
+		alertEmail:   credentials["alert_email"],
+		pushSecret:   opening.PushSecret,
+		via:          opening.Via,
+		access:       carrierkit.NewToken(),
+		payment:      carrierkit.NewToken(),
 	}
 	if d.manifestMID == "" {
 		d.manifestMID = d.mid
 	}
-	switch c["price_type"] {
+
+	switch credentials["price_type"] {
 	case "", "commercial":
 	case "contract":
 		d.contract = true
 	default:
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/price_type", Code: "invalid", Detail: "is neither commercial nor contract"}})
 	}
+
 	for name, mid := range map[string]string{"mid": d.mid, "manifest_mid": d.manifestMID} {
 		if len(mid) != 6 && len(mid) != 9 || strings.Trim(mid, "0123456789") != "" {
 			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/" + name, Code: "invalid", Detail: "has neither 6 nor 9 digits"}})
@@ -118,24 +140,34 @@ func open(o carrier.Opening) (carrier.Driver, error) {
 	return d, nil
 }
 
-// Check asks for both tokens and for the payment account. It spends nothing.
+// Check requests both tokens and reads the payment account. It spends nothing.
 func (d *driver) Check(ctx context.Context) error {
-	var a paymentAccount
-	err := d.pay(ctx, carrierkit.Call{
-		Method: http.MethodGet, URL: d.base + "/payments/v3/payment-account/" + url.PathEscape(d.account) + "?accountType=EPS",
-	}, &a)
+	var account paymentAccount
+	err := d.callWithPayment(ctx, carrierkit.Call{
+		Method: http.MethodGet,
+		URL:    d.base + "/payments/v3/payment-account/" + url.PathEscape(d.account) + "?accountType=EPS",
+	}, &account)
+
+	// The account number is part of the credentials, so an account that USPS
+	// does not know is a problem of the connection and not of a request.
 	if kind := ship.KindOf(err); kind == ship.Invalid || kind == ship.NotFound {
-		e, _ := errors.AsType[*ship.Error](err)
-		return &ship.Error{Kind: ship.Forbidden, Message: "the carrier does not accept the payment account", Refusal: e.Refusal, Err: e.Err}
+		refused, _ := errors.AsType[*ship.Error](err)
+		return &ship.Error{
+			Kind:    ship.Forbidden,
+			Message: "the carrier does not accept the payment account",
+			Refusal: refused.Refusal,
+			Err:     refused.Err,
+		}
 	}
 	if err != nil {
 		return err
 	}
-	if a.AccountNumber != d.account {
+	if account.AccountNumber != d.account {
 		return ship.Errorf(ship.Unavailable, "the carrier answered about another payment account")
 	}
-	// A token that lists its scopes and lacks one is refused by the call itself,
-	// after the client was told that all is well.
+
+	// A token that lists its scopes and lacks this one would only be refused by
+	// the first purchase, after the client was told that the connection works.
 	if !d.allows("labels") {
 		return ship.Errorf(ship.Forbidden, "the app may not buy labels: ask USPS to add the Labels product to it")
 	}
@@ -145,10 +177,11 @@ func (d *driver) Check(ctx context.Context) error {
 // Permits reads what the app may do from the scopes of its token: a call to
 // find out would be one of the sixty that an account has in an hour.
 func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
-	has := d.scope.Load()
-	if has == nil || *has == "" {
+	scope := d.scope.Load()
+	if scope == nil || *scope == "" {
 		return false, false
 	}
+
 	switch op {
 	case carrier.OpRates:
 		// An app without the scope is tried all the same: the answer says more.
@@ -159,69 +192,74 @@ func (d *driver) Permits(op carrier.Operation) (permitted, known bool) {
 	return false, false
 }
 
-// ask makes a call with the access token.
-func (d *driver) ask(ctx context.Context, c carrierkit.Call, answer any) error {
-	return d.askWith(ctx, "", d.via, c, answer)
+// call makes a call with the access token.
+func (d *driver) call(ctx context.Context, call carrierkit.Call, answer any) error {
+	return d.callWithScope(ctx, "", d.via, call, answer)
 }
 
-// askWith makes a call that needs a scope. If the token lacks it the call is
-// not made: USPS answers as if the token were bad, and each such answer would
-// cost three calls of the quota.
-func (d *driver) askWith(ctx context.Context, scope string, via carrier.Doer, c carrierkit.Call, answer any) error {
+// callWithScope makes a call that needs a scope. If the token lacks the scope
+// the call is not made: USPS answers as if the token were invalid, and each
+// such answer would cost three calls of the quota.
+func (d *driver) callWithScope(ctx context.Context, scope string, via carrier.Doer, call carrierkit.Call, answer any) error {
 	var parameters []string
-	c = remembering(c, &parameters)
+	call = withParameters(call, &parameters)
+
 	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
 		if !d.allows(scope) {
 			return ship.Errorf(ship.Forbidden, "the app lacks the scope %s: ask USPS to add the product to it", scope)
 		}
-		return prepared(c, access, "").Do(ctx, via, answer)
+		return withTokens(call, access, "").Do(ctx, via, answer)
 	})
-	return pointed(advised(err), parameters)
+	return withFields(withAdvice(err), parameters)
 }
 
-// allows reports whether the access token has a scope. One that lists none is
-// given the benefit of the doubt.
+// allows reports whether the access token has a scope. A token that lists no
+// scopes is assumed to have them all.
 func (d *driver) allows(scope string) bool {
-	has := d.scope.Load()
-	return scope == "" || has == nil || *has == "" || slices.Contains(strings.Fields(*has), scope)
+	granted := d.scope.Load()
+	return scope == "" || granted == nil || *granted == "" || slices.Contains(strings.Fields(*granted), scope)
 }
 
-// pay makes a call with both tokens. A 401 does not say which of them is bad,
-// so both are fetched anew before the one more try.
-func (d *driver) pay(ctx context.Context, c carrierkit.Call, answer any) error {
+// callWithPayment makes a call with both tokens.
+func (d *driver) callWithPayment(ctx context.Context, call carrierkit.Call, answer any) error {
 	var parameters []string
-	c = remembering(c, &parameters)
+	call = withParameters(call, &parameters)
+
 	err := d.access.Use(ctx, d.fetchAccess, func(access string) error {
 		payment, err := d.payment.Get(ctx, d.fetchPayment(access))
 		if err != nil {
 			return err
 		}
-		err = prepared(c, access, payment).Do(ctx, d.via, answer)
+
+		// A 401 does not say which of the two tokens is invalid, so both are
+		// fetched again before the one retry.
+		err = withTokens(call, access, payment).Do(ctx, d.via, answer)
 		if errors.Is(err, carrierkit.Status(http.StatusUnauthorized)) {
 			d.payment.Forget(payment)
 		}
 		return err
 	})
-	return pointed(advised(err), parameters)
+	return withFields(withAdvice(err), parameters)
 }
 
-// remembering is the call with the parts of the request that a refusal is about
-// written into parameters.
-func remembering(c carrierkit.Call, parameters *[]string) carrierkit.Call {
-	read := c.Refusal
+// withParameters returns the call, which writes the parts of the request that
+// a refusal is about into parameters.
+func withParameters(call carrierkit.Call, parameters *[]string) carrierkit.Call {
+	read := call.Refusal
 	if read == nil {
 		read = refusalOf
 	}
-	c.Refusal = func(body []byte) ship.Refusal {
+
+	call.Refusal = func(body []byte) ship.Refusal {
 		*parameters = parametersOf(body)
 		return read(body)
 	}
-	return c
+	return call
 }
 
-// prepared is the call with its tokens, which never come back in an error.
-func prepared(c carrierkit.Call, access, payment string) carrierkit.Call {
-	header := c.Header.Clone()
+// withTokens returns the call with its tokens.
+func withTokens(call carrierkit.Call, access, payment string) carrierkit.Call {
+	header := call.Header.Clone()
 	if header == nil {
 		header = http.Header{}
 	}
@@ -229,57 +267,71 @@ func prepared(c carrierkit.Call, access, payment string) carrierkit.Call {
 	if payment != "" {
 		header.Set("X-Payment-Authorization-Token", payment)
 	}
-	c.Header = header
-	read := c.Refusal
+	call.Header = header
+
+	// A refusal is shown to clients, so the payment token must not appear in
+	// one that repeats the request.
+	read := call.Refusal
 	if read == nil {
 		read = refusalOf
 	}
-	c.Refusal = func(body []byte) ship.Refusal {
-		said := read(body)
+	call.Refusal = func(body []byte) ship.Refusal {
+		refusal := read(body)
 		if payment != "" {
-			said.Code = strings.ReplaceAll(said.Code, payment, "[secret]")
-			said.Message = strings.ReplaceAll(said.Message, payment, "[secret]")
+			refusal.Code = strings.ReplaceAll(refusal.Code, payment, "[secret]")
+			refusal.Message = strings.ReplaceAll(refusal.Message, payment, "[secret]")
 		}
-		return said
+		return refusal
 	}
-	return c
+	return call
 }
 
 func (d *driver) fetchAccess(ctx context.Context) (string, time.Duration, error) {
-	var a accessAnswer
-	err := carrierkit.Call{
-		Method: http.MethodPost, URL: d.base + "/oauth2/v3/token", Refusal: refusalOf,
-		Body: accessRequest{GrantType: "client_credentials", ClientID: d.clientID, ClientSecret: d.clientSecret},
-	}.Do(ctx, d.via, &a)
-	if err != nil {
+	call := carrierkit.Call{
+		Method:  http.MethodPost,
+		URL:     d.base + "/oauth2/v3/token",
+		Refusal: refusalOf,
+		Body: accessRequest{
+			GrantType:    "client_credentials",
+			ClientID:     d.clientID,
+			ClientSecret: d.clientSecret,
+		},
+	}
+
+	var answer accessAnswer
+	if err := call.Do(ctx, d.via, &answer); err != nil {
 		return "", 0, err
 	}
-	seconds, _ := a.ExpiresIn.Int64()
-	d.scope.Store(&a.Scope)
-	return a.AccessToken, time.Duration(seconds) * time.Second, nil
+
+	d.scope.Store(&answer.Scope)
+	seconds, _ := answer.ExpiresIn.Int64()
+	return answer.AccessToken, time.Duration(seconds) * time.Second, nil
 }
 
-// fetchPayment asks for a payment authorization. An account that USPS has not
-// enrolled is answered with 200, words and no token.
+// fetchPayment returns the request for a payment authorization.
 func (d *driver) fetchPayment(access string) carrierkit.Fetch {
 	return func(ctx context.Context) (string, time.Duration, error) {
-		call := prepared(carrierkit.Call{
+		call := withTokens(carrierkit.Call{
 			Method: http.MethodPost,
 			URL:    d.base + "/payments/v3/payment-authorization",
 			Body:   paymentRequest{Roles: d.roles()},
 		}, access, "")
-		var a paymentAnswer
-		if err := call.Do(ctx, d.via, &a); err != nil {
-			return "", 0, advised(err)
+
+		var answer paymentAnswer
+		if err := call.Do(ctx, d.via, &answer); err != nil {
+			return "", 0, withAdvice(err)
 		}
-		if a.Token == "" && a.Body != "" {
+
+		// USPS answers an account that it has not enrolled with 200, an
+		// explanation and no token.
+		if answer.Token == "" && answer.Body != "" {
 			return "", 0, &ship.Error{
 				Kind:    ship.Forbidden,
 				Message: notEnrolled,
-				Refusal: ship.Refusal{Message: string(a.Body)},
+				Refusal: ship.Refusal{Message: string(answer.Body)},
 			}
 		}
-		return a.Token, paymentLife, nil
+		return answer.Token, paymentLife, nil
 	}
 }
 

@@ -11,25 +11,32 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Void cancels a label, or asks for its money back if its manifest has gone
-// out already. Doing so twice is the same as once.
+// Void cancels a label, or requests a refund if its manifest was sent already.
+// Voiding a label twice has the same result as voiding it once.
 func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
 	number := deal.CarrierRef
-	var a cancelAnswer
-	err := d.pay(ctx, carrierkit.Call{
-		Method: http.MethodDelete, URL: d.base + soldAs(deal).path("label/") + url.PathEscape(number), Effect: true,
-	}, &a)
+
+	var answer cancelAnswer
+	err := d.callWithPayment(ctx, carrierkit.Call{
+		Method: http.MethodDelete,
+		URL:    d.base + soldAs(deal).path("label/") + url.PathEscape(number),
+		Effect: true,
+	}, &answer)
+
 	switch {
-	case refusedWith(err, codeAlreadyVoid, wordsAlreadyVoid):
+	case isRefusedWith(err, codeAlreadyVoid, wordsAlreadyVoid):
 		return carrier.VoidResult{State: ship.StateVoided}, nil
-	case refusedWith(err, wordsRefundAlready):
+	case isRefusedWith(err, wordsRefundAlready):
 		return carrier.VoidResult{State: ship.StateRefundPending}, nil
 	case err != nil:
 		return carrier.VoidResult{}, err
-	case a.TrackingNumber != "" && ship.NormalizeTrackingNumber(a.TrackingNumber) != number:
+	case answer.TrackingNumber != "" && ship.NormalizeTrackingNumber(answer.TrackingNumber) != number:
 		return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier answered about another label")
 	}
-	switch a.Status {
+
+	// After the manifest was sent USPS no longer cancels the label: it opens a
+	// refund request, which it calls a dispute.
+	switch answer.Status {
 	case "CANCELED":
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	case "DISPUTED":
@@ -38,11 +45,12 @@ func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, 
 	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier did not say whether the label is void")
 }
 
-// soldAs is the service of a deal. One that is not known any more is told by
-// its number: those of parcels abroad end in "US".
-func soldAs(d ship.Deal) service {
-	if s, ok := serviceBy(func(s service) bool { return s.code == d.Service }); ok {
-		return s
+// soldAs is the service that a purchase was made with. Where it is not known
+// any more, the tracking number tells whether the parcel goes abroad: such
+// numbers end in "US".
+func soldAs(deal ship.Deal) service {
+	if sold, ok := serviceBy(func(s service) bool { return s.code == deal.Service }); ok {
+		return sold
 	}
-	return service{abroad: strings.HasSuffix(d.CarrierRef, "US")}
+	return service{abroad: strings.HasSuffix(deal.CarrierRef, "US")}
 }

@@ -82,6 +82,7 @@ func (e errorItem) parameter() string {
 	if json.Unmarshal(e.Source, &source) == nil {
 		return string(source.Parameter)
 	}
+
 	var plain text
 	_ = json.Unmarshal(e.Source, &plain) // absent is none
 	return string(plain)
@@ -103,11 +104,13 @@ func (t *text) UnmarshalJSON(data []byte) error {
 		*t = text(plain)
 		return nil
 	}
+
 	var s string
 	if json.Unmarshal(data, &s) == nil {
 		*t = text(s)
 		return nil
 	}
+
 	if raw := string(data); raw != "null" && !strings.ContainsAny(raw, "{[") {
 		*t = text(raw)
 	}

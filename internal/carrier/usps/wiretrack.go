@@ -6,7 +6,7 @@ type trackingRequest struct {
 	TrackingNumber string `json:"trackingNumber"`
 }
 
-// trackingResult is all that USPS tells of one parcel, in the names of both
+// trackingResult is what USPS reports of one parcel, in the names of both
 // generations of its API, or the error that it has instead.
 type trackingResult struct {
 	TrackingNumber  text            `json:"trackingNumber"`
@@ -29,7 +29,7 @@ type deliveryExpectation struct {
 type trackingEvent struct {
 	EventType      text `json:"eventType"`
 	EventCode      text `json:"eventCode"`
-	EventTimestamp text `json:"eventTimestamp"` // local, whatever stands behind it
+	EventTimestamp text `json:"eventTimestamp"` // local, whatever offset is written behind it
 	GMTTimestamp   text `json:"GMTTimestamp"`
 	GMTOffset      text `json:"GMTOffset"`
 	EventCity      text `json:"eventCity"`
