@@ -45,12 +45,13 @@ type App struct {
 // 100 the collector would run all the time. GOGC overrules it.
 const gcPercent = 300
 
-// New makes a copy of the program that listens already, but answers only once
-// it runs. The database must be migrated.
+// New builds a copy of the program. It listens already, but answers requests
+// only once Run is called. The database must be migrated.
 func New(ctx context.Context, cfg config.Config, roles Roles) (*App, error) {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
+
 	a := &App{cfg: cfg, roles: roles, log: NewLogger(cfg, os.Stderr)}
 	if err := a.build(ctx); err != nil {
 		a.close()
@@ -63,6 +64,9 @@ func (a *App) build(ctx context.Context) error {
 	if err := a.listen(); err != nil {
 		return err
 	}
+
+	// The schema is checked before the pool is opened: a database that is
+	// behind fails here with the command to run, not at some later statement.
 	state, err := store.InspectSchema(ctx, a.cfg.DatabaseURL)
 	if err == nil {
 		err = state.NeedsMigration()
@@ -70,6 +74,7 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if a.traces, err = newTraces(ctx, a.cfg.TraceEndpoint); err != nil {
 		return err
 	}
@@ -79,10 +84,11 @@ func (a *App) build(ctx context.Context) error {
 	if err := requireOutsideKey(ctx, a.cfg, a.store, a.log); err != nil {
 		return err
 	}
+
 	if a.registry, err = newRegistry(a.store, a.log); err != nil {
 		return err
 	}
-	if a.services, err = newServices(ctx, a.cfg, a.baseURL, a.store, a.registry, a.log, a.told); err != nil {
+	if a.services, err = newServices(ctx, a.cfg, a.baseURL, a.store, a.registry, a.log, a.wakeDispatcher); err != nil {
 		return err
 	}
 	if err := a.buildEdges(); err != nil {
@@ -91,8 +97,9 @@ func (a *App) build(ctx context.Context) error {
 	return a.buildWorker()
 }
 
-// listen takes the addresses before anything else: the service's own address
-// is part of what it tells, and a port that is taken should be known at once.
+// listen opens the listeners before anything else is built: the chosen port is
+// part of the links that clients are given, and a port that is taken should be
+// reported at once.
 func (a *App) listen() (err error) {
 	if a.roles.API {
 		if a.api, err = newServer(a.cfg, a.cfg.Listen, "LISTEN", a.log); err != nil {
@@ -104,6 +111,7 @@ func (a *App) listen() (err error) {
 			return err
 		}
 	}
+
 	a.baseURL = a.cfg.BaseURL
 	if a.baseURL == "" {
 		a.baseURL = "http://" + localAddr(a.Addr())
@@ -114,19 +122,27 @@ func (a *App) listen() (err error) {
 	return nil
 }
 
+// buildEdges adds the handlers of both listeners, and the loops that run in
+// every copy of the program.
 func (a *App) buildEdges() error {
 	a.loops = append(a.loops, a.services.loops(a.cfg.LateSweepEvery, a.log)...)
+
 	if a.api != nil {
 		handler, err := a.newAPI()
 		if err != nil {
 			return err
 		}
 		a.api.http.Handler = a.traces.requests(handler)
+
 		a.loops = append(a.loops, worker.Loop{
-			Name: "note the use of keys", Least: noteEvery, Most: noteEvery, Log: a.log,
-			Do: func(ctx context.Context) (int, error) { return 0, a.services.account.NoteUse(ctx) },
+			Name:  "note the use of keys",
+			Do:    func(ctx context.Context) (int, error) { return 0, a.services.account.NoteUse(ctx) },
+			Least: noteEvery,
+			Most:  noteEvery,
+			Log:   a.log,
 		})
 	}
+
 	if a.operator != nil {
 		a.operator.http.Handler = a.operatorHandler()
 	}
@@ -134,66 +150,91 @@ func (a *App) buildEdges() error {
 }
 
 // How often the loops look for work. The simulated parcels of all accounts
-// move in one loop, so it must not dawdle.
+// move in one loop, so its waits are short.
 const (
 	noteEvery = 30 * time.Second
 	liveBusy  = 250 * time.Millisecond
 	liveIdle  = time.Second
 
-	// What is pushed gathers for a moment: many at once cost little more than
-	// one.
-	hearers  = 2
-	hearBusy = 50 * time.Millisecond
-	hearIdle = 200 * time.Millisecond
+	// Pushes are collected for a moment: to process many at once costs little
+	// more than to process one.
+	pushLoops = 2
+	pushBusy  = 50 * time.Millisecond
+	pushIdle  = 200 * time.Millisecond
 
 	subscribeEvery = 30 * time.Second
 	finalNotes     = 2 * time.Second
 )
 
+// buildWorker builds what only a copy with the worker's role runs: jobs,
+// webhook deliveries, and the loops that follow parcels.
 func (a *App) buildWorker() error {
 	if !a.roles.Worker {
 		return nil
 	}
+
 	metrics, err := worker.NewMetrics(a.registry)
 	if err != nil {
 		return err
 	}
 	a.runner, err = worker.New(worker.Config{
 		Services: worker.Services{
-			Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Batch: a.services.batch, Store: a.store, DatabaseURL: a.cfg.DatabaseURL, Keep: keepOf(a.cfg),
+			Shipping:    a.services.shipping,
+			Tracking:    a.services.tracking,
+			Webhook:     a.services.webhook,
+			Batch:       a.services.batch,
+			Store:       a.store,
+			DatabaseURL: a.cfg.DatabaseURL,
+			Keep:        journalRetention(a.cfg),
 		},
-		Log: a.log, Metrics: metrics, SweepEvery: a.cfg.SweepEvery, LateSweepEvery: a.cfg.LateSweepEvery, RescueAfter: a.cfg.JobRescueAfter, RetryAfter: a.cfg.JobRetryAfter,
+		Log:            a.log,
+		Metrics:        metrics,
+		SweepEvery:     a.cfg.SweepEvery,
+		LateSweepEvery: a.cfg.LateSweepEvery,
+		RescueAfter:    a.cfg.JobRescueAfter,
+		RetryAfter:     a.cfg.JobRetryAfter,
 	})
 	if err != nil {
 		return err
 	}
+
 	deliveries, err := webhook.NewMetrics(a.registry)
 	if err != nil {
 		return err
 	}
 	a.dispatcher = webhook.NewDispatcher(a.services.webhook, deliveries)
-	for range hearers {
-		a.loops = append(a.loops, worker.Loop{Name: "take in what carriers push", Do: a.services.tracking.Hear, Least: hearBusy, Most: hearIdle, Log: a.log})
+
+	for range pushLoops {
+		a.addLoop("take in what carriers push", a.services.tracking.Hear, pushBusy, pushIdle)
 	}
-	a.loops = append(a.loops,
-		worker.Loop{Name: "count shipments", Do: a.store.RollUp, Least: liveBusy, Most: liveIdle, Log: a.log},
-		worker.Loop{Name: "ask carriers about parcels", Do: a.services.tracking.Poll, Least: liveBusy, Most: liveIdle, Log: a.log},
-		worker.Loop{Name: "have carriers push", Do: a.services.tracking.Subscribe, Least: subscribeEvery, Most: subscribeEvery, Log: a.log})
+	a.addLoop("count shipments", a.store.RollUp, liveBusy, liveIdle)
+	a.addLoop("ask carriers about parcels", a.services.tracking.Poll, liveBusy, liveIdle)
+	a.addLoop("have carriers push", a.services.tracking.Subscribe, subscribeEvery, subscribeEvery)
 	if a.cfg.SandboxStep > 0 {
-		a.loops = append(a.loops, worker.Loop{Name: "move simulated parcels", Do: a.services.tracking.Live, Least: liveBusy, Most: liveIdle, Log: a.log})
+		a.addLoop("move simulated parcels", a.services.tracking.Live, liveBusy, liveIdle)
 	}
 	return nil
 }
 
-// told is called when this copy has recorded an event.
-func (a *App) told() {
+func (a *App) addLoop(name string, do func(context.Context) (int, error), least, most time.Duration) {
+	a.loops = append(a.loops, worker.Loop{
+		Name:  name,
+		Do:    do,
+		Least: least,
+		Most:  most,
+		Log:   a.log,
+	})
+}
+
+// wakeDispatcher is called when this copy has recorded an event.
+func (a *App) wakeDispatcher() {
 	if a.dispatcher != nil {
 		a.dispatcher.Wake()
 	}
 }
 
-// Addr is the address that the API listens on, with the port that was chosen;
-// the wanted one without the API's role.
+// Addr returns the address that the API listens on, with the port that was
+// chosen. Without the API's role it is the address of the settings.
 func (a *App) Addr() string {
 	if a.api == nil {
 		return a.cfg.Listen
@@ -201,7 +242,8 @@ func (a *App) Addr() string {
 	return a.api.listener.Addr().String()
 }
 
-// MetricsAddr is the address of the second listener, empty if it is off.
+// MetricsAddr returns the address of the operator's listener, empty if it is
+// off.
 func (a *App) MetricsAddr() string {
 	if a.operator == nil {
 		return ""
@@ -209,47 +251,61 @@ func (a *App) MetricsAddr() string {
 	return a.operator.listener.Addr().String()
 }
 
-// BaseURL is the address of the service as its clients are told it.
+// BaseURL returns the address under which clients reach the service.
 func (a *App) BaseURL() string { return a.baseURL }
 
-// LocalURL is the address of the API on this machine.
+// LocalURL returns the address of the API on this machine.
 func (a *App) LocalURL() string { return "http://" + localAddr(a.Addr()) }
 
-// OnReady has fn called once Run answers requests.
+// OnReady sets a function that is called once Run answers requests.
 func (a *App) OnReady(fn func()) { a.onReady = fn }
 
 // Run answers requests and works on jobs until ctx ends or a listener fails.
-// Then it stops gracefully: it takes nothing new, and waits for what is under
+// Then it stops gracefully: it accepts nothing new, and waits for what is under
 // way as long as the settings allow.
 func (a *App) Run(ctx context.Context) error {
 	defer a.close()
+
+	// Work outlives ctx: when the program is asked to stop, requests and jobs
+	// that are under way must still be able to finish.
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWork()
+
 	if a.runner != nil {
 		if err := a.runner.Start(work); err != nil {
 			return err
 		}
 	}
 	var loops sync.WaitGroup
-	for _, l := range a.loops {
-		loops.Go(func() { l.Run(work) })
+	for _, loop := range a.loops {
+		loops.Go(func() { loop.Run(work) })
 	}
 	if a.dispatcher != nil {
 		loops.Go(func() { a.dispatcher.Run(work) })
 	}
+
 	failed := make(chan error, 2)
 	for _, s := range []*server{a.api, a.operator} {
 		if s != nil {
 			go func() { failed <- s.serve() }()
 		}
 	}
-	a.log.InfoContext(ctx, "started", "roles", a.roles.String(), "listen", a.Addr(), "metrics", a.MetricsAddr(), "base_url", a.baseURL, "database", a.cfg.RedactedDatabaseURL())
+	a.log.InfoContext(ctx, "started",
+		"roles", a.roles.String(),
+		"listen", a.Addr(),
+		"metrics", a.MetricsAddr(),
+		"base_url", a.baseURL,
+		"database", a.cfg.RedactedDatabaseURL())
+
 	if a.onReady != nil {
 		a.onReady()
 	}
 	notifySupervisor(a.log, "READY=1")
 	loops.Go(func() { a.feedWatchdog(work) })
-	go debug.FreeOSMemory() // to start takes more than to run
+
+	// The start takes more memory than the program needs afterwards.
+	go debug.FreeOSMemory()
+
 	var err error
 	select {
 	case <-ctx.Done():
@@ -257,6 +313,10 @@ func (a *App) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	notifySupervisor(a.log, "STOPPING=1")
+
+	// The loops go on while requests and jobs finish, since those still record
+	// events and uses of keys. What the loops have not written by then,
+	// noteUse writes.
 	stopped := a.stop(work)
 	endWork()
 	loops.Wait()
@@ -266,8 +326,10 @@ func (a *App) Run(ctx context.Context) error {
 // stop ends requests and jobs; the operator's listener stays to the end.
 func (a *App) stop(ctx context.Context) error {
 	a.stopping.Store(true)
+
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.ShutdownTimeout)
 	defer cancel()
+
 	var jobs sync.WaitGroup
 	var jobsErr, requestsErr error
 	if a.runner != nil {
@@ -277,21 +339,26 @@ func (a *App) stop(ctx context.Context) error {
 		requestsErr = a.api.stop(ctx)
 	}
 	jobs.Wait()
-	a.services.shipping.Drain(ctx) // no request and no job begins another
+
+	// A purchase may go on after its request was answered. It is waited for
+	// last, when no request and no job can begin another.
+	a.services.shipping.Drain(ctx)
 	return errors.Join(requestsErr, jobsErr)
 }
 
-// noteUse writes down what the loop has not.
+// noteUse writes the uses of keys and the journal entries that the loops have
+// not written yet.
 func (a *App) noteUse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalNotes)
 	defer cancel()
+
 	if err := errors.Join(a.services.account.NoteUse(ctx), a.services.journal.Flush(ctx)); err != nil {
 		return fmt.Errorf("last notes: %w", err)
 	}
 	return nil
 }
 
-// close frees what New took.
+// close releases what New opened.
 func (a *App) close() {
 	for _, s := range []*server{a.api, a.operator} {
 		if s != nil {
@@ -303,22 +370,28 @@ func (a *App) close() {
 	if a.store == nil {
 		return
 	}
+
 	closed := make(chan struct{})
 	go func() {
 		a.store.Close()
 		close(closed)
 	}()
+
+	// The store waits for its connections. A statement that does not end must
+	// not keep the program from ending.
 	select {
 	case <-closed:
-	case <-time.After(closeTimeout): // a statement that does not end must not keep us
+	case <-time.After(closeTimeout):
 	}
 }
 
-// ready says why requests should not be sent here.
+// ready returns why requests should not be sent to this copy, nil if they
+// should.
 func (a *App) ready(ctx context.Context) error {
 	if a.stopping.Load() {
 		return errors.New("the program is stopping")
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return a.store.Ping(ctx)
@@ -329,11 +402,12 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// operatorHandler serves what operators and their tools ask for. It is on a
-// listener of its own, which the world does not see.
+// operatorHandler serves metrics, probes and profiles. It has a listener of its
+// own, which is not reachable by the public.
 func (a *App) operatorHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metricsHandler(a.registry))
+
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(r.Context()); err != nil {
@@ -342,6 +416,7 @@ func (a *App) operatorHandler() http.Handler {
 		}
 		w.Write([]byte("ready\n"))
 	})
+
 	if a.cfg.Profiling {
 		addProfiles(mux)
 	}

@@ -12,30 +12,52 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// newBatches wires batches to what ships.
+// newBatches wires batches to the service that quotes and buys.
 func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
-		Store: st, Account: accounts.Account, Keep: cfg.BatchesFor, Log: log,
-		Carriers: func(ctx context.Context, t ship.Tenant) (list []batch.Carrier, err error) {
-			known, err := buying.Carriers(ctx, t)
-			for _, c := range known {
+		Store:   st,
+		Account: accounts.Account,
+		Keep:    cfg.BatchesFor,
+		Log:     log,
+
+		Carriers: func(ctx context.Context, tenant ship.Tenant) (list []batch.Carrier, err error) {
+			connected, err := buying.Carriers(ctx, tenant)
+			for _, c := range connected {
 				one := batch.Carrier{Name: c.Name, Title: c.Title}
-				for _, s := range c.Services {
-					one.Services = append(one.Services, batch.Offered{Code: s.Code, Name: s.Name})
+				for _, service := range c.Services {
+					one.Services = append(one.Services, batch.Offered{Code: service.Code, Name: service.Name})
 				}
 				list = append(list, one)
 			}
 			return list, err
 		},
-		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return buying.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
-		},
-		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
-			b, err := buying.Buy(ctx, shipping.BuyInput{
-				Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service, MaxAmount: r.Limit, OnDuplicate: "reject",
-				IdempotencyKey: r.Key, Fingerprint: r.Fingerprint, AcceptDuplicate: r.AcceptDuplicate,
+
+		Quote: func(ctx context.Context, request batch.Request) (ship.Rate, error) {
+			return buying.Offer(ctx, shipping.TryInput{
+				Tenant:    request.Tenant,
+				Account:   request.Account,
+				Order:     request.Order,
+				OneParcel: len(request.Order.Parcels) == 1,
+				Carrier:   request.Carrier,
+				Service:   request.Service,
 			})
-			return b.Shipment, err
+		},
+
+		Purchase: func(ctx context.Context, request batch.Request) (ship.Shipment, error) {
+			bought, err := buying.Buy(ctx, shipping.BuyInput{
+				Tenant:          request.Tenant,
+				Account:         request.Account,
+				Order:           request.Order,
+				OneParcel:       len(request.Order.Parcels) == 1,
+				Carrier:         request.Carrier,
+				Service:         request.Service,
+				MaxAmount:       request.Limit,
+				OnDuplicate:     "reject",
+				IdempotencyKey:  request.Key,
+				Fingerprint:     request.Fingerprint,
+				AcceptDuplicate: request.AcceptDuplicate,
+			})
+			return bought.Shipment, err
 		},
 	})
 }

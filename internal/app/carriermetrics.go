@@ -21,38 +21,45 @@ type carrierMetrics struct {
 func newCarrierMetrics(reg prometheus.Registerer) (*carrierMetrics, error) {
 	m := &carrierMetrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_carrier_calls_total", Help: "Calls to carriers; the outcome is ok or the kind of the error.",
+			Name: "waybill_carrier_calls_total",
+			Help: "Calls to carriers; the outcome is ok or the kind of the error.",
 		}, []string{"carrier", "operation", "outcome"}),
+
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "waybill_carrier_call_seconds", Help: "Time that a call to a carrier takes.",
+			Name:    "waybill_carrier_call_seconds",
+			Help:    "Time that a call to a carrier takes.",
 			Buckets: []float64{.001, .01, .05, .1, .25, .5, 1, 2, 4, 8, 20},
 		}, []string{"carrier", "operation"}),
+
 		codes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_tracking_unmapped_total", Help: "Tracking events whose code no status table knows.",
+			Name: "waybill_tracking_unmapped_total",
+			Help: "Tracking events whose code no status table knows.",
 		}, nil),
 	}
-	for _, c := range []prometheus.Collector{m.calls, m.seconds, m.codes} {
-		if err := reg.Register(c); err != nil {
+
+	for _, collector := range []prometheus.Collector{m.calls, m.seconds, m.codes} {
+		if err := reg.Register(collector); err != nil {
 			return nil, fmt.Errorf("carrier metrics: %w", err)
 		}
 	}
 	return m, nil
 }
 
-// observe is the carrier's Observe.
+// observe returns the function that counts and times a carrier's calls.
 func (m *carrierMetrics) observe(name string) func(carrier.Operation, time.Duration, error) {
-	return func(op carrier.Operation, took time.Duration, err error) {
+	return func(operation carrier.Operation, took time.Duration, err error) {
 		outcome := "ok"
 		if err != nil {
 			outcome = string(ship.KindOf(err))
 		}
-		m.calls.WithLabelValues(name, string(op), outcome).Inc()
-		m.seconds.WithLabelValues(name, string(op)).Observe(took.Seconds())
+
+		m.calls.WithLabelValues(name, string(operation), outcome).Inc()
+		m.seconds.WithLabelValues(name, string(operation)).Observe(took.Seconds())
 	}
 }
 
 // unmapped counts a code that no status table knows. The code itself is in the
-// database: a label of its own would let a carrier fill the memory.
+// database: as a metric label it would let a carrier fill the memory.
 func (m *carrierMetrics) unmapped(string) { m.codes.WithLabelValues().Inc() }
 
 // The numbers of each connection's traffic.
@@ -74,19 +81,23 @@ func (trafficStats) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads them.
+// Collect reads the state of all connections.
 func (t trafficStats) Collect(ch chan<- prometheus.Metric) {
 	breaker := map[string]float64{"open": 1, "half-open": 0.5}
-	seen := map[string]bool{}
-	for _, s := range t.traffic.Stats() {
-		labels := []string{s.Carrier, s.Connection, string(s.Operation)}
-		ch <- prometheus.MustNewConstMetric(breakerState, prometheus.GaugeValue, breaker[s.Breaker], labels...)
-		ch <- prometheus.MustNewConstMetric(callsInFlight, prometheus.GaugeValue, float64(s.InFlight), labels...)
-		ch <- prometheus.MustNewConstMetric(callsWaiting, prometheus.GaugeValue, float64(s.Waiting), labels...)
-		ch <- prometheus.MustNewConstMetric(callsShed, prometheus.CounterValue, float64(s.Shed), labels...)
-		if key := s.Carrier + s.Connection; s.QuotaLeft >= 0 && !seen[key] {
-			seen[key] = true
-			ch <- prometheus.MustNewConstMetric(quotaLeft, prometheus.GaugeValue, float64(s.QuotaLeft), s.Carrier, s.Connection)
+	hasQuota := map[string]bool{}
+
+	for _, stats := range t.traffic.Stats() {
+		labels := []string{stats.Carrier, stats.Connection, string(stats.Operation)}
+		ch <- prometheus.MustNewConstMetric(breakerState, prometheus.GaugeValue, breaker[stats.Breaker], labels...)
+		ch <- prometheus.MustNewConstMetric(callsInFlight, prometheus.GaugeValue, float64(stats.InFlight), labels...)
+		ch <- prometheus.MustNewConstMetric(callsWaiting, prometheus.GaugeValue, float64(stats.Waiting), labels...)
+		ch <- prometheus.MustNewConstMetric(callsShed, prometheus.CounterValue, float64(stats.Shed), labels...)
+
+		// The operations of a connection share one quota. Prometheus rejects a
+		// scrape that has the same series twice.
+		if key := stats.Carrier + stats.Connection; stats.QuotaLeft >= 0 && !hasQuota[key] {
+			hasQuota[key] = true
+			ch <- prometheus.MustNewConstMetric(quotaLeft, prometheus.GaugeValue, float64(stats.QuotaLeft), stats.Carrier, stats.Connection)
 		}
 	}
 }

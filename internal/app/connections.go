@@ -17,23 +17,28 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// newWrapper is the keeper of the keys of credentials: the key services of the
-// settings and the installation's own box, in the order of the settings. What
-// the box wrapped before there was a key service is still opened.
+// newWrapper returns what wraps the keys of credentials: the key services of
+// the settings and the installation's own box, in the order of the settings.
 func newWrapper(cfg config.Config, box *seal.Box) (seal.Wrapper, error) {
-	ring, local := seal.Ring{}, false
+	var ring seal.Ring
+	hasBox := false
 	for _, address := range cfg.SecretKMS {
 		if address == config.LocalKeys {
-			ring, local = append(ring, box), true
+			ring = append(ring, box)
+			hasBox = true
 			continue
 		}
-		w, err := seal.OpenKMS(address, os.LookupEnv)
+
+		service, err := seal.OpenKMS(address, os.LookupEnv)
 		if err != nil {
 			return nil, fmt.Errorf("SECRET_KMS: %w", err)
 		}
-		ring = append(ring, w)
+		ring = append(ring, service)
 	}
-	if !local {
+
+	// What the box wrapped before there was a key service is still opened with
+	// it.
+	if !hasBox {
 		ring = append(ring, box)
 	}
 	return ring, nil
@@ -88,15 +93,17 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 		return nil, nil, nil, err
 	}
 
-	c := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{Wrap: carrierkit.Recorder})}
-	if c.specs == nil {
-		c.specs = slices.Clone(all.Specs)
-		for i := range c.specs {
-			c.specs[i].Quota = carrier.Quota{} // a check is a handful of calls, and a person waits for it
+	opened := carriers{specs: specs, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{Wrap: carrierkit.Recorder})}
+	if opened.specs == nil {
+		// No quota slows a command down: a check is a handful of calls, and a
+		// person waits for it.
+		opened.specs = slices.Clone(all.Specs)
+		for i := range opened.specs {
+			opened.specs[i].Quota = carrier.Quota{}
 		}
 	}
 	done := func() {
-		c.traffic.Close()
+		opened.traffic.Close()
 		st.Close()
 	}
 
@@ -105,7 +112,7 @@ func openConnections(ctx context.Context, cfg config.Config, specs []carrier.Spe
 		done()
 		return nil, nil, nil, err
 	}
-	accounts, err := newAccounts(cfg, st, box, c, log)
+	accounts, err := newAccounts(cfg, st, box, opened, log)
 	if err != nil {
 		done()
 		return nil, nil, nil, err

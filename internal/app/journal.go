@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,76 +19,106 @@ import (
 	"github.com/waybillhq/waybill/internal/worker"
 )
 
-// journalEvery is how often what was gathered is written: soon enough for a
-// person who looks at what they just did.
+// journalEvery is how often the journal is written: soon enough for a person
+// who looks at what they just did.
 const journalEvery = 500 * time.Millisecond
 
-// newJournal wires the journal. The traffic is asked when a page is.
+// newJournal wires the journal. The traffic is read each time a page asks for
+// it.
 func newJournal(cfg config.Config, st *store.Store, reg prometheus.Registerer, traffic func() *carrierkit.Traffic) (*journal.Service, error) {
-	j := journal.New(journal.Config{
-		Store: st, Requests: cfg.RequestLogFor > 0, Exchanges: cfg.ExchangesFor > 0,
+	records := journal.New(journal.Config{
+		Store:     st,
+		Requests:  cfg.RequestLogFor > 0,
+		Exchanges: cfg.ExchangesFor > 0,
 		Standing: func() (list []journal.Standing) {
-			for _, s := range traffic().Stats() {
-				list = append(list, journal.Standing{Connection: ship.ConnectionID(s.Connection), Operation: s.Operation, Breaker: s.Breaker, QuotaLeft: s.QuotaLeft, HeldFor: s.HeldFor})
+			for _, stats := range traffic().Stats() {
+				list = append(list, journal.Standing{
+					Connection: ship.ConnectionID(stats.Connection),
+					Operation:  stats.Operation,
+					Breaker:    stats.Breaker,
+					QuotaLeft:  stats.QuotaLeft,
+					HeldFor:    stats.HeldFor,
+				})
 			}
 			return list
 		},
 	})
-	for what, read := range map[string]func() int64{
-		"request":  func() int64 { n, _, _ := j.Dropped(); return n },
-		"exchange": func() int64 { _, n, _ := j.Dropped(); return n },
-		"count":    func() int64 { _, _, n := j.Dropped(); return n },
+
+	for kind, dropped := range map[string]func() int64{
+		"request":  func() int64 { n, _, _ := records.Dropped(); return n },
+		"exchange": func() int64 { _, n, _ := records.Dropped(); return n },
+		"count":    func() int64 { _, _, n := records.Dropped(); return n },
 	} {
 		err := reg.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "waybill_journal_dropped_total", Help: "Records of the journal that were not kept.", ConstLabels: prometheus.Labels{"record": what},
-		}, func() float64 { return float64(read()) }))
+			Name:        "waybill_journal_dropped_total",
+			Help:        "Records of the journal that were not kept.",
+			ConstLabels: prometheus.Labels{"record": kind},
+		}, func() float64 { return float64(dropped()) }))
 		if err != nil {
 			return nil, fmt.Errorf("journal metrics: %w", err)
 		}
 	}
-	return j, nil
+	return records, nil
 }
 
-// keepOf is how long the settings keep the journal.
-func keepOf(cfg config.Config) store.Keep {
+// journalRetention returns how long the settings keep the journal's tables.
+func journalRetention(cfg config.Config) store.Keep {
 	return store.Keep{"api_requests": cfg.RequestLogFor, "carrier_exchanges": cfg.ExchangesFor}
 }
 
-func journalLoop(s services) worker.Loop {
-	return worker.Loop{Name: "write the journal", Least: journalEvery, Most: journalEvery, Do: func(ctx context.Context) (int, error) {
-		return 0, s.journal.Flush(ctx)
-	}}
+func journalLoop(s services, log *slog.Logger) worker.Loop {
+	return worker.Loop{
+		Name:  "write the journal",
+		Do:    func(ctx context.Context) (int, error) { return 0, s.journal.Flush(ctx) },
+		Least: journalEvery,
+		Most:  journalEvery,
+		Log:   log,
+	}
 }
 
-// observed has both told of a connection's calls.
-func observed(calls *carrierMetrics, j *journal.Service) account.Observe {
-	return func(name string, t ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error) {
-		count, note := calls.observe(name), j.Observe(t, id)
-		return func(op carrier.Operation, took time.Duration, err error) {
-			count(op, took, err)
-			note(op, took, err)
+// observeCalls returns an observer that reports a connection's calls to the
+// metrics and to the journal.
+func observeCalls(calls *carrierMetrics, records *journal.Service) account.Observe {
+	return func(name string, tenant ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error) {
+		count := calls.observe(name)
+		record := records.Observe(tenant, id)
+		return func(operation carrier.Operation, took time.Duration, err error) {
+			count(operation, took, err)
+			record(operation, took, err)
 		}
 	}
 }
 
-// noteRequest writes a request of a program into the journal.
-func noteRequest(j *journal.Service) func(httpkit.Finished) {
-	return func(f httpkit.Finished) {
-		caller := f.Principal
+// noteRequest returns the function that writes a finished API request to the
+// journal.
+func noteRequest(records *journal.Service) func(httpkit.Finished) {
+	return func(finished httpkit.Finished) {
+		// A request whose key was known and refused belongs in the journal of
+		// that key's account. One without a known key belongs to nobody.
+		caller := finished.Principal
 		if caller.Key == "" {
-			caller = f.Refused
+			caller = finished.Refused
 		}
 		if caller.Key == "" {
-			return // nobody's
+			return
 		}
-		id, _ := ship.ParseRequestID(f.ID)
-		r := journal.Request{
-			ID: id, Tenant: caller.Tenant, Key: caller.Key, Method: f.Method, Route: f.Route, Path: f.Path,
-			Status: f.Status, Took: f.Took, Idempotency: f.Idempotency,
+
+		id, _ := ship.ParseRequestID(finished.ID)
+		request := journal.Request{
+			ID:          id,
+			Tenant:      caller.Tenant,
+			Key:         caller.Key,
+			Method:      finished.Method,
+			Route:       finished.Route,
+			Path:        finished.Path,
+			Status:      finished.Status,
+			Took:        finished.Took,
+			Idempotency: finished.Idempotency,
 		}
-		if f.Problem != nil {
-			r.Code, r.Problem = f.Problem.Code, f.Problem.Bytes()
+		if finished.Problem != nil {
+			request.Code = finished.Problem.Code
+			request.Problem = finished.Problem.Bytes()
 		}
-		j.Note(r)
+		records.Note(request)
 	}
 }

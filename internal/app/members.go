@@ -13,20 +13,30 @@ import (
 
 // newMembers wires the people who sign in to the dashboard.
 func newMembers(cfg config.Config, baseURL string, st *store.Store, box *seal.Box, log *slog.Logger) (*member.Service, error) {
-	return member.New(member.Config{Store: st, Box: box, BaseURL: baseURL, Log: log, OIDC: member.OIDC{
-		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: cfg.OIDCClientSecret,
-		Transport: carrierkit.NewTransport(),
-	}})
+	return member.New(member.Config{
+		Store:   st,
+		Box:     box,
+		BaseURL: baseURL,
+		Log:     log,
+		OIDC: member.OIDC{
+			Issuer:       cfg.OIDCIssuer,
+			ClientID:     cfg.OIDCClientID,
+			ClientSecret: cfg.OIDCClientSecret,
+			Transport:    carrierkit.NewTransport(),
+		},
+	})
 }
 
-// SetupURL is the link that makes the first owner of the dashboard; empty once
-// there is one, or if this copy shows no dashboard. Whoever has it can claim
-// the installation, so it is for the operator's eyes and in no log.
+// SetupURL returns the link that creates the first owner of the dashboard;
+// empty once there is one, or if this copy shows no dashboard. Whoever has it
+// can claim the installation, so it is shown to the operator only and is never
+// logged.
 func (a *App) SetupURL(ctx context.Context) string {
 	needed, err := a.services.member.SetupNeeded(ctx)
 	if err != nil || !needed {
 		return ""
 	}
+
 	url, err := a.services.member.SetupURL(ctx)
 	if err != nil {
 		a.log.WarnContext(ctx, "there is no link to set the dashboard up", "error", err)

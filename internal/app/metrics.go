@@ -18,14 +18,14 @@ import (
 
 func newRegistry(st *store.Store, log *slog.Logger) (*prometheus.Registry, error) {
 	reg := prometheus.NewRegistry()
-	for _, c := range []prometheus.Collector{
+	for _, collector := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 		vitals{store: st, log: log},
 		poolStats(st.Pools()),
 	} {
-		if err := reg.Register(c); err != nil {
+		if err := reg.Register(collector); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
 		}
 	}
@@ -42,7 +42,7 @@ var (
 	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "For how long the oldest writing transaction holds up the readers of the event log.", nil, nil)
 	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids that wait for an outcome, or for a person (needs_review).", []string{"state"}, nil)
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void that waits for an outcome.", nil, nil)
-	stranded   = prometheus.NewDesc("waybill_labels_stranded", "Labels that were sold and are used by nobody: waiting to be voided (pending), or that the carrier does not void (void_declined).", []string{"state"}, nil)
+	orphans    = prometheus.NewDesc("waybill_labels_stranded", "Labels that were sold and are used by nobody: waiting to be voided (pending), or that the carrier does not void (void_declined).", []string{"state"}, nil)
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not begun.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "For how long the oldest of them has been due.", nil, nil)
 )
@@ -58,18 +58,21 @@ const vitalsTimeout = 3 * time.Second
 
 // Describe lists the metrics.
 func (vitals) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, stranded, jobsDue, oldestJob} {
+	for _, d := range []*prometheus.Desc{databaseUp, horizonAge, openBuys, oldestOpen, orphans, jobsDue, oldestJob} {
 		ch <- d
 	}
 }
 
-// Collect reads them.
+// Collect reads the numbers from the database. If it does not answer, only
+// waybill_database_up is reported, as 0.
 func (v vitals) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
 	defer cancel()
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
+
 	now, err := v.store.Vitals(ctx)
 	if err != nil {
 		v.log.WarnContext(ctx, "vitals cannot be read", "error", err)
@@ -78,13 +81,17 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(databaseUp, 1)
 	gauge(horizonAge, now.HorizonAge.Seconds())
+
+	// States without a shipment are reported as 0: an alert on a series that
+	// is absent would never fire.
 	for _, state := range []ship.State{ship.StatePurchasing, ship.StateUncertain, ship.StateVoiding, ship.StateNeedsReview} {
 		gauge(openBuys, float64(now.Open[state]), string(state))
 	}
 	gauge(oldestOpen, now.OldestOpen.Seconds())
 	for _, state := range []string{store.OrphanPending, store.OrphanVoidDeclined} {
-		gauge(stranded, float64(now.Stranded[state]), state)
+		gauge(orphans, float64(now.Stranded[state]), state)
 	}
+
 	gauge(jobsDue, float64(now.JobsWaiting))
 	gauge(oldestJob, now.OldestJob.Seconds())
 }
@@ -107,22 +114,22 @@ func (poolStats) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads them.
+// Collect reads the state of each pool.
 func (p poolStats) Collect(ch chan<- prometheus.Metric) {
 	for name, pool := range p {
-		s := pool.Stat()
-		for _, m := range []struct {
+		stats := pool.Stat()
+		for _, metric := range []struct {
 			desc  *prometheus.Desc
 			kind  prometheus.ValueType
 			value float64
 		}{
-			{poolMost, prometheus.GaugeValue, float64(s.MaxConns())},
-			{poolBusy, prometheus.GaugeValue, float64(s.AcquiredConns())},
-			{poolOpen, prometheus.GaugeValue, float64(s.TotalConns())},
-			{poolWaits, prometheus.CounterValue, float64(s.EmptyAcquireCount())},
-			{poolWait, prometheus.CounterValue, s.EmptyAcquireWaitTime().Seconds()},
+			{poolMost, prometheus.GaugeValue, float64(stats.MaxConns())},
+			{poolBusy, prometheus.GaugeValue, float64(stats.AcquiredConns())},
+			{poolOpen, prometheus.GaugeValue, float64(stats.TotalConns())},
+			{poolWaits, prometheus.CounterValue, float64(stats.EmptyAcquireCount())},
+			{poolWait, prometheus.CounterValue, stats.EmptyAcquireWaitTime().Seconds()},
 		} {
-			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value, name)
+			ch <- prometheus.MustNewConstMetric(metric.desc, metric.kind, metric.value, name)
 		}
 	}
 }

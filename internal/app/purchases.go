@@ -28,30 +28,39 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	if c.Spool, c.Trail, err = openSpool(cfg, box); err != nil {
 		return nil, err
 	}
-	if c.Observe, err = stepsOf(reg); err != nil {
+
+	if c.Observe, err = newStepCounter(reg); err != nil {
 		return nil, err
 	}
-	if c.Decided, err = decisionsOf(reg); err != nil {
+	if c.Decided, err = newDecisionCounter(reg); err != nil {
 		return nil, err
 	}
 	if err := reg.Register(spoolFiles(c.Spool)); err != nil {
 		return nil, fmt.Errorf("purchase metrics: %w", err)
 	}
-	c.Waits, c.QuoteLife, c.QuoteLifeToBuy = waits(cfg), cfg.QuoteCache, cfg.QuoteCacheToBuy
+
+	c.Waits = purchaseWaits(cfg)
+	c.QuoteLife = cfg.QuoteCache
+	c.QuoteLifeToBuy = cfg.QuoteCacheToBuy
 	return shipping.New(c), nil
 }
 
-func waits(cfg config.Config) shipping.Waits {
-	w := shipping.DefaultWaits
-	w.SoftQuote, w.Answer, w.Buy = cfg.QuoteTimeout, cfg.PurchaseTimeout, cfg.BuyTimeout
-	w.Settle, w.Look, w.Lag = cfg.SettleAfter, cfg.LookEvery, cfg.LookupLag
-	w.Rebuy, w.Review = cfg.RebuyFor, cfg.ReviewAfter
-	w.SandboxAge = cfg.SandboxStep
-	return w
+func purchaseWaits(cfg config.Config) shipping.Waits {
+	waits := shipping.DefaultWaits
+	waits.SoftQuote = cfg.QuoteTimeout
+	waits.Answer = cfg.PurchaseTimeout
+	waits.Buy = cfg.BuyTimeout
+	waits.Settle = cfg.SettleAfter
+	waits.Look = cfg.LookEvery
+	waits.Lag = cfg.LookupLag
+	waits.Rebuy = cfg.RebuyFor
+	waits.Review = cfg.ReviewAfter
+	waits.SandboxAge = cfg.SandboxStep
+	return waits
 }
 
 // openSpool opens the directory that holds what was bought until it is
-// recorded, and in it what carriers were asked for lately.
+// recorded, and in it the log of what carriers were asked for lately.
 func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.Trail, error) {
 	dir := cfg.SpoolDir
 	if dir == "" {
@@ -61,23 +70,26 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.Trail, erro
 		}
 		dir = filepath.Join(cache, "waybill", "spool")
 	}
-	s, err := seal.OpenSpool(dir, box)
+
+	spool, err := seal.OpenSpool(dir, box)
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
-	t, err := seal.OpenTrail(filepath.Join(dir, "trail"), box, shipping.TrailKept)
+	trail, err := seal.OpenTrail(filepath.Join(dir, "trail"), box, shipping.TrailKept)
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
-	return s, t, nil
+	return spool, trail, nil
 }
 
-// spoolFiles shows how much waits on this machine's disk.
-func spoolFiles(s *seal.Spool) prometheus.Collector {
+// spoolFiles reports how many purchases are on this machine's disk, -1 if it
+// cannot be read.
+func spoolFiles(spool *seal.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "waybill_spool_files", Help: "Purchases on this machine's disk that the database may lack.",
+		Name: "waybill_spool_files",
+		Help: "Purchases on this machine's disk that the database may lack.",
 	}, func() float64 {
-		names, err := s.Names()
+		names, err := spool.Names()
 		if err != nil {
 			return -1
 		}
@@ -85,49 +97,71 @@ func spoolFiles(s *seal.Spool) prometheus.Collector {
 	})
 }
 
-// stepsOf counts the steps of purchases.
-func stepsOf(reg prometheus.Registerer) (func(purchase.Act, purchase.Result), error) {
+// newStepCounter returns the function that counts the steps of purchases.
+func newStepCounter(reg prometheus.Registerer) (func(purchase.Act, purchase.Result), error) {
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_purchase_steps_total", Help: "Steps of purchases that cost money, and how each ended.",
+		Name: "waybill_purchase_steps_total",
+		Help: "Steps of purchases that cost money, and how each ended.",
 	}, []string{"step", "result"})
 	if err := reg.Register(steps); err != nil {
 		return nil, fmt.Errorf("purchase metrics: %w", err)
 	}
-	return func(a purchase.Act, r purchase.Result) { steps.WithLabelValues(string(a.Kind), string(r)).Inc() }, nil
+
+	return func(act purchase.Act, result purchase.Result) {
+		steps.WithLabelValues(string(act.Kind), string(result)).Inc()
+	}, nil
 }
 
-// How often a copy looks at what it alone knows, and at what all must know.
+// How often a copy replays what is on its own disk, looks for a restore of the
+// database, and removes old sign-ins.
 const (
 	replayEvery  = 30 * time.Second
 	restoreEvery = 15 * time.Second
 	sweepSignIns = 10 * time.Minute
 )
 
-// loops are what every copy does beside requests and jobs.
+// loops returns what every copy does beside requests and jobs.
 func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop {
-	record := journalLoop(s)
-	record.Log = log
 	return []worker.Loop{
-		record,
-		{Name: "record what was bought before a crash", Do: s.shipping.Replay, Least: replayEvery, Most: replayEvery, Log: log},
-		{Name: "remove old sign-ins", Least: sweepSignIns, Most: sweepSignIns, Log: log, Do: func(ctx context.Context) (int, error) {
-			return 0, s.member.Sweep(ctx)
-		}},
-		{Name: "notice a restore", Least: restoreEvery, Most: restoreEvery, Log: log, Do: func(ctx context.Context) (int, error) {
-			return 0, s.shipping.NoteRestore(ctx)
-		}},
-		{Name: "take back what a restore lost", Least: lateSweep, Most: lateSweep, Log: log, Do: func(ctx context.Context) (int, error) {
-			return 0, s.shipping.TakeBackLost(ctx)
-		}},
+		journalLoop(s, log),
+		{
+			Name:  "record what was bought before a crash",
+			Do:    s.shipping.Replay,
+			Least: replayEvery,
+			Most:  replayEvery,
+			Log:   log,
+		},
+		{
+			Name:  "remove old sign-ins",
+			Do:    func(ctx context.Context) (int, error) { return 0, s.member.Sweep(ctx) },
+			Least: sweepSignIns,
+			Most:  sweepSignIns,
+			Log:   log,
+		},
+		{
+			Name:  "notice a restore",
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.NoteRestore(ctx) },
+			Least: restoreEvery,
+			Most:  restoreEvery,
+			Log:   log,
+		},
+		{
+			Name:  "take back what a restore lost",
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.TakeBackLost(ctx) },
+			Least: lateSweep,
+			Most:  lateSweep,
+			Log:   log,
+		},
 	}
 }
 
-// NoteRestore writes down that the database was put back to an earlier moment.
+// NoteRestore records that the database was restored to an earlier moment.
 func NoteRestore(ctx context.Context, cfg config.Config) error {
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+
 	return st.SetRestored(ctx)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// signingKey is the operator's key, or the installation's own.
+// signingKey returns the operator's key, or the installation's own.
 func signingKey(ctx context.Context, cfg config.Config, st *store.Store) ([]byte, error) {
 	if cfg.SigningKey != nil {
 		return cfg.SigningKey, nil
@@ -18,8 +18,8 @@ func signingKey(ctx context.Context, cfg config.Config, st *store.Store) ([]byte
 	return st.SigningKey(ctx)
 }
 
-// pushBase is where carriers reach the service: at its public address, or on
-// this machine if they are stand-ins.
+// pushBase returns where carriers reach the service: at its public address, or
+// on this machine if the carriers are emulated. It is empty if they cannot.
 func pushBase(cfg config.Config) string {
 	if strings.HasPrefix(cfg.BaseURL, "https://") || len(cfg.CarrierURLs) > 0 {
 		return cfg.BaseURL
@@ -27,14 +27,15 @@ func pushBase(cfg config.Config) string {
 	return ""
 }
 
-// PushAddress is what a carrier's portal asks for where pushes are set up there:
-// the address of the connection, and the secret that pushes carry.
+// PushAddress returns what a carrier's portal asks for where pushes are set up
+// there: the address of the connection, and the secret that pushes carry.
 func PushAddress(ctx context.Context, cfg config.Config, id ship.ConnectionID) (address, secret string, err error) {
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
 		return "", "", err
 	}
 	defer st.Close()
+
 	key, err := signingKey(ctx, cfg, st)
 	if err != nil {
 		return "", "", err

@@ -15,22 +15,22 @@ type Roles struct {
 // AllRoles is a copy that does everything.
 var AllRoles = Roles{API: true, Worker: true, Web: true}
 
-// ParseRoles reads roles with commas between.
-func ParseRoles(s string) (Roles, error) {
-	var r Roles
-	for name := range strings.SplitSeq(s, ",") {
+// ParseRoles reads roles that are separated by commas.
+func ParseRoles(list string) (Roles, error) {
+	var roles Roles
+	for name := range strings.SplitSeq(list, ",") {
 		switch strings.TrimSpace(name) {
 		case "api":
-			r.API = true
+			roles.API = true
 		case "worker":
-			r.Worker = true
+			roles.Worker = true
 		case "web":
-			r.Web = true
+			roles.Web = true
 		default:
-			return r, fmt.Errorf("there is no role %q: choose from api, worker and web", strings.TrimSpace(name))
+			return roles, fmt.Errorf("there is no role %q: choose from api, worker and web", strings.TrimSpace(name))
 		}
 	}
-	return r, nil
+	return roles, nil
 }
 
 func (r Roles) String() string {

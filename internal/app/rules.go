@@ -21,16 +21,20 @@ import (
 // newRules wires the routing rules and rate sheets.
 func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.Carrier) (*rulebook.Service, error) {
 	return rulebook.New(rulebook.Config{
-		Store: st, Connected: accounts.Carriers,
+		Store:     st,
+		Connected: accounts.Carriers,
+
 		Carriers: func(livemode bool) []carrier.Spec {
 			if livemode {
 				return accounts.Specs()
 			}
 			return slices.Concat(accounts.Specs(), sandbox.Specs())
 		},
-		Requote: func(ctx context.Context, o ship.Order) (rates []ship.Rate) {
+
+		Requote: func(ctx context.Context, order ship.Order) (rates []ship.Rate) {
 			for _, c := range simulated {
-				offers, _ := c.Rates(ctx, o) // one that does not carry it offers nothing
+				// A carrier that does not take the order offers nothing.
+				offers, _ := c.Rates(ctx, order)
 				rates = append(rates, offers...)
 			}
 			return rates
@@ -38,33 +42,37 @@ func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.C
 	})
 }
 
-// policyOf hands the rules to whoever buys.
-func policyOf(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
-	return func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
-		p, err := rules.Policy(ctx, t)
-		return shipping.Policy(p), err
+// routingPolicy adapts the rules to what the shipping service asks for.
+func routingPolicy(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
+	return func(ctx context.Context, tenant ship.Tenant) (shipping.Policy, error) {
+		policy, err := rules.Policy(ctx, tenant)
+		return shipping.Policy(policy), err
 	}
 }
 
-// decisionsOf counts what chose for purchases.
-func decisionsOf(reg prometheus.Registerer) (func(strategy string), error) {
+// newDecisionCounter returns the function that counts how purchases were
+// routed.
+func newDecisionCounter(reg prometheus.Registerer) (func(strategy string), error) {
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_routing_decisions_total", Help: "Purchases that were routed, by what chose: rule, default, cheapest, named or rate.",
+		Name: "waybill_routing_decisions_total",
+		Help: "Purchases that were routed, by what chose: rule, default, cheapest, named or rate.",
 	}, []string{"strategy"})
 	if err := reg.Register(decisions); err != nil {
 		return nil, fmt.Errorf("routing metrics: %w", err)
 	}
+
 	return func(strategy string) { decisions.WithLabelValues(strategy).Inc() }, nil
 }
 
-// OpenRules wires what the commands that deal with routing need: the rules, the
-// accounts, what tries rules on a sample, and how to let go of them. The
-// carriers are specs, or all if there are none. The database must be migrated.
+// OpenRules wires what the routing commands need: the rules, the accounts, and
+// a function that releases them. The carriers are specs, or all if there are
+// none. The database must be migrated.
 func OpenRules(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*rulebook.Service, *account.Service, func(), error) {
 	st, accounts, done, err := openConnections(ctx, cfg, specs, log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	var simulated []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
 		c, err := carrier.Open(spec, carrier.Opening{})
@@ -74,6 +82,7 @@ func OpenRules(ctx context.Context, cfg config.Config, specs []carrier.Spec, log
 		}
 		simulated = append(simulated, c)
 	}
+
 	rules, err := newRules(st, accounts, simulated)
 	return rules, accounts, done, err
 }

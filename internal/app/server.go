@@ -33,6 +33,7 @@ func newServer(cfg config.Config, address, setting string, log *slog.Logger) (*s
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
+
 	return &server{listener: listener, http: &http.Server{
 		ReadHeaderTimeout: cfg.HeaderTimeout,
 		ReadTimeout:       cfg.HeaderTimeout + cfg.RequestTimeout,
@@ -60,13 +61,14 @@ func (s *server) stop(ctx context.Context) error {
 	return nil
 }
 
-// localAddr is an address of this host under which a listener can be reached:
-// one that listens on every address is reached as localhost.
+// localAddr returns an address under which a listener is reached from this
+// host: one that listens on every address is reached as localhost.
 func localAddr(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return listen
 	}
+
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}

@@ -36,7 +36,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// services are all of them, wired.
+// services are all services of the program, wired to one another.
 type services struct {
 	account  *account.Service
 	shipping *shipping.Service
@@ -54,11 +54,18 @@ func openStore(ctx context.Context, cfg config.Config, tracer pgx.QueryTracer) (
 	return store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections, Tracer: tracer})
 }
 
-func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger, told func()) (services, error) {
+// newServices builds all services. recorded is called when one of them has
+// recorded an event.
+func newServices(ctx context.Context, cfg config.Config, baseURL string, st *store.Store, reg prometheus.Registerer, log *slog.Logger, recorded func()) (services, error) {
 	key, err := signingKey(ctx, cfg, st)
 	if err != nil {
 		return services{}, err
 	}
+	box, err := newBox(ctx, cfg, st)
+	if err != nil {
+		return services{}, err
+	}
+
 	calls, err := newCarrierMetrics(reg)
 	if err != nil {
 		return services{}, err
@@ -67,69 +74,108 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
-	box, err := newBox(ctx, cfg, st)
-	if err != nil {
-		return services{}, err
-	}
+
+	// The journal, the traffic and the accounts need one another, so each
+	// reaches the next through a variable that is set before it is first used.
 	var accounts *account.Service
 	var live carriers
 	records, err := newJournal(cfg, st, reg, func() *carrierkit.Traffic { return live.traffic })
 	if err != nil {
 		return services{}, err
 	}
-	live = carriers{specs: specsOf(cfg), observe: observed(calls, records), pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) }, traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
-		Wrap:  carrierkit.Recorder,
-		Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
-	})}
-	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
-		return services{}, err
+	live = carriers{
+		specs:   carrierSpecs(cfg),
+		observe: observeCalls(calls, records),
+		traffic: carrierkit.NewTraffic(carrierkit.TrafficOptions{
+			Wrap:  carrierkit.Recorder,
+			Probe: func(_, connection string) { accounts.Probe(context.WithoutCancel(ctx), ship.ConnectionID(connection)) },
+		}),
+		pushSecret: func(id ship.ConnectionID) string { return tracking.PushSecret(key, id) },
 	}
-	rules, err := newRules(st, accounts, simulated)
-	if err != nil {
+	if accounts, err = newAccounts(cfg, st, box, live, log); err != nil {
 		return services{}, err
 	}
 	if err := reg.Register(trafficStats{live.traffic}); err != nil {
 		return services{}, fmt.Errorf("carrier metrics: %w", err)
 	}
+
+	rules, err := newRules(st, accounts, simulated)
+	if err != nil {
+		return services{}, err
+	}
 	buying, err := newShipping(cfg, box, reg, shipping.Config{
-		Store: st, Simulated: simulated, SigningKey: key, BaseURL: baseURL, Told: told, Log: log,
-		Connected: accounts.Carriers, Connection: accounts.Carrier, Policy: policyOf(rules), Exchanged: records.NoteExchange,
+		Store:      st,
+		Simulated:  simulated,
+		SigningKey: key,
+		BaseURL:    baseURL,
+		Told:       recorded,
+		Log:        log,
+		Connected:  accounts.Carriers,
+		Connection: accounts.Carrier,
+		Policy:     routingPolicy(rules),
+		Exchanged:  records.NoteExchange,
 	})
 	if err != nil {
 		return services{}, err
 	}
+
 	out := services{
-		box: box, journal: records, account: accounts, traffic: live.traffic, rules: rules, shipping: buying, batch: newBatches(cfg, st, accounts, buying, log),
+		account:  accounts,
+		shipping: buying,
+		rules:    rules,
+		journal:  records,
+		batch:    newBatches(cfg, st, accounts, buying, log),
+		box:      box,
+		traffic:  live.traffic,
 		tracking: tracking.New(tracking.Config{
-			Store: st, BaseURL: baseURL, SandboxStep: cfg.SandboxStep, Told: told, Log: log, Key: key, PushBase: pushBase(cfg), Unmapped: calls.unmapped,
-			Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
+			Store:       st,
+			BaseURL:     baseURL,
+			SandboxStep: cfg.SandboxStep,
+			Told:        recorded,
+			Log:         log,
+			Key:         key,
+			PushBase:    pushBase(cfg),
+			Unmapped:    calls.unmapped,
+			Connection:  accounts.Carrier,
+			Connected:   accounts.Carriers,
+			TenantOf:    accounts.TenantOf,
 		}),
 	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
 		return services{}, err
 	}
-	out.webhook = newWebhook(cfg, out.member, webhook.Config{Store: st, Box: box, Sender: newSender(cfg, log), BaseURL: baseURL, Log: log})
+	out.webhook = newWebhook(cfg, out.member, webhook.Config{
+		Store:   st,
+		Box:     box,
+		Sender:  newSender(cfg, log),
+		BaseURL: baseURL,
+		Log:     log,
+	})
+
+	// Whether the database was restored must be known before the first
+	// purchase: after a restore, purchases are looked up before they are made.
 	return out, out.shipping.NoteRestore(ctx)
 }
 
-// specsOf are the live carriers, with the quotas that the operator knows.
-func specsOf(cfg config.Config) []carrier.Spec {
+// carrierSpecs returns the live carriers, with the quotas of the settings.
+func carrierSpecs(cfg config.Config) []carrier.Spec {
 	specs := slices.Clone(all.Specs)
 	for i := range specs {
-		if q, known := cfg.CarrierQuotas[specs[i].Name]; known {
-			specs[i].Quota = carrier.Quota{Calls: q.Calls, Per: q.Per}
+		if quota, set := cfg.CarrierQuotas[specs[i].Name]; set {
+			specs[i].Quota = carrier.Quota{Calls: quota.Calls, Per: quota.Per}
 		}
 	}
 	return specs
 }
 
-// newBox seals with the operator's key. What was sealed before there was one
-// is opened with the installation's.
+// newBox returns a box that seals with the operator's key. What was sealed
+// before there was one is opened with the installation's.
 func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box, error) {
 	own, err := st.SigningKey(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	box, err := seal.New(append(slices.Clone(cfg.SecretKeys), own)...)
 	if err != nil {
 		return nil, fmt.Errorf("key of stored secrets: %w", err)
@@ -137,57 +183,65 @@ func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box,
 	return box, nil
 }
 
-// newWebhook wires the webhooks, and the mail about those that fail.
+// newWebhook wires the webhooks, and the mail about endpoints that fail.
 func newWebhook(cfg config.Config, members *member.Service, c webhook.Config) *webhook.Service {
 	if cfg.SMTPURL != nil {
-		c.Mail, c.People = webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom).Send, members.Developers
+		c.Mail = webhook.NewMailer(cfg.SMTPURL, cfg.MailFrom).Send
+		c.People = members.Developers
 	}
 	return webhook.New(c)
 }
 
-// newSender sends events. The database and the operator's listener stay closed
-// to it, whatever networks the operator opens.
+// newSender returns what sends events. It never connects to the database or to
+// the operator's listener, whatever networks the operator allows.
 func newSender(cfg config.Config, log *slog.Logger) *webhook.Sender {
 	policy := webhook.Policy{Networks: cfg.WebhookNetworks, Loopback: cfg.WebhookLoopback}
+
 	hosts := []string{cfg.MetricsListen}
-	if u, err := url.Parse(cfg.DatabaseURL); err == nil {
-		hosts = append(hosts, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432")))
+	if database, err := url.Parse(cfg.DatabaseURL); err == nil {
+		hosts = append(hosts, net.JoinHostPort(database.Hostname(), cmp.Or(database.Port(), "5432")))
 	}
 	for _, host := range hosts {
-		policy.Deny = append(policy.Deny, addressesOf(host)...)
+		policy.Deny = append(policy.Deny, lookupAddresses(host)...)
 	}
+
 	return webhook.NewSender(webhook.SenderOptions{Policy: policy, UserAgent: "Waybill/" + Version(), Log: log})
 }
 
-// addressesOf are the addresses of a host and port; none if it has none now.
-func addressesOf(hostPort string) (list []netip.AddrPort) {
+// lookupAddresses returns the addresses of a host and port; none if they cannot
+// be resolved.
+func lookupAddresses(hostPort string) (list []netip.AddrPort) {
 	host, portText, err := net.SplitHostPort(hostPort)
 	port, portErr := strconv.ParseUint(portText, 10, 16)
 	if err != nil || portErr != nil {
 		return nil
 	}
+
 	found, err := net.LookupIP(host)
 	if err != nil {
 		return nil
 	}
+
 	// A listener on every address is reached under each of this host's own.
 	if slices.ContainsFunc(found, net.IP.IsUnspecified) {
 		own, _ := net.InterfaceAddrs()
-		for _, addr := range own {
-			if network, ok := addr.(*net.IPNet); ok {
+		for _, address := range own {
+			if network, ok := address.(*net.IPNet); ok {
 				found = append(found, network.IP)
 			}
 		}
 	}
+
 	for _, ip := range found {
-		if addr, ok := netip.AddrFromSlice(ip); ok {
-			list = append(list, netip.AddrPortFrom(addr.Unmap(), uint16(port)))
+		if address, ok := netip.AddrFromSlice(ip); ok {
+			list = append(list, netip.AddrPortFrom(address.Unmap(), uint16(port)))
 		}
 	}
 	return list
 }
 
-// openSimulated opens the carriers of the sandbox, without a network between.
+// openSimulated opens the carriers of the sandbox. They run in this process,
+// without a network.
 func openSimulated(calls *carrierMetrics) ([]*carrier.Carrier, error) {
 	var list []*carrier.Carrier
 	for _, spec := range sandbox.Specs() {
@@ -201,26 +255,47 @@ func openSimulated(calls *carrierMetrics) ([]*carrier.Carrier, error) {
 	return list, nil
 }
 
+// newAPI returns the handler of the public listener: the API, and the dashboard
+// beside it.
 func (a *App) newAPI() (http.Handler, error) {
 	metrics, err := httpkit.NewMetrics(a.registry)
 	if err != nil {
 		return nil, fmt.Errorf("request metrics: %w", err)
 	}
+
+	// Zero switches the limit off in the settings. To the API zero means its
+	// default, and a negative number no limit.
 	limit := a.cfg.RateLimit
 	if limit == 0 {
-		limit = -1 // zero would mean the default
+		limit = -1
 	}
+
 	handler := api.New(api.Config{
-		Account: a.services.account, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook, Rules: a.services.rules, Box: a.services.box,
-		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics, Ready: a.ready, Answered: a.services.shipping.Answered,
-		Finished: noteRequest(a.services.journal),
-		Limits:   api.Limits{Body: a.cfg.MaxBodyBytes, Timeout: a.cfg.RequestTimeout, RequestsPerSec: limit, Burst: a.cfg.RateBurst},
+		Account:        a.services.account,
+		Shipping:       a.services.shipping,
+		Tracking:       a.services.tracking,
+		Webhook:        a.services.webhook,
+		Rules:          a.services.rules,
+		Box:            a.services.box,
+		BaseURL:        a.baseURL,
+		TrustedProxies: a.cfg.TrustedProxies,
+		Log:            a.log,
+		Metrics:        metrics,
+		Ready:          a.ready,
+		Answered:       a.services.shipping.Answered,
+		Finished:       noteRequest(a.services.journal),
+		Limits: api.Limits{
+			Body:           a.cfg.MaxBodyBytes,
+			Timeout:        a.cfg.RequestTimeout,
+			RequestsPerSec: limit,
+			Burst:          a.cfg.RateBurst,
+		},
 	})
 	return a.withWeb(handler, metrics), nil
 }
 
-// OpenAccounts wires what operators' commands need: the accounts, and how to
-// let go of them. The database must be migrated.
+// OpenAccounts wires what operators' commands need: the accounts, and a
+// function that releases them. The database must be migrated.
 func OpenAccounts(ctx context.Context, cfg config.Config) (*account.Service, func(), error) {
 	state, err := store.InspectSchema(ctx, cfg.DatabaseURL)
 	if err == nil {
@@ -229,6 +304,7 @@ func OpenAccounts(ctx context.Context, cfg config.Config) (*account.Service, fun
 	if err != nil {
 		return nil, nil, err
 	}
+
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
 		return nil, nil, err
@@ -236,12 +312,12 @@ func OpenAccounts(ctx context.Context, cfg config.Config) (*account.Service, fun
 	return account.New(st), st.Close, nil
 }
 
-// NewLogger writes lines as the settings say. No line holds a name, an address
-// or a key: ids, routes and codes alone.
+// NewLogger returns a logger with the level and format of the settings. No line
+// contains a name, an address or a key: ids, routes and codes alone.
 func NewLogger(cfg config.Config, w io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: cfg.LogLevel}
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
 	if cfg.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(w, o))
+		return slog.New(slog.NewTextHandler(w, options))
 	}
-	return slog.New(slog.NewJSONHandler(w, o))
+	return slog.New(slog.NewJSONHandler(w, options))
 }

@@ -63,18 +63,21 @@ func (a *App) answers(ctx context.Context, within time.Duration) bool {
 	if a.api == nil || a.stopping.Load() {
 		return true
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.LocalURL()+"/healthz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.LocalURL()+"/healthz", nil)
 	if err != nil {
 		return false
 	}
-	req.Close = true
-	resp, err := carrierkit.NewTransport().RoundTrip(req)
+	// The transport is used once, so its connection must not be kept open.
+	request.Close = true
+
+	response, err := carrierkit.NewTransport().RoundTrip(request)
 	if err != nil {
 		return false
 	}
-	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }

@@ -27,13 +27,18 @@ func newTraces(ctx context.Context, endpoint string) (*traces, error) {
 	if endpoint == "" {
 		return nil, nil
 	}
+
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
+	service := resource.NewSchemaless(
+		attribute.String("service.name", "waybill"),
+		attribute.String("service.version", Version()),
+	)
 	return &traces{trace.NewTracerProvider(
 		trace.WithBatcher(scrubber{exporter}),
-		trace.WithResource(resource.NewSchemaless(attribute.String("service.name", "waybill"), attribute.String("service.version", Version()))),
+		trace.WithResource(service),
 	)}, nil
 }
 
@@ -43,11 +48,13 @@ func (t *traces) requests(next http.Handler) http.Handler {
 		return next
 	}
 	return otelhttp.NewHandler(next, "request",
-		otelhttp.WithTracerProvider(t.provider), otelhttp.WithMeterProvider(noop.NewMeterProvider()), otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithTracerProvider(t.provider),
+		otelhttp.WithMeterProvider(noop.NewMeterProvider()),
+		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + resourceOf(r.URL.Path) }))
 }
 
-// resourceOf is the part of a path before any id: "/v1/shipments".
+// resourceOf returns the part of a path before any id: "/v1/shipments".
 func resourceOf(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(len(parts), 3)], "/")
@@ -61,18 +68,19 @@ func (t *traces) queries() pgx.QueryTracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(noop.NewMeterProvider()))
 }
 
-// close sends what is left.
+// close sends the spans that are left.
 func (t *traces) close() {
 	if t == nil {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_ = t.provider.Shutdown(ctx) // a collector that is gone must not hold us up
 }
 
-// scrubber takes what could name a person out of spans: where a request came
-// from, with what, and the path, which may hold a tracking number.
+// scrubber removes what could identify a person from spans: where a request
+// came from, its user agent, and the path, which may hold a tracking number.
 type scrubber struct{ trace.SpanExporter }
 
 var personal = []attribute.Key{"client.address", "network.peer.address", "network.peer.port", "user_agent.original", "url.path", "url.query"}
@@ -88,7 +96,7 @@ func (s scrubber) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) e
 
 type scrubbed struct{ trace.ReadOnlySpan }
 
-// Attributes are those that name nobody.
+// Attributes returns those that identify nobody.
 func (s scrubbed) Attributes() []attribute.KeyValue {
 	return slices.DeleteFunc(slices.Clone(s.ReadOnlySpan.Attributes()), func(a attribute.KeyValue) bool {
 		return slices.Contains(personal, a.Key)

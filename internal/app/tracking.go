@@ -10,16 +10,22 @@ import (
 	"github.com/waybillhq/waybill/internal/tracking"
 )
 
-// OpenTracking wires what the commands that deal with tracking need: the
-// service, the carriers whose tables it uses, and how to let go of it. The
-// carriers are specs, or all if there are none. The database must be migrated.
+// OpenTracking wires what the tracking commands need: the service, the carriers
+// whose tables it uses, and a function that releases it. The carriers are
+// specs, or all if there are none. The database must be migrated.
 func OpenTracking(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*tracking.Service, []carrier.Spec, func(), error) {
 	st, accounts, done, err := openConnections(ctx, cfg, specs, log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return tracking.New(tracking.Config{
-		Store: st, BaseURL: cmp.Or(cfg.BaseURL, "http://"+localAddr(cfg.Listen)), Log: log,
-		Connection: accounts.Carrier, Connected: accounts.Carriers, TenantOf: accounts.TenantOf,
-	}), accounts.Specs(), done, nil
+
+	service := tracking.New(tracking.Config{
+		Store:      st,
+		BaseURL:    cmp.Or(cfg.BaseURL, "http://"+localAddr(cfg.Listen)),
+		Log:        log,
+		Connection: accounts.Carrier,
+		Connected:  accounts.Carriers,
+		TenantOf:   accounts.TenantOf,
+	})
+	return service, accounts.Specs(), done, nil
 }

@@ -2,19 +2,20 @@ package app
 
 import "runtime/debug"
 
-// Version is the version of this program: its module's, or else the commit it
-// was built from, or else "unknown".
+// Version returns the version of this program: its module's, or else the commit
+// it was built from, or else "unknown".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
+
+	if version := info.Main.Version; version != "" && version != "(devel)" {
+		return version
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
 		}
 	}
 	return "unknown"

@@ -14,14 +14,29 @@ import (
 // withWeb puts the dashboard beside the API: each path belongs to one of them.
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
-		API: api, Reference: func() ([]byte, error) { return apis.Reference(a.baseURL) }, Rules: a.services.rules, Journal: a.services.journal, Batch: a.services.batch,
-		Account: a.services.account, Member: a.services.member, Shipping: a.services.shipping, Tracking: a.services.tracking, Webhook: a.services.webhook,
-		Box: a.services.box, Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
+		API:       api,
+		Reference: func() ([]byte, error) { return apis.Reference(a.baseURL) },
+		Account:   a.services.account,
+		Member:    a.services.member,
+		Shipping:  a.services.shipping,
+		Tracking:  a.services.tracking,
+		Webhook:   a.services.webhook,
+		Rules:     a.services.rules,
+		Journal:   a.services.journal,
+		Batch:     a.services.batch,
+		Box:       a.services.box,
+		Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
 			return a.services.traffic.Waits(string(id))
 		},
-		BaseURL: a.baseURL, TrustedProxies: a.cfg.TrustedProxies, Log: a.log, Metrics: metrics,
+		BaseURL:        a.baseURL,
+		TrustedProxies: a.cfg.TrustedProxies,
+		Log:            a.log,
+		Metrics:        metrics,
 	})
+
+	// Pages that stay open for updates would otherwise hold up a shutdown.
 	a.api.http.RegisterOnShutdown(pages.Stop)
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if web.Owns(r.URL.Path) {
 			pages.ServeHTTP(w, r)
