@@ -11,7 +11,7 @@ import (
 // maxBoxes is how many boxes a tenant can save.
 const maxBoxes = 200
 
-// A Box is one that a tenant packs in.
+// A Box is a package that a tenant has saved.
 type Box store.Box
 
 // Boxes lists the tenant's boxes by name.
@@ -30,18 +30,20 @@ func (s *Service) AddBox(ctx context.Context, t ship.Tenant, name string, d ship
 	if err != nil {
 		return Box{}, err
 	}
-	known, err := s.store.Boxes(ctx, t, maxBoxes)
+
+	present, err := s.store.Boxes(ctx, t, maxBoxes)
 	if err != nil {
 		return Box{}, err
 	}
-	if len(known) >= maxBoxes {
+	if len(present) >= maxBoxes {
 		return Box{}, ship.Errorf(ship.Conflict, "there are %d boxes already: remove one first", maxBoxes)
 	}
-	b := store.Box{ID: ship.NewBoxID(t.Shard(), time.Now()), Name: name, Dimensions: d}
-	return Box(b), s.store.AddBox(ctx, t, b)
+
+	box := store.Box{ID: ship.NewBoxID(t.Shard(), time.Now()), Name: name, Dimensions: d}
+	return Box(box), s.store.AddBox(ctx, t, box)
 }
 
-// RemoveBox forgets a box; ship.NotFound if it is not there.
+// RemoveBox removes a box; ship.NotFound if it is not there.
 func (s *Service) RemoveBox(ctx context.Context, t ship.Tenant, id ship.BoxID) error {
 	return s.store.DeleteBox(ctx, t, id)
 }

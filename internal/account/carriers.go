@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -41,8 +42,8 @@ type openedKey struct {
 }
 
 const (
-	// listLife is for how long a tenant's list is believed without a look at
-	// the database: a change by another process shows after that.
+	// listLife is for how long a tenant's list is cached: a change by another
+	// process shows after that.
 	listLife  = 10 * time.Second
 	listsKept = 100_000
 	// openedLife is for how long an opened connection outlives its last use.
@@ -61,6 +62,7 @@ func newConnections(c Config) connections {
 		observe:       c.Observe,
 		pushSecret:    c.PushSecret,
 		log:           cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+
 		lists: otter.Must(&otter.Options[ship.Tenant, []*carrier.Carrier]{
 			MaximumSize:      listsKept,
 			ExpiryCalculator: otter.ExpiryWriting[ship.Tenant, []*carrier.Carrier](listLife),
@@ -72,10 +74,10 @@ func newConnections(c Config) connections {
 	}
 }
 
-// Specs are the carriers that can be connected.
+// Specs returns the carriers that can be connected.
 func (s *Service) Specs() []carrier.Spec { return s.specs }
 
-// Carriers are the tenant's own connections, opened, oldest first. One that
+// Carriers returns the tenant's own connections, opened, oldest first. One that
 // cannot be opened is left out, and logged: it does not stop the others. The
 // list is shared: it must not be changed.
 func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
@@ -86,29 +88,33 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carri
 }
 
 func (s *Service) loadCarriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carrier, error) {
-	ctx = context.WithoutCancel(ctx) // others wait for the same list
+	// Other callers wait for the same list, so the first one's cancellation
+	// must not fail them.
+	ctx = context.WithoutCancel(ctx)
+
 	rows, err := s.store.Connections(ctx, t)
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]*carrier.Carrier, 0, len(rows))
 	for _, row := range rows {
 		if !row.Enabled {
 			continue
 		}
-		c, err := s.open(ctx, row)
+		opened, err := s.open(ctx, row)
 		if err != nil {
 			s.log.WarnContext(ctx, "connection left out", "connection", row.ID, "carrier", row.Carrier, "kind", ship.KindOf(err), "error", err)
 			continue
 		}
-		list = append(list, c)
+		list = append(list, opened)
 	}
 	return list, nil
 }
 
-// Carrier is one connection of the tenant, opened, also one that was removed
-// or disabled: what was bought through it may have to be settled or voided. It
-// is ship.NotFound if the tenant has none.
+// Carrier returns one connection of the tenant, opened, also one that was
+// removed or disabled: what was bought through it may have to be settled or
+// voided. It is ship.NotFound if the tenant has none.
 func (s *Service) Carrier(ctx context.Context, t ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
 	list, err := s.Carriers(ctx, t)
 	if err != nil {
@@ -117,6 +123,8 @@ func (s *Service) Carrier(ctx context.Context, t ship.Tenant, id ship.Connection
 	if i := slices.IndexFunc(list, func(c *carrier.Carrier) bool { return c.Connection == id }); i >= 0 {
 		return list[i], nil
 	}
+
+	// The list has only enabled connections; the row may be a removed one.
 	row, err := s.store.Connection(ctx, t, id)
 	if err != nil {
 		return nil, err
@@ -127,24 +135,26 @@ func (s *Service) Carrier(ctx context.Context, t ship.Tenant, id ship.Connection
 // open returns the connection's carrier. One that is open already is used
 // again as long as its credentials do not change.
 func (s *Service) open(ctx context.Context, row store.Connection) (*carrier.Carrier, error) {
-	key := openedKey{row.ID, row.Version}
-	return s.opened.Get(ctx, key, otter.LoaderFunc[openedKey, *carrier.Carrier](func(ctx context.Context, _ openedKey) (*carrier.Carrier, error) {
-		ctx = context.WithoutCancel(ctx) // others wait for the same connection
-		given, err := s.unseal(ctx, row)
+	load := func(ctx context.Context, _ openedKey) (*carrier.Carrier, error) {
+		// Other callers wait for the same connection.
+		ctx = context.WithoutCancel(ctx)
+
+		credentials, err := s.unseal(ctx, row)
 		if err != nil {
 			return nil, err
 		}
-		c, err := s.openWith(row.Tenant, row.ID, row.Carrier, given)
+		opened, err := s.openWith(row.Tenant, row.ID, row.Carrier, credentials)
 		if err != nil {
 			return nil, err
 		}
-		c.Label = row.Name
-		return c, nil
-	}))
+		opened.Label = row.Name
+		return opened, nil
+	}
+	return s.opened.Get(ctx, openedKey{row.ID, row.Version}, otter.LoaderFunc[openedKey, *carrier.Carrier](load))
 }
 
 // openWith opens a carrier with credentials in clear.
-func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, given carrier.Credentials) (*carrier.Carrier, error) {
+func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, credentials carrier.Credentials) (*carrier.Carrier, error) {
 	spec, err := s.spec(name)
 	if err != nil {
 		return nil, err
@@ -153,52 +163,61 @@ func (s *Service) openWith(t ship.Tenant, id ship.ConnectionID, name string, giv
 	if err != nil {
 		return nil, err
 	}
-	o := carrier.Opening{Credentials: given, BaseURL: base, Live: t.Livemode}
+
+	opening := carrier.Opening{Credentials: credentials, BaseURL: base, Live: t.Livemode}
 	if s.pushSecret != nil {
-		o.PushSecret = s.pushSecret(id)
+		opening.PushSecret = s.pushSecret(id)
 	}
-	return s.openAt(t, spec, o, id)
+	return s.openAt(t, spec, opening, id)
 }
 
-func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, o carrier.Opening, id ship.ConnectionID) (*carrier.Carrier, error) {
+func (s *Service) openAt(t ship.Tenant, spec carrier.Spec, opening carrier.Opening, id ship.ConnectionID) (*carrier.Carrier, error) {
 	if s.via != nil {
-		o.Via = s.via(spec, string(id))
+		opening.Via = s.via(spec, string(id))
 	}
-	c, err := carrier.Open(spec, o)
+
+	opened, err := carrier.Open(spec, opening)
 	if err != nil {
 		return nil, err
 	}
-	c.Connection = id
+
+	opened.Connection = id
 	if s.observe != nil {
-		c.Observe = s.observe(spec.Name, t, id)
+		opened.Observe = s.observe(spec.Name, t, id)
 	}
-	return c, nil
+	return opened, nil
 }
 
-// spec is the description of the carrier; ship.Invalid if there is none.
+// spec returns the description of the carrier; ship.Invalid if there is none.
 func (s *Service) spec(name string) (carrier.Spec, error) {
-	names := make([]string, len(s.specs))
-	for i, spec := range s.specs {
-		if names[i] = spec.Name; spec.Name == name {
+	var names []string
+	for _, spec := range s.specs {
+		if spec.Name == name {
 			return spec, nil
 		}
+		names = append(names, spec.Name)
 	}
+
 	return carrier.Spec{}, ship.InvalidFields([]ship.FieldError{{
-		Pointer: "/carrier", Code: "invalid", Detail: "is not a carrier that can be connected", Suggestion: ship.Nearest(name, names),
+		Pointer:    "/carrier",
+		Code:       "invalid",
+		Detail:     "is not a carrier that can be connected",
+		Suggestion: ship.Nearest(name, names),
 	}})
 }
 
-// baseURL is where the carrier is called: at its own address for the mode, or
-// where the operator says.
+// baseURL returns where the carrier is called: at its own address for the mode,
+// or where the operator says.
 func (s *Service) baseURL(spec carrier.Spec, live bool) (string, error) {
 	own := spec.TestURL
 	if live {
 		own = spec.LiveURL
 	}
+
 	instead, moved := s.urls[spec.Name]
 	switch {
 	case moved:
-		return move(own, instead), nil
+		return replaceHost(own, instead), nil
 	case own == "" && live:
 		return "", ship.Errorf(ship.Unsupported, "%s has no address for live connections", spec.Title)
 	case own == "":
@@ -207,36 +226,36 @@ func (s *Service) baseURL(spec carrier.Spec, live bool) (string, error) {
 	return own, nil
 }
 
-// move is the address own on the host of instead. A path of instead, and be it
-// only a slash, takes the place of the carrier's own.
-func move(own, instead string) string {
-	to, err := url.Parse(instead)
-	from, wrong := url.Parse(own)
-	if err != nil || wrong != nil {
+// replaceHost returns the address own on the host of instead. If instead has a
+// path, even "/" alone, it replaces the carrier's own.
+func replaceHost(own, instead string) string {
+	to, toErr := url.Parse(instead)
+	from, fromErr := url.Parse(own)
+	if toErr != nil || fromErr != nil {
 		return instead
 	}
+
 	path := from.Path
 	if to.Path != "" {
 		path = to.Path
 	}
-	for len(path) > 0 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1]
-	}
-	return to.Scheme + "://" + to.Host + path
+	return to.Scheme + "://" + to.Host + strings.TrimRight(path, "/")
 }
 
-// place is what a connection's credentials are bound to: they open in no other
-// account, mode or row, and for no other carrier.
-func place(t ship.Tenant, id ship.ConnectionID, carrierName string) []string {
+// bindingOf returns what a connection's credentials are bound to: they can be
+// decrypted in no other account, mode or row, and for no other carrier.
+func bindingOf(row store.Connection) []string {
 	mode := "test"
-	if t.Livemode {
+	if row.Tenant.Livemode {
 		mode = "live"
 	}
-	return []string{string(t.Account), mode, string(id), carrierName}
+	return []string{string(row.Tenant.Account), mode, string(row.ID), row.Carrier}
 }
 
-// errSealed are the errors of credentials that cannot be read.
-func errSealed(err error) error {
+// unsealError returns the error of credentials that cannot be decrypted. Those
+// whose key service does not answer are not lost, so the two have codes of
+// their own.
+func unsealError(err error) error {
 	if errors.Is(err, seal.ErrOpen) {
 		return ship.Coded(ship.Conflict, "credentials_unreadable", "the credentials cannot be decrypted: %w", err)
 	}
@@ -246,49 +265,58 @@ func errSealed(err error) error {
 // unseal decrypts the credentials of a connection.
 func (s *Service) unseal(ctx context.Context, row store.Connection) (carrier.Credentials, error) {
 	if s.wrapper == nil {
-		return nil, errSealed(seal.ErrNoKey)
+		return nil, unsealError(seal.ErrNoKey)
 	}
-	text, err := seal.Envelope{Key: row.WrappedKey, Secret: row.Credentials}.Open(ctx, s.wrapper, place(row.Tenant, row.ID, row.Carrier)...)
+
+	envelope := seal.Envelope{Key: row.WrappedKey, Secret: row.Credentials}
+	text, err := envelope.Open(ctx, s.wrapper, bindingOf(row)...)
 	if err != nil {
-		return nil, errSealed(err)
+		return nil, unsealError(err)
 	}
-	var given carrier.Credentials
-	if json.Unmarshal(text, &given) != nil { // its error could show them
-		return nil, errSealed(seal.ErrOpen)
+
+	// The error of json.Unmarshal is dropped: it can quote the credentials.
+	var credentials carrier.Credentials
+	if json.Unmarshal(text, &credentials) != nil {
+		return nil, unsealError(seal.ErrOpen)
 	}
-	return given, nil
+	return credentials, nil
 }
 
 // seal encrypts the credentials of a connection into its row.
-func (s *Service) seal(ctx context.Context, row *store.Connection, given carrier.Credentials) error {
+func (s *Service) seal(ctx context.Context, row *store.Connection, credentials carrier.Credentials) error {
 	if s.wrapper == nil {
 		return ship.Errorf(ship.Unavailable, "there is no key to encrypt credentials with")
 	}
-	text, err := json.Marshal(given)
+
+	text, err := json.Marshal(credentials)
 	if err != nil {
 		return ship.Errorf(ship.Internal, "the credentials could not be written")
 	}
-	e, err := seal.SealEnvelope(ctx, s.wrapper, text, place(row.Tenant, row.ID, row.Carrier)...)
+	envelope, err := seal.SealEnvelope(ctx, s.wrapper, text, bindingOf(*row)...)
 	if err != nil {
-		return errSealed(err)
+		return unsealError(err)
 	}
-	row.WrappedKey, row.Credentials = e.Key, e.Secret
+
+	row.WrappedKey = envelope.Key
+	row.Credentials = envelope.Secret
 	return nil
 }
 
-// Probe makes a harmless call over a connection: what the carrier answers tells
-// whether it is well again.
+// Probe makes a harmless call over a connection: the carrier's answer shows
+// whether it works again.
 func (s *Service) Probe(ctx context.Context, id ship.ConnectionID) {
 	row, err := s.store.FindConnection(ctx, id)
 	if err != nil {
 		return
 	}
-	if c, err := s.Carrier(ctx, row.Tenant, id); err == nil {
-		_ = c.Check(ctx) // the breaker hears of it
+
+	// The result is not needed here: the breaker sees every call.
+	if opened, err := s.Carrier(ctx, row.Tenant, id); err == nil {
+		_ = opened.Check(ctx)
 	}
 }
 
-// TenantOf says whose a connection is.
+// TenantOf returns the tenant that owns a connection.
 func (s *Service) TenantOf(ctx context.Context, id ship.ConnectionID) (ship.Tenant, error) {
 	row, err := s.store.FindConnection(ctx, id)
 	return row.Tenant, err

@@ -11,75 +11,79 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// AddChecked is AddConnection for a person who waits: the connection is looked
-// at first, and credentials that the carrier refuses are not stored. Then err
-// is ship.Invalid at their fields, and the findings say what to do. What cannot
-// be found out now is stored, with what was found.
+// AddChecked is AddConnection for a person who waits: the connection is checked
+// first, and credentials that the carrier refuses are not stored. Then err is
+// ship.Invalid at their fields, and the findings say what to do. If the check
+// is inconclusive, the connection is stored with its findings.
 func (s *Service) AddChecked(ctx context.Context, in AddConnectionInput) (Connection, []Finding, error) {
 	row, err := s.newRow(ctx, in)
 	if err != nil {
 		return Connection{}, nil, err
 	}
-	return s.ifTaken(ctx, row, s.add)
+	return s.storeIfAccepted(ctx, row, s.add)
 }
 
 // UpdateChecked is UpdateConnection in the same way: credentials that the
-// carrier refuses do not take the place of the present ones.
+// carrier refuses do not replace the present ones.
 func (s *Service) UpdateChecked(ctx context.Context, in UpdateConnectionInput) (Connection, []Finding, error) {
 	row, err := s.changedRow(ctx, in)
 	if err != nil {
 		return Connection{}, nil, err
 	}
-	return s.ifTaken(ctx, row, s.change)
+	return s.storeIfAccepted(ctx, row, s.change)
 }
 
-// ifTaken stores the row unless the carrier refuses its credentials.
-func (s *Service) ifTaken(ctx context.Context, row store.Connection, keep func(context.Context, store.Connection) (Connection, error)) (Connection, []Finding, error) {
+// storeIfAccepted stores the row unless the carrier refuses its credentials.
+func (s *Service) storeIfAccepted(ctx context.Context, row store.Connection, save func(context.Context, store.Connection) (Connection, error)) (Connection, []Finding, error) {
 	account, err := s.store.Account(ctx, row.Tenant.Account)
 	if err != nil {
 		return Connection{}, nil, err
 	}
+
 	limited, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	c := &checkup{Service: s, row: row, account: account}
-	list := c.run(limited)
-	if c.refused != "" {
-		return connectionOf(row), list, refusedAt(c.spec, c.refused)
+	check := &checkup{Service: s, row: row, account: account}
+	list := check.run(limited)
+	if check.refused != "" {
+		return newConnection(row), list, refusedFields(check.spec, check.refused)
 	}
-	kept, err := keep(ctx, row)
+
+	saved, err := save(ctx, row)
 	if err != nil {
-		return kept, list, err
+		return saved, list, err
 	}
 	result, err := json.Marshal(list)
 	if err != nil {
-		return kept, list, err
+		return saved, list, err
 	}
-	return kept, list, s.store.SetChecked(ctx, row.Tenant, row.ID, time.Now(), result)
+	return saved, list, s.store.SetChecked(ctx, row.Tenant, row.ID, time.Now(), result)
 }
 
-// refusedAt is the error of credentials that the carrier does not take: at the
-// account's number if that is all that is wrong, else at all that prove who
-// asks.
-func refusedAt(spec carrier.Spec, subject string) error {
-	var wrong []ship.FieldError
-	add := func(f carrier.Field, says string) {
-		wrong = append(wrong, ship.FieldError{Pointer: "/" + f.Name, Code: "invalid", Detail: says})
+// refusedFields returns the error of credentials that the carrier does not
+// accept: at the account's number if only that is refused, else at all fields
+// that prove who signs in.
+func refusedFields(spec carrier.Spec, subject string) error {
+	var invalid []ship.FieldError
+	add := func(field carrier.Field, says string) {
+		invalid = append(invalid, ship.FieldError{Pointer: "/" + field.Name, Code: "invalid", Detail: says})
 	}
-	for _, f := range spec.Fields {
-		ofAccount := strings.Contains(f.Name, "account")
-		proves := f.Secret || strings.HasPrefix(f.Name, "client_")
+
+	for _, field := range spec.Fields {
+		namesAccount := strings.Contains(field.Name, "account")
+		provesIdentity := field.Secret || strings.HasPrefix(field.Name, "client_")
 		switch {
-		case !f.Required:
-		case subject == "account" && ofAccount:
-			add(f, spec.Title+" does not let these credentials use this account")
-		case subject == "mode" && proves:
-			add(f, "is of "+spec.Title+"'s other environment")
-		case subject == "token" && proves:
-			add(f, spec.Title+" does not accept this, or not together with the others")
+		case !field.Required:
+		case subject == "account" && namesAccount:
+			add(field, spec.Title+" does not let these credentials use this account")
+		case subject == "mode" && provesIdentity:
+			add(field, "is of "+spec.Title+"'s other environment")
+		case subject == "token" && provesIdentity:
+			add(field, spec.Title+" does not accept this, or not together with the others")
 		}
 	}
-	if len(wrong) == 0 {
+
+	if len(invalid) == 0 {
 		return ship.Errorf(ship.Invalid, "%s does not accept the credentials", spec.Title)
 	}
-	return ship.InvalidFields(wrong)
+	return ship.InvalidFields(invalid)
 }

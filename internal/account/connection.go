@@ -46,8 +46,8 @@ const (
 )
 
 // AddConnection connects a carrier account. The credentials are checked
-// against the carrier's fields; whether the carrier accepts them is told by
-// CheckConnection.
+// against the carrier's fields only; CheckConnection finds out whether the
+// carrier accepts them.
 func (s *Service) AddConnection(ctx context.Context, in AddConnectionInput) (Connection, error) {
 	row, err := s.newRow(ctx, in)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) AddConnection(ctx context.Context, in AddConnectionInput) (Con
 	return s.add(ctx, row)
 }
 
-// CanConnect says why credentials of the mode cannot be stored; nil if they
+// CanConnect returns why credentials of the mode cannot be stored; nil if they
 // can. Live ones need a key from outside the database: with a key beside them,
 // whoever reads a backup could buy labels.
 func (s *Service) CanConnect(live bool) error {
@@ -66,7 +66,7 @@ func (s *Service) CanConnect(live bool) error {
 	return nil
 }
 
-// newRow is a connection that is not stored yet.
+// newRow returns a connection that is not stored yet.
 func (s *Service) newRow(ctx context.Context, in AddConnectionInput) (store.Connection, error) {
 	if err := s.CanConnect(in.Tenant.Livemode); err != nil {
 		return store.Connection{}, err
@@ -78,14 +78,19 @@ func (s *Service) newRow(ctx context.Context, in AddConnectionInput) (store.Conn
 	if err != nil {
 		return store.Connection{}, err
 	}
+
 	row := store.Connection{
-		ID: ship.NewConnectionID(in.Tenant.Shard(), time.Now()), Tenant: in.Tenant, Carrier: spec.Name, Name: strings.TrimSpace(in.Name),
-		Enabled: true, CreatedAt: time.Now().UTC(),
+		ID:        ship.NewConnectionID(in.Tenant.Shard(), time.Now()),
+		Tenant:    in.Tenant,
+		Carrier:   spec.Name,
+		Name:      strings.TrimSpace(in.Name),
+		Enabled:   true,
+		CreatedAt: time.Now().UTC(),
 	}
 	if row.Name == "" {
 		row.Name = spec.Title
 	}
-	err = s.fill(ctx, &row, spec, tidy(in.Credentials))
+	err = s.fill(ctx, &row, spec, trimCredentials(in.Credentials))
 	return row, err
 }
 
@@ -94,7 +99,7 @@ func (s *Service) add(ctx context.Context, row store.Connection) (Connection, er
 		return Connection{}, err
 	}
 	s.lists.Invalidate(row.Tenant)
-	return connectionOf(row), nil
+	return newConnection(row), nil
 }
 
 // UpdateConnectionInput is what changes of a connection.
@@ -102,7 +107,7 @@ type UpdateConnectionInput struct {
 	Tenant      ship.Tenant
 	ID          ship.ConnectionID
 	Name        string              // empty leaves it
-	Credentials carrier.Credentials // those that are given; the others stay. An empty one is taken away
+	Credentials carrier.Credentials // those that are given; the others stay. An empty one is removed
 }
 
 // UpdateConnection changes the credentials of a connection: shipments keep it.
@@ -115,7 +120,7 @@ func (s *Service) UpdateConnection(ctx context.Context, in UpdateConnectionInput
 	return s.change(ctx, row)
 }
 
-// changedRow is the connection as it would be.
+// changedRow returns the connection as it would be after the update.
 func (s *Service) changedRow(ctx context.Context, in UpdateConnectionInput) (store.Connection, error) {
 	if err := s.CanConnect(in.Tenant.Livemode); err != nil {
 		return store.Connection{}, err
@@ -128,18 +133,23 @@ func (s *Service) changedRow(ctx context.Context, in UpdateConnectionInput) (sto
 	if err != nil {
 		return row, err
 	}
-	present, err := s.unseal(ctx, row)
+
+	// Credentials that cannot be decrypted are replaced as a whole. If the key
+	// service just does not answer, the update fails: it would drop the fields
+	// that are not given.
+	credentials, err := s.unseal(ctx, row)
 	if err != nil && ship.KindOf(err) != ship.Conflict {
 		return row, err
 	}
-	if present == nil {
-		present = carrier.Credentials{}
+	if credentials == nil {
+		credentials = carrier.Credentials{}
 	}
-	maps.Copy(present, in.Credentials)
+	maps.Copy(credentials, in.Credentials)
+
 	if name := strings.TrimSpace(in.Name); name != "" {
 		row.Name = name
 	}
-	err = s.fill(ctx, &row, spec, tidy(present))
+	err = s.fill(ctx, &row, spec, trimCredentials(credentials))
 	return row, err
 }
 
@@ -148,44 +158,48 @@ func (s *Service) change(ctx context.Context, row store.Connection) (Connection,
 		return Connection{}, err
 	}
 	s.lists.Invalidate(row.Tenant)
-	return connectionOf(row), nil
+	return newConnection(row), nil
 }
 
-// fill checks the name and the credentials, and encrypts them into the row.
-func (s *Service) fill(ctx context.Context, row *store.Connection, spec carrier.Spec, given carrier.Credentials) error {
-	var wrong []ship.FieldError
+// fill validates the name and the credentials, and encrypts them into the row.
+func (s *Service) fill(ctx context.Context, row *store.Connection, spec carrier.Spec, credentials carrier.Credentials) error {
+	var invalid []ship.FieldError
 	if utf8.RuneCountInString(row.Name) > maxConnectionName || strings.ContainsFunc(row.Name, unicode.IsControl) {
-		wrong = append(wrong, ship.FieldError{Pointer: "/name", Code: "invalid", Detail: "is too long or has characters that cannot be printed"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/name", Code: "invalid", Detail: "is too long or has characters that cannot be printed"})
 	}
-	for name, value := range given {
+	for name, value := range credentials {
 		if len(value) > maxCredential || !utf8.ValidString(value) {
-			wrong = append(wrong, ship.FieldError{Pointer: "/" + name, Code: "invalid", Detail: "is too long or is not text"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/" + name, Code: "invalid", Detail: "is too long or is not text"})
 		}
 	}
-	if err := ship.InvalidFields(wrong); err != nil {
+	if err := ship.InvalidFields(invalid); err != nil {
 		return err
 	}
-	if _, err := s.openWith(row.Tenant, row.ID, row.Carrier, given); err != nil {
+
+	// Opening the carrier validates the credentials against its fields.
+	if _, err := s.openWith(row.Tenant, row.ID, row.Carrier, credentials); err != nil {
 		return err
 	}
+
 	row.Hint = map[string]string{}
-	for _, f := range spec.Fields {
-		if v := given[f.Name]; v != "" && !f.Secret {
-			row.Hint[f.Name] = v
+	for _, field := range spec.Fields {
+		if value := credentials[field.Name]; value != "" && !field.Secret {
+			row.Hint[field.Name] = value
 		}
 	}
-	return s.seal(ctx, row, given)
+	return s.seal(ctx, row, credentials)
 }
 
-// tidy drops what is empty and the white space that copying brings along.
-func tidy(given carrier.Credentials) carrier.Credentials {
-	clean := carrier.Credentials{}
-	for name, value := range given {
+// trimCredentials drops empty values, and the white space that copying brings
+// along.
+func trimCredentials(credentials carrier.Credentials) carrier.Credentials {
+	trimmed := carrier.Credentials{}
+	for name, value := range credentials {
 		if value = strings.TrimSpace(value); value != "" {
-			clean[name] = value
+			trimmed[name] = value
 		}
 	}
-	return clean
+	return trimmed
 }
 
 // Connections lists the tenant's connections, oldest first. One that cannot be
@@ -195,20 +209,21 @@ func (s *Service) Connections(ctx context.Context, t ship.Tenant) ([]Connection,
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]Connection, len(rows))
 	for i, row := range rows {
-		list[i] = connectionOf(row)
+		list[i] = newConnection(row)
 		if _, err := s.open(ctx, row); err != nil {
-			list[i].Problem = problemOf(err)
+			list[i].Problem = openingProblem(err)
 		}
 	}
 	return list, nil
 }
 
-// FindConnection is a connection of any tenant, for operators.
+// FindConnection returns a connection of any tenant, for operators.
 func (s *Service) FindConnection(ctx context.Context, id ship.ConnectionID) (Connection, error) {
 	row, err := s.store.FindConnection(ctx, id)
-	return connectionOf(row), err
+	return newConnection(row), err
 }
 
 // RemoveConnection takes a connection out of use. It is kept: what was bought
@@ -219,15 +234,24 @@ func (s *Service) RemoveConnection(ctx context.Context, t ship.Tenant, id ship.C
 	return err
 }
 
-func connectionOf(row store.Connection) Connection {
-	c := Connection{
-		ID: row.ID, Tenant: row.Tenant, Carrier: row.Carrier, Name: row.Name, Fields: row.Hint, Enabled: row.Enabled,
-		CreatedAt: row.CreatedAt, RemovedAt: row.RemovedAt, CheckedAt: row.CheckedAt,
+func newConnection(row store.Connection) Connection {
+	connection := Connection{
+		ID:        row.ID,
+		Tenant:    row.Tenant,
+		Carrier:   row.Carrier,
+		Name:      row.Name,
+		Fields:    row.Hint,
+		Enabled:   row.Enabled,
+		CreatedAt: row.CreatedAt,
+		RemovedAt: row.RemovedAt,
+		CheckedAt: row.CheckedAt,
 	}
-	if json.Unmarshal(row.CheckResult, &c.Findings) != nil {
-		c.Findings = nil // written by another version
+
+	// A result that cannot be read was written by another version.
+	if json.Unmarshal(row.CheckResult, &connection.Findings) != nil {
+		connection.Findings = nil
 	}
-	return c
+	return connection
 }
 
 // A Rotation is what became of the wrapped keys of all connections.
@@ -237,7 +261,8 @@ type Rotation struct {
 	Failed    []ship.ConnectionID // cannot be decrypted, or not now
 }
 
-// rotatePasses bounds how often what others write meanwhile is gone over.
+// rotatePasses bounds how often the connections are gone over for what others
+// have written meanwhile.
 const rotatePasses = 3
 
 // RotateConnections brings the data keys of all connections, removed ones too,
@@ -250,27 +275,37 @@ func (s *Service) RotateConnections(ctx context.Context, all bool) (Rotation, er
 	if s.wrapper == nil {
 		return done, ship.Errorf(ship.Unavailable, "there is no key to encrypt credentials with")
 	}
+
+	// Other processes may add or change a connection under the old key while a
+	// pass runs, so passes are repeated until one has nothing to rewrap.
 	for pass := range rotatePasses {
-		seen, tried := Rotation{}, 0
-		n, err := s.store.RewrapConnections(ctx, func(ctx context.Context, row store.Connection) []byte {
+		var current, rewrapped int
+		var failed []ship.ConnectionID
+		stored, err := s.store.RewrapConnections(ctx, func(ctx context.Context, row store.Connection) []byte {
 			if !s.wrapper.Old(row.WrappedKey) && (!all || pass > 0) {
-				seen.Current++
+				current++
 				return nil
 			}
-			e, err := seal.Envelope{Key: row.WrappedKey, Secret: row.Credentials}.Rewrap(ctx, s.wrapper, place(row.Tenant, row.ID, row.Carrier)...)
+
+			envelope := seal.Envelope{Key: row.WrappedKey, Secret: row.Credentials}
+			envelope, err := envelope.Rewrap(ctx, s.wrapper, bindingOf(row)...)
 			if err != nil {
-				s.log.WarnContext(ctx, "connection not rewrapped", "connection", row.ID, "carrier", row.Carrier, "error", errSealed(err))
-				seen.Failed = append(seen.Failed, row.ID)
+				s.log.WarnContext(ctx, "connection not rewrapped", "connection", row.ID, "carrier", row.Carrier, "error", unsealError(err))
+				failed = append(failed, row.ID)
 				return nil
 			}
-			tried++
-			return e.Key
+			rewrapped++
+			return envelope.Key
 		})
-		done.Rewrapped, done.Failed = done.Rewrapped+n, seen.Failed
+
+		// Later passes see what the first one rewrapped as current, and try
+		// its failures again.
+		done.Rewrapped += stored
+		done.Failed = failed
 		if pass == 0 {
-			done.Current = seen.Current
+			done.Current = current
 		}
-		if err != nil || tried == 0 {
+		if err != nil || rewrapped == 0 {
 			return done, err
 		}
 	}

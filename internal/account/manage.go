@@ -14,7 +14,7 @@ import (
 // Scopes are what a key can be allowed to do.
 var Scopes = []string{"rates", "shipments:read", "shipments:write", "labels", "tracking", "webhooks", "events", "carriers", "routing", "*"}
 
-// Settings are what can be said of an account; nil leaves a thing as it is.
+// Settings are what can be set of an account; nil leaves a setting as it is.
 type Settings struct {
 	Name     *string
 	Origin   *ship.Address
@@ -22,58 +22,66 @@ type Settings struct {
 	Currency *string
 }
 
-// Create makes an account.
+// Create creates an account.
 func (s *Service) Create(ctx context.Context, set Settings) (ship.Account, error) {
 	shard, err := s.store.NewShard(ctx)
 	if err != nil {
 		return ship.Account{}, err
 	}
-	a := ship.Account{ID: ship.NewAccountID(shard, time.Now()), Units: ship.DefaultUnits, Currency: "USD"}
-	return s.save(ctx, a, set, "account.made")
+
+	account := ship.Account{ID: ship.NewAccountID(shard, time.Now()), Units: ship.DefaultUnits, Currency: "USD"}
+	return s.save(ctx, account, set, "account.made")
 }
 
 // Update changes an account.
 func (s *Service) Update(ctx context.Context, id ship.AccountID, set Settings) (ship.Account, error) {
-	a, err := s.store.Account(ctx, id)
+	account, err := s.store.Account(ctx, id)
 	if err != nil {
-		return a, err
+		return account, err
 	}
-	return s.save(ctx, a, set, "settings.changed")
+	return s.save(ctx, account, set, "settings.changed")
 }
 
-func (s *Service) save(ctx context.Context, a ship.Account, set Settings, action string) (ship.Account, error) {
-	var wrong []ship.FieldError
+func (s *Service) save(ctx context.Context, account ship.Account, set Settings, action string) (ship.Account, error) {
+	var invalid []ship.FieldError
+
 	if set.Name != nil {
-		a.Name = strings.TrimSpace(*set.Name)
+		account.Name = strings.TrimSpace(*set.Name)
 	}
-	if a.Name == "" {
-		wrong = append(wrong, ship.FieldError{Pointer: "/name", Code: "required", Detail: "is required"})
+	if account.Name == "" {
+		invalid = append(invalid, ship.FieldError{Pointer: "/name", Code: "required", Detail: "is required"})
 	}
+
 	if set.Origin != nil {
-		origin, bad := set.Origin.Normalize("/origin")
-		a.Origin, wrong = &origin, append(wrong, bad...)
+		origin, invalidOrigin := set.Origin.Normalize("/origin")
+		account.Origin = &origin
+		invalid = append(invalid, invalidOrigin...)
 	}
+
 	if set.Units != nil {
-		if a.Units = *set.Units; !a.Units.Valid() {
-			wrong = append(wrong, ship.FieldError{Pointer: "/units", Code: "invalid", Detail: "must be lb, oz, kg or g and in, cm or mm"})
+		account.Units = *set.Units
+		if !account.Units.Valid() {
+			invalid = append(invalid, ship.FieldError{Pointer: "/units", Code: "invalid", Detail: "must be lb, oz, kg or g and in, cm or mm"})
 		}
 	}
+
 	if set.Currency != nil {
-		a.Currency = strings.ToUpper(*set.Currency)
-		if _, ok := ship.ParseMoney("1", a.Currency); !ok {
-			wrong = append(wrong, ship.FieldError{Pointer: "/currency", Code: "invalid", Detail: "is not an ISO 4217 code"})
+		account.Currency = strings.ToUpper(*set.Currency)
+		if _, ok := ship.ParseMoney("1", account.Currency); !ok {
+			invalid = append(invalid, ship.FieldError{Pointer: "/currency", Code: "invalid", Detail: "is not an ISO 4217 code"})
 		}
 	}
-	if err := ship.InvalidFields(wrong); err != nil {
-		return a, err
+
+	if err := ship.InvalidFields(invalid); err != nil {
+		return account, err
 	}
-	return a, s.store.SaveAccount(ctx, a, action)
+	return account, s.store.SaveAccount(ctx, account, action)
 }
 
 // Accounts lists the accounts.
 func (s *Service) Accounts(ctx context.Context) ([]ship.Account, error) { return s.store.Accounts(ctx) }
 
-// NewKeyInput describes a key to be made.
+// NewKeyInput describes a key to create.
 type NewKeyInput struct {
 	Account   ship.AccountID
 	Livemode  bool
@@ -86,49 +94,63 @@ type NewKeyInput struct {
 	DailyLimit string
 }
 
-// NewKey makes a key. It is returned in clear this once.
+// NewKey creates a key. It is returned in clear this once.
 func (s *Service) NewKey(ctx context.Context, in NewKeyInput) (ship.Key, APIKey, error) {
-	a, err := s.store.Account(ctx, in.Account)
+	account, err := s.store.Account(ctx, in.Account)
 	if err != nil {
 		return "", APIKey{}, err
 	}
-	limit, err := in.limit(a.Currency)
+	limit, err := in.parseLimit(account.Currency)
 	if err != nil {
 		return "", APIKey{}, err
 	}
+
 	if len(in.Scopes) == 0 {
 		in.Scopes = []string{"*"}
 	}
 	for _, scope := range in.Scopes {
 		if !slices.Contains(Scopes, scope) {
 			return "", APIKey{}, ship.InvalidFields([]ship.FieldError{{
-				Pointer: "/scopes", Code: "invalid", Detail: "has an unknown scope", Suggestion: ship.Nearest(scope, Scopes),
+				Pointer:    "/scopes",
+				Code:       "invalid",
+				Detail:     "has an unknown scope",
+				Suggestion: ship.Nearest(scope, Scopes),
 			}})
 		}
 	}
+
+	// Only the hash is stored: the database cannot give the key back.
 	shard := in.Account.Raw().Shard()
 	key := ship.NewKey(shard, in.Livemode)
 	row := store.KeyRow{
-		ID: ship.NewKeyID(shard, time.Now()), Tenant: ship.Tenant{Account: in.Account, Livemode: in.Livemode},
-		Hash: key.Hash(), Hint: key.Hint(), Name: in.Name, Scopes: in.Scopes, Networks: in.Networks, ExpiresAt: in.ExpiresAt, DailyLimit: limit,
+		ID:         ship.NewKeyID(shard, time.Now()),
+		Tenant:     ship.Tenant{Account: in.Account, Livemode: in.Livemode},
+		Hash:       key.Hash(),
+		Hint:       key.Hint(),
+		Name:       in.Name,
+		Scopes:     in.Scopes,
+		Networks:   in.Networks,
+		ExpiresAt:  in.ExpiresAt,
+		DailyLimit: limit,
 	}
-	return key, keyOf(row), s.store.AddKey(ctx, row)
+	return key, newAPIKey(row), s.store.AddKey(ctx, row)
 }
 
-// limit reads the daily limit.
-func (in NewKeyInput) limit(currency string) (ship.Money, error) {
+// parseLimit reads the daily limit; zero if there is none.
+func (in NewKeyInput) parseLimit(currency string) (ship.Money, error) {
 	if in.DailyLimit == "" {
 		return ship.Money{}, nil
 	}
-	m, ok := ship.ParseMoney(in.DailyLimit, currency)
-	detail := ""
+
+	var detail string
+	limit, ok := ship.ParseMoney(in.DailyLimit, currency)
 	switch {
 	case !in.Livemode:
 		detail = "is for live keys: the sandbox spends nothing"
-	case !ok || m.Minor <= 0:
+	case !ok || limit.Minor <= 0:
 		detail = "must be an amount of " + currency + ", such as 500"
 	default:
-		return m, nil
+		return limit, nil
 	}
 	return ship.Money{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/dailyLimit", Code: "invalid", Detail: detail}})
 }
@@ -137,19 +159,28 @@ func (in NewKeyInput) limit(currency string) (ship.Money, error) {
 func (s *Service) Keys(ctx context.Context, id ship.AccountID) ([]APIKey, error) {
 	rows, err := s.store.Keys(ctx, id)
 	list := make([]APIKey, len(rows))
-	for i, r := range rows {
-		list[i] = keyOf(r)
+	for i, row := range rows {
+		list[i] = newAPIKey(row)
 	}
 	return list, err
 }
 
-// Revoke ends a key. It works no longer than a few seconds more.
+// Revoke ends a key. It stops working within a few seconds.
 func (s *Service) Revoke(ctx context.Context, id ship.KeyID) error { return s.store.RevokeKey(ctx, id) }
 
-func keyOf(r store.KeyRow) APIKey {
+func newAPIKey(row store.KeyRow) APIKey {
 	return APIKey{
-		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Hint: r.Hint, Scopes: r.Scopes, Networks: r.Networks, DailyLimit: r.DailyLimit,
-		ExpiresAt: r.ExpiresAt, CreatedAt: r.ID.Raw().Time(), LastUsedAt: r.LastUsedAt, RevokedAt: r.RevokedAt,
+		ID:         row.ID,
+		Tenant:     row.Tenant,
+		Name:       row.Name,
+		Hint:       row.Hint,
+		Scopes:     row.Scopes,
+		Networks:   row.Networks,
+		DailyLimit: row.DailyLimit,
+		ExpiresAt:  row.ExpiresAt,
+		CreatedAt:  row.ID.Raw().Time(),
+		LastUsedAt: row.LastUsedAt,
+		RevokedAt:  row.RevokedAt,
 	}
 }
 

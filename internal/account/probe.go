@@ -17,99 +17,115 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// clockDrift is how far the carrier's clock may be from ours: tokens and
-// signatures live by it.
+// clockDrift is how far the carrier's clock may be from ours: the validity of
+// tokens and signatures depends on it.
 const clockDrift = 60 * time.Second
 
-// watch is the way of a check. It notes how the first answer came, or why
-// none did.
-type watch struct {
+// firstAnswer is the Doer of a check. It notes how the first answer came, or
+// why none did.
+type firstAnswer struct {
 	via carrier.Doer
 
 	mu   sync.Mutex
 	took time.Duration // until the first answer
-	date time.Time     // of the carrier's clock, if it told
+	date time.Time     // of the carrier's clock, if the answer has it
 	mid  time.Time     // of ours, halfway between request and answer
 	err  error         // the last failure, until there is an answer
 }
 
-func (w *watch) Do(req *http.Request) (*http.Response, error) {
+func (f *firstAnswer) Do(request *http.Request) (*http.Response, error) {
 	began := time.Now()
-	resp, err := w.via.Do(req)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.took > 0:
-	case err != nil:
-		w.err = err
-	default:
-		w.took, w.err = max(time.Since(began), 1), nil
-		w.mid = began.Add(w.took / 2)
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			w.date = at
-		}
+	response, err := f.via.Do(request)
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.took > 0 {
+		return response, err
 	}
-	return resp, err
+	if err != nil {
+		f.err = err
+		return response, err
+	}
+
+	// Zero means that there was no answer yet, so the fastest takes 1 ns.
+	f.took = max(time.Since(began), 1)
+	f.err = nil
+
+	// The carrier reads its clock somewhere between request and answer; the
+	// middle has the smallest possible error.
+	f.mid = began.Add(f.took / 2)
+	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+		f.date = date
+	}
+	return response, nil
 }
 
-// network judges the way that the first call took, and compares the clocks.
-func (c *checkup) network(w *watch) bool {
+// judgeNetwork judges how the first call reached the carrier, and compares the
+// clocks. It reports whether the carrier answered.
+func (c *checkup) judgeNetwork(first *firstAnswer) bool {
 	host := c.base
 	if u, err := url.Parse(c.base); err == nil {
 		host = u.Host
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		c.add(unreached(host, w.err))
+
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	if first.err != nil {
+		c.add(unreachable(host, first.err))
 		return false
 	}
-	if w.took > 0 {
-		c.add(found("network", fmt.Sprintf("%s answers in %s", host, w.took.Round(time.Millisecond))))
+
+	if first.took > 0 {
+		c.add(passed("network", fmt.Sprintf("%s answers in %s", host, first.took.Round(time.Millisecond))))
 	}
-	if !w.date.IsZero() {
-		c.add(clock(w.date.Sub(w.mid)))
+	if !first.date.IsZero() {
+		c.add(judgeClock(first.date.Sub(first.mid)))
 	}
 	return true
 }
 
-// clock judges how far the carrier's clock is ahead. It is told in seconds.
-func clock(ahead time.Duration) Finding {
+// judgeClock judges how far the carrier's clock is ahead. The Date header has a
+// resolution of a second.
+func judgeClock(ahead time.Duration) Finding {
 	off := ahead.Abs().Round(time.Second)
 	switch {
 	case off <= clockDrift:
-		return found("clock", "agrees with the carrier's")
+		return passed("clock", "agrees with the carrier's")
 	case ahead < 0:
-		return doubt("clock", fmt.Sprintf("this host's is %s ahead of the carrier's", off), "have this host keep time by NTP: carriers refuse tokens of the future")
+		return warning("clock", fmt.Sprintf("this host's is %s ahead of the carrier's", off), "have this host keep time by NTP: carriers refuse tokens of the future")
 	}
-	return doubt("clock", fmt.Sprintf("this host's is %s behind the carrier's", off), "have this host keep time by NTP: tokens seem valid here after they have ended")
+	return warning("clock", fmt.Sprintf("this host's is %s behind the carrier's", off), "have this host keep time by NTP: tokens seem valid here after they have ended")
 }
 
-// unreached says at which step the way to the carrier ends.
-func unreached(host string, err error) Finding {
+// unreachable says at which step the way to the carrier ends.
+func unreachable(host string, err error) Finding {
 	name, _, splitErr := net.SplitHostPort(host)
 	if splitErr != nil {
 		name = host
 	}
-	if known, ok := errors.AsType[*ship.Error](err); ok { // it was not even sent
-		return doubt("network", known.Message, "wait and check again")
+
+	// An error of our own means that the call was not sent: the breaker or the
+	// quota held it back.
+	if own, ok := errors.AsType[*ship.Error](err); ok {
+		return warning("network", own.Message, "wait and check again")
 	}
+
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return fault("network", "the name "+name+" cannot be resolved", "see whether this host has a working DNS resolver")
+		return failure("network", "the name "+name+" cannot be resolved", "see whether this host has a working DNS resolver")
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fault("network", "the certificate of "+name+" is not trusted", "install the host's CA certificates, and see whether a proxy breaks TLS open")
+		return failure("network", "the certificate of "+name+" is not trusted", "install the host's CA certificates, and see whether a proxy breaks TLS open")
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return fault("network", host+" does not speak TLS", "see whether a proxy answers in its place")
+		return failure("network", host+" does not speak TLS", "see whether a proxy answers in its place")
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return fault("network", "no connection to "+host+": "+op.Err.Error(), "see whether a firewall lets this host out to "+host)
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return failure("network", "no connection to "+host+": "+dial.Err.Error(), "see whether a firewall lets this host out to "+host)
 	}
-	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return fault("network", host+" does not answer in time", "see whether a firewall lets this host out to "+host)
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return failure("network", host+" does not answer in time", "see whether a firewall lets this host out to "+host)
 	}
-	return fault("network", host+" ends the connection without an answer", "see whether a firewall or a proxy stands between")
+	return failure("network", host+" ends the connection without an answer", "see whether a firewall or a proxy stands between")
 }
 
 // The sample parcel: to a well-known address in the origin's country if it is
@@ -120,65 +136,86 @@ var (
 	sampleDE = ship.Address{Name: "Sample", Company: "Sample", Address1: "Invalidenstr. 116", City: "Berlin", Zip: "10115", Country: "DE", Phone: "+4930123456"}
 )
 
-// samples are a domestic order and one that crosses a border.
-func (c *checkup) samples() (home, abroad ship.Order, err error) {
-	n := ship.Normalizing{Tenant: c.row.Tenant, Account: c.account, Quote: true, Now: time.Now()}
-	o := ship.Order{Destination: sampleUS, Parcels: []ship.Parcel{{
-		Weight: 1, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 8, Width: 6, Height: 4, Unit: ship.Inch},
-	}}}
-	if home, err = o.Normalize(n); err != nil {
-		return home, abroad, err
+// sampleOrders returns a domestic order and one that crosses a border.
+func (c *checkup) sampleOrders() (domestic, abroad ship.Order, err error) {
+	normalizing := ship.Normalizing{
+		Tenant:  c.row.Tenant,
+		Account: c.account,
+		Quote:   true,
+		Now:     time.Now(),
 	}
-	o.Destination = sampleDE
-	if home.Origin.Country == "DE" {
-		o.Destination = sampleUS
+	order := ship.Order{
+		Destination: sampleUS,
+		Parcels: []ship.Parcel{{
+			Weight:     1,
+			WeightUnit: ship.Pound,
+			Dimensions: &ship.Dimensions{Length: 8, Width: 6, Height: 4, Unit: ship.Inch},
+		}},
 	}
-	if home.Origin.Country != "US" {
-		home.Destination = home.Origin
+	if domestic, err = order.Normalize(normalizing); err != nil {
+		return domestic, abroad, err
 	}
-	abroad, err = o.Normalize(n)
-	return home, abroad, err
+
+	// The origin is the account's, and only known once the order is
+	// normalized.
+	origin := domestic.Origin
+	order.Destination = sampleDE
+	if origin.Country == "DE" {
+		order.Destination = sampleUS
+	}
+	if origin.Country != "US" {
+		domestic.Destination = origin
+	}
+	abroad, err = order.Normalize(normalizing)
+	return domestic, abroad, err
 }
 
-// rates asks for the price of a parcel.
-func (c *checkup) rates(ctx context.Context, opened *carrier.Carrier) {
-	home, abroad, err := c.samples()
+// tryRates asks for the price of a parcel.
+func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
+	domestic, abroad, err := c.sampleOrders()
 	if err != nil {
-		c.add(doubt("rates", "were not tried: the account has no origin", "set one: waybill account update --account "+string(c.account.ID)+" --origin ..."))
+		c.add(warning("rates", "were not tried: the account has no origin", "set one: waybill account update --account "+string(c.account.ID)+" --origin ..."))
 		return
 	}
-	list, err := opened.Rates(ctx, home)
-	lane := "within " + home.Origin.Country
-	if ship.KindOf(err) == ship.Invalid && !ofAccount(err) { // many serve no lane within a country
-		if l, again := opened.Rates(ctx, abroad); again == nil || ofAccount(again) {
-			list, err, lane = l, again, "from "+abroad.Origin.Country+" to "+abroad.Destination.Country
+
+	route := "within " + domestic.Origin.Country
+	list, err := opened.Rates(ctx, domestic)
+
+	// Many carriers have no domestic service in a country that they serve
+	// across its border.
+	if ship.KindOf(err) == ship.Invalid && !isAboutAccount(err) {
+		if offers, abroadErr := opened.Rates(ctx, abroad); abroadErr == nil || isAboutAccount(abroadErr) {
+			route = "from " + abroad.Origin.Country + " to " + abroad.Destination.Country
+			list = offers
+			err = abroadErr
 		}
 	}
+
 	switch kind := ship.KindOf(err); {
 	case err == nil:
-		c.add(found("rates", fmt.Sprintf("%d services quote a parcel %s", len(list), lane)))
-	case ofAccount(err):
-		c.add(fault("account", saysOf(err), accountAdvice))
+		c.add(passed("rates", fmt.Sprintf("%d services quote a parcel %s", len(list), route)))
+	case isAboutAccount(err):
+		c.add(failure("account", describeError(err), accountAdvice))
 	case kind == ship.Forbidden:
-		c.add(fault("rates", saysOf(err), "the app in the carrier's developer portal lacks the product for rates: add it there"))
+		c.add(failure("rates", describeError(err), "the app in the carrier's developer portal lacks the product for rates: add it there"))
 	case kind == ship.Invalid:
-		c.add(doubt("rates", "a sample parcel was refused: "+saysOf(err), "see whether the account's origin is right and served by the carrier"))
+		c.add(warning("rates", "a sample parcel was refused: "+describeError(err), "see whether the account's origin is right and served by the carrier"))
 	default:
-		c.add(doubt("rates", saysOf(err), "check again in a few minutes"))
+		c.add(warning("rates", describeError(err), "check again in a few minutes"))
 	}
 }
 
-// tracking asks for a parcel that does not exist: a carrier that looks for it
-// would find another.
-func (c *checkup) tracking(ctx context.Context, opened *carrier.Carrier) {
+// tryTracking asks for a parcel that does not exist: an answer that it is
+// unknown proves that the account may ask.
+func (c *checkup) tryTracking(ctx context.Context, opened *carrier.Carrier) {
 	_, err := opened.Track(ctx, []string{"000000000000"})
 	switch ship.KindOf(err) {
 	case "", ship.NotFound, ship.Invalid:
-		c.add(found("tracking", "the account may ask for parcels"))
+		c.add(passed("tracking", "the account may ask for parcels"))
 	case ship.Forbidden:
-		c.add(fault("tracking", saysOf(err), "the app in the carrier's developer portal lacks the product for tracking: add it there"))
+		c.add(failure("tracking", describeError(err), "the app in the carrier's developer portal lacks the product for tracking: add it there"))
 	default:
-		c.add(doubt("tracking", saysOf(err), "check again in a few minutes"))
+		c.add(warning("tracking", describeError(err), "check again in a few minutes"))
 	}
 }
 
@@ -191,35 +228,48 @@ var (
 
 const accountAdvice = "the account number must be one that the owner of the credentials may use, in the country of the origin, and registered for the API: compare it with the carrier's portal"
 
-// ofAccount reports whether the carrier refuses because of the account number.
-func ofAccount(err error) bool {
-	e, ok := errors.AsType[*ship.Error](err)
+// isAboutAccount reports whether the carrier refuses because of the account
+// number.
+func isAboutAccount(err error) bool {
+	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return false
 	}
-	words := map[ship.Kind][]string{ship.Invalid: accountWords, ship.Forbidden: numberWords}[e.Kind]
-	said := strings.ToLower(e.Refusal.Code + " " + e.Refusal.Message)
-	if e.Kind == ship.Forbidden {
-		said += " " + strings.ToLower(e.Message) // a driver may know what its carrier means
+
+	var words []string
+	text := refused.Refusal.Code + " " + refused.Refusal.Message
+	switch refused.Kind {
+	case ship.Invalid:
+		words = accountWords
+	case ship.Forbidden:
+		// The driver may know what its carrier means, so its message counts
+		// beside the carrier's.
+		words = numberWords
+		text += " " + refused.Message
 	}
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(said, word) })
+
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// saysOf is an error for a person: its message, and the carrier's own words.
-func saysOf(err error) string {
-	e, ok := errors.AsType[*ship.Error](err)
+// describeError returns an error for a person: its message, and the carrier's
+// own words.
+func describeError(err error) string {
+	known, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return "something failed; the log says what"
 	}
-	text := e.Message
-	for _, f := range e.Fields {
-		text += "; " + strings.TrimPrefix(f.Pointer, "/") + " " + f.Detail
+
+	text := known.Message
+	for _, field := range known.Fields {
+		text += "; " + strings.TrimPrefix(field.Pointer, "/") + " " + field.Detail
 	}
-	switch said := e.Refusal; {
-	case said.Code != "" && said.Message != "":
-		text += " (" + said.Code + ": " + said.Message + ")"
-	case said.Code+said.Message != "":
-		text += " (" + said.Code + said.Message + ")"
+
+	switch refusal := known.Refusal; {
+	case refusal.Code != "" && refusal.Message != "":
+		text += " (" + refusal.Code + ": " + refusal.Message + ")"
+	case refusal.Code+refusal.Message != "":
+		text += " (" + refusal.Code + refusal.Message + ")"
 	}
 	return text
 }

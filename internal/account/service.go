@@ -34,8 +34,8 @@ type signedIn struct {
 }
 
 const (
-	// keyLife is for how long a key is believed without a look at the
-	// database: a key that is revoked works no longer than that.
+	// keyLife is for how long a key is cached: a key that is revoked works no
+	// longer than that.
 	keyLife  = 5 * time.Second
 	keysKept = 100_000
 )
@@ -51,15 +51,15 @@ type Config struct {
 	Specs         []carrier.Spec                                          // the carriers that can be connected
 	Via           func(spec carrier.Spec, connection string) carrier.Doer // the way to a carrier
 	URLs          map[string]string                                       // of carriers by name, instead of their own
-	Observe       Observe                                                 // is told of every call; may be nil
+	Observe       Observe                                                 // is called after every call to a carrier; may be nil
 	Log           *slog.Logger
-	// PushSecret is what a carrier's pushes over a connection prove themselves
-	// with; may be nil.
+	// PushSecret returns the secret that a carrier's pushes over a connection
+	// are verified with; may be nil.
 	PushSecret func(ship.ConnectionID) string
 }
 
-// Observe returns who is told of every call over a tenant's connection to the
-// carrier.
+// Observe returns the function that is called after every call over a tenant's
+// connection to the carrier.
 type Observe func(carrier string, t ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error)
 
 // New returns a service that knows no connections.
@@ -80,48 +80,61 @@ func NewWith(c Config) *Service {
 
 // Authenticate returns who holds the key, when called from the address. A key
 // that is known and may not be used is an error with the caller as it would be,
-// without a scope: the account's own log tells of it.
+// without a scope: the account's own request log shows it.
 func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr) (Principal, error) {
 	hash := sha256.Sum256([]byte(key))
 	in, ok := s.known.GetIfPresent(hash)
 	if !ok {
+		// A key has a checksum: one that is mistyped does not cost a query.
 		if _, ok := ship.ParseKey(key); !ok {
-			return Principal{}, badKey()
+			return Principal{}, errInvalidKey()
 		}
+
 		row, account, err := s.store.KeyByHash(ctx, hash)
 		if ship.KindOf(err) == ship.NotFound {
-			return Principal{}, badKey()
+			return Principal{}, errInvalidKey()
 		}
 		if err != nil {
 			return Principal{}, err
 		}
-		in = signedIn{key: row, principal: Principal{Tenant: row.Tenant, Account: account, Key: row.ID, KeyName: row.Name, KeyHint: row.Hint, Scopes: row.Scopes, Limit: row.DailyLimit}}
+
+		in = signedIn{key: row, principal: Principal{
+			Tenant:  row.Tenant,
+			Account: account,
+			Key:     row.ID,
+			KeyName: row.Name,
+			KeyHint: row.Hint,
+			Scopes:  row.Scopes,
+			Limit:   row.DailyLimit,
+		}}
 		s.known.Set(hash, in)
-		s.touch(row.ID)
+		s.markUsed(row.ID)
 	}
+
+	// Expiry and network are checked at every call, also of a cached key.
 	if err := in.refusal(from); err != nil {
-		p := in.principal
-		p.Scopes = nil
-		return p, err
+		principal := in.principal
+		principal.Scopes = nil
+		return principal, err
 	}
 	return in.principal, nil
 }
 
-// refusal is why the key may not be used from the address now; nil if it may.
-// Whoever sends it has the whole key, and may know what became of it.
+// refusal returns why the key may not be used from the address now; nil if it
+// may. Whoever sends it has the whole key, and may know what became of it.
 func (in signedIn) refusal(from netip.Addr) error {
-	switch k := in.key; {
-	case !k.RevokedAt.IsZero():
-		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key was revoked at %s", k.RevokedAt.UTC().Format(time.RFC3339))
-	case !k.ExpiresAt.IsZero() && time.Now().After(k.ExpiresAt):
-		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key expired at %s", k.ExpiresAt.UTC().Format(time.RFC3339))
-	case !allowed(k.Networks, from):
+	switch key := in.key; {
+	case !key.RevokedAt.IsZero():
+		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key was revoked at %s", key.RevokedAt.UTC().Format(time.RFC3339))
+	case !key.ExpiresAt.IsZero() && time.Now().After(key.ExpiresAt):
+		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key expired at %s", key.ExpiresAt.UTC().Format(time.RFC3339))
+	case !allowed(key.Networks, from):
 		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from this address, %s", from)
 	}
 	return nil
 }
 
-func badKey() error {
+func errInvalidKey() error {
 	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing or mistyped")
 }
 
@@ -130,18 +143,21 @@ func allowed(networks []netip.Prefix, from netip.Addr) bool {
 	return len(networks) == 0 || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(from) })
 }
 
-func (s *Service) touch(id ship.KeyID) {
+func (s *Service) markUsed(id ship.KeyID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used[id] = time.Now()
 }
 
-// NoteUse writes down when keys were last used.
+// NoteUse stores when keys were last used.
 func (s *Service) NoteUse(ctx context.Context) error {
+	// The map is replaced under the lock and written outside of it: requests
+	// must not wait for the database here.
 	s.mu.Lock()
 	used := s.used
 	s.used = map[ship.KeyID]time.Time{}
 	s.mu.Unlock()
+
 	if len(used) == 0 {
 		return nil
 	}
@@ -160,37 +176,42 @@ func (s *Service) Once(ctx context.Context, t ship.Tenant, key string, fingerpri
 		return ship.Answer{}, false, err
 	}
 	if !taken {
-		a, err := s.remembered(ctx, t, key, fingerprint)
-		return a, true, err
+		answer, err := s.storedAnswer(ctx, t, key, fingerprint)
+		return answer, true, err
 	}
-	a := do(ctx)
-	ctx = context.WithoutCancel(ctx) // the client may be gone; the key must not stay taken
-	if a.Status >= 200 && a.Status < 300 && a.Status != 202 {
-		return a, false, s.store.KeepAnswer(ctx, t, key, fingerprint, a)
+
+	answer := do(ctx)
+
+	// The client may have disconnected; the key must not stay taken.
+	ctx = context.WithoutCancel(ctx)
+
+	// A 202 is not repeated: a retry must see how far the work has come since.
+	if answer.Status >= 200 && answer.Status < 300 && answer.Status != 202 {
+		return answer, false, s.store.KeepAnswer(ctx, t, key, fingerprint, answer)
 	}
-	return a, false, s.store.FreeKey(ctx, t, key)
+	return answer, false, s.store.FreeKey(ctx, t, key)
 }
 
-// remembered is the answer that the key repeats.
-func (s *Service) remembered(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte) (ship.Answer, error) {
-	m, err := s.store.Memory(ctx, t, key)
+// storedAnswer returns the answer that the key repeats.
+func (s *Service) storedAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte) (ship.Answer, error) {
+	stored, err := s.store.Memory(ctx, t, key)
 	switch {
 	case ship.KindOf(err) == ship.NotFound: // freed meanwhile
-		return ship.Answer{}, inProgress()
+		return ship.Answer{}, errInProgress()
 	case err != nil:
 		return ship.Answer{}, err
-	case m.Fingerprint != fingerprint:
+	case stored.Fingerprint != fingerprint:
 		return ship.Answer{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was used for another request")
-	case m.Answer.Status == 0 || m.Shipment != "":
-		return ship.Answer{}, inProgress()
+	case stored.Answer.Status == 0 || stored.Shipment != "":
+		return ship.Answer{}, errInProgress()
 	}
-	return m.Answer, nil
+	return stored.Answer, nil
 }
 
-func inProgress() error {
-	e := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still running")
-	e.RetryAfter = time.Second
-	return e
+func errInProgress() error {
+	err := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still running")
+	err.RetryAfter = time.Second
+	return err
 }
 
 // Remember makes the key of a purchase repeat a definite refusal.
