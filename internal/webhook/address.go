@@ -15,54 +15,63 @@ const (
 	maxLabel = 63
 )
 
-// checkURL returns the address of an endpoint as it is stored, and what is
-// wrong with it. It is the first fence: the addresses behind a name are
-// checked when they are connected to.
+// checkURL returns the address of an endpoint as it is stored, or what is
+// invalid about it. It is the first of two checks: the addresses behind a name
+// are checked when they are connected to.
 func (p *Policy) checkURL(raw string) (string, []ship.FieldError) {
-	wrong := func(code, detail string) (string, []ship.FieldError) {
+	invalid := func(code, detail string) (string, []ship.FieldError) {
 		return "", []ship.FieldError{{Pointer: "/url", Code: code, Detail: detail}}
 	}
+
 	if len(raw) > maxURL {
-		return wrong("too_long", "has more than 2048 characters")
+		return invalid("too_long", "has more than 2048 characters")
 	}
 	for i := range len(raw) {
 		if raw[i] <= ' ' || raw[i] >= 0x7f || raw[i] == '\\' {
-			return wrong("invalid_format", "is written in printable ASCII: a host in punycode, the rest percent-encoded")
+			return invalid("invalid_format", "is written in printable ASCII: a host in punycode, the rest percent-encoded")
 		}
 	}
-	u, err := url.Parse(raw)
+
+	parsed, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Host == "" || u.Opaque != "":
-		return wrong("invalid_format", "must be an address such as https://example.com/webhooks")
-	case u.Scheme != "https" && (u.Scheme != "http" || !p.opened()):
-		return wrong("not_allowed", "must begin with https://")
-	case u.User != nil:
-		return wrong("not_allowed", "may not hold a user name or password; send a header instead")
+	case err != nil || parsed.Host == "" || parsed.Opaque != "":
+		return invalid("invalid_format", "must be an address such as https://example.com/webhooks")
+	case parsed.Scheme != "https" && (parsed.Scheme != "http" || !p.opensNetworks()):
+		return invalid("not_allowed", "must begin with https://")
+	case parsed.User != nil:
+		return invalid("not_allowed", "may not hold a user name or password; send a header instead")
 	case strings.Contains(raw, "#"):
-		return wrong("not_allowed", "may not have a fragment")
+		return invalid("not_allowed", "may not have a fragment")
 	}
-	port, ok := portOf(u)
+
+	port, ok := allowedPort(parsed)
 	if !ok {
-		return wrong("not_allowed", "the port must be the usual one, or 1024 and above")
+		return invalid("not_allowed", "the port must be the usual one, or 1024 and above")
 	}
-	host := strings.ToLower(u.Hostname())
-	if addr, literal := literalOf(host); literal {
-		if to := netip.AddrPortFrom(addr, port); !p.allows(to) || u.Scheme == "http" && !p.allowsPlain(to) {
-			return wrong("destination_not_allowed", errNotAllowed.Error())
+
+	host := strings.ToLower(parsed.Hostname())
+	if addr, isLiteral := parseLiteral(host); isLiteral {
+		to := netip.AddrPortFrom(addr, port)
+		if !p.allows(to) || parsed.Scheme == "http" && !p.allowsPlain(to) {
+			return invalid("destination_not_allowed", errNotAllowed.Error())
 		}
-	} else if !p.hostName(host) || strings.HasPrefix(u.Host, "[") {
-		return wrong("invalid_format", "the host must be a full domain name")
+	} else if !p.isDomainName(host) || strings.HasPrefix(parsed.Host, "[") {
+		return invalid("invalid_format", "the host must be a full domain name")
 	}
-	u.Host = strings.ToLower(u.Host)
-	return u.String(), nil
+
+	parsed.Host = strings.ToLower(parsed.Host)
+	return parsed.String(), nil
 }
 
-func portOf(u *url.URL) (uint16, bool) {
-	text := u.Port()
+// allowedPort returns the port of an address, and whether events may be sent to
+// it: the scheme's own, or 1024 and above.
+func allowedPort(u *url.URL) (uint16, bool) {
 	usual := uint16(443)
 	if u.Scheme == "http" {
 		usual = 80
 	}
+
+	text := u.Port()
 	if text == "" {
 		return usual, !strings.HasSuffix(u.Host, ":")
 	}
@@ -70,26 +79,28 @@ func portOf(u *url.URL) (uint16, bool) {
 	return uint16(n), err == nil && text[0] != '0' && (uint16(n) == usual || n >= 1024)
 }
 
-// literalOf reads a host that is an address. One that only looks like an
-// address to some (a single number, hexadecimal, octal, three parts) comes back
-// as no address at all, which no policy allows.
-func literalOf(host string) (addr netip.Addr, literal bool) {
+// parseLiteral reads a host that is an address. One that only some programs
+// take for an address (a single number, hexadecimal, octal, three parts) is
+// returned as the invalid address, which no policy allows.
+func parseLiteral(host string) (addr netip.Addr, isLiteral bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr, true
 	}
+
 	host = strings.TrimRight(host, ".")
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	digits := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") && strings.Trim(last[2:], "0123456789abcdef") == ""
-	return netip.Addr{}, digits || strings.ContainsAny(host, ":%")
+	isNumber := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") && strings.Trim(last[2:], "0123456789abcdef") == ""
+	return netip.Addr{}, isNumber || strings.ContainsAny(host, ":%")
 }
 
-// hostName reports whether the host is written as a domain name: labels of
+// isDomainName reports whether the host is written as a domain name: labels of
 // letters, digits and inner hyphens, at least two of them unless the operator
 // allows more than the internet.
-func (p *Policy) hostName(host string) bool {
-	if len(host) > maxHost || !strings.Contains(host, ".") && !p.opened() {
+func (p *Policy) isDomainName(host string) bool {
+	if len(host) > maxHost || !strings.Contains(host, ".") && !p.opensNetworks() {
 		return false
 	}
+
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
 			return false

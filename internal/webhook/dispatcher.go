@@ -19,9 +19,8 @@ import (
 // that this copy of the program serves. Any number of copies run beside each
 // other; each slot has one owner at a time, under a lease.
 //
-// Nothing is open in the database while something is sent. What was sent is
-// written down together with the cursor, so a crash sends again only what was
-// in flight.
+// No transaction is open while an event is sent. Attempts are recorded together
+// with the cursor, so a crash sends again only what was in flight.
 type Dispatcher struct {
 	service *Service
 	store   *store.Store
@@ -30,30 +29,31 @@ type Dispatcher struct {
 	owner   string
 	metrics *Metrics
 
-	wake chan struct{} // something may be there to read
-	free chan struct{} // something has landed: there is room to send
+	newEvents chan struct{} // there may be something to read
+	free      chan struct{} // an attempt has finished: there is room to send
 
-	// writing is held while what is due is read and while what was done is
-	// written, so that nothing is taken for due that was done already.
+	// writing is held while due retries are read and while outcomes are
+	// recorded. Otherwise a retry that has just finished could be read as due.
 	writing sync.Mutex
 
-	mu     sync.Mutex
-	slots  map[int]*slot
-	lanes  map[ship.EndpointID]*lane
-	tenant map[ship.Tenant][]*lane
-	common store.Position // the log is read up to here for all lanes that read together
-	fast   int            // permits left
-	slow   int
-	ready  map[*lane]bool // lanes that may have something to send
-	bodies bodyCache
-	seen   time.Time // settings are known up to here
+	mu           sync.Mutex
+	slots        map[int]*slot
+	queues       map[ship.EndpointID]*queue
+	byTenant     map[ship.Tenant][]*queue
+	common       store.Position // the log is read up to here for all queues that are not detached
+	fast         int            // permits left
+	slow         int
+	ready        map[*queue]bool // queues that may have something to send
+	bodies       bodyCache
+	settingsSeen time.Time // changed settings are known up to here
 }
 
-// slot is a part of the endpoints, and what is to be written down of it.
+// slot is a part of the endpoints, with the outcomes that are yet to be
+// recorded for it.
 type slot struct {
 	lease    store.SlotLease
-	lanes    map[ship.EndpointID]*lane
-	active   map[*lane]bool // the others neither read nor write anything
+	queues   map[ship.EndpointID]*queue
+	active   map[*queue]bool // the others have nothing to read or write
 	attempts []store.WebhookAttempt
 	retries  []store.Retry
 	settled  []store.Retry
@@ -61,20 +61,20 @@ type slot struct {
 
 const (
 	leaseTime   = 10 * time.Second
-	seenTime    = 5 * time.Second // a copy that is silent for so long has no share
+	seenTime    = 5 * time.Second // a copy that is silent for longer has no share
 	renewEvery  = 2 * time.Second
-	listEvery   = 30 * time.Second // deleted endpoints are noticed then
+	listEvery   = 30 * time.Second // how often deleted endpoints are looked for
 	pollBusy    = 10 * time.Millisecond
 	pollIdle    = 40 * time.Millisecond
 	dueEvery    = 250 * time.Millisecond
 	recordEvery = 50 * time.Millisecond
-	ownTime     = 20 * time.Millisecond // for lanes that are behind, each time
+	ownTime     = 20 * time.Millisecond // for reading on behalf of detached queues, each round
 	readPage    = 2000
 	duePage     = 1000
-	slowAfter   = 2 * time.Second // an attempt that takes longer leaves the fast path
+	slowAfter   = 2 * time.Second // an attempt that takes longer leaves the fast pool
 	lagAfter    = time.Second     // the slot's cursor waits no longer for an attempt
-	quietTime   = 5 * time.Second // a cursor behind which nothing was sent is written as often
-	manyLanes   = 5000            // beyond, quiet endpoints are not kept open
+	quietTime   = 5 * time.Second // how often a cursor is written when nothing was sent
+	manyQueues  = 5000            // with more, the targets of quiet endpoints are closed
 	fastPermits = 512
 	slowPermits = 256
 )
@@ -83,36 +83,49 @@ const (
 func NewDispatcher(s *Service, m *Metrics) *Dispatcher {
 	host, _ := os.Hostname()
 	return &Dispatcher{
-		service: s, store: s.store, sender: s.sender, log: s.log, metrics: m,
-		owner: fmt.Sprintf("%s-%d-%08x", host, os.Getpid(), rand.Uint32()),
-		wake:  make(chan struct{}, 1), free: make(chan struct{}, 1),
-		slots: map[int]*slot{}, lanes: map[ship.EndpointID]*lane{}, tenant: map[ship.Tenant][]*lane{},
-		ready: map[*lane]bool{}, fast: fastPermits, slow: slowPermits, bodies: newBodyCache(),
+		service:   s,
+		store:     s.store,
+		sender:    s.sender,
+		log:       s.log,
+		owner:     fmt.Sprintf("%s-%d-%08x", host, os.Getpid(), rand.Uint32()),
+		metrics:   m,
+		newEvents: make(chan struct{}, 1),
+		free:      make(chan struct{}, 1),
+		slots:     map[int]*slot{},
+		queues:    map[ship.EndpointID]*queue{},
+		byTenant:  map[ship.Tenant][]*queue{},
+		fast:      fastPermits,
+		slow:      slowPermits,
+		ready:     map[*queue]bool{},
+		bodies:    newBodyCache(),
 	}
 }
 
-// Wake tells the dispatcher that an event was recorded by this process, so
-// that it need not wait for the next look.
-func (d *Dispatcher) Wake() { poke(d.wake) }
+// Wake tells the dispatcher that this process has recorded an event, so that
+// it is read before the next poll.
+func (d *Dispatcher) Wake() { wake(d.newEvents) }
 
-func poke(c chan struct{}) {
+// wake signals a channel of capacity one. A signal that is already pending is
+// enough.
+func wake(signal chan struct{}) {
 	select {
-	case c <- struct{}{}:
+	case signal <- struct{}{}:
 	default:
 	}
 }
 
-// Run serves slots until ctx ends; then it writes down what it did and gives
-// its slots back.
+// Run serves slots until ctx ends; then it records what it did and gives its
+// slots back.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var wg sync.WaitGroup
+
 	for _, loop := range []struct {
 		every time.Duration
 		do    func(context.Context) error
 		what  string
 	}{
 		{renewEvery, d.keepLeases, "keep leases"},
-		{time.Second, d.refresh, "refresh endpoints"},
+		{time.Second, d.refreshSettings, "refresh endpoints"},
 		{listEvery, d.dropDeleted, "drop deleted endpoints"},
 		{dueEvery, d.sendDue, "send what is due"},
 		{recordEvery, d.record, "record deliveries"},
@@ -120,19 +133,22 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		wg.Go(func() { d.repeat(ctx, loop.every, loop.what, loop.do) })
 	}
 	wg.Go(func() { d.follow(ctx) })
+
 	wg.Wait()
-	d.leave()
+	d.shutDown()
 }
 
 func (d *Dispatcher) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
+
 		if err := do(ctx); err != nil && ctx.Err() == nil {
 			d.log.WarnContext(ctx, "webhooks: "+what, "error", err)
 		}
@@ -140,21 +156,24 @@ func (d *Dispatcher) repeat(ctx context.Context, every time.Duration, what strin
 	}
 }
 
-// leave waits a moment for what is in flight, writes down what is known, and
-// gives the slots back.
-func (d *Dispatcher) leave() {
+// shutDown waits a moment for the attempts in flight, records the outcomes
+// that are known, and gives the slots back.
+func (d *Dispatcher) shutDown() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+
 	for range 20 {
 		if d.inFlight() == 0 {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
+	// The record is fenced by the lease, so it comes before the release.
 	if err := d.record(ctx); err != nil {
 		d.log.Warn("webhooks: record deliveries", "error", err)
 	}
-	if err := d.store.ReleaseSlots(ctx, d.owner, d.held()); err != nil {
+	if err := d.store.ReleaseSlots(ctx, d.owner, d.heldSlots()); err != nil {
 		d.log.Warn("webhooks: release slots", "error", err)
 	}
 	if err := d.store.ForgetCopy(ctx, d.owner); err != nil {
@@ -174,216 +193,254 @@ func (d *Dispatcher) keepLeases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.metrics.count(d.states())
-	held := d.held()
+	d.metrics.setQueues(d.countStates())
+
+	held := d.heldSlots()
 	kept, err := d.store.RenewSlots(ctx, d.owner, leaseTime, held)
 	if err != nil {
 		return err
 	}
-	for _, n := range held {
-		if !slices.Contains(kept, n) {
-			d.lose(n)
+
+	// A lease that could not be renewed has run out: another copy may serve
+	// the slot already.
+	for _, number := range held {
+		if !slices.Contains(kept, number) {
+			d.dropSlot(number)
 		}
 	}
+
 	fair := (store.WebhookSlots + copies - 1) / max(copies, 1)
 	switch {
 	case len(kept) > fair:
-		return d.giveUp(ctx, kept[fair:])
+		return d.handOver(ctx, kept[fair:])
 	case len(kept) < fair:
 		taken, err := d.store.TakeSlots(ctx, d.owner, leaseTime, fair-len(kept))
 		if err != nil {
 			return err
 		}
-		return d.take(ctx, taken)
+		return d.startSlots(ctx, taken)
 	}
 	return nil
 }
 
-// states counts the lanes by how they do.
-func (d *Dispatcher) states() map[string]int {
+// countStates counts the queues by state, for the metrics.
+func (d *Dispatcher) countStates() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := map[string]int{"together": 0, "behind": 0, "slow": 0, "parked": 0, "disabled": 0}
-	for _, l := range d.lanes {
+
+	counts := map[string]int{"together": 0, "behind": 0, "slow": 0, "parked": 0, "disabled": 0}
+	for _, q := range d.queues {
 		switch {
-		case !l.endpoint.Enabled:
-			n["disabled"]++
-		case l.endpoint.Parked:
-			n["parked"]++
-		case l.slow:
-			n["slow"]++
-		case l.own:
-			n["behind"]++
+		case !q.endpoint.Enabled:
+			counts["disabled"]++
+		case q.endpoint.Parked:
+			counts["parked"]++
+		case q.slow:
+			counts["slow"]++
+		case q.detached:
+			counts["behind"]++
 		default:
-			n["together"]++
+			counts["together"]++
 		}
 	}
-	return n
+	return counts
 }
 
-func (d *Dispatcher) held() []int {
+func (d *Dispatcher) heldSlots() []int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Collect(maps.Keys(d.slots))
 }
 
-// giveUp hands slots to another copy.
-func (d *Dispatcher) giveUp(ctx context.Context, slots []int) error {
+// handOver releases slots for another copy to take.
+func (d *Dispatcher) handOver(ctx context.Context, slots []int) error {
+	// The other copy continues from what is recorded.
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	for _, n := range slots {
-		d.lose(n)
+
+	for _, number := range slots {
+		d.dropSlot(number)
 	}
 	return d.store.ReleaseSlots(ctx, d.owner, slots)
 }
 
-// lose forgets a slot: another copy serves it, from what is written down.
-func (d *Dispatcher) lose(n int) {
+// dropSlot stops serving a slot: another copy serves it, from what is recorded.
+func (d *Dispatcher) dropSlot(number int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.slots[n]
-	if s == nil {
+
+	dropped := d.slots[number]
+	if dropped == nil {
 		return
 	}
-	delete(d.slots, n)
-	for id := range s.lanes {
-		d.dropLane(id)
+
+	delete(d.slots, number)
+	for id := range dropped.queues {
+		d.dropQueue(id)
 	}
 }
 
-// dropLane forgets an endpoint; d.mu is held.
-func (d *Dispatcher) dropLane(id ship.EndpointID) {
-	l := d.lanes[id]
-	if l == nil {
+// dropQueue stops serving an endpoint. The caller holds d.mu.
+func (d *Dispatcher) dropQueue(id ship.EndpointID) {
+	dropped := d.queues[id]
+	if dropped == nil {
 		return
 	}
-	delete(d.lanes, id)
-	delete(d.ready, l)
-	if s := d.slots[l.endpoint.Slot]; s != nil {
-		delete(s.lanes, id)
-		delete(s.active, l)
+
+	delete(d.queues, id)
+	delete(d.ready, dropped)
+	if s := d.slots[dropped.endpoint.Slot]; s != nil {
+		delete(s.queues, id)
+		delete(s.active, dropped)
 	}
-	t := l.endpoint.Tenant
-	if d.tenant[t] = slices.DeleteFunc(d.tenant[t], func(x *lane) bool { return x == l }); len(d.tenant[t]) == 0 {
-		delete(d.tenant, t)
+
+	tenant := dropped.endpoint.Tenant
+	d.byTenant[tenant] = slices.DeleteFunc(d.byTenant[tenant], func(q *queue) bool { return q == dropped })
+	if len(d.byTenant[tenant]) == 0 {
+		delete(d.byTenant, tenant)
 	}
 }
 
-// take begins to serve slots, each from its cursor. The common reader goes
-// back to the oldest of them; lanes that are further skip what they have.
-func (d *Dispatcher) take(ctx context.Context, leases []store.SlotLease) error {
+// startSlots reads the endpoints of leased slots and begins to serve them.
+func (d *Dispatcher) startSlots(ctx context.Context, leases []store.SlotLease) error {
 	if len(leases) == 0 {
 		return nil
 	}
+
 	numbers := make([]int, len(leases))
-	for i, l := range leases {
-		numbers[i] = l.Slot
+	for i, lease := range leases {
+		numbers[i] = lease.Slot
 	}
 	endpoints, seen, err := d.store.SlotEndpoints(ctx, numbers, time.Time{})
 	if err != nil {
 		return err
 	}
-	d.begin(leases, endpoints)
+	d.addSlots(leases, endpoints)
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.seen.IsZero() {
-		d.seen = seen
+
+	// Only the first slots set the mark. For later ones it would skip changes
+	// to the endpoints of slots that are served already.
+	if d.settingsSeen.IsZero() {
+		d.settingsSeen = seen
 	}
 	d.Wake()
 	return nil
 }
 
-// begin serves slots with their endpoints from now on.
-func (d *Dispatcher) begin(leases []store.SlotLease, endpoints []store.Endpoint) {
+// addSlots serves slots with their endpoints from now on, each slot from its
+// cursor. The common reader goes back to the oldest cursor; queues that have
+// read further skip what they have.
+func (d *Dispatcher) addSlots(leases []store.SlotLease, endpoints []store.Endpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range leases {
-		if len(d.slots) == 0 || l.Cursor.Before(d.common) {
-			d.common = l.Cursor
+
+	for _, lease := range leases {
+		if len(d.slots) == 0 || lease.Cursor.Before(d.common) {
+			d.common = lease.Cursor
 		}
-		d.slots[l.Slot] = &slot{lease: l, lanes: map[ship.EndpointID]*lane{}, active: map[*lane]bool{}}
+		d.slots[lease.Slot] = &slot{
+			lease:  lease,
+			queues: map[ship.EndpointID]*queue{},
+			active: map[*queue]bool{},
+		}
 	}
-	for _, e := range endpoints {
-		d.addLane(e, d.slots[e.Slot].lease.Cursor)
+	for _, endpoint := range endpoints {
+		d.addQueue(endpoint, d.slots[endpoint.Slot].lease.Cursor)
 	}
 }
 
-// addLane begins to serve an endpoint; d.mu is held.
-func (d *Dispatcher) addLane(e store.Endpoint, from store.Position) {
-	l := newLane(e, from)
-	d.lanes[e.ID] = l
-	d.slots[e.Slot].lanes[e.ID] = l
-	d.tenant[e.Tenant] = append(d.tenant[e.Tenant], l)
-	d.touch(l)
+// addQueue begins to serve an endpoint. The caller holds d.mu.
+func (d *Dispatcher) addQueue(endpoint store.Endpoint, from store.Position) {
+	q := newQueue(endpoint, from)
+	d.queues[endpoint.ID] = q
+	d.slots[endpoint.Slot].queues[endpoint.ID] = q
+	d.byTenant[endpoint.Tenant] = append(d.byTenant[endpoint.Tenant], q)
+	d.markActive(q)
 }
 
-// serves reports whether the lane is still the one of its endpoint; d.mu is
-// held.
-func (d *Dispatcher) serves(l *lane) bool { return d.lanes[l.endpoint.ID] == l }
+// serves reports whether the queue is still the one of its endpoint. It is not
+// after the slot was lost, even if the slot was taken again. The caller holds
+// d.mu.
+func (d *Dispatcher) serves(q *queue) bool { return d.queues[q.endpoint.ID] == q }
 
-// touch notes that a lane may have something to read, send or write; d.mu is
-// held.
-func (d *Dispatcher) touch(l *lane) {
-	d.ready[l] = true
-	d.slots[l.endpoint.Slot].active[l] = true
+// markActive notes that a queue may have something to read, send or write. The
+// caller holds d.mu.
+func (d *Dispatcher) markActive(q *queue) {
+	d.ready[q] = true
+	d.slots[q.endpoint.Slot].active[q] = true
 }
 
-// refresh takes in settings that changed.
-func (d *Dispatcher) refresh(ctx context.Context) error {
-	held := d.held()
+// refreshSettings applies settings that changed since the last time.
+func (d *Dispatcher) refreshSettings(ctx context.Context) error {
+	held := d.heldSlots()
 	if len(held) == 0 {
 		return nil
 	}
+
 	d.mu.Lock()
-	since := d.seen
+	since := d.settingsSeen
 	d.mu.Unlock()
+
 	changed, seen, err := d.store.SlotEndpoints(ctx, held, since)
 	if err != nil {
 		return err
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seen = seen
-	for _, e := range changed {
-		d.change(e)
+	d.settingsSeen = seen
+	for _, endpoint := range changed {
+		d.applySettings(endpoint)
 	}
 	return nil
 }
 
-// change takes in an endpoint's settings; d.mu is held.
-func (d *Dispatcher) change(e store.Endpoint) {
-	s, l := d.slots[e.Slot], d.lanes[e.ID]
+// applySettings applies the settings of a new or changed endpoint. The caller
+// holds d.mu.
+func (d *Dispatcher) applySettings(endpoint store.Endpoint) {
+	s := d.slots[endpoint.Slot]
+	q := d.queues[endpoint.ID]
+
 	switch {
 	case s == nil:
 		return
-	case l == nil:
-		d.addLane(e, s.lease.Cursor)
+	case q == nil:
+		d.addQueue(endpoint, s.lease.Cursor)
 		return
-	case l.endpoint.Version == e.Version:
+	case q.endpoint.Version == endpoint.Version:
 		return
 	}
-	l.adopt(e)
-	d.touch(l)
+
+	q.applySettings(endpoint)
+	d.markActive(q)
 }
 
+// dropDeleted stops serving endpoints that no longer exist.
 func (d *Dispatcher) dropDeleted(ctx context.Context) error {
-	held := d.held()
+	held := d.heldSlots()
 	if len(held) == 0 {
 		return nil
 	}
+
+	// An endpoint that is added after the list was read is not missing, so
+	// only those that were known before are compared.
 	d.mu.Lock()
-	known := maps.Clone(d.lanes) // what comes later is not missing
+	known := maps.Clone(d.queues)
 	d.mu.Unlock()
-	there, err := d.store.SlotEndpointIDs(ctx, held)
+
+	existing, err := d.store.SlotEndpointIDs(ctx, held)
 	if err != nil {
 		return err
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, l := range known {
-		if !there[id] && d.serves(l) && slices.Contains(held, l.endpoint.Slot) {
-			d.dropLane(id)
+	for id, q := range known {
+		if !existing[id] && d.serves(q) && slices.Contains(held, q.endpoint.Slot) {
+			d.dropQueue(id)
 		}
 	}
 	return nil

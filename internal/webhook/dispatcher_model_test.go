@@ -92,7 +92,7 @@ type stageModel struct {
 	now     *tables
 	disk    *tables // what a crash of the database leaves
 	d       *Dispatcher
-	air     []*shot
+	air     []*attempt
 	got     map[delivery]bool
 	givenUp map[delivery]bool
 }
@@ -144,7 +144,7 @@ func (m *stageModel) take(n int) {
 			list = append(list, e)
 		}
 	}
-	m.d.begin([]store.SlotLease{lease}, list)
+	m.d.addSlots([]store.SlotLease{lease}, list)
 }
 
 func (m *stageModel) write() {
@@ -171,82 +171,82 @@ func (m *stageModel) after(from store.Position, keep func(store.LogHead) bool, l
 
 func (m *stageModel) readCommon() {
 	from := m.d.common
-	m.d.spread(from, m.after(from, func(store.LogHead) bool { return true }, readPage), time.Now())
+	m.d.distribute(from, m.after(from, func(store.LogHead) bool { return true }, readPage), time.Now())
 }
 
-// lanes in a fixed order, so that a failure can be repeated.
-func (m *stageModel) lanes() (list []*lane) {
-	for _, id := range slices.Sorted(maps.Keys(m.d.lanes)) {
-		list = append(list, m.d.lanes[id])
+// queues in a fixed order, so that a failure can be repeated.
+func (m *stageModel) queues() (list []*queue) {
+	for _, id := range slices.Sorted(maps.Keys(m.d.queues)) {
+		list = append(list, m.d.queues[id])
 	}
 	return list
 }
 
 func (m *stageModel) readOwn() {
-	for _, l := range m.lanes() {
-		if !l.behind() || !m.d.serves(l) {
+	for _, q := range m.queues() {
+		if !q.wantsToRead() || !m.d.serves(q) {
 			continue
 		}
-		if !m.d.slots[l.endpoint.Slot].active[l] {
-			m.t.Fatal("a lane that wants to read is taken for quiet")
+		if !m.d.slots[q.endpoint.Slot].active[q] {
+			m.t.Fatal("a queue that wants to read is taken for quiet")
 		}
-		if l.unknown {
+		if q.mustLoadDelivered {
 			m.record(0)
-			if !m.d.serves(l) {
+			if !m.d.serves(q) {
 				continue
 			}
 			for key := range m.now.attempts {
-				if key.endpoint == l.endpoint.ID {
-					l.delivered[ship.EventIDOf(key.event)] = true
+				if key.endpoint == q.endpoint.ID {
+					q.delivered[ship.EventIDOf(key.event)] = true
 				}
 			}
-			l.unknown = false
+			q.mustLoadDelivered = false
 		}
-		from := l.read
-		m.d.give(l, from, m.after(from, func(h store.LogHead) bool { return h.Tenant == l.endpoint.Tenant }, mostQueued))
+		from := q.read
+		m.d.fill(q, from, m.after(from, func(h store.LogHead) bool { return h.Tenant == q.endpoint.Tenant }, maxQueued))
 	}
 }
 
 func (m *stageModel) pump() {
-	var shots []shot
-	for _, l := range m.lanes() {
-		if m.d.ready[l] {
-			m.d.draw(l, time.Now(), &shots)
+	var attempts []attempt
+	for _, q := range m.queues() {
+		if m.d.ready[q] {
+			m.d.takeReady(q, time.Now(), &attempts)
 		}
 	}
-	m.fly(shots)
+	m.fly(attempts)
 }
 
 func (m *stageModel) due() {
-	var shots []shot
+	var attempts []attempt
 	for _, key := range slices.SortedFunc(maps.Keys(m.now.rows), func(a, b delivery) int {
 		return slices.Compare(append([]byte(a.endpoint), a.event[:]...), append([]byte(b.endpoint), b.event[:]...))
 	}) {
 		if row := m.now.rows[key]; !row.stopped && m.d.slots[row.slot] != nil {
-			m.d.drawDue(&store.Retry{Tenant: m.now.endpoints[key.endpoint].Tenant, Endpoint: key.endpoint, Event: row.at, Slot: row.slot, Attempts: row.attempts}, &shots)
+			m.d.takeDue(&store.Retry{Tenant: m.now.endpoints[key.endpoint].Tenant, Endpoint: key.endpoint, Event: row.at, Slot: row.slot, Attempts: row.attempts}, &attempts)
 		}
 	}
-	m.fly(shots)
+	m.fly(attempts)
 }
 
-func (m *stageModel) fly(shots []shot) {
-	if len(shots) > 0 && m.pick(10, "cannot read the bodies") == 0 {
-		m.d.takeBack(shots)
+func (m *stageModel) fly(attempts []attempt) {
+	if len(attempts) > 0 && m.pick(10, "cannot read the bodies") == 0 {
+		m.d.undo(attempts)
 		return
 	}
-	for i := range shots {
-		m.air = append(m.air, &shots[i])
+	for i := range attempts {
+		m.air = append(m.air, &attempts[i])
 	}
 }
 
-func (m *stageModel) land(ok bool) {
+func (m *stageModel) end(ok bool) {
 	if len(m.air) == 0 {
 		return
 	}
 	i := m.pick(len(m.air), "which")
 	s := m.air[i]
 	m.air = slices.Delete(m.air, i, i+1)
-	key := delivery{s.l.endpoint.ID, s.at.ID}
+	key := delivery{s.queue.endpoint.ID, s.event.ID}
 	a := &Attempt{WebhookAttempt: store.WebhookAttempt{Endpoint: key.endpoint, Event: ship.EventIDOf(key.event), Outcome: OutcomeFailed, Status: 500}}
 	if ok {
 		a.Outcome, a.Status = OutcomeDelivered, 200
@@ -257,7 +257,7 @@ func (m *stageModel) land(ok bool) {
 	if !ok && s.number > len(schedule) {
 		m.givenUp[key] = true
 	}
-	m.d.land(s, a)
+	m.d.finish(s, a)
 }
 
 // record writes down what was done, with one of the outcomes that this can
@@ -273,7 +273,7 @@ func (m *stageModel) record(outcome int) {
 			continue
 		}
 		if !m.now.record(r) {
-			m.d.lose(n)
+			m.d.dropSlot(n)
 			continue
 		}
 		if len(r.Retries) > 0 || slices.ContainsFunc(r.Endpoints, func(e store.EndpointRecord) bool { return e.Lasting }) {
@@ -282,17 +282,17 @@ func (m *stageModel) record(outcome int) {
 		if outcome == 2 {
 			m.d.restore(n, r)
 		} else {
-			m.d.written(r)
+			m.d.markWritten(r)
 		}
 	}
 }
 
 // lag has what an endpoint has in flight take long.
 func (m *stageModel) lag() {
-	for _, l := range m.lanes() {
-		if len(l.flying) > 0 && m.pick(2, "lags") == 0 {
-			for at, f := range l.flying {
-				l.flying[at] = flight{f.since.Add(-2 * lagAfter), f.subject}
+	for _, q := range m.queues() {
+		if len(q.inFlight) > 0 && m.pick(2, "lags") == 0 {
+			for at, f := range q.inFlight {
+				q.inFlight[at] = flight{f.since.Add(-2 * lagAfter), f.subject}
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func (m *stageModel) lag() {
 func (m *stageModel) die() {
 	for _, s := range m.air {
 		if m.pick(2, "arrived") == 0 {
-			m.got[delivery{s.l.endpoint.ID, s.at.ID}] = true
+			m.got[delivery{s.queue.endpoint.ID, s.event.ID}] = true
 		}
 	}
 	m.start()
@@ -393,7 +393,7 @@ func (m *stageModel) recover(e *store.Endpoint) {
 
 func (m *stageModel) refresh() {
 	for _, id := range slices.Sorted(maps.Keys(m.now.endpoints)) {
-		m.d.change(m.now.endpoints[id])
+		m.d.applySettings(m.now.endpoints[id])
 	}
 }
 
@@ -439,7 +439,7 @@ func (m *stageModel) finish() {
 		m.pump()
 		m.due()
 		for len(m.air) > 0 {
-			m.land(true)
+			m.end(true)
 		}
 		m.record(0)
 	}
@@ -464,8 +464,8 @@ func TestADispatcherLosesNothingWhateverDies(t *testing.T) {
 			"own":         func(*rapid.T) { m.readOwn() },
 			"pump":        func(*rapid.T) { m.pump() },
 			"due":         func(*rapid.T) { m.due() },
-			"arrive":      func(*rapid.T) { m.land(true); m.land(true); m.land(true) },
-			"fail":        func(*rapid.T) { m.land(false); m.land(false) },
+			"arrive":      func(*rapid.T) { m.end(true); m.end(true); m.end(true) },
+			"fail":        func(*rapid.T) { m.end(false); m.end(false) },
 			"record":      func(*rapid.T) { m.record(0) },
 			"unrecorded":  func(*rapid.T) { m.record(1 + m.pick(2, "how")) },
 			"lag":         func(*rapid.T) { m.lag() },

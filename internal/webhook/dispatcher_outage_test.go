@@ -38,7 +38,7 @@ func newOutage(t *testing.T, every time.Duration, accepts func(int) bool) *outag
 		now: &tables{map[int]store.SlotLease{}, map[ship.EndpointID]store.Endpoint{e.ID: e}, map[delivery]scheduled{}, map[delivery]bool{}},
 		d:   NewDispatcher(&Service{}, nil),
 	}
-	o.d.begin([]store.SlotLease{{}}, []store.Endpoint{e})
+	o.d.addSlots([]store.SlotLease{{}}, []store.Endpoint{e})
 	return o
 }
 
@@ -59,36 +59,36 @@ func (o *outage) try(at store.Position) bool {
 	return true
 }
 
-func (o *outage) fire(shots []shot) {
-	for i := range shots {
-		a := &Attempt{WebhookAttempt: store.WebhookAttempt{Endpoint: o.endpoint, Event: ship.EventIDOf(shots[i].at.ID), Outcome: OutcomeFailed, Status: 503}}
-		if o.try(shots[i].at) {
+func (o *outage) fire(attempts []attempt) {
+	for i := range attempts {
+		a := &Attempt{WebhookAttempt: store.WebhookAttempt{Endpoint: o.endpoint, Event: ship.EventIDOf(attempts[i].event.ID), Outcome: OutcomeFailed, Status: 503}}
+		if o.try(attempts[i].event) {
 			a.Outcome, a.Status = OutcomeDelivered, 200
 		}
-		o.d.land(&shots[i], a)
+		o.d.finish(&attempts[i], a)
 	}
 }
 
 // step does all there is to do at this moment, and reports whether that was
 // anything.
 func (o *outage) step() bool {
-	l := o.d.lanes[o.endpoint]
+	q := o.d.queues[o.endpoint]
 	from := o.d.common
-	o.d.spread(from, o.log[eventNumber(from):], time.Now())
-	if l.behind() {
-		heads := o.log[eventNumber(l.read):]
-		o.d.give(l, l.read, heads[:min(len(heads), mostQueued)])
+	o.d.distribute(from, o.log[eventNumber(from):], time.Now())
+	if q.wantsToRead() {
+		heads := o.log[eventNumber(q.read):]
+		o.d.fill(q, q.read, heads[:min(len(heads), maxQueued)])
 	}
-	var shots []shot
-	o.d.draw(l, time.Now(), &shots)
+	var attempts []attempt
+	o.d.takeReady(q, time.Now(), &attempts)
 	for key, row := range o.now.rows {
 		if !row.stopped && !o.due[key.event].After(time.Now()) {
-			o.d.drawDue(&store.Retry{Endpoint: o.endpoint, Event: row.at, Attempts: row.attempts}, &shots)
+			o.d.takeDue(&store.Retry{Endpoint: o.endpoint, Event: row.at, Attempts: row.attempts}, &attempts)
 		}
 	}
-	o.fire(shots)
+	o.fire(attempts)
 	o.record()
-	return len(shots) > 0 || o.probe()
+	return len(attempts) > 0 || o.probe()
 }
 
 func (o *outage) record() {
@@ -97,7 +97,7 @@ func (o *outage) record() {
 		return
 	}
 	o.now.record(r)
-	o.d.written(r)
+	o.d.markWritten(r)
 	for _, row := range r.Retries {
 		o.due[row.Event.ID] = time.Now().Add(row.Wait)
 	}
@@ -131,10 +131,10 @@ func (o *outage) probe() bool {
 		e.Version++
 	} else {
 		e.Probe++
-		o.probeAt = time.Now().Add(probeAfter(e.Probe))
+		o.probeAt = time.Now().Add(probeDelay(e.Probe))
 	}
 	o.now.endpoints[o.endpoint] = e
-	o.d.change(e)
+	o.d.applySettings(e)
 	return true
 }
 
@@ -205,11 +205,11 @@ func TestAnOutageOfThreeDaysLosesNothing(t *testing.T) {
 			}
 		}
 		for i := 1; i < len(o.probes); i++ {
-			if gap := o.probes[i].Sub(o.probes[i-1]); gap > rarest {
+			if gap := o.probes[i].Sub(o.probes[i-1]); gap > maxProbeDelay {
 				t.Errorf("%s passed between two probes", gap)
 			}
 		}
-		if late := latest.Sub(up); late > rarest+time.Minute {
+		if late := latest.Sub(up); late > maxProbeDelay+time.Minute {
 			t.Errorf("the last event arrived %s after the end of the outage", late)
 		}
 		t.Logf("%d events in %s: %d probes, %d attempts that failed or were not needed, %d arrived twice, the last %s after the end of the outage",
@@ -246,13 +246,13 @@ func TestAPoisonEventIsTriedTenTimesAndHoldsUpNothing(t *testing.T) {
 }
 
 func TestWhatAnEndpointAsksForIsHonoured(t *testing.T) {
-	if wait, again := after(1, time.Hour); !again || wait != time.Hour {
+	if wait, again := retryDelay(1, time.Hour); !again || wait != time.Hour {
 		t.Errorf("after the first failure it waits %s", wait)
 	}
-	if wait, again := after(9, time.Hour); !again || wait < 38*time.Hour {
+	if wait, again := retryDelay(9, time.Hour); !again || wait < 38*time.Hour {
 		t.Errorf("after the ninth failure it waits %s", wait)
 	}
-	if _, again := after(10, 0); again {
+	if _, again := retryDelay(10, 0); again {
 		t.Error("the tenth failure is not the last")
 	}
 }

@@ -10,12 +10,12 @@ import (
 
 // Why an endpoint is disabled.
 const (
-	DisabledByClient = "client"  // the client switched it off
+	DisabledByClient = "client"  // the client disabled it
 	DisabledGone     = "gone"    // it answered 410
 	DisabledFailing  = "failing" // it has failed for days
 )
 
-// rotationTime is how long the old secret stays good after a rotation.
+// rotationTime is how long the old secret stays valid after a rotation.
 const rotationTime = 24 * time.Hour
 
 // An Endpoint is a webhook endpoint as its owner sees it.
@@ -27,7 +27,7 @@ type Endpoint struct {
 	Description   string
 	HeaderNames   []string // the values are not shown
 	Signature     string
-	Secret        string // only in the answer that makes it, and only if v1 is used
+	Secret        string // only in the answer that creates it, and only if v1 is used
 	PublicKey     string // if v1a is used
 	PreviousUntil time.Time
 
@@ -43,7 +43,8 @@ type Endpoint struct {
 // CreatedAt is when the endpoint was created.
 func (e Endpoint) CreatedAt() time.Time { return e.ID.Raw().Time() }
 
-// Settings are what can be said of an endpoint; nil leaves a thing as it is.
+// Settings are what a client can set of an endpoint; nil leaves a setting as it
+// is.
 type Settings struct {
 	URL         *string
 	Kinds       []ship.EventKind // "*" means all
@@ -55,8 +56,9 @@ type Settings struct {
 
 // action is what the audit log calls the change.
 func (set Settings) action() string {
+	changesMore := set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil
 	switch {
-	case set.Enabled == nil || set.URL != nil || set.Kinds != nil || set.Description != nil || set.Headers != nil || set.Signature != nil:
+	case set.Enabled == nil || changesMore:
 		return "webhook.changed"
 	case *set.Enabled:
 		return "webhook.enabled"
@@ -64,24 +66,28 @@ func (set Settings) action() string {
 	return "webhook.disabled"
 }
 
-// Create makes an endpoint. It is told of events from now on, and its secret
-// is returned in clear this once.
+// Create makes an endpoint. It receives events from now on, and its secret is
+// returned in clear this once.
 func (s *Service) Create(ctx context.Context, t ship.Tenant, set Settings) (Endpoint, error) {
-	e := store.Endpoint{ID: ship.NewEndpointID(t.Shard(), time.Now()), Tenant: t}
-	e.Signature, e.Enabled = SignV1, true
+	row := store.Endpoint{ID: ship.NewEndpointID(t.Shard(), time.Now()), Tenant: t}
+	row.Signature = SignV1
+	row.Enabled = true
+
+	// A missing address is reported like an empty one.
 	if set.URL == nil {
 		set.URL = new("")
 	}
-	if err := s.apply(&e, set); err != nil {
+	if err := s.apply(&row, set); err != nil {
 		return Endpoint{}, err
 	}
+
 	key := newKeyMaterial()
-	e.Secret = s.sealSecret(e, key)
-	e, err := s.store.AddEndpoint(ctx, t, e.ID, e.EndpointSettings)
+	row.Secret = s.sealSecret(row, key)
+	row, err := s.store.AddEndpoint(ctx, t, row.ID, row.EndpointSettings)
 	if err != nil {
 		return Endpoint{}, err
 	}
-	return s.shownWithSecret(e, key)
+	return s.viewWithSecret(row, key)
 }
 
 // Endpoints lists the tenant's endpoints, newest first.
@@ -90,9 +96,10 @@ func (s *Service) Endpoints(ctx context.Context, t ship.Tenant) ([]Endpoint, err
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]Endpoint, len(rows))
-	for i, e := range rows {
-		if list[i], err = s.shown(e); err != nil {
+	for i, row := range rows {
+		if list[i], err = s.view(row); err != nil {
 			return nil, err
 		}
 	}
@@ -101,30 +108,29 @@ func (s *Service) Endpoints(ctx context.Context, t ship.Tenant) ([]Endpoint, err
 
 // Endpoint returns one.
 func (s *Service) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	e, err := s.store.Endpoint(ctx, t, id)
+	row, err := s.store.Endpoint(ctx, t, id)
 	if err != nil {
 		return Endpoint{}, notFound(err)
 	}
-	return s.shown(e)
+	return s.view(row)
 }
 
-// Update changes an endpoint. One that is switched off keeps what it waits
-// for; switched on again, it goes on from there, as far back as the log
-// reaches.
+// Update changes an endpoint. One that is disabled keeps its pending events;
+// enabled again, it continues from there, as far back as the log reaches.
 func (s *Service) Update(ctx context.Context, t ship.Tenant, id ship.EndpointID, set Settings) (Endpoint, error) {
-	e, err := s.store.ChangeEndpoint(ctx, t, id, set.action(), func(e *store.Endpoint) error {
-		if err := s.apply(e, set); err != nil {
+	changed, err := s.store.ChangeEndpoint(ctx, t, id, set.action(), func(row *store.Endpoint) error {
+		if err := s.apply(row, set); err != nil {
 			return err
 		}
-		return s.sealAgain(e)
+		return s.reseal(row)
 	})
 	if err != nil {
 		return Endpoint{}, notFound(err)
 	}
-	return s.shown(e)
+	return s.view(changed)
 }
 
-// Delete ends an endpoint, and what it waits for.
+// Delete removes an endpoint and its pending events.
 func (s *Service) Delete(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
 	return notFound(s.store.DropEndpoint(ctx, t, id))
 }
@@ -133,29 +139,33 @@ func (s *Service) Delete(ctx context.Context, t ship.Tenant, id ship.EndpointID)
 // once. For a day, events are signed with the old one too.
 func (s *Service) RotateSecret(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
 	key := newKeyMaterial()
-	e, err := s.store.ChangeEndpoint(ctx, t, id, "webhook.secret_rotated", func(e *store.Endpoint) error {
-		if err := s.sealAgain(e); err != nil {
+	changed, err := s.store.ChangeEndpoint(ctx, t, id, "webhook.secret_rotated", func(row *store.Endpoint) error {
+		if err := s.reseal(row); err != nil {
 			return err
 		}
-		e.Previous, e.PreviousUntil = e.Secret, time.Now().Add(rotationTime)
-		e.Secret = s.sealSecret(*e, key)
+		row.Previous = row.Secret
+		row.PreviousUntil = time.Now().Add(rotationTime)
+		row.Secret = s.sealSecret(*row, key)
 		return nil
 	})
 	if err != nil {
 		return Endpoint{}, notFound(err)
 	}
-	return s.shownWithSecret(e, key)
+	return s.viewWithSecret(changed, key)
 }
 
-// Deliveries lists the attempts to tell an endpoint, newest first, and reports
-// whether there are more.
-func (s *Service) Deliveries(ctx context.Context, t ship.Tenant, id ship.EndpointID, p ship.Page) ([]Attempt, bool, error) {
+// Deliveries lists the attempts to deliver to an endpoint, newest first, and
+// reports whether there are more.
+func (s *Service) Deliveries(ctx context.Context, t ship.Tenant, id ship.EndpointID, page ship.Page) ([]Attempt, bool, error) {
 	if _, err := s.store.Endpoint(ctx, t, id); err != nil {
 		return nil, false, notFound(err)
 	}
-	wanted := p.Limit
-	p.Limit++
-	rows, err := s.store.WebhookAttempts(ctx, t, id, p)
+
+	// One row more than a page says whether there are more.
+	wanted := page.Limit
+	page.Limit++
+	rows, err := s.store.WebhookAttempts(ctx, t, id, page)
+
 	list := make([]Attempt, min(len(rows), wanted))
 	for i := range list {
 		list[i].WebhookAttempt = rows[i]
@@ -170,35 +180,50 @@ func notFound(err error) error {
 	return err
 }
 
-// shown is a stored endpoint as its owner sees it.
-func (s *Service) shown(e store.Endpoint) (Endpoint, error) {
-	out := Endpoint{
-		ID: e.ID, Tenant: e.Tenant, URL: e.URL, Kinds: e.Kinds, Description: e.Description, Signature: e.Signature,
-		Enabled: e.Enabled, DisabledReason: e.DisabledReason, Verified: e.Verified, Parked: e.Parked,
-		Failures: e.Failures, FailingSince: e.FailingSince, LastSuccessAt: e.LastSuccessAt,
+// view is a stored endpoint as its owner sees it.
+func (s *Service) view(row store.Endpoint) (Endpoint, error) {
+	endpoint := Endpoint{
+		ID:             row.ID,
+		Tenant:         row.Tenant,
+		URL:            row.URL,
+		Kinds:          row.Kinds,
+		Description:    row.Description,
+		Signature:      row.Signature,
+		Enabled:        row.Enabled,
+		DisabledReason: row.DisabledReason,
+		Verified:       row.Verified,
+		Parked:         row.Parked,
+		Failures:       row.Failures,
+		FailingSince:   row.FailingSince,
+		LastSuccessAt:  row.LastSuccessAt,
 	}
-	if time.Now().Before(e.PreviousUntil) {
-		out.PreviousUntil = e.PreviousUntil
+	if time.Now().Before(row.PreviousUntil) {
+		endpoint.PreviousUntil = row.PreviousUntil
 	}
-	headers, err := s.openHeaders(e)
+
+	// The values may be credentials of the receiver, so only the names are
+	// shown.
+	headers, err := s.openHeaders(row)
 	if err != nil {
-		return out, err
+		return endpoint, err
 	}
-	out.HeaderNames = headerNames(headers)
-	if e.Signature != SignV1 {
-		key, err := s.openSecret(e, e.Secret)
+	endpoint.HeaderNames = headerNames(headers)
+
+	if row.Signature != SignV1 {
+		key, err := s.openSecret(row, row.Secret)
 		if err != nil {
-			return out, err
+			return endpoint, err
 		}
-		out.PublicKey = key.publicKey()
+		endpoint.PublicKey = key.publicKey()
 	}
-	return out, nil
+	return endpoint, nil
 }
 
-func (s *Service) shownWithSecret(e store.Endpoint, key keyMaterial) (Endpoint, error) {
-	out, err := s.shown(e)
-	if e.Signature != SignV1a {
-		out.Secret = key.secret()
+// viewWithSecret is view with the shared secret in clear.
+func (s *Service) viewWithSecret(row store.Endpoint, key keyMaterial) (Endpoint, error) {
+	endpoint, err := s.view(row)
+	if row.Signature != SignV1a {
+		endpoint.Secret = key.secret()
 	}
-	return out, err
+	return endpoint, err
 }

@@ -14,22 +14,27 @@ import (
 func (d *Dispatcher) follow(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.free:
-			if _, err := d.pump(ctx); err != nil {
-				d.complain(ctx, err)
+			// A permit came back, nothing was recorded: there is no need to
+			// read the log.
+			if _, err := d.sendReady(ctx); err != nil {
+				d.warnAndPause(ctx, err)
 			}
 			continue
 		case <-timer.C:
-		case <-d.wake:
+		case <-d.newEvents:
 		}
-		busy, err := d.step(ctx)
+
+		busy, err := d.readAndSend(ctx)
 		if err != nil {
-			d.complain(ctx, err)
+			d.warnAndPause(ctx, err)
 		}
+
 		if busy {
 			timer.Reset(pollBusy)
 		} else {
@@ -38,60 +43,69 @@ func (d *Dispatcher) follow(ctx context.Context) {
 	}
 }
 
-// complain says that the log cannot be followed now, and waits a little.
-func (d *Dispatcher) complain(ctx context.Context, err error) {
+// warnAndPause logs that the log cannot be followed now, and waits a little.
+func (d *Dispatcher) warnAndPause(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		d.log.WarnContext(ctx, "webhooks: follow the log", "error", err)
 		time.Sleep(pollIdle)
 	}
 }
 
-// step reads what is new and sends what may be sent. It reports whether there
-// was anything.
-func (d *Dispatcher) step(ctx context.Context) (busy bool, err error) {
-	read, err := d.readCommon(ctx)
+// readAndSend reads what is new and sends what may be sent. It reports whether
+// there was anything.
+func (d *Dispatcher) readAndSend(ctx context.Context) (busy bool, err error) {
+	common, err := d.readCommon(ctx)
 	if err != nil {
 		return false, err
 	}
-	own, err := d.readOwn(ctx)
+
+	detached, err := d.readDetached(ctx)
 	if err != nil {
 		return false, err
 	}
-	sent, err := d.pump(ctx)
-	return read || own || sent, err
+
+	sent, err := d.sendReady(ctx)
+	return common || detached || sent, err
 }
 
-// readCommon reads the log once for all lanes that read together.
+// readCommon reads the log once for all queues that are not detached.
 func (d *Dispatcher) readCommon(ctx context.Context) (bool, error) {
 	now := time.Now().UTC()
+
 	d.mu.Lock()
-	from, none := d.common, len(d.slots) == 0
+	from := d.common
+	hasSlots := len(d.slots) > 0
 	d.mu.Unlock()
-	if none {
+	if !hasSlots {
 		return false, nil
 	}
+
 	heads, err := d.store.LogHeads(ctx, from, readPage)
 	if err != nil {
 		return false, err
 	}
-	return d.spread(from, heads, now), nil
+	return d.distribute(from, heads, now), nil
 }
 
-// spread offers to the lanes what the common reader has read, and reports
-// whether there is more.
-func (d *Dispatcher) spread(from store.Position, heads []store.LogHead, now time.Time) bool {
+// distribute offers a page of the common reader to the queues, and reports
+// whether there is more to read.
+func (d *Dispatcher) distribute(from store.Position, heads []store.LogHead, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
+	// A slot with an older cursor was taken while the page was read.
 	if d.common != from {
-		return true // a slot was taken meanwhile that begins earlier
+		return true
 	}
-	for _, h := range heads {
-		for _, l := range d.tenant[h.Tenant] {
-			if l.offer(h) {
-				d.touch(l)
+
+	for _, head := range heads {
+		for _, q := range d.byTenant[head.Tenant] {
+			if q.offer(head) {
+				d.markActive(q)
 			}
 		}
 	}
+
 	if n := len(heads); n > 0 {
 		d.common = heads[n-1].Position
 	}
@@ -101,180 +115,213 @@ func (d *Dispatcher) spread(from store.Position, heads []store.LogHead, now time
 	return len(heads) == readPage
 }
 
-// readOwn reads the log for lanes that are behind, a page each, for a short
-// time: those that are not behind must not wait for them.
-func (d *Dispatcher) readOwn(ctx context.Context) (bool, error) {
-	var wants []*lane
+// readDetached reads the log for queues that are behind, a page each, for a
+// short time: those that are not behind must not wait for them.
+func (d *Dispatcher) readDetached(ctx context.Context) (bool, error) {
+	var readers []*queue
 	d.mu.Lock()
 	for _, s := range d.slots {
-		for l := range s.active {
-			if l.behind() {
-				wants = append(wants, l)
+		for q := range s.active {
+			if q.wantsToRead() {
+				readers = append(readers, q)
 			}
 		}
 	}
 	d.mu.Unlock()
+
 	start := time.Now()
-	for _, l := range wants {
-		if err := d.readFor(ctx, l); err != nil || time.Since(start) > ownTime {
+	for _, q := range readers {
+		if err := d.readForQueue(ctx, q); err != nil || time.Since(start) > ownTime {
 			return true, err
 		}
 	}
-	return len(wants) > 0, nil
+	return len(readers) > 0, nil
 }
 
-func (d *Dispatcher) readFor(ctx context.Context, l *lane) error {
-	if err := d.recovery(ctx, l); err != nil {
+func (d *Dispatcher) readForQueue(ctx context.Context, q *queue) error {
+	if err := d.loadDelivered(ctx, q); err != nil {
 		return err
 	}
+
 	d.mu.Lock()
-	from := l.read
+	from := q.read
 	d.mu.Unlock()
-	heads, err := d.store.TenantHeads(ctx, l.endpoint.Tenant, from, mostQueued)
+
+	heads, err := d.store.TenantHeads(ctx, q.endpoint.Tenant, from, maxQueued)
 	if err != nil {
 		return err
 	}
-	d.give(l, from, heads)
+	d.fill(q, from, heads)
 	return nil
 }
 
-// give gives a lane what it has read by itself.
-func (d *Dispatcher) give(l *lane, from store.Position, heads []store.LogHead) {
+// fill gives a detached queue the page that was read for it.
+func (d *Dispatcher) fill(q *queue, from store.Position, heads []store.LogHead) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.serves(l) || l.read != from || !l.behind() || l.unknown {
+
+	// The queue may have been dropped, stopped or sent back while the page was
+	// read. Then the page is not the one that follows its position.
+	if !d.serves(q) || q.read != from || !q.wantsToRead() || q.mustLoadDelivered {
 		return
 	}
-	for _, h := range heads {
-		l.take(h)
+
+	for _, head := range heads {
+		q.enqueue(head)
 	}
-	if len(heads) < mostQueued {
+	if len(heads) < maxQueued {
 		// All that the common reader has read for this tenant is read here too.
-		l.join()
+		q.rejoin()
 	}
-	d.touch(l)
+	d.markActive(q)
 }
 
-// recovery reads what a recovering endpoint has already, once. What arrives
-// meanwhile is noted in the lane.
-func (d *Dispatcher) recovery(ctx context.Context, l *lane) error {
+// loadDelivered reads, once, which events a recovering endpoint has already.
+// What is delivered meanwhile is noted in the queue.
+func (d *Dispatcher) loadDelivered(ctx context.Context, q *queue) error {
 	d.mu.Lock()
-	since, unknown, from := l.endpoint.RecoverSince, l.unknown, l.read.ID.Time().Add(-time.Minute)
+	since := q.endpoint.RecoverSince
+	mustLoad := q.mustLoadDelivered
+	from := q.read.ID.Time().Add(-time.Minute)
 	d.mu.Unlock()
-	if !unknown {
+	if !mustLoad {
 		return nil
 	}
+
+	// Deliveries that are not recorded yet would be missing from the list.
 	if err := d.record(ctx); err != nil {
 		return err
 	}
+
 	if since.Before(from) {
 		from = since // the cursor is ahead of the time, or stands on no event
 	}
-	delivered, err := d.store.DeliveredSince(ctx, l.endpoint.Tenant, l.endpoint.ID, from)
+	delivered, err := d.store.DeliveredSince(ctx, q.endpoint.Tenant, q.endpoint.ID, from)
 	if err != nil {
 		return err
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l.unknown && l.endpoint.RecoverSince.Equal(since) {
-		maps.Copy(l.delivered, delivered)
-		l.unknown = false
+
+	// Another recovery may have been requested meanwhile; it loads its own list.
+	if q.mustLoadDelivered && q.endpoint.RecoverSince.Equal(since) {
+		maps.Copy(q.delivered, delivered)
+		q.mustLoadDelivered = false
 	}
 	return nil
 }
 
-// a shot is an event that is about to be sent to a lane's endpoint.
-type shot struct {
-	l       *lane
-	at      store.Position
+// An attempt is an event that is about to be sent to a queue's endpoint.
+type attempt struct {
+	queue   *queue
+	event   store.Position
 	number  int
 	trigger string
 	slow    bool // holds a permit of the slow pool
-	landed  bool
-	retry   *store.Retry
+	done    bool
+	retry   *store.Retry // nil for the first attempt, which comes from the log
 	rendered
 }
 
-// pump sends what the windows and the pools allow.
-func (d *Dispatcher) pump(ctx context.Context) (bool, error) {
+// sendReady sends what the windows and the pools allow.
+func (d *Dispatcher) sendReady(ctx context.Context) (bool, error) {
 	now := time.Now()
-	var shots []shot
+
+	var attempts []attempt
 	d.mu.Lock()
-	for l := range d.ready {
-		if !d.draw(l, now, &shots) {
+	for q := range d.ready {
+		if !d.takeReady(q, now, &attempts) {
 			break // a pool is empty: the rest waits for a permit
 		}
 	}
 	d.mu.Unlock()
-	return len(shots) > 0, d.fire(ctx, shots)
+
+	return len(attempts) > 0, d.start(ctx, attempts)
 }
 
-// draw takes what a lane may send now; d.mu is held. It reports false when the
-// fast pool is empty.
-func (d *Dispatcher) draw(l *lane, now time.Time, shots *[]shot) bool {
+// takeReady takes the events that a queue may send now. It reports false when
+// the fast pool is empty. The caller holds d.mu.
+func (d *Dispatcher) takeReady(q *queue, now time.Time, attempts *[]attempt) bool {
 	for {
+		// An endpoint that is slow or fails must not use up the permits of
+		// those that answer quickly.
 		pool := &d.fast
-		if l.slow || l.endpoint.Failures > 0 {
+		if q.slow || q.endpoint.Failures > 0 {
 			pool = &d.slow
 		}
 		if *pool <= 0 {
 			return pool != &d.fast
 		}
-		at, ok := l.next(now)
+
+		event, ok := q.next(now)
 		if !ok {
-			delete(d.ready, l)
+			delete(d.ready, q)
 			return true
 		}
+
 		*pool--
-		*shots = append(*shots, shot{l: l, at: at, number: 1, trigger: l.trigger(), slow: pool == &d.slow})
+		*attempts = append(*attempts, attempt{
+			queue:   q,
+			event:   event,
+			number:  1,
+			trigger: q.trigger(),
+			slow:    pool == &d.slow,
+		})
 	}
 }
 
-// trigger is what makes an attempt with an event of the log.
-func (l *lane) trigger() string {
+// trigger is the reason for an attempt with an event of the log.
+func (q *queue) trigger() string {
 	switch {
-	case l.delivered != nil:
+	case q.delivered != nil:
 		return TriggerRecover
-	case l.own:
+	case q.detached:
 		return TriggerDrain
 	}
 	return TriggerAuto
 }
 
-// fire reads the bodies and lets the shots go.
-func (d *Dispatcher) fire(ctx context.Context, shots []shot) error {
-	if len(shots) == 0 {
+// start reads the bodies of the attempts and makes each on a goroutine of its
+// own.
+func (d *Dispatcher) start(ctx context.Context, attempts []attempt) error {
+	if len(attempts) == 0 {
 		return nil
 	}
-	if err := d.loadBodies(ctx, shots); err != nil {
-		d.takeBack(shots)
+
+	if err := d.loadBodies(ctx, attempts); err != nil {
+		d.undo(attempts)
 		return err
 	}
-	for i := range shots {
-		go d.send(ctx, &shots[i])
+	for i := range attempts {
+		go d.send(ctx, &attempts[i])
 	}
 	return nil
 }
 
-// takeBack returns shots that could not be made.
-func (d *Dispatcher) takeBack(shots []shot) {
+// undo puts back attempts that could not be made.
+func (d *Dispatcher) undo(attempts []attempt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range shots {
-		d.release(s.slow)
-		if s.retry != nil {
-			delete(s.l.retrying, s.at.ID)
+
+	for _, a := range attempts {
+		d.releasePermit(a.slow)
+
+		// A retry has its row in the schedule, which is read again.
+		if a.retry != nil {
+			delete(a.queue.retrying, a.event.ID)
 			continue
 		}
-		s.l.putBack(s.at)
-		if d.serves(s.l) {
-			d.touch(s.l)
+
+		a.queue.putBack(a.event)
+		if d.serves(a.queue) {
+			d.markActive(a.queue)
 		}
 	}
 }
 
-// release gives a permit back; d.mu is held.
-func (d *Dispatcher) release(slow bool) {
+// releasePermit gives a permit back. The caller holds d.mu.
+func (d *Dispatcher) releasePermit(slow bool) {
 	if slow {
 		d.slow++
 	} else {
@@ -282,75 +329,80 @@ func (d *Dispatcher) release(slow bool) {
 	}
 }
 
-// loadBodies gives the shots their bodies, and renders those that are not at
-// hand. One that cannot be rendered must not hold up the others.
-func (d *Dispatcher) loadBodies(ctx context.Context, shots []shot) error {
+// loadBodies gives the attempts their bodies, and renders those that are not
+// cached. One that cannot be rendered must not hold up the others.
+func (d *Dispatcher) loadBodies(ctx context.Context, attempts []attempt) error {
 	var missing []store.Position
 	bodies := map[ship.RawID]rendered{}
+
 	d.mu.Lock()
-	for i := range shots {
-		at := shots[i].at
-		if _, known := bodies[at.ID]; known {
+	for i := range attempts {
+		event := attempts[i].event
+		if _, known := bodies[event.ID]; known {
 			continue
 		}
-		body := d.bodies.m[at.ID]
-		if bodies[at.ID] = (rendered{body: body}); body == nil {
-			missing = append(missing, at)
+		body := d.bodies.byEvent[event.ID]
+		bodies[event.ID] = rendered{body: body}
+		if body == nil {
+			missing = append(missing, event)
 		}
 	}
 	d.mu.Unlock()
+
 	if len(missing) > 0 {
 		events, err := d.store.LogEvents(ctx, missing)
 		if err != nil {
 			return err
 		}
-		for _, e := range events {
-			bodies[e.Position.ID] = d.render(ctx, e)
+		for _, event := range events {
+			bodies[event.Position.ID] = d.render(ctx, event)
 		}
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := range shots {
-		s := &shots[i]
-		s.rendered = bodies[s.at.ID]
-		d.bodies.put(s.at.ID, s.body)
+	for i := range attempts {
+		a := &attempts[i]
+		a.rendered = bodies[a.event.ID]
+		d.bodies.put(a.event.ID, a.body)
 	}
 	return nil
 }
 
-// rendered is the body of an event; empty if the event is kept no longer.
+// rendered is the body of an event; empty if the event is no longer kept.
 type rendered struct {
 	body   []byte
-	broken bool // it is there, but cannot be rendered
+	broken bool // the event exists, but cannot be rendered
 }
 
-func (d *Dispatcher) render(ctx context.Context, e store.LogEvent) rendered {
-	entry := entryOf(e)
+func (d *Dispatcher) render(ctx context.Context, event store.LogEvent) rendered {
+	entry := entryOf(event)
 	body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
 	if err != nil {
-		d.log.ErrorContext(ctx, "webhooks: render event", "event", e.Event.ID, "error", err)
+		d.log.ErrorContext(ctx, "webhooks: render event", "event", event.Event.ID, "error", err)
 	}
-	return rendered{body, err != nil}
+	return rendered{body: body, broken: err != nil}
 }
 
 // bodyCache keeps the last rendered bodies: an account's endpoints share them.
 type bodyCache struct {
-	m     map[ship.RawID][]byte
-	order []ship.RawID
+	byEvent map[ship.RawID][]byte
+	order   []ship.RawID // oldest first
 }
 
-const keptBodies = 4096
+const maxCachedBodies = 4096
 
-func newBodyCache() bodyCache { return bodyCache{m: map[ship.RawID][]byte{}} }
+func newBodyCache() bodyCache { return bodyCache{byEvent: map[ship.RawID][]byte{}} }
 
 func (b *bodyCache) put(id ship.RawID, body []byte) {
-	if _, ok := b.m[id]; ok || body == nil {
+	if _, ok := b.byEvent[id]; ok || body == nil {
 		return
 	}
-	b.m[id] = body
+
+	b.byEvent[id] = body
 	b.order = append(b.order, id)
-	if len(b.order) > keptBodies {
-		delete(b.m, b.order[0])
+	if len(b.order) > maxCachedBodies {
+		delete(b.byEvent, b.order[0])
 		b.order = b.order[1:]
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A Forwarder posts events to a program of the one who runs it, signed like
+// A Forwarder posts events to a program of the user who runs it, signed like
 // any delivery. It asks no Policy: unlike an endpoint, the address is the
 // caller's own. It is safe for concurrent use.
 type Forwarder struct {
@@ -23,12 +23,14 @@ type Forwarder struct {
 	http   *http.Client
 }
 
-// NewForwarder posts to an address. An empty secret makes a new one.
+// NewForwarder returns a forwarder that posts to an address. An empty secret
+// makes a new one.
 func NewForwarder(address, secret string) (*Forwarder, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
 		return nil, errors.New("the address to forward to must be like http://localhost:3000/hook")
 	}
+
 	if secret == "" {
 		key := newKeyMaterial()
 		secret = key.secret()
@@ -38,39 +40,52 @@ func NewForwarder(address, secret string) (*Forwarder, error) {
 	if !ok || err != nil || len(shared) < 24 || len(shared) > 64 {
 		return nil, errors.New("a secret is whsec_ and 24 to 64 bytes as base64")
 	}
+
+	// Like a delivery, a forwarded event follows no redirect.
+	client := &http.Client{
+		Timeout:       exchangeTimeout,
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return &Forwarder{
-		url: address, secret: secret, signer: signer{SignV1, []signingKey{{shared: shared}}},
-		http: &http.Client{
-			Timeout:       exchangeTimeout,
-			Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		url:    address,
+		secret: secret,
+		signer: signer{SignV1, []signingKey{{shared: shared}}},
+		http:   client,
 	}, nil
 }
 
 // Secret is what the program verifies signatures with.
 func (f *Forwarder) Secret() string { return f.secret }
 
-// Post sends an event once and returns the status of the answer. Without an
-// answer it is an error.
+// Post sends an event once and returns the status of the answer. It returns an
+// error if there is no answer.
 func (f *Forwarder) Post(ctx context.Context, event string, body []byte) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
+
 	timestamp, signature := f.signer.sign(event, time.Now(), body)
-	req.Header = http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"Waybill/listen"},
-		headerID: {event}, headerTimestamp: {timestamp}, headerSignature: {signature},
+	request.Header = http.Header{
+		"Content-Type":  {"application/json"},
+		"User-Agent":    {"Waybill/listen"},
+		headerID:        {event},
+		headerTimestamp: {timestamp},
+		headerSignature: {signature},
 	}
-	resp, err := f.http.Do(req)
+
+	response, err := f.http.Do(request)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // the address is known
+			err = e.Err // the user knows the address
 		}
 		return 0, fmt.Errorf("no answer: %w", err)
 	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxRead))
-	return resp.StatusCode, nil
+	defer response.Body.Close()
+
+	// A body that is read to its end leaves the connection open for the next
+	// event.
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead))
+	return response.StatusCode, nil
 }

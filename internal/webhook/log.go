@@ -11,7 +11,7 @@ import (
 )
 
 // Events reads the tenant's log behind a cursor, or from its beginning. A
-// reader that follows the cursors sees each event once, whatever transactions
+// reader that follows the cursors sees each event once, even if transactions
 // commit late.
 func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds []ship.EventKind, limit int) (Events, error) {
 	var from store.Position
@@ -21,22 +21,29 @@ func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds
 			return Events{}, ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
 		}
 	}
-	list, next, err := s.store.Log(ctx, t, from, kinds, limit)
+
+	rows, next, err := s.store.Log(ctx, t, from, kinds, limit)
 	if err != nil {
 		return Events{}, err
 	}
-	out := Events{Next: cursorOf(next)}
-	for _, e := range list {
-		out.Entries = append(out.Entries, entryOf(e))
+
+	page := Events{Next: cursorOf(next)}
+	for _, row := range rows {
+		page.Entries = append(page.Entries, entryOf(row))
 	}
-	return out, nil
+	return page, nil
 }
 
-func entryOf(e store.LogEvent) Entry {
-	entry := Entry{Event: e.Event, Shipment: e.Shipment}
-	if e.Event.Tracker != "" {
-		deal := e.Event.Snapshot.Deal
-		entry.Tracker = ship.Tracker{ID: e.Event.Tracker, Tenant: e.Event.Tenant, Carrier: deal.Carrier, TrackingNumber: deal.TrackingNumber}
+func entryOf(row store.LogEvent) Entry {
+	entry := Entry{Event: row.Event, Shipment: row.Shipment}
+	if row.Event.Tracker != "" {
+		purchase := row.Event.Snapshot.Deal
+		entry.Tracker = ship.Tracker{
+			ID:             row.Event.Tracker,
+			Tenant:         row.Event.Tenant,
+			Carrier:        purchase.Carrier,
+			TrackingNumber: purchase.TrackingNumber,
+		}
 	}
 	return entry
 }
@@ -55,6 +62,8 @@ func parseCursor(s string) (store.Position, bool) {
 		return store.Position{}, false
 	}
 	return store.Position{
-		Tx: binary.BigEndian.Uint64(b), ID: ship.RawID(b[8:24]), At: time.UnixMilli(int64(binary.BigEndian.Uint64(b[24:]))),
+		Tx: binary.BigEndian.Uint64(b),
+		ID: ship.RawID(b[8:24]),
+		At: time.UnixMilli(int64(binary.BigEndian.Uint64(b[24:]))),
 	}, true
 }

@@ -17,8 +17,8 @@ import (
 // mailTime is how long a message may take.
 const mailTime = 30 * time.Second
 
-// A Mailer hands plain messages to one SMTP server. It knows nobody: its callers
-// say to whom, and what.
+// A Mailer hands plain messages to one SMTP server. It has no recipients of its
+// own: its callers say to whom, and what.
 type Mailer struct {
 	host, port     string
 	implicit       bool // TLS from the first byte
@@ -31,83 +31,106 @@ type Mailer struct {
 // smtp:// the connection is encrypted if the server can, and a password goes
 // over an encrypted one or to this machine alone.
 func NewMailer(server *url.URL, from *mail.Address) *Mailer {
-	m := &Mailer{host: server.Hostname(), port: server.Port(), implicit: server.Scheme == "smtps", user: server.User.Username(), from: from}
+	m := &Mailer{
+		host:     server.Hostname(),
+		port:     server.Port(),
+		implicit: server.Scheme == "smtps",
+		user:     server.User.Username(),
+		from:     from,
+	}
 	m.password, _ = server.User.Password()
+
 	if m.port == "" {
-		m.port = map[bool]string{false: "587", true: "465"}[m.implicit]
+		m.port = "587"
+		if m.implicit {
+			m.port = "465"
+		}
 	}
 	return m
 }
 
-// Send sends a text to each of the addresses in one message. It is sent if the
-// error is nil, and may have been if it is not.
+// Send sends a text to all addresses in one message. With a nil error it was
+// sent; with another it may have been.
 func (m *Mailer) Send(ctx context.Context, to []string, subject, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
-	c, err := m.connect(ctx)
+
+	client, err := m.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	defer func() { _ = c.Close() }() // after Quit it is closed already
-	if err := c.Mail(m.from.Address); err != nil {
+	defer func() { _ = client.Close() }() // after Quit it is closed already
+
+	if err := client.Mail(m.from.Address); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	for _, one := range to {
-		if err := c.Rcpt(one); err != nil {
+	for _, recipient := range to {
+		if err := client.Rcpt(recipient); err != nil {
 			return fmt.Errorf("mail server: %w", err)
 		}
 	}
-	w, err := c.Data()
+
+	w, err := client.Data()
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
 	if _, err := w.Write(m.message(to, subject, text)); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
+
+	// The server accepts the message with its answer to Close. What becomes of
+	// the connection after that changes nothing.
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
-	_ = c.Quit() // the message is sent
+	_ = client.Quit()
 	return nil
 }
 
 // connect greets the server, encrypted where that is possible.
 func (m *Mailer) connect(ctx context.Context) (*smtp.Client, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
 	if err != nil {
 		return nil, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline)
+		_ = connection.SetDeadline(deadline) // net/smtp knows no context
 	}
+
 	settings := &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}
 	if m.implicit {
-		conn = tls.Client(conn, settings)
+		connection = tls.Client(connection, settings)
 	}
-	c, err := smtp.NewClient(conn, m.host)
+	client, err := smtp.NewClient(connection, m.host)
 	if err != nil {
-		conn.Close()
+		connection.Close()
 		return nil, err
 	}
-	if able, _ := c.Extension("STARTTLS"); able && !m.implicit {
-		err = c.StartTLS(settings)
+
+	if able, _ := client.Extension("STARTTLS"); able && !m.implicit {
+		err = client.StartTLS(settings)
 	}
 	if err == nil && m.user != "" {
-		err = c.Auth(smtp.PlainAuth("", m.user, m.password, m.host)) // it refuses to send a password in clear
+		// PlainAuth refuses to send a password in clear, except to this machine.
+		err = client.Auth(smtp.PlainAuth("", m.user, m.password, m.host))
 	}
 	if err != nil {
-		_ = c.Close()
+		_ = client.Close()
 		return nil, err
 	}
-	return c, nil
+	return client, nil
 }
 
-// message is the text with its head.
+// message is the text with its header.
 func (m *Mailer) message(to []string, subject, text string) []byte {
 	var b strings.Builder
+
+	// A line break in a value would begin a header of its own.
+	oneLine := strings.NewReplacer("\r", " ", "\n", " ")
 	head := func(name, value string) {
-		b.WriteString(name + ": " + strings.NewReplacer("\r", " ", "\n", " ").Replace(value) + "\r\n")
+		b.WriteString(name + ": " + oneLine.Replace(value) + "\r\n")
 	}
+
 	head("From", m.from.String())
 	head("To", strings.Join(to, ", "))
 	head("Subject", mime.QEncoding.Encode("utf-8", subject))
@@ -117,6 +140,7 @@ func (m *Mailer) message(to []string, subject, text string) []byte {
 	head("Content-Transfer-Encoding", "quoted-printable")
 	head("Auto-Submitted", "auto-generated")
 	b.WriteString("\r\n")
+
 	w := quotedprintable.NewWriter(&b)
 	_, _ = w.Write([]byte(text)) // into memory
 	_ = w.Close()

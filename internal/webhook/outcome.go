@@ -30,38 +30,53 @@ const (
 	OutcomeTLS        = "tls"                     // the connection could not be secured
 	OutcomeClosed     = "connection_closed"       // ended before the answer
 	OutcomeProtocol   = "protocol"                // the answer is not HTTP, or its header is too large
-	OutcomeCancelled  = "cancelled"               // given up by the service itself; says nothing of the endpoint
+	OutcomeCancelled  = "cancelled"               // given up by the service itself; says nothing about the endpoint
 )
 
 // Outcomes lists the outcomes.
 var Outcomes = []string{
-	OutcomeDelivered, OutcomeFailed, OutcomeNotAllowed, OutcomeTimeout, OutcomeDNS, OutcomeConnect, OutcomeTLS, OutcomeClosed, OutcomeProtocol, OutcomeCancelled,
+	OutcomeDelivered,
+	OutcomeFailed,
+	OutcomeNotAllowed,
+	OutcomeTimeout,
+	OutcomeDNS,
+	OutcomeConnect,
+	OutcomeTLS,
+	OutcomeClosed,
+	OutcomeProtocol,
+	OutcomeCancelled,
 }
 
 // maxRetryAfter bounds how long an endpoint can ask to wait.
 const maxRetryAfter = 24 * time.Hour
 
-// answered notes what the endpoint answered.
-func (a *Attempt) answered(resp *http.Response) {
-	a.Status, a.Outcome = resp.StatusCode, OutcomeDelivered
-	a.Head = headOf(resp)
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		a.Outcome, a.Error = OutcomeFailed, "answered "+strconv.Itoa(resp.StatusCode)
-		if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+// recordResponse notes what the endpoint answered.
+func (a *Attempt) recordResponse(response *http.Response) {
+	a.Status = response.StatusCode
+	a.Outcome = OutcomeDelivered
+	a.Head = responseHead(response)
+
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		a.Outcome = OutcomeFailed
+		a.Error = "answered " + strconv.Itoa(response.StatusCode)
+		if response.StatusCode >= 300 && response.StatusCode <= 399 {
 			a.Error += "; redirects are not followed"
 		}
-		a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		a.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
 	}
-	if resp.ContentLength != 0 {
-		a.Body = bodyOf(resp.Body)
+
+	if response.ContentLength != 0 {
+		a.Body = readBody(response.Body)
 	}
 }
 
-// retryAfter reads the header, in seconds or as a date.
+// retryAfter reads the header, in seconds or as a date. A wait is never
+// negative and never longer than maxRetryAfter.
 func retryAfter(value string, now time.Time) time.Duration {
 	if value == "" {
 		return 0
 	}
+
 	wait := time.Duration(0)
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 		wait = time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
@@ -71,45 +86,54 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// headOf is the beginning of an answer, its lines sorted, cut.
-func headOf(resp *http.Response) string {
-	names := make([]string, 0, len(resp.Header))
-	for name := range resp.Header {
+// responseHead is the status line and the header of an answer, sorted and
+// truncated.
+func responseHead(response *http.Response) string {
+	names := make([]string, 0, len(response.Header))
+	for name := range response.Header {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	b := make([]byte, 0, 256)
-	b = append(append(append(b, resp.Proto...), ' '), resp.Status...)
+
+	head := make([]byte, 0, 256)
+	head = append(head, response.Proto...)
+	head = append(head, ' ')
+	head = append(head, response.Status...)
 	for _, name := range names {
-		for _, value := range resp.Header[name] {
-			if len(b) < maxHead {
-				b = append(append(append(append(b, '\n'), name...), ": "...), value[:min(len(value), maxHead)]...)
+		for _, value := range response.Header[name] {
+			if len(head) < maxHead {
+				head = append(head, '\n')
+				head = append(head, name...)
+				head = append(head, ": "...)
+				head = append(head, value[:min(len(value), maxHead)]...)
 			}
 		}
 	}
-	return plainText(b[:min(len(b), maxHead)])
+	return plainText(head[:min(len(head), maxHead)])
 }
 
 var readBuffers = sync.Pool{New: func() any { return new([maxRead]byte) }}
 
-// bodyOf reads the rest of an answer, up to a limit, and keeps its beginning.
-// An answer that is read whole leaves its connection open for the next; one
-// that goes on is cut off with its connection.
-func bodyOf(r io.Reader) string {
-	buf := readBuffers.Get().(*[maxRead]byte)
-	defer readBuffers.Put(buf)
-	n := 0
-	for n < len(buf) {
-		more, err := r.Read(buf[n:])
-		n += more
+// readBody reads the rest of an answer, up to a limit, and keeps its beginning.
+// An answer that is read to its end leaves its connection open for the next;
+// one that is longer is cut off with its connection.
+func readBody(r io.Reader) string {
+	buffer := readBuffers.Get().(*[maxRead]byte)
+	defer readBuffers.Put(buffer)
+
+	length := 0
+	for length < len(buffer) {
+		n, err := r.Read(buffer[length:])
+		length += n
 		if err != nil {
 			break
 		}
 	}
-	return plainText(buf[:min(n, maxBody)])
+	return plainText(buffer[:min(length, maxBody)])
 }
 
-// plainText is b as text that the database takes.
+// plainText is b as text that the database accepts: Postgres stores neither
+// invalid UTF-8 nor NUL.
 func plainText(b []byte) string {
 	text := strings.ToValidUTF8(string(b), "\uFFFD")
 	if strings.IndexByte(text, 0) >= 0 {
@@ -118,20 +142,25 @@ func plainText(b []byte) string {
 	return text
 }
 
-// fail notes why there is no answer. parent is the context that the attempt
-// was asked for in.
-func (a *Attempt) fail(err error, parent context.Context) {
+// recordError notes why there is no answer. parent is the context in which the
+// attempt was requested.
+func (a *Attempt) recordError(err error, parent context.Context) {
 	a.Outcome, a.Error = classify(err)
+
+	// A cancelled exchange was ended by its own clock, unless the parent has
+	// ended too.
 	switch {
 	case a.Outcome == OutcomeNotAllowed:
 	case parent.Err() != nil:
-		a.Outcome, a.Error = OutcomeCancelled, "given up by the service"
+		a.Outcome = OutcomeCancelled
+		a.Error = "given up by the service"
 	case errors.Is(err, context.Canceled):
-		a.Outcome, a.Error = OutcomeTimeout, "no answer in time"
+		a.Outcome = OutcomeTimeout
+		a.Error = "no answer in time"
 	}
 }
 
-// classify says in which way an exchange failed, in a word and in a sentence.
+// classify returns the outcome of an exchange that failed, with a sentence.
 func classify(err error) (outcome, detail string) {
 	var (
 		dns      *net.DNSError
@@ -141,13 +170,14 @@ func classify(err error) (outcome, detail string) {
 		alert    tls.AlertError
 		hostname x509.HostnameError
 	)
+
 	switch {
 	case errors.Is(err, errNotAllowed):
 		return OutcomeNotAllowed, errNotAllowed.Error()
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return OutcomeDNS, "the name has no address"
 	case errors.As(err, &verify):
-		return OutcomeTLS, "the certificate is not trusted: " + cut(verify.Err.Error(), 200)
+		return OutcomeTLS, "the certificate is not trusted: " + truncate(verify.Err.Error(), 200)
 	case errors.As(err, &hostname):
 		return OutcomeTLS, "the certificate is for another name"
 	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
@@ -160,13 +190,14 @@ func classify(err error) (outcome, detail string) {
 		strings.Contains(err.Error(), "server closed idle connection"):
 		return OutcomeClosed, "the connection was closed before an answer"
 	}
+
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return OutcomeConnect, "no connection could be made"
 	}
 	return OutcomeProtocol, "the answer is not HTTP, or its header is too large"
 }
 
-func cut(s string, n int) string { return plainText([]byte(s[:min(len(s), n)])) }
+func truncate(s string, n int) string { return plainText([]byte(s[:min(len(s), n)])) }
 
 // exchange is the clock of an attempt. Its marks are set from the goroutines
 // of the connection, which can outlive the attempt.
@@ -200,17 +231,19 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// note writes the marks into the attempt. What a refused address took is not
-// told.
-func (x *exchange) note(a *Attempt) {
-	c := x.conn.Load()
-	if c == nil || a.Outcome == OutcomeNotAllowed {
+// addTimings writes the marks into the attempt, except for a refused address:
+// how long that took would reveal something about it.
+func (x *exchange) addTimings(a *Attempt) {
+	connection := x.conn.Load()
+	if connection == nil || a.Outcome == OutcomeNotAllowed {
 		return
 	}
-	a.Address = c.address
+
+	a.Address = connection.address
 	a.Timings.FirstByte = time.Duration(x.firstByte.Load())
 	if !x.reused.Load() {
-		a.Timings.DNS, a.Timings.Connect = cmp.Or(c.dns, 1), c.connect
+		a.Timings.DNS = cmp.Or(connection.dns, 1)
+		a.Timings.Connect = connection.connect
 		a.Timings.TLS = time.Duration(max(x.tlsTo.Load()-x.tlsFrom.Load(), 0))
 	}
 }

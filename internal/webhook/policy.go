@@ -16,13 +16,13 @@ type Policy struct {
 	Deny     []netip.AddrPort // of the service itself: never allowed, whatever else is
 }
 
-// errNotAllowed is told of every address that is refused, in the same words,
-// so that nobody learns from it what is where.
+// errNotAllowed is returned for every address that is refused, in the same
+// words, so that nobody learns from it what is where.
 var errNotAllowed = errors.New("the destination is not allowed")
 
-// never are the networks that no setting opens: this host, the link, and the
-// addresses that mean other addresses.
-var never = []netip.Prefix{
+// neverAllowed are the networks that no setting opens: this host, the link, and
+// the addresses that stand for other addresses.
+var neverAllowed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("169.254.0.0/16"), // link-local; cloud metadata
 	netip.MustParsePrefix("224.0.0.0/3"),
@@ -30,7 +30,7 @@ var never = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),
 	netip.MustParsePrefix("ff00::/8"),
 	netip.MustParsePrefix("fd00:ec2::/32"), // cloud metadata
-	netip.MustParsePrefix("::/127"),        // unspecified; loopback is dealt with apart
+	netip.MustParsePrefix("::/127"),        // unspecified; loopback is handled separately
 	netip.MustParsePrefix("::ffff:0:0/96"),
 	netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"),
@@ -40,8 +40,8 @@ var never = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"),     // cloud metadata
 }
 
-// public knows the networks that registries set aside.
-var public = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
+// publicGuard knows the networks that registries set aside.
+var publicGuard = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 
 // allows reports whether an address may be connected to.
 func (p *Policy) allows(to netip.AddrPort) bool {
@@ -49,23 +49,27 @@ func (p *Policy) allows(to netip.AddrPort) bool {
 	if !addr.IsValid() || addr.Zone() != "" || slices.Contains(p.Deny, to) {
 		return false
 	}
+
+	// Loopback is decided first, because ::1 is within a network that is never
+	// allowed.
 	if addr.IsLoopback() && !addr.Is4In6() {
 		return p.Loopback
 	}
-	if contains(never, addr) {
+	if contains(neverAllowed, addr) {
 		return false
 	}
-	return contains(p.Networks, addr) || addr.IsGlobalUnicast() && public.SafeAddr(addr) == nil
+	return contains(p.Networks, addr) || addr.IsGlobalUnicast() && publicGuard.SafeAddr(addr) == nil
 }
 
 // allowsPlain reports whether an address may be connected to without TLS: only
-// where the operator has said so.
+// where the operator has allowed it.
 func (p *Policy) allowsPlain(to netip.AddrPort) bool {
 	return p.allows(to) && (to.Addr().IsLoopback() || contains(p.Networks, to.Addr()))
 }
 
-// opened reports whether the operator allows anything beside the internet.
-func (p *Policy) opened() bool { return p.Loopback || len(p.Networks) > 0 }
+// opensNetworks reports whether the operator allows anything beside the
+// internet.
+func (p *Policy) opensNetworks() bool { return p.Loopback || len(p.Networks) > 0 }
 
 func contains(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })

@@ -10,13 +10,14 @@ import (
 // End is the cursor behind the tenant's newest event: what Events reads from
 // there is new.
 func (s *Service) End(ctx context.Context, t ship.Tenant) (string, error) {
-	p, err := s.store.LogEnd(ctx, t)
-	return cursorOf(p), err
+	position, err := s.store.LogEnd(ctx, t)
+	return cursorOf(position), err
 }
 
-// Recent lists events newest first, and the cursor of the page behind it, ""
-// if there is none. It is for people: the log of programs is Events. Of some
-// kinds a page can have few lines, or none, and the log go on behind it.
+// Recent lists events newest first, and the cursor of the next page, "" if
+// there is none. It is for people: the log for programs is Events. When kinds
+// are given, a page can have few events, or none, although there are more
+// behind it.
 func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kinds []ship.EventKind, limit int) (list []Entry, next string, err error) {
 	var from store.Position
 	if before != "" {
@@ -25,7 +26,9 @@ func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kind
 			return nil, "", ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
 		}
 	}
-	rows, further, err := s.recent(ctx, t, from, kinds, limit+1)
+
+	// One row more than a page says whether there is a next one.
+	rows, further, err := s.readRecent(ctx, t, from, kinds, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -36,13 +39,16 @@ func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kind
 		rows = rows[:limit]
 		next = cursorOf(rows[limit-1].Position)
 	}
-	for _, e := range rows {
-		list = append(list, entryOf(e))
+
+	for _, row := range rows {
+		list = append(list, entryOf(row))
 	}
 	return list, next, nil
 }
 
-func (s *Service) recent(ctx context.Context, t ship.Tenant, from store.Position, kinds []ship.EventKind, limit int) (rows []store.LogEvent, further store.Position, err error) {
+// readRecent reads rows of some or all kinds. further is where a search by kind
+// has stopped before it was full.
+func (s *Service) readRecent(ctx context.Context, t ship.Tenant, from store.Position, kinds []ship.EventKind, limit int) (rows []store.LogEvent, further store.Position, err error) {
 	if len(kinds) > 0 {
 		return s.store.RecentOf(ctx, t, from, kinds, limit)
 	}
@@ -52,12 +58,12 @@ func (s *Service) recent(ctx context.Context, t ship.Tenant, from store.Position
 
 // Event returns one event of the log.
 func (s *Service) Event(ctx context.Context, t ship.Tenant, id ship.EventID) (Entry, error) {
-	e, err := s.store.LogEvent(ctx, t, id)
+	row, err := s.store.LogEvent(ctx, t, id)
 	if ship.KindOf(err) == ship.NotFound {
 		return Entry{}, ship.Coded(ship.NotFound, "event_not_found", "no such event")
 	}
 	if err != nil {
 		return Entry{}, err
 	}
-	return entryOf(e), nil
+	return entryOf(row), nil
 }

@@ -11,9 +11,9 @@ var schedule = []time.Duration{
 	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
 }
 
-// after is how long to wait after attempt n failed, counted from 1; false
-// after the last. What the endpoint asks for is honoured if it is longer.
-func after(n int, asked time.Duration) (time.Duration, bool) {
+// retryDelay is how long to wait after attempt n failed, counted from 1; false
+// after the last. A longer wait that the endpoint asks for is honoured.
+func retryDelay(n int, asked time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(schedule) {
 		return 0, false
 	}
@@ -26,14 +26,14 @@ func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
 
-// Bounds of the probing of a parked endpoint, and of the patience with it.
+// Bounds of the probing of a parked endpoint.
 const (
-	firstProbe = 10 * time.Second
-	rarest     = time.Hour
-	patience   = 5 * 24 * time.Hour
+	firstProbe     = 10 * time.Second
+	maxProbeDelay  = time.Hour
+	maxFailingTime = 5 * 24 * time.Hour // one that fails for longer is disabled
 )
 
-// probeAfter is how long to wait after the nth probe failed, counted from 1.
-func probeAfter(n int) time.Duration {
-	return min(jitter(firstProbe<<min(n-1, 10)), rarest)
+// probeDelay is how long to wait after the nth probe failed, counted from 1.
+func probeDelay(n int) time.Duration {
+	return min(jitter(firstProbe<<min(n-1, 10)), maxProbeDelay)
 }

@@ -15,7 +15,7 @@ func TestRetriesComeWhenTheContractSays(t *testing.T) {
 		}
 		least, most := time.Duration(1<<62), time.Duration(0)
 		for range 1000 {
-			wait, again := after(i+1, 0)
+			wait, again := retryDelay(i+1, 0)
 			if !again {
 				t.Fatalf("there is no try after failure %d", i+1)
 			}
@@ -25,13 +25,13 @@ func TestRetriesComeWhenTheContractSays(t *testing.T) {
 			t.Errorf("after failure %d: %s to %s, want %s and a fifth more or less", i+1, least, most, text)
 		}
 	}
-	if wait, again := after(len(contract)+1, time.Hour); again {
+	if wait, again := retryDelay(len(contract)+1, time.Hour); again {
 		t.Errorf("after the last failure it is tried again in %s", wait)
 	}
-	if wait, _ := after(1, 3*time.Hour); wait != 3*time.Hour {
+	if wait, _ := retryDelay(1, 3*time.Hour); wait != 3*time.Hour {
 		t.Errorf("an endpoint that asks for three hours is tried after %s", wait)
 	}
-	if wait, _ := after(4, time.Second); wait < 24*time.Minute {
+	if wait, _ := retryDelay(4, time.Second); wait < 24*time.Minute {
 		t.Errorf("an endpoint that asks for a second is tried after %s", wait)
 	}
 }
@@ -39,7 +39,7 @@ func TestRetriesComeWhenTheContractSays(t *testing.T) {
 func TestProbesAreAnHourApartAtMost(t *testing.T) {
 	t.Parallel()
 	for n := 1; n < 1000; n++ {
-		if wait := probeAfter(n); wait < 8*time.Second || wait > time.Hour {
+		if wait := probeDelay(n); wait < 8*time.Second || wait > time.Hour {
 			t.Fatalf("after probe %d: %s", n, wait)
 		}
 	}

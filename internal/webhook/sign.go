@@ -32,7 +32,7 @@ const (
 )
 
 // keyMaterial is the secret of an endpoint: a shared secret, and the seed of a
-// key pair. Both are made together, so that the way to sign can change later.
+// key pair. Both are created together, so that the way to sign can change later.
 type keyMaterial [sha256.Size + ed25519.SeedSize]byte
 
 func newKeyMaterial() (k keyMaterial) {
@@ -62,7 +62,7 @@ func (k *keyMaterial) shared() []byte { return k[:sha256.Size] }
 func (k *keyMaterial) private() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(k[sha256.Size:]) }
 
 // A signer makes the signatures of an endpoint. During a rotation it signs
-// with the old secret too, until its time is over.
+// with the old secret too, until that expires.
 type signer struct {
 	signature string
 	keys      []signingKey // the present one first
@@ -75,47 +75,55 @@ type signingKey struct {
 }
 
 func newSigningKey(k keyMaterial, signature string, until time.Time) signingKey {
-	out := signingKey{until: until, shared: k.shared()}
+	key := signingKey{until: until, shared: k.shared()}
 	if signature != SignV1 {
-		out.private = k.private()
+		key.private = k.private()
 	}
-	return out
+	return key
 }
 
-// sign returns the value of the signature header over the very bytes of the
-// body, and that of the timestamp's. The signatures stand in one line with
-// spaces between; a receiver needs to find one that it can verify.
+// sign returns the values of the timestamp and signature headers for the exact
+// bytes of the body. The signatures are separated by spaces; a receiver needs
+// to find one that it can verify.
 func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.Unix(), 10)
-	before := make([]byte, 0, 64)
-	before = append(append(append(append(before, id...), '.'), timestamp...), '.')
-	var whole []byte // what is signed; a hash takes it in parts, Ed25519 does not
-	var buf [4 * 96]byte
-	out := buf[:0]
+	prefix := make([]byte, 0, 64)
+	prefix = append(prefix, id...)
+	prefix = append(prefix, '.')
+	prefix = append(prefix, timestamp...)
+	prefix = append(prefix, '.')
+
+	// HMAC takes what is signed in parts, so the body is copied only if Ed25519
+	// needs it in one piece.
+	var signed []byte
+
+	var buffer [4 * 96]byte
+	signatures := buffer[:0]
 	for i := range s.keys {
-		k := &s.keys[i]
-		if !k.until.IsZero() && !at.Before(k.until) {
+		key := &s.keys[i]
+		if !key.until.IsZero() && !at.Before(key.until) {
 			continue
 		}
+
 		if s.signature != SignV1a {
-			mac := hmac.New(sha256.New, k.shared)
-			mac.Write(before)
+			mac := hmac.New(sha256.New, key.shared)
+			mac.Write(prefix)
 			mac.Write(body)
-			out = appendSignature(out, "v1,", mac.Sum(nil))
+			signatures = appendSignature(signatures, "v1,", mac.Sum(nil))
 		}
 		if s.signature != SignV1 {
-			if whole == nil {
-				whole = slices.Concat(before, body)
+			if signed == nil {
+				signed = slices.Concat(prefix, body)
 			}
-			out = appendSignature(out, "v1a,", ed25519.Sign(k.private, whole))
+			signatures = appendSignature(signatures, "v1a,", ed25519.Sign(key.private, signed))
 		}
 	}
-	return timestamp, string(out)
+	return timestamp, string(signatures)
 }
 
-func appendSignature(out []byte, version string, signature []byte) []byte {
-	if len(out) > 0 {
-		out = append(out, ' ')
+func appendSignature(list []byte, version string, signature []byte) []byte {
+	if len(list) > 0 {
+		list = append(list, ' ')
 	}
-	return base64.StdEncoding.AppendEncode(append(out, version...), signature)
+	return base64.StdEncoding.AppendEncode(append(list, version...), signature)
 }

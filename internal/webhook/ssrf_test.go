@@ -209,7 +209,7 @@ func canary(t testing.TB) (port string, hits *atomic.Int64) {
 // canary.
 func watch(s *Sender, seen func(netip.AddrPort)) {
 	for _, d := range s.dialers {
-		d.checked = func(to netip.AddrPort) error {
+		d.onConnect = func(to netip.AddrPort) error {
 			seen(to)
 			if to.Addr().IsLoopback() || to.Addr().IsUnspecified() {
 				return nil
@@ -230,7 +230,7 @@ func TestHostileAddressesReachNothing(t *testing.T) {
 		for _, raw := range urls {
 			if stored, wrong := policy.checkURL(raw); wrong == nil {
 				u, err := url.Parse(stored)
-				if _, literal := literalOf(u.Hostname()); err != nil || literal || u.User != nil {
+				if _, literal := parseLiteral(u.Hostname()); err != nil || literal || u.User != nil {
 					t.Errorf("%s: %q is taken", name, raw)
 				}
 			}

@@ -11,11 +11,11 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Target is an endpoint opened for sending: where to, with which headers and
-// signed how. It holds secrets in clear and is never logged or stored.
+// A Target is an endpoint opened for sending: its address, headers and signing
+// keys. It holds secrets in clear and is never logged or stored.
 //
-// It stays good as long as the endpoint's Version is the same: the end of a
-// rotation is noticed by itself. It is safe for concurrent use.
+// It stays valid as long as the endpoint's Version is the same: the end of a
+// secret's rotation is noticed by itself. It is safe for concurrent use.
 type Target struct {
 	Endpoint ship.EndpointID
 	Tenant   ship.Tenant
@@ -27,52 +27,65 @@ type Target struct {
 }
 
 // Open makes a target of a stored endpoint.
-func (s *Service) Open(e store.Endpoint) (*Target, error) {
-	u, err := url.Parse(e.URL)
+func (s *Service) Open(endpoint store.Endpoint) (*Target, error) {
+	parsed, err := url.Parse(endpoint.URL)
 	if err != nil {
-		return nil, fmt.Errorf("address of %s: %w", e.ID, err)
+		return nil, fmt.Errorf("address of %s: %w", endpoint.ID, err)
 	}
-	t := &Target{Endpoint: e.ID, Tenant: e.Tenant, Version: e.Version, url: u, signer: signer{signature: e.Signature}}
-	if t.header, err = s.requestHeader(e); err != nil {
+	header, err := s.requestHeader(endpoint)
+	if err != nil {
 		return nil, err
 	}
-	for _, k := range []struct {
+
+	target := &Target{
+		Endpoint: endpoint.ID,
+		Tenant:   endpoint.Tenant,
+		Version:  endpoint.Version,
+		url:      parsed,
+		header:   header,
+		signer:   signer{signature: endpoint.Signature},
+	}
+
+	for _, secret := range []struct {
 		sealed []byte
 		until  time.Time
-	}{{e.Secret, time.Time{}}, {e.Previous, e.PreviousUntil}} {
-		if k.sealed == nil {
+	}{{endpoint.Secret, time.Time{}}, {endpoint.Previous, endpoint.PreviousUntil}} {
+		if secret.sealed == nil {
 			continue
 		}
-		material, err := s.openSecret(e, k.sealed)
+		key, err := s.openSecret(endpoint, secret.sealed)
 		if err != nil {
 			return nil, err
 		}
-		t.signer.keys = append(t.signer.keys, newSigningKey(material, e.Signature, k.until))
+		target.signer.keys = append(target.signer.keys, newSigningKey(key, endpoint.Signature, secret.until))
 	}
-	return t, nil
+	return target, nil
 }
 
 // requestHeader is what every request to the endpoint carries beside its
 // signature. The service's own headers cannot be replaced.
-func (s *Service) requestHeader(e store.Endpoint) (http.Header, error) {
-	custom, err := s.openHeaders(e)
+func (s *Service) requestHeader(endpoint store.Endpoint) (http.Header, error) {
+	custom, err := s.openHeaders(endpoint)
 	if err != nil {
 		return nil, err
 	}
-	h := make(http.Header, len(custom)+2)
+
+	header := make(http.Header, len(custom)+2)
 	for name, value := range custom {
-		h[http.CanonicalHeaderKey(name)] = []string{value}
+		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	h["Content-Type"] = []string{"application/json"}
-	h["User-Agent"] = []string{s.sender.userAgent}
-	return h, nil
+
+	// Last, so that they win over custom ones.
+	header["Content-Type"] = []string{"application/json"}
+	header["User-Agent"] = []string{s.sender.userAgent}
+	return header, nil
 }
 
 // Target reads an endpoint and opens it; ship.NotFound if there is none.
 func (s *Service) Target(ctx context.Context, t ship.Tenant, id ship.EndpointID) (*Target, error) {
-	e, err := s.store.EndpointToSend(ctx, t, id)
+	endpoint, err := s.store.EndpointToSend(ctx, t, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.Open(e)
+	return s.Open(endpoint)
 }

@@ -7,35 +7,40 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Told is an event with how it came to each endpoint.
+// A Told is an event with its delivery to each endpoint.
 type Told struct {
 	Entry
 	Tellings []store.Telling
 }
 
-// toldMost bounds the events that are listed of one shipment.
-const toldMost = 50
+// maxTold bounds the events that are listed of one shipment.
+const maxTold = 50
 
-// Told lists what was told of a shipment, newest first, and to whom. It is for
-// people: of deliveries it knows the first try and what still waits.
+// Told lists the events of a shipment, newest first, with the endpoints that
+// they were sent to. It is for people: of deliveries it knows the first attempt
+// and what is still pending.
 func (s *Service) Told(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]Told, error) {
-	rows, err := s.store.Told(ctx, t, id, toldMost)
+	rows, err := s.store.Told(ctx, t, id, maxTold)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
+
 	list := make([]Told, len(rows))
 	ids := make([]ship.EventID, len(rows))
-	at := map[ship.EventID]int{}
-	for i, e := range rows {
-		list[i], ids[i], at[e.Event.ID] = Told{Entry: entryOf(e)}, e.Event.ID, i
+	index := map[ship.EventID]int{}
+	for i, row := range rows {
+		list[i] = Told{Entry: entryOf(row)}
+		ids[i] = row.Event.ID
+		index[row.Event.ID] = i
 	}
-	tellings, err := s.store.Tellings(ctx, t, ids)
+
+	deliveries, err := s.store.Tellings(ctx, t, ids)
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range tellings {
-		i := at[x.Event]
-		list[i].Tellings = append(list[i].Tellings, x)
+	for _, delivery := range deliveries {
+		event := &list[index[delivery.Event]]
+		event.Tellings = append(event.Tellings, delivery)
 	}
 	return list, nil
 }

@@ -1,7 +1,7 @@
-// Package webhook tells clients what changed: it owns their endpoints, the
-// reading of the event log, and the sending of events, signed, to addresses
-// that may be sent to. Nothing else in the service connects to where a client
-// says.
+// Package webhook notifies clients of changes: it owns their endpoints, the
+// reading of the event log, and the delivery of signed events to addresses that
+// the policy allows. Nothing else in the service connects to an address that a
+// client chooses.
 package webhook
 
 import (
@@ -37,8 +37,8 @@ type Config struct {
 	BaseURL string // of the service, in the bodies of test events
 	Log     *slog.Logger
 
-	// Mail sends a message, and People are whom an account has to write to; nil
-	// writes to nobody.
+	// Mail sends a message, and People returns the addresses of an account's
+	// people; nil sends no mail.
 	Mail   func(ctx context.Context, to []string, subject, text string) error
 	People func(context.Context, ship.AccountID) ([]string, error)
 }
@@ -48,10 +48,19 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{store: c.Store, box: c.Box, sender: c.Sender, baseURL: c.BaseURL, log: c.Log, mail: c.Mail, people: c.People, tested: map[ship.EndpointID]time.Time{}}
+	return &Service{
+		store:   c.Store,
+		box:     c.Box,
+		sender:  c.Sender,
+		baseURL: c.BaseURL,
+		log:     c.Log,
+		mail:    c.Mail,
+		people:  c.People,
+		tested:  map[ship.EndpointID]time.Time{},
+	}
 }
 
-// An Entry is a log event with what it speaks of, as it was at the event.
+// An Entry is a log event with what it is about, as it was at the event.
 type Entry struct {
 	Event    ship.Event
 	Shipment ship.Shipment // when Event.Shipment is set

@@ -11,10 +11,10 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// track is a lane with the log that it reads and what became of each event.
+// track is a queue with the log that it reads and what became of each event.
 type track struct {
 	t         *rapid.T
-	lane      *lane
+	queue     *queue
 	log       []store.LogHead
 	offered   int // by the common reader
 	now       time.Time
@@ -31,7 +31,7 @@ func newTrack(t *rapid.T) *track {
 	e := store.Endpoint{Verified: rapid.Bool().Draw(t, "verified")}
 	e.Enabled, e.Kinds = true, []ship.EventKind{wanted}
 	k := &track{t: t, now: time.Unix(1, 0), delivered: map[store.Position]bool{}, rows: map[store.Position]bool{}, started: map[ship.RawID]int{}}
-	k.lane = newLane(e, store.Position{})
+	k.queue = newQueue(e, store.Position{})
 	k.save()
 	return k
 }
@@ -58,37 +58,37 @@ func (k *track) write() {
 // readCommon has the common reader offer what is new.
 func (k *track) readCommon() {
 	for ; k.offered < len(k.log); k.offered++ {
-		k.lane.offer(k.log[k.offered])
+		k.queue.offer(k.log[k.offered])
 	}
 }
 
-// readOwn lets the lane read by itself, as the dispatcher does.
+// readOwn lets the queue read by itself, as the dispatcher does.
 func (k *track) readOwn() {
-	if !k.lane.behind() {
+	if !k.queue.wantsToRead() {
 		return
 	}
 	n := 0
 	for _, h := range k.log[:k.offered] {
-		if k.lane.read.Before(h.Position) && n < mostQueued {
-			k.lane.take(h)
+		if k.queue.read.Before(h.Position) && n < maxQueued {
+			k.queue.enqueue(h)
 			n++
 		}
 	}
-	if n < mostQueued {
-		k.lane.join()
+	if n < maxQueued {
+		k.queue.rejoin()
 	}
 }
 
-// back forgets the order of what was sent: the lane begins again further back.
+// back forgets the order of what was sent: the queue begins again further back.
 func (k *track) back() { clear(k.started) }
 
 func (k *track) send() {
-	at, ok := k.lane.next(k.now)
+	at, ok := k.queue.next(k.now)
 	if !ok {
 		return
 	}
-	if k.lane.stopped() {
-		k.t.Fatal("a stopped lane sends")
+	if k.queue.isStopped() {
+		k.t.Fatal("a stopped queue sends")
 	}
 	n := int(binary.BigEndian.Uint64(at.ID[8:]))
 	h := k.log[n-1]
@@ -114,27 +114,27 @@ func (k *track) subject(at store.Position) ship.RawID {
 	return k.log[binary.BigEndian.Uint64(at.ID[8:])-1].Subject
 }
 
-// land ends one of the attempts.
-func (k *track) land(ok bool) {
+// end ends one of the attempts.
+func (k *track) end(ok bool) {
 	if len(k.air) == 0 {
 		return
 	}
 	i := rapid.IntRange(0, len(k.air)-1).Draw(k.t, "which")
 	at := k.air[i]
 	k.air = append(k.air[:i], k.air[i+1:]...)
-	k.lane.landed(at)
+	k.queue.markFinished(at)
 	if ok {
 		k.delivered[at] = true
-		k.lane.succeeded(k.now)
+		k.queue.recordSuccess(k.now)
 		return
 	}
-	if !k.lane.stopped() || !k.lane.read.Before(at) {
+	if !k.queue.isStopped() || !k.queue.read.Before(at) {
 		k.rows[at] = true
-		k.lane.rows++
+		k.queue.openRetries++
 	}
-	stopped := k.lane.stopped()
-	k.lane.failed(k.now, rapid.IntRange(0, 30).Draw(k.t, "gone") == 0)
-	if k.lane.stopped() && !stopped {
+	stopped := k.queue.isStopped()
+	k.queue.recordFailure(k.now, rapid.IntRange(0, 30).Draw(k.t, "gone") == 0)
+	if k.queue.isStopped() && !stopped {
 		k.back()
 	}
 }
@@ -147,18 +147,18 @@ func (k *track) putBack() {
 	i := rapid.IntRange(0, len(k.air)-1).Draw(k.t, "which")
 	at := k.air[i]
 	k.air = append(k.air[:i], k.air[i+1:]...)
-	k.lane.putBack(at)
+	k.queue.putBack(at)
 	k.started[k.subject(at)] = 0
 }
 
 // save writes the row, as the dispatcher does.
 func (k *track) save() {
-	l := k.lane
-	l.endpoint.Joining, l.endpoint.Cursor = l.own, l.done()
-	if !l.own {
-		l.endpoint.Cursor = store.Position{}
+	q := k.queue
+	q.endpoint.Joining, q.endpoint.Cursor = q.detached, q.cursor()
+	if !q.detached {
+		q.endpoint.Cursor = store.Position{}
 	}
-	k.saved = l.endpoint
+	k.saved = q.endpoint
 }
 
 // change is what others do to the row: the owner, or the probe.
@@ -186,12 +186,12 @@ func (k *track) change() {
 			if done := k.saved.Cursor; k.saved.Joining && done.Before(e.Cursor) {
 				e.Cursor = done
 			}
-			if done := k.lane.done(); done.Before(e.Cursor) {
+			if done := k.queue.cursor(); done.Before(e.Cursor) {
 				e.Cursor = done
 			}
 		}
 	}
-	k.lane.adopt(e)
+	k.queue.applySettings(e)
 	k.save()
 	k.back()
 }
@@ -199,23 +199,23 @@ func (k *track) change() {
 // check is what must hold at any time: if the process died now, another would
 // find everything.
 func (k *track) check(*rapid.T) {
-	done := k.lane.done()
+	done := k.queue.cursor()
 	for _, h := range k.log {
 		if h.Kind == wanted && !done.Before(h.Position) && !k.delivered[h.Position] && !k.rows[h.Position] {
 			k.t.Fatalf("the cursor %d has passed event %d, which is neither delivered nor kept", done.ID, h.Position.ID)
 		}
 	}
-	if n := len(k.lane.flying) + len(k.lane.retrying); n > k.lane.width() && n > len(k.air) {
-		k.t.Fatalf("%d in flight, over %d", n, k.lane.width())
+	if n := len(k.queue.inFlight) + len(k.queue.retrying); n > k.queue.maxInFlight() && n > len(k.air) {
+		k.t.Fatalf("%d in flight, over %d", n, k.queue.maxInFlight())
 	}
 	if len(k.air) > window {
 		k.t.Fatalf("%d in flight, over %d", len(k.air), window)
 	}
-	if len(k.lane.waiting) > mostQueued+mostQueued/4+window {
-		k.t.Fatalf("%d events wait in memory", len(k.lane.waiting))
+	if len(k.queue.waiting) > maxQueued+maxQueued/4+window {
+		k.t.Fatalf("%d events wait in memory", len(k.queue.waiting))
 	}
-	for i := 1; i < len(k.lane.waiting); i++ {
-		if !k.lane.waiting[i-1].at.Before(k.lane.waiting[i].at) {
+	for i := 1; i < len(k.queue.waiting); i++ {
+		if !k.queue.waiting[i-1].at.Before(k.queue.waiting[i].at) {
 			k.t.Fatal("what waits is not in order")
 		}
 	}
@@ -225,23 +225,23 @@ func (k *track) check(*rapid.T) {
 func (k *track) finish() {
 	e := k.saved
 	e.Enabled, e.Parked, e.Version = true, false, e.Version+1
-	if k.lane.stopped() {
-		k.lane.adopt(e)
+	if k.queue.isStopped() {
+		k.queue.applySettings(e)
 		k.back()
 	}
 	k.readCommon()
 	for range len(k.log)*4 + 100 {
 		k.readOwn()
 		k.send()
-		k.land(true)
+		k.end(true)
 	}
 	for _, h := range k.log {
 		if h.Kind == wanted && !k.delivered[h.Position] && !k.rows[h.Position] {
 			k.t.Fatalf("event %d was neither delivered nor kept", h.Position.ID)
 		}
 	}
-	if k.lane.own || !k.lane.idle() {
-		k.t.Fatalf("the lane has not caught up: %d wait, %d fly, own %t", len(k.lane.waiting), len(k.lane.flying), k.lane.own)
+	if k.queue.detached || !k.queue.isIdle() {
+		k.t.Fatalf("the queue has not caught up: %d wait, %d fly, own %t", len(k.queue.waiting), len(k.queue.inFlight), k.queue.detached)
 	}
 }
 
@@ -254,10 +254,10 @@ func TestALaneLosesNothingInAnyHistory(t *testing.T) {
 			"own":     func(*rapid.T) { k.readOwn() },
 			"send":    func(*rapid.T) { k.send() },
 			"send8":   func(*rapid.T) { k.send(); k.send(); k.send(); k.send() },
-			"arrive":  func(*rapid.T) { k.land(true) },
-			"fail":    func(*rapid.T) { k.land(false) },
+			"arrive":  func(*rapid.T) { k.end(true) },
+			"fail":    func(*rapid.T) { k.end(false) },
 			"putBack": func(*rapid.T) { k.putBack() },
-			"slow":    func(*rapid.T) { k.lane.slow = len(k.air) > 0 },
+			"slow":    func(*rapid.T) { k.queue.slow = len(k.air) > 0 },
 			"save":    func(*rapid.T) { k.save() },
 			"change":  func(*rapid.T) { k.change() },
 			"":        k.check,
@@ -270,32 +270,32 @@ func TestALaneLosesNothingInAnyHistory(t *testing.T) {
 }
 
 func TestAnEndpointIsParkedAfterTenFailuresInARowOrAHundredRows(t *testing.T) {
-	fresh := func() *lane {
+	fresh := func() *queue {
 		e := store.Endpoint{Verified: true}
 		e.Enabled = true
-		return newLane(e, store.Position{})
+		return newQueue(e, store.Position{})
 	}
-	l := fresh()
-	for n := range mostFails {
-		if l.stopped() {
+	q := fresh()
+	for n := range maxFailures {
+		if q.isStopped() {
 			t.Fatalf("it was parked after %d failures", n)
 		}
-		l.failed(time.Now(), false)
+		q.recordFailure(time.Now(), false)
 	}
-	if !l.endpoint.Parked || !l.park {
+	if !q.endpoint.Parked || !q.park {
 		t.Error("it was not parked after ten failures in a row")
 	}
-	l = fresh()
+	q = fresh()
 	for n := range 1000 {
-		l.rows++
-		l.failed(time.Now(), false)
-		if l.stopped() {
-			if n+1 != mostRows {
+		q.openRetries++
+		q.recordFailure(time.Now(), false)
+		if q.isStopped() {
+			if n+1 != maxOpenRetries {
 				t.Errorf("it was parked with %d rows", n+1)
 			}
 			return
 		}
-		l.succeeded(time.Now())
+		q.recordSuccess(time.Now())
 	}
 	t.Error("it was never parked")
 }
@@ -303,9 +303,9 @@ func TestAnEndpointIsParkedAfterTenFailuresInARowOrAHundredRows(t *testing.T) {
 func TestAnEndpointThatIsGoneIsDisabledAtOnce(t *testing.T) {
 	e := store.Endpoint{Verified: true}
 	e.Enabled = true
-	l := newLane(e, store.Position{})
-	l.failed(time.Now(), true)
-	if l.endpoint.Enabled || l.endpoint.DisabledReason != DisabledGone || l.park {
-		t.Errorf("enabled %t, reason %q, parked now %t", l.endpoint.Enabled, l.endpoint.DisabledReason, l.park)
+	q := newQueue(e, store.Position{})
+	q.recordFailure(time.Now(), true)
+	if q.endpoint.Enabled || q.endpoint.DisabledReason != DisabledGone || q.park {
+		t.Errorf("enabled %t, reason %q, parked now %t", q.endpoint.Enabled, q.endpoint.DisabledReason, q.park)
 	}
 }
