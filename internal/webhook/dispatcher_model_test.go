@@ -95,6 +95,7 @@ type stageModel struct {
 	air     []*attempt
 	got     map[delivery]bool
 	givenUp map[delivery]bool
+	ending  bool // everything works from now on
 }
 
 const modelSlots, modelEndpoints = 2, 4
@@ -230,7 +231,7 @@ func (m *stageModel) due() {
 }
 
 func (m *stageModel) fly(attempts []attempt) {
-	if len(attempts) > 0 && m.pick(10, "cannot read the bodies") == 0 {
+	if len(attempts) > 0 && !m.ending && m.pick(10, "cannot read the bodies") == 0 {
 		m.d.undo(attempts)
 		return
 	}
@@ -421,6 +422,7 @@ func (m *stageModel) check(*rapid.T) {
 
 // finish lets everything arrive.
 func (m *stageModel) finish() {
+	m.ending = true
 	for id, e := range m.now.endpoints {
 		e.Joining = e.Joining || e.Parked || !e.Enabled
 		e.Version, e.Enabled, e.Parked, e.Failures = e.Version+1, true, false, 0

@@ -303,13 +303,18 @@ func (q *queue) applySettings(changed store.Endpoint) {
 		q.stop()
 	case wasStopped && !isStopped:
 		q.park = false
-		q.resume = true
 		q.openRetries = 0
 		q.rewind(changed)
 	}
 
-	// A recovery goes back in the log even if the endpoint was never stopped.
-	if !changed.RecoverSince.IsZero() && changed.Joining && changed.Cursor.Before(q.cursor()) {
+	// The endpoint may have been switched off and on again since the last
+	// refresh: then its retries are stopped although the queue never was.
+	q.resume = !q.isStopped()
+
+	// A recovery goes back in the log even if the endpoint was never stopped. It
+	// has removed the retries beyond its cursor, and some of them belong to
+	// events that the queue has read, so the queue's own cursor does not matter.
+	if !changed.RecoverSince.IsZero() && changed.Joining && changed.Cursor.Before(q.read) {
 		q.rewind(changed)
 	}
 }

@@ -309,3 +309,47 @@ func TestAnEndpointThatIsGoneIsDisabledAtOnce(t *testing.T) {
 		t.Errorf("enabled %t, reason %q, parked now %t", q.endpoint.Enabled, q.endpoint.DisabledReason, q.park)
 	}
 }
+
+// An owner may switch an endpoint off and on again faster than the dispatcher
+// refreshes: the retries that were stopped in between must go on.
+func TestRetriesResumeAfterASwitchThatTheQueueNeverSaw(t *testing.T) {
+	endpoint := store.Endpoint{Verified: true, Version: 1}
+	endpoint.Enabled = true
+	q := newQueue(endpoint, store.Position{})
+
+	endpoint.Version = 3
+	q.applySettings(endpoint)
+
+	if !q.resume {
+		t.Error("the stopped retries of an endpoint that is on again are not resumed")
+	}
+}
+
+// Event 1 is still in flight when event 2 has failed. A recovery whose cursor is
+// the queue's own removes the retry of event 2, so the queue must read it again.
+func TestARecoveryFromTheQueuesOwnCursorReadsAgain(t *testing.T) {
+	endpoint := store.Endpoint{Verified: true, Version: 1}
+	endpoint.Enabled = true
+	q := newQueue(endpoint, store.Position{})
+	events := []store.LogHead{
+		{Position: store.Position{Tx: 1, ID: numbered(1)}, Kind: wanted, Subject: numbered(1)},
+		{Position: store.Position{Tx: 1, ID: numbered(2)}, Kind: wanted, Subject: numbered(2)},
+	}
+	for _, event := range events {
+		q.offer(event)
+		if _, ok := q.next(time.Now()); !ok {
+			t.Fatal("the event was not sent")
+		}
+	}
+	q.markFinished(events[1].Position)
+
+	endpoint.Version = 2
+	endpoint.Joining = true
+	endpoint.Cursor = q.cursor()
+	endpoint.RecoverSince = time.Unix(1, 0)
+	q.applySettings(endpoint)
+
+	if q.read != endpoint.Cursor || !q.wantsToRead() {
+		t.Errorf("the queue has read up to %v, want the recovery's cursor %v", q.read, endpoint.Cursor)
+	}
+}
