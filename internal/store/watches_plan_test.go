@@ -72,11 +72,11 @@ func TestParcelsThatAreDueAreFoundInTheIndexAlone(t *testing.T) {
 	}
 }
 
-// TestProveTheDueQuery is for PROVE=1, with WATCHES rows; 10,000,000 if that is
+// TestProveTheDueQuery is for PROVE=full, with WATCHES rows; 10,000,000 if that is
 // not set. Of several times the best counts: it is the machine's that varies.
 func TestProveTheDueQuery(t *testing.T) {
 	if os.Getenv("PROVE") == "" {
-		t.Skip("PROVE is not set")
+		t.Skip("PROVE is not set: make prove lists the proofs")
 	}
 	rows := 10_000_000
 	if n, err := strconv.Atoi(os.Getenv("WATCHES")); err == nil {

@@ -30,8 +30,8 @@ func TestChaosShort(t *testing.T) {
 }
 
 func TestChaosLong(t *testing.T) {
-	if os.Getenv("CHAOS") != "long" {
-		t.Skip("CHAOS=long runs it")
+	if os.Getenv("PROVE") != "full" {
+		t.Skip("PROVE=full runs it: make prove WHAT=chaos SIZE=full")
 	}
 	run(t, plan{creations: 100_000, clients: 32, kills: 500, crashes: 20, lasts: 15 * time.Minute})
 }

@@ -3,7 +3,7 @@
 // Package clients walks through a new user's first hour in Go, TypeScript and
 // Python against the real binary, and generates clients from /openapi.json with
 // the generators that people use. It needs node, npm and python3, and fetches
-// the generators; "make clients" runs it.
+// the generators; "make release-check" runs it.
 package clients
 
 import (

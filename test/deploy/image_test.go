@@ -153,7 +153,7 @@ func readImageSettings(t *testing.T) imageSettings {
 func TestTheImageStarts(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("RELEASE") == "" {
-		t.Skip("make image-check runs it")
+		t.Skip("make release-check runs it")
 	}
 	dir := openDir(t)
 	image := unpack(t, filepath.Join(root(t), "image", "oci"), dir)

@@ -18,7 +18,7 @@ import (
 // cursor may have passed them.
 func TestProveThatACursorOutlivesACrash(t *testing.T) {
 	if os.Getenv("PROVE") == "" {
-		t.Skip("PROVE is not set: make prove-log-short, or make prove-log")
+		t.Skip("PROVE is not set: make prove lists the proofs")
 	}
 	c := newCluster(t)
 	st, owner := open(t, c.URL)

@@ -1,6 +1,6 @@
 // Package log_test proves the log's promise: a reader that follows the cursors
 // sees each committed event once, whatever transactions commit late. It runs
-// on a cluster of its own, by "make prove-log".
+// on a cluster of its own, by "make prove WHAT=log SIZE=full".
 package log_test
 
 import (
@@ -41,7 +41,7 @@ type size struct {
 
 var sizes = map[string]size{
 	"short": {100_000, 200 * time.Millisecond, 12},
-	"1":     {1_000_000, 2 * time.Second, 60},
+	"full":  {1_000_000, 2 * time.Second, 60},
 }
 
 // A proof is what a run showed.
@@ -61,7 +61,7 @@ type proof struct {
 func TestProve(t *testing.T) {
 	s, ok := sizes[os.Getenv("PROVE")]
 	if !ok {
-		t.Skip("PROVE is not set: make prove-log-short, or make prove-log")
+		t.Skip("PROVE is not set: make prove lists the proofs")
 	}
 	seed := rand.Uint64()
 	if given, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64); err == nil {
@@ -74,7 +74,7 @@ func TestProve(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s", text)
-	if os.Getenv("PROVE") == "1" {
+	if os.Getenv("PROVE") == "full" {
 		if err := save(append(text, '\n')); err != nil {
 			t.Fatal(err)
 		}

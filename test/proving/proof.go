@@ -43,12 +43,12 @@ type Proof struct {
 func Pick[T any](t *testing.T, short, full T) T {
 	t.Helper()
 	switch os.Getenv("PROVE") {
-	case "1":
+	case "full":
 		return full
 	case "short":
 		return short
 	}
-	t.Skip("PROVE is not set: make help lists the proofs")
+	t.Skip("PROVE is not set: make prove lists the proofs")
 	panic("unreachable")
 }
 
@@ -78,7 +78,7 @@ func Report(t *testing.T, name string, change func(*Proof), figures map[string]a
 	t.Helper()
 	text, _ := json.Marshal(figures)
 	t.Logf("figures: %s", text)
-	if os.Getenv("PROVE") != "1" {
+	if os.Getenv("PROVE") != "full" {
 		return
 	}
 	file := filepath.Join("..", "..", "proof", name)

@@ -159,7 +159,7 @@ func (s *shop) buy(t *testing.T, list []ship.Order) []ship.Deal {
 
 // size is how many shipments are bought twice: 10,000 to prove it.
 func size() int {
-	if os.Getenv("PROVE") == "1" {
+	if os.Getenv("PROVE") == "full" {
 		return 10_000
 	}
 	return 600
@@ -214,7 +214,7 @@ func abs(n int64) int64 { return max(n, -n) }
 func (s *shop) measure(t *testing.T, n int) {
 	t.Helper()
 	most, limit := 20_000, 30*time.Second
-	if os.Getenv("PROVE") == "1" {
+	if os.Getenv("PROVE") == "full" {
 		most = rulebook.MostSimulated
 	}
 	conn := storetest.Conn(t, s.url)
@@ -245,7 +245,7 @@ SELECT (substr(id::text, 1, 18) || substr(gen_random_uuid()::text, 19))::uuid, a
 // report adds figures to proof/routing.json, in the full run.
 func report(t *testing.T, figures map[string]any) {
 	t.Helper()
-	if os.Getenv("PROVE") != "1" {
+	if os.Getenv("PROVE") != "full" {
 		return
 	}
 	file := filepath.Join("..", "..", "proof", "routing.json")
