@@ -65,6 +65,7 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 	@scripts/licences
 	@scripts/vulncheck
 	@scripts/openapi
+	.bin/actionlint
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(grep -lI '^#!.*bash' scripts/*)
 
 fuzz: ## every fuzz target for 2 s
