@@ -55,13 +55,13 @@ const (
 )
 
 // product is DHL's code of the service on the lane; "" if it does not go there.
-func (s service) product(l lane) string {
-	return [...]string{domestic: s.domestic, union: s.union, papers: s.papers, goods: s.goods}[l]
+func (s service) product(on lane) string {
+	return [...]string{domestic: s.domestic, union: s.union, papers: s.papers, goods: s.goods}[on]
 }
 
 // serviceOf returns the service that a product is on the lane.
-func serviceOf(product string, l lane) (service, bool) {
-	i := slices.IndexFunc(serviceTable, func(s service) bool { return product != "" && s.product(l) == product })
+func serviceOf(product string, on lane) (service, bool) {
+	i := slices.IndexFunc(serviceTable, func(s service) bool { return product != "" && s.product(on) == product })
 	if i < 0 {
 		return service{}, false
 	}
@@ -83,11 +83,11 @@ func laneOf(from, to carrierkit.Place, declared bool) lane {
 }
 
 // countryOf is the country in DHL's spelling: the territory, where DHL serves
-// it as a country, by a code of DHL's own for some islands and Kosovo.
-func countryOf(p carrierkit.Place) string {
-	territory := p.Territory()
+// it as a country. Some islands and Kosovo have codes of DHL's own.
+func countryOf(place carrierkit.Place) string {
+	territory := place.Territory()
 	if slices.Contains(partOfCountry, territory) {
-		return strings.ToUpper(p.Country)
+		return strings.ToUpper(place.Country)
 	}
 	if own, ok := ownCountries[territory]; ok {
 		return own

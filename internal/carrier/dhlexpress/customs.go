@@ -15,37 +15,39 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// customs checks the declaration of dutiable goods and returns their worth.
-func (c *checker) customs(d *ship.Customs) ship.Money {
-	if d == nil || len(d.Items) == 0 {
+// customs checks the declaration of dutiable goods and returns their value.
+func (c *checker) customs(declared *ship.Customs) ship.Money {
+	if declared == nil || len(declared.Items) == 0 {
 		c.refuse("/customs", "required", "DHL Express needs a customs declaration with at least one item for goods that cross this border")
 		return ship.Money{}
 	}
-	if _, ok := reasons[d.ContentsType]; !ok {
+
+	if _, ok := reasons[declared.ContentsType]; !ok {
 		c.refuse("/customs/contentsType", "invalid", "must be one of "+strings.Join(ship.ContentsTypes, ", "))
 	}
-	if d.Incoterm != "" && !slices.Contains(incoterms, d.Incoterm) {
+	if declared.Incoterm != "" && !slices.Contains(incoterms, declared.Incoterm) {
 		c.refuse("/customs/incoterm", "invalid", "must be one of "+strings.Join(incoterms, ", "))
 	}
-	c.atMost("/customs/invoiceNumber", d.InvoiceNumber, maxReference)
-	c.atMost("/customs/signer", d.Signer, maxReference)
-	for i, id := range d.TaxNumbers() {
-		c.atMost(taxPointer(d, i), id.Number, maxReference)
+	c.limitLength("/customs/invoiceNumber", declared.InvoiceNumber, maxReference)
+	c.limitLength("/customs/signer", declared.Signer, maxReference)
+	for i, id := range declared.TaxNumbers() {
+		c.limitLength(taxPointer(declared, i), id.Number, maxReference)
 	}
-	total := ship.Money{Currency: d.Items[0].Value.Currency}
-	for i, item := range d.Items {
+
+	total := ship.Money{Currency: declared.Items[0].Value.Currency}
+	for i, item := range declared.Items {
 		c.item(fmt.Sprintf("/customs/items/%d", i), item, &total)
 	}
 	return total
 }
 
-func (c *checker) atMost(pointer, value string, limit int) {
+func (c *checker) limitLength(pointer, value string, limit int) {
 	if utf8.RuneCountInString(value) > limit {
 		c.refuse(pointer, "too_long", fmt.Sprintf("is longer than the %d characters that the carrier takes", limit))
 	}
 }
 
-// item adds the worth of an item to the total.
+// item checks an item and adds its value to the total.
 func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money) {
 	switch {
 	case item.Quantity < 1:
@@ -60,6 +62,7 @@ func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money)
 	default:
 		total.Minor += item.Value.Minor * int64(item.Quantity)
 	}
+
 	if n := len(commodity(item.HSCode)); n == 1 || n > 18 {
 		c.refuse(pointer+"/hsCode", "invalid", "must be 6 to 10 digits, such as 610910")
 	}
@@ -69,65 +72,73 @@ func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money)
 func commodity(code string) string { return strings.NewReplacer(".", "", " ", "").Replace(code) }
 
 // declarationOf is the export declaration of a checked order.
-func declarationOf(b carrier.BuyOrder, p plan, now time.Time) *declaration {
-	d := b.Order.Customs
-	why := reasonOf(b.Order)
-	weights := lineWeights(b.Order)
-	lines := make([]lineItem, len(d.Items))
-	for i, item := range d.Items {
-		made := cmp.Or(item.OriginCountry, b.Order.Origin.Country)
+func declarationOf(request carrier.BuyOrder, p plan, now time.Time) *declaration {
+	customs := request.Order.Customs
+	reason := reasonOf(request.Order)
+	weights := lineWeights(request.Order)
+
+	lines := make([]lineItem, len(customs.Items))
+	for i, item := range customs.Items {
 		lines[i] = lineItem{
-			Number: i + 1, Description: item.Description, Price: json.Number(item.Value.Amount()),
-			Quantity:         quantity{item.Quantity, "PCS"},
-			ExportReasonType: why.export, ManufacturerCountry: made,
-			Weight: lineWeight{kilograms(weights[i]), kilograms(weights[i])},
+			Number:              i + 1,
+			Description:         item.Description,
+			Price:               json.Number(item.Value.Amount()),
+			Quantity:            quantity{item.Quantity, "PCS"},
+			ExportReasonType:    reason.export,
+			ManufacturerCountry: cmp.Or(item.OriginCountry, request.Order.Origin.Country),
+			Weight:              lineWeight{kilograms(weights[i]), kilograms(weights[i])},
 		}
 		if code := commodity(item.HSCode); code != "" {
 			lines[i].CommodityCodes = []commodityCode{{"outbound", code}, {"inbound", code}}
 		}
 	}
+
 	return &declaration{
 		LineItems: lines,
 		Invoice: invoice{
-			Number: firstFitting(d.InvoiceNumber, b.Order.OrderID, b.Reference), Date: now.In(p.at.Location()).Format(time.DateOnly),
-			SignatureName: d.Signer,
+			Number:        firstFitting(customs.InvoiceNumber, request.Order.OrderID, request.Reference),
+			Date:          now.In(p.at.Location()).Format(time.DateOnly),
+			SignatureName: customs.Signer,
 		},
-		ExportReasonType: why.export, ShipmentType: why.shipment,
+		ExportReasonType: reason.export,
+		ShipmentType:     reason.shipment,
 	}
 }
 
-func reasonOf(o ship.Order) reason {
-	if o.IsReturn {
+func reasonOf(order ship.Order) reason {
+	if order.IsReturn {
 		return reasons["returned_goods"]
 	}
-	return reasons[o.Customs.ContentsType]
+	return reasons[order.Customs.ContentsType]
 }
 
-// firstFitting is the first value that is a reference to DHL.
+// firstFitting is the first value that is short enough for a reference.
 func firstFitting(values ...string) string {
-	for _, v := range values {
-		if v != "" && utf8.RuneCountInString(v) <= maxReference {
-			return v
+	for _, value := range values {
+		if value != "" && utf8.RuneCountInString(value) <= maxReference {
+			return value
 		}
 	}
 	return ""
 }
 
-// lineWeights are the weights of the lines in grams, all pieces of a line
-// together. Lines without a weight share what the others leave of the parcels.
-func lineWeights(o ship.Order) []int64 {
+// lineWeights are the weights of the lines in grams, each with all of its
+// pieces. Lines without a weight share what the others leave of the parcels.
+func lineWeights(order ship.Order) []int64 {
 	var left, unknown int64
-	for _, p := range o.Parcels {
-		left += p.WeightGrams
+	for _, parcel := range order.Parcels {
+		left += parcel.WeightGrams
 	}
-	list := make([]int64, len(o.Customs.Items))
-	for i, item := range o.Customs.Items {
+
+	list := make([]int64, len(order.Customs.Items))
+	for i, item := range order.Customs.Items {
 		list[i] = item.WeightGrams * int64(item.Quantity)
 		left -= list[i]
 		if list[i] == 0 {
 			unknown++
 		}
 	}
+
 	for i := range list {
 		if list[i] == 0 {
 			list[i] = max(left/unknown, 1)
@@ -137,11 +148,11 @@ func lineWeights(o ship.Order) []int64 {
 }
 
 // taxPointer is where the client wrote the i-th of Customs.TaxNumbers.
-func taxPointer(d *ship.Customs, i int) string {
-	if i < len(d.TaxIdentifiers) {
+func taxPointer(customs *ship.Customs, i int) string {
+	if i < len(customs.TaxIdentifiers) {
 		return fmt.Sprintf("/customs/taxIdentifiers/%d/number", i)
 	}
-	return fmt.Sprintf("/customs/taxIds/%d", i-len(d.TaxIdentifiers))
+	return fmt.Sprintf("/customs/taxIds/%d", i-len(customs.TaxIdentifiers))
 }
 
 // taxCodes are DHL's types of registration numbers, and the country that
@@ -168,29 +179,30 @@ var taxCodes = map[string]struct{ code, issuer string }{
 const codeScheme = "SDT"
 
 // registrations are the tax numbers by the party that they are sent with.
-// Scheme numbers always stand with the shipper, where DHL looks for them.
-func registrations(d *ship.Customs, p plan) map[string][]registration {
+func registrations(customs *ship.Customs, p plan) map[string][]registration {
 	byParty := map[string][]registration{}
-	for _, id := range d.TaxNumbers() {
+	for _, id := range customs.TaxNumbers() {
 		home := p.fromPlace.Country
 		if id.Party != "sender" {
 			home = p.toPlace.Country
 		}
 
-		r := registrationOf(id, home)
+		// DHL looks for scheme numbers at the shipper, whoever they were given
+		// for.
+		number := registrationOf(id, home)
 		party := id.Party
-		if r.TypeCode == codeScheme {
+		if number.TypeCode == codeScheme {
 			party = "sender"
 		}
-		byParty[party] = append(byParty[party], r)
+		byParty[party] = append(byParty[party], number)
 	}
 	return byParty
 }
 
-// registrationOf is a tax number of a party at home in a country.
+// registrationOf is a tax number of a party whose home is in a country.
 func registrationOf(id ship.TaxIdentifier, home string) registration {
 	known, ok := taxCodes[id.Type]
-	r := registration{
+	number := registration{
 		TypeCode:          known.code,
 		Number:            id.Number,
 		IssuerCountryCode: cmp.Or(id.Country, known.issuer, home),
@@ -198,28 +210,29 @@ func registrationOf(id ship.TaxIdentifier, home string) registration {
 
 	switch {
 	case !ok:
-		r = untyped(r, home)
+		number = guessType(number, home)
 	case id.Country == "" && (id.Type == "eori" || id.Type == "vat") && beginsWithCountry(id.Number):
-		r.IssuerCountryCode = id.Number[:2]
+		number.IssuerCountryCode = id.Number[:2]
 	}
-	return r
+	return number
 }
 
-// untyped guesses the type of a number of which the client gave none: an IOSS
-// number and a US employer's are known by their shape, a number that begins
-// with its country is an EORI, and the rest are VAT numbers.
-func untyped(r registration, home string) registration {
-	r.TypeCode = "VAT"
-	switch number := r.Number; {
-	case len(number) == 12 && strings.HasPrefix(number, "IM") && digits(number[2:]):
-		r.TypeCode = codeScheme
+// guessType guesses the type of a number that the client gave without one: an
+// IOSS number is known by its shape, that of a party in the United States is an
+// employer's, a number that begins with its country is an EORI, and the rest
+// are VAT numbers.
+func guessType(untyped registration, home string) registration {
+	untyped.TypeCode = "VAT"
+	switch number := untyped.Number; {
+	case len(number) == 12 && strings.HasPrefix(number, "IM") && isDigits(number[2:]):
+		untyped.TypeCode = codeScheme
 	case home == "US":
-		r.TypeCode = "EIN"
+		untyped.TypeCode = "EIN"
 	case beginsWithCountry(number):
-		r.TypeCode = "EOR"
-		r.IssuerCountryCode = number[:2]
+		untyped.TypeCode = "EOR"
+		untyped.IssuerCountryCode = number[:2]
 	}
-	return r
+	return untyped
 }
 
 // beginsWithCountry reports whether a number starts with the code of a country
@@ -228,20 +241,23 @@ func beginsWithCountry(number string) bool {
 	return len(number) > 2 && (carrierkit.IsEUMember(number[:2]) || number[:2] == "GB")
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// describe tells what is inside, in 70 characters: as many items as fit whole,
+// describe says what is inside, in 70 characters: as many items as fit in full,
 // or the beginning of the first.
-func describe(o ship.Order, declarable bool) string {
+func describe(order ship.Order, declarable bool) string {
 	const limit = 70
-	if o.Customs != nil && o.Customs.ContentsType == "documents" {
+
+	customs := order.Customs
+	if customs != nil && customs.ContentsType == "documents" {
 		return "Documents"
 	}
-	if !declarable || o.Customs == nil {
+	if !declarable || customs == nil {
 		return "Merchandise"
 	}
+
 	text := ""
-	for _, item := range o.Customs.Items {
+	for _, item := range customs.Items {
 		longer := strings.TrimPrefix(text+", "+strings.TrimSpace(item.Description), ", ")
 		if utf8.RuneCountInString(longer) > limit {
 			break
@@ -249,7 +265,7 @@ func describe(o ship.Order, declarable bool) string {
 		text = longer
 	}
 	if text == "" {
-		text = strings.TrimSpace(string([]rune(o.Customs.Items[0].Description)[:limit]))
+		text = strings.TrimSpace(string([]rune(customs.Items[0].Description)[:limit]))
 	}
 	return text
 }

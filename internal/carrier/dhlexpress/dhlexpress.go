@@ -1,6 +1,7 @@
-// Package dhlexpress drives DHL Express through its MyDHL API. It makes one
-// attempt a call, keeps no state, and never books a courier: a label that is
-// not used costs nothing, a courier that comes in vain does.
+// Package dhlexpress buys labels from DHL Express over its MyDHL API, and
+// tracks parcels. It makes one attempt per call, keeps no state, and never
+// books a courier: a label that is not used costs nothing, a courier that comes
+// for nothing does.
 package dhlexpress
 
 import (
@@ -46,7 +47,17 @@ var Spec = carrier.Spec{
 	Services:   services(),
 	Packagings: packagings(),
 	Formats:    []string{"pdf", "zpl"},
-	Address:    carrier.AddressLimits{Name: 255, Company: 100, City: 45, State: 35, Zip: 12, Phone: 70, Email: 70, Lines: 3, Line: 45},
+	Address: carrier.AddressLimits{
+		Name:    255,
+		Company: 100,
+		City:    45,
+		State:   35,
+		Zip:     12,
+		Phone:   70,
+		Email:   70,
+		Lines:   3,
+		Line:    45,
+	},
 	TrackBatch: trackBatch,
 	LookupLag:  2 * time.Minute,
 	LosesLabel: true,
@@ -81,74 +92,94 @@ type driver struct {
 	via     carrier.Doer
 }
 
-func open(o carrier.Opening) (carrier.Driver, error) {
-	account := strings.TrimSpace(o.Credentials["account_number"])
+func open(opening carrier.Opening) (carrier.Driver, error) {
+	account := strings.TrimSpace(opening.Credentials["account_number"])
 	if len(account) > maxAccount {
 		return nil, ship.InvalidFields([]ship.FieldError{{
-			Pointer: "/account_number", Code: "invalid", Detail: "a DHL Express account number has 12 characters at most",
+			Pointer: "/account_number",
+			Code:    "invalid",
+			Detail:  "a DHL Express account number has 12 characters at most",
 		}})
 	}
-	login := strings.TrimSpace(o.Credentials["api_key"]) + ":" + strings.TrimSpace(o.Credentials["api_secret"])
+
+	key := strings.TrimSpace(opening.Credentials["api_key"])
+	secret := strings.TrimSpace(opening.Credentials["api_secret"])
 	return driver{
-		base:    o.BaseURL,
-		basic:   "Basic " + base64.StdEncoding.EncodeToString([]byte(login)),
+		base:    opening.BaseURL,
+		basic:   "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"+secret)),
 		account: account,
-		via:     o.Via,
+		via:     opening.Via,
 	}, nil
 }
 
-// call is one exchange. reference is for DHL's own logs.
+// call is one exchange. The reference is for DHL's own logs.
 func (d driver) call(method, path string, query url.Values, reference string) carrierkit.Call {
 	address := d.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	h := http.Header{
+
+	header := http.Header{
 		"Authorization":                 {d.basic},
 		"X-Version":                     {version},
 		"Shipping-System-Platform-Name": {"Waybill"},
 	}
 	if reference != "" {
-		h.Set("Message-Reference", reference)
+		header.Set("Message-Reference", reference)
 	}
-	return carrierkit.Call{Method: method, URL: address, Header: h, Limit: answerLimit, Refusal: refusal}
+
+	return carrierkit.Call{
+		Method:  method,
+		URL:     address,
+		Header:  header,
+		Limit:   answerLimit,
+		Refusal: refusal,
+	}
 }
 
-// Check asks whether DHL delivers to its own head office, which needs a login
-// that works. The account number is proved by the first quote: only there DHL
-// looks at it.
+// Check asks whether DHL delivers to its own head office, which needs valid
+// credentials. The account number is checked by the first quote, as DHL reads
+// it only there.
 func (d driver) Check(ctx context.Context) error {
-	query := url.Values{"type": {"delivery"}, "countryCode": {"DE"}, "postalCode": {"53113"}, "cityName": {"Bonn"}}
-	var a addressAnswer
-	if err := d.call(http.MethodGet, "/address-validate", query, "").Do(ctx, d.via, &a); err != nil {
+	query := url.Values{
+		"type":        {"delivery"},
+		"countryCode": {"DE"},
+		"postalCode":  {"53113"},
+		"cityName":    {"Bonn"},
+	}
+
+	var answer addressAnswer
+	if err := d.call(http.MethodGet, "/address-validate", query, "").Do(ctx, d.via, &answer); err != nil {
 		return err
 	}
-	if len(a.Address) == 0 {
+	if len(answer.Address) == 0 {
 		return ship.Errorf(ship.Unavailable, "the carrier did not say whether the credentials are good")
 	}
 	return nil
 }
 
-// refusal reads DHL's words. Its own code, where there is one, stands before a
-// colon at the beginning of the text.
+// refusal reads an error of DHL's. Its own code, where there is one, stands
+// before a colon at the beginning of the text.
 func refusal(body []byte) ship.Refusal {
-	var p problem
-	if json.Unmarshal(body, &p) != nil {
+	var answer problem
+	if json.Unmarshal(body, &answer) != nil {
 		return ship.Refusal{}
 	}
-	said := p.AdditionalDetails
-	if len(said) == 0 {
-		said = []string{p.Detail}
+
+	details := answer.AdditionalDetails
+	if len(details) == 0 {
+		details = []string{answer.Detail}
 	}
-	first := said[0]
+	first := details[0]
 	if first == "" {
-		first = p.Title
+		first = answer.Title
 	}
+
 	code, text, ok := strings.Cut(first, ":")
 	if !ok || !isCode(code) {
-		return ship.Refusal{Message: strings.Join(append([]string{first}, said[1:]...), "; ")}
+		return ship.Refusal{Message: strings.Join(append([]string{first}, details[1:]...), "; ")}
 	}
-	texts := append([]string{strings.TrimSpace(text)}, said[1:]...)
+	texts := append([]string{strings.TrimSpace(text)}, details[1:]...)
 	return ship.Refusal{Code: code, Message: strings.Join(texts, "; ")}
 }
 

@@ -16,60 +16,69 @@ import (
 
 // Find looks for a shipment by our reference. What it returns proves the
 // purchase but has neither label nor price: DHL gives these once.
-func (d driver) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	from, to := searchRange(b, time.Now())
+func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	from, to := searchRange(request, time.Now())
 	query := url.Values{
-		"shipmentReference":    {b.Reference},
+		"shipmentReference":    {request.Reference},
 		"shipperAccountNumber": {d.account},
 		"dateRangeFrom":        {from.Format(time.DateOnly)},
 		"dateRangeTo":          {to.Format(time.DateOnly)},
 		"trackingView":         {"advance-shipment"}, // a parcel that nobody has scanned is shown too
 		"levelOfDetail":        {"all"},
 	}
-	var a trackingAnswer
-	if err := d.call(http.MethodGet, "/tracking", query, "").Do(ctx, d.via, &a); err != nil {
-		return ship.Purchase{}, absence(err)
+
+	var answer trackingAnswer
+	if err := d.call(http.MethodGet, "/tracking", query, "").Do(ctx, d.via, &answer); err != nil {
+		return ship.Purchase{}, checkNotFound(err)
 	}
-	if a.Shipments == nil {
+
+	// An answer without a list says nothing about the shipment. Taking it for
+	// "not found" could buy a second label.
+	if answer.Shipments == nil {
 		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "DHL Express did not say whether there is a shipment")
 	}
-	found := slices.DeleteFunc(a.Shipments, func(t tracked) bool { return !t.is(b.Reference) })
+
+	found := slices.DeleteFunc(answer.Shipments, func(t tracked) bool { return !t.hasReference(request.Reference) })
 	if len(found) == 0 {
 		return ship.Purchase{}, ship.Errorf(ship.NotFound, "DHL Express has no shipment under the reference")
 	}
 	slices.SortStableFunc(found, func(x, y tracked) int {
 		return cmp.Or(cmp.Compare(x.ShipmentTimestamp, y.ShipmentTimestamp), cmp.Compare(x.ShipmentTrackingNumber, y.ShipmentTrackingNumber))
 	})
-	return found[0].purchase(b), nil
+	return found[0].purchase(request), nil
 }
 
 // searchRange is when the shipment can have been made or planned for. Days are
-// DHL's own, so there is one to spare on each side.
-func searchRange(b carrier.BuyOrder, now time.Time) (from, to time.Time) {
-	from, to = now.AddDate(0, 0, -30), now
-	if b.Shipment != "" {
-		from = b.Shipment.Raw().Time()
+// DHL's own, so one is added on each side.
+func searchRange(request carrier.BuyOrder, now time.Time) (from, to time.Time) {
+	from = now.AddDate(0, 0, -30)
+	if request.Shipment != "" {
+		from = request.Shipment.Raw().Time()
 	}
-	if planned := b.Order.ShipDate.Time(); planned.After(to) {
+
+	to = now
+	if planned := request.Order.ShipDate.Time(); planned.After(to) {
 		to = planned
 	}
 	return from.AddDate(0, 0, -1), to.AddDate(0, 0, 1)
 }
 
-// absence makes sure that "not found" is DHL's own word: a proxy or a wrong
-// address also answers 404, and to believe it is to buy twice.
-func absence(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if ok && e.Kind == ship.NotFound && e.Refusal.Message == "" {
-		unsure := *e
-		unsure.Kind, unsure.Message = ship.Unavailable, "the answer did not come from DHL Express"
+// checkNotFound accepts "not found" only as DHL's own answer. A proxy or a
+// wrong address also answers 404, and taking that for DHL's would buy a second
+// label.
+func checkNotFound(err error) error {
+	notFound, ok := errors.AsType[*ship.Error](err)
+	if ok && notFound.Kind == ship.NotFound && notFound.Refusal.Message == "" {
+		unsure := *notFound
+		unsure.Kind = ship.Unavailable
+		unsure.Message = "the answer did not come from DHL Express"
 		return &unsure
 	}
 	return err
 }
 
-// is reports whether the line is a shipment under the reference.
-func (t tracked) is(ours string) bool {
+// hasReference reports whether the entry is a shipment under the reference.
+func (t tracked) hasReference(ours string) bool {
 	if t.ShipmentTrackingNumber == "" || t.Status != "" && t.Status != "Success" {
 		return false
 	}
@@ -77,16 +86,19 @@ func (t tracked) is(ours string) bool {
 		slices.ContainsFunc(t.ShipperReferences, func(r reference) bool { return r.Value == ours })
 }
 
-func (t tracked) purchase(b carrier.BuyOrder) ship.Purchase {
-	p := ship.Purchase{
-		CarrierRef: string(t.ShipmentTrackingNumber), TrackingNumber: string(t.ShipmentTrackingNumber),
-		DeliveryAt: localTime(t.EstimatedDeliveryDate, carrierkit.PlaceOf(b.Order.Destination).ClosestZone()),
+func (t tracked) purchase(request carrier.BuyOrder) ship.Purchase {
+	found := ship.Purchase{
+		CarrierRef:     string(t.ShipmentTrackingNumber),
+		TrackingNumber: string(t.ShipmentTrackingNumber),
+		DeliveryAt:     localTime(t.EstimatedDeliveryDate, carrierkit.PlaceOf(request.Order.Destination).ClosestZone()),
 	}
-	if len(b.Order.Parcels) > 1 && len(t.Pieces) == len(b.Order.Parcels) {
+
+	parcels := len(request.Order.Parcels)
+	if parcels > 1 && len(t.Pieces) == parcels {
 		slices.SortStableFunc(t.Pieces, func(x, y trackedPiece) int { return cmp.Compare(x.Number, y.Number) })
 		for _, piece := range t.Pieces {
-			p.Pieces = append(p.Pieces, string(piece.TrackingNumber))
+			found.Pieces = append(found.Pieces, string(piece.TrackingNumber))
 		}
 	}
-	return p
+	return found
 }

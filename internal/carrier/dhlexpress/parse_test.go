@@ -33,7 +33,7 @@ func TestThePriceIsTheBilledOne(t *testing.T) {
 		"zero":         {[]price{{"BILLC", "EUR", "0"}}, ""},
 		"no currency":  {[]price{{"BILLC", "", "12.00"}}, ""},
 	} {
-		got, ok := billed(c.prices)
+		got, ok := billedPrice(c.prices)
 		if ok != (c.want != "") || ok && got.Amount() != c.want {
 			t.Errorf("%s: %v %v, want %q", name, got, ok, c.want)
 		}

@@ -36,74 +36,78 @@ type plan struct {
 
 // plan checks an order that is to be bought. Everything that DHL would refuse
 // for sure is refused here, all at once.
-func (d driver) plan(o ship.Order, now time.Time) (plan, error) {
-	return d.check(checker{}, o, now)
+func (d driver) plan(order ship.Order, now time.Time) (plan, error) {
+	return d.check(checker{}, order, now)
 }
 
 // quotePlan checks an order that is to be quoted. A quote needs neither names
 // nor streets nor phone numbers nor a declaration.
-func (d driver) quotePlan(o ship.Order, now time.Time) (plan, error) {
-	return d.check(checker{quote: true}, o, now)
+func (d driver) quotePlan(order ship.Order, now time.Time) (plan, error) {
+	return d.check(checker{quote: true}, order, now)
 }
 
-func (d driver) check(c checker, o ship.Order, now time.Time) (plan, error) {
+func (d driver) check(c checker, order ship.Order, now time.Time) (plan, error) {
 	p := plan{
-		fromPlace: carrierkit.PlaceOf(o.Origin),
-		toPlace:   carrierkit.PlaceOf(o.Destination),
-		documents: o.Customs != nil && o.Customs.ContentsType == "documents",
+		fromPlace: carrierkit.PlaceOf(order.Origin),
+		toPlace:   carrierkit.PlaceOf(order.Destination),
+		documents: order.Customs != nil && order.Customs.ContentsType == "documents",
 	}
 	p.declarable = !p.documents && carrierkit.CrossesCustoms(p.fromPlace, p.toPlace)
 	p.lane = laneOf(p.fromPlace, p.toPlace, p.declarable)
 
 	var warnings []string
-	p.from, p.warnings = c.address(o.Origin, "/origin")
-	p.to, warnings = c.address(o.Destination, "/destination")
+	p.from, p.warnings = c.address(order.Origin, "/origin")
+	p.to, warnings = c.address(order.Destination, "/destination")
 	p.warnings = append(p.warnings, warnings...)
 	p.from.Country = countryOf(p.fromPlace)
 	p.to.Country = countryOf(p.toPlace)
 
-	p.at = c.handover(o, now)
-	p.packages = c.packages(o)
-	p.accounts = c.accounts(d.account, o.Billing)
-	if p.declarable && (!c.quote || o.Customs != nil && len(o.Customs.Items) > 0) {
-		p.declared = c.customs(o.Customs)
+	p.at = c.handover(order, now)
+	p.packages = c.packages(order)
+	p.accounts = c.accounts(d.account, order.Billing)
+	hasItems := order.Customs != nil && len(order.Customs.Items) > 0
+	if p.declarable && (!c.quote || hasItems) {
+		p.declared = c.customs(order.Customs)
 	}
 
-	if err := carrierkit.InvalidOrder("DHL Express", c.wrong); err != nil {
+	if err := carrierkit.InvalidOrder("DHL Express", c.invalid); err != nil {
 		return plan{}, err
 	}
-	p.extras = extrasOf(o, &p)
+	p.extras = extrasOf(order, &p)
 	return p, nil
 }
 
-// checker collects what is wrong with an order.
+// checker collects the invalid fields of an order.
 type checker struct {
-	quote bool // only what a quote needs is required
-	wrong []ship.FieldError
+	quote   bool // only what a quote needs is required
+	invalid []ship.FieldError
 }
 
 func (c *checker) refuse(pointer, code, detail string) {
-	c.wrong = append(c.wrong, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})
+	c.invalid = append(c.invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }
 
-func (c *checker) address(a ship.Address, pointer string) (carrierkit.FittedAddress, []string) {
+func (c *checker) address(given ship.Address, pointer string) (carrierkit.FittedAddress, []string) {
 	party := carrierkit.PartyName(pointer)
 	if c.quote {
-		// Only the place is sent; the rest is judged when it is needed.
-		a = ship.Address{
-			City:        a.City,
-			State:       a.State,
-			Zip:         a.Zip,
-			Country:     a.Country,
-			Residential: a.Residential,
+		// Only the place is sent; the rest is checked when it is needed.
+		given = ship.Address{
+			City:        given.City,
+			State:       given.State,
+			Zip:         given.Zip,
+			Country:     given.Country,
+			Residential: given.Residential,
 		}
 	}
 
-	fitted, warnings, err := carrierkit.Fit(Spec.Address, a, pointer)
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		c.wrong = append(c.wrong, e.Fields...)
-		fitted.Phone, fitted.City = a.Phone, a.City
-		fitted.Lines = []string{a.Address1}
+	fitted, warnings, err := carrierkit.Fit(Spec.Address, given, pointer)
+	if unfit, ok := errors.AsType[*ship.Error](err); ok {
+		c.invalid = append(c.invalid, unfit.Fields...)
+
+		// What was given is not reported as missing as well.
+		fitted.Phone = given.Phone
+		fitted.City = given.City
+		fitted.Lines = []string{given.Address1}
 	}
 
 	if fitted.City == "" {
@@ -126,14 +130,15 @@ func (c *checker) address(a ship.Address, pointer string) (carrierkit.FittedAddr
 const lead = 15 * time.Minute
 
 // handover is when DHL gets the parcel, in the zone of the origin. A day that
-// the client names is told by its noon. If it names none, that is now, or the
+// the client names stands for its noon. If it names none, that is now, or the
 // next working morning after the couriers' day.
-func (c *checker) handover(o ship.Order, now time.Time) time.Time {
-	earliest := now.Add(lead).In(carrierkit.PlaceOf(o.Origin).ClosestZone())
-	if o.ShipDate == "" {
+func (c *checker) handover(order ship.Order, now time.Time) time.Time {
+	earliest := now.Add(lead).In(carrierkit.PlaceOf(order.Origin).ClosestZone())
+	if order.ShipDate == "" {
 		return workingTime(earliest)
 	}
-	day := o.ShipDate.Time()
+
+	day := order.ShipDate.Time()
 	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, earliest.Location())
 	switch {
 	case noon.Before(earliest.AddDate(0, 0, -2)):
@@ -148,6 +153,7 @@ func (c *checker) handover(o ship.Order, now time.Time) time.Time {
 
 func workingTime(t time.Time) time.Time {
 	const opens, closes = 10, 18
+
 	if t.Hour() >= closes {
 		t = time.Date(t.Year(), t.Month(), t.Day()+1, opens, 0, 0, 0, t.Location())
 	}
@@ -157,23 +163,24 @@ func workingTime(t time.Time) time.Time {
 	return t
 }
 
-// moment writes a time as DHL wants it, with a blank before the zone.
-func moment(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-07:00") }
+// formatTime writes a time as DHL reads it, with a blank before the zone.
+func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-07:00") }
 
-func (c *checker) packages(o ship.Order) []pack {
-	parcels := o.Parcels
+func (c *checker) packages(order ship.Order) []pack {
+	parcels := order.Parcels
 	if len(parcels) == 0 || len(parcels) > maxPieces {
 		c.refuse("/parcels", "invalid", fmt.Sprintf("DHL Express takes 1 to %d parcels in a shipment", maxPieces))
 		return nil
 	}
+
 	list := make([]pack, len(parcels))
-	for i, p := range parcels {
-		dhl, ok := boxOf(p.Packaging)
+	for i, parcel := range parcels {
+		code, ok := boxOf(parcel.Packaging)
 		if !ok {
-			c.refuse(carrierkit.ParcelPointer(o, i)+"/packaging", "unknown_packaging", "is not a packaging of DHL Express; GET /v1/carriers lists those, and \"custom\" is your own box")
+			c.refuse(carrierkit.ParcelPointer(order, i)+"/packaging", "unknown_packaging", "is not a packaging of DHL Express; GET /v1/carriers lists those, and \"custom\" is your own box")
 		}
-		list[i] = pack{TypeCode: dhl, Weight: kilograms(max(p.WeightGrams, 1))}
-		if d := p.Dimensions; d != nil && d.LengthMM > 0 && d.WidthMM > 0 && d.HeightMM > 0 {
+		list[i] = pack{TypeCode: code, Weight: kilograms(max(parcel.WeightGrams, 1))}
+		if d := parcel.Dimensions; d != nil && d.LengthMM > 0 && d.WidthMM > 0 && d.HeightMM > 0 {
 			list[i].Dimensions = &dimensions{centimetres(d.LengthMM), centimetres(d.WidthMM), centimetres(d.HeightMM)}
 		}
 	}
@@ -184,71 +191,81 @@ func (c *checker) packages(o ship.Order) []pack {
 func kilograms(grams int64) json.Number { return decimal(grams, 3) }
 func centimetres(mm int64) json.Number  { return decimal(mm, 1) }
 
-// decimal is n with its last places after the point.
-func decimal(n int64, places int) json.Number {
-	s := strconv.FormatInt(n, 10)
-	for len(s) <= places {
-		s = "0" + s
+// decimal is a number with its last digits after the point.
+func decimal(number int64, places int) json.Number {
+	text := strconv.FormatInt(number, 10)
+	for len(text) <= places {
+		text = "0" + text
 	}
-	return json.Number(s[:len(s)-places] + "." + s[len(s)-places:])
+	return json.Number(text[:len(text)-places] + "." + text[len(text)-places:])
 }
 
-// accounts are who sends and who pays.
-func (c *checker) accounts(own string, b *ship.Billing) []account {
+// accounts are those of the sender and, if another account pays, of the payer.
+func (c *checker) accounts(own string, billing *ship.Billing) []account {
 	list := []account{{"shipper", own}}
-	if b == nil || b.Type == "sender" || b.Type == "" {
+	if billing == nil || billing.Type == "sender" || billing.Type == "" {
 		return list
 	}
-	if b.Account == "" || len(b.Account) > maxAccount {
+
+	if billing.Account == "" || len(billing.Account) > maxAccount {
 		c.refuse("/billing/account", "invalid", "must be a DHL Express account number of 1 to 12 characters")
 	}
-	return append(list, account{"payer", b.Account})
+	return append(list, account{"payer", billing.Account})
 }
 
 // extrasOf are the extra services of the order.
-func extrasOf(o ship.Order, p *plan) []extra {
+func extrasOf(order ship.Order, p *plan) []extra {
 	var list []extra
-	switch o.Options.Signature {
+	switch order.Options.Signature {
 	case "":
 	case "adult":
 		list = append(list, extra{ServiceCode: extraAdultSignature})
 	default:
 		list = append(list, extra{ServiceCode: extraSignature})
 	}
-	if o.Options.SaturdayDelivery {
+
+	if order.Options.SaturdayDelivery {
 		code := extraSaturday
 		if p.lane == domestic {
 			code = extraSaturdayDomestic
 		}
 		list = append(list, extra{ServiceCode: code})
 	}
-	if v := o.Options.InsuredValue; v.Minor > 0 {
-		if p.documents {
-			list = append(list, extra{ServiceCode: extraLiability})
-			p.warnings = append(p.warnings, "documents are covered by DHL's extended liability instead of the insured value")
-		} else {
-			list = append(list, extra{ServiceCode: extraInsurance, Value: json.Number(v.Amount()), Currency: v.Currency})
-		}
+
+	// DHL insures goods only. Documents have a liability of a fixed amount
+	// instead.
+	switch value := order.Options.InsuredValue; {
+	case value.Minor <= 0:
+	case p.documents:
+		list = append(list, extra{ServiceCode: extraLiability})
+		p.warnings = append(p.warnings, "documents are covered by DHL's extended liability instead of the insured value")
+	default:
+		list = append(list, extra{ServiceCode: extraInsurance, Value: json.Number(value.Amount()), Currency: value.Currency})
 	}
-	if dutiesPaid(o, *p) {
+
+	if hasPrepaidDuties(order, *p) {
 		list = append(list, extra{ServiceCode: extraDutiesPaid})
 	}
 	return list
 }
 
-// dutiesPaid reports whether the sender pays duties and taxes.
-func dutiesPaid(o ship.Order, p plan) bool {
-	return p.declarable && o.Customs != nil && o.Customs.Incoterm == "DDP"
+// hasPrepaidDuties reports whether the sender pays duties and taxes.
+func hasPrepaidDuties(order ship.Order, p plan) bool {
+	return p.declarable && order.Customs != nil && order.Customs.Incoterm == "DDP"
 }
 
-func postal(a carrierkit.FittedAddress) postalAddress {
-	lines := append(slices.Clone(a.Lines), "", "", "")
-	p := postalAddress{
-		PostalCode: a.Zip, CityName: a.City, CountryCode: a.Country,
-		AddressLine1: lines[0], AddressLine2: lines[1], AddressLine3: lines[2],
+func postalAddressOf(fitted carrierkit.FittedAddress) postalAddress {
+	lines := append(slices.Clone(fitted.Lines), "", "", "")
+	address := postalAddress{
+		PostalCode:   fitted.Zip,
+		CityName:     fitted.City,
+		CountryCode:  fitted.Country,
+		AddressLine1: lines[0],
+		AddressLine2: lines[1],
+		AddressLine3: lines[2],
 	}
-	if len(a.State) >= 2 {
-		p.ProvinceCode = a.State
+	if len(fitted.State) >= 2 {
+		address.ProvinceCode = fitted.State
 	}
-	return p
+	return address
 }

@@ -16,76 +16,77 @@ import (
 )
 
 // Rates quotes every service that DHL offers for the order and that Buy would
-// buy: products that the lane does not call for are left out.
-func (d driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	p, err := d.quotePlan(o, time.Now())
+// buy: products that do not belong to the lane are left out.
+func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	plan, err := d.quotePlan(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
 
 	call := d.call(http.MethodPost, "/rates", nil, "")
-	call.Body = rateRequestOf(p)
-	var a rateAnswer
-	if err := d.do(ctx, call, &a, o, p.extras); err != nil {
-		return nil, unserved(err)
+	call.Body = rateRequestOf(plan)
+	var answer rateAnswer
+	if err := d.do(ctx, call, &answer, order, plan.extras); err != nil {
+		return nil, refusedIfNotFound(err)
 	}
 
-	list := p.rates(a)
-	if len(list) == 0 && len(a.Products) > 0 {
+	list := plan.rates(answer)
+	if len(list) == 0 && len(answer.Products) > 0 {
 		return nil, ship.Errorf(ship.Invalid, "DHL Express offers this account no service with a price between these addresses")
 	}
 	return list, nil
 }
 
 func rateRequestOf(p plan) rateRequest {
-	r := rateRequest{
+	request := rateRequest{
 		CustomerDetails: rateParties{
 			ShipperDetails:  ratedPlace(p.from),
 			ReceiverDetails: ratedPlace(p.to),
 		},
 		Accounts:                   p.accounts,
 		ValueAddedServices:         p.extras,
-		PlannedShippingDateAndTime: moment(p.at),
+		PlannedShippingDateAndTime: formatTime(p.at),
 		UnitOfMeasurement:          "metric",
 		IsCustomsDeclarable:        p.declarable,
 		EstimatedDeliveryDate:      estimateRequest{true, "QDDC"},
 		NextBusinessDay:            true,
 		Packages:                   p.packages,
 	}
+
 	if p.declarable {
 		// The services say whether customs take the invoice as data.
-		r.GetAdditionalInformation = []information{{TypeCode: "allValueAddedServices", IsRequested: true}}
+		request.GetAdditionalInformation = []information{{TypeCode: "allValueAddedServices", IsRequested: true}}
 	}
 	if !p.declared.IsZero() {
-		r.MonetaryAmount = []amount{{"declaredValue", json.Number(p.declared.Amount()), p.declared.Currency}}
+		request.MonetaryAmount = []amount{{"declaredValue", json.Number(p.declared.Amount()), p.declared.Currency}}
 	}
-	return r
+	return request
 }
 
 // ratedPlace is an address as far as a price depends on it.
-func ratedPlace(a carrierkit.FittedAddress) postalAddress {
-	a.Lines = nil
-	return postal(a)
+func ratedPlace(fitted carrierkit.FittedAddress) postalAddress {
+	fitted.Lines = nil
+	return postalAddressOf(fitted)
 }
 
-func (p plan) rates(a rateAnswer) []ship.Rate {
+func (p plan) rates(answer rateAnswer) []ship.Rate {
 	var list []ship.Rate
 	zone := p.toPlace.ClosestZone()
-	for _, offer := range a.Products {
-		s, known := serviceOf(offer.ProductCode, p.lane)
-		cost, priced := billed(offer.TotalPrice)
+	for _, offer := range answer.Products {
+		offered, known := serviceOf(offer.ProductCode, p.lane)
+		cost, priced := billedPrice(offer.TotalPrice)
 		if !known || !priced {
 			continue // not for this account, or not a parcel service
 		}
 
-		days, _ := strconv.Atoi(offer.DeliveryCapabilities.TotalTransitDays.String()) // none is none
+		days, _ := strconv.Atoi(offer.DeliveryCapabilities.TotalTransitDays.String()) // absent is zero
 		list = append(list, ship.Rate{
-			Service:             s.code,
-			ServiceName:         s.name,
+			Service:             offered.code,
+			ServiceName:         offered.name,
 			Price:               cost,
 			TransitDays:         days,
 			DeliveryAt:          localTime(offer.DeliveryCapabilities.EstimatedDeliveryDateAndTime, zone),
-			Guaranteed:          s.timed && offer.NetworkTypeCode == "TD",
+			Guaranteed:          offered.timed && offer.NetworkTypeCode == "TD",
 			Charges:             offer.charges(cost),
 			BillableWeightGrams: offer.billableGrams(),
 			Selection:           offer.selection().String(),
@@ -96,13 +97,13 @@ func (p plan) rates(a rateAnswer) []ship.Rate {
 
 // selection is what the purchase repeats of the offer.
 func (o product) selection() selection {
-	s := selection{localProduct: o.LocalProductCode}
-	for _, b := range o.DetailedPrices {
-		s.paperless = s.paperless || slices.ContainsFunc(b.Parts, func(part breakdownPrice) bool {
+	chosen := selection{localProduct: o.LocalProductCode}
+	for _, detailed := range o.DetailedPrices {
+		chosen.paperless = chosen.paperless || slices.ContainsFunc(detailed.Parts, func(part breakdownPrice) bool {
 			return part.ServiceCode == extraPaperless
 		})
 	}
-	return s
+	return chosen
 }
 
 // chargeTypes are what DHL's codes of extra charges are for.
@@ -141,11 +142,13 @@ func (o product) charges(total ship.Money) []ship.Charge {
 	}
 
 	var tax int64
-	for _, b := range o.DetailedPrices {
-		if b.CurrencyType != "BILLC" || b.PriceCurrency != total.Currency {
+	for _, detailed := range o.DetailedPrices {
+		// DHL repeats the breakdown in other currencies.
+		if detailed.CurrencyType != "BILLC" || detailed.PriceCurrency != total.Currency {
 			continue
 		}
-		for _, part := range b.Parts {
+
+		for _, part := range detailed.Parts {
 			price, ok := money(part.Price, total.Currency)
 			if !ok || price.Minor == 0 {
 				continue // a service that is offered, not charged
@@ -155,9 +158,10 @@ func (o product) charges(total ship.Money) []ship.Charge {
 				kind = ship.OtherCharge
 			}
 			add(kind, price.Minor)
-			for _, t := range part.Taxes {
-				if more, ok := money(t.Price, total.Currency); ok && t.PriceType == "TAX" {
-					tax += more.Minor
+
+			for _, levied := range part.Taxes {
+				if amount, ok := money(levied.Price, total.Currency); ok && levied.PriceType == "TAX" {
+					tax += amount.Minor
 				}
 			}
 		}
@@ -190,60 +194,63 @@ func (o product) billableGrams() int64 {
 	return int64(math.Round(max(provided, volumetric) * grams))
 }
 
-// billed is the total in the currency that the account is billed in. The
+// billedPrice is the total in the currency that the account is billed in. The
 // other rows may have a price of zero and no currency.
-func billed(prices []price) (ship.Money, bool) {
-	for _, p := range prices {
-		if p.CurrencyType == "BILLC" {
-			m, ok := money(p.Price, p.PriceCurrency)
-			return m, ok && m.Minor > 0
+func billedPrice(prices []price) (ship.Money, bool) {
+	for _, total := range prices {
+		if total.CurrencyType == "BILLC" {
+			amount, ok := money(total.Price, total.PriceCurrency)
+			return amount, ok && amount.Minor > 0
 		}
 	}
 	return ship.Money{}, false
 }
 
-// money reads an amount. DHL computes some with more decimals than the
-// currency has: half and more is rounded up.
+// money reads an amount. DHL computes some with more decimals than the currency
+// has: these are rounded half up.
 func money(n json.Number, currency string) (ship.Money, bool) {
-	whole, frac, _ := strings.Cut(n.String(), ".")
+	units, fraction, _ := strings.Cut(n.String(), ".")
 	places := ship.Exponent(currency)
-	if len(frac) <= places {
+	if len(fraction) <= places {
 		return ship.ParseMoney(n.String(), currency)
 	}
-	if !digits(frac) {
+	if !isDigits(fraction) {
 		return ship.Money{}, false
 	}
-	short := whole
+
+	short := units
 	if places > 0 {
-		short += "." + frac[:places]
+		short += "." + fraction[:places]
 	}
-	m, ok := ship.ParseMoney(short, currency)
-	if ok && frac[places] >= '5' {
-		m.Minor++
+	amount, ok := ship.ParseMoney(short, currency)
+	if ok && fraction[places] >= '5' {
+		amount.Minor++
 	}
-	return m, ok
+	return amount, ok
 }
 
-// localTime reads a time of delivery, which is local where it happens whatever
-// zone it claims. A day without a time lasts until its end, as DHL's own 23:59.
-func localTime(s string, zone *time.Location) time.Time {
-	s, _, _ = strings.Cut(strings.TrimSuffix(s, "Z"), ".")
-	if t, err := time.ParseInLocation("2006-01-02T15:04:05", s, zone); err == nil {
+// localTime reads a time of delivery, which is local to the place of delivery
+// whatever zone it claims. A day without a time lasts until its end, 23:59 as
+// DHL itself writes it.
+func localTime(text string, zone *time.Location) time.Time {
+	text, _, _ = strings.Cut(strings.TrimSuffix(text, "Z"), ".")
+	if t, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone); err == nil {
 		return t
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
+	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return t.Add(23*time.Hour + 59*time.Minute)
 	}
 	return time.Time{}
 }
 
-// unserved turns "not found", which is how DHL says that it has no product for
-// a lane, into a refusal.
-func unserved(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if ok && e.Kind == ship.NotFound && e.Refusal.Message != "" {
-		refused := *e
-		refused.Kind, refused.Message = ship.Invalid, "DHL Express offers no service between these addresses"
+// refusedIfNotFound turns "not found", which is how DHL says that it has no
+// product for a lane, into a refusal.
+func refusedIfNotFound(err error) error {
+	notFound, ok := errors.AsType[*ship.Error](err)
+	if ok && notFound.Kind == ship.NotFound && notFound.Refusal.Message != "" {
+		refused := *notFound
+		refused.Kind = ship.Invalid
+		refused.Message = "DHL Express offers no service between these addresses"
 		return &refused
 	}
 	return err

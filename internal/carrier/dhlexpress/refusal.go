@@ -15,33 +15,33 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// do makes a call about an order. A refusal has pointers to the fields
-// of our own request.
-func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, o ship.Order, extras []extra) error {
-	var said []string
+// do makes a call about an order. A refusal points to the fields of our own
+// request.
+func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, order ship.Order, extras []extra) error {
+	var details []string
 	call.Refusal = func(body []byte) ship.Refusal {
 		// The credentials must not come back in the details of an error.
-		said = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
+		details = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
 		return refusal(body)
 	}
 
 	err := call.Do(ctx, d.via, answer)
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid || len(said) == 0 {
+	declined, ok := errors.AsType[*ship.Error](err)
+	if !ok || declined.Kind != ship.Invalid || len(details) == 0 {
 		return err
 	}
 
-	refused := *e
-	if i := slices.IndexFunc(said, isAccountProblem); i >= 0 {
+	refused := *declined
+	if slices.ContainsFunc(details, isAccountProblem) {
 		refused.Kind = ship.Forbidden
 		refused.Message = "DHL Express does not accept the account number of this connection; check it under Carriers, and ask DHL whether the API key may use it"
 		return &refused
 	}
 
 	var fields []ship.FieldError
-	for _, text := range said {
-		if f, ok := fieldOf(text, o, extras); ok {
-			fields = append(fields, f)
+	for _, text := range details {
+		if field, ok := fieldOf(text, order, extras); ok {
+			fields = append(fields, field)
 		}
 	}
 	if named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("DHL Express", fields)); ok {
@@ -53,21 +53,22 @@ func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, o ship
 
 // detailsOf are the problems that DHL lists, one text each.
 func detailsOf(body []byte) []string {
-	var p problem
-	if json.Unmarshal(body, &p) != nil {
+	var answer problem
+	if json.Unmarshal(body, &answer) != nil {
 		return nil
 	}
-	if len(p.AdditionalDetails) > 0 {
-		return p.AdditionalDetails
+
+	if len(answer.AdditionalDetails) > 0 {
+		return answer.AdditionalDetails
 	}
-	if p.Detail != "" {
-		return []string{p.Detail}
+	if answer.Detail != "" {
+		return []string{answer.Detail}
 	}
 	return nil
 }
 
-// accountCodes are what DHL says of an account that cannot be used at all:
-// nothing in the order can help.
+// accountCodes are the codes for an account that cannot be used at all: no
+// change of the order resolves them.
 var accountCodes = []string{"3501", "5032", "8003", "8007"}
 
 func isAccountProblem(text string) bool {
@@ -94,30 +95,30 @@ const (
 )
 
 // fieldOf is a problem as one of our fields; not ok if it names none.
-func fieldOf(text string, o ship.Order, extras []extra) (ship.FieldError, bool) {
+func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bool) {
 	code, words := splitCode(text)
-	f := ship.FieldError{
+	field := ship.FieldError{
 		Code:    "carrier_rejected",
-		Pointer: pointerOf(words, o, extras),
+		Pointer: pointerOf(words, order, extras),
 		Detail:  "DHL Express answered: " + plainWords(words),
 	}
 
 	switch code {
 	case codeVagueGoods:
-		f.Pointer = vagueItem(words, o)
-		f.Detail = "DHL Express does not accept this description of the goods: say what they are, what they are made of and what they are for"
+		field.Pointer = vagueItem(words, order)
+		field.Detail = "DHL Express does not accept this description of the goods: say what they are, what they are made of and what they are for"
 	case codeNoInvoice:
-		f.Pointer = "/customs/paperless"
-		f.Detail = "DHL Express takes paperless trade only with an invoice; set customs.paperless to \"off\" to print it"
+		field.Pointer = "/customs/paperless"
+		field.Detail = "DHL Express takes paperless trade only with an invoice; set customs.paperless to \"off\" to print it"
 	case codeBadDate:
-		f.Pointer = "/shipDate"
+		field.Pointer = "/shipDate"
 	case codeNoProduct:
-		f.Pointer = "/service"
-		f.Detail = "DHL Express does not offer this service for the shipment; ask for rates to see those it offers"
+		field.Pointer = "/service"
+		field.Detail = "DHL Express does not offer this service for the shipment; ask for rates to see those it offers"
 	case codeNoExtra:
-		f.Detail = "DHL Express does not offer this option between these addresses"
+		field.Detail = "DHL Express does not offer this option between these addresses"
 	}
-	return f, f.Pointer != ""
+	return field, field.Pointer != ""
 }
 
 // dhlPointer is how DHL names a part of the request.
@@ -128,7 +129,7 @@ var missingKey = regexp.MustCompile(`required key \[([A-Za-z0-9]+)\]`)
 
 // pointerOf is our name of the part of the request that a text is about; empty
 // if it names none that the client wrote.
-func pointerOf(words string, o ship.Order, extras []extra) string {
+func pointerOf(words string, order ship.Order, extras []extra) string {
 	path := dhlPointer.FindString(words)
 	if path == "" && !strings.HasPrefix(words, "#") {
 		return ""
@@ -142,9 +143,9 @@ func pointerOf(words string, o ship.Order, extras []extra) string {
 	case len(parts) > 2 && strings.EqualFold(parts[0], "customerDetails"):
 		return partyPointer(parts[1], parts[2:])
 	case len(parts) > 1 && strings.EqualFold(parts[0], "content"):
-		return contentPointer(parts[1:], o)
+		return contentPointer(parts[1:], order)
 	case strings.EqualFold(parts[0], "packages"):
-		return contentPointer(parts, o)
+		return contentPointer(parts, order)
 	case strings.EqualFold(parts[0], "valueAddedServices") && len(parts) > 1:
 		return extraPointer(parts[1], extras)
 	}
@@ -157,7 +158,7 @@ func pointerOf(words string, o ship.Order, extras []extra) string {
 	case "monetaryAmount":
 		return "/customs/items"
 	case "accounts":
-		if o.Billing != nil {
+		if order.Billing != nil {
 			return "/billing/account"
 		}
 	}
@@ -212,9 +213,9 @@ var itemFields = map[string]string{
 	"weight":              "weight",
 }
 
-// contentPointer is about parcels and goods. DHL writes some of these names in
-// small letters.
-func contentPointer(parts []string, o ship.Order) string {
+// contentPointer is our name of a part that is about parcels and goods. DHL
+// writes some of these names in lower case.
+func contentPointer(parts []string, order ship.Order) string {
 	lower := make([]string, len(parts))
 	for i, part := range parts {
 		lower[i] = strings.ToLower(part)
@@ -222,18 +223,18 @@ func contentPointer(parts []string, o ship.Order) string {
 
 	switch lower[0] {
 	case "packages":
-		return parcelPointer(lower[1:], o)
+		return parcelPointer(lower[1:], order)
 	case "incoterm":
 		return "/customs/incoterm"
 	case "description", "declaredvalue", "declaredvaluecurrency":
 		return "/customs/items"
 	case "exportdeclaration":
-		return declarationPointer(lower[1:], o)
+		return declarationPointer(lower[1:], order)
 	}
 	return ""
 }
 
-func parcelPointer(rest []string, o ship.Order) string {
+func parcelPointer(rest []string, order ship.Order) string {
 	if len(rest) == 0 {
 		return "/parcels"
 	}
@@ -241,18 +242,19 @@ func parcelPointer(rest []string, o ship.Order) string {
 	if err != nil {
 		return "/parcels"
 	}
-	pointer := carrierkit.ParcelPointer(o, n)
+
+	pointer := carrierkit.ParcelPointer(order, n)
 	if len(rest) > 1 && slices.Contains([]string{"weight", "dimensions"}, rest[1]) {
 		pointer += "/" + strings.Join(rest[1:], "/")
 	}
 	return pointer
 }
 
-func declarationPointer(rest []string, o ship.Order) string {
+func declarationPointer(rest []string, order ship.Order) string {
 	switch {
 	case len(rest) > 1 && rest[0] == "lineitems":
 		n, err := strconv.Atoi(rest[1])
-		if err != nil || o.Customs == nil || n >= len(o.Customs.Items) {
+		if err != nil || order.Customs == nil || n >= len(order.Customs.Items) {
 			return "/customs/items"
 		}
 		pointer := fmt.Sprintf("/customs/items/%d", n)
@@ -260,6 +262,7 @@ func declarationPointer(rest []string, o ship.Order) string {
 			pointer += "/" + itemFields[rest[2]]
 		}
 		return pointer
+
 	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "number":
 		return "/customs/invoiceNumber"
 	case len(rest) > 1 && rest[0] == "invoice" && rest[1] == "signaturename":
@@ -274,6 +277,7 @@ func extraPointer(index string, extras []extra) string {
 	if err != nil || n >= len(extras) {
 		return "/options"
 	}
+
 	switch extras[n].ServiceCode {
 	case extraSaturday, extraSaturdayDomestic:
 		return "/options/saturdayDelivery"
@@ -297,12 +301,12 @@ var lineNumber = regexp.MustCompile(`(?i)lineitems/(\d+)`)
 
 // vagueItem is the item whose description DHL does not accept: the one that is
 // quoted, else the one that is numbered.
-func vagueItem(words string, o ship.Order) string {
-	if o.Customs == nil || len(o.Customs.Items) == 0 {
+func vagueItem(words string, order ship.Order) string {
+	if order.Customs == nil || len(order.Customs.Items) == 0 {
 		return "/customs/items"
 	}
-	items := o.Customs.Items
 
+	items := order.Customs.Items
 	if quoted := keyword.FindStringSubmatch(words); quoted != nil {
 		i := slices.IndexFunc(items, func(item ship.CustomsItem) bool {
 			return strings.EqualFold(strings.TrimSpace(item.Description), strings.TrimSpace(quoted[1]))

@@ -190,12 +190,12 @@ func TestHandover(t *testing.T) {
 				t.Fatal(err)
 			}
 			var check checker
-			got := moment(check.handover(ship.Order{ShipDate: c.day, Origin: ship.Address{Country: c.country, State: c.state}}, now))
+			got := formatTime(check.handover(ship.Order{ShipDate: c.day, Origin: ship.Address{Country: c.country, State: c.state}}, now))
 			switch {
-			case c.want == "" && len(check.wrong) != 1:
+			case c.want == "" && len(check.invalid) != 1:
 				t.Errorf("%s is not refused", got)
-			case c.want != "" && (got != c.want || len(check.wrong) != 0):
-				t.Errorf("%s, want %s; %v", got, c.want, check.wrong)
+			case c.want != "" && (got != c.want || len(check.invalid) != 0):
+				t.Errorf("%s, want %s; %v", got, c.want, check.invalid)
 			}
 		})
 	}

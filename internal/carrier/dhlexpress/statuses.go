@@ -19,9 +19,10 @@ func meaning(code string) (status ship.Status, reason string, known bool) {
 	return statuses.Meaning(code)
 }
 
-// cleanCode is a code in capitals, without what no code has.
+// cleanCode is a code in capitals, without characters that no code has.
 func cleanCode(s string) string {
 	const longest = 24
+
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z':

@@ -27,54 +27,59 @@ const (
 	offsetSwitch = "requestGMTOffsetPerEvent"
 )
 
-// Track tells what DHL knows of waybills and of pieces.
+// Track returns what DHL knows of waybills and of pieces.
 func (d driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+	// Waybills are all digits. The numbers of pieces are not, and are asked for
+	// by another parameter.
 	var waybills, pieces []string
-	for _, n := range numbers {
+	for _, number := range numbers {
 		switch {
-		case !plausible(n):
-		case strings.Trim(n, "0123456789") == "":
-			waybills = append(waybills, n)
+		case !isPlausibleNumber(number):
+		case isDigits(number):
+			waybills = append(waybills, number)
 		default:
-			pieces = append(pieces, n)
+			pieces = append(pieces, number)
 		}
 	}
+
 	var all []carrier.Heard
-	for some := range slices.Chunk(waybills, trackBatch) {
-		stories, err := d.stories(ctx, url.Values{"shipmentTrackingNumber": some, "levelOfDetail": {"shipment"}})
+	for batch := range slices.Chunk(waybills, trackBatch) {
+		histories, err := d.fetchHistories(ctx, url.Values{"shipmentTrackingNumber": batch, "levelOfDetail": {"shipment"}})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, heardOf(stories, some, time.Now())...)
+		all = append(all, updatesOf(histories, batch, time.Now())...)
 	}
-	for some := range slices.Chunk(pieces, pieceBatch) {
-		stories, err := d.stories(ctx, url.Values{"pieceTrackingNumber": some, "levelOfDetail": {"all"}})
+	for batch := range slices.Chunk(pieces, pieceBatch) {
+		histories, err := d.fetchHistories(ctx, url.Values{"pieceTrackingNumber": batch, "levelOfDetail": {"all"}})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, heardOf(stories, some, time.Now())...)
+		all = append(all, updatesOf(histories, batch, time.Now())...)
 	}
 	return all, nil
 }
 
-// plausible reports whether DHL may know a number: one that it cannot even read
-// may have it refuse the others.
-func plausible(number string) bool {
+// isPlausibleNumber reports whether DHL may know a number: one that it cannot
+// read may make it refuse the whole request.
+func isPlausibleNumber(number string) bool {
 	const longest = 35
 	return number != "" && len(number) <= longest && !strings.ContainsFunc(number, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
 }
 
-// stories asks about numbers of one kind. If DHL does not take the switch for
-// zones, it is asked once more without.
-func (d driver) stories(ctx context.Context, query url.Values) ([]shipmentStory, error) {
+// fetchHistories asks about numbers of one kind.
+func (d driver) fetchHistories(ctx context.Context, query url.Values) ([]shipmentHistory, error) {
 	query.Set("trackingView", "all-checkpoints")
 	query.Set(offsetSwitch, "true")
-	answer, err := d.ask(ctx, query)
-	if e, ok := errors.AsType[*ship.Error](err); ok && e.Kind == ship.Invalid && strings.Contains(e.Refusal.Message, offsetSwitch) {
+	raw, err := d.fetchTracking(ctx, query)
+
+	// DHL documents the switch for one number at a time only. If it does not
+	// take it, it is asked once more without.
+	if refused, ok := errors.AsType[*ship.Error](err); ok && refused.Kind == ship.Invalid && strings.Contains(refused.Refusal.Message, offsetSwitch) {
 		query.Del(offsetSwitch)
-		answer, err = d.ask(ctx, query)
+		raw, err = d.fetchTracking(ctx, query)
 	}
 	if ship.KindOf(err) == ship.NotFound {
 		return nil, nil // none of the numbers is known yet
@@ -82,98 +87,119 @@ func (d driver) stories(ctx context.Context, query url.Values) ([]shipmentStory,
 	if err != nil {
 		return nil, err
 	}
-	var told storiesAnswer
-	if !readSome(answer, &told) || told.Shipments == nil {
+
+	var answer historyAnswer
+	if !decodeLeniently(raw, &answer) || answer.Shipments == nil {
 		return nil, ship.Errorf(ship.Unavailable, "DHL Express sent no answer to the numbers")
 	}
-	var stories []shipmentStory
-	for _, raw := range told.Shipments {
-		var s shipmentStory
-		if readSome(raw, &s) {
-			stories = append(stories, s)
+	var histories []shipmentHistory
+	for _, raw := range answer.Shipments {
+		var history shipmentHistory
+		if decodeLeniently(raw, &history) {
+			histories = append(histories, history)
 		}
 	}
-	return stories, nil
+	return histories, nil
 }
 
-func (d driver) ask(ctx context.Context, query url.Values) (answer json.RawMessage, err error) {
+func (d driver) fetchTracking(ctx context.Context, query url.Values) (answer json.RawMessage, err error) {
 	call := d.call(http.MethodGet, "/tracking", query, "")
 	call.Header.Set("Accept-Language", "eng")
-	return answer, absence(call.Do(ctx, d.via, &answer))
+	return answer, checkNotFound(call.Do(ctx, d.via, &answer))
 }
 
-// heardOf is what the stories tell of the numbers that were asked for, each of
-// which is told once.
-func heardOf(stories []shipmentStory, asked []string, now time.Time) []carrier.Heard {
+// updatesOf is what the histories say of the requested numbers. A number that
+// occurs in several of them is read once.
+func updatesOf(histories []shipmentHistory, requested []string, now time.Time) []carrier.Heard {
 	var list []carrier.Heard
-	told := map[string]bool{}
-	tell := func(number loose, s *shipmentStory, events []json.RawMessage) {
-		n := string(number)
-		if !slices.Contains(asked, n) || told[n] {
+	done := map[string]bool{}
+	add := func(number string, history *shipmentHistory, events []json.RawMessage) {
+		if !slices.Contains(requested, number) || done[number] {
 			return
 		}
-		told[n] = true
-		estimate := localTime(s.Estimated, placeOf(s.Receiver.Address.Country, s.Receiver.Address.Province, "").ClosestZone()).UTC()
+		done[number] = true
+
+		receiver := history.Receiver.Address
+		estimate := localTime(history.Estimated, placeOf(receiver.Country, receiver.Province, "").ClosestZone()).UTC()
 		for _, raw := range events {
-			var c checkpoint
-			if !readSome(raw, &c) {
+			var event checkpoint
+			if !decodeLeniently(raw, &event) {
 				continue
 			}
-			if scan, ok := c.scan(now); ok {
-				list = append(list, carrier.Heard{TrackingNumber: n, Scan: scan, EstimateAt: estimate, Raw: raw})
+			if scan, ok := event.scan(now); ok {
+				list = append(list, carrier.Heard{
+					TrackingNumber: number,
+					Scan:           scan,
+					EstimateAt:     estimate,
+					Raw:            raw,
+				})
 			}
 		}
 	}
-	for i := range stories {
-		s := &stories[i]
-		tell(s.Number, s, s.Events)
-		for j := range s.Pieces {
-			tell(s.Pieces[j].Number, s, s.eventsOf(&s.Pieces[j]))
+
+	for i := range histories {
+		history := &histories[i]
+		add(string(history.Number), history, history.Events)
+		for j := range history.Pieces {
+			piece := &history.Pieces[j]
+			add(string(piece.Number), history, history.eventsOf(piece))
 		}
 	}
 	return list
 }
 
 // eventsOf are the checkpoints of a piece: its own, and those of the shipment
-// that are about all pieces. A checkpoint that any piece has is about that piece
-// alone, so if DHL does not show all pieces, nobody can tell.
-func (s *shipmentStory) eventsOf(p *pieceStory) []json.RawMessage {
-	own := map[string]bool{}
-	for _, piece := range s.Pieces {
-		for _, raw := range piece.Events {
-			own[codeOf(raw)] = true
+// that are about all pieces.
+func (s *shipmentHistory) eventsOf(piece *pieceHistory) []json.RawMessage {
+	// A checkpoint that any piece has is about that piece alone.
+	ofPieces := map[string]bool{}
+	for _, other := range s.Pieces {
+		for _, raw := range other.Events {
+			ofPieces[codeOf(raw)] = true
 		}
 	}
+
+	// If DHL does not show all pieces, it cannot be known which checkpoints are
+	// about a single one. A piece without any of its own then gets those of the
+	// shipment, but never a delivery, which may be another piece's.
 	total, err := strconv.ParseFloat(string(s.NumberOfPieces), 64)
-	whole := err == nil && total <= float64(len(s.Pieces))
-	events := slices.Clone(p.Events)
+	showsAll := err == nil && total <= float64(len(s.Pieces))
+
+	events := slices.Clone(piece.Events)
 	for _, raw := range s.Events {
 		code := codeOf(raw)
 		status, _, _ := meaning(code)
-		if whole && !own[code] || !whole && len(p.Events) == 0 && status != ship.Delivered {
+		if showsAll && !ofPieces[code] || !showsAll && len(piece.Events) == 0 && status != ship.Delivered {
 			events = append(events, raw)
 		}
 	}
 	return events
 }
 
-// codeOf is the code of a checkpoint that is not read yet.
+// codeOf is the code of a checkpoint that is not decoded yet.
 func codeOf(raw json.RawMessage) string {
-	var c checkpoint
-	if !readSome(raw, &c) {
+	var event checkpoint
+	if !decodeLeniently(raw, &event) {
 		return ""
 	}
-	return cleanCode(c.TypeCode)
+	return cleanCode(event.TypeCode)
 }
 
-// scan is the checkpoint in our words; not ok if it says neither what nor when.
-func (c *checkpoint) scan(now time.Time) (s ship.Scan, ok bool) {
-	at, zoned, ok := c.moment(now)
+// scan converts the checkpoint; not ok if it has no code or no time.
+func (c *checkpoint) scan(now time.Time) (scan ship.Scan, ok bool) {
+	at, zoned, ok := c.occurredAt(now)
 	code := cleanCode(c.TypeCode)
 	if !ok || code == "" {
 		return ship.Scan{}, false
 	}
-	s = ship.Scan{Code: code, At: at, ZoneUnknown: !zoned, Description: strings.TrimSpace(c.Description), Location: c.location()}
-	s.Status, s.Reason, _ = meaning(code)
-	return s, true
+
+	scan = ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: !zoned,
+		Description: strings.TrimSpace(c.Description),
+		Location:    c.location(),
+	}
+	scan.Status, scan.Reason, _ = meaning(code)
+	return scan, true
 }

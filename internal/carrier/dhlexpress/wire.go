@@ -307,6 +307,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 		*t = text(s)
 		return err
 	}
+
 	var n json.Number
 	if err := json.Unmarshal(data, &n); err != nil {
 		return fmt.Errorf("neither text nor a number: %w", err)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// What DHL tells of parcels. Every part is read alone: one that is odd does not
-// cost the others.
+// The tracking answer of DHL. Every part is decoded on its own: one of an
+// unexpected shape does not affect the others.
 type (
-	storiesAnswer struct {
+	historyAnswer struct {
 		Shipments []json.RawMessage `json:"shipments"`
 	}
-	shipmentStory struct {
+	shipmentHistory struct {
 		Number         loose             `json:"shipmentTrackingNumber"`
 		Events         []json.RawMessage `json:"events"`
 		NumberOfPieces loose             `json:"numberOfPieces"`
-		Pieces         []pieceStory      `json:"pieces"`
+		Pieces         []pieceHistory    `json:"pieces"`
 		Estimated      string            `json:"estimatedDeliveryDate"`
 		Receiver       struct {
 			Address struct {
@@ -25,7 +25,7 @@ type (
 			} `json:"postalAddress"`
 		} `json:"receiverDetails"`
 	}
-	pieceStory struct {
+	pieceHistory struct {
 		Number loose             `json:"trackingNumber"`
 		Events []json.RawMessage `json:"events"`
 	}
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// loose is a text or a number; whatever else is there is as good as nothing.
+// loose is a text or a number; anything else counts as absent.
 type loose string
 
 // UnmarshalJSON reads either spelling.
@@ -53,20 +53,21 @@ func (l *loose) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readSome reads as much of data as has the shape that DHL promises, and
+// decodeLeniently decodes as much of the data as has the documented shape, and
 // reports whether it is JSON at all.
-func readSome(data []byte, into any) bool {
+func decodeLeniently(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
-	_, odd := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
-	return err == nil || odd
+	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
+	return err == nil || isTypeError
 }
 
-// place is where the checkpoint was, from the name of DHL's service area:
-// "AUCKLAND-NZ".
-func (c *checkpoint) place() (city, country string) {
+// cityAndCountry is where the checkpoint was, from the name of DHL's service
+// area: "AUCKLAND-NZ".
+func (c *checkpoint) cityAndCountry() (city, country string) {
 	if len(c.Areas) == 0 {
 		return "", ""
 	}
+
 	name := strings.TrimSpace(c.Areas[0].Description)
 	i := strings.LastIndex(name, "-")
 	if i < 0 || len(name)-i-1 != 2 {
@@ -77,7 +78,7 @@ func (c *checkpoint) place() (city, country string) {
 
 // location is the place as it is shown: "AUCKLAND, NZ".
 func (c *checkpoint) location() string {
-	city, country := c.place()
+	city, country := c.cityAndCountry()
 	if city == "" || country == "" {
 		return city
 	}
