@@ -30,25 +30,26 @@ type Config struct {
 	Tracking *tracking.Service
 	Webhook  *webhook.Service
 	Rules    *rulebook.Service
-	Box      *seal.Box // seals the kept answers that hold secrets
+	Box      *seal.Box // seals stored answers that hold secrets
 
-	BaseURL        string // address of the service, in every absolute address it gives out
+	BaseURL        string // address of the service, the start of every absolute URL that it gives out
 	Limits         Limits
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Metrics        *httpkit.Metrics            // nil counts nothing
 	Ready          func(context.Context) error // nil is always ready
 
-	// Finished is told of every request that was answered. Nil tells nobody.
+	// Finished is called with every request that was answered. Nil is not
+	// called.
 	Finished func(httpkit.Finished)
 
-	// Answered is told of a purchase whose definite answer was written whole
-	// to a connection that was still there. Nil tells nobody.
+	// Answered is called with a purchase whose definite answer was written
+	// completely to a connection that was still open. Nil is not called.
 	Answered func(context.Context, shipping.BuyInput)
 }
 
-// Limits bound what one request and one key may ask for. Zero values are the
-// contract's.
+// Limits bound what one request and one key may ask for. A zero value stands
+// for the limit that the API's documentation promises.
 type Limits struct {
 	Body           int64         // bytes of a request's body
 	Timeout        time.Duration // of one request
@@ -56,13 +57,15 @@ type Limits struct {
 	Burst          int
 }
 
-func (l Limits) complete() Limits {
+// withDefaults fills in the limits that are not set.
+func (l Limits) withDefaults() Limits {
 	if l.Body == 0 {
 		l.Body = 256 << 10
 	}
 	if l.Timeout == 0 {
 		l.Timeout = 30 * time.Second
 	}
+
 	if l.RequestsPerSec == 0 {
 		l.RequestsPerSec = 100
 	}
@@ -80,42 +83,52 @@ type server struct {
 	order   []*route          // as in the table
 	routes  map[string]*route // by pattern, "POST /v1/rates"
 	mux     *http.ServeMux
-	texts   func() (texts, error)
+	docs    func() (publishedDocs, error)
 }
 
-// texts are what the API says about itself: the document, the same for
-// generators, and the page of it.
-type texts struct{ openapi, generators, docs []byte }
+// publishedDocs are the texts that the API publishes about itself: the OpenAPI
+// document, its form for client generators, and the reference page.
+type publishedDocs struct{ openapi, generators, page []byte }
 
 // New returns the API as a handler.
 func New(c Config) http.Handler {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	c.Limits = c.Limits.complete()
+	c.Limits = c.Limits.withDefaults()
 	s := newServer(c)
-	// Made when somebody first asks: it takes longer than all else at the start.
-	s.texts = sync.OnceValues(func() (texts, error) { return textsOf(c) })
+
+	// The documents are rendered on the first request for one, because that
+	// takes longer than everything else at the start.
+	s.docs = sync.OnceValues(func() (publishedDocs, error) { return renderDocs(c) })
+
 	return httpkit.Wrap(http.HandlerFunc(s.serve), httpkit.Options{
-		BaseURL: c.BaseURL, Timeout: c.Limits.Timeout, Log: c.Log, Metrics: c.Metrics, Quiet: []string{"/healthz", "/readyz"}, Finished: c.Finished,
+		BaseURL:  c.BaseURL,
+		Timeout:  c.Limits.Timeout,
+		Log:      c.Log,
+		Metrics:  c.Metrics,
+		Quiet:    []string{"/healthz", "/readyz"},
+		Finished: c.Finished,
 	})
 }
 
-// textsOf makes them from a server of their own: making them changes it.
-func textsOf(c Config) (t texts, err error) {
+// renderDocs renders the published documents. It uses a server of its own,
+// because rendering changes the server's OpenAPI document.
+func renderDocs(c Config) (docs publishedDocs, err error) {
 	doc, err := newServer(c).document()
 	if err != nil {
-		return t, err
+		return docs, err
 	}
-	if t.openapi, err = doc.yaml(); err != nil {
-		return t, err
+
+	if docs.openapi, err = doc.yaml(); err != nil {
+		return docs, err
 	}
-	if t.generators, err = doc.forGenerators(); err != nil {
-		return t, err
+	if docs.generators, err = doc.forGenerators(); err != nil {
+		return docs, err
 	}
-	t.docs, err = doc.page(c.BaseURL)
-	return t, err
+	docs.page, err = doc.page(c.BaseURL)
+	return docs, err
 }
 
-// Document is the OpenAPI document of the API at baseURL, as YAML.
+// Document returns the OpenAPI document of the API at baseURL, as YAML.
 func Document(baseURL string) ([]byte, error) {
 	doc, err := newServer(Config{BaseURL: baseURL}).document()
 	if err != nil {
@@ -124,7 +137,7 @@ func Document(baseURL string) ([]byte, error) {
 	return doc.yaml()
 }
 
-// GeneratorDocument is the OpenAPI document of the API at baseURL as JSON, in
+// GeneratorDocument returns the OpenAPI document of the API at baseURL as JSON, in
 // the form for programs that generate clients.
 func GeneratorDocument(baseURL string) ([]byte, error) {
 	doc, err := newServer(Config{BaseURL: baseURL}).document()

@@ -176,9 +176,9 @@ func TestEveryRouteThatChangesSettingsIsInTheAuditLog(t *testing.T) {
 	var told []string
 	for _, rt := range newServer(testConfig(t)).order {
 		switch {
-		case rt.method == http.MethodGet && rt.untold != "":
+		case rt.method == http.MethodGet && rt.unaudited != "":
 			t.Errorf("%s reads, and says why it is not told", rt.id)
-		case rt.told():
+		case rt.isAudited():
 			told = append(told, rt.id)
 			if !tried(rt.id) {
 				t.Errorf("%s %s changes something, and no step shows its entry", rt.method, rt.path)

@@ -19,14 +19,17 @@ var docsHTML string
 //go:embed docs.css
 var docsCSS string
 
-// docsStyleHash names the page's only style for its content policy.
+// docsStyleHash identifies the page's only style in its content security policy.
 var docsStyleHash = func() string {
 	sum := sha256.Sum256([]byte(docsCSS))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }()
 
 var docsTemplate = template.Must(template.New("docs").Funcs(template.FuncMap{
-	"prose": prose, "json": coloured, "status": http.StatusText, "class": statusClass,
+	"prose":  prose,
+	"json":   highlightJSON,
+	"status": http.StatusText,
+	"class":  statusClass,
 }).Parse(docsHTML))
 
 // docsPage is what the reference page shows.
@@ -52,39 +55,49 @@ type docsErrors struct {
 
 // page renders the reference page of the document.
 func (d *document) page(base string) ([]byte, error) {
-	p := docsPage{
-		Title: d.root.at("info").text("title"), Base: base, Style: template.CSS(docsCSS), About: d.root.at("info").text("description"),
-		Statuses: statusMeanings(), Errors: errorsByStatus(), FieldCodes: httpkit.FieldCodes,
+	info := d.root.child("info")
+	page := docsPage{
+		Title:      info.text("title"),
+		Base:       base,
+		Style:      template.CSS(docsCSS),
+		About:      info.text("description"),
+		Groups:     d.groups(base),
+		Statuses:   statusMeanings(),
+		Errors:     errorsByStatus(),
+		FieldCodes: httpkit.FieldCodes,
 	}
-	p.Groups = d.groups(base)
+
 	var out bytes.Buffer
-	err := docsTemplate.Execute(&out, p)
+	err := docsTemplate.Execute(&out, page)
 	return out.Bytes(), err
 }
 
-// groups are the operations by tag, in the order of the document.
+// groups returns the operations by tag, in the order of the document.
 func (d *document) groups(base string) (list []docsGroup) {
 	for _, tag := range d.root.list("tags") {
 		tag := tag.(*object)
-		g := docsGroup{Name: tag.text("name"), About: tag.text("description")}
+		group := docsGroup{Name: tag.text("name"), About: tag.text("description")}
+
 		d.operations(func(method, path string, op *object) {
-			if method != http.MethodHead && op.list("tags")[0] == any(g.Name) {
-				g.Operations = append(g.Operations, d.operation(base, method, path, op))
+			if method != http.MethodHead && op.list("tags")[0] == any(group.Name) {
+				group.Operations = append(group.Operations, d.operation(base, method, path, op))
 			}
 		})
-		list = append(list, g)
+		list = append(list, group)
 	}
 	return list
 }
 
+// errorsByStatus groups the codes of errors by their HTTP status. They are
+// listed in that order.
 func errorsByStatus() []docsErrors {
 	var out []docsErrors
-	for _, c := range httpkit.Codes {
-		if n := len(out); n == 0 || out[n-1].Status != c.Status {
-			out = append(out, docsErrors{Status: c.Status})
+	for _, code := range httpkit.Codes {
+		if n := len(out); n == 0 || out[n-1].Status != code.Status {
+			out = append(out, docsErrors{Status: code.Status})
 		}
 		last := &out[len(out)-1]
-		last.Codes = append(last.Codes, c)
+		last.Codes = append(last.Codes, code)
 	}
 	return out
 }
@@ -104,19 +117,21 @@ func statusMeanings() [][2]string {
 
 // prose renders paragraphs and `code`; nothing else is markup.
 func prose(text string) template.HTML {
-	var b strings.Builder
-	for para := range strings.SplitSeq(text, "\n\n") {
-		b.WriteString("<p>")
-		for i, part := range strings.Split(para, "`") {
+	var out strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		out.WriteString("<p>")
+		for i, part := range strings.Split(paragraph, "`") {
 			part = template.HTMLEscapeString(part)
+
+			// Every second part stood between backquotes.
 			if i%2 == 1 {
 				part = "<code>" + part + "</code>"
 			}
-			b.WriteString(part)
+			out.WriteString(part)
 		}
-		b.WriteString("</p>")
+		out.WriteString("</p>")
 	}
-	return template.HTML(b.String()) // every part is escaped above
+	return template.HTML(out.String()) // every part is escaped above
 }
 
 func statusClass(status int) string {

@@ -45,30 +45,43 @@ type docsField struct {
 	Fields                   []docsField
 }
 
+// operation describes one operation of the document for the reference page.
 func (d *document) operation(base, method, path string, op *object) docsOperation {
-	rt := d.find(method, path)
+	rt := d.routeOf(method, path)
 	out := docsOperation{
-		ID: op.text("operationId"), Method: method, Path: path, Summary: op.text("summary"), About: op.text("description"), Scope: op.text("x-scope"),
+		ID:      op.text("operationId"),
+		Method:  method,
+		Path:    path,
+		Summary: op.text("summary"),
+		About:   op.text("description"),
+		Scope:   op.text("x-scope"),
 	}
+
 	for _, p := range op.list("parameters") {
-		p := d.resolve(p.(*object))
-		f := d.field(p.text("name"), p.at("schema"), p.get("required") == true)
-		f.About, f.Type = p.text("description"), f.Type+" in "+p.text("in")
-		out.Parameters = append(out.Parameters, f)
+		parameter := d.resolve(p.(*object))
+		field := d.field(parameter.text("name"), parameter.child("schema"), parameter.get("required") == true)
+		field.About = parameter.text("description")
+		field.Type += " in " + parameter.text("in")
+		out.Parameters = append(out.Parameters, field)
 	}
-	var body *object
-	if b := op.at("requestBody"); b != nil {
-		media := b.at("content", "application/json")
-		out.Body, out.BodyRequired = d.fields(media.at("schema")), b.get("required") == true
-		body, _ = media.get("example").(*object)
+
+	var example *object
+	if body := op.child("requestBody"); body != nil {
+		media := body.child("content", "application/json")
+		out.Body = d.fields(media.child("schema"))
+		out.BodyRequired = body.get("required") == true
+		example, _ = media.get("example").(*object)
 	}
-	out.Curl = curl(base, method, path, rt.purchase, body)
-	for _, m := range op.at("responses").members {
+	out.Curl = curl(base, method, path, rt.purchase, example)
+
+	for _, m := range op.child("responses").members {
 		if status, _ := strconv.Atoi(m.name); status < http.StatusBadRequest {
 			out.Answers = append(out.Answers, d.answer(status, m.value.(*object)))
 		}
 	}
 	slices.SortStableFunc(out.Answers, func(a, b docsAnswer) int { return rank(a) - rank(b) })
+
+	// The codes come from the route: the document has them only as text.
 	failures := rt.errors()
 	for _, status := range slices.Sorted(maps.Keys(failures)) {
 		out.Errors = append(out.Errors, docsFailure{status, failures[status]})
@@ -76,80 +89,90 @@ func (d *document) operation(base, method, path string, op *object) docsOperatio
 	return out
 }
 
-// rank puts the usual answer first.
-func rank(a docsAnswer) int {
-	if a.Status == http.StatusCreated {
+// rank orders the answers of an operation: 201 first, as the usual one, then by
+// status.
+func rank(answer docsAnswer) int {
+	if answer.Status == http.StatusCreated {
 		return 0
 	}
-	return a.Status
+	return answer.Status
 }
 
-func (d *document) answer(status int, r *object) docsAnswer {
-	out := docsAnswer{Status: status, About: r.text("description")}
-	content := r.at("content")
+func (d *document) answer(status int, response *object) docsAnswer {
+	out := docsAnswer{Status: status, About: response.text("description")}
+	content := response.child("content")
 	if content == nil {
 		return out
 	}
+
 	out.Kind = content.members[0].name
-	media := content.at(out.Kind)
-	if schema := media.at("schema"); schema != nil {
+	media := content.child(out.Kind)
+	if schema := media.child("schema"); schema != nil {
 		out.Fields = d.fields(schema)
 	}
 	if example := media.get("example"); example != nil {
-		out.Example = pretty(example)
+		out.Example = indentJSON(example)
 	}
 	return out
 }
 
 // resolve follows a reference.
-func (d *document) resolve(o *object) *object {
-	if ref := o.text("$ref"); ref != "" {
-		return d.root.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+func (d *document) resolve(schema *object) *object {
+	if ref := schema.text("$ref"); ref != "" {
+		return d.root.child(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
 	}
-	for _, one := range o.list("anyOf") { // a nullable reference
-		if one := one.(*object); one.text("$ref") != "" {
-			return d.resolve(one)
+
+	// A reference that may be null is written as a choice of two.
+	for _, choice := range schema.list("anyOf") {
+		if choice := choice.(*object); choice.text("$ref") != "" {
+			return d.resolve(choice)
 		}
 	}
-	return o
+	return schema
 }
 
 // fields lists the properties of an object's schema.
 func (d *document) fields(schema *object) []docsField {
 	schema = d.resolve(schema)
-	properties := schema.at("properties")
+	properties := schema.child("properties")
 	if properties == nil {
 		return nil
 	}
+
 	required := schema.list("required")
 	var either []string
-	for _, one := range schema.list("oneOf") {
-		either = append(either, fmt.Sprint(one.(*object).list("required")...))
+	for _, choice := range schema.list("oneOf") {
+		either = append(either, fmt.Sprint(choice.(*object).list("required")...))
 	}
+
 	var out []docsField
 	for _, m := range properties.members {
-		f := d.field(m.name, m.value.(*object), slices.Contains(required, any(m.name)))
+		field := d.field(m.name, m.value.(*object), slices.Contains(required, any(m.name)))
 		if slices.Contains(either, m.name) {
-			f.Rules = strings.Trim("exactly one of "+strings.Join(either, " and ")+" is required, "+f.Rules, ", ")
+			field.Rules = strings.Trim("exactly one of "+strings.Join(either, " and ")+" is required, "+field.Rules, ", ")
 		}
-		out = append(out, f)
+		out = append(out, field)
 	}
 	return out
 }
 
 func (d *document) field(name string, schema *object, required bool) docsField {
-	f := docsField{Name: name, Required: required, About: schema.text("description")}
-	whole := d.resolve(schema)
-	f.Type = kindOf(whole)
-	f.Rules = rules(whole)
-	if f.Type == "array" {
-		items := d.resolve(whole.at("items"))
-		f.Type, f.Fields = "list of "+kindOf(items)+"s", d.fields(items)
-		f.Rules = strings.Trim(f.Rules+", "+rules(items), ", ")
-		return f
+	// The description stands beside a reference, not behind it.
+	field := docsField{Name: name, Required: required, About: schema.text("description")}
+
+	resolved := d.resolve(schema)
+	field.Type = kindOf(resolved)
+	field.Rules = constraints(resolved)
+	if field.Type == "array" {
+		items := d.resolve(resolved.child("items"))
+		field.Type = "list of " + kindOf(items) + "s"
+		field.Fields = d.fields(items)
+		field.Rules = strings.Trim(field.Rules+", "+constraints(items), ", ")
+		return field
 	}
-	f.Fields = d.fields(whole)
-	return f
+
+	field.Fields = d.fields(resolved)
+	return field
 }
 
 // kindOf is the type of a schema without its null.
@@ -161,14 +184,15 @@ func kindOf(schema *object) string {
 	return fmt.Sprint(kind)
 }
 
-// rules puts the limits of a schema into words.
-func rules(schema *object) string {
+// constraints puts the limits of a schema into words.
+func constraints(schema *object) string {
 	var out []string
 	add := func(name, format string) {
 		if v := schema.get(name); v != nil {
 			out = append(out, fmt.Sprintf(format, v))
 		}
 	}
+
 	var enum []string
 	for _, v := range schema.list("enum") {
 		if v != nil {
@@ -178,28 +202,39 @@ func rules(schema *object) string {
 	if enum != nil {
 		out = append(out, "one of "+strings.Join(enum, ", "))
 	}
+
 	add("exclusiveMinimum", "more than %v")
 	add("minimum", "at least %v")
 	add("maximum", "at most %v")
 	add("maxLength", "at most %v characters")
 	add("maxItems", "at most %v items")
 	add("maxProperties", "at most %v members")
-	if f := schema.text("format"); f == "date" || f == "date-time" {
-		out = append(out, f)
+	if format := schema.text("format"); format == "date" || format == "date-time" {
+		out = append(out, format)
 	}
 	add("default", "default %v")
 	return strings.Join(out, ", ")
 }
 
-// curl is the operation as a command line.
+// curl renders the operation as a command line.
 func curl(base, method, path string, keyed bool, body *object) string {
-	path = strings.NewReplacer("{id}", string(exampleShipment), "{shipment_id}", string(exampleShipment), "{trackingNumber}", exampleNumber, "{version}", "3", "{name}", "ups-2026", "{number}", "1").Replace(path)
+	path = strings.NewReplacer(
+		"{id}", string(exampleShipment),
+		"{shipment_id}", string(exampleShipment),
+		"{trackingNumber}", exampleNumber,
+		"{version}", "3",
+		"{name}", "ups-2026",
+		"{number}", "1",
+	).Replace(path)
+
+	// {id} is the id of a shipment except under these paths.
 	if strings.HasPrefix(path, "/v1/trackers/") {
 		path = "/v1/trackers/" + string(exampleTracker)
 	}
 	if strings.HasPrefix(path, "/v1/webhooks/") {
 		path = strings.Replace(path, string(exampleShipment), string(exampleEndpoint), 1)
 	}
+
 	lines := []string{"curl " + base + path, `-H "Authorization: Bearer $WAYBILL_KEY"`}
 	if method != http.MethodGet {
 		lines[0] = "curl -X " + method + " " + base + path
@@ -211,40 +246,42 @@ func curl(base, method, path string, keyed bool, body *object) string {
 		lines = append(lines, `-H "Idempotency-Key: order-1001-label-1"`)
 	}
 	if body != nil {
-		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+pretty(body)+"'")
+		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+indentJSON(body)+"'")
 	}
 	return strings.Join(lines, " \\\n  ")
 }
 
-// pretty is a value as indented JSON.
-func pretty(v any) string {
-	b, err := wire.Marshal(v)
+// indentJSON renders a value as indented JSON.
+func indentJSON(v any) string {
+	text, err := wire.Marshal(v)
 	if err != nil {
 		return ""
 	}
+
 	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
+	if err := json.Indent(&out, text, "", "  "); err != nil {
 		return ""
 	}
 	return out.String()
 }
 
-// coloured marks the names and values of JSON text for the page's style.
-func coloured(text string) template.HTML {
-	var b strings.Builder
+// highlightJSON marks the names and values of indented JSON for the page's
+// style. The indented form has one name or value a line.
+func highlightJSON(text string) template.HTML {
+	var out strings.Builder
 	for line := range strings.Lines(text) {
 		name, rest, ok := strings.Cut(line, `": `)
-		if !ok {
-			name, rest = "", line
-		}
 		if ok {
-			b.WriteString(`<span class="k">` + template.HTMLEscapeString(name+`"`) + `</span>: `)
+			out.WriteString(`<span class="k">` + template.HTMLEscapeString(name+`"`) + `</span>: `)
+		} else {
+			rest = line
 		}
+
 		class := "n"
 		if strings.HasPrefix(strings.TrimSpace(rest), `"`) {
 			class = "s"
 		}
-		b.WriteString(`<span class="` + class + `">` + template.HTMLEscapeString(rest) + `</span>`)
+		out.WriteString(`<span class="` + class + `">` + template.HTMLEscapeString(rest) + `</span>`)
 	}
-	return template.HTML(b.String()) // every part is escaped above
+	return template.HTML(out.String()) // every part is escaped above
 }

@@ -20,10 +20,10 @@ type document struct {
 	routes []*route
 }
 
-// document makes the document: huma's, with the order of the table and of the
-// types, one path a label format, and what huma cannot say.
+// document builds the document: huma's, with the order of the table and of the
+// types, one path a label format, and what huma cannot express.
 func (s *server) document() (*document, error) {
-	s.components()
+	s.addComponents()
 	doc := s.api.OpenAPI()
 	doc.Info.Description = introduction
 	doc.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
@@ -31,6 +31,9 @@ func (s *server) document() (*document, error) {
 	for _, tag := range tags {
 		doc.Tags = append(doc.Tags, &huma.Tag{Name: tag[0], Description: tag[1]})
 	}
+
+	// From here on the document is edited as JSON: huma keeps most of it in
+	// maps, which have no order.
 	tree, err := treeOf(doc)
 	if err != nil {
 		return nil, err
@@ -39,26 +42,30 @@ func (s *server) document() (*document, error) {
 	if !ok {
 		return nil, fmt.Errorf("the document is a %T", tree)
 	}
+
 	d := &document{root: root, routes: s.order}
-	d.paths()
+	d.arrangePaths()
 	d.tidy()
-	s.schemas(root.at("components", "schemas"), d.requestSchemas())
+	s.arrangeSchemas(root.child("components", "schemas"), d.requestSchemas())
 	return d, nil
 }
 
+// yaml renders the document as YAML.
 func (d *document) yaml() ([]byte, error) {
-	b, err := wire.Marshal(d.root)
+	text, err := wire.Marshal(d.root)
 	if err != nil {
 		return nil, err
 	}
+
 	var out bytes.Buffer
-	err = yaml.Convert(&out, bytes.NewReader(b))
+	err = yaml.Convert(&out, bytes.NewReader(text))
 	return out.Bytes(), err
 }
 
-// paths puts the paths into the table's order and splits the labels' one.
-func (d *document) paths() {
-	paths := d.root.at("paths")
+// arrangePaths puts the paths into the table's order and splits the path of
+// labels into one a format.
+func (d *document) arrangePaths() {
+	paths := d.root.child("paths")
 	var order []string
 	for _, rt := range d.routes {
 		if !slices.Contains(order, rt.path) {
@@ -66,13 +73,13 @@ func (d *document) paths() {
 		}
 	}
 	paths.arrange(order)
-	for _, m := range paths.members {
-		m.value.(*object).arrange([]string{"post", "get", "put", "patch", "delete"})
-	}
+
 	var members []property
 	for _, m := range paths.members {
+		item := m.value.(*object)
+		item.arrange([]string{"post", "get", "put", "patch", "delete"})
 		if m.name == labelPath {
-			members = append(members, labelPaths(m.value.(*object).at("get"))...)
+			members = append(members, labelPaths(item.child("get"))...)
 			continue
 		}
 		members = append(members, m)
@@ -80,31 +87,39 @@ func (d *document) paths() {
 	paths.members = members
 }
 
-// tidy puts what readers look for first, and drops what says nothing.
+// tidy puts what readers look for first, and drops what repeats the obvious.
 func (d *document) tidy() {
 	d.root.arrange([]string{"openapi", "info", "servers", "security", "tags", "paths", "components"})
-	d.root.at("info").arrange([]string{"title", "version", "description"})
+	d.root.child("info").arrange([]string{"title", "version", "description"})
 	for _, tag := range d.root.list("tags") {
 		tag.(*object).arrange([]string{"name"})
 	}
+
 	d.operations(func(_, _ string, op *object) {
 		op.arrange([]string{"operationId", "tags", "summary", "description", "x-scope", "security", "parameters", "requestBody", "responses"})
+
 		for _, p := range op.list("parameters") {
-			p := p.(*object)
-			p.arrange([]string{"name", "in", "required", "description", "schema"})
-			if schema := p.at("schema"); schema != nil {
+			parameter := p.(*object)
+			parameter.arrange([]string{"name", "in", "required", "description", "schema"})
+
+			// huma repeats the parameter's description in its schema, and sets
+			// explode where it means nothing.
+			if schema := parameter.child("schema"); schema != nil {
 				schema.remove("description")
 				if schema.text("type") != "array" {
-					p.remove("explode")
+					parameter.remove("explode")
 				}
 			}
 		}
+
+		// The handler answers with a file, of which the table has no type.
 		if op.text("operationId") == "getDocument" {
 			content := &object{}
 			content.set(label.PDF.ContentType(), fileContent())
-			op.at("responses", "200").set("content", content)
+			op.child("responses", "200").set("content", content)
 		}
-		for _, m := range op.at("responses").members {
+
+		for _, m := range op.child("responses").members {
 			m.value.(*object).arrange([]string{"$ref", "description", "headers", "content", "links"})
 		}
 	})
@@ -113,24 +128,28 @@ func (d *document) tidy() {
 // labelPaths shows the one label route as the paths that clients know.
 func labelPaths(op *object) []property {
 	var out []property
-	for _, f := range []label.Format{label.PDF, label.ZPL, label.PNG} {
-		name := strings.ToUpper(string(f[:1])) + string(f[1:])
+	for _, format := range []label.Format{label.PDF, label.ZPL, label.PNG} {
+		upper := strings.ToUpper(string(format))
+		name := upper[:1] + string(format[1:])
+
 		get := clone(op).(*object)
 		get.set("operationId", "getLabel"+name)
-		get.set("summary", op.text("summary")+" as "+strings.ToUpper(string(f)))
+		get.set("summary", op.text("summary")+" as "+upper)
 		setLabelParameter(get)
 		content := &object{}
-		content.set(f.ContentType(), fileContent())
-		get.at("responses", "200").set("content", content)
+		content.set(format.ContentType(), fileContent())
+		get.child("responses", "200").set("content", content)
+
 		head := clone(get).(*object)
 		head.set("operationId", "headLabel"+name)
-		head.set("summary", "Check a label as "+strings.ToUpper(string(f)))
+		head.set("summary", "Check a label as "+upper)
 		head.set("description", "Answers as GET does, without the label itself.")
-		head.at("responses", "200").remove("content")
+		head.child("responses", "200").remove("content")
+
 		item := &object{}
 		item.set("get", get)
 		item.set("head", head)
-		out = append(out, property{"/v1/labels/{shipment_id}." + string(f), item})
+		out = append(out, property{"/v1/labels/{shipment_id}." + string(format), item})
 	}
 	return out
 }
@@ -148,24 +167,28 @@ func fileContent() *object {
 // setLabelParameter names the shipment where the mux sees a file.
 func setLabelParameter(op *object) {
 	for _, p := range op.list("parameters") {
-		if p := p.(*object); p.text("name") == "file" {
-			p.set("name", "shipment_id")
-			p.set("description", "Identifier of the shipment.")
-			schema := &object{}
-			schema.set("type", "string")
-			schema.set("examples", []any{string(exampleShipment)})
-			p.set("schema", schema)
+		parameter := p.(*object)
+		if parameter.text("name") != "file" {
+			continue
 		}
+
+		schema := &object{}
+		schema.set("type", "string")
+		schema.set("examples", []any{string(exampleShipment)})
+
+		parameter.set("name", "shipment_id")
+		parameter.set("description", "Identifier of the shipment.")
+		parameter.set("schema", schema)
 	}
 }
 
-// requestSchemas are the names of the schemas that requests are made of.
+// requestSchemas returns the names of the schemas that requests are made of.
 func (d *document) requestSchemas() map[string]bool {
 	seen := make(map[string]bool)
-	for _, path := range d.root.at("paths").members {
+	for _, path := range d.root.child("paths").members {
 		for _, op := range path.value.(*object).members {
-			if body := op.value.(*object).at("requestBody"); body != nil {
-				d.reach(body, seen)
+			if body := op.value.(*object).child("requestBody"); body != nil {
+				d.collectRefs(body, seen)
 			}
 		}
 	}
@@ -174,48 +197,54 @@ func (d *document) requestSchemas() map[string]bool {
 
 const schemaRef = "#/components/schemas/"
 
-// reach collects the schemas that v refers to.
-func (d *document) reach(v any, seen map[string]bool) {
+// collectRefs adds the names of the schemas that v refers to, directly or
+// through other schemas, to seen.
+func (d *document) collectRefs(v any, seen map[string]bool) {
 	switch v := v.(type) {
 	case *object:
 		name, ok := strings.CutPrefix(v.text("$ref"), schemaRef)
 		if ok && !seen[name] {
 			seen[name] = true
-			d.reach(d.root.at("components", "schemas", name), seen)
+			d.collectRefs(d.root.child("components", "schemas", name), seen)
 		}
 		for _, m := range v.members {
-			d.reach(m.value, seen)
+			d.collectRefs(m.value, seen)
 		}
+
 	case []any:
-		for _, one := range v {
-			d.reach(one, seen)
+		for _, element := range v {
+			d.collectRefs(element, seen)
 		}
 	}
 }
 
-// schemas puts the fields into the order of their types. Answers may get new
-// fields at any time, so their schemas are open; requests may say null for a
-// field that is not there.
-func (s *server) schemas(schemas *object, requests map[string]bool) {
-	reg := s.api.OpenAPI().Components.Schemas
+// arrangeSchemas puts the fields of schemas into the order of their types.
+// Answers may get new fields at any time, so their schemas are open; requests
+// may send null for a field that they leave out.
+func (s *server) arrangeSchemas(schemas *object, requests map[string]bool) {
+	registry := s.api.OpenAPI().Components.Schemas
 	for _, m := range schemas.members {
 		schema := m.value.(*object)
-		properties := schema.at("properties")
+		properties := schema.child("properties")
 		if properties == nil {
 			continue
 		}
-		properties.arrange(jsonNames(reg.TypeFromRef(schemaRef + m.name)))
+		properties.arrange(jsonNames(registry.TypeFromRef(schemaRef + m.name)))
 		schema.arrange([]string{"type", "description", "required", "properties"})
+
 		if !requests[m.name] {
 			schema.remove("additionalProperties")
 			continue
 		}
+
+		// A member of an either-or may not be null either: null there would
+		// count as the one that is given.
 		required := schema.list("required")
-		for _, one := range schema.list("oneOf") {
-			required = append(required, one.(*object).list("required")...)
+		for _, choice := range schema.list("oneOf") {
+			required = append(required, choice.(*object).list("required")...)
 		}
 		for i, p := range properties.members {
-			noNUL(p.value)
+			forbidNUL(p.value)
 			if !slices.Contains(required, any(p.name)) {
 				properties.members[i].value = nullable(p.value.(*object))
 			}
@@ -223,35 +252,41 @@ func (s *server) schemas(schemas *object, requests map[string]bool) {
 	}
 }
 
-// noNUL says of every free text what the reader of JSON sees to: it has no
+// forbidNUL states of every free text what the JSON parser enforces: it has no
 // U+0000.
-func noNUL(v any) {
+func forbidNUL(v any) {
 	schema, ok := v.(*object)
 	if !ok {
 		return
 	}
 	for _, name := range []string{"items", "additionalProperties", "propertyNames"} {
-		noNUL(schema.get(name))
+		forbidNUL(schema.get(name))
 	}
-	free := schema.text("type") == "string" || schema.get("type") == nil && schema.get("maxLength") != nil
-	if free && schema.get("pattern") == nil && schema.get("enum") == nil && schema.get("format") == nil {
+
+	isText := schema.text("type") == "string" || schema.get("type") == nil && schema.get("maxLength") != nil
+	if isText && schema.get("pattern") == nil && schema.get("enum") == nil && schema.get("format") == nil {
 		schema.set("pattern", `^[^\x00]*$`)
 	}
 }
 
 // nullable allows null beside what the schema allows.
 func nullable(schema *object) *object {
+	// What stands beside a reference can only narrow it, so null needs a choice
+	// of two.
 	if ref := schema.text("$ref"); ref != "" {
+		target := &object{}
+		target.set("$ref", ref)
+		null := &object{}
+		null.set("type", "null")
+
 		out := &object{}
 		if about := schema.text("description"); about != "" {
 			out.set("description", about)
 		}
-		one, null := &object{}, &object{}
-		one.set("$ref", ref)
-		null.set("type", "null")
-		out.set("anyOf", []any{one, null})
+		out.set("anyOf", []any{target, null})
 		return out
 	}
+
 	if kind := schema.text("type"); kind != "" {
 		schema.set("type", []any{kind, "null"})
 	}
@@ -261,20 +296,23 @@ func nullable(schema *object) *object {
 	return schema
 }
 
-// operations lists the operations of the document in its order.
+// operations calls each with the operations of the document, in its order.
 func (d *document) operations(each func(method, path string, op *object)) {
-	for _, path := range d.root.at("paths").members {
+	for _, path := range d.root.child("paths").members {
 		for _, op := range path.value.(*object).members {
 			each(strings.ToUpper(op.name), path.name, op.value.(*object))
 		}
 	}
 }
 
-// find is the route of an operation of the document.
-func (d *document) find(method, path string) *route {
+// routeOf returns the route of an operation of the document.
+func (d *document) routeOf(method, path string) *route {
+	// One route serves the paths of all label formats, and HEAD with GET.
 	if strings.HasPrefix(path, "/v1/labels/") {
-		method, path = http.MethodGet, labelPath
+		method = http.MethodGet
+		path = labelPath
 	}
+
 	for _, rt := range d.routes {
 		if rt.method == method && rt.path == path {
 			return rt

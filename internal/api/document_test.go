@@ -56,7 +56,7 @@ func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
 	s, d := testDocument(t)
 	shown := make(map[*route]int)
 	d.operations(func(method, path string, op *object) {
-		rt := d.find(method, path)
+		rt := d.routeOf(method, path)
 		if rt == nil {
 			t.Errorf("%s %s is in the document and not in the table", method, path)
 			return
@@ -95,14 +95,14 @@ func TestRequestsAreClosedAndAnswersAreOpen(t *testing.T) {
 	_, d := testDocument(t)
 	requests := d.requestSchemas()
 	answers := make(map[string]bool)
-	d.operations(func(_, _ string, op *object) { d.reach(op.at("responses"), answers) })
-	d.reach(d.root.at("components", "responses"), answers)
+	d.operations(func(_, _ string, op *object) { d.collectRefs(op.child("responses"), answers) })
+	d.collectRefs(d.root.child("components", "responses"), answers)
 	for name := range requests {
 		if answers[name] {
 			t.Errorf("%s is used in requests and in answers", name)
 		}
 	}
-	for _, m := range d.root.at("components", "schemas").members {
+	for _, m := range d.root.child("components", "schemas").members {
 		closed := m.value.(*object).get("additionalProperties") == false
 		if closed != requests[m.name] {
 			t.Errorf("%s: closed %v, request %v", m.name, closed, requests[m.name])

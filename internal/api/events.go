@@ -33,20 +33,25 @@ func (s *server) listEvents(ctx context.Context, in *listEventsRequest) (reply, 
 	if err != nil {
 		return reply{}, err
 	}
-	b := []byte(`{"data":[`)
-	for i, e := range log.Entries {
+
+	// The page is put together by hand, because encoding the bodies again could
+	// change their bytes.
+	page := []byte(`{"data":[`)
+	for i, entry := range log.Entries {
 		if i > 0 {
-			b = append(b, ',')
+			page = append(page, ',')
 		}
-		body, err := wire.EventBody(e.Event, e.Shipment, e.Tracker)
+		body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
 		if err != nil {
 			return reply{}, err
 		}
-		b = append(b, body...)
+		page = append(page, body...)
 	}
+
 	next, err := wire.Marshal(log.Next)
-	b = append(append(b, `],"nextCursor":`...), next...)
-	return reply{status: http.StatusOK, body: append(b, '}')}, err
+	page = append(page, `],"nextCursor":`...)
+	page = append(page, next...)
+	return reply{status: http.StatusOK, body: append(page, '}')}, err
 }
 
 // carrierShown is a carrier that the caller can use.
@@ -78,27 +83,34 @@ func (s *server) listCarriers(ctx context.Context, _ *noParameters) (reply, erro
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]carrierShown, len(list))
-	for i, c := range list {
-		data[i] = carrierOf(c)
+	for i, info := range list {
+		data[i] = carrierOf(info)
 	}
-	return show(http.StatusOK, pageOf(data, false, ""))
+	return jsonReply(http.StatusOK, pageOf(data, false, ""))
 }
 
-func carrierOf(c shipping.CarrierInfo) carrierShown {
+// carrierOf returns a carrier as clients see it.
+func carrierOf(info shipping.CarrierInfo) carrierShown {
 	out := carrierShown{
-		Carrier: c.Name, Name: c.Title, Abilities: append([]string{}, c.Abilities...), Simulated: c.Simulated,
-		Services: make([]codeName, len(c.Services)), Packagings: make([]codeName, len(c.Packagings)),
-		Connections: make([]connectionShown, len(c.Connections)),
+		Carrier:     info.Name,
+		Name:        info.Title,
+		Services:    make([]codeName, len(info.Services)),
+		Packagings:  make([]codeName, len(info.Packagings)),
+		Abilities:   nonNil(info.Abilities),
+		Simulated:   info.Simulated,
+		Connections: make([]connectionShown, len(info.Connections)),
 	}
-	for i, v := range c.Services {
-		out.Services[i] = codeName{v.Code, v.Name}
+
+	for i, service := range info.Services {
+		out.Services[i] = codeName{service.Code, service.Name}
 	}
-	for i, v := range c.Packagings {
-		out.Packagings[i] = codeName{v.Code, v.Name}
+	for i, packaging := range info.Packagings {
+		out.Packagings[i] = codeName{packaging.Code, packaging.Name}
 	}
-	for i, v := range c.Connections {
-		out.Connections[i] = connectionShown{string(v.ID), v.Name}
+	for i, connection := range info.Connections {
+		out.Connections[i] = connectionShown{string(connection.ID), connection.Name}
 	}
 	return out
 }

@@ -49,67 +49,122 @@ const (
 
 // shipmentExample is a bought shipment in the given status and state.
 func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
-	bought := exampleShipment.Raw().Time().Add(200 * time.Millisecond)
-	s := ship.Shipment{
-		ID: exampleShipment, State: state,
+	// Everything derives from the example id's own time, so the document is the
+	// same on every day that it is made.
+	boughtAt := exampleShipment.Raw().Time().Add(200 * time.Millisecond)
+
+	shipment := ship.Shipment{
+		ID:    exampleShipment,
+		State: state,
 		Order: ship.Order{
-			OrderID:     "ORD-1001",
-			Origin:      ship.Address{Name: "Sample Warehouse", Address1: "1 Market Street", City: "San Francisco", State: "CA", Zip: "94105", Country: "US", Phone: "4155550100"},
-			Destination: ship.Address{Name: "Ada Lovelace", Address1: "500 Main St", City: "Austin", State: "TX", Zip: "78701", Country: "US"},
+			OrderID: "ORD-1001",
+			Origin: ship.Address{
+				Name:     "Sample Warehouse",
+				Address1: "1 Market Street",
+				City:     "San Francisco",
+				State:    "CA",
+				Zip:      "94105",
+				Country:  "US",
+				Phone:    "4155550100",
+			},
+			Destination: ship.Address{
+				Name:     "Ada Lovelace",
+				Address1: "500 Main St",
+				City:     "Austin",
+				State:    "TX",
+				Zip:      "78701",
+				Country:  "US",
+			},
 			Parcels: []ship.Parcel{{
-				Weight: 4.2, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch},
+				Weight:     4.2,
+				WeightUnit: ship.Pound,
+				Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch},
 			}},
-			ShipDate: ship.DateOf(bought),
+			ShipDate: ship.DateOf(boughtAt),
 		},
 		Deal: ship.Deal{
-			Carrier: "ups", Service: "ground", TrackingNumber: exampleNumber, Price: ship.Money{Minor: 1234, Currency: "USD"}, BoughtAt: bought, Simulated: true,
-			Routing: ship.Routing{Strategy: "cheapest", Considered: 9, RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}}},
+			Carrier:        "ups",
+			Service:        "ground",
+			TrackingNumber: exampleNumber,
+			Price:          ship.Money{Minor: 1234, Currency: "USD"},
+			BoughtAt:       boughtAt,
+			Simulated:      true,
+			Routing: ship.Routing{
+				Strategy:   "cheapest",
+				Considered: 9,
+				RunnerUp:   &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}},
+			},
 		},
-		Progress: ship.Progress{Status: status, EstimateAt: bought.AddDate(0, 0, 3).Truncate(time.Hour)},
+		Progress: ship.Progress{Status: status, EstimateAt: boughtAt.AddDate(0, 0, 3).Truncate(time.Hour)},
 		Sequence: 2,
 	}
+
+	// While a purchase is pending there is neither a price nor a number.
 	if state == ship.StatePurchasing {
-		s.Deal = ship.Deal{Carrier: "ups", Service: "ground", Simulated: true}
+		shipment.Deal = ship.Deal{Carrier: "ups", Service: "ground", Simulated: true}
 	}
-	return s
+	return shipment
 }
 
 func timelineExample() wire.TrackingResult {
-	s := shipmentExample(ship.InTransit, ship.StatePurchased)
-	scans := append(s.OwnScans(), ship.Scan{
-		Code: "DP", At: s.Deal.BoughtAt.Add(20 * time.Hour).Truncate(time.Minute), Status: ship.InTransit,
-		Description: "Departed from facility", Location: "Louisville, KY, US",
+	shipment := shipmentExample(ship.InTransit, ship.StatePurchased)
+	shipment.Progress.EstimateSource = "carrier"
+
+	scans := append(shipment.OwnScans(), ship.Scan{
+		Code:        "DP",
+		At:          shipment.Deal.BoughtAt.Add(20 * time.Hour).Truncate(time.Minute),
+		Status:      ship.InTransit,
+		Description: "Departed from facility",
+		Location:    "Louisville, KY, US",
 	})
-	s.Progress.EstimateSource = "carrier"
+
 	return wire.TrackingOf(wire.Timeline{
-		TrackingNumber: exampleNumber, Carrier: "ups", Shipment: s.ID, Progress: s.Progress, Scans: ship.Timeline(scans),
+		TrackingNumber: exampleNumber,
+		Carrier:        "ups",
+		Shipment:       shipment.ID,
+		Progress:       shipment.Progress,
+		Scans:          ship.Timeline(scans),
 	})
 }
 
 func trackerExample() wire.TrackingResult {
-	t := timelineExample()
-	t.ID, t.ShipmentID, t.Events = string(exampleTracker), "", t.Events[:1]
-	return t
+	result := timelineExample()
+	result.ID = string(exampleTracker)
+	result.ShipmentID = ""
+	result.Events = result.Events[:1]
+	return result
 }
 
 func eventExample() json.RawMessage {
-	s := shipmentExample(ship.LabelGenerated, ship.StatePurchased)
-	b, err := wire.EventBody(ship.Event{
-		ID: exampleEvent, Kind: ship.LabelMade, Shipment: s.ID, Sequence: 2, Version: 1,
-		Snapshot: ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased, BaseURL: exampleBase, EstimateAt: s.Progress.EstimateAt},
-	}, s, ship.Tracker{})
+	shipment := shipmentExample(ship.LabelGenerated, ship.StatePurchased)
+	event := ship.Event{
+		ID:       exampleEvent,
+		Kind:     ship.LabelMade,
+		Shipment: shipment.ID,
+		Sequence: 2,
+		Version:  1,
+		Snapshot: ship.Snapshot{
+			Status:         ship.LabelGenerated,
+			PreviousStatus: ship.Created,
+			State:          ship.StatePurchased,
+			BaseURL:        exampleBase,
+			EstimateAt:     shipment.Progress.EstimateAt,
+		},
+	}
+
+	body, err := wire.EventBody(event, shipment, ship.Tracker{})
 	if err != nil {
 		panic("api: the example event: " + err.Error())
 	}
-	return b
+	return body
 }
 
 // responseExample is the example of an answer, nil if there is none.
 func responseExample(id string, status int) any {
-	shown := func(s ship.Status, state ship.State) wire.Shipment {
+	summary := func(s ship.Status, state ship.State) wire.Shipment {
 		return wire.ShipmentOf(shipmentExample(s, state), exampleBase)
 	}
-	whole := func(s ship.Status, state ship.State) wire.Shipment {
+	full := func(s ship.Status, state ship.State) wire.Shipment {
 		page := exampleBase + "/track/mH1vQ3cT"
 		if state == ship.StatePurchasing {
 			page = ""
@@ -117,35 +172,43 @@ func responseExample(id string, status int) any {
 		return wire.WholeShipmentOf(shipmentExample(s, state), exampleBase, page)
 	}
 	label := exampleBase + "/v1/labels/" + string(exampleShipment)
+
 	switch id {
 	case "createShipment":
 		if status == http.StatusAccepted {
-			return whole(ship.Created, ship.StatePurchasing)
+			return full(ship.Created, ship.StatePurchasing)
 		}
-		return whole(ship.Created, ship.StatePurchased)
+		return full(ship.Created, ship.StatePurchased)
 	case "getShipment":
-		return whole(ship.InTransit, ship.StatePurchased)
+		return full(ship.InTransit, ship.StatePurchased)
 	case "duplicateShipment":
 		return wire.CreationOf(shipmentExample(ship.InTransit, ship.StatePurchased).Order)
 	case "listShipments":
-		return pageOf([]wire.Shipment{shown(ship.InTransit, ship.StatePurchased)}, true, string(exampleShipment))
+		return pageOf([]wire.Shipment{summary(ship.InTransit, ship.StatePurchased)}, true, string(exampleShipment))
 	case "voidShipment":
 		if status == http.StatusAccepted {
-			return whole(ship.LabelGenerated, ship.StateRefundPending)
+			return full(ship.LabelGenerated, ship.StateRefundPending)
 		}
-		return whole(ship.LabelGenerated, ship.StateVoided)
+		return full(ship.LabelGenerated, ship.StateVoided)
+
 	case "quoteRates":
 		return ratesExample()
+
 	case "makeLabel":
 		return rendering{URL: label + ".zpl?size=4x6&dpi=203", Format: "zpl", Size: "4x6", DPI: 203}
 	case "linkLabel":
-		return labelLink{URL: label + ".pdf?token=eyJzaGlwbWVudCI6...", ExpiresAt: wire.Time(exampleShipment.Raw().Time().Add(24 * time.Hour))}
+		return labelLink{
+			URL:       label + ".pdf?token=eyJzaGlwbWVudCI6...",
+			ExpiresAt: wire.Time(exampleShipment.Raw().Time().Add(24 * time.Hour)),
+		}
+
 	case "track", "advanceShipment":
 		return timelineExample()
 	case "follow":
 		return trackerExample()
 	case "listTrackers":
 		return pageOf([]wire.TrackingResult{trackerExample()}, false, "")
+
 	case "listEvents":
 		return map[string]any{"data": []any{eventExample()}, "nextCursor": "bG9nOjE0Mg"}
 	case "createWebhook", "rotateWebhookSecret":
@@ -160,67 +223,128 @@ func responseExample(id string, status int) any {
 		return pageOf([]wire.Delivery{deliveryExample("auto")}, true, string(exampleAttempt))
 	case "redeliverEvent":
 		return redelivered{Deliveries: 1}
+
 	case "listCarriers":
 		return pageOf([]carrierShown{carrierExample()}, false, "")
 	}
 	return routingExample(id)
 }
 
-func webhookExample(secret bool) wire.Webhook {
-	e := webhook.Endpoint{
-		ID: exampleEndpoint, URL: "https://example.com/webhooks", Kinds: []ship.EventKind{ship.ShipmentDelivered, ship.ShipmentException}, Signature: webhook.SignV1, Enabled: true,
+func webhookExample(withSecret bool) wire.Webhook {
+	endpoint := webhook.Endpoint{
+		ID:        exampleEndpoint,
+		URL:       "https://example.com/webhooks",
+		Kinds:     []ship.EventKind{ship.ShipmentDelivered, ship.ShipmentException},
+		Signature: webhook.SignV1,
+		Enabled:   true,
 	}
-	if secret {
-		e.Secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA="
+
+	// The secret is shown while it is new, and then nothing was delivered yet.
+	if withSecret {
+		endpoint.Secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA="
 	} else {
-		e.Verified, e.LastSuccessAt = true, exampleEndpoint.Raw().Time().Add(time.Hour)
+		endpoint.Verified = true
+		endpoint.LastSuccessAt = exampleEndpoint.Raw().Time().Add(time.Hour)
 	}
-	return webhookOf(e)
+	return webhookOf(endpoint)
 }
 
 func deliveryExample(trigger string) wire.Delivery {
-	var a webhook.Attempt
-	a.ID, a.Event, a.Number, a.Trigger, a.Outcome, a.Status = exampleAttempt, exampleEvent, 1, trigger, webhook.OutcomeDelivered, http.StatusOK
-	a.Address = netip.MustParseAddr("203.0.113.7")
-	a.Timings.DNS, a.Timings.Connect, a.Timings.TLS = 3*time.Millisecond, 11*time.Millisecond, 24*time.Millisecond
-	a.Timings.FirstByte, a.Timings.Total = 61*time.Millisecond, 62*time.Millisecond
-	a.Head, a.Body = "HTTP/1.1 200 OK\nContent-Length: 2", "ok"
-	return deliveryOf(a)
+	var attempt webhook.Attempt
+	attempt.ID = exampleAttempt
+	attempt.Event = exampleEvent
+	attempt.Number = 1
+	attempt.Trigger = trigger
+	attempt.Outcome = webhook.OutcomeDelivered
+	attempt.Status = http.StatusOK
+	attempt.Address = netip.MustParseAddr("203.0.113.7")
+
+	attempt.Timings.DNS = 3 * time.Millisecond
+	attempt.Timings.Connect = 11 * time.Millisecond
+	attempt.Timings.TLS = 24 * time.Millisecond
+	attempt.Timings.FirstByte = 61 * time.Millisecond
+	attempt.Timings.Total = 62 * time.Millisecond
+
+	attempt.Head = "HTTP/1.1 200 OK\nContent-Length: 2"
+	attempt.Body = "ok"
+	return deliveryOf(attempt)
 }
 
 func carrierExample() carrierShown {
 	return carrierShown{
-		Carrier: "ups", Name: "UPS", Services: []codeName{{"ground", "UPS Ground"}}, Packagings: []codeName{},
-		Abilities: []string{"rate", "buy", "void", "track"}, Simulated: true, Connections: []connectionShown{},
+		Carrier:     "ups",
+		Name:        "UPS",
+		Services:    []codeName{{"ground", "UPS Ground"}},
+		Packagings:  []codeName{},
+		Abilities:   []string{"rate", "buy", "void", "track"},
+		Simulated:   true,
+		Connections: []connectionShown{},
 	}
 }
 
 func ratesExample() rates {
-	at := exampleShipment.Raw().Time()
+	quotedAt := exampleShipment.Raw().Time()
+
 	return rates{
 		Rates: []rate{
-			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "ups", Service: "ground", ServiceName: "UPS Ground", Amount: "12.34", Currency: "USD", TransitDays: 3, EstimatedDeliveryDate: wire.Time(at.AddDate(0, 0, 3).Truncate(time.Hour)), Source: "carrier"},
-			{ID: "rate_eyJhIjoiYWNjdF8wMUsi...", Carrier: "usps", Service: "priority", ServiceName: "USPS Priority Mail", Amount: "12.90", Currency: "USD", TransitDays: 2, Source: "sheet"},
+			{
+				ID:                    "rate_eyJhIjoiYWNjdF8wMUsi...",
+				Carrier:               "ups",
+				Service:               "ground",
+				ServiceName:           "UPS Ground",
+				Amount:                "12.34",
+				Currency:              "USD",
+				TransitDays:           3,
+				EstimatedDeliveryDate: wire.Time(quotedAt.AddDate(0, 0, 3).Truncate(time.Hour)),
+				Source:                "carrier",
+			},
+			{
+				ID:          "rate_eyJhIjoiYWNjdF8wMUsi...",
+				Carrier:     "usps",
+				Service:     "priority",
+				ServiceName: "USPS Priority Mail",
+				Amount:      "12.90",
+				Currency:    "USD",
+				TransitDays: 2,
+				Source:      "sheet",
+			},
 		},
-		Errors:    []rateError{{Carrier: "fedex", Code: "carrier_unavailable", Message: "the carrier did not answer", Retryable: true, DurationMs: 4000}},
+		Errors: []rateError{{
+			Carrier:    "fedex",
+			Code:       "carrier_unavailable",
+			Message:    "the carrier did not answer",
+			Retryable:  true,
+			DurationMs: 4000,
+		}},
 		Partial:   true,
-		ExpiresAt: wire.Time(at.Add(24 * time.Hour)),
+		ExpiresAt: wire.Time(quotedAt.Add(24 * time.Hour)),
 	}
 }
 
 // problemExample is an error with the code.
-func problemExample(c httpkit.Code) *httpkit.Problem {
-	p := &httpkit.Problem{
-		Type: exampleBase + "/docs/errors#" + c.Name, Title: c.Title, Status: c.Status, Detail: "one sentence about what happened",
-		Instance: "/v1/shipments", Code: c.Name, RequestID: "req_01kjmbqdhv7zv3n8d5x1w9h2bt", Source: "client",
-		Retryable: c.Status == http.StatusTooManyRequests || c.Status == http.StatusServiceUnavailable,
+func problemExample(code httpkit.Code) *httpkit.Problem {
+	problem := &httpkit.Problem{
+		Type:      exampleBase + "/docs/errors#" + code.Name,
+		Title:     code.Title,
+		Status:    code.Status,
+		Detail:    "one sentence about what happened",
+		Instance:  "/v1/shipments",
+		Code:      code.Name,
+		RequestID: "req_01kjmbqdhv7zv3n8d5x1w9h2bt",
+		Source:    "client",
+		Retryable: code.Status == http.StatusTooManyRequests || code.Status == http.StatusServiceUnavailable,
 	}
-	if c.Status >= http.StatusInternalServerError {
-		p.Source = "service"
+
+	if code.Status >= http.StatusInternalServerError {
+		problem.Source = "service"
 	}
-	if c.Name == "validation_failed" {
-		p.Detail = "the request has invalid fields"
-		p.Errors = []httpkit.FieldProblem{{Pointer: "/destination/zip", Code: "required", Detail: "addresses in this country need a postal code"}}
+	if code.Name == "validation_failed" {
+		problem.Detail = "the request has invalid fields"
+		problem.Errors = []httpkit.FieldProblem{{
+			Pointer: "/destination/zip",
+			Code:    "required",
+			Detail:  "addresses in this country need a postal code",
+		}}
 	}
-	return p
+	return problem
 }

@@ -30,12 +30,14 @@ const sheetExample = "[sheet]\nname,UPS contract 2026\ncurrency,USD\nweight unit
 	"[zones]\nzone,country,zip\n2,US,000-499\n3,US,500-999\n\n" +
 	"[rates]\nservice,up to,zone 2,zone 3\nground,1,6.10,6.40\nground,10,7.90,8.80\nground,70,18.20,24.60\n"
 
-// routingRequests are the bodies that the document shows of these routes.
+// routingRequests are the request bodies that the document shows for the routes
+// of rules and rate sheets.
 func routingRequests() map[string]any {
-	text, err := wire.Marshal(map[string]string{"carrier": "ups", "csv": sheetExample})
+	importBody, err := wire.Marshal(map[string]string{"carrier": "ups", "csv": sheetExample})
 	if err != nil {
 		panic("api: the example sheet: " + err.Error())
 	}
+
 	return map[string]any{
 		"saveRoutingDraft": json.RawMessage(bookExample),
 		"publishRouting":   json.RawMessage(`{"note": "Heavy parcels by UPS", "version": 2}`),
@@ -46,7 +48,7 @@ func routingRequests() map[string]any {
 			"parcel": {"weight": 50, "dimensions": {"length": 12, "width": 9, "height": 4}}
 		}`),
 		"simulateRouting": json.RawMessage(`{"rules": "draft", "last": 10000, "since": "2026-01-01T00:00:00Z"}`),
-		"importRateSheet": json.RawMessage(text),
+		"importRateSheet": json.RawMessage(importBody),
 	}
 }
 
@@ -59,8 +61,9 @@ func withRouting(examples map[string]any) map[string]any {
 // routingExample is the example of an answer about rules and rate sheets, nil
 // if there is none.
 func routingExample(id string) any {
-	at := exampleShipment.Raw().Time()
-	version, draft := versionExample(at)
+	publishedAt := exampleShipment.Raw().Time()
+	version, draft := versionExample(publishedAt)
+
 	switch id {
 	case "getRouting":
 		return rulesState{Published: &version, Draft: &draft, Versions: 3}
@@ -69,35 +72,57 @@ func routingExample(id string) any {
 	case "publishRouting", "getRoutingVersion":
 		return version
 	case "rollBackRouting":
-		version.Version, version.RestoredFrom, version.Note = 4, 1, "The new rules were dearer"
+		version.Version = 4
+		version.RestoredFrom = 1
+		version.Note = "The new rules were dearer"
 		return version
 	case "listRoutingVersions":
-		return pageOf([]ruleSummary{{Version: 3, RuleCount: 4, Note: version.Note, PublishedAt: version.PublishedAt}}, true, "3")
+		return pageOf([]ruleSummary{{
+			Version:     3,
+			RuleCount:   4,
+			Note:        version.Note,
+			PublishedAt: version.PublishedAt,
+		}}, true, "3")
+
 	case "tryRouting":
 		return triedExample()
 	case "simulateRouting":
 		return simulationExample()
 	case "listRoutingVariables":
-		return ruleVariables{Variables: variablesShown(routing.Variables()[:2]), OfferFields: variablesShown(routing.OfferFields()[:1])}
+		return ruleVariables{
+			Variables:   variablesOf(routing.Variables()[:2]),
+			OfferFields: variablesOf(routing.OfferFields()[:1]),
+		}
+
 	case "importRateSheet", "getRateSheet":
-		return sheetShownExample(at, id == "getRateSheet")
+		return sheetShownExample(publishedAt, id == "getRateSheet")
 	case "listRateSheets":
-		return pageOf([]sheetShown{sheetShownExample(at, false)}, false, "")
+		return pageOf([]sheetShown{sheetShownExample(publishedAt, false)}, false, "")
 	}
 	return nil
 }
 
-func versionExample(at time.Time) (ruleVersion, ruleDraft) {
+func versionExample(publishedAt time.Time) (ruleVersion, ruleDraft) {
 	book, err := routing.ParseBook([]byte(bookExample))
 	if err != nil {
 		panic("api: the example rules: " + err.Error())
 	}
-	v := rulebook.Version{RuleBook: store.RuleBook{Version: 3, Note: "Heavy parcels by UPS", WrittenAt: at}, Rules: book}
-	version, err := versionShown(v)
+
+	version, err := versionOf(rulebook.Version{
+		RuleBook: store.RuleBook{Version: 3, Note: "Heavy parcels by UPS", WrittenAt: publishedAt},
+		Rules:    book,
+	})
 	if err != nil {
 		panic("api: the example version: " + err.Error())
 	}
-	return version, ruleDraft{BasedOn: 3, Book: version.Book, SavedAt: wire.Time(at.Add(time.Hour)), Warnings: []string{}}
+
+	draft := ruleDraft{
+		BasedOn:  3,
+		Book:     version.Book,
+		SavedAt:  wire.Time(publishedAt.Add(time.Hour)),
+		Warnings: []string{},
+	}
+	return version, draft
 }
 
 func triedExample() tried {
@@ -106,39 +131,66 @@ func triedExample() tried {
 	fedex := ship.Rate{Carrier: "fedex", Service: "ground", Price: usd(2985), TransitDays: 3}
 	dhl := ship.Rate{Carrier: "dhl_express", Service: "express_domestic", Price: usd(5410), TransitDays: 1}
 	offers := wire.OffersOf([]ship.Rate{ups, fedex})
+
 	return tried{
-		Choice: &offers[0], Offers: offers, Warnings: []string{},
+		Choice:   &offers[0],
+		Offers:   offers,
+		Warnings: []string{},
 		Routing: wire.RoutingOf(ship.Routing{
-			Strategy: "rule", Rule: "Heavy parcels by UPS", Also: []string{"No DHL inside the country"}, Why: "ups ground comes first in the rule", Considered: 3, RunnerUp: &fedex,
-			Seen:    ship.Seen{fedex, ups, dhl},
-			Dropped: []ship.Dropped{{Carrier: "dhl_express", Service: "express_domestic", Why: "forbidden", Rule: "No DHL inside the country"}},
+			Strategy:   "rule",
+			Rule:       "Heavy parcels by UPS",
+			Also:       []string{"No DHL inside the country"},
+			Why:        "ups ground comes first in the rule",
+			Considered: 3,
+			RunnerUp:   &fedex,
+			Seen:       ship.Seen{fedex, ups, dhl},
+			Dropped: []ship.Dropped{{
+				Carrier: "dhl_express",
+				Service: "express_domestic",
+				Why:     "forbidden",
+				Rule:    "No DHL inside the country",
+			}},
 		}),
 	}
 }
 
 func simulationExample() Simulation {
 	usd := func(minor int64) ship.Money { return ship.Money{Minor: minor, Currency: "USD"} }
-	was, is := rulebook.Sum{Shipments: 960, Minor: 1_184_230, Days: 2790, Timed: 960}, rulebook.Sum{Shipments: 960, Minor: 1_089_540, Days: 2880, Timed: 960}
+	was := rulebook.Sum{Shipments: 960, Minor: 1_184_230, Days: 2790, Timed: 960}
+	is := rulebook.Sum{Shipments: 960, Minor: 1_089_540, Days: 2880, Timed: 960}
+
 	return SimulationOf(rulebook.Simulation{
-		Shipments: 1000, Named: 40, Compared: 960, Changed: 1, Currency: "USD", Was: was, Is: is,
-		Carriers: []rulebook.Part{{Name: "ups", Was: was, Is: is}},
-		Zones:    []rulebook.Part{{Name: "US-TX", Was: was, Is: is}},
-		Rules:    []rulebook.RuleCount{{Rule: "", Shipments: 900}, {Rule: "Heavy parcels by UPS", Shipments: 60}},
+		Shipments: 1000,
+		Named:     40,
+		Compared:  960,
+		Changed:   1,
+		Currency:  "USD",
+		Was:       was,
+		Is:        is,
+		Carriers:  []rulebook.Part{{Name: "ups", Was: was, Is: is}},
+		Zones:     []rulebook.Part{{Name: "US-TX", Was: was, Is: is}},
+		Rules:     []rulebook.RuleCount{{Rule: "", Shipments: 900}, {Rule: "Heavy parcels by UPS", Shipments: 60}},
 		Changes: []rulebook.Change{{
-			Shipment: exampleShipment, OrderID: "ORD-1001", Rule: "Heavy parcels by UPS",
-			Was: ship.Rate{Carrier: "fedex", Service: "ground", Price: usd(3240), TransitDays: 3},
-			Is:  ship.Rate{Carrier: "ups", Service: "ground", Price: usd(3120), TransitDays: 3},
+			Shipment: exampleShipment,
+			OrderID:  "ORD-1001",
+			Rule:     "Heavy parcels by UPS",
+			Was:      ship.Rate{Carrier: "fedex", Service: "ground", Price: usd(3240), TransitDays: 3},
+			Is:       ship.Rate{Carrier: "ups", Service: "ground", Price: usd(3120), TransitDays: 3},
 		}},
 	})
 }
 
-func sheetShownExample(at time.Time, whole bool) sheetShown {
+func sheetShownExample(importedAt time.Time, withText bool) sheetShown {
 	parsed, err := sheet.Parse([]byte(sheetExample))
 	if err != nil {
 		panic("api: the example sheet: " + err.Error())
 	}
-	out := sheetOf(rulebook.Sheet{RateSheet: store.RateSheet{Name: "ups-2026", Version: 2, Carrier: "ups", AddedAt: at}, Parsed: parsed})
-	if whole {
+
+	out := sheetOf(rulebook.Sheet{
+		RateSheet: store.RateSheet{Name: "ups-2026", Version: 2, Carrier: "ups", AddedAt: importedAt},
+		Parsed:    parsed,
+	})
+	if withText {
 		out.CSV = sheetExample
 	}
 	return out

@@ -9,14 +9,14 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// forGenerators is the document for programs that generate clients. It
+// forGenerators renders the document for programs that generate clients. It
 // describes the same interface as the YAML, which is exact and which requests
 // are tested against, without what generators turn into bad code: null beside
 // absence, either-or bodies, repeated enums, answers without a schema, and
 // names that only the server knows.
 func (d *document) forGenerators() ([]byte, error) {
 	root := clone(d.root).(*object)
-	g := generators{root: root, schemas: root.at("components", "schemas")}
+	g := generators{root: root, schemas: root.child("components", "schemas")}
 
 	g.dropNull(d.patchSchemas())
 	g.dropEitherOr()
@@ -31,13 +31,13 @@ func (d *document) forGenerators() ([]byte, error) {
 	return wire.Marshal(root)
 }
 
-// patchSchemas are the schemas of PATCH bodies, where null and absence mean
-// different things.
+// patchSchemas returns the names of the schemas of PATCH bodies, where null and
+// absence mean different things.
 func (d *document) patchSchemas() map[string]bool {
 	seen := map[string]bool{}
 	d.operations(func(method, _ string, op *object) {
-		if body := op.at("requestBody"); method == "PATCH" && body != nil {
-			d.reach(body, seen)
+		if body := op.child("requestBody"); method == "PATCH" && body != nil {
+			d.collectRefs(body, seen)
 		}
 	})
 	return seen
@@ -56,7 +56,7 @@ func (g generators) dropNull(keep map[string]bool) {
 		if keep[schema.name] {
 			continue
 		}
-		properties := schema.value.(*object).at("properties")
+		properties := schema.value.(*object).child("properties")
 		if properties == nil {
 			continue
 		}
@@ -85,8 +85,8 @@ func withoutNull(schema *object) *object {
 	return schema
 }
 
-// dropEitherOr says in words that exactly one of two members is required:
-// generators lose the whole body over it.
+// dropEitherOr states in words that exactly one of two members is required:
+// generators lose the whole body over a oneOf.
 func (g generators) dropEitherOr() {
 	for _, m := range g.schemas.members {
 		schema := m.value.(*object)
@@ -107,14 +107,15 @@ func (g generators) dropEitherOr() {
 	}
 }
 
-// dropHeadAndLinks removes what no client method comes of: HEAD answers as GET
+// dropHeadAndLinks removes what becomes no client method: HEAD answers as GET
 // does, and links repeat the list of operations.
 func (g generators) dropHeadAndLinks() {
-	for _, path := range g.root.at("paths").members {
+	for _, path := range g.root.child("paths").members {
 		item := path.value.(*object)
 		item.remove("head")
+
 		for _, op := range item.members {
-			for _, answer := range op.value.(*object).at("responses").members {
+			for _, answer := range op.value.(*object).child("responses").members {
 				answer.value.(*object).remove("links")
 			}
 		}
@@ -125,9 +126,9 @@ func (g generators) dropHeadAndLinks() {
 // operation the type "anything" for it. The description of If-None-Match still
 // mentions it.
 func (g generators) dropNotModified() {
-	for _, path := range g.root.at("paths").members {
+	for _, path := range g.root.child("paths").members {
 		for _, op := range path.value.(*object).members {
-			op.value.(*object).at("responses").remove("304")
+			op.value.(*object).child("responses").remove("304")
 		}
 	}
 }
@@ -183,34 +184,34 @@ var sdkMethods = map[string]sdkMethod{
 	"advanceShipment":      {"advanceShipment", "sandbox", "advance"},
 }
 
-// nameOperations gives operations the names of client methods, says how lists
+// nameOperations gives operations the names of client methods, states how lists
 // go on, and calls the shipment of a label by the name it has elsewhere.
 func (g generators) nameOperations() {
-	paths := g.root.at("paths")
+	paths := g.root.child("paths")
 	for i, path := range paths.members {
 		paths.members[i].name = strings.ReplaceAll(path.name, "{shipment_id}", "{id}")
 
 		for _, m := range path.value.(*object).members {
 			op := m.value.(*object)
 			if method, ok := sdkMethods[op.text("operationId")]; ok {
-				op.set("operationId", method.id)
 				sdk := &object{}
 				sdk.set("resource", method.resource)
 				sdk.set("method", method.method)
+				op.set("operationId", method.id)
 				op.set("x-sdk", sdk)
 			}
 
 			for _, p := range op.list("parameters") {
-				p := p.(*object)
-				switch p.text("name") {
+				parameter := p.(*object)
+				switch parameter.text("name") {
 				case "shipment_id":
-					p.set("name", "id")
+					parameter.set("name", "id")
 				case "cursor", "after":
-					page := &object{}
-					page.set("cursor", p.text("name"))
-					page.set("next", "nextCursor")
-					page.set("items", "data")
-					op.set("x-pagination", page)
+					pagination := &object{}
+					pagination.set("cursor", parameter.text("name"))
+					pagination.set("next", "nextCursor")
+					pagination.set("items", "data")
+					op.set("x-pagination", pagination)
 				}
 			}
 			op.arrange([]string{"operationId", "x-sdk", "x-pagination"})
@@ -226,13 +227,13 @@ type enumName struct {
 }
 
 var enumNames = []enumName{
-	{"ShipmentStatus", textsOfAll(ship.Statuses)},
+	{"ShipmentStatus", stringsOf(ship.Statuses)},
 	{"LabelStatus", []string{"pending", "ready", "failed", "needs_review", "voiding", "refund_pending", "voided"}},
 	{"LabelFormat", []string{"pdf", "zpl", "png"}},
 	{"LabelSize", []string{"4x6", "a6", "a4", "letter"}},
 	{"LabelResolution", []string{"203", "300"}},
-	{"EventType", textsOfAll(ship.EventKinds)},
-	{"EventSelector", append([]string{"*"}, textsOfAll(ship.EventKinds)...)},
+	{"EventType", stringsOf(ship.EventKinds)},
+	{"EventSelector", append([]string{"*"}, stringsOf(ship.EventKinds)...)},
 	{"Signature", []string{"standard", "adult"}},
 	{"WebhookSignature", []string{"v1", "v1a", "both"}},
 	{"WeightUnit", []string{"lb", "oz", "kg", "g"}},
@@ -251,12 +252,13 @@ var enumNames = []enumName{
 	{"ErrorSource", []string{"client", "service", "carrier"}},
 }
 
-func textsOfAll[T ~string](values []T) []string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
+// stringsOf converts a list to plain strings.
+func stringsOf[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = string(value)
 	}
-	return texts
+	return out
 }
 
 // nameEnums replaces lists of values that stand in several places by one
@@ -286,25 +288,29 @@ func (g generators) nameEnums() {
 	for name, schema := range used {
 		g.schemas.set(name, schema)
 	}
+	g.sortSchemas()
+}
+
+// sortSchemas puts the schemas into the order of their names.
+func (g generators) sortSchemas() {
 	slices.SortFunc(g.schemas.members, func(a, b property) int { return strings.Compare(a.name, b.name) })
 }
 
-// enumNameOf is the name of the list of values, empty if it has none.
+// enumNameOf returns the name of the list of values, empty if it has none.
 func enumNameOf(values []any) string {
-	for _, e := range enumNames {
-		if len(values) != len(e.values) {
-			continue
+	given := make([]string, len(values))
+	for i, value := range values {
+		switch value := value.(type) {
+		case string:
+			given[i] = value
+		case json.Number:
+			given[i] = value.String()
 		}
-		same := true
-		for i, v := range values {
-			text, _ := v.(string)
-			if number, ok := v.(json.Number); ok {
-				text = number.String()
-			}
-			same = same && text == e.values[i]
-		}
-		if same {
-			return e.name
+	}
+
+	for _, enum := range enumNames {
+		if slices.Equal(given, enum.values) {
+			return enum.name
 		}
 	}
 	return ""
@@ -358,7 +364,7 @@ func (g generators) nameSchemas() {
 			g.schemas.members[i].name = name
 		}
 	}
-	slices.SortFunc(g.schemas.members, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	g.sortSchemas()
 
 	walkObjects(g.root, func(o *object) {
 		name, ok := strings.CutPrefix(o.text("$ref"), schemaRef)
@@ -390,6 +396,8 @@ func (g generators) addWebhooks() {
 		responses := &object{}
 		responses.set("2XX", received)
 
+		// The security is empty because the service itself sends the request,
+		// without an API key.
 		post := &object{}
 		post.set("operationId", "on"+strings.ReplaceAll(titleWords(string(kind)), " ", ""))
 		post.set("summary", "Sent as "+string(kind))
@@ -401,6 +409,7 @@ func (g generators) addWebhooks() {
 		item.set("post", post)
 		webhooks.set(string(kind), item)
 	}
+
 	g.root.set("webhooks", webhooks)
 	g.root.arrange([]string{"openapi", "info", "servers", "security", "tags", "paths", "webhooks", "components"})
 }
@@ -422,7 +431,7 @@ func dropInt64(schema *object) {
 	}
 }
 
-// walkObjects visits all objects of a tree, but for examples.
+// walkObjects visits all objects of a tree, except for examples.
 func walkObjects(v any, visit func(*object)) {
 	switch v := v.(type) {
 	case *object:
@@ -432,9 +441,10 @@ func walkObjects(v any, visit func(*object)) {
 				walkObjects(m.value, visit)
 			}
 		}
+
 	case []any:
-		for _, one := range v {
-			walkObjects(one, visit)
+		for _, element := range v {
+			walkObjects(element, visit)
 		}
 	}
 }

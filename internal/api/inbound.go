@@ -9,32 +9,36 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// pushLimit bounds what a carrier may push.
+// pushLimit is the largest body, in bytes, that a carrier may push.
 const pushLimit = 1 << 20
 
-// receivePush handles POST /in/{connection}/{token}: what a carrier tells by
-// itself. It is stored as it came and answered at once; what it means is found
-// out later. The address is the connection's own, and whoever lacks it learns
-// nothing.
+// receivePush handles POST /in/{connection}/{token}: tracking updates that a
+// carrier sends by itself. A push is stored as it came and answered at once; it
+// is decoded later. The address is secret and belongs to one connection, and a
+// caller that does not know it learns nothing.
 func (s *server) receivePush(w http.ResponseWriter, r *http.Request) {
-	id, ok := ship.ParseConnectionID(r.PathValue("connection"))
+	connection, ok := ship.ParseConnectionID(r.PathValue("connection"))
 	if !ok {
-		httpkit.Fail(w, r, noRoute())
+		httpkit.Fail(w, r, pathNotFound())
 		return
 	}
-	if err := s.Tracking.Admits(id, r.PathValue("token")); err != nil {
+
+	// The token is checked first, so the body of a stranger is never read.
+	if err := s.Tracking.Admits(connection, r.PathValue("token")); err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}
+
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, pushLimit))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
 		httpkit.Fail(w, r, ship.Coded(ship.Invalid, "body_too_large", "the body is too large"))
 		return
 	}
 	if err != nil {
 		return // the carrier hung up
 	}
-	if err := s.Tracking.Receive(r.Context(), id, r.Header, body); err != nil {
+
+	if err := s.Tracking.Receive(r.Context(), connection, r.Header, body); err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -25,32 +26,43 @@ type labelRequest struct {
 
 // getLabel handles GET and HEAD of /v1/labels/{shipment_id}.{pdf,zpl,png}.
 func (s *server) getLabel(ctx context.Context, in *labelRequest) (reply, error) {
-	name, ext, _ := strings.Cut(in.File, ".")
+	name, extension, _ := strings.Cut(in.File, ".")
 	id, ok := ship.ParseShipmentID(name)
-	format := label.Format(ext)
+	format := label.Format(extension)
 	if !ok || format.ContentType() == "" {
 		return reply{}, ship.Errorf(ship.NotFound, "no such label")
 	}
-	f, err := s.label(ctx, id, label.Options{Format: format, Size: label.Size(in.Size), DPI: in.DPI}, in.Token)
+
+	file, err := s.label(ctx, id, label.Options{Format: format, Size: label.Size(in.Size), DPI: in.DPI}, in.Token)
 	if err != nil {
 		return reply{}, err
 	}
-	out := reply{status: http.StatusOK, kind: format.ContentType(), body: f.Data}
-	if matches(in.IfNoneMatch, f.ETag) {
+
+	out := reply{status: http.StatusOK, kind: format.ContentType(), body: file.Data}
+	if etagMatches(in.IfNoneMatch, file.ETag) {
 		out = reply{status: http.StatusNotModified}
 	}
-	return out.with("ETag", f.ETag).with("Cache-Control", "private, no-cache").
-		with("Content-Disposition", `inline; filename="`+string(id)+"."+ext+`"`).
+
+	// The client may keep a copy, but must check it each time: after a void the
+	// label is no longer served.
+	return out.
+		with("ETag", file.ETag).
+		with("Cache-Control", "private, no-cache").
+		with("Content-Disposition", `inline; filename="`+string(id)+"."+extension+`"`).
 		with("X-Content-Type-Options", "nosniff"), nil
 }
 
-// label finds a label for the caller's key or, without one, for the token.
-func (s *server) label(ctx context.Context, id ship.ShipmentID, o label.Options, token string) (shipping.LabelFile, error) {
-	p := httpkit.From(ctx).Principal
-	if p.Key == "" {
-		return s.Shipping.LabelByToken(ctx, id, o, token)
+// label returns a label for the caller's key or, without one, for the token of
+// a signed link.
+func (s *server) label(ctx context.Context, id ship.ShipmentID, options label.Options, token string) (shipping.LabelFile, error) {
+	caller := httpkit.From(ctx).Principal
+
+	// The guard admits a request without a key if it has any token at all; the
+	// token is verified here.
+	if caller.Key == "" {
+		return s.Shipping.LabelByToken(ctx, id, options, token)
 	}
-	return s.Shipping.Label(ctx, p.Tenant, id, o)
+	return s.Shipping.Label(ctx, caller.Tenant, id, options)
 }
 
 type documentRequest struct {
@@ -58,7 +70,8 @@ type documentRequest struct {
 	Number int    `path:"number" minimum:"1" maximum:"100" doc:"Which of the shipment's documents, from 1."`
 }
 
-// documentTypes are those of the formats that carriers make papers in.
+// documentTypes are the media types of the formats in which carriers issue
+// documents.
 var documentTypes = map[string]string{"pdf": "application/pdf", "png": "image/png", "gif": "image/gif"}
 
 // getDocument handles GET /v1/shipments/{id}/documents/{number}.
@@ -67,17 +80,23 @@ func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
-	d, err := s.Shipping.Document(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Number)
+	doc, err := s.Shipping.Document(ctx, httpkit.From(ctx).Principal.Tenant, id, in.Number)
 	if err != nil {
 		return reply{}, err
 	}
-	kind, known := documentTypes[d.Format]
+
+	// The bytes come from the carrier. A format that is not expected is not
+	// given a type that a browser would run or render.
+	kind, known := documentTypes[doc.Format]
 	if !known {
 		kind = "application/octet-stream"
 	}
-	name := string(id) + "-" + d.Type + "." + d.Format
-	return reply{status: http.StatusOK, kind: kind, body: d.Data}.with("Cache-Control", "private, no-cache").
-		with("Content-Disposition", `inline; filename="`+name+`"`).with("X-Content-Type-Options", "nosniff"), nil
+
+	name := string(id) + "-" + doc.Type + "." + doc.Format
+	return reply{status: http.StatusOK, kind: kind, body: doc.Data}.
+		with("Cache-Control", "private, no-cache").
+		with("Content-Disposition", `inline; filename="`+name+`"`).
+		with("X-Content-Type-Options", "nosniff"), nil
 }
 
 // labelInput is the body of POST /v1/shipments/{id}/label.
@@ -100,33 +119,29 @@ type rendering struct {
 	DPI    int    `json:"dpi" enum:"203,300" doc:"Its resolution."`
 }
 
-// makeLabel handles POST /v1/shipments/{id}/label. It renders once, so that
-// what cannot be had is told here and not to the printer.
+// makeLabel handles POST /v1/shipments/{id}/label.
 func (s *server) makeLabel(ctx context.Context, in *makeLabelRequest) (reply, error) {
 	id, err := shipmentID(in.ID)
 	if err != nil {
 		return reply{}, err
 	}
+
 	out := rendering{Format: string(label.PDF), Size: string(label.Size4x6), DPI: 203}
-	if b := in.Body; b != nil {
-		out.Format, out.Size = or(b.Format, out.Format), or(b.Size, out.Size)
-		if b.DPI != 0 {
-			out.DPI = int(b.DPI)
-		}
+	if body := in.Body; body != nil {
+		out.Format = cmp.Or(body.Format, out.Format)
+		out.Size = cmp.Or(body.Size, out.Size)
+		out.DPI = cmp.Or(int(body.DPI), out.DPI)
 	}
-	o := label.Options{Format: label.Format(out.Format), Size: label.Size(out.Size), DPI: out.DPI}
-	if _, err := s.Shipping.Label(ctx, httpkit.From(ctx).Principal.Tenant, id, o); err != nil {
+
+	// The label is rendered once and thrown away, so that a format that is not
+	// available fails here and not at the printer.
+	options := label.Options{Format: label.Format(out.Format), Size: label.Size(out.Size), DPI: out.DPI}
+	if _, err := s.Shipping.Label(ctx, httpkit.From(ctx).Principal.Tenant, id, options); err != nil {
 		return reply{}, err
 	}
-	out.URL = s.BaseURL + "/v1/labels/" + string(id) + "." + out.Format + "?size=" + out.Size + "&dpi=" + strconv.Itoa(out.DPI)
-	return show(http.StatusOK, out)
-}
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
+	out.URL = s.BaseURL + "/v1/labels/" + string(id) + "." + out.Format + "?size=" + out.Size + "&dpi=" + strconv.Itoa(out.DPI)
+	return jsonReply(http.StatusOK, out)
 }
 
 // labelLinkInput is the body of POST /v1/shipments/{id}/label-link.
@@ -152,15 +167,19 @@ func (s *server) linkLabel(ctx context.Context, in *labelLinkRequest) (reply, er
 	if err != nil {
 		return reply{}, err
 	}
-	format, ttl := label.PDF, time.Duration(0)
-	if b := in.Body; b != nil {
-		format, ttl = label.Format(or(b.Format, string(format))), time.Duration(b.ExpiresIn)*time.Second
+
+	format := label.PDF
+	var lifetime time.Duration // zero stands for the default
+	if body := in.Body; body != nil {
+		format = cmp.Or(label.Format(body.Format), format)
+		lifetime = time.Duration(body.ExpiresIn) * time.Second
 	}
-	link, err := s.Shipping.LabelLink(ctx, httpkit.From(ctx).Principal.Tenant, id, format, ttl)
+
+	link, err := s.Shipping.LabelLink(ctx, httpkit.From(ctx).Principal.Tenant, id, format, lifetime)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, labelLink{
+	return jsonReply(http.StatusOK, labelLink{
 		URL:       s.BaseURL + "/v1/labels/" + string(id) + "." + string(format) + "?token=" + url.QueryEscape(link.Token),
 		ExpiresAt: wire.Time(link.ExpiresAt),
 	})

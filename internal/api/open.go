@@ -7,12 +7,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// healthz answers as long as the process does.
+// healthz answers as long as the process runs.
 func (s *server) healthz(w http.ResponseWriter, _ *http.Request) {
 	reply{status: http.StatusOK, body: []byte(`{"status":"ok"}`)}.write(w)
 }
 
-// readyz answers whether requests should be sent here.
+// readyz answers whether requests should be sent to this process.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.Ready != nil {
 		if err := s.Ready(r.Context()); err != nil {
@@ -23,34 +23,44 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	reply{status: http.StatusOK, body: []byte(`{"status":"ready"}`)}.write(w)
 }
 
+// serveDocument serves the OpenAPI document.
 func (s *server) serveDocument(w http.ResponseWriter, r *http.Request) {
-	t, err := s.texts()
+	docs, err := s.docs()
 	if err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}
-	reply{status: http.StatusOK, kind: "application/yaml", body: t.openapi}.with("Cache-Control", "no-cache").write(w)
+	reply{status: http.StatusOK, kind: "application/yaml", body: docs.openapi}.
+		with("Cache-Control", "no-cache").
+		write(w)
 }
 
-// serveGeneratorDocument serves the document for generators.
+// serveGeneratorDocument serves the OpenAPI document for client generators.
 func (s *server) serveGeneratorDocument(w http.ResponseWriter, r *http.Request) {
-	t, err := s.texts()
+	docs, err := s.docs()
 	if err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}
-	reply{status: http.StatusOK, kind: "application/json", body: t.generators}.with("Cache-Control", "no-cache").write(w)
+	reply{status: http.StatusOK, kind: "application/json", body: docs.generators}.
+		with("Cache-Control", "no-cache").
+		write(w)
 }
 
-// serveDocs serves the reference page. It loads nothing from anywhere, and its
-// policy would stop it if it did.
+// serveDocs serves the reference page. The page loads nothing from elsewhere,
+// and its content security policy forbids that it ever does.
 func (s *server) serveDocs(w http.ResponseWriter, r *http.Request) {
-	t, err := s.texts()
+	docs, err := s.docs()
 	if err != nil {
 		httpkit.Fail(w, r, err)
 		return
 	}
-	reply{status: http.StatusOK, kind: "text/html; charset=utf-8", body: t.docs}.
-		with("Content-Security-Policy", "default-src 'none'; style-src '"+docsStyleHash+"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'").
-		with("X-Content-Type-Options", "nosniff").with("Referrer-Policy", "no-referrer").with("Cache-Control", "no-cache").write(w)
+
+	policy := "default-src 'none'; style-src '" + docsStyleHash + "'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	reply{status: http.StatusOK, kind: "text/html; charset=utf-8", body: docs.page}.
+		with("Content-Security-Policy", policy).
+		with("X-Content-Type-Options", "nosniff").
+		with("Referrer-Policy", "no-referrer").
+		with("Cache-Control", "no-cache").
+		write(w)
 }

@@ -31,9 +31,19 @@ type addressInput struct {
 
 func (a addressInput) address() ship.Address {
 	return ship.Address{
-		Name: a.Name, Company: a.Company, Address1: a.Address1, Address2: a.Address2, Address3: a.Address3,
-		City: a.City, State: a.State, Zip: a.Zip, Country: a.Country, Phone: a.Phone, Email: a.Email, Residential: a.Residential,
-		Type: a.Type,
+		Name:        a.Name,
+		Company:     a.Company,
+		Address1:    a.Address1,
+		Address2:    a.Address2,
+		Address3:    a.Address3,
+		City:        a.City,
+		State:       a.State,
+		Zip:         a.Zip,
+		Country:     a.Country,
+		Phone:       a.Phone,
+		Email:       a.Email,
+		Residential: a.Residential,
+		Type:        a.Type,
 	}
 }
 
@@ -56,22 +66,29 @@ func (p parcelInput) parcel() ship.Parcel {
 	if p.Packaging == "custom" {
 		out.Packaging = ""
 	}
-	if d := p.Dimensions; d != nil {
-		out.Dimensions = &ship.Dimensions{Length: d.Length, Width: d.Width, Height: d.Height, Unit: ship.LengthUnit(d.Unit)}
+
+	if sides := p.Dimensions; sides != nil {
+		out.Dimensions = &ship.Dimensions{
+			Length: sides.Length,
+			Width:  sides.Width,
+			Height: sides.Height,
+			Unit:   ship.LengthUnit(sides.Unit),
+		}
 	}
 	return out
 }
 
 // parcelsOf reads "parcel" or "parcels", of which the schema allows one.
-func parcelsOf(one *parcelInput, many []parcelInput) (parcels []ship.Parcel, single bool) {
-	if one != nil {
-		return []ship.Parcel{one.parcel()}, true
+func parcelsOf(parcel *parcelInput, parcels []parcelInput) (out []ship.Parcel, oneParcel bool) {
+	if parcel != nil {
+		return []ship.Parcel{parcel.parcel()}, true
 	}
-	parcels = make([]ship.Parcel, len(many))
-	for i, p := range many {
-		parcels[i] = p.parcel()
+
+	out = make([]ship.Parcel, len(parcels))
+	for i, p := range parcels {
+		out[i] = p.parcel()
 	}
-	return parcels, false
+	return out, false
 }
 
 type moneyInput struct {
@@ -79,15 +96,18 @@ type moneyInput struct {
 	Currency string `json:"currency" pattern:"^[A-Z]{3}$" example:"USD" doc:"ISO 4217 code."`
 }
 
-// money reads an optional amount.
-func (m *moneyInput) money(pointer string, wrong *[]ship.FieldError) ship.Money {
+// money reads an optional amount. One that is invalid is added to the list.
+func (m *moneyInput) money(pointer string, invalid *[]ship.FieldError) ship.Money {
 	if m == nil {
 		return ship.Money{}
 	}
+
 	out, ok := ship.ParseMoney(m.Amount, m.Currency)
 	if !ok {
-		*wrong = append(*wrong, ship.FieldError{
-			Pointer: pointer + "/amount", Code: "invalid", Detail: "the amount has more decimals than the currency",
+		*invalid = append(*invalid, ship.FieldError{
+			Pointer: pointer + "/amount",
+			Code:    "invalid",
+			Detail:  "the amount has more decimals than the currency",
 		})
 	}
 	return out
@@ -99,13 +119,14 @@ type optionsInput struct {
 	InsuredValue     *moneyInput `json:"insuredValue,omitempty" doc:"Value to insure."`
 }
 
-func (o *optionsInput) options(wrong *[]ship.FieldError) ship.Options {
+func (o *optionsInput) options(invalid *[]ship.FieldError) ship.Options {
 	if o == nil {
 		return ship.Options{}
 	}
 	return ship.Options{
-		Signature: o.Signature, SaturdayDelivery: o.SaturdayDelivery,
-		InsuredValue: o.InsuredValue.money("/options/insuredValue", wrong),
+		Signature:        o.Signature,
+		SaturdayDelivery: o.SaturdayDelivery,
+		InsuredValue:     o.InsuredValue.money("/options/insuredValue", invalid),
 	}
 }
 
@@ -157,17 +178,27 @@ func (b *billingInput) billing() *ship.Billing {
 	if b == nil {
 		return nil
 	}
-	return &ship.Billing{Type: b.Type, Account: b.Account, Zip: b.Zip, Country: b.Country}
+	return &ship.Billing{
+		Type:    b.Type,
+		Account: b.Account,
+		Zip:     b.Zip,
+		Country: b.Country,
+	}
 }
 
-func (c *customsInput) customs(wrong *[]ship.FieldError) *ship.Customs {
+func (c *customsInput) customs(invalid *[]ship.FieldError) *ship.Customs {
 	if c == nil {
 		return nil
 	}
+
 	out := &ship.Customs{
-		ContentsType: c.ContentsType, Incoterm: c.Incoterm, Signer: c.Signer, InvoiceNumber: c.InvoiceNumber, TaxIDs: c.TaxIDs,
-		Items:     make([]ship.CustomsItem, len(c.Items)),
-		Paperless: c.Paperless,
+		ContentsType:  c.ContentsType,
+		Incoterm:      c.Incoterm,
+		Signer:        c.Signer,
+		InvoiceNumber: c.InvoiceNumber,
+		TaxIDs:        c.TaxIDs,
+		Items:         make([]ship.CustomsItem, len(c.Items)),
+		Paperless:     c.Paperless,
 	}
 	for _, id := range c.TaxIdentifiers {
 		out.TaxIdentifiers = append(out.TaxIdentifiers, ship.TaxIdentifier(id))
@@ -175,10 +206,14 @@ func (c *customsInput) customs(wrong *[]ship.FieldError) *ship.Customs {
 
 	for i, item := range c.Items {
 		out.Items[i] = ship.CustomsItem{
-			Description: item.Description, Quantity: int(item.Quantity), Weight: item.Weight,
-			Value:  item.Value.money("/customs/items/"+strconv.Itoa(i)+"/value", wrong),
-			HSCode: item.HSCode, OriginCountry: item.OriginCountry,
-			SKU: item.SKU, Manufacturer: item.Manufacturer,
+			Description:   item.Description,
+			Quantity:      int(item.Quantity),
+			Weight:        item.Weight,
+			Value:         item.Value.money("/customs/items/"+strconv.Itoa(i)+"/value", invalid),
+			HSCode:        item.HSCode,
+			OriginCountry: item.OriginCountry,
+			SKU:           item.SKU,
+			Manufacturer:  item.Manufacturer,
 		}
 		for _, id := range item.ProductIdentifiers {
 			out.Items[i].ProductIdentifiers = append(out.Items[i].ProductIdentifiers, ship.ProductIdentifier(id))
@@ -187,28 +222,31 @@ func (c *customsInput) customs(wrong *[]ship.FieldError) *ship.Customs {
 	return out
 }
 
-// metadataInput is the client's own notes.
+// metadataInput is a set of the client's own notes.
 type metadataInput map[string]string
 
 // Schema limits the names and the values.
 func (metadataInput) Schema(huma.Registry) *huma.Schema {
 	text := &huma.Schema{Type: huma.TypeString, MaxLength: new(500)}
 	text.PrecomputeMessages()
+
 	return &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: text, MaxProperties: new(50),
-		Extensions: map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 500}},
+		Type:                 huma.TypeObject,
+		AdditionalProperties: text,
+		MaxProperties:        new(50),
+		Extensions:           map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 500}},
 	}
 }
 
 // wholeNumber is an integer that may be written with a point, as JSON allows.
 type wholeNumber int64
 
-// UnmarshalJSON reads what the schema has found to be whole.
-func (n *wholeNumber) UnmarshalJSON(b []byte) error {
-	var f float64
-	if err := json.Unmarshal(b, &f); err != nil {
+// UnmarshalJSON reads a number that the schema has found to be whole.
+func (n *wholeNumber) UnmarshalJSON(text []byte) error {
+	var value float64
+	if err := json.Unmarshal(text, &value); err != nil {
 		return err
 	}
-	*n = wholeNumber(math.Round(f))
+	*n = wholeNumber(math.Round(value))
 	return nil
 }

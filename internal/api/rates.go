@@ -27,36 +27,38 @@ type ratesInput struct {
 	TimeoutMs    wholeNumber      `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers; 4000 by default."`
 }
 
-// order is what carriers are asked to quote.
-func (in *ratesInput) order() (o ship.Order, one bool, wrong []ship.FieldError) {
-	o = ship.Order{
+// order returns what carriers are asked to quote, and the fields that are
+// invalid.
+func (in *ratesInput) order() (order ship.Order, oneParcel bool, invalid []ship.FieldError) {
+	order = ship.Order{
 		Destination: addressInput(in.Destination).address(),
 		ShipDate:    ship.Date(in.ShipDate),
 		DeliverBy:   ship.Date(in.DeliverBy),
-		Options:     in.Options.options(&wrong),
+		Options:     in.Options.options(&invalid),
 	}
 	if in.Origin != nil {
-		o.Origin = in.Origin.address()
+		order.Origin = in.Origin.address()
 	}
-	o.Parcels, one = parcelsOf(in.Parcel, in.Parcels)
-	return o, one, wrong
+	order.Parcels, oneParcel = parcelsOf(in.Parcel, in.Parcels)
+	return order, oneParcel, invalid
 }
 
-// checkRates finds what is wrong with a request for rates whose body does not
-// have the right shape.
+// checkRates finds the invalid fields of a request for rates whose body does
+// not have the right shape.
 func checkRates(ex *httpkit.Exchange) []ship.FieldError {
 	var in ratesInput
 	_ = json.Unmarshal(ex.Body, &in) // what does not fit is listed already
-	order, one, wrong := in.order()
+
+	order, oneParcel, invalid := in.order()
 	_, err := order.Normalize(ship.Normalizing{
 		Tenant:    ex.Principal.Tenant,
 		Account:   ex.Principal.Account,
-		OneParcel: one,
+		OneParcel: oneParcel,
 		Quote:     true,
 		Estimate:  order.Destination.IsPartial(),
 		Now:       time.Now().UTC(),
 	})
-	return append(wrong, fieldsOf(err)...)
+	return append(invalid, fieldsOf(err)...)
 }
 
 // destinationInput is an address of which only the country is always needed.
@@ -133,72 +135,96 @@ type rateError struct {
 	CarrierMessage string                 `json:"carrierMessage,omitempty" doc:"The carrier's own words."`
 }
 
-// detail adds what a carrier says of its price.
-func (r *rate) detail(of ship.Rate, shipDate ship.Date, unit ship.WeightUnit) {
-	if !of.DeliveryAt.IsZero() {
-		r.DeliveryDays = int(ship.DateOf(of.DeliveryAt).Time().Sub(shipDate.Time()).Hours() / 24)
+// addDetails adds what a carrier gives beyond the price. A rate has one
+// currency, so amounts in another are left out.
+func (r *rate) addDetails(quoted ship.Rate, shipDate ship.Date, unit ship.WeightUnit) {
+	if !quoted.DeliveryAt.IsZero() {
+		r.DeliveryDays = int(ship.DateOf(quoted.DeliveryAt).Time().Sub(shipDate.Time()).Hours() / 24)
 	}
-	if of.ListPrice.Currency == of.Price.Currency {
-		r.ListAmount = of.ListPrice.Amount()
+	if quoted.ListPrice.Currency == quoted.Price.Currency {
+		r.ListAmount = quoted.ListPrice.Amount()
 	}
-	for _, part := range of.Charges {
-		if part.Amount.Currency == of.Price.Currency {
+
+	for _, part := range quoted.Charges {
+		if part.Amount.Currency == quoted.Price.Currency {
 			r.Charges = append(r.Charges, charge{Type: string(part.Type), Amount: part.Amount.Amount()})
 		}
 	}
-	if of.BillableWeightGrams > 0 {
-		r.BillableWeight = &billableWeight{Value: unit.Of(of.BillableWeightGrams), Unit: string(unit)}
+	if quoted.BillableWeightGrams > 0 {
+		r.BillableWeight = &billableWeight{Value: unit.Of(quoted.BillableWeightGrams), Unit: string(unit)}
 	}
 }
 
 // quoteRates handles POST /v1/rates.
 func (s *server) quoteRates(ctx context.Context, in *quoteRatesRequest) (reply, error) {
-	p := httpkit.From(ctx).Principal
-	b := &in.Body
-	order, one, wrong := b.order()
-	if err := ship.InvalidFields(wrong); err != nil {
+	caller := httpkit.From(ctx).Principal
+	body := &in.Body
+	order, oneParcel, invalid := body.order()
+	if err := ship.InvalidFields(invalid); err != nil {
 		return reply{}, err
 	}
+
 	quotes, err := s.Shipping.Quote(ctx, shipping.QuoteInput{
-		Tenant: p.Tenant, Account: p.Account, Order: order, OneParcel: one,
-		Carriers: b.Carriers, Services: b.Services, Connection: ship.ConnectionID(b.ConnectionID),
-		Timeout: time.Duration(b.TimeoutMs) * time.Millisecond, MayEstimate: true,
+		Tenant:      caller.Tenant,
+		Account:     caller.Account,
+		Order:       order,
+		OneParcel:   oneParcel,
+		Carriers:    body.Carriers,
+		Services:    body.Services,
+		Connection:  ship.ConnectionID(body.ConnectionID),
+		Timeout:     time.Duration(body.TimeoutMs) * time.Millisecond,
+		MayEstimate: true,
 	})
 	if err != nil {
 		return reply{}, err
 	}
+
+	// Weights are shown in the unit that the client sent.
 	unit := order.Parcels[0].WeightUnit
 	if unit == "" {
-		unit = p.Account.Units.Weight
+		unit = caller.Account.Units.Weight
 	}
-	return show(http.StatusOK, ratesOf(quotes, unit))
+	return jsonReply(http.StatusOK, ratesOf(quotes, unit))
 }
 
-// ratesOf are quotes as clients see them, weights in the client's unit.
-func ratesOf(q shipping.Quotes, unit ship.WeightUnit) rates {
+// ratesOf returns quotes as clients see them, with weights in the client's unit.
+func ratesOf(quotes shipping.Quotes, unit ship.WeightUnit) rates {
 	out := rates{
-		Rates: make([]rate, len(q.Rates)), Errors: make([]rateError, len(q.Errors)),
-		Partial: q.Partial, ExpiresAt: wire.Time(q.ExpiresAt),
+		Rates:     make([]rate, len(quotes.Rates)),
+		Errors:    make([]rateError, len(quotes.Errors)),
+		Partial:   quotes.Partial,
+		ExpiresAt: wire.Time(quotes.ExpiresAt),
 	}
-	for i, r := range q.Rates {
+
+	for i, quoted := range quotes.Rates {
 		out.Rates[i] = rate{
-			ID: r.ID, Carrier: r.Carrier, ConnectionID: string(r.Connection), Service: r.Service, ServiceName: r.ServiceName,
-			Amount: r.Price.Amount(), Currency: r.Price.Currency, TransitDays: r.TransitDays,
-			EstimatedDeliveryDate: wire.Time(r.DeliveryAt), Guaranteed: r.Guaranteed, Source: wire.SourceOf(r.Rate),
-			Estimate: q.Estimate, Assumptions: q.Assumed,
+			ID:                    quoted.ID,
+			Carrier:               quoted.Carrier,
+			ConnectionID:          string(quoted.Connection),
+			Service:               quoted.Service,
+			ServiceName:           quoted.ServiceName,
+			Amount:                quoted.Price.Amount(),
+			Currency:              quoted.Price.Currency,
+			TransitDays:           quoted.TransitDays,
+			EstimatedDeliveryDate: wire.Time(quoted.DeliveryAt),
+			Guaranteed:            quoted.Guaranteed,
+			Source:                wire.SourceOf(quoted.Rate),
+			Estimate:              quotes.Estimate,
+			Assumptions:           quotes.Assumed,
 		}
-		out.Rates[i].detail(r.Rate, q.ShipDate, unit)
+		out.Rates[i].addDetails(quoted.Rate, quotes.ShipDate, unit)
 	}
-	for i, e := range q.Errors {
+
+	for i, failure := range quotes.Errors {
 		out.Errors[i] = rateError{
-			Carrier:        e.Carrier,
-			Code:           e.Code,
-			Message:        e.Message,
-			Retryable:      e.Retryable,
-			DurationMs:     e.Duration.Milliseconds(),
-			Errors:         httpkit.FieldProblems(e.Fields),
-			CarrierCode:    e.Refusal.Code,
-			CarrierMessage: e.Refusal.Message,
+			Carrier:        failure.Carrier,
+			Code:           failure.Code,
+			Message:        failure.Message,
+			Retryable:      failure.Retryable,
+			DurationMs:     failure.Duration.Milliseconds(),
+			Errors:         httpkit.FieldProblems(failure.Fields),
+			CarrierCode:    failure.Refusal.Code,
+			CarrierMessage: failure.Refusal.Message,
 		}
 	}
 	return out

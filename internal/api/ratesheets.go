@@ -11,8 +11,8 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// maxSheetBody is how large a request with a rate sheet may be: the largest
-// sheet, and what its quotes and line ends take more in JSON.
+// maxSheetBody is the largest request with a rate sheet, in bytes: the largest
+// sheet, and what escaping its quotes and line ends in JSON adds.
 const maxSheetBody = 16 << 20
 
 // sheetInput is the body of PUT /v1/rate-sheets/{name}.
@@ -71,18 +71,22 @@ type importSheetRequest struct {
 
 // importSheet handles PUT /v1/rate-sheets/{name}.
 func (s *server) importSheet(ctx context.Context, in *importSheetRequest) (reply, error) {
-	got, err := s.Rules.ImportSheet(ctx, httpkit.From(ctx).Principal.Tenant, rulebook.SheetInput{
-		Name: in.Name, Carrier: in.Body.Carrier, Connection: ship.ConnectionID(in.Body.ConnectionID), CSV: in.Body.CSV,
+	imported, err := s.Rules.ImportSheet(ctx, httpkit.From(ctx).Principal.Tenant, rulebook.SheetInput{
+		Name:       in.Name,
+		Carrier:    in.Body.Carrier,
+		Connection: ship.ConnectionID(in.Body.ConnectionID),
+		CSV:        in.Body.CSV,
 	})
 	if err != nil {
 		return reply{}, err
 	}
+
 	status := http.StatusOK
-	if got.Version == 1 {
+	if imported.Version == 1 {
 		status = http.StatusCreated
 	}
-	out, err := show(status, sheetOf(got))
-	return out.with("Location", "/v1/rate-sheets/"+got.Name), err
+	out, err := jsonReply(status, sheetOf(imported))
+	return out.with("Location", "/v1/rate-sheets/"+imported.Name), err
 }
 
 // listSheets handles GET /v1/rate-sheets. They are few, so there is one page.
@@ -91,11 +95,12 @@ func (s *server) listSheets(ctx context.Context, _ *noParameters) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]sheetShown, len(list))
-	for i, one := range list {
-		data[i] = sheetOf(one)
+	for i, imported := range list {
+		data[i] = sheetOf(imported)
 	}
-	return show(http.StatusOK, pageOf(data, false, ""))
+	return jsonReply(http.StatusOK, pageOf(data, false, ""))
 }
 
 type getSheetRequest struct {
@@ -105,13 +110,13 @@ type getSheetRequest struct {
 
 // getSheet handles GET /v1/rate-sheets/{name}.
 func (s *server) getSheet(ctx context.Context, in *getSheetRequest) (reply, error) {
-	got, err := s.Rules.Sheet(ctx, httpkit.From(ctx).Principal.Tenant, in.Name, in.Version)
+	imported, err := s.Rules.Sheet(ctx, httpkit.From(ctx).Principal.Tenant, in.Name, in.Version)
 	if err != nil {
 		return reply{}, err
 	}
-	out := sheetOf(got)
-	out.CSV = got.CSV
-	return show(http.StatusOK, out)
+	out := sheetOf(imported)
+	out.CSV = imported.CSV
+	return jsonReply(http.StatusOK, out)
 }
 
 // removeSheet handles DELETE /v1/rate-sheets/{name}.
@@ -119,15 +124,25 @@ func (s *server) removeSheet(ctx context.Context, in *sheetRequest) (reply, erro
 	return reply{status: http.StatusNoContent}, s.Rules.RemoveSheet(ctx, httpkit.From(ctx).Principal.Tenant, in.Name)
 }
 
-// sheetOf is a rate sheet as clients see it, without its text.
-func sheetOf(in rulebook.Sheet) sheetShown {
-	p := &in.Parsed
+// sheetOf returns a rate sheet as clients see it, without its text.
+func sheetOf(imported rulebook.Sheet) sheetShown {
+	parsed := &imported.Parsed
 	out := sheetShown{
-		Name: in.Name, Version: in.Version, Carrier: in.Carrier, ConnectionID: string(in.Connection), Title: p.Name, Currency: p.Currency,
-		ValidFrom: string(p.ValidFrom), ValidUntil: string(p.ValidUntil), Services: make([]sheetService, len(p.Services)),
-		Counts: sheetCounts(p.Counts()), Warnings: problemsOf(p.Warnings), ImportedAt: wire.Time(in.AddedAt),
+		Name:         imported.Name,
+		Version:      imported.Version,
+		Carrier:      imported.Carrier,
+		ConnectionID: string(imported.Connection),
+		Title:        parsed.Name,
+		Currency:     parsed.Currency,
+		ValidFrom:    string(parsed.ValidFrom),
+		ValidUntil:   string(parsed.ValidUntil),
+		Services:     make([]sheetService, len(parsed.Services)),
+		Counts:       sheetCounts(parsed.Counts()),
+		Warnings:     problemsOf(parsed.Warnings),
+		ImportedAt:   wire.Time(imported.AddedAt),
 	}
-	for i, service := range p.Services {
+
+	for i, service := range parsed.Services {
 		out.Services[i] = sheetService{Code: service.Code, Name: service.Name, Guaranteed: service.Guaranteed}
 	}
 	return out
@@ -135,8 +150,8 @@ func sheetOf(in rulebook.Sheet) sheetShown {
 
 func problemsOf(list []sheet.Problem) []sheetProblem {
 	out := make([]sheetProblem, len(list))
-	for i, p := range list {
-		out[i] = sheetProblem(p)
+	for i, problem := range list {
+		out[i] = sheetProblem(problem)
 	}
 	return out
 }

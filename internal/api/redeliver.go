@@ -19,7 +19,7 @@ type redeliverRequest struct {
 	Body *redeliverInput
 }
 
-// redelivered is what becomes of a redelivery.
+// redelivered is the answer of POST /v1/events/{id}/redeliver.
 type redelivered struct {
 	Deliveries int `json:"deliveries" minimum:"1" doc:"To how many webhooks the event is sent again."`
 }
@@ -30,6 +30,7 @@ func (s *server) redeliverEvent(ctx context.Context, in *redeliverRequest) (repl
 	if !ok {
 		return reply{}, ship.Coded(ship.NotFound, "event_not_found", "no such event")
 	}
+
 	var only ship.EndpointID
 	if in.Body != nil && in.Body.WebhookID != "" {
 		var err error
@@ -37,11 +38,12 @@ func (s *server) redeliverEvent(ctx context.Context, in *redeliverRequest) (repl
 			return reply{}, err
 		}
 	}
-	n, err := s.Webhook.Redeliver(ctx, httpkit.From(ctx).Principal.Tenant, event, only)
+
+	deliveries, err := s.Webhook.Redeliver(ctx, httpkit.From(ctx).Principal.Tenant, event, only)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusAccepted, redelivered{Deliveries: n})
+	return jsonReply(http.StatusAccepted, redelivered{Deliveries: deliveries})
 }
 
 // recoverInput is the body of POST /v1/webhooks/{id}/recover.
@@ -64,9 +66,10 @@ func (s *server) recoverWebhook(ctx context.Context, in *recoverRequest) (reply,
 	if err != nil {
 		return reply{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/since", Code: "invalid_format", Detail: "is not a time of RFC 3339"}})
 	}
-	e, err := s.Webhook.Recover(ctx, httpkit.From(ctx).Principal.Tenant, id, since)
+
+	endpoint, err := s.Webhook.Recover(ctx, httpkit.From(ctx).Principal.Tenant, id, since)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusAccepted, webhookOf(e))
+	return jsonReply(http.StatusAccepted, webhookOf(endpoint))
 }

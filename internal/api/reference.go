@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Reference is the reference of the API at baseURL as JSON: what the
-// dashboard's own page of it is made from. Keys stand as $WAYBILL_KEY.
+// Reference returns the reference of the API at baseURL as JSON, from which the
+// dashboard renders its own page. API keys are written as $WAYBILL_KEY.
 func Reference(baseURL string) ([]byte, error) {
 	base := strings.TrimRight(baseURL, "/")
 	doc, err := newServer(Config{BaseURL: base}).document()

@@ -15,12 +15,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// setHuma sets what huma keeps in package variables: lists are never null.
-var setHuma = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+// configureHuma sets what huma keeps in package variables: lists are never null.
+var configureHuma = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // newServer registers all routes.
 func newServer(c Config) *server {
-	setHuma()
+	configureHuma()
 	s := &server{
 		Config:  c,
 		limiter: httpkit.NewLimiter(c.Limits.RequestsPerSec, c.Limits.Burst),
@@ -28,30 +28,37 @@ func newServer(c Config) *server {
 		mux:     http.NewServeMux(),
 	}
 	s.api = humago.New(guardedMux{s}, s.humaConfig())
+
 	for _, rt := range s.table() {
+		// The guard looks a route up by its pattern when huma registers the
+		// handler, so the route must be known by then.
 		s.order = append(s.order, rt)
 		s.routes[rt.method+" "+rt.path] = rt
 		rt.handler(s.api, s.operation(rt))
-		s.finish(rt)
+		s.prepare(rt)
 	}
-	s.open("POST /in/{connection}/{token}", s.receivePush)
-	s.open("GET /healthz", s.healthz)
-	s.open("GET /readyz", s.readyz)
-	s.open("GET /openapi.yaml", s.serveDocument)
-	s.open("GET /openapi.json", s.serveGeneratorDocument)
-	s.open("GET /docs", s.serveDocs)
-	s.open("GET /docs/errors", s.serveDocs)
-	s.mux.HandleFunc("/", s.otherwise)
+
+	s.handlePublic("POST /in/{connection}/{token}", s.receivePush)
+	s.handlePublic("GET /healthz", s.healthz)
+	s.handlePublic("GET /readyz", s.readyz)
+	s.handlePublic("GET /openapi.yaml", s.serveDocument)
+	s.handlePublic("GET /openapi.json", s.serveGeneratorDocument)
+	s.handlePublic("GET /docs", s.serveDocs)
+	s.handlePublic("GET /docs/errors", s.serveDocs)
+	s.mux.HandleFunc("/", s.serveUnmatched)
 	return s
 }
 
-// humaConfig leaves everything out that huma serves by itself.
+// humaConfig leaves out everything that huma serves by itself.
 func (s *server) humaConfig() huma.Config {
 	config := huma.DefaultConfig("Waybill", "1.0.0")
 	config.CreateHooks = nil
-	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
-	config.Transformers = []huma.Transformer{shownProblem}
-	// Every error is shown as httpkit shows it.
+	config.OpenAPIPath = ""
+	config.DocsPath = ""
+	config.SchemasPath = ""
+
+	// huma's own errors are answered, and documented, as httpkit.Problem.
+	config.Transformers = []huma.Transformer{transformError}
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[httpkit.Problem]())
 	return config
 }
@@ -60,54 +67,60 @@ func (s *server) humaConfig() huma.Config {
 type guardedMux struct{ *server }
 
 // HandleFunc registers a guarded handler.
-func (m guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
-	m.mux.HandleFunc(pattern, m.guard(pattern, h))
+func (m guardedMux) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	m.mux.HandleFunc(pattern, m.guard(pattern, handler))
 }
 
-// ServeHTTP is asked for by huma and never used.
+// ServeHTTP is part of the interface that huma asks for. It is not used.
 func (m guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// open registers a handler that needs no key.
-func (s *server) open(pattern string, h http.HandlerFunc) {
+// handlePublic registers a handler that needs no key.
+func (s *server) handlePublic(pattern string, handler http.HandlerFunc) {
 	_, path, _ := strings.Cut(pattern, " ")
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		httpkit.From(r.Context()).Route = path
-		h(w, r)
+		handler(w, r)
 	})
 }
 
-// finish prepares what the guard needs of a registered route.
-func (s *server) finish(rt *route) {
-	reg := s.api.OpenAPI().Components.Schemas
+// prepare derives what the guard checks requests against from a route that huma
+// has registered: its query parameters and the shape of its body.
+func (s *server) prepare(rt *route) {
 	op := s.operationOf(rt)
-	for _, p := range op.Parameters {
-		if p.In == "query" {
-			rt.query = append(rt.query, p.Name)
+	for _, parameter := range op.Parameters {
+		if parameter.In == "query" {
+			rt.query = append(rt.query, parameter.Name)
 		}
 	}
+
+	// The token of a signed link is hidden from the document's parameters,
+	// which show it as a way to authenticate.
 	if rt.link {
 		rt.query = append(rt.query, "token")
 	}
 	if op.RequestBody == nil {
 		return
 	}
+
 	rt.bodyRequired = op.RequestBody.Required
+	registry := s.api.OpenAPI().Components.Schemas
 	schema := op.RequestBody.Content["application/json"].Schema
-	oneParcel(reg, schema)
-	rt.body = shapeOf(reg, schema, s.propertyOrder)
+	requireParcelOrParcels(registry, schema)
+	rt.body = shapeOf(registry, schema, s.propertyOrder)
 }
 
-// oneParcel asks for exactly one of parcel and parcels, where a body has both.
-func oneParcel(reg huma.Registry, s *huma.Schema) {
-	if s.Ref != "" {
-		s = reg.SchemaFromRef(s.Ref)
+// requireParcelOrParcels asks for exactly one of parcel and parcels, where a
+// body has both.
+func requireParcelOrParcels(registry huma.Registry, schema *huma.Schema) {
+	if schema.Ref != "" {
+		schema = registry.SchemaFromRef(schema.Ref)
 	}
-	if s.Properties["parcel"] != nil && s.Properties["parcels"] != nil {
-		s.OneOf = []*huma.Schema{{Required: []string{"parcel"}}, {Required: []string{"parcels"}}}
+	if schema.Properties["parcel"] != nil && schema.Properties["parcels"] != nil {
+		schema.OneOf = []*huma.Schema{{Required: []string{"parcel"}}, {Required: []string{"parcels"}}}
 	}
 }
 
-// operationOf is the route's entry in the document.
+// operationOf returns the route's entry in the document.
 func (s *server) operationOf(rt *route) *huma.Operation {
 	item := s.api.OpenAPI().Paths[rt.path]
 	switch rt.method {
@@ -126,10 +139,10 @@ func (s *server) operationOf(rt *route) *huma.Operation {
 // propertyOrder lists the properties of a schema as its type declares them:
 // huma keeps them in a map.
 func (s *server) propertyOrder(schema *huma.Schema) []string {
-	reg := s.api.OpenAPI().Components.Schemas
-	for name, known := range reg.Map() {
+	registry := s.api.OpenAPI().Components.Schemas
+	for name, known := range registry.Map() {
 		if known == schema {
-			return jsonNames(reg.TypeFromRef("#/components/schemas/" + name))
+			return jsonNames(registry.TypeFromRef("#/components/schemas/" + name))
 		}
 	}
 	return nil
@@ -139,55 +152,62 @@ func (s *server) propertyOrder(schema *huma.Schema) []string {
 func jsonNames(t reflect.Type) []string {
 	var names []string
 	for i := range t.NumField() {
-		f := t.Field(i)
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "" && name != "-" {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.IsExported() && name != "" && name != "-" {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// shownProblem turns huma's own errors, which are about parameters, into the
-// service's: values are not repeated.
-func shownProblem(ctx huma.Context, _ string, v any) (any, error) {
+// transformError turns huma's own errors, which are about parameters, into
+// problems of the service. Values of the request are not repeated.
+func transformError(ctx huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
-	var wrong []ship.FieldError
+
+	var invalid []ship.FieldError
 	for _, detail := range model.Errors {
 		_, name, _ := strings.Cut(detail.Location, ".")
-		wrong = append(wrong, parameterError(ctx.Operation(), name, detail))
+		invalid = append(invalid, parameterError(ctx.Operation(), name, detail))
 	}
-	err := ship.InvalidFields(wrong)
+
+	err := ship.InvalidFields(invalid)
 	if err == nil || model.Status >= http.StatusInternalServerError {
 		err = ship.Errorf(ship.Internal, "huma: %d %s", model.Status, model.Detail)
 	}
 	return httpkit.From(ctx.Context()).Problem(err), nil
 }
 
-// parameterError is huma's complaint about a parameter with the bounds or the
-// values that are allowed.
+// parameterError translates huma's error about a parameter, and adds the bounds
+// or the values that are allowed.
 func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) ship.FieldError {
 	out := ship.FieldError{Pointer: httpkit.ParameterPrefix + name}
 	out.Code, out.Detail = parameterCode(detail.Message)
 
 	schema := &huma.Schema{}
-	for _, p := range op.Parameters {
-		if p.Name == name && p.Schema != nil {
-			schema = p.Schema
+	for _, parameter := range op.Parameters {
+		if parameter.Name == name && parameter.Schema != nil {
+			schema = parameter.Schema
 		}
 	}
+
 	switch out.Code {
 	case "too_small", "too_large":
 		out.Detail = "must be " + bounds(schema)
+
 	case "wrong_type":
 		out.Detail = "must be a whole number"
 		if schema.Minimum != nil {
 			out.Detail += ", " + bounds(schema)
 		}
+
 	case "too_short", "too_long":
 		out.Detail = "must have " + strconv.Itoa(valueOr(schema.MinLength, 0)) + " to " + strconv.Itoa(valueOr(schema.MaxLength, 0)) + " characters"
+
 	case "not_allowed":
 		allowed := make([]string, len(schema.Enum))
 		for i, v := range schema.Enum {
@@ -196,6 +216,7 @@ func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) s
 		given, _ := detail.Value.(string)
 		out.Detail = "must be one of " + strings.Join(allowed, ", ")
 		out.Suggestion = ship.Nearest(given, allowed)
+
 	case "invalid_format":
 		if schema.Pattern != "" {
 			out.Detail = cmp.Or(patternDetails[schema.Pattern], "must match "+schema.Pattern)
@@ -204,22 +225,23 @@ func parameterError(op *huma.Operation, name string, detail *huma.ErrorDetail) s
 	return out
 }
 
-// bounds are the least and the largest number that a schema allows, in words.
-func bounds(s *huma.Schema) string {
+// bounds states the least and the largest number that a schema allows.
+func bounds(schema *huma.Schema) string {
 	switch {
-	case s.Minimum != nil && s.Maximum != nil:
-		return "from " + textOf(*s.Minimum) + " to " + textOf(*s.Maximum)
-	case s.Minimum != nil:
-		return "at least " + textOf(*s.Minimum)
-	case s.Maximum != nil:
-		return "at most " + textOf(*s.Maximum)
+	case schema.Minimum != nil && schema.Maximum != nil:
+		return "from " + textOf(*schema.Minimum) + " to " + textOf(*schema.Maximum)
+	case schema.Minimum != nil:
+		return "at least " + textOf(*schema.Minimum)
+	case schema.Maximum != nil:
+		return "at most " + textOf(*schema.Maximum)
 	}
 	return "a number"
 }
 
-// parameterCode names what huma's message says.
+// parameterCode returns the code and the words for a message of huma, which has
+// no codes of its own.
 func parameterCode(message string) (code, detail string) {
-	for _, m := range []struct{ prefix, code, detail string }{
+	for _, known := range []struct{ prefix, code, detail string }{
 		{"required ", "required", "this parameter is required"},
 		{"invalid integer", "wrong_type", "must be a whole number"},
 		{"invalid date/time", "invalid_format", "must be a time, as 2026-03-31T12:00:00Z"},
@@ -231,8 +253,8 @@ func parameterCode(message string) (code, detail string) {
 		{"expected array length <=", "too_many", "has too many items"},
 		{"expected value to be one of", "not_allowed", "is not one of those listed"},
 	} {
-		if strings.HasPrefix(message, m.prefix) {
-			return m.code, m.detail
+		if strings.HasPrefix(message, known.prefix) {
+			return known.code, known.detail
 		}
 	}
 	return "invalid", "is wrong"

@@ -28,65 +28,71 @@ func (o reply) with(name, value string) reply {
 	return o
 }
 
-// show is v as the body of an answer.
-func show(status int, v any) (reply, error) {
-	b, err := wire.Marshal(v)
-	return reply{status: status, body: b}, err
+// jsonReply returns an answer with v as its JSON body.
+func jsonReply(status int, v any) (reply, error) {
+	body, err := wire.Marshal(v)
+	return reply{status: status, body: body}, err
 }
 
 func (o reply) write(w http.ResponseWriter) {
-	h := w.Header()
+	header := w.Header()
 	if o.status != http.StatusNoContent && o.status != http.StatusNotModified {
 		if o.kind == "" {
 			o.kind = "application/json"
 		}
-		h["Content-Type"] = []string{o.kind}
-		h["Content-Length"] = []string{strconv.Itoa(len(o.body))}
+		// Both names are in canonical form, so the map can be set directly.
+		header["Content-Type"] = []string{o.kind}
+		header["Content-Length"] = []string{strconv.Itoa(len(o.body))}
 	}
 	for _, pair := range o.header {
-		h.Set(pair[0], pair[1])
+		header.Set(pair[0], pair[1])
 	}
+
 	w.WriteHeader(o.status)
-	w.Write(o.body) // the client may have left; Exchange.Delivered tells
+	w.Write(o.body) // the client may have left; Exchange.Delivered knows
 	if o.after != nil {
 		o.after()
 	}
 }
 
-// output is what huma writes: the reply does it itself.
+// output is what huma is given to write. The reply writes itself.
 type output struct {
 	Body func(huma.Context)
 }
 
 // handle makes a route's handler of a function that translates. The function
-// returns its reply or why there is none; both are written here, so all routes
-// fail in the same way.
+// returns its reply or an error; both are written here, so all routes fail in
+// the same way.
 func handle[In any](fn func(context.Context, *In) (reply, error)) func(huma.API, huma.Operation) {
 	return func(api huma.API, op huma.Operation) {
 		huma.Register(api, op, func(ctx context.Context, in *In) (*output, error) {
-			o, err := fn(ctx, in)
-			return &output{Body: func(hc huma.Context) {
-				r, w := humago.Unwrap(hc)
+			answer, err := fn(ctx, in)
+
+			// The error is not returned to huma, which would write its own form
+			// of it.
+			return &output{Body: func(humaContext huma.Context) {
+				r, w := humago.Unwrap(humaContext)
 				if err != nil {
 					httpkit.Fail(w, r, err)
 					return
 				}
-				o.write(w)
+				answer.write(w)
 			}}, nil
 		})
 	}
 }
 
-// matches reports whether an If-None-Match header has the tag. Weak tags
+// etagMatches reports whether an If-None-Match header lists the tag. Weak tags
 // compare equal to strong ones.
-func matches(header, tag string) bool {
+func etagMatches(header, tag string) bool {
 	if header == "" {
 		return false
 	}
+
 	tag = strings.TrimPrefix(tag, "W/")
-	for one := range strings.SplitSeq(header, ",") {
-		one = strings.TrimSpace(one)
-		if one == "*" || strings.TrimPrefix(one, "W/") == tag {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
 			return true
 		}
 	}
@@ -99,7 +105,8 @@ type page[T any] struct {
 	NextCursor *string `json:"nextCursor" doc:"Send it as cursor for the next page; null on the last."`
 }
 
-// pageOf is a page that goes on behind its last element.
+// pageOf returns a page. If there are more elements, its cursor is the id of
+// the last one on it.
 func pageOf[T any](data []T, more bool, last string) page[T] {
 	p := page[T]{Data: data}
 	if more {

@@ -29,7 +29,7 @@ func TestCreationAnswersSayCreatedWhateverHappenedSince(t *testing.T) {
 		{"existing", shipping.Bought{Shipment: moved, Existing: true}, http.StatusOK, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			out, err := s.bought(tc.bought)
+			out, err := s.purchaseReply(tc.bought)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestCreationAnswersSayCreatedWhateverHappenedSince(t *testing.T) {
 
 func TestKeptAnswersAreRepeatedByteForByte(t *testing.T) {
 	kept := &ship.Answer{Status: http.StatusUnprocessableEntity, Body: []byte(`{"code":"carrier_rejected"}`)}
-	out, err := (&server{}).bought(shipping.Bought{Answer: kept, Replayed: true})
+	out, err := (&server{}).purchaseReply(shipping.Bought{Answer: kept, Replayed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestTimelineTagChangesOnlyWithTheNews(t *testing.T) {
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	parcel := tracking.Tracked{Shipment: sh.ID, Carrier: "ups", Progress: sh.Progress, Scans: sh.OwnScans(), CheckedAt: at}
 	render := func(tr tracking.Tracked) (wire.TrackingResult, string) {
-		body, tag, err := timeline(tr)
+		body, tag, err := renderTimeline(tr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestIfNoneMatchReadsLists(t *testing.T) {
 		{`*`, `"a"`, true},
 		{`"ab"`, `"a"`, false},
 	} {
-		if got := matches(tc.header, tc.tag); got != tc.want {
+		if got := etagMatches(tc.header, tc.tag); got != tc.want {
 			t.Errorf("matches(%s, %s) = %v", tc.header, tc.tag, got)
 		}
 	}

@@ -17,22 +17,23 @@ type route struct {
 	method, path string
 	id           string // operationId
 	tag          string
-	scope        string // that the key needs
-	sandbox      bool   // any test key may, no live key
-	link         bool   // a signed link stands for a key
-	purchase     bool   // keeps its idempotency keys itself
-	secret       bool   // its answer holds a secret, and is kept sealed
-	maxBody      int64  // bytes of a body; 0 for the limit of all routes
-	untold       string // why what it does is not in the audit log, of one that is no GET
 	summary      string
+	scope        string // that the key needs
+	sandbox      bool   // open to every test key and to no live key
+	link         bool   // a signed link is accepted in place of a key
+	purchase     bool   // keeps its idempotency keys itself
+	secret       bool   // its answer holds a secret, and is stored sealed
+	maxBody      int64  // bytes of a body; 0 for the limit of all routes
+	unaudited    string // why its changes are not in the audit log; empty for a GET
 	handler      func(huma.API, huma.Operation)
 	outcomes     []outcome
 	codes        []string // of errors, beside those of every route
-	// further finds what is wrong beyond the shape of the body, so that one
-	// answer lists everything; nil if nothing more is checked.
-	further func(*httpkit.Exchange) []ship.FieldError
 
-	// Filled in when it is registered.
+	// checkFurther finds the invalid fields of a body whose shape is wrong, so
+	// that one answer lists everything; nil if nothing more is checked.
+	checkFurther func(*httpkit.Exchange) []ship.FieldError
+
+	// Filled in when the route is registered.
 	query        []string
 	body         *shape
 	bodyRequired bool
@@ -50,220 +51,459 @@ type outcome struct {
 	about   string
 	body    any // a value of the type that is shown
 	headers []string
-	linked  bool // the shipment's further operations follow from it
+	linked  bool // the document links the shipment's further operations to it
 }
 
-// table is the whole interface.
+// table returns the whole interface.
 func (s *server) table() []*route {
-	return slices.Concat(s.shipmentRoutes(), s.labelRoutes(), s.trackingRoutes(), s.webhookRoutes(), s.otherRoutes(), s.routingRoutes(), s.rulesRoutes(), s.sheetRoutes())
+	return slices.Concat(
+		s.shipmentRoutes(),
+		s.labelRoutes(),
+		s.trackingRoutes(),
+		s.webhookRoutes(),
+		s.otherRoutes(),
+		s.routingRoutes(),
+		s.rulesRoutes(),
+		s.sheetRoutes(),
+	)
 }
 
-// shipmentRoutes quote, buy, show and void.
+// shipmentRoutes quote, buy, show and void shipments.
 func (s *server) shipmentRoutes() []*route {
 	shipment := wire.Shipment{}
+
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/rates", id: "quoteRates", tag: "Rates", scope: "rates", untold: changesNothing, further: checkRates,
-			summary: "Get rates", handler: handle(s.quoteRates),
-			outcomes: []outcome{{http.StatusOK, "The offers of all carriers.", rates{}, nil, false}},
-			codes:    []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
+			method:       http.MethodPost,
+			path:         "/v1/rates",
+			id:           "quoteRates",
+			tag:          "Rates",
+			summary:      "Get rates",
+			scope:        "rates",
+			unaudited:    changesNothing,
+			checkFurther: checkRates,
+			handler:      handle(s.quoteRates),
+			outcomes:     []outcome{{status: http.StatusOK, about: "The offers of all carriers.", body: rates{}}},
+			codes:        []string{"carrier_rejected", "origin_required", "no_carrier", "no_rate", "unknown_carrier", "carrier_unavailable"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments", id: "createShipment", tag: "Shipments", scope: "shipments:write", purchase: true, untold: itsOwnLog, further: checkShipment,
-			summary: "Create a shipment", handler: handle(s.createShipment),
+			method:       http.MethodPost,
+			path:         "/v1/shipments",
+			id:           "createShipment",
+			tag:          "Shipments",
+			summary:      "Create a shipment",
+			scope:        "shipments:write",
+			unaudited:    itsOwnLog,
+			checkFurther: checkShipment,
+
+			// The key is reserved together with the purchase, not around the
+			// handler: a crash must not leave one without the other.
+			purchase: true,
+
+			handler: handle(s.createShipment),
 			outcomes: []outcome{
-				{http.StatusCreated, "The label is bought.", shipment, []string{"Location", "Idempotent-Replayed"}, true},
-				{http.StatusOK, "The order's earlier shipment, with `onDuplicateOrder: return`.", shipment, []string{"Location"}, true},
-				{http.StatusAccepted, "The carrier has not answered yet; `labelStatus` is `pending`.", shipment, []string{"Location", "Retry-After", "Idempotent-Replayed"}, true},
+				{
+					status:  http.StatusCreated,
+					about:   "The label is bought.",
+					body:    shipment,
+					headers: []string{"Location", "Idempotent-Replayed"},
+					linked:  true,
+				},
+				{
+					status:  http.StatusOK,
+					about:   "The order's earlier shipment, with `onDuplicateOrder: return`.",
+					body:    shipment,
+					headers: []string{"Location"},
+					linked:  true,
+				},
+				{
+					status:  http.StatusAccepted,
+					about:   "The carrier has not answered yet; `labelStatus` is `pending`.",
+					body:    shipment,
+					headers: []string{"Location", "Retry-After", "Idempotent-Replayed"},
+					linked:  true,
+				},
 			},
 			codes: []string{
-				"carrier_rejected", "price_changed", "rate_mismatch", "rate_expired", "currency_mismatch", "origin_required", "no_carrier", "no_rate", "unknown_carrier",
-				"duplicate_order", "spend_limit_reached", "carrier_unavailable", "outcome_unknown",
+				"carrier_rejected",
+				"price_changed",
+				"rate_mismatch",
+				"rate_expired",
+				"currency_mismatch",
+				"origin_required",
+				"no_carrier",
+				"no_rate",
+				"unknown_carrier",
+				"duplicate_order",
+				"spend_limit_reached",
+				"carrier_unavailable",
+				"outcome_unknown",
 			},
 		},
 		{
-			method: http.MethodGet, path: "/v1/shipments", id: "listShipments", tag: "Shipments", scope: "shipments:read",
-			summary: "List shipments", handler: handle(s.listShipments),
-			outcomes: []outcome{{http.StatusOK, "A page of shipments, newest first.", page[wire.Shipment]{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/shipments",
+			id:       "listShipments",
+			tag:      "Shipments",
+			summary:  "List shipments",
+			scope:    "shipments:read",
+			handler:  handle(s.listShipments),
+			outcomes: []outcome{{status: http.StatusOK, about: "A page of shipments, newest first.", body: page[wire.Shipment]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
 		{
-			method: http.MethodGet, path: "/v1/shipments/{id}", id: "getShipment", tag: "Shipments", scope: "shipments:read",
-			summary: "Get a shipment", handler: handle(s.getShipment),
-			outcomes: []outcome{{http.StatusOK, "The shipment as it is now.", shipment, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/shipments/{id}",
+			id:       "getShipment",
+			tag:      "Shipments",
+			summary:  "Get a shipment",
+			scope:    "shipments:read",
+			handler:  handle(s.getShipment),
+			outcomes: []outcome{{status: http.StatusOK, about: "The shipment as it is now.", body: shipment}},
 			codes:    []string{"shipment_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/duplicate", id: "duplicateShipment", tag: "Shipments", scope: "shipments:read", untold: changesNothing,
-			summary: "Duplicate a shipment", handler: handle(s.duplicateShipment),
-			outcomes: []outcome{{http.StatusOK, "A body for `POST /v1/shipments` that ships the order again. Nothing is bought.", wire.Creation{}, nil, false}},
-			codes:    []string{"shipment_not_found"},
+			method:    http.MethodPost,
+			path:      "/v1/shipments/{id}/duplicate",
+			id:        "duplicateShipment",
+			tag:       "Shipments",
+			summary:   "Duplicate a shipment",
+			scope:     "shipments:read",
+			unaudited: changesNothing,
+			handler:   handle(s.duplicateShipment),
+			outcomes:  []outcome{{status: http.StatusOK, about: "A body for `POST /v1/shipments` that ships the order again. Nothing is bought.", body: wire.Creation{}}},
+			codes:     []string{"shipment_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/void", id: "voidShipment", tag: "Shipments", scope: "shipments:write", untold: itsOwnLog,
-			summary: "Void a label", handler: handle(s.voidShipment),
+			method:    http.MethodPost,
+			path:      "/v1/shipments/{id}/void",
+			id:        "voidShipment",
+			tag:       "Shipments",
+			summary:   "Void a label",
+			scope:     "shipments:write",
+			unaudited: itsOwnLog,
+			handler:   handle(s.voidShipment),
 			outcomes: []outcome{
-				{http.StatusOK, "The label is voided.", shipment, nil, false},
-				{http.StatusAccepted, "The void is under way, or the refund is; `labelStatus` tells.", shipment, nil, false},
+				{status: http.StatusOK, about: "The label is voided.", body: shipment},
+				{status: http.StatusAccepted, about: "The void is under way, or the refund is; `labelStatus` tells.", body: shipment},
 			},
-			codes: []string{"shipment_not_found", "void_not_supported", "void_refused", "label_not_ready", "conflict", "carrier_unavailable", "outcome_unknown"},
+			codes: []string{
+				"shipment_not_found",
+				"void_not_supported",
+				"void_refused",
+				"label_not_ready",
+				"conflict",
+				"carrier_unavailable",
+				"outcome_unknown",
+			},
 		},
 	}
 }
 
-// labelRoutes make and serve labels.
+// labelRoutes render and serve labels.
 func (s *server) labelRoutes() []*route {
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/label", id: "makeLabel", tag: "Labels", scope: "labels", untold: changesNothing,
-			summary: "Generate a label", handler: handle(s.makeLabel),
-			outcomes: []outcome{{http.StatusOK, "Where the rendering can be fetched.", rendering{}, nil, false}},
-			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+			method:    http.MethodPost,
+			path:      "/v1/shipments/{id}/label",
+			id:        "makeLabel",
+			tag:       "Labels",
+			summary:   "Generate a label",
+			scope:     "labels",
+			unaudited: changesNothing,
+			handler:   handle(s.makeLabel),
+			outcomes:  []outcome{{status: http.StatusOK, about: "Where the rendering can be fetched.", body: rendering{}}},
+			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
 		},
 		{
-			method: http.MethodGet, path: "/v1/shipments/{id}/documents/{number}", id: "getDocument", tag: "Labels", scope: "labels",
-			summary: "Fetch a customs paper", handler: handle(s.getDocument),
-			outcomes: []outcome{{http.StatusOK, "The paper, as the carrier made it.", nil, []string{"Cache-Control", "Content-Disposition"}, false}},
+			method:   http.MethodGet,
+			path:     "/v1/shipments/{id}/documents/{number}",
+			id:       "getDocument",
+			tag:      "Labels",
+			summary:  "Fetch a customs paper",
+			scope:    "labels",
+			handler:  handle(s.getDocument),
+			outcomes: []outcome{{status: http.StatusOK, about: "The paper, as the carrier made it.", headers: []string{"Cache-Control", "Content-Disposition"}}},
 			codes:    []string{"shipment_not_found", "not_found", "label_quarantined"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/shipments/{id}/label-link", id: "linkLabel", tag: "Labels", scope: "shipments:write", untold: changesNothing,
-			summary: "Share a label", handler: handle(s.linkLabel),
-			outcomes: []outcome{{http.StatusOK, "A link that needs no API key.", labelLink{}, nil, false}},
-			codes:    []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+			method:    http.MethodPost,
+			path:      "/v1/shipments/{id}/label-link",
+			id:        "linkLabel",
+			tag:       "Labels",
+			summary:   "Share a label",
+			scope:     "shipments:write",
+			unaudited: changesNothing,
+			handler:   handle(s.linkLabel),
+			outcomes:  []outcome{{status: http.StatusOK, about: "A link that needs no API key.", body: labelLink{}}},
+			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
 		},
 		{
-			method: http.MethodGet, path: labelPath, id: "getLabel", tag: "Labels", scope: "labels", link: true,
-			summary: "Fetch a label", handler: handle(s.getLabel),
+			method:  http.MethodGet,
+			path:    labelPath,
+			id:      "getLabel",
+			tag:     "Labels",
+			summary: "Fetch a label",
+			scope:   "labels",
+			link:    true,
+			handler: handle(s.getLabel),
 			outcomes: []outcome{
-				{http.StatusOK, "The label.", nil, []string{"ETag", "Cache-Control", "Content-Disposition"}, false},
-				{http.StatusNotModified, "The copy at hand is still right.", nil, []string{"ETag"}, false},
+				{status: http.StatusOK, about: "The label.", headers: []string{"ETag", "Cache-Control", "Content-Disposition"}},
+				{status: http.StatusNotModified, about: "The copy at hand is still right.", headers: []string{"ETag"}},
 			},
-			codes: []string{"not_found", "shipment_not_found", "invalid_token", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
+			codes: []string{
+				"not_found",
+				"shipment_not_found",
+				"invalid_token",
+				"label_not_ready",
+				"format_unavailable",
+				"label_quarantined",
+				"label_voided",
+			},
 		},
 	}
 }
 
-// trackingRoutes tell where parcels are, and move those of the sandbox.
+// trackingRoutes show where parcels are, and advance those of the sandbox.
 func (s *server) trackingRoutes() []*route {
 	result := wire.TrackingResult{}
+
 	return []*route{
 		{
-			method: http.MethodGet, path: "/v1/tracking/{trackingNumber}", id: "track", tag: "Tracking", scope: "tracking",
-			summary: "Look up tracking", handler: handle(s.track),
+			method:  http.MethodGet,
+			path:    "/v1/tracking/{trackingNumber}",
+			id:      "track",
+			tag:     "Tracking",
+			summary: "Look up tracking",
+			scope:   "tracking",
+			handler: handle(s.track),
 			outcomes: []outcome{
-				{http.StatusOK, "Status and timeline, newest first.", result, []string{"ETag", "Cache-Control"}, false},
-				{http.StatusNotModified, "The timeline is unchanged.", nil, []string{"ETag"}, false},
+				{
+					status:  http.StatusOK,
+					about:   "Status and timeline, newest first.",
+					body:    result,
+					headers: []string{"ETag", "Cache-Control"},
+				},
+				{status: http.StatusNotModified, about: "The timeline is unchanged.", headers: []string{"ETag"}},
 			},
 			codes: []string{"tracking_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/trackers", id: "follow", tag: "Tracking", scope: "tracking", untold: itsOwnLog,
-			summary: "Follow a parcel", handler: handle(s.follow),
+			method:    http.MethodPost,
+			path:      "/v1/trackers",
+			id:        "follow",
+			tag:       "Tracking",
+			summary:   "Follow a parcel",
+			scope:     "tracking",
+			unaudited: itsOwnLog,
+			handler:   handle(s.follow),
 			outcomes: []outcome{
-				{http.StatusCreated, "The parcel is followed.", result, []string{"Location"}, false},
-				{http.StatusOK, "It was followed already.", result, []string{"Location"}, false},
+				{
+					status:  http.StatusCreated,
+					about:   "The parcel is followed.",
+					body:    result,
+					headers: []string{"Location"},
+				},
+				{
+					status:  http.StatusOK,
+					about:   "It was followed already.",
+					body:    result,
+					headers: []string{"Location"},
+				},
 			},
 			codes: []string{"unknown_carrier", "carrier_ambiguous", "tracker_limit"},
 		},
 		{
-			method: http.MethodGet, path: "/v1/trackers", id: "listTrackers", tag: "Tracking", scope: "tracking",
-			summary: "List followed parcels", handler: handle(s.listTrackers),
-			outcomes: []outcome{{http.StatusOK, "A page of trackers, newest first.", page[wire.TrackingResult]{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/trackers",
+			id:       "listTrackers",
+			tag:      "Tracking",
+			summary:  "List followed parcels",
+			scope:    "tracking",
+			handler:  handle(s.listTrackers),
+			outcomes: []outcome{{status: http.StatusOK, about: "A page of trackers, newest first.", body: page[wire.TrackingResult]{}}},
 			codes:    []string{"invalid_cursor"},
 		},
 		{
-			method: http.MethodDelete, path: "/v1/trackers/{id}", id: "unfollow", tag: "Tracking", scope: "tracking", untold: itsOwnLog,
-			summary: "Stop following", handler: handle(s.unfollow),
-			outcomes: []outcome{{http.StatusNoContent, "The parcel is no longer followed.", nil, nil, false}},
-			codes:    []string{"tracker_not_found"},
+			method:    http.MethodDelete,
+			path:      "/v1/trackers/{id}",
+			id:        "unfollow",
+			tag:       "Tracking",
+			summary:   "Stop following",
+			scope:     "tracking",
+			unaudited: itsOwnLog,
+			handler:   handle(s.unfollow),
+			outcomes:  []outcome{{status: http.StatusNoContent, about: "The parcel is no longer followed."}},
+			codes:     []string{"tracker_not_found"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/sandbox/shipments/{id}/advance", id: "advanceShipment", tag: "Sandbox", sandbox: true, untold: itsOwnLog,
-			summary: "Move a test shipment on", handler: handle(s.advance),
-			outcomes: []outcome{{http.StatusOK, "Status and timeline after the step.", result, nil, false}},
-			codes:    []string{"shipment_not_found", "cannot_advance"},
+			method:    http.MethodPost,
+			path:      "/v1/sandbox/shipments/{id}/advance",
+			id:        "advanceShipment",
+			tag:       "Sandbox",
+			summary:   "Move a test shipment on",
+			sandbox:   true,
+			unaudited: itsOwnLog,
+			handler:   handle(s.advance),
+			outcomes:  []outcome{{status: http.StatusOK, about: "Status and timeline after the step.", body: result}},
+			codes:     []string{"shipment_not_found", "cannot_advance"},
 		},
 	}
 }
 
-// otherRoutes tell what changed and who carries.
+// otherRoutes list events and carriers.
 func (s *server) otherRoutes() []*route {
 	return []*route{
 		{
-			method: http.MethodGet, path: "/v1/events", id: "listEvents", tag: "Events", scope: "events",
-			summary: "Read the event log", handler: handle(s.listEvents),
-			outcomes: []outcome{{http.StatusOK, "Events, oldest first.", events{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/events",
+			id:       "listEvents",
+			tag:      "Events",
+			summary:  "Read the event log",
+			scope:    "events",
+			handler:  handle(s.listEvents),
+			outcomes: []outcome{{status: http.StatusOK, about: "Events, oldest first.", body: events{}}},
 			codes:    []string{"invalid_cursor", "cursor_expired"},
 		},
 		{
-			method: http.MethodGet, path: "/v1/carriers", id: "listCarriers", tag: "Carriers", scope: "carriers",
-			summary: "List carriers", handler: handle(s.listCarriers),
-			outcomes: []outcome{{http.StatusOK, "The carriers that the key can use.", page[carrierShown]{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/carriers",
+			id:       "listCarriers",
+			tag:      "Carriers",
+			summary:  "List carriers",
+			scope:    "carriers",
+			handler:  handle(s.listCarriers),
+			outcomes: []outcome{{status: http.StatusOK, about: "The carriers that the key can use.", body: page[carrierShown]{}}},
 		},
 	}
 }
 
-// webhookRoutes are about where events are sent.
+// webhookRoutes manage webhook endpoints and their deliveries.
 func (s *server) webhookRoutes() []*route {
-	hook, missing := wire.Webhook{}, []string{"webhook_not_found"}
+	endpoint := wire.Webhook{}
+	notFound := []string{"webhook_not_found"}
+
 	return []*route{
 		{
-			method: http.MethodPost, path: "/v1/webhooks", id: "createWebhook", tag: "Webhooks", scope: "webhooks", secret: true,
-			summary: "Create a webhook", handler: handle(s.createWebhook),
-			outcomes: []outcome{{http.StatusCreated, "The webhook, with its secret.", hook, []string{"Location"}, false}},
-			codes:    []string{"webhook_limit"},
+			method:  http.MethodPost,
+			path:    "/v1/webhooks",
+			id:      "createWebhook",
+			tag:     "Webhooks",
+			summary: "Create a webhook",
+			scope:   "webhooks",
+			secret:  true,
+			handler: handle(s.createWebhook),
+			outcomes: []outcome{{
+				status:  http.StatusCreated,
+				about:   "The webhook, with its secret.",
+				body:    endpoint,
+				headers: []string{"Location"},
+			}},
+			codes: []string{"webhook_limit"},
 		},
 		{
-			method: http.MethodGet, path: "/v1/webhooks", id: "listWebhooks", tag: "Webhooks", scope: "webhooks",
-			summary: "List webhooks", handler: handle(s.listWebhooks),
-			outcomes: []outcome{{http.StatusOK, "All webhooks, newest first.", page[wire.Webhook]{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/webhooks",
+			id:       "listWebhooks",
+			tag:      "Webhooks",
+			summary:  "List webhooks",
+			scope:    "webhooks",
+			handler:  handle(s.listWebhooks),
+			outcomes: []outcome{{status: http.StatusOK, about: "All webhooks, newest first.", body: page[wire.Webhook]{}}},
 		},
 		{
-			method: http.MethodGet, path: "/v1/webhooks/{id}", id: "getWebhook", tag: "Webhooks", scope: "webhooks",
-			summary: "Get a webhook", handler: handle(s.getWebhook), codes: missing,
-			outcomes: []outcome{{http.StatusOK, "The webhook, and how it does.", hook, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/webhooks/{id}",
+			id:       "getWebhook",
+			tag:      "Webhooks",
+			summary:  "Get a webhook",
+			scope:    "webhooks",
+			handler:  handle(s.getWebhook),
+			outcomes: []outcome{{status: http.StatusOK, about: "The webhook, and how it does.", body: endpoint}},
+			codes:    notFound,
 		},
 		{
-			method: http.MethodPatch, path: "/v1/webhooks/{id}", id: "changeWebhook", tag: "Webhooks", scope: "webhooks",
-			summary: "Change a webhook", handler: handle(s.changeWebhook), codes: missing,
-			outcomes: []outcome{{http.StatusOK, "The webhook as it is now.", hook, nil, false}},
+			method:   http.MethodPatch,
+			path:     "/v1/webhooks/{id}",
+			id:       "changeWebhook",
+			tag:      "Webhooks",
+			summary:  "Change a webhook",
+			scope:    "webhooks",
+			handler:  handle(s.changeWebhook),
+			outcomes: []outcome{{status: http.StatusOK, about: "The webhook as it is now.", body: endpoint}},
+			codes:    notFound,
 		},
 		{
-			method: http.MethodDelete, path: "/v1/webhooks/{id}", id: "deleteWebhook", tag: "Webhooks", scope: "webhooks",
-			summary: "Delete a webhook", handler: handle(s.deleteWebhook), codes: missing,
-			outcomes: []outcome{{http.StatusNoContent, "The webhook is gone.", nil, nil, false}},
+			method:   http.MethodDelete,
+			path:     "/v1/webhooks/{id}",
+			id:       "deleteWebhook",
+			tag:      "Webhooks",
+			summary:  "Delete a webhook",
+			scope:    "webhooks",
+			handler:  handle(s.deleteWebhook),
+			outcomes: []outcome{{status: http.StatusNoContent, about: "The webhook is gone."}},
+			codes:    notFound,
 		},
 		{
-			method: http.MethodPost, path: "/v1/webhooks/{id}/rotate-secret", id: "rotateWebhookSecret", tag: "Webhooks", scope: "webhooks", secret: true,
-			summary: "Rotate a secret", handler: handle(s.rotateSecret), codes: missing,
-			outcomes: []outcome{{http.StatusOK, "The webhook, with its new secret.", hook, nil, false}},
+			method:   http.MethodPost,
+			path:     "/v1/webhooks/{id}/rotate-secret",
+			id:       "rotateWebhookSecret",
+			tag:      "Webhooks",
+			summary:  "Rotate a secret",
+			scope:    "webhooks",
+			secret:   true,
+			handler:  handle(s.rotateSecret),
+			outcomes: []outcome{{status: http.StatusOK, about: "The webhook, with its new secret.", body: endpoint}},
+			codes:    notFound,
 		},
 		{
-			method: http.MethodPost, path: "/v1/webhooks/{id}/test", id: "testWebhook", tag: "Webhooks", scope: "webhooks", untold: changesNothing,
-			summary: "Try a webhook", handler: handle(s.testWebhook), codes: missing,
-			outcomes: []outcome{{http.StatusOK, "What became of the attempt.", wire.Delivery{}, nil, false}},
+			method:    http.MethodPost,
+			path:      "/v1/webhooks/{id}/test",
+			id:        "testWebhook",
+			tag:       "Webhooks",
+			summary:   "Try a webhook",
+			scope:     "webhooks",
+			unaudited: changesNothing,
+			handler:   handle(s.testWebhook),
+			outcomes:  []outcome{{status: http.StatusOK, about: "What became of the attempt.", body: wire.Delivery{}}},
+			codes:     notFound,
 		},
 		{
-			method: http.MethodGet, path: "/v1/webhooks/{id}/deliveries", id: "listDeliveries", tag: "Webhooks", scope: "webhooks",
-			summary: "List deliveries", handler: handle(s.listDeliveries),
-			outcomes: []outcome{{http.StatusOK, "A page of attempts, newest first.", page[wire.Delivery]{}, nil, false}},
+			method:   http.MethodGet,
+			path:     "/v1/webhooks/{id}/deliveries",
+			id:       "listDeliveries",
+			tag:      "Webhooks",
+			summary:  "List deliveries",
+			scope:    "webhooks",
+			handler:  handle(s.listDeliveries),
+			outcomes: []outcome{{status: http.StatusOK, about: "A page of attempts, newest first.", body: page[wire.Delivery]{}}},
 			codes:    []string{"webhook_not_found", "invalid_cursor"},
 		},
 		{
-			method: http.MethodPost, path: "/v1/webhooks/{id}/recover", id: "recoverWebhook", tag: "Webhooks", scope: "webhooks",
-			summary: "Send what was missed", handler: handle(s.recoverWebhook), codes: missing,
-			outcomes: []outcome{{http.StatusAccepted, "The webhook; what it has missed is being sent.", hook, nil, false}},
+			method:   http.MethodPost,
+			path:     "/v1/webhooks/{id}/recover",
+			id:       "recoverWebhook",
+			tag:      "Webhooks",
+			summary:  "Send what was missed",
+			scope:    "webhooks",
+			handler:  handle(s.recoverWebhook),
+			outcomes: []outcome{{status: http.StatusAccepted, about: "The webhook; what it has missed is being sent.", body: endpoint}},
+			codes:    notFound,
 		},
 		{
-			method: http.MethodPost, path: "/v1/events/{id}/redeliver", id: "redeliverEvent", tag: "Webhooks", scope: "webhooks",
-			summary: "Send an event again", handler: handle(s.redeliverEvent),
-			outcomes: []outcome{{http.StatusAccepted, "The event is being sent.", redelivered{}, nil, false}},
+			method:   http.MethodPost,
+			path:     "/v1/events/{id}/redeliver",
+			id:       "redeliverEvent",
+			tag:      "Webhooks",
+			summary:  "Send an event again",
+			scope:    "webhooks",
+			handler:  handle(s.redeliverEvent),
+			outcomes: []outcome{{status: http.StatusAccepted, about: "The event is being sent.", body: redelivered{}}},
 			codes:    []string{"event_not_found", "webhook_not_found"},
 		},
 	}
 }
 
-// labelPath is how the mux sees a label's address: it cannot match a suffix
+// labelPath is the pattern of a label's address: the mux cannot match a suffix
 // inside a segment. The document shows one path a format.
 const labelPath = "/v1/labels/{file}"

@@ -44,81 +44,101 @@ type ruleSummary struct {
 	PublishedAt  string `json:"publishedAt" format:"date-time" doc:"When it was published."`
 }
 
-func versionShown(v rulebook.Version) (ruleVersion, error) {
-	book, err := bookShown(v.Rules)
+// versionOf returns a published version as clients see it.
+func versionOf(version rulebook.Version) (ruleVersion, error) {
+	book, err := encodeBook(version.Rules)
 	return ruleVersion{
-		Version: v.Version, Book: book, Note: v.Note, RestoredFrom: v.Restored, PublishedAt: wire.Time(v.WrittenAt), Warnings: listed(v.Warnings),
+		Version:      version.Version,
+		Book:         book,
+		Note:         version.Note,
+		RestoredFrom: version.Restored,
+		PublishedAt:  wire.Time(version.WrittenAt),
+		Warnings:     nonNil(version.Warnings),
 	}, err
 }
 
-func draftShown(v rulebook.Version) (ruleDraft, error) {
-	book, err := bookShown(v.Rules)
-	return ruleDraft{BasedOn: v.Version, Book: book, SavedAt: wire.Time(v.WrittenAt), Warnings: listed(v.Warnings)}, err
+// draftOf returns a draft as clients see it.
+func draftOf(draft rulebook.Version) (ruleDraft, error) {
+	book, err := encodeBook(draft.Rules)
+	return ruleDraft{
+		BasedOn:  draft.Version,
+		Book:     book,
+		SavedAt:  wire.Time(draft.WrittenAt),
+		Warnings: nonNil(draft.Warnings),
+	}, err
 }
 
-// listed is the list, never null.
-func listed(list []string) []string { return append([]string{}, list...) }
+// nonNil returns a copy of the list that is never nil, so that JSON has [] and
+// not null.
+func nonNil(list []string) []string { return append([]string{}, list...) }
 
 // getRouting handles GET /v1/routing.
 func (s *server) getRouting(ctx context.Context, _ *noParameters) (reply, error) {
-	t := httpkit.From(ctx).Principal.Tenant
+	tenant := httpkit.From(ctx).Principal.Tenant
 	var out rulesState
-	switch v, err := s.Rules.Published(ctx, t, 0); {
+
+	// An account may have published nothing, and may have no draft: neither is
+	// an error here.
+	switch version, err := s.Rules.Published(ctx, tenant, 0); {
 	case err == nil:
-		shown, err := versionShown(v)
+		published, err := versionOf(version)
 		if err != nil {
 			return reply{}, err
 		}
-		out.Published, out.Versions = &shown, v.Version
+		out.Published = &published
+		out.Versions = version.Version
 	case ship.KindOf(err) != ship.NotFound:
 		return reply{}, err
 	}
-	draft, err := s.draft(ctx, t)
-	switch {
+
+	switch saved, err := s.draft(ctx, tenant); {
 	case err == nil:
-		shown, err := draftShown(draft)
+		draft, err := draftOf(saved)
 		if err != nil {
 			return reply{}, err
 		}
-		out.Draft = &shown
+		out.Draft = &draft
 	case ship.KindOf(err) != ship.NotFound:
 		return reply{}, err
 	}
-	return show(http.StatusOK, out)
+
+	return jsonReply(http.StatusOK, out)
 }
 
-// draft is the draft. What became wrong since it was saved, such as a carrier
-// that is gone, is told in its warnings: it must not keep anybody from reading
-// it.
-func (s *server) draft(ctx context.Context, t ship.Tenant) (rulebook.Version, error) {
-	v, err := s.Rules.Draft(ctx, t)
+// draft returns the draft. What became invalid since it was saved, such as a
+// carrier that is gone, is listed in its warnings: it must not prevent anybody
+// from reading the draft.
+func (s *server) draft(ctx context.Context, tenant ship.Tenant) (rulebook.Version, error) {
+	draft, err := s.Rules.Draft(ctx, tenant)
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok || e.Kind != ship.Invalid {
-		return v, err
+		return draft, err
 	}
-	for _, f := range e.Fields {
-		v.Warnings = append(v.Warnings, f.Pointer+" "+f.Detail)
+
+	for _, field := range e.Fields {
+		draft.Warnings = append(draft.Warnings, field.Pointer+" "+field.Detail)
 	}
-	return v, nil
+	return draft, nil
 }
 
 type saveDraftRequest struct{ Body ruleBook[request] }
 
 // saveDraft handles PUT /v1/routing/draft.
 func (s *server) saveDraft(ctx context.Context, in *saveDraftRequest) (reply, error) {
-	book, err := bookOf(in.Body)
+	book, err := decodeBook(in.Body)
 	if err != nil {
 		return reply{}, err
 	}
-	v, err := s.Rules.SaveDraft(ctx, httpkit.From(ctx).Principal.Tenant, book)
+	saved, err := s.Rules.SaveDraft(ctx, httpkit.From(ctx).Principal.Tenant, book)
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := draftShown(v)
+
+	out, err := draftOf(saved)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, out)
+	return jsonReply(http.StatusOK, out)
 }
 
 // dropDraft handles DELETE /v1/routing/draft.
@@ -136,14 +156,14 @@ type publishRequest struct{ Body *publishInput }
 
 // publishRules handles POST /v1/routing/publish.
 func (s *server) publishRules(ctx context.Context, in *publishRequest) (reply, error) {
-	order := rulebook.PublishInput{Tenant: httpkit.From(ctx).Principal.Tenant}
-	if b := in.Body; b != nil {
-		order.Note = b.Note
-		if b.Version != nil {
-			order.Replaces = new(int(*b.Version))
+	input := rulebook.PublishInput{Tenant: httpkit.From(ctx).Principal.Tenant}
+	if body := in.Body; body != nil {
+		input.Note = body.Note
+		if body.Version != nil {
+			input.Replaces = new(int(*body.Version))
 		}
 	}
-	return published(s.Rules.Publish(ctx, order))
+	return publishedReply(s.Rules.Publish(ctx, input))
 }
 
 // rollBackInput is the body of POST /v1/routing/rollback.
@@ -156,20 +176,21 @@ type rollBackRequest struct{ Body rollBackInput }
 
 // rollBackRules handles POST /v1/routing/rollback.
 func (s *server) rollBackRules(ctx context.Context, in *rollBackRequest) (reply, error) {
-	return published(s.Rules.RollBack(ctx, httpkit.From(ctx).Principal.Tenant, int(in.Body.Version), in.Body.Note))
+	return publishedReply(s.Rules.RollBack(ctx, httpkit.From(ctx).Principal.Tenant, int(in.Body.Version), in.Body.Note))
 }
 
-// published answers with a new version.
-func published(v rulebook.Version, err error) (reply, error) {
+// publishedReply answers with a new version.
+func publishedReply(version rulebook.Version, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	shown, err := versionShown(v)
+	published, err := versionOf(version)
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := show(http.StatusCreated, shown)
-	return out.with("Location", "/v1/routing/versions/"+strconv.Itoa(v.Version)), err
+
+	out, err := jsonReply(http.StatusCreated, published)
+	return out.with("Location", "/v1/routing/versions/"+strconv.Itoa(version.Version)), err
 }
 
 type listVersionsRequest struct{ PageRequest }
@@ -178,23 +199,34 @@ type listVersionsRequest struct{ PageRequest }
 func (s *server) listVersions(ctx context.Context, in *listVersionsRequest) (reply, error) {
 	before := 0
 	if in.Cursor != "" {
-		n, ok := versionNumber(in.Cursor)
+		number, ok := versionNumber(in.Cursor)
 		if !ok {
-			return reply{}, badCursor()
+			return reply{}, invalidCursor()
 		}
-		before = n
+		before = number
 	}
+
 	list, err := s.Rules.Versions(ctx, httpkit.From(ctx).Principal.Tenant, before, in.Limit)
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]ruleSummary, len(list))
 	last := 0
-	for i, v := range list {
-		data[i] = ruleSummary{Version: v.Version, RuleCount: len(v.Rules.Rules), Note: v.Note, RestoredFrom: v.Restored, PublishedAt: wire.Time(v.WrittenAt)}
-		last = v.Version
+	for i, version := range list {
+		data[i] = ruleSummary{
+			Version:      version.Version,
+			RuleCount:    len(version.Rules.Rules),
+			Note:         version.Note,
+			RestoredFrom: version.Restored,
+			PublishedAt:  wire.Time(version.WrittenAt),
+		}
+		last = version.Version
 	}
-	return show(http.StatusOK, pageOf(data, last > 1, strconv.Itoa(last))) // versions have no gaps
+
+	// Versions count from 1 without gaps, so there are more unless the last one
+	// is the first.
+	return jsonReply(http.StatusOK, pageOf(data, last > 1, strconv.Itoa(last)))
 }
 
 // versionNumber reads the number of a version as the service writes it.
@@ -209,19 +241,20 @@ type versionRequest struct {
 
 // getVersion handles GET /v1/routing/versions/{version}.
 func (s *server) getVersion(ctx context.Context, in *versionRequest) (reply, error) {
-	n, ok := versionNumber(in.Version)
+	number, ok := versionNumber(in.Version)
 	if !ok {
 		return reply{}, ship.Coded(ship.NotFound, "version_not_found", "there is no such version of the rules")
 	}
-	v, err := s.Rules.Published(ctx, httpkit.From(ctx).Principal.Tenant, n)
+	version, err := s.Rules.Published(ctx, httpkit.From(ctx).Principal.Tenant, number)
 	if err != nil {
 		return reply{}, err
 	}
-	shown, err := versionShown(v)
+
+	out, err := versionOf(version)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, shown)
+	return jsonReply(http.StatusOK, out)
 }
 
 // ruleVariables is the answer of GET /v1/routing/variables.
@@ -240,13 +273,22 @@ type ruleVariable struct {
 
 // listVariables handles GET /v1/routing/variables.
 func (s *server) listVariables(context.Context, *noParameters) (reply, error) {
-	return show(http.StatusOK, ruleVariables{Variables: variablesShown(routing.Variables()), OfferFields: variablesShown(routing.OfferFields())})
+	return jsonReply(http.StatusOK, ruleVariables{
+		Variables:   variablesOf(routing.Variables()),
+		OfferFields: variablesOf(routing.OfferFields()),
+	})
 }
 
-func variablesShown(list []routing.Variable) []ruleVariable {
+func variablesOf(list []routing.Variable) []ruleVariable {
 	out := make([]ruleVariable, len(list))
-	for i, v := range list {
-		out[i] = ruleVariable{Name: v.Name, Type: v.Type, Doc: v.Doc, Example: v.Example, Values: v.Values}
+	for i, variable := range list {
+		out[i] = ruleVariable{
+			Name:    variable.Name,
+			Type:    variable.Type,
+			Doc:     variable.Doc,
+			Example: variable.Example,
+			Values:  variable.Values,
+		}
 	}
 	return out
 }

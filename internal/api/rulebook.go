@@ -75,9 +75,9 @@ type guard[side any] struct {
 	None         bool         `json:"none,omitempty" doc:"Nothing else may be bought: the shipment is refused if the first choice fails."`
 }
 
-// bookOf reads rules whose shape was checked. Their JSON is the one form that
-// they have everywhere, so it is also how they go from here to there.
-func bookOf(in ruleBook[request]) (routing.Book, error) {
+// decodeBook reads rules whose shape was checked. Rules have the same JSON
+// everywhere, so they are converted by way of it.
+func decodeBook(in ruleBook[request]) (routing.Book, error) {
 	text, err := json.Marshal(in)
 	if err != nil {
 		return routing.Book{}, fmt.Errorf("write rules: %w", err)
@@ -85,32 +85,35 @@ func bookOf(in ruleBook[request]) (routing.Book, error) {
 	return routing.ParseBook(text)
 }
 
-// bookShown is rules as clients see them.
-func bookShown(b routing.Book) (out ruleBook[answer], err error) {
-	text, err := json.Marshal(b)
+// encodeBook returns rules as clients see them.
+func encodeBook(book routing.Book) (out ruleBook[answer], err error) {
+	text, err := json.Marshal(book)
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
 		return out, fmt.Errorf("show rules: %w", err)
 	}
+
 	if out.Rules == nil {
 		out.Rules = []rule[answer]{}
 	}
 	return out, nil
 }
 
-// under says that an error about rules is about those at a place in the body.
-func under(pointer string, err error) error {
+// withPointerPrefix moves the fields of an error about rules to where the rules
+// are in the body.
+func withPointerPrefix(prefix string, err error) error {
 	e, ok := errors.AsType[*ship.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err
 	}
+
 	moved := *e
 	moved.Fields = make([]ship.FieldError, len(e.Fields))
-	for i, f := range e.Fields {
-		f.Pointer = pointer + f.Pointer
-		moved.Fields[i] = f
+	for i, field := range e.Fields {
+		field.Pointer = prefix + field.Pointer
+		moved.Fields[i] = field
 	}
 	return &moved
 }

@@ -17,77 +17,89 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// serve answers every request. A path that is not in its plainest form matches
+// serve answers every request. A path that is not in its canonical form matches
 // nothing: the mux would redirect it, and a redirect of a POST is not safe.
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
-	if p := r.URL.EscapedPath(); p != path.Clean(p) || !isText(r.URL.Path) {
-		httpkit.Fail(w, r, noRoute())
+	if escaped := r.URL.EscapedPath(); escaped != path.Clean(escaped) || !isText(r.URL.Path) {
+		httpkit.Fail(w, r, pathNotFound())
 		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
 
-func noRoute() error { return ship.Errorf(ship.NotFound, "there is no such path") }
+func pathNotFound() error { return ship.Errorf(ship.NotFound, "there is no such path") }
 
-// otherwise answers what no route does: 405 if the path exists with another
-// method, else 404.
-func (s *server) otherwise(w http.ResponseWriter, r *http.Request) {
-	var allow []string
+// serveUnmatched answers a request that no route matches: 405 if the path
+// exists with another method, else 404.
+func (s *server) serveUnmatched(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		probe := &http.Request{Method: method, URL: r.URL, Host: r.Host}
 		if _, pattern := s.mux.Handler(probe); pattern != "/" {
-			allow = append(allow, method)
+			allowed = append(allowed, method)
 		}
 	}
-	if len(allow) == 0 {
-		httpkit.Fail(w, r, noRoute())
+	if len(allowed) == 0 {
+		httpkit.Fail(w, r, pathNotFound())
 		return
 	}
-	w.Header().Set("Allow", strings.Join(allow, ", "))
+
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	httpkit.Fail(w, r, ship.Coded(ship.Unsupported, "method_not_allowed", "the path exists, but not with this method"))
 }
 
-// guard lets only requests through to next that the route allows: known
-// caller, enough scope, within its limits, with parameters and a body of the
+// guard passes on to next only the requests that the route allows: from a known
+// caller with the scope, within its limits, with parameters and a body of the
 // right shape. A pattern that is not in the table is not served.
 func (s *server) guard(pattern string, next http.HandlerFunc) http.HandlerFunc {
 	rt := s.routes[pattern]
 	if rt == nil {
-		return func(w http.ResponseWriter, r *http.Request) { httpkit.Fail(w, r, noRoute()) }
+		return func(w http.ResponseWriter, r *http.Request) { httpkit.Fail(w, r, pathNotFound()) }
 	}
+
 	return func(w http.ResponseWriter, r *http.Request) {
 		ex := httpkit.From(r.Context())
 		ex.Route = rt.path
+
 		done, err := s.admit(ex, rt, w, r)
 		defer done()
-		if rt.told() && ex.Principal.Key != "" {
-			r = r.WithContext(s.audited(ex.Principal, r))
+
+		// A request that the dashboard vouches for has no key; its changes are
+		// recorded under the person who is signed in.
+		if rt.isAudited() && ex.Principal.Key != "" {
+			r = r.WithContext(s.withAudit(ex.Principal, r))
 		}
+
 		switch {
 		case err != nil:
 			ex.Problem(err).Write(w)
 		case ex.Idempotency != "" && !rt.purchase:
-			ex.Once(w, r, s.once(rt), next)
+			ex.Once(w, r, s.onceFunc(rt), next)
 		default:
 			next(w, r)
 		}
 	}
 }
 
-// told reports whether what the route changes is in the audit log.
-func (rt *route) told() bool { return rt.method != http.MethodGet && rt.untold == "" }
+// isAudited reports whether the changes that the route makes are in the audit
+// log.
+func (rt *route) isAudited() bool { return rt.method != http.MethodGet && rt.unaudited == "" }
 
-// audited is the context of the request: the services write what they change
-// into the audit log, as done with the key.
-func (s *server) audited(p account.Principal, r *http.Request) context.Context {
-	from := member.Origin{Addr: httpkit.ClientAddr(r, s.TrustedProxies), Agent: r.UserAgent()}
-	return member.Audited(r.Context(), member.Program(p.Tenant.Account, p.Key, p.KeyName, p.KeyHint, from), member.Entry{})
+// withAudit returns the request's context in which services record their
+// changes in the audit log, as made with the caller's key.
+func (s *server) withAudit(caller account.Principal, r *http.Request) context.Context {
+	origin := member.Origin{Addr: httpkit.ClientAddr(r, s.TrustedProxies), Agent: r.UserAgent()}
+	actor := member.Program(caller.Tenant.Account, caller.Key, caller.KeyName, caller.KeyHint, origin)
+	return member.Audited(r.Context(), actor, member.Entry{})
 }
 
-// admit decides whether the request may go on. done must be called in any
+// admit decides whether the request may go on. The caller must call done in any
 // case.
 func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r *http.Request) (done func(), err error) {
 	done = func() {}
+
+	// The caller is identified before anything else is looked at: strangers
+	// learn nothing about parameters, and their bodies are not read.
 	if err := s.authenticate(ex, rt, w, r); err != nil {
 		return done, err
 	}
@@ -97,6 +109,7 @@ func (s *server) admit(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r
 	if !hasBody(r.Method) {
 		return done, nil
 	}
+
 	if r.Method == http.MethodPost {
 		if ex.Idempotency, err = httpkit.IdempotencyKey(r); err != nil {
 			return done, err
@@ -113,18 +126,22 @@ func hasBody(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-// once keeps the answers to the route's idempotency keys. Those that hold a
-// secret are sealed while they are kept.
-func (s *server) once(rt *route) httpkit.OnceFunc {
+// onceFunc returns the function that keeps the answers to the route's
+// idempotency keys. Answers that hold a secret are sealed while they are kept.
+func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
 	if !rt.secret {
 		return s.Account.Once
 	}
-	return func(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
-		place := []string{string(t.Account), strconv.FormatBool(t.Livemode), "idempotency", key}
-		answer, replayed, err := s.Account.Once(ctx, t, key, fingerprint, func(ctx context.Context) ship.Answer {
-			a := do(ctx)
-			a.Body = s.Box.Seal(a.Body, place...)
-			return a
+
+	return func(ctx context.Context, tenant ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
+		// The seal is bound to the key's own row: moved to another it does not
+		// open.
+		place := []string{string(tenant.Account), strconv.FormatBool(tenant.Livemode), "idempotency", key}
+
+		answer, replayed, err := s.Account.Once(ctx, tenant, key, fingerprint, func(ctx context.Context) ship.Answer {
+			sealed := do(ctx)
+			sealed.Body = s.Box.Seal(sealed.Body, place...)
+			return sealed
 		})
 		if err == nil {
 			answer.Body, err = s.Box.Open(answer.Body, place...)
@@ -133,38 +150,48 @@ func (s *server) once(rt *route) httpkit.OnceFunc {
 	}
 }
 
-// authenticate finds the caller, and counts the request against its limit. What
-// is asked with a key that may not be used any more, or not from there, is noted
-// for its account, no more often than the key might be used. A label's signed link stands for a key; its requests count against their
-// address.
+// authenticate finds the caller and counts the request against the caller's
+// limit.
+//
+// A request with a key that may not be used any more, or not from its address,
+// is recorded for the key's account, no more often than the key could be used.
+// A label's signed link stands for a key; its requests count against the
+// address that they come from.
 func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWriter, r *http.Request) error {
-	if p, ok := httpkit.VouchedFor(r.Context()); ok {
-		ex.Principal = p
+	if caller, ok := httpkit.VouchedFor(r.Context()); ok {
+		ex.Principal = caller
 		return nil
 	}
+
 	from := httpkit.ClientAddr(r, s.TrustedProxies)
 	if rt.link && len(r.Header["Authorization"]) == 0 && r.URL.Query().Has("token") {
 		return s.limiter.Admit(w.Header(), from.String())
 	}
+
 	key := httpkit.BearerKey(r)
 	if key == "" {
 		return ship.Coded(ship.Forbidden, "invalid_api_key", "send the header Authorization: Bearer with an API key")
 	}
-	p, err := s.Account.Authenticate(r.Context(), key, from)
+	caller, err := s.Account.Authenticate(r.Context(), key, from)
 	if err != nil {
-		if p.Key != "" && s.limiter.Admit(http.Header{}, "refused "+string(p.Key)) == nil {
-			ex.Refused = p
+		// A header of its own: the refused caller is not shown the limit.
+		if caller.Key != "" && s.limiter.Admit(http.Header{}, "refused "+string(caller.Key)) == nil {
+			ex.Refused = caller
 		}
 		return err
 	}
-	ex.Principal = p
-	if err := s.limiter.Admit(w.Header(), string(p.Key)); err != nil {
+
+	// The principal is set first, so that a request over the limit is logged
+	// under its key.
+	ex.Principal = caller
+	if err := s.limiter.Admit(w.Header(), string(caller.Key)); err != nil {
 		return err
 	}
+
 	switch {
-	case rt.sandbox && p.Tenant.Livemode:
+	case rt.sandbox && caller.Tenant.Livemode:
 		return ship.Coded(ship.Forbidden, "test_key_required", "sandbox routes need a test key")
-	case !rt.sandbox && !p.Can(rt.scope):
+	case !rt.sandbox && !caller.Can(rt.scope):
 		return ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope %s", rt.scope)
 	}
 	return nil
@@ -180,10 +207,17 @@ func (rt *route) checkQuery(raw string) error {
 	if err != nil {
 		return ship.Errorf(ship.Invalid, "the query cannot be read")
 	}
-	var wrong []ship.FieldError
+
+	var invalid []ship.FieldError
 	add := func(name, code, detail, suggestion string) {
-		wrong = append(wrong, ship.FieldError{Pointer: httpkit.ParameterPrefix + name, Code: code, Detail: detail, Suggestion: suggestion})
+		invalid = append(invalid, ship.FieldError{
+			Pointer:    httpkit.ParameterPrefix + name,
+			Code:       code,
+			Detail:     detail,
+			Suggestion: suggestion,
+		})
 	}
+
 	for name, values := range query {
 		switch {
 		case !slices.Contains(rt.query, name):
@@ -196,14 +230,16 @@ func (rt *route) checkQuery(raw string) error {
 			add(name, "invalid_text", "has characters that cannot be printed", "")
 		}
 	}
-	slices.SortFunc(wrong, func(a, b ship.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return ship.InvalidFields(wrong)
+
+	// A map has no order; the same request gets the same answer.
+	slices.SortFunc(invalid, func(a, b ship.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return ship.InvalidFields(invalid)
 }
 
-// isText reports whether s is what Postgres takes as text: UTF-8 without NUL.
+// isText reports whether s is what Postgres accepts as text: UTF-8 without NUL.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// checkBody holds the body to the route's shape.
+// checkBody validates the body against the route's shape.
 func (rt *route) checkBody(ex *httpkit.Exchange) error {
 	switch {
 	case ex.JSON == nil && rt.bodyRequired:
@@ -215,37 +251,42 @@ func (rt *route) checkBody(ex *httpkit.Exchange) error {
 	case rt.body == nil:
 		return nil
 	}
-	wrong := rt.body.validate(ex.JSON)
-	if len(wrong) > 0 && rt.further != nil {
-		wrong = withFurther(wrong, rt.further(ex))
+
+	// A body of the right shape is checked further by its handler.
+	invalid := rt.body.validate(ex.JSON)
+	if len(invalid) > 0 && rt.checkFurther != nil {
+		invalid = mergeInvalid(invalid, rt.checkFurther(ex))
 	}
-	return ship.InvalidFields(wrong)
+	return ship.InvalidFields(invalid)
 }
 
-// withFurther adds what the rules of an order find to what is wrong with the
-// shape of a body, but for places that are listed already.
-func withFurther(wrong, further []ship.FieldError) []ship.FieldError {
-	covered := make([]string, 0, len(wrong))
-	for _, w := range wrong {
-		covered = append(covered, w.Pointer)
-		if w.Code == "unknown_field" && w.Suggestion != "" {
-			// The value is there, under another name.
-			covered = append(covered, w.Pointer[:strings.LastIndexByte(w.Pointer, '/')+1]+w.Suggestion)
+// mergeInvalid adds what the rules of an order find to what is wrong with the
+// shape of a body, except for places that are listed already.
+func mergeInvalid(invalid, further []ship.FieldError) []ship.FieldError {
+	covered := make([]string, 0, len(invalid))
+	for _, field := range invalid {
+		covered = append(covered, field.Pointer)
+
+		// The value of an unknown field is there, under another name: its
+		// proper field is not reported as missing too.
+		if field.Code == "unknown_field" && field.Suggestion != "" {
+			parent := field.Pointer[:strings.LastIndexByte(field.Pointer, '/')+1]
+			covered = append(covered, parent+field.Suggestion)
 		}
 	}
 
-	for _, f := range further {
+	for _, field := range further {
 		isCovered := slices.ContainsFunc(covered, func(pointer string) bool {
-			return f.Pointer == pointer || strings.HasPrefix(f.Pointer, pointer+"/") || strings.HasPrefix(pointer, f.Pointer+"/")
+			return field.Pointer == pointer || strings.HasPrefix(field.Pointer, pointer+"/") || strings.HasPrefix(pointer, field.Pointer+"/")
 		})
 		if !isCovered {
-			wrong = append(wrong, f)
+			invalid = append(invalid, field)
 		}
 	}
-	return wrong
+	return invalid
 }
 
-// fieldsOf are the fields that an error lists.
+// fieldsOf returns the fields that an error lists.
 func fieldsOf(err error) []ship.FieldError {
 	if e, ok := errors.AsType[*ship.Error](err); ok {
 		return e.Fields

@@ -51,65 +51,84 @@ type field struct {
 	name     string
 	shape    *shape
 	required bool
-	never    bool // null does not stand for leaving it out
+	notNull  bool // null does not stand for leaving it out
 }
 
-// shapeOf prepares a schema; refs are resolved in the registry.
-func shapeOf(reg huma.Registry, s *huma.Schema, names func(*huma.Schema) []string) *shape {
-	for s.Ref != "" {
-		s = reg.SchemaFromRef(s.Ref)
+// shapeOf prepares a schema; references are resolved in the registry, and names
+// lists the properties of a schema in order.
+func shapeOf(registry huma.Registry, schema *huma.Schema, names func(*huma.Schema) []string) *shape {
+	for schema.Ref != "" {
+		schema = registry.SchemaFromRef(schema.Ref)
 	}
 	out := &shape{
-		kind: s.Type, min: s.Minimum, max: s.Maximum, above: s.ExclusiveMinimum, format: s.Format,
-		minLength: valueOr(s.MinLength, 0), maxLength: valueOr(s.MaxLength, -1), maxCount: -1,
+		kind:      schema.Type,
+		min:       schema.Minimum,
+		max:       schema.Maximum,
+		above:     schema.ExclusiveMinimum,
+		format:    schema.Format,
+		minLength: valueOr(schema.MinLength, 0),
+		maxLength: valueOr(schema.MaxLength, -1),
+		maxCount:  -1,
 	}
-	if s.Pattern != "" {
-		out.pattern = regexp.MustCompile(s.Pattern)
-		out.patternDetail = cmp.Or(patternDetails[s.Pattern], "must match "+s.Pattern)
+
+	if schema.Pattern != "" {
+		out.pattern = regexp.MustCompile(schema.Pattern)
+		out.patternDetail = cmp.Or(patternDetails[schema.Pattern], "must match "+schema.Pattern)
 	}
-	for _, v := range s.Enum {
+	for _, v := range schema.Enum {
 		out.enum = append(out.enum, textOf(v))
 	}
 	out.enumDetail = "must be one of " + strings.Join(out.enum, ", ")
-	switch s.Type {
+
+	switch schema.Type {
 	case huma.TypeArray:
-		out.items = shapeOf(reg, s.Items, names)
-		out.minCount, out.maxCount = valueOr(s.MinItems, 0), valueOr(s.MaxItems, -1)
+		out.items = shapeOf(registry, schema.Items, names)
+		out.minCount = valueOr(schema.MinItems, 0)
+		out.maxCount = valueOr(schema.MaxItems, -1)
 	case huma.TypeObject:
-		out.object(reg, s, names)
+		out.addMembers(registry, schema, names)
 	}
 	return out
 }
 
-func (out *shape) object(reg huma.Registry, s *huma.Schema, names func(*huma.Schema) []string) {
-	required := make(map[string]bool, len(s.Required))
-	for _, name := range s.Required {
+// addMembers prepares the members of an object's schema.
+func (s *shape) addMembers(registry huma.Registry, schema *huma.Schema, names func(*huma.Schema) []string) {
+	required := make(map[string]bool, len(schema.Required))
+	for _, name := range schema.Required {
 		required[name] = true
 	}
-	for _, one := range s.OneOf {
-		out.oneOf = append(out.oneOf, one.Required...)
+	for _, choice := range schema.OneOf {
+		s.oneOf = append(s.oneOf, choice.Required...)
 	}
-	out.names = names(s)
-	for _, name := range out.names {
-		never := required[name] || slices.Contains(out.oneOf, name)
-		out.fields = append(out.fields, field{name, shapeOf(reg, s.Properties[name], names), required[name], never})
+
+	s.names = names(schema)
+	for _, name := range s.names {
+		s.fields = append(s.fields, field{
+			name:     name,
+			shape:    shapeOf(registry, schema.Properties[name], names),
+			required: required[name],
+			notNull:  required[name] || slices.Contains(s.oneOf, name),
+		})
 	}
-	if others, ok := s.AdditionalProperties.(*huma.Schema); ok {
-		out.others = shapeOf(reg, others, names)
-		out.maxCount = valueOr(s.MaxProperties, -1)
-		out.maxName = maxMetadataName
+
+	if others, ok := schema.AdditionalProperties.(*huma.Schema); ok {
+		s.others = shapeOf(registry, others, names)
+		s.maxCount = valueOr(schema.MaxProperties, -1)
+		s.maxName = maxMetadataName
 	}
 }
 
 const maxMetadataName = 500
 
-func valueOr(p *int, otherwise int) int {
+// valueOr returns *p, or fallback if p is nil.
+func valueOr(p *int, fallback int) int {
 	if p == nil {
-		return otherwise
+		return fallback
 	}
 	return *p
 }
 
+// textOf returns a value of a schema as it stands in JSON, without quotes.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -36,34 +36,43 @@ type shipmentInput struct {
 	Metadata         metadataInput `json:"metadata,omitempty" doc:"Up to 50 notes of the client's own."`
 }
 
-func (in *shipmentInput) order() (o ship.Order, one bool, wrong []ship.FieldError) {
-	o = ship.Order{
-		OrderID: in.OrderID, Reference: in.Reference, Destination: in.Destination.address(),
-		ShipDate: ship.Date(in.ShipDate), DeliverBy: ship.Date(in.DeliverBy), LabelFormat: in.LabelFormat, IsReturn: in.IsReturn,
-		Billing: in.Billing.billing(), Metadata: in.Metadata,
+// order returns the order that the body describes, and the fields that are
+// invalid.
+func (in *shipmentInput) order() (order ship.Order, oneParcel bool, invalid []ship.FieldError) {
+	order = ship.Order{
+		OrderID:     in.OrderID,
+		Reference:   in.Reference,
+		Destination: in.Destination.address(),
+		ShipDate:    ship.Date(in.ShipDate),
+		DeliverBy:   ship.Date(in.DeliverBy),
+		LabelFormat: in.LabelFormat,
+		IsReturn:    in.IsReturn,
+		Billing:     in.Billing.billing(),
+		Metadata:    in.Metadata,
+		Options:     in.Options.options(&invalid),
+		Customs:     in.Customs.customs(&invalid),
 	}
 	if in.Origin != nil {
-		o.Origin = in.Origin.address()
+		order.Origin = in.Origin.address()
 	}
-	o.Parcels, one = parcelsOf(in.Parcel, in.Parcels)
-	o.Options = in.Options.options(&wrong)
-	o.Customs = in.Customs.customs(&wrong)
-	return o, one, wrong
+	order.Parcels, oneParcel = parcelsOf(in.Parcel, in.Parcels)
+	return order, oneParcel, invalid
 }
 
-// checkShipment finds what is wrong with an order whose body does not have the
-// right shape: what can be read of it is checked all the same.
+// checkShipment finds the invalid fields of an order whose body does not have
+// the right shape: whatever can be read of it is checked all the same.
 func checkShipment(ex *httpkit.Exchange) []ship.FieldError {
 	var in shipmentInput
 	_ = json.Unmarshal(ex.Body, &in) // what does not fit is listed already
-	order, one, wrong := in.order()
+
+	order, oneParcel, invalid := in.order()
 	_, err := order.Normalize(ship.Normalizing{
 		Tenant:    ex.Principal.Tenant,
 		Account:   ex.Principal.Account,
-		OneParcel: one,
+		OneParcel: oneParcel,
 		Now:       time.Now().UTC(),
 	})
-	return append(wrong, fieldsOf(err)...)
+	return append(invalid, fieldsOf(err)...)
 }
 
 type createShipmentRequest struct {
@@ -72,105 +81,134 @@ type createShipmentRequest struct {
 
 // buyInput translates a request.
 func buyInput(ex *httpkit.Exchange, in *shipmentInput) (shipping.BuyInput, error) {
-	order, one, wrong := in.order()
-	p := ex.Principal
+	caller := ex.Principal
+	order, oneParcel, invalid := in.order()
 	out := shipping.BuyInput{
-		Tenant: p.Tenant, Account: p.Account, Key: p.Key, DailyLimit: p.Limit, Order: order, OneParcel: one,
-		Carrier: in.Carrier, Service: in.Service, Connection: ship.ConnectionID(in.ConnectionID), RateID: in.RateID,
-		MaxAmount: in.MaxAmount.money("/maxAmount", &wrong), OnDuplicate: in.OnDuplicateOrder, IdempotencyKey: ex.Idempotency,
+		Tenant:         caller.Tenant,
+		Account:        caller.Account,
+		Key:            caller.Key,
+		DailyLimit:     caller.Limit,
+		Order:          order,
+		OneParcel:      oneParcel,
+		Carrier:        in.Carrier,
+		Service:        in.Service,
+		Connection:     ship.ConnectionID(in.ConnectionID),
+		RateID:         in.RateID,
+		MaxAmount:      in.MaxAmount.money("/maxAmount", &invalid),
+		OnDuplicate:    in.OnDuplicateOrder,
+		IdempotencyKey: ex.Idempotency,
 	}
-	// A live purchase without a key is known again by its body.
-	if ex.Idempotency != "" || p.Tenant.Livemode {
+
+	// A live purchase without an idempotency key is recognized by its body when
+	// it is sent again.
+	if ex.Idempotency != "" || caller.Tenant.Livemode {
 		out.Fingerprint = httpkit.Fingerprint(http.MethodPost, ex.Path, ex.JSON)
 	}
-	return out, ship.InvalidFields(wrong)
+	return out, ship.InvalidFields(invalid)
 }
 
 // createShipment handles POST /v1/shipments.
 func (s *server) createShipment(ctx context.Context, in *createShipmentRequest) (reply, error) {
 	ex := httpkit.From(ctx)
-	order, err := buyInput(ex, &in.Body)
+	input, err := buyInput(ex, &in.Body)
 	if err != nil {
 		return reply{}, err
 	}
-	bought, err := s.Shipping.Buy(ctx, order)
+
+	bought, err := s.Shipping.Buy(ctx, input)
 	if err != nil {
-		return s.refused(ctx, ex, order, err)
+		return s.refusalReply(ctx, ex, input, err)
 	}
-	out, err := s.bought(bought)
+
+	// A pending purchase has no definite answer yet, so none is reported or
+	// stored.
+	out, err := s.purchaseReply(bought)
 	if err != nil || bought.Pending {
 		return out, err
 	}
-	out.after = s.answered(ctx, ex, order)
+	out.after = s.reportAnswered(ctx, ex, input)
+
+	// The shipment was bought under another request, so its row does not answer
+	// for this key: the answer is stored under it.
 	if bought.Existing && ex.Idempotency != "" {
-		// The shipment is another request's: this key has only the answer.
-		return out, s.keep(ctx, ex, order, out)
+		return out, s.rememberAnswer(ctx, ex, input, out)
 	}
 	return out, nil
 }
 
-// keep makes the key of a purchase repeat the answer, byte for byte. The
-// client may have left; its next try must still hear the same.
-func (s *server) keep(ctx context.Context, ex *httpkit.Exchange, order shipping.BuyInput, out reply) error {
+// rememberAnswer makes the idempotency key of a purchase repeat the answer, byte
+// for byte.
+func (s *server) rememberAnswer(ctx context.Context, ex *httpkit.Exchange, input shipping.BuyInput, out reply) error {
+	// The client may have disconnected; its next try must still get the same
+	// answer.
+	ctx = context.WithoutCancel(ctx)
 	answer := ship.Answer{Status: out.status, Body: out.body}
-	return s.Account.Remember(context.WithoutCancel(ctx), order.Tenant, ex.Idempotency, order.Fingerprint, answer)
+	return s.Account.Remember(ctx, input.Tenant, ex.Idempotency, input.Fingerprint, answer)
 }
 
-// bought is the answer to a purchase that did not fail. Its status is always
-// created: the label's event is told by the reads that follow.
-func (s *server) bought(b shipping.Bought) (reply, error) {
-	if b.Answer != nil {
-		out := reply{status: b.Answer.Status, body: b.Answer.Body}
+// purchaseReply answers a purchase that did not fail. The status of the shipment
+// in it is always created: reads that follow show that the label is generated.
+func (s *server) purchaseReply(bought shipping.Bought) (reply, error) {
+	if bought.Answer != nil {
+		out := reply{status: bought.Answer.Status, body: bought.Answer.Body}
 		if out.status >= http.StatusBadRequest {
 			out.kind = httpkit.ProblemType
 		}
 		return out.with(httpkit.ReplayedHeader, "true"), nil
 	}
 
-	sh := wire.CreatedShipmentOf(b.Shipment, s.BaseURL, s.trackingPage(b.Shipment))
 	status := http.StatusCreated
 	switch {
-	case b.Existing:
+	case bought.Existing:
 		status = http.StatusOK
-	case b.Pending:
+	case bought.Pending:
 		status = http.StatusAccepted
 	}
+	created := wire.CreatedShipmentOf(bought.Shipment, s.BaseURL, s.trackingPage(bought.Shipment))
 
-	out, err := show(status, &sh)
-	out = out.with("Location", "/v1/shipments/"+sh.ID)
-	if b.Pending {
+	out, err := jsonReply(status, &created)
+	out = out.with("Location", "/v1/shipments/"+created.ID)
+	if bought.Pending {
 		out = out.with("Retry-After", "5")
 	}
-	if b.Replayed {
+	if bought.Replayed {
 		out = out.with(httpkit.ReplayedHeader, "true")
 	}
 	return out, err
 }
 
-// refused answers a purchase that failed. A definite refusal under an
-// idempotency key is kept, with exactly the bytes that are sent.
-func (s *server) refused(ctx context.Context, ex *httpkit.Exchange, order shipping.BuyInput, err error) (reply, error) {
+// refusalReply answers a purchase that failed. A definite refusal under an
+// idempotency key is stored, with exactly the bytes that are sent.
+func (s *server) refusalReply(ctx context.Context, ex *httpkit.Exchange, input shipping.BuyInput, err error) (reply, error) {
+	// Only these are definite. After any other failure a repeat tries again.
 	switch ship.CodeOf(err) {
 	case "carrier_rejected", "price_changed":
 	default:
 		return reply{}, err
 	}
-	p := ex.Problem(err)
-	out := reply{status: p.Status, kind: httpkit.ProblemType, body: p.Bytes(), after: s.answered(ctx, ex, order)}
+
+	problem := ex.Problem(err)
+	out := reply{
+		status: problem.Status,
+		kind:   httpkit.ProblemType,
+		body:   problem.Bytes(),
+		after:  s.reportAnswered(ctx, ex, input),
+	}
 	if ex.Idempotency == "" {
 		return out, nil
 	}
-	return out, s.keep(ctx, ex, order, out)
+	return out, s.rememberAnswer(ctx, ex, input, out)
 }
 
-// answered reports a purchase whose answer arrived.
-func (s *server) answered(ctx context.Context, ex *httpkit.Exchange, order shipping.BuyInput) func() {
+// reportAnswered returns a function that reports the purchase as answered if the
+// answer reached the client's connection.
+func (s *server) reportAnswered(ctx context.Context, ex *httpkit.Exchange, input shipping.BuyInput) func() {
 	if s.Answered == nil {
 		return nil
 	}
 	return func() {
 		if ex.Delivered(ctx) {
-			s.Answered(context.WithoutCancel(ctx), order)
+			s.Answered(context.WithoutCancel(ctx), input)
 		}
 	}
 }
@@ -179,9 +217,10 @@ type shipmentRequest struct {
 	ID string `path:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment."`
 }
 
-// shipmentID reads an id of a path. What is no id belongs to nobody.
-func shipmentID(s string) (ship.ShipmentID, error) {
-	id, ok := ship.ParseShipmentID(s)
+// shipmentID reads the id in a path. Text that is not an id is not found, as the
+// id of another account's shipment is.
+func shipmentID(text string) (ship.ShipmentID, error) {
+	id, ok := ship.ParseShipmentID(text)
 	if !ok {
 		return "", ship.Coded(ship.NotFound, "shipment_not_found", "no such shipment")
 	}
@@ -194,25 +233,26 @@ func (s *server) getShipment(ctx context.Context, in *shipmentRequest) (reply, e
 	if err != nil {
 		return reply{}, err
 	}
-	sh, err := s.Shipping.Shipment(ctx, httpkit.From(ctx).Principal.Tenant, id)
+
+	shipment, err := s.Shipping.Shipment(ctx, httpkit.From(ctx).Principal.Tenant, id)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, s.whole(sh))
+	return jsonReply(http.StatusOK, s.shipmentWithOrder(shipment))
 }
 
-// whole is a shipment with its order.
-func (s *server) whole(sh ship.Shipment) wire.Shipment {
-	return wire.WholeShipmentOf(sh, s.BaseURL, s.trackingPage(sh))
+// shipmentWithOrder returns a shipment as clients see it, with its order.
+func (s *server) shipmentWithOrder(shipment ship.Shipment) wire.Shipment {
+	return wire.WholeShipmentOf(shipment, s.BaseURL, s.trackingPage(shipment))
 }
 
-// trackingPage is the address of the recipient's page. A shipment without a
+// trackingPage returns the address of the recipient's page. A shipment without a
 // tracking number has none.
-func (s *server) trackingPage(sh ship.Shipment) string {
-	if s.Tracking == nil || sh.Deal.TrackingNumber == "" {
+func (s *server) trackingPage(shipment ship.Shipment) string {
+	if s.Tracking == nil || shipment.Deal.TrackingNumber == "" {
 		return ""
 	}
-	return s.BaseURL + s.Tracking.PagePath(sh.Tenant, sh.ID)
+	return s.BaseURL + s.Tracking.PagePath(shipment.Tenant, shipment.ID)
 }
 
 // duplicateShipment handles POST /v1/shipments/{id}/duplicate.
@@ -221,11 +261,12 @@ func (s *server) duplicateShipment(ctx context.Context, in *shipmentRequest) (re
 	if err != nil {
 		return reply{}, err
 	}
+
 	order, err := s.Shipping.Duplicate(ctx, httpkit.From(ctx).Principal.Tenant, id)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, wire.CreationOf(order))
+	return jsonReply(http.StatusOK, wire.CreationOf(order))
 }
 
 // voidShipment handles POST /v1/shipments/{id}/void.
@@ -234,15 +275,16 @@ func (s *server) voidShipment(ctx context.Context, in *shipmentRequest) (reply, 
 	if err != nil {
 		return reply{}, err
 	}
-	sh, err := s.Shipping.Void(ctx, httpkit.From(ctx).Principal.Tenant, id)
+	shipment, err := s.Shipping.Void(ctx, httpkit.From(ctx).Principal.Tenant, id)
 	if err != nil {
 		return reply{}, err
 	}
+
 	status := http.StatusOK
-	if sh.State != ship.StateVoided {
+	if shipment.State != ship.StateVoided {
 		status = http.StatusAccepted
 	}
-	return show(status, s.whole(sh))
+	return jsonReply(status, s.shipmentWithOrder(shipment))
 }
 
 type listShipmentsRequest struct {
@@ -259,7 +301,7 @@ type listShipmentsRequest struct {
 
 // listShipments handles GET /v1/shipments.
 func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (reply, error) {
-	f := shipping.Filter{
+	filter := shipping.Filter{
 		OrderID:       in.OrderID,
 		Reference:     in.Reference,
 		Number:        in.TrackingNumber,
@@ -273,23 +315,23 @@ func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (r
 	if in.Cursor != "" {
 		id, ok := ship.ParseShipmentID(in.Cursor)
 		if !ok {
-			return reply{}, badCursor()
+			return reply{}, invalidCursor()
 		}
-		f.Page.Before = id.Raw()
+		filter.Page.Before = id.Raw()
 	}
 
-	list, more, err := s.Shipping.Shipments(ctx, httpkit.From(ctx).Principal.Tenant, f)
+	list, more, err := s.Shipping.Shipments(ctx, httpkit.From(ctx).Principal.Tenant, filter)
 	if err != nil {
 		return reply{}, err
 	}
 
 	data := make([]wire.Shipment, len(list))
 	last := ""
-	for i, sh := range list {
-		data[i] = wire.ShipmentOf(sh, s.BaseURL)
+	for i, shipment := range list {
+		data[i] = wire.ShipmentOf(shipment, s.BaseURL)
 		last = data[i].ID
 	}
-	return show(http.StatusOK, pageOf(data, more, last))
+	return jsonReply(http.StatusOK, pageOf(data, more, last))
 }
 
 // PageRequest asks for a part of a list. It is exported because it is embedded
@@ -299,9 +341,11 @@ type PageRequest struct {
 	Cursor string `query:"cursor" minLength:"1" maxLength:"100" doc:"nextCursor of the page before."`
 }
 
-func badCursor() error {
+func invalidCursor() error {
 	return &ship.Error{
-		Kind: ship.Invalid, Code: "invalid_cursor", Message: "the cursor is not one that the service gave out",
-		Fields: []ship.FieldError{{Pointer: httpkit.ParameterPrefix + "cursor", Code: "invalid", Detail: "is not a cursor"}},
+		Kind:    ship.Invalid,
+		Code:    "invalid_cursor",
+		Message: "the cursor is not one that the service gave out",
+		Fields:  []ship.FieldError{{Pointer: httpkit.ParameterPrefix + "cursor", Code: "invalid", Detail: "is not a cursor"}},
 	}
 }

@@ -20,72 +20,82 @@ type simulateInput struct {
 	Since   string             `json:"since,omitempty" format:"date-time" doc:"Look at shipments created since then alone."`
 }
 
-// lastByDefault is how many shipments a simulation looks at.
+// lastByDefault is how many shipments a simulation looks at unless the request
+// says otherwise.
 const lastByDefault = 1000
 
 type simulateRequest struct{ Body *simulateInput }
 
 // simulateRules handles POST /v1/routing/simulate.
 func (s *server) simulateRules(ctx context.Context, in *simulateRequest) (reply, error) {
-	p := httpkit.From(ctx).Principal
-	b := in.Body
-	if b == nil {
-		b = &simulateInput{}
+	caller := httpkit.From(ctx).Principal
+	body := in.Body
+	if body == nil {
+		body = &simulateInput{}
 	}
-	order := rulebook.SimulateInput{Tenant: p.Tenant, Account: p.Account, Last: lastByDefault}
-	if b.Last != nil {
-		order.Last = int(*b.Last)
+	input := rulebook.SimulateInput{Tenant: caller.Tenant, Account: caller.Account, Last: lastByDefault}
+	if body.Last != nil {
+		input.Last = int(*body.Last)
 	}
+
 	var err error
-	if order.Since, err = b.check(); err != nil {
+	if input.Since, err = body.check(); err != nil {
 		return reply{}, err
 	}
-	place := ""
-	if b.Book != nil {
-		place = "/book"
+
+	// Errors in rules of the request point into its book; other rules are not
+	// in the body.
+	prefix := ""
+	if body.Book != nil {
+		prefix = "/book"
 	}
-	if order.Rules, err = s.simulatedRules(ctx, p.Tenant, b); err != nil {
-		return reply{}, under(place, err)
+	if input.Rules, err = s.simulatedRules(ctx, caller.Tenant, body); err != nil {
+		return reply{}, withPointerPrefix(prefix, err)
 	}
-	sim, err := s.Rules.Simulate(ctx, order)
+
+	simulation, err := s.Rules.Simulate(ctx, input)
 	if err != nil {
-		return reply{}, under(place, err)
+		return reply{}, withPointerPrefix(prefix, err)
 	}
-	return show(http.StatusOK, SimulationOf(sim))
+	return jsonReply(http.StatusOK, SimulationOf(simulation))
 }
 
-// check refuses what the shape cannot see, and reads since.
+// check refuses what the schema cannot express, and reads since.
 func (in *simulateInput) check() (since time.Time, err error) {
-	var wrong []ship.FieldError
+	var invalid []ship.FieldError
 	switch {
 	case in.Book != nil && in.Rules != "":
-		wrong = append(wrong, exclusive("/rules", "book, rules and version"))
+		invalid = append(invalid, exclusiveError("/rules", "book, rules and version"))
 	case in.Version != nil && (in.Book != nil || in.Rules != ""):
-		wrong = append(wrong, exclusive("/version", "book, rules and version"))
+		invalid = append(invalid, exclusiveError("/version", "book, rules and version"))
 	}
+
 	if in.Since != "" {
 		if since, err = time.Parse(time.RFC3339Nano, in.Since); err != nil {
-			wrong = append(wrong, ship.FieldError{Pointer: "/since", Code: "invalid_format", Detail: "is not a time of RFC 3339"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/since", Code: "invalid_format", Detail: "is not a time of RFC 3339"})
 		}
 	}
-	return since, ship.InvalidFields(wrong)
+	return since, ship.InvalidFields(invalid)
 }
 
-// simulatedRules are the rules that a simulation asks for.
-func (s *server) simulatedRules(ctx context.Context, t ship.Tenant, in *simulateInput) (routing.Book, error) {
+// simulatedRules returns the rules that a simulation asks for.
+func (s *server) simulatedRules(ctx context.Context, tenant ship.Tenant, in *simulateInput) (routing.Book, error) {
 	switch {
 	case in.Book != nil:
-		return bookOf(*in.Book)
+		return decodeBook(*in.Book)
+
 	case in.Version != nil:
-		v, err := s.Rules.Published(ctx, t, int(*in.Version))
-		return v.Rules, err
+		version, err := s.Rules.Published(ctx, tenant, int(*in.Version))
+		return version.Rules, err
+
 	case in.Rules == "published":
-		v, err := s.Rules.Published(ctx, t, 0)
+		version, err := s.Rules.Published(ctx, tenant, 0)
 		if ship.KindOf(err) == ship.NotFound {
-			return routing.Book{}, nil // the cheapest counts
+			return routing.Book{}, nil // without rules the cheapest offer is bought
 		}
-		return v.Rules, err
+		return version.Rules, err
 	}
-	v, err := s.Rules.Draft(ctx, t)
-	return v.Rules, err
+
+	draft, err := s.Rules.Draft(ctx, tenant)
+	return draft.Rules, err
 }

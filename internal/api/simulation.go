@@ -71,74 +71,110 @@ type changeShown struct {
 	Rule       string     `json:"rule,omitempty" doc:"The rule that would have chosen; left out for the default."`
 }
 
-// SimulationOf is a simulation as clients see it.
+// SimulationOf returns a simulation as clients see it.
 func SimulationOf(in rulebook.Simulation) Simulation {
 	out := Simulation{
-		Shipments: in.Shipments, Compared: in.Compared, Changed: in.Changed, Named: in.Named, Unknown: in.Unknown, Foreign: in.Foreign,
-		Refused: in.Refused, Requoted: in.Requoted, Approximate: in.Approximate, Currency: in.Currency,
-		Was: sumOf(in.Was, in.Currency), Is: sumOf(in.Is, in.Currency), Saved: savingOf(in.Was, in.Is, in.Currency),
-		Carriers: make([]carrierPart, len(in.Carriers)), Zones: make([]zonePart, len(in.Zones)), Rules: make([]ruleCount, len(in.Rules)),
-		Changes: make([]changeShown, len(in.Changes)), Notes: notesOf(in),
+		Shipments:   in.Shipments,
+		Compared:    in.Compared,
+		Changed:     in.Changed,
+		Named:       in.Named,
+		Unknown:     in.Unknown,
+		Foreign:     in.Foreign,
+		Refused:     in.Refused,
+		Requoted:    in.Requoted,
+		Approximate: in.Approximate,
+		Currency:    in.Currency,
+		Was:         sumOf(in.Was, in.Currency),
+		Is:          sumOf(in.Is, in.Currency),
+		Saved:       savingOf(in.Was, in.Is, in.Currency),
+		Carriers:    make([]carrierPart, len(in.Carriers)),
+		Zones:       make([]zonePart, len(in.Zones)),
+		Rules:       make([]ruleCount, len(in.Rules)),
+		Changes:     make([]changeShown, len(in.Changes)),
+		Notes:       notesOf(in),
 	}
-	for i, p := range in.Carriers {
-		out.Carriers[i] = carrierPart{p.Name, sumOf(p.Was, in.Currency), sumOf(p.Is, in.Currency)}
+
+	for i, part := range in.Carriers {
+		out.Carriers[i] = carrierPart{part.Name, sumOf(part.Was, in.Currency), sumOf(part.Is, in.Currency)}
 	}
-	for i, p := range in.Zones {
-		out.Zones[i] = zonePart{p.Name, sumOf(p.Was, in.Currency), sumOf(p.Is, in.Currency), savingOf(p.Was, p.Is, in.Currency)}
+	for i, part := range in.Zones {
+		out.Zones[i] = zonePart{
+			Zone:  part.Name,
+			Was:   sumOf(part.Was, in.Currency),
+			Is:    sumOf(part.Is, in.Currency),
+			Saved: savingOf(part.Was, part.Is, in.Currency),
+		}
 	}
-	for i, r := range in.Rules {
-		out.Rules[i] = ruleCount(r)
+	for i, count := range in.Rules {
+		out.Rules[i] = ruleCount(count)
 	}
-	for i, c := range in.Changes {
-		out.Changes[i] = changeOf(c)
+	for i, change := range in.Changes {
+		out.Changes[i] = changeOf(change)
 	}
 	return out
 }
 
-func sumOf(s rulebook.Sum, currency string) simulatedSum {
-	return simulatedSum{Shipments: s.Shipments, Amount: ship.Money{Minor: s.Minor, Currency: currency}.Amount(), AverageDays: averageOf(s)}
+func sumOf(sum rulebook.Sum, currency string) simulatedSum {
+	return simulatedSum{
+		Shipments:   sum.Shipments,
+		Amount:      ship.Money{Minor: sum.Minor, Currency: currency}.Amount(),
+		AverageDays: averageOf(sum),
+	}
 }
 
-// averageOf is the days of an average shipment; nil if none are known.
-func averageOf(s rulebook.Sum) *float64 {
-	if s.Timed == 0 {
+// averageOf returns the days of an average shipment; nil if none are known.
+func averageOf(sum rulebook.Sum) *float64 {
+	if sum.Timed == 0 {
 		return nil
 	}
-	return new(rounded(float64(s.Days) / float64(s.Timed)))
+	return new(rounded(float64(sum.Days) / float64(sum.Timed)))
 }
 
-// rounded has two decimals.
-func rounded(f float64) float64 { return math.Round(f*100) / 100 }
+// rounded returns the value with two decimals.
+func rounded(value float64) float64 { return math.Round(value*100) / 100 }
 
 // savingOf compares sums of the same shipments.
 func savingOf(was, is rulebook.Sum, currency string) simulatedSaving {
-	out := simulatedSaving{Amount: ship.Money{Minor: was.Minor - is.Minor, Currency: currency}.Amount()}
+	saved := was.Minor - is.Minor
+	out := simulatedSaving{Amount: ship.Money{Minor: saved, Currency: currency}.Amount()}
 	if was.Minor != 0 {
-		out.Percent = rounded(100 * float64(was.Minor-is.Minor) / float64(was.Minor))
+		out.Percent = rounded(100 * float64(saved) / float64(was.Minor))
 	}
+
+	// Days compare only if both sums know them of equally many shipments.
 	if was.Timed > 0 && was.Timed == is.Timed {
 		out.Days = new(rounded(float64(was.Days-is.Days) / float64(was.Timed)))
 	}
 	return out
 }
 
-func changeOf(c rulebook.Change) changeShown {
-	out := changeShown{ShipmentID: string(c.Shipment), OrderID: c.OrderID, Was: wire.OfferOf(c.Was), Is: wire.OfferOf(c.Is), Rule: c.Rule}
-	out.Was.Source, out.Is.Source = "", "" // of a purchase it is not kept
-	out.Saved = ship.Money{Minor: c.Was.Price.Minor - c.Is.Price.Minor, Currency: c.Was.Price.Currency}.Amount()
+func changeOf(change rulebook.Change) changeShown {
+	out := changeShown{
+		ShipmentID: string(change.Shipment),
+		OrderID:    change.OrderID,
+		Was:        wire.OfferOf(change.Was),
+		Is:         wire.OfferOf(change.Is),
+		Saved:      ship.Money{Minor: change.Was.Price.Minor - change.Is.Price.Minor, Currency: change.Was.Price.Currency}.Amount(),
+		Rule:       change.Rule,
+	}
+
+	// The source of a price is not stored with a purchase.
+	out.Was.Source = ""
+	out.Is.Source = ""
 	return out
 }
 
-// notesOf says what limits the meaning of a simulation.
+// notesOf states what limits the meaning of a simulation.
 func notesOf(in rulebook.Simulation) []string {
 	notes := []string{}
-	add := func(n int, format string, args ...any) {
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, args...)+": "+shipmentCount(n)+".")
-		}
-	}
 	if in.Shipments == 0 {
 		return append(notes, "No shipment was bought in this time, so there is nothing to compare.")
+	}
+
+	add := func(count int, format string, args ...any) {
+		if count > 0 {
+			notes = append(notes, fmt.Sprintf(format, args...)+": "+shipmentCount(count)+".")
+		}
 	}
 	add(in.Named, "Not compared, because the client named the carrier or the rate, and no rule applies then")
 	add(in.Unknown, "Not compared, because the offers of then were not stored")
@@ -146,12 +182,8 @@ func notesOf(in rulebook.Simulation) []string {
 	add(in.Refused, "The rules would have bought nothing; these are in neither sum")
 	add(in.Approximate, "Approximate: the rules require a signature that was not quoted then, so its price is not in the sums")
 	add(in.Requoted, "Quoted again by the simulated carriers, as the offers of then were not stored or were for another signature")
-	if n := in.Compared - in.Was.Timed; n > 0 {
-		add(n, "Left out of the days, which are not known both ways")
-	}
-	if n := in.Changed - len(in.Changes); n > 0 {
-		add(n, "Changed and not listed, because only the newest %d are", len(in.Changes))
-	}
+	add(in.Compared-in.Was.Timed, "Left out of the days, which are not known both ways")
+	add(in.Changed-len(in.Changes), "Changed and not listed, because only the newest %d are", len(in.Changes))
 	return notes
 }
 

@@ -12,10 +12,16 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-func trackingOf(t tracking.Tracked) wire.TrackingResult {
+// trackingOf returns a parcel and its timeline as clients see it.
+func trackingOf(tracked tracking.Tracked) wire.TrackingResult {
 	return wire.TrackingOf(wire.Timeline{
-		TrackingNumber: t.TrackingNumber, Carrier: t.Carrier, Shipment: t.Shipment, Tracker: t.Tracker,
-		Progress: t.Progress, Scans: t.Scans, CheckedAt: t.CheckedAt,
+		TrackingNumber: tracked.TrackingNumber,
+		Carrier:        tracked.Carrier,
+		Shipment:       tracked.Shipment,
+		Tracker:        tracked.Tracker,
+		Progress:       tracked.Progress,
+		Scans:          tracked.Scans,
+		CheckedAt:      tracked.CheckedAt,
 	})
 }
 
@@ -27,35 +33,41 @@ type trackRequest struct {
 
 // track handles GET /v1/tracking/{trackingNumber}.
 func (s *server) track(ctx context.Context, in *trackRequest) (reply, error) {
-	t, err := s.Tracking.Track(ctx, httpkit.From(ctx).Principal.Tenant, in.Number, in.Carrier)
+	tracked, err := s.Tracking.Track(ctx, httpkit.From(ctx).Principal.Tenant, in.Number, in.Carrier)
 	if err != nil {
 		return reply{}, err
 	}
-	body, tag, err := timeline(t)
+	body, tag, err := renderTimeline(tracked)
 	if err != nil {
 		return reply{}, err
 	}
+
 	out := reply{status: http.StatusOK, body: body}
-	if matches(in.IfNoneMatch, tag) {
+	if etagMatches(in.IfNoneMatch, tag) {
 		out = reply{status: http.StatusNotModified}
 	}
 	return out.with("ETag", tag).with("Cache-Control", "private, no-cache"), nil
 }
 
-// timeline renders t with a tag that changes only with what it tells: when the
-// carrier was last asked is no news. The tag is weak for that reason, and
-// lastCheckedAt is the last member, written behind the tagged part.
-func timeline(t tracking.Tracked) (body []byte, tag string, err error) {
-	result := trackingOf(t)
-	checked := result.LastCheckedAt
+// renderTimeline renders a timeline with a tag that changes only with its
+// content: when the carrier was last asked is not part of that. The tag is weak
+// for that reason, and lastCheckedAt is the last member, written behind the
+// tagged part.
+func renderTimeline(tracked tracking.Tracked) (body []byte, tag string, err error) {
+	// The tag is computed without the time of the last check, which is appended
+	// afterwards.
+	result := trackingOf(tracked)
+	checkedAt := result.LastCheckedAt
 	result.LastCheckedAt = ""
 	if body, err = wire.Marshal(&result); err != nil {
 		return nil, "", err
 	}
+
 	sum := sha256.Sum256(body)
 	tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
-	if checked != "" {
-		body = append(body[:len(body)-1], `,"lastCheckedAt":"`+checked+`"}`...)
+
+	if checkedAt != "" {
+		body = append(body[:len(body)-1], `,"lastCheckedAt":"`+checkedAt+`"}`...)
 	}
 	return body, tag, nil
 }
@@ -72,40 +84,43 @@ type followRequest struct {
 
 // follow handles POST /v1/trackers.
 func (s *server) follow(ctx context.Context, in *followRequest) (reply, error) {
-	p := httpkit.From(ctx).Principal
-	t, created, err := s.Tracking.Follow(ctx, p.Tenant, p.Key, in.Body.TrackingNumber, in.Body.Carrier)
+	caller := httpkit.From(ctx).Principal
+	tracked, created, err := s.Tracking.Follow(ctx, caller.Tenant, caller.Key, in.Body.TrackingNumber, in.Body.Carrier)
 	if err != nil {
 		return reply{}, err
 	}
+
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
 	}
-	out, err := show(status, trackingOf(t))
-	return out.with("Location", "/v1/tracking/"+string(t.Tracker)), err
+	out, err := jsonReply(status, trackingOf(tracked))
+	return out.with("Location", "/v1/tracking/"+string(tracked.Tracker)), err
 }
 
 // listTrackers handles GET /v1/trackers.
 func (s *server) listTrackers(ctx context.Context, in *PageRequest) (reply, error) {
-	p := ship.Page{Limit: in.Limit}
+	page := ship.Page{Limit: in.Limit}
 	if in.Cursor != "" {
 		id, ok := ship.ParseTrackerID(in.Cursor)
 		if !ok {
-			return reply{}, badCursor()
+			return reply{}, invalidCursor()
 		}
-		p.Before = id.Raw()
+		page.Before = id.Raw()
 	}
-	list, more, err := s.Tracking.Trackers(ctx, httpkit.From(ctx).Principal.Tenant, p)
+
+	list, more, err := s.Tracking.Trackers(ctx, httpkit.From(ctx).Principal.Tenant, page)
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]wire.TrackingResult, len(list))
 	last := ""
-	for i, t := range list {
-		data[i] = trackingOf(t)
+	for i, tracked := range list {
+		data[i] = trackingOf(tracked)
 		last = data[i].ID
 	}
-	return show(http.StatusOK, pageOf(data, more, last))
+	return jsonReply(http.StatusOK, pageOf(data, more, last))
 }
 
 type unfollowRequest struct {
@@ -139,13 +154,14 @@ func (s *server) advance(ctx context.Context, in *advanceRequest) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
+
 	var to advanceInput
 	if in.Body != nil {
 		to = *in.Body
 	}
-	t, err := s.Tracking.Advance(ctx, httpkit.From(ctx).Principal.Tenant, id, ship.Status(to.Status), to.Reason)
+	tracked, err := s.Tracking.Advance(ctx, httpkit.From(ctx).Principal.Tenant, id, ship.Status(to.Status), to.Reason)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, trackingOf(t))
+	return jsonReply(http.StatusOK, trackingOf(tracked))
 }

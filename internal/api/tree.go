@@ -21,7 +21,7 @@ type property struct {
 	value any
 }
 
-// get is the value of a member, nil if there is none.
+// get returns the value of a member, nil if there is none.
 func (o *object) get(name string) any {
 	for _, m := range o.members {
 		if m.name == name {
@@ -31,8 +31,8 @@ func (o *object) get(name string) any {
 	return nil
 }
 
-// at walks down objects; nil if one is missing.
-func (o *object) at(names ...string) *object {
+// child walks down objects by the names of their members; nil if one is missing.
+func (o *object) child(names ...string) *object {
 	for _, name := range names {
 		next, ok := o.get(name).(*object)
 		if !ok {
@@ -43,11 +43,13 @@ func (o *object) at(names ...string) *object {
 	return o
 }
 
+// text returns a member that is a string, "" if there is none.
 func (o *object) text(name string) string {
 	s, _ := o.get(name).(string)
 	return s
 }
 
+// list returns a member that is a list, nil if there is none.
 func (o *object) list(name string) []any {
 	l, _ := o.get(name).([]any)
 	return l
@@ -68,8 +70,9 @@ func (o *object) remove(name string) {
 	o.members = slices.DeleteFunc(o.members, func(m property) bool { return m.name == name })
 }
 
-// arrange puts the named members first, in that order.
+// arrange puts the named members first, in that order. The others keep theirs.
 func (o *object) arrange(names []string) {
+	// Named members rank below zero, which is the rank of all others.
 	rank := make(map[string]int, len(names))
 	for i, name := range names {
 		rank[name] = i - len(names)
@@ -79,11 +82,12 @@ func (o *object) arrange(names []string) {
 
 // MarshalJSON writes the members in their order.
 func (o *object) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+	out := []byte{'{'}
 	for i, m := range o.members {
 		if i > 0 {
-			b = append(b, ',')
+			out = append(out, ',')
 		}
+
 		name, err := wire.Marshal(m.name)
 		if err != nil {
 			return nil, err
@@ -92,49 +96,55 @@ func (o *object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b = append(append(append(b, name...), ':'), value...)
+		out = append(out, name...)
+		out = append(out, ':')
+		out = append(out, value...)
 	}
-	return append(b, '}'), nil
+	return append(out, '}'), nil
 }
 
-// treeOf reads any value as its JSON shows it.
+// treeOf converts any value into the tree of its JSON.
 func treeOf(v any) (any, error) {
-	b, err := wire.Marshal(v)
+	text, err := wire.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	return readTree(dec)
+
+	// Numbers stay as they are written: a float would change how they look.
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return readTree(decoder)
 }
 
-func readTree(dec *json.Decoder) (any, error) {
-	token, err := dec.Token()
+func readTree(decoder *json.Decoder) (any, error) {
+	token, err := decoder.Token()
 	if err != nil {
 		return nil, err
 	}
+
 	switch token {
 	case json.Delim('{'):
-		return readObject(dec)
+		return readObject(decoder)
+
 	case json.Delim('['):
 		list := []any{}
-		for dec.More() {
-			v, err := readTree(dec)
+		for decoder.More() {
+			element, err := readTree(decoder)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, v)
+			list = append(list, element)
 		}
-		_, err := dec.Token()
+		_, err := decoder.Token()
 		return list, err
 	}
 	return token, nil
 }
 
-func readObject(dec *json.Decoder) (any, error) {
-	o := &object{}
-	for dec.More() {
-		token, err := dec.Token()
+func readObject(decoder *json.Decoder) (any, error) {
+	out := &object{}
+	for decoder.More() {
+		token, err := decoder.Token()
 		if err != nil {
 			return nil, err
 		}
@@ -142,14 +152,16 @@ func readObject(dec *json.Decoder) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("a name is expected, not %v", token)
 		}
-		v, err := readTree(dec)
+
+		value, err := readTree(decoder)
 		if err != nil {
 			return nil, err
 		}
-		o.members = append(o.members, property{name, v})
+		out.members = append(out.members, property{name, value})
 	}
-	_, err := dec.Token()
-	return o, err
+
+	_, err := decoder.Token()
+	return out, err
 }
 
 // clone copies a tree.
@@ -161,6 +173,7 @@ func clone(v any) any {
 			out.members[i] = property{m.name, clone(m.value)}
 		}
 		return out
+
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {

@@ -32,12 +32,22 @@ type tryInput struct {
 	Metadata    metadataInput      `json:"metadata,omitempty" doc:"Up to 50 notes of the client's own."`
 }
 
-// shipment is the input as an order, without the rules.
+// shipment returns the input as an order, without the rules.
 func (in *tryInput) shipment() *shipmentInput {
 	return &shipmentInput{
-		OrderID: in.OrderID, Destination: in.Destination, Parcel: in.Parcel, Parcels: in.Parcels, Origin: in.Origin,
-		ShipDate: in.ShipDate, DeliverBy: in.DeliverBy, Reference: in.Reference, IsReturn: in.IsReturn,
-		Billing: in.Billing, Customs: in.Customs, Options: in.Options, Metadata: in.Metadata,
+		OrderID:     in.OrderID,
+		Destination: in.Destination,
+		Parcel:      in.Parcel,
+		Parcels:     in.Parcels,
+		Origin:      in.Origin,
+		ShipDate:    in.ShipDate,
+		DeliverBy:   in.DeliverBy,
+		Reference:   in.Reference,
+		IsReturn:    in.IsReturn,
+		Billing:     in.Billing,
+		Customs:     in.Customs,
+		Options:     in.Options,
+		Metadata:    in.Metadata,
 	}
 }
 
@@ -54,58 +64,77 @@ type tried struct {
 
 // tryRules handles POST /v1/routing/try.
 func (s *server) tryRules(ctx context.Context, in *tryRequest) (reply, error) {
-	p := httpkit.From(ctx).Principal
-	b := &in.Body
-	order, one, wrong := b.shipment().order()
-	limit := b.MaxAmount.money("/maxAmount", &wrong)
-	if b.Book != nil && b.Rules != "" {
-		wrong = append(wrong, exclusive("/rules", "book and rules"))
+	caller := httpkit.From(ctx).Principal
+	body := &in.Body
+	order, oneParcel, invalid := body.shipment().order()
+	maxAmount := body.MaxAmount.money("/maxAmount", &invalid)
+	if body.Book != nil && body.Rules != "" {
+		invalid = append(invalid, exclusiveError("/rules", "book and rules"))
 	}
-	if err := ship.InvalidFields(wrong); err != nil {
+	if err := ship.InvalidFields(invalid); err != nil {
 		return reply{}, err
 	}
-	rules, warnings, err := s.chosenRules(ctx, p.Tenant, b)
+
+	rules, warnings, err := s.chosenRules(ctx, caller.Tenant, body)
 	if err != nil {
 		return reply{}, err
 	}
-	got, err := s.Shipping.Try(ctx, shipping.TryInput{Tenant: p.Tenant, Account: p.Account, Order: order, OneParcel: one, MaxAmount: limit, Book: rules})
+	trial, err := s.Shipping.Try(ctx, shipping.TryInput{
+		Tenant:    caller.Tenant,
+		Account:   caller.Account,
+		Order:     order,
+		OneParcel: oneParcel,
+		MaxAmount: maxAmount,
+		Book:      rules,
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	out := tried{Offers: wire.OffersOf(got.Offers), Routing: wire.RoutingOf(got.Routing), Refused: got.Refused, Warnings: listed(warnings)}
+
+	out := tried{
+		Offers:   wire.OffersOf(trial.Offers),
+		Routing:  wire.RoutingOf(trial.Routing),
+		Refused:  trial.Refused,
+		Warnings: nonNil(warnings),
+	}
 	if len(out.Offers) > 0 {
 		out.Choice = &out.Offers[0]
 	}
-	return show(http.StatusOK, out)
+	return jsonReply(http.StatusOK, out)
 }
 
-func exclusive(pointer, names string) ship.FieldError {
+// exclusiveError is the error of a field that excludes others.
+func exclusiveError(pointer, names string) ship.FieldError {
 	return ship.FieldError{Pointer: pointer, Code: "exclusive", Detail: "only one of " + names + " may be given"}
 }
 
-// chosenRules are the rules that a try asks for; nil for those that count now.
-func (s *server) chosenRules(ctx context.Context, t ship.Tenant, in *tryInput) (*routing.Compiled, []string, error) {
+// chosenRules returns the rules that a try asks for; nil for those that are
+// published.
+func (s *server) chosenRules(ctx context.Context, tenant ship.Tenant, in *tryInput) (*routing.Compiled, []string, error) {
 	var book routing.Book
-	place := ""
+	prefix := "" // errors in rules of the request point into its book
 	switch {
 	case in.Book != nil:
-		place = "/book"
+		prefix = "/book"
 		var err error
-		if book, err = bookOf(*in.Book); err != nil {
-			return nil, nil, under(place, err)
+		if book, err = decodeBook(*in.Book); err != nil {
+			return nil, nil, withPointerPrefix(prefix, err)
 		}
+
 	case in.Rules == "draft":
-		draft, err := s.Rules.Draft(ctx, t)
+		draft, err := s.Rules.Draft(ctx, tenant)
 		if err != nil {
 			return nil, nil, err
 		}
 		book = draft.Rules
+
 	default:
 		return nil, nil, nil
 	}
-	warnings, err := s.Rules.Check(ctx, t, book)
+
+	warnings, err := s.Rules.Check(ctx, tenant, book)
 	if err != nil {
-		return nil, nil, under(place, err)
+		return nil, nil, withPointerPrefix(prefix, err)
 	}
 	compiled, err := routing.Compile(book)
 	return compiled, warnings, err

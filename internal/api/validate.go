@@ -14,92 +14,106 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// check walks a tape against a shape.
-type check struct {
-	tape  *httpkit.Tape
-	path  []byte // JSON pointer of where it stands
-	wrong []ship.FieldError
+// A validator walks a tape against a shape.
+type validator struct {
+	tape    *httpkit.Tape
+	path    []byte // JSON pointer of the current value
+	invalid []ship.FieldError
 }
 
-// validate returns what is wrong with a body, nil if nothing is.
+// validate returns what is invalid in a body, nil if nothing is.
 func (s *shape) validate(tape *httpkit.Tape) []ship.FieldError {
-	c := check{tape: tape}
-	c.value(0, s)
-	return c.wrong
+	v := validator{tape: tape}
+	v.checkValue(0, s)
+	return v.invalid
 }
 
-func (c *check) add(code, detail string) { c.suggest(code, detail, "") }
+func (v *validator) add(code, detail string) { v.addSuggestion(code, detail, "") }
 
-func (c *check) suggest(code, detail, suggestion string) {
-	c.wrong = append(c.wrong, ship.FieldError{Pointer: string(c.path), Code: code, Detail: detail, Suggestion: suggestion})
+func (v *validator) addSuggestion(code, detail, suggestion string) {
+	v.invalid = append(v.invalid, ship.FieldError{
+		Pointer:    string(v.path),
+		Code:       code,
+		Detail:     detail,
+		Suggestion: suggestion,
+	})
 }
 
-// value checks node i.
-func (c *check) value(i int, s *shape) {
-	kind := c.tape.Node(i).Kind
+// checkValue checks the value at a node.
+func (v *validator) checkValue(node int, s *shape) {
+	kind := v.tape.Node(node).Kind
 	switch s.kind {
 	case huma.TypeObject:
 		if kind != httpkit.Object {
-			c.add("wrong_type", "must be an object")
+			v.add("wrong_type", "must be an object")
 			return
 		}
-		c.object(i, s)
+		v.checkObject(node, s)
+
 	case huma.TypeArray:
 		if kind != httpkit.Array {
-			c.add("wrong_type", "must be a list")
+			v.add("wrong_type", "must be a list")
 			return
 		}
-		c.list(i, s)
+		v.checkList(node, s)
+
 	case huma.TypeString:
 		if kind != httpkit.String {
-			c.add("wrong_type", "must be a string")
+			v.add("wrong_type", "must be a string")
 			return
 		}
-		c.text(i, s)
+		v.checkText(node, s)
+
 	case huma.TypeNumber, huma.TypeInteger:
 		if kind != httpkit.Number {
-			c.add("wrong_type", "must be a number")
+			v.add("wrong_type", "must be a number")
 			return
 		}
-		c.number(i, s)
+		v.checkNumber(node, s)
+
 	case huma.TypeBoolean:
 		if kind != httpkit.True && kind != httpkit.False {
-			c.add("wrong_type", "must be true or false")
+			v.add("wrong_type", "must be true or false")
 		}
 	}
 }
 
-// object checks the members of node i. Null stands for a member that is left
-// out.
-func (c *check) object(i int, s *shape) {
-	count := c.tape.Len(i)
+// checkObject checks the members of an object. Null stands for a member that is
+// left out.
+func (v *validator) checkObject(node int, s *shape) {
+	count := v.tape.Len(node)
 	if s.maxCount >= 0 && count > s.maxCount {
-		c.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" members")
+		v.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" members")
 		return
 	}
+
 	var found uint64 // of s.fields; no request has more than 64
-	depth := len(c.path)
-	at := c.tape.First(i)
+	depth := len(v.path)
+	member := v.tape.First(node)
 	for range count {
-		name := c.tape.Name(at)
-		c.path = httpkit.AppendPointer(c.path[:depth], name)
-		switch k := s.index(name); {
-		case k >= 0:
-			if c.tape.Node(at).Kind != httpkit.Null || s.fields[k].never {
-				found |= 1 << k
-				c.value(at, s.fields[k].shape)
+		name := v.tape.Name(member)
+		v.path = httpkit.AppendPointer(v.path[:depth], name)
+
+		switch i := s.index(name); {
+		case i >= 0:
+			// A required member that is null is checked, and so reported as of
+			// the wrong type instead of missing.
+			if v.tape.Node(member).Kind != httpkit.Null || s.fields[i].notNull {
+				found |= 1 << i
+				v.checkValue(member, s.fields[i].shape)
 			}
 		case s.others == nil:
-			c.unknown(string(name), s.names)
+			v.addUnknown(string(name), s.names)
 		case len(name) == 0 || len(name) > s.maxName && len([]rune(string(name))) > s.maxName:
-			c.add("too_long", "names have 1 to "+strconv.Itoa(s.maxName)+" characters")
+			v.add("too_long", "names have 1 to "+strconv.Itoa(s.maxName)+" characters")
 		default:
-			c.value(at, s.others)
+			v.checkValue(member, s.others)
 		}
-		at = c.tape.Next(at)
+		member = v.tape.Next(member)
 	}
-	c.path = c.path[:depth]
-	c.missing(s, found)
+
+	v.path = v.path[:depth]
+	v.addMissing(s, found)
 }
 
 // misnamed are names that other services use for fields of this one.
@@ -143,90 +157,99 @@ var misnamed = map[string]string{
 	"ordernumber":   "orderId",
 }
 
-// unknown reports a field that there is not, with the one that is probably
+// addUnknown reports a field that does not exist, with the one that is probably
 // meant.
-func (c *check) unknown(name string, known []string) {
+func (v *validator) addUnknown(name string, known []string) {
+	// The names of other services are tried first: they are not near in
+	// spelling.
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 	meant := misnamed[plain]
 	if !slices.Contains(known, meant) {
 		meant = ship.Nearest(name, known)
 	}
+
 	detail := "there is no such field; the fields here are " + strings.Join(known, ", ")
 	if meant != "" {
 		detail = "there is no such field; use " + meant
 	}
-	c.suggest("unknown_field", detail, meant)
+	v.addSuggestion("unknown_field", detail, meant)
 }
 
-// missing reports the required fields that were not found.
-func (c *check) missing(s *shape, found uint64) {
-	depth := len(c.path)
-	for k, f := range s.fields {
-		if f.required && found&(1<<k) == 0 {
-			c.path = append(append(c.path[:depth], '/'), f.name...)
-			c.add("required", "this field is required")
+// addMissing reports the required fields that were not found.
+func (v *validator) addMissing(s *shape, found uint64) {
+	depth := len(v.path)
+	for i, field := range s.fields {
+		if field.required && found&(1<<i) == 0 {
+			v.path = append(append(v.path[:depth], '/'), field.name...)
+			v.add("required", "this field is required")
 		}
 	}
-	c.path = c.path[:depth]
+	v.path = v.path[:depth]
+
 	if len(s.oneOf) == 0 {
 		return
 	}
-	have := 0
+	given := 0
 	for _, name := range s.oneOf {
 		if found&(1<<s.index([]byte(name))) != 0 {
-			have++
+			given++
 		}
 	}
-	if have == 1 {
+	if given == 1 {
 		return
 	}
-	c.path = append(append(c.path, '/'), s.oneOf[have/2]...)
-	if have == 0 {
-		c.add("required", "one of "+strings.Join(s.oneOf, " and ")+" is required")
+
+	// If none is given the first is asked for, if both are the second is one
+	// too many.
+	v.path = append(append(v.path, '/'), s.oneOf[given/2]...)
+	if given == 0 {
+		v.add("required", "one of "+strings.Join(s.oneOf, " and ")+" is required")
 	} else {
-		c.add("exclusive", "only one of "+strings.Join(s.oneOf, " and ")+" may be given")
+		v.add("exclusive", "only one of "+strings.Join(s.oneOf, " and ")+" may be given")
 	}
-	c.path = c.path[:depth]
+	v.path = v.path[:depth]
 }
 
-func (c *check) list(i int, s *shape) {
-	count := c.tape.Len(i)
+func (v *validator) checkList(node int, s *shape) {
+	count := v.tape.Len(node)
 	switch {
 	case count < s.minCount:
-		c.add("too_few", "needs at least "+strconv.Itoa(s.minCount)+" items")
+		v.add("too_few", "needs at least "+strconv.Itoa(s.minCount)+" items")
 	case s.maxCount >= 0 && count > s.maxCount:
-		c.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" items")
+		v.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" items")
 		return
 	}
-	depth := len(c.path)
-	at := c.tape.First(i)
-	for k := range count {
-		c.path = strconv.AppendInt(append(c.path[:depth], '/'), int64(k), 10)
-		c.value(at, s.items)
-		at = c.tape.Next(at)
+
+	depth := len(v.path)
+	element := v.tape.First(node)
+	for i := range count {
+		v.path = strconv.AppendInt(append(v.path[:depth], '/'), int64(i), 10)
+		v.checkValue(element, s.items)
+		element = v.tape.Next(element)
 	}
-	c.path = c.path[:depth]
+	v.path = v.path[:depth]
 }
 
-func (c *check) text(i int, s *shape) {
-	runes := int(c.tape.Node(i).Runes)
-	text := c.tape.Text(i)
-	if c.tape.Node(i).Escaped {
+func (v *validator) checkText(node int, s *shape) {
+	text := v.tape.Text(node)
+	runes := int(v.tape.Node(node).Runes)
+	if v.tape.Node(node).Escaped {
 		runes = utf8.RuneCount(text) // a surrogate pair is one character
 	}
+
 	switch {
 	case runes < s.minLength && runes == 0:
-		c.add("required", "may not be empty")
+		v.add("required", "may not be empty")
 	case runes < s.minLength:
-		c.add("too_short", "needs at least "+strconv.Itoa(s.minLength)+" characters")
+		v.add("too_short", "needs at least "+strconv.Itoa(s.minLength)+" characters")
 	case s.maxLength >= 0 && runes > s.maxLength:
-		c.add("too_long", "has more than "+strconv.Itoa(s.maxLength)+" characters")
+		v.add("too_long", "has more than "+strconv.Itoa(s.maxLength)+" characters")
 	case s.enum != nil && !s.allows(text):
-		c.suggest("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))
+		v.addSuggestion("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))
 	case s.pattern != nil && !s.pattern.Match(text):
-		c.add("invalid_format", s.patternDetail)
+		v.add("invalid_format", s.patternDetail)
 	case s.format == "date" && !isDate(text):
-		c.add("invalid_format", "must be a date, as 2026-03-31")
+		v.add("invalid_format", "must be a date, as 2026-03-31")
 	}
 }
 
@@ -235,22 +258,23 @@ func isDate(text []byte) bool {
 	return err == nil
 }
 
-func (c *check) number(i int, s *shape) {
-	v, err := strconv.ParseFloat(string(c.tape.Text(i)), 64)
+func (v *validator) checkNumber(node int, s *shape) {
+	number, err := strconv.ParseFloat(string(v.tape.Text(node)), 64)
 	if err != nil {
-		c.add("wrong_type", "must be a number")
+		v.add("wrong_type", "must be a number")
 		return
 	}
+
 	switch {
-	case s.kind == huma.TypeInteger && v != math.Trunc(v):
-		c.add("wrong_type", "must be a whole number")
-	case s.min != nil && v < *s.min:
-		c.add("too_small", "must be at least "+textOf(*s.min))
-	case s.above != nil && v <= *s.above:
-		c.add("too_small", "must be more than "+textOf(*s.above))
-	case s.max != nil && v > *s.max:
-		c.add("too_large", "must be at most "+textOf(*s.max))
-	case s.enum != nil && !s.allows([]byte(textOf(v))):
-		c.add("not_allowed", s.enumDetail)
+	case s.kind == huma.TypeInteger && number != math.Trunc(number):
+		v.add("wrong_type", "must be a whole number")
+	case s.min != nil && number < *s.min:
+		v.add("too_small", "must be at least "+textOf(*s.min))
+	case s.above != nil && number <= *s.above:
+		v.add("too_small", "must be more than "+textOf(*s.above))
+	case s.max != nil && number > *s.max:
+		v.add("too_large", "must be at most "+textOf(*s.max))
+	case s.enum != nil && !s.allows([]byte(textOf(number))):
+		v.add("not_allowed", s.enumDetail)
 	}
 }

@@ -108,7 +108,7 @@ func FuzzValidateAgreesWithHuma(f *testing.F) {
 	reg.SchemaFromRef(schema.Ref).OneOf = nil // huma cannot check it
 	rt.body.oneOf = nil
 	for i := range rt.body.fields {
-		rt.body.fields[i].never = rt.body.fields[i].required
+		rt.body.fields[i].notNull = rt.body.fields[i].required
 	}
 	huma.ValidateStrictCasing = true
 	for _, extra := range []string{`}`, `,"origin":null}`, `,"shipDate":"2026-03-01","options":{"insuredValue":{"amount":"1.5","currency":"USD"}}}`, `,"metadata":{"a":"b"}}`, `,"customs":{"contentsType":"gift","items":[{"description":"x","quantity":1e0,"value":{"amount":"1","currency":"USD"}}]}}`} {

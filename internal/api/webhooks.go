@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -13,16 +12,19 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// headersInput is the custom headers of a webhook.
+// headersInput is the set of custom headers of a webhook.
 type headersInput map[string]string
 
 // Schema limits the names and the values.
 func (headersInput) Schema(huma.Registry) *huma.Schema {
 	text := &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(1024)}
 	text.PrecomputeMessages()
+
 	return &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: text, MaxProperties: new(10),
-		Extensions: map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 64}},
+		Type:                 huma.TypeObject,
+		AdditionalProperties: text,
+		MaxProperties:        new(10),
+		Extensions:           map[string]any{"propertyNames": map[string]any{"minLength": 1, "maxLength": 64}},
 	}
 }
 
@@ -50,15 +52,21 @@ type createWebhookRequest struct{ Body webhookInput }
 
 // createWebhook handles POST /v1/webhooks.
 func (s *server) createWebhook(ctx context.Context, in *createWebhookRequest) (reply, error) {
-	b := in.Body
-	e, err := s.Webhook.Create(ctx, httpkit.From(ctx).Principal.Tenant, webhook.Settings{
-		URL: &b.URL, Kinds: b.Events, Description: b.Description, Enabled: b.Enabled, Headers: b.Headers, Signature: b.Signature,
+	body := in.Body
+	endpoint, err := s.Webhook.Create(ctx, httpkit.From(ctx).Principal.Tenant, webhook.Settings{
+		URL:         &body.URL,
+		Kinds:       body.Events,
+		Description: body.Description,
+		Enabled:     body.Enabled,
+		Headers:     body.Headers,
+		Signature:   body.Signature,
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := show(http.StatusCreated, webhookOf(e))
-	return out.with("Location", "/v1/webhooks/"+string(e.ID)), err
+
+	out, err := jsonReply(http.StatusCreated, webhookOf(endpoint))
+	return out.with("Location", "/v1/webhooks/"+string(endpoint.ID)), err
 }
 
 // listWebhooks handles GET /v1/webhooks. They are few, so there is one page.
@@ -67,17 +75,20 @@ func (s *server) listWebhooks(ctx context.Context, _ *noParameters) (reply, erro
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]wire.Webhook, len(list))
-	for i, e := range list {
-		data[i] = webhookOf(e)
+	for i, endpoint := range list {
+		data[i] = webhookOf(endpoint)
 	}
-	return show(http.StatusOK, pageOf(data, false, ""))
+	return jsonReply(http.StatusOK, pageOf(data, false, ""))
 }
 
 type webhookRequest struct {
 	ID string `path:"id" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Identifier of the webhook."`
 }
 
+// webhookID reads the id in a path. Text that is not an id is not found, as the
+// id of another account's webhook is.
 func webhookID(text string) (ship.EndpointID, error) {
 	id, ok := ship.ParseEndpointID(text)
 	if !ok {
@@ -86,22 +97,23 @@ func webhookID(text string) (ship.EndpointID, error) {
 	return id, nil
 }
 
-// shownWebhook answers with what do returns for a webhook.
-func shownWebhook(ctx context.Context, text string, do func(context.Context, ship.Tenant, ship.EndpointID) (webhook.Endpoint, error)) (reply, error) {
+// replyWithWebhook answers with the webhook that do returns for an id.
+func replyWithWebhook(ctx context.Context, text string, do func(context.Context, ship.Tenant, ship.EndpointID) (webhook.Endpoint, error)) (reply, error) {
 	id, err := webhookID(text)
 	if err != nil {
 		return reply{}, err
 	}
-	e, err := do(ctx, httpkit.From(ctx).Principal.Tenant, id)
+
+	endpoint, err := do(ctx, httpkit.From(ctx).Principal.Tenant, id)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, webhookOf(e))
+	return jsonReply(http.StatusOK, webhookOf(endpoint))
 }
 
 // getWebhook handles GET /v1/webhooks/{id}.
 func (s *server) getWebhook(ctx context.Context, in *webhookRequest) (reply, error) {
-	return shownWebhook(ctx, in.ID, s.Webhook.Endpoint)
+	return replyWithWebhook(ctx, in.ID, s.Webhook.Endpoint)
 }
 
 type changeWebhookRequest struct {
@@ -111,11 +123,18 @@ type changeWebhookRequest struct {
 
 // changeWebhook handles PATCH /v1/webhooks/{id}.
 func (s *server) changeWebhook(ctx context.Context, in *changeWebhookRequest) (reply, error) {
-	return shownWebhook(ctx, in.ID, func(ctx context.Context, t ship.Tenant, id ship.EndpointID) (webhook.Endpoint, error) {
-		b := in.Body
-		return s.Webhook.Update(ctx, t, id, webhook.Settings{
-			URL: b.URL, Kinds: b.Events, Description: b.Description, Enabled: b.Enabled, Headers: b.Headers, Signature: b.Signature,
-		})
+	body := in.Body
+	settings := webhook.Settings{
+		URL:         body.URL,
+		Kinds:       body.Events,
+		Description: body.Description,
+		Enabled:     body.Enabled,
+		Headers:     body.Headers,
+		Signature:   body.Signature,
+	}
+
+	return replyWithWebhook(ctx, in.ID, func(ctx context.Context, tenant ship.Tenant, id ship.EndpointID) (webhook.Endpoint, error) {
+		return s.Webhook.Update(ctx, tenant, id, settings)
 	})
 }
 
@@ -130,7 +149,7 @@ func (s *server) deleteWebhook(ctx context.Context, in *webhookRequest) (reply, 
 
 // rotateSecret handles POST /v1/webhooks/{id}/rotate-secret.
 func (s *server) rotateSecret(ctx context.Context, in *webhookRequest) (reply, error) {
-	return shownWebhook(ctx, in.ID, s.Webhook.RotateSecret)
+	return replyWithWebhook(ctx, in.ID, s.Webhook.RotateSecret)
 }
 
 // testInput is the body of POST /v1/webhooks/{id}/test.
@@ -149,15 +168,16 @@ func (s *server) testWebhook(ctx context.Context, in *testWebhookRequest) (reply
 	if err != nil {
 		return reply{}, err
 	}
+
 	kind := ship.ShipmentCreated
 	if in.Body != nil && in.Body.Type != "" {
 		kind = in.Body.Type
 	}
-	a, err := s.Webhook.Test(ctx, httpkit.From(ctx).Principal.Tenant, id, kind)
+	attempt, err := s.Webhook.Test(ctx, httpkit.From(ctx).Principal.Tenant, id, kind)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(http.StatusOK, deliveryOf(a))
+	return jsonReply(http.StatusOK, deliveryOf(attempt))
 }
 
 type listDeliveriesRequest struct {
@@ -171,57 +191,87 @@ func (s *server) listDeliveries(ctx context.Context, in *listDeliveriesRequest) 
 	if err != nil {
 		return reply{}, err
 	}
-	p := ship.Page{Limit: in.Limit}
+	page := ship.Page{Limit: in.Limit}
 	if in.Cursor != "" {
-		last, ok := ship.ParseAttemptID(in.Cursor)
+		before, ok := ship.ParseAttemptID(in.Cursor)
 		if !ok {
-			return reply{}, badCursor()
+			return reply{}, invalidCursor()
 		}
-		p.Before = last.Raw()
+		page.Before = before.Raw()
 	}
-	list, more, err := s.Webhook.Deliveries(ctx, httpkit.From(ctx).Principal.Tenant, id, p)
+
+	list, more, err := s.Webhook.Deliveries(ctx, httpkit.From(ctx).Principal.Tenant, id, page)
 	if err != nil {
 		return reply{}, err
 	}
+
 	data := make([]wire.Delivery, len(list))
 	last := ""
-	for i, a := range list {
-		data[i] = deliveryOf(a)
+	for i, attempt := range list {
+		data[i] = deliveryOf(attempt)
 		last = data[i].ID
 	}
-	return show(http.StatusOK, pageOf(data, more, last))
+	return jsonReply(http.StatusOK, pageOf(data, more, last))
 }
 
-func webhookOf(e webhook.Endpoint) wire.Webhook {
+// webhookOf returns an endpoint as clients see it.
+func webhookOf(endpoint webhook.Endpoint) wire.Webhook {
 	out := wire.Webhook{
-		ID: string(e.ID), URL: e.URL, Events: make([]string, 0, len(e.Kinds)), Description: e.Description, Enabled: e.Enabled, DisabledReason: e.DisabledReason,
-		Signature: e.Signature, Secret: e.Secret, PublicKey: e.PublicKey, HeaderNames: append([]string{}, e.HeaderNames...),
-		PreviousSecretExpiresAt: wire.Time(e.PreviousUntil), Verified: e.Verified, Parked: e.Parked, Failures: e.Failures,
-		FailingSince: wire.Time(e.FailingSince), LastSuccessAt: wire.Time(e.LastSuccessAt), Livemode: e.Tenant.Livemode, CreatedAt: wire.Time(e.CreatedAt()),
+		ID:                      string(endpoint.ID),
+		URL:                     endpoint.URL,
+		Events:                  make([]string, 0, len(endpoint.Kinds)),
+		Description:             endpoint.Description,
+		Enabled:                 endpoint.Enabled,
+		DisabledReason:          endpoint.DisabledReason,
+		Signature:               endpoint.Signature,
+		Secret:                  endpoint.Secret,
+		PublicKey:               endpoint.PublicKey,
+		HeaderNames:             nonNil(endpoint.HeaderNames),
+		PreviousSecretExpiresAt: wire.Time(endpoint.PreviousUntil),
+		Verified:                endpoint.Verified,
+		Parked:                  endpoint.Parked,
+		Failures:                endpoint.Failures,
+		FailingSince:            wire.Time(endpoint.FailingSince),
+		LastSuccessAt:           wire.Time(endpoint.LastSuccessAt),
+		Livemode:                endpoint.Tenant.Livemode,
+		CreatedAt:               wire.Time(endpoint.CreatedAt()),
 	}
-	for _, kind := range e.Kinds {
+
+	for _, kind := range endpoint.Kinds {
 		out.Events = append(out.Events, string(kind))
 	}
-	if len(e.Kinds) == 0 {
+	if len(endpoint.Kinds) == 0 { // no filter
 		out.Events = append(out.Events, string(webhook.AllKinds))
 	}
 	return out
 }
 
-func deliveryOf(a webhook.Attempt) wire.Delivery {
-	ms := time.Duration.Milliseconds
+// deliveryOf returns an attempt as clients see it.
+func deliveryOf(attempt webhook.Attempt) wire.Delivery {
+	timings := attempt.Timings
 	out := wire.Delivery{
-		ID: string(a.ID), EventID: string(a.Event), Attempt: a.Number, Trigger: a.Trigger, Outcome: a.Outcome, Status: a.Status, Error: a.Error,
+		ID:      string(attempt.ID),
+		EventID: string(attempt.Event),
+		Attempt: attempt.Number,
+		Trigger: attempt.Trigger,
+		Outcome: attempt.Outcome,
+		Status:  attempt.Status,
+		Error:   attempt.Error,
 		Timings: wire.DeliveryTimings{
-			DNSMs: ms(a.Timings.DNS), ConnectMs: ms(a.Timings.Connect), TLSMs: ms(a.Timings.TLS), FirstByteMs: ms(a.Timings.FirstByte), TotalMs: ms(a.Timings.Total),
+			DNSMs:       timings.DNS.Milliseconds(),
+			ConnectMs:   timings.Connect.Milliseconds(),
+			TLSMs:       timings.TLS.Milliseconds(),
+			FirstByteMs: timings.FirstByte.Milliseconds(),
+			TotalMs:     timings.Total.Milliseconds(),
 		},
-		Timestamp: wire.Time(a.ID.Raw().Time()),
+		Timestamp: wire.Time(attempt.ID.Raw().Time()),
 	}
-	if a.Address.IsValid() {
-		out.Address = a.Address.String()
+
+	if attempt.Address.IsValid() {
+		out.Address = attempt.Address.String()
 	}
-	if a.Status != 0 {
-		out.Response = &wire.DeliveryResponse{Head: a.Head, Body: a.Body}
+	if attempt.Status != 0 {
+		out.Response = &wire.DeliveryResponse{Head: attempt.Head, Body: attempt.Body}
 	}
 	return out
 }
