@@ -23,17 +23,18 @@ func (s *Web) attentionRoutes() []route {
 	}
 }
 
-// A need is one thing that waits for a person, and what to do about it.
+// A need is one thing that needs a person's attention, and what to do about it.
 type need struct {
-	Kind          string // one of needKinds
-	Title, About  string
-	Word, Class   string // of the badge
-	Advice        string
-	To            string // address of the page where it is dealt with
-	Check         string // address that checks it again, if there is such a thing
-	Since         time.Time
-	Actions       []needAction
-	shipmentAfter ship.ShipmentID
+	Kind         string // one of needKinds
+	Title, About string
+	Word, Class  string // of the badge
+	Advice       string
+	To           string // address of the page where it is resolved
+	Check        string // address that checks it again; empty if it cannot be checked
+	Since        time.Time
+	Actions      []needAction
+
+	shipmentAfter ship.ShipmentID // the next page continues after it; empty in lists that are paged by offset
 }
 
 // A needAction is a page where something can be done about a need.
@@ -42,35 +43,42 @@ type needAction struct {
 	Action    member.Action // that the person's role must allow
 }
 
-// A needPage is a part of the list of one kind. Shipments are read on from the
-// last one's id; the other lists are short, and are read on by their number.
+// A needPage is one page of the list of a kind. Shipments are paged by the last
+// one's id; the other lists are short and are paged by offset.
 type needPage struct {
 	ship.Page
 	Skip int
 }
 
 func needPageOf(cursor string, limit int) needPage {
-	p := needPage{Page: ship.Page{Limit: limit}}
+	page := needPage{Page: ship.Page{Limit: limit}}
 	if id, ok := ship.ParseShipmentID(cursor); ok {
-		p.Before = id.Raw()
+		page.Before = id.Raw()
 	} else if n, err := strconv.Atoi(cursor); err == nil && n > 0 {
-		p.Skip = n
+		page.Skip = n
 	}
-	return p
+	return page
 }
 
-// of is the page's part of a whole list.
-func (p needPage) of(all []need) []need {
+// slice returns the page's part of a complete list.
+func (p needPage) slice(all []need) []need {
 	all = all[min(p.Skip, len(all)):]
 	return all[:min(p.Limit, len(all))]
 }
 
-// needKinds are the kinds, in the order in which they are dealt with.
+// needKinds are the kinds, in the order in which they should be handled.
 var needKinds = []choice{
-	{"purchases", "Unconfirmed purchases"}, {"failed", "Failed purchases"}, {"labels", "Labels"}, {"voids", "Refused voids"}, {"carriers", "Carriers"}, {"webhooks", "Webhooks"}, {"parcels", "Parcels"}, {"codes", "Codes"},
+	{"purchases", "Unconfirmed purchases"},
+	{"failed", "Failed purchases"},
+	{"labels", "Labels"},
+	{"voids", "Refused voids"},
+	{"carriers", "Carriers"},
+	{"webhooks", "Webhooks"},
+	{"parcels", "Parcels"},
+	{"codes", "Codes"},
 }
 
-// attentionPage is the list of what waits for a person.
+// attentionPage is the list of what needs a person's attention.
 type attentionPage struct {
 	Kind, Cursor string
 	List         []need
@@ -79,142 +87,176 @@ type attentionPage struct {
 	Clipped      bool // only some of each kind are listed
 }
 
-// Address is the list with a kind, and a cursor in it.
+// Address is the address of the list of a kind, from the cursor on.
 func (p attentionPage) Address(path, kind, cursor string) string {
-	q := url.Values{}
+	query := url.Values{}
 	if kind != "" {
-		q.Set("kind", kind)
+		query.Set("kind", kind)
 	}
 	if cursor != "" {
-		q.Set("cursor", cursor)
+		query.Set("cursor", cursor)
 	}
-	if len(q) == 0 {
+
+	if len(query) == 0 {
 		return path
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
-// few is how many of a kind the list of all shows when there are too many to
-// count.
-const few = 10
+// clippedSize is how many of each kind the list of all kinds shows when there
+// are too many to count.
+const clippedSize = 10
 
 // attention handles GET /app/{mode}/attention.
 func (s *Web) attention(v *visit) error {
-	f := v.frame("Needs attention", "attention")
-	a := f.Attention
-	p := attentionPage{Kind: v.query("kind"), Cursor: v.query("cursor"), Counts: map[string]int{
-		"purchases": a.Unknown, "failed": a.Failed, "parcels": a.Exceptions, "labels": a.Stranded, "voids": a.RefusedVoids, "webhooks": a.Endpoints, "carriers": a.Connections, "codes": a.Codes,
-	}}
-	limit := pageSize + 1
-	switch {
-	case p.Kind == "" && a.Total() < shipping.AttentionLimit:
-		limit = shipping.AttentionLimit // the list is as long as its count says
-	case p.Kind == "":
-		limit, p.Clipped = few, true
+	frame := v.frame("Needs attention", "attention")
+	counts := frame.Attention
+	page := attentionPage{
+		Kind:   v.query("kind"),
+		Cursor: v.query("cursor"),
+		Counts: map[string]int{
+			"purchases": counts.Unknown,
+			"failed":    counts.Failed,
+			"parcels":   counts.Exceptions,
+			"labels":    counts.Stranded,
+			"voids":     counts.RefusedVoids,
+			"webhooks":  counts.Endpoints,
+			"carriers":  counts.Connections,
+			"codes":     counts.Codes,
+		},
 	}
-	var err error
-	if p.List, err = v.needs(p.Kind, p.Cursor, limit); err != nil {
+
+	limit := pageSize + 1 // the one too many shows that there is a next page
+	switch {
+	case page.Kind == "" && counts.Total() < shipping.AttentionLimit:
+		limit = shipping.AttentionLimit // the list is as long as its count says
+	case page.Kind == "":
+		// Counting stops at the limit, so a complete list could be any length.
+		limit = clippedSize
+		page.Clipped = true
+	}
+
+	list, err := v.listNeeds(page.Kind, page.Cursor, limit)
+	if err != nil {
 		return err
 	}
-	if p.Kind != "" && len(p.List) > pageSize {
-		p.List = p.List[:pageSize]
-		next := string(p.List[pageSize-1].shipmentAfter)
+	page.List = list
+
+	if page.Kind != "" && len(page.List) > pageSize {
+		page.List = page.List[:pageSize]
+		next := string(page.List[pageSize-1].shipmentAfter)
 		if next == "" {
-			next = strconv.Itoa(needPageOf(p.Cursor, pageSize).Skip + pageSize)
+			next = strconv.Itoa(needPageOf(page.Cursor, pageSize).Skip + pageSize)
 		}
-		p.Next = p.Address(v.to("attention"), p.Kind, next)
+		page.Next = page.Address(v.to("attention"), page.Kind, next)
 	}
+
 	if v.isPart() {
-		return v.show(http.StatusOK, attentionTable(f, p))
+		return v.show(http.StatusOK, attentionTable(frame, page))
 	}
-	return v.show(http.StatusOK, attentionPageView(f, p))
+	return v.show(http.StatusOK, attentionPageView(frame, page))
 }
 
 // attentionCSV handles GET /app/{mode}/attention.csv.
 func (s *Web) attentionCSV(v *visit) error {
-	list, err := v.needs(v.query("kind"), "", csvLimit/20)
+	// The limit is that of each kind.
+	list, err := v.listNeeds(v.query("kind"), "", csvLimit/20)
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("attention", "kind", "what", "about", "state", "what to do", "since", "page")
-	for _, n := range list {
-		out.row(n.Kind, n.Title, n.About, n.Word, n.Advice, machineTime(n.Since), v.BaseURL+n.To)
+	for _, item := range list {
+		out.row(item.Kind, item.Title, item.About, item.Word, item.Advice, machineTime(item.Since), v.BaseURL+item.To)
 	}
 	return nil
 }
 
-// needs are up to so many of a kind, or of every kind that the person's role
-// may see.
-func (v *visit) needs(kind, cursor string, limit int) (list []need, err error) {
-	p := needPageOf(cursor, limit)
-	for _, part := range []struct {
+// listNeeds lists at most limit needs of a kind, or of every kind, as far as
+// the person's role may see them.
+func (v *visit) listNeeds(kind, cursor string, limit int) (list []need, err error) {
+	sources := []struct {
 		kind   string
 		action member.Action
 		read   func(needPage) ([]need, error)
 	}{
-		{"purchases", member.ViewShipments, v.unknownNeeds},
+		{"purchases", member.ViewShipments, v.uncertainNeeds},
 		{"failed", member.ViewShipments, v.failedNeeds},
-		{"labels", member.ViewShipments, v.strandedNeeds},
+		{"labels", member.ViewShipments, v.orphanNeeds},
 		{"voids", member.ViewShipments, v.refusedVoidNeeds},
 		{"carriers", member.ViewConnections, v.connectionNeeds},
 		{"webhooks", member.ViewWebhooks, v.endpointNeeds},
 		{"parcels", member.ViewShipments, v.exceptionNeeds},
 		{"codes", member.ViewShipments, v.codeNeeds},
-	} {
-		if kind != "" && kind != part.kind || !v.who.Can(part.action) {
+	}
+
+	page := needPageOf(cursor, limit)
+	for _, source := range sources {
+		if kind != "" && kind != source.kind || !v.who.Can(source.action) {
 			continue
 		}
-		some, err := part.read(p)
+
+		found, err := source.read(page)
 		if err != nil {
 			return nil, err
 		}
-		for i := range some {
-			some[i].Kind = part.kind
+		for i := range found {
+			found[i].Kind = source.kind
 		}
-		list = append(list, some...)
+		list = append(list, found...)
 	}
 	return list, nil
 }
 
-func (v *visit) unknownNeeds(p needPage) (list []need, err error) {
-	found, _, err := v.Shipping.Unknown(v.ctx(), v.tenant(), p.Page)
-	for _, sh := range found {
-		n := v.shipmentNeed(sh)
-		n.Word, n.Class = labelWord(sh.State), "badge badge-"+string(sh.State)
-		n.Advice = "The carrier has not confirmed whether it sold this label. Waybill is looking it up; nothing is bought twice, and you do not need to do anything yet."
-		if sh.State == ship.StateNeedsReview {
-			n.Advice = "The carrier can neither confirm nor deny that it sold this label. Look for the order in your carrier account. If a label is there, void it, then ship the order again."
-		}
-		list = append(list, n)
-	}
-	return list, err
-}
-
-// failedNeeds are purchases that bought nothing, each with the reason.
-func (v *visit) failedNeeds(p needPage) (list []need, err error) {
-	found, _, err := v.Shipping.FailedPurchases(v.ctx(), v.tenant(), p.Page)
+// uncertainNeeds are purchases whose outcome is not known.
+func (v *visit) uncertainNeeds(page needPage) (list []need, err error) {
+	found, _, err := v.Shipping.Unknown(v.ctx(), v.tenant(), page.Page)
 	if err != nil {
 		return nil, err
 	}
+
+	for _, shipment := range found {
+		item := v.shipmentNeed(shipment)
+		item.Word = labelWord(shipment.State)
+		item.Class = "badge badge-" + string(shipment.State)
+		item.Advice = "The carrier has not confirmed whether it sold this label. Waybill is looking it up; nothing is bought twice, and you do not need to do anything yet."
+		if shipment.State == ship.StateNeedsReview {
+			item.Advice = "The carrier can neither confirm nor deny that it sold this label. Look for the order in your carrier account. If a label is there, void it, then ship the order again."
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+// failedNeeds are purchases that bought nothing, each with the reason.
+func (v *visit) failedNeeds(page needPage) (list []need, err error) {
+	found, _, err := v.Shipping.FailedPurchases(v.ctx(), v.tenant(), page.Page)
+	if err != nil {
+		return nil, err
+	}
+
 	ids := make([]ship.ShipmentID, len(found))
-	for i, sh := range found {
-		ids[i] = sh.ID
+	for i, shipment := range found {
+		ids[i] = shipment.ID
 	}
 	failures, err := v.Shipping.PurchaseFailures(v.ctx(), v.tenant(), ids)
 	if err != nil {
 		return nil, err
 	}
 
-	f := frame{Live: v.live}
-	for _, sh := range found {
-		n := v.shipmentNeed(sh)
-		n.Word, n.Class = labelWord(sh.State), "badge badge-failed"
-		n.Advice = failureReason(failures[sh.ID]) + " Nothing was bought or charged. Correct the order and buy it again."
-		n.Actions = []needAction{
-			{"Edit and buy again", copyAddress(f, sh.ID, true), member.BuyShipments},
-			{"Duplicate", copyAddress(f, sh.ID, false), member.BuyShipments},
+	// Only the mode matters to the addresses; a complete frame would count the
+	// needs again.
+	addresses := frame{Live: v.live}
+	for _, shipment := range found {
+		item := v.shipmentNeed(shipment)
+		item.Word = labelWord(shipment.State)
+		item.Class = "badge badge-failed"
+		item.Advice = failureReason(failures[shipment.ID]) + " Nothing was bought or charged. Correct the order and buy it again."
+		item.Actions = []needAction{
+			{"Edit and buy again", copyAddress(addresses, shipment.ID, true), member.BuyShipments},
+			{"Duplicate", copyAddress(addresses, shipment.ID, false), member.BuyShipments},
 		}
-		list = append(list, n)
+		list = append(list, item)
 	}
 	return list, nil
 }
@@ -230,6 +272,7 @@ func failureReason(failure shipping.PurchaseFailure) string {
 	if failure.Code != "" && reason != "" && failure.Code != "price_changed" {
 		reason += " (" + failure.Code + ")"
 	}
+
 	switch {
 	case failure.Outcome == purchase.WasRefused && failure.Code == "price_changed":
 		return sentence(reason)
@@ -247,22 +290,33 @@ func failureReason(failure shipping.PurchaseFailure) string {
 	return name + " did not answer in time and has no record of the purchase."
 }
 
-func (v *visit) exceptionNeeds(p needPage) (list []need, err error) {
-	found, _, err := v.Shipping.Exceptions(v.ctx(), v.tenant(), p.Page)
-	for _, sh := range found {
-		n := v.shipmentNeed(sh)
-		n.Word, n.Class = cmp.Or(plain(sh.Progress.Reason), "Exception"), "badge badge-exception"
-		n.Advice = cmp.Or(reasonAdvice[sh.Progress.Reason], "Ask the carrier what it needs to deliver the parcel, and inform the recipient.")
-		list = append(list, n)
+// exceptionNeeds are parcels that a carrier cannot deliver as they are.
+func (v *visit) exceptionNeeds(page needPage) (list []need, err error) {
+	found, _, err := v.Shipping.Exceptions(v.ctx(), v.tenant(), page.Page)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+
+	for _, shipment := range found {
+		reason := shipment.Progress.Reason
+		item := v.shipmentNeed(shipment)
+		item.Word = cmp.Or(plain(reason), "Exception")
+		item.Class = "badge badge-exception"
+		item.Advice = cmp.Or(reasonAdvice[reason], "Ask the carrier what it needs to deliver the parcel, and inform the recipient.")
+		list = append(list, item)
+	}
+	return list, nil
 }
 
-// shipmentNeed is what waits about a shipment.
-func (v *visit) shipmentNeed(sh ship.Shipment) need {
+// shipmentNeed returns a need about a shipment, without state and advice.
+func (v *visit) shipmentNeed(shipment ship.Shipment) need {
+	destination := shipment.Order.Destination
 	return need{
-		Title: sh.Order.OrderID, About: carrierTitle(sh.Deal.Carrier) + " to " + sh.Order.Destination.Name + ", " + place(sh.Order.Destination),
-		To: v.to("shipments", string(sh.ID)), Since: sh.CreatedAt(), shipmentAfter: sh.ID,
+		Title:         shipment.Order.OrderID,
+		About:         carrierTitle(shipment.Deal.Carrier) + " to " + destination.Name + ", " + place(destination),
+		To:            v.to("shipments", string(shipment.ID)),
+		Since:         shipment.CreatedAt(),
+		shipmentAfter: shipment.ID,
 	}
 }
 
@@ -279,113 +333,167 @@ var reasonAdvice = map[string]string{
 	"return_to_sender":        "The parcel comes back. Ask the recipient for a better address before it is sent again.",
 }
 
-func (v *visit) strandedNeeds(p needPage) (list []need, err error) {
-	found, err := v.Shipping.StrandedLabels(v.ctx(), v.tenant(), p.Limit, p.Skip)
-	for _, x := range found {
-		list = append(list, strandedNeed(x, v.to("shipments", string(x.Shipment))))
+// orphanNeeds are labels that a carrier sold and that nobody may use.
+func (v *visit) orphanNeeds(page needPage) (list []need, err error) {
+	found, err := v.Shipping.StrandedLabels(v.ctx(), v.tenant(), page.Limit, page.Skip)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+
+	for _, orphan := range found {
+		list = append(list, orphanNeed(orphan, v.to("shipments", string(orphan.Shipment))))
+	}
+	return list, nil
 }
 
-func strandedNeed(x shipping.Stranded, to string) need {
-	n := need{
-		Title: x.Deal.TrackingNumber, About: carrierTitle(x.Deal.Carrier) + " label that must not be used", Word: "Voiding", Class: "badge",
-		Advice: "The carrier sold this label, but the order has another one. It is being voided automatically.", To: to, Since: x.FoundAt,
+func orphanNeed(orphan shipping.Stranded, to string) need {
+	carrierName := carrierTitle(orphan.Deal.Carrier)
+	item := need{
+		Title:  orphan.Deal.TrackingNumber,
+		About:  carrierName + " label that must not be used",
+		Word:   "Voiding",
+		Class:  "badge",
+		Advice: "The carrier sold this label, but the order has another one. It is being voided automatically.",
+		To:     to,
+		Since:  orphan.FoundAt,
 	}
-	if x.State == store.OrphanVoidDeclined {
-		n.Word, n.Class = "Refused", "badge badge-fail"
-		n.Advice = "The carrier refused to void it. Ask " + carrierTitle(x.Deal.Carrier) + " to void it: until then it may be billed."
+
+	if orphan.State == store.OrphanVoidDeclined {
+		item.Word = "Refused"
+		item.Class = "badge badge-fail"
+		item.Advice = "The carrier refused to void it. Ask " + carrierName + " to void it: until then it may be billed."
 	}
-	return n
+	return item
 }
 
 // refusedVoidNeeds are labels that a carrier refused to void and that are still
 // unused.
-func (v *visit) refusedVoidNeeds(p needPage) (list []need, err error) {
+func (v *visit) refusedVoidNeeds(page needPage) (list []need, err error) {
 	found, err := v.Shipping.RefusedVoids(v.ctx(), v.tenant())
-	for _, refused := range found {
-		n := v.shipmentNeed(refused.Shipment)
-		n.Word, n.Class = "Void refused", "badge badge-fail"
-		n.Advice = sentence(refused.Reason)
-		n.Since = refused.At
-		n.shipmentAfter = "" // the list is read on by number
-		list = append(list, n)
+	if err != nil {
+		return nil, err
 	}
-	return p.of(list), err
+
+	for _, refused := range found {
+		item := v.shipmentNeed(refused.Shipment)
+		item.Word = "Void refused"
+		item.Class = "badge badge-fail"
+		item.Advice = sentence(refused.Reason)
+		item.Since = refused.At
+		item.shipmentAfter = "" // this list is paged by offset
+		list = append(list, item)
+	}
+	return page.slice(list), nil
 }
 
-func (v *visit) connectionNeeds(p needPage) (list []need, err error) {
+// connectionNeeds are enabled carrier accounts whose last check failed, each
+// with its first failure.
+func (v *visit) connectionNeeds(page needPage) (list []need, err error) {
 	found, err := v.Account.Connections(v.ctx(), v.tenant())
-	for _, c := range found {
-		for _, x := range c.Findings {
-			if x.Level != account.LevelFail || !c.Enabled {
+	if err != nil {
+		return nil, err
+	}
+
+	for _, connection := range found {
+		for _, finding := range connection.Findings {
+			if finding.Level != account.LevelFail || !connection.Enabled {
 				continue
 			}
 			list = append(list, need{
-				Title: c.Name, About: carrierTitle(c.Carrier) + ": " + x.Says, Word: "Fails", Class: "badge badge-fail", Advice: x.Advice,
-				To: v.to("carriers", string(c.ID)), Check: v.to("carriers", string(c.ID), "check"), Since: c.CheckedAt,
+				Title:  connection.Name,
+				About:  carrierTitle(connection.Carrier) + ": " + finding.Says,
+				Word:   "Fails",
+				Class:  "badge badge-fail",
+				Advice: finding.Advice,
+				To:     v.to("carriers", string(connection.ID)),
+				Check:  v.to("carriers", string(connection.ID), "check"),
+				Since:  connection.CheckedAt,
 			})
 			break
 		}
 	}
-	return p.of(list), err
+	return page.slice(list), nil
 }
 
-func (v *visit) endpointNeeds(p needPage) (list []need, err error) {
+// endpointNeeds are webhooks that fail, are parked, or were disabled for it.
+func (v *visit) endpointNeeds(page needPage) (list []need, err error) {
 	found, err := v.Webhook.Endpoints(v.ctx(), v.tenant())
-	for _, e := range found {
-		n := need{Title: e.URL, About: e.Description, To: v.to("webhooks", string(e.ID)), Since: e.FailingSince}
+	if err != nil {
+		return nil, err
+	}
+
+	for _, endpoint := range found {
+		item := need{
+			Title: endpoint.URL,
+			About: endpoint.Description,
+			To:    v.to("webhooks", string(endpoint.ID)),
+			Since: endpoint.FailingSince,
+		}
 		switch {
-		case !e.Enabled && e.DisabledReason != webhook.DisabledByClient:
-			n.Advice = "It was disabled because it kept failing or answered 410 Gone. Fix it, enable it, and resend the events that it missed."
-		case e.Parked:
-			n.Advice = "It does not answer, so its events are waiting. Deliveries are retried and catch up automatically. Check that its server is running."
-		case e.Failures > 0:
-			n.Advice = "It answers with an error. Failed deliveries are retried. See its recent responses."
+		case !endpoint.Enabled && endpoint.DisabledReason != webhook.DisabledByClient:
+			item.Advice = "It was disabled because it kept failing or answered 410 Gone. Fix it, enable it, and resend the events that it missed."
+		case endpoint.Parked:
+			item.Advice = "It does not answer, so its events are waiting. Deliveries are retried and catch up automatically. Check that its server is running."
+		case endpoint.Failures > 0:
+			item.Advice = "It answers with an error. Failed deliveries are retried. See its recent responses."
 		default:
 			continue
 		}
-		n.Word, n.Class = hookState(e)
-		list = append(list, n)
+
+		item.Word, item.Class = hookState(endpoint)
+		list = append(list, item)
 	}
-	return p.of(list), err
+	return page.slice(list), nil
 }
 
-func (v *visit) codeNeeds(p needPage) (list []need, err error) {
+// codeNeeds are carriers' codes that no status table knows.
+func (v *visit) codeNeeds(page needPage) (list []need, err error) {
 	found, err := v.Tracking.UnmappedOf(v.ctx(), v.tenant(), nil, shipping.AttentionSince())
-	for _, u := range found {
+	if err != nil {
+		return nil, err
+	}
+
+	for _, unmapped := range found {
 		list = append(list, need{
-			Title: u.Code, About: carrierTitle(u.Carrier) + ": " + u.Description, Word: strconv.Itoa(u.Parcels) + " parcels", Class: "badge",
+			Title:  unmapped.Code,
+			About:  carrierTitle(unmapped.Carrier) + ": " + unmapped.Description,
+			Word:   strconv.Itoa(unmapped.Parcels) + " parcels",
+			Class:  "badge",
 			Advice: "This code is not mapped to a status yet, so it does not change any parcel. An update may add it; otherwise report the code.",
-			To:     v.to("shipments") + "?carrier=" + url.QueryEscape(u.Carrier), Since: u.NewestAt,
+			To:     v.to("shipments") + "?carrier=" + url.QueryEscape(unmapped.Carrier),
+			Since:  unmapped.NewestAt,
 		})
 	}
-	return p.of(list), err
+	return page.slice(list), nil
 }
 
-// waiting counts what waits and the visitor may see. A count that fails leaves
-// the page without one.
-func (v *visit) waiting() shipping.Attention {
+// countAttention counts what needs attention and the visitor may see. If
+// counting fails, the page is shown without the counts.
+func (v *visit) countAttention() shipping.Attention {
 	if !v.who.signedIn() || !v.who.Can(member.ViewShipments) {
 		return shipping.Attention{}
 	}
-	a, err := v.Shipping.Attention(v.ctx(), v.tenant())
+
+	counts, err := v.Shipping.Attention(v.ctx(), v.tenant())
 	if err != nil {
 		v.Log.WarnContext(v.ctx(), "what needs attention is not counted", "error", err)
 	}
+
+	// The count must agree with the list, which leaves these out as well.
 	if !v.who.Can(member.ViewWebhooks) {
-		a.Endpoints = 0
+		counts.Endpoints = 0
 	}
 	if !v.who.Can(member.ViewConnections) {
-		a.Connections = 0
+		counts.Connections = 0
 	}
-	return a
+	return counts
 }
 
-// attentionCount is the number beside the list's name.
+// attentionCount formats the number beside the list's name.
 func attentionCount(a shipping.Attention) string { return bounded(a.Total()) }
 
-// bounded is a count that ends at a bound.
+// bounded formats a count that stops at shipping.AttentionLimit: "99+" stands
+// for it and more.
 func bounded(n int) string {
 	if n >= shipping.AttentionLimit {
 		return strconv.Itoa(shipping.AttentionLimit-1) + "+"

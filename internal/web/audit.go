@@ -12,16 +12,16 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// auditList is the page of what was changed.
+// auditList is the page of the audit log.
 type auditList struct {
 	By, Action, Target, From, Until, At string
 
-	Groups []choiceGroup // of those who can be chosen
+	Groups []choiceGroup // of the actors to choose from
 	List   []member.AuditEntry
 	Next   string
 }
 
-// auditKinds are the first parts of actions, to filter by.
+// auditKinds are the prefixes of actions, to filter by.
 var auditKinds = []choice{
 	{"", "Everything"},
 	{"shipment.", "Shipments"},
@@ -38,7 +38,7 @@ var auditKinds = []choice{
 	{"settings.", "Settings"},
 }
 
-// auditActors are the kinds of those who did something.
+// auditActors are the kinds of actors, to filter by.
 var auditActors = []choice{
 	{"", "Everybody"},
 	{member.ByPeople, "People"},
@@ -46,58 +46,82 @@ var auditActors = []choice{
 	{member.ByOperators, "Command line"},
 }
 
-// actorWord is one word for what did it.
+// actorWord names a kind of actor.
 var actorWord = map[string]string{member.ByPeople: "person", member.ByKeys: "API key", member.ByOperators: "command line"}
 
+// auditFilter reads the filter of the address, for the page and for the log.
 func (v *visit) auditFilter() (auditList, member.AuditFilter) {
-	p := auditList{By: v.query("by"), Action: v.query("action"), Target: v.query("target"), From: v.query("from"), Until: v.query("until"), At: v.query("cursor")}
-	f := member.AuditFilter{Action: p.Action, Target: p.Target, Cursor: p.At, Limit: pageSize}
-	person, one := ship.ParsePersonID(p.By)
-	key, other := ship.ParseKeyID(p.By)
+	page := auditList{
+		By:     v.query("by"),
+		Action: v.query("action"),
+		Target: v.query("target"),
+		From:   v.query("from"),
+		Until:  v.query("until"),
+		At:     v.query("cursor"),
+	}
+	filter := member.AuditFilter{
+		Action: page.Action,
+		Target: page.Target,
+		Cursor: page.At,
+		Limit:  pageSize,
+	}
+
+	person, isPerson := ship.ParsePersonID(page.By)
+	key, isKey := ship.ParseKeyID(page.By)
 	switch {
-	case one:
-		f.Person = person
-	case other:
-		f.Key = key
+	case isPerson:
+		filter.Person = person
+	case isKey:
+		filter.Key = key
 	default:
-		f.By = p.By
+		filter.By = page.By
 	}
-	if t, err := time.Parse(time.DateOnly, p.From); err == nil {
-		f.After = t
+
+	if from, err := time.Parse(time.DateOnly, page.From); err == nil {
+		filter.After = from
 	}
-	if t, err := time.Parse(time.DateOnly, p.Until); err == nil {
-		f.Before = t.AddDate(0, 0, 1)
+	if until, err := time.Parse(time.DateOnly, page.Until); err == nil {
+		filter.Before = until.AddDate(0, 0, 1) // the last day is included
 	}
-	return p, f
+	return page, filter
 }
 
-// address is that of the page of entries behind the cursor.
+// address is the address of the entries after the cursor, with the same filter.
 func (p auditList) address(path, cursor string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"by": p.By, "action": p.Action, "target": p.Target, "from": p.From, "until": p.Until, "cursor": cursor} {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"by":     p.By,
+		"action": p.Action,
+		"target": p.Target,
+		"from":   p.From,
+		"until":  p.Until,
+		"cursor": cursor,
+	} {
 		if value != "" {
-			q.Set(name, value)
+			query.Set(name, value)
 		}
 	}
-	if len(q) == 0 {
+
+	if len(query) == 0 {
 		return path
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
-// isEmpty reports whether nothing is chosen.
+// isEmpty reports whether nothing is filtered.
 func (p auditList) isEmpty() bool { return p.address("", "") == "" }
 
-// who is the address of all that the actor of an entry did.
-func (p auditList) who(path string, e member.AuditEntry) string {
-	return auditList{By: or(string(e.Person)+string(e.Key), e.By())}.address(path, "")
+// who is the address of everything that the actor of an entry did.
+func (p auditList) who(path string, entry member.AuditEntry) string {
+	return auditList{By: or(string(entry.Person)+string(entry.Key), entry.By())}.address(path, "")
 }
 
-// shownActors is how many people and keys there are to choose from; the names in
-// the list lead to the others.
+// shownActors is how many people and keys there are to choose from. The names
+// in the list link to the others.
 const shownActors = 100
 
-// actors are those who can be chosen: the members, and the keys of both modes.
+// actors are the actors to choose from: the members, and the keys of both
+// modes, the newest first.
 func (v *visit) actors() ([]choiceGroup, error) {
 	members, err := v.Member.Members(v.ctx(), v.who.Actor)
 	if err != nil {
@@ -108,53 +132,73 @@ func (v *visit) actors() ([]choiceGroup, error) {
 		return nil, err
 	}
 	slices.Reverse(keys)
-	groups := []choiceGroup{{Title: "People"}, {Title: "API keys"}}
-	for _, m := range members[:min(len(members), shownActors)] {
-		groups[0].Choices = append(groups[0].Choices, choice{string(m.ID), m.Name})
+
+	people := choiceGroup{Title: "People"}
+	for _, person := range members[:min(len(members), shownActors)] {
+		people.Choices = append(people.Choices, choice{string(person.ID), person.Name})
 	}
-	for _, k := range keys[:min(len(keys), shownActors)] {
-		groups[1].Choices = append(groups[1].Choices, choice{string(k.ID), strings.TrimSpace(k.Name + " " + k.Hint)})
+
+	apiKeys := choiceGroup{Title: "API keys"}
+	for _, key := range keys[:min(len(keys), shownActors)] {
+		apiKeys.Choices = append(apiKeys.Choices, choice{string(key.ID), strings.TrimSpace(key.Name + " " + key.Hint)})
 	}
-	return groups, nil
+	return []choiceGroup{people, apiKeys}, nil
 }
 
 // audit handles GET /app/{mode}/audit.
 func (s *Web) audit(v *visit) error {
-	p, filter := v.auditFilter()
+	page, filter := v.auditFilter()
 	list, next, err := s.Member.Audit(v.ctx(), v.who.Actor, filter)
 	if err != nil {
 		return err
 	}
-	p.List = list
+	page.List = list
 	if next != "" {
-		p.Next = p.address(v.to("audit"), next)
+		page.Next = page.address(v.to("audit"), next)
 	}
-	f := v.frame("Audit log", "audit")
+
+	frame := v.frame("Audit log", "audit")
 	if v.isPart() {
-		return v.show(http.StatusOK, auditTable(f, p))
+		return v.show(http.StatusOK, auditTable(frame, page))
 	}
-	if p.Groups, err = v.actors(); err != nil {
+
+	if page.Groups, err = v.actors(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, auditPage(f, p))
+	return v.show(http.StatusOK, auditPage(frame, page))
 }
 
 // auditCSV handles GET /app/{mode}/audit.csv.
 func (s *Web) auditCSV(v *visit) error {
 	_, filter := v.auditFilter()
 	filter.Limit = 200
+
 	out := v.exportCSV("audit", "time", "who", "action", "target", "mode", "details", "address", "browser", "by", "key")
 	for n := 0; n < csvLimit && out.err == nil; n += filter.Limit {
 		list, next, err := s.Member.Audit(v.ctx(), v.who.Actor, filter)
 		if err != nil {
 			return err
 		}
-		for _, e := range list {
-			out.row(machineTime(e.At), e.Who, e.Action, e.Target, e.Mode, detailLine(e.Details), addrText(e.From), e.From.Agent, actorWord[e.By()], string(e.Key))
+
+		for _, entry := range list {
+			out.row(
+				machineTime(entry.At),
+				entry.Who,
+				entry.Action,
+				entry.Target,
+				entry.Mode,
+				detailLine(entry.Details),
+				addrText(entry.From),
+				entry.From.Agent,
+				actorWord[entry.By()],
+				string(entry.Key),
+			)
 		}
-		if filter.Cursor = next; next == "" {
+
+		if next == "" {
 			break
 		}
+		filter.Cursor = next
 	}
 	return nil
 }
@@ -167,28 +211,31 @@ func detailLine(details map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-func addrText(o member.Origin) string {
-	if !o.Addr.IsValid() {
+func addrText(origin member.Origin) string {
+	if !origin.Addr.IsValid() {
 		return ""
 	}
-	return o.Addr.String()
+	return origin.Addr.String()
 }
 
-// program is what was used: a browser, another program, or a command.
-func program(e member.AuditEntry) string {
-	agent := e.From.Agent
+// program names what the actor used: a browser, another program, or a command.
+func program(entry member.AuditEntry) string {
+	agent := entry.From.Agent
 	switch {
-	case e.By() == member.ByOperators:
+	case entry.By() == member.ByOperators:
 		return or(agent, "Command line")
-	case e.By() == member.ByKeys && !strings.HasPrefix(agent, "Mozilla/"):
-		name, _, _ := strings.Cut(agent, " ") // what it calls itself; the rest is what it is built of
+	case entry.By() == member.ByKeys && !strings.HasPrefix(agent, "Mozilla/"):
+		// A program names itself first and its libraries after that.
+		name, _, _ := strings.Cut(agent, " ")
 		return strings.ToValidUTF8(name[:min(len(name), 40)], "")
 	}
 	return browser(agent)
 }
 
-// browser is the part of a browser's own name that people know.
+// browser returns the well-known name of the browser, and its system.
 func browser(agent string) string {
+	// The order matters: Edge and Opera also call themselves Chrome, and Chrome
+	// calls itself Safari.
 	for _, known := range []string{"Edg", "OPR", "Firefox", "Chrome", "Safari", "curl"} {
 		if strings.Contains(agent, known) {
 			name := map[string]string{"Edg": "Edge", "OPR": "Opera"}[known]
@@ -199,9 +246,10 @@ func browser(agent string) string {
 }
 
 func system(agent string) string {
-	for _, s := range []string{"iPhone", "iPad", "Android", "Mac OS", "Windows", "Linux"} {
-		if strings.Contains(agent, s) {
-			return " on " + strings.ReplaceAll(s, "Mac OS", "Mac")
+	// iPhones and iPads also mention Mac OS, and Android mentions Linux.
+	for _, name := range []string{"iPhone", "iPad", "Android", "Mac OS", "Windows", "Linux"} {
+		if strings.Contains(agent, name) {
+			return " on " + strings.ReplaceAll(name, "Mac OS", "Mac")
 		}
 	}
 	return ""

@@ -12,15 +12,15 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// backtestView is a trial of rules on the past.
+// backtestView is the page of a back-test: rules applied to past shipments.
 type backtestView struct {
 	Which   string // "draft", "published", or the number of a version
 	Last    int
 	Days    int    // how far back; 0 for any time
 	Zone    string // whose changed shipments are listed; "" for all
-	Drafted bool
-	Newest  int // version
-	Before  int // the menu has versions before this one; 0 for the newest
+	Drafted bool   // there is a draft
+	Newest  int    // version
+	Before  int    // the menu has versions before this one; 0 for the newest
 	Names   catalog
 	Done    *rulebook.Simulation
 	Problem string
@@ -28,23 +28,30 @@ type backtestView struct {
 
 var (
 	backtestSizes  = []int{100, 1000, 10_000, rulebook.MostSimulated}
-	backtestRanges = []choice{{"0", "Any time"}, {"7", "Last 7 days"}, {"30", "Last 30 days"}, {"90", "Last 90 days"}}
+	backtestRanges = []choice{
+		{"0", "Any time"},
+		{"7", "Last 7 days"},
+		{"30", "Last 30 days"},
+		{"90", "Last 90 days"},
+	}
 )
 
-// Rules are the books that can be tried: a page of them, and the chosen one.
+// Rules are the rule sets to choose from: the draft, the published one, a page
+// of the earlier versions, and the chosen version.
 func (p backtestView) Rules() []choice {
 	var list []choice
 	if p.Drafted {
 		list = append(list, choice{"draft", "The draft"})
 	}
 	list = append(list, choice{"published", "Those that count now"})
+
 	chosen, _ := versionOf(p.Which)
 	return append(list, p.menu().choices(chosen)...)
 }
 
 func (p backtestView) menu() versionMenu { return versionMenu{p.Newest - 1, p.Before} }
 
-// Sizes are how many shipments can be looked at.
+// Sizes are the numbers of shipments to choose from.
 func (p backtestView) Sizes() []choice {
 	list := make([]choice, len(backtestSizes))
 	for i, n := range backtestSizes {
@@ -53,136 +60,174 @@ func (p backtestView) Sizes() []choice {
 	return list
 }
 
-// thousands is a number as people read it.
+// thousands formats a number with a comma between thousands.
 func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return s
+	return digits
 }
 
 // backtestPage handles GET /app/{mode}/routing/backtest.
 func (s *Web) backtestPage(v *visit) error {
-	p, _, err := v.backtestForm()
+	page, _, err := v.backtestForm()
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, backtestPageView(v.frame("Back-test", "routing"), p))
+	return v.show(http.StatusOK, backtestPageView(v.frame("Back-test", "routing"), page))
 }
 
 // backtestForm reads the form, and the rules that it names.
-func (v *visit) backtestForm() (p backtestView, b routing.Book, err error) {
-	p = backtestView{Which: v.form("which"), Last: 1000, Zone: v.form("zone")}
-	p.Before, _ = versionOf(v.form("before"))
-	for _, n := range backtestSizes {
-		if strconv.Itoa(n) == v.form("last") {
-			p.Last = n
+func (v *visit) backtestForm() (page backtestView, book routing.Book, err error) {
+	page = backtestView{
+		Which: v.form("which"),
+		Last:  1000,
+		Zone:  v.form("zone"),
+	}
+	page.Before, _ = versionOf(v.form("before"))
+	for _, size := range backtestSizes {
+		if strconv.Itoa(size) == v.form("last") {
+			page.Last = size
 		}
 	}
-	for _, c := range backtestRanges {
-		if c.Value == v.form("days") {
-			p.Days = int(number(c.Value))
+	for _, span := range backtestRanges {
+		if span.Value == v.form("days") {
+			page.Days = int(number(span.Value))
 		}
 	}
-	if p.Names, err = v.catalog(); err != nil {
-		return p, b, err
+
+	if page.Names, err = v.catalog(); err != nil {
+		return page, book, err
 	}
 	desk, err := v.Rules.Desk(v.ctx(), v.tenant())
 	if err != nil {
-		return p, b, err
+		return page, book, err
 	}
-	p.Drafted, p.Newest = desk.Drafted, desk.Published.Version
-	if p.Which == "" {
-		p.Which = p.Rules()[0].Value
+	page.Drafted = desk.Drafted
+	page.Newest = desk.Published.Version
+
+	if page.Which == "" {
+		page.Which = page.Rules()[0].Value // the draft, if there is one
 	}
-	switch n, err := strconv.Atoi(p.Which); {
-	case p.Which == "draft":
-		return p, desk.Rules, nil
+	switch n, err := strconv.Atoi(page.Which); {
+	case page.Which == "draft":
+		return page, desk.Rules, nil
 	case err == nil && n > 0:
 		version, err := v.Rules.Published(v.ctx(), v.tenant(), n)
-		return p, version.Rules, err
+		return page, version.Rules, err
 	}
-	p.Which = "published"
-	return p, desk.Published.Rules, nil
+	page.Which = "published"
+	return page, desk.Published.Rules, nil
 }
 
 // backtest handles POST /app/{mode}/routing/backtest. A script that asks for a
 // stream gets a line of JSON for every step, and the result in the last.
 func (s *Web) backtest(v *visit) error {
-	p, book, err := v.backtestForm()
+	page, book, err := v.backtestForm()
 	if err != nil {
 		return err
 	}
-	f := v.frame("Back-test", "routing")
-	var told func(done, most int)
-	stream := v.r.Header.Get("X-Progress") == "1"
-	if stream {
+	frame := v.frame("Back-test", "routing")
+
+	var progress func(done, most int)
+	isStream := v.r.Header.Get("X-Progress") == "1"
+	if isStream {
 		v.w.Header().Set("Content-Type", "application/x-ndjson")
-		told = func(done, most int) { v.tell(map[string]any{"done": done, "most": most}) }
-		told(0, p.Last)
+		progress = func(done, most int) { v.writeLine(map[string]any{"done": done, "most": most}) }
+		progress(0, page.Last)
 	}
-	sim, err := s.Rules.Simulate(v.ctx(), p.input(v, book, told))
-	wrong, mendable := problemsOf(err)
-	if err != nil && !mendable && !stream {
+
+	// Once a stream has begun its status is sent, so its errors can only be
+	// reported in the last line.
+	simulation, err := s.Rules.Simulate(v.ctx(), page.input(v, book, progress))
+	invalid, fixable := problemsOf(err)
+	if err != nil && !fixable && !isStream {
 		return err
 	}
+
 	status := http.StatusOK
 	switch {
 	case err == nil:
-		p.Done = &sim
-	case mendable:
-		p.Problem, status = wrong.All, http.StatusUnprocessableEntity
+		page.Done = &simulation
+	case fixable:
+		page.Problem = invalid.All
+		status = http.StatusUnprocessableEntity
 	default:
 		v.Log.ErrorContext(v.ctx(), "back-test", "error", err)
-		p.Problem = "The back-test did not come to its end. Try fewer shipments."
+		page.Problem = "The back-test did not come to its end. Try fewer shipments."
 	}
-	if !stream {
-		return v.show(status, backtestPageView(f, p))
+
+	if !isStream {
+		return v.show(status, backtestPageView(frame, page))
 	}
-	var b strings.Builder
-	if err := backtestResult(f, p).Render(v.ctx(), &b); err != nil {
+
+	var html strings.Builder
+	if err := backtestResult(frame, page).Render(v.ctx(), &html); err != nil {
 		return err
 	}
-	v.tell(map[string]any{"html": b.String()})
+	v.writeLine(map[string]any{"html": html.String()})
 	return nil
 }
 
-func (p backtestView) input(v *visit, book routing.Book, told func(done, most int)) rulebook.SimulateInput {
-	in := rulebook.SimulateInput{Tenant: v.tenant(), Account: v.who.Account, Rules: book, Last: p.Last, Progress: told, Zone: p.Zone}
+// input returns the simulation that the page asks for. A progress of nil is not
+// called.
+func (p backtestView) input(v *visit, book routing.Book, progress func(done, most int)) rulebook.SimulateInput {
+	in := rulebook.SimulateInput{
+		Tenant:   v.tenant(),
+		Account:  v.who.Account,
+		Rules:    book,
+		Last:     p.Last,
+		Progress: progress,
+		Zone:     p.Zone,
+	}
 	if p.Days > 0 {
 		in.Since = time.Now().AddDate(0, 0, -p.Days)
 	}
 	return in
 }
 
-// tell sends a line of a stream at once.
-func (v *visit) tell(line map[string]any) {
+// writeLine sends a line of a stream without delay.
+func (v *visit) writeLine(line map[string]any) {
 	text, err := json.Marshal(line)
 	if err != nil {
-		return // numbers and text can always be written
+		return // numbers and strings can always be encoded
 	}
 	v.w.Write(append(text, '\n'))               // the reader may have left
-	_ = http.NewResponseController(v.w).Flush() // it comes with the next line then
+	_ = http.NewResponseController(v.w).Flush() // unflushed, it is sent with the next line
 }
 
 // backtestCSV handles POST /app/{mode}/routing/backtest.csv: every shipment
-// that would go another way.
+// that would be bought differently.
 func (s *Web) backtestCSV(v *visit) error {
-	p, book, err := v.backtestForm()
+	page, book, err := v.backtestForm()
 	if err != nil {
 		return err
 	}
-	in := p.input(v, book, nil)
+
+	in := page.input(v, book, nil)
 	in.Changes = csvLimit
-	sim, err := s.Rules.Simulate(v.ctx(), in)
+	simulation, err := s.Rules.Simulate(v.ctx(), in)
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("backtest", "shipment", "order", "zone", "carrier was", "service was", "price was", "carrier", "service", "price", "currency", "saved", "rule")
-	for _, c := range sim.Changes {
-		out.row(string(c.Shipment), c.OrderID, c.Zone, c.Was.Carrier, c.Was.Service, c.Was.Price.Amount(), c.Is.Carrier, c.Is.Service, c.Is.Price.Amount(),
-			sim.Currency, saved(c.Was.Price.Minor, c.Is.Price.Minor, sim.Currency).Amount(), c.Rule)
+	for _, change := range simulation.Changes {
+		out.row(
+			string(change.Shipment),
+			change.OrderID,
+			change.Zone,
+			change.Was.Carrier,
+			change.Was.Service,
+			change.Was.Price.Amount(),
+			change.Is.Carrier,
+			change.Is.Service,
+			change.Is.Price.Amount(),
+			simulation.Currency,
+			saved(change.Was.Price.Minor, change.Is.Price.Minor, simulation.Currency).Amount(),
+			change.Rule,
+		)
 	}
 	return nil
 }

@@ -9,39 +9,52 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A pairBar is a line of a chart: what was, over what would be.
+// A pairBar is a line of a chart: the actual value above the simulated one.
 type pairBar struct {
 	Name         string
-	Link         string // list of the shipments behind it; "" for a zone
+	Link         string // address of the list of its shipments; "" for a zone
 	Zone         string // whose changed shipments are listed on demand; "" if it has none
 	Was, Is      string
-	WidthWas     string // of a hundred
+	WidthWas     string // in percent of the chart's width
 	WidthIs      string
 	Worse, Saves bool
 }
 
-// pairBars measures the parts by their longest bar.
-func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, word func(float64) string) []pairBar {
+// pairBars draws the parts, scaled to the longest bar.
+func pairBars(parts []rulebook.Part, value func(rulebook.Sum) float64, format func(float64) string) []pairBar {
 	most := 0.0
-	for _, p := range parts {
-		most = max(most, value(p.Was), value(p.Is))
+	for _, part := range parts {
+		most = max(most, value(part.Was), value(part.Is))
 	}
+
 	bars := make([]pairBar, len(parts))
-	for i, p := range parts {
-		was, is := value(p.Was), value(p.Is)
-		bars[i] = pairBar{Name: p.Name, Was: word(was), Is: word(is), WidthWas: widthOf(was, most), WidthIs: widthOf(is, most), Worse: is > was && was > 0, Saves: is < was && is > 0}
+	for i, part := range parts {
+		was := value(part.Was)
+		is := value(part.Is)
+		bars[i] = pairBar{
+			Name:     part.Name,
+			Was:      format(was),
+			Is:       format(is),
+			WidthWas: widthOf(was, most),
+			WidthIs:  widthOf(is, most),
+
+			// A part that has no value on one side is neither: there is nothing
+			// to compare it with.
+			Worse: is > was && was > 0,
+			Saves: is < was && is > 0,
+		}
 	}
 	return bars
 }
 
-func widthOf(v, most float64) string {
+func widthOf(value, most float64) string {
 	if most == 0 {
 		return "0"
 	}
-	return strconv.FormatFloat(v/most*100, 'f', 1, 64)
+	return strconv.FormatFloat(value/most*100, 'f', 1, 64)
 }
 
-// mostZones is how many zones a chart shows, those with the most shipments.
+// mostZones is how many zones a chart shows: those with the most shipments.
 const mostZones = 12
 
 // A backtestChart is one chart of the result.
@@ -52,74 +65,84 @@ type backtestChart struct {
 
 // charts are cost and days, by carrier and by zone.
 func (p backtestView) charts(f frame) []backtestChart {
-	s := p.Done
+	simulation := p.Done
+
 	cost := func(sum rulebook.Sum) float64 { return float64(sum.Minor) }
-	costWord := func(v float64) string { return zeroMoney(ship.Money{Minor: int64(v), Currency: s.Currency}) }
-	daysOf := func(sum rulebook.Sum) float64 {
+	formatCost := func(minor float64) string {
+		return zeroMoney(ship.Money{Minor: int64(minor), Currency: simulation.Currency})
+	}
+
+	days := func(sum rulebook.Sum) float64 {
 		if sum.Timed == 0 {
 			return 0
 		}
 		return float64(sum.Days) / float64(sum.Timed)
 	}
-	daysWord := func(v float64) string {
-		if v == 0 {
+	formatDays := func(average float64) string {
+		if average == 0 {
 			return "–"
 		}
-		return strconv.FormatFloat(v, 'f', 1, 64)
+		return strconv.FormatFloat(average, 'f', 1, 64)
 	}
-	zones := s.Zones[:min(len(s.Zones), mostZones)]
+
+	zones := simulation.Zones[:min(len(simulation.Zones), mostZones)]
 	return []backtestChart{
-		{"Cost by carrier", byCarrier(f, pairBars(s.Carriers, cost, costWord))},
-		{"Average days by carrier", byCarrier(f, pairBars(s.Carriers, daysOf, daysWord))},
-		{"Cost by zone", byZone(zones, pairBars(zones, cost, costWord))},
-		{"Average days by zone", byZone(zones, pairBars(zones, daysOf, daysWord))},
+		{"Cost by carrier", linkCarriers(f, pairBars(simulation.Carriers, cost, formatCost))},
+		{"Average days by carrier", linkCarriers(f, pairBars(simulation.Carriers, days, formatDays))},
+		{"Cost by zone", linkZones(zones, pairBars(zones, cost, formatCost))},
+		{"Average days by zone", linkZones(zones, pairBars(zones, days, formatDays))},
 	}
 }
 
-// byCarrier names the bars and leads to the carriers' shipments.
-func byCarrier(f frame, bars []pairBar) []pairBar {
-	for i, b := range bars {
-		bars[i].Name, bars[i].Link = carrierTitle(b.Name), f.To("shipments")+"?carrier="+b.Name
+// linkCarriers titles the bars and links them to the carriers' shipments.
+func linkCarriers(f frame, bars []pairBar) []pairBar {
+	for i, bar := range bars {
+		bars[i].Name = carrierTitle(bar.Name)
+		bars[i].Link = f.To("shipments") + "?carrier=" + bar.Name
 	}
 	return bars
 }
 
-// byZone lets those zones that have changed shipments be looked at.
-func byZone(zones []rulebook.Part, bars []pairBar) []pairBar {
-	for i, z := range zones {
-		if z.Changed > 0 {
-			bars[i].Zone = z.Name
+// linkZones marks the zones whose changed shipments can be listed.
+func linkZones(zones []rulebook.Part, bars []pairBar) []pairBar {
+	for i, zone := range zones {
+		if zone.Changed > 0 {
+			bars[i].Zone = zone.Name
 		}
 	}
 	return bars
 }
 
-// Changed is how many shipments the list of changes is about.
+// Changed is how many shipments changed, in the chosen zone or in all.
 func (p backtestView) Changed() int {
 	if p.Zone == "" {
 		return p.Done.Changed
 	}
-	for _, z := range p.Done.Zones {
-		if z.Name == p.Zone {
-			return z.Changed
+	for _, zone := range p.Done.Zones {
+		if zone.Name == p.Zone {
+			return zone.Changed
 		}
 	}
 	return 0
 }
 
-// zeroMoney is an amount, also if it is nothing.
-func zeroMoney(m ship.Money) string {
-	if m.Minor == 0 {
-		return strings.Replace(money(ship.Money{Minor: 1, Currency: m.Currency}), "1", "0", 1)
+// zeroMoney formats an amount that may be zero or negative.
+func zeroMoney(amount ship.Money) string {
+	// money shows a dash for an amount without a currency, so zero is written
+	// with the digits of the smallest amount.
+	if amount.Minor == 0 {
+		smallest := ship.Money{Minor: 1, Currency: amount.Currency}
+		return strings.Replace(money(smallest), "1", "0", 1)
 	}
-	if m.Minor < 0 {
-		m.Minor = -m.Minor
-		return "−" + money(m)
+
+	if amount.Minor < 0 {
+		amount.Minor = -amount.Minor
+		return "−" + money(amount)
 	}
-	return money(m)
+	return money(amount)
 }
 
-// shareWord is what is more or less, in percent of what was.
+// shareWord formats a difference in percent of the earlier amount.
 func shareWord(was, is int64) string {
 	switch {
 	case was == 0:
@@ -132,7 +155,7 @@ func shareWord(was, is int64) string {
 	return strconv.FormatFloat(float64(was-is)/float64(was)*100, 'f', 1, 64) + " % less"
 }
 
-// ruleLink leads to a rule of the book that was tried.
+// ruleLink is the address of a rule of the version that was tried.
 func (p backtestView) ruleLink(f frame, name string) string {
 	version := p.Which
 	switch version {
@@ -144,12 +167,12 @@ func (p backtestView) ruleLink(f frame, name string) string {
 	return f.To("routing", "versions", version) + "#rule-" + ruleKey(name)
 }
 
-// averageDays is how long shipments take, in words.
-func averageDays(s rulebook.Sum) string {
-	if s.Timed == 0 {
+// averageDays formats how many days shipments take on average.
+func averageDays(sum rulebook.Sum) string {
+	if sum.Timed == 0 {
 		return "–"
 	}
-	return strconv.FormatFloat(float64(s.Days)/float64(s.Timed), 'f', 2, 64)
+	return strconv.FormatFloat(float64(sum.Days)/float64(sum.Timed), 'f', 2, 64)
 }
 
 // A leftOut says how many shipments were not compared, and why.
@@ -158,20 +181,22 @@ type leftOut struct {
 	Why string
 }
 
-// LeftOut lists what the figures are not about.
+// LeftOut lists which shipments the figures leave out or estimate.
 func (p backtestView) LeftOut() []leftOut {
-	s := p.Done
+	simulation := p.Done
+	reasons := []leftOut{
+		{simulation.Named, "the client named the carrier or the rate"},
+		{simulation.Unknown, "from before the offers were stored"},
+		{simulation.Foreign, "bought in another currency"},
+		{simulation.Refused, "the rules would have bought nothing"},
+		{simulation.Requoted, "compared by asking the simulated carriers again"},
+		{simulation.Approximate, "compared without the price of the signature that the rules ask for"},
+	}
+
 	var list []leftOut
-	for _, l := range []leftOut{
-		{s.Named, "the client named the carrier or the rate"},
-		{s.Unknown, "from before the offers were stored"},
-		{s.Foreign, "bought in another currency"},
-		{s.Refused, "the rules would have bought nothing"},
-		{s.Requoted, "compared by asking the simulated carriers again"},
-		{s.Approximate, "compared without the price of the signature that the rules ask for"},
-	} {
-		if l.N > 0 {
-			list = append(list, l)
+	for _, reason := range reasons {
+		if reason.N > 0 {
+			list = append(list, reason)
 		}
 	}
 	return list

@@ -20,12 +20,12 @@ type batchView struct {
 	After     int
 	Rows      []rowView
 	Next      string
-	Samples   [][]string // the first lines, to name the columns by
+	Samples   [][]string // the first lines, shown beside the columns to map
 	Problem   string
-	Wrong     problems // of the columns
+	Wrong     problems // with the columns
 	Shipped   int      // lines whose order was shipped before
-	Retryable int      // lines that were not bought and can be tried again
-	Documents int      // customs papers of what was bought
+	Retryable int      // lines that were not bought and can be retried
+	Documents int      // customs documents of the shipments that were bought
 	Accounts  accountNames
 	Countries []choice
 }
@@ -35,13 +35,13 @@ type rowView struct {
 	batch.Row
 	Of       batch.Batch
 	Values   map[string]string
-	Shipment *ship.Shipment // what was bought, if it is known
-	Before   *ship.Shipment // what the order was shipped with before, if that is what is wrong
+	Shipment *ship.Shipment // that was bought for it; nil if none is known
+	Before   *ship.Shipment // earlier shipment of the order, if the line is rejected for it
 	Accounts accountNames
 	Opened   bool // its form is shown
 }
 
-// A tab chooses lines by their states.
+// A tab selects lines by their states.
 type tab struct {
 	Name, Title string
 	States      []string
@@ -56,24 +56,25 @@ var batchTabs = []tab{
 	{"all", "All", nil},
 }
 
-// Count is how many lines the tab has.
+// Count counts the lines of the tab.
 func (p batchView) Count(t tab) (n int) {
 	if t.States == nil {
 		return p.Tally.Total()
 	}
+
 	for _, state := range t.States {
 		n += p.Tally.Rows[state]
 	}
 	return n
 }
 
-// Busy reports whether the batch is being worked on.
+// Busy reports whether the batch is being processed.
 func (p batchView) Busy() bool { return p.State == batch.Rating || p.State == batch.Buying }
 
-// Done is how many lines of those that are worked on are through.
+// Done is how many of the lines being processed are finished.
 func (p batchView) Done() int { return p.Whole() - p.Tally.Waiting(p.State) }
 
-// Whole is how many lines are worked on.
+// Whole is how many lines are being processed.
 func (p batchView) Whole() int {
 	rows := p.Tally.Rows
 	if p.State == batch.Rating {
@@ -85,7 +86,7 @@ func (p batchView) Whole() int {
 // Pending is how many purchases are not settled yet.
 func (p batchView) Pending() int { return p.Tally.Rows[batch.RowPending] }
 
-// Again is how often the page asks where the batch is; "" for never.
+// Again is how often the page polls for the batch's progress; "" for never.
 func (p batchView) Again() string {
 	switch {
 	case p.Busy():
@@ -99,8 +100,9 @@ func (p batchView) Again() string {
 // Bought is how many labels there are.
 func (p batchView) Bought() int { return p.Tally.Rows[batch.RowBought] }
 
-// asking is the address that tells where the batch is. One that was busy when
-// it was shown turns the page once the work is done.
+// asking is the address that the page polls for the batch's progress. It says
+// whether the batch was busy when the page was shown, so that the page is
+// reloaded once the work is done.
 func (p batchView) asking(path string) string {
 	if p.Busy() {
 		return path + "?busy=1"
@@ -108,7 +110,7 @@ func (p batchView) asking(path string) string {
 	return path
 }
 
-// mendWord says what the lines with mistakes ask for.
+// mendWord says what to do about the lines with errors.
 func (p batchView) mendWord() string {
 	if p.Count(batchTabs[0]) == 0 {
 		return "nothing to fix"
@@ -116,128 +118,143 @@ func (p batchView) mendWord() string {
 	return "fix or skip them"
 }
 
-// MayDiscard reports whether the batch can be thrown away.
+// MayDiscard reports whether the batch can be discarded.
 func (p batchView) MayDiscard() bool { return !p.Busy() && p.Bought()+p.Pending() == 0 }
 
-// address is the page with other lines.
+// address is the address of the lines of a tab after the given line.
 func (p batchView) address(path, show string, after int) string {
-	q := url.Values{"show": {show}}
+	query := url.Values{"show": {show}}
 	if after > 0 {
-		q.Set("after", strconv.Itoa(after))
+		query.Set("after", strconv.Itoa(after))
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
 // batch handles GET /app/{mode}/batches/{id}.
 func (s *Web) batch(v *visit) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	p := batchView{Batch: b}
-	f := v.frame(b.Name, "batches")
-	if v.isPart() {
-		if p.Again() == "" || !p.Busy() && v.query("busy") != "" {
-			v.w.Header().Set("HX-Refresh", "true")
-		}
-		if err := v.countLines(&p); err != nil {
-			return err
-		}
-		return v.show(http.StatusOK, batchSummary(f, p, false))
+	page := batchView{Batch: current}
+	if !v.isPart() {
+		return v.showBatch(http.StatusOK, page)
 	}
-	return v.showBatch(http.StatusOK, p)
+
+	// The part is the summary, which the page polls for. When the work is done,
+	// the table below it is out of date, so the whole page is loaded again.
+	frame := v.frame(current.Name, "batches")
+	if page.Again() == "" || !page.Busy() && v.query("busy") != "" {
+		v.w.Header().Set("HX-Refresh", "true")
+	}
+	if err := v.countLines(&page); err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, batchSummary(frame, page, false))
 }
 
 // showBatch answers with the page and its lines.
-func (v *visit) showBatch(status int, p batchView) error {
-	p.Countries = append([]choice{{"", "As the account"}}, countryChoices()...)
-	p.Show = v.query("show")
-	p.After, _ = strconv.Atoi(v.query("after"))
-	i := slices.IndexFunc(batchTabs, func(t tab) bool { return t.Name == p.Show })
-	if i < 0 {
-		i = len(batchTabs) - 1
-		if p.Count(batchTabs[0]) > 0 && !p.Busy() {
-			i = 0
+func (v *visit) showBatch(status int, page batchView) error {
+	page.Countries = append([]choice{{"", "As the account"}}, countryChoices()...)
+	page.Show = v.query("show")
+	page.After, _ = strconv.Atoi(v.query("after"))
+
+	// Without a choice the page opens on the lines to fix, if there are any, and
+	// on all lines while the batch is being processed.
+	selected := slices.IndexFunc(batchTabs, func(t tab) bool { return t.Name == page.Show })
+	if selected < 0 {
+		selected = len(batchTabs) - 1
+		if page.Count(batchTabs[0]) > 0 && !page.Busy() {
+			selected = 0
 		}
 	}
-	p.Show = batchTabs[i].Name
-	rows, more, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, p.After, pageSize, batchTabs[i].States...)
+	page.Show = batchTabs[selected].Name
+
+	rows, more, err := v.Batch.Rows(v.ctx(), v.tenant(), page.ID, page.After, pageSize, batchTabs[selected].States...)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows[:min(len(rows), 3)] {
-		p.Samples = append(p.Samples, row.Cells)
+		page.Samples = append(page.Samples, row.Cells)
 	}
-	if err := v.countLines(&p); err != nil {
+
+	if err := v.countLines(&page); err != nil {
 		return err
 	}
-	if p.Rows, err = v.rowViews(p.Batch, rows); err != nil {
+	if page.Rows, err = v.rowViews(page.Batch, rows); err != nil {
 		return err
 	}
 	if more {
-		p.Next = p.address(v.to("batches", string(p.ID)), p.Show, rows[len(rows)-1].Number)
+		page.Next = page.address(v.to("batches", string(page.ID)), page.Show, rows[len(rows)-1].Number)
 	}
-	return v.show(status, batchPage(v.frame(p.Name, "batches"), p))
+	return v.show(status, batchPage(v.frame(page.Name, "batches"), page))
 }
 
-// countLines counts what the head of the page shows beside the tally. While the
-// batch is worked on it shows nothing of it.
-func (v *visit) countLines(p *batchView) error {
-	if p.Busy() {
+// countLines counts what the page's summary shows beside the tally. While the
+// batch is being processed the summary shows none of it.
+func (v *visit) countLines(page *batchView) error {
+	if page.Busy() {
 		return nil
 	}
-	if err := v.countShipped(p); err != nil {
+	if err := v.countShipped(page); err != nil {
 		return err
 	}
-	return v.countDocuments(p)
+	return v.countDocuments(page)
 }
 
-// countShipped counts the lines of the file whose order was shipped before:
-// before the columns are confirmed by what they probably mean, afterwards by
-// the lines that are left out for it. The other lines that were not bought can
-// be tried again.
-func (v *visit) countShipped(p *batchView) error {
-	if p.State == batch.Mapping {
-		found, err := v.Batch.ShippedBefore(v.ctx(), p.Batch)
-		p.Shipped = len(found)
+// countShipped counts the lines whose order was shipped before, and those that
+// can be retried.
+func (v *visit) countShipped(page *batchView) error {
+	// No line has been checked until the columns are confirmed. Until then the
+	// orders are looked up by what the columns probably mean.
+	if page.State == batch.Mapping {
+		found, err := v.Batch.ShippedBefore(v.ctx(), page.Batch)
+		page.Shipped = len(found)
 		return err
 	}
-	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, 0, batch.MaxRows, batch.RowSkipped, batch.RowFailed)
+
+	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), page.ID, 0, batch.MaxRows, batch.RowSkipped, batch.RowFailed)
 	for _, row := range rows {
 		switch {
 		case row.Earlier() != "":
-			p.Shipped++
+			page.Shipped++
 		case row.State == batch.RowFailed:
-			p.Retryable++
+			page.Retryable++
 		}
 	}
 	return err
 }
 
-// countDocuments counts the customs papers of what was bought.
-func (v *visit) countDocuments(p *batchView) error {
-	if p.Bought() == 0 || !v.who.Can(member.PrintLabels) {
+// countDocuments counts the customs documents of the shipments that were bought.
+func (v *visit) countDocuments(page *batchView) error {
+	if page.Bought() == 0 || !v.who.Can(member.PrintLabels) {
 		return nil
 	}
-	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), p.ID, 0, batch.MaxRows, batch.RowBought)
+
+	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), page.ID, 0, batch.MaxRows, batch.RowBought)
 	if err != nil {
 		return err
 	}
+	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), shipmentIDs(rows))
+	for _, shipment := range known {
+		if shipment.State == ship.StatePurchased {
+			page.Documents += len(shipment.Deal.Documents)
+		}
+	}
+	return err
+}
+
+// shipmentIDs returns the shipments that were bought for the lines.
+func shipmentIDs(rows []batch.Row) []ship.ShipmentID {
 	ids := make([]ship.ShipmentID, len(rows))
 	for i, row := range rows {
 		ids[i] = row.Shipment
 	}
-	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), ids)
-	for _, sh := range known {
-		if sh.State == ship.StatePurchased {
-			p.Documents += len(sh.Deal.Documents)
-		}
-	}
-	return err
+	return ids
 }
 
-// rowViews adds to lines what was bought for them.
-func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
+// rowViews adds to lines the shipments that they are about.
+func (v *visit) rowViews(current batch.Batch, rows []batch.Row) ([]rowView, error) {
 	var ids []ship.ShipmentID
 	for _, row := range rows {
 		if row.BatchRow.Shipment != "" {
@@ -247,6 +264,7 @@ func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
 			ids = append(ids, earlier)
 		}
 	}
+
 	accounts, err := v.accountNames()
 	if err != nil {
 		return nil, err
@@ -255,20 +273,26 @@ func (v *visit) rowViews(b batch.Batch, rows []batch.Row) ([]rowView, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]rowView, len(rows))
 	for i, row := range rows {
-		list[i] = rowView{Row: row, Of: b, Values: b.Meaning.Values(row.Cells), Accounts: accounts}
-		if sh, ok := known[row.BatchRow.Shipment]; ok {
-			list[i].Shipment = &sh
+		list[i] = rowView{
+			Row:      row,
+			Of:       current,
+			Values:   current.Meaning.Values(row.Cells),
+			Accounts: accounts,
 		}
-		if sh, ok := known[row.Earlier()]; ok {
-			list[i].Before = &sh
+		if shipment, ok := known[row.BatchRow.Shipment]; ok {
+			list[i].Shipment = &shipment
+		}
+		if shipment, ok := known[row.Earlier()]; ok {
+			list[i].Before = &shipment
 		}
 	}
 	return list, nil
 }
 
-// Place is where the line goes, as far as it says.
+// Place is the line's destination, as far as it is filled in.
 func (r rowView) Place() string {
 	var parts []string
 	for _, name := range []string{"city", "state", "country"} {
@@ -279,76 +303,90 @@ func (r rowView) Place() string {
 	return strings.Join(parts, ", ")
 }
 
-// Mistakes are what is wrong with the line, with the field's title before it.
+// Mistakes describes what is wrong with the line, with the field's title first.
 func (r rowView) Mistakes() []string {
 	list := make([]string, len(r.Wrong))
-	for i, w := range r.Wrong {
-		if w.Shipment != "" && r.Before != nil {
+	for i, mistake := range r.Wrong {
+		title := batch.Title(mistake.Field)
+		switch {
+		case mistake.Shipment != "" && r.Before != nil:
 			list[i] = "Shipped " + ago(r.Before.CreatedAt()) + " by " + carrierTitle(r.Before.Deal.Carrier) + numberWords(*r.Before) + "."
-			continue
-		}
-		if w.Field == "" {
-			list[i] = sentence(w.Detail)
-			continue
-		}
-		list[i] = batch.Title(w.Field) + ": " + strings.TrimSuffix(w.Detail, ".") + "."
-		if strings.HasSuffix(w.Detail, "?") {
-			list[i] = batch.Title(w.Field) + ": " + w.Detail
+		case mistake.Field == "":
+			list[i] = sentence(mistake.Detail)
+		case strings.HasSuffix(mistake.Detail, "?"):
+			list[i] = title + ": " + mistake.Detail
+		default:
+			list[i] = title + ": " + strings.TrimSuffix(mistake.Detail, ".") + "."
 		}
 	}
 	return list
 }
 
-// Inputs are the fields of the line, those with a mistake first.
+// Inputs are the fields of the line, those with an error first.
 func (r rowView) Inputs() []input {
-	var wrong, right []input
+	var invalid, valid []input
 	for i, name := range r.Of.Meaning.Columns {
 		if name == "" {
 			continue
 		}
-		in := input{Name: "field." + name, Label: batch.Title(name), Value: r.Cells[i], Wrong: sentence(r.At(name))}
-		if in.Wrong != "" {
-			in.Focus = len(wrong) == 0
-			wrong = append(wrong, in)
-		} else {
-			right = append(right, in)
+
+		field := input{
+			Name:  "field." + name,
+			Label: batch.Title(name),
+			Value: r.Cells[i],
+			Wrong: sentence(r.At(name)),
 		}
+		if field.Wrong == "" {
+			valid = append(valid, field)
+			continue
+		}
+		field.Focus = len(invalid) == 0
+		invalid = append(invalid, field)
 	}
-	return append(wrong, right...)
+	return append(invalid, valid...)
 }
 
-// changeBatch handles POST /app/{mode}/batches/{id}: buys it, tries again what
-// was not sold, or throws it away.
+// changeBatch handles POST /app/{mode}/batches/{id}: it buys the batch, retries
+// the lines that were not sold, or discards it.
 func (s *Web) changeBatch(v *visit) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	to, details := v.to("batches", string(b.ID)), map[string]string{"file": b.Name}
+	address := v.to("batches", string(current.ID))
+	details := map[string]string{"file": current.Name}
+
 	switch v.form("do") {
 	case "buy":
-		details["labels"], details["for"] = strconv.Itoa(b.Tally.Rows[batch.RowRated]), sums(b.Tally.Costs)
-		details["format"] = cmp.Or(v.form("format"), b.Format)
-		err = s.Batch.Buy(v.audited("batch.bought", "", details), v.tenant(), b.ID, details["format"])
+		details["labels"] = strconv.Itoa(current.Tally.Rows[batch.RowRated])
+		details["for"] = sums(current.Tally.Costs)
+		details["format"] = cmp.Or(v.form("format"), current.Format)
+		err = s.Batch.Buy(v.audited("batch.bought", "", details), v.tenant(), current.ID, details["format"])
+
 	case "retry":
-		err = s.Batch.Retry(v.audited("batch.retried", "", details), v.tenant(), b.ID)
+		err = s.Batch.Retry(v.audited("batch.retried", "", details), v.tenant(), current.ID)
+
 	case "discard":
-		if err = s.Batch.Discard(v.audited("batch.discarded", "", details), v.tenant(), b.ID); err == nil {
+		err = s.Batch.Discard(v.audited("batch.discarded", "", details), v.tenant(), current.ID)
+		if err == nil {
 			return v.redirect(v.to("batches"), "deleted")
 		}
+
 	default:
 		return errNoPage
 	}
+
 	if ship.KindOf(err) == ship.Conflict {
-		// A second click finds the work begun, and the page that shows it.
-		if now, err := s.Batch.Batch(v.ctx(), v.tenant(), b.ID); err == nil && (batchView{Batch: now}).Busy() {
-			return v.redirect(to, "")
+		// A second click conflicts with the work that the first one began. The
+		// person sees that work, not an error.
+		if now, err := s.Batch.Batch(v.ctx(), v.tenant(), current.ID); err == nil && (batchView{Batch: now}).Busy() {
+			return v.redirect(address, "")
 		}
-		why, _ := problemsOf(err)
-		return v.showBatch(http.StatusConflict, batchView{Batch: b, Problem: why.All})
+		conflict, _ := problemsOf(err)
+		return v.showBatch(http.StatusConflict, batchView{Batch: current, Problem: conflict.All})
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(to, "")
+	return v.redirect(address, "")
 }

@@ -9,37 +9,44 @@ import (
 
 // mapBatch handles POST /app/{mode}/batches/{id}/columns.
 func (s *Web) mapBatch(v *visit) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	m := batch.Meaning{Columns: make([]string, len(b.Header)), Fixed: map[string]string{}}
-	for i := range m.Columns {
-		m.Columns[i] = v.form("column." + strconv.Itoa(i))
+
+	meaning := batch.Meaning{
+		Columns: make([]string, len(current.Header)),
+		Fixed:   map[string]string{},
+	}
+	for i := range meaning.Columns {
+		meaning.Columns[i] = v.form("column." + strconv.Itoa(i))
 	}
 	for _, name := range []string{"weight", "weightUnit", "country"} {
 		if value := v.form("fixed." + name); value != "" {
-			m.Fixed[name] = value
+			meaning.Fixed[name] = value
 		}
 	}
-	err = s.Batch.Check(v.audited("batch.checked", "", map[string]string{"file": b.Name}), v.tenant(), b.ID, m)
-	if wrong, mendable := problemsOf(err); mendable {
-		p := batchView{Batch: b, Wrong: wrong}
-		p.Meaning = m
-		p.Problem = wrong.All
-		return v.showBatch(http.StatusUnprocessableEntity, p)
+
+	ctx := v.audited("batch.checked", "", map[string]string{"file": current.Name})
+	err = s.Batch.Check(ctx, v.tenant(), current.ID, meaning)
+	if invalid, fixable := problemsOf(err); fixable {
+		page := batchView{Batch: current, Wrong: invalid}
+		page.Meaning = meaning // as it was filled in, to be corrected
+		page.Problem = invalid.All
+		return v.showBatch(http.StatusUnprocessableEntity, page)
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(v.to("batches", string(b.ID)), "")
+	return v.redirect(v.to("batches", string(current.ID)), "")
 }
 
-// missingFields are the fields that no column holds and every order needs.
+// missingFields describes the fields that every order needs and no column
+// holds.
 func (p batchView) missingFields() (list []string) {
-	for _, x := range batch.Fields {
-		if w := p.Wrong.At("/fields/" + x.Name); w != "" {
-			list = append(list, w)
+	for _, field := range batch.Fields {
+		if problem := p.Wrong.At("/fields/" + field.Name); problem != "" {
+			list = append(list, problem)
 		}
 	}
 	return list

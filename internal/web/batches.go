@@ -18,6 +18,7 @@ import (
 func (s *Web) batchRoutes() []route {
 	upload := post("/app/{mode}/batches", member.BuyShipments, s.uploadBatch)
 	upload.most = batch.MaxBytes + maxForm
+
 	return []route{
 		upload,
 		get("/app/{mode}/batches", member.ViewShipments, s.batches),
@@ -37,67 +38,96 @@ func (s *Web) batchRoutes() []route {
 
 // batchList is the page of batches.
 type batchList struct {
-	State, At string // the filter, and where the page begins
+	State, At string // the filter, and the page's cursor
 	List      []batch.Batch
 	Next      string
 	Wrong     problems
 }
 
 // batchStates are the filters of the list.
-var batchStates = []choice{{"", "All"}, {batch.Mapping, "Columns to name"}, {batch.Ready, "Ready"}, {batch.Buying, "Buying"}, {batch.Done, "Bought"}}
+var batchStates = []choice{
+	{"", "All"},
+	{batch.Mapping, "Columns to name"},
+	{batch.Ready, "Ready"},
+	{batch.Buying, "Buying"},
+	{batch.Done, "Bought"},
+}
 
+// address is the address of the batches of a state, from the cursor on.
 func (p batchList) address(path, state, cursor string) string {
-	q := url.Values{}
+	query := url.Values{}
 	if state != "" {
-		q.Set("state", state)
+		query.Set("state", state)
 	}
 	if cursor != "" {
-		q.Set("cursor", cursor)
+		query.Set("cursor", cursor)
 	}
-	if len(q) == 0 {
+
+	if len(query) == 0 {
 		return path
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
 // batches handles GET /app/{mode}/batches.
 func (s *Web) batches(v *visit) error { return v.showBatches(http.StatusOK, problems{}) }
 
-func (v *visit) showBatches(status int, wrong problems) error {
-	p := batchList{State: v.query("state"), At: v.query("cursor"), Wrong: wrong}
-	page := ship.Page{Limit: pageSize}
-	if id, ok := ship.ParseBatchID(p.At); ok {
-		page.Before = id.Raw()
+// showBatches answers with the list, and what is wrong with an upload.
+func (v *visit) showBatches(status int, invalid problems) error {
+	page := batchList{
+		State: v.query("state"),
+		At:    v.query("cursor"),
+		Wrong: invalid,
 	}
-	var more bool
-	var err error
-	if p.List, more, err = v.Batch.Batches(v.ctx(), v.tenant(), p.State, page); err != nil {
+	window := ship.Page{Limit: pageSize}
+	if id, ok := ship.ParseBatchID(page.At); ok {
+		window.Before = id.Raw()
+	}
+
+	list, more, err := v.Batch.Batches(v.ctx(), v.tenant(), page.State, window)
+	if err != nil {
 		return err
 	}
+	page.List = list
 	if more {
-		p.Next = p.address(v.to("batches"), p.State, string(p.List[len(p.List)-1].ID))
+		page.Next = page.address(v.to("batches"), page.State, string(list[len(list)-1].ID))
 	}
-	return v.show(status, batchesPage(v.frame("Batches", "batches"), p))
+	return v.show(status, batchesPage(v.frame("Batches", "batches"), page))
 }
 
 // batchesCSV handles GET /app/{mode}/batches.csv.
 func (s *Web) batchesCSV(v *visit) error {
-	page := ship.Page{Limit: 200}
 	out := v.exportCSV("batches", "id", "file", "state", "by", "created", "orders", "ready", "to fix", "skipped", "pending", "bought", "paid")
-	for n := 0; n < csvLimit && out.err == nil; n += page.Limit {
-		list, more, err := s.Batch.Batches(v.ctx(), v.tenant(), v.query("state"), page)
+
+	part := ship.Page{Limit: 200}
+	for n := 0; n < csvLimit && out.err == nil; n += part.Limit {
+		list, more, err := s.Batch.Batches(v.ctx(), v.tenant(), v.query("state"), part)
 		if err != nil {
 			return err
 		}
-		for _, b := range list {
-			rows := b.Tally.Rows
-			out.row(string(b.ID), b.Name, b.State, b.MadeBy, machineTime(b.ID.Raw().Time()), strconv.Itoa(b.Tally.Total()), strconv.Itoa(rows[batch.RowRated]),
-				strconv.Itoa(rows[batch.RowBad]+rows[batch.RowFailed]), strconv.Itoa(rows[batch.RowSkipped]), strconv.Itoa(rows[batch.RowPending]), strconv.Itoa(rows[batch.RowBought]), sums(b.Tally.Paid))
+
+		for _, listed := range list {
+			rows := listed.Tally.Rows
+			out.row(
+				string(listed.ID),
+				listed.Name,
+				listed.State,
+				listed.MadeBy,
+				machineTime(listed.ID.Raw().Time()),
+				strconv.Itoa(listed.Tally.Total()),
+				strconv.Itoa(rows[batch.RowRated]),
+				strconv.Itoa(rows[batch.RowBad]+rows[batch.RowFailed]),
+				strconv.Itoa(rows[batch.RowSkipped]),
+				strconv.Itoa(rows[batch.RowPending]),
+				strconv.Itoa(rows[batch.RowBought]),
+				sums(listed.Tally.Paid),
+			)
 		}
+
 		if !more {
 			break
 		}
-		page.Before = list[len(list)-1].ID.Raw()
+		part.Before = list[len(list)-1].ID.Raw()
 	}
 	return nil
 }
@@ -105,9 +135,10 @@ func (s *Web) batchesCSV(v *visit) error {
 // batchTemplate handles GET /app/{mode}/batches/template.csv.
 func (s *Web) batchTemplate(v *visit) error {
 	titles := make([]string, len(batch.Fields))
-	for i, f := range batch.Fields {
-		titles[i] = f.Title
+	for i, field := range batch.Fields {
+		titles[i] = field.Title
 	}
+
 	out := v.exportCSV("template", titles...)
 	for _, line := range batch.Examples() {
 		out.row(line...)
@@ -117,39 +148,45 @@ func (s *Web) batchTemplate(v *visit) error {
 
 // uploadBatch handles POST /app/{mode}/batches.
 func (s *Web) uploadBatch(v *visit) error {
+	var uploaded batch.Batch
 	name, data, err := v.upload("file")
 	if err == nil {
-		var b batch.Batch
-		if b, err = s.Batch.Upload(v.audited("batch.uploaded", "", nil), v.tenant(), name, v.who.Name(), data); err == nil {
-			return v.redirect(v.to("batches", string(b.ID)), "")
-		}
+		uploaded, err = s.Batch.Upload(v.audited("batch.uploaded", "", nil), v.tenant(), name, v.who.Name(), data)
 	}
-	if wrong, mendable := problemsOf(err); mendable {
-		return v.showBatches(http.StatusUnprocessableEntity, wrong)
+
+	if invalid, fixable := problemsOf(err); fixable {
+		return v.showBatches(http.StatusUnprocessableEntity, invalid)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return v.redirect(v.to("batches", string(uploaded.ID)), "")
 }
 
 // upload reads a file of a form.
 func (v *visit) upload(field string) (name string, data []byte, err error) {
-	fault := func(text string) error {
-		return ship.InvalidFields([]ship.FieldError{{Pointer: "/" + field, Code: "invalid", Detail: text}})
+	invalid := func(detail string) error {
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/" + field, Code: "invalid", Detail: detail}})
 	}
-	f, head, err := v.r.FormFile(field)
+
+	// One byte more than allowed is read, so that the service can reject a file
+	// that is too large.
+	file, header, err := v.r.FormFile(field)
 	if err == nil {
-		defer f.Close()
-		data, err = io.ReadAll(io.LimitReader(f, batch.MaxBytes+1))
+		defer file.Close()
+		data, err = io.ReadAll(io.LimitReader(file, batch.MaxBytes+1))
 	}
-	switch _, large := errors.AsType[*http.MaxBytesError](err); {
-	case large:
-		return "", nil, fault("the file is larger than 5 MB: divide it")
+
+	switch _, isTooLarge := errors.AsType[*http.MaxBytesError](err); {
+	case isTooLarge:
+		return "", nil, invalid("the file is larger than 5 MB: divide it")
 	case err != nil:
-		return "", nil, fault("choose a CSV file first")
+		return "", nil, invalid("choose a CSV file first")
 	}
-	return head.Filename, data, nil
+	return header.Filename, data, nil
 }
 
-// batchOf reads the batch of the address.
+// batchOf reads the batch that the address names.
 func (v *visit) batchOf() (batch.Batch, error) {
 	id, ok := ship.ParseBatchID(v.r.PathValue("id"))
 	if !ok {
@@ -158,9 +195,9 @@ func (v *visit) batchOf() (batch.Batch, error) {
 	return v.Batch.Batch(v.ctx(), v.tenant(), id)
 }
 
-// batchWord is a batch's state, and the class of its badge.
-func batchWord(b batch.Batch) (word, class string) {
-	switch b.State {
+// batchWord names a batch's state, with the class of its badge.
+func batchWord(listed batch.Batch) (word, class string) {
+	switch listed.State {
 	case batch.Mapping:
 		return "Columns to name", "badge badge-warn"
 	case batch.Rating:
@@ -173,15 +210,17 @@ func batchWord(b batch.Batch) (word, class string) {
 	return "Ready to buy", "badge badge-label_generated"
 }
 
-// Word is the state of the line, and the class of its badge. Of what was
-// bought it is the label's.
+// Word names the state of the line, with the class of its badge.
 func (r rowView) Word() (word, class string) {
+	// A label can be voided after the batch was bought, and a purchase can end
+	// up in review: the shipment knows more than the line.
 	if r.Shipment != nil && r.Shipment.State != ship.StatePurchased && (r.State == batch.RowBought || r.Shipment.State == ship.StateNeedsReview) {
 		return labelWord(r.Shipment.State), "badge badge-warn"
 	}
 	if r.Earlier() != "" && (r.State == batch.RowSkipped || r.State == batch.RowFailed) {
 		return "Already shipped", "badge badge-warn"
 	}
+
 	switch r.State {
 	case batch.RowBad:
 		return "Needs fixes", "badge badge-fail"
@@ -203,18 +242,19 @@ func (r rowView) Word() (word, class string) {
 	return plain(r.State), "badge"
 }
 
-// sums are amounts of several currencies as people read them.
+// sums formats amounts of several currencies: "€5.00 + $12.00".
 func sums(list []ship.Money) string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b ship.Money) int { return strings.Compare(a.Currency, b.Currency) })
+
 	words := make([]string, len(list))
-	for i, m := range list {
-		words[i] = money(m)
+	for i, amount := range list {
+		words[i] = money(amount)
 	}
 	return strings.Join(words, " + ")
 }
 
-// counted is a number of things: "1 label", "12 labels".
+// counted formats a number of things: "1 label", "12 labels".
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -222,7 +262,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%s %ss", grouped(n), thing)
 }
 
-// shippedWords are how many orders of a file were shipped before.
+// shippedWords says how many orders of a file were shipped before.
 func shippedWords(n int) string {
 	if n == 1 {
 		return "1 order of this file was shipped"

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// printed are the formats of a batch as people know them.
+// printed are the label formats of a batch to choose from.
 var printed = []choice{{"pdf", "PDF, any printer"}, {"zpl", "ZPL, label printer"}}
 
 // batchPDF handles GET /app/{mode}/batches/{id}/labels.pdf.
@@ -22,121 +22,141 @@ func (s *Web) batchPDF(v *visit) error { return v.batchLabels(label.PDF) }
 // batchZPL handles GET /app/{mode}/batches/{id}/labels.zpl.
 func (s *Web) batchZPL(v *visit) error { return v.batchLabels(label.ZPL) }
 
-// batchLabels sends the labels of a batch in one file; the address says which
-// file of several, or which lines. If some cannot be in it, a page says so
-// first: whoever saw it asks for the file without so many.
+// batchLabels sends the labels of a batch in one file. The address says which
+// of several files, or which lines.
 func (v *visit) batchLabels(format label.Format) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), b.ID, 0, batch.MaxRows, batch.RowBought)
+	rows, err := v.requestedRows(current)
 	if err != nil {
 		return err
 	}
-	rows = v.wanted(rows)
-	ids := make([]ship.ShipmentID, len(rows))
-	for i, row := range rows {
-		ids[i] = row.Shipment
-	}
-	pile, err := v.Shipping.Labels(v.ctx(), v.tenant(), ids, v.labelOptions(format))
+	file, err := v.Shipping.Labels(v.ctx(), v.tenant(), shipmentIDs(rows), v.labelOptions(format))
 	if err != nil {
 		return err
 	}
-	if n := len(pile.Out); n > 0 && (pile.Data == nil || v.query("without") != strconv.Itoa(n)) {
-		return v.showUnprinted(b, rows, format, pile)
+	if v.mustConfirm(file) {
+		return v.showUnprinted(current, rows, format, file)
 	}
-	h, how := v.w.Header(), "inline"
+
+	disposition := "inline"
 	if format == label.ZPL {
-		how = "attachment" // nobody reads it
+		disposition = "attachment" // browsers cannot display it
 	}
-	h.Set("Content-Type", format.ContentType())
-	h.Set("Content-Disposition", how+`; filename="labels-`+short(string(b.ID))[len("bat_…"):]+"."+string(format)+`"`)
-	h.Set("X-Labels", strconv.Itoa(pile.In))
-	v.w.Write(pile.Data) // the reader may have left
+	header := v.w.Header()
+	header.Set("Content-Type", format.ContentType())
+	header.Set("Content-Disposition", disposition+`; filename="labels-`+fileSuffix(current)+"."+string(format)+`"`)
+	header.Set("X-Labels", strconv.Itoa(file.In))
+	v.w.Write(file.Data) // the reader may have left
 	return nil
 }
 
 // batchDocuments handles GET /app/{mode}/batches/{id}/documents.pdf: the customs
-// papers of the labels that are in one file.
+// documents of the labels that are in one file.
 func (s *Web) batchDocuments(v *visit) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	rows, _, err := s.Batch.Rows(v.ctx(), v.tenant(), b.ID, 0, batch.MaxRows, batch.RowBought)
+	rows, err := v.requestedRows(current)
 	if err != nil {
 		return err
 	}
-	rows = v.wanted(rows)
-	ids := make([]ship.ShipmentID, len(rows))
-	for i, row := range rows {
-		ids[i] = row.Shipment
-	}
-
-	pile, err := s.Shipping.Documents(v.ctx(), v.tenant(), ids)
-	switch {
-	case err != nil:
+	file, err := s.Shipping.Documents(v.ctx(), v.tenant(), shipmentIDs(rows))
+	if err != nil {
 		return err
-	case len(pile.Out) > 0 && (pile.Data == nil || v.query("without") != strconv.Itoa(len(pile.Out))):
-		return v.showUnprinted(b, rows, label.PDF, pile)
-	case pile.Data == nil:
+	}
+	if v.mustConfirm(file) {
+		return v.showUnprinted(current, rows, label.PDF, file)
+	}
+	if file.Data == nil {
 		return ship.Errorf(ship.NotFound, "no shipment of the batch has customs documents")
 	}
 
-	h := v.w.Header()
-	h.Set("Content-Type", label.PDF.ContentType())
-	h.Set("Content-Disposition", `inline; filename="documents-`+short(string(b.ID))[len("bat_…"):]+`.pdf"`)
-	h.Set("X-Documents", strconv.Itoa(pile.In))
-	v.w.Write(pile.Data) // the reader may have left
+	header := v.w.Header()
+	header.Set("Content-Type", label.PDF.ContentType())
+	header.Set("Content-Disposition", `inline; filename="documents-`+fileSuffix(current)+`.pdf"`)
+	header.Set("X-Documents", strconv.Itoa(file.In))
+	v.w.Write(file.Data) // the reader may have left
 	return nil
 }
 
-// wanted are the lines that the address asks for.
-func (v *visit) wanted(rows []batch.Row) []batch.Row {
+// mustConfirm reports whether the file leaves something out that the person has
+// not seen yet. The page that lists it links to the file with the number of
+// missing labels; if the number is another by then, the page is shown again.
+func (v *visit) mustConfirm(file shipping.Pile) bool {
+	missing := len(file.Out)
+	return missing > 0 && (file.Data == nil || v.query("without") != strconv.Itoa(missing))
+}
+
+// fileSuffix tells the files of batches apart.
+func fileSuffix(current batch.Batch) string {
+	return short(string(current.ID))[len("bat_…"):]
+}
+
+// requestedRows returns the bought lines that the address asks for: those named
+// by number, or one part of all.
+func (v *visit) requestedRows(current batch.Batch) ([]batch.Row, error) {
+	rows, _, err := v.Batch.Rows(v.ctx(), v.tenant(), current.ID, 0, batch.MaxRows, batch.RowBought)
+	if err != nil {
+		return nil, err
+	}
+
 	if lines := v.query("lines"); lines != "" {
 		numbers := strings.Split(lines, ",")
-		rows = slices.DeleteFunc(rows, func(r batch.Row) bool { return !slices.Contains(numbers, strconv.Itoa(r.Number)) })
-		return rows[:min(len(rows), shipping.MaxLabels)]
+		rows = slices.DeleteFunc(rows, func(row batch.Row) bool {
+			return !slices.Contains(numbers, strconv.Itoa(row.Number))
+		})
+		return rows[:min(len(rows), shipping.MaxLabels)], nil
 	}
+
+	// A file holds at most MaxLabels, so a large batch is printed in parts.
 	part, _ := strconv.Atoi(v.query("part"))
 	from := min(max(part-1, 0)*shipping.MaxLabels, len(rows))
-	return rows[from:min(from+shipping.MaxLabels, len(rows))]
+	return rows[from:min(from+shipping.MaxLabels, len(rows))], nil
 }
 
 func (v *visit) labelOptions(format label.Format) label.Options {
-	o := label.Options{Format: format, Size: label.Size4x6, DPI: 203}
-	if size := label.Size(v.query("size")); format == label.PDF && (size == label.SizeA4 || size == label.SizeLetter || size == label.SizeA6) {
-		o.Size = size
+	options := label.Options{
+		Format: format,
+		Size:   label.Size4x6,
+		DPI:    203,
+	}
+
+	size := label.Size(v.query("size"))
+	if format == label.PDF && (size == label.SizeA4 || size == label.SizeLetter || size == label.SizeA6) {
+		options.Size = size
 	}
 	if v.query("dpi") == "300" {
-		o.DPI = 300
+		options.DPI = 300
 	}
-	return o
+	return options
 }
 
-// labelFiles is how many files hold the batch's labels.
+// labelFiles is how many files the batch's labels need.
 func (p batchView) labelFiles() int {
 	return (p.Bought() + shipping.MaxLabels - 1) / shipping.MaxLabels
 }
 
-// unprinted is the page of labels that are not in a file.
+// unprinted is the page of labels that a file leaves out.
 type unprinted struct {
 	batch.Batch
 	Format label.Format
-	In     int // labels that are in it
+	In     int // labels that are in the file
 	Rows   []unprintedRow
 	Rest   string // address of the file without them
 	Other  string // address of them in the other format
 }
 
-// unprintedRow is one of them.
+// unprintedRow is the line of a label that is left out.
 type unprintedRow struct {
 	rowView
 	Why string
 }
 
-// OtherFormat is what they may be had in.
+// OtherFormat is the format that they may be available in.
 func (p unprinted) OtherFormat() label.Format {
 	if p.Format == label.ZPL {
 		return label.PDF
@@ -144,40 +164,51 @@ func (p unprinted) OtherFormat() label.Format {
 	return label.ZPL
 }
 
-func (v *visit) showUnprinted(b batch.Batch, rows []batch.Row, format label.Format, pile shipping.Pile) error {
-	p := unprinted{Batch: b, Format: format, In: pile.In}
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r batch.Row) bool { return pile.Out[r.Shipment] == nil })
-	views, err := v.rowViews(b, rows)
+// showUnprinted answers with the page of labels that the file leaves out.
+func (v *visit) showUnprinted(current batch.Batch, rows []batch.Row, format label.Format, file shipping.Pile) error {
+	missing := slices.DeleteFunc(slices.Clone(rows), func(row batch.Row) bool {
+		return file.Out[row.Shipment] == nil
+	})
+	views, err := v.rowViews(current, missing)
 	if err != nil {
 		return err
 	}
-	var others []string // those that another format may hold
-	for _, r := range views {
-		why := pile.Out[r.BatchRow.Shipment]
-		p.Rows = append(p.Rows, unprintedRow{r, whyUnprinted(r, format, why)})
-		if ship.CodeOf(why) == "format_unavailable" {
-			others = append(others, strconv.Itoa(r.Number))
+
+	page := unprinted{
+		Batch:  current,
+		Format: format,
+		In:     file.In,
+	}
+	var others []string // line numbers of labels that the other format may hold
+	for _, row := range views {
+		reason := file.Out[row.BatchRow.Shipment]
+		page.Rows = append(page.Rows, unprintedRow{row, whyUnprinted(row, format, reason)})
+		if ship.CodeOf(reason) == "format_unavailable" {
+			others = append(others, strconv.Itoa(row.Number))
 		}
 	}
+
 	if len(others) > 0 {
-		p.Other = v.to("batches", string(b.ID), "labels."+string(p.OtherFormat())) + "?" + url.Values{"lines": {strings.Join(others, ",")}}.Encode()
+		query := url.Values{"lines": {strings.Join(others, ",")}}
+		page.Other = v.to("batches", string(current.ID), "labels."+string(page.OtherFormat())) + "?" + query.Encode()
 	}
-	if p.In > 0 {
-		q := v.r.URL.Query()
-		q.Set("without", strconv.Itoa(len(p.Rows)))
-		p.Rest = v.r.URL.Path + "?" + q.Encode()
+	if page.In > 0 {
+		query := v.r.URL.Query()
+		query.Set("without", strconv.Itoa(len(page.Rows)))
+		page.Rest = v.r.URL.Path + "?" + query.Encode()
 	}
-	return v.show(http.StatusOK, unprintedPage(v.frame(b.Name, "batches"), p))
+	return v.show(http.StatusOK, unprintedPage(v.frame(current.Name, "batches"), page))
 }
 
-// whyUnprinted says why a label is not in a file.
-func whyUnprinted(r rowView, format label.Format, why error) string {
-	if ship.CodeOf(why) != "format_unavailable" {
-		return sentence(why.Error())
+// whyUnprinted says why a label is left out of a file.
+func whyUnprinted(row rowView, format label.Format, reason error) string {
+	if ship.CodeOf(reason) != "format_unavailable" {
+		return sentence(reason.Error())
 	}
-	who := "The carrier"
-	if r.Shipment != nil {
-		who = carrierTitle(r.Shipment.Deal.Carrier)
+
+	seller := "The carrier"
+	if row.Shipment != nil {
+		seller = carrierTitle(row.Shipment.Deal.Carrier)
 	}
-	return who + " sold this label in a format that " + strings.ToUpper(string(format)) + " cannot be made of."
+	return seller + " sold this label in a format that " + strings.ToUpper(string(format)) + " cannot be made of."
 }

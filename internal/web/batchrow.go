@@ -10,65 +10,72 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// rowOf reads the line of the address.
+// rowOf reads the line that the address names.
 func (v *visit) rowOf() (rowView, error) {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return rowView{}, err
 	}
+
 	number, _ := strconv.Atoi(v.r.PathValue("n"))
-	row, err := v.Batch.Row(v.ctx(), v.tenant(), b.ID, number)
+	row, err := v.Batch.Row(v.ctx(), v.tenant(), current.ID, number)
 	if err != nil {
 		return rowView{}, err
 	}
-	list, err := v.rowViews(b, []batch.Row{row})
+	list, err := v.rowViews(current, []batch.Row{row})
 	if err != nil {
 		return rowView{}, err
 	}
 	return list[0], nil
 }
 
-// batchRow handles GET /app/{mode}/batches/{id}/rows/{n}: the form that mends
-// a line, or with ?shut the line again.
+// batchRow handles GET /app/{mode}/batches/{id}/rows/{n}: the form that corrects
+// a line or, with ?shut, the line without it.
 func (s *Web) batchRow(v *visit) error {
-	r, err := v.rowOf()
+	row, err := v.rowOf()
 	if err != nil {
 		return err
 	}
-	r.Opened = v.query("shut") == "" && r.MayMend()
-	return v.showRow(http.StatusOK, r, false)
+	row.Opened = v.query("shut") == "" && row.MayMend()
+	return v.showRow(http.StatusOK, row, false)
 }
 
-func (v *visit) showRow(status int, r rowView, changed bool) error {
-	f := v.frame(r.Of.Name, "batches")
+// showRow answers with a line. After a change a part of a page also updates the
+// summary, whose counts the line is in.
+func (v *visit) showRow(status int, row rowView, changed bool) error {
+	frame := v.frame(row.Of.Name, "batches")
 	if !v.isPart() {
-		return v.show(status, batchRowPage(f, r))
+		return v.show(status, batchRowPage(frame, row))
 	}
 	if !changed {
-		return v.show(status, batchRowPart(f, r, nil))
+		return v.show(status, batchRowPart(frame, row, nil))
 	}
 
-	summary := batchView{Batch: r.Of}
+	summary := batchView{Batch: row.Of}
 	if err := v.countLines(&summary); err != nil {
 		return err
 	}
-	return v.show(status, batchRowPart(f, r, &summary))
+	return v.show(status, batchRowPart(frame, row, &summary))
 }
 
-// changeRow handles POST /app/{mode}/batches/{id}/rows/{n}: mends or skips a
-// line.
+// changeRow handles POST /app/{mode}/batches/{id}/rows/{n}: it corrects a line,
+// skips it, or ships its order again.
 func (s *Web) changeRow(v *visit) error {
-	r, err := v.rowOf()
+	shown, err := v.rowOf()
 	if err != nil {
 		return err
 	}
+	batchID := shown.Of.ID
+	details := map[string]string{"line": strconv.Itoa(shown.Number)}
+
 	var row batch.Row
-	details := map[string]string{"line": strconv.Itoa(r.Number)}
 	switch v.form("do") {
 	case "skip":
-		row, err = s.Batch.Skip(v.audited("batch.row_skipped", "", details), v.tenant(), r.Of.ID, r.Number)
+		row, err = s.Batch.Skip(v.audited("batch.row_skipped", "", details), v.tenant(), batchID, shown.Number)
+
 	case "again":
-		row, err = s.Batch.ShipAgain(v.audited("batch.row_changed", "", details), v.tenant(), r.Of.ID, r.Number)
+		row, err = s.Batch.ShipAgain(v.audited("batch.row_changed", "", details), v.tenant(), batchID, shown.Number)
+
 	default:
 		values := map[string]string{}
 		for name, list := range v.r.PostForm {
@@ -76,60 +83,71 @@ func (s *Web) changeRow(v *visit) error {
 				values[field] = strings.TrimSpace(list[0])
 			}
 		}
-		row, err = s.Batch.Mend(v.audited("batch.row_changed", "", details), v.tenant(), r.Of.ID, r.Number, values)
+		row, err = s.Batch.Mend(v.audited("batch.row_changed", "", details), v.tenant(), batchID, shown.Number, values)
 	}
 	if err != nil {
 		return err
 	}
-	if r.Of, err = s.Batch.Batch(v.ctx(), v.tenant(), r.Of.ID); err != nil {
-		return err
-	}
-	views, err := v.rowViews(r.Of, []batch.Row{row})
+
+	// The change may have moved the line to another count of the tally.
+	current, err := s.Batch.Batch(v.ctx(), v.tenant(), batchID)
 	if err != nil {
 		return err
 	}
-	r = views[0]
-	r.Opened = row.State == batch.RowBad
-	if !v.isPart() && !r.Opened {
-		return v.redirect(v.to("batches", string(r.Of.ID)), "saved")
+	views, err := v.rowViews(current, []batch.Row{row})
+	if err != nil {
+		return err
 	}
-	return v.showRow(http.StatusOK, r, true)
+
+	// A line that still has errors keeps its form open.
+	changed := views[0]
+	changed.Opened = row.State == batch.RowBad
+	if !v.isPart() && !changed.Opened {
+		return v.redirect(v.to("batches", string(batchID)), "saved")
+	}
+	return v.showRow(http.StatusOK, changed, true)
 }
 
 // batchResults handles GET /app/{mode}/batches/{id}/results.csv: the file as it
-// came, and what became of each line.
+// was uploaded, with the result of each line.
 func (s *Web) batchResults(v *visit) error {
-	b, err := v.batchOf()
+	current, err := v.batchOf()
 	if err != nil {
 		return err
 	}
-	rows, _, err := s.Batch.Rows(v.ctx(), v.tenant(), b.ID, 0, batch.MaxRows)
+	rows, _, err := s.Batch.Rows(v.ctx(), v.tenant(), current.ID, 0, batch.MaxRows)
 	if err != nil {
 		return err
 	}
-	views, err := v.rowViews(b, rows)
+	views, err := v.rowViews(current, rows)
 	if err != nil {
 		return err
 	}
-	head := append(append([]string{"line"}, b.Header...), "result", "problem", "shipment", "label", "carrier", "service", "tracking number", "amount", "currency")
+
+	head := append(append([]string{"line"}, current.Header...), "result", "problem", "shipment", "label", "carrier", "service", "tracking number", "amount", "currency")
 	out := v.exportCSV("results", head...)
-	for _, r := range views {
-		out.row(append(append([]string{strconv.Itoa(r.Number)}, r.Cells...), r.results()...)...)
+	for _, row := range views {
+		out.row(append(append([]string{strconv.Itoa(row.Number)}, row.Cells...), row.results()...)...)
 	}
 	return nil
 }
 
-// results are the cells behind a line's own.
+// results are the cells that follow a line's own.
 func (r rowView) results() []string {
 	word, _ := r.Word()
 	cells := []string{word, strings.Join(r.Mistakes(), " "), string(r.BatchRow.Shipment), "", "", "", "", "", ""}
-	sh := r.Shipment
-	if sh == nil {
+	if r.Shipment == nil {
 		return cells
 	}
-	cells[3], cells[4], cells[5], cells[6] = sh.State.LabelStatus(), sh.Deal.Carrier, sh.Deal.Service, sh.Deal.TrackingNumber
-	if price := cmp.Or(sh.Deal.Price, r.Price); price != (ship.Money{}) {
-		cells[7], cells[8] = price.Amount(), price.Currency
+
+	purchase := r.Shipment.Deal
+	cells[3] = r.Shipment.State.LabelStatus()
+	cells[4] = purchase.Carrier
+	cells[5] = purchase.Service
+	cells[6] = purchase.TrackingNumber
+	if price := cmp.Or(purchase.Price, r.Price); price != (ship.Money{}) {
+		cells[7] = price.Amount()
+		cells[8] = price.Currency
 	}
 	return cells
 }

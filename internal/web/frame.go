@@ -18,24 +18,24 @@ type visitor struct {
 
 func (w visitor) signedIn() bool { return w.Account.ID != "" }
 
-// Can reports whether the person's role allows the action, perhaps after a
+// Can reports whether the person's role allows the action, possibly only after a
 // step-up.
-func (w visitor) Can(a member.Action) bool { return w.Actor.Can(a) }
+func (w visitor) Can(action member.Action) bool { return w.Actor.Can(action) }
 
-// Name is the person's, or the address they sign in with.
+// Name is the person's name, or the email address they sign in with.
 func (w visitor) Name() string { return cmp.Or(w.Actor.Person.Name, w.Actor.Person.Email) }
 
-// A frame is what stands around every page.
+// A frame is what surrounds every page: title, navigation, and mode.
 type frame struct {
 	Title   string
 	Section string // of the navigation
 	Live    bool
 	Who     visitor
 	Toast   string
-	Path    string // behind the mode, so that the switch keeps the page
+	Path    string // of the request
 	Base    string // address of the service, for examples
 
-	Attention shipping.Attention // what waits for a person
+	Attention shipping.Attention // counts of what needs a person's attention
 }
 
 func (f frame) Mode() string {
@@ -45,8 +45,8 @@ func (f frame) Mode() string {
 	return "test"
 }
 
-// tabTitle is the page's name in the browser. The mode comes first, so that
-// the narrowest tab says it too.
+// tabTitle is the page's title in the browser's tab. The mode comes first, so
+// that even the narrowest tab shows it.
 func (f frame) tabTitle() string {
 	if !f.Who.signedIn() {
 		return f.Title + " · Waybill"
@@ -57,8 +57,8 @@ func (f frame) tabTitle() string {
 // To is the address of a page in the frame's mode.
 func (f frame) To(parts ...string) string { return modePath(f.Live, parts...) }
 
-// Other is the same list in the other mode. A single thing is not there, and
-// the sandbox is in test mode alone.
+// Other is the address of the section in the other mode. A single item does not
+// exist there, so it leads to the list; the sandbox exists in test mode only.
 func (f frame) Other() string {
 	if f.Section == "" || f.Section == "sandbox" {
 		return modePath(!f.Live)
@@ -67,15 +67,25 @@ func (f frame) Other() string {
 }
 
 func (v *visit) frame(title, section string) frame {
-	f := frame{Title: title, Section: section, Live: v.live, Who: v.who, Toast: toasts[v.query("done")], Path: v.r.URL.Path, Base: v.BaseURL}
-	if !v.isPart() || section == "" || section == "attention" { // other parts do not show it
-		f.Attention = v.waiting()
+	surrounding := frame{
+		Title:   title,
+		Section: section,
+		Live:    v.live,
+		Who:     v.who,
+		Toast:   toasts[v.query("done")],
+		Path:    v.r.URL.Path,
+		Base:    v.BaseURL,
 	}
-	return f
+
+	// Parts of other pages do not show the counts, and they are queries.
+	if !v.isPart() || section == "" || section == "attention" {
+		surrounding.Attention = v.countAttention()
+	}
+	return surrounding
 }
 
-// toasts are what can be said after a redirect. The address holds the name, so
-// nobody else can put words there.
+// toasts are the messages that can be shown after a redirect. The address holds
+// only the name, so a link from elsewhere cannot put its own text on a page.
 var toasts = map[string]string{
 	"created":       "Label bought.",
 	"pending":       "The carrier has not answered yet; this page follows it.",
@@ -99,13 +109,13 @@ var toasts = map[string]string{
 	"imported":      "Imported. Used from the next quote on.",
 }
 
-// An entry is a line of the navigation.
+// An entry is a link of the navigation.
 type entry struct {
 	Section, Title, Icon, Key string
 	Action                    member.Action
 }
 
-// navigation is the list at the side.
+// navigation is the main part of the sidebar.
 var navigation = []entry{
 	{"", "Overview", "home", "g o", member.ViewOverview},
 	{"attention", "Needs attention", "alert", "g h", member.ViewShipments},
@@ -115,7 +125,7 @@ var navigation = []entry{
 	{"routing", "Routing", "route", "g r", member.ViewRouting},
 }
 
-// developers is the part of it for those who write programs.
+// developers is the part of the sidebar for developers.
 var developers = []entry{
 	{"webhooks", "Webhooks", "hook", "g w", member.ViewWebhooks},
 	{"events", "Events", "pulse", "g e", member.ViewEvents},
@@ -125,18 +135,19 @@ var developers = []entry{
 	{"reference", "API reference", "book", "g d", member.ViewKeys},
 }
 
-// settings is the last part of it.
+// settings is the last part of the sidebar.
 var settings = []entry{
 	{"members", "Members", "people", "g m", member.ViewMembers},
 	{"audit", "Audit log", "list", "g a", member.ViewAudit},
 	{"settings", "Settings", "gear", "g ,", member.ViewSettings},
 }
 
-// sentence is text as it stands on a page.
+// sentence capitalizes a text and ends it with a full stop.
 func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
+
 	s = strings.ToUpper(s[:1]) + s[1:]
 	if !strings.ContainsAny(s[len(s)-1:], ".?!") {
 		s += "."
@@ -150,30 +161,30 @@ func (s *Web) index(v *visit) error {
 	return nil
 }
 
-// Menu is the part of the list that the person's role may see, and that the
-// mode has.
+// Menu returns the links that the person's role may see and that exist in the
+// mode.
 func (f frame) Menu(list []entry) []entry {
-	var out []entry
-	for _, e := range list {
-		if f.Who.Can(e.Action) && !(f.Live && e.Section == "sandbox") {
-			out = append(out, e)
+	var visible []entry
+	for _, link := range list {
+		if f.Who.Can(link.Action) && !(f.Live && link.Section == "sandbox") {
+			visible = append(visible, link)
 		}
 	}
-	return out
+	return visible
 }
 
-// Count is the number on a line of the navigation; empty for none.
-func (f frame) Count(e entry) string {
-	if e.Section != "attention" || f.Attention.Total() == 0 {
+// Count is the number beside a link of the navigation; empty for none.
+func (f frame) Count(link entry) string {
+	if link.Section != "attention" || f.Attention.Total() == 0 {
 		return ""
 	}
 	return attentionCount(f.Attention)
 }
 
-// At is the address of a line of the navigation.
-func (f frame) At(e entry) string {
-	if e.Section == "" {
+// At is the address of a link of the navigation.
+func (f frame) At(link entry) string {
+	if link.Section == "" {
 		return f.To()
 	}
-	return f.To(e.Section)
+	return f.To(link.Section)
 }
