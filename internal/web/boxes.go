@@ -21,23 +21,37 @@ func (s *Web) boxes(v *visit) error {
 	return v.showBoxes(http.StatusOK, boxList{Unit: string(v.who.Account.Units.Length)})
 }
 
-func (v *visit) showBoxes(status int, p boxList) error {
-	var err error
-	if p.List, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+func (v *visit) showBoxes(status int, page boxList) error {
+	list, err := v.Account.Boxes(v.ctx(), v.tenant())
+	if err != nil {
 		return err
 	}
-	return v.show(status, boxesPage(v.frame("Boxes", "shipments"), p))
+	page.List = list
+	return v.show(status, boxesPage(v.frame("Boxes", "shipments"), page))
 }
 
 // addBox handles POST /app/{mode}/boxes.
 func (s *Web) addBox(v *visit) error {
-	p := boxList{Name: v.form("name"), Sides: [3]string{v.form("length"), v.form("width"), v.form("height")}, Unit: v.form("unit")}
-	d := ship.Dimensions{Length: number(p.Sides[0]), Width: number(p.Sides[1]), Height: number(p.Sides[2]), Unit: ship.LengthUnit(p.Unit)}
-	details := map[string]string{"name": p.Name, "size": boxSize(account.Box{Dimensions: d})}
-	_, err := s.Account.AddBox(v.audited("box.added", "", details), v.tenant(), p.Name, d, v.who.Account.Units)
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
-		return v.showBoxes(http.StatusUnprocessableEntity, p)
+	page := boxList{
+		Name:  v.form("name"),
+		Sides: [3]string{v.form("length"), v.form("width"), v.form("height")},
+		Unit:  v.form("unit"),
+	}
+	dimensions := ship.Dimensions{
+		Length: number(page.Sides[0]),
+		Width:  number(page.Sides[1]),
+		Height: number(page.Sides[2]),
+		Unit:   ship.LengthUnit(page.Unit),
+	}
+
+	ctx := v.audited("box.added", "", map[string]string{
+		"name": page.Name,
+		"size": boxSize(account.Box{Dimensions: dimensions}),
+	})
+	_, err := s.Account.AddBox(ctx, v.tenant(), page.Name, dimensions, v.who.Account.Units)
+	if invalid, fixable := problemsOf(err); fixable {
+		page.Wrong = invalid
+		return v.showBoxes(http.StatusUnprocessableEntity, page)
 	}
 	if err != nil {
 		return err

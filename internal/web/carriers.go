@@ -25,50 +25,56 @@ type carrierList struct {
 
 // carriers handles GET /app/{mode}/carriers.
 func (s *Web) carriers(v *visit) error {
-	p := carrierList{Specs: s.Account.Specs()}
-	var err error
-	if p.Connections, err = s.Account.Connections(v.ctx(), v.tenant()); err != nil {
+	page := carrierList{
+		Specs:  s.Account.Specs(),
+		Limits: map[ship.ConnectionID]limit{},
+	}
+
+	connections, err := s.Account.Connections(v.ctx(), v.tenant())
+	if err != nil {
 		return err
 	}
-	p.Connections, p.Tools = shorten(v, "carriers", p.Connections, connectionStates, connectionLine)
+	page.Connections, page.Tools = shorten(v, "carriers", connections, connectionStates, connectionLine)
+	for _, connection := range page.Connections {
+		page.Limits[connection.ID] = v.limitOf(connection.ID)
+	}
+
 	all, err := s.Shipping.Carriers(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
-	for _, c := range all {
-		if c.Simulated {
-			p.Simulated = append(p.Simulated, c)
+	for _, info := range all {
+		if info.Simulated {
+			page.Simulated = append(page.Simulated, info)
 		}
 	}
-	if p.Health, err = s.Journal.Health(v.ctx(), v.tenant()); err != nil {
+
+	if page.Health, err = s.Journal.Health(v.ctx(), v.tenant()); err != nil {
 		return err
 	}
-	if p.Unmapped, err = s.Tracking.UnmappedOf(v.ctx(), v.tenant(), p.Specs, time.Now().Add(-unmappedFor)); err != nil {
+	page.Unmapped, err = s.Tracking.UnmappedOf(v.ctx(), v.tenant(), page.Specs, time.Now().Add(-unmappedFor))
+	if err != nil {
 		return err
 	}
-	p.Limits = map[ship.ConnectionID]limit{}
-	for _, c := range p.Connections {
-		p.Limits[c.ID] = v.limitOf(c.ID)
-	}
-	return v.show(http.StatusOK, carriersPage(v.frame("Carriers", "carriers"), p))
+	return v.show(http.StatusOK, carriersPage(v.frame("Carriers", "carriers"), page))
 }
 
-// unmappedFor is how old a parcel may be whose codes are listed.
+// unmappedFor is how old a parcel may be for its unmapped codes to be listed.
 const unmappedFor = 90 * 24 * time.Hour
 
-// connectForm is a carrier account as it was filled in. Secrets are given back
-// encrypted, so that a form with an error need not be typed again.
+// connectForm is a carrier account as it was filled in. Secrets are sent back
+// encrypted, so that they need not be typed again when the form has an error.
 type connectForm struct {
 	Spec   carrier.Spec
 	Name   string
 	Values map[string]string
 	Kept   map[string]string // secrets that were typed, encrypted
 	Wrong  problems
-	Advice []account.Finding // of the doctor, about what is wrong
+	Advice []account.Finding // of the connection's checks, about what is wrong
 }
 
-// specOf is the carrier of the address.
-func (v *visit) specOf() (connectForm, error) {
+// emptyConnectForm is the form of the carrier that the address names.
+func (v *visit) emptyConnectForm() (connectForm, error) {
 	for _, spec := range v.Account.Specs() {
 		if spec.Name == v.r.PathValue("carrier") {
 			return connectForm{Spec: spec, Values: map[string]string{}, Kept: map[string]string{}}, nil
@@ -79,73 +85,89 @@ func (v *visit) specOf() (connectForm, error) {
 
 // connectPage handles GET /app/{mode}/connect/{carrier}.
 func (s *Web) connectPage(v *visit) error {
-	p, err := v.specOf()
+	page, err := v.emptyConnectForm()
 	if err != nil {
 		return err
 	}
-	// Whoever reads the form should know before filling it in that it cannot be
-	// saved.
-	p.Wrong, _ = problemsOf(s.Account.CanConnect(v.tenant().Livemode))
-	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
+
+	// If the connection cannot be saved, the person should know before filling
+	// in the form.
+	page.Wrong, _ = problemsOf(s.Account.CanConnect(v.tenant().Livemode))
+	return v.show(http.StatusOK, connectPageView(v.frame("Connect "+page.Spec.Title, "carriers"), page))
 }
 
 // connect handles POST /app/{mode}/connect/{carrier}: the connection is checked
-// on the spot, and made unless the carrier refuses the credentials.
+// at once, and stored unless the carrier refuses the credentials.
 func (s *Web) connect(v *visit) error {
-	p, err := v.specOf()
+	page, err := v.emptyConnectForm()
 	if err != nil {
 		return err
 	}
-	given := carrier.Credentials{}
-	p.Name = v.form("connection-name")
-	for _, f := range p.Spec.Fields {
-		given[f.Name] = v.credential(f.Name)
-		if f.Secret {
-			p.Kept[f.Name] = v.keepSecret(f.Name, given[f.Name])
+
+	page.Name = v.form("connection-name")
+	credentials := carrier.Credentials{}
+	for _, field := range page.Spec.Fields {
+		value := v.credential(field.Name)
+		credentials[field.Name] = value
+
+		// A secret never goes back to the browser in the clear.
+		if field.Secret {
+			page.Kept[field.Name] = v.keepSecret(field.Name, value)
 		} else {
-			p.Values[f.Name] = given[f.Name]
+			page.Values[field.Name] = value
 		}
 	}
-	c, findings, err := s.Account.AddChecked(v.audited("connection.made", "", map[string]string{"carrier": p.Spec.Name}), account.AddConnectionInput{Tenant: v.tenant(), Carrier: p.Spec.Name, Name: p.Name, Credentials: given})
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong, p.Advice = wrong, amiss(findings)
-		return v.show(http.StatusUnprocessableEntity, connectPageView(v.frame("Connect "+p.Spec.Title, "carriers"), p))
+
+	ctx := v.audited("connection.made", "", map[string]string{"carrier": page.Spec.Name})
+	added, findings, err := s.Account.AddChecked(ctx, account.AddConnectionInput{
+		Tenant:      v.tenant(),
+		Carrier:     page.Spec.Name,
+		Name:        page.Name,
+		Credentials: credentials,
+	})
+	if invalid, fixable := problemsOf(err); fixable {
+		page.Wrong = invalid
+		page.Advice = actionable(findings)
+		return v.show(http.StatusUnprocessableEntity, connectPageView(v.frame("Connect "+page.Spec.Title, "carriers"), page))
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(v.to("carriers", string(c.ID)), "saved")
+	return v.redirect(v.to("carriers", string(added.ID)), "saved")
 }
 
-// connectionOf is the connection of the address, with its carrier.
-func (v *visit) connectionOf() (c account.Connection, spec carrier.Spec, err error) {
+// connectionOf is the connection that the address names, with its carrier.
+func (v *visit) connectionOf() (account.Connection, carrier.Spec, error) {
 	id, ok := ship.ParseConnectionID(v.r.PathValue("id"))
 	if !ok {
-		return c, spec, errNoPage
+		return account.Connection{}, carrier.Spec{}, errNoPage
 	}
-	list, err := v.Account.Connections(v.ctx(), v.tenant())
+
+	connections, err := v.Account.Connections(v.ctx(), v.tenant())
 	if err != nil {
-		return c, spec, err
+		return account.Connection{}, carrier.Spec{}, err
 	}
-	for _, c = range list {
-		if c.ID != id {
+	for _, connection := range connections {
+		if connection.ID != id {
 			continue
 		}
-		for _, spec = range v.Account.Specs() {
-			if spec.Name == c.Carrier {
-				return c, spec, nil
+		for _, spec := range v.Account.Specs() {
+			if spec.Name == connection.Carrier {
+				return connection, spec, nil
 			}
 		}
-		return c, carrier.Spec{Name: c.Carrier, Title: c.Carrier}, nil
+
+		// Without its carrier a connection can still be shown and removed.
+		return connection, carrier.Spec{Name: connection.Carrier, Title: connection.Carrier}, nil
 	}
-	return c, spec, ship.Errorf(ship.NotFound, "no such connection")
+	return account.Connection{}, carrier.Spec{}, ship.Errorf(ship.NotFound, "no such connection")
 }
 
 // connectionView is the page of one connection.
 type connectionView struct {
 	account.Connection
 	Spec   carrier.Spec
-	Health *journal.Health // nil if it made no call lately
+	Health *journal.Health // nil if it made no recent call
 	Limit  limit
 	Values map[string]string
 	Kept   map[string]string // secrets that were typed, encrypted
@@ -155,67 +177,84 @@ type connectionView struct {
 
 // connection handles GET /app/{mode}/carriers/{id}.
 func (s *Web) connection(v *visit) error {
-	c, spec, err := v.connectionOf()
+	connection, spec, err := v.connectionOf()
 	if err != nil {
 		return err
 	}
-	return v.showConnection(http.StatusOK, connectionView{Connection: c, Spec: spec, Values: c.Fields})
+	return v.showConnection(http.StatusOK, connectionView{Connection: connection, Spec: spec, Values: connection.Fields})
 }
 
-func (v *visit) showConnection(status int, p connectionView) error {
+func (v *visit) showConnection(status int, page connectionView) error {
 	health, err := v.Journal.Health(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
-	p.Health = health[p.ID]
-	p.Limit = v.limitOf(p.ID)
-	return v.show(status, connectionPage(v.frame(p.Name, "carriers"), p))
+	page.Health = health[page.ID]
+	page.Limit = v.limitOf(page.ID)
+	return v.show(status, connectionPage(v.frame(page.Name, "carriers"), page))
 }
 
 // checkConnection handles POST /app/{mode}/carriers/{id}/check.
 func (s *Web) checkConnection(v *visit) error {
-	c, _, err := v.connectionOf()
+	connection, _, err := v.connectionOf()
 	if err != nil {
 		return err
 	}
-	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), c.ID); err != nil {
+	if _, err := s.Account.CheckConnection(v.ctx(), v.tenant(), connection.ID); err != nil {
 		return err
 	}
-	return v.redirect(v.to("carriers", string(c.ID)), "")
+	return v.redirect(v.to("carriers", string(connection.ID)), "")
 }
 
-// changeConnection handles POST /app/{mode}/carriers/{id}: new credentials, or
-// its end.
+// changeConnection handles POST /app/{mode}/carriers/{id}: it stores new
+// credentials, or removes the connection.
 func (s *Web) changeConnection(v *visit) error {
-	c, spec, err := v.connectionOf()
+	connection, spec, err := v.connectionOf()
 	if err != nil {
 		return err
 	}
+
 	if v.form("do") == "remove" {
-		if err := s.Account.RemoveConnection(v.audited("connection.removed", "", nil), v.tenant(), c.ID); err != nil {
+		if err := s.Account.RemoveConnection(v.audited("connection.removed", "", nil), v.tenant(), connection.ID); err != nil {
 			return err
 		}
 		return v.redirect(v.to("carriers"), "removed")
 	}
-	p := connectionView{Connection: c, Spec: spec, Values: map[string]string{}, Kept: map[string]string{}}
-	given := carrier.Credentials{}
-	for _, f := range spec.Fields {
-		if value := v.credential(f.Name); value != "" {
-			given[f.Name] = value
+
+	page := connectionView{
+		Connection: connection,
+		Spec:       spec,
+		Values:     map[string]string{},
+		Kept:       map[string]string{},
+	}
+	credentials := carrier.Credentials{}
+	for _, field := range spec.Fields {
+		// A field that is left empty keeps its present value.
+		value := v.credential(field.Name)
+		if value != "" {
+			credentials[field.Name] = value
 		}
-		if f.Secret {
-			p.Kept[f.Name] = v.keepSecret(f.Name, given[f.Name])
+
+		if field.Secret {
+			page.Kept[field.Name] = v.keepSecret(field.Name, value)
 		} else {
-			p.Values[f.Name] = given[f.Name]
+			page.Values[field.Name] = value
 		}
 	}
-	_, findings, err := s.Account.UpdateChecked(v.audited("connection.changed", "", nil), account.UpdateConnectionInput{Tenant: v.tenant(), ID: c.ID, Name: v.form("connection-name"), Credentials: given})
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong, p.Advice = wrong, amiss(findings)
-		return v.showConnection(http.StatusUnprocessableEntity, p)
+
+	_, findings, err := s.Account.UpdateChecked(v.audited("connection.changed", "", nil), account.UpdateConnectionInput{
+		Tenant:      v.tenant(),
+		ID:          connection.ID,
+		Name:        v.form("connection-name"),
+		Credentials: credentials,
+	})
+	if invalid, fixable := problemsOf(err); fixable {
+		page.Wrong = invalid
+		page.Advice = actionable(findings)
+		return v.showConnection(http.StatusUnprocessableEntity, page)
 	}
 	if err != nil {
 		return err
 	}
-	return v.redirect(v.to("carriers", string(c.ID)), "saved")
+	return v.redirect(v.to("carriers", string(connection.ID)), "saved")
 }

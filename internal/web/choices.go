@@ -9,22 +9,22 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// countryChoices are all countries by name, those that most parcels go to
-// first.
+// countryChoices are all countries, sorted by name.
 var countryChoices = sync.OnceValue(func() []choice {
 	var list []choice
-	for a := 'A'; a <= 'Z'; a++ {
-		for b := 'A'; b <= 'Z'; b++ {
-			if code := string([]rune{a, b}); ship.KnownCountry(code) {
+	for first := 'A'; first <= 'Z'; first++ {
+		for second := 'A'; second <= 'Z'; second++ {
+			if code := string([]rune{first, second}); ship.KnownCountry(code) {
 				list = append(list, choice{code, ship.CountryName(code)})
 			}
 		}
 	}
+
 	slices.SortFunc(list, func(a, b choice) int { return strings.Compare(a.Title, b.Title) })
 	return list
 })
 
-// newOnce is a name for one purchase.
+// newOnce returns a random key that identifies one purchase.
 func newOnce() string { return rand.Text() }
 
 var weightUnits = []choice{{"lb", "lb"}, {"oz", "oz"}, {"kg", "kg"}, {"g", "g"}}
@@ -35,7 +35,7 @@ var signatures = []choice{{"", "Not required"}, {"standard", "Signature required
 
 var recipientTypes = []choice{{"", "Not specified"}, {"consumer", "Consumer"}, {"business", "Business"}}
 
-// or is the first that is not empty.
+// or returns s, or the other text if s is empty.
 func or(s, otherwise string) string {
 	if s == "" {
 		return otherwise

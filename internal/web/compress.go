@@ -8,31 +8,38 @@ import (
 	"sync"
 )
 
-// worthPacking is from how many bytes on a page is sent compressed.
-const worthPacking = 1 << 10
+// minCompressed is the size, in bytes, from which a page is compressed.
+const minCompressed = 1 << 10
 
-var packers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is a good one
-	return z
+var gzipWriters = sync.Pool{New: func() any {
+	writer, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // it fails only for an unknown level
+	return writer
 }}
 
-// send answers with a page, compressed if the browser takes that. The answer
-// to a form never is: it can hold a secret that was just made beside what the
-// form sent, and the length of the two packed together would tell of it. What
-// is only looked at holds no secret.
+// send answers with a page, compressed if the browser accepts that.
+//
+// The answer to a form is never compressed. It can hold a secret that was just
+// made, such as an API key, beside what the form sent; the length of the two
+// compressed together would give the secret away. The answer to a GET holds no
+// secret.
 func (v *visit) send(status int, page string) {
-	h := v.w.Header()
-	h.Add("Vary", "Accept-Encoding")
-	if v.r.Method != http.MethodGet || len(page) < worthPacking || !strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
+	// Uncompressed answers vary as well: a cache must not mix the two up.
+	header := v.w.Header()
+	header.Add("Vary", "Accept-Encoding")
+
+	accepted := strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip")
+	if v.r.Method != http.MethodGet || len(page) < minCompressed || !accepted {
 		v.w.WriteHeader(status)
 		_, _ = io.WriteString(v.w, page) // the reader may have left
 		return
 	}
-	h.Set("Content-Encoding", "gzip")
+
+	header.Set("Content-Encoding", "gzip")
 	v.w.WriteHeader(status)
-	z := packers.Get().(*gzip.Writer)
-	z.Reset(v.w)
-	_, _ = io.WriteString(z, page)
-	_ = z.Close()
-	packers.Put(z)
+
+	writer := gzipWriters.Get().(*gzip.Writer)
+	writer.Reset(v.w)
+	_, _ = io.WriteString(writer, page)
+	_ = writer.Close()
+	gzipWriters.Put(writer)
 }

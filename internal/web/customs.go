@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// customsForm is the declaration, as it was filled in.
+// customsForm is the customs declaration, as it was filled in.
 type customsForm struct {
 	Contents  string
 	Incoterm  string
@@ -18,13 +18,14 @@ type customsForm struct {
 	Items     []customsLine
 	TaxIDs    []taxLine
 
-	// Empty lines are not declared, so the lines of the form and of the
-	// declaration have different numbers: these are the form's.
+	// Empty lines are not declared, so the form and the declaration number
+	// their lines differently. These are the numbers in the form, by those of
+	// the declaration.
 	itemLines []int
 	taxLines  []int
 }
 
-// customsLine is one kind of thing in the parcel, as it was filled in.
+// customsLine is one item of the declaration, as it was filled in.
 type customsLine struct {
 	Description, Quantity, Value, Weight, HSCode, Origin string
 	SKU, Manufacturer                                    string
@@ -38,10 +39,11 @@ func (l customsLine) isEmpty() bool {
 	return l.Description+l.Value+l.Weight+l.HSCode+l.Origin == "" && !l.hasProduct()
 }
 
-// hasProduct reports whether the line says which product it is.
+// hasProduct reports whether the line identifies its product.
 func (l customsLine) hasProduct() bool { return l.SKU+l.Manufacturer != "" || len(l.Products) > 0 }
 
-// productLines are the product identifiers of the line and room for one more.
+// productLines are the product identifiers of the line, and an empty one to
+// fill in.
 func (l customsLine) productLines() []productLine {
 	if len(l.Products) >= maxProducts {
 		return l.Products
@@ -52,16 +54,17 @@ func (l customsLine) productLines() []productLine {
 // taxLine is a tax identifier, as it was filled in.
 type taxLine struct{ Type, Number, Country, Party string }
 
-// maxLines is how many kinds of things the form takes.
+// maxLines is how many items the form takes, and how many tax identifiers.
 const maxLines = 20
 
 // maxProducts is how many identifiers a product can have.
 const maxProducts = 6
 
-// contentsKinds are what a parcel can hold.
+// contentsKinds are the types of contents to choose from.
 var contentsKinds = titled(ship.ContentsTypes)
 
-// incoterms are who pays the duties; the first is what carriers assume.
+// incoterms are the terms of delivery to choose from, which say who pays the
+// duties. The first is what carriers assume.
 var incoterms = []choice{
 	{"", "Recipient pays duties (DAP)"},
 	{"DDP", "Sender pays duties (DDP)"},
@@ -73,14 +76,15 @@ var incoterms = []choice{
 	{"CIP", "CIP, carriage and insurance paid to"},
 }
 
-// taxTypes are the kinds of tax identifiers as people write them.
+// taxTypes are the types of tax identifiers. Most are abbreviations, such as
+// VAT and EORI.
 var taxTypes = func() []choice {
 	list := titled(ship.TaxIdentifierTypes)
-	for i, c := range list {
-		switch c.Value {
+	for i, item := range list {
+		switch item.Value {
 		case "national_id", "passport", "other":
 		default:
-			list[i].Title = upper(c.Value)
+			list[i].Title = upper(item.Value)
 		}
 	}
 	return list
@@ -94,7 +98,7 @@ var paperlessChoices = []choice{
 	{"off", "Printed and attached"},
 }
 
-// productTypes are the kinds of product identifiers as people call them.
+// productTypes are the types of product identifiers to choose from.
 var productTypes = []choice{
 	{"", "No identifier"},
 	{"gtin", "GTIN (EAN, UPC)"},
@@ -103,7 +107,7 @@ var productTypes = []choice{
 	{"none", "No standard number exists"},
 }
 
-// titled are codes as the choices of a form.
+// titled turns codes into the choices of a form.
 func titled(codes []string) []choice {
 	list := make([]choice, len(codes))
 	for i, code := range codes {
@@ -112,15 +116,16 @@ func titled(codes []string) []choice {
 	return list
 }
 
-// currencies are those that goods are mostly declared in.
+// currencies are the currencies that goods are usually declared in.
 var currencies = []string{"USD", "EUR", "GBP", "CAD", "AUD", "CHF", "CNY", "DKK", "INR", "JPY", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD"}
 
-// currencyChoices are the currencies, with the chosen one among them.
+// currencyChoices are the currencies to choose from, including the chosen one.
 func currencyChoices(chosen string) []choice {
 	list := slices.Clone(currencies)
 	if !slices.Contains(list, chosen) {
 		list = append(list, chosen)
 	}
+
 	choices := make([]choice, len(list))
 	for i, code := range list {
 		choices[i] = choice{code, code}
@@ -129,47 +134,49 @@ func currencyChoices(chosen string) []choice {
 }
 
 // readCustoms reads the declaration of a parcel that crosses a border.
-func (v *visit) readCustoms(p *newShipment) {
-	c := &p.Customs
-	c.Contents = or(v.form("contents"), ship.ContentsTypes[0])
-	c.Currency = or(v.form("currency"), v.who.Account.Currency)
-	c.Incoterm = v.form("incoterm")
-	c.Signer = v.form("signer")
-	c.Invoice = v.form("invoice")
-	c.Paperless = v.form("paperless")
-	v.readCustomsItems(c)
-	v.readTaxIDs(c)
-	if p.Abroad {
-		p.declare()
+func (v *visit) readCustoms(page *newShipment) {
+	form := &page.Customs
+	form.Contents = or(v.form("contents"), ship.ContentsTypes[0])
+	form.Currency = or(v.form("currency"), v.who.Account.Currency)
+	form.Incoterm = v.form("incoterm")
+	form.Signer = v.form("signer")
+	form.Invoice = v.form("invoice")
+	form.Paperless = v.form("paperless")
+	v.readCustomsItems(form)
+	v.readTaxIDs(form)
+
+	if page.Abroad {
+		page.declare()
 	}
 }
 
-func (v *visit) readCustomsItems(c *customsForm) {
+func (v *visit) readCustomsItems(form *customsForm) {
 	for i := range maxLines {
-		at := "item." + strconv.Itoa(i) + "."
-		if _, sent := v.r.PostForm[at+"description"]; !sent {
+		prefix := "item." + strconv.Itoa(i) + "."
+		if _, sent := v.r.PostForm[prefix+"description"]; !sent {
 			break
 		}
-		c.Items = append(c.Items, customsLine{
-			Description: v.form(at + "description"),
-			Quantity:    v.form(at + "quantity"),
-			Value:       v.form(at + "value"),
-			Weight:      v.form(at + "weight"),
-			HSCode:      v.form(at + "hsCode"),
-			Origin:      v.form(at + "originCountry"),
+		form.Items = append(form.Items, customsLine{
+			Description: v.form(prefix + "description"),
+			Quantity:    v.form(prefix + "quantity"),
+			Value:       v.form(prefix + "value"),
+			Weight:      v.form(prefix + "weight"),
+			HSCode:      v.form(prefix + "hsCode"),
+			Origin:      v.form(prefix + "originCountry"),
 
-			SKU:          v.form(at + "sku"),
-			Manufacturer: v.form(at + "manufacturer"),
-			Products:     v.readProducts(at),
+			SKU:          v.form(prefix + "sku"),
+			Manufacturer: v.form(prefix + "manufacturer"),
+			Products:     v.readProducts(prefix),
 		})
 	}
-	if len(c.Items) == 0 {
-		c.Items = []customsLine{{Quantity: "1"}}
+
+	if len(form.Items) == 0 {
+		form.Items = []customsLine{{Quantity: "1"}}
 	}
 }
 
 // readProducts reads the product identifiers of an item. Empty ones are left
-// out, so the form and the declaration number them alike.
+// out, so the form and the declaration number them the same.
 func (v *visit) readProducts(item string) (list []productLine) {
 	for i := range maxProducts {
 		line := productLine{
@@ -188,47 +195,49 @@ func productField(item string, i int, name string) string {
 	return item + "product." + strconv.Itoa(i) + "." + name
 }
 
-func (v *visit) readTaxIDs(c *customsForm) {
+func (v *visit) readTaxIDs(form *customsForm) {
 	for i := range maxLines {
-		at := "tax." + strconv.Itoa(i) + "."
-		if _, sent := v.r.PostForm[at+"number"]; !sent {
+		prefix := "tax." + strconv.Itoa(i) + "."
+		if _, sent := v.r.PostForm[prefix+"number"]; !sent {
 			break
 		}
-		c.TaxIDs = append(c.TaxIDs, taxLine{
-			Type:    v.form(at + "type"),
-			Number:  v.form(at + "number"),
-			Country: v.form(at + "country"),
-			Party:   v.form(at + "party"),
+		form.TaxIDs = append(form.TaxIDs, taxLine{
+			Type:    v.form(prefix + "type"),
+			Number:  v.form(prefix + "number"),
+			Country: v.form(prefix + "country"),
+			Party:   v.form(prefix + "party"),
 		})
 	}
 }
 
-// declare makes the declaration of the form. Without a line there is none:
-// inside a customs union nothing is declared.
+// declare sets the order's declaration from the form. Without a line there is
+// none: inside a customs union nothing is declared.
 func (p *newShipment) declare() {
-	c := &p.Customs
+	form := &p.Customs
 	declared := ship.Customs{
-		ContentsType:  c.Contents,
-		Incoterm:      c.Incoterm,
-		Signer:        c.Signer,
-		InvoiceNumber: c.Invoice,
-		Paperless:     c.Paperless,
+		ContentsType:  form.Contents,
+		Incoterm:      form.Incoterm,
+		Signer:        form.Signer,
+		InvoiceNumber: form.Invoice,
+		Paperless:     form.Paperless,
 	}
 
-	c.itemLines, c.taxLines = nil, nil
-	for i, line := range c.Items {
+	form.itemLines = nil
+	for i, line := range form.Items {
 		if line.isEmpty() {
 			continue
 		}
 		pointer := "/customs/items/" + strconv.Itoa(len(declared.Items))
-		c.itemLines = append(c.itemLines, i)
+		form.itemLines = append(form.itemLines, i)
 		declared.Items = append(declared.Items, p.item(pointer, line))
 	}
-	for i, line := range c.TaxIDs {
+
+	form.taxLines = nil
+	for i, line := range form.TaxIDs {
 		if line.Number == "" {
 			continue
 		}
-		c.taxLines = append(c.taxLines, i)
+		form.taxLines = append(form.taxLines, i)
 		declared.TaxIdentifiers = append(declared.TaxIdentifiers, ship.TaxIdentifier{
 			Type:    line.Type,
 			Number:  line.Number,
@@ -242,40 +251,42 @@ func (p *newShipment) declare() {
 	}
 }
 
-// item is the line as the service takes it; what is no number is noted.
-func (p *newShipment) item(pointer string, l customsLine) ship.CustomsItem {
-	quantity, err := strconv.Atoi(or(l.Quantity, "1"))
+// item converts a line of the form. What is not a number is noted in Unread, to
+// be shown beside its field.
+func (p *newShipment) item(pointer string, line customsLine) ship.CustomsItem {
+	quantity, err := strconv.Atoi(or(line.Quantity, "1"))
 	if err != nil {
 		p.Unread = append(p.Unread, ship.FieldError{Pointer: pointer + "/quantity", Code: "invalid", Detail: "must be a whole number such as 2"})
 	}
 
 	weight := 0.0
-	if l.Weight != "" {
-		if weight = number(l.Weight); weight <= 0 {
+	if line.Weight != "" {
+		if weight = number(line.Weight); weight <= 0 {
 			p.Unread = append(p.Unread, ship.FieldError{Pointer: pointer + "/weight", Code: "invalid", Detail: "must be a number such as 0.5"})
 		}
 	}
 
 	var products []ship.ProductIdentifier
-	for _, line := range l.Products {
-		products = append(products, ship.ProductIdentifier{Type: line.Type, Number: line.Number})
+	for _, product := range line.Products {
+		products = append(products, ship.ProductIdentifier{Type: product.Type, Number: product.Number})
 	}
 
 	return ship.CustomsItem{
-		Description:   l.Description,
+		Description:   line.Description,
 		Quantity:      max(quantity, 1),
-		Value:         p.amount(pointer+"/value", amountForm{l.Value, p.Customs.Currency}),
+		Value:         p.amount(pointer+"/value", amountForm{line.Value, p.Customs.Currency}),
 		Weight:        weight,
-		HSCode:        l.HSCode,
-		OriginCountry: countryCode(l.Origin),
+		HSCode:        line.HSCode,
+		OriginCountry: countryCode(line.Origin),
 
-		SKU:                l.SKU,
-		Manufacturer:       l.Manufacturer,
+		SKU:                line.SKU,
+		Manufacturer:       line.Manufacturer,
 		ProductIdentifiers: products,
 	}
 }
 
-// countryCode is the code of a country that people wrote by its name or code.
+// countryCode returns the code of a country that is written by name or code.
+// Anything else is returned as it is, for the service to reject.
 func countryCode(written string) string {
 	if code, known := ship.CountryCode(written); known {
 		return code

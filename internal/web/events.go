@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// eventList is the page of the log.
+// eventList is the page of the event log.
 type eventList struct {
 	Kind string
 	List []webhook.Entry
@@ -20,11 +20,11 @@ type eventList struct {
 	At   string // cursor of this page
 }
 
-// kinds are those of the filter; none means all.
+// kinds are the kinds of events that the filter selects; none means all.
 func (v *visit) kinds() []ship.EventKind {
-	for _, k := range ship.EventKinds {
-		if v.query("type") == string(k) {
-			return []ship.EventKind{k}
+	for _, kind := range ship.EventKinds {
+		if v.query("type") == string(kind) {
+			return []ship.EventKind{kind}
 		}
 	}
 	return nil
@@ -32,34 +32,37 @@ func (v *visit) kinds() []ship.EventKind {
 
 // events handles GET /app/{mode}/events.
 func (s *Web) events(v *visit) error {
-	p := eventList{Kind: v.query("type"), At: v.query("cursor")}
-	list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), p.At, v.kinds(), pageSize)
+	page := eventList{Kind: v.query("type"), At: v.query("cursor")}
+	list, next, err := s.Webhook.Recent(v.ctx(), v.tenant(), page.At, v.kinds(), pageSize)
 	if err != nil {
 		return err
 	}
-	p.List = list
+	page.List = list
 	if next != "" {
-		p.Next = eventsAddress(v.to("events"), p.Kind, next)
+		page.Next = eventsAddress(v.to("events"), page.Kind, next)
 	}
-	f := v.frame("Events", "events")
+
+	frame := v.frame("Events", "events")
 	if v.isPart() {
-		return v.show(http.StatusOK, eventTable(f, p))
+		return v.show(http.StatusOK, eventTable(frame, page))
 	}
-	return v.show(http.StatusOK, eventsPage(f, p))
+	return v.show(http.StatusOK, eventsPage(frame, page))
 }
 
+// eventsAddress is the address of the events of a kind, from the cursor on.
 func eventsAddress(path, kind, cursor string) string {
-	q := url.Values{}
+	query := url.Values{}
 	if kind != "" {
-		q.Set("type", kind)
+		query.Set("type", kind)
 	}
 	if cursor != "" {
-		q.Set("cursor", cursor)
+		query.Set("cursor", cursor)
 	}
-	if len(q) == 0 {
+
+	if len(query) == 0 {
 		return path
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
 // eventsCSV handles GET /app/{mode}/events.csv.
@@ -76,10 +79,18 @@ func (s *Web) eventsCSV(v *visit) error {
 			return err
 		}
 
-		for _, e := range list {
-			ev := e.Event
-			out.row(string(ev.ID), string(ev.Kind), machineTime(ev.At()), string(ev.Shipment)+string(ev.Tracker), e.Shipment.Order.OrderID,
-				strconv.Itoa(ev.Sequence), string(ev.Snapshot.Status), strconv.FormatBool(ev.Late))
+		for _, entry := range list {
+			event := entry.Event
+			out.row(
+				string(event.ID),
+				string(event.Kind),
+				machineTime(event.At()),
+				string(event.Shipment)+string(event.Tracker), // an event is of one of them
+				entry.Shipment.Order.OrderID,
+				strconv.Itoa(event.Sequence),
+				string(event.Snapshot.Status),
+				strconv.FormatBool(event.Late),
+			)
 		}
 		if n == 0 {
 			v.begin()
@@ -98,7 +109,7 @@ func (s *Web) eventsCSV(v *visit) error {
 // eventView is the page of one event.
 type eventView struct {
 	webhook.Entry
-	Body      string // as it is sent, spread out for reading
+	Body      string // as it is sent, but indented
 	Endpoints []webhook.Endpoint
 }
 
@@ -108,46 +119,49 @@ func (s *Web) event(v *visit) error {
 	if !ok {
 		return errNoPage
 	}
-	e, err := s.Webhook.Event(v.ctx(), v.tenant(), id)
+	entry, err := s.Webhook.Event(v.ctx(), v.tenant(), id)
 	if err != nil {
 		return err
 	}
-	body, err := wire.EventBody(e.Event, e.Shipment, e.Tracker)
+
+	body, err := wire.EventBody(entry.Event, entry.Shipment, entry.Tracker)
 	if err != nil {
 		return err
 	}
-	p := eventView{Entry: e}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, body, "", "  "); err != nil {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, body, "", "  "); err != nil {
 		return err
 	}
-	p.Body = pretty.String()
+	page := eventView{Entry: entry, Body: indented.String()}
+
 	if v.isPart() {
-		return v.show(http.StatusOK, eventBody(p))
+		return v.show(http.StatusOK, eventBody(page))
 	}
-	if p.Endpoints, err = s.Webhook.Endpoints(v.ctx(), v.tenant()); err != nil {
+	if page.Endpoints, err = s.Webhook.Endpoints(v.ctx(), v.tenant()); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, eventPage(v.frame("Event", "events"), p))
+	return v.show(http.StatusOK, eventPage(v.frame("Event", "events"), page))
 }
 
-// redeliver handles POST /app/{mode}/events/{id}/redeliver.
+// redeliver handles POST /app/{mode}/events/{id}/redeliver: it sends the event
+// again, to the named endpoint or to all.
 func (s *Web) redeliver(v *visit) error {
 	id, ok := ship.ParseEventID(v.r.PathValue("id"))
 	if !ok {
 		return errNoPage
 	}
-	var only ship.EndpointID
+	var endpoint ship.EndpointID // empty for all
 	if text := v.form("webhook"); text != "" {
-		if only, ok = ship.ParseEndpointID(text); !ok {
+		if endpoint, ok = ship.ParseEndpointID(text); !ok {
 			return errNoPage
 		}
 	}
-	if _, err := s.Webhook.Redeliver(v.audited("event.redelivered", "", nil), v.tenant(), id, only); err != nil {
+
+	if _, err := s.Webhook.Redeliver(v.audited("event.redelivered", "", nil), v.tenant(), id, endpoint); err != nil {
 		return err
 	}
-	if only != "" {
-		return v.redirect(v.to("webhooks", string(only)), "redelivered")
+	if endpoint != "" {
+		return v.redirect(v.to("webhooks", string(endpoint)), "redelivered")
 	}
 	return v.redirect(v.to("events", string(id)), "redelivered")
 }

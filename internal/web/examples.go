@@ -1,11 +1,12 @@
 package web
 
-// firstCurl is the command that makes the first shipment.
+// firstCurl is an example command that buys a first shipment.
 func firstCurl(base string, live bool) string {
 	key := "sk_test_..."
 	if live {
 		key = "sk_live_..."
 	}
+
 	return `curl ` + base + `/v1/shipments \
   -H "Authorization: Bearer ` + key + `" \
   -H "Content-Type: application/json" \
@@ -15,7 +16,7 @@ func firstCurl(base string, live bool) string {
        "parcel":{"weight":2.5}}'`
 }
 
-// firstPage is where a list begins, for one that is further on.
+// firstPage is the address of a list's first page, or "" on that page.
 func firstPage(cursor, address string) string {
 	if cursor == "" {
 		return ""
@@ -23,8 +24,8 @@ func firstPage(cursor, address string) string {
 	return address
 }
 
-// followIf is what a list follows: all news on its first page, none further
-// on, where lines would move under the reader.
+// followIf says which changes a list follows: all on its first page, none on
+// later ones, where the lines would move while they are read.
 func followIf(first bool) string {
 	if first {
 		return "*"

@@ -15,10 +15,10 @@ type input struct {
 	Choices                         []choice
 }
 
-// A choice is one line of a select.
+// A choice is one option of a select element.
 type choice struct{ Value, Title string }
 
-// ID is the element's.
+// ID is the id of the HTML element.
 func (in input) ID() string { return "f-" + strings.ReplaceAll(in.Name, ".", "-") }
 
 func (in input) kind() string {
@@ -35,19 +35,20 @@ func (in input) autocomplete() string {
 	return in.Autocomplete
 }
 
-// initials are at most two letters of a name.
+// initials returns up to two initials of a name.
 func initials(name string) string {
-	var b strings.Builder
+	var letters strings.Builder
 	for word := range strings.FieldsSeq(name) {
-		r, _ := utf8.DecodeRuneInString(word)
-		if b.Len() < 2 && unicode.IsLetter(r) {
-			b.WriteRune(unicode.ToUpper(r))
+		first, _ := utf8.DecodeRuneInString(word)
+		if letters.Len() < 2 && unicode.IsLetter(first) {
+			letters.WriteRune(unicode.ToUpper(first))
 		}
 	}
-	return b.String()
+	return letters.String()
 }
 
-// htmxConfig keeps the script to what the pages' policy allows: no evaluation,
-// no styles of its own, nothing kept in the browser, and no other server.
+// htmxConfig limits htmx to what the pages' security policy allows: no eval, no
+// styles of its own, no history in the browser's storage, and no requests to
+// other servers.
 const htmxConfig = `{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false,"selfRequestsOnly":true,"historyCacheSize":0,"historyRestoreAsHxRequest":false,` +
 	`"responseHandling":[{"code":"204","swap":false},{"code":"[23]..","swap":true},{"code":"422","swap":true},{"code":"[45]..","swap":false,"error":true}]}`

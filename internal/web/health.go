@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/journal"
 )
 
-// A callBar is one part of the day in a chart of calls.
+// A callBar is the bar of one part of the day in a chart of calls.
 type callBar struct {
 	X, Y, Height          string
 	FailedY, FailedHeight string // the part of it that failed
@@ -19,38 +19,44 @@ type callBar struct {
 	Title                 string
 }
 
-// The chart of calls is drawn on a grid of its own.
+// The chart of calls is drawn on a grid of this size.
 const (
 	callChartHeight = 60
 	callBarStep     = 10
 )
 
-// callBars are the bars of a chart: each as high as its calls, the highest as
-// the chart.
-func callBars(h *journal.Health) []callBar {
+// callBars are the bars of a chart of calls, scaled to the highest.
+func callBars(health *journal.Health) []callBar {
 	most := 1
-	for _, p := range h.Parts {
-		most = max(most, p.Calls)
+	for _, part := range health.Parts {
+		most = max(most, part.Calls)
 	}
-	n := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 	scale := float64(callChartHeight) / float64(most)
-	list := make([]callBar, len(h.Parts))
-	for i, p := range h.Parts {
-		high, failed := float64(p.Calls)*scale, float64(p.Failed)*scale
-		if p.Failed > 0 {
-			failed = max(failed, 3) // one failure among thousands is still to be seen
+	format := func(value float64) string { return strconv.FormatFloat(value, 'f', 1, 64) }
+
+	list := make([]callBar, len(health.Parts))
+	for i, part := range health.Parts {
+		height := float64(part.Calls) * scale
+		failed := float64(part.Failed) * scale
+		if part.Failed > 0 {
+			failed = max(failed, 3) // one failure among thousands must stay visible
 		}
-		at := h.Begin.Add(time.Duration(i) * h.Part)
+
+		start := health.Begin.Add(time.Duration(i) * health.Part)
 		list[i] = callBar{
-			X: strconv.Itoa(i * callBarStep), Y: n(callChartHeight - high), Height: n(high),
-			FailedY: n(callChartHeight - failed), FailedHeight: n(failed), Failed: p.Failed > 0,
-			Title: at.UTC().Format("15:04") + " UTC: " + strconv.Itoa(p.Calls) + " calls, " + strconv.Itoa(p.Failed) + " failed",
+			X:            strconv.Itoa(i * callBarStep),
+			Y:            format(callChartHeight - height),
+			Height:       format(height),
+			FailedY:      format(callChartHeight - failed),
+			FailedHeight: format(failed),
+			Failed:       part.Failed > 0,
+			Title:        start.UTC().Format("15:04") + " UTC: " + strconv.Itoa(part.Calls) + " calls, " + strconv.Itoa(part.Failed) + " failed",
 		}
 	}
 	return list
 }
 
-// portion is a part of a whole in words.
+// portion formats a part of a whole in percent.
 func portion(part, whole int) string {
 	switch {
 	case whole == 0 || part == 0:
@@ -61,7 +67,8 @@ func portion(part, whole int) string {
 	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
 }
 
-// breakerWord says whether calls are let through.
+// breakerWord names the state of a connection's circuit breaker, with the class
+// of its badge.
 func breakerWord(state string) (word, class string) {
 	switch state {
 	case "open":
@@ -74,21 +81,28 @@ func breakerWord(state string) (word, class string) {
 	return "Not asked here", "badge"
 }
 
-// amiss are the findings that need somebody, in the words of this page.
-func amiss(list []account.Finding) []account.Finding {
-	list = slices.DeleteFunc(slices.Clone(list), func(f account.Finding) bool { return f.Level == account.LevelOK })
+// actionable returns the findings that somebody must act on, worded for a page.
+func actionable(findings []account.Finding) []account.Finding {
+	list := slices.DeleteFunc(slices.Clone(findings), func(finding account.Finding) bool {
+		return finding.Level == account.LevelOK
+	})
 	for i := range list {
 		list[i].Advice = advice(list[i].Advice)
 	}
 	return list
 }
 
-// commands are what the doctor advises people to type where there is no page.
+// commands matches the commands that the advice of a check names for users of
+// the command line.
 var commands = regexp.MustCompile(`:? ?\(?waybill connection [a-z]+( con_[0-9A-Za-z]+)?\)?`)
 
-// advice is the doctor's, for somebody before the page.
-func advice(s string) string {
-	s = commands.ReplaceAllString(s, "")
-	s = strings.NewReplacer("add it without --live", "connect it in test mode", "add it with --live", "connect it in live mode").Replace(s)
-	return sentence(strings.TrimSpace(s))
+// advice rewords the advice of a check, which is written for the command line,
+// for a page.
+func advice(text string) string {
+	text = commands.ReplaceAllString(text, "")
+	text = strings.NewReplacer(
+		"add it without --live", "connect it in test mode",
+		"add it with --live", "connect it in live mode",
+	).Replace(text)
+	return sentence(strings.TrimSpace(text))
 }

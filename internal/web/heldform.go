@@ -15,11 +15,11 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A heldForm is a form that was sent and not carried out: the person must sign
-// in first, or the service could not answer. The page that says so holds the
-// form in a hidden field, encrypted under the installation's key, and sends it
-// back. So nothing that was typed is lost, and no secret is stored anywhere,
-// neither here nor readable in the browser.
+// A heldForm is a form that was submitted but not carried out: the person must
+// sign in first, or the service could not answer. The page that says so holds
+// the form in a hidden field, encrypted under the installation's key, and sends
+// it back. Nothing that was typed is lost, and no secret is stored: not on the
+// server, and not readable in the browser.
 type heldForm struct {
 	Path    string     `json:"path"`
 	Values  url.Values `json:"values"`
@@ -28,16 +28,16 @@ type heldForm struct {
 }
 
 const (
-	heldPlace = "held form" // what the encryption is bound to
+	heldPlace = "held form" // context that the encryption is bound to
 	heldFor   = time.Hour
 	maxHeld   = 256 << 10 // bytes of a form; files are not held
 
 	resumePath = "/app/resume"
 )
 
-// hold encrypts the form that was sent, bound to the session unless that has
-// ended. It is empty for a request that cannot be repeated: a page that was
-// asked for, a part of a page, an upload, a step of signing in.
+// hold encrypts the form that was submitted, bound to the session unless that
+// has ended. It returns "" for a request that cannot be repeated: a GET, a part
+// of a page, an upload, a step of signing in.
 func (v *visit) hold(bound bool) string {
 	kind, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if v.Box == nil || v.rt.open || v.r.Method != http.MethodPost || v.isPart() || kind != "application/x-www-form-urlencoded" {
@@ -54,14 +54,15 @@ func (v *visit) hold(bound bool) string {
 		Session: v.sessionHash(),
 	}
 	if v.rt.path == resumePath {
-		// It was held before, and is held again as it was.
+		// The request sent a form that was held before. That form is held
+		// again, and does not become younger by it.
 		text, err := v.unseal(v.r.PostFormValue("held"), heldPlace)
 		if err != nil || json.Unmarshal(text, &form) != nil {
 			return ""
 		}
 	}
 	if !bound {
-		form.Session = ""
+		form.Session = "" // after signing in, the person has another session
 	}
 	return v.sealForm(form)
 }
@@ -74,15 +75,17 @@ func (v *visit) sealForm(form heldForm) string {
 	return v.seal(text, heldPlace)
 }
 
-// canHold reports whether the form of the path can be carried out later: all
-// but those of signing in and out.
+// canHold reports whether a form of the path can be carried out later. Those of
+// signing in and out cannot, and neither can resuming itself.
 func canHold(path string) bool {
 	return ownPath(path) != "" && !strings.HasPrefix(path, "/app/passkey") && !strings.HasPrefix(path, resumePath)
 }
 
-// held is the form that the page sent back. It is an error if the form is too
-// old, was changed, or was sent in another person's session.
+// held returns the form that the page sent back. It is an error if the form is
+// too old, was changed, or was submitted in another person's session.
 func (v *visit) held() (heldForm, error) {
+	// The encryption is authenticated, so a form that was changed in the browser
+	// cannot be opened.
 	var form heldForm
 	text, err := v.unseal(v.r.FormValue("held"), heldPlace)
 	if err == nil {
@@ -91,6 +94,7 @@ func (v *visit) held() (heldForm, error) {
 	if err != nil || !canHold(form.Path) {
 		return form, ship.Errorf(ship.Invalid, "the form cannot be read any more; fill it in again. Nothing was changed")
 	}
+
 	if time.Since(form.SentAt) > heldFor {
 		return form, ship.Errorf(ship.Gone, "the form is more than an hour old; fill it in again. Nothing was changed")
 	}
@@ -100,7 +104,7 @@ func (v *visit) held() (heldForm, error) {
 	return form, nil
 }
 
-// sessionHash tells sessions apart without naming one.
+// sessionHash identifies the session without revealing its token.
 func (v *visit) sessionHash() string {
 	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil {
@@ -125,7 +129,7 @@ func (v *visit) unseal(sealed string, place ...string) ([]byte, error) {
 	return v.Box.Open(raw, place...)
 }
 
-// resume handles POST /app/resume: it carries out a form that was held.
+// resume handles POST /app/resume: it carries out a held form.
 func (s *Web) resume(v *visit) error {
 	form, err := v.held()
 	if err != nil {
@@ -134,47 +138,58 @@ func (s *Web) resume(v *visit) error {
 	return v.replay(form, "")
 }
 
-// replay carries out a held form as if it had been sent now, in the session
-// with the token, or in the visit's own. Roles and fresh sign-ins are asked
-// for again: the form holds no right.
+// replay carries out a held form as if it had been submitted now, in the session
+// of the token, or in the visit's own if the token is empty. It goes through the
+// whole router, so that roles and fresh sign-ins are checked again: a held form
+// grants nothing.
 func (v *visit) replay(form heldForm, token string) error {
-	to, err := url.Parse(form.Path)
+	target, err := url.Parse(form.Path)
 	if err != nil {
 		return err
 	}
-	body := form.Values.Encode()
 
-	again := v.r.Clone(v.ctx())
-	again.URL, again.RequestURI = to, form.Path
-	again.Body, again.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
-	again.Form, again.PostForm, again.MultipartForm = nil, nil, nil
-	again.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	body := form.Values.Encode()
+	request := v.r.Clone(v.ctx())
+	request.URL = target
+	request.RequestURI = form.Path
+	request.Body = io.NopCloser(strings.NewReader(body))
+	request.ContentLength = int64(len(body))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+
+	// The clone has the values of the request that sent the held form. Without
+	// them the body is parsed anew.
+	request.Form = nil
+	request.PostForm = nil
+	request.MultipartForm = nil
+
 	if token != "" {
-		again.Header.Del("Cookie")
-		again.AddCookie(&http.Cookie{Name: v.cookieName(), Value: token})
+		request.Header.Del("Cookie")
+		request.AddCookie(&http.Cookie{Name: v.cookieName(), Value: token})
 	}
 
-	v.mux.ServeHTTP(v.w, again)
+	v.mux.ServeHTTP(v.w, request)
 	return nil
 }
 
-// afterStepUp goes on where a person was stopped: with the form that was held,
+// afterStepUp continues where a person was stopped: with the form that was held,
 // or with the page they came from.
 func (v *visit) afterStepUp(token, to string) error {
 	if v.r.FormValue("held") != "" {
-		form, err := v.held() // the request still has the old session's cookie
+		form, err := v.held() // bound to the old session, whose cookie the request has
 		if err != nil {
 			return err
 		}
 		return v.replay(form, token)
 	}
+
+	// The address is part of the request, and must not lead to another site.
 	if to = ownPath(to); to == "" {
 		to = "/app"
 	}
 	return v.redirect(to, "")
 }
 
-// outcome says whether a form that failed has changed anything.
+// outcome says whether a failed form changed anything.
 func (v *visit) outcome() string {
 	switch {
 	case v.r.Method != http.MethodPost:
@@ -191,13 +206,14 @@ func (v *visit) outcome() string {
 // while its form is corrected.
 func keptSecret(name string) string { return "kept." + name }
 
-// secretPlace binds a held secret to its field and the person: the session's
-// token changes with a step-up.
+// secretPlace is the context that a kept secret's encryption is bound to: its
+// field, and the person. It is not the session, whose token changes with a
+// step-up.
 func (v *visit) secretPlace(name string) []string {
 	return []string{"held secret", v.r.URL.Path, name, string(v.who.Actor.Person.ID)}
 }
 
-// credential is what was typed into a field of a carrier's account: now, or
+// credential returns what was typed into a field of a carrier account: now, or
 // before the form was shown again with an error.
 func (v *visit) credential(name string) string {
 	if typed := v.form(name); typed != "" {

@@ -14,193 +14,233 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// livePath is the stream of what changes in an account.
+// livePath is the path of the stream of changes in an account.
 const livePath = "/app/{mode}/live"
 
 const (
-	lookEvery = time.Second      // at the log, while anybody listens
-	beatEvery = 20 * time.Second // so that proxies keep the stream open
-	streamFor = 30 * time.Minute // then the page signs in again
-	perTenant = 100              // streams
+	pollInterval      = time.Second      // of the log, while a page is open
+	heartbeatInterval = 20 * time.Second // so that proxies keep the stream open
+	maxStreamTime     = 30 * time.Minute // then the page connects again, which checks its session
+	maxStreams        = 100              // of a tenant
 )
 
-// A hub tells open pages what changed. It reads the log once a tenant,
-// however many pages of it are open, and only while one is.
+// A hub notifies open pages of changes. It reads a tenant's log once, however
+// many of its pages are open, and only while at least one is.
 type hub struct {
-	log    *webhook.Service
-	states states
-	logger *slog.Logger
-	ended  chan struct{}
-	once   sync.Once
+	log      *webhook.Service
+	states   readStates
+	logger   *slog.Logger
+	ended    chan struct{}
+	stopOnce sync.Once
 
-	mu    sync.Mutex
-	rooms map[ship.Tenant]*room
+	mu      sync.Mutex
+	tenants map[ship.Tenant]*openPages
 }
 
-// states are where the purchases of shipments stand.
-type states func(context.Context, ship.Tenant, []ship.ShipmentID) (map[ship.ShipmentID]ship.State, error)
+// readStates reads the purchase states of shipments.
+type readStates func(context.Context, ship.Tenant, []ship.ShipmentID) (map[ship.ShipmentID]ship.State, error)
 
-// A room is the open pages of one tenant. A page of one shipment says which:
-// not all that happens to it is in the log.
-type room struct {
+// openPages are the open pages of one tenant. A page of a single shipment names
+// it, because not every change of a shipment is in the log.
+type openPages struct {
 	pages map[chan string]ship.ShipmentID // "" for pages of lists
-	leave context.CancelFunc
+	stop  context.CancelFunc              // ends the polling for them
 }
 
-func newHub(log *webhook.Service, states states, logger *slog.Logger) *hub {
-	return &hub{log: log, states: states, logger: logger, ended: make(chan struct{}), rooms: map[ship.Tenant]*room{}}
+func newHub(log *webhook.Service, states readStates, logger *slog.Logger) *hub {
+	return &hub{
+		log:     log,
+		states:  states,
+		logger:  logger,
+		ended:   make(chan struct{}),
+		tenants: map[ship.Tenant]*openPages{},
+	}
 }
 
-func (h *hub) stop() { h.once.Do(func() { close(h.ended) }) }
+func (h *hub) stop() { h.stopOnce.Do(func() { close(h.ended) }) }
 
-// join adds a page; false when there are too many.
-func (h *hub) join(t ship.Tenant, watched ship.ShipmentID) (chan string, bool) {
+// join adds a page. It reports false if the tenant has too many already.
+func (h *hub) join(tenant ship.Tenant, watched ship.ShipmentID) (chan string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[t]
-	if r == nil {
+
+	listeners := h.tenants[tenant]
+	if listeners == nil {
+		// Polling goes on while any page is open, so it does not depend on the
+		// request of the first.
 		ctx, cancel := context.WithCancel(context.Background())
-		r = &room{pages: map[chan string]ship.ShipmentID{}, leave: cancel}
-		h.rooms[t] = r
-		go h.follow(ctx, t)
+		listeners = &openPages{pages: map[chan string]ship.ShipmentID{}, stop: cancel}
+		h.tenants[tenant] = listeners
+		go h.poll(ctx, tenant)
 	}
-	if len(r.pages) >= perTenant {
+	if len(listeners.pages) >= maxStreams {
 		return nil, false
 	}
+
 	page := make(chan string, 64)
-	r.pages[page] = watched
+	listeners.pages[page] = watched
 	return page, true
 }
 
-func (h *hub) part(t ship.Tenant, page chan string) {
+// leave removes a page. With the last page of a tenant its polling ends.
+func (h *hub) leave(tenant ship.Tenant, page chan string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[t]
-	delete(r.pages, page)
-	if len(r.pages) == 0 {
-		r.leave()
-		delete(h.rooms, t)
+
+	listeners := h.tenants[tenant]
+	delete(listeners.pages, page)
+	if len(listeners.pages) == 0 {
+		listeners.stop()
+		delete(h.tenants, tenant)
 	}
 }
 
-// follow reads the tenant's log behind its end and tells every page.
-func (h *hub) follow(ctx context.Context, t ship.Tenant) {
+// poll reads what is added to the tenant's log and notifies every page, until
+// ctx ends.
+func (h *hub) poll(ctx context.Context, tenant ship.Tenant) {
 	cursor := ""
-	before := map[ship.ShipmentID]ship.State{}
+	states := map[ship.ShipmentID]ship.State{}
 	for {
-		next, err := h.read(ctx, t, cursor)
+		next, err := h.notifyEvents(ctx, tenant, cursor)
 		if err == nil {
-			before, err = h.look(ctx, t, before)
+			states, err = h.notifyStateChanges(ctx, tenant, states)
 		}
+
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			h.logger.WarnContext(ctx, "live pages: read the log", "error", err)
-			cursor = ""
+			cursor = "" // continue at the end of the log
 		default:
 			cursor = next
 		}
+
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// read tells what is behind the cursor, and returns the next.
-func (h *hub) read(ctx context.Context, t ship.Tenant, cursor string) (string, error) {
+// notifyEvents notifies the pages of the events after the cursor, and returns
+// the next cursor. An empty cursor is the end of the log.
+func (h *hub) notifyEvents(ctx context.Context, tenant ship.Tenant, cursor string) (string, error) {
 	if cursor == "" {
-		return h.log.End(ctx, t)
+		return h.log.End(ctx, tenant)
 	}
-	events, err := h.log.Events(ctx, t, cursor, nil, 200)
+
+	events, err := h.log.Events(ctx, tenant, cursor, nil, 200)
 	if err != nil {
 		return "", err
 	}
-	told := map[string]bool{}
-	for _, e := range events.Entries {
-		if id := string(e.Event.Shipment); id != "" && !told[id] {
-			told[id] = true
-			h.tell(t, id)
+	// A page loads the present state, so one notification per shipment is
+	// enough, however many events it has.
+	notified := map[string]bool{}
+	for _, entry := range events.Entries {
+		if id := string(entry.Event.Shipment); id != "" && !notified[id] {
+			notified[id] = true
+			h.tell(tenant, id)
 		}
 	}
 	return events.Next, nil
 }
 
-// look tells of shipments that somebody watches and whose state is another
-// than before.
-func (h *hub) look(ctx context.Context, t ship.Tenant, before map[ship.ShipmentID]ship.State) (map[ship.ShipmentID]ship.State, error) {
-	watched := h.watched(t)
+// notifyStateChanges notifies the pages of watched shipments whose state is not
+// the one before, and returns the present states. It finds what is not in the
+// log of events, such as a void.
+func (h *hub) notifyStateChanges(ctx context.Context, tenant ship.Tenant, before map[ship.ShipmentID]ship.State) (map[ship.ShipmentID]ship.State, error) {
+	watched := h.watchedShipments(tenant)
 	if len(watched) == 0 {
 		return nil, nil
 	}
-	now, err := h.states(ctx, t, watched)
+
+	now, err := h.states(ctx, tenant, watched)
 	if err != nil {
 		return before, err
 	}
 	for id, state := range now {
 		if was, known := before[id]; known && was != state {
-			h.tell(t, string(id))
+			h.tell(tenant, string(id))
 		}
 	}
 	return now, nil
 }
 
-// watched are the shipments with an open page.
-func (h *hub) watched(t ship.Tenant) []ship.ShipmentID {
+// watchedShipments are the shipments that have an open page.
+func (h *hub) watchedShipments(tenant ship.Tenant) []ship.ShipmentID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
+	listeners := h.tenants[tenant]
+	if listeners == nil {
+		return nil
+	}
 	var list []ship.ShipmentID
-	if r := h.rooms[t]; r != nil {
-		for _, id := range r.pages {
-			if id != "" && !slices.Contains(list, id) {
-				list = append(list, id)
-			}
+	for _, id := range listeners.pages {
+		if id != "" && !slices.Contains(list, id) {
+			list = append(list, id)
 		}
 	}
 	return list
 }
 
-// tell gives the news to every page that keeps up; one that does not hears the
-// next.
-func (h *hub) tell(t ship.Tenant, id string) {
+// tell notifies every open page of the tenant that a shipment changed.
+func (h *hub) tell(tenant ship.Tenant, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.rooms[t]; r != nil {
-		for page := range r.pages {
-			select {
-			case page <- id:
-			default:
-			}
+
+	listeners := h.tenants[tenant]
+	if listeners == nil {
+		return
+	}
+	for page := range listeners.pages {
+		// A page whose buffer is full misses this change: waiting for it would
+		// hold up all others.
+		select {
+		case page <- id:
+		default:
 		}
 	}
 }
 
 // serveLive handles GET /app/{mode}/live, a stream of server-sent events. It
-// says which shipment changed and nothing of it: the page asks for itself.
+// names the shipment that changed and nothing else: the page loads what it
+// shows, with the rights of its own session.
 func (s *Web) serveLive(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	v := &visit{Web: s, w: w, r: r, rt: route{path: livePath, action: member.ViewShipments}}
+	v := &visit{
+		Web: s,
+		w:   w,
+		r:   r,
+		rt:  route{path: livePath, action: member.ViewShipments},
+	}
 	if err := v.admit(); err != nil {
-		w.WriteHeader(http.StatusNoContent) // ends the stream for good
+		w.WriteHeader(http.StatusNoContent) // the browser does not connect again
 		return
 	}
+
 	watched, _ := ship.ParseShipmentID(v.query("of"))
-	page, ok := s.hub.join(v.tenant(), watched)
+	changes, ok := s.hub.join(v.tenant(), watched)
 	if !ok {
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
-	defer s.hub.part(v.tenant(), page)
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Time{}) // without it the stream ends early and the page asks again
+	defer s.hub.leave(v.tenant(), changes)
+
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no")
+
+	// The server's write deadline is for ordinary answers. If it cannot be
+	// lifted, the stream ends early and the page connects again.
+	stream := http.NewResponseController(w)
+	_ = stream.SetWriteDeadline(time.Time{})
 	fmt.Fprint(w, "retry: 2000\n\n")
-	end := time.After(streamFor)
-	for out.Flush() == nil {
+
+	end := time.After(maxStreamTime)
+	for stream.Flush() == nil {
 		select {
 		case <-r.Context().Done():
 			return
@@ -208,9 +248,9 @@ func (s *Web) serveLive(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-end:
 			return
-		case id := <-page:
+		case id := <-changes:
 			fmt.Fprintf(w, "event: changed\ndata: %s\n\n", id)
-		case <-time.After(beatEvery):
+		case <-time.After(heartbeatInterval):
 			fmt.Fprint(w, ": \n\n")
 		}
 	}

@@ -1,6 +1,6 @@
 package web
 
-// icons are outlines on a grid of 24.
+// icons are SVG paths, by name: outlines on a grid of 24 by 24.
 var icons = map[string]string{
 	"home":    "M4 11.5 12 4l8 7.5M6 10v9h4.5v-5h3v5H18v-9",
 	"box":     "M3.5 8 12 3.5 20.5 8v8L12 20.5 3.5 16zM3.5 8 12 12.5 20.5 8M12 12.5v8M7.8 5.8l8.4 4.4",

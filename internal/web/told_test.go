@@ -31,8 +31,8 @@ func TestAVoidElsewhereReachesTheOpenPage(t *testing.T) {
 	if !ok {
 		t.Fatal("no room")
 	}
-	defer b.web.hub.part(sh.Tenant, page)
-	time.Sleep(lookEvery + 300*time.Millisecond) // the hub has seen it as it was
+	defer b.web.hub.leave(sh.Tenant, page)
+	time.Sleep(pollInterval + 300*time.Millisecond) // the hub has seen it as it was
 	for len(page) > 0 {
 		<-page
 	}
