@@ -7,87 +7,116 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// joinForm is somebody who comes in for the first time.
+// joinForm is the form of a person who gets access: the first owner, somebody
+// who is invited, or somebody who sets a new password.
 type joinForm struct {
 	Token, Email, Name, AccountName string
 	Invitation                      member.Invitation
 	Wrong                           problems
 }
 
-// setup handles GET /app/setup: the first owner.
+// setup handles GET /app/setup: the form that creates the first owner.
 func (s *Web) setup(v *visit) error {
 	return v.show(http.StatusOK, setupPage(v.frame("Set up", ""), joinForm{Token: v.query("token")}))
 }
 
 // makeOwner handles POST /app/setup.
 func (s *Web) makeOwner(v *visit) error {
-	p := joinForm{Token: v.form("token"), Email: v.form("email"), Name: v.form("name"), AccountName: v.form("accountName")}
-	in, err := s.Member.Setup(v.ctx(), member.SetupInput{
-		Token: p.Token, AccountName: p.AccountName, Email: p.Email, Name: p.Name, Password: v.r.FormValue("password"), From: v.from(),
+	page := joinForm{
+		Token:       v.form("token"),
+		Email:       v.form("email"),
+		Name:        v.form("name"),
+		AccountName: v.form("accountName"),
+	}
+	signedIn, err := s.Member.Setup(v.ctx(), member.SetupInput{
+		Token:       page.Token,
+		AccountName: page.AccountName,
+		Email:       page.Email,
+		Name:        page.Name,
+		Password:    v.r.FormValue("password"), // spaces around a password are part of it
+		From:        v.from(),
 	})
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
-		return v.show(http.StatusUnprocessableEntity, setupPage(v.frame("Set up", ""), p))
+
+	if invalid, fixable := problemsOf(err); fixable {
+		page.Wrong = invalid
+		return v.show(http.StatusUnprocessableEntity, setupPage(v.frame("Set up", ""), page))
 	}
 	if err != nil {
 		return err
 	}
-	return v.enter(in, "/app/test")
+	return v.enter(signedIn, "/app/test")
 }
 
 // invitation handles GET /app/invite/{token}.
 func (s *Web) invitation(v *visit) error {
-	p := joinForm{Token: v.r.PathValue("token")}
-	var err error
-	if p.Invitation, err = s.Member.InvitationOf(v.ctx(), p.Token); err != nil {
+	token := v.r.PathValue("token")
+	invitation, err := s.Member.InvitationOf(v.ctx(), token)
+	if err != nil {
 		return err
 	}
-	_ = v.signIn() // somebody who is signed in accepts with a click
-	return v.show(http.StatusOK, invitationPage(v.frame("Join", ""), p))
+
+	_ = v.signIn() // a person who is signed in accepts with a click
+	page := joinForm{Token: token, Invitation: invitation}
+	return v.show(http.StatusOK, invitationPage(v.frame("Join", ""), page))
 }
 
 // acceptInvitation handles POST /app/invite/{token}.
 func (s *Web) acceptInvitation(v *visit) error {
-	p := joinForm{Token: v.r.PathValue("token"), Name: v.form("name")}
+	page := joinForm{Token: v.r.PathValue("token"), Name: v.form("name")}
 	if v.form("as") == "me" {
 		if err := v.signIn(); err != nil {
 			return err
 		}
-		if _, err := s.Member.AcceptAs(v.ctx(), v.who.Actor, p.Token); err != nil {
+		if _, err := s.Member.AcceptAs(v.ctx(), v.who.Actor, page.Token); err != nil {
 			return err
 		}
 		return v.redirect("/app/test", "joined")
 	}
-	in, err := s.Member.Accept(v.ctx(), member.AcceptInput{Token: p.Token, Name: p.Name, Password: v.r.FormValue("password"), From: v.from()})
-	if wrong, mendable := problemsOf(err); mendable && ship.KindOf(err) != ship.Gone {
-		p.Wrong = wrong
-		if p.Invitation, err = s.Member.InvitationOf(v.ctx(), p.Token); err != nil {
+
+	signedIn, err := s.Member.Accept(v.ctx(), member.AcceptInput{
+		Token:    page.Token,
+		Name:     page.Name,
+		Password: v.r.FormValue("password"),
+		From:     v.from(),
+	})
+
+	// A used or expired invitation cannot be accepted by correcting the form.
+	if invalid, fixable := problemsOf(err); fixable && ship.KindOf(err) != ship.Gone {
+		page.Wrong = invalid
+		if page.Invitation, err = s.Member.InvitationOf(v.ctx(), page.Token); err != nil {
 			return err
 		}
-		return v.show(http.StatusUnprocessableEntity, invitationPage(v.frame("Join", ""), p))
+		return v.show(http.StatusUnprocessableEntity, invitationPage(v.frame("Join", ""), page))
 	}
 	if err != nil {
 		return err
 	}
-	return v.enter(in, "/app/test")
+	return v.enter(signedIn, "/app/test")
 }
 
 // reset handles GET /app/reset/{token}.
 func (s *Web) reset(v *visit) error {
-	person, err := s.Member.ResetOf(v.ctx(), v.r.PathValue("token"))
+	token := v.r.PathValue("token")
+	person, err := s.Member.ResetOf(v.ctx(), token)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, resetPage(v.frame("New password", ""), joinForm{Token: v.r.PathValue("token"), Email: person.Email}))
+	return v.show(http.StatusOK, resetPage(v.frame("New password", ""), joinForm{Token: token, Email: person.Email}))
 }
 
 // setPasswordByLink handles POST /app/reset/{token}.
 func (s *Web) setPasswordByLink(v *visit) error {
-	p := joinForm{Token: v.r.PathValue("token"), Email: v.form("email")}
-	err := s.Member.Reset(v.ctx(), member.ResetInput{Token: p.Token, Password: v.r.FormValue("password"), From: v.from()})
-	if wrong, mendable := problemsOf(err); mendable && ship.KindOf(err) != ship.Gone {
-		p.Wrong = wrong
-		return v.show(http.StatusUnprocessableEntity, resetPage(v.frame("New password", ""), p))
+	page := joinForm{Token: v.r.PathValue("token"), Email: v.form("email")}
+	err := s.Member.Reset(v.ctx(), member.ResetInput{
+		Token:    page.Token,
+		Password: v.r.FormValue("password"),
+		From:     v.from(),
+	})
+
+	// A used or expired link cannot be used by correcting the form.
+	if invalid, fixable := problemsOf(err); fixable && ship.KindOf(err) != ship.Gone {
+		page.Wrong = invalid
+		return v.show(http.StatusUnprocessableEntity, resetPage(v.frame("New password", ""), page))
 	}
 	if err != nil {
 		return err

@@ -10,31 +10,37 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// keptForm is a form that could not be served, with all that was typed: the
-// person sends it again from the page that says so.
+// keptForm is a form that could not be served, with everything that was typed.
+// The person sends it again from the page that says so.
 type keptForm struct {
 	Title  string
-	What   string // happened, and whether anything was bought
-	SignIn string // where the person signs in first; "" if that is not the reason
-	Action string // where the form is sent again
+	What   string // what happened, and whether anything was bought
+	SignIn string // address where the person signs in first; "" if that is not the reason
+	Action string // address that the form is sent to again
 	Fields [][2]string
 	Status int
-	Asked  string // the request, for the operator
+	Asked  string // id of the request, for the operator
 }
 
-// keepForm answers a form that cannot be served just now with a page that has
-// all of it, and reports whether it did. That is so when the session has ended
-// or needs a fresh sign-in, and when the database cannot be reached: what a
-// person typed must not be lost for that.
+// keepForm answers a form that cannot be served now with a page that holds all
+// of it, and reports whether it did. It does so if the session has ended or
+// needs a fresh sign-in, and if the database cannot be reached: what a person
+// typed must not be lost for such reasons.
 //
-// A part of a page stays where it is, and what was typed with it.
+// A request for a part of a page gets no page: the form is still in the
+// browser, and stays there.
 func (v *visit) keepForm(err error) bool {
-	if !v.rt.keeps || !v.isLost(err) {
+	if !v.rt.keeps || !v.mayServeLater(err) {
 		return false
 	}
-	p := httpkit.From(v.ctx()).Problem(err)
-	form := keptForm{Action: v.r.URL.RequestURI(), Status: p.Status, Asked: p.RequestID}
-	form.Title, form.What = v.lostWords(err)
+
+	problem := httpkit.From(v.ctx()).Problem(err)
+	form := keptForm{
+		Action: v.r.URL.RequestURI(),
+		Status: problem.Status,
+		Asked:  problem.RequestID,
+	}
+	form.Title, form.What = v.describeOutage(err)
 	if needsSignIn(err) {
 		form.Status = http.StatusForbidden
 		form.SignIn = "/app/login"
@@ -43,10 +49,12 @@ func (v *visit) keepForm(err error) bool {
 		}
 	}
 
+	// The script shows the problem and swaps nothing, so the form stays on the
+	// page as it is.
 	if v.isPart() {
-		h := v.w.Header()
-		h.Set("HX-Reswap", "none")
-		h.Set("X-Problem", url.PathEscape(form.What))
+		header := v.w.Header()
+		header.Set("HX-Reswap", "none")
+		header.Set("X-Problem", url.PathEscape(form.What))
 		v.w.WriteHeader(form.Status)
 		return true
 	}
@@ -59,8 +67,16 @@ func (v *visit) keepForm(err error) bool {
 			form.Fields = append(form.Fields, [2]string{name, value})
 		}
 	}
-	f := frame{Title: form.Title, Live: v.live, Path: v.r.URL.Path, Base: v.BaseURL}
-	if err := v.show(form.Status, keptFormPage(f, form)); err != nil {
+
+	// The frame has no counts of what needs attention: they are in the
+	// database, which may be out of reach.
+	surrounding := frame{
+		Title: form.Title,
+		Live:  v.live,
+		Path:  v.r.URL.Path,
+		Base:  v.BaseURL,
+	}
+	if err := v.show(form.Status, keptFormPage(surrounding, form)); err != nil {
 		v.Log.ErrorContext(v.ctx(), "page of a kept form", "error", err)
 	}
 	return true
@@ -71,14 +87,15 @@ func needsSignIn(err error) bool {
 	return code == "not_signed_in" || code == "step_up_required"
 }
 
-// isLost reports whether the error says nothing of the form itself: the same
-// form may be served later. Somebody who never was signed in has typed nothing
-// here.
-func (v *visit) isLost(err error) bool {
+// mayServeLater reports whether the error is not about the form itself, so that
+// the same form may be served later.
+func (v *visit) mayServeLater(err error) bool {
 	if needsSignIn(err) {
+		// Somebody who was never signed in has not typed anything here.
 		_, missing := v.r.Cookie(v.cookieName())
 		return missing == nil
 	}
+
 	switch ship.KindOf(err) {
 	case ship.Internal, ship.Unavailable, ship.Uncertain:
 		return true
@@ -86,11 +103,11 @@ func (v *visit) isLost(err error) bool {
 	return ship.CodeOf(err) == "idempotency_in_progress"
 }
 
-// lostWords say what happened and whether anything was bought.
+// describeOutage says what happened and whether anything was bought.
 //
-// A purchase that was begun may have been made. Sent again under the same name
+// A purchase that was started may have been made. Sent again with the same key
 // it is found, and never made twice.
-func (v *visit) lostWords(err error) (title, what string) {
+func (v *visit) describeOutage(err error) (title, what string) {
 	switch {
 	case needsSignIn(err):
 		return "Sign in again", "Your session has ended. Nothing was bought or saved. Sign in in a new tab, then send the form again: what you typed is kept here."

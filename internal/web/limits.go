@@ -9,51 +9,56 @@ import (
 )
 
 // A limit says what a carrier account cannot do now, and until when: its quota
-// is used up, the carrier asked for a pause, or does not answer.
+// is used up, the carrier asked for a pause, or it does not answer.
 type limit struct {
 	Until   time.Time
 	Limited []string // what must wait, such as "rates"
-	Works   []string
+	Works   []string // what works all the same
 }
 
-// shownWait is from how long a wait on a limit is worth a word: a shorter one
-// passes while a page loads.
+// shownWait is the shortest wait that is shown. A shorter one is over by the
+// time the page is read.
 const shownWait = 5 * time.Second
 
-// limitedWork is what people do with a carrier, and the operation of each.
+// limitedWork are the uses of a carrier account, with the operation of each.
 var limitedWork = []struct {
-	word string
-	op   carrier.Operation
+	word      string
+	operation carrier.Operation
 }{
-	{"rates", carrier.OpRates}, {"labels", carrier.OpBuy}, {"tracking", carrier.OpTrack},
+	{"rates", carrier.OpRates},
+	{"labels", carrier.OpBuy},
+	{"tracking", carrier.OpTrack},
 }
 
-// limitOf is how the account is limited now, as far as this copy of the
-// program knows. Without a limit nothing is Limited.
-func (v *visit) limitOf(id ship.ConnectionID) (l limit) {
+// limitOf returns how the account is limited now, as far as this process knows.
+// Limited is empty if it is not.
+func (v *visit) limitOf(id ship.ConnectionID) (current limit) {
 	if v.Waits == nil {
-		return l
+		return current
 	}
+
 	waits := v.Waits(id)
 	now := time.Now()
 	for _, work := range limitedWork {
-		wait := waits[work.op]
+		wait := waits[work.operation]
 		if wait < shownWait {
-			l.Works = append(l.Works, work.word)
+			current.Works = append(current.Works, work.word)
 			continue
 		}
-		l.Limited = append(l.Limited, work.word)
-		if until := now.Add(wait); until.After(l.Until) {
-			l.Until = until
+
+		current.Limited = append(current.Limited, work.word)
+		if until := now.Add(wait); until.After(current.Until) {
+			current.Until = until
 		}
 	}
-	return l
+	return current
 }
 
-// Title is what is limited: "Rates and tracking limited until".
+// Title says what is limited: "Rates and tracking limited until".
 func (l limit) Title() string { return sentenceStart(listed(l.Limited)) + " limited until" }
 
-// Rest is what works all the same; empty if nothing does.
+// Rest says what works all the same: "labels and tracking work". It is empty if
+// nothing does.
 func (l limit) Rest() string {
 	switch len(l.Works) {
 	case 0:
@@ -67,7 +72,7 @@ func (l limit) Rest() string {
 	return listed(l.Works) + " work"
 }
 
-// listed is words as a list: "rates, labels and tracking".
+// listed joins words: "rates, labels and tracking".
 func listed(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

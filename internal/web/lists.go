@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// shortRoutes are the downloads of the lists that an account has few lines in.
+// shortRoutes are the downloads of lists that are short in every account.
 func (s *Web) shortRoutes() []route {
 	return []route{
 		get("/app/{mode}/webhooks.csv", member.ViewWebhooks, s.webhooksCSV),
@@ -22,58 +22,70 @@ func (s *Web) shortRoutes() []route {
 	}
 }
 
-// A shortList is what stands above and below a list that is read whole: its
-// filters, its download, its pages.
+// A shortList is what surrounds a list that is read as a whole: its filters, its
+// download, its pages.
 type shortList struct {
 	Path, Section string
-	Text, State   string // as they were chosen
+	Text, State   string // the chosen filters
 	States        []choice
 	Cursor, Next  string
 	Shown, All    int
 }
 
-// Address is the list with its filters and a cursor.
+// Address is the address of the list with its filters, from the cursor on.
 func (l shortList) Address(path, cursor string) string {
-	q := url.Values{}
+	query := url.Values{}
 	for name, value := range map[string]string{"q": l.Text, "state": l.State, "cursor": cursor} {
 		if value != "" {
-			q.Set(name, value)
+			query.Set(name, value)
 		}
 	}
-	if len(q) == 0 {
+
+	if len(query) == 0 {
 		return path
 	}
-	return path + "?" + q.Encode()
+	return path + "?" + query.Encode()
 }
 
-// A line is how a list tells its things apart and finds them.
+// A line says how the items of a list are identified and filtered.
 type line[T any] struct {
 	id    func(T) string
-	text  func(T) string // what the search looks at
-	state func(T) string // one of the states
+	text  func(T) string // that the search looks at
+	state func(T) string // one of the list's states
 }
 
-// shorten keeps what the address asks for, a page of it.
+// shorten filters a list as the address asks, and returns one page of it.
 func shorten[T any](v *visit, section string, list []T, states []choice, l line[T]) ([]T, shortList) {
-	s := shortList{Path: v.to(section), Section: section, Text: v.query("q"), State: v.query("state"), Cursor: v.query("cursor"), States: states, All: len(list)}
+	tools := shortList{
+		Path:    v.to(section),
+		Section: section,
+		Text:    v.query("q"),
+		State:   v.query("state"),
+		Cursor:  v.query("cursor"),
+		States:  states,
+		All:     len(list),
+	}
+
+	// If the item of the cursor no longer matches, the list starts again.
 	list = matching(v, list, l)
-	if i := slices.IndexFunc(list, func(t T) bool { return l.id(t) == s.Cursor }); i >= 0 {
+	if i := slices.IndexFunc(list, func(item T) bool { return l.id(item) == tools.Cursor }); i >= 0 {
 		list = list[i+1:]
 	}
 	if len(list) > pageSize {
 		list = list[:pageSize]
-		s.Next = s.Address(s.Path, l.id(list[pageSize-1]))
+		tools.Next = tools.Address(tools.Path, l.id(list[pageSize-1]))
 	}
-	s.Shown = len(list)
-	return list, s
+	tools.Shown = len(list)
+	return list, tools
 }
 
-// matching are those with the text in them, and of the state, that the address
+// matching returns the items that have the text and the state that the address
 // asks for.
 func matching[T any](v *visit, list []T, l line[T]) []T {
-	text, state := strings.ToLower(v.query("q")), v.query("state")
-	return slices.DeleteFunc(slices.Clone(list), func(t T) bool {
-		return !strings.Contains(strings.ToLower(l.text(t)), text) || state != "" && l.state(t) != state
+	text := strings.ToLower(v.query("q"))
+	state := v.query("state")
+	return slices.DeleteFunc(slices.Clone(list), func(item T) bool {
+		return !strings.Contains(strings.ToLower(l.text(item)), text) || state != "" && l.state(item) != state
 	})
 }
 
@@ -91,7 +103,12 @@ var hookLine = line[webhook.Endpoint]{
 	},
 }
 
-var hookStates = []choice{{"", "All states"}, {"on", "Working"}, {"failing", "Failing"}, {"off", "Off"}}
+var hookStates = []choice{
+	{"", "All states"},
+	{"on", "Working"},
+	{"failing", "Failing"},
+	{"off", "Off"},
+}
 
 var keyLine = line[account.APIKey]{
 	id:   func(k account.APIKey) string { return string(k.ID) },
@@ -112,7 +129,13 @@ var memberLine = line[member.Member]{
 	state: func(m member.Member) string { return string(m.Role) },
 }
 
-var memberStates = []choice{{"", "All roles"}, {"owner", "Owners"}, {"developer", "Developers"}, {"shipper", "Shippers"}, {"viewer", "Viewers"}}
+var memberStates = []choice{
+	{"", "All roles"},
+	{"owner", "Owners"},
+	{"developer", "Developers"},
+	{"shipper", "Shippers"},
+	{"viewer", "Viewers"},
+}
 
 var connectionLine = line[account.Connection]{
 	id:   func(c account.Connection) string { return string(c.ID) },
@@ -128,7 +151,12 @@ var connectionLine = line[account.Connection]{
 	},
 }
 
-var connectionStates = []choice{{"", "All states"}, {"on", "Working"}, {"failing", "Failing"}, {"off", "Off"}}
+var connectionStates = []choice{
+	{"", "All states"},
+	{"on", "Working"},
+	{"failing", "Failing"},
+	{"off", "Off"},
+}
 
 // webhooksCSV handles GET /app/{mode}/webhooks.csv.
 func (s *Web) webhooksCSV(v *visit) error {
@@ -136,23 +164,44 @@ func (s *Web) webhooksCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("webhooks", "id", "address", "description", "state", "hears of", "failures", "failing since", "last success")
-	for _, e := range matching(v, list, hookLine) {
-		word, _ := hookState(e)
-		out.row(string(e.ID), e.URL, e.Description, word, kindLine(e.Kinds), strconv.Itoa(e.Failures), timeCell(e.FailingSince), timeCell(e.LastSuccessAt))
+	for _, endpoint := range matching(v, list, hookLine) {
+		word, _ := hookState(endpoint)
+		out.row(
+			string(endpoint.ID),
+			endpoint.URL,
+			endpoint.Description,
+			word,
+			kindLine(endpoint.Kinds),
+			strconv.Itoa(endpoint.Failures),
+			timeCell(endpoint.FailingSince),
+			timeCell(endpoint.LastSuccessAt),
+		)
 	}
 	return nil
 }
 
-// keysCSV handles GET /app/{mode}/keys.csv. No key is in it.
+// keysCSV handles GET /app/{mode}/keys.csv. It holds no key, only hints.
 func (s *Web) keysCSV(v *visit) error {
 	list, err := v.keysOf()
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("keys", "id", "name", "hint", "may", "only from", "made", "last used", "ends", "revoked")
-	for _, k := range matching(v, list, keyLine) {
-		out.row(string(k.ID), k.Name, k.Hint, strings.Join(k.Scopes, " "), networkLine(k), timeCell(k.CreatedAt), timeCell(k.LastUsedAt), timeCell(k.ExpiresAt), timeCell(k.RevokedAt))
+	for _, key := range matching(v, list, keyLine) {
+		out.row(
+			string(key.ID),
+			key.Name,
+			key.Hint,
+			strings.Join(key.Scopes, " "),
+			networkLine(key),
+			timeCell(key.CreatedAt),
+			timeCell(key.LastUsedAt),
+			timeCell(key.ExpiresAt),
+			timeCell(key.RevokedAt),
+		)
 	}
 	return nil
 }
@@ -163,9 +212,17 @@ func (s *Web) membersCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("members", "name", "email", "role", "second factor", "joined", "seen")
-	for _, m := range matching(v, list, memberLine) {
-		out.row(m.Name, m.Email, string(m.Role), strconv.FormatBool(m.TwoFactor), timeCell(m.JoinedAt), timeCell(m.LastSeenAt))
+	for _, person := range matching(v, list, memberLine) {
+		out.row(
+			person.Name,
+			person.Email,
+			string(person.Role),
+			strconv.FormatBool(person.TwoFactor),
+			timeCell(person.JoinedAt),
+			timeCell(person.LastSeenAt),
+		)
 	}
 	return nil
 }
@@ -176,14 +233,23 @@ func (s *Web) carriersCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("carriers", "id", "name", "carrier", "state", "problem", "made", "checked")
-	for _, c := range matching(v, list, connectionLine) {
-		out.row(string(c.ID), c.Name, c.Carrier, connectionLine.state(c), c.Problem, timeCell(c.CreatedAt), timeCell(c.CheckedAt))
+	for _, connection := range matching(v, list, connectionLine) {
+		out.row(
+			string(connection.ID),
+			connection.Name,
+			connection.Carrier,
+			connectionLine.state(connection),
+			connection.Problem,
+			timeCell(connection.CreatedAt),
+			timeCell(connection.CheckedAt),
+		)
 	}
 	return nil
 }
 
-// timeCell is a time in a download; empty for none.
+// timeCell formats a time for a download; the zero time is empty.
 func timeCell(t time.Time) string {
 	if t.IsZero() {
 		return ""

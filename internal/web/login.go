@@ -7,67 +7,84 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// loginForm is a sign-in under way.
+// loginForm is a sign-in that is in progress.
 type loginForm struct {
-	To       string // where to go on
+	To       string // page to continue with
 	Email    string
-	Held     string // a form that goes on afterwards, encrypted
-	Code     bool   // the password was right, a code is asked for
+	Held     string // a form to continue with, encrypted
+	Code     bool   // the password was correct, and a code is asked for
 	Passkeys bool
 	OIDC     bool
 	Wrong    problems
 }
 
 func (v *visit) loginForm() loginForm {
-	return loginForm{To: ownPath(v.r.FormValue("to")), Held: v.r.PostFormValue("held"), Email: v.form("email"), Passkeys: v.Member.PasskeysPossible(), OIDC: v.Member.OIDCPossible()}
+	return loginForm{
+		To:       ownPath(v.r.FormValue("to")),
+		Held:     v.r.PostFormValue("held"),
+		Email:    v.form("email"),
+		Passkeys: v.Member.PasskeysPossible(),
+		OIDC:     v.Member.OIDCPossible(),
+	}
 }
 
-func (v *visit) showLogin(p loginForm, err error) error {
-	status := http.StatusOK
-	if err != nil {
-		var mendable bool
-		if p.Wrong, mendable = problemsOf(err); !mendable {
-			return err
-		}
-		status = http.StatusUnprocessableEntity
-		if ship.KindOf(err) == ship.Limited {
-			status = http.StatusTooManyRequests
-		}
+// showLogin answers with the sign-in page, and with err if that can be shown
+// there.
+func (v *visit) showLogin(page loginForm, err error) error {
+	if err == nil {
+		return v.show(http.StatusOK, loginPage(v.frame("Sign in", ""), page))
 	}
-	return v.show(status, loginPage(v.frame("Sign in", ""), p))
+
+	invalid, fixable := problemsOf(err)
+	if !fixable {
+		return err
+	}
+	page.Wrong = invalid
+	status := http.StatusUnprocessableEntity
+	if ship.KindOf(err) == ship.Limited {
+		status = http.StatusTooManyRequests
+	}
+	return v.show(status, loginPage(v.frame("Sign in", ""), page))
 }
 
 // login handles GET /app/login.
 func (s *Web) login(v *visit) error {
-	if needed, err := s.Member.SetupNeeded(v.ctx()); err != nil {
+	needed, err := s.Member.SetupNeeded(v.ctx())
+	if err != nil {
 		return err
-	} else if needed {
+	}
+	if needed {
 		return v.show(http.StatusOK, unsetPage(v.frame("Welcome", "")))
 	}
 	return v.showLogin(v.loginForm(), nil)
 }
 
-// enter ends a sign-in: with a session, or with the question for a code.
-func (v *visit) enter(in member.SignedIn, to string) error {
-	if in.Pending != "" {
-		v.keep("pending", in.Pending)
-		p := v.loginForm()
-		p.Code = true
-		return v.showLogin(p, nil)
+// enter completes a sign-in with a session, or continues it by asking for a
+// code.
+func (v *visit) enter(signedIn member.SignedIn, to string) error {
+	if signedIn.Pending != "" {
+		v.keep("pending", signedIn.Pending)
+		page := v.loginForm()
+		page.Code = true
+		return v.showLogin(page, nil)
 	}
+
 	v.keep("pending", "")
-	v.remember(in)
+	v.remember(signedIn)
 	if v.r.PostFormValue("held") != "" {
 		return v.askToResume()
 	}
+
+	// The address is part of the request, and must not lead to another site.
 	if to = ownPath(to); to == "" {
 		to = "/app"
 	}
 	return v.redirect(to, "")
 }
 
-// askToResume shows a person who signed in again what was not carried out.
-// Unlike after a step-up it is not done by itself: the person may be another.
+// askToResume shows a person who signed in again the form that was not carried
+// out. Unlike after a step-up it is not carried out without asking: another
+// person may have signed in.
 func (v *visit) askToResume() error {
 	form, err := v.held()
 	if err != nil {
@@ -78,78 +95,97 @@ func (v *visit) askToResume() error {
 
 // passwordLogin handles POST /app/login.
 func (s *Web) passwordLogin(v *visit) error {
-	p := v.loginForm()
-	in, err := s.Member.SignIn(v.ctx(), member.SignInInput{Email: p.Email, Password: v.r.FormValue("password"), From: v.from()})
+	page := v.loginForm()
+	signedIn, err := s.Member.SignIn(v.ctx(), member.SignInInput{
+		Email:    page.Email,
+		Password: v.r.FormValue("password"),
+		From:     v.from(),
+	})
 	if err != nil {
-		return v.showLogin(p, err)
+		return v.showLogin(page, err)
 	}
-	return v.enter(in, p.To)
+	return v.enter(signedIn, page.To)
 }
 
 // codeLogin handles POST /app/login/code.
 func (s *Web) codeLogin(v *visit) error {
-	p := v.loginForm()
-	in, err := s.Member.SecondFactor(v.ctx(), member.SecondFactorInput{Pending: v.kept("pending"), Code: v.form("code"), From: v.from()})
+	page := v.loginForm()
+	signedIn, err := s.Member.SecondFactor(v.ctx(), member.SecondFactorInput{
+		Pending: v.kept("pending"),
+		Code:    v.form("code"),
+		From:    v.from(),
+	})
 	if err != nil {
-		p.Code = ship.KindOf(err) != ship.Gone
-		return v.showLogin(p, err)
+		// If the sign-in is gone, it starts again with the password.
+		page.Code = ship.KindOf(err) != ship.Gone
+		return v.showLogin(page, err)
 	}
-	return v.enter(in, p.To)
+	return v.enter(signedIn, page.To)
 }
 
 // beginPasskeyLogin handles POST /app/login/passkey/begin.
 func (s *Web) beginPasskeyLogin(v *visit) error {
-	c, err := s.Member.BeginPasskeySignIn(v.ctx())
-	return v.ceremony(c, err)
+	ceremony, err := s.Member.BeginPasskeySignIn(v.ctx())
+	return v.ceremony(ceremony, err)
 }
 
-// ceremony gives the browser what its keys are asked.
-func (v *visit) ceremony(c member.Ceremony, err error) error {
+// ceremony sends the browser the challenge for its passkeys.
+func (v *visit) ceremony(ceremony member.Ceremony, err error) error {
 	if err != nil {
 		return err
 	}
-	v.keep("ceremony", c.Token)
+	v.keep("ceremony", ceremony.Token)
 	v.w.Header().Set("Content-Type", "application/json")
-	v.w.Write(c.Options) // the reader may have left
+	v.w.Write(ceremony.Options) // the reader may have left
 	return nil
 }
 
 func (v *visit) passkeyAnswer() member.PasskeyAnswer {
-	return member.PasskeyAnswer{Token: v.kept("ceremony"), Response: []byte(v.r.FormValue("credential")), From: v.from()}
+	return member.PasskeyAnswer{
+		Token:    v.kept("ceremony"),
+		Response: []byte(v.r.FormValue("credential")),
+		From:     v.from(),
+	}
 }
 
 // passkeyLogin handles POST /app/login/passkey.
 func (s *Web) passkeyLogin(v *visit) error {
-	p := v.loginForm()
-	in, err := s.Member.FinishPasskeySignIn(v.ctx(), v.passkeyAnswer())
-	v.keep("ceremony", "")
+	page := v.loginForm()
+	signedIn, err := s.Member.FinishPasskeySignIn(v.ctx(), v.passkeyAnswer())
+	v.keep("ceremony", "") // a challenge is answered once, correctly or not
 	if err != nil {
-		return v.showLogin(p, err)
+		return v.showLogin(page, err)
 	}
-	return v.enter(in, p.To)
+	return v.enter(signedIn, page.To)
 }
 
 // oidcLogin handles POST /app/login/oidc.
 func (s *Web) oidcLogin(v *visit) error {
-	p := v.loginForm()
-	start, err := s.Member.BeginOIDC(v.ctx(), p.To)
+	page := v.loginForm()
+	start, err := s.Member.BeginOIDC(v.ctx(), page.To)
 	if err != nil {
-		return v.showLogin(p, err)
+		return v.showLogin(page, err)
 	}
 	v.keep("oidc", start.Token)
-	// A form of this page may only lead to this server, so the page itself
-	// leads on.
+
+	// The page's policy lets a form lead to this server only, so the answer is
+	// a page that leads on to the identity provider, not a redirect.
 	return v.show(http.StatusOK, leadOnPage(v.frame("Sign in", ""), start.URL))
 }
 
 // oidcBack handles GET /app/oidc, where the identity provider sends people.
 func (s *Web) oidcBack(v *visit) error {
-	in, err := s.Member.FinishOIDC(v.ctx(), member.FinishOIDCInput{Token: v.kept("oidc"), State: v.query("state"), Code: v.query("code"), From: v.from()})
+	signedIn, err := s.Member.FinishOIDC(v.ctx(), member.FinishOIDCInput{
+		Token: v.kept("oidc"),
+		State: v.query("state"),
+		Code:  v.query("code"),
+		From:  v.from(),
+	})
 	v.keep("oidc", "")
 	if err != nil {
 		return v.showLogin(v.loginForm(), err)
 	}
-	return v.enter(in, in.Return)
+	return v.enter(signedIn, signedIn.Return)
 }
 
 // logout handles POST /app/logout.
@@ -161,57 +197,65 @@ func (s *Web) logout(v *visit) error {
 	return v.redirect("/app/login", "signed-out")
 }
 
-// confirm handles GET /app/confirm: a person proves again that it is them.
+// confirm handles GET /app/confirm: a person proves their identity again.
 func (s *Web) confirm(v *visit) error { return v.showConfirm(nil) }
 
 func (v *visit) showConfirm(err error) error {
 	return v.askToConfirm(http.StatusOK, v.loginForm(), err)
 }
 
-func (v *visit) askToConfirm(status int, p loginForm, err error) error {
-	profile, broken := v.Member.Profile(v.ctx(), v.who.Actor)
-	if broken != nil {
-		return broken
+// askToConfirm answers with the page that asks for a password, a code or a
+// passkey, and with err if that can be shown there.
+func (v *visit) askToConfirm(status int, page loginForm, err error) error {
+	profile, profileErr := v.Member.Profile(v.ctx(), v.who.Actor)
+	if profileErr != nil {
+		return profileErr
 	}
+
 	if err != nil {
-		var mendable bool
-		if p.Wrong, mendable = problemsOf(err); !mendable {
+		invalid, fixable := problemsOf(err)
+		if !fixable {
 			return err
 		}
+		page.Wrong = invalid
 		status = http.StatusUnprocessableEntity
 	}
-	p.Passkeys = p.Passkeys && len(profile.Passkeys) > 0
-	return v.show(status, confirmPage(v.frame("Confirm", ""), p, profile))
+
+	page.Passkeys = page.Passkeys && len(profile.Passkeys) > 0
+	return v.show(status, confirmPage(v.frame("Confirm", ""), page, profile))
 }
 
 // stepUp handles POST /app/confirm.
 func (s *Web) stepUp(v *visit) error {
-	in, err := s.Member.StepUp(v.ctx(), v.who.Actor, member.StepUpInput{Password: v.r.FormValue("password"), Code: v.form("code")})
+	signedIn, err := s.Member.StepUp(v.ctx(), v.who.Actor, member.StepUpInput{
+		Password: v.r.FormValue("password"),
+		Code:     v.form("code"),
+	})
 	if err != nil {
 		return v.showConfirm(err)
 	}
-	v.remember(in)
-	return v.afterStepUp(in.Token, v.r.FormValue("to"))
+	v.remember(signedIn)
+	return v.afterStepUp(signedIn.Token, v.r.FormValue("to"))
 }
 
 // passkeyStepUp handles POST /app/confirm/passkey.
 func (s *Web) passkeyStepUp(v *visit) error {
-	in, err := s.Member.FinishPasskeyStepUp(v.ctx(), v.who.Actor, v.passkeyAnswer())
-	v.keep("ceremony", "")
+	signedIn, err := s.Member.FinishPasskeyStepUp(v.ctx(), v.who.Actor, v.passkeyAnswer())
+	v.keep("ceremony", "") // a challenge is answered once, correctly or not
 	if err != nil {
 		return v.showConfirm(err)
 	}
-	v.remember(in)
-	return v.afterStepUp(in.Token, v.r.FormValue("to"))
+	v.remember(signedIn)
+	return v.afterStepUp(signedIn.Token, v.r.FormValue("to"))
 }
 
-// beginPasskey handles POST /app/passkey/begin: to add a key, or to step up
+// beginPasskey handles POST /app/passkey/begin: to add a passkey, or to step up
 // with one.
 func (s *Web) beginPasskey(v *visit) error {
 	if v.query("for") == "confirm" {
-		c, err := s.Member.BeginPasskeyStepUp(v.ctx(), v.who.Actor)
-		return v.ceremony(c, err)
+		ceremony, err := s.Member.BeginPasskeyStepUp(v.ctx(), v.who.Actor)
+		return v.ceremony(ceremony, err)
 	}
-	c, err := s.Member.BeginPasskey(v.ctx(), v.who.Actor)
-	return v.ceremony(c, err)
+	ceremony, err := s.Member.BeginPasskey(v.ctx(), v.who.Actor)
+	return v.ceremony(ceremony, err)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// logoRoutes are about the account's logo.
+// logoRoutes are the routes of the account's logo.
 func (s *Web) logoRoutes() []route {
 	return []route{
 		get("/app/{mode}/settings/logo/{hash}", member.ViewSettings, s.logo),
@@ -30,12 +30,13 @@ func (s *Web) changeLogo(v *visit) error {
 		}
 		return v.redirect(v.to("settings"), "removed")
 	}
+
 	file, err := v.logoFile("logo", account.MaxLogoBytes)
 	if err == nil {
 		err = s.Account.SetLogo(v.audited("settings.logo_changed", "", nil), id, file)
 	}
-	if wrong, mendable := problemsOf(err); mendable {
-		return v.settingsWith(http.StatusUnprocessableEntity, wrong)
+	if invalid, fixable := problemsOf(err); fixable {
+		return v.settingsWith(http.StatusUnprocessableEntity, invalid)
 	}
 	if err != nil {
 		return err
@@ -43,11 +44,13 @@ func (s *Web) changeLogo(v *visit) error {
 	return v.redirect(v.to("settings"), "saved")
 }
 
-// logoFile is one that was sent, and at most one byte over the limit of it.
+// logoFile reads an uploaded file, at most one byte over the limit of it. That
+// byte is enough for the service to reject the file. Without a file it returns
+// nil.
 func (v *visit) logoFile(name string, limit int64) ([]byte, error) {
-	f, _, err := v.r.FormFile(name)
-	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
-		return make([]byte, tooLarge.Limit), nil // the service says what is too large
+	file, _, err := v.r.FormFile(name)
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return make([]byte, tooLarge.Limit), nil // the service rejects it, with its own message
 	}
 	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {
 		return nil, nil
@@ -55,6 +58,7 @@ func (v *visit) logoFile(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, ship.Errorf(ship.Invalid, "the file did not arrive whole: send it again")
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	defer file.Close()
+
+	return io.ReadAll(io.LimitReader(file, limit+1))
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// memberList is the page of an account's people.
+// memberList is the page of an account's members.
 type memberList struct {
 	List        []member.Member
 	Tools       shortList
 	Invitations []member.Invitation
-	Link        string // of the invitation that was just made; shown this once
+	Link        string // of the invitation that was just created; shown only once
 	Email       string
 	Role        string
 	Wrong       problems
@@ -26,66 +26,78 @@ var roleChoices = []choice{
 }
 
 func (v *visit) memberList() (memberList, error) {
-	p := memberList{Role: "shipper"}
-	var err error
-	if p.List, err = v.Member.Members(v.ctx(), v.who.Actor); err != nil {
-		return p, err
+	page := memberList{Role: "shipper"}
+	list, err := v.Member.Members(v.ctx(), v.who.Actor)
+	if err != nil {
+		return page, err
 	}
+	page.List = list
+
 	if v.who.Can(member.ManageMembers) {
-		p.Invitations, err = v.Member.Invitations(v.ctx(), v.who.Actor)
+		page.Invitations, err = v.Member.Invitations(v.ctx(), v.who.Actor)
 	}
-	return p, err
+	return page, err
 }
 
 // members handles GET /app/{mode}/members.
 func (s *Web) members(v *visit) error {
-	p, err := v.memberList()
+	page, err := v.memberList()
 	if err != nil {
 		return err
 	}
-	p.List, p.Tools = shorten(v, "members", p.List, memberStates, memberLine)
-	return v.show(http.StatusOK, membersPage(v.frame("Members", "members"), p))
+	page.List, page.Tools = shorten(v, "members", page.List, memberStates, memberLine)
+	return v.show(http.StatusOK, membersPage(v.frame("Members", "members"), page))
 }
 
-// invite handles POST /app/{mode}/members. The link is shown this once.
+// invite handles POST /app/{mode}/members. The link is shown in this answer and
+// never again.
 func (s *Web) invite(v *visit) error {
-	email, role := v.form("email"), v.form("role")
+	email := v.form("email")
+	role := v.form("role")
 	_, link, err := s.Member.Invite(v.ctx(), v.who.Actor, member.InviteInput{Email: email, Role: member.Role(role)})
-	wrong, mendable := problemsOf(err)
-	if err != nil && !mendable {
+	invalid, fixable := problemsOf(err)
+	if err != nil && !fixable {
 		return err
 	}
-	p, broken := v.memberList()
-	if broken != nil {
-		return broken
+
+	page, listErr := v.memberList()
+	if listErr != nil {
+		return listErr
 	}
+	page.Link = link
 	status := http.StatusOK
-	p.Link = link
 	if err != nil {
-		p.Wrong, p.Email, p.Role, status = wrong, email, role, http.StatusUnprocessableEntity
+		page.Wrong = invalid
+		page.Email = email
+		page.Role = role
+		status = http.StatusUnprocessableEntity
 	}
-	return v.show(status, membersPage(v.frame("Members", "members"), p))
+	return v.show(status, membersPage(v.frame("Members", "members"), page))
 }
 
-// changeMember handles POST /app/{mode}/members/{id}: what the button says.
+// changeMember handles POST /app/{mode}/members/{id}: it changes a member's
+// role, removes the member, or ends their sessions.
 func (s *Web) changeMember(v *visit) error {
 	id, ok := ship.ParsePersonID(v.r.PathValue("id"))
 	if !ok {
 		return errNoPage
 	}
+
 	var err error
 	done := "saved"
 	switch v.form("do") {
 	case "role":
 		err = s.Member.SetRole(v.ctx(), v.who.Actor, id, member.Role(v.form("role")))
 	case "remove":
-		err, done = s.Member.Remove(v.ctx(), v.who.Actor, id), "removed"
+		err = s.Member.Remove(v.ctx(), v.who.Actor, id)
+		done = "removed"
 	case "sign-out":
 		_, err = s.Member.RevokeSessionsOf(v.ctx(), v.who.Actor, id)
 		done = "session-ended"
 	default:
 		return errNoPage
 	}
+
 	if err != nil {
 		return err
 	}
