@@ -8,87 +8,98 @@ import (
 
 // RenderLabel writes a label as it came from a carrier in the wanted format.
 //
-//   - Ours (format "scene") is rendered.
-//   - A picture (gif, png, jpg) becomes PDF, PNG and a graphic in ZPL, in
-//     black and white; the sheets of PNG lie below each other.
-//   - PDF is handed on as it came, its pages in one file; another size than
-//     it was bought in is laid on that paper at its true size or a little
-//     smaller. PNG and ZPL are made of its pictures if its pages are nothing
-//     but pictures, dot for dot; other pages are drawn.
-//   - ZPL is handed on as it came. If CanRender allows it, PDF and PNG are
-//     drawn of it.
+//   - Our own labels (format "scene") are rendered.
+//   - A picture (gif, png, jpg) becomes PDF, PNG or a graphic in ZPL, in black
+//     and white. The sheets of a PNG are stacked vertically.
+//   - PDF is passed through, its pages in one file. For another size than it
+//     was bought in, it is placed on that paper at its true size or a little
+//     smaller. If its pages are nothing but pictures, PNG and ZPL are made
+//     from them dot for dot; other pages are drawn.
+//   - ZPL is passed through. If CanRender allows it, PDF and PNG are drawn
+//     from it.
 //
-// What cannot be had is an error of code format_unavailable. What Lint
-// refuses is one of code label_quarantined; errors.As finds the *Finding.
-func (r *Renderer) RenderLabel(l ship.Label, o Options) (Rendering, error) {
-	if l.Format == "scene" {
-		d, err := Parse(l.Data)
+// A format that cannot be produced is an error of code format_unavailable. A
+// label that Lint refuses is one of code label_quarantined; errors.As finds
+// the *Finding.
+func (r *Renderer) RenderLabel(label ship.Label, options Options) (Rendering, error) {
+	if label.Format == "scene" {
+		document, err := Parse(label.Data)
 		if err != nil {
 			return Rendering{}, err
 		}
-		return r.Render(d, o)
+		return r.Render(document, options)
 	}
-	asBought := o.Size == ""
-	o, err := o.complete()
+
+	// The defaults fill the size in, so whether one was asked for must be
+	// known before.
+	asBought := options.Size == ""
+	options, err := options.complete()
 	if err != nil {
 		return Rendering{}, err
 	}
-	data, err := r.convert(l, o, asBought)
+
+	data, err := r.convert(label, options, asBought)
 	return Rendering{Data: data}, quarantine(err)
 }
 
-func (r *Renderer) convert(l ship.Label, o Options, asBought bool) ([]byte, error) {
-	pages, err := Split(l.Data)
+func (r *Renderer) convert(label ship.Label, options Options, asBought bool) ([]byte, error) {
+	pages, err := Split(label.Data)
 	if err != nil {
 		return nil, err
 	}
 	if len(pages) > maxPages {
 		return nil, finding("too_large", "the label has more than %d pages", maxPages)
 	}
-	if l.Format == "pdf" {
-		return r.convertPDF(pages, o, asBought)
+
+	// Reading a PDF lints it too, so it does not go through Lint first.
+	if label.Format == "pdf" {
+		return r.convertPDF(pages, options, asBought)
 	}
-	if err := Lint(l.Format, l.Data); err != nil {
+	if err := Lint(label.Format, label.Data); err != nil {
 		return nil, err
 	}
-	if l.Format == "zpl" {
-		return convertZPL(pages, o)
+	if label.Format == "zpl" {
+		return convertZPL(pages, options)
 	}
+
 	rasters := make([]raster, len(pages))
 	for i, page := range pages {
-		if rasters[i], err = readRaster(l.Format, page); err != nil {
+		if rasters[i], err = readRaster(label.Format, page); err != nil {
 			return nil, err
 		}
 	}
-	return writeRasters(rasters, o)
+	return writeRasters(rasters, options)
 }
 
-// unavailable tells in which formats a label can be had.
-func unavailable(sold string, o Options, have string) error {
+// unavailable is the error for a format that cannot be made from the label. It
+// names the formats in which the label is available.
+func unavailable(sold string, options Options, have string) error {
 	return ship.Coded(ship.Unsupported, "format_unavailable",
-		"the carrier sold this label as %s, and %s in size %s cannot be made of it: ask for %s", sold, o.Format, o.Size, have)
+		"the carrier sold this label as %s, and %s in size %s cannot be made of it: ask for %s", sold, options.Format, options.Size, have)
 }
 
-// convertZPL hands ZPL on as it came. The other formats and sizes are drawn,
-// if all of it can be drawn faithfully; see CanRender. The label is taken for
-// one of a 203 dpi printer, as carriers sell it.
-func convertZPL(pages [][]byte, o Options) ([]byte, error) {
-	if o.Format == ZPL && o.Size == Size4x6 {
+// convertZPL passes ZPL through as it came. Other formats and sizes are drawn,
+// if all of it can be drawn faithfully; see CanRender. The label is assumed to
+// be made for a 203 dpi printer, as carriers sell it.
+func convertZPL(pages [][]byte, options Options) ([]byte, error) {
+	if options.Format == ZPL && options.Size == Size4x6 {
 		return bytes.Join(pages, []byte("\n")), nil
 	}
+
 	var drawn []raster
 	for _, page := range pages {
 		rasters, err := drawZPL(page, 203)
 		if err != nil {
-			return nil, unavailable("zpl", o, "zpl in size 4x6")
+			return nil, unavailable("zpl", options, "zpl in size 4x6")
 		}
 		drawn = append(drawn, rasters...)
 	}
-	return writeRasters(drawn, o)
+	return writeRasters(drawn, options)
 }
 
-// convertPDF reads the files, which lints them too.
-func (r *Renderer) convertPDF(pages [][]byte, o Options, asBought bool) ([]byte, error) {
+// convertPDF reads the files, which lints them too, and writes their pages in
+// the wanted format.
+func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([]byte, error) {
 	files := make([]*pdfFile, len(pages))
 	for i, page := range pages {
 		if len(page) > maxFileBytes {
@@ -99,46 +110,51 @@ func (r *Renderer) convertPDF(pages [][]byte, o Options, asBought bool) ([]byte,
 			return nil, err
 		}
 	}
-	if o.Format == PDF {
-		paper, fits := paperFor(files, o, asBought)
+
+	if options.Format == PDF {
+		paper, fits := paperFor(files, options, asBought)
 		switch {
-		case !fits && o.Size != Size4x6:
-			return nil, unavailable("pdf", o, "pdf in the size it was bought in")
+		case !fits && options.Size != Size4x6:
+			return nil, unavailable("pdf", options, "pdf in the size it was bought in")
 		case paper == nil && len(pages) == 1:
 			return pages[0], nil
 		}
 		return copyPDF(files, paper), nil
 	}
 
-	// Pictures keep their dots, which are the printer's as a rule.
+	// The dots of a picture are the printer's own as a rule, so they are taken
+	// as they are instead of being drawn again.
 	if rasters, ok := imagePages(files); ok {
-		return writeRasters(rasters, o)
+		return writeRasters(rasters, options)
 	}
-	drawn, err := r.drawPages(files, o)
+
+	drawn, err := r.drawPages(files, options)
 	if err != nil {
 		return nil, err
 	}
-	return writePlaced(drawn, o.Format), nil
+	return writePlaced(drawn, options.Format), nil
 }
 
-// paperFor is what the pages are laid on, nil if they stay as they are. A
-// label that does not fit the default size stays as it is too, so that there
-// always is a PDF.
-func paperFor(files []*pdfFile, o Options, asBought bool) (p *sheet, fits bool) {
-	wanted := newSheet(o.Size)
+// paperFor is the paper that the pages are placed on, nil if they keep their
+// own size. A label that does not fit the default size keeps its own too, so
+// there always is a PDF.
+func paperFor(files []*pdfFile, options Options, asBought bool) (paper *sheet, fits bool) {
 	if asBought {
 		return nil, true
 	}
-	same := true
-	for _, f := range files {
-		for _, page := range f.pages {
+
+	wanted := newSheet(options.Size)
+	sameSize := true
+	for _, file := range files {
+		for _, page := range file.pages {
 			if _, ok := wanted.fit(page); !ok {
 				return nil, false
 			}
-			same = same && wanted.like(page)
+			sameSize = sameSize && wanted.matches(page)
 		}
 	}
-	if same {
+
+	if sameSize {
 		return nil, true
 	}
 	return wanted, true

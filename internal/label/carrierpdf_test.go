@@ -19,12 +19,12 @@ import (
 func pdfOf(box, resources, content string, objects ...string) []byte {
 	var w pdfWriter
 	w.out.WriteString("%PDF-1.4\n")
-	w.object("<</Type/Catalog/Pages 2 0 R>>")
-	w.object("<</Type/Pages/Count 1/Kids[3 0 R]>>")
-	w.object("<</Type/Page/Parent 2 0 R/MediaBox[" + box + "]/Resources<<" + resources + ">>/Contents 4 0 R>>")
-	w.object(streamOf("", []byte(content)))
+	w.writeObject("<</Type/Catalog/Pages 2 0 R>>")
+	w.writeObject("<</Type/Pages/Count 1/Kids[3 0 R]>>")
+	w.writeObject("<</Type/Page/Parent 2 0 R/MediaBox[" + box + "]/Resources<<" + resources + ">>/Contents 4 0 R>>")
+	w.writeObject(streamOf("", []byte(content)))
 	for _, o := range objects {
-		w.object(o)
+		w.writeObject(o)
 	}
 	return w.finish()
 }
@@ -221,7 +221,7 @@ func TestAPictureInAPDFIsFound(t *testing.T) {
 	grey := image.NewGray(image.Rect(0, 0, b.width, b.height))
 	rgb := make([]byte, 0, 3*len(grey.Pix))
 	for i := range grey.Pix {
-		if !b.at(i%b.width, i/b.width) {
+		if !b.isBlack(i%b.width, i/b.width) {
 			grey.Pix[i] = 0xff
 		}
 		rgb = append(rgb, grey.Pix[i], grey.Pix[i], grey.Pix[i])
@@ -276,7 +276,7 @@ func TestAPictureInAPDFIsFound(t *testing.T) {
 // the one above.
 func predicted(b *bitmap) []byte {
 	var out []byte
-	b.each(func(row []byte, y int) {
+	b.eachRow(func(row []byte, y int) {
 		kind := byte(y % 5)
 		out = append(out, kind)
 		for i, v := range row {

@@ -5,13 +5,13 @@ import (
 )
 
 // symbol is a Code 128 symbol as its code words, from the start character to
-// the check character. ZPL names the words and the pictures draw them, so
-// that a label carries the same bars in every format.
+// the check character. ZPL names the words and the pictures draw them, so a
+// label carries the same bars in every format.
 type symbol []byte
 
 const (
-	codeC  = 99  // go over to set C: two digits a word
-	codeB  = 100 // go over to set B: printable ASCII
+	codeC  = 99  // switch to set C: two digits per word
+	codeB  = 100 // switch to set B: printable ASCII
 	fnc1   = 102
 	startB = 104
 	startC = 105
@@ -29,28 +29,36 @@ const quietModules = 10
 // encode128 finds the shortest symbol for content.
 func encode128(content string) (symbol, error) {
 	data := make([]byte, 0, 64) // FNC1 is kept as 0
-	for _, r := range content {
+	for _, char := range content {
 		switch {
-		case r == fnc1Rune:
+		case char == fnc1Rune:
 			data = append(data, 0)
-		case r >= ' ' && r <= '~':
-			data = append(data, byte(r))
+		case char >= ' ' && char <= '~':
+			data = append(data, byte(char))
 		default:
 			return nil, ship.Errorf(ship.Invalid, "the label's bar code has a character that Code 128 cannot print")
 		}
 	}
-	inB, inC := costs(data)
-	words, set := append(make(symbol, 0, len(data)+4), startB), byte(codeB)
-	if inC[0] < inB[0] {
-		words[0], set = startC, codeC
+
+	costB, costC := wordCosts(data)
+	words := append(make(symbol, 0, len(data)+4), startB)
+	set := byte(codeB)
+	if costC[0] < costB[0] {
+		words[0] = startC
+		set = codeC
 	}
+
 	for i := 0; i < len(data); {
+		// A switch is a word itself, so it must save more than one.
 		switch {
-		case set == codeB && inC[i]+1 < inB[i]:
-			words, set = append(words, codeC), codeC
-		case set == codeC && inB[i]+1 < inC[i]:
-			words, set = append(words, codeB), codeB
+		case set == codeB && costC[i]+1 < costB[i]:
+			words = append(words, codeC)
+			set = codeC
+		case set == codeC && costB[i]+1 < costC[i]:
+			words = append(words, codeB)
+			set = codeB
 		}
+
 		switch {
 		case data[i] == 0:
 			words = append(words, fnc1)
@@ -63,58 +71,64 @@ func encode128(content string) (symbol, error) {
 			i++
 		}
 	}
-	return append(words, check(words)), nil
+	return append(words, checkCharacter(words)), nil
 }
 
-// costs counts the words that are needed from each place to the end, if the
-// word there is of set B or of set C.
-func costs(data []byte) (inB, inC []int) {
-	const never = 1 << 20
-	inB, inC = make([]int, len(data)+2), make([]int, len(data)+2)
+// wordCosts counts, for each position, the words that are needed to the end if
+// the word at that position is of set B or of set C.
+func wordCosts(data []byte) (costB, costC []int) {
+	const impossible = 1 << 20
+
+	costB = make([]int, len(data)+2)
+	costC = make([]int, len(data)+2)
 	for i := len(data) - 1; i >= 0; i-- {
-		inB[i] = 1 + min(inB[i+1], 1+inC[i+1])
+		costB[i] = 1 + min(costB[i+1], 1+costC[i+1])
+
 		switch {
 		case data[i] == 0:
-			inC[i] = 1 + min(inC[i+1], 1+inB[i+1])
+			costC[i] = 1 + min(costC[i+1], 1+costB[i+1])
 		case isDigit(data[i]) && i+1 < len(data) && isDigit(data[i+1]):
-			inC[i] = 1 + min(inC[i+2], 1+inB[i+2])
+			costC[i] = 1 + min(costC[i+2], 1+costB[i+2])
 		default:
-			inC[i] = never
+			costC[i] = impossible
 		}
 	}
-	return inB, inC
+	return costB, costC
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func check(words symbol) byte {
+// checkCharacter is the last code word: the sum of the others, each weighted
+// with its position.
+func checkCharacter(words symbol) byte {
 	sum := 0
-	for i, w := range words {
-		sum += max(i, 1) * int(w)
+	for i, word := range words {
+		sum += max(i, 1) * int(word)
 	}
 	return byte(sum % 103)
 }
 
-// bars calls draw for every bar, with its place and width in modules.
+// bars calls draw for every bar, with its position and width in modules.
 func (s symbol) bars(draw func(at, width int)) {
 	at := 0
-	pattern := func(p string) {
-		for i := range len(p) {
-			width := int(p[i] - '0')
+	drawPattern := func(pattern string) {
+		for i := range len(pattern) {
+			width := int(pattern[i] - '0')
 			if i%2 == 0 {
 				draw(at, width)
 			}
 			at += width
 		}
 	}
-	for _, w := range s {
-		pattern(patterns[6*int(w) : 6*int(w)+6])
+
+	for _, word := range s {
+		drawPattern(patterns[6*int(word) : 6*int(word)+6])
 	}
-	pattern("2331112")
+	drawPattern("2331112") // the stop character
 }
 
-// patterns holds six widths, bar and space in turn, for each code word from 0
-// to 105.
+// patterns holds six widths, alternately of a bar and a space, for each code
+// word from 0 to 105.
 const patterns = "212222222122222221121223121322131222122213122312132212221213" +
 	"221312231212112232122132122231113222123122123221223211221132" +
 	"221231213212223112312131311222321122321221312212322112322211" +

@@ -21,7 +21,7 @@ func modulesOf(s symbol) string {
 
 // content reads code words back, as a scanner does.
 func content(t interface{ Fatalf(string, ...any) }, s symbol) string {
-	if got := check(s[:len(s)-1]); got != s[len(s)-1] {
+	if got := checkCharacter(s[:len(s)-1]); got != s[len(s)-1] {
 		t.Fatalf("check character %d, want %d", s[len(s)-1], got)
 	}
 	var out strings.Builder

@@ -41,76 +41,79 @@ var embedded = [cjk]string{
 	devanagari: "NotoSansDevanagari-Bold.ttf",
 }
 
-// Chinese, Japanese and Korean are looked for in the font directory: the file
-// of the right weight, else the other one.
+// Chinese, Japanese and Korean fonts are looked for in the font directory: the
+// file of the right weight, else the other one.
 const (
 	cjkRegularFile = "NotoSansCJK-Regular.ttc"
 	cjkBoldFile    = "NotoSansCJK-Bold.ttc"
 )
 
-// kit is all that is kept between renderings: fonts, which goroutines share,
-// and idle typesetters, which they do not.
-type kit struct {
-	fonts [typefaces]func() *font.Font // nil font: not to be had
-	big   atomic.Bool                  // a CJK font was read, 20 MB each
-	idle  chan *typesetter
+// fontCache is everything that is kept between renderings: fonts, which
+// goroutines share, and idle typesetters, which they do not.
+type fontCache struct {
+	fonts   [typefaces]func() *font.Font // nil font: unavailable
+	hasCJK  atomic.Bool                  // a CJK font was read, 20 MB each
+	setters chan *typesetter             // idle ones
 }
 
-func newKit(fontDir string) *kit {
-	k := &kit{idle: make(chan *typesetter, runtime.GOMAXPROCS(0))}
-	for id := range k.fonts {
-		k.fonts[id] = sync.OnceValue(func() *font.Font {
+func newFontCache(fontDir string) *fontCache {
+	cache := &fontCache{setters: make(chan *typesetter, runtime.GOMAXPROCS(0))}
+	for id := range cache.fonts {
+		cache.fonts[id] = sync.OnceValue(func() *font.Font {
 			if typeface(id) >= cjk {
-				k.big.Store(true)
+				cache.hasCJK.Store(true)
 			}
-			return load(typeface(id), fontDir)
+			return loadFont(typeface(id), fontDir)
 		})
 	}
-	return k
+	return cache
 }
 
-func (k *kit) typesetter() *typesetter {
+// take returns an idle typesetter, or a new one if all are in use.
+func (c *fontCache) take() *typesetter {
 	select {
-	case t := <-k.idle:
-		return t
+	case setter := <-c.setters:
+		return setter
 	default:
-		return newTypesetter(k)
+		return newTypesetter(c)
 	}
 }
 
-func (k *kit) keep(t *typesetter) {
+// put keeps a typesetter for the next rendering, unless enough are idle.
+func (c *fontCache) put(setter *typesetter) {
 	select {
-	case k.idle <- t:
+	case c.setters <- setter:
 	default:
 	}
 }
 
-// load returns nil for a font that is not there or cannot be read: the label
-// is printed with boxes then, and says so.
-func load(id typeface, fontDir string) *font.Font {
-	var f *font.Font
+// loadFont returns nil for a font that does not exist or cannot be read: the
+// label is then printed with boxes, and reports the characters as missing.
+func loadFont(id typeface, fontDir string) *font.Font {
+	var loaded *font.Font
 	var err error
+
 	switch id {
 	case cjk:
-		f, err = loadFirst(fontDir, cjkRegularFile, cjkBoldFile)
+		loaded, err = loadFirst(fontDir, cjkRegularFile, cjkBoldFile)
 	case cjkBold:
-		f, err = loadFirst(fontDir, cjkBoldFile, cjkRegularFile)
+		loaded, err = loadFirst(fontDir, cjkBoldFile, cjkRegularFile)
 	default:
-		f, err = loadFile(fontFiles, "fonts/"+embedded[id])
+		loaded, err = loadFile(fontFiles, "fonts/"+embedded[id])
 	}
 	if err != nil {
 		return nil
 	}
-	return f
+	return loaded
 }
 
-func loadFirst(dir string, names ...string) (f *font.Font, err error) {
+func loadFirst(dir string, names ...string) (loaded *font.Font, err error) {
 	for _, name := range names {
-		if f, err = loadFile(os.DirFS(dir), name); err == nil {
+		if loaded, err = loadFile(os.DirFS(dir), name); err == nil {
 			break
 		}
 	}
-	return f, err
+	return loaded, err
 }
 
 // loadFile reads the first font of a file. The first of the CJK collection is
@@ -122,6 +125,7 @@ func loadFile(dir fs.FS, name string) (*font.Font, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
+
 	loaders, err := opentype.NewLoaders(file.(opentype.Resource)) // embedded and real files can seek
 	if err != nil {
 		return nil, err

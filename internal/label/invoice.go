@@ -11,7 +11,7 @@ import (
 )
 
 // Invoice is a commercial invoice for customs, as data. Any text may be in any
-// script; an empty one is left out.
+// script; an empty one is not printed.
 type Invoice struct {
 	Sample   bool          `json:"sample,omitempty"` // prints "SAMPLE - NOT FOR SHIPPING"
 	Size     Size          `json:"size,omitempty"`   // letter or a4; letter if empty
@@ -44,22 +44,22 @@ type InvoiceItem struct {
 
 // Marshal returns the invoice as the JSON that is stored.
 func (v Invoice) Marshal() []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
 		panic("label: " + err.Error()) // strings, numbers and lists always encode
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
 // ParseInvoice reads what Marshal wrote.
 func ParseInvoice(data []byte) (Invoice, error) {
-	var v Invoice
-	if err := json.Unmarshal(data, &v); err != nil {
+	var invoice Invoice
+	if err := json.Unmarshal(data, &invoice); err != nil {
 		return Invoice{}, ship.Errorf(ship.Internal, "stored invoice is not readable: %w", err)
 	}
-	return v, nil
+	return invoice, nil
 }
 
 // The measures of an invoice, in dots of 203 to the inch.
@@ -73,29 +73,33 @@ const (
 )
 
 // RenderInvoice writes the invoice as a PDF, as many pages as its items need.
-func (r *Renderer) RenderInvoice(v Invoice) (Rendering, error) {
-	if len(v.Items) > invoiceItems {
+func (r *Renderer) RenderInvoice(invoice Invoice) (Rendering, error) {
+	if len(invoice.Items) > invoiceItems {
 		return Rendering{}, ship.Errorf(ship.Invalid, "an invoice has at most %d items", invoiceItems)
 	}
-	if v.Size == "" {
-		v.Size = SizeLetter
+	if invoice.Size == "" {
+		invoice.Size = SizeLetter
 	}
-	paper, ok := v.Size.dimensions()
-	if !ok || !v.Size.isSheet() {
+	paper, ok := invoice.Size.dimensions()
+	if !ok || !invoice.Size.isSheet() {
 		return Rendering{}, ship.Errorf(ship.Invalid, "an invoice is printed on letter or a4")
 	}
 
-	w := &invoiceWriter{invoice: v, paper: paper, language: languageOf(v.To, v.From)}
-	w.head()
-	for _, item := range v.Items {
-		w.item(item)
+	writer := &invoiceWriter{
+		invoice:  invoice,
+		paper:    paper,
+		language: languageOf(invoice.To, invoice.From),
 	}
-	w.end()
+	writer.writeHead()
+	for _, item := range invoice.Items {
+		writer.writeItem(item)
+	}
+	writer.writeTotals()
 
 	pen := &pen{renderer: r}
 	defer pen.release()
-	data := writePDF(w.scenes, pen)
-	return Rendering{Data: data, Missing: pen.missed()}, nil
+	data := writePDF(writer.scenes, pen)
+	return Rendering{Data: data, Missing: pen.missingRunes()}, nil
 }
 
 // invoiceWriter lays an invoice out, from top to bottom.
@@ -107,14 +111,15 @@ type invoiceWriter struct {
 	y        int // the next baseline
 }
 
-// page begins a new page.
-func (w *invoiceWriter) page() {
+// beginPage begins a new page.
+func (w *invoiceWriter) beginPage() {
 	w.scenes = append(w.scenes, scene{
 		paper:  w.paper,
 		dpi:    203,
 		width:  dotsOf(w.paper.width, 203),
 		height: dotsOf(w.paper.height, 203),
 	})
+
 	w.y = invoiceTop
 	if w.invoice.Sample {
 		w.write(sampleMark, invoiceLeft, invoiceRight-invoiceLeft, 30, true)
@@ -122,14 +127,14 @@ func (w *invoiceWriter) page() {
 	w.y += 90
 }
 
-// write puts a line at the height at hand. Text that is too long is narrowed.
-func (w *invoiceWriter) write(s string, x, width, size int, bold bool) {
-	if s = clean(s); s == "" {
+// write puts a line on the current baseline. Text that is too long is narrowed.
+func (w *invoiceWriter) write(content string, x, width, size int, bold bool) {
+	if content = clean(content); content == "" {
 		return
 	}
 	page := &w.scenes[len(w.scenes)-1]
 	page.texts = append(page.texts, text{
-		s:        s,
+		content:  content,
 		x:        x,
 		y:        w.y,
 		width:    width,
@@ -139,26 +144,29 @@ func (w *invoiceWriter) write(s string, x, width, size int, bold bool) {
 	})
 }
 
-// rule draws a line across, a little below the text at hand.
-func (w *invoiceWriter) rule() {
+// drawRule draws a horizontal rule, a little below the current baseline.
+func (w *invoiceWriter) drawRule() {
 	page := &w.scenes[len(w.scenes)-1]
 	page.rects = append(page.rects, rect{invoiceLeft, w.y + 14, invoiceRight - invoiceLeft, 2})
 }
 
-// head is the title, the parties and the facts.
-func (w *invoiceWriter) head() {
-	v := w.invoice
-	w.page()
+// writeHead writes the title, the parties, the facts and the table's header.
+func (w *invoiceWriter) writeHead() {
+	invoice := w.invoice
+	w.beginPage()
 	w.write("COMMERCIAL INVOICE", invoiceLeft, 900, 56, true)
-	w.rule()
+	w.drawRule()
 
+	// The parties stand side by side; what follows begins below the longer
+	// address.
 	w.y += 70
 	middle := (invoiceLeft + invoiceRight) / 2
-	top, lowest := w.y, w.y
+	top := w.y
+	lowest := w.y
 	for i, party := range []struct {
 		title string
 		lines []string
-	}{{"SHIPPER / EXPORTER", v.From}, {"CONSIGNEE", v.To}} {
+	}{{"SHIPPER / EXPORTER", invoice.From}, {"CONSIGNEE", invoice.To}} {
 		x := invoiceLeft + i*(middle-invoiceLeft)
 		w.y = top
 		w.write(party.title, x, middle-invoiceLeft-40, 22, false)
@@ -170,7 +178,7 @@ func (w *invoiceWriter) head() {
 	}
 
 	w.y = lowest + 70
-	facts := append([]InvoiceFact{{"Invoice number", v.Number}, {"Invoice date", v.Date}}, v.Facts...)
+	facts := append([]InvoiceFact{{"Invoice number", invoice.Number}, {"Invoice date", invoice.Date}}, invoice.Facts...)
 	for _, fact := range facts {
 		if clean(fact.Value) == "" {
 			continue
@@ -179,42 +187,47 @@ func (w *invoiceWriter) head() {
 		w.write(fact.Value, invoiceLeft+440, 1060, 28, true)
 		w.y += 42
 	}
+
 	w.y += 40
-	w.columns([...]string{"Description of goods", "HS code", "Origin", "Qty", "Unit value", "Total value"}, true)
-	w.rule()
+	w.writeRow([...]string{"Description of goods", "HS code", "Origin", "Qty", "Unit value", "Total value"}, true)
+	w.drawRule()
 }
 
-// columns writes the cells of a row.
-func (w *invoiceWriter) columns(cells [6]string, bold bool) {
+// writeRow writes the cells of a row of the table.
+func (w *invoiceWriter) writeRow(cells [6]string, bold bool) {
 	for i, column := range [...]struct{ x, width int }{{100, 640}, {760, 150}, {930, 90}, {1040, 80}, {1140, 210}, {1370, 230}} {
 		w.write(cells[i], column.x, column.width, 28, bold)
 	}
 }
 
-// item is a row of goods.
-func (w *invoiceWriter) item(item InvoiceItem) {
+// writeItem writes a row of goods, on a new page if this one is full.
+func (w *invoiceWriter) writeItem(item InvoiceItem) {
 	w.y += invoiceRow
 	if w.y > invoiceBottom {
-		w.page()
+		w.beginPage()
 	}
-	w.columns([...]string{item.Description, item.HSCode, item.Origin, strconv.Itoa(item.Quantity), item.Value, item.Total}, false)
+	w.writeRow([...]string{item.Description, item.HSCode, item.Origin, strconv.Itoa(item.Quantity), item.Value, item.Total}, false)
 }
 
-// end is the total and the signature.
-func (w *invoiceWriter) end() {
-	w.rule()
+// writeTotals writes the total and the signature.
+func (w *invoiceWriter) writeTotals() {
+	// The total, the declaration and the signature stay on one page.
+	w.drawRule()
 	if w.y+300 > invoiceBottom {
-		w.page()
+		w.beginPage()
 	}
+
 	w.y += invoiceRow
 	w.write("Total", 1140, 210, 30, true)
 	w.write(w.invoice.Total, 1370, 230, 30, true)
+
 	w.y += 110
 	w.write(w.invoice.Declares, invoiceLeft, invoiceRight-invoiceLeft, 26, false)
+
 	w.y += 90
 	w.write(w.invoice.Signer, invoiceLeft, 700, 30, true)
 	w.y += 8
-	w.rule()
+	w.drawRule()
 	w.y += 50
 	w.write("Signature and date", invoiceLeft, 700, 22, false)
 }

@@ -2,10 +2,10 @@
 // what printers and people use: PDF, ZPL and PNG.
 //
 // A page is laid out once as a scene of rectangles, lines of text and bar
-// codes, in whole dots of the wanted resolution; three writers put the scene
-// into bytes. Everything happens on this host: the package reads fonts, and
-// nothing else. It knows no carrier, no shipment and no database, and field
-// data can never become a printer command.
+// codes, in whole dots of the wanted resolution; three writers encode the
+// scene. Everything happens on this host: the package reads fonts, and nothing
+// else. It knows no carrier, no shipment and no database, and field data can
+// never become a printer command.
 package label
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Document is a shipment's label as data: one page a piece. It is the
-// canonical label of the sandbox carriers, cheap to make and to keep; every
+// Document is a shipment's label as data, one page per piece. It is the
+// canonical label of the sandbox carriers, cheap to make and to store; every
 // picture is derived from it.
 type Document struct {
 	Pages  []Page `json:"pages"`
@@ -24,8 +24,8 @@ type Document struct {
 }
 
 // Page is the label of one piece. Any text may be in any script; an empty one
-// is left out. Text that is too long is wrapped, narrowed and then shrunk; of
-// a line at most 300 characters are printed and of an address 40 lines.
+// is not printed. Text that is too long is wrapped, narrowed and then shrunk;
+// at most 300 characters of a line and 40 lines of an address are printed.
 type Page struct {
 	Carrier   string   `json:"c,omitempty"`   // title in the head: "UPS"
 	Service   string   `json:"s,omitempty"`   // title beside it: "Ground"
@@ -47,28 +47,28 @@ const maxPages = 100
 // Marshal returns d as the JSON that is stored. Equal documents give equal
 // bytes.
 func (d Document) Marshal() []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d); err != nil {
 		panic("label: " + err.Error()) // strings, numbers and lists always encode
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
 // Parse reads what Marshal wrote.
 func Parse(data []byte) (Document, error) {
-	var d Document
-	if err := json.Unmarshal(data, &d); err != nil {
+	var document Document
+	if err := json.Unmarshal(data, &document); err != nil {
 		return Document{}, ship.Errorf(ship.Internal, "stored label is not readable: %w", err)
 	}
-	if len(d.Pages) == 0 {
+	if len(document.Pages) == 0 {
 		return Document{}, ship.Errorf(ship.Internal, "stored label has no page")
 	}
-	return d, nil
+	return document, nil
 }
 
-// Format is what a label is written as.
+// Format is the file format of a label.
 type Format string
 
 // The formats.
@@ -129,7 +129,7 @@ type Options struct {
 	DPI    int // 203 or 300; in a PDF it only sets the grid that bar codes snap to
 }
 
-// complete fills the defaults in and reports what cannot be rendered.
+// complete fills in the defaults and reports what cannot be rendered.
 func (o Options) complete() (Options, error) {
 	if o.Format == "" {
 		o.Format = PDF
@@ -140,19 +140,21 @@ func (o Options) complete() (Options, error) {
 	if o.DPI == 0 {
 		o.DPI = 203
 	}
-	var wrong []ship.FieldError
+
+	var invalid []ship.FieldError
 	if o.Format.ContentType() == "" {
-		wrong = append(wrong, ship.FieldError{Pointer: "/format", Code: "invalid", Detail: "must be pdf, zpl or png"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/format", Code: "invalid", Detail: "must be pdf, zpl or png"})
 	}
 	if _, ok := o.Size.dimensions(); !ok {
-		wrong = append(wrong, ship.FieldError{Pointer: "/size", Code: "invalid", Detail: "must be 4x6, a6, a4 or letter"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/size", Code: "invalid", Detail: "must be 4x6, a6, a4 or letter"})
 	}
 	if o.DPI != 203 && o.DPI != 300 {
-		wrong = append(wrong, ship.FieldError{Pointer: "/dpi", Code: "invalid", Detail: "must be 203 or 300"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/dpi", Code: "invalid", Detail: "must be 203 or 300"})
 	}
-	if err := ship.InvalidFields(wrong); err != nil {
+	if err := ship.InvalidFields(invalid); err != nil {
 		return o, err
 	}
+
 	if o.Format == ZPL && o.Size.isSheet() {
 		return o, ship.Coded(ship.Unsupported, "format_unavailable",
 			"zpl is for label printers: ask for size 4x6 or a6, or for pdf or png")

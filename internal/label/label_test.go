@@ -220,20 +220,20 @@ func TestAnIdleRendererHoldsNoFonts(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Millisecond {
 		t.Errorf("NewRenderer took %v", took)
 	}
-	if _, err := r.Render(oneOf(latin["ups"]), Options{Format: ZPL}); err != nil || r.kit != nil {
+	if _, err := r.Render(oneOf(latin["ups"]), Options{Format: ZPL}); err != nil || r.cache != nil {
 		t.Errorf("a Latin label as ZPL opened fonts, or failed: %v", err)
 	}
-	if _, err := r.Render(worldly(), Options{}); err != nil || r.kit == nil {
+	if _, err := r.Render(worldly(), Options{}); err != nil || r.cache == nil {
 		t.Fatalf("no fonts after a PDF, or %v", err)
 	}
-	busy := r.borrow()
-	r.forget()
-	if r.kit == nil {
+	busy := r.acquire()
+	r.dropFonts()
+	if r.cache == nil {
 		t.Error("fonts forgotten while somebody renders")
 	}
-	r.giveBack(busy)
-	r.forget()
-	if r.kit != nil {
+	r.release(busy)
+	r.dropFonts()
+	if r.cache != nil {
 		t.Error("fonts kept while idle")
 	}
 }

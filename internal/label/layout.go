@@ -20,212 +20,257 @@ const (
 	fromHeight  = 186
 	routeHeight = 112
 	codeHeight  = 300
-	refHeight   = 28 // a line
+	refHeight   = 28 // of one reference
 	markHeight  = 46
 	factsWidth  = 236
 	sheetMargin = 40 // of A4 and letter
 )
 
-// desk lays one page out. Coordinates and measures are in dots of a 203 dpi
-// printer; the scene holds those of the wanted resolution.
-type desk struct {
+// pageLayout lays one page out. Coordinates and measures are in dots of a 203
+// dpi printer; the scene holds those of the wanted resolution.
+type pageLayout struct {
 	scene
-	dx, dy      int // where the label lies on a sheet
+	dx, dy      int // where the label is on a sheet
 	left, right int
-	top, bottom int // what is free
+	top, bottom int // of the space that is still free
 	language    language.Language
 }
 
 // layout places everything a page shows. Rows of fixed height are taken from
 // both ends, and the recipient gets what is left.
-func layout(p Page, sample bool, o Options) (scene, error) {
-	d := newDesk(o)
-	from, to := cleanLines(p.From), cleanLines(p.To)
-	d.language = languageOf(to, from)
+func layout(page Page, sample bool, options Options) (scene, error) {
+	from := cleanLines(page.From)
+	to := cleanLines(page.To)
 
-	d.head(clean(p.Carrier), clean(p.Service))
-	d.sender(from, p)
+	p := newPageLayout(options)
+	p.language = languageOf(to, from)
+
+	p.addHead(clean(page.Carrier), clean(page.Service))
+	p.addSender(from, page)
 	if sample {
-		d.mark()
+		p.addSampleMark()
 	}
-	d.references(cleanLines(p.Reference))
-	if err := d.barcode(p); err != nil {
+	p.addReferences(cleanLines(page.Reference))
+	if err := p.addBarcode(page); err != nil {
 		return scene{}, err
 	}
-	d.routing(clean(p.Routing))
-	d.recipient(to)
-	return d.scene, nil
+	p.addRouting(clean(page.Routing))
+	p.addRecipient(to)
+	return p.scene, nil
 }
 
-func newDesk(o Options) *desk {
-	paper, _ := o.Size.dimensions()
-	d := &desk{scene: scene{
+// newPageLayout begins a page with the frame of its label.
+func newPageLayout(options Options) *pageLayout {
+	paper, _ := options.Size.dimensions()
+	p := &pageLayout{scene: scene{
 		paper:  paper,
-		dpi:    o.DPI,
-		width:  (paper.width*o.DPI + 500) / 1000,
-		height: (paper.height*o.DPI + 500) / 1000,
+		dpi:    options.DPI,
+		width:  (paper.width*options.DPI + 500) / 1000,
+		height: (paper.height*options.DPI + 500) / 1000,
 		rects:  make([]rect, 0, 16),
 		texts:  make([]text, 0, 32),
 	}}
-	if o.Size.isSheet() {
-		d.dx, d.dy = sheetMargin, sheetMargin
+
+	// A sheet carries a 4x6 label in its corner.
+	if options.Size.isSheet() {
+		p.dx = sheetMargin
+		p.dy = sheetMargin
 		paper, _ = Size4x6.dimensions()
 	}
-	width, height := paper.width*203/1000, paper.height*203/1000
-	d.left, d.right = margin, width-margin
-	d.top, d.bottom = margin, height-margin
-	d.box(d.left, d.top, d.right-d.left, ruleWidth)
-	d.box(d.left, d.bottom-ruleWidth, d.right-d.left, ruleWidth)
-	d.box(d.left, d.top, ruleWidth, d.bottom-d.top)
-	d.box(d.right-ruleWidth, d.top, ruleWidth, d.bottom-d.top)
-	return d
+
+	p.left = margin
+	p.right = paper.width*203/1000 - margin
+	p.top = margin
+	p.bottom = paper.height*203/1000 - margin
+
+	p.addBox(p.left, p.top, p.right-p.left, ruleWidth)
+	p.addBox(p.left, p.bottom-ruleWidth, p.right-p.left, ruleWidth)
+	p.addBox(p.left, p.top, ruleWidth, p.bottom-p.top)
+	p.addBox(p.right-ruleWidth, p.top, ruleWidth, p.bottom-p.top)
+	return p
 }
 
 // dots converts a measure to the wanted resolution.
-func (d *desk) dots(v int) int { return (v*d.dpi*2 + 203) / (2 * 203) }
+func (p *pageLayout) dots(measure int) int { return (measure*p.dpi*2 + 203) / (2 * 203) }
 
-func (d *desk) box(x, y, w, h int) {
-	x0, y0 := d.dots(d.dx+x), d.dots(d.dy+y)
-	d.rects = append(d.rects, rect{
-		x0, y0,
-		max(d.dots(d.dx+x+w)-x0, 1), max(d.dots(d.dy+y+h)-y0, 1),
+func (p *pageLayout) addBox(x, y, width, height int) {
+	left := p.dots(p.dx + x)
+	top := p.dots(p.dy + y)
+
+	// The far edges are rounded rather than the sizes, so boxes that touch at
+	// 203 dpi touch at every resolution.
+	p.rects = append(p.rects, rect{
+		x: left,
+		y: top,
+		w: max(p.dots(p.dx+x+width)-left, 1),
+		h: max(p.dots(p.dy+y+height)-top, 1),
 	})
 }
 
-// write places a line with its baseline at y. An empty one leaves no trace.
-func (d *desk) write(s string, x, y, width, size int, bold bool) *text {
-	if s == "" {
+// addText places a line with its baseline at y. An empty line is not added.
+func (p *pageLayout) addText(content string, x, y, width, size int, bold bool) *text {
+	if content == "" {
 		return &text{}
 	}
-	d.texts = append(d.texts, text{
-		s: s, x: d.dots(d.dx + x), y: d.dots(d.dy + y), width: d.dots(width), size: max(d.dots(size), 1),
-		bold: bold, language: d.language,
+	p.texts = append(p.texts, text{
+		content:  content,
+		x:        p.dots(p.dx + x),
+		y:        p.dots(p.dy + y),
+		width:    p.dots(width),
+		size:     max(p.dots(size), 1),
+		bold:     bold,
+		language: p.language,
 	})
-	return &d.texts[len(d.texts)-1]
+	return &p.texts[len(p.texts)-1]
 }
 
-// caption is the small name of a field.
-func (d *desk) caption(s string, x, y, width int) { d.write(s, x, y, width, 19, false) }
-
-// rule separates two rows.
-func (d *desk) rule(y int) { d.box(d.left, y, d.right-d.left, ruleWidth) }
-
-func (d *desk) head(carrier, service string) {
-	split := d.left + 250
-	d.write(carrier, d.left+pad, d.top+72, split-d.left-2*pad, 66, true).level = true
-	d.write(service, split+pad, d.top+68, d.right-split-2*pad, 50, true).level = true
-	d.box(split, d.top, ruleWidth, headHeight)
-	d.top += headHeight
-	d.rule(d.top)
+// addCaption adds the small name of a field.
+func (p *pageLayout) addCaption(name string, x, y, width int) {
+	p.addText(name, x, y, width, 19, false)
 }
 
-// sender is a row with the address to the left and the facts to the right.
-func (d *desk) sender(lines []string, p Page) {
-	split := d.right - factsWidth
-	d.caption("FROM", d.left+pad, d.top+26, 200)
-	width := split - d.left - 2*pad
-	d.lines(lines, d.left+pad, d.top+32, width, fromHeight-36, 25, false)
-	d.box(split, d.top, ruleWidth, fromHeight)
+// addRule separates two rows.
+func (p *pageLayout) addRule(y int) { p.addBox(p.left, y, p.right-p.left, ruleWidth) }
 
-	y, x, w := d.top+26, split+pad, factsWidth-2*pad
-	fact := func(name, value string) {
+// addHead adds the first row: the carrier and its service.
+func (p *pageLayout) addHead(carrier, service string) {
+	split := p.left + 250
+	p.addText(carrier, p.left+pad, p.top+72, split-p.left-2*pad, 66, true).level = true
+	p.addText(service, split+pad, p.top+68, p.right-split-2*pad, 50, true).level = true
+	p.addBox(split, p.top, ruleWidth, headHeight)
+
+	p.top += headHeight
+	p.addRule(p.top)
+}
+
+// addSender adds a row with the address to the left and the facts to the right.
+func (p *pageLayout) addSender(lines []string, page Page) {
+	split := p.right - factsWidth
+	p.addCaption("FROM", p.left+pad, p.top+26, 200)
+	p.addAddress(lines, p.left+pad, p.top+32, split-p.left-2*pad, fromHeight-36, 25, false)
+	p.addBox(split, p.top, ruleWidth, fromHeight)
+
+	x := split + pad
+	y := p.top + 26
+	width := factsWidth - 2*pad
+	addFact := func(name, value string) {
 		if value = clean(value); value != "" {
-			d.caption(name, x, y, w)
-			d.write(value, x, y+28, w, 28, true)
+			p.addCaption(name, x, y, width)
+			p.addText(value, x, y+28, width, 28, true)
 			y += 58
 		}
 	}
-	fact("SHIP DATE", p.ShipDate)
-	fact("WEIGHT", p.Weight)
-	if p.Pieces > 0 {
-		fact("PIECE", strconv.Itoa(p.Piece)+" OF "+strconv.Itoa(p.Pieces))
+	addFact("SHIP DATE", page.ShipDate)
+	addFact("WEIGHT", page.Weight)
+	if page.Pieces > 0 {
+		addFact("PIECE", strconv.Itoa(page.Piece)+" OF "+strconv.Itoa(page.Pieces))
 	}
-	d.top += fromHeight
-	d.rule(d.top)
+
+	p.top += fromHeight
+	p.addRule(p.top)
 }
 
-// lines fills a box with an address in the largest letters that have room for
-// all of it, size at most.
-func (d *desk) lines(lines []string, x, y, width, height, size int, bold bool) {
+// addAddress fills a box with an address in the largest letters that have room
+// for all of it, size at most.
+func (p *pageLayout) addAddress(lines []string, x, y, width, height, size int, bold bool) {
 	var wrapped []string
 	for ; ; size = size * 9 / 10 {
 		wrapped = wrap(lines, float64(width)/float64(size)/narrowest)
-		if size < 14 || len(wrapped)*lineStep(size) <= height {
+		if size < 14 || len(wrapped)*lineHeight(size) <= height {
 			break
 		}
 	}
-	step := min(lineStep(size), height/max(len(wrapped), 1))
-	for i, s := range wrapped {
-		d.write(s, x, y+i*step+step*78/100, width, min(size, step), bold)
+
+	// Letters at the lower limit may still not fit: then lines move closer
+	// together, and shrink with their distance.
+	distance := min(lineHeight(size), height/max(len(wrapped), 1))
+	for i, line := range wrapped {
+		p.addText(line, x, y+i*distance+distance*78/100, width, min(size, distance), bold)
 	}
 }
 
-// lineStep is the distance of baselines.
-func lineStep(size int) int { return size * 5 / 4 }
+// lineHeight is the distance between baselines.
+func lineHeight(size int) int { return size * 5 / 4 }
 
-func (d *desk) recipient(lines []string) {
-	d.caption("SHIP TO", d.left+pad, d.top+26, 200)
-	x := d.left + pad + 22
-	d.lines(lines, x, d.top+36, d.right-pad-x, d.bottom-d.top-44, 44, true)
+// addRecipient fills the space that the other rows left.
+func (p *pageLayout) addRecipient(lines []string) {
+	p.addCaption("SHIP TO", p.left+pad, p.top+26, 200)
+	x := p.left + pad + 22
+	p.addAddress(lines, x, p.top+36, p.right-pad-x, p.bottom-p.top-44, 44, true)
 }
 
-// mark says that the label is a sample, white on black across the bottom.
-func (d *desk) mark() {
-	d.bottom -= markHeight
-	d.box(d.left, d.bottom, d.right-d.left, markHeight)
-	t := d.write(sampleMark, d.left+pad, d.bottom+35, d.right-d.left-2*pad, 34, true)
-	t.centred, t.white = true, true
+// addSampleMark marks the label as a sample, white on black across the bottom.
+func (p *pageLayout) addSampleMark() {
+	p.bottom -= markHeight
+	p.addBox(p.left, p.bottom, p.right-p.left, markHeight)
+
+	mark := p.addText(sampleMark, p.left+pad, p.bottom+35, p.right-p.left-2*pad, 34, true)
+	mark.centred = true
+	mark.white = true
 }
 
-func (d *desk) references(lines []string) {
+// addReferences adds up to four references, a line each.
+func (p *pageLayout) addReferences(lines []string) {
 	lines = lines[:min(len(lines), 4)]
 	if len(lines) == 0 {
 		return
 	}
-	d.bottom -= len(lines)*refHeight + 12
-	d.rule(d.bottom)
-	for i, s := range lines {
-		d.write(s, d.left+pad, d.bottom+30+i*refHeight, d.right-d.left-2*pad, 22, false)
+
+	p.bottom -= len(lines)*refHeight + 12
+	p.addRule(p.bottom)
+	for i, line := range lines {
+		p.addText(line, p.left+pad, p.bottom+30+i*refHeight, p.right-p.left-2*pad, 22, false)
 	}
 }
 
-func (d *desk) routing(s string) {
-	if s == "" {
+// addRouting adds a row with the large sort code.
+func (p *pageLayout) addRouting(sortCode string) {
+	if sortCode == "" {
 		return
 	}
-	d.bottom -= routeHeight
-	d.rule(d.bottom)
-	t := d.write(s, d.left+pad, d.bottom+85, d.right-d.left-2*pad, 84, true)
-	t.centred, t.level = true, true
+
+	p.bottom -= routeHeight
+	p.addRule(p.bottom)
+	line := p.addText(sortCode, p.left+pad, p.bottom+85, p.right-p.left-2*pad, 84, true)
+	line.centred = true
+	line.level = true
 }
 
-// barcode is a row with the tracking number and its symbol, under a thick
-// rule. The modules are whole dots, as many as fit.
-func (d *desk) barcode(p Page) error {
-	number := clean(p.Tracking)
-	content := p.Barcode
+// addBarcode adds a row with the tracking number and its symbol, under a thick
+// rule. A module is a whole number of dots, as many as fit.
+func (p *pageLayout) addBarcode(page Page) error {
+	number := clean(page.Tracking)
+	content := page.Barcode
 	if content == "" {
 		content = number
 	}
 	if content == "" {
 		return nil
 	}
-	sym, err := encode128(content)
+	symbol, err := encode128(content)
 	if err != nil {
 		return err
 	}
-	d.bottom -= codeHeight
-	d.box(d.left, d.bottom, d.right-d.left, 8)
-	d.caption("TRACKING NUMBER", d.left+pad, d.bottom+36, 400)
-	space := d.dots(d.right - d.left - 2*ruleWidth)
-	module := min(space/(sym.modules()+2*quietModules), d.dots(4))
-	if module < d.dots(2) {
+
+	p.bottom -= codeHeight
+	p.addBox(p.left, p.bottom, p.right-p.left, 8)
+	p.addCaption("TRACKING NUMBER", p.left+pad, p.bottom+36, 400)
+
+	// A module has at least two dots of a 203 dpi printer.
+	space := p.dots(p.right - p.left - 2*ruleWidth)
+	module := min(space/(symbol.modules()+2*quietModules), p.dots(4))
+	if module < p.dots(2) {
 		return ship.Errorf(ship.Invalid, "the label's bar code is too long for the paper")
 	}
-	d.codes = append(d.codes, code{
-		x: d.dots(d.dx+d.left+ruleWidth) + (space-sym.modules()*module)/2,
-		y: d.dots(d.dy + d.bottom + 50), height: d.dots(192), module: module, symbol: sym, content: content,
+
+	p.codes = append(p.codes, code{
+		x:       p.dots(p.dx+p.left+ruleWidth) + (space-symbol.modules()*module)/2,
+		y:       p.dots(p.dy + p.bottom + 50),
+		height:  p.dots(192),
+		module:  module,
+		symbol:  symbol,
+		content: content,
 	})
-	d.write(grouped(number), d.left+pad, d.bottom+283, d.right-d.left-2*pad, 38, true).centred = true
+	p.addText(groupDigits(number), p.left+pad, p.bottom+283, p.right-p.left-2*pad, 38, true).centred = true
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// The most bytes that a carrier's file may have. A label has a tenth.
+// maxFileBytes is the largest file that is accepted from a carrier. A label
+// has about a tenth of that.
 const maxFileBytes = 8 << 20
 
 // A Finding says why a carrier's file is not given out.
@@ -23,10 +24,10 @@ func finding(code, format string, args ...any) error {
 	return &Finding{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Lint reports what makes the label of a carrier unfit to be handed on: what
-// could harm a printer, a viewer or this host, and what is not a label. The
+// Lint reports what makes a carrier's label unfit to be given out: whatever
+// could harm a printer, a viewer or this host, and whatever is not a label. The
 // format is that of ship.Label; data may be several pages from Join. The
-// error is a *Finding, or nil. It never panics, whatever data is.
+// error is a *Finding, or nil. Lint never panics, whatever data is.
 func Lint(format string, data []byte) error {
 	pages, err := Split(data)
 	if err != nil {
@@ -35,6 +36,7 @@ func Lint(format string, data []byte) error {
 	if len(pages) == 0 {
 		return finding("empty", "the label has no page")
 	}
+
 	for _, page := range pages {
 		if err := lintPage(format, page); err != nil {
 			return err
@@ -50,6 +52,7 @@ func lintPage(format string, page []byte) error {
 	case len(page) > maxFileBytes:
 		return finding("too_large", "the file has more than %d MB", maxFileBytes>>20)
 	}
+
 	switch format {
 	case "zpl":
 		return lintZPL(page)
@@ -58,7 +61,8 @@ func lintPage(format string, page []byte) error {
 		return err
 	case "png", "gif", "jpg":
 		return lintImage(format, page)
-	case "scene": // ours: data that never reaches a printer as it is
+	case "scene":
+		// Our own data, which is never sent to a printer as it is.
 		if !bytes.HasPrefix(page, []byte("{")) {
 			return finding("damaged", "the stored label is not readable")
 		}
@@ -67,18 +71,20 @@ func lintPage(format string, page []byte) error {
 	return finding("unknown_format", "labels of this format are not handed on")
 }
 
-// Check is Lint with the error that clients hear.
+// Check is Lint with the error that clients receive.
 func Check(format string, data []byte) error { return quarantine(Lint(format, data)) }
 
-// quarantine is the error for a label that Lint refuses, or that turns out to
-// be damaged when it is converted. The carrier's bytes stay in the store.
+// quarantine turns a Finding into the error for a label that Lint refuses, or
+// that proves to be damaged when it is converted. Other errors are returned as
+// they are. The carrier's bytes stay in the store.
 func quarantine(err error) error {
-	f, ok := errors.AsType[*Finding](err)
+	found, ok := errors.AsType[*Finding](err)
 	if !ok {
 		return err
 	}
-	e := ship.Coded(ship.Conflict, "label_quarantined",
-		"the carrier's label is held back because it is not safe to print (%s: %s); void the shipment and buy it again, or get the label from the carrier", f.Code, f.Detail)
-	e.Err = f
-	return e
+
+	refusal := ship.Coded(ship.Conflict, "label_quarantined",
+		"the carrier's label is held back because it is not safe to print (%s: %s); void the shipment and buy it again, or get the label from the carrier", found.Code, found.Detail)
+	refusal.Err = found
+	return refusal
 }

@@ -53,7 +53,7 @@ func FuzzLintZPL(f *testing.F) {
 				open = !open
 			case !open:
 				t.Fatalf("%s outside of a format", c.name)
-			case c.name[0] != '^' || drawing[c.name[1:]] == 0 && !isFont(c.name[1:]):
+			case c.name[0] != '^' || drawingCommands[c.name[1:]] == 0 && !isFont(c.name[1:]):
 				t.Fatalf("%s passes", c.name)
 			case strings.ContainsAny(c.args, "~\x00\x1b"):
 				t.Fatalf("%s has a byte that no label needs", c.name)

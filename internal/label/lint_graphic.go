@@ -12,52 +12,57 @@ const (
 	maxGraphicBytes = 2 << 20 // drawn
 )
 
-// lintGraphic checks the arguments of ^GF. Only text forms are let through:
-// bytes could hold anything, prefixes too.
+// lintGraphic checks the arguments of ^GF. Only the text forms are accepted:
+// binary data could contain anything, command prefixes included.
 func lintGraphic(args []byte) error {
 	parts := bytes.SplitN(args, []byte(","), 5)
 	if len(parts) != 5 || !bytes.EqualFold(bytes.TrimSpace(parts[0]), []byte("A")) {
 		return finding("zpl_graphic", "a graphic is not written as text")
 	}
-	var n [3]int // sent, drawn, a row
-	for i := range n {
-		v, err := strconv.Atoi(string(bytes.TrimSpace(parts[1+i])))
-		if err != nil || v <= 0 || v > maxGraphicBytes {
+
+	var sizes [3]int // bytes sent, bytes drawn, bytes of a row
+	for i := range sizes {
+		size, err := strconv.Atoi(string(bytes.TrimSpace(parts[1+i])))
+		if err != nil || size <= 0 || size > maxGraphicBytes {
 			return finding("zpl_graphic", "a graphic has a size out of bounds")
 		}
-		n[i] = v
+		sizes[i] = size
 	}
-	if n[2] > maxGraphicRow || n[1]/n[2] > maxZPLDots {
+	drawn := sizes[1]
+	row := sizes[2]
+	if row > maxGraphicRow || drawn/row > maxZPLDots {
 		return finding("zpl_graphic", "a graphic has a size out of bounds")
 	}
+
 	data := bytes.TrimSpace(parts[4])
 	if bytes.HasPrefix(data, []byte(":")) {
-		if packed, form, ok := encodedGraphic(data); ok {
-			return lintEncoded(packed, form, n[1])
+		if packed, encoding, ok := encodedGraphic(data); ok {
+			return lintEncoded(packed, encoding, drawn)
 		}
 	}
-	return lintHex(data, n[1], n[2])
+	return lintHex(data, drawn, row)
 }
 
-// encodedGraphic takes ":Z64:...:crc" apart. A colon may also repeat a row of
-// the other form.
-func encodedGraphic(data []byte) (packed []byte, form string, ok bool) {
+// encodedGraphic takes ":Z64:...:crc" apart. It is not ok for the hexadecimal
+// form, in which a colon may come first too: it repeats a row there.
+func encodedGraphic(data []byte) (packed []byte, encoding string, ok bool) {
 	parts := bytes.Split(data, []byte(":"))
 	if len(parts) != 4 || len(parts[3]) != 4 {
 		return nil, "", false
 	}
-	form = string(bytes.ToUpper(parts[1]))
-	return parts[2], form, form == "Z64" || form == "B64"
+	encoding = string(bytes.ToUpper(parts[1]))
+	return parts[2], encoding, encoding == "Z64" || encoding == "B64"
 }
 
-// lintEncoded unpacks as much as the graphic says it has.
-func lintEncoded(text []byte, form string, size int) error {
-	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(data, text) // skips line ends
+// lintEncoded decodes a graphic, and at most as much of it as it declares.
+func lintEncoded(packed []byte, encoding string, size int) error {
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(packed)))
+	n, err := base64.StdEncoding.Decode(data, packed) // skips line ends
 	if err != nil {
 		return finding("zpl_graphic", "a graphic cannot be decoded")
 	}
-	if data = data[:n]; form == "Z64" {
+
+	if data = data[:n]; encoding == "Z64" {
 		if data, err = inflate(data, size); err != nil {
 			return finding("zpl_graphic", "a graphic cannot be unpacked, or is larger than it says")
 		}
@@ -69,27 +74,34 @@ func lintEncoded(text []byte, form string, size int) error {
 }
 
 // lintHex follows the compressed form without writing it: digits with counts
-// before them, commas and marks that fill a row, colons that repeat one.
+// before them, commas and exclamation marks that fill a row, colons that
+// repeat one.
 func lintHex(data []byte, size, row int) error {
-	drawn, count := 0, 0 // in digits
-	for _, c := range data {
+	// Both are numbers of digits, of which a byte has two.
+	drawn := 0
+	count := 0
+
+	for _, char := range data {
 		switch {
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'F', c >= 'a' && c <= 'f':
+		case char >= '0' && char <= '9', char >= 'A' && char <= 'F', char >= 'a' && char <= 'f':
 			drawn += max(count, 1)
 			count = 0
-		case c >= 'G' && c <= 'Y':
-			count += int(c - 'F')
-		case c >= 'g' && c <= 'z':
-			count += 20 * int(c-'f')
-		case c == ',' || c == '!':
+		case char >= 'G' && char <= 'Y':
+			count += int(char - 'F')
+		case char >= 'g' && char <= 'z':
+			count += 20 * int(char-'f')
+		case char == ',' || char == '!':
 			drawn += 2*row - drawn%(2*row)
-		case c == ':':
+		case char == ':':
 			drawn += 2 * row
-		case c == '\n', c == '\r', c == ' ', c == '\t':
+		case char == '\n', char == '\r', char == ' ', char == '\t':
 		default:
 			return finding("zpl_graphic", "a graphic has characters that mean nothing in it")
 		}
-		if drawn > 4*size || count > 4*size { // some writers end full rows with a comma too
+
+		// Twice the declared size is allowed, because some writers end full rows
+		// with a comma too.
+		if drawn > 4*size || count > 4*size {
 			return finding("zpl_graphic", "a graphic is larger than it says")
 		}
 	}

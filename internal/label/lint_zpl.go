@@ -2,6 +2,7 @@ package label
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ const (
 	maxZPLCopies   = 10
 )
 
-// argument says what may follow a command's two letters.
+// argument is what may follow a command's two letters.
 type argument byte
 
 const (
@@ -25,11 +26,10 @@ const (
 	nothing
 )
 
-// drawing lists the commands that draw, or that say how the label at hand is
-// drawn. Whatever else there is stores, deletes, asks, resets, configures or
-// renames something, and none of it has a place in a label. Fonts (^A0) are
-// not listed.
-var drawing = map[string]argument{
+// drawingCommands lists the commands that draw, or that define how the current
+// label is drawn. All others store, delete, query, reset, configure or rename
+// something, and none of that belongs in a label. Fonts (^A0) are not listed.
+var drawingCommands = map[string]argument{
 	"FO": numbers, "FT": numbers, "FB": numbers, "TB": numbers, "FW": numbers, "FP": numbers, "FR": nothing, "FS": nothing,
 	"FD": freeText, "FV": freeText, "FX": freeText, "FH": numbers,
 	"CF": numbers, "CI": numbers, "CV": numbers,
@@ -44,8 +44,8 @@ var drawing = map[string]argument{
 	"SZ": numbers, "XB": nothing, "DN": nothing,
 }
 
-// only narrows the arguments of commands that reach beyond drawing.
-var only = map[string][]string{
+// allowedArguments narrows the arguments of commands that do more than draw.
+var allowedArguments = map[string][]string{
 	"SZ": {"2"},                              // ZPL II, which this is
 	"MM": {"T", "T,N", "T,Y", "P", "R", "C"}, // tear off, peel, rewind, cut: not RFID, not applicators
 	"MF": {"", "N", "N,N", "F,F", "C,C", "L,L"},
@@ -53,50 +53,55 @@ var only = map[string][]string{
 	"CV": {"", "Y", "N"},
 }
 
-// lintZPL lets through what an interpreter of drawing commands would accept:
-// formats of known commands with bounded arguments, and white space between.
+// lintZPL accepts what an interpreter of drawing commands would accept: formats
+// of known commands with bounded arguments, and white space between them.
 func lintZPL(data []byte) error {
 	if err := lintZPLBytes(data); err != nil {
 		return err
 	}
-	l := zplLinter{rest: data}
-	for l.next() {
-		if err := l.command(); err != nil {
+
+	linter := zplLinter{rest: data}
+	for linter.next() {
+		if err := linter.checkCommand(); err != nil {
 			return err
 		}
 	}
+
 	switch {
-	case l.err != nil:
-		return l.err
-	case l.open:
+	case linter.err != nil:
+		return linter.err
+	case linter.open:
 		return finding("zpl_unclosed", "a format is not closed")
-	case l.formats == 0:
+	case linter.formats == 0:
 		return finding("zpl_empty", "there is no format")
-	case !l.ink:
+	case !linter.draws:
 		return finding("zpl_empty", "nothing is drawn")
 	}
 	return nil
 }
 
-// lintZPLBytes looks for what has a meaning to a printer wherever it stands.
+// lintZPLBytes looks for what has a meaning to a printer wherever it appears.
 func lintZPLBytes(data []byte) error {
-	for _, c := range data {
+	for _, char := range data {
 		switch {
-		case c == '~':
+		case char == '~':
 			return finding("zpl_control", "it has a control command or its prefix")
-		case c < ' ' && c != '\n' && c != '\r' && c != '\t', c == 0x7f:
+		case char < ' ' && char != '\n' && char != '\r' && char != '\t', char == 0x7f:
 			return finding("zpl_bytes", "it has control characters")
 		}
 	}
-	// Printers of several languages take a line that begins with ! for one of
-	// another.
+
+	// Printers that understand several languages take a line that begins with
+	// an exclamation mark for one of another language.
 	for rest := data; len(rest) > 0; {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))
 		rest = after
-		if line = bytes.TrimLeft(line, " \t\r"); len(line) > 1 && line[0] == '!' && (line[1] == ' ' || line[1] >= '0' && line[1] <= '9') {
+		line = bytes.TrimLeft(line, " \t\r")
+		if len(line) > 1 && line[0] == '!' && (line[1] == ' ' || isDigit(line[1])) {
 			return finding("zpl_language", "it has a command of another printer language")
 		}
 	}
+
 	if bytes.Contains(bytes.ToUpper(data), []byte("! U")) {
 		return finding("zpl_language", "it sets or reads a printer's variables")
 	}
@@ -106,10 +111,10 @@ func lintZPLBytes(data []byte) error {
 // zplLinter walks the commands.
 type zplLinter struct {
 	rest     []byte
-	name     string // the command at hand, in capitals
+	name     string // of the current command, in capitals
 	args     []byte
 	open     bool // inside ^XA
-	ink      bool
+	draws    bool
 	formats  int
 	commands int
 	err      error
@@ -121,15 +126,18 @@ func (l *zplLinter) next() bool {
 	if len(l.rest) == 0 {
 		return false
 	}
-	at := bytes.IndexByte(l.rest, '^')
-	if at < 0 {
-		at = len(l.rest)
+
+	// Only before the first command can there be anything else.
+	start := bytes.IndexByte(l.rest, '^')
+	if start < 0 {
+		start = len(l.rest)
 	}
-	if len(bytes.TrimSpace(l.rest[:at])) > 0 { // only before the first one
+	if len(bytes.TrimSpace(l.rest[:start])) > 0 {
 		l.err = finding("zpl_stray", "there is something outside of the formats")
 		return false
 	}
-	if l.rest = l.rest[at:]; len(l.rest) == 0 {
+
+	if l.rest = l.rest[start:]; len(l.rest) == 0 {
 		return false
 	}
 	if len(l.rest) < 3 {
@@ -138,35 +146,40 @@ func (l *zplLinter) next() bool {
 	}
 	l.name = strings.ToUpper(string(l.rest[1:3]))
 	l.rest = l.rest[3:]
+
 	end := bytes.IndexByte(l.rest, '^')
 	if end < 0 {
 		end = len(l.rest)
 	}
-	l.args, l.rest = l.rest[:end], l.rest[end:]
+	l.args = l.rest[:end]
+	l.rest = l.rest[end:]
 	return true
 }
 
-func (l *zplLinter) command() error {
+func (l *zplLinter) checkCommand() error {
 	if l.commands++; l.commands > maxZPLCommands {
 		return finding("too_large", "it has more than %d commands", maxZPLCommands)
 	}
+
 	switch l.name {
 	case "XA":
 		if l.formats++; l.open || l.formats > maxZPLFormats {
 			return finding("zpl_unclosed", "formats are nested, or more than %d", maxZPLFormats)
 		}
 		l.open = true
-		return l.bare()
+		return l.requireNoArguments()
 	case "XZ":
 		if !l.open {
 			return finding("zpl_unclosed", "a format ends that has not begun")
 		}
 		l.open = false
-		return l.bare()
+		return l.requireNoArguments()
 	}
-	kind, known := drawing[l.name]
+
+	kind, known := drawingCommands[l.name]
 	if isFont(l.name) {
-		kind, known = numbers, true
+		kind = numbers
+		known = true
 	}
 	switch {
 	case !known:
@@ -174,74 +187,69 @@ func (l *zplLinter) command() error {
 	case !l.open:
 		return finding("zpl_stray", "there is a command outside of the formats")
 	}
-	return l.arguments(kind)
+	return l.checkArguments(kind)
 }
 
-// isFont tells ^A with the letter of a resident font from commands that load
-// one.
+// isFont reports whether a command is ^A with the letter of a resident font,
+// and not one that loads a font.
 func isFont(name string) bool {
-	return name[0] == 'A' && (name[1] >= '0' && name[1] <= '9' || name[1] >= 'A' && name[1] <= 'Z')
+	return name[0] == 'A' && (isDigit(name[1]) || name[1] >= 'A' && name[1] <= 'Z')
 }
 
-func (l *zplLinter) bare() error {
+func (l *zplLinter) requireNoArguments() error {
 	if len(bytes.TrimSpace(l.args)) > 0 {
 		return finding("zpl_stray", "there is something that belongs to no command")
 	}
 	return nil
 }
 
-func (l *zplLinter) arguments(kind argument) error {
+func (l *zplLinter) checkArguments(kind argument) error {
 	switch kind {
 	case nothing:
-		return l.bare()
+		return l.requireNoArguments()
 	case freeText:
-		l.ink = l.ink || l.name != "FX"
+		l.draws = l.draws || l.name != "FX" // ^FX is a comment
 		if len(l.args) > maxZPLField {
 			return finding("zpl_field", "a field has more than %d bytes", maxZPLField)
 		}
 		return nil
 	case picture:
-		l.ink = true
+		l.draws = true
 		return lintGraphic(l.args)
 	}
-	l.ink = l.ink || l.name == "GB"
+
+	l.draws = l.draws || l.name == "GB"
 	args := bytes.TrimSpace(l.args)
 	if len(args) > maxZPLArgs {
 		return finding("zpl_arguments", "a command has more than %d bytes of arguments", maxZPLArgs)
 	}
-	if allowed, narrow := only[l.name]; narrow && !contains(allowed, strings.ToUpper(string(args))) {
+	if allowed, narrowed := allowedArguments[l.name]; narrowed && !slices.Contains(allowed, strings.ToUpper(string(args))) {
 		return finding("zpl_arguments", "a command sets what a label has no say in")
 	}
+
+	// Any character may be the escape character that these two define.
 	if l.name == "FH" || l.name == "BX" {
-		return nil // any character may be the one that escapes
+		return nil
 	}
-	return l.figures(args)
+	return l.checkNumbers(args)
 }
 
-func contains(list []string, s string) bool {
-	for _, item := range list {
-		if item == s {
-			return true
-		}
-	}
-	return false
-}
-
-// figures checks each number of a list.
-func (l *zplLinter) figures(args []byte) error {
+// checkNumbers checks each number of a list.
+func (l *zplLinter) checkNumbers(args []byte) error {
 	for i, arg := range bytes.Split(args, []byte(",")) {
 		limit := maxZPLDots
 		if l.name == "PQ" && i == 0 {
 			limit = maxZPLCopies
 		}
-		value := 0
-		for _, c := range bytes.TrimSpace(arg) {
+
+		number := 0
+		for _, char := range bytes.TrimSpace(arg) {
 			switch {
-			case c >= '0' && c <= '9':
-				if value = value*10 + int(c-'0'); value > limit {
+			case isDigit(char):
+				if number = number*10 + int(char-'0'); number > limit {
 					return finding("zpl_arguments", "a number is out of bounds")
 				}
-			case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '.', c == '-', c == '+':
+			case char >= 'A' && char <= 'Z', char >= 'a' && char <= 'z', char == '.', char == '-', char == '+':
 			default:
 				return finding("zpl_arguments", "an argument is neither a number nor a letter")
 			}

@@ -6,44 +6,48 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Merge writes labels one behind the other into one PDF or ZPL file, each as
-// RenderLabel does. Those that cannot be had so are left out; why is the second
-// value, by their place in the list. If none can be had, there is no file.
+// Merge writes labels one after the other into one PDF or ZPL file, each as
+// RenderLabel does. Labels that are not available in the format are left out;
+// the second value gives the reason for each, by its index in the list. If none
+// is available, there is no file.
 //
-// Paper that is missing from a pile is noticed too late: whoever hands out the
-// file says what is not in it.
-func (r *Renderer) Merge(labels []ship.Label, o Options) ([]byte, map[int]error, error) {
-	if o.Format != PDF && o.Format != ZPL {
+// A sheet that is missing from a stack of paper is noticed too late, so the
+// caller must report which labels are not in the file.
+func (r *Renderer) Merge(labels []ship.Label, options Options) ([]byte, map[int]error, error) {
+	if options.Format != PDF && options.Format != ZPL {
 		return nil, nil, ship.Coded(ship.Unsupported, "format_unavailable", "labels are put together as pdf or zpl")
 	}
-	var parts [][]byte
-	out := map[int]error{}
+
+	var files [][]byte
+	leftOut := map[int]error{}
 	for i := 0; i < len(labels); {
-		part, n, err := r.mergeSome(labels[i:], o)
+		file, n, err := r.renderNext(labels[i:], options)
 		switch code := ship.CodeOf(err); {
 		case err == nil:
-			parts = append(parts, part)
+			files = append(files, file)
 		case code == "format_unavailable" || code == "label_quarantined":
-			out[i] = err
+			leftOut[i] = err
 		default:
 			return nil, nil, err
 		}
 		i += n
 	}
-	data, err := join(parts, o)
-	return data, out, err
+
+	data, err := joinFiles(files, options)
+	return data, leftOut, err
 }
 
-// join puts files together.
-func join(parts [][]byte, o Options) ([]byte, error) {
+// joinFiles joins files of one format into one.
+func joinFiles(parts [][]byte, options Options) ([]byte, error) {
 	switch {
 	case len(parts) == 0:
 		return nil, nil
 	case len(parts) == 1:
 		return parts[0], nil
-	case o.Format == ZPL:
+	case options.Format == ZPL:
 		return bytes.Join(parts, []byte("\n")), nil
 	}
+
 	files := make([]*pdfFile, len(parts))
 	for i, part := range parts {
 		var err error
@@ -54,18 +58,20 @@ func join(parts [][]byte, o Options) ([]byte, error) {
 	return copyPDF(files, nil), nil
 }
 
-// mergePages is how many of our own pages are drawn at once: letters that were
-// set before cost nothing, and what is drawn can be read again.
+// mergePages is how many of our own pages are drawn at once. Drawing them
+// together is cheaper, because outlines of letters are reused; the limit keeps
+// the result small enough to be read again.
 const mergePages = 20
 
-// mergeSome renders the first label, and with one of ours those of ours that
-// follow. It reports how many it took.
-func (r *Renderer) mergeSome(labels []ship.Label, o Options) ([]byte, int, error) {
+// renderNext renders the first label and, if it is one of our own, those of our
+// own that follow it. It reports how many it took.
+func (r *Renderer) renderNext(labels []ship.Label, options Options) ([]byte, int, error) {
 	if labels[0].Format != "scene" {
-		one, err := r.RenderLabel(labels[0], o)
-		return one.Data, 1, err
+		rendering, err := r.RenderLabel(labels[0], options)
+		return rendering.Data, 1, err
 	}
-	all, err := Parse(labels[0].Data)
+
+	document, err := Parse(labels[0].Data)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -75,11 +81,12 @@ func (r *Renderer) mergeSome(labels []ship.Label, o Options) ([]byte, int, error
 		if err != nil {
 			return nil, 0, err
 		}
-		if next.Sample != all.Sample || len(all.Pages)+len(next.Pages) > mergePages {
+		if next.Sample != document.Sample || len(document.Pages)+len(next.Pages) > mergePages {
 			break
 		}
-		all.Pages = append(all.Pages, next.Pages...)
+		document.Pages = append(document.Pages, next.Pages...)
 	}
-	out, err := r.Render(all, o)
-	return out.Data, n, err
+
+	rendering, err := r.Render(document, options)
+	return rendering.Data, n, err
 }

@@ -6,27 +6,30 @@ import (
 )
 
 // Missing lists the characters of s that no font on this host has: they would
-// be printed as boxes. It is sorted and has each once.
+// be printed as boxes. The list is sorted and has no duplicates.
 func (r *Renderer) Missing(s string) []rune {
+	// Nearly always, and without opening a font.
 	if isWesternEuropean(s) {
-		return nil // nearly always, and without opening a font
+		return nil
 	}
+
 	s = clean(s)
 	pen := &pen{renderer: r}
 	defer pen.release()
 
-	pen.set(text{
-		s:        s,
+	pen.shape(text{
+		content:  s,
 		size:     1,
 		bold:     true,
 		language: languageOf([]string{s}),
 	})
-	missing := pen.missed()
+	missing := pen.missingRunes()
 
-	// What stands for broken text has a glyph, and that is a box too.
-	for _, r := range s {
-		if r == utf8.RuneError && !slices.Contains(missing, r) {
-			missing = append(missing, r)
+	// The replacement character for invalid UTF-8 has a glyph, but that is a
+	// box too.
+	for _, char := range s {
+		if char == utf8.RuneError && !slices.Contains(missing, char) {
+			missing = append(missing, char)
 		}
 	}
 	slices.Sort(missing)
@@ -36,8 +39,8 @@ func (r *Renderer) Missing(s string) []rune {
 // isWesternEuropean reports whether s has only characters that the embedded
 // font is known to have.
 func isWesternEuropean(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r > 0x17f || r == 0x7f {
+	for _, char := range s {
+		if char < ' ' || char > 0x17f || char == 0x7f {
 			return false
 		}
 	}

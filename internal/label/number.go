@@ -8,44 +8,49 @@ import (
 )
 
 // appendOp appends a PDF operator with its operands.
-func appendOp(b []byte, op string, operands ...float64) []byte {
-	for _, v := range operands {
-		b = append(appendDecimal(b, v), ' ')
+func appendOp(out []byte, op string, operands ...float64) []byte {
+	for _, operand := range operands {
+		out = append(appendDecimal(out, operand), ' ')
 	}
-	return append(append(b, op...), '\n')
+	return append(append(out, op...), '\n')
 }
 
-// appendRound is appendOp for operands in font units, where a whole number is
-// exact enough.
-func appendRound(b []byte, op string, operands ...float64) []byte {
-	for _, v := range operands {
-		b = append(strconv.AppendInt(b, int64(math.Round(v)), 10), ' ')
+// appendRoundedOp is appendOp for operands in font units, where a whole number
+// is exact enough.
+func appendRoundedOp(out []byte, op string, operands ...float64) []byte {
+	for _, operand := range operands {
+		out = append(strconv.AppendInt(out, int64(math.Round(operand)), 10), ' ')
 	}
-	return append(append(b, op...), '\n')
+	return append(append(out, op...), '\n')
 }
 
-func appendPoints(b []byte, op string, points ...opentype.SegmentPoint) []byte {
-	for _, p := range points {
-		b = append(strconv.AppendInt(b, int64(math.Round(float64(p.X))), 10), ' ')
-		b = append(strconv.AppendInt(b, int64(math.Round(float64(p.Y))), 10), ' ')
+// appendPoints is appendRoundedOp for the points of an outline.
+func appendPoints(out []byte, op string, points ...opentype.SegmentPoint) []byte {
+	for _, point := range points {
+		out = append(strconv.AppendInt(out, int64(math.Round(float64(point.X))), 10), ' ')
+		out = append(strconv.AppendInt(out, int64(math.Round(float64(point.Y))), 10), ' ')
 	}
-	return append(append(b, op...), '\n')
+	return append(append(out, op...), '\n')
 }
 
-// appendDecimal appends v with at most five places: PDF knows no exponents.
-func appendDecimal(b []byte, v float64) []byte {
-	n := int64(math.Round(v * 1e5))
+// appendDecimal appends a number with at most five decimals: PDF does not have
+// exponents.
+func appendDecimal(out []byte, number float64) []byte {
+	n := int64(math.Round(number * 1e5))
 	if n < 0 {
-		b, n = append(b, '-'), -n
+		out = append(out, '-')
+		n = -n
 	}
-	b = strconv.AppendInt(b, n/1e5, 10)
+
+	out = strconv.AppendInt(out, n/1e5, 10)
 	if n %= 1e5; n == 0 {
-		return b
+		return out
 	}
-	b = append(b, '.')
-	for place := int64(1e4); n > 0; place /= 10 {
-		b = append(b, '0'+byte(n/place))
-		n %= place
+
+	out = append(out, '.')
+	for unit := int64(1e4); n > 0; unit /= 10 {
+		out = append(out, '0'+byte(n/unit))
+		n %= unit
 	}
-	return b
+	return out
 }

@@ -12,37 +12,41 @@ import (
 const pagesMagic = "\x00WBPAGES1"
 
 // Join puts the files of one label, a page each, into one value for the store.
-// One page is itself; several are framed: the magic, their number, and the
-// length of each before its bytes, all lengths four bytes, big-endian.
+// A single page is stored as it is; several are framed: the magic, their number,
+// and the length of each before its bytes, all lengths four bytes, big-endian.
 func Join(pages [][]byte) []byte {
 	if len(pages) == 1 {
 		return pages[0]
 	}
+
 	size := len(pagesMagic) + 4
-	for _, p := range pages {
-		size += 4 + len(p)
+	for _, page := range pages {
+		size += 4 + len(page)
 	}
+
 	out := make([]byte, 0, size)
 	out = append(out, pagesMagic...)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(pages)))
-	for _, p := range pages {
-		out = binary.BigEndian.AppendUint32(out, uint32(len(p)))
-		out = append(out, p...)
+	for _, page := range pages {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(page)))
+		out = append(out, page...)
 	}
 	return out
 }
 
-// Split undoes Join. The pages share data's memory. Data that Join did not
-// frame is one page.
+// Split is the inverse of Join. The pages share data's memory. Data that Join
+// did not frame is one page.
 func Split(data []byte) ([][]byte, error) {
 	rest, framed := bytes.CutPrefix(data, []byte(pagesMagic))
 	if !framed {
 		return [][]byte{data}, nil
 	}
+
 	n, rest, ok := cutLength(rest)
 	if !ok || n > maxPages {
 		return nil, ship.Errorf(ship.Internal, "stored label: bad number of pages")
 	}
+
 	pages := make([][]byte, 0, n)
 	for range n {
 		var size uint32
@@ -52,15 +56,16 @@ func Split(data []byte) ([][]byte, error) {
 		pages = append(pages, rest[:size:size])
 		rest = rest[size:]
 	}
+
 	if len(rest) > 0 {
 		return nil, ship.Errorf(ship.Internal, "stored label: bytes after the last page")
 	}
 	return pages, nil
 }
 
-func cutLength(b []byte) (uint32, []byte, bool) {
-	if len(b) < 4 {
-		return 0, b, false
+func cutLength(data []byte) (length uint32, rest []byte, ok bool) {
+	if len(data) < 4 {
+		return 0, data, false
 	}
-	return binary.BigEndian.Uint32(b), b[4:], true
+	return binary.BigEndian.Uint32(data), data[4:], true
 }

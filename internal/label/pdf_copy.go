@@ -5,100 +5,121 @@ import (
 	"strconv"
 )
 
-// A sheet is paper that pages are laid on, in points.
+// A sheet is paper that pages are placed on, in points.
 type sheet struct {
 	width, height float64
-	margin        float64 // zero centres
+	margin        float64 // pages are centred if it is zero
 }
 
-func newSheet(s Size) *sheet {
-	paper, _ := s.dimensions()
-	out := &sheet{width: float64(paper.width) * 0.072, height: float64(paper.height) * 0.072}
-	if s.isSheet() {
-		out.margin = sheetMargin * 72 / 203.0
+func newSheet(size Size) *sheet {
+	dimensions, _ := size.dimensions()
+	paper := &sheet{
+		width:  float64(dimensions.width) * 0.072,
+		height: float64(dimensions.height) * 0.072,
 	}
-	return out
+	if size.isSheet() {
+		paper.margin = sheetMargin * 72 / 203.0
+	}
+	return paper
 }
 
-// leastScale is how far a page may be made smaller. Bar codes are printed
-// with a tolerance of about that.
-const leastScale = 0.93
+// minScale is how far a page may be reduced. Bar codes are printed with a
+// tolerance of about that.
+const minScale = 0.93
 
-// like reports whether the page already is of the size.
-func (s *sheet) like(p pdfPage) bool {
-	w, h := p.size()
-	return math.Abs(w-s.width) < 3 && math.Abs(h-s.height) < 3
+// matches reports whether the page has the size of the sheet, within 3 points.
+func (s *sheet) matches(page pdfPage) bool {
+	width, height := page.size()
+	return math.Abs(width-s.width) < 3 && math.Abs(height-s.height) < 3
 }
 
-// A lay is where a page comes to lie.
-type lay struct {
-	scale, x, y float64 // the lower left corner as it is looked at
-	rotate      int     // degrees clockwise, the page's own included
+// A pagePosition is where a page is on a sheet.
+type pagePosition struct {
+	scale, x, y float64 // of the lower left corner as it is viewed
+	rotate      int     // degrees clockwise, the page's own rotation included
 }
 
-// fit lays a page at its true size if the paper has room for it, turned if
+// fit positions a page at its true size if the paper has room for it, turned if
 // that helps, else a little smaller.
-func (s *sheet) fit(p pdfPage) (lay, bool) {
-	if s.like(p) {
-		return lay{scale: 1, rotate: p.rotate}, true
+func (s *sheet) fit(page pdfPage) (pagePosition, bool) {
+	if s.matches(page) {
+		return pagePosition{scale: 1, rotate: page.rotate}, true
 	}
-	w, h := p.size()
-	l := lay{rotate: p.rotate}
-	roomW, roomH := s.width-2*s.margin, s.height-2*s.margin
-	if upright := min(roomW/w, roomH/h); upright < 1 && min(roomW/h, roomH/w) > upright {
-		w, h = h, w
-		l.rotate = (l.rotate + 90) % 360
-		if p.rotate == 90 {
-			l.rotate = 0 // undone, a turn leaves the words upright
+
+	width, height := page.size()
+	position := pagePosition{rotate: page.rotate}
+	roomX := s.width - 2*s.margin
+	roomY := s.height - 2*s.margin
+
+	if upright := min(roomX/width, roomY/height); upright < 1 && min(roomX/height, roomY/width) > upright {
+		width, height = height, width
+		position.rotate = (position.rotate + 90) % 360
+
+		// Undoing the page's own turn leaves the text upright.
+		if page.rotate == 90 {
+			position.rotate = 0
 		}
 	}
-	l.scale = min(1, roomW/w, roomH/h)
+
+	position.scale = min(1, roomX/width, roomY/height)
 	if s.margin > 0 {
-		l.x, l.y = s.margin, s.height-s.margin-h*l.scale
+		position.x = s.margin
+		position.y = s.height - s.margin - height*position.scale
 	} else {
-		l.x, l.y = (s.width-w*l.scale)/2, (s.height-h*l.scale)/2
+		position.x = (s.width - width*position.scale) / 2
+		position.y = (s.height - height*position.scale) / 2
 	}
-	return l, l.scale >= leastScale
+	return position, position.scale >= minScale
 }
 
 // matrix maps the page's own points to the paper.
-func (l lay) matrix(box [4]float64) [6]float64 {
-	s := l.scale
-	left, bottom, right, top := s*box[0], s*box[1], s*box[2], s*box[3]
-	switch l.rotate {
+func (p pagePosition) matrix(box [4]float64) [6]float64 {
+	scale := p.scale
+	left := scale * box[0]
+	bottom := scale * box[1]
+	right := scale * box[2]
+	top := scale * box[3]
+
+	switch p.rotate {
 	case 90:
-		return [6]float64{0, -s, s, 0, l.x - bottom, l.y + right}
+		return [6]float64{0, -scale, scale, 0, p.x - bottom, p.y + right}
 	case 180:
-		return [6]float64{-s, 0, 0, -s, l.x + right, l.y + top}
+		return [6]float64{-scale, 0, 0, -scale, p.x + right, p.y + top}
 	case 270:
-		return [6]float64{0, s, -s, 0, l.x + top, l.y - left}
+		return [6]float64{0, scale, -scale, 0, p.x + top, p.y - left}
 	}
-	return [6]float64{s, 0, 0, s, l.x - left, l.y - bottom}
+	return [6]float64{scale, 0, 0, scale, p.x - left, p.y - bottom}
 }
 
 // copyPDF writes the pages of all files into a new one, on the paper if there
 // is one. Only what pages draw with is copied.
 func copyPDF(files []*pdfFile, paper *sheet) []byte {
-	c := pdfCopier{next: 3}
-	c.out.out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
-	kids, count := "", 0
-	for _, f := range files {
-		c.file, c.numbers = f, map[pdfRef]int{}
-		for _, p := range f.pages {
-			kids += strconv.Itoa(c.page(p, paper)) + " 0 R "
+	// Objects 1 and 2 are the catalog and the list of pages, which are written
+	// last.
+	copier := pdfCopier{next: 3}
+	copier.writer.out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+
+	kids := ""
+	count := 0
+	for _, file := range files {
+		copier.file = file
+		copier.numbers = map[pdfRef]int{}
+		for _, page := range file.pages {
+			kids += strconv.Itoa(copier.copyPage(page, paper)) + " 0 R "
 			count++
 		}
-		c.drain()
+		copier.copyPending()
 	}
-	c.out.at(1)
-	c.out.out.WriteString("<</Type/Catalog/Pages 2 0 R/ViewerPreferences<</PrintScaling/None>>>>\nendobj\n")
-	c.out.at(2)
-	c.out.out.WriteString("<</Type/Pages/Count " + strconv.Itoa(count) + "/Kids[" + kids + "]>>\nendobj\n")
-	return c.out.finish()
+
+	copier.writer.beginNumber(1)
+	copier.writer.out.WriteString("<</Type/Catalog/Pages 2 0 R/ViewerPreferences<</PrintScaling/None>>>>\nendobj\n")
+	copier.writer.beginNumber(2)
+	copier.writer.out.WriteString("<</Type/Pages/Count " + strconv.Itoa(count) + "/Kids[" + kids + "]>>\nendobj\n")
+	return copier.writer.finish()
 }
 
-// at begins the object of a number.
-func (w *pdfWriter) at(n int) {
+// beginNumber begins the object of a number.
+func (w *pdfWriter) beginNumber(n int) {
 	for len(w.offsets) < n {
 		w.offsets = append(w.offsets, 0)
 	}
@@ -108,129 +129,149 @@ func (w *pdfWriter) at(n int) {
 
 // pdfCopier copies objects of one file after the other under new numbers.
 type pdfCopier struct {
-	out     pdfWriter
+	writer  pdfWriter
 	file    *pdfFile
 	next    int
-	numbers map[pdfRef]int // of the file at hand
-	waiting []pdfRef       // numbered and not yet written
+	numbers map[pdfRef]int // of the current file
+	pending []pdfRef       // numbered and not yet written
 }
 
-func (c *pdfCopier) number() int {
+// newNumber returns the number of a new object.
+func (c *pdfCopier) newNumber() int {
 	c.next++
 	return c.next - 1
 }
 
-// page writes a page and returns its number.
-func (c *pdfCopier) page(p pdfPage, paper *sheet) int {
-	n := c.number()
-	before, after := c.number(), c.number()
-	box, rotate := p.box, p.rotate
-	draw := []byte("q\n")
+// copyPage writes a page and returns its number.
+func (c *pdfCopier) copyPage(page pdfPage, paper *sheet) int {
+	number := c.newNumber()
+	before := c.newNumber()
+	after := c.newNumber()
+
+	// The page draws between a save and a restore, so that what it leaves behind
+	// does not matter. On other paper it is clipped to its box, as it was on its
+	// own.
+	box := page.box
+	rotate := page.rotate
+	prologue := []byte("q\n")
 	if paper != nil {
-		l, _ := paper.fit(p)
-		m := l.matrix(p.box)
-		draw = appendOp(draw, "cm", m[:]...)
-		draw = appendOp(draw, "re W n", p.box[0], p.box[1], p.box[2]-p.box[0], p.box[3]-p.box[1])
-		box, rotate = [4]float64{0, 0, paper.width, paper.height}, 0
+		position, _ := paper.fit(page)
+		matrix := position.matrix(page.box)
+		prologue = appendOp(prologue, "cm", matrix[:]...)
+		prologue = appendOp(prologue, "re W n", page.box[0], page.box[1], page.box[2]-page.box[0], page.box[3]-page.box[1])
+		box = [4]float64{0, 0, paper.width, paper.height}
+		rotate = 0
 	}
-	c.stream(before, draw)
-	c.stream(after, []byte("\nQ\n"))
+	c.writeStream(before, prologue)
+	c.writeStream(after, []byte("\nQ\n"))
 
-	b := []byte("<</Type/Page/Parent 2 0 R/MediaBox[")
-	for _, v := range box {
-		b = append(appendDecimal(b, v), ' ')
+	body := []byte("<</Type/Page/Parent 2 0 R/MediaBox[")
+	for _, side := range box {
+		body = append(appendDecimal(body, side), ' ')
 	}
-	b = append(b, "]/Rotate "+strconv.Itoa(rotate)+"/Contents["+strconv.Itoa(before)+" 0 R "...)
-	for _, ref := range p.contents {
-		b = append(c.value(b, ref), ' ')
+	body = append(body, "]/Rotate "+strconv.Itoa(rotate)+"/Contents["+strconv.Itoa(before)+" 0 R "...)
+	for _, ref := range page.contents {
+		body = append(c.appendValue(body, ref), ' ')
 	}
-	b = append(b, strconv.Itoa(after)+" 0 R]/Resources "...)
-	if p.resources == nil {
-		p.resources = pdfDict{}
+	body = append(body, strconv.Itoa(after)+" 0 R]/Resources "...)
+	if page.resources == nil {
+		page.resources = pdfDict{}
 	}
-	b = c.value(b, p.resources)
-	c.out.at(n)
-	c.out.out.Write(append(b, ">>\nendobj\n"...))
-	return n
+	body = c.appendValue(body, page.resources)
+
+	c.writer.beginNumber(number)
+	c.writer.out.Write(append(body, ">>\nendobj\n"...))
+	return number
 }
 
-func (c *pdfCopier) stream(n int, data []byte) {
-	c.out.at(n)
-	c.out.out.WriteString("<</Length " + strconv.Itoa(len(data)) + ">>stream\n")
-	c.out.out.Write(data)
-	c.out.out.WriteString("\nendstream\nendobj\n")
+func (c *pdfCopier) writeStream(number int, data []byte) {
+	c.writer.beginNumber(number)
+	c.writer.out.WriteString("<</Length " + strconv.Itoa(len(data)) + ">>stream\n")
+	c.writer.out.Write(data)
+	c.writer.out.WriteString("\nendstream\nendobj\n")
 }
 
-// drain writes the objects that were referred to, and those they refer to.
-func (c *pdfCopier) drain() {
-	for len(c.waiting) > 0 {
-		ref := c.waiting[0]
-		c.waiting = c.waiting[1:]
-		o := c.file.objects[ref]
-		if o.stream == nil {
-			body := c.value(nil, o.value)
-			c.out.at(c.numbers[ref])
-			c.out.out.Write(append(body, "\nendobj\n"...))
+// copyPending writes the objects that were referred to, and those they refer
+// to.
+func (c *pdfCopier) copyPending() {
+	for len(c.pending) > 0 {
+		ref := c.pending[0]
+		c.pending = c.pending[1:]
+
+		object := c.file.objects[ref]
+		if object.stream == nil {
+			body := c.appendValue(nil, object.value)
+			c.writer.beginNumber(c.numbers[ref])
+			c.writer.out.Write(append(body, "\nendobj\n"...))
 			continue
 		}
-		d := pdfDict{{"Length", float64(len(o.stream))}}
-		for _, e := range o.dict() {
-			if e.key != "Length" {
-				d = append(d, e)
+
+		// The length may be a reference in the original.
+		dict := pdfDict{{"Length", float64(len(object.stream))}}
+		for _, entry := range object.dict() {
+			if entry.key != "Length" {
+				dict = append(dict, entry)
 			}
 		}
-		body := c.value(nil, d)
-		c.out.at(c.numbers[ref])
-		c.out.out.Write(append(body, "stream\n"...))
-		c.out.out.Write(o.stream)
-		c.out.out.WriteString("\nendstream\nendobj\n")
+		body := c.appendValue(nil, dict)
+
+		c.writer.beginNumber(c.numbers[ref])
+		c.writer.out.Write(append(body, "stream\n"...))
+		c.writer.out.Write(object.stream)
+		c.writer.out.WriteString("\nendstream\nendobj\n")
 	}
 }
 
-// value writes a value, its references renumbered.
-func (c *pdfCopier) value(b []byte, v any) []byte {
-	switch v := v.(type) {
+// appendValue appends a value, its references renumbered.
+func (c *pdfCopier) appendValue(out []byte, value any) []byte {
+	switch value := value.(type) {
 	case bool:
-		return strconv.AppendBool(b, v)
+		return strconv.AppendBool(out, value)
+
 	case float64:
-		return strconv.AppendFloat(b, v, 'f', -1, 64)
+		return strconv.AppendFloat(out, value, 'f', -1, 64)
+
 	case pdfString:
-		return append(b, v...)
+		return append(out, value...)
+
 	case pdfName:
-		return appendName(b, v)
+		return appendName(out, value)
+
 	case pdfRef:
-		n, known := c.numbers[v]
+		number, known := c.numbers[value]
 		if !known {
-			n = c.number()
-			c.numbers[v] = n
-			c.waiting = append(c.waiting, v)
+			number = c.newNumber()
+			c.numbers[value] = number
+			c.pending = append(c.pending, value)
 		}
-		return append(strconv.AppendInt(b, int64(n), 10), " 0 R"...)
+		return append(strconv.AppendInt(out, int64(number), 10), " 0 R"...)
+
 	case pdfArray:
-		b = append(b, '[')
-		for _, item := range v {
-			b = append(c.value(b, item), ' ')
+		out = append(out, '[')
+		for _, item := range value {
+			out = append(c.appendValue(out, item), ' ')
 		}
-		return append(b, ']')
+		return append(out, ']')
+
 	case pdfDict:
-		b = append(b, "<<"...)
-		for _, e := range v {
-			b = append(appendName(b, e.key), ' ')
-			b = append(c.value(b, e.value), ' ')
+		out = append(out, "<<"...)
+		for _, entry := range value {
+			out = append(appendName(out, entry.key), ' ')
+			out = append(c.appendValue(out, entry.value), ' ')
 		}
-		return append(b, ">>"...)
+		return append(out, ">>"...)
 	}
-	return append(b, "null"...)
+	return append(out, "null"...)
 }
 
-func appendName(b []byte, name pdfName) []byte {
-	b = append(b, '/')
+func appendName(out []byte, name pdfName) []byte {
+	out = append(out, '/')
 	for i := range len(name) {
 		if c := name[i]; isPDFRegular(c) && c > ' ' && c < 0x7f && c != '#' {
-			b = append(b, c)
+			out = append(out, c)
 		} else {
-			b = append(b, '#', hexDigits[c>>4], hexDigits[c&15])
+			out = append(out, '#', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
-	return b
+	return out
 }

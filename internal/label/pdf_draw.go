@@ -12,25 +12,27 @@ import (
 // drawPages draws the pages of a carrier's PDF as dots of the wanted
 // resolution.
 //
-// Pages are laid on the wanted paper as in a PDF. Pages that are too large for
-// the default size keep their own, as they do in a PDF, so every label can be
-// had in every format.
-func (r *Renderer) drawPages(files []*pdfFile, o Options) ([]placed, error) {
-	paper, fits := paperFor(files, o, false)
-	if !fits && o.Size != Size4x6 {
-		return nil, unavailable("pdf", o, "size 4x6")
+// Pages are placed on the wanted paper as in a PDF. Pages that are too large
+// for the default size keep their own, as they do in a PDF, so every label is
+// available in every format.
+func (r *Renderer) drawPages(files []*pdfFile, options Options) ([]placed, error) {
+	paper, fits := paperFor(files, options, false)
+	if !fits && options.Size != Size4x6 {
+		return nil, unavailable("pdf", options, "size 4x6")
 	}
 
-	canvas, _ := o.Size.dimensions()
-	width, height := dotsOf(canvas.width, o.DPI), dotsOf(canvas.height, o.DPI)
+	canvas, _ := options.Size.dimensions()
 	var pages []pdfium.Page
-	for _, f := range files {
-		for _, page := range f.pages {
-			size := pdfium.Page{Width: width, Height: height}
+	for _, file := range files {
+		for _, page := range file.pages {
+			size := pdfium.Page{
+				Width:  dotsOf(canvas.width, options.DPI),
+				Height: dotsOf(canvas.height, options.DPI),
+			}
 			if !fits {
-				w, h := page.size()
-				size.Width = int(math.Round(w * float64(o.DPI) / 72))
-				size.Height = int(math.Round(h * float64(o.DPI) / 72))
+				width, height := page.size()
+				size.Width = int(math.Round(width * float64(options.DPI) / 72))
+				size.Height = int(math.Round(height * float64(options.DPI) / 72))
 			}
 			pages = append(pages, size)
 		}
@@ -39,18 +41,19 @@ func (r *Renderer) drawPages(files []*pdfFile, o Options) ([]placed, error) {
 		return nil, finding("too_large", "the label has more than %d pages", maxPages)
 	}
 
-	// The copy holds what the pages draw with and nothing else of the file.
+	// PDFium gets a copy with what the pages draw with and nothing else of the
+	// file.
 	var drawn []placed
 	err := r.pdf.Render(context.Background(), copyPDF(files, paper), pages, func(picture *image.Gray) {
-		page := raster{blacken(picture), o.DPI}
-		box := page.inked()
+		page := raster{blacken(picture), options.DPI}
+		box := page.inkBounds()
 		drawn = append(drawn, placed{
 			raster: page,
 			ink:    box,
 			scale:  ratio{1, 1},
 			x:      box.x,
 			y:      box.y,
-			dpi:    o.DPI,
+			dpi:    options.DPI,
 			width:  page.width,
 			height: page.height,
 		})

@@ -20,161 +20,185 @@ const (
 // imagePages returns the pages as pictures, if each page is one picture and
 // nothing else.
 func imagePages(files []*pdfFile) ([]raster, bool) {
-	var all []raster
-	for _, f := range files {
-		f.budget = maxPDFUnpacked
-		for _, p := range f.pages {
-			r, ok := f.picture(p)
-			if !ok || len(all) == maxPages {
+	var rasters []raster
+	for _, file := range files {
+		file.budget = maxPDFUnpacked
+		for _, page := range file.pages {
+			picture, ok := file.readPicture(page)
+			if !ok || len(rasters) == maxPages {
 				return nil, false
 			}
-			all = append(all, r)
+			rasters = append(rasters, picture)
 		}
 	}
-	return all, true
+	return rasters, true
 }
 
 // painter follows the few operators that place pictures.
 type painter struct {
-	file  *pdfFile
-	state [6]float64
-	saved [][6]float64
-	image pdfObject
-	at    [6]float64
-	found int
-	odd   bool // something else is drawn
+	file       *pdfFile
+	state      [6]float64
+	saved      [][6]float64
+	image      pdfObject
+	position   [6]float64 // of the image
+	images     int
+	drawsOther bool // something else than an image, or what cannot be followed
 }
 
-func (f *pdfFile) picture(p pdfPage) (raster, bool) {
+// readPicture returns a page's picture, if the page shows one picture and
+// nothing else.
+func (f *pdfFile) readPicture(page pdfPage) (raster, bool) {
 	var content []byte
-	for _, ref := range p.contents {
-		data, err := f.contents(f.objects[ref], maxPDFContent)
+	for _, ref := range page.contents {
+		data, err := f.unpackStream(f.objects[ref], maxPDFContent)
 		if err != nil {
 			return raster{}, false
 		}
 		content = append(append(content, data...), '\n')
 	}
-	t := painter{file: f, state: [6]float64{1, 0, 0, 1, 0, 0}}
-	t.paint(content, f.dictOf(p.resources), 0)
-	if t.odd || t.found != 1 {
+
+	painter := painter{file: f, state: [6]float64{1, 0, 0, 1, 0, 0}}
+	painter.paint(content, f.resolveDict(page.resources), 0)
+	if painter.drawsOther || painter.images != 1 {
 		return raster{}, false
 	}
-	dpi, ok := t.resolution()
+
+	dpi, ok := painter.resolution()
 	if !ok {
 		return raster{}, false
 	}
-	b, ok := f.bitmap(t.image)
+	picture, ok := f.decodeImage(painter.image)
 	if !ok {
 		return raster{}, false
 	}
-	return newRaster(b, dpi), true
+	return newRaster(picture, dpi), true
 }
 
 // resolution is how many dots of the picture an inch has. A picture that is
 // skewed, stretched or mirrored has none.
-func (t *painter) resolution() (int, bool) {
-	m := t.at
-	across, down := math.Hypot(m[0], m[1]), math.Hypot(m[2], m[3])
-	straight := math.Abs(m[1])+math.Abs(m[2]) < 0.01*across || math.Abs(m[0])+math.Abs(m[3]) < 0.01*across
-	if !straight || m[0]*m[3]-m[1]*m[2] <= 0 || across < minPDFSide || down < minPDFSide {
+func (p *painter) resolution() (dpi int, ok bool) {
+	matrix := p.position
+	across := math.Hypot(matrix[0], matrix[1])
+	down := math.Hypot(matrix[2], matrix[3])
+	isStraight := math.Abs(matrix[1])+math.Abs(matrix[2]) < 0.01*across || math.Abs(matrix[0])+math.Abs(matrix[3]) < 0.01*across
+	if !isStraight || matrix[0]*matrix[3]-matrix[1]*matrix[2] <= 0 || across < minPDFSide || down < minPDFSide {
 		return 0, false
 	}
-	w, _ := t.file.number(t.image.dict().get("Width"))
-	h, _ := t.file.number(t.image.dict().get("Height"))
-	x, y := w/across*72, h/down*72
-	return int(math.Round(x)), math.Abs(x-y) < 0.03*x && x >= 72 && x < 1500
+
+	width, _ := p.file.number(p.image.dict().get("Width"))
+	height, _ := p.file.number(p.image.dict().get("Height"))
+	dpiX := width / across * 72
+	dpiY := height / down * 72
+	return int(math.Round(dpiX)), math.Abs(dpiX-dpiY) < 0.03*dpiX && dpiX >= 72 && dpiX < 1500
 }
 
-// harmless lists operators that draw nothing by themselves.
-const harmless = " n re W W* gs g G rg RG k K w J j M d i ri BMC BDC EMC MP DP cs CS BX EX "
+// invisibleOperators lists operators that draw nothing by themselves.
+const invisibleOperators = " n re W W* gs g G rg RG k K w J j M d i ri BMC BDC EMC MP DP cs CS BX EX "
 
-func (t *painter) paint(content []byte, resources pdfDict, depth int) {
-	l := &pdfLexer{data: content}
+// paint follows a content stream until its end, or until it draws something
+// else than an image.
+func (p *painter) paint(content []byte, resources pdfDict, depth int) {
+	lexer := &pdfLexer{data: content}
 	var operands []any
 	for {
-		l.space()
-		if t.odd || l.pos >= len(content) {
+		lexer.skipSpace()
+		if p.drawsOther || lexer.pos >= len(content) {
 			return
 		}
-		if c := content[l.pos]; c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
-			t.operator(l.word(), operands, resources, depth)
+
+		if c := content[lexer.pos]; c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			p.apply(lexer.readWord(), operands, resources, depth)
 			operands = operands[:0]
 			continue
 		}
-		v, err := l.value(0)
-		if operands = append(operands, v); err != nil || len(operands) > 16 {
-			t.odd = true
+
+		operand, err := lexer.readValue(0)
+		operands = append(operands, operand)
+		if err != nil || len(operands) > 16 {
+			p.drawsOther = true
 		}
 	}
 }
 
-func (t *painter) operator(op string, operands []any, resources pdfDict, depth int) {
+// apply applies one operator.
+func (p *painter) apply(op string, operands []any, resources pdfDict, depth int) {
 	switch op {
 	case "q":
-		t.saved = append(t.saved, t.state)
-		t.odd = t.odd || len(t.saved) > maxPDFDepth
+		p.saved = append(p.saved, p.state)
+		p.drawsOther = p.drawsOther || len(p.saved) > maxPDFDepth
+
 	case "Q":
-		if n := len(t.saved); n > 0 {
-			t.state, t.saved = t.saved[n-1], t.saved[:n-1]
+		if n := len(p.saved); n > 0 {
+			p.state = p.saved[n-1]
+			p.saved = p.saved[:n-1]
 		}
+
 	case "cm":
-		m, ok := matrixOf(operands)
-		t.odd = t.odd || !ok
-		t.state = multiply(m, t.state)
+		matrix, ok := matrixOf(operands)
+		p.drawsOther = p.drawsOther || !ok
+		p.state = multiply(matrix, p.state)
+
 	case "Do":
 		if len(operands) != 1 {
-			t.odd = true
+			p.drawsOther = true
 			return
 		}
 		name, _ := operands[0].(pdfName)
-		t.do(t.file.dictOf(resources.get("XObject")).get(name), depth)
+		p.paintXObject(p.file.resolveDict(resources.get("XObject")).get(name), depth)
+
 	default:
-		t.odd = t.odd || !strings.Contains(harmless, " "+op+" ")
+		p.drawsOther = p.drawsOther || !strings.Contains(invisibleOperators, " "+op+" ")
 	}
 }
 
-// do paints a picture, or a form that holds one.
-func (t *painter) do(v any, depth int) {
-	ref, _ := v.(pdfRef)
-	o := t.file.objects[ref]
-	switch d := o.dict(); {
-	case o.stream == nil:
-		t.odd = true
-	case t.file.resolve(d.get("Subtype")) == pdfName("Image"):
-		t.image, t.at = o, t.state
-		t.found++
-	case t.file.resolve(d.get("Subtype")) == pdfName("Form") && depth < 3:
-		content, err := t.file.contents(o, maxPDFContent)
+// paintXObject paints a picture, or a form that holds one.
+func (p *painter) paintXObject(value any, depth int) {
+	ref, _ := value.(pdfRef)
+	object := p.file.objects[ref]
+	switch dict := object.dict(); {
+	case object.stream == nil:
+		p.drawsOther = true
+
+	case p.file.resolve(dict.get("Subtype")) == pdfName("Image"):
+		p.image = object
+		p.position = p.state
+		p.images++
+
+	// A form may draw itself, so the depth is limited.
+	case p.file.resolve(dict.get("Subtype")) == pdfName("Form") && depth < 3:
+		content, err := p.file.unpackStream(object, maxPDFContent)
 		if err != nil {
-			t.odd = true
+			p.drawsOther = true
 			return
 		}
-		before := t.state
-		if list, ok := t.file.resolve(d.get("Matrix")).(pdfArray); ok {
-			m, ok := matrixOf(list)
-			t.odd = t.odd || !ok
-			t.state = multiply(m, t.state)
+
+		before := p.state
+		if list, ok := p.file.resolve(dict.get("Matrix")).(pdfArray); ok {
+			matrix, ok := matrixOf(list)
+			p.drawsOther = p.drawsOther || !ok
+			p.state = multiply(matrix, p.state)
 		}
-		t.paint(content, t.file.dictOf(d.get("Resources")), depth+1)
-		t.state = before
+		p.paint(content, p.file.resolveDict(dict.get("Resources")), depth+1)
+		p.state = before
+
 	default:
-		t.odd = true
+		p.drawsOther = true
 	}
 }
 
-func matrixOf(list []any) (m [6]float64, ok bool) {
+func matrixOf(list []any) (matrix [6]float64, ok bool) {
 	if len(list) != 6 {
-		return m, false
+		return matrix, false
 	}
-	for i, v := range list {
-		if m[i], ok = v.(float64); !ok {
-			return m, false
+	for i, value := range list {
+		if matrix[i], ok = value.(float64); !ok {
+			return matrix, false
 		}
 	}
-	return m, true
+	return matrix, true
 }
 
-// multiply is m, then n.
+// multiply is the matrix that applies m, then n.
 func multiply(m, n [6]float64) [6]float64 {
 	return [6]float64{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -183,66 +207,76 @@ func multiply(m, n [6]float64) [6]float64 {
 	}
 }
 
-// bitmap decodes a picture of a file.
-func (f *pdfFile) bitmap(o pdfObject) (*bitmap, bool) {
-	d := o.dict()
-	w, _ := f.number(d.get("Width"))
-	h, _ := f.number(d.get("Height"))
-	if lintSides(int(w), int(h)) != nil || d.has("SMask") || d.has("Mask") {
+// decodeImage decodes a picture of the file.
+func (f *pdfFile) decodeImage(object pdfObject) (*bitmap, bool) {
+	dict := object.dict()
+	width, _ := f.number(dict.get("Width"))
+	height, _ := f.number(dict.get("Height"))
+	if lintSides(int(width), int(height)) != nil || dict.has("SMask") || dict.has("Mask") {
 		return nil, false
 	}
-	names, err := f.filtersOf(d)
+
+	filters, err := f.streamFilters(dict)
 	if err != nil {
 		return nil, false
 	}
-	last := pdfName("")
-	if len(names) > 0 {
-		last = names[len(names)-1]
+	innermost := pdfName("")
+	if len(filters) > 0 {
+		innermost = filters[len(filters)-1]
 	}
-	switch last {
+
+	switch innermost {
 	case "DCTDecode", "DCT":
-		raw, err := unpack(o.stream, names[:len(names)-1], maxFileBytes)
+		raw, err := unpack(object.stream, filters[:len(filters)-1], maxFileBytes)
 		if err != nil || lintJPEG(raw) != nil {
 			return nil, false
 		}
-		img, err := jpeg.Decode(bytes.NewReader(raw))
+		picture, err := jpeg.Decode(bytes.NewReader(raw))
 		if err != nil {
 			return nil, false
 		}
-		return blacken(img), true
+		return blacken(picture), true
+
 	case "CCITTFaxDecode", "CCF":
-		raw, err := unpack(o.stream, names[:len(names)-1], maxFileBytes)
+		raw, err := unpack(object.stream, filters[:len(filters)-1], maxFileBytes)
 		if err != nil {
 			return nil, false
 		}
-		return f.fax(d, raw, int(w), int(h))
+		return f.decodeFax(dict, raw, int(width), int(height))
 	}
-	data, err := f.contents(o, maxPDFPicture)
+
+	data, err := f.unpackStream(object, maxPDFPicture)
 	if err != nil {
 		return nil, false
 	}
-	return f.samples(d, data, int(w), int(h))
+	return f.decodeSamples(dict, data, int(width), int(height))
 }
 
-// fax decodes CCITT group 3 and 4.
-func (f *pdfFile) fax(d pdfDict, raw []byte, w, h int) (*bitmap, bool) {
-	parms := f.parms(d)
+// decodeFax decodes CCITT group 3 and 4.
+func (f *pdfFile) decodeFax(dict pdfDict, raw []byte, width, height int) (*bitmap, bool) {
+	// A positive K mixes one- and two-dimensional rows, which the decoder does
+	// not know.
+	params := f.decodeParams(dict)
 	form := ccitt.Group3
-	if k, _ := f.number(parms.get("K")); k < 0 {
+	if k, _ := f.number(params.get("K")); k < 0 {
 		form = ccitt.Group4
 	} else if k > 0 {
 		return nil, false
 	}
-	if columns, ok := f.number(parms.get("Columns")); ok && int(columns) != w || !ok && w != 1728 {
+
+	// Without the entry a row has 1728 columns, the width of a fax.
+	if columns, ok := f.number(params.get("Columns")); ok && int(columns) != width || !ok && width != 1728 {
 		return nil, false
 	}
-	align, _ := f.resolve(parms.get("EncodedByteAlign")).(bool)
-	blackIs1, _ := f.resolve(parms.get("BlackIs1")).(bool)
-	grey := image.NewGray(image.Rect(0, 0, w, h))
+
+	align, _ := f.resolve(params.get("EncodedByteAlign")).(bool)
+	blackIs1, _ := f.resolve(params.get("BlackIs1")).(bool)
+	grey := image.NewGray(image.Rect(0, 0, width, height))
 	if err := ccitt.DecodeIntoGray(grey, bytes.NewReader(raw), ccitt.MSB, form, &ccitt.Options{Align: align, Invert: blackIs1}); err != nil {
 		return nil, false
 	}
-	if f.inverted(d) {
+
+	if f.isInverted(dict) {
 		for i := range grey.Pix {
 			grey.Pix[i] = ^grey.Pix[i]
 		}
@@ -250,9 +284,9 @@ func (f *pdfFile) fax(d pdfDict, raw []byte, w, h int) (*bitmap, bool) {
 	return blacken(grey), true
 }
 
-// inverted reports whether a sample of zero is white. A mask paints its
+// isInverted reports whether a sample of zero is white. A mask paints its
 // zeros black.
-func (f *pdfFile) inverted(d pdfDict) bool {
-	list, _ := f.resolve(d.get("Decode")).(pdfArray)
+func (f *pdfFile) isInverted(dict pdfDict) bool {
+	list, _ := f.resolve(dict.get("Decode")).(pdfArray)
 	return len(list) > 0 && list[0] == 1.0
 }

@@ -7,8 +7,8 @@ import (
 
 // The values of a PDF file. A number is a float64, null is nil.
 type (
-	pdfName   string // without the slash, escapes undone
-	pdfString []byte // as it stands in the file, with its brackets
+	pdfName   string // without the slash, unescaped
+	pdfString []byte // as it is in the file, with its brackets
 	pdfRef    int    // number of an object
 	pdfArray  []any
 	pdfDict   []pdfEntry
@@ -20,15 +20,15 @@ type (
 
 // get returns the value of a key, nil if there is none.
 func (d pdfDict) get(key pdfName) any {
-	for _, e := range d {
-		if e.key == key {
-			return e.value
+	for _, entry := range d {
+		if entry.key == key {
+			return entry.value
 		}
 	}
 	return nil
 }
 
-// The limits of what is read of a carrier's PDF.
+// The limits of the values in a carrier's PDF.
 const (
 	maxPDFDepth   = 32
 	maxPDFObjects = 5000
@@ -39,8 +39,8 @@ const (
 
 var errPDFSyntax = finding("pdf_syntax", "it is not written as a pdf file must be")
 
-// pdfLexer reads values from bytes. It is strict: what two readers could take
-// for different things is an error.
+// pdfLexer reads values from bytes. It is strict: whatever two readers could
+// interpret differently is an error.
 type pdfLexer struct {
 	data []byte
 	pos  int
@@ -60,8 +60,8 @@ func isPDFDelimiter(c byte) bool {
 
 func isPDFRegular(c byte) bool { return !isPDFSpace(c) && !isPDFDelimiter(c) }
 
-// space skips white space and comments.
-func (l *pdfLexer) space() {
+// skipSpace skips white space and comments.
+func (l *pdfLexer) skipSpace() {
 	for l.pos < len(l.data) {
 		switch c := l.data[l.pos]; {
 		case isPDFSpace(c):
@@ -78,8 +78,8 @@ func (l *pdfLexer) space() {
 	}
 }
 
-// word reads regular characters; it may be empty.
-func (l *pdfLexer) word() string {
+// readWord reads regular characters; it may be empty.
+func (l *pdfLexer) readWord() string {
 	start := l.pos
 	for l.pos < len(l.data) && isPDFRegular(l.data[l.pos]) {
 		l.pos++
@@ -100,42 +100,45 @@ func (l *pdfLexer) accept(keyword string) bool {
 	return true
 }
 
-// whole reads a number that is not negative and below ten digits.
-func (l *pdfLexer) whole() (int, bool) {
-	l.space()
+// readInt reads an integer from 0 to 1<<31 - 1. It stays where it is if there
+// is none.
+func (l *pdfLexer) readInt() (int, bool) {
+	l.skipSpace()
 	start := l.pos
-	n, err := strconv.ParseUint(l.word(), 10, 31)
+	n, err := strconv.ParseUint(l.readWord(), 10, 31)
 	if err != nil {
 		l.pos = start
 	}
 	return int(n), err == nil
 }
 
-// value reads one value.
-func (l *pdfLexer) value(depth int) (any, error) {
-	l.space()
+// readValue reads one value.
+func (l *pdfLexer) readValue(depth int) (any, error) {
+	l.skipSpace()
 	if depth > maxPDFDepth || l.pos >= len(l.data) {
 		return nil, errPDFSyntax
 	}
+
 	switch c := l.data[l.pos]; {
 	case c == '/':
-		return l.name()
+		return l.readName()
 	case c == '(':
-		return l.literal()
+		return l.readLiteral()
 	case c == '[':
 		l.pos++
-		return l.array(depth)
+		return l.readArray(depth)
 	case bytes.HasPrefix(l.data[l.pos:], []byte("<<")):
 		l.pos += 2
-		return l.dict(depth)
+		return l.readDict(depth)
 	case c == '<':
-		return l.hex()
+		return l.readHex()
 	case c >= '0' && c <= '9':
-		return l.numberOrRef()
+		return l.readNumberOrRef()
 	case c == '+' || c == '-' || c == '.':
-		return l.number()
+		return l.readNumber()
 	}
-	switch l.word() {
+
+	switch l.readWord() {
 	case "true":
 		return true, nil
 	case "false":
@@ -146,68 +149,78 @@ func (l *pdfLexer) value(depth int) (any, error) {
 	return nil, errPDFSyntax
 }
 
-func (l *pdfLexer) number() (any, error) {
-	s := l.word()
-	for i := range len(s) { // no exponents, no words that stand for numbers
-		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' {
+func (l *pdfLexer) readNumber() (any, error) {
+	word := l.readWord()
+
+	// PDF knows neither exponents nor words such as "inf", both of which
+	// ParseFloat accepts.
+	for i := range len(word) {
+		if c := word[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' {
 			return nil, errPDFSyntax
 		}
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || len(s) > 32 {
+
+	number, err := strconv.ParseFloat(word, 64)
+	if err != nil || len(word) > 32 {
 		return nil, errPDFSyntax
 	}
-	return v, nil
+	return number, nil
 }
 
-// numberOrRef looks ahead: "7 0 R" is a reference.
-func (l *pdfLexer) numberOrRef() (any, error) {
+// readNumberOrRef looks ahead: "7 0 R" is a reference.
+func (l *pdfLexer) readNumberOrRef() (any, error) {
 	start := l.pos
-	if n, ok := l.whole(); ok {
-		if _, ok := l.whole(); ok {
-			if l.space(); l.accept("R") {
+	if n, ok := l.readInt(); ok {
+		if _, ok := l.readInt(); ok {
+			if l.skipSpace(); l.accept("R") {
 				return pdfRef(n), nil
 			}
 		}
 	}
 	l.pos = start
-	return l.number()
+	return l.readNumber()
 }
 
-func (l *pdfLexer) name() (any, error) {
+func (l *pdfLexer) readName() (any, error) {
 	l.pos++
-	raw := l.word()
+	raw := l.readWord()
 	if bytes.IndexByte([]byte(raw), '#') < 0 {
 		if len(raw) > maxPDFName {
 			return nil, errPDFSyntax
 		}
 		return pdfName(raw), nil
 	}
-	out := make([]byte, 0, len(raw))
+
+	// Escapes are undone here, so that a name cannot pass the checks in
+	// disguise.
+	name := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '#' {
-			out = append(out, raw[i])
+			name = append(name, raw[i])
 			continue
 		}
+
 		if i+2 >= len(raw) {
 			return nil, errPDFSyntax
 		}
-		v, err := strconv.ParseUint(raw[i+1:i+3], 16, 8)
-		if err != nil || v == 0 {
+		char, err := strconv.ParseUint(raw[i+1:i+3], 16, 8)
+		if err != nil || char == 0 {
 			return nil, errPDFSyntax
 		}
-		out = append(out, byte(v))
+		name = append(name, byte(char))
 		i += 2
 	}
-	if len(out) > maxPDFName {
+
+	if len(name) > maxPDFName {
 		return nil, errPDFSyntax
 	}
-	return pdfName(out), nil
+	return pdfName(name), nil
 }
 
-// literal reads a string in round brackets, which may be nested.
-func (l *pdfLexer) literal() (any, error) {
-	start, open := l.pos, 0
+// readLiteral reads a string in parentheses, which may be nested.
+func (l *pdfLexer) readLiteral() (any, error) {
+	start := l.pos
+	open := 0
 	for ; l.pos < len(l.data) && l.pos-start < maxPDFText; l.pos++ {
 		switch l.data[l.pos] {
 		case '\\':
@@ -224,7 +237,7 @@ func (l *pdfLexer) literal() (any, error) {
 	return nil, errPDFSyntax
 }
 
-func (l *pdfLexer) hex() (any, error) {
+func (l *pdfLexer) readHex() (any, error) {
 	start := l.pos
 	for l.pos++; l.pos < len(l.data) && l.pos-start < maxPDFText; l.pos++ {
 		switch c := l.data[l.pos]; {
@@ -239,47 +252,54 @@ func (l *pdfLexer) hex() (any, error) {
 	return nil, errPDFSyntax
 }
 
-func (l *pdfLexer) array(depth int) (any, error) {
+func (l *pdfLexer) readArray(depth int) (any, error) {
 	list := pdfArray{}
 	for {
-		if l.space(); l.pos < len(l.data) && l.data[l.pos] == ']' {
+		if l.skipSpace(); l.pos < len(l.data) && l.data[l.pos] == ']' {
 			l.pos++
 			return list, nil
 		}
-		v, err := l.value(depth + 1)
+
+		item, err := l.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		list = append(list, item)
 	}
 }
 
-func (l *pdfLexer) dict(depth int) (any, error) {
-	d := pdfDict{}
+func (l *pdfLexer) readDict(depth int) (any, error) {
+	dict := pdfDict{}
 	for {
-		if l.space(); bytes.HasPrefix(l.data[l.pos:], []byte(">>")) {
+		if l.skipSpace(); bytes.HasPrefix(l.data[l.pos:], []byte(">>")) {
 			l.pos += 2
-			return d, nil
+			return dict, nil
 		}
-		key, err := l.value(depth + 1)
+
+		key, err := l.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
+
+		// Of two values of a key, some readers take the first and some the
+		// last.
 		name, ok := key.(pdfName)
-		if !ok || len(d) > maxPDFEntries || d.has(name) {
-			return nil, errPDFSyntax // of two values readers take the first or the last
+		if !ok || len(dict) > maxPDFEntries || dict.has(name) {
+			return nil, errPDFSyntax
 		}
-		v, err := l.value(depth + 1)
+
+		value, err := l.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		d = append(d, pdfEntry{name, v})
+		dict = append(dict, pdfEntry{name, value})
 	}
 }
 
+// has reports whether the dictionary has a key, be its value null.
 func (d pdfDict) has(key pdfName) bool {
-	for _, e := range d {
-		if e.key == key {
+	for _, entry := range d {
+		if entry.key == key {
 			return true
 		}
 	}

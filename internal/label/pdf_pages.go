@@ -8,9 +8,10 @@ type pdfPage struct {
 	contents  []pdfRef
 }
 
-// size is the page as it is looked at.
+// size is the size of the page as it is viewed.
 func (p pdfPage) size() (width, height float64) {
-	width, height = p.box[2]-p.box[0], p.box[3]-p.box[1]
+	width = p.box[2] - p.box[0]
+	height = p.box[3] - p.box[1]
 	if p.rotate%180 != 0 {
 		return height, width
 	}
@@ -22,17 +23,18 @@ var errPDFPages = finding("pdf_pages", "its pages cannot be found")
 // readPages walks the tree of pages.
 func (f *pdfFile) readPages() error {
 	var root pdfDict
-	for _, d := range f.trailer {
-		if d.has("Root") {
-			root = f.dictOf(d.get("Root"))
+	for _, trailer := range f.trailer {
+		if trailer.has("Root") {
+			root = f.resolveDict(trailer.get("Root"))
 			break
 		}
 	}
 	if f.resolve(root.get("Type")) != pdfName("Catalog") {
 		return errPDFPages
 	}
+
 	seen := map[pdfRef]bool{}
-	if err := f.walk(root.get("Pages"), pdfDict{}, seen, 0); err != nil {
+	if err := f.readPageTree(root.get("Pages"), pdfDict{}, seen, 0); err != nil {
 		return err
 	}
 	if len(f.pages) == 0 {
@@ -41,72 +43,83 @@ func (f *pdfFile) readPages() error {
 	return nil
 }
 
-// inherited are the keys that a page takes from above.
-var inherited = []pdfName{"MediaBox", "CropBox", "Rotate", "Resources", "UserUnit"}
+// inheritedKeys are the keys that a page takes from its parents.
+var inheritedKeys = []pdfName{"MediaBox", "CropBox", "Rotate", "Resources", "UserUnit"}
 
-func (f *pdfFile) walk(v any, above pdfDict, seen map[pdfRef]bool, depth int) error {
-	ref, ok := v.(pdfRef)
+// readPageTree reads a node of the tree and the pages below it. A node that was
+// seen before is an error: a tree has no cycles.
+func (f *pdfFile) readPageTree(value any, parent pdfDict, seen map[pdfRef]bool, depth int) error {
+	ref, ok := value.(pdfRef)
 	if !ok || seen[ref] || depth > maxPDFDepth {
 		return errPDFPages
 	}
 	seen[ref] = true
-	node := f.dictOf(ref)
-	own := pdfDict{}
-	for _, key := range inherited {
-		if v := node.get(key); v != nil {
-			own = append(own, pdfEntry{key, v})
-		} else if v := above.get(key); v != nil {
-			own = append(own, pdfEntry{key, v})
+
+	node := f.resolveDict(ref)
+	attributes := pdfDict{}
+	for _, key := range inheritedKeys {
+		if value := node.get(key); value != nil {
+			attributes = append(attributes, pdfEntry{key, value})
+		} else if value := parent.get(key); value != nil {
+			attributes = append(attributes, pdfEntry{key, value})
 		}
 	}
+
 	switch f.resolve(node.get("Type")) {
 	case pdfName("Pages"):
 		kids, _ := f.resolve(node.get("Kids")).(pdfArray)
 		for _, kid := range kids {
-			if err := f.walk(kid, own, seen, depth+1); err != nil {
+			if err := f.readPageTree(kid, attributes, seen, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	case pdfName("Page"):
-		return f.readPage(node, own)
+		return f.readPage(node, attributes)
 	}
 	return errPDFPages
 }
 
-func (f *pdfFile) readPage(node, own pdfDict) error {
-	p := pdfPage{resources: own.get("Resources")}
+// readPage reads a page from its node and its own and inherited attributes.
+func (f *pdfFile) readPage(node, attributes pdfDict) error {
+	page := pdfPage{resources: attributes.get("Resources")}
 	var ok bool
-	if p.box, ok = f.box(own.get("MediaBox")); !ok {
+	if page.box, ok = f.readBox(attributes.get("MediaBox")); !ok {
 		return errPDFPages
 	}
-	rotate, _ := f.number(own.get("Rotate"))
-	if p.rotate = (int(rotate)%360 + 360) % 360; p.rotate%90 != 0 {
+
+	// The rotation may be negative.
+	rotate, _ := f.number(attributes.get("Rotate"))
+	if page.rotate = (int(rotate)%360 + 360) % 360; page.rotate%90 != 0 {
 		return errPDFPages
 	}
-	w, h := p.size()
-	if unit, scaled := f.number(own.get("UserUnit")); w < minPDFSide || h < minPDFSide || w > maxPDFSide || h > maxPDFSide || scaled && unit != 1 {
+
+	width, height := page.size()
+	unit, scaled := f.number(attributes.get("UserUnit"))
+	if width < minPDFSide || height < minPDFSide || width > maxPDFSide || height > maxPDFSide || scaled && unit != 1 {
 		return finding("pdf_size", "a page has a size that no label has")
 	}
-	switch v := node.get("Contents").(type) {
+
+	switch value := node.get("Contents").(type) {
 	case pdfRef:
-		p.contents = f.contentRefs(v)
+		page.contents = f.contentRefs(value)
 	case pdfArray:
-		for _, item := range v {
+		for _, item := range value {
 			if ref, ok := item.(pdfRef); ok {
-				p.contents = append(p.contents, ref)
+				page.contents = append(page.contents, ref)
 			}
 		}
 	}
-	if f.pages = append(f.pages, p); len(f.pages) > maxPDFPages {
+
+	if f.pages = append(f.pages, page); len(f.pages) > maxPDFPages {
 		return finding("pdf_pages", "it has more than %d pages", maxPDFPages)
 	}
 	return nil
 }
 
-// box reads two corners, in whichever order they stand.
-func (f *pdfFile) box(v any) (box [4]float64, ok bool) {
-	list, _ := f.resolve(v).(pdfArray)
+// readBox reads two opposite corners, which may be in any order.
+func (f *pdfFile) readBox(value any) (box [4]float64, ok bool) {
+	list, _ := f.resolve(value).(pdfArray)
 	if len(list) != 4 {
 		return box, false
 	}
@@ -115,7 +128,12 @@ func (f *pdfFile) box(v any) (box [4]float64, ok bool) {
 			return box, false
 		}
 	}
-	return [4]float64{min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])}, true
+	return [4]float64{
+		min(box[0], box[2]),
+		min(box[1], box[3]),
+		max(box[0], box[2]),
+		max(box[1], box[3]),
+	}, true
 }
 
 // contentRefs lists the streams behind a reference: one, or an array of them.
@@ -123,11 +141,12 @@ func (f *pdfFile) contentRefs(ref pdfRef) []pdfRef {
 	if f.objects[ref].stream != nil {
 		return []pdfRef{ref}
 	}
+
 	var refs []pdfRef
 	list, _ := f.resolve(ref).(pdfArray)
 	for _, item := range list {
-		if r, ok := item.(pdfRef); ok {
-			refs = append(refs, r)
+		if stream, ok := item.(pdfRef); ok {
+			refs = append(refs, stream)
 		}
 	}
 	return refs

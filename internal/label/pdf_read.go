@@ -5,28 +5,28 @@ import "bytes"
 // pdfObject is one object of a file.
 type pdfObject struct {
 	value  any
-	stream []byte // as it stands in the file; nil if it is not a stream
-	offset int    // where it stands, -1 inside of another
+	stream []byte // as it is in the file; nil if it is not a stream
+	offset int    // in the file; negative inside of another object
 }
 
 // dict is the object's dictionary, empty if it has none.
 func (o pdfObject) dict() pdfDict {
-	d, _ := o.value.(pdfDict)
-	return d
+	dict, _ := o.value.(pdfDict)
+	return dict
 }
 
-// pdfFile is a carrier's file that was read whole and found harmless.
+// pdfFile is a carrier's file that was read completely and found harmless.
 type pdfFile struct {
 	objects map[pdfRef]pdfObject
-	order   []pdfRef // as they stand in the file
+	order   []pdfRef // in which they are in the file
 	trailer []pdfDict
 	tables  map[int]pdfTable // by offset
-	starts  []int            // what the file calls offsets of tables
+	starts  []int            // the offsets of tables that the file declares
 	pages   []pdfPage
 	budget  int // bytes that may still be unpacked
 }
 
-// pdfTable says where objects stand.
+// pdfTable holds the offsets of objects.
 type pdfTable map[pdfRef]int
 
 // readPDF reads the whole file from its first byte to the last, not just what
@@ -34,22 +34,29 @@ type pdfTable map[pdfRef]int
 // here. What is active, reaches out of the file, is hidden, or is larger than
 // a label needs is a finding.
 func readPDF(data []byte) (*pdfFile, error) {
-	f := &pdfFile{objects: map[pdfRef]pdfObject{}, tables: map[int]pdfTable{}, budget: maxPDFUnpacked}
+	file := &pdfFile{
+		objects: map[pdfRef]pdfObject{},
+		tables:  map[int]pdfTable{},
+		budget:  maxPDFUnpacked,
+	}
+
+	// The order matters: streams are cut to their lengths before they are
+	// unpacked, and packed objects are opened before all objects are checked.
 	steps := []func() error{
-		func() error { return f.scan(data) },
-		f.checkLengths,
-		f.openObjectStreams,
-		f.checkValues,
-		f.checkStreams,
-		f.checkTables,
-		f.readPages,
+		func() error { return file.scan(data) },
+		file.checkLengths,
+		file.openObjectStreams,
+		file.checkValues,
+		file.checkStreams,
+		file.checkTables,
+		file.readPages,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return f, nil
+	return file, nil
 }
 
 // scan reads one thing after the other: objects, tables, trailers.
@@ -61,23 +68,25 @@ func (f *pdfFile) scan(data []byte) error {
 	if !bytes.HasSuffix(bytes.TrimRight(data, "\r\n\x00 "), []byte("%%EOF")) {
 		return finding("pdf_cut_off", "it does not end as a pdf file")
 	}
-	l := &pdfLexer{data: data}
+
+	lexer := &pdfLexer{data: data}
 	for {
-		l.space()
-		at := l.pos
+		lexer.skipSpace()
+		offset := lexer.pos
+
 		var err error
 		switch {
-		case at >= len(data):
+		case offset >= len(data):
 			return nil
-		case l.accept("xref"):
-			err = f.scanTable(l, at)
-		case l.accept("startxref"):
-			n, ok := l.whole()
-			if f.starts = append(f.starts, n); !ok {
+		case lexer.accept("xref"):
+			err = f.scanTable(lexer, offset)
+		case lexer.accept("startxref"):
+			start, ok := lexer.readInt()
+			if f.starts = append(f.starts, start); !ok {
 				err = errPDFSyntax
 			}
 		default:
-			err = f.scanObject(l, at)
+			err = f.scanObject(lexer, offset)
 		}
 		if err != nil {
 			return err
@@ -86,161 +95,177 @@ func (f *pdfFile) scan(data []byte) error {
 }
 
 // scanTable reads a table and the trailer after it.
-func (f *pdfFile) scanTable(l *pdfLexer, at int) error {
+func (f *pdfFile) scanTable(lexer *pdfLexer, tableOffset int) error {
 	table := pdfTable{}
 	for {
-		first, ok := l.whole()
+		first, ok := lexer.readInt()
 		if !ok {
 			break
 		}
-		count, ok := l.whole()
+		count, ok := lexer.readInt()
 		if !ok || first+count > maxPDFNumber {
 			return errPDFTable
 		}
+
 		for i := range count {
-			offset, ok := l.whole()
-			_, ok2 := l.whole()
-			if l.space(); !ok || !ok2 {
+			offset, hasOffset := lexer.readInt()
+			_, hasGeneration := lexer.readInt()
+			if !hasOffset || !hasGeneration {
 				return errPDFTable
 			}
+
+			lexer.skipSpace()
 			switch {
-			case l.accept("n"):
+			case lexer.accept("n"):
 				table[pdfRef(first+i)] = offset
-			case !l.accept("f"):
+			case !lexer.accept("f"):
 				return errPDFTable
 			}
 		}
 	}
-	f.tables[at] = table
-	if l.space(); !l.accept("trailer") {
+	f.tables[tableOffset] = table
+
+	if lexer.skipSpace(); !lexer.accept("trailer") {
 		return errPDFTable
 	}
-	v, err := l.value(0)
+	value, err := lexer.readValue(0)
 	if err != nil {
 		return err
 	}
-	d, ok := v.(pdfDict)
-	if f.trailer = append(f.trailer, d); !ok {
+	trailer, ok := value.(pdfDict)
+	if f.trailer = append(f.trailer, trailer); !ok {
 		return errPDFSyntax
 	}
 	return nil
 }
 
 // scanObject reads "7 0 obj ... endobj".
-func (f *pdfFile) scanObject(l *pdfLexer, at int) error {
-	n, ok := l.whole()
-	_, ok2 := l.whole()
-	if l.space(); !ok || !ok2 || !l.accept("obj") {
+func (f *pdfFile) scanObject(lexer *pdfLexer, offset int) error {
+	number, hasNumber := lexer.readInt()
+	_, hasGeneration := lexer.readInt()
+	if lexer.skipSpace(); !hasNumber || !hasGeneration || !lexer.accept("obj") {
 		return finding("pdf_stray", "there is something between the objects")
 	}
-	v, err := l.value(0)
+
+	value, err := lexer.readValue(0)
 	if err != nil {
 		return err
 	}
-	o := pdfObject{value: v, offset: at}
-	if l.space(); l.accept("stream") {
-		if o.stream, err = scanStream(l, o.dict()); err != nil {
+
+	object := pdfObject{value: value, offset: offset}
+	if lexer.skipSpace(); lexer.accept("stream") {
+		if object.stream, err = scanStream(lexer, object.dict()); err != nil {
 			return err
 		}
-		l.space()
+		lexer.skipSpace()
 	}
-	if !l.accept("endobj") {
+	if !lexer.accept("endobj") {
 		return errPDFSyntax
 	}
-	return f.add(pdfRef(n), o)
+	return f.add(pdfRef(number), object)
 }
 
-func (f *pdfFile) add(n pdfRef, o pdfObject) error {
-	if _, twice := f.objects[n]; twice {
+// add adds an object. Two of the same number are an error, because readers do
+// not agree on which of them counts.
+func (f *pdfFile) add(ref pdfRef, object pdfObject) error {
+	if _, exists := f.objects[ref]; exists {
 		return finding("pdf_shadow", "it has two objects of one number")
 	}
-	if f.order = append(f.order, n); len(f.order) > maxPDFObjects || n > maxPDFNumber {
+	if f.order = append(f.order, ref); len(f.order) > maxPDFObjects || ref > maxPDFNumber {
 		return finding("too_large", "it has more than %d objects", maxPDFObjects)
 	}
-	f.objects[n] = o
+	f.objects[ref] = object
 	return nil
 }
 
 var errPDFStream = finding("pdf_stream", "a stream is not as long as it says")
 
-// scanStream takes the bytes of a stream. If its length stands elsewhere, it
-// ends at the first mark, and checkLengths compares.
-func scanStream(l *pdfLexer, d pdfDict) ([]byte, error) {
+// scanStream takes the bytes of a stream. If its length is a reference, it ends
+// at the first end mark, and checkLengths compares.
+func scanStream(lexer *pdfLexer, dict pdfDict) ([]byte, error) {
 	switch {
-	case bytes.HasPrefix(l.data[l.pos:], []byte("\r\n")):
-		l.pos += 2
-	case bytes.HasPrefix(l.data[l.pos:], []byte("\n")):
-		l.pos++
+	case bytes.HasPrefix(lexer.data[lexer.pos:], []byte("\r\n")):
+		lexer.pos += 2
+	case bytes.HasPrefix(lexer.data[lexer.pos:], []byte("\n")):
+		lexer.pos++
 	default:
 		return nil, errPDFStream
 	}
-	start, end := l.pos, 0
-	switch length := d.get("Length").(type) {
+
+	start := lexer.pos
+	end := 0
+	switch length := dict.get("Length").(type) {
 	case float64:
-		if length < 0 || length > float64(len(l.data)-start) || length != float64(int(length)) {
+		if length < 0 || length > float64(len(lexer.data)-start) || length != float64(int(length)) {
 			return nil, errPDFStream
 		}
 		end = start + int(length)
 	case pdfRef:
-		if end = bytes.Index(l.data[start:], []byte("endstream")); end < 0 {
+		if end = bytes.Index(lexer.data[start:], []byte("endstream")); end < 0 {
 			return nil, errPDFStream
 		}
 		end += start
 	default:
 		return nil, errPDFStream
 	}
-	l.pos = end
-	for range 2 { // the end of a line before the mark
-		if l.pos < len(l.data) && (l.data[l.pos] == '\r' || l.data[l.pos] == '\n') {
-			l.pos++
+
+	// A line end before the mark, of up to two bytes, is not part of the stream.
+	lexer.pos = end
+	for range 2 {
+		if lexer.pos < len(lexer.data) && (lexer.data[lexer.pos] == '\r' || lexer.data[lexer.pos] == '\n') {
+			lexer.pos++
 		}
 	}
-	if !l.accept("endstream") {
+	if !lexer.accept("endstream") {
 		return nil, errPDFStream
 	}
-	return l.data[start:end:end], nil
+	return lexer.data[start:end:end], nil
 }
 
-// checkLengths cuts the streams whose length stands elsewhere. Up to two
-// bytes are the end of the line before the mark.
+// checkLengths cuts the streams whose length is a reference to the length that
+// it refers to.
 func (f *pdfFile) checkLengths() error {
-	for _, n := range f.order {
-		o := f.objects[n]
-		ref, ok := o.dict().get("Length").(pdfRef)
-		if o.stream == nil || !ok {
+	for _, number := range f.order {
+		object := f.objects[number]
+		ref, ok := object.dict().get("Length").(pdfRef)
+		if object.stream == nil || !ok {
 			continue
 		}
+
+		// scanStream took everything up to the end mark: the line end before it
+		// may be left over, and nothing else.
 		length, ok := f.objects[ref].value.(float64)
-		rest := len(o.stream) - int(min(max(length, -1), maxFileBytes))
-		if !ok || rest < 0 || rest > 2 || len(bytes.Trim(o.stream[len(o.stream)-rest:], "\r\n")) > 0 {
+		rest := len(object.stream) - int(min(max(length, -1), maxFileBytes))
+		if !ok || rest < 0 || rest > 2 || len(bytes.Trim(object.stream[len(object.stream)-rest:], "\r\n")) > 0 {
 			return errPDFStream
 		}
-		o.stream = o.stream[:len(o.stream)-rest]
-		f.objects[n] = o
+		object.stream = object.stream[:len(object.stream)-rest]
+		f.objects[number] = object
 	}
 	return nil
 }
 
-// resolve follows references.
-func (f *pdfFile) resolve(v any) any {
+// resolve follows references. Their number is limited, because they may form a
+// cycle.
+func (f *pdfFile) resolve(value any) any {
 	for range 8 {
-		ref, ok := v.(pdfRef)
+		ref, ok := value.(pdfRef)
 		if !ok {
-			return v
+			return value
 		}
-		v = f.objects[ref].value
+		value = f.objects[ref].value
 	}
 	return nil
 }
 
-// dictOf resolves a dictionary, empty if it is something else.
-func (f *pdfFile) dictOf(v any) pdfDict {
-	d, _ := f.resolve(v).(pdfDict)
-	return d
+// resolveDict resolves a dictionary, empty if it is something else.
+func (f *pdfFile) resolveDict(value any) pdfDict {
+	dict, _ := f.resolve(value).(pdfDict)
+	return dict
 }
 
 // number resolves a number.
-func (f *pdfFile) number(v any) (float64, bool) {
-	n, ok := f.resolve(v).(float64)
-	return n, ok
+func (f *pdfFile) number(value any) (float64, bool) {
+	number, ok := f.resolve(value).(float64)
+	return number, ok
 }

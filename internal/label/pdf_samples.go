@@ -5,37 +5,40 @@ import (
 	"image/color"
 )
 
-// samples turns unpacked samples into black and white: one or eight bits of
-// grey, eight of red, green and blue, or numbers of up to 256 colours.
-func (f *pdfFile) samples(d pdfDict, data []byte, w, h int) (*bitmap, bool) {
-	bits, _ := f.number(d.get("BitsPerComponent"))
-	mask, _ := f.resolve(d.get("ImageMask")).(bool)
-	space := f.resolve(d.get("ColorSpace"))
-	if mask {
-		bits, space = 1, pdfName("DeviceGray")
+// decodeSamples turns unpacked samples into black and white: one or eight bits
+// of grey, eight of red, green and blue, or indexes of up to 256 colours.
+func (f *pdfFile) decodeSamples(dict pdfDict, data []byte, width, height int) (*bitmap, bool) {
+	bits, _ := f.number(dict.get("BitsPerComponent"))
+	space := f.resolve(dict.get("ColorSpace"))
+	if isMask, _ := f.resolve(dict.get("ImageMask")).(bool); isMask {
+		bits = 1
+		space = pdfName("DeviceGray")
 	}
 	if list, ok := space.(pdfArray); ok && len(list) == 4 && f.resolve(list[0]) == pdfName("Indexed") {
-		return f.indexed(list, data, int(bits), w, h)
+		return f.decodeIndexed(list, data, int(bits), width, height)
 	}
+
 	components := f.components(space)
-	stride := (w*components*int(bits) + 7) / 8
-	if len(data) < stride*h {
+	stride := (width*components*int(bits) + 7) / 8
+	if len(data) < stride*height {
 		return nil, false
 	}
+
 	switch {
 	case components == 1 && (bits == 1 || bits == 8):
-		out := f.grey(data, stride, int(bits), w, h)
-		if f.inverted(d) {
-			out.invert()
+		picture := f.decodeGrey(data, stride, int(bits), width, height)
+		if f.isInverted(dict) {
+			picture.invert()
 		}
-		return out, true
-	case components == 3 && bits == 8 && !f.inverted(d):
-		img := image.NewRGBA(image.Rect(0, 0, w, h))
-		for i := range w * h {
-			copy(img.Pix[4*i:], data[3*i:3*i+3])
-			img.Pix[4*i+3] = 0xff
+		return picture, true
+
+	case components == 3 && bits == 8 && !f.isInverted(dict):
+		picture := image.NewRGBA(image.Rect(0, 0, width, height))
+		for i := range width * height {
+			copy(picture.Pix[4*i:], data[3*i:3*i+3])
+			picture.Pix[4*i+3] = 0xff
 		}
-		return blacken(img), true
+		return blacken(picture), true
 	}
 	return nil, false
 }
@@ -49,13 +52,14 @@ func (f *pdfFile) components(space any) int {
 		case pdfName("CalRGB"):
 			return 3
 		case pdfName("ICCBased"):
-			n, _ := f.number(f.dictOf(list[1]).get("N"))
+			n, _ := f.number(f.resolveDict(list[1]).get("N"))
 			if n == 1 || n == 3 {
 				return int(n)
 			}
 		}
 		return 0
 	}
+
 	switch space {
 	case pdfName("DeviceGray"):
 		return 1
@@ -65,9 +69,9 @@ func (f *pdfFile) components(space any) int {
 	return 0
 }
 
-// grey reads samples where zero is black.
-func (f *pdfFile) grey(data []byte, stride, bits, w, h int) *bitmap {
-	out := newBitmap(w, h)
+// decodeGrey reads samples where zero is black.
+func (f *pdfFile) decodeGrey(data []byte, stride, bits, width, height int) *bitmap {
+	out := newBitmap(width, height)
 	if bits == 8 {
 		out.threshold(data, stride)
 		return out
@@ -83,7 +87,8 @@ func (b *bitmap) invert() {
 	if rest := b.width & 7; rest > 0 {
 		last <<= 8 - rest
 	}
-	b.each(func(row []byte, _ int) {
+
+	b.eachRow(func(row []byte, _ int) {
 		for i := range row {
 			row[i] = ^row[i]
 		}
@@ -91,81 +96,93 @@ func (b *bitmap) invert() {
 	})
 }
 
-// indexed reads numbers of colours.
-func (f *pdfFile) indexed(space pdfArray, data []byte, bits, w, h int) (*bitmap, bool) {
-	n := f.components(f.resolve(space[1]))
-	table, ok := f.table(space[3])
-	if !ok || n == 0 || bits != 1 && bits != 2 && bits != 4 && bits != 8 {
+// decodeIndexed reads indexes into a table of colours.
+func (f *pdfFile) decodeIndexed(space pdfArray, data []byte, bits, width, height int) (*bitmap, bool) {
+	components := f.components(f.resolve(space[1]))
+	table, ok := f.readColorTable(space[3])
+	if !ok || components == 0 || bits != 1 && bits != 2 && bits != 4 && bits != 8 {
 		return nil, false
 	}
+
+	// The three positions are the same one if the colours are grey.
 	var palette color.Palette
-	for ; len(table) >= n && len(palette) < 256; table = table[n:] {
-		c := color.RGBA{table[0], table[n/2], table[n-1], 0xff}
-		palette = append(palette, c)
+	for ; len(table) >= components && len(palette) < 256; table = table[components:] {
+		palette = append(palette, color.RGBA{
+			R: table[0],
+			G: table[components/2],
+			B: table[components-1],
+			A: 0xff,
+		})
 	}
-	stride := (w*bits + 7) / 8
-	if len(data) < stride*h || len(palette) == 0 {
+
+	stride := (width*bits + 7) / 8
+	if len(data) < stride*height || len(palette) == 0 {
 		return nil, false
 	}
-	img := image.NewPaletted(image.Rect(0, 0, w, h), palette)
-	for y := range h {
+
+	picture := image.NewPaletted(image.Rect(0, 0, width, height), palette)
+	for y := range height {
 		row := data[y*stride:]
-		for x := range w {
+		for x := range width {
 			at := x * bits
-			img.Pix[y*img.Stride+x] = row[at/8] >> (8 - bits - at%8) & (1<<bits - 1)
+			picture.Pix[y*picture.Stride+x] = row[at/8] >> (8 - bits - at%8) & (1<<bits - 1)
 		}
 	}
-	return blacken(img), true
+	return blacken(picture), true
 }
 
-// table reads the colours of an indexed picture: a string or a stream.
-func (f *pdfFile) table(v any) ([]byte, bool) {
-	if ref, ok := v.(pdfRef); ok && f.objects[ref].stream != nil {
-		data, err := f.contents(f.objects[ref], 1<<12)
+// readColorTable reads the colours of an indexed picture: a string or a stream.
+func (f *pdfFile) readColorTable(value any) ([]byte, bool) {
+	if ref, ok := value.(pdfRef); ok && f.objects[ref].stream != nil {
+		data, err := f.unpackStream(f.objects[ref], 1<<12)
 		return data, err == nil
 	}
-	s, ok := f.resolve(v).(pdfString)
+	literal, ok := f.resolve(value).(pdfString)
 	if !ok {
 		return nil, false
 	}
-	return s.bytes()
+	return literal.decode()
 }
 
-// bytes undoes the brackets and escapes of a string.
-func (s pdfString) bytes() ([]byte, bool) {
+// decode returns the bytes of a string, without its brackets and escapes.
+func (s pdfString) decode() ([]byte, bool) {
 	if s[0] == '<' {
-		data, err := unhex(s[1:])
+		data, err := decodeHex(s[1:])
 		return data, err == nil
 	}
+
 	var out []byte
 	for i := 1; i < len(s)-1; i++ {
-		c := s[i]
-		if c != '\\' {
-			out = append(out, c)
+		char := s[i]
+		if char != '\\' {
+			out = append(out, char)
 			continue
 		}
 		i++
+
+		// Up to three octal digits.
 		digits := 0
-		for v := 0; digits < 3 && i+digits < len(s)-1 && s[i+digits] >= '0' && s[i+digits] <= '7'; digits++ {
-			v = v*8 + int(s[i+digits]-'0')
-			c = byte(v)
+		for value := 0; digits < 3 && i+digits < len(s)-1 && s[i+digits] >= '0' && s[i+digits] <= '7'; digits++ {
+			value = value*8 + int(s[i+digits]-'0')
+			char = byte(value)
 		}
+
 		switch {
 		case digits > 0:
-			out = append(out, c)
+			out = append(out, char)
 			i += digits - 1
-		case s[i] == '\n' || s[i] == '\r': // a line that goes on
+		case s[i] == '\n' || s[i] == '\r': // the string continues on the next line
 			if s[i] == '\r' && s[i+1] == '\n' {
 				i++
 			}
 		default:
-			out = append(out, unescaped(s[i]))
+			out = append(out, unescapeByte(s[i]))
 		}
 	}
 	return out, true
 }
 
-func unescaped(c byte) byte {
+func unescapeByte(c byte) byte {
 	switch c {
 	case 'n':
 		return '\n'

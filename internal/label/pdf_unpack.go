@@ -13,42 +13,45 @@ var errUnpack = errors.New("the stream cannot be unpacked")
 
 // inflate unpacks zlib data of at most limit bytes.
 func inflate(data []byte, limit int) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(data))
+	reader, err := zlib.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errUnpack
 	}
-	out, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+
+	// PDF readers tolerate a wrong checksum at the end, so only an error without
+	// any output counts.
+	out, err := io.ReadAll(io.LimitReader(reader, int64(limit)+1))
 	switch {
 	case len(out) > limit:
 		return nil, errUnpack
 	case err != nil && len(out) == 0:
 		return nil, errUnpack
 	}
-	return out, nil // readers forgive a wrong sum at the end
+	return out, nil
 }
 
-// inflatedSize tells how large zlib data is, and whether that is at most
-// limit.
+// inflatedSize is how large zlib data is when it is unpacked, and whether that
+// is at most limit.
 func inflatedSize(data []byte, limit int) (int, bool) {
-	z, err := zlib.NewReader(bytes.NewReader(data))
+	reader, err := zlib.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return 0, true // nothing comes out of it
 	}
-	n, _ := io.Copy(io.Discard, io.LimitReader(z, int64(limit)+1))
+	n, _ := io.Copy(io.Discard, io.LimitReader(reader, int64(limit)+1))
 	return int(n), int(n) <= limit
 }
 
 // unpack undoes filters, the outermost first.
-func unpack(data []byte, names []pdfName, limit int) ([]byte, error) {
+func unpack(data []byte, filters []pdfName, limit int) ([]byte, error) {
 	var err error
-	for _, name := range names {
-		switch name {
+	for _, filter := range filters {
+		switch filter {
 		case "FlateDecode", "Fl":
 			data, err = inflate(data, limit)
 		case "ASCIIHexDecode", "AHx":
-			data, err = unhex(data)
+			data, err = decodeHex(data)
 		case "ASCII85Decode", "A85":
-			data, err = un85(data)
+			data, err = decodeASCII85(data)
 		default:
 			err = errUnpack
 		}
@@ -59,103 +62,111 @@ func unpack(data []byte, names []pdfName, limit int) ([]byte, error) {
 	return data, nil
 }
 
-func unhex(data []byte) ([]byte, error) {
+// decodeHex decodes hexadecimal digits up to ">". A missing last digit is zero.
+func decodeHex(data []byte) ([]byte, error) {
 	digits := make([]byte, 0, len(data)+1)
-	for _, c := range data {
-		if c == '>' {
+	for _, char := range data {
+		if char == '>' {
 			break
 		}
-		if !isPDFSpace(c) {
-			digits = append(digits, c)
+		if !isPDFSpace(char) {
+			digits = append(digits, char)
 		}
 	}
 	if len(digits)%2 == 1 {
 		digits = append(digits, '0')
 	}
+
 	n, err := hex.Decode(digits, digits)
 	return digits[:n], err
 }
 
-func un85(data []byte) ([]byte, error) {
+func decodeASCII85(data []byte) ([]byte, error) {
 	data, _, _ = bytes.Cut(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("<~")), []byte("~>"))
 	out := make([]byte, 4*len(data)+4) // each z stands for four zeros
 	n, _, err := ascii85.Decode(out, data, true)
 	return out[:n], err
 }
 
-// contents unpacks a stream and undoes its predictor. The bytes count
+// unpackStream unpacks a stream and undoes its predictor. The bytes count
 // against the file's budget.
-func (f *pdfFile) contents(o pdfObject, limit int) ([]byte, error) {
-	names, err := f.filtersOf(o.dict())
+func (f *pdfFile) unpackStream(object pdfObject, limit int) ([]byte, error) {
+	filters, err := f.streamFilters(object.dict())
 	if err != nil {
 		return nil, err
 	}
-	data, err := unpack(o.stream, names, min(limit, f.budget))
+	data, err := unpack(object.stream, filters, min(limit, f.budget))
 	if err != nil {
 		return nil, err
 	}
 	f.budget -= len(data)
-	return f.unpredict(data, f.parms(o.dict()))
+	return f.undoPredictor(data, f.decodeParams(object.dict()))
 }
 
-// parms are the parameters of a stream's innermost filter.
-func (f *pdfFile) parms(d pdfDict) pdfDict {
-	v := f.resolve(d.get("DecodeParms"))
-	if list, ok := v.(pdfArray); ok && len(list) > 0 {
-		v = list[len(list)-1]
+// decodeParams are the parameters of a stream's innermost filter.
+func (f *pdfFile) decodeParams(dict pdfDict) pdfDict {
+	value := f.resolve(dict.get("DecodeParms"))
+	if list, ok := value.(pdfArray); ok && len(list) > 0 {
+		value = list[len(list)-1]
 	}
-	return f.dictOf(v)
+	return f.resolveDict(value)
 }
 
-// unpredict undoes the filters of PNG that a row was packed with.
-func (f *pdfFile) unpredict(data []byte, parms pdfDict) ([]byte, error) {
-	get := func(key pdfName, otherwise int) int {
-		if n, ok := f.number(parms.get(key)); ok && n >= 0 && n < 1<<16 {
-			return int(n)
+// undoPredictor undoes the PNG filters of rows.
+func (f *pdfFile) undoPredictor(data []byte, params pdfDict) ([]byte, error) {
+	get := func(key pdfName, fallback int) int {
+		if number, ok := f.number(params.get(key)); ok && number >= 0 && number < 1<<16 {
+			return int(number)
 		}
-		return otherwise
+		return fallback
 	}
 	switch predictor := get("Predictor", 1); {
 	case predictor == 1:
 		return data, nil
-	case predictor < 10:
+	case predictor < 10: // not one of PNG
 		return nil, errUnpack
 	}
+
 	bits := get("Colors", 1) * get("BitsPerComponent", 8)
-	pixel, row := max(bits/8, 1), (bits*get("Columns", 1)+7)/8
-	if row == 0 || row > 1<<20 {
+	pixel := max(bits/8, 1)
+	rowSize := (bits*get("Columns", 1) + 7) / 8
+	if rowSize == 0 || rowSize > 1<<20 {
 		return nil, errUnpack
 	}
+
+	// Each row has a byte before it that names its filter.
 	out := make([]byte, 0, len(data))
-	before := make([]byte, row)
-	for ; len(data) > row; data = data[row+1:] {
-		out = append(out, data[1:row+1]...)
-		now := out[len(out)-row:]
-		if !unfilter(data[0], now, before, pixel) {
+	above := make([]byte, rowSize)
+	for ; len(data) > rowSize; data = data[rowSize+1:] {
+		out = append(out, data[1:rowSize+1]...)
+		row := out[len(out)-rowSize:]
+		if !undoFilter(data[0], row, above, pixel) {
 			return nil, errUnpack
 		}
-		before = now
+		above = row
 	}
 	return out, nil
 }
 
-// unfilter restores a row in place. before is the row above it.
-func unfilter(kind byte, row, before []byte, pixel int) bool {
+// undoFilter restores a row in place, given the row above it.
+func undoFilter(kind byte, row, above []byte, pixel int) bool {
 	for i := range row {
 		var left, corner byte
 		if i >= pixel {
-			left, corner = row[i-pixel], before[i-pixel]
+			left = row[i-pixel]
+			corner = above[i-pixel]
 		}
+
 		switch kind {
 		case 0:
 		case 1:
 			row[i] += left
 		case 2:
-			row[i] += before[i]
+			row[i] += above[i]
 		case 3:
-			row[i] += byte((int(left) + int(before[i])) / 2)
+			row[i] += byte((int(left) + int(above[i])) / 2)
 		case 4:
-			row[i] += paeth(left, before[i], corner)
+			row[i] += paeth(left, above[i], corner)
 		default:
 			return false
 		}
@@ -163,13 +174,18 @@ func unfilter(kind byte, row, before []byte, pixel int) bool {
 	return true
 }
 
+// paeth is the predictor of PNG's fourth filter: of three neighbours, the one
+// that is nearest to left + up - corner.
 func paeth(left, up, corner byte) byte {
-	p := int(left) + int(up) - int(corner)
-	dl, du, dc := distance(p, int(left)), distance(p, int(up)), distance(p, int(corner))
+	estimate := int(left) + int(up) - int(corner)
+	toLeft := distance(estimate, int(left))
+	toUp := distance(estimate, int(up))
+	toCorner := distance(estimate, int(corner))
+
 	switch {
-	case dl <= du && dl <= dc:
+	case toLeft <= toUp && toLeft <= toCorner:
 		return left
-	case du <= dc:
+	case toUp <= toCorner:
 		return up
 	}
 	return corner

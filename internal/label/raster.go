@@ -11,49 +11,51 @@ import (
 	"math/bits"
 )
 
-// A raster is a carrier's picture of one page, upright and in black and
-// white, as thermal printers have it.
+// A raster is a carrier's picture of one page, upright and in black and white,
+// as thermal printers print it.
 type raster struct {
 	*bitmap
-	dpi int // of the picture: its dots to the inch
+	dpi int // of the picture: its dots per inch
 }
 
-// readRaster decodes a picture that lintImage let through.
+// readRaster decodes a picture that lintImage accepted.
 func readRaster(format string, data []byte) (raster, error) {
-	var img image.Image
+	var picture image.Image
 	var err error
+
 	switch format {
 	case "png":
-		img, err = png.Decode(bytes.NewReader(data))
+		picture, err = png.Decode(bytes.NewReader(data))
 	case "gif":
-		img, err = gif.Decode(bytes.NewReader(data))
+		picture, err = gif.Decode(bytes.NewReader(data))
 	default:
-		img, err = jpeg.Decode(bytes.NewReader(data))
+		picture, err = jpeg.Decode(bytes.NewReader(data))
 	}
 	if err != nil {
 		return raster{}, errCutOff
 	}
-	return newRaster(blacken(img), 0), nil
+	return newRaster(blacken(picture), 0), nil
 }
 
-// labelWidth is how wide carriers make labels, in inches.
+// labelWidth is the width of carriers' labels, in inches.
 const labelWidth = 4
 
-// newRaster turns a picture upright. If nobody tells its resolution, it is as
-// wide as labels are.
-func newRaster(b *bitmap, dpi int) raster {
-	if b.width > b.height {
-		b = b.turned()
+// newRaster turns a picture upright. If its resolution is not known, it is
+// assumed to be as wide as labels are.
+func newRaster(picture *bitmap, dpi int) raster {
+	if picture.width > picture.height {
+		picture = picture.rotated()
 	}
 	if dpi == 0 {
-		dpi = max(b.width/labelWidth, 1)
+		dpi = max(picture.width/labelWidth, 1)
 	}
-	return raster{b, usual(dpi)}
+	return raster{picture, nearPrinterDPI(dpi)}
 }
 
-// usual takes a resolution for that of printers if it is close to it: some
-// carriers draw labels for 203 dpi printers with 200 dots to the inch.
-func usual(dpi int) int {
+// nearPrinterDPI is the resolution of printers that is close to dpi, or dpi
+// itself: some carriers draw labels for 203 dpi printers with 200 dots to the
+// inch.
+func nearPrinterDPI(dpi int) int {
 	for _, known := range []int{203, 300, 600} {
 		if dpi >= known*94/100 && dpi <= known*106/100 {
 			return known
@@ -62,94 +64,107 @@ func usual(dpi int) int {
 	return dpi
 }
 
-// dark is the luminance below which a dot is printed.
-const dark = 128
+// darkBelow is the luminance below which a dot is printed.
+const darkBelow = 128
 
-// blacken decides for each dot of a picture, on white paper.
-func blacken(img image.Image) *bitmap {
-	r := img.Bounds()
-	b := newBitmap(r.Dx(), r.Dy())
-	switch img := img.(type) {
+// blacken decides for each dot of a picture, on white paper, whether it is
+// printed.
+func blacken(picture image.Image) *bitmap {
+	bounds := picture.Bounds()
+	out := newBitmap(bounds.Dx(), bounds.Dy())
+
+	// The kinds of pictures that labels come in are read directly.
+	switch picture := picture.(type) {
 	case *image.Paletted:
-		var black [256]bool
-		for i, c := range img.Palette {
-			black[i] = isDark(c)
-		}
-		b.each(func(row []byte, y int) {
-			for x, i := range img.Pix[y*img.Stride:][:b.width] {
-				if black[i] {
-					row[x>>3] |= 0x80 >> (x & 7)
-				}
-			}
-		})
-		return b
+		out.blackenPaletted(picture)
+		return out
 	case *image.YCbCr:
-		b.threshold(img.Y, img.YStride)
-		return b
+		out.threshold(picture.Y, picture.YStride)
+		return out
 	case *image.Gray:
-		b.threshold(img.Pix, img.Stride)
-		return b
+		out.threshold(picture.Pix, picture.Stride)
+		return out
 	case *image.NRGBA:
-		b.flatten(img.Pix, img.Stride)
-		return b
+		out.blackenRGBA(picture.Pix, picture.Stride)
+		return out
 	case *image.RGBA:
-		if img.Opaque() {
-			b.flatten(img.Pix, img.Stride)
-			return b
+		if picture.Opaque() {
+			out.blackenRGBA(picture.Pix, picture.Stride)
+			return out
 		}
 	}
-	flat := image.NewGray(image.Rect(0, 0, b.width, b.height))
-	draw.Draw(flat, flat.Rect, image.White, image.Point{}, draw.Src)
-	draw.Draw(flat, flat.Rect, img, r.Min, draw.Over)
-	b.threshold(flat.Pix, flat.Stride)
-	return b
+
+	grey := image.NewGray(image.Rect(0, 0, out.width, out.height))
+	draw.Draw(grey, grey.Rect, image.White, image.Point{}, draw.Src)
+	draw.Draw(grey, grey.Rect, picture, bounds.Min, draw.Over)
+	out.threshold(grey.Pix, grey.Stride)
+	return out
 }
 
 func isDark(c color.Color) bool {
-	r, g, b, a := c.RGBA()
-	luminance := (299*r + 587*g + 114*b) / 1000
-	return (luminance+0xffff-a)>>8 < dark
+	red, green, blue, alpha := c.RGBA()
+	luminance := (299*red + 587*green + 114*blue) / 1000
+	return (luminance+0xffff-alpha)>>8 < darkBelow
 }
 
-// each calls fn for every row.
-func (b *bitmap) each(fn func(row []byte, y int)) {
+// eachRow calls visit for every row.
+func (b *bitmap) eachRow(visit func(row []byte, y int)) {
 	for y := range b.height {
-		fn(b.bits[y*b.stride:(y+1)*b.stride], y)
+		visit(b.bits[y*b.stride:(y+1)*b.stride], y)
 	}
 }
 
+// blackenPaletted decides once for each colour of the palette.
+func (b *bitmap) blackenPaletted(picture *image.Paletted) {
+	var black [256]bool
+	for i, c := range picture.Palette {
+		black[i] = isDark(c)
+	}
+
+	b.eachRow(func(row []byte, y int) {
+		for x, i := range picture.Pix[y*picture.Stride:][:b.width] {
+			if black[i] {
+				row[x>>3] |= 0x80 >> (x & 7)
+			}
+		}
+	})
+}
+
+// threshold blackens the dark dots of a grey picture.
 func (b *bitmap) threshold(grey []byte, stride int) {
-	b.each(func(row []byte, y int) {
-		for x, v := range grey[y*stride:][:b.width] {
-			if v < dark {
+	b.eachRow(func(row []byte, y int) {
+		for x, luminance := range grey[y*stride:][:b.width] {
+			if luminance < darkBelow {
 				row[x>>3] |= 0x80 >> (x & 7)
 			}
 		}
 	})
 }
 
-// flatten is threshold for red, green, blue and how opaque they are.
-func (b *bitmap) flatten(pix []byte, stride int) {
-	b.each(func(row []byte, y int) {
-		line := pix[y*stride:][:4*b.width]
+// blackenRGBA is threshold for pixels of red, green, blue and opacity.
+func (b *bitmap) blackenRGBA(pixels []byte, stride int) {
+	b.eachRow(func(row []byte, y int) {
+		line := pixels[y*stride:][:4*b.width]
 		for x := range b.width {
-			p := line[4*x : 4*x+4]
-			luminance := (299*int(p[0]) + 587*int(p[1]) + 114*int(p[2])) / 1000
-			if luminance*int(p[3])+0xff*(0xff-int(p[3])) < dark*0xff {
+			pixel := line[4*x : 4*x+4]
+			luminance := (299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000
+			opacity := int(pixel[3])
+			if luminance*opacity+0xff*(0xff-opacity) < darkBelow*0xff {
 				row[x>>3] |= 0x80 >> (x & 7)
 			}
 		}
 	})
 }
 
-func (b *bitmap) at(x, y int) bool { return b.bits[y*b.stride+x>>3]&(0x80>>(x&7)) != 0 }
+func (b *bitmap) isBlack(x, y int) bool { return b.bits[y*b.stride+x>>3]&(0x80>>(x&7)) != 0 }
 
-// turned is the bitmap turned clockwise by a quarter.
-func (b *bitmap) turned() *bitmap {
+// rotated is the bitmap turned clockwise by 90 degrees.
+func (b *bitmap) rotated() *bitmap {
 	out := newBitmap(b.height, b.width)
-	b.each(func(row []byte, y int) {
+	b.eachRow(func(row []byte, y int) {
 		x := b.height - 1 - y
-		mask, column := byte(0x80)>>(x&7), x>>3
+		mask := byte(0x80) >> (x & 7)
+		column := x >> 3
 		for i, dots := range row {
 			for ; dots != 0; dots &= dots - 1 {
 				// The lowest set bit of the byte is the rightmost dot.
@@ -161,21 +176,21 @@ func (b *bitmap) turned() *bitmap {
 	return out
 }
 
-// cut copies a box, which lies inside.
-func (b *bitmap) cut(box rect) *bitmap {
+// crop copies a box, which must be inside the bitmap.
+func (b *bitmap) crop(box rect) *bitmap {
 	out := newBitmap(box.w, box.h)
 	out.paste(b, -box.x, -box.y)
 	return out
 }
 
-// paste blackens what is black in src, with its corner at x and y. What lies
-// outside is left away.
+// paste blackens what is black in src, with its corner at x and y. Dots outside
+// of the bitmap are left out.
 func (b *bitmap) paste(src *bitmap, x, y int) {
-	for sy := max(0, -y); sy < min(src.height, b.height-y); sy++ {
-		row := src.bits[sy*src.stride : (sy+1)*src.stride]
+	for srcY := max(0, -y); srcY < min(src.height, b.height-y); srcY++ {
+		row := src.bits[srcY*src.stride : (srcY+1)*src.stride]
 		for i, dots := range row {
 			for ; dots != 0; dots &= dots - 1 {
-				b.set(x+8*i+7-bits.TrailingZeros8(dots), y+sy, true)
+				b.set(x+8*i+7-bits.TrailingZeros8(dots), y+srcY, true)
 			}
 		}
 	}
@@ -185,77 +200,85 @@ func (b *bitmap) paste(src *bitmap, x, y int) {
 // everywhere.
 type ratio struct{ num, den int }
 
-func (r ratio) of(n int) int          { return n * r.num / r.den }
+func (r ratio) apply(n int) int       { return n * r.num / r.den }
 func (r ratio) less(other ratio) bool { return r.num*other.den < other.num*r.den }
 
 // scaled is the bitmap enlarged or reduced. Enlarging takes the nearest dot,
 // which keeps bars of equal width equal where the scale allows it; reducing
 // blackens a dot if more than half of what it stands for is black, or half and
 // its middle.
-func (b *bitmap) scaled(r ratio) *bitmap {
-	if r.num == r.den {
+func (b *bitmap) scaled(scale ratio) *bitmap {
+	if scale.num == scale.den {
 		return b
 	}
-	out := newBitmap(max(r.of(b.width), 1), max(r.of(b.height), 1))
-	if r.num > r.den {
-		b.enlarge(out, r)
+	out := newBitmap(max(scale.apply(b.width), 1), max(scale.apply(b.height), 1))
+	if scale.num > scale.den {
+		b.enlarge(out, scale)
 	} else {
 		b.reduce(out)
 	}
 	return out
 }
 
-func (b *bitmap) enlarge(out *bitmap, r ratio) {
-	source := func(at, limit int) int { return min((2*at+1)*r.den/(2*r.num), limit-1) }
+func (b *bitmap) enlarge(out *bitmap, scale ratio) {
+	nearest := func(at, limit int) int { return min((2*at+1)*scale.den/(2*scale.num), limit-1) }
 	columns := make([]int, out.width)
 	for x := range columns {
-		columns[x] = source(x, b.width)
+		columns[x] = nearest(x, b.width)
 	}
-	before := -1
-	out.each(func(row []byte, y int) {
-		from := source(y, b.height)
-		if from == before {
+
+	// Rows that come from the same row are copied.
+	previous := -1
+	out.eachRow(func(row []byte, y int) {
+		srcY := nearest(y, b.height)
+		if srcY == previous {
 			copy(row, out.bits[(y-1)*out.stride:])
 			return
 		}
-		before = from
-		for x, sx := range columns {
-			if b.at(sx, from) {
+		previous = srcY
+
+		for x, srcX := range columns {
+			if b.isBlack(srcX, srcY) {
 				row[x>>3] |= 0x80 >> (x & 7)
 			}
 		}
 	})
 }
 
-// reduce weighs in units of a dot divided by the size of out, across and
-// down, so that all sums are whole.
+// reduce weighs in units of a dot divided by the size of out, across and down,
+// so that all sums are integers.
 func (b *bitmap) reduce(out *bitmap) {
 	sums := make([]int, out.width)
-	full := b.width * b.height // of one dot of out
-	out.each(func(row []byte, y int) {
+	full := b.width * b.height // the weight of one dot of out
+
+	out.eachRow(func(row []byte, y int) {
 		clear(sums)
+
 		// The dot spans b.height units, a row of the source out.height.
 		for top := y * b.height; top < (y+1)*b.height; {
-			sy := top / out.height
-			bottom := min((sy+1)*out.height, (y+1)*b.height)
-			b.sumRow(sums, sy, bottom-top)
+			srcY := top / out.height
+			bottom := min((srcY+1)*out.height, (y+1)*b.height)
+			b.sumRow(sums, srcY, bottom-top)
 			top = bottom
 		}
+
 		for x, sum := range sums {
-			if 2*sum > full || 2*sum == full && b.at((2*x+1)*b.width/(2*out.width), (2*y+1)*b.height/(2*out.height)) {
+			if 2*sum > full || 2*sum == full && b.isBlack((2*x+1)*b.width/(2*out.width), (2*y+1)*b.height/(2*out.height)) {
 				row[x>>3] |= 0x80 >> (x & 7)
 			}
 		}
 	})
 }
 
-// sumRow adds a row of the source to the dots it lies under, with a weight.
-func (b *bitmap) sumRow(sums []int, sy, weight int) {
+// sumRow adds a row of the source to the dots it is part of, with a weight.
+func (b *bitmap) sumRow(sums []int, srcY, weight int) {
 	width := len(sums)
-	for i, dots := range b.bits[sy*b.stride : (sy+1)*b.stride] {
+	for i, dots := range b.bits[srcY*b.stride : (srcY+1)*b.stride] {
 		for ; dots != 0; dots &= dots - 1 {
 			left := (8*i + 7 - bits.TrailingZeros8(dots)) * width
 			right := left + width
+
+			// A dot of the source is part of one dot, or of two neighbours.
 			x := left / b.width
 			edge := (x + 1) * b.width
 			sums[x] += (min(edge, right) - left) * weight

@@ -181,8 +181,8 @@ func TestNothingIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := before.inked(), after.inked()
-	if a.w != b.w || a.h != b.h || !bytes.Equal(before.cut(a).bits, after.cut(b).bits) {
+	a, b := before.inkBounds(), after.inkBounds()
+	if a.w != b.w || a.h != b.h || !bytes.Equal(before.crop(a).bits, after.crop(b).bits) {
 		t.Errorf("of %v is left %v", a, b)
 	}
 	if left, right := b.x, after.width-b.x-b.w; distance(left, right) > 1 {
@@ -225,13 +225,13 @@ func TestBarsKeepTheirProportions(t *testing.T) {
 	}
 	out := b.scaled(ratio{3, 2})
 	for x := 3; x < out.width-6; x++ {
-		if out.at(x, 5) != out.at(x+6, 5) {
+		if out.isBlack(x, 5) != out.isBlack(x+6, 5) {
 			t.Fatalf("the pattern breaks at %d", x)
 		}
 	}
 	black := 0
 	for x := 0; x < 600; x++ {
-		if out.at(x, 5) {
+		if out.isBlack(x, 5) {
 			black++
 		}
 	}
@@ -250,10 +250,10 @@ func TestTurningKeepsEveryDot(t *testing.T) {
 	for _, at := range [][2]int{{0, 0}, {12, 0}, {5, 3}, {12, 6}, {7, 1}} {
 		b.set(at[0], at[1], true)
 	}
-	out := b.turned()
+	out := b.rotated()
 	for y := range 7 {
 		for x := range 13 {
-			if b.at(x, y) != out.at(6-y, x) {
+			if b.isBlack(x, y) != out.isBlack(6-y, x) {
 				t.Fatalf("dot %d,%d is lost", x, y)
 			}
 		}
@@ -282,7 +282,7 @@ func TestPicturesInEveryColourModelAreRead(t *testing.T) {
 		img.Set(14, 17, color.NRGBA{0xff, 0xee, 0x20, 0xff}) // light yellow stays white
 		img.Set(15, 17, color.Gray{160})
 		b := blacken(img)
-		if got := b.bounds(); got != (rect{8, 17, 8, 1}) || !b.at(13, 17) || b.at(14, 17) || b.at(15, 17) || !b.at(12, 17) {
+		if got := b.bounds(); got != (rect{8, 17, 8, 1}) || !b.isBlack(13, 17) || b.isBlack(14, 17) || b.isBlack(15, 17) || !b.isBlack(12, 17) {
 			t.Errorf("%s: black in %v, want two dots", name, got)
 		}
 	}

@@ -19,14 +19,14 @@ type Rendering struct {
 
 // Renderer renders documents. It is safe for concurrent use.
 //
-// Fonts are read when a label first needs them and forgotten when none was
+// Fonts are read when a label first needs them and released when nothing was
 // rendered for a while: the Chinese, Japanese and Korean one is 20 MB.
 type Renderer struct {
 	fontDir string
 	pdf     pdfium.Engine // draws carriers' files
 
 	mu    sync.Mutex
-	kit   *kit // nil while idle
+	cache *fontCache // nil while idle
 	users int
 	timer *time.Timer
 }
@@ -38,8 +38,8 @@ const idleAfter = 15 * time.Second
 const defaultFontDir = "/usr/share/fonts/opentype/noto"
 
 // NewRenderer returns a renderer that finds Noto Sans CJK in fontDir, or in
-// Debian's usual place if fontDir is empty. Without that font it works too:
-// the characters it lacks are reported as missing.
+// Debian's directory for it if fontDir is empty. It works without that font
+// too, and reports the characters it lacks as missing.
 func NewRenderer(fontDir string) (*Renderer, error) {
 	if fontDir == "" {
 		fontDir = defaultFontDir
@@ -47,27 +47,29 @@ func NewRenderer(fontDir string) (*Renderer, error) {
 	return &Renderer{fontDir: fontDir}, nil
 }
 
-// Render writes d in the wanted format. The same document, options and fonts
-// give the same bytes.
-func (r *Renderer) Render(d Document, o Options) (Rendering, error) {
-	o, err := o.complete()
+// Render writes the document in the wanted format. The same document, options
+// and fonts give the same bytes.
+func (r *Renderer) Render(document Document, options Options) (Rendering, error) {
+	options, err := options.complete()
 	if err != nil {
 		return Rendering{}, err
 	}
-	if len(d.Pages) == 0 || len(d.Pages) > maxPages {
+	if len(document.Pages) == 0 || len(document.Pages) > maxPages {
 		return Rendering{}, ship.Errorf(ship.Invalid, "a label has 1 to %d pages", maxPages)
 	}
-	scenes := make([]scene, len(d.Pages))
-	for i, p := range d.Pages {
-		if scenes[i], err = layout(p, d.Sample, o); err != nil {
+
+	scenes := make([]scene, len(document.Pages))
+	for i, page := range document.Pages {
+		if scenes[i], err = layout(page, document.Sample, options); err != nil {
 			return Rendering{}, err
 		}
 	}
+
 	pen := &pen{renderer: r}
 	defer pen.release()
 
 	var data []byte
-	switch o.Format {
+	switch options.Format {
 	case PDF:
 		data = writePDF(scenes, pen)
 	case PNG:
@@ -75,12 +77,11 @@ func (r *Renderer) Render(d Document, o Options) (Rendering, error) {
 	case ZPL:
 		data = writeZPL(scenes, pen)
 	}
-	return Rendering{Data: data, Missing: pen.missed()}, nil
+	return Rendering{Data: data, Missing: pen.missingRunes()}, nil
 }
 
-// pen sets the text of one rendering. It borrows a typesetter when it first
-// needs one, so that a label in plain Latin letters as ZPL never touches a
-// font.
+// pen shapes the text of one rendering. It acquires a typesetter when it first
+// needs one, so a label in plain Latin letters as ZPL never opens a font.
 type pen struct {
 	renderer *Renderer
 	setter   *typesetter
@@ -89,68 +90,75 @@ type pen struct {
 
 func (p *pen) typesetter() *typesetter {
 	if p.setter == nil {
-		p.setter = p.renderer.borrow()
+		p.setter = p.renderer.acquire()
 	}
 	return p.setter
 }
 
-// set shapes t and notes what no font has.
-func (p *pen) set(t text) line {
-	l := p.typesetter().set(t)
-	for _, r := range l.missing {
+// shape shapes a line and notes the characters that no font has.
+func (p *pen) shape(line text) shapedLine {
+	shaped := p.typesetter().shape(line)
+	for _, char := range shaped.missing {
 		if p.missing == nil {
 			p.missing = map[rune]bool{}
 		}
-		p.missing[r] = true
+		p.missing[char] = true
 	}
-	return l
+	return shaped
 }
 
-// missed lists what no font has, sorted.
-func (p *pen) missed() []rune { return slices.Sorted(maps.Keys(p.missing)) }
+// missingRunes lists the characters that no font has, sorted.
+func (p *pen) missingRunes() []rune { return slices.Sorted(maps.Keys(p.missing)) }
 
 func (p *pen) release() {
 	if p.setter != nil {
-		p.renderer.giveBack(p.setter)
+		p.renderer.release(p.setter)
 	}
 }
 
-func (r *Renderer) borrow() *typesetter {
+// acquire returns a typesetter, which release takes back.
+func (r *Renderer) acquire() *typesetter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kit == nil {
-		r.kit = newKit(r.fontDir)
+
+	if r.cache == nil {
+		r.cache = newFontCache(r.fontDir)
 	}
 	r.users++
-	return r.kit.typesetter()
+	return r.cache.take()
 }
 
-func (r *Renderer) giveBack(t *typesetter) {
-	t.kit.keep(t)
+// release takes a typesetter back. Fonts are dropped when nothing is rendered
+// for a while after it.
+func (r *Renderer) release(setter *typesetter) {
+	setter.cache.put(setter)
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.users--
 	if r.timer == nil {
-		r.timer = time.AfterFunc(idleAfter, r.forget)
+		r.timer = time.AfterFunc(idleAfter, r.dropFonts)
 	} else {
 		r.timer.Reset(idleAfter)
 	}
 }
 
-// forget lets go of all fonts unless somebody is rendering right now; who is
-// sets the timer again when done.
-func (r *Renderer) forget() {
+// dropFonts drops all fonts unless a rendering is in progress, which sets the
+// timer again when it is done.
+func (r *Renderer) dropFonts() {
 	r.mu.Lock()
-	old := r.kit
+	dropped := r.cache
 	if r.users > 0 {
-		old = nil
+		dropped = nil
 	} else {
-		r.kit = nil
+		r.cache = nil
 	}
 	r.mu.Unlock()
-	if old != nil && old.big.Load() {
-		// On a quiet host the next collection is minutes away, and until then
-		// the big fonts would count as ours.
+
+	// On a quiet host the next garbage collection is minutes away, and until
+	// then the large fonts would count as memory in use.
+	if dropped != nil && dropped.hasCJK.Load() {
 		debug.FreeOSMemory()
 	}
 }

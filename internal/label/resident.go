@@ -24,11 +24,11 @@ var residentWidths = [95]byte{
 // Western Europe.
 func residentWidth(s string) (float64, bool) {
 	sum := 0
-	for _, r := range s {
+	for _, char := range s {
 		switch {
-		case r >= ' ' && r <= '~':
-			sum += int(residentWidths[r-' '])
-		case r >= 0xc0 && r <= 0xff:
+		case char >= ' ' && char <= '~':
+			sum += int(residentWidths[char-' '])
+		case char >= 0xc0 && char <= 0xff:
 			sum += 61
 		default:
 			return 0, false

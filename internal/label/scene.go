@@ -2,7 +2,7 @@ package label
 
 import "github.com/go-text/typesetting/language"
 
-// scene is a page laid out, in whole dots from the upper left corner.
+// scene is the layout of a page, in whole dots from the upper left corner.
 type scene struct {
 	paper         dimensions
 	width, height int // of the paper
@@ -16,9 +16,9 @@ type scene struct {
 type rect struct{ x, y, w, h int }
 
 // text is one line. It begins at x on the baseline y and is made to fit into
-// width, whatever it says.
+// width, however long it is.
 type text struct {
-	s        string
+	content  string
 	x, y     int
 	width    int
 	size     int // em in dots
@@ -32,7 +32,7 @@ type text struct {
 // code is a Code 128 symbol; the quiet zones on both sides are free.
 type code struct {
 	x, y, height int
-	module       int // dots a module
+	module       int // dots per module
 	symbol       symbol
 	content      string
 }
@@ -41,28 +41,34 @@ type code struct {
 // narrow letters read better than small ones.
 const narrowest = 0.75
 
-// placement is where and how large a line comes to stand.
+// placement is the position and scale of a line.
 type placement struct {
 	x, y   float64 // start of the baseline
-	sx, sy float64 // dots an em, across and down
+	sx, sy float64 // dots per em, across and down
 }
 
 // fit places a line whose width is given in ems so that it stays in its box.
 func (t text) fit(width float64) placement {
 	em := float64(t.size)
-	p := placement{x: float64(t.x), y: float64(t.y), sx: em, sy: em}
+	origin := placement{
+		x:  float64(t.x),
+		y:  float64(t.y),
+		sx: em,
+		sy: em,
+	}
+
 	if box := float64(t.width); width*em > box {
-		p.sx = box / width
-		p.sy = min(em, p.sx/narrowest)
+		origin.sx = box / width
+		origin.sy = min(em, origin.sx/narrowest)
 	}
 	if t.centred {
-		p.x += (float64(t.width) - width*p.sx) / 2
+		origin.x += (float64(t.width) - width*origin.sx) / 2
 	}
 	if t.level {
-		p.y -= (em - p.sy) * capHeight / 2
+		origin.y -= (em - origin.sy) * capHeight / 2
 	}
-	return p
+	return origin
 }
 
-// capHeight of Noto Sans, in ems.
+// capHeight is the height of capital letters in Noto Sans, in ems.
 const capHeight = 0.714

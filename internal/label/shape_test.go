@@ -44,10 +44,10 @@ func TestEveryScriptHasItsGlyphs(t *testing.T) {
 // of glyphs.
 func visual(t *testing.T, s string) string {
 	t.Helper()
-	ts := newTypesetter(newKit(defaultFontDir))
+	ts := newTypesetter(newFontCache(defaultFontDir))
 	runes := []rune(s)
 	var out []rune
-	for _, run := range ts.set(text{s: s, size: 20}).runs {
+	for _, run := range ts.shape(text{content: s, size: 20}).runs {
 		for _, g := range run.glyphs {
 			out = append(out, runes[g.TextIndex()])
 		}
@@ -94,9 +94,9 @@ func TestRightToLeftTextStandsInVisualOrder(t *testing.T) {
 }
 
 func glyphIDs(s string, like text) []uint32 {
-	like.s, like.size = s, 20
+	like.content, like.size = s, 20
 	var out []uint32
-	for _, run := range newTypesetter(newKit(defaultFontDir)).set(like).runs {
+	for _, run := range newTypesetter(newFontCache(defaultFontDir)).shape(like).runs {
 		for _, g := range run.glyphs {
 			out = append(out, uint32(g.GlyphID))
 		}
@@ -149,7 +149,7 @@ func TestNumbersAreGroupedForReading(t *testing.T) {
 		"12345":                  "12345",
 		"AB 12 CD 34 EF":         "AB 12 CD 34 EF",
 	} {
-		if got := grouped(in); got != want {
+		if got := groupDigits(in); got != want {
 			t.Errorf("grouped(%q) = %q, want %q", in, got, want)
 		}
 	}

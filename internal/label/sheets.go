@@ -1,11 +1,11 @@
 package label
 
 // Sheets is how many pages a PDF file has: as many as the PNG of the same label
-// has sheets below each other.
+// has, stacked vertically.
 func Sheets(pdf []byte) (int, error) {
-	f, err := readPDF(pdf)
+	file, err := readPDF(pdf)
 	if err != nil {
 		return 0, quarantine(err)
 	}
-	return len(f.pages), nil
+	return len(file.pages), nil
 }

@@ -13,30 +13,31 @@ const (
 	maxLines = 40  // of an address
 )
 
-// clean makes s printable as one line: broken UTF-8 becomes U+FFFD, white
-// space a space, and control and format characters are dropped, among them
-// those that turn the direction of text round. The joiners stay: Persian and
+// clean makes s printable as one line: invalid UTF-8 becomes U+FFFD, white
+// space becomes a space, and control and format characters are dropped, among
+// them those that change the direction of text. The joiners stay: Persian and
 // the Indic scripts are spelt with them.
 func clean(s string) string {
 	if isPlain(s) && len(s) <= maxRunes {
 		return strings.Trim(s, " ")
 	}
-	var b strings.Builder
+
+	var out strings.Builder
 	n := 0
-	for _, r := range s {
+	for _, char := range s {
 		switch {
 		case n == maxRunes:
-			return strings.Trim(b.String(), " ")
-		case unicode.IsSpace(r):
-			r = ' '
-		case r == zeroWidthJoiner || r == zeroWidthNonJoiner:
-		case unicode.In(r, unicode.Cc, unicode.Cf):
+			return strings.Trim(out.String(), " ")
+		case unicode.IsSpace(char):
+			char = ' '
+		case char == zeroWidthJoiner || char == zeroWidthNonJoiner:
+		case unicode.In(char, unicode.Cc, unicode.Cf):
 			continue
 		}
-		b.WriteRune(r)
+		out.WriteRune(char)
 		n++
 	}
-	return strings.Trim(b.String(), " ")
+	return strings.Trim(out.String(), " ")
 }
 
 const (
@@ -44,6 +45,7 @@ const (
 	zeroWidthJoiner    = '\u200d'
 )
 
+// isPlain reports whether s has only printable ASCII characters.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -56,9 +58,9 @@ func isPlain(s string) bool {
 // cleanLines cleans all lines and drops empty ones.
 func cleanLines(lines []string) []string {
 	out := make([]string, 0, len(lines))
-	for _, s := range lines {
-		if s = clean(s); s != "" {
-			out = append(out, s)
+	for _, line := range lines {
+		if line = clean(line); line != "" {
+			out = append(out, line)
 		}
 	}
 	return out
@@ -68,66 +70,68 @@ func cleanLines(lines []string) []string {
 // between ideographs.
 func wrap(lines []string, limit float64) []string {
 	out := make([]string, 0, len(lines))
-	for _, s := range lines {
+	for _, line := range lines {
 		for len(out) < maxLines {
-			cut := breakAt(s, limit)
-			if cut == len(s) {
+			cut := findBreak(line, limit)
+			if cut == len(line) {
 				break
 			}
-			out = append(out, strings.TrimRight(s[:cut], " "))
-			s = strings.TrimLeft(s[cut:], " ")
+			out = append(out, strings.TrimRight(line[:cut], " "))
+			line = strings.TrimLeft(line[cut:], " ")
 		}
-		out = append(out, s)
+		out = append(out, line)
 	}
 	return out[:min(len(out), maxLines)]
 }
 
-// breakAt returns where to break s: len(s) if it is short enough or cannot be
-// broken.
-func breakAt(s string, limit float64) int {
-	width, last := 0.0, 0
-	for i, r := range s {
-		if (r == ' ' || isWide(r)) && i > 0 {
+// findBreak returns where to break a line: at its end if it is short enough or
+// cannot be broken.
+func findBreak(line string, limit float64) int {
+	width := 0.0
+	last := 0
+	for i, char := range line {
+		if (char == ' ' || isWide(char)) && i > 0 {
 			last = i
 		}
-		if width += roughWidth(r); width > limit && last > 0 && i > last {
+		if width += roughWidth(char); width > limit && last > 0 && i > last {
 			return last
 		}
 	}
-	return len(s)
+	return len(line)
 }
 
-// roughWidth is about the advance of r in ems. It only decides where lines
-// break; what fits is measured.
-func roughWidth(r rune) float64 {
+// roughWidth is about the advance of a character in ems. It only decides where
+// lines break; what fits is measured.
+func roughWidth(char rune) float64 {
 	switch {
-	case isWide(r):
+	case isWide(char):
 		return 1
-	case unicode.Is(unicode.Mn, r):
+	case unicode.Is(unicode.Mn, char):
 		return 0
 	}
 	return 0.58
 }
 
-// isWide reports whether r fills a square, as ideographs and kana do.
-func isWide(r rune) bool {
-	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0xff01 && r <= 0xff60
+// isWide reports whether a character fills a square, as ideographs and kana do.
+func isWide(char rune) bool {
+	return char >= 0x2e80 && unicode.In(char, unicode.Han, unicode.Hiragana, unicode.Katakana) || char >= 0xff01 && char <= 0xff60
 }
 
-// languageOf tells in which style the lines want ideographs that languages
-// share: kana means Japanese, Hangul Korean, otherwise Chinese.
+// languageOf is the language in whose style ideographs that languages share
+// are drawn: kana means Japanese, Hangul Korean, otherwise Chinese.
 func languageOf(blocks ...[]string) language.Language {
 	for _, lines := range blocks {
-		for _, s := range lines {
-			if isPlain(s) {
+		for _, line := range lines {
+			if isPlain(line) {
 				continue
 			}
-			for _, r := range s {
+
+			for _, char := range line {
 				switch {
-				case r < 0x1100:
-				case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+				case char < 0x1100:
+				case unicode.In(char, unicode.Hiragana, unicode.Katakana):
 					return "ja"
-				case unicode.Is(unicode.Hangul, r):
+				case unicode.Is(unicode.Hangul, char):
 					return "ko"
 				}
 			}
@@ -136,23 +140,25 @@ func languageOf(blocks ...[]string) language.Language {
 	return "zh-hans"
 }
 
-// grouped writes a tracking number the way people read it out.
-func grouped(number string) string {
+// groupDigits splits a tracking number into groups, the way people read it out.
+// One that has groups already, or is short, stays as it is.
+func groupDigits(number string) string {
 	groups := []int{4}
-	if strings.HasPrefix(number, "1Z") && len(number) == 18 {
+	if strings.HasPrefix(number, "1Z") && len(number) == 18 { // UPS
 		groups = []int{2, 3, 3, 2, 4, 4}
 	}
 	if strings.Contains(number, " ") || len(number) < 9 || utf8.RuneCountInString(number) != len(number) {
 		return number
 	}
-	var b strings.Builder
+
+	var out strings.Builder
 	for i := 0; len(number) > 0; i++ {
 		n := min(groups[min(i, len(groups)-1)], len(number))
 		if i > 0 {
-			b.WriteByte(' ')
+			out.WriteByte(' ')
 		}
-		b.WriteString(number[:n])
+		out.WriteString(number[:n])
 		number = number[n:]
 	}
-	return b.String()
+	return out.String()
 }

@@ -8,88 +8,96 @@ import (
 
 // writeZPL writes a label format for each scene.
 //
-// Field data comes from strangers, so it never reaches the printer as it is:
-// each field is introduced by ^FH_ and every byte outside a short list of
-// harmless ones is written as _XX, which no parser takes for a command, even
-// after the command prefix was renamed. Text that the printer's own font may
-// lack is sent as a picture.
-func writeZPL(scenes []scene, p *pen) []byte {
-	b := make([]byte, 0, 2048)
-	for _, s := range scenes {
-		b = append(b, "^XA^CI28^LH0,0^PW"...)
-		b = strconv.AppendInt(b, int64(s.width), 10)
-		b = append(b, "^LL"...)
-		b = strconv.AppendInt(b, int64(s.height), 10)
-		b = append(b, '\n')
-		for _, r := range s.rects {
-			b = appendBox(b, r)
+// Field data is not trusted, so it never reaches the printer as it is: each
+// field is introduced by ^FH_ and every byte outside a short list of harmless
+// ones is written as _XX, which no parser takes for a command, even after the
+// command prefix was renamed. Text that the printer's own font may lack is sent
+// as a picture.
+func writeZPL(scenes []scene, pen *pen) []byte {
+	out := make([]byte, 0, 2048)
+	for _, scene := range scenes {
+		out = append(out, "^XA^CI28^LH0,0^PW"...)
+		out = strconv.AppendInt(out, int64(scene.width), 10)
+		out = append(out, "^LL"...)
+		out = strconv.AppendInt(out, int64(scene.height), 10)
+		out = append(out, '\n')
+
+		for _, box := range scene.rects {
+			out = appendBox(out, box)
 		}
-		for _, c := range s.codes {
-			b = appendCode(b, c)
+		for _, code := range scene.codes {
+			out = appendCode(out, code)
 		}
-		for _, t := range s.texts {
-			b = appendText(b, t, p)
+		for _, line := range scene.texts {
+			out = appendText(out, line, pen)
 		}
-		b = append(b, "^PQ1^XZ\n"...)
+		out = append(out, "^PQ1^XZ\n"...)
 	}
-	return b
+	return out
 }
 
-func appendBox(b []byte, r rect) []byte {
-	b = appendInts(append(b, "^FO"...), r.x, r.y)
-	b = appendInts(append(b, "^GB"...), r.w, r.h, min(r.w, r.h))
-	return append(b, "^FS\n"...)
+func appendBox(out []byte, box rect) []byte {
+	out = appendInts(append(out, "^FO"...), box.x, box.y)
+	out = appendInts(append(out, "^GB"...), box.w, box.h, min(box.w, box.h))
+	return append(out, "^FS\n"...)
 }
 
 // appendCode has the printer draw the symbol.
 //
-// Letters that turn to digits midway are left to its automatic mode, which
+// Letters that are followed by digits are left to its automatic mode, which
 // packs them the same way and which every printer gets right. Otherwise the
-// code words are named one by one, and it is the very symbol that the other
-// formats have.
-func appendCode(b []byte, c code) []byte {
-	b = appendInts(append(b, "^FO"...), c.x, c.y)
-	b = appendInts(append(b, "^BY"...), c.module)
-	b = appendInts(append(b, "^BCN,"...), c.height)
-	if bytes.IndexByte(c.symbol, codeC) > 0 && isAlphanumeric(c.content) {
-		b = append(b, ",N,N,N,A^FH_^FD"...)
-		b = appendData(b, c.content)
+// code words are named one by one, which gives exactly the symbol that the
+// other formats have.
+func appendCode(out []byte, code code) []byte {
+	out = appendInts(append(out, "^FO"...), code.x, code.y)
+	out = appendInts(append(out, "^BY"...), code.module)
+	out = appendInts(append(out, "^BCN,"...), code.height)
+
+	if bytes.IndexByte(code.symbol, codeC) > 0 && isAlphanumeric(code.content) {
+		out = append(out, ",N,N,N,A^FH_^FD"...)
+		out = appendData(out, code.content)
 	} else {
-		b = append(b, ",N,N,N,N^FH_^FD"...)
-		b = appendWords(b, c.symbol[:len(c.symbol)-1]) // the printer adds the check character
+		out = append(out, ",N,N,N,N^FH_^FD"...)
+		out = appendWords(out, code.symbol[:len(code.symbol)-1]) // the printer adds the check character
 	}
-	return append(b, "^FS\n"...)
+	return append(out, "^FS\n"...)
 }
 
 // appendWords names code words the way ^BC wants them: text in set B, pairs
 // of digits in set C, and two characters that begin with > for the rest.
-func appendWords(b []byte, words symbol) []byte {
+func appendWords(out []byte, words symbol) []byte {
 	inC := false
 	for i, word := range words {
 		switch {
+		// The start character, and changes of the set.
 		case i == 0 && word == startC:
-			b, inC = appendData(b, ">;"), true
+			out = appendData(out, ">;")
+			inC = true
 		case i == 0:
-			b = appendData(b, ">:")
+			out = appendData(out, ">:")
 		case word == fnc1:
-			b = appendData(b, ">8")
+			out = appendData(out, ">8")
 		case inC && word == codeB:
-			b, inC = appendData(b, ">6"), false
+			out = appendData(out, ">6")
+			inC = false
 		case !inC && word == codeC:
-			b, inC = appendData(b, ">5"), true
+			out = appendData(out, ">5")
+			inC = true
+
+		// Data. Three characters of set B have a meaning in ZPL.
 		case inC:
-			b = append(b, '0'+word/10, '0'+word%10)
+			out = append(out, '0'+word/10, '0'+word%10)
 		case word == '>'-' ':
-			b = appendData(b, ">0")
+			out = appendData(out, ">0")
 		case word == '^'-' ':
-			b = appendData(b, "><")
+			out = appendData(out, "><")
 		case word == '~'-' ':
-			b = appendData(b, ">=")
+			out = appendData(out, ">=")
 		default:
-			b = appendData(b, string(rune(word+' ')))
+			out = appendData(out, string(rune(word+' ')))
 		}
 	}
-	return b
+	return out
 }
 
 func isAlphanumeric(s string) bool {
@@ -101,44 +109,46 @@ func isAlphanumeric(s string) bool {
 	return true
 }
 
-// appendText uses the resident font where it has every letter and may be
-// narrowed enough, else it draws the line.
-func appendText(b []byte, t text, p *pen) []byte {
-	width, ok := residentWidth(t.s)
+// appendText uses the printer's resident font if it has every letter and can be
+// narrowed enough. Otherwise it sends the line as a picture.
+func appendText(out []byte, line text, pen *pen) []byte {
+	emWidth, ok := residentWidth(line.content)
 	if !ok {
-		return appendPicture(b, t, p)
+		return appendPicture(out, line, pen)
 	}
-	at := t.fit(width * residentSize)
-	w, h := int(at.sx*residentSize), int(math.Round(at.sy*residentSize))
-	if w < residentLeast || h < residentLeast {
-		return appendPicture(b, t, p)
+	origin := line.fit(emWidth * residentSize)
+	width := int(origin.sx * residentSize)
+	height := int(math.Round(origin.sy * residentSize))
+	if width < residentLeast || height < residentLeast {
+		return appendPicture(out, line, pen)
 	}
-	b = appendInts(append(b, "^FT"...), int(at.x), int(math.Round(at.y)))
-	b = appendInts(append(b, "^A0N,"...), h, w)
-	if t.white {
-		b = append(b, "^FR"...)
+
+	out = appendInts(append(out, "^FT"...), int(origin.x), int(math.Round(origin.y)))
+	out = appendInts(append(out, "^A0N,"...), height, width)
+	if line.white {
+		out = append(out, "^FR"...)
 	}
-	b = append(b, "^FH_^FD"...)
-	b = appendData(b, t.s)
-	return append(b, "^FS\n"...)
+	out = append(out, "^FH_^FD"...)
+	out = appendData(out, line.content)
+	return append(out, "^FS\n"...)
 }
 
 const hexDigits = "0123456789ABCDEF"
 
 // appendData escapes field data.
-func appendData(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; isHarmless(c) {
-			b = append(b, c)
+func appendData(out []byte, data string) []byte {
+	for i := range len(data) {
+		if c := data[i]; isHarmless(c) {
+			out = append(out, c)
 		} else {
-			b = append(b, '_', hexDigits[c>>4], hexDigits[c&15])
+			out = append(out, '_', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
-	return b
+	return out
 }
 
-// isHarmless lists what no ZPL parser gives a meaning, in field data or out
-// of it.
+// isHarmless reports whether a character has no meaning to any ZPL parser,
+// inside of field data or outside.
 func isHarmless(c byte) bool {
 	switch {
 	case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
@@ -151,34 +161,41 @@ func isHarmless(c byte) bool {
 	return false
 }
 
-// appendPicture draws the line as a bitmap.
-func appendPicture(b []byte, t text, p *pen) []byte {
-	pic := newBitmap(t.width+2*t.size, t.size*9/4)
-	at := t
-	at.x, at.y, at.white = t.size/2, t.size*3/2, false
-	pic.draw(at, p)
-	box := pic.bounds()
+// appendPicture sends the line as a bitmap.
+func appendPicture(out []byte, line text, pen *pen) []byte {
+	// It is drawn in black with a margin around it. ^FR turns it white.
+	picture := newBitmap(line.width+2*line.size, line.size*9/4)
+	black := line
+	black.x = line.size / 2
+	black.y = line.size * 3 / 2
+	black.white = false
+	picture.draw(black, pen)
+
+	box := picture.bounds()
 	if box.w == 0 {
-		return b
+		return out
 	}
-	x, y := t.x-t.size/2+box.x, t.y-t.size*3/2+box.y
-	b = appendInts(append(b, "^FO"...), max(x, 0), max(y, 0))
-	if t.white {
-		b = append(b, "^FR"...)
+	x := line.x - line.size/2 + box.x
+	y := line.y - line.size*3/2 + box.y
+	out = appendInts(append(out, "^FO"...), max(x, 0), max(y, 0))
+	if line.white {
+		out = append(out, "^FR"...)
 	}
+
 	row := (box.w + 7) / 8
-	b = appendInts(append(b, "^GFA,"...), row*box.h, row*box.h, row)
-	b = append(b, ',')
-	b = pic.appendHex(b, box)
-	return append(b, "^FS\n"...)
+	out = appendInts(append(out, "^GFA,"...), row*box.h, row*box.h, row)
+	out = append(out, ',')
+	out = picture.appendHex(out, box)
+	return append(out, "^FS\n"...)
 }
 
-func appendInts(b []byte, values ...int) []byte {
-	for i, v := range values {
+// appendInts appends numbers with commas between them.
+func appendInts(out []byte, numbers ...int) []byte {
+	for i, number := range numbers {
 		if i > 0 {
-			b = append(b, ',')
+			out = append(out, ',')
 		}
-		b = strconv.AppendInt(b, int64(v), 10)
+		out = strconv.AppendInt(out, int64(number), 10)
 	}
-	return b
+	return out
 }

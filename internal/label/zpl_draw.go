@@ -30,9 +30,9 @@ func undrawable(command string) error {
 	return fmt.Errorf("the ZPL command ^%s cannot be drawn on this host", command)
 }
 
-// settled lists commands that change nothing on a label that is drawn here:
-// how dark and fast it is printed, on what paper, comments and encodings.
-var settled = []string{"FX", "CI", "PR", "MD", "MM", "MN", "MT", "MC", "MF", "PQ", "PA", "SZ", "XB", "CV", "CF", "BY", "FW", "FP"}
+// ignoredCommands lists commands that change nothing on a label that is drawn
+// here: how dark and fast it is printed, on what paper, comments and encodings.
+var ignoredCommands = []string{"FX", "CI", "PR", "MD", "MM", "MN", "MT", "MC", "MF", "PQ", "PA", "SZ", "XB", "CV", "CF", "BY", "FW", "FP"}
 
 // maxZPLSide bounds the picture of a label: 4 by 8 inches at 600 dpi.
 const maxZPLSide = 4800
@@ -45,74 +45,89 @@ type zplDrawer struct {
 	height int
 	homeX  int
 	homeY  int
-	x, y   int // of the field at hand
+	x, y   int // of the current field
 	boxes  []rect
 	images []zplImage
 }
 
-// zplImage is a graphic with its place.
+// zplImage is a graphic with its position.
 type zplImage struct {
 	*bitmap
 	x, y int
 }
 
-// drawZPL draws the formats of a file that lintZPL let through, for a printer
-// of the resolution.
+// drawZPL draws the formats of a file that lintZPL accepted, for a printer of
+// the resolution.
 func drawZPL(zpl []byte, dpi int) ([]raster, error) {
-	d := &zplDrawer{dpi: dpi}
-	l := zplLinter{rest: zpl}
-	for l.next() {
-		if err := d.command(l.name, string(bytes.TrimSpace(l.args))); err != nil {
+	drawer := &zplDrawer{dpi: dpi}
+	commands := zplLinter{rest: zpl}
+	for commands.next() {
+		if err := drawer.apply(commands.name, string(bytes.TrimSpace(commands.args))); err != nil {
 			return nil, err
 		}
 	}
-	return d.pages, l.err
+	return drawer.pages, commands.err
 }
 
-func (d *zplDrawer) command(name, args string) error {
+// apply applies one command.
+func (d *zplDrawer) apply(name, args string) error {
 	numbers := zplNumbers(args)
-	at := func(i, otherwise int) int {
+	number := func(i, fallback int) int {
 		if i < len(numbers) && numbers[i] >= 0 {
 			return numbers[i]
 		}
-		return otherwise
+		return fallback
 	}
+
 	switch name {
 	case "XA":
+		// Nothing of the last format carries over but the pages.
 		paper, _ := Size4x6.dimensions()
-		*d = zplDrawer{dpi: d.dpi, pages: d.pages, width: dotsOf(paper.width, d.dpi), height: dotsOf(paper.height, d.dpi)}
+		*d = zplDrawer{
+			dpi:    d.dpi,
+			pages:  d.pages,
+			width:  dotsOf(paper.width, d.dpi),
+			height: dotsOf(paper.height, d.dpi),
+		}
 	case "XZ":
-		return d.finish()
+		return d.finishFormat()
+
 	case "PW":
-		d.width = at(0, d.width)
+		d.width = number(0, d.width)
 	case "LL":
-		d.height = at(0, d.height)
+		d.height = number(0, d.height)
 	case "LH":
-		d.homeX, d.homeY = at(0, 0), at(1, 0)
+		d.homeX = number(0, 0)
+		d.homeY = number(1, 0)
+
 	case "FO":
-		d.x, d.y = at(0, 0), at(1, 0)
-		if at(2, 0) != 0 {
+		d.x = number(0, 0)
+		d.y = number(1, 0)
+		if number(2, 0) != 0 {
 			return undrawable("FO with an alignment")
 		}
 	case "FS":
-		d.x, d.y = 0, 0
+		d.x = 0
+		d.y = 0
 	case "GB":
-		return d.box(args)
+		return d.drawBox(args)
 	case "GF":
-		return d.graphic(args)
+		return d.drawGraphic(args)
+
+	// These move, turn or invert the whole label unless they are off.
 	case "PO", "PM", "LR", "LS", "LT":
 		if args != "" && args != "N" && args != "0" {
 			return undrawable(name)
 		}
 	default:
-		if !slices.Contains(settled, name) {
+		if !slices.Contains(ignoredCommands, name) {
 			return undrawable(name)
 		}
 	}
 	return nil
 }
 
-// zplNumbers reads a list of numbers; what is none is -1.
+// zplNumbers reads a list of numbers. An argument that is not a number is -1.
 func zplNumbers(args string) []int {
 	var list []int
 	for part := range strings.SplitSeq(args, ",") {
@@ -125,27 +140,32 @@ func zplNumbers(args string) []int {
 	return list
 }
 
-// box draws a frame or, if its border fills it, a box.
-func (d *zplDrawer) box(args string) error {
+// drawBox draws a frame or, if its border fills it, a box.
+func (d *zplDrawer) drawBox(args string) error {
 	parts := strings.Split(args, ",")
 	numbers := zplNumbers(args)
-	thick := 1
+	border := 1
 	if len(numbers) > 2 && numbers[2] > 0 {
-		thick = numbers[2]
+		border = numbers[2]
 	}
 	if len(parts) > 3 && parts[3] != "" && parts[3] != "B" || len(parts) > 4 && parts[4] != "" && parts[4] != "0" {
 		return undrawable("GB that is white or rounded")
 	}
-	width, height := thick, thick
+
+	// A box is at least as large as its border.
+	width := border
 	if len(numbers) > 0 {
-		width = max(numbers[0], thick)
+		width = max(numbers[0], border)
 	}
+	height := border
 	if len(numbers) > 1 {
-		height = max(numbers[1], thick)
+		height = max(numbers[1], border)
 	}
 
-	x, y := d.homeX+d.x, d.homeY+d.y
-	across, down := min(thick, height), min(thick, width)
+	x := d.homeX + d.x
+	y := d.homeY + d.y
+	across := min(border, height)
+	down := min(border, width)
 	d.boxes = append(d.boxes,
 		rect{x, y, width, across},
 		rect{x, y + height - across, width, across},
@@ -155,25 +175,27 @@ func (d *zplDrawer) box(args string) error {
 	return nil
 }
 
-// graphic decodes the arguments of ^GF, which lintGraphic let through.
-func (d *zplDrawer) graphic(args string) error {
+// drawGraphic decodes the arguments of ^GF, which lintGraphic accepted.
+func (d *zplDrawer) drawGraphic(args string) error {
 	parts := strings.SplitN(args, ",", 5)
 	if len(parts) != 5 {
 		return undrawable("GF")
 	}
-	size, row := zplNumbers(parts[2])[0], zplNumbers(parts[3])[0]
+	size := zplNumbers(parts[2])[0]
+	row := zplNumbers(parts[3])[0]
 	if size <= 0 || row <= 0 || row > maxGraphicRow || size > maxGraphicBytes {
 		return undrawable("GF")
 	}
+
 	data := []byte(strings.TrimSpace(parts[4]))
 	var bits []byte
-	if packed, form, ok := encodedGraphic(data); ok {
+	if packed, encoding, ok := encodedGraphic(data); ok {
 		bits = make([]byte, base64.StdEncoding.DecodedLen(len(packed)))
 		n, err := base64.StdEncoding.Decode(bits, packed)
 		if err != nil {
 			return undrawable("GF")
 		}
-		if bits = bits[:n]; form == "Z64" {
+		if bits = bits[:n]; encoding == "Z64" {
 			if bits, err = inflate(bits, size); err != nil {
 				return undrawable("GF")
 			}
@@ -189,8 +211,8 @@ func (d *zplDrawer) graphic(args string) error {
 }
 
 // unpackHex decodes the compressed hexadecimal form: a digit may have counts
-// before it, a comma and a mark fill the row with white and black, a colon
-// repeats the row before.
+// before it, a comma and an exclamation mark fill the row with white and black,
+// a colon repeats the row before.
 func unpackHex(data []byte, size, row int) []byte {
 	digits := make([]byte, 0, 2*size)
 	count := 0
@@ -199,26 +221,28 @@ func unpackHex(data []byte, size, row int) []byte {
 			digits = append(digits, digit)
 		}
 	}
-	for _, c := range data {
-		at := len(digits) % (2 * row)
+
+	for _, char := range data {
+		column := len(digits) % (2 * row)
 		switch {
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'F', c >= 'a' && c <= 'f':
-			value, _ := strconv.ParseUint(string(c), 16, 8)
-			add(byte(value), max(count, 1))
+		case char >= '0' && char <= '9', char >= 'A' && char <= 'F', char >= 'a' && char <= 'f':
+			digit, _ := strconv.ParseUint(string(char), 16, 8)
+			add(byte(digit), max(count, 1))
 			count = 0
-		case c >= 'G' && c <= 'Y':
-			count += int(c - 'F')
-		case c >= 'g' && c <= 'z':
-			count += 20 * int(c-'f')
-		case c == ',':
-			add(0, 2*row-at)
-		case c == '!':
-			add(15, 2*row-at)
-		case c == ':' && len(digits) >= 2*row:
+		case char >= 'G' && char <= 'Y':
+			count += int(char - 'F')
+		case char >= 'g' && char <= 'z':
+			count += 20 * int(char-'f')
+		case char == ',':
+			add(0, 2*row-column)
+		case char == '!':
+			add(15, 2*row-column)
+		case char == ':' && len(digits) >= 2*row:
 			above := digits[len(digits)-2*row:]
 			digits = append(digits, above[:min(len(above), 2*size-len(digits))]...)
 		}
 	}
+
 	out := make([]byte, size)
 	for i, digit := range digits {
 		out[i/2] |= digit << (4 * (1 - i%2))
@@ -226,14 +250,15 @@ func unpackHex(data []byte, size, row int) []byte {
 	return out
 }
 
-// finish draws the format at hand.
-func (d *zplDrawer) finish() error {
+// finishFormat draws what the current format collected as a page.
+func (d *zplDrawer) finishFormat() error {
 	if d.width < 1 || d.height < 1 || d.width > maxZPLSide || d.height > maxZPLSide {
 		return undrawable("PW or LL of this size")
 	}
 	if len(d.pages) == maxPages {
 		return finding("too_large", "the label has more than %d pages", maxPages)
 	}
+
 	page := newBitmap(d.width, d.height)
 	for _, box := range d.boxes {
 		page.fill(box)

@@ -58,7 +58,7 @@ func TestEveryFormOfAGraphicIsRead(t *testing.T) {
 		if err != nil || len(pages) != 1 {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got := pages[0].inked(); got != (rect{2, 1, 8, 2}) {
+		if got := pages[0].inkBounds(); got != (rect{2, 1, 8, 2}) {
 			t.Errorf("%s: black in %v", name, got)
 		}
 	}

@@ -136,13 +136,13 @@ func checkScene(t *testing.T, s scene, r *reader) {
 		r.take("^FS")
 	}
 	for _, text := range s.texts {
-		if _, resident := residentWidth(text.s); resident && r.rest[0].name == "^FT" {
+		if _, resident := residentWidth(text.content); resident && r.rest[0].name == "^FT" {
 			r.take("^FT", "^A0")
 			if text.white {
 				r.take("^FR")
 			}
-			if got := unescape(t, r.take("^FH", "^FD").args); got != text.s {
-				t.Fatalf("prints %q, want %q", got, text.s)
+			if got := unescape(t, r.take("^FH", "^FD").args); got != text.content {
+				t.Fatalf("prints %q, want %q", got, text.content)
 			}
 			r.take("^FS")
 		} else if r.rest[0].name == "^FO" { // a line without ink is left out
