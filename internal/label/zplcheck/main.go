@@ -1,6 +1,6 @@
 // Command zplcheck renders ZPL from standard input as a PNG on standard
 // output. The label tests use it to see what a printer would print. It is a
-// module of its own because the renderer carries a font that the product may
+// separate module because the renderer contains a font that the product may
 // not redistribute.
 //
 // Usage: zplcheck [-dpi 203|300] [-width mm] [-height mm] [-label n]
@@ -34,10 +34,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	dotsPerMM := 8
-	if *dpi == 300 {
-		dotsPerMM = 12
-	}
+
 	source, err := io.ReadAll(in)
 	if err != nil {
 		return err
@@ -49,9 +46,19 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if *number < 1 || *number > len(labels) {
 		return errors.New("the input has no such label")
 	}
+
+	// Printers are sold by dots per inch, but their resolution is a whole
+	// number of dots per millimetre.
+	dotsPerMM := 8
+	if *dpi == 300 {
+		dotsPerMM = 12
+	}
+
 	var picture bytes.Buffer
 	err = zebrash.NewDrawer().DrawLabelAsPng(labels[*number-1], &picture, drawers.DrawerOptions{
-		LabelWidthMm: *width, LabelHeightMm: *height, Dpmm: dotsPerMM,
+		LabelWidthMm:  *width,
+		LabelHeightMm: *height,
+		Dpmm:          dotsPerMM,
 	})
 	if err != nil {
 		return err
