@@ -13,13 +13,15 @@ type clock struct {
 	hours int // ahead of UTC
 }
 
-// oftenWithin is often between two hours of the day, and at other times now and
-// then, but not beyond the first of them. Where the clock is not known all
-// hours count as between them.
+// oftenWithin is the interval often between two hours of the day, and
+// nowAndThen at other times, but never longer than until the first of them.
+// Where the clock is not known all hours count as between them.
 func (c clock) oftenWithin(from, to int, now time.Time) time.Duration {
 	if !c.known {
 		return often
 	}
+
+	// How long ago the first of the hours was, on the clock of the place.
 	since := (now.UTC().Sub(now.UTC().Truncate(day)) + time.Duration(24+c.hours-from)*time.Hour) % day
 	if since < time.Duration(to-from)*time.Hour {
 		return often
@@ -54,13 +56,13 @@ var hoursOf = map[int]string{
 }
 
 var clocks = sync.OnceValue(func() map[string]clock {
-	all := map[string]clock{}
+	byPlace := map[string]clock{}
 	for hours, places := range hoursOf {
 		for place := range strings.FieldsSeq(places) {
-			all[place] = clock{known: true, hours: hours}
+			byPlace[place] = clock{known: true, hours: hours}
 		}
 	}
-	return all
+	return byPlace
 })
 
 // clockAt is the clock of a state, or else of its country.

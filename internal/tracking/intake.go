@@ -13,15 +13,15 @@ const (
 	intakePushes  = 200     // that are stored at once, at most
 	intakeBytes   = 4 << 20 // the same, of their bodies
 	intakeTimeout = 10 * time.Second
-	intakePause   = 20 * time.Millisecond // while this copy has enough to hear
+	intakePause   = 20 * time.Millisecond // while this copy has enough to process
 
-	readyPushes = 2000     // that wait in memory, at most; those beyond are any copy's to hear
+	readyPushes = 2000     // that wait in memory, at most; any copy may process those beyond
 	readyBytes  = 32 << 20 // the same, of their bodies
 )
 
-// An intake stores pushes as they arrive. Those that come while it is busy go
-// together, in one statement: many at once cost little more than one, and one
-// alone waits for nobody.
+// An intake stores pushes as they arrive. Those that come while it is busy are
+// stored together, in one statement: many at once cost little more than one,
+// and one alone does not wait for others.
 type intake struct {
 	store *store.Store
 
@@ -29,15 +29,15 @@ type intake struct {
 	busy    bool
 	waiting []arrival
 
-	// What this copy is to hear. A row of each is claimed for it, so that
-	// another copy hears them if this one dies, or is too slow.
-	hearing bool
-	ready   []claimed
-	bytes   int
+	// The pushes that this copy is to process. A row of each is claimed for it,
+	// so that another copy processes them if this one dies, or is too slow.
+	processing bool
+	ready      []claimedPush
+	bytes      int
 }
 
-// A claimed push is this copy's to hear until then.
-type claimed struct {
+// claimedPush is a push that this copy may process until a time.
+type claimedPush struct {
 	store.Unheard
 	until time.Time
 }
@@ -48,16 +48,18 @@ type arrival struct {
 	stored chan<- error
 }
 
-// add stores a push. It returns once the push is safe.
-func (in *intake) add(ctx context.Context, p store.Push) error {
+// add stores a push. It returns once the push is durable.
+func (in *intake) add(ctx context.Context, push store.Push) error {
 	stored := make(chan error, 1)
+
 	in.mu.Lock()
-	in.waiting = append(in.waiting, arrival{p, stored})
+	in.waiting = append(in.waiting, arrival{push, stored})
 	if !in.busy {
 		in.busy = true
 		go in.run()
 	}
 	in.mu.Unlock()
+
 	select {
 	case err := <-stored:
 		return err
@@ -73,13 +75,19 @@ func (in *intake) run() {
 		for i, a := range batch {
 			pushes[i] = a.push
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), intakeTimeout)
+
+		// The rows of pushes that this copy keeps in memory are claimed by the
+		// statement that stores them.
 		due := time.Now().UTC()
 		if own {
-			due = due.Add(hearClaim)
+			due = due.Add(pushClaim)
 		}
+
+		// Many senders wait for the batch, so none of their contexts ends it.
+		ctx, cancel := context.WithTimeout(context.Background(), intakeTimeout)
 		fresh, err := in.store.AddPushes(ctx, pushes, due)
 		cancel()
+
 		if own {
 			in.keep(pushes, fresh, due)
 		}
@@ -90,70 +98,86 @@ func (in *intake) run() {
 	}
 }
 
-// pause lets hearing catch up when pushes come faster than they are heard. Their
+// pause lets processing catch up when pushes come faster than that. Their
 // senders hardly notice, what comes meanwhile is stored together, and little has
 // to be read back from the store.
 func (in *intake) pause() {
-	const look = 2 * time.Millisecond
-	for waited := time.Duration(0); waited < intakePause && in.full(); waited += look {
-		time.Sleep(look)
+	const interval = 2 * time.Millisecond
+	for waited := time.Duration(0); waited < intakePause && in.isFull(); waited += interval {
+		time.Sleep(interval)
 	}
 }
 
-func (in *intake) full() bool {
+func (in *intake) isFull() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return len(in.ready) >= readyPushes || in.bytes >= readyBytes
 }
 
-// next takes some of what waits; none ends the run. It says whether this copy
-// is to hear them.
+// next takes some of what waits; an empty batch ends the run. own says whether
+// this copy is to process them.
 func (in *intake) next() (batch []arrival, own bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	n, bytes := 0, 0
+
+	n := 0
+	bytes := 0
 	for n < len(in.waiting) && n < intakePushes && (n == 0 || bytes+len(in.waiting[n].push.Body) <= intakeBytes) {
 		bytes += len(in.waiting[n].push.Body)
 		n++
 	}
+
 	batch = in.waiting[:n:n]
 	in.waiting = in.waiting[n:]
 	in.busy = n > 0
-	return batch, in.hearing && len(in.ready) < readyPushes && in.bytes < readyBytes
+	return batch, in.processing && len(in.ready) < readyPushes && in.bytes < readyBytes
 }
 
-// keep has those of the pushes that are new heard by this copy. From due on they
-// are anybody's.
+// keep keeps those of the pushes that are new, for this copy to process. From
+// due on any copy may claim them.
 func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for i, p := range pushes {
-		id := ship.Subject{Tenant: p.Tenant, ID: p.ID}
-		if fresh[id] {
-			delete(fresh, id)
-			in.ready = append(in.ready, claimed{store.Unheard{Subject: id, Bytes: len(p.Body), Looks: 1, Push: &pushes[i]}, due.Add(-hearSpare)})
-			in.bytes += len(p.Body)
+
+	for i, push := range pushes {
+		subject := ship.Subject{Tenant: push.Tenant, ID: push.ID}
+		if !fresh[subject] {
+			continue
 		}
+
+		delete(fresh, subject) // a repeat in the same batch is not new
+		in.ready = append(in.ready, claimedPush{
+			Unheard: store.Unheard{
+				Subject: subject,
+				Bytes:   len(push.Body),
+				Looks:   1,
+				Push:    &pushes[i],
+			},
+			until: due.Add(-pushClaimMargin),
+		})
+		in.bytes += len(push.Body)
 	}
 }
 
-// take takes up to n pushes that this copy is to hear. From the first time on
-// it is given some. Those that waited too long are left to whoever claims them:
-// a copy that is behind must not do again what another has done.
+// take takes up to n pushes that this copy is to process. From the first call
+// on it is given some. Those that waited too long are left to whichever copy
+// claims them: one that is behind must not repeat what another has done.
 func (in *intake) take(n int) (list []store.Unheard) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.hearing = true
+
+	in.processing = true
 	now := time.Now()
 	for len(in.ready) > 0 && len(list) < n {
-		if u := in.ready[0]; now.Before(u.until) {
-			list = append(list, u.Unheard)
+		if push := in.ready[0]; now.Before(push.until) {
+			list = append(list, push.Unheard)
 		}
 		in.bytes -= in.ready[0].Bytes
 		in.ready = in.ready[1:]
 	}
+
 	if len(in.ready) == 0 {
-		in.ready = nil
+		in.ready = nil // the array with its bodies can be freed
 	}
 	return list
 }

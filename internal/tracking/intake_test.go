@@ -17,8 +17,8 @@ func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
 		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)
 		return p.ID
 	}
-	push(now.Add(hearSpare / 2)) // another copy may have it before it is taken in
-	second, third := push(now.Add(hearClaim)), push(now.Add(hearClaim))
+	push(now.Add(pushClaimMargin / 2)) // another copy may have it before it is taken in
+	second, third := push(now.Add(pushClaim)), push(now.Add(pushClaim))
 	if list := in.take(1); len(list) != 1 || list[0].ID != second {
 		t.Errorf("taken are %v", list)
 	}
@@ -33,10 +33,10 @@ func TestAPushThatWaitedTooLongIsLeftToOthers(t *testing.T) {
 func TestPushesWaitALittleWhileEnoughIsToBeHeard(t *testing.T) {
 	t.Parallel()
 	in := &intake{}
-	if in.full() {
+	if in.isFull() {
 		t.Error("a copy that has nothing to hear waits")
 	}
-	due := time.Now().Add(hearClaim)
+	due := time.Now().Add(pushClaim)
 	for range readyPushes {
 		p := store.Push{ID: ship.NewRawID(7, time.Now())}
 		in.keep([]store.Push{p}, map[ship.Subject]bool{{ID: p.ID}: true}, due)

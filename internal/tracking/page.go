@@ -12,17 +12,17 @@ import (
 )
 
 // A pageSeal writes a shipment into the address of its public page and reads
-// it back. Whoever has no key can neither guess an address nor learn from one:
-// it is encrypted, and its first half is a proof over what it holds. The same
-// shipment always has the same address, so that nothing is stored.
+// it back. Without the key nobody can guess an address or learn from one: it is
+// encrypted, and it begins with a MAC of what it holds. The same shipment always
+// has the same address, so that nothing is stored.
 type pageSeal struct {
-	block cipher.Block
-	proof []byte // key
+	block  cipher.Block
+	macKey []byte
 }
 
 const (
-	pageProof = 16
-	pageSize  = pageProof + 16 + 16 + 1 // proof, account, shipment, mode
+	pageMAC  = 16
+	pageSize = pageMAC + 16 + 16 + 1 // MAC, account, shipment, mode
 )
 
 // pageText is strict: an address has one spelling.
@@ -31,36 +31,41 @@ var pageText = base64.RawURLEncoding.Strict()
 func newPageSeal(key []byte) pageSeal {
 	secret, err := hkdf.Key(sha256.New, key, nil, "waybill tracking page", 64)
 	if err != nil {
-		panic("tracking: " + err.Error()) // 64 bytes can always be had
+		panic("tracking: " + err.Error()) // 64 bytes can always be derived
 	}
+
 	block, err := aes.NewCipher(secret[:32])
 	if err != nil {
 		panic("tracking: " + err.Error()) // the size is right
 	}
-	return pageSeal{block: block, proof: secret[32:]}
+	return pageSeal{block: block, macKey: secret[32:]}
 }
 
-// prove returns the first bytes of an address. They also begin the key
-// stream, which is what makes two addresses look unlike.
-func (p pageSeal) prove(plain []byte) []byte {
-	h := hmac.New(sha256.New, p.proof)
+// mac returns the first bytes of an address. They are also the initialization
+// vector of its encryption, so that two addresses have nothing in common.
+func (p pageSeal) mac(plain []byte) []byte {
+	h := hmac.New(sha256.New, p.macKey)
 	h.Write(plain)
-	return h.Sum(nil)[:pageProof]
+	return h.Sum(nil)[:pageMAC]
 }
 
 // PagePath is the path of a shipment's public page. Nobody can guess it.
 func (s *Service) PagePath(t ship.Tenant, id ship.ShipmentID) string {
-	account, shipment := t.Account.Raw(), id.Raw()
-	plain := append(append(make([]byte, 0, pageSize), account[:]...), shipment[:]...)
+	account := t.Account.Raw()
+	shipment := id.Raw()
 	mode := byte(0)
 	if t.Livemode {
 		mode = 1
 	}
+	plain := make([]byte, 0, pageSize)
+	plain = append(plain, account[:]...)
+	plain = append(plain, shipment[:]...)
 	plain = append(plain, mode)
-	out := s.pages.prove(plain)
-	hidden := make([]byte, len(plain))
-	cipher.NewCTR(s.pages.block, out).XORKeyStream(hidden, plain)
-	return "/track/" + pageText.EncodeToString(append(out, hidden...))
+
+	token := s.pages.mac(plain)
+	encrypted := make([]byte, len(plain))
+	cipher.NewCTR(s.pages.block, token).XORKeyStream(encrypted, plain)
+	return "/track/" + pageText.EncodeToString(append(token, encrypted...))
 }
 
 // PageOf reads the token at the end of such a path: ship.NotFound if this
@@ -70,11 +75,15 @@ func (s *Service) PageOf(token string) (ship.Tenant, ship.ShipmentID, error) {
 	if err != nil || len(raw) != pageSize {
 		return ship.Tenant{}, "", errNoParcelPage
 	}
-	plain := make([]byte, pageSize-pageProof)
-	cipher.NewCTR(s.pages.block, raw[:pageProof]).XORKeyStream(plain, raw[pageProof:])
-	if !hmac.Equal(s.pages.prove(plain), raw[:pageProof]) {
+
+	// The MAC is over the plain text, so it is decrypted first and believed
+	// only if the MAC is right.
+	plain := make([]byte, pageSize-pageMAC)
+	cipher.NewCTR(s.pages.block, raw[:pageMAC]).XORKeyStream(plain, raw[pageMAC:])
+	if !hmac.Equal(s.pages.mac(plain), raw[:pageMAC]) {
 		return ship.Tenant{}, "", errNoParcelPage
 	}
+
 	t := ship.Tenant{Account: ship.AccountIDOf(ship.RawID(plain[:16])), Livemode: plain[32] == 1}
 	return t, ship.ShipmentIDOf(ship.RawID(plain[16:32])), nil
 }

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	pollBatch = 500             // parcels that are claimed at once
-	pollClaim = 5 * time.Minute // a process that dies leaves them for so long
-	pollers   = 8               // connections that are asked at once
-	putBack   = 2 * time.Second // for what a process that is stopped still writes
+	pollBatch      = 500             // parcels that are claimed at once
+	pollClaim      = 5 * time.Minute // how long a process that dies blocks its parcels
+	maxPollers     = 8               // connections that are polled at once
+	unclaimTimeout = 2 * time.Second // for giving parcels back when a process is stopped
 )
 
-// Poll asks carriers about the parcels that are due, and reports how many it
+// Poll asks carriers about the parcels that are due, and returns how many it
 // asked about. No two copies of the program ask about the same parcel.
 func (s *Service) Poll(ctx context.Context) (int, error) {
 	now := time.Now().UTC()
@@ -28,117 +28,138 @@ func (s *Service) Poll(ctx context.Context) (int, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
+
 	parcels := make([]ship.Subject, len(due))
 	byConnection := map[ship.ConnectionID][]store.Watch{}
-	for i, w := range due {
-		parcels[i] = w.Subject
-		byConnection[w.Connection] = append(byConnection[w.Connection], w)
+	for i, watch := range due {
+		parcels[i] = watch.Subject
+		byConnection[watch.Connection] = append(byConnection[watch.Connection], watch)
 	}
 	numbers, err := s.store.Numbers(ctx, parcels)
 	if err != nil {
 		return 0, err
 	}
-	slots := make(chan struct{}, pollers)
+
+	slots := make(chan struct{}, maxPollers)
 	var group sync.WaitGroup
-	for id, list := range byConnection {
+	for id, watches := range byConnection {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			s.pollConnection(ctx, id, list, numbers)
+			s.pollConnection(ctx, id, watches, numbers)
 		})
 	}
 	group.Wait()
 	return len(due), nil
 }
 
-// pollConnection asks over one connection, as many numbers at once as the
-// carrier takes.
-func (s *Service) pollConnection(ctx context.Context, id ship.ConnectionID, list []store.Watch, numbers map[ship.Subject]store.Watched) {
-	c, err := s.connection(ctx, list[0].Tenant, id)
+// pollConnection polls over one connection, as many numbers at once as the
+// carrier accepts.
+func (s *Service) pollConnection(ctx context.Context, id ship.ConnectionID, watches []store.Watch, numbers map[ship.Subject]store.Watched) {
+	connection, err := s.connection(ctx, watches[0].Tenant, id)
 	if err != nil {
 		s.pause(id, time.Now().Add(s.pollClaim))
 		s.log.WarnContext(ctx, "parcels cannot be asked about", "connection", id, "error", err)
 		return
 	}
-	for len(list) > 0 {
-		n := inOneCall(list, numbers, c.Spec().TrackBatch)
-		err := s.ask(ctx, c, list[:n], numbers)
+
+	for len(watches) > 0 {
+		n := fitCall(watches, numbers, connection.Spec().TrackBatch)
+		err := s.pollParcels(ctx, connection, watches[:n], numbers)
+
 		switch kind := ship.KindOf(err); {
 		case err == nil:
+
 		case kind == ship.Limited || kind == ship.Unavailable || kind == ship.Forbidden || ctx.Err() != nil:
+			// The next call would fail in the same way. The parcels go back, so
+			// that they do not wait for the end of the claim.
 			wait := time.Minute
 			if e, ok := errors.AsType[*ship.Error](err); ok && e.RetryAfter > 0 {
 				wait = e.RetryAfter
 			}
 			s.pause(id, time.Now().Add(wait))
 			s.log.InfoContext(ctx, "a carrier is asked later", "connection", id, "after", wait.String(), "kind", string(kind))
-			s.unclaim(ctx, list)
+			s.unclaim(ctx, watches)
 			return
+
 		default:
 			s.log.WarnContext(ctx, "a question about parcels failed", "connection", id, "error", err)
 		}
-		list = list[n:]
+		watches = watches[n:]
 	}
 }
 
-// inOneCall is how many of the first parcels have no more numbers together than
-// a carrier takes in a call; at least one.
-func inOneCall(list []store.Watch, numbers map[ship.Subject]store.Watched, most int) int {
-	for i, w := range list {
-		if most -= len(numbers[w.Subject].Numbers); most < 0 {
+// fitCall is how many of the first parcels have no more numbers together than
+// a carrier accepts in a call; at least one.
+func fitCall(watches []store.Watch, numbers map[ship.Subject]store.Watched, limit int) int {
+	for i, watch := range watches {
+		limit -= len(numbers[watch.Subject].Numbers)
+		if limit < 0 {
 			return max(i, 1)
 		}
 	}
-	return len(list)
+	return len(watches)
 }
 
-// unclaim makes parcels due as they were: whoever asks next begins with those
-// that have waited longest. What cannot be given back is due after the claim.
-func (s *Service) unclaim(ctx context.Context, list []store.Watch) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), putBack)
+// unclaim makes parcels due as they were: the next poll begins with those that
+// have waited longest. What cannot be given back is due after the claim.
+func (s *Service) unclaim(ctx context.Context, watches []store.Watch) {
+	// The process may be stopping: its context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unclaimTimeout)
 	defer cancel()
-	due := make(map[ship.Subject]time.Time, len(list))
-	for _, w := range list {
-		due[w.Subject] = w.Due
+
+	due := make(map[ship.Subject]time.Time, len(watches))
+	for _, watch := range watches {
+		due[watch.Subject] = watch.Due
 	}
 	if err := s.store.MoveWatches(ctx, due); err != nil {
 		s.log.WarnContext(ctx, "parcels wait until their claim ends", "error", err)
 	}
 }
 
-// ask asks about parcels in one call and takes in what it hears.
-func (s *Service) ask(ctx context.Context, c *carrier.Carrier, batch []store.Watch, numbers map[ship.Subject]store.Watched) error {
-	asked := map[string][]place{} // two parcels may have one number: one bought here and followed as well
-	for _, w := range batch {
-		for piece, n := range numbers[w.Subject].Numbers {
-			asked[n] = append(asked[n], place{subject: w.Subject, piece: piece, carrier: c.Spec().Name})
+// pollParcels asks about parcels, applies the answer and sets when each is
+// polled next.
+func (s *Service) pollParcels(ctx context.Context, connection *carrier.Carrier, watches []store.Watch, numbers map[ship.Subject]store.Watched) error {
+	spec := connection.Spec()
+
+	// Two parcels may have one number: one that was bought here and is followed
+	// as well.
+	asked := map[string][]pieceRef{}
+	for _, watch := range watches {
+		for piece, number := range numbers[watch.Subject].Numbers {
+			asked[number] = append(asked[number], pieceRef{subject: watch.Subject, piece: piece, carrier: spec.Name})
 		}
 	}
-	all := pile{}
-	// None if the parcels were removed since, several for one of many pieces.
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(asked)), max(c.Spec().TrackBatch, 1)) {
-		heard, err := c.Track(ctx, some)
+
+	// There is no call if the parcels were removed since, and there are several
+	// for a parcel of more pieces than fit in one.
+	updates := updatesByShipment{}
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(asked)), max(spec.TrackBatch, 1)) {
+		answers, err := connection.Track(ctx, chunk)
 		if err != nil {
 			return err
 		}
-		for _, h := range heard {
-			s.put(all, h, c.Spec().Name, asked[ship.NormalizeTrackingNumber(h.TrackingNumber)])
+		for _, answer := range answers {
+			s.addUpdate(updates, answer, spec.Name, asked[ship.NormalizeTrackingNumber(answer.TrackingNumber)])
 		}
 	}
-	if err := s.Absorb(ctx, all.list(true)); err != nil {
+
+	if err := s.Absorb(ctx, updates.list(true)); err != nil {
 		return err
 	}
-	s.told()
-	return s.reschedule(ctx, batch)
+	s.notify()
+	return s.reschedule(ctx, watches)
 }
 
-// reschedule sets when each of the parcels is asked about next.
-func (s *Service) reschedule(ctx context.Context, batch []store.Watch) error {
-	parcels := make([]ship.Subject, len(batch))
-	pushed := make(map[ship.Subject]time.Time, len(batch))
-	for i, w := range batch {
-		parcels[i], pushed[w.Subject] = w.Subject, w.PushedUntil
+// reschedule sets when each of the parcels is polled next.
+func (s *Service) reschedule(ctx context.Context, watches []store.Watch) error {
+	parcels := make([]ship.Subject, len(watches))
+	pushedUntil := make(map[ship.Subject]time.Time, len(watches))
+	for i, watch := range watches {
+		parcels[i] = watch.Subject
+		pushedUntil[watch.Subject] = watch.PushedUntil
 	}
+
 	journeys, err := s.store.Journeys(ctx, parcels)
 	if err != nil {
 		return err
@@ -147,34 +168,40 @@ func (s *Service) reschedule(ctx context.Context, batch []store.Watch) error {
 	if err != nil {
 		return err
 	}
+
 	now := time.Now().UTC()
-	due := make(map[ship.Subject]time.Time, len(batch))
-	for _, p := range parcels {
-		due[p] = time.Time{} // one that is there no more
+	due := make(map[ship.Subject]time.Time, len(watches))
+	for _, parcel := range parcels {
+		due[parcel] = time.Time{} // stays for one that no longer exists
 	}
-	for _, j := range journeys {
-		due[j.Subject], _ = nextLook(j, outlookOn(routes[j.Subject], pushed[j.Subject].After(now)), now)
+	for _, journey := range journeys {
+		isPushed := pushedUntil[journey.Subject].After(now)
+		due[journey.Subject], _ = nextPoll(journey, outlookFor(routes[journey.Subject], isPushed), now)
 	}
 	if err := s.store.MoveWatches(ctx, due); err != nil {
 		return err
 	}
-	return s.store.CountDeliveries(ctx, deliveries(journeys, routes))
+	return s.store.CountDeliveries(ctx, transitDays(journeys, routes))
 }
 
-// outlookOn is the outlook of a parcel on a route; the zero route is one that
+// outlookFor is the outlook of a parcel on a route; the zero route is one that
 // is not known.
-func outlookOn(r store.Route, pushed bool) outlook {
-	return outlook{pushed: pushed, from: clockAt(r.From.Country, r.From.State), to: clockAt(r.To.Country, r.To.State)}
+func outlookFor(route store.Route, pushed bool) outlook {
+	return outlook{
+		pushed: pushed,
+		from:   clockAt(route.From.Country, route.From.State),
+		to:     clockAt(route.To.Country, route.To.State),
+	}
 }
 
-// pause has a connection not asked until a time, by this copy.
+// pause stops this copy from polling over a connection until a time.
 func (s *Service) pause(id ship.ConnectionID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pauses[id] = until
 }
 
-// paused are the connections that may not be asked now.
+// paused are the connections that may not be polled now.
 func (s *Service) paused(now time.Time) (list []ship.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,20 +14,21 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// PushPath is where a carrier's pushes over the connection arrive. Nobody can
-// guess it.
+// PushPath is the path that receives a carrier's pushes over the connection.
+// Nobody can guess it.
 func PushPath(key []byte, id ship.ConnectionID) string {
-	return "/in/" + string(id) + "/" + pushWord(key, "push address", id)
+	return "/in/" + string(id) + "/" + pushToken(key, "push address", id)
 }
 
-// PushSecret is what a carrier's pushes over the connection prove themselves
-// with: 32 characters.
+// PushSecret is the secret that a carrier's pushes over the connection are
+// verified with: 32 characters.
 func PushSecret(key []byte, id ship.ConnectionID) string {
 	const mixed = "Wb7" // FedEx wants capitals, small letters and digits
-	return mixed + pushWord(key, "push secret", id)[:32-len(mixed)]
+	return mixed + pushToken(key, "push secret", id)[:32-len(mixed)]
 }
 
-func pushWord(key []byte, purpose string, id ship.ConnectionID) string {
+// pushToken derives a token for a purpose, so that none has to be stored.
+func pushToken(key []byte, purpose string, id ship.ConnectionID) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(purpose))
 	h.Write([]byte{0})
@@ -38,53 +39,67 @@ func pushWord(key []byte, purpose string, id ship.ConnectionID) string {
 // Admits says whether a push may come in at an address: ship.NotFound if the
 // token is not the connection's.
 func (s *Service) Admits(id ship.ConnectionID, token string) error {
-	if !hmac.Equal([]byte(token), []byte(pushWord(s.key, "push address", id))) {
+	if !hmac.Equal([]byte(token), []byte(pushToken(s.key, "push address", id))) {
 		return ship.Errorf(ship.NotFound, "no such address")
 	}
 	return nil
 }
 
-// keptHeaders are those of a push that a proof may be in.
-const keptHeaders = 32
+// maxPushHeaders bounds the headers of a push that are kept. A signature may be
+// in any of them.
+const maxPushHeaders = 32
 
-// Receive stores a push of an address that admits it, as it came, to be taken
-// in. What it means is found out later: the carrier waits for the answer.
+// Receive stores a push of an address that admits it, as it came, to be
+// processed later: the carrier waits for the answer.
 func (s *Service) Receive(ctx context.Context, id ship.ConnectionID, header http.Header, body []byte) error {
-	t, err := s.ownerOf(ctx, id)
+	tenant, err := s.ownerOf(ctx, id)
 	if err != nil {
 		return err
 	}
+
 	kept := http.Header{}
 	for name, values := range header {
-		if name != "Cookie" && len(kept) < keptHeaders {
+		if name != "Cookie" && len(kept) < maxPushHeaders {
 			kept[name] = values
 		}
 	}
-	return s.intake.add(ctx, store.Push{ID: pushID(t, id, header, body), Tenant: t, Connection: id, Header: kept, Body: body})
+	return s.intake.add(ctx, store.Push{
+		ID:         pushID(tenant, id, header, body),
+		Tenant:     tenant,
+		Connection: id,
+		Header:     kept,
+		Body:       body,
+	})
 }
 
-// ownerOf is whose a connection is. That never changes.
+// ownerOf is the tenant of a connection. It never changes, so it is cached for
+// good.
 func (s *Service) ownerOf(ctx context.Context, id ship.ConnectionID) (ship.Tenant, error) {
-	if t, known := s.owners.Load(id); known {
-		return t.(ship.Tenant), nil
+	if tenant, known := s.owners.Load(id); known {
+		return tenant.(ship.Tenant), nil
 	}
-	t, err := s.tenantOf(ctx, id)
+
+	tenant, err := s.tenantOf(ctx, id)
 	if err == nil {
-		s.owners.Store(id, t)
+		s.owners.Store(id, tenant)
 	}
-	return t, err
+	return tenant, err
 }
 
-// pushID follows from the body and the day, so that a repeat is known.
+// pushID follows from the body and the day, so that a repeat is recognised.
 func pushID(t ship.Tenant, id ship.ConnectionID, header http.Header, body []byte) store.PushID {
+	// The headers that authenticate it count too: a forged push with the same
+	// body must not make the genuine one look like a repeat.
 	h := sha256.New()
 	h.Write([]byte(id))
 	for _, name := range []string{"Authorization", "X-Hmac", "Credential", "Fdx-Signature"} {
 		h.Write([]byte(header.Get(name) + "\x00"))
 	}
 	h.Write(body)
-	raw := ship.RawIDAt(time.Now().UTC().Truncate(24 * time.Hour))
 	sum := h.Sum(nil)
+
+	// The day and the shard have the same place as in every other id.
+	raw := ship.RawIDAt(time.Now().UTC().Truncate(24 * time.Hour))
 	copy(raw[8:], sum[:8])
 	binary.BigEndian.PutUint16(raw[6:], uint16(t.Shard())<<4|binary.BigEndian.Uint16(sum[8:])&15)
 	return raw

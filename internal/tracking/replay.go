@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	replayPage  = 2000 // parcels that are looked at in one statement
-	replayBatch = 100  // parcels that are corrected in one transaction
-	replayTries = 5    // while the database is busy
+	replayPage     = 2000 // parcels that are read in one statement
+	replayBatch    = 100  // parcels that are corrected in one transaction
+	replayAttempts = 5    // while the database is busy
 )
 
 // ReplayInput says over which history a carrier's status table is run again.
 type ReplayInput struct {
 	Spec  carrier.Spec // whose Meaning is the better table
-	Since time.Time    // parcels that were made since
-	Apply bool         // correct what differs; else only tell
+	Since time.Time    // parcels that were created since
+	Apply bool         // correct what differs; else only report
 }
 
-// A Difference is a code that means something else than it did.
+// A Difference is a code whose meaning has changed.
 type Difference struct {
 	Code            string
 	Was, Is         Sense
 	Events, Parcels int
-	Told            bool // clients were told of these events, and are not told again
+	Told            bool // clients were notified of these events, and are not notified again
 }
 
 // A Sense is what a code means.
@@ -42,7 +42,7 @@ type Sense struct {
 // A ReplayReport is what a better table changes. The last three are zero
 // unless it was applied.
 type ReplayReport struct {
-	Parcels     int          // that were looked at
+	Parcels     int          // that were read
 	Differences []Difference // those of the most events first
 
 	Corrected int // tracking events
@@ -51,27 +51,35 @@ type ReplayReport struct {
 }
 
 // Replay runs a better status table over the tracking events that are stored.
-// An event that has a status for the first time is told; what was told before
-// is put right in silence, so that nobody hears of a change twice. It may be
-// stopped at any moment and run again.
+// Clients are notified of an event that has a status for the first time; what
+// they were notified of before is corrected silently, so that nobody receives a
+// change twice. It may be stopped at any moment and run again.
 func (s *Service) Replay(ctx context.Context, in ReplayInput) (ReplayReport, error) {
 	if in.Spec.Meaning == nil {
 		return ReplayReport{}, ship.Errorf(ship.Unsupported, "%s has no status table", in.Spec.Title)
 	}
-	r := replay{Service: s, in: in, found: map[Difference]*Difference{}, own: map[ship.Tenant]ship.ConnectionID{}}
+
+	r := replay{
+		Service:     s,
+		in:          in,
+		differences: map[Difference]*Difference{},
+		connections: map[ship.Tenant]ship.ConnectionID{},
+	}
 	var after ship.Subject
 	for pages := 0; ; pages++ {
 		parcels, last, err := s.store.ParcelsSince(ctx, in.Spec.Name, in.Since, after, replayPage)
 		if err != nil {
-			return r.done(), err
+			return r.result(), err
 		}
-		if err := r.page(ctx, parcels); err != nil {
-			return r.done(), err
+		if err := r.replayParcels(ctx, parcels); err != nil {
+			return r.result(), err
 		}
 		if last == (ship.Subject{}) {
-			return r.done(), nil
+			return r.result(), nil
 		}
-		if after = last; pages%100 == 99 {
+
+		after = last
+		if pages%100 == 99 {
 			s.log.InfoContext(ctx, "replaying", "carrier", in.Spec.Name, "parcels", r.report.Parcels, "corrected", r.report.Corrected)
 		}
 	}
@@ -80,90 +88,109 @@ func (s *Service) Replay(ctx context.Context, in ReplayInput) (ReplayReport, err
 // replay is one run.
 type replay struct {
 	*Service
-	in     ReplayInput
-	report ReplayReport
-	found  map[Difference]*Difference        // by itself without counts
-	own    map[ship.Tenant]ship.ConnectionID // that followed parcels are asked about over
+	in          ReplayInput
+	report      ReplayReport
+	differences map[Difference]*Difference        // by the difference without its counts
+	connections map[ship.Tenant]ship.ConnectionID // over which followed parcels are polled
 }
 
-func (r *replay) done() ReplayReport {
-	for _, d := range r.found {
-		r.report.Differences = append(r.report.Differences, *d)
+// result is the report, with its differences in order.
+func (r *replay) result() ReplayReport {
+	for _, difference := range r.differences {
+		r.report.Differences = append(r.report.Differences, *difference)
 	}
 	slices.SortFunc(r.report.Differences, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(b.Events, a.Events), strings.Compare(a.Code, b.Code), strings.Compare(string(a.Was.Status)+a.Was.Reason, string(b.Was.Status)+b.Was.Reason))
+		return cmp.Or(
+			cmp.Compare(b.Events, a.Events),
+			strings.Compare(a.Code, b.Code),
+			strings.Compare(string(a.Was.Status)+a.Was.Reason, string(b.Was.Status)+b.Was.Reason),
+		)
 	})
 	return r.report
 }
 
-// page looks at some parcels, and corrects those that differ.
-func (r *replay) page(ctx context.Context, parcels []ship.Subject) error {
+// replayParcels compares some parcels, and corrects those that differ.
+func (r *replay) replayParcels(ctx context.Context, parcels []ship.Subject) error {
 	if len(parcels) == 0 {
 		return nil
 	}
+
 	r.report.Parcels += len(parcels)
-	meant, err := r.store.Meanings(ctx, parcels)
+	meanings, err := r.store.Meanings(ctx, parcels)
 	if err != nil {
 		return err
 	}
-	differ, undelivered := r.compare(meant)
+	differing, undelivered := r.compare(meanings)
 	if !r.in.Apply {
 		return nil
 	}
-	over, err := r.askedOver(ctx, undelivered)
+
+	// Carriers are opened for this, so it is done before the transaction.
+	connections, err := r.connectionsFor(ctx, undelivered)
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(differ, replayBatch) {
-		if err := r.insist(ctx, some, over); err != nil {
+	for batch := range slices.Chunk(differing, replayBatch) {
+		if err := r.correctWithRetry(ctx, batch, connections); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare counts what differs, and returns the parcels in which something does
-// and those of which a delivery may be none.
-func (r *replay) compare(meant []store.Meant) (differ, undelivered []ship.Subject) {
-	type parcelsCode struct {
+// compare counts what differs. It returns the parcels in which something does,
+// and those that may not be delivered after all.
+func (r *replay) compare(meanings []store.Meant) (differing, undelivered []ship.Subject) {
+	type parcelDifference struct {
 		ship.Subject
 		Difference
 	}
-	counted, some, back := map[parcelsCode]bool{}, map[ship.Subject]bool{}, map[ship.Subject]bool{}
-	for _, m := range meant {
-		now, differs := m.Scan.Reread(r.in.Spec.Meaning)
+	counted := map[parcelDifference]bool{}
+	isDiffering := map[ship.Subject]bool{}
+	isUndelivered := map[ship.Subject]bool{}
+
+	for _, meaning := range meanings {
+		scan := meaning.Scan
+		now, differs := scan.Reread(r.in.Spec.Meaning)
 		if !differs {
 			continue
 		}
-		key := Difference{Code: m.Scan.Code, Was: Sense{m.Scan.Status, m.Scan.Reason}, Is: Sense{now.Status, now.Reason}, Told: now.Told}
-		if r.found[key] == nil {
-			r.found[key] = new(key)
+
+		key := Difference{
+			Code: scan.Code,
+			Was:  Sense{scan.Status, scan.Reason},
+			Is:   Sense{now.Status, now.Reason},
+			Told: now.Told,
 		}
-		r.found[key].Events += m.Events
-		if of := (parcelsCode{m.Subject, key}); !counted[of] {
-			counted[of] = true
-			r.found[key].Parcels++
+		if r.differences[key] == nil {
+			r.differences[key] = new(key)
 		}
-		if !some[m.Subject] {
-			some[m.Subject] = true
-			differ = append(differ, m.Subject)
+		r.differences[key].Events += meaning.Events
+		if inParcel := (parcelDifference{meaning.Subject, key}); !counted[inParcel] {
+			counted[inParcel] = true
+			r.differences[key].Parcels++
 		}
-		if m.Scan.Status == ship.Delivered && now.Status != ship.Delivered && !back[m.Subject] {
-			back[m.Subject] = true
-			undelivered = append(undelivered, m.Subject)
+
+		if !isDiffering[meaning.Subject] {
+			isDiffering[meaning.Subject] = true
+			differing = append(differing, meaning.Subject)
+		}
+		if scan.Status == ship.Delivered && now.Status != ship.Delivered && !isUndelivered[meaning.Subject] {
+			isUndelivered[meaning.Subject] = true
+			undelivered = append(undelivered, meaning.Subject)
 		}
 	}
-	return differ, undelivered
+	return differing, undelivered
 }
 
-// askedOver says over which connections parcels can be asked about that may not
-// be delivered after all: their delivery had ended it. Carriers are opened for
-// it, so it is done before the transaction.
-func (r *replay) askedOver(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.ConnectionID, error) {
+// connectionsFor returns the connections over which parcels can be polled that
+// may not be delivered after all: their delivery had ended the polling.
+func (r *replay) connectionsFor(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.ConnectionID, error) {
 	if len(parcels) == 0 {
 		return nil, nil
 	}
-	over, err := r.store.BoughtOver(ctx, parcels)
+
+	connections, err := r.store.BoughtOver(ctx, parcels)
 	if err != nil {
 		return nil, err
 	}
@@ -171,50 +198,55 @@ func (r *replay) askedOver(ctx context.Context, parcels []ship.Subject) (map[shi
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range journeys {
+
+	for _, journey := range journeys {
 		switch {
-		case j.Followed:
-			if over[j.Subject], err = r.connectionOf(ctx, j.Tenant); err != nil {
+		case journey.Followed:
+			if connections[journey.Subject], err = r.tenantConnection(ctx, journey.Tenant); err != nil {
 				return nil, err
 			}
-		case j.State != ship.StatePurchased:
-			delete(over, j.Subject)
+		case journey.State != ship.StatePurchased:
+			delete(connections, journey.Subject)
 		}
 	}
-	return over, nil
+	return connections, nil
 }
 
-// connectionOf is connectionFor, once a tenant.
-func (r *replay) connectionOf(ctx context.Context, t ship.Tenant) (ship.ConnectionID, error) {
-	id, known := r.own[t]
+// tenantConnection is connectionFor, once per tenant.
+func (r *replay) tenantConnection(ctx context.Context, t ship.Tenant) (ship.ConnectionID, error) {
+	id, known := r.connections[t]
 	if known {
 		return id, nil
 	}
+
 	id, err := r.connectionFor(ctx, t, r.in.Spec.Name)
 	if err == nil {
-		r.own[t] = id
+		r.connections[t] = id
 	}
 	return id, err
 }
 
-// insist corrects parcels, again and again while the database is busy.
-func (r *replay) insist(ctx context.Context, parcels []ship.Subject, over map[ship.Subject]ship.ConnectionID) error {
-	for try := 1; ; try++ {
-		err := r.correct(ctx, parcels, over)
-		if ship.KindOf(err) != ship.Unavailable || try == replayTries {
+// correctWithRetry corrects parcels, and tries again while the database is
+// busy.
+func (r *replay) correctWithRetry(ctx context.Context, parcels []ship.Subject, connections map[ship.Subject]ship.ConnectionID) error {
+	for attempt := 1; ; attempt++ {
+		err := r.correct(ctx, parcels, connections)
+		if ship.KindOf(err) != ship.Unavailable || attempt == replayAttempts {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(time.Duration(try) * 200 * time.Millisecond):
+		case <-time.After(time.Duration(attempt) * 200 * time.Millisecond):
 		}
 	}
 }
 
-// correct puts right what is stored of some parcels, in one transaction.
-func (r *replay) correct(ctx context.Context, parcels []ship.Subject, over map[ship.Subject]ship.ConnectionID) error {
+// correct corrects what is stored about some parcels, in one transaction.
+func (r *replay) correct(ctx context.Context, parcels []ship.Subject, connections map[ship.Subject]ship.ConnectionID) error {
 	var sum ReplayReport
+
 	err := r.store.InSystemTx(ctx, func(tx *store.Store) error {
 		journeys, err := tx.LockJourneys(ctx, parcels)
 		if err != nil {
@@ -224,18 +256,23 @@ func (r *replay) correct(ctx context.Context, parcels []ship.Subject, over map[s
 		if err != nil {
 			return err
 		}
+
 		var changes []store.Change
 		telling := ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL}
-		for _, j := range journeys {
-			before := j.Progress.Status
-			changed, events := j.Reread(known[j.Subject], r.in.Spec.Meaning, telling)
+		for _, journey := range journeys {
+			// The comparison was made without a lock: another run may have
+			// corrected the parcel meanwhile.
+			before := journey.Progress.Status
+			changed, events := journey.Reread(known[journey.Subject], r.in.Spec.Meaning, telling)
 			if len(changed) == 0 {
-				continue // somebody was faster
+				continue
 			}
-			changes = append(changes, store.Change{Journey: j, Scans: newScans(changed), Events: events})
-			sum.add(changed, events, j.Progress.Status != before)
-			if id := over[j.Subject]; id != "" && before == ship.Delivered && j.Progress.Status != ship.Delivered {
-				if err := tx.Watch(ctx, j.Subject, id, telling.Now); err != nil {
+			changes = append(changes, store.Change{Journey: journey, Scans: newScans(changed), Events: events})
+			sum.add(changed, events, journey.Progress.Status != before)
+
+			isUndelivered := before == ship.Delivered && journey.Progress.Status != ship.Delivered
+			if id := connections[journey.Subject]; id != "" && isUndelivered {
+				if err := tx.Watch(ctx, journey.Subject, id, telling.Now); err != nil {
 					return err
 				}
 			}
@@ -245,11 +282,13 @@ func (r *replay) correct(ctx context.Context, parcels []ship.Subject, over map[s
 	if err != nil {
 		return err
 	}
+
+	// A transaction that is rolled back and tried again counts once.
 	r.report.Corrected += sum.Corrected
 	r.report.Written += sum.Written
 	r.report.Moved += sum.Moved
 	if sum.Written > 0 {
-		r.told()
+		r.notify()
 	}
 	return nil
 }
@@ -262,35 +301,35 @@ func (r *ReplayReport) add(changed []ship.Scan, events []ship.Event, moved bool)
 	}
 }
 
-// An UnmappedCode is a code that was told and has no meaning.
+// An UnmappedCode is a code that was reported and has no meaning.
 type UnmappedCode struct {
 	store.Unmapped
 	Known bool // by the table as it is now: a replay gives it its meaning
 }
 
-// unmappedCodes is how many codes are listed at most.
-const unmappedCodes = 1000
+// maxUnmappedCodes is how many codes are listed at most.
+const maxUnmappedCodes = 1000
 
-// UnmappedCodes lists the codes of parcels made since that have no meaning, the
-// one last told first.
+// UnmappedCodes lists the codes without a meaning of parcels that were created
+// since a time, the one that was reported last first.
 func (s *Service) UnmappedCodes(ctx context.Context, specs []carrier.Spec, since time.Time) ([]UnmappedCode, error) {
-	found, err := s.store.Unmapped(ctx, since, unmappedCodes)
+	found, err := s.store.Unmapped(ctx, since, maxUnmappedCodes)
 	return unmappedOf(found, specs), err
 }
 
-// UnmappedOf is UnmappedCodes of one tenant, with those of simulated parcels.
+// UnmappedOf is UnmappedCodes of one tenant, including simulated parcels.
 func (s *Service) UnmappedOf(ctx context.Context, t ship.Tenant, specs []carrier.Spec, since time.Time) ([]UnmappedCode, error) {
-	found, err := s.store.UnmappedOf(ctx, t, since, unmappedCodes)
+	found, err := s.store.UnmappedOf(ctx, t, since, maxUnmappedCodes)
 	return unmappedOf(found, specs), err
 }
 
 func unmappedOf(found []store.Unmapped, specs []carrier.Spec) []UnmappedCode {
 	list := make([]UnmappedCode, len(found))
-	for i, u := range found {
-		list[i].Unmapped = u
+	for i, code := range found {
+		list[i].Unmapped = code
 		for _, spec := range specs {
-			if spec.Name == u.Carrier && spec.Meaning != nil {
-				_, _, list[i].Known = spec.Meaning(u.Code)
+			if spec.Name == code.Carrier && spec.Meaning != nil {
+				_, _, list[i].Known = spec.Meaning(code.Code)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestTheNextQuestion(t *testing.T) {
 		if tc.estimate != 0 {
 			j.Progress.EstimateAt = tc.now.Add(tc.estimate)
 		}
-		next, more := nextLook(j, tc.o, tc.now)
+		next, more := nextPoll(j, tc.o, tc.now)
 		if more != (tc.want != no) {
 			t.Errorf("%s: asked about again is %t", tc.name, more)
 		}
@@ -70,9 +70,9 @@ func TestParcelsOfAnAccountAreAskedAboutTogether(t *testing.T) {
 	marks := map[time.Time]bool{}
 	for m := range 28 {
 		j := ship.Journey{Subject: ship.Subject{Tenant: mine}, NewestAt: noon, Progress: ship.Progress{Status: ship.InTransit}}
-		next, _ := nextLook(j, outlook{}, noon.Add(time.Duration(m)*time.Minute))
+		next, _ := nextPoll(j, outlook{}, noon.Add(time.Duration(m)*time.Minute))
 		marks[next] = true
-		again, _ := nextLook(j, outlook{}, next.Add(90*time.Second))
+		again, _ := nextPoll(j, outlook{}, next.Add(90*time.Second))
 		if again.Sub(next) != often {
 			t.Errorf("asked about 90 s late, a parcel is asked about again after %s", again.Sub(next))
 		}
@@ -81,7 +81,7 @@ func TestParcelsOfAnAccountAreAskedAboutTogether(t *testing.T) {
 		t.Errorf("parcels are asked about at %d moments in half an hour", len(marks))
 	}
 	for m := range marks {
-		if together(other, m.Add(time.Minute)).Equal(m) {
+		if alignToMark(other, m.Add(time.Minute)).Equal(m) {
 			t.Errorf("another account's are asked about at the same moment %s", m)
 		}
 	}

@@ -17,11 +17,11 @@ import (
 
 // Service follows parcels.
 type Service struct {
-	store   *store.Store
-	baseURL string
-	step    time.Duration
-	told    func()
-	log     *slog.Logger
+	store       *store.Store
+	baseURL     string
+	sandboxStep time.Duration
+	notify      func() // called after events are recorded
+	log         *slog.Logger
 
 	key        []byte // of push addresses
 	pages      pageSeal
@@ -34,7 +34,7 @@ type Service struct {
 	intake    intake
 	owners    sync.Map     // the tenants of connections
 	recording sync.Mutex   // of pushes
-	claims    atomic.Int64 // when the last was made, in Unix milliseconds
+	lastClaim atomic.Int64 // when pushes were last claimed, in Unix milliseconds
 
 	pollBatch int
 	pollClaim time.Duration
@@ -48,7 +48,7 @@ type Config struct {
 	Store       *store.Store
 	BaseURL     string
 	SandboxStep time.Duration // between two steps of a simulated life; 0: only on demand
-	Told        func()        // called after events are recorded; nil tells nobody
+	Told        func()        // called after events are recorded; may be nil
 	Log         *slog.Logger
 
 	Key      []byte // of push addresses and tracking pages
@@ -57,10 +57,9 @@ type Config struct {
 	// was removed; Connected lists those that it has now.
 	Connection func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error)
 	Connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
-	// TenantOf says whose a connection is.
+	// TenantOf returns the tenant of a connection.
 	TenantOf func(context.Context, ship.ConnectionID) (ship.Tenant, error)
-	// Unmapped is told of every code that no status table knows; nil tells
-	// nobody.
+	// Unmapped is called with every code that no status table knows; may be nil.
 	Unmapped func(code string)
 
 	PollBatch int           // parcels that Poll claims at once; 0 means 500
@@ -78,92 +77,119 @@ func New(c Config) *Service {
 	if c.Connected == nil {
 		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
 	}
+
 	return &Service{
-		store: c.Store, baseURL: c.BaseURL, step: c.SandboxStep, told: c.Told, log: c.Log, key: c.Key, pages: newPageSeal(c.Key), pushBase: c.PushBase, connection: c.Connection, connected: c.Connected,
-		tenantOf: c.TenantOf, unmapped: c.Unmapped, intake: intake{store: c.Store}, pauses: map[ship.ConnectionID]time.Time{},
-		pollBatch: cmp.Or(c.PollBatch, pollBatch), pollClaim: cmp.Or(c.PollClaim, pollClaim),
+		store:       c.Store,
+		baseURL:     c.BaseURL,
+		sandboxStep: c.SandboxStep,
+		notify:      c.Told,
+		log:         c.Log,
+		key:         c.Key,
+		pages:       newPageSeal(c.Key),
+		pushBase:    c.PushBase,
+		connection:  c.Connection,
+		connected:   c.Connected,
+		tenantOf:    c.TenantOf,
+		unmapped:    c.Unmapped,
+		intake:      intake{store: c.Store},
+		pollBatch:   cmp.Or(c.PollBatch, pollBatch),
+		pollClaim:   cmp.Or(c.PollClaim, pollClaim),
+		pauses:      map[ship.ConnectionID]time.Time{},
 	}
 }
 
-// newPerDay is how many parcels may be begun to be followed with a key in a
-// day.
-const newPerDay = 1000
+// maxNewPerDay is how many new parcels can be followed with a key in a day.
+const maxNewPerDay = 1000
 
 // Track looks a parcel up by its number, shipment id or tracker id. It answers
 // from the store at once and never waits for a carrier.
 func (s *Service) Track(ctx context.Context, t ship.Tenant, number, carrier string) (Tracked, error) {
 	var (
-		j     ship.Journey
-		scans []ship.Scan
-		err   error
+		journey ship.Journey
+		scans   []ship.Scan
+		err     error
 	)
 	if id, ok := ship.ParseShipmentID(number); ok {
-		j, scans, err = s.store.Journey(ctx, t, id.Raw())
+		journey, scans, err = s.store.Journey(ctx, t, id.Raw())
 	} else if id, ok := ship.ParseTrackerID(number); ok {
-		j, scans, err = s.store.Journey(ctx, t, id.Raw())
+		journey, scans, err = s.store.Journey(ctx, t, id.Raw())
 	} else {
-		j, scans, err = s.store.Find(ctx, t, ship.NormalizeTrackingNumber(number), carrier)
+		journey, scans, err = s.store.Find(ctx, t, ship.NormalizeTrackingNumber(number), carrier)
 	}
-	if ship.KindOf(err) == ship.NotFound || err == nil && !j.Followed && j.Sequence == 0 {
+
+	// A shipment without a log event has not been announced to the client yet.
+	isUnknown := err == nil && !journey.Followed && journey.Sequence == 0
+	if ship.KindOf(err) == ship.NotFound || isUnknown {
 		return Tracked{}, ship.Coded(ship.NotFound, "tracking_not_found", "no parcel with this number is known to this account")
 	}
-	return trackedOf(j, scans), err
+	return trackedOf(journey, scans), err
 }
 
-func trackedOf(j ship.Journey, scans []ship.Scan) Tracked {
-	tr := Tracked{TrackingNumber: j.Number, Carrier: j.Carrier, Progress: j.Progress, Scans: ship.Timeline(scans), CheckedAt: j.Progress.CheckedAt}
-	if j.Followed {
-		tr.Tracker = ship.TrackerIDOf(j.ID)
-	} else {
-		tr.Shipment = ship.ShipmentIDOf(j.ID)
+func trackedOf(journey ship.Journey, scans []ship.Scan) Tracked {
+	tracked := Tracked{
+		TrackingNumber: journey.Number,
+		Carrier:        journey.Carrier,
+		Progress:       journey.Progress,
+		Scans:          ship.Timeline(scans),
+		CheckedAt:      journey.Progress.CheckedAt,
 	}
-	return tr
+	if journey.Followed {
+		tracked.Tracker = ship.TrackerIDOf(journey.ID)
+	} else {
+		tracked.Shipment = ship.ShipmentIDOf(journey.ID)
+	}
+	return tracked
 }
 
 // Follow begins to follow a parcel that was not bought here, and reports
-// whether it is new. Without a carrier the number must tell which it is.
+// whether it is new. Without a carrier the number must be of one carrier only.
 func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, number, carrier string) (Tracked, bool, error) {
 	number = ship.NormalizeTrackingNumber(number)
 	carrier, err := carrierFor(number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
+
+	// The limit is for new numbers: one that is followed already is answered
+	// all the same.
 	n, err := s.store.FollowedSince(ctx, t, key, time.Now().Add(-24*time.Hour))
 	if err != nil {
 		return Tracked{}, false, err
 	}
-	if n >= newPerDay {
-		if j, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && j.Followed {
-			return trackedOf(j, scans), false, nil // it is not new
+	if n >= maxNewPerDay {
+		if journey, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && journey.Followed {
+			return trackedOf(journey, scans), false, nil
 		}
-		e := ship.Coded(ship.Limited, "tracker_limit", "at most %d new numbers a day can be followed", newPerDay)
-		e.RetryAfter = time.Hour
-		return Tracked{}, false, e
+		limited := ship.Coded(ship.Limited, "tracker_limit", "at most %d new numbers a day can be followed", maxNewPerDay)
+		limited.RetryAfter = time.Hour
+		return Tracked{}, false, limited
 	}
-	own, err := s.connectionFor(ctx, t, carrier)
+
+	connection, err := s.connectionFor(ctx, t, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
-	id, fresh, err := s.store.Follow(ctx, t, key, ship.NewTrackerID(t.Shard(), time.Now()), number, carrier)
+	id, isNew, err := s.store.Follow(ctx, t, key, ship.NewTrackerID(t.Shard(), time.Now()), number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
-	if fresh && own != "" {
-		if err := s.store.Watch(ctx, ship.Subject{Tenant: t, ID: id.Raw()}, own, time.Now()); err != nil {
+	if isNew && connection != "" {
+		if err := s.store.Watch(ctx, ship.Subject{Tenant: t, ID: id.Raw()}, connection, time.Now()); err != nil {
 			return Tracked{}, false, err
 		}
 	}
-	j, scans, err := s.store.Journey(ctx, t, id.Raw())
-	return trackedOf(j, scans), fresh, err
+
+	journey, scans, err := s.store.Journey(ctx, t, id.Raw())
+	return trackedOf(journey, scans), isNew, err
 }
 
 // connectionFor is the tenant's account over which a carrier can be asked;
 // empty if it has none.
 func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string) (ship.ConnectionID, error) {
-	list, err := s.connected(ctx, t)
-	for _, c := range list {
-		if c.Spec().Name == name && slices.Contains(c.Abilities(), "track") {
-			return c.Connection, nil
+	connections, err := s.connected(ctx, t)
+	for _, connection := range connections {
+		if connection.Spec().Name == name && hasAbility(connection, "track") {
+			return connection.Connection, nil
 		}
 	}
 	return "", err
@@ -175,40 +201,48 @@ func carrierFor(number, carrier string) (string, error) {
 	if number == "" || len(number) > 50 {
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "is not a tracking number"}})
 	}
+
 	if carrier != "" {
 		if !slices.Contains(sandbox.Names, carrier) {
 			return "", ship.InvalidFields([]ship.FieldError{{
-				Pointer: "/carrier", Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(carrier, sandbox.Names),
+				Pointer:    "/carrier",
+				Code:       "unknown_carrier",
+				Detail:     "is not a carrier of this account",
+				Suggestion: ship.Nearest(carrier, sandbox.Names),
 			}})
 		}
 		return carrier, nil
 	}
+
 	switch candidates := ship.DetectCarriers(number); len(candidates) {
 	case 0:
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "required", Detail: "is required: the number fits no carrier that is known here"}})
 	case 1:
 		return candidates[0], nil
 	default:
-		e := ship.Coded(ship.Invalid, "carrier_ambiguous", "the number fits several carriers; name one")
-		e.Details = map[string]any{"candidates": candidates}
-		return "", e
+		ambiguous := ship.Coded(ship.Invalid, "carrier_ambiguous", "the number fits several carriers; name one")
+		ambiguous.Details = map[string]any{"candidates": candidates}
+		return "", ambiguous
 	}
 }
 
 // Trackers lists the followed parcels, newest first, without their timelines,
 // and reports whether there are more.
-func (s *Service) Trackers(ctx context.Context, t ship.Tenant, p ship.Page) (list []Tracked, more bool, err error) {
-	journeys, err := s.store.Followed(ctx, t, ship.Page{Limit: p.Limit + 1, Before: p.Before})
-	if len(journeys) > p.Limit {
-		journeys, more = journeys[:p.Limit], true
+func (s *Service) Trackers(ctx context.Context, t ship.Tenant, page ship.Page) (list []Tracked, more bool, err error) {
+	// One row more than a page says whether there are more.
+	journeys, err := s.store.Followed(ctx, t, ship.Page{Limit: page.Limit + 1, Before: page.Before})
+	if len(journeys) > page.Limit {
+		journeys = journeys[:page.Limit]
+		more = true
 	}
-	for _, j := range journeys {
-		list = append(list, trackedOf(j, nil))
+
+	for _, journey := range journeys {
+		list = append(list, trackedOf(journey, nil))
 	}
 	return list, more, err
 }
 
-// Unfollow forgets a followed parcel.
+// Unfollow removes a followed parcel.
 func (s *Service) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {
 	err := s.store.Unfollow(ctx, t, id)
 	if ship.KindOf(err) == ship.NotFound {

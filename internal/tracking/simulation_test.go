@@ -166,7 +166,7 @@ func simulate(list []life, batch int, calls, burst float64) (s season) {
 	var q queue
 	for _, l := range list {
 		p := &followed{life: l, Journey: ship.Journey{BoughtAt: l.bought, Progress: ship.Progress{Status: ship.LabelGenerated, EstimateAt: l.promise}}}
-		p.due = together(p.Tenant, l.bought.Add(firstLook))
+		p.due = alignToMark(p.Tenant, l.bought.Add(firstLook))
 		q = append(q, p)
 		for _, x := range l.steps {
 			if x.at.Before(end.Add(-inTime)) {
@@ -208,7 +208,7 @@ func (s *season) ask(p *followed, now, end time.Time) (more bool) {
 			p.Progress.EstimateAt = x.promise
 		}
 	}
-	p.due, more = nextLook(p.Journey, p.outlook, now)
+	p.due, more = nextPoll(p.Journey, p.outlook, now)
 	return more
 }
 

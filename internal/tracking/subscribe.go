@@ -2,6 +2,7 @@ package tracking
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -9,86 +10,93 @@ import (
 )
 
 const (
-	// renewBefore is how long before its end a subscription is made again.
+	// renewBefore is how long before its end a subscription is renewed.
 	renewBefore = 48 * time.Hour
 	// subscribeClaim is for how long parcels count as subscribed while the
 	// carrier is asked.
 	subscribeClaim = 10 * time.Minute
-	// forGood stands for a subscription without an end: it is looked at now
+	// indefinite stands for a subscription without an end: it is renewed now
 	// and then all the same.
-	forGood = 7 * 24 * time.Hour
+	indefinite = 7 * 24 * time.Hour
 )
 
-// Subscribe has carriers push what becomes of parcels, over every connection
-// that can, and renews what ends soon. It reports how many calls it made.
-// Nothing is subscribed while the service has no public address.
+// Subscribe subscribes to the carriers' pushes about parcels, over every
+// connection that can, and renews what ends soon. It returns how many calls it
+// made. Nothing is subscribed while the service has no public address.
 func (s *Service) Subscribe(ctx context.Context) (int, error) {
 	if s.pushBase == "" {
 		return 0, nil
 	}
-	all, err := s.store.WatchedConnections(ctx)
+
+	watches, err := s.store.WatchedConnections(ctx)
 	if err != nil {
 		return 0, err
 	}
+
 	made := 0
-	for _, w := range all {
-		c, err := s.connection(ctx, w.Tenant, w.Connection)
-		if err != nil || !can(c, "subscribe") {
+	for _, watch := range watches {
+		connection, err := s.connection(ctx, watch.Tenant, watch.Connection)
+		if err != nil || !hasAbility(connection, "subscribe") {
 			continue
 		}
-		n, err := s.subscribe(ctx, c, w)
+
+		// One carrier that refuses must not keep the others from being
+		// subscribed to.
+		n, err := s.subscribe(ctx, connection, watch)
 		made += n
 		if err != nil {
-			s.log.WarnContext(ctx, "a carrier is not told to push", "connection", w.Connection, "error", err)
+			s.log.WarnContext(ctx, "a carrier is not told to push", "connection", watch.Connection, "error", err)
 		}
 	}
 	return made, nil
 }
 
-func can(c *carrier.Carrier, ability string) bool {
-	for _, a := range c.Abilities() {
-		if a == ability {
-			return true
-		}
-	}
-	return false
+func hasAbility(connection *carrier.Carrier, ability string) bool {
+	return slices.Contains(connection.Abilities(), ability)
 }
 
-func (s *Service) subscribe(ctx context.Context, c *carrier.Carrier, w store.Watch) (int, error) {
+// subscribe makes at most one call over a connection: for the whole account, or
+// for the parcels that are not subscribed to, as the carrier has it.
+func (s *Service) subscribe(ctx context.Context, connection *carrier.Carrier, watch store.Watch) (int, error) {
 	now := time.Now().UTC()
-	to := s.pushBase + PushPath(s.key, w.Connection)
-	if c.Spec().SubscribeBatch == 0 {
-		until, err := s.store.SubscribedUntil(ctx, w.Tenant, w.Connection)
+	to := s.pushBase + PushPath(s.key, watch.Connection)
+	batch := connection.Spec().SubscribeBatch
+
+	// A batch of zero means that one subscription covers the whole account.
+	if batch == 0 {
+		until, err := s.store.SubscribedUntil(ctx, watch.Tenant, watch.Connection)
 		if err != nil || until.After(now.Add(renewBefore)) {
 			return 0, err
 		}
-		if until, err = c.Subscribe(ctx, carrier.Subscription{URL: to}); err != nil {
+		if until, err = connection.Subscribe(ctx, carrier.Subscription{URL: to}); err != nil {
 			return 0, err
 		}
-		return 1, s.store.SetSubscription(ctx, w.Tenant, w.Connection, orForGood(until, now))
+		return 1, s.store.SetSubscription(ctx, watch.Tenant, watch.Connection, orIndefinite(until, now))
 	}
-	parcels, err := s.store.Unsubscribed(ctx, w.Connection, now.Add(renewBefore), now.Add(subscribeClaim), c.Spec().SubscribeBatch)
+
+	parcels, err := s.store.Unsubscribed(ctx, watch.Connection, now.Add(renewBefore), now.Add(subscribeClaim), batch)
 	if err != nil || len(parcels) == 0 {
 		return 0, err
 	}
-	numbers, err := s.store.Numbers(ctx, parcels)
+	byParcel, err := s.store.Numbers(ctx, parcels)
 	if err != nil {
 		return 0, err
 	}
-	var list []string
-	for _, p := range parcels {
-		list = append(list, numbers[p].Numbers...)
+
+	var numbers []string
+	for _, parcel := range parcels {
+		numbers = append(numbers, byParcel[parcel].Numbers...)
 	}
-	until, err := c.Subscribe(ctx, carrier.Subscription{URL: to, Numbers: list[:min(len(list), c.Spec().SubscribeBatch)]})
+	until, err := connection.Subscribe(ctx, carrier.Subscription{URL: to, Numbers: numbers[:min(len(numbers), batch)]})
 	if err != nil {
 		return 0, err
 	}
-	return 1, s.store.SetPushed(ctx, parcels, orForGood(until, now))
+	return 1, s.store.SetPushed(ctx, parcels, orIndefinite(until, now))
 }
 
-func orForGood(until, now time.Time) time.Time {
+func orIndefinite(until, now time.Time) time.Time {
 	if until.IsZero() {
-		return now.Add(forGood)
+		return now.Add(indefinite)
 	}
 	return until
 }

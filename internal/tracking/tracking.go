@@ -1,6 +1,6 @@
-// Package tracking follows parcels: it hears what carriers say, late, twice
-// and in any order, and turns it into one timeline, one status and the log's
-// events.
+// Package tracking follows parcels: it receives what carriers report, late,
+// twice and in any order, and turns it into one timeline, one status and the
+// log's events.
 package tracking
 
 import (

@@ -1,0 +1,333 @@
+package tracking
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+const (
+	pushBatch       = 250              // pushes that are claimed at once
+	pushBatchBytes  = 8 << 20          // of bodies that are processed at once
+	pushClaim       = 10 * time.Second // how long a process that dies blocks its pushes
+	pushClaimMargin = 3 * time.Second  // of that, for processing them
+	pushRetry       = time.Minute      // before a push that could not be processed is tried again
+
+	claimEvery = 200 * time.Millisecond // how often pushes of other copies are looked for, while this copy has its own
+)
+
+// Hear processes pushes of carriers, many in one transaction. It returns how
+// many there were if there may be more. The content of a push is accepted only
+// if its signature is valid; any other push is a reason to poll the carrier.
+func (s *Service) Hear(ctx context.Context) (int, error) {
+	pushes, more, err := s.nextPushes(ctx)
+	if err != nil {
+		return 0, err
+	}
+
+	for rest := pushes; len(rest) > 0; {
+		n := fitBatch(rest)
+		if err := s.processPushes(ctx, rest[:n]); err != nil {
+			// This may fail too: then they are due again when the claim ends.
+			_ = s.store.PostponePushes(ctx, subjectsOf(rest), time.Now().UTC().Add(time.Second))
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+
+	if !more {
+		return 0, nil
+	}
+	return len(pushes), nil
+}
+
+// nextPushes is a batch to process, and whether there may be more: the pushes
+// that came to this copy, and now and then those that others left.
+func (s *Service) nextPushes(ctx context.Context) (list []store.Unheard, more bool, err error) {
+	now := time.Now().UTC()
+
+	// Half of a batch is reserved for what others left, however busy this copy
+	// is.
+	own := pushBatch
+	claims := s.lastClaim.Load() < now.Add(-claimEvery).UnixMilli()
+	if claims {
+		own = pushBatch / 2
+	}
+
+	// Claiming is not free, because the index of due pushes holds those that
+	// were processed for a while. So it is done now and then only.
+	list = s.intake.take(own)
+	more = len(list) == own
+	if !claims && len(list) > 0 {
+		return list, more, nil
+	}
+
+	s.lastClaim.Store(now.UnixMilli())
+	missing := pushBatch - len(list)
+	due, err := s.store.DuePushes(ctx, now, now.Add(pushClaim), missing)
+	if err != nil && len(list) == 0 {
+		return nil, false, err
+	}
+	return append(list, due...), more || len(due) == missing, nil
+}
+
+// fitBatch is how many of the pushes are processed at once.
+func fitBatch(list []store.Unheard) int {
+	bytes := 0
+	for n, push := range list {
+		bytes += push.Bytes
+		if n > 0 && bytes > pushBatchBytes {
+			return n
+		}
+	}
+	return len(list)
+}
+
+func subjectsOf(list []store.Unheard) []ship.Subject {
+	subjects := make([]ship.Subject, len(list))
+	for i, push := range list {
+		subjects[i] = push.Subject
+	}
+	return subjects
+}
+
+// processPushes processes pushes together. If that fails each is tried by
+// itself, so that an odd one does not hold up the others; it is postponed.
+func (s *Service) processPushes(ctx context.Context, list []store.Unheard) error {
+	err := s.processTogether(ctx, list)
+	if err == nil || ship.KindOf(err) == ship.Unavailable || ctx.Err() != nil {
+		return err
+	}
+
+	if len(list) > 1 {
+		for i := range list {
+			if err := s.processPushes(ctx, list[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+
+	push := list[0]
+	s.log.ErrorContext(ctx, "a push cannot be taken in", "push", push.ID, "looks", push.Looks, "error", err)
+	return s.store.PostponePushes(ctx, subjectsOf(list), time.Now().UTC().Add(pushRetry*time.Duration(min(push.Looks, 60))))
+}
+
+// decodedPush is a push that was verified and decoded.
+type decodedPush struct {
+	carrier.Push
+	carrier string
+	looks   int
+
+	reported  []store.Named // numbers with an update that is accepted, one for each of Heard
+	mentioned []store.Named // numbers that the carrier is to be polled about
+}
+
+func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decodedPush {
+	named := func(number string) store.Named {
+		return store.Named{Tenant: t, Number: ship.NormalizeTrackingNumber(number)}
+	}
+
+	// Anybody can send a push without a valid signature: what it claims is not
+	// recorded, only asked about.
+	decoded := decodedPush{Push: push, carrier: carrierName}
+	for _, update := range push.Heard {
+		if push.Proven {
+			decoded.reported = append(decoded.reported, named(update.TrackingNumber))
+		} else {
+			decoded.mentioned = append(decoded.mentioned, named(update.TrackingNumber))
+		}
+	}
+	for _, number := range push.Numbers {
+		decoded.mentioned = append(decoded.mentioned, named(number))
+	}
+	return decoded
+}
+
+// isEarly reports whether a push arrived before the purchase of its parcel is
+// recorded here, as carriers may do: one of the numbers has no holder.
+func (p decodedPush) isEarly(numbers []store.Named, holders map[store.Named][]ship.Subject) bool {
+	return p.looks <= 1 && slices.ContainsFunc(numbers, func(n store.Named) bool { return len(holders[n]) == 0 })
+}
+
+// processTogether processes pushes, in one transaction with the note that they
+// were processed. Pushes that are too early are postponed.
+func (s *Service) processTogether(ctx context.Context, list []store.Unheard) error {
+	decoded, postponed, err := s.decodePushes(ctx, list)
+	if err != nil {
+		return err
+	}
+	if err := s.pollMentioned(ctx, decoded, postponed); err != nil {
+		return err
+	}
+
+	again, err := s.recordPushes(ctx, list, decoded, postponed)
+	if err != nil || len(again) == 0 {
+		return err
+	}
+	return s.store.PostponePushes(ctx, again, time.Now().UTC().Add(pushRetry))
+}
+
+// decodePushes verifies and decodes pushes. One that is rejected is in neither
+// map.
+func (s *Service) decodePushes(ctx context.Context, list []store.Unheard) (decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool, err error) {
+	// A push that came to this copy is in memory; others are read.
+	var stored []ship.Subject
+	pushes := make([]store.Push, 0, len(list))
+	looks := make(map[ship.Subject]int, len(list))
+	for _, pending := range list {
+		looks[pending.Subject] = pending.Looks
+		if pending.Push != nil {
+			pushes = append(pushes, *pending.Push)
+		} else {
+			stored = append(stored, pending.Subject)
+		}
+	}
+	if len(stored) > 0 {
+		more, err := s.store.Pushes(ctx, stored)
+		if err != nil {
+			return nil, nil, err
+		}
+		pushes = append(pushes, more...)
+	}
+
+	decoded = make(map[ship.Subject]decodedPush, len(pushes))
+	postponed = map[ship.Subject]bool{}
+	for _, push := range pushes {
+		subject := ship.Subject{Tenant: push.Tenant, ID: push.ID}
+		result, err := s.decodePush(ctx, push)
+		switch ship.KindOf(err) {
+		case "":
+			result.looks = looks[subject]
+			decoded[subject] = result
+		case ship.Forbidden, ship.Invalid, ship.Unsupported, ship.NotFound:
+			s.log.WarnContext(ctx, "a push is not believed", "connection", push.Connection, "error", err)
+		default:
+			s.log.WarnContext(ctx, "a push cannot be read now", "connection", push.Connection, "error", err)
+			postponed[subject] = true
+		}
+	}
+	return decoded, postponed, nil
+}
+
+// decodePush verifies and decodes a push. A panic over what a carrier sends
+// must not stop the program.
+func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded decodedPush, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.log.ErrorContext(ctx, "panic over a push", "connection", push.Connection, "push", push.ID, "cause", cause, "stack", string(debug.Stack()))
+			err = ship.Errorf(ship.Invalid, "panic over a push: %s", fmt.Sprint(cause))
+		}
+	}()
+
+	connection, err := s.connection(ctx, push.Tenant, push.Connection)
+	if err != nil {
+		return decodedPush{}, err
+	}
+	content, err := connection.Hear(push.Header, push.Body)
+	return newDecodedPush(content, push.Tenant, connection.Spec().Name), err
+}
+
+// pollMentioned makes the parcels that pushes only mention due for polling now.
+// Early pushes are added to the postponed ones.
+func (s *Service) pollMentioned(ctx context.Context, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) error {
+	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.Named { return p.mentioned })
+	if len(numbers) == 0 {
+		return nil
+	}
+	holders, err := s.store.Holders(ctx, numbers)
+	if err != nil {
+		return err
+	}
+
+	due := map[ship.Subject]time.Time{}
+	now := time.Now().UTC()
+	for id, push := range decoded {
+		for _, number := range push.mentioned {
+			for _, parcel := range holders[number] {
+				due[parcel] = now
+			}
+		}
+		if push.isEarly(push.mentioned, holders) {
+			postponed[id] = true
+		}
+	}
+	return s.store.MoveWatches(ctx, due)
+}
+
+// uniqueNumbers returns numbers of all pushes, each once.
+func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedPush) []store.Named) []store.Named {
+	unique := make(map[store.Named]bool, len(decoded))
+	for _, push := range decoded {
+		for _, number := range numbersOf(push) {
+			unique[number] = true
+		}
+	}
+	return slices.Collect(maps.Keys(unique))
+}
+
+// recordPushes records what pushes report, and that they were processed. It
+// returns those that are postponed instead.
+func (s *Service) recordPushes(ctx context.Context, list []store.Unheard, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
+	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.Named { return p.reported })
+
+	// Batches often name the same parcels: here they take turns, and read the
+	// next one meanwhile, instead of waiting for each other's locks.
+	s.recording.Lock()
+	defer s.recording.Unlock()
+
+	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
+		// The tables of pushes are empty at one moment and full at the next, so
+		// a plan for their size would soon be wrong.
+		if err := tx.KeysOnly(ctx); err != nil {
+			return err
+		}
+		if len(numbers) > 0 {
+			if err := s.applyPushes(ctx, tx, numbers, decoded, postponed); err != nil {
+				return err
+			}
+		}
+
+		var done []ship.Subject
+		for _, push := range list {
+			if postponed[push.Subject] {
+				again = append(again, push.Subject)
+			} else {
+				done = append(done, push.Subject)
+			}
+		}
+		return tx.HeardPushes(ctx, done)
+	})
+
+	if err == nil && len(numbers) > 0 {
+		s.notify()
+	}
+	return again, err
+}
+
+// applyPushes applies what pushes report about the numbers. Early pushes are
+// added to the postponed ones.
+func (s *Service) applyPushes(ctx context.Context, tx *store.Store, numbers []store.Named, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) error {
+	journeys, holders, err := tx.LockHolders(ctx, numbers)
+	if err != nil {
+		return err
+	}
+	for id, push := range decoded {
+		if push.isEarly(push.reported, holders) {
+			postponed[id] = true
+		}
+	}
+
+	pieces, err := piecesOf(ctx, tx, journeys, holders)
+	if err != nil || len(journeys) == 0 {
+		return err
+	}
+	return s.applyUpdates(ctx, tx, journeys, s.pushedUpdates(decoded, pieces))
+}
