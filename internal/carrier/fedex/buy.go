@@ -29,16 +29,16 @@ const (
 	departmentNumber = "DEPARTMENT_NUMBER"
 )
 
-// Buy purchases the order. The label is a picture whatever the client prints:
-// all other formats are made of it.
-func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	body, warnings, err := d.shipRequest(&b)
+// Buy purchases the order. The label is always a PNG, whatever the client
+// prints: all other formats are made from it.
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	body, warnings, err := d.shipRequest(&request)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
 
 	var answer shipAnswer
-	transaction := transactionOf(&b)
+	transaction := transactionOf(&request)
 	err = d.call(ctx, d.ship, carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + shipPath,
@@ -48,71 +48,75 @@ func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, er
 		Header: http.Header{"X-Customer-Transaction-Id": {transaction}},
 	}, &answer)
 	if err != nil {
-		err = ofWhichParcel(err, &b.Order)
-		return ship.Purchase{}, d.withoutPaperless(&b.Order, body.isPaperless(), err)
+		err = withoutParcelIndex(err, &request.Order)
+		return ship.Purchase{}, d.withoutPaperless(&request.Order, body.isPaperless(), err)
 	}
 
-	p, err := answer.purchase(&b, transaction)
+	// The test environment may answer with a recorded shipment, which does not
+	// match the order.
+	purchase, err := answer.purchase(&request, transaction)
 	if err != nil && !d.live && answer.isVirtual() {
 		return ship.Purchase{}, notTestable(ship.Refusal{Code: virtualResponse})
 	}
-	p.Warnings = append(warnings, p.Warnings...)
+	purchase.Warnings = append(warnings, purchase.Warnings...)
 	if body.isPaperless() && !answer.tookDocuments() {
-		p.Warnings = append(p.Warnings, "FedEx did not confirm that it has the invoice electronically: print it and put it on the parcel")
+		purchase.Warnings = append(purchase.Warnings, "FedEx did not confirm that it has the invoice electronically: print it and put it on the parcel")
 	}
-	return p, err
+	return purchase, err
 }
 
 // transactionOf is what FedEx repeats in its answer and prints nowhere.
-func transactionOf(b *carrier.BuyOrder) string { return cmp.Or(string(b.Shipment), b.Reference) }
+func transactionOf(request *carrier.BuyOrder) string {
+	return cmp.Or(string(request.Shipment), request.Reference)
+}
 
-func (d *driver) shipRequest(b *carrier.BuyOrder) (shipRequest, []string, error) {
-	o := &b.Order
-	if err := returnable(o); err != nil {
+func (d *driver) shipRequest(request *carrier.BuyOrder) (shipRequest, []string, error) {
+	order := &request.Order
+	if err := checkReturn(order); err != nil {
 		return shipRequest{}, nil, err
 	}
 
 	var bad problems
-	packaging := packagingType(o, &bad)
-	s, err := d.serviceFor(b, packaging, &bad)
+	packaging := packagingType(order, &bad)
+	chosen, err := d.serviceFor(request, packaging, &bad)
 	if err != nil {
 		return shipRequest{}, nil, err
 	}
 
-	from, to, warnings := parties(o, &bad)
-	to.Address.Residential = to.Address.Residential || s.kind == homeDelivery
+	from, to, warnings := parties(order, &bad)
+	to.Address.Residential = to.Address.Residential || chosen.kind == homeDelivery
 
-	m := measureOf(o)
-	list := pieces(o, m, packaging, &bad)
-	printed, more := references(b)
-	warnings = append(warnings, more...)
+	units := measureOf(order)
+	list := pieces(order, units, packaging, &bad)
+	printed, cut := references(request)
+	warnings = append(warnings, cut...)
 	for i := range list {
 		list[i].CustomerReferences = printed
 	}
 
-	r := shipOrder{
-		ShipDatestamp:     string(o.ShipDate),
+	shipment := shipOrder{
+		ShipDatestamp:     string(order.ShipDate),
 		Shipper:           from,
 		Recipients:        []party{to},
 		PickupType:        dropOff,
-		ServiceType:       s.kind,
+		ServiceType:       chosen.kind,
 		PackagingType:     packaging,
-		TotalWeight:       totalWeight(o, m),
+		TotalWeight:       totalWeight(order, units),
 		TotalPackageCount: len(list),
-		Payment:           billing(o.Billing),
-		SpecialServices:   specials(o),
+		Payment:           billing(order.Billing),
+		SpecialServices:   specials(order),
 		Label:             labelSpec{ImageType: "PNG", LabelStockType: "PAPER_4X6"},
 		RateRequestType:   []string{"ACCOUNT"},
 		Packages:          list,
 	}
-	if v := o.Options.InsuredValue; !v.IsZero() {
-		r.TotalDeclaredValue = amountOf(v)
+	if value := order.Options.InsuredValue; !value.IsZero() {
+		shipment.TotalDeclaredValue = amountOf(value)
 	}
-	if s.kind == groundEconomy {
-		r.Economy = d.economy(o)
+	if chosen.kind == groundEconomy {
+		shipment.Economy = d.economy(order)
 	}
-	if laneOf(o).isInternational() {
-		warnings = append(warnings, d.declare(&r, o, m, &bad)...)
+	if laneOf(order).isInternational() {
+		warnings = append(warnings, d.declare(&shipment, order, units, &bad)...)
 	}
 	if err := bad.err(); err != nil {
 		return shipRequest{}, nil, err
@@ -122,83 +126,83 @@ func (d *driver) shipRequest(b *carrier.BuyOrder) (shipRequest, []string, error)
 		AccountNumber:        account{d.account},
 		LabelResponseOptions: "LABEL",
 		ProcessingOptionType: "SYNCHRONOUS_ONLY",
-		RequestedShipment:    r,
+		RequestedShipment:    shipment,
 	}, warnings, nil
 }
 
-// declare adds what is in the parcels, for whom, and which papers FedEx makes
-// of it.
-func (d *driver) declare(r *shipOrder, o *ship.Order, m measure, bad *problems) (warnings []string) {
-	r.Customs = d.declaration(o, m, bad)
+// declare adds what is in the parcels, for whom, and which documents FedEx
+// makes from it.
+func (d *driver) declare(shipment *shipOrder, order *ship.Order, units measure, bad *problems) (warnings []string) {
+	shipment.Customs = d.declaration(order, units, bad)
 
-	numbers := taxNumbersOf(o, bad)
-	r.Shipper.Tins = numbers.sender
-	r.Recipients[0].Tins = numbers.recipient
-	r.Customs.RecipientID = numbers.customsID
+	numbers := taxNumbersOf(order, bad)
+	shipment.Shipper.Tins = numbers.sender
+	shipment.Recipients[0].Tins = numbers.recipient
+	shipment.Customs.RecipientID = numbers.customsID
 	if len(numbers.importer) > 0 {
-		r.Customs.Importer = importerOf(r, o, numbers.importer)
+		shipment.Customs.Importer = importerOf(shipment, order, numbers.importer)
 	}
 
-	if !laneOf(o).crossesCustoms() || r.Customs.DocumentOnly {
+	if !laneOf(order).crossesCustoms() || shipment.Customs.DocumentOnly {
 		return nil
 	}
-	if o.Destination.Country == "BR" && numbers.customsID == nil {
+	if order.Destination.Country == "BR" && numbers.customsID == nil {
 		warnings = append(warnings, "customs.taxIdentifiers has no cnpj, cpf or passport of the recipient: customs of Brazil hold parcels without one")
 	}
 
-	r.Documents = invoiceByFedEx()
-	if d.usesPaperless(o) {
-		if r.SpecialServices == nil {
-			r.SpecialServices = &special{}
+	shipment.Documents = invoiceByFedEx()
+	if d.usesPaperless(order) {
+		if shipment.SpecialServices == nil {
+			shipment.SpecialServices = &special{}
 		}
-		r.SpecialServices.Types = append(r.SpecialServices.Types, paperlessService)
-		r.SpecialServices.ETD = &etdDetail{Requested: []string{commercialInvoice}}
+		shipment.SpecialServices.Types = append(shipment.SpecialServices.Types, paperlessService)
+		shipment.SpecialServices.ETD = &etdDetail{Requested: []string{commercialInvoice}}
 	}
 	return warnings
 }
 
 // importerOf is who imports the goods: the recipient, or the sender who
 // delivers them with duties paid.
-func importerOf(r *shipOrder, o *ship.Order, numbers []tin) *party {
-	importer := r.Recipients[0]
-	if o.Customs.Incoterm == "DDP" {
-		importer = r.Shipper
+func importerOf(shipment *shipOrder, order *ship.Order, numbers []tin) *party {
+	importer := shipment.Recipients[0]
+	if order.Customs.Incoterm == "DDP" {
+		importer = shipment.Shipper
 	}
 	importer.Tins = numbers
 	return &importer
 }
 
-// serviceFor is the service of the purchase, by the name under which it was
+// serviceFor is the service of the purchase, under the name by which it was
 // quoted.
-func (d *driver) serviceFor(b *carrier.BuyOrder, packaging string, bad *problems) (service, error) {
-	o := &b.Order
-	s, ok := serviceOf(b.Service)
+func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *problems) (service, error) {
+	order := &request.Order
+	chosen, ok := serviceOf(request.Service)
 	if !ok {
-		return s, ship.Errorf(ship.Invalid, "FedEx has no service %q", b.Service)
+		return chosen, ship.Errorf(ship.Invalid, "FedEx has no service %q", request.Service)
 	}
-	if quoted, known := serviceNamed(b.Selection); known && quoted.code == s.code {
-		s.kind = b.Selection
+	if quoted, known := serviceNamed(request.Selection); known && quoted.code == chosen.code {
+		chosen.kind = request.Selection
 	}
 
-	home := o.Destination.Residential
-	inUSA := countryOf(laneOf(o).to) == "US"
+	residential := order.Destination.Residential
+	inUSA := countryOf(laneOf(order).to) == "US"
 	switch {
-	case s.ownBoxOnly && packaging != ownPackaging:
-		bad.add("/parcels/0/packaging", "invalid", "%s takes no packaging of FedEx", s.name)
-	case s.kind == ground && inUSA && home != nil && *home:
+	case chosen.ownBoxOnly && packaging != ownPackaging:
+		bad.add("/parcels/0/packaging", "invalid", "%s takes no packaging of FedEx", chosen.name)
+	case chosen.kind == ground && inUSA && residential != nil && *residential:
 		bad.add("/destination/residential", "invalid", "FedEx Ground goes to businesses in the United States: use home_delivery for homes")
-	case s.kind == homeDelivery && home != nil && !*home:
+	case chosen.kind == homeDelivery && residential != nil && !*residential:
 		bad.add("/destination/residential", "invalid", "FedEx Home Delivery goes to homes: use ground for businesses")
-	case s.kind == groundEconomy:
-		return s, d.takesEconomy(o, packaging)
+	case chosen.kind == groundEconomy:
+		return chosen, d.checkEconomy(order, packaging)
 	}
-	return s, nil
+	return chosen, nil
 }
 
 // references are printed on the label of every package, ours first, so that a
 // look-up finds them all; then the order number and the client's reference.
-func references(b *carrier.BuyOrder) (list []reference, warnings []string) {
-	list = []reference{{ourReference, b.Reference}}
+func references(request *carrier.BuyOrder) (list []reference, warnings []string) {
+	list = []reference{{ourReference, request.Reference}}
 	add := func(kind, field, text string) {
 		printed, warning := printable(text, field)
 		if printed != "" {
@@ -209,18 +213,18 @@ func references(b *carrier.BuyOrder) (list []reference, warnings []string) {
 		}
 	}
 
-	o := &b.Order
-	add(orderNumber, "orderId", o.OrderID)
-	if o.Reference == "" || o.Reference == o.OrderID {
+	order := &request.Order
+	add(orderNumber, "orderId", order.OrderID)
+	if order.Reference == "" || order.Reference == order.OrderID {
 		return list, warnings
 	}
 
 	// FedEx prints the number of the customs invoice under the same name.
 	kind := clientReference
-	if o.Customs != nil && o.Customs.InvoiceNumber != "" {
+	if order.Customs != nil && order.Customs.InvoiceNumber != "" {
 		kind = departmentNumber
 	}
-	add(kind, "reference", o.Reference)
+	add(kind, "reference", order.Reference)
 	return list, warnings
 }
 
@@ -241,92 +245,108 @@ func printable(text, field string) (printed, warning string) {
 }
 
 // billing is who pays FedEx.
-func billing(b *ship.Billing) payment {
-	if b == nil || b.Type == "sender" {
+func billing(given *ship.Billing) payment {
+	if given == nil || given.Type == "sender" {
 		return payment{PaymentType: "SENDER"}
 	}
-	return payment{PaymentType: strings.ToUpper(b.Type), Payor: &payor{payingParty{account{digits(b.Account)}}}}
+	return payment{
+		PaymentType: strings.ToUpper(given.Type),
+		Payor:       &payor{payingParty{account{digits(given.Account)}}},
+	}
 }
 
-// doubt is the error of an answer that is not about what was ordered: money
-// may be spent.
-func doubt(format string, args ...any) error { return ship.Errorf(ship.Uncertain, format, args...) }
+// uncertain is the error of an answer that does not match the order: money may
+// have been spent.
+func uncertain(format string, args ...any) error { return ship.Errorf(ship.Uncertain, format, args...) }
 
 // purchase reads what was sold.
-func (a *shipAnswer) purchase(b *carrier.BuyOrder, transaction string) (ship.Purchase, error) {
+func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (ship.Purchase, error) {
 	if len(a.Output.Shipments) != 1 {
-		return ship.Purchase{}, doubt("FedEx answered with %d shipments", len(a.Output.Shipments))
+		return ship.Purchase{}, uncertain("FedEx answered with %d shipments", len(a.Output.Shipments))
 	}
 	sold := &a.Output.Shipments[0]
-	if len(sold.Pieces) != len(b.Order.Parcels) {
-		return ship.Purchase{}, doubt("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(b.Order.Parcels))
+	if len(sold.Pieces) != len(request.Order.Parcels) {
+		return ship.Purchase{}, uncertain("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(request.Order.Parcels))
 	}
 	if a.CustomerTransactionID != "" && a.CustomerTransactionID != transaction {
-		return ship.Purchase{}, doubt("FedEx answered another purchase")
+		return ship.Purchase{}, uncertain("FedEx answered another purchase")
 	}
+
 	slices.SortStableFunc(sold.Pieces, func(x, y soldPiece) int { return cmp.Compare(x.SequenceNumber, y.SequenceNumber) })
-	p := ship.Purchase{Service: b.Service, CarrierRef: sold.MasterTrackingNumber, TrackingNumber: sold.MasterTrackingNumber}
-	if p.CarrierRef == "" {
-		p.CarrierRef, p.TrackingNumber = sold.Pieces[0].TrackingNumber, sold.Pieces[0].TrackingNumber
+	number := cmp.Or(sold.MasterTrackingNumber, sold.Pieces[0].TrackingNumber)
+	purchase := ship.Purchase{
+		Service:        request.Service,
+		CarrierRef:     number,
+		TrackingNumber: number,
 	}
-	if err := sold.papers(b, &p); err != nil {
+	if err := sold.addDocuments(request, &purchase); err != nil {
 		return ship.Purchase{}, err
 	}
+
+	// FedEx leaves the price out for some shipments that another account pays.
 	if price, ok := sold.Completed.Rating.price(); ok {
-		p.Price = price
+		purchase.Price = price
 	} else {
-		p.Warnings = append(p.Warnings, "FedEx did not tell the price")
+		purchase.Warnings = append(purchase.Warnings, "FedEx did not tell the price")
 	}
-	op := sold.Completed.Operational
-	for _, said := range []string{op.CommitDate, op.DeliveryDate, op.PublishedDeliveryTime} {
-		if at, ok := parseTime(said); ok && p.DeliveryAt.IsZero() {
-			p.DeliveryAt = at
+
+	dates := sold.Completed.Operational
+	for _, text := range []string{dates.CommitDate, dates.DeliveryDate, dates.PublishedDeliveryTime} {
+		if at, ok := parseTime(text); ok && purchase.DeliveryAt.IsZero() {
+			purchase.DeliveryAt = at
 		}
 	}
-	for _, said := range slices.Concat(sold.Alerts, a.Output.Alerts) {
-		p.Warnings = append(p.Warnings, "FedEx: "+cmp.Or(said.Message, said.Code))
+	for _, alert := range slices.Concat(sold.Alerts, a.Output.Alerts) {
+		purchase.Warnings = append(purchase.Warnings, "FedEx: "+cmp.Or(alert.Message, alert.Code))
 	}
-	return p, nil
+	return purchase, nil
 }
 
 var pngMagic = []byte("\x89PNG\r\n\x1a\n")
 
-// papers takes the labels and the other papers of all pieces.
-func (s *soldShipment) papers(b *carrier.BuyOrder, p *ship.Purchase) error {
+// addDocuments adds the labels and the other documents of all pieces to the
+// purchase.
+func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Purchase) error {
 	var pages [][]byte
 	others := slices.Clone(s.Documents)
 	for _, sold := range s.Pieces {
-		for _, r := range sold.References {
-			if r.Type == ourReference && r.Value != b.Reference {
-				return doubt("FedEx answered with a label of another reference")
+		// FedEx repeats our reference with every piece: the label of another
+		// parcel must never be taken for this one.
+		for _, printed := range sold.References {
+			if printed.Type == ourReference && printed.Value != request.Reference {
+				return uncertain("FedEx answered with a label of another reference")
 			}
 		}
 		if sold.TrackingNumber == "" {
-			return doubt("FedEx answered with a piece that has no number")
+			return uncertain("FedEx answered with a piece that has no number")
 		}
 		if len(s.Pieces) > 1 {
-			p.Pieces = append(p.Pieces, sold.TrackingNumber)
+			purchase.Pieces = append(purchase.Pieces, sold.TrackingNumber)
 		}
-		printed := len(pages)
-		for _, paper := range sold.Documents {
-			if paper.ContentType != "LABEL" {
-				others = append(others, paper)
+
+		before := len(pages)
+		for _, document := range sold.Documents {
+			if document.ContentType != "LABEL" {
+				others = append(others, document)
 				continue
 			}
-			if !bytes.HasPrefix(paper.EncodedLabel, pngMagic) {
-				return doubt("FedEx sent a label that is no PNG")
+			if !bytes.HasPrefix(document.EncodedLabel, pngMagic) {
+				return uncertain("FedEx sent a label that is no PNG")
 			}
-			pages = append(pages, paper.EncodedLabel)
+			pages = append(pages, document.EncodedLabel)
 		}
-		if len(pages) == printed {
-			return doubt("FedEx sent a piece without its label")
+		if len(pages) == before {
+			return uncertain("FedEx sent a piece without its label")
 		}
 	}
-	p.Label = ship.Label{Format: "png", Data: label.Join(pages)}
-	for _, paper := range others {
-		if len(paper.EncodedLabel) > 0 {
-			p.Documents = append(p.Documents, ship.Document{
-				Type: strings.ToLower(paper.ContentType), Format: strings.ToLower(paper.DocType), Data: paper.EncodedLabel,
+	purchase.Label = ship.Label{Format: "png", Data: label.Join(pages)}
+
+	for _, document := range others {
+		if len(document.EncodedLabel) > 0 {
+			purchase.Documents = append(purchase.Documents, ship.Document{
+				Type:   strings.ToLower(document.ContentType),
+				Format: strings.ToLower(document.DocType),
+				Data:   document.EncodedLabel,
 			})
 		}
 	}

@@ -36,14 +36,14 @@ var chargeTypes = map[string]ship.ChargeType{
 	"DEMAND_RESIDENTIAL_DELIVERY": ship.PeakCharge,
 }
 
-// chargeTypeOf is what a surcharge is for. Demand surcharges were called peak
-// before, and are so in some answers still.
+// chargeTypeOf is what a surcharge is for. Demand surcharges used to be called
+// peak, and still are in some answers.
 func chargeTypeOf(kind string) ship.ChargeType {
 	if rest, peak := strings.CutPrefix(kind, "PEAK"); peak {
 		kind = "DEMAND" + rest
 	}
-	if t, ok := chargeTypes[kind]; ok {
-		return t
+	if known, ok := chargeTypes[kind]; ok {
+		return known
 	}
 	return ship.OtherCharge
 }
@@ -92,12 +92,13 @@ func (r ratedShipment) charges(price ship.Money) []ship.Charge {
 	return list
 }
 
-// minorUnits reads an amount, which may be nothing or less.
+// minorUnits reads an amount, which may be zero or negative.
 func minorUnits(n json.Number, currency string) (int64, bool) {
 	value, ok := parseNumber(n)
 	if !ok {
 		return 0, false
 	}
+
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(ship.Exponent(currency))), nil)
 	return roundInt(value.Mul(value, new(big.Rat).SetInt(scale)))
 }

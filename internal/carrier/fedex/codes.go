@@ -115,11 +115,24 @@ func packagingOf(code string) (string, bool) {
 // oldCurrencies are the codes of FedEx that are older than ISO 4217. No
 // country uses any of them for another currency.
 var oldCurrencies = map[string]string{
-	"ARN": "ARS", "CHP": "CLP", "CID": "KYD", "DHS": "AED", "ECD": "XCD", "JAD": "JMD", "JYE": "JPY", "KUD": "KWD",
-	"NMP": "MXN", "NTD": "TWD", "RDD": "DOP", "SFR": "CHF", "SID": "SGD", "UKL": "GBP", "WON": "KRW",
+	"ARN": "ARS",
+	"CHP": "CLP",
+	"CID": "KYD",
+	"DHS": "AED",
+	"ECD": "XCD",
+	"JAD": "JMD",
+	"JYE": "JPY",
+	"KUD": "KWD",
+	"NMP": "MXN",
+	"NTD": "TWD",
+	"RDD": "DOP",
+	"SFR": "CHF",
+	"SID": "SGD",
+	"UKL": "GBP",
+	"WON": "KRW",
 }
 
-// isoCurrency is a currency of FedEx as the world writes it.
+// isoCurrency is the ISO 4217 code of one of FedEx's currencies.
 func isoCurrency(fedex string) string {
 	fedex = strings.ToUpper(strings.TrimSpace(fedex))
 	if iso, old := oldCurrencies[fedex]; old {
@@ -148,12 +161,16 @@ var transitDays = map[string]int{
 
 // purposes are the reasons of a shipment on its invoice, by what is in it.
 var purposes = map[string]string{
-	"merchandise": "SOLD", "gift": "GIFT", "sample": "SAMPLE", "documents": "NOT_SOLD", "returned_goods": "REPAIR_AND_RETURN",
+	"merchandise":    "SOLD",
+	"gift":           "GIFT",
+	"sample":         "SAMPLE",
+	"documents":      "NOT_SOLD",
+	"returned_goods": "REPAIR_AND_RETURN",
 }
 
 func purposeOf(contents string) string {
-	if p, ok := purposes[contents]; ok {
-		return p
+	if purpose, ok := purposes[contents]; ok {
+		return purpose
 	}
 	return "NOT_SOLD"
 }

@@ -16,22 +16,22 @@ const (
 	maxLines       = 999
 )
 
-// declaration describes the contents of parcels that leave a country to FedEx.
-// Goods that pass customs must be declared by the client; FedEx asks for the
-// others too, inside of the European Union and between the United States and
-// Puerto Rico, and is content with one line for the parcels.
-func (d *driver) declaration(o *ship.Order, m measure, bad *problems) *customs {
+// declaration describes the contents of parcels that leave a country. Goods
+// that pass customs must be declared by the client. FedEx asks for a
+// declaration of the others too, inside the European Union and between the
+// United States and Puerto Rico, where one line for the parcels is enough.
+func (d *driver) declaration(order *ship.Order, units measure, bad *problems) *customs {
 	out := &customs{
 		Invoice:       invoice{ShipmentPurpose: "SOLD"},
 		DutiesPayment: d.senderPays(),
 	}
 
-	c := o.Customs
-	lane := laneOf(o)
+	declared := order.Customs
+	lane := laneOf(order)
 	switch {
-	case c != nil && len(c.Items) > 0:
-		lines, total := commodities(o, m, bad)
-		describeForImport(o, lines)
+	case declared != nil && len(declared.Items) > 0:
+		lines, total := commodities(order, units, bad)
+		describeForImport(order, lines)
 		out.Commodities = lines
 		out.TotalValue = amountOf(total)
 
@@ -40,27 +40,27 @@ func (d *driver) declaration(o *ship.Order, m measure, bad *problems) *customs {
 		return out
 
 	default:
-		line := parcelsAsGoods(o, m)
+		line := parcelsAsGoods(order, units)
 		out.Commodities = []commodity{line}
 		out.TotalValue = &line.CustomsValue
 	}
-	if c == nil {
+	if declared == nil {
 		return out
 	}
 
-	out.DocumentOnly = c.ContentsType == "documents"
-	out.Invoice.ShipmentPurpose = purposeOf(c.ContentsType)
-	out.Invoice.TermsOfSale = c.Incoterm
-	if fits(c.Signer, maxInvoiceName) {
-		out.Invoice.OriginatorName = c.Signer
+	out.DocumentOnly = declared.ContentsType == "documents"
+	out.Invoice.ShipmentPurpose = purposeOf(declared.ContentsType)
+	out.Invoice.TermsOfSale = declared.Incoterm
+	if fits(declared.Signer, maxInvoiceName) {
+		out.Invoice.OriginatorName = declared.Signer
 	}
-	if c.InvoiceNumber != "" && fits(c.InvoiceNumber, maxReference) {
-		out.Invoice.References = []reference{{"INVOICE_NUMBER", c.InvoiceNumber}}
+	if declared.InvoiceNumber != "" && fits(declared.InvoiceNumber, maxReference) {
+		out.Invoice.References = []reference{{"INVOICE_NUMBER", declared.InvoiceNumber}}
 	}
 
 	// FedEx refuses a recipient who pays together with an account number: it
 	// sends the recipient a bill.
-	if lane.crossesCustoms() && c.Incoterm != "DDP" {
+	if lane.crossesCustoms() && declared.Incoterm != "DDP" {
 		out.DutiesPayment = payment{PaymentType: "RECIPIENT"}
 	}
 	return out
@@ -74,61 +74,61 @@ func (d *driver) senderPays() payment {
 	}
 }
 
-// quotedDeclaration is the declaration of a request for rates. FedEx wants one
-// there too, and clients have none yet; the price does not depend on what it
-// says, so one that could not be bought is no reason not to quote.
-func quotedDeclaration(o *ship.Order, m measure) *customs {
-	// Duties are the sender's: FedEx takes nothing else in a quote.
+// quotedDeclaration is the declaration of a request for rates. FedEx needs one
+// there too, and clients have none yet. The price does not depend on it, so a
+// declaration that a purchase would refuse is no reason not to quote.
+func quotedDeclaration(order *ship.Order, units measure) *customs {
+	// The sender pays the duties: FedEx accepts nothing else in a quote.
 	out := &customs{
 		Invoice:       invoice{ShipmentPurpose: "SOLD"},
 		DutiesPayment: payment{PaymentType: "SENDER"},
 	}
 
-	if c := o.Customs; c != nil && len(c.Items) > 0 {
+	if declared := order.Customs; declared != nil && len(declared.Items) > 0 {
 		var bad problems
-		if lines, _ := commodities(o, m, &bad); len(bad) == 0 {
+		if lines, _ := commodities(order, units, &bad); len(bad) == 0 {
 			out.Commodities = lines
-			out.DocumentOnly = c.ContentsType == "documents"
-			out.Invoice.ShipmentPurpose = purposeOf(c.ContentsType)
+			out.DocumentOnly = declared.ContentsType == "documents"
+			out.Invoice.ShipmentPurpose = purposeOf(declared.ContentsType)
 			return out
 		}
 	}
 
-	out.Commodities = []commodity{parcelsAsGoods(o, m)}
+	out.Commodities = []commodity{parcelsAsGoods(order, units)}
 	return out
 }
 
 // parcelsAsGoods is one line for all parcels of an order that declares nothing.
-func parcelsAsGoods(o *ship.Order, m measure) commodity {
+func parcelsAsGoods(order *ship.Order, units measure) commodity {
 	value := ship.Money{Minor: 100, Currency: "USD"}
-	if laneOf(o).from.InEU() {
+	if laneOf(order).from.InEU() {
 		value.Currency = "EUR"
 	}
-	if insured := o.Options.InsuredValue; !insured.IsZero() {
+	if insured := order.Options.InsuredValue; !insured.IsZero() {
 		value = insured // what FedEx is liable for may not exceed the value of the goods
 	}
 
 	return commodity{
 		Description:          "Merchandise",
-		CountryOfManufacture: o.Origin.Country,
+		CountryOfManufacture: order.Origin.Country,
 		Quantity:             1,
 		QuantityUnits:        "PCS",
 		UnitPrice:            *amountOf(value),
 		CustomsValue:         *amountOf(value),
-		Weight:               m.weigh(allHundredths(o, m)),
+		Weight:               units.weigh(allHundredths(order, units)),
 	}
 }
 
 // commodities are the lines of the declaration and their value together.
-func commodities(o *ship.Order, m measure, bad *problems) ([]commodity, ship.Money) {
-	items := o.Customs.Items
+func commodities(order *ship.Order, units measure, bad *problems) ([]commodity, ship.Money) {
+	items := order.Customs.Items
 	total := ship.Money{Currency: items[0].Value.Currency}
 	if len(items) > maxLines {
 		bad.add("/customs/items", "too_many", "FedEx takes at most %d lines in a declaration", maxLines)
 		return nil, total
 	}
 
-	rest := share(o, m)
+	rest := share(order, units)
 	lines := make([]commodity, len(items))
 	for i, item := range items {
 		pointer := fmt.Sprintf("/customs/items/%d", i)
@@ -148,17 +148,17 @@ func commodities(o *ship.Order, m measure, bad *problems) ([]commodity, ship.Mon
 
 		weight := rest
 		if item.WeightGrams > 0 {
-			weight = m.hundredths(lineGrams(item))
+			weight = units.hundredths(lineGrams(item))
 		}
 		lines[i] = commodity{
 			Description:          item.Description,
-			CountryOfManufacture: cmp.Or(item.OriginCountry, o.Origin.Country),
+			CountryOfManufacture: cmp.Or(item.OriginCountry, order.Origin.Country),
 			HarmonizedCode:       item.HSCode,
 			Quantity:             item.Quantity,
 			QuantityUnits:        "PCS",
 			UnitPrice:            *amountOf(item.Value),
 			CustomsValue:         *amountOf(value),
-			Weight:               m.weigh(weight),
+			Weight:               units.weigh(weight),
 		}
 	}
 	return lines, total
@@ -166,17 +166,17 @@ func commodities(o *ship.Order, m measure, bad *problems) ([]commodity, ship.Mon
 
 // describeForImport adds what customs of the destination ask for: for whom the
 // goods are and, in the European Union, by which numbers they are known.
-func describeForImport(o *ship.Order, lines []commodity) {
-	lane := laneOf(o)
+func describeForImport(order *ship.Order, lines []commodity) {
+	lane := laneOf(order)
 	if !lane.crossesCustoms() {
 		return
 	}
 
-	for i, item := range o.Customs.Items {
+	for i, item := range order.Customs.Items {
 		if i >= len(lines) {
 			return
 		}
-		switch o.Destination.Type {
+		switch order.Destination.Type {
 		case "business":
 			lines[i].Purpose = "BUSINESS"
 		case "consumer":
@@ -200,7 +200,7 @@ var productNumberTypes = map[string]string{
 
 // productNumbers are the identifiers of a product under the rules of the
 // European Union for goods of low value. That a product has no standardized
-// one is not said: FedEx has no field for it.
+// one cannot be stated: FedEx has no field for it.
 func productNumbers(item ship.CustomsItem) []regulatoryDetail {
 	var list []regulatoryDetail
 	add := func(kind, number string) {
@@ -240,22 +240,23 @@ func lineGrams(item ship.CustomsItem) int64 {
 
 // share is the weight of a line that has none: an equal part of what the
 // others leave of the parcels.
-func share(o *ship.Order, m measure) int64 {
-	left, without := allHundredths(o, m), int64(0)
-	for _, item := range o.Customs.Items {
+func share(order *ship.Order, units measure) int64 {
+	left := allHundredths(order, units)
+	unknown := int64(0)
+	for _, item := range order.Customs.Items {
 		if item.WeightGrams > 0 {
-			left -= m.hundredths(lineGrams(item))
+			left -= units.hundredths(lineGrams(item))
 		} else {
-			without++
+			unknown++
 		}
 	}
-	return max(left/max(without, 1), 1)
+	return max(left/max(unknown, 1), 1)
 }
 
-func allHundredths(o *ship.Order, m measure) int64 {
+func allHundredths(order *ship.Order, units measure) int64 {
 	sum := int64(0)
-	for i := range o.Parcels {
-		sum += hundredths(&o.Parcels[i], m)
+	for i := range order.Parcels {
+		sum += hundredths(&order.Parcels[i], units)
 	}
 	return sum
 }

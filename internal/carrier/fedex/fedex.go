@@ -1,6 +1,7 @@
-// Package fedex speaks to FedEx through its REST interface: rates, labels,
-// look-up by reference, cancellation and tracking, asked or pushed. It keeps
-// nothing but tokens and repeats nothing that costs money.
+// Package fedex speaks to FedEx over its REST API: rates, labels, look-up by
+// reference, cancellation and tracking, polled or pushed. It keeps no state but
+// tokens and what it learned about the account, and never repeats a call that
+// costs money.
 package fedex
 
 import (
@@ -27,7 +28,17 @@ var Spec = carrier.Spec{
 	Services:   listServices(),
 	Packagings: listPackagings(),
 	Formats:    []string{"png", "pdf", "zpl"},
-	Address:    carrier.AddressLimits{Name: 70, Company: 35, Lines: 3, Line: 35, City: 35, Zip: 10, Phone: 15, Email: 80, Charset: "latin1"},
+	Address: carrier.AddressLimits{
+		Name:    70,
+		Company: 35,
+		Lines:   3,
+		Line:    35,
+		City:    35,
+		Zip:     10,
+		Phone:   15,
+		Email:   80,
+		Charset: "latin1",
+	},
 	Quota:      carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
 	TrackBatch: trackBatch,
 	LookupLag:  10 * time.Minute,
@@ -77,7 +88,7 @@ type driver struct {
 	hub     string // of Ground Economy; empty without a contract
 	via     carrier.Doer
 	ship    *project
-	track   *project // the same as ship when there is but one
+	track   *project // the same as ship if there is only one
 	// pushSecret is the security token of the portal's webhook.
 	pushSecret string
 
@@ -87,59 +98,65 @@ type driver struct {
 	// two interfaces for rates.
 	otherRates atomic.Bool
 
-	// printedLanes are the lanes on which FedEx refused electronic papers.
+	// printedLanes are the lanes on which FedEx refused electronic documents.
 	printedLanes sync.Map
 }
 
-func open(o carrier.Opening) (carrier.Driver, error) {
-	c := o.Credentials
+func open(opening carrier.Opening) (carrier.Driver, error) {
+	credentials := opening.Credentials
 	d := &driver{
-		base:    o.BaseURL,
-		account: digits(c["account_number"]),
-		hub:     digits(c["ground_economy_hub"]),
-		via:     o.Via,
-		ship:    newProject(c["client_id"], c["client_secret"]),
-
-		pushSecret: o.PushSecret,
-		live:       o.Live,
+		base:       opening.BaseURL,
+		account:    digits(credentials["account_number"]),
+		hub:        digits(credentials["ground_economy_hub"]),
+		via:        opening.Via,
+		ship:       newProject(credentials["client_id"], credentials["client_secret"]),
+		pushSecret: opening.PushSecret,
+		live:       opening.Live,
 	}
 	if len(d.account) != 9 {
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "a FedEx account number has nine digits"}})
 	}
+
+	// FedEx puts tracking into a project of its own for most accounts.
 	d.track = d.ship
-	switch id, secret := c["track_client_id"] != "", c["track_client_secret"] != ""; {
-	case id && secret:
-		d.track = newProject(c["track_client_id"], c["track_client_secret"])
-	case id != secret:
+	hasID := credentials["track_client_id"] != ""
+	hasSecret := credentials["track_client_secret"] != ""
+	switch {
+	case hasID && hasSecret:
+		d.track = newProject(credentials["track_client_id"], credentials["track_client_secret"])
+	case hasID != hasSecret:
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/track_client_secret", Code: "required", Detail: "the tracking key and its secret go together"}})
 	}
 	return d, nil
 }
 
-// Check proves both keys and the account number. It asks for the price of a
-// parcel that nobody sends: the account is what FedEx looks at first, and an
-// answer about anything else is proof enough.
+// Check verifies both keys and the account number. It asks for the price of a
+// parcel that nobody sends: FedEx checks the account first, so a complaint
+// about anything else proves that the account is valid.
 func (d *driver) Check(ctx context.Context) error {
 	if d.track != d.ship {
 		if _, err := d.track.token.Get(ctx, d.fetch(d.track)); err != nil {
 			return err
 		}
 	}
+
 	var answer rateAnswer
 	err := d.askForRates(ctx, d.probe(), &answer)
 	if err == nil && answer.Output == nil {
 		return ship.Errorf(ship.Unavailable, "FedEx sent no rates")
 	}
-	e, ok := errors.AsType[*ship.Error](err)
-	if ok && e.Refusal.Code == requestMismatch {
-		return nil // the keys were let in, and the test environment knows no such parcel
+
+	refused, ok := errors.AsType[*ship.Error](err)
+	if ok && refused.Refusal.Code == requestMismatch {
+		return nil // the keys were accepted, and the test environment has no such request recorded
 	}
-	if !ok || e.Kind != ship.Invalid {
+	if !ok || refused.Kind != ship.Invalid {
 		return err
 	}
-	if strings.HasPrefix(e.Refusal.Code, "ACCOUNT") {
-		e.Kind, e.Message = ship.Forbidden, "FedEx does not know the account number or does not let the project use it"
-		return e
+	if strings.HasPrefix(refused.Refusal.Code, "ACCOUNT") {
+		refused.Kind = ship.Forbidden
+		refused.Message = "FedEx does not know the account number or does not let the project use it"
+		return refused
 	}
 	return nil
 }
@@ -150,47 +167,56 @@ func (d *driver) probe() rateRequest {
 	return rateRequest{
 		AccountNumber: account{d.account},
 		RequestedShipment: rateShipment{
-			Shipper: memphis, Recipient: memphis, PickupType: dropOff, RateRequestType: []string{"ACCOUNT"},
-			Packages: []piece{{GroupPackageCount: 1, Weight: weight{Units: "LB", Value: "1"}}},
+			Shipper:         memphis,
+			Recipient:       memphis,
+			PickupType:      dropOff,
+			RateRequestType: []string{"ACCOUNT"},
+			Packages:        []piece{{GroupPackageCount: 1, Weight: weight{Units: "LB", Value: "1"}}},
 		},
 	}
 }
 
 // call sends one request with a token of the project.
-func (d *driver) call(ctx context.Context, p *project, c carrierkit.Call, answer any) error {
+func (d *driver) call(ctx context.Context, keys *project, call carrierkit.Call, answer any) error {
 	var faults []fault
-	c.Refusal = func(body []byte) ship.Refusal {
+	call.Refusal = func(body []byte) ship.Refusal {
 		faults = faultsOf(body)
 		return refusal(body)
 	}
-	header := c.Header
-	err := p.token.Use(ctx, d.fetch(p), func(token string) error {
-		c.Header = header.Clone()
-		if c.Header == nil {
-			c.Header = http.Header{}
+
+	// Each attempt gets a header of its own, as the second has another token.
+	header := call.Header
+	err := keys.token.Use(ctx, d.fetch(keys), func(token string) error {
+		call.Header = header.Clone()
+		if call.Header == nil {
+			call.Header = http.Header{}
 		}
-		c.Header.Set("Authorization", "Bearer "+token)
-		c.Header.Set("X-Locale", "en_US")
-		return c.Do(ctx, d.via, answer)
+		call.Header.Set("Authorization", "Bearer "+token)
+		call.Header.Set("X-Locale", "en_US")
+		return call.Do(ctx, d.via, answer)
 	})
-	return patient(d.explain(err, faults), time.Now())
+	return withRetryAfter(d.explain(err, faults), time.Now())
 }
 
-// window is how long FedEx counts calls before it begins anew.
+// window is the period in which FedEx counts calls.
 const window = 10 * time.Second
 
-// patient gives a refusal of too many calls the wait that FedEx does not tell:
-// until the window's end, or until midnight if the day's calls are used up.
-func patient(err error, now time.Time) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Limited || e.RetryAfter > 0 {
+// withRetryAfter gives a refusal because of too many calls the wait that FedEx
+// does not state: until the end of the window, or until midnight if the day's
+// calls are used up.
+func withRetryAfter(err error, now time.Time) error {
+	limited, ok := errors.AsType[*ship.Error](err)
+	if !ok || limited.Kind != ship.Limited || limited.RetryAfter > 0 {
 		return err
 	}
+
 	until := now.Truncate(window).Add(window)
-	if said := strings.ToLower(e.Refusal.Code + e.Refusal.Message); strings.Contains(said, "daily") || strings.Contains(said, "quota") {
+	text := strings.ToLower(limited.Refusal.Code + limited.Refusal.Message)
+	if strings.Contains(text, "daily") || strings.Contains(text, "quota") {
 		until = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	}
-	waiting := *e
+
+	waiting := *limited
 	waiting.RetryAfter = until.Sub(now)
 	return &waiting
 }

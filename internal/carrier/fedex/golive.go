@@ -20,11 +20,11 @@ var goLive = carrier.GoLive{
 }
 
 // answersRecordedRequestsOnly explains the answers of FedEx's virtual sandbox,
-// which knows recorded requests alone.
-func answersRecordedRequestsOnly(a carrier.TestAnswer) string {
-	e, ok := errors.AsType[*ship.Error](a.Err)
-	if !ok || e.Refusal.Code != requestMismatch && e.Refusal.Code != virtualResponse {
+// which knows only recorded requests.
+func answersRecordedRequestsOnly(answer carrier.TestAnswer) string {
+	refused, ok := errors.AsType[*ship.Error](answer.Err)
+	if !ok || refused.Refusal.Code != requestMismatch && refused.Refusal.Code != virtualResponse {
 		return ""
 	}
-	return "the test environment of FedEx answers recorded requests alone (" + e.Refusal.Code + "): this can be tried in production alone"
+	return "the test environment of FedEx answers recorded requests alone (" + refused.Refusal.Code + "): this can be tried in production alone"
 }

@@ -18,29 +18,32 @@ const (
 	// token that the portal was given.
 	signatureHeader = "Fdx-Signature"
 
-	// pushLimit bounds a push: the story of a parcel is some 20 kB.
+	// pushLimit bounds a push: the history of a parcel is some 20 kB.
 	pushLimit = 1 << 20
 )
 
-// Hear verifies and reads what FedEx pushed: the same as it answers to Track.
-// A parcel of which nothing can be read is named, so that it can be asked
-// about.
+// Hear verifies and decodes what FedEx pushed, which has the form of its answer
+// to Track. A parcel without readable scans is named, so that it can be looked
+// up.
 func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 	if len(body) > pushLimit {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is too large")
 	}
-	if !d.signed(header.Get(signatureHeader), body) {
+
+	// Nothing is decoded before the signature is verified.
+	if !d.isSigned(header.Get(signatureHeader), body) {
 		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push is not signed with the security token")
 	}
-	var told trackAnswer
-	if !readSome(body, &told) {
+	var answer trackAnswer
+	if !decodeLeniently(body, &answer) {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push could not be read")
 	}
+
 	push := carrier.Push{Proven: true}
-	for _, r := range told.Output.Results {
-		heard := r.heard("", time.Now())
-		push.Heard = append(push.Heard, heard...)
-		if number := r.number(); len(heard) == 0 && number != "" {
+	for _, result := range answer.Output.Results {
+		updates := result.updates("", time.Now())
+		push.Heard = append(push.Heard, updates...)
+		if number := result.number(); len(updates) == 0 && number != "" {
 			push.Numbers = append(push.Numbers, number)
 		}
 	}
@@ -49,23 +52,25 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 
 // number is the parcel's own.
 func (r *completeResult) number() string {
-	for _, s := range r.Stories {
-		if s.Number.TrackingNumber != "" {
-			return s.Number.TrackingNumber
+	for _, history := range r.Histories {
+		if history.Number.TrackingNumber != "" {
+			return history.Number.TrackingNumber
 		}
 	}
 	return r.TrackingNumber
 }
 
-// signed reports whether the signature is that of the body. FedEx describes it
-// in base64, and once in hexadecimal.
-func (d *driver) signed(signature string, body []byte) bool {
+// isSigned reports whether the signature is that of the body.
+func (d *driver) isSigned(signature string, body []byte) bool {
 	if d.pushSecret == "" {
-		return false // whoever pushes could sign with no token at all
+		return false // anybody could sign with an empty token
 	}
+
 	mac := hmac.New(sha256.New, []byte(d.pushSecret))
 	_, _ = mac.Write(body) // never fails
 	want := mac.Sum(nil)
+
+	// FedEx documents the signature in base64, and in one place in hexadecimal.
 	signature = strings.TrimSpace(signature)
 	if got, err := base64.StdEncoding.DecodeString(signature); err == nil && hmac.Equal(got, want) {
 		return true

@@ -17,37 +17,37 @@ const dropOff = "DROPOFF_AT_FEDEX_LOCATION"
 // maxPieces is how many pieces FedEx answers at once with their labels.
 const maxPieces = 40
 
-// measure is the units of one request: FedEx wants the same in all of it.
+// measure is the units of one request: FedEx takes the same in all of it.
 type measure struct{ weight, length string }
 
-func measureOf(o *ship.Order) measure {
-	if from := countryOf(laneOf(o).from); from == "US" || carrierkit.IsUSTerritory(from) {
+func measureOf(order *ship.Order) measure {
+	if from := countryOf(laneOf(order).from); from == "US" || carrierkit.IsUSTerritory(from) {
 		return measure{"LB", "IN"}
 	}
 	return measure{"KG", "CM"}
 }
 
 // pieces are the parcels of the order.
-func pieces(o *ship.Order, m measure, packaging string, bad *problems) []piece {
-	if n := len(o.Parcels); n == 0 || n > maxPieces {
+func pieces(order *ship.Order, units measure, packaging string, bad *problems) []piece {
+	if n := len(order.Parcels); n == 0 || n > maxPieces {
 		bad.add("/parcels", "invalid", "FedEx takes 1 to %d parcels in a shipment", maxPieces)
 		return nil
 	}
 
-	values := declared(o, bad)
-	list := make([]piece, len(o.Parcels))
-	for i := range o.Parcels {
-		p := &o.Parcels[i]
+	values := declaredValues(order, bad)
+	list := make([]piece, len(order.Parcels))
+	for i := range order.Parcels {
+		parcel := &order.Parcels[i]
 		list[i] = piece{
 			SequenceNumber:    i + 1,
 			GroupPackageCount: 1,
-			Weight:            m.weigh(hundredths(p, m)),
+			Weight:            units.weigh(hundredths(parcel, units)),
 			DeclaredValue:     values[i],
-			SpecialServices:   signature(o.Options.Signature),
+			SpecialServices:   signature(order.Options.Signature),
 		}
 		if packaging == ownPackaging {
-			list[i].Dimensions = m.size(p.Dimensions)
-			if crossesNorthAmerica(o) {
+			list[i].Dimensions = units.size(parcel.Dimensions)
+			if crossesNorthAmerica(order) {
 				list[i].SubPackagingType = "PARCEL"
 			}
 		}
@@ -55,20 +55,24 @@ func pieces(o *ship.Order, m measure, packaging string, bad *problems) []piece {
 	return list
 }
 
-// crossesNorthAmerica reports whether FedEx wants to know what kind of box it
-// is: into Canada always, from Canada and Mexico into the United States.
-func crossesNorthAmerica(o *ship.Order) bool {
-	lane := laneOf(o)
-	from, to := countryOf(lane.from), countryOf(lane.to)
-	return to == "CA" && from != "CA" || (from == "CA" || from == "MX") && (to == "US" || to == "PR")
+// crossesNorthAmerica reports whether FedEx asks what kind of box it is: into
+// Canada always, from Canada and Mexico into the United States.
+func crossesNorthAmerica(order *ship.Order) bool {
+	lane := laneOf(order)
+	from := countryOf(lane.from)
+	to := countryOf(lane.to)
+
+	intoCanada := to == "CA" && from != "CA"
+	intoUSA := (from == "CA" || from == "MX") && (to == "US" || to == "PR")
+	return intoCanada || intoUSA
 }
 
 // packagingType is the packaging of all parcels: a shipment has one.
-func packagingType(o *ship.Order, bad *problems) string {
+func packagingType(order *ship.Order, bad *problems) string {
 	common := ""
-	for i, p := range o.Parcels {
+	for i, parcel := range order.Parcels {
 		pointer := fmt.Sprintf("/parcels/%d/packaging", i)
-		code, known := packagingOf(p.Packaging)
+		code, known := packagingOf(parcel.Packaging)
 		switch {
 		case !known:
 			bad.add(pointer, "invalid", "FedEx has no such packaging: use custom, or one of the codes that /v1/carriers lists for FedEx")
@@ -92,41 +96,42 @@ func signature(option string) *pieceSpecial {
 }
 
 // specials are the extra services of the whole shipment; nil for none.
-func specials(o *ship.Order) *special {
-	var s special
-	if o.Options.SaturdayDelivery {
-		s.Types = append(s.Types, "SATURDAY_DELIVERY")
+func specials(order *ship.Order) *special {
+	var extra special
+	if order.Options.SaturdayDelivery {
+		extra.Types = append(extra.Types, "SATURDAY_DELIVERY")
 	}
-	if o.IsReturn {
-		s.Types = append(s.Types, "RETURN_SHIPMENT")
-		s.Return = &returnDetail{"PRINT_RETURN_LABEL"}
+	if order.IsReturn {
+		extra.Types = append(extra.Types, "RETURN_SHIPMENT")
+		extra.Return = &returnDetail{"PRINT_RETURN_LABEL"}
 	}
-	if s.Types == nil {
+	if extra.Types == nil {
 		return nil
 	}
-	return &s
+	return &extra
 }
 
 // maxDeclared is the largest value of a piece that FedEx takes, in whole
 // units of its currency.
 const maxDeclared = 99999
 
-// declared parts the insured value among the parcels, to the last cent.
-func declared(o *ship.Order, bad *problems) []*amount {
-	n := int64(len(o.Parcels))
+// declaredValues distributes the insured value among the parcels, to the last
+// cent.
+func declaredValues(order *ship.Order, bad *problems) []*amount {
+	n := int64(len(order.Parcels))
 	list := make([]*amount, n)
-	v := o.Options.InsuredValue
-	if v.IsZero() {
+	insured := order.Options.InsuredValue
+	if insured.IsZero() {
 		return list
 	}
 
 	for i := range list {
-		share := ship.Money{Minor: v.Minor / n, Currency: v.Currency}
-		if int64(i) < v.Minor%n {
+		share := ship.Money{Minor: insured.Minor / n, Currency: insured.Currency}
+		if int64(i) < insured.Minor%n {
 			share.Minor++
 		}
-		if share.Minor/int64(math.Pow10(ship.Exponent(v.Currency))) > maxDeclared {
-			bad.add("/options/insuredValue", "invalid", "FedEx allows at most %d %s of insured value for a parcel", maxDeclared, v.Currency)
+		if share.Minor/int64(math.Pow10(ship.Exponent(insured.Currency))) > maxDeclared {
+			bad.add("/options/insuredValue", "invalid", "FedEx allows at most %d %s of insured value for a parcel", maxDeclared, insured.Currency)
 			return list
 		}
 		list[i] = amountOf(share)
@@ -134,29 +139,30 @@ func declared(o *ship.Order, bad *problems) []*amount {
 	return list
 }
 
-func amountOf(m ship.Money) *amount {
-	return &amount{Amount: json.Number(m.Amount()), Currency: fedexCurrency(m.Currency)}
+func amountOf(money ship.Money) *amount {
+	return &amount{Amount: json.Number(money.Amount()), Currency: fedexCurrency(money.Currency)}
 }
 
 // gramsInPound times 100,000.
 const gramsInPound = 45359237
 
 // hundredths is the weight of a parcel in hundredths of the unit, rounded up.
-// What the client said is used where it is in the same unit: whole grams, once
-// more rounded, would charge for a part of a pound that is not there.
-func hundredths(p *ship.Parcel, m measure) int64 {
-	said := 0.0
+func hundredths(parcel *ship.Parcel, units measure) int64 {
+	// The weight is taken as the client gave it where it is in the same unit:
+	// the stored grams are rounded up, and rounding them once more would charge
+	// for a part of a pound that is not there.
+	given := 0.0
 	switch {
-	case p.WeightUnit.Grams(p.Weight) != p.WeightGrams:
-	case m.weight == "LB" && p.WeightUnit == ship.Pound, m.weight == "KG" && p.WeightUnit == ship.Kilogram:
-		said = p.Weight
-	case m.weight == "LB" && p.WeightUnit == ship.Ounce:
-		said = p.Weight / 16
+	case parcel.WeightUnit.Grams(parcel.Weight) != parcel.WeightGrams:
+	case units.weight == "LB" && parcel.WeightUnit == ship.Pound, units.weight == "KG" && parcel.WeightUnit == ship.Kilogram:
+		given = parcel.Weight
+	case units.weight == "LB" && parcel.WeightUnit == ship.Ounce:
+		given = parcel.Weight / 16
 	}
-	if said > 0 {
-		return max(int64(math.Ceil(said*100-1e-6)), 1)
+	if given > 0 {
+		return max(int64(math.Ceil(given*100-1e-6)), 1)
 	}
-	return m.hundredths(p.WeightGrams)
+	return units.hundredths(parcel.WeightGrams)
 }
 
 func (m measure) hundredths(grams int64) int64 {
@@ -171,41 +177,47 @@ func (m measure) weigh(hundredths int64) weight {
 }
 
 // totalWeight is the weight of all parcels, which FedEx takes in tenths.
-func totalWeight(o *ship.Order, m measure) json.Number {
-	tenths := (allHundredths(o, m) + 9) / 10
+func totalWeight(order *ship.Order, units measure) json.Number {
+	tenths := (allHundredths(order, units) + 9) / 10
 	return json.Number(fmt.Sprintf("%d.%d", tenths/10, tenths%10))
 }
 
 // size is the sides in whole units, rounded up.
-func (m measure) size(d *ship.Dimensions) *dimensions {
-	if d == nil {
+func (m measure) size(given *ship.Dimensions) *dimensions {
+	if given == nil {
 		return nil
 	}
-	up := func(said float64, mm int64) int64 {
+
+	roundUp := func(side float64, mm int64) int64 {
 		switch {
-		case d.Unit.Millimetres(said) != mm:
-		case m.length == "IN" && d.Unit == ship.Inch, m.length == "CM" && d.Unit == ship.Centimetre:
-			return max(int64(math.Ceil(said-1e-6)), 1)
+		case given.Unit.Millimetres(side) != mm:
+		case m.length == "IN" && given.Unit == ship.Inch, m.length == "CM" && given.Unit == ship.Centimetre:
+			return max(int64(math.Ceil(side-1e-6)), 1)
 		}
 		if m.length == "IN" {
 			return max((mm*10+253)/254, 1)
 		}
 		return max((mm+9)/10, 1)
 	}
-	return &dimensions{Length: up(d.Length, d.LengthMM), Width: up(d.Width, d.WidthMM), Height: up(d.Height, d.HeightMM), Units: m.length}
+	return &dimensions{
+		Length: roundUp(given.Length, given.LengthMM),
+		Width:  roundUp(given.Width, given.WidthMM),
+		Height: roundUp(given.Height, given.HeightMM),
+		Units:  m.length,
+	}
 }
 
-// parties are both sides of a shipment as FedEx prints them, and what the
-// client should know of them.
-func parties(o *ship.Order, bad *problems) (from, to party, warnings []string) {
-	from, warnings = partyOf(o.Origin, "/origin", bad)
-	to, more := partyOf(o.Destination, "/destination", bad)
+// parties are both sides of a shipment as FedEx prints them, and warnings about
+// them.
+func parties(order *ship.Order, bad *problems) (from, to party, warnings []string) {
+	from, warnings = partyOf(order.Origin, "/origin", bad)
+	to, more := partyOf(order.Destination, "/destination", bad)
 	warnings = append(warnings, more...)
 
 	switch {
-	case digits(o.Origin.Phone) == "":
+	case digits(order.Origin.Phone) == "":
 		bad.add("/origin/phone", "required", "FedEx needs a phone number for the sender")
-	case digits(o.Destination.Phone) == "":
+	case digits(order.Destination.Phone) == "":
 		to.Contact.PhoneNumber = from.Contact.PhoneNumber
 		warnings = append(warnings, "destination.phone is missing: FedEx has the sender's instead")
 	}
@@ -213,14 +225,14 @@ func parties(o *ship.Order, bad *problems) (from, to party, warnings []string) {
 }
 
 // partyOf is one side of a shipment.
-func partyOf(a ship.Address, pointer string, bad *problems) (party, []string) {
-	place := carrierkit.PlaceOf(a)
+func partyOf(given ship.Address, pointer string, bad *problems) (party, []string) {
+	place := carrierkit.PlaceOf(given)
 	country := countryOf(place)
 
-	// The phone number is looked at by itself: what is wrong with the rest of
-	// the address may not hide what is wrong with it.
-	alone, _, _ := carrierkit.Fit(Spec.Address, ship.Address{Phone: a.Phone, Country: a.Country}, pointer)
-	phone := digits(alone.Phone)
+	// The phone number is checked by itself, so that an error in the rest of
+	// the address does not hide one in it.
+	onlyPhone, _, _ := carrierkit.Fit(Spec.Address, ship.Address{Phone: given.Phone, Country: given.Country}, pointer)
+	phone := digits(onlyPhone.Phone)
 	if country == "US" || country == "CA" || country == "PR" {
 		phone = strings.TrimPrefix(phone, "1")
 		if phone != "" && len(phone) != 10 {
@@ -228,25 +240,25 @@ func partyOf(a ship.Address, pointer string, bad *problems) (party, []string) {
 		}
 	}
 
-	f, warnings, err := carrierkit.Fit(Spec.Address, a, pointer)
+	fitted, warnings, err := carrierkit.Fit(Spec.Address, given, pointer)
 	if err != nil {
 		bad.collect(err)
 		return party{}, nil
 	}
 	return party{
 		Contact: contact{
-			PersonName:   f.Name,
-			CompanyName:  f.Company,
+			PersonName:   fitted.Name,
+			CompanyName:  fitted.Company,
 			PhoneNumber:  phone,
-			EmailAddress: f.Email,
+			EmailAddress: fitted.Email,
 		},
 		Address: address{
-			StreetLines: f.Lines,
-			City:        f.City,
+			StreetLines: fitted.Lines,
+			City:        fitted.City,
 			State:       stateOf(place),
-			PostalCode:  f.Zip,
+			PostalCode:  fitted.Zip,
 			CountryCode: country,
-			Residential: f.Residential,
+			Residential: fitted.Residential,
 		},
 	}, warnings
 }

@@ -22,57 +22,58 @@ func invoiceByFedEx() *documentSpec {
 	}
 }
 
-// usesPaperless reports whether customs get the papers of the order
+// usesPaperless reports whether customs get the documents of the order
 // electronically: unless the client wants them printed, or FedEx refused them
 // for this account and lane before.
-func (d *driver) usesPaperless(o *ship.Order) bool {
-	if o.Customs == nil || o.Customs.Paperless == "off" {
+func (d *driver) usesPaperless(order *ship.Order) bool {
+	if order.Customs == nil || order.Customs.Paperless == "off" {
 		return false
 	}
-	_, refused := d.printedLanes.Load(printedLane(o))
+	_, refused := d.printedLanes.Load(printedLane(order))
 	return !refused
 }
 
-// printedLane is the key of a lane on which papers are printed.
-func printedLane(o *ship.Order) string {
-	lane := laneOf(o)
+// printedLane is the key of a lane on which documents are printed.
+func printedLane(order *ship.Order) string {
+	lane := laneOf(order)
 	return countryOf(lane.from) + "-" + countryOf(lane.to)
 }
 
-// withoutPaperless looks for a refusal of electronic papers among the errors of
-// a purchase. Neither an account's enrolment nor a lane can be asked for before:
-// the refusal is kept, and the next attempt has its papers printed.
-func (d *driver) withoutPaperless(o *ship.Order, isPaperless bool, err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || !isPaperless || e.Kind != ship.Invalid || !refusesPaperless(e.Refusal) {
+// withoutPaperless looks for a refusal of electronic documents among the errors
+// of a purchase. FedEx cannot be asked beforehand whether an account is
+// enrolled or a lane allows them: the refusal is remembered, and the next
+// attempt has its documents printed.
+func (d *driver) withoutPaperless(order *ship.Order, isPaperless bool, err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || !isPaperless || refused.Kind != ship.Invalid || !refusesPaperless(refused.Refusal) {
 		return err
 	}
 
-	d.printedLanes.Store(printedLane(o), true)
+	d.printedLanes.Store(printedLane(order), true)
 	return &ship.Error{
 		Kind:    ship.Unavailable,
 		Message: "FedEx does not take customs papers electronically from this account on this lane; nothing was bought: try again, and the invoice will be printed",
-		Refusal: e.Refusal,
-		Err:     e.Err,
+		Refusal: refused.Refusal,
+		Err:     refused.Err,
 	}
 }
 
 // refusesPaperless reads a refusal of the special service. FedEx does not
 // publish its codes.
-func refusesPaperless(r ship.Refusal) bool {
-	said := strings.ToUpper(r.Code + " " + r.Message)
-	words := strings.FieldsFunc(said, func(r rune) bool { return r < 'A' || r > 'Z' })
+func refusesPaperless(refusal ship.Refusal) bool {
+	text := strings.ToUpper(refusal.Code + " " + refusal.Message)
+	words := strings.FieldsFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
 	return slices.Contains(words, "ETD") || slices.Contains(words, "ETDDETAIL") ||
 		strings.Contains(strings.Join(words, " "), "ELECTRONIC TRADE DOCUMENT")
 }
 
-// isPaperless reports whether the purchase asks for electronic papers.
+// isPaperless reports whether the purchase asks for electronic documents.
 func (r *shipRequest) isPaperless() bool {
-	s := r.RequestedShipment.SpecialServices
-	return s != nil && slices.Contains(s.Types, paperlessService)
+	extra := r.RequestedShipment.SpecialServices
+	return extra != nil && slices.Contains(extra.Types, paperlessService)
 }
 
-// tookDocuments reports whether FedEx says that it has the papers.
+// tookDocuments reports whether FedEx says that it has the documents.
 func (a *shipAnswer) tookDocuments() bool {
 	return slices.ContainsFunc(a.Output.Shipments, func(s soldShipment) bool {
 		etd := s.Completed.ETD

@@ -110,7 +110,7 @@ func TestWeightsAreRoundedUpOnceAlone(t *testing.T) {
 func TestDeclaredValueIsPartedToTheLastCent(t *testing.T) {
 	o := ship.Order{Parcels: make([]ship.Parcel, 3), Options: ship.Options{InsuredValue: ship.Money{Minor: 10000, Currency: "GBP"}}}
 	var bad problems
-	list := declared(&o, &bad)
+	list := declaredValues(&o, &bad)
 	if len(bad) > 0 {
 		t.Fatal(bad)
 	}
@@ -120,7 +120,7 @@ func TestDeclaredValueIsPartedToTheLastCent(t *testing.T) {
 		}
 	}
 	o.Options.InsuredValue.Minor = 300_000_00
-	if declared(&o, &bad); ship.KindOf(bad.err()) != ship.Invalid {
+	if declaredValues(&o, &bad); ship.KindOf(bad.err()) != ship.Invalid {
 		t.Errorf("six digits for a parcel: %v, want invalid", bad)
 	}
 }
@@ -128,7 +128,7 @@ func TestDeclaredValueIsPartedToTheLastCent(t *testing.T) {
 func TestTooManyCallsWaitForTheWindow(t *testing.T) {
 	now := time.Date(2026, 11, 16, 23, 59, 43, 0, time.UTC)
 	limited := func(said string, after time.Duration) error {
-		return patient(&ship.Error{Kind: ship.Limited, RetryAfter: after, Refusal: ship.Refusal{Message: said}}, now)
+		return withRetryAfter(&ship.Error{Kind: ship.Limited, RetryAfter: after, Refusal: ship.Refusal{Message: said}}, now)
 	}
 	for _, c := range []struct {
 		err  error
@@ -142,7 +142,7 @@ func TestTooManyCallsWaitForTheWindow(t *testing.T) {
 			t.Errorf("wait %v, want %v", got, c.want)
 		}
 	}
-	if patient(nil, now) != nil {
+	if withRetryAfter(nil, now) != nil {
 		t.Error("no error became one")
 	}
 }

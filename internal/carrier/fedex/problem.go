@@ -8,8 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// problems are all that keeps FedEx from taking an order. They are collected,
-// so that a client can correct them at once.
+// problems are the reasons for which FedEx would not take an order. They are
+// collected, so that a client can correct them all at once.
 type problems []ship.FieldError
 
 func (p *problems) add(pointer, code, detail string, args ...any) {

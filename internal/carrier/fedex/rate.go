@@ -23,7 +23,7 @@ const (
 )
 
 // askForRates asks the interface that the project has. Where it is not allowed,
-// the other is tried once, and kept if that one is.
+// the other is tried once, and used from then on if it is allowed.
 func (d *driver) askForRates(ctx context.Context, body rateRequest, answer *rateAnswer) error {
 	other := d.otherRates.Load()
 	err := d.askForRatesAt(ctx, other, body, answer)
@@ -31,9 +31,9 @@ func (d *driver) askForRates(ctx context.Context, body rateRequest, answer *rate
 		return err
 	}
 
-	if again := d.askForRatesAt(ctx, !other, body, answer); !isForbidden(again) {
+	if second := d.askForRatesAt(ctx, !other, body, answer); !isForbidden(second) {
 		d.otherRates.Store(!other)
-		return again
+		return second
 	}
 	return err
 }
@@ -46,92 +46,101 @@ func (d *driver) askForRatesAt(ctx context.Context, other bool, body rateRequest
 	return d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + path, Body: body}, answer)
 }
 
-// isForbidden reports whether the project was let in and does not have the
-// interface. A refused token is an error of its own.
+// isForbidden reports whether the keys were accepted but the project does not
+// have the interface. A refused token is an error of its own.
 func isForbidden(err error) bool {
 	return errors.Is(err, carrierkit.Status(http.StatusForbidden)) && !errors.Is(err, errToken)
 }
 
 // Rates quotes every service of FedEx that takes the order, at the account's
 // own prices.
-func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	body, err := d.rateRequest(&o)
+func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	body, err := d.rateRequest(&order)
 	if err != nil {
 		return nil, err
 	}
+
 	var answer rateAnswer
 	if err := d.askForRates(ctx, body, &answer); err != nil {
-		return nil, ofWhichParcel(err, &o)
+		return nil, withoutParcelIndex(err, &order)
 	}
 	if answer.Output == nil {
 		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no rates")
 	}
+
 	var rates []ship.Rate
 	for _, detail := range answer.Output.Details {
-		if r, ok := detail.rate(); ok {
-			rates = append(rates, r)
+		if rate, ok := detail.rate(); ok {
+			rates = append(rates, rate)
 		}
 	}
 	return rates, nil
 }
 
-func (d *driver) rateRequest(o *ship.Order) (rateRequest, error) {
-	if err := returnable(o); err != nil {
+func (d *driver) rateRequest(order *ship.Order) (rateRequest, error) {
+	if err := checkReturn(order); err != nil {
 		return rateRequest{}, err
 	}
 
 	var bad problems
-	packaging := packagingType(o, &bad)
-	m := measureOf(o)
-	list := pieces(o, m, packaging, &bad)
+	packaging := packagingType(order, &bad)
+	units := measureOf(order)
+	list := pieces(order, units, packaging, &bad)
 	if err := bad.err(); err != nil {
 		return rateRequest{}, err
 	}
 
-	s := rateShipment{
-		Shipper:         rateParty{placeOf(o.Origin)},
-		Recipient:       rateParty{placeOf(o.Destination)},
+	shipment := rateShipment{
+		Shipper:         rateParty{placeOf(order.Origin)},
+		Recipient:       rateParty{placeOf(order.Destination)},
 		RateRequestType: []string{"ACCOUNT", "LIST"},
-		ShipDateStamp:   string(o.ShipDate),
+		ShipDateStamp:   string(order.ShipDate),
 		PickupType:      dropOff,
 		PackagingType:   packaging,
 		Packages:        list,
-		SpecialServices: specials(o),
+		SpecialServices: specials(order),
 	}
-	if laneOf(o).isInternational() {
-		s.Customs = quotedDeclaration(o, m)
+	if laneOf(order).isInternational() {
+		shipment.Customs = quotedDeclaration(order, units)
 	}
-	if d.takesEconomy(o, packaging) == nil {
-		s.Economy = d.economy(o)
+	if d.checkEconomy(order, packaging) == nil {
+		shipment.Economy = d.economy(order)
 	}
-	return rateRequest{AccountNumber: account{d.account}, Control: rateControl{ReturnTransitTimes: true}, RequestedShipment: s}, nil
+	return rateRequest{
+		AccountNumber:     account{d.account},
+		Control:           rateControl{ReturnTransitTimes: true},
+		RequestedShipment: shipment,
+	}, nil
 }
 
-// placeOf is as much of an address as a price depends on. A city that FedEx
-// cannot read is left out: the postal code is enough.
-func placeOf(a ship.Address) address {
-	place := carrierkit.PlaceOf(a)
-	fitted, _, err := carrierkit.Fit(Spec.Address, ship.Address{City: a.City, Country: a.Country}, "")
+// placeOf is as much of an address as a price depends on.
+func placeOf(given ship.Address) address {
+	place := carrierkit.PlaceOf(given)
+
+	// A city that FedEx cannot read is left out: the postal code is enough.
+	fitted, _, err := carrierkit.Fit(Spec.Address, ship.Address{City: given.City, Country: given.Country}, "")
 	if err != nil {
 		fitted.City = ""
 	}
+
 	return address{
 		City:        fitted.City,
 		State:       stateOf(place),
-		PostalCode:  a.Zip,
+		PostalCode:  given.Zip,
 		CountryCode: countryOf(place),
-		Residential: a.Residential != nil && *a.Residential,
+		Residential: given.Residential != nil && *given.Residential,
 	}
 }
 
-// takesEconomy says why Ground Economy does not take the order, if it does not.
-func (d *driver) takesEconomy(o *ship.Order, packaging string) error {
+// checkEconomy returns why Ground Economy does not take the order; nil if it
+// does.
+func (d *driver) checkEconomy(order *ship.Order, packaging string) error {
 	switch {
 	case d.hub == "":
 		return ship.Errorf(ship.Unsupported, "the connection has no hub of FedEx Ground Economy")
-	case countryOf(laneOf(o).from) != "US" || countryOf(laneOf(o).to) != "US":
+	case countryOf(laneOf(order).from) != "US" || countryOf(laneOf(order).to) != "US":
 		return ship.Errorf(ship.Invalid, "FedEx Ground Economy stays in the United States")
-	case len(o.Parcels) != 1 || packaging != ownPackaging:
+	case len(order.Parcels) != 1 || packaging != ownPackaging:
 		return ship.Errorf(ship.Invalid, "FedEx Ground Economy takes one parcel at a time, in a box of the sender's")
 	}
 	return nil
@@ -139,21 +148,22 @@ func (d *driver) takesEconomy(o *ship.Order, packaging string) error {
 
 // economy is what Ground Economy needs: under a pound it is another class of
 // mail.
-func (d *driver) economy(o *ship.Order) *economyDetail {
+func (d *driver) economy(order *ship.Order) *economyDetail {
 	const pound = 454
+
 	indicia := "PARCEL_SELECT"
 	switch {
-	case o.IsReturn:
+	case order.IsReturn:
 		indicia = "PARCEL_RETURN"
-	case o.Parcels[0].WeightGrams < pound:
+	case order.Parcels[0].WeightGrams < pound:
 		indicia = "PRESORTED_STANDARD"
 	}
 	return &economyDetail{HubID: d.hub, Indicia: indicia}
 }
 
-// returnable refuses returns that need papers of their own.
-func returnable(o *ship.Order) error {
-	if o.IsReturn && laneOf(o).isInternational() {
+// checkReturn refuses returns that need customs documents of their own.
+func checkReturn(order *ship.Order) error {
+	if order.IsReturn && laneOf(order).isInternational() {
 		return ship.Errorf(ship.Unsupported, "returns across a border are not offered with FedEx")
 	}
 	return nil
@@ -161,50 +171,55 @@ func returnable(o *ship.Order) error {
 
 // rate is the offer of one service. Services that we cannot buy are left out.
 func (r rateDetail) rate() (ship.Rate, bool) {
-	s, known := serviceNamed(r.ServiceType)
-	paid, price, priced := best(r.Rated)
+	offered, known := serviceNamed(r.ServiceType)
+	paid, price, priced := accountPrice(r.Rated)
 	if !known || !priced {
 		return ship.Rate{}, false
 	}
-	out := ship.Rate{
-		Service:             s.code,
-		ServiceName:         s.name,
+
+	rate := ship.Rate{
+		Service:             offered.code,
+		ServiceName:         offered.name,
 		Price:               price,
 		Charges:             paid.charges(price),
 		BillableWeightGrams: paid.billableGrams(),
 	}
-	if r.ServiceType != s.kind {
-		out.Selection = r.ServiceType
+
+	// The purchase repeats the name by which FedEx quoted, where it is not the
+	// usual one.
+	if r.ServiceType != offered.kind {
+		rate.Selection = r.ServiceType
 	}
 	if list, ok := listPrice(r.Rated); ok && list.Currency == price.Currency {
-		out.ListPrice = list
+		rate.ListPrice = list
 	}
-	for _, said := range []string{r.Operational.CommitDate, r.Operational.DeliveryDate, r.Commit.DateDetail.DayFormat} {
-		if at, ok := parseTime(said); ok && out.DeliveryAt.IsZero() {
-			out.DeliveryAt = at
+
+	for _, text := range []string{r.Operational.CommitDate, r.Operational.DeliveryDate, r.Commit.DateDetail.DayFormat} {
+		if at, ok := parseTime(text); ok && rate.DeliveryAt.IsZero() {
+			rate.DeliveryAt = at
 		}
 	}
 	for _, words := range []string{r.Operational.TransitTime, r.Commit.TransitDays.Minimum, r.Commit.DaysInTransit} {
-		if out.TransitDays == 0 {
-			out.TransitDays = transitDays[words]
+		if rate.TransitDays == 0 {
+			rate.TransitDays = transitDays[words]
 		}
 	}
-	out.Guaranteed = !out.DeliveryAt.IsZero() && !r.Operational.NotGuaranteed
-	return out, true
+	rate.Guaranteed = !rate.DeliveryAt.IsZero() && !r.Operational.NotGuaranteed
+	return rate, true
 }
 
 // rateTypes are the prices of a service, the account's own first.
 var rateTypes = []string{"ACCOUNT", "INCENTIVE", "PREFERRED_CURRENCY", "PREFERRED", "LIST"}
 
-// best is the price that the account pays, and what it consists of.
-func best(rated []ratedShipment) (paid ratedShipment, price ship.Money, ok bool) {
+// accountPrice is the price that the account pays, and what it consists of.
+func accountPrice(rated []ratedShipment) (paid ratedShipment, price ship.Money, ok bool) {
 	for _, kind := range rateTypes {
 		i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == kind })
 		if i < 0 {
 			continue
 		}
-		if m, ok := rated[i].price(); ok {
-			return rated[i], m, true
+		if price, ok := rated[i].price(); ok {
+			return rated[i], price, true
 		}
 	}
 	return ratedShipment{}, ship.Money{}, false
@@ -229,7 +244,7 @@ func (r ratedShipment) price() (ship.Money, bool) {
 }
 
 // parseMoney reads an amount exactly as it is written, rounded to the
-// currency's own unit. Nothing and less than nothing is no price.
+// currency's smallest unit. Zero or less is not a price.
 func parseMoney(n json.Number, currency string) (ship.Money, bool) {
 	value, ok := parseNumber(n)
 	if !ok || value.Sign() <= 0 {
@@ -241,9 +256,11 @@ func parseMoney(n json.Number, currency string) (ship.Money, bool) {
 // parseNumber reads a number as it is written.
 func parseNumber(n json.Number) (*big.Rat, bool) {
 	const maxDigits, maxExponent = 40, 18
+
+	// A large exponent would make a number of as many digits.
 	text := string(n)
-	if _, exponent, scientific := strings.Cut(strings.ToUpper(text), "E"); scientific {
-		if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
+	if _, exponent, isScientific := strings.Cut(strings.ToUpper(text), "E"); isScientific {
+		if power, err := strconv.Atoi(exponent); err != nil || power > maxExponent || power < -maxExponent {
 			return nil, false
 		}
 	}
@@ -252,8 +269,8 @@ func parseNumber(n json.Number) (*big.Rat, bool) {
 }
 
 // parseTime reads a moment. FedEx writes most of them without a zone: they are
-// local to the destination, and are kept as if in UTC. A day alone means its
-// end.
+// local to the destination, and are kept as if in UTC. A day without a time
+// means its end.
 func parseTime(s string) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, true

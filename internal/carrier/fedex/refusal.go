@@ -19,13 +19,13 @@ const (
 	virtualResponse = "VIRTUAL.RESPONSE"
 )
 
-// notTestable is the error of a request that FedEx answers in production alone.
-func notTestable(said ship.Refusal) error {
+// notTestable is the error of a request that FedEx answers only in production.
+func notTestable(refusal ship.Refusal) error {
 	return &ship.Error{
 		Kind:    ship.Unsupported,
 		Code:    "not_testable",
 		Message: "the test environment of FedEx does not answer this request: it knows recorded requests alone",
-		Refusal: said,
+		Refusal: refusal,
 	}
 }
 
@@ -48,34 +48,42 @@ func refusal(body []byte) ship.Refusal {
 		return ship.Refusal{}
 	}
 
-	said := ship.Refusal{Code: faults[0].Code}
 	texts := make([]string, len(faults))
-	for i, f := range faults {
-		texts[i] = f.Message
+	for i, fault := range faults {
+		texts[i] = fault.Message
 	}
-	said.Message = strings.Join(texts, " ")
-	return said
+	return ship.Refusal{
+		Code:    faults[0].Code,
+		Message: strings.Join(texts, " "),
+	}
 }
 
 // explain gives a refusal its meaning: the fields of the order that FedEx
-// complains of, or that the test environment does not answer.
+// complains about, or that the test environment does not answer.
 func (d *driver) explain(err error, faults []fault) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
+	declined, ok := errors.AsType[*ship.Error](err)
+	if !ok || declined.Kind != ship.Invalid {
 		return err
 	}
+
 	if slices.ContainsFunc(faults, func(f fault) bool { return f.Code == requestMismatch }) {
-		if d.live {
-			// Production should never say so. Nothing was done; a void is not to
-			// be given up for it.
-			return &ship.Error{Kind: ship.Unavailable, Message: "FedEx answered like its test environment", Refusal: e.Refusal, Err: e.Err}
+		if !d.live {
+			return notTestable(declined.Refusal)
 		}
-		return notTestable(e.Refusal)
+
+		// Production should never say so. Nothing was done, and a void must not
+		// be given up because of it.
+		return &ship.Error{
+			Kind:    ship.Unavailable,
+			Message: "FedEx answered like its test environment",
+			Refusal: declined.Refusal,
+			Err:     declined.Err,
+		}
 	}
 
 	var bad problems
-	for _, f := range faults {
-		if pointer, detail := f.field(); pointer != "" {
+	for _, fault := range faults {
+		if pointer, detail := fault.field(); pointer != "" {
 			bad.add(pointer, "carrier_rejected", "%s", detail)
 		}
 	}
@@ -83,7 +91,7 @@ func (d *driver) explain(err error, faults []fault) error {
 		return err
 	}
 
-	refused := *e
+	refused := *declined
 	if known, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder(Spec.Title, bad)); ok {
 		refused.Fields = known.Fields
 		refused.Message = known.Message
@@ -91,18 +99,18 @@ func (d *driver) explain(err error, faults []fault) error {
 	return &refused
 }
 
-// ofWhichParcel takes the index from pointers at a parcel where the order has
-// several: FedEx's codes do not say which one is meant.
-func ofWhichParcel(err error, o *ship.Order) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Refusal.Code == "" || len(o.Parcels) < 2 {
+// withoutParcelIndex removes the index from pointers to a parcel where the
+// order has several: FedEx's codes do not say which one is meant.
+func withoutParcelIndex(err error, order *ship.Order) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Refusal.Code == "" || len(order.Parcels) < 2 {
 		return err
 	}
 
-	vague := *e
-	vague.Fields = slices.Clone(e.Fields)
-	for i, f := range vague.Fields {
-		if strings.HasPrefix(f.Pointer, "/parcels/") {
+	vague := *refused
+	vague.Fields = slices.Clone(refused.Fields)
+	for i, field := range vague.Fields {
+		if strings.HasPrefix(field.Pointer, "/parcels/") {
 			vague.Fields[i].Pointer = "/parcels"
 		}
 	}
@@ -116,8 +124,8 @@ type complaint struct {
 	subject string
 }
 
-// complaints are looked through from the first to the last: those of more words
-// come before those that are a part of them.
+// complaints are searched in this order: longer words come before those that
+// they contain.
 var complaints = []complaint{
 	{"PAYORACCOUNT", "/billing/account", "the account number that pays"},
 	{"TINS", "/customs/taxIdentifiers", "a tax number"},
@@ -160,8 +168,8 @@ var complaints = []complaint{
 }
 
 // field is the place in the order that the error is about, if its code says so,
-// and a sentence about it. FedEx's own words may repeat the request: they are
-// not in it.
+// and a sentence about it. FedEx's own words are not part of the sentence, as
+// they may repeat the request.
 func (f fault) field() (pointer, detail string) {
 	words := strings.NewReplacer(".", "", "_", "", "-", "").Replace(strings.ToUpper(f.Code))
 	i := slices.IndexFunc(complaints, func(c complaint) bool { return strings.Contains(words, c.words) })
@@ -169,9 +177,8 @@ func (f fault) field() (pointer, detail string) {
 		return "", ""
 	}
 
-	c := complaints[i]
-	subject := c.subject
-	pointer = c.pointer
+	subject := complaints[i].subject
+	pointer = complaints[i].pointer
 	if strings.HasPrefix(pointer, "~") {
 		party, owner := f.party(words)
 		if party == "" {
@@ -196,17 +203,18 @@ func (f fault) field() (pointer, detail string) {
 
 // party is whose address the fault is about.
 func (f fault) party(words string) (pointer, owner string) {
-	said := words + strings.ToUpper(f.Message)
-	for _, p := range f.Parameters {
-		said += strings.ToUpper(p.Key)
+	text := words + strings.ToUpper(f.Message)
+	for _, parameter := range f.Parameters {
+		text += strings.ToUpper(parameter.Key)
 	}
+
 	for _, word := range []string{"RECIPIENT", "DESTINATION", "CONSIGNEE"} {
-		if strings.Contains(said, word) {
+		if strings.Contains(text, word) {
 			return "/destination", "the recipient's"
 		}
 	}
 	for _, word := range []string{"SHIPPER", "ORIGIN", "SENDER"} {
-		if strings.Contains(said, word) {
+		if strings.Contains(text, word) {
 			return "/origin", "the sender's"
 		}
 	}

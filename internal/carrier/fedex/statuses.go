@@ -18,8 +18,8 @@ var statuses = carrierkit.MustStatuses(statusText)
 const derivedCode = "DERIVED"
 
 // meaning is what a scan's code means: "DY/A52/WEATHER" is a delay of the
-// exception A52 because of the weather. The cause of a delay tells more than
-// the exception, and both more than the type of the event.
+// exception A52 because of the weather. The cause of a delay is more specific
+// than the exception, and both are more specific than the type of the event.
 func meaning(code string) (status ship.Status, reason string, known bool) {
 	parts := strings.Split(code, "/")
 	names := []string{code}
@@ -35,8 +35,7 @@ func meaning(code string) (status ship.Status, reason string, known bool) {
 // maxParts is how many parts a code has at most.
 const maxParts = 3
 
-// scanCode puts a code together from what FedEx tells of an event; empty if it
-// tells nothing.
+// scanCode builds a code from the parts of an event; empty if it has none.
 func (e *scanEvent) scanCode() string {
 	kind := cleanCode(e.Type)
 	if kind == "" {
@@ -45,17 +44,20 @@ func (e *scanEvent) scanCode() string {
 		}
 		return ""
 	}
-	for _, beside := range []string{e.Exception, e.Delay.Type} {
-		if beside = cleanCode(beside); beside != "" {
-			kind += "/" + beside
+
+	for _, detail := range []string{e.Exception, e.Delay.Type} {
+		if detail = cleanCode(detail); detail != "" {
+			kind += "/" + detail
 		}
 	}
 	return kind
 }
 
-// cleanCode is a part of a code in capitals, without what no code has.
+// cleanCode is a part of a code in capitals, without characters that no code
+// has.
 func cleanCode(s string) string {
 	const longest = 24
+
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z':

@@ -21,24 +21,24 @@ type taxNumbers struct {
 }
 
 // taxNumbersOf sorts the tax numbers of the order.
-func taxNumbersOf(o *ship.Order, bad *problems) taxNumbers {
+func taxNumbersOf(order *ship.Order, bad *problems) taxNumbers {
 	var out taxNumbers
-	for i, id := range o.Customs.TaxNumbers() {
+	for i, id := range order.Customs.TaxNumbers() {
 		if !fits(id.Number, maxTaxNumber) {
-			bad.add(taxPointer(o.Customs, i), "too_long", "FedEx allows at most %d characters in a tax number", maxTaxNumber)
+			bad.add(taxPointer(order.Customs, i), "too_long", "FedEx allows at most %d characters in a tax number", maxTaxNumber)
 			continue
 		}
 
 		switch id.Party {
 		case "recipient":
-			out.recipient = append(out.recipient, tinOf(id, o.Destination.Country))
+			out.recipient = append(out.recipient, tinOf(id, order.Destination.Country))
 		case "importer":
-			out.importer = append(out.importer, tinOf(id, o.Destination.Country))
+			out.importer = append(out.importer, tinOf(id, order.Destination.Country))
 		default:
-			out.sender = append(out.sender, tinOf(id, o.Origin.Country))
+			out.sender = append(out.sender, tinOf(id, order.Origin.Country))
 		}
 
-		if kind, ok := brazilianTypes[id.Type]; ok && id.Party != "sender" && o.Destination.Country == "BR" {
+		if kind, ok := brazilianTypes[id.Type]; ok && id.Party != "sender" && order.Destination.Country == "BR" {
 			out.customsID = &recipientCustomsID{Type: kind, Value: id.Number}
 		}
 	}
@@ -47,8 +47,8 @@ func taxNumbersOf(o *ship.Order, bad *problems) taxNumbers {
 
 // taxPointer is where the i-th of the tax numbers stands in the request: the
 // untyped ones come last.
-func taxPointer(c *ship.Customs, i int) string {
-	if n := len(c.TaxIdentifiers); i >= n {
+func taxPointer(customs *ship.Customs, i int) string {
+	if n := len(customs.TaxIdentifiers); i >= n {
 		return fmt.Sprintf("/customs/taxIds/%d", i-n)
 	}
 	return fmt.Sprintf("/customs/taxIdentifiers/%d/number", i)
@@ -80,7 +80,7 @@ var tinTypes = map[string]string{
 	"passport":    "PERSONAL_NATIONAL",
 }
 
-// tinOf is a tax number in FedEx's words; country is that of its party, for
+// tinOf is a tax number as FedEx takes it; country is that of its party, for
 // numbers that do not say who issued them.
 func tinOf(id ship.TaxIdentifier, country string) tin {
 	country = cmp.Or(id.Country, country)

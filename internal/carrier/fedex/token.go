@@ -33,25 +33,31 @@ func newProject(id, secret string) *project {
 	return &project{strings.TrimSpace(id), strings.TrimSpace(secret), carrierkit.NewToken()}
 }
 
-// fetch asks for a token of the project. FedEx takes a form there, and JSON
-// everywhere else.
-func (d *driver) fetch(p *project) carrierkit.Fetch {
+// fetch returns the request for a token of the project.
+func (d *driver) fetch(keys *project) carrierkit.Fetch {
 	return func(ctx context.Context) (string, time.Duration, error) {
-		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {p.id}, "client_secret": {p.secret}}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+tokenPath, strings.NewReader(form.Encode()))
+		// FedEx takes a form here, and JSON everywhere else.
+		form := url.Values{
+			"grant_type":    {"client_credentials"},
+			"client_id":     {keys.id},
+			"client_secret": {keys.secret},
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+tokenPath, strings.NewReader(form.Encode()))
 		if err != nil {
 			return "", 0, ship.Errorf(ship.Internal, "the address of FedEx is not one")
 		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Accept", "application/json")
-		resp, err := d.via.Do(req)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Accept", "application/json")
+
+		response, err := d.via.Do(request)
 		if err != nil {
 			return "", 0, err
 		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, tokenLimit))
-		if resp.StatusCode != http.StatusOK {
-			return "", 0, tokenRefused(resp, body)
+		defer response.Body.Close()
+
+		body, err := io.ReadAll(io.LimitReader(response.Body, tokenLimit))
+		if response.StatusCode != http.StatusOK {
+			return "", 0, tokenRefused(response, body)
 		}
 		var answer struct {
 			AccessToken string `json:"access_token"`
@@ -70,24 +76,30 @@ func (d *driver) fetch(p *project) carrierkit.Fetch {
 // errToken marks the errors of requests for tokens.
 var errToken = errors.New("no token")
 
-// tokenRefused judges an answer that is no token. Of what FedEx says only the
-// code is kept: the text may repeat the keys.
-func tokenRefused(resp *http.Response, body []byte) error {
-	code := resp.StatusCode
-	e := &ship.Error{
-		Err: errors.Join(errToken, carrierkit.Status(code)), RetryAfter: carrierkit.RetryAfter(resp.Header, time.Now()),
-		Refusal: ship.Refusal{Code: refusal(body).Code},
+// tokenRefused is the error of an answer that is not a token.
+func tokenRefused(response *http.Response, body []byte) error {
+	// Of FedEx's refusal only the code is kept: the text may repeat the keys.
+	code := response.StatusCode
+	refused := &ship.Error{
+		Err:        errors.Join(errToken, carrierkit.Status(code)),
+		RetryAfter: carrierkit.RetryAfter(response.Header, time.Now()),
+		Refusal:    ship.Refusal{Code: refusal(body).Code},
 	}
+
 	switch {
 	case code == http.StatusForbidden:
-		e.Kind, e.Message = ship.Forbidden, "FedEx gives no token: the keys are barred, or too many tokens were asked for"
-		e.RetryAfter = max(e.RetryAfter, banned)
+		refused.Kind = ship.Forbidden
+		refused.Message = "FedEx gives no token: the keys are barred, or too many tokens were asked for"
+		refused.RetryAfter = max(refused.RetryAfter, banned)
 	case code == http.StatusTooManyRequests:
-		e.Kind, e.Message = ship.Limited, "FedEx gives no more tokens for now"
+		refused.Kind = ship.Limited
+		refused.Message = "FedEx gives no more tokens for now"
 	case code >= 400 && code < 500 && code != http.StatusRequestTimeout:
-		e.Kind, e.Message = ship.Forbidden, "FedEx does not accept the keys"
+		refused.Kind = ship.Forbidden
+		refused.Message = "FedEx does not accept the keys"
 	default:
-		e.Kind, e.Message = ship.Unavailable, "FedEx gives no tokens for now"
+		refused.Kind = ship.Unavailable
+		refused.Message = "FedEx gives no tokens for now"
 	}
-	return e
+	return refused
 }

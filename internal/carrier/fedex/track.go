@@ -1,6 +1,7 @@
 package fedex
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,167 +21,183 @@ const (
 	// trackBatch is how many numbers FedEx takes in a call.
 	trackBatch = 30
 
-	// delivered is the event after which a parcel's way has ended.
+	// delivered is the event that ends a parcel's journey.
 	delivered = "DL"
 )
 
-// Track tells what FedEx knows of the numbers, thirty in a call.
+// Track returns what FedEx knows of the numbers, thirty in a call.
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
 	var all []carrier.Heard
-	asked := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return !plausible(n) })
-	for some := range slices.Chunk(asked, trackBatch) {
-		heard, err := d.trackSome(ctx, some)
+	plausible := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return !isPlausible(n) })
+	for batch := range slices.Chunk(plausible, trackBatch) {
+		updates, err := d.trackNumbers(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, heard...)
+		all = append(all, updates...)
 	}
 	return all, nil
 }
 
-func (d *driver) trackSome(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
 	request := trackRequest{Detailed: true}
-	for _, n := range numbers {
-		request.Info = append(request.Info, trackInfo{trackNumber{n}})
+	for _, number := range numbers {
+		request.Info = append(request.Info, trackInfo{trackNumber{number}})
 	}
-	var answer json.RawMessage
+
+	var raw json.RawMessage
 	call := carrierkit.Call{Method: http.MethodPost, URL: d.base + trackPath, Body: request}
-	if err := d.call(ctx, d.track, call, &answer); err != nil {
-		return nil, untracked(err)
+	if err := d.call(ctx, d.track, call, &raw); err != nil {
+		return nil, ignoreUnknown(err)
 	}
-	told, ok := readAnswer(answer)
+	answer, ok := decodeAnswer(raw)
 	if !ok {
 		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the numbers")
 	}
-	var heard []carrier.Heard
-	for _, r := range told.Output.Results {
+
+	var updates []carrier.Heard
+	for _, result := range answer.Output.Results {
 		number := ""
-		if slices.Contains(numbers, r.TrackingNumber) {
-			number = r.TrackingNumber // as it was asked, should FedEx know it by a longer one
+		if slices.Contains(numbers, result.TrackingNumber) {
+			number = result.TrackingNumber // as it was asked, should FedEx know it by a longer one
 		}
-		heard = append(heard, r.heard(number, time.Now())...)
+		updates = append(updates, result.updates(number, time.Now())...)
 	}
-	if f, bad := told.failure(); bad && len(heard) == 0 {
-		return nil, &ship.Error{Kind: ship.Unavailable, Message: "FedEx could not look the numbers up", Refusal: ship.Refusal{Code: f.Code, Message: f.Message}}
+	if fault, failed := answer.failure(); failed && len(updates) == 0 {
+		return nil, &ship.Error{
+			Kind:    ship.Unavailable,
+			Message: "FedEx could not look the numbers up",
+			Refusal: ship.Refusal{Code: fault.Code, Message: fault.Message},
+		}
 	}
-	return heard, nil
+	return updates, nil
 }
 
-// plausible reports whether FedEx may know a number: one that it cannot even
-// read may have it refuse the others.
-func plausible(number string) bool {
+// isPlausible reports whether FedEx may know a number: one that it cannot read
+// may make it refuse the whole request.
+func isPlausible(number string) bool {
 	const longest = 40
 	return number != "" && len(number) <= longest && !strings.ContainsFunc(number, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
 }
 
-// untracked makes a refusal that says that the numbers are unknown no refusal:
-// there is nothing to tell.
-func untracked(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if ok && (e.Kind == ship.NotFound || e.Kind == ship.Invalid) && saysAbsent(e.Refusal.Code) {
+// ignoreUnknown drops a refusal which says that the numbers are unknown: there
+// is nothing to report yet.
+func ignoreUnknown(err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if ok && (refused.Kind == ship.NotFound || refused.Kind == ship.Invalid) && isAbsent(refused.Refusal.Code) {
 		return nil
 	}
 	return err
 }
 
-// readAnswer reads what FedEx tells, and reports whether it tells of parcels.
-func readAnswer(data []byte) (a trackAnswer, ok bool) {
-	return a, readSome(data, &a) && (a.Output.Results != nil || a.Output.Errors != nil)
+// decodeAnswer decodes an answer, and reports whether it is about parcels.
+func decodeAnswer(data []byte) (answer trackAnswer, ok bool) {
+	return answer, decodeLeniently(data, &answer) && (answer.Output.Results != nil || answer.Output.Errors != nil)
 }
 
 // failure is why FedEx could not look numbers up, if it was for another reason
 // than the numbers.
 func (a *trackAnswer) failure() (fault, bool) {
 	faults := a.Output.Errors
-	for _, r := range a.Output.Results {
-		for _, s := range r.Stories {
-			faults = append(faults, s.Error)
+	for _, result := range a.Output.Results {
+		for _, history := range result.Histories {
+			faults = append(faults, history.Error)
 		}
 	}
-	for _, f := range faults {
-		if f.Code != "" && !strings.HasPrefix(f.Code, "TRACKING.") {
-			return f, true
+	for _, failed := range faults {
+		if failed.Code != "" && !strings.HasPrefix(failed.Code, "TRACKING.") {
+			return failed, true
 		}
 	}
 	return fault{}, false
 }
 
-// heard is what became of the parcel that has the number now. If number is
+// updates is what became of the parcel that has the number now. If number is
 // empty, it is the parcel's own.
-func (r *completeResult) heard(number string, now time.Time) []carrier.Heard {
-	s := r.current(now)
-	if s == nil {
+func (r *completeResult) updates(number string, now time.Time) []carrier.Heard {
+	history := r.current(now)
+	if history == nil {
 		return nil
 	}
-	for _, n := range []string{s.Number.TrackingNumber, r.TrackingNumber} {
-		if number == "" {
-			number = n
-		}
-	}
-	estimate := s.estimate()
+
+	number = cmp.Or(number, history.Number.TrackingNumber, r.TrackingNumber)
+	estimate := history.estimate()
 	var list []carrier.Heard
-	arrived := false
-	for _, raw := range s.Scans {
-		var e scanEvent
-		if !readSome(raw, &e) {
+	add := func(scan ship.Scan, raw json.RawMessage) {
+		list = append(list, carrier.Heard{
+			TrackingNumber: number,
+			Scan:           scan,
+			EstimateAt:     estimate,
+			Raw:            raw,
+		})
+	}
+
+	hasDelivery := false
+	for _, raw := range history.Scans {
+		var event scanEvent
+		if !decodeLeniently(raw, &event) {
 			continue
 		}
-		if scan, ok := e.scan(now); ok {
-			arrived = arrived || scan.Status == ship.Delivered
-			list = append(list, carrier.Heard{TrackingNumber: number, Scan: scan, EstimateAt: estimate, Raw: raw})
+		if scan, ok := event.scan(now); ok {
+			hasDelivery = hasDelivery || scan.Status == ship.Delivered
+			add(scan, raw)
 		}
 	}
-	if scan, ok := s.arrival(now); ok && !arrived {
-		list = append(list, carrier.Heard{TrackingNumber: number, Scan: scan, EstimateAt: estimate, Raw: s.Latest})
+	if scan, ok := history.delivery(now); ok && !hasDelivery {
+		add(scan, history.Latest)
 	}
 	return list
 }
 
-// current is the story of the parcel that has the number now: FedEx gives
-// numbers again, and the one that was sent last is meant.
-func (r *completeResult) current(now time.Time) *parcelStory {
-	var last *parcelStory
-	for i := range r.Stories {
-		if s := &r.Stories[i]; last == nil || s.day(now) > last.day(now) {
-			last = s
+// current is the history of the parcel that has the number now: FedEx reuses
+// numbers, and the parcel that was sent last is meant.
+func (r *completeResult) current(now time.Time) *parcelHistory {
+	var last *parcelHistory
+	for i := range r.Histories {
+		if history := &r.Histories[i]; last == nil || history.day(now) > last.day(now) {
+			last = history
 		}
 	}
 	return last
 }
 
 // day is when the parcel was sent, as far as FedEx says; else when it was
-// scanned first.
-func (s *parcelStory) day(now time.Time) string {
-	for _, d := range s.Dates {
-		if t, _, ok := readTime(d.At); ok && d.Type == "SHIP" {
+// first scanned.
+func (s *parcelHistory) day(now time.Time) string {
+	for _, date := range s.Dates {
+		if t, _, ok := readTime(date.At); ok && date.Type == "SHIP" {
 			return t.Format(time.DateOnly)
 		}
 	}
+
 	first := ""
 	for _, raw := range s.Scans {
-		var e scanEvent
-		if readSome(raw, &e) {
-			if t, _, ok := scanTime(e.Date, e.Place, now); ok && (first == "" || t.Format(time.DateOnly) < first) {
-				first = t.Format(time.DateOnly)
-			}
+		var event scanEvent
+		if !decodeLeniently(raw, &event) {
+			continue
+		}
+		t, _, ok := scanTime(event.Date, event.Place, now)
+		if day := t.Format(time.DateOnly); ok && (first == "" || day < first) {
+			first = day
 		}
 	}
 	return first
 }
 
 // estimate is when FedEx expects to deliver; zero if it does not say.
-func (s *parcelStory) estimate() time.Time {
-	said := []string{s.Estimated.Window.Ends, s.Standard.Window.Ends}
+func (s *parcelHistory) estimate() time.Time {
+	texts := []string{s.Estimated.Window.Ends, s.Standard.Window.Ends}
 	for _, kind := range []string{"ESTIMATED_DELIVERY", "COMMITMENT"} {
-		for _, d := range s.Dates {
-			if d.Type == kind {
-				said = append(said, d.At)
+		for _, date := range s.Dates {
+			if date.Type == kind {
+				texts = append(texts, date.At)
 			}
 		}
 	}
-	for _, text := range said {
+
+	for _, text := range texts {
 		if t, ok := estimateTime(text); ok {
 			return t
 		}
@@ -188,48 +205,62 @@ func (s *parcelStory) estimate() time.Time {
 	return time.Time{}
 }
 
-// arrival is the delivery as the story's head tells it, for one whose scan is
-// missing or unreadable.
-func (s *parcelStory) arrival(now time.Time) (ship.Scan, bool) {
+// delivery is the delivery as the summary of the history states it, for a
+// parcel whose delivery scan is missing or unreadable.
+func (s *parcelHistory) delivery(now time.Time) (ship.Scan, bool) {
 	var latest latestStatus
-	if len(s.Latest) == 0 || !readSome(s.Latest, &latest) || cleanCode(latest.Code) != delivered {
+	if len(s.Latest) == 0 || !decodeLeniently(s.Latest, &latest) || cleanCode(latest.Code) != delivered {
 		return ship.Scan{}, false
 	}
-	for _, d := range s.Dates {
-		if d.Type == "ACTUAL_DELIVERY" {
-			e := scanEvent{Date: d.At, Type: delivered, Description: latest.Description, Place: latest.Place}
-			return e.scan(now)
+
+	for _, date := range s.Dates {
+		if date.Type == "ACTUAL_DELIVERY" {
+			event := scanEvent{
+				Date:        date.At,
+				Type:        delivered,
+				Description: latest.Description,
+				Place:       latest.Place,
+			}
+			return event.scan(now)
 		}
 	}
 	return ship.Scan{}, false
 }
 
-// scan is the event in our words; not ok if it says neither what nor when.
-func (e *scanEvent) scan(now time.Time) (s ship.Scan, ok bool) {
+// scan converts the event; not ok if it has no code or no time.
+func (e *scanEvent) scan(now time.Time) (scan ship.Scan, ok bool) {
 	at, zoned, ok := scanTime(e.Date, e.Place, now)
 	code := e.scanCode()
 	if !ok || code == "" {
 		return ship.Scan{}, false
 	}
-	s = ship.Scan{Code: code, At: at, ZoneUnknown: !zoned, Description: e.text(), Location: e.Place.String()}
-	s.Status, s.Reason, _ = meaning(code)
-	return s, true
+
+	scan = ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: !zoned,
+		Description: e.text(),
+		Location:    e.Place.String(),
+	}
+	scan.Status, scan.Reason, _ = meaning(code)
+	return scan, true
 }
 
-// text is what FedEx says of the event, with the exception if there is one.
+// text is the description of the event, with the exception if there is one.
 func (e *scanEvent) text() string {
 	text := strings.TrimSpace(e.Description)
 	if text == "" {
 		text = strings.TrimSpace(e.DerivedText)
 	}
-	why := strings.TrimSpace(e.ExceptionText)
+
+	exception := strings.TrimSpace(e.ExceptionText)
 	switch {
-	case why == "" || strings.EqualFold(why, text):
+	case exception == "" || strings.EqualFold(exception, text):
 		return text
 	case text == "":
-		return why
+		return exception
 	}
-	return text + ": " + why
+	return text + ": " + exception
 }
 
 // String is the place as it is shown: "MEMPHIS, TN, US".
@@ -238,6 +269,7 @@ func (p scanPlace) String() string {
 	if city == "" {
 		return ""
 	}
+
 	for _, part := range []string{p.State, p.Country} {
 		if part = strings.TrimSpace(part); part != "" {
 			city += ", " + part

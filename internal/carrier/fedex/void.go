@@ -17,38 +17,49 @@ const cancelPath = "/ship/v1/shipments/cancel"
 // Void cancels the shipment with all its pieces. FedEx does so until the
 // parcel is handed over; a shipment that is already cancelled stays so.
 func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
-	body := cancelRequest{
-		AccountNumber: account{d.account}, TrackingNumber: cmp.Or(deal.CarrierRef, deal.TrackingNumber), DeletionControl: "DELETE_ALL_PACKAGES",
+	call := carrierkit.Call{
+		Method: http.MethodPut,
+		URL:    d.base + cancelPath,
+		Effect: true,
+		Body: cancelRequest{
+			AccountNumber:   account{d.account},
+			TrackingNumber:  cmp.Or(deal.CarrierRef, deal.TrackingNumber),
+			DeletionControl: "DELETE_ALL_PACKAGES",
+		},
 	}
+
 	var answer cancelAnswer
-	err := d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPut, URL: d.base + cancelPath, Body: body, Effect: true}, &answer)
-	if e, ok := errors.AsType[*ship.Error](err); ok && e.Kind == ship.Invalid && alreadyCancelled(e.Refusal) {
+	err := d.call(ctx, d.ship, call, &answer)
+	if refused, ok := errors.AsType[*ship.Error](err); ok && refused.Kind == ship.Invalid && isAlreadyCancelled(refused.Refusal) {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	}
 	if err != nil {
 		return carrier.VoidResult{}, err
 	}
-	switch out := answer.Output; {
-	case out.Cancelled == nil:
-		return carrier.VoidResult{}, doubt("FedEx did not say whether the shipment is cancelled")
-	case *out.Cancelled:
-		return carrier.VoidResult{State: ship.StateVoided}, nil
-	default:
-		said := ship.Refusal{Message: out.Message}
-		if len(out.Alerts) > 0 {
-			said.Code = out.Alerts[0].Code
-			said.Message = cmp.Or(said.Message, out.Alerts[0].Message)
-		}
-		if alreadyCancelled(said) {
-			return carrier.VoidResult{State: ship.StateVoided}, nil
-		}
-		return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "FedEx does not cancel the shipment", Refusal: said}
+
+	result := answer.Output
+	if result.Cancelled == nil {
+		return carrier.VoidResult{}, uncertain("FedEx did not say whether the shipment is cancelled")
 	}
+	if *result.Cancelled {
+		return carrier.VoidResult{State: ship.StateVoided}, nil
+	}
+
+	// FedEx also declines with status 200, and then says why in an alert.
+	refusal := ship.Refusal{Message: result.Message}
+	if len(result.Alerts) > 0 {
+		refusal.Code = result.Alerts[0].Code
+		refusal.Message = cmp.Or(refusal.Message, result.Alerts[0].Message)
+	}
+	if isAlreadyCancelled(refusal) {
+		return carrier.VoidResult{State: ship.StateVoided}, nil
+	}
+	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "FedEx does not cancel the shipment", Refusal: refusal}
 }
 
-// alreadyCancelled reads a refusal that says there is nothing left to do. FedEx
-// does not publish its codes.
-func alreadyCancelled(r ship.Refusal) bool {
-	said := strings.ToUpper(r.Code + " " + r.Message)
-	return strings.Contains(said, "ALREADY") && (strings.Contains(said, "CANCEL") || strings.Contains(said, "DELETE"))
+// isAlreadyCancelled recognizes a refusal because the shipment is cancelled
+// already. FedEx does not publish its codes.
+func isAlreadyCancelled(refusal ship.Refusal) bool {
+	text := strings.ToUpper(refusal.Code + " " + refusal.Message)
+	return strings.Contains(text, "ALREADY") && (strings.Contains(text, "CANCEL") || strings.Contains(text, "DELETE"))
 }

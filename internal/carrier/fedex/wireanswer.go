@@ -108,8 +108,8 @@ type (
 // isVirtual reports whether the answer is a recorded one.
 func (a *shipAnswer) isVirtual() bool {
 	alerts := slices.Clone(a.Output.Alerts)
-	for _, s := range a.Output.Shipments {
-		alerts = append(alerts, s.Alerts...)
+	for _, sold := range a.Output.Shipments {
+		alerts = append(alerts, sold.Alerts...)
 	}
 	return slices.ContainsFunc(alerts, func(a alert) bool { return a.Code == virtualResponse })
 }
@@ -195,6 +195,7 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte{'['}) {
 		return json.Unmarshal(data, (*[]string)(t))
 	}
+
 	var one string
 	err := json.Unmarshal(data, &one)
 	*t = texts{one}

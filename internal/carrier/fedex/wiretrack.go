@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// What FedEx tells of parcels, asked or by itself. Every part is read alone:
-// one that is odd does not cost the others.
+// The tracking answers and pushes of FedEx. Every part is decoded on its own:
+// one of an unexpected shape does not affect the others.
 type (
 	trackRequest struct {
 		Detailed bool        `json:"includeDetailedScans"`
@@ -26,16 +26,16 @@ type (
 		} `json:"output"`
 	}
 	completeResult struct {
-		TrackingNumber string        `json:"trackingNumber"`
-		Stories        []parcelStory `json:"trackResults"`
+		TrackingNumber string          `json:"trackingNumber"`
+		Histories      []parcelHistory `json:"trackResults"`
 	}
-	// A parcelStory is what became of one parcel. FedEx uses numbers again, so
-	// one number may have several.
-	parcelStory struct {
+	// A parcelHistory is what became of one parcel. FedEx reuses tracking
+	// numbers, so one number may have several.
+	parcelHistory struct {
 		Number    trackNumber       `json:"trackingNumberInfo"`
 		Latest    json.RawMessage   `json:"latestStatusDetail"`
 		Scans     []json.RawMessage `json:"scanEvents"`
-		Dates     []storyDate       `json:"dateAndTimes"`
+		Dates     []historyDate     `json:"dateAndTimes"`
 		Estimated timeWindow        `json:"estimatedDeliveryTimeWindow"`
 		Standard  timeWindow        `json:"standardTransitTimeWindow"`
 		Error     fault             `json:"error"`
@@ -63,7 +63,7 @@ type (
 		State   string `json:"stateOrProvinceCode"`
 		Country string `json:"countryCode"`
 	}
-	storyDate struct {
+	historyDate struct {
 		Type string `json:"type"`
 		At   string `json:"dateTime"`
 	}
@@ -74,10 +74,10 @@ type (
 	}
 )
 
-// readSome reads as much of data as has the shape that FedEx promises, and
+// decodeLeniently decodes as much of the data as has the documented shape, and
 // reports whether it is JSON at all.
-func readSome(data []byte, into any) bool {
+func decodeLeniently(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
-	_, odd := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
-	return err == nil || odd
+	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
+	return err == nil || isTypeError
 }
