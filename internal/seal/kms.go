@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OpenKMS returns the wrapper whose key lies in a key service, by the key's
+// OpenKMS returns a wrapper whose key is in a key service, by the key's
 // address:
 //
 //	aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID

@@ -25,23 +25,34 @@ type awsKey struct {
 	identity *awsIdentity
 }
 
-// openAWS reads the ARN of a key (or of an alias). Who asks is told by the
-// settings that AWS gives its own programs: see awsIdentity. Requests go to the
-// region's endpoint, or to AWS_ENDPOINT_URL_KMS.
+// openAWS reads the ARN of a key (or of an alias). The program signs in with
+// the settings that AWS gives its own programs: see awsIdentity. Requests go to
+// the region's endpoint, or to AWS_ENDPOINT_URL_KMS.
 func openAWS(key string, env func(string) (string, bool)) (Wrapper, error) {
 	parts := strings.Split(key, ":")
 	if len(parts) < 6 || parts[0] != "arn" || parts[2] != "kms" || parts[3] == "" {
 		return nil, errors.New("the address of an AWS key is aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID")
 	}
-	client := newClient(nil)
-	a := &awsKey{client: client, region: parts[3], arn: key, endpoint: lookup(env, "AWS_ENDPOINT_URL_KMS")}
-	if a.endpoint == "" {
-		a.endpoint = "https://kms." + a.region + "." + awsDomain(parts[1])
+	region := parts[3]
+	domain := awsDomain(parts[1])
+
+	endpoint := lookup(env, "AWS_ENDPOINT_URL_KMS")
+	if endpoint == "" {
+		endpoint = "https://kms." + region + "." + domain
 	}
-	a.identity = newAWSIdentity(client, a.region, awsDomain(parts[1]), env)
-	k := newKMS("aws-kms://" + key)
-	k.encrypt, k.decrypt = a.encrypt, a.decrypt
-	return k, nil
+	client := newClient(nil)
+	aws := &awsKey{
+		client:   client,
+		endpoint: endpoint,
+		region:   region,
+		arn:      key,
+		identity: newAWSIdentity(client, region, domain, env),
+	}
+
+	service := newKMS("aws-kms://" + key)
+	service.encrypt = aws.encrypt
+	service.decrypt = aws.decrypt
+	return service, nil
 }
 
 func awsDomain(partition string) string {
@@ -63,103 +74,117 @@ type awsAnswer struct {
 	Ciphertext []byte `json:"CiphertextBlob"`
 }
 
-// The context is shown in AWS's own log: it holds ids alone.
-func awsContext(place string) map[string]string { return map[string]string{"waybill": place} }
+// awsContext returns the encryption context. It is shown in AWS's own log, and
+// contains ids alone.
+func awsContext(binding string) map[string]string { return map[string]string{"waybill": binding} }
 
-func (a *awsKey) encrypt(ctx context.Context, plain []byte, place string) ([]byte, error) {
-	answer, err := a.do(ctx, "Encrypt", awsRequest{Key: a.arn, Plaintext: plain, Context: awsContext(place)})
+func (a *awsKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
+	answer, err := a.do(ctx, "Encrypt", awsRequest{Key: a.arn, Plaintext: plain, Context: awsContext(binding)})
 	if err == nil && len(answer.Ciphertext) == 0 {
 		err = errors.New("the key service sent nothing back")
 	}
 	return answer.Ciphertext, err
 }
 
-func (a *awsKey) decrypt(ctx context.Context, sealed []byte, place string) ([]byte, error) {
-	answer, err := a.do(ctx, "Decrypt", awsRequest{Key: a.arn, Ciphertext: sealed, Context: awsContext(place)})
-	if awsFault(err) == "InvalidCiphertextException" {
+func (a *awsKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
+	answer, err := a.do(ctx, "Decrypt", awsRequest{Key: a.arn, Ciphertext: sealed, Context: awsContext(binding)})
+	if awsErrorType(err) == "InvalidCiphertextException" {
 		return nil, ErrOpen
 	}
 	return answer.Plaintext, err
 }
 
-func (a *awsKey) do(ctx context.Context, what string, body awsRequest) (awsAnswer, error) {
+func (a *awsKey) do(ctx context.Context, operation string, body awsRequest) (awsAnswer, error) {
 	var answer awsAnswer
-	who, err := a.identity.get(ctx)
+	credentials, err := a.identity.get(ctx)
 	if err != nil {
 		return answer, fmt.Errorf("credentials for AWS KMS: %w", err)
 	}
-	req, data, err := newRequest(ctx, a.endpoint+"/", body)
+
+	// The signature covers all headers, so they are set before.
+	request, data, err := newRequest(ctx, a.endpoint+"/", body)
 	if err != nil {
 		return answer, err
 	}
-	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	req.Header.Set("X-Amz-Target", "TrentService."+what)
-	awsSign(req, data, who, a.region, "kms", time.Now())
-	if err := exchange(a.client, req, &answer); err != nil {
-		return answer, fmt.Errorf("on AWS: %w %s", err, awsFault(err))
+	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	request.Header.Set("X-Amz-Target", "TrentService."+operation)
+	awsSign(request, data, credentials, a.region, "kms", time.Now())
+
+	if err := exchange(a.client, request, &answer); err != nil {
+		return answer, fmt.Errorf("on AWS: %w %s", err, awsErrorType(err))
 	}
 	return answer, nil
 }
 
-// awsFault is AWS's name of an error; empty if it has none.
-func awsFault(err error) string {
-	e, ok := errors.AsType[*statusError](err)
+// awsErrorType returns AWS's name of an error; empty if it has none.
+func awsErrorType(err error) string {
+	status, ok := errors.AsType[*statusError](err)
 	if !ok {
 		return ""
 	}
-	var fault struct {
+	var body struct {
 		Type string `json:"__type"`
 	}
-	if json.Unmarshal(e.body, &fault) != nil {
+	if json.Unmarshal(status.body, &body) != nil {
 		return ""
 	}
-	if i := strings.LastIndexByte(fault.Type, '#'); i >= 0 {
-		fault.Type = fault.Type[i+1:]
+
+	// The name may have a namespace: "com.amazon.coral.service#NAME".
+	if i := strings.LastIndexByte(body.Type, '#'); i >= 0 {
+		return body.Type[i+1:]
 	}
-	return fault.Type
+	return body.Type
 }
 
 // awsCredentials sign requests.
 type awsCredentials struct {
 	id, secret, session string
-	until               time.Time // zero if they do not end
+	expiresAt           time.Time // zero if they do not expire
 }
 
 // awsSign signs a request by Signature Version 4, with all headers that it has.
-func awsSign(req *http.Request, body []byte, who awsCredentials, region, service string, now time.Time) {
+func awsSign(request *http.Request, body []byte, credentials awsCredentials, region, service string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
-	req.Header.Set("X-Amz-Date", stamp)
-	if who.session != "" {
-		req.Header.Set("X-Amz-Security-Token", who.session)
+	request.Header.Set("X-Amz-Date", stamp)
+	if credentials.session != "" {
+		request.Header.Set("X-Amz-Security-Token", credentials.session)
 	}
+
+	// The canonical request has the headers in the order of their names. Go
+	// keeps the host apart from the other headers.
 	names := []string{"host"}
-	for name := range req.Header {
+	for name := range request.Header {
 		names = append(names, strings.ToLower(name))
 	}
 	slices.Sort(names)
+	signedHeaders := strings.Join(names, ";")
+
 	var canonical strings.Builder
-	fmt.Fprintf(&canonical, "%s\n%s\n%s\n", req.Method, req.URL.EscapedPath(), req.URL.Query().Encode())
+	fmt.Fprintf(&canonical, "%s\n%s\n%s\n", request.Method, request.URL.EscapedPath(), request.URL.Query().Encode())
 	for _, name := range names {
-		value := strings.Join(req.Header.Values(name), ",")
+		value := strings.Join(request.Header.Values(name), ",")
 		if name == "host" {
-			value = req.URL.Host
+			value = request.URL.Host
 		}
 		fmt.Fprintf(&canonical, "%s:%s\n", name, strings.TrimSpace(value))
 	}
-	signed := strings.Join(names, ";")
-	fmt.Fprintf(&canonical, "\n%s\n%s", signed, hexSum(body))
+	fmt.Fprintf(&canonical, "\n%s\n%s", signedHeaders, hexSum(body))
+
 	scope := stamp[:8] + "/" + region + "/" + service + "/aws4_request"
 	text := "AWS4-HMAC-SHA256\n" + stamp + "\n" + scope + "\n" + hexSum([]byte(canonical.String()))
-	key := []byte("AWS4" + who.secret)
+
+	// Each part is authenticated with the result of the one before. The last
+	// result is the signature of the text.
+	signature := []byte("AWS4" + credentials.secret)
 	for _, part := range []string{stamp[:8], region, service, "aws4_request", text} {
-		mac := hmac.New(sha256.New, key)
+		mac := hmac.New(sha256.New, signature)
 		mac.Write([]byte(part))
-		key = mac.Sum(nil)
+		signature = mac.Sum(nil)
 	}
-	req.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x", who.id, scope, signed, key))
+	request.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x", credentials.id, scope, signedHeaders, signature))
 }
 
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

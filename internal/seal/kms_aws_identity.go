@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// awsIdentity finds out as whom the program runs, the way AWS's own programs
-// do. The first of these that is set tells:
+// awsIdentity finds the program's credentials the way AWS's own programs do. It
+// uses the first of these that is set:
 //
 //   - AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN
 //   - AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN: a pod's service account
@@ -25,56 +25,69 @@ import (
 // Shared configuration files are not read.
 type awsIdentity struct {
 	fetch func(context.Context) (awsCredentials, error)
-	mu    sync.Mutex
-	known awsCredentials
+
+	mu      sync.Mutex
+	current awsCredentials
 }
 
-// awsEarly is how long before their end credentials are fetched anew.
+// awsEarly is how long before they expire credentials are fetched again.
 const awsEarly = 5 * time.Minute
 
 func newAWSIdentity(client *http.Client, region, domain string, env func(string) (string, bool)) *awsIdentity {
 	get := func(name string) string { return lookup(env, name) }
-	i := &awsIdentity{}
+	identity := &awsIdentity{}
 	switch {
 	case get("AWS_ACCESS_KEY_ID") != "":
-		i.known = awsCredentials{id: get("AWS_ACCESS_KEY_ID"), secret: get("AWS_SECRET_ACCESS_KEY"), session: get("AWS_SESSION_TOKEN")}
+		identity.current = awsCredentials{
+			id:      get("AWS_ACCESS_KEY_ID"),
+			secret:  get("AWS_SECRET_ACCESS_KEY"),
+			session: get("AWS_SESSION_TOKEN"),
+		}
+
 	case get("AWS_WEB_IDENTITY_TOKEN_FILE") != "":
 		sts := get("AWS_ENDPOINT_URL_STS")
 		if sts == "" {
 			sts = "https://sts." + region + "." + domain
 		}
-		i.fetch = awsWebIdentity(client, sts, get)
+		identity.fetch = awsWebIdentity(client, sts, get)
+
 	case get("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "":
-		i.fetch = awsContainer(client, get("AWS_CONTAINER_CREDENTIALS_FULL_URI"), get)
+		identity.fetch = awsContainer(client, get("AWS_CONTAINER_CREDENTIALS_FULL_URI"), get)
+
 	case get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "":
-		i.fetch = awsContainer(client, "http://169.254.170.2"+get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), get)
+		identity.fetch = awsContainer(client, "http://169.254.170.2"+get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), get)
+
 	default:
 		host := get("AWS_EC2_METADATA_SERVICE_ENDPOINT")
 		if host == "" {
 			host = "http://169.254.169.254"
 		}
-		i.fetch = awsMachine(client, strings.TrimRight(host, "/"))
+		identity.fetch = awsMachine(client, strings.TrimRight(host, "/"))
 	}
-	return i
+	return identity
 }
 
+// get returns credentials that do not expire soon. The lock is not held while
+// they are fetched.
 func (i *awsIdentity) get(ctx context.Context) (awsCredentials, error) {
 	i.mu.Lock()
-	known := i.known
+	current := i.current
 	i.mu.Unlock()
-	if known.id != "" && (known.until.IsZero() || time.Now().Before(known.until.Add(-awsEarly))) {
-		return known, nil
+	if current.id != "" && (current.expiresAt.IsZero() || time.Now().Before(current.expiresAt.Add(-awsEarly))) {
+		return current, nil
 	}
+
 	fresh, err := i.fetch(ctx)
 	if err != nil {
-		return known, err
+		return current, err
 	}
 	if fresh.id == "" || fresh.secret == "" {
-		return known, errors.New("none were given")
+		return current, errors.New("none were given")
 	}
+
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.known = fresh
+	i.current = fresh
 	return fresh, nil
 }
 
@@ -87,11 +100,17 @@ type awsGrant struct {
 }
 
 func (g awsGrant) credentials() awsCredentials {
-	return awsCredentials{id: g.ID, secret: g.Secret, session: g.Token, until: g.Expiration}
+	return awsCredentials{
+		id:        g.ID,
+		secret:    g.Secret,
+		session:   g.Token,
+		expiresAt: g.Expiration,
+	}
 }
 
 func awsContainer(client *http.Client, address string, get func(string) string) func(context.Context) (awsCredentials, error) {
 	return func(ctx context.Context) (awsCredentials, error) {
+		// The file is read each time: the platform replaces it.
 		token := get("AWS_CONTAINER_AUTHORIZATION_TOKEN")
 		if path := get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); path != "" {
 			var err error
@@ -99,16 +118,18 @@ func awsContainer(client *http.Client, address string, get func(string) string) 
 				return awsCredentials{}, err
 			}
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return awsCredentials{}, err
 		}
 		if token != "" {
-			req.Header.Set("Authorization", token)
+			request.Header.Set("Authorization", token)
 		}
-		var g awsGrant
-		err = exchange(client, req, &g)
-		return g.credentials(), err
+
+		var grant awsGrant
+		err = exchange(client, request, &grant)
+		return grant.credentials(), err
 	}
 }
 
@@ -125,14 +146,15 @@ func awsMachine(client *http.Client, host string) func(context.Context) (awsCred
 		if err != nil {
 			return awsCredentials{}, err
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, host+roles+url.PathEscape(role), nil)
+
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+roles+url.PathEscape(role), nil)
 		if err != nil {
 			return awsCredentials{}, err
 		}
-		req.Header.Set("X-Aws-Ec2-Metadata-Token", session)
-		var g awsGrant
-		err = exchange(client, req, &g)
-		return g.credentials(), err
+		request.Header.Set("X-Aws-Ec2-Metadata-Token", session)
+		var grant awsGrant
+		err = exchange(client, request, &grant)
+		return grant.credentials(), err
 	}
 }
 
@@ -146,13 +168,21 @@ func awsWebIdentity(client *http.Client, sts string, get func(string) string) fu
 		if name == "" {
 			name = "waybill"
 		}
-		form := url.Values{"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"}, "RoleArn": {get("AWS_ROLE_ARN")}, "RoleSessionName": {name}, "WebIdentityToken": {token}}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, sts+"/", strings.NewReader(form.Encode()))
+
+		form := url.Values{
+			"Action":           {"AssumeRoleWithWebIdentity"},
+			"Version":          {"2011-06-15"},
+			"RoleArn":          {get("AWS_ROLE_ARN")},
+			"RoleSessionName":  {name},
+			"WebIdentityToken": {token},
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, sts+"/", strings.NewReader(form.Encode()))
 		if err != nil {
 			return awsCredentials{}, err
 		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Accept", "application/json")
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.Header.Set("Accept", "application/json") // STS answers with XML otherwise
+
 		var answer struct {
 			Response struct {
 				Result struct {
@@ -165,29 +195,37 @@ func awsWebIdentity(client *http.Client, sts string, get func(string) string) fu
 				} `json:"AssumeRoleWithWebIdentityResult"`
 			} `json:"AssumeRoleWithWebIdentityResponse"`
 		}
-		if err := exchange(client, req, &answer); err != nil {
+		if err := exchange(client, request, &answer); err != nil {
 			return awsCredentials{}, fmt.Errorf("the role of the web identity: %w", err)
 		}
-		c := answer.Response.Result.Credentials
-		return awsCredentials{id: c.ID, secret: c.Secret, session: c.Token, until: time.Unix(int64(c.Expiration), 0)}, nil
+
+		given := answer.Response.Result.Credentials
+		return awsCredentials{
+			id:        given.ID,
+			secret:    given.Secret,
+			session:   given.Token,
+			expiresAt: time.Unix(int64(given.Expiration), 0),
+		}, nil
 	}
 }
 
 // plainText sends a request with one header and reads a short answer.
 func plainText(ctx context.Context, client *http.Client, method, address, header, value string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, nil)
+	request, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set(header, value)
-	resp, err := client.Do(req)
+	request.Header.Set(header, value)
+
+	response, err := client.Do(request)
 	if err != nil {
 		return "", fmt.Errorf("the machine's metadata service does not answer: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, kmsAnswer))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = &statusError{code: resp.StatusCode}
+	defer func() { _ = response.Body.Close() }()
+
+	body, err := io.ReadAll(io.LimitReader(response.Body, kmsAnswer))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = &statusError{code: response.StatusCode}
 	}
 	return strings.TrimSpace(string(body)), err
 }

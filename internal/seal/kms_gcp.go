@@ -33,10 +33,10 @@ const gcpScope = "https://www.googleapis.com/auth/cloudkms"
 
 var gcpName = regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`)
 
-// openGCP reads the name of a key. Who asks is the service account whose key
-// file GOOGLE_APPLICATION_CREDENTIALS names, or else the machine's own by the
-// metadata server. GCP_KMS_ENDPOINT is an address to send to instead, such as
-// that of a private endpoint.
+// openGCP reads the name of a key. The program signs in as the service account
+// whose key file GOOGLE_APPLICATION_CREDENTIALS names, or else as the machine's
+// own, by the metadata server. GCP_KMS_ENDPOINT is an address to send to
+// instead, such as that of a private endpoint.
 func openGCP(key string, env func(string) (string, bool)) (Wrapper, error) {
 	if !gcpName.MatchString(key) {
 		return nil, errors.New("the address of a Google Cloud key is gcp-kms://projects/P/locations/L/keyRings/R/cryptoKeys/K")
@@ -45,25 +45,28 @@ func openGCP(key string, env func(string) (string, bool)) (Wrapper, error) {
 	if endpoint == "" {
 		endpoint = "https://cloudkms.googleapis.com"
 	}
+
 	client := newClient(nil)
-	g := &gcpKey{client: client, base: strings.TrimRight(endpoint, "/") + "/v1/" + key}
-	g.token = gcpToken{fetch: gcpMetadata(client, lookup(env, "GCE_METADATA_HOST"))}
+	gcp := &gcpKey{client: client, base: strings.TrimRight(endpoint, "/") + "/v1/" + key}
+	gcp.token.fetch = gcpMetadata(client, lookup(env, "GCE_METADATA_HOST"))
 	if path := lookup(env, "GOOGLE_APPLICATION_CREDENTIALS"); path != "" {
 		account, err := readServiceAccount(path)
 		if err != nil {
 			return nil, fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 		}
-		g.token.fetch = account.fetch(client)
+		gcp.token.fetch = account.fetch(client)
 	}
-	k := newKMS("gcp-kms://" + key)
-	k.encrypt, k.decrypt = g.encrypt, g.decrypt
-	return k, nil
+
+	service := newKMS("gcp-kms://" + key)
+	service.encrypt = gcp.encrypt
+	service.decrypt = gcp.decrypt
+	return service, nil
 }
 
 type gcpRequest struct {
 	Plaintext  []byte `json:"plaintext,omitempty"`
 	Ciphertext []byte `json:"ciphertext,omitempty"`
-	Place      []byte `json:"additionalAuthenticatedData"`
+	Binding    []byte `json:"additionalAuthenticatedData"`
 }
 
 type gcpAnswer struct {
@@ -71,66 +74,77 @@ type gcpAnswer struct {
 	Ciphertext []byte `json:"ciphertext"`
 }
 
-func (g *gcpKey) encrypt(ctx context.Context, plain []byte, place string) ([]byte, error) {
-	answer, err := g.do(ctx, "encrypt", gcpRequest{Plaintext: plain, Place: []byte(place)})
+func (g *gcpKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
+	answer, err := g.do(ctx, "encrypt", gcpRequest{Plaintext: plain, Binding: []byte(binding)})
 	if err == nil && len(answer.Ciphertext) == 0 {
 		err = errors.New("the key service sent nothing back")
 	}
 	return answer.Ciphertext, err
 }
 
-func (g *gcpKey) decrypt(ctx context.Context, sealed []byte, place string) ([]byte, error) {
-	answer, err := g.do(ctx, "decrypt", gcpRequest{Ciphertext: sealed, Place: []byte(place)})
-	if e, ok := errors.AsType[*statusError](err); ok && e.code == http.StatusBadRequest {
+func (g *gcpKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
+	answer, err := g.do(ctx, "decrypt", gcpRequest{Ciphertext: sealed, Binding: []byte(binding)})
+	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusBadRequest {
 		return nil, ErrOpen
 	}
 	return answer.Plaintext, err
 }
 
-func (g *gcpKey) do(ctx context.Context, what string, body gcpRequest) (gcpAnswer, error) {
+func (g *gcpKey) do(ctx context.Context, operation string, body gcpRequest) (gcpAnswer, error) {
 	var answer gcpAnswer
 	token, err := g.token.get(ctx)
 	if err != nil {
 		return answer, fmt.Errorf("a token for Google Cloud KMS: %w", err)
 	}
-	req, _, err := newRequest(ctx, g.base+":"+what, body)
+
+	request, _, err := newRequest(ctx, g.base+":"+operation, body)
 	if err != nil {
 		return answer, err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	if err := exchange(g.client, req, &answer); err != nil {
+	request.Header.Set("Authorization", "Bearer "+token)
+	if err := exchange(g.client, request, &answer); err != nil {
 		return answer, fmt.Errorf("on Google Cloud: %w", err)
 	}
 	return answer, nil
 }
 
-// gcpToken is an access token, kept until shortly before its end.
+// gcpToken is an access token, kept until shortly before it expires.
 type gcpToken struct {
 	fetch func(context.Context) (gcpGrant, error)
-	mu    sync.Mutex
-	value string
-	until time.Time
+
+	mu        sync.Mutex
+	value     string
+	expiresAt time.Time
 }
+
+// gcpEarly is how long before it expires a token is fetched again.
+const gcpEarly = time.Minute
 
 type gcpGrant struct {
 	Token   string `json:"access_token"`
 	Seconds int    `json:"expires_in"`
 }
 
+// get returns a token that does not expire soon. The lock is not held while it
+// is fetched.
 func (t *gcpToken) get(ctx context.Context) (string, error) {
 	t.mu.Lock()
-	value, good := t.value, time.Now().Before(t.until)
+	value := t.value
+	valid := time.Now().Before(t.expiresAt.Add(-gcpEarly))
 	t.mu.Unlock()
-	if good {
+	if valid {
 		return value, nil
 	}
+
 	grant, err := t.fetch(ctx)
 	if err != nil || grant.Token == "" {
 		return "", errors.Join(err, errors.New("no token was given"))
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.value, t.until = grant.Token, time.Now().Add(time.Duration(grant.Seconds)*time.Second-time.Minute)
+	t.value = grant.Token
+	t.expiresAt = time.Now().Add(time.Duration(grant.Seconds) * time.Second)
 	return t.value, nil
 }
 
@@ -140,16 +154,16 @@ func gcpMetadata(client *http.Client, host string) func(context.Context) (gcpGra
 		host = "metadata.google.internal"
 	}
 	return func(ctx context.Context) (grant gcpGrant, err error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token", nil)
 		if err != nil {
 			return grant, err
 		}
-		req.Header.Set("Metadata-Flavor", "Google")
-		return grant, exchange(client, req, &grant)
+		request.Header.Set("Metadata-Flavor", "Google")
+		return grant, exchange(client, request, &grant)
 	}
 }
 
-// serviceAccount is the key file of one.
+// serviceAccount is the key file of a service account.
 type serviceAccount struct {
 	Type     string `json:"type"`
 	Email    string `json:"client_email"`
@@ -164,11 +178,12 @@ func readServiceAccount(path string) (*serviceAccount, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &serviceAccount{TokenURI: "https://oauth2.googleapis.com/token"}
-	if json.Unmarshal([]byte(data), a) != nil || a.Type != "service_account" {
+	account := &serviceAccount{TokenURI: "https://oauth2.googleapis.com/token"}
+	if json.Unmarshal([]byte(data), account) != nil || account.Type != "service_account" {
 		return nil, errors.New("it is not the key file of a service account")
 	}
-	block, _ := pem.Decode([]byte(a.Key))
+
+	block, _ := pem.Decode([]byte(account.Key))
 	if block == nil {
 		return nil, errors.New("its private key is not PEM")
 	}
@@ -177,24 +192,26 @@ func readServiceAccount(path string) (*serviceAccount, error) {
 	if err != nil || !ok {
 		return nil, errors.New("its private key is not an RSA key")
 	}
-	a.signer = signer
-	return a, nil
+	account.signer = signer
+	return account, nil
 }
 
-// fetch has the account vouch for itself by a signed claim.
+// fetch returns a function that exchanges a claim, signed by the account, for a
+// token.
 func (a *serviceAccount) fetch(client *http.Client) func(context.Context) (gcpGrant, error) {
 	return func(ctx context.Context) (grant gcpGrant, err error) {
 		claim, err := a.claim(time.Now())
 		if err != nil {
 			return grant, err
 		}
+
 		form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {claim}}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenURI, strings.NewReader(form.Encode()))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenURI, strings.NewReader(form.Encode()))
 		if err != nil {
 			return grant, err
 		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		return grant, exchange(client, req, &grant)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return grant, exchange(client, request, &grant)
 	}
 }
 
@@ -203,10 +220,17 @@ func (a *serviceAccount) claim(now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	claims, err := json.Marshal(map[string]any{"iss": a.Email, "scope": gcpScope, "aud": a.TokenURI, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()})
+	claims, err := json.Marshal(map[string]any{
+		"iss":   a.Email,
+		"scope": gcpScope,
+		"aud":   a.TokenURI,
+		"iat":   now.Unix(),
+		"exp":   now.Add(time.Hour).Unix(),
+	})
 	if err != nil {
 		return "", err
 	}
+
 	text := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(claims)
 	sum := sha256.Sum256([]byte(text))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, a.signer, crypto.SHA256, sum[:])

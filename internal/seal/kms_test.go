@@ -116,7 +116,7 @@ func (s *stand) gcp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var ok bool
-	if out.Plaintext, out.Ciphertext, ok = s.crypt(in.Plaintext, in.Ciphertext, string(in.Place)); !ok {
+	if out.Plaintext, out.Ciphertext, ok = s.crypt(in.Plaintext, in.Ciphertext, string(in.Binding)); !ok {
 		http.Error(w, "Decryption failed", http.StatusBadRequest)
 		return
 	}

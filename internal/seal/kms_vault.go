@@ -25,70 +25,81 @@ type vaultKey struct {
 }
 
 // openVault reads HOST:PORT/MOUNT/keys/NAME, and from env VAULT_TOKEN or
-// VAULT_TOKEN_FILE (which is read anew each time: an agent keeps it fresh),
-// VAULT_NAMESPACE, VAULT_CACERT and VAULT_ADDR. The key must be one that takes
-// associated data, such as aes256-gcm96.
+// VAULT_TOKEN_FILE, VAULT_NAMESPACE, VAULT_CACERT and VAULT_ADDR. The key must
+// be one that takes associated data, such as aes256-gcm96.
 func openVault(key string, env func(string) (string, bool)) (Wrapper, error) {
 	host, path, _ := strings.Cut(key, "/")
 	mount, name, ok := strings.Cut(path, "/keys/")
 	if host == "" || mount == "" || !ok || name == "" {
 		return nil, errors.New("the address of a Vault key is hcvault://HOST:PORT/MOUNT/keys/NAME")
 	}
+
 	trust, err := vaultTrust(lookup(env, "VAULT_CACERT"))
 	if err != nil {
 		return nil, err
 	}
-	v := &vaultKey{
-		client: newClient(trust), base: vaultScheme(host, lookup(env, "VAULT_ADDR")) + "://" + host + "/v1/" + mount, name: url.PathEscape(name),
+	vault := &vaultKey{
+		client:    newClient(trust),
+		base:      vaultScheme(host, lookup(env, "VAULT_ADDR")) + "://" + host + "/v1/" + mount,
+		name:      url.PathEscape(name),
 		namespace: lookup(env, "VAULT_NAMESPACE"),
-		token: func() (string, error) {
-			if path := lookup(env, "VAULT_TOKEN_FILE"); path != "" {
-				return secretFile(path)
-			}
-			if t := lookup(env, "VAULT_TOKEN"); t != "" {
-				return t, nil
-			}
-			return "", errors.New("neither VAULT_TOKEN nor VAULT_TOKEN_FILE is set")
-		},
+		token:     func() (string, error) { return vaultToken(env) },
 	}
-	k := newKMS("hcvault://" + key)
-	k.encrypt, k.decrypt = v.encrypt, v.decrypt
-	return k, nil
+
+	service := newKMS("hcvault://" + key)
+	service.encrypt = vault.encrypt
+	service.decrypt = vault.decrypt
+	return service, nil
 }
 
-// vaultScheme is https, but for a Vault on this machine that VAULT_ADDR says
-// speaks plain http.
-func vaultScheme(host, addr string) string {
+// vaultToken reads the token at each call: an agent keeps the file fresh.
+func vaultToken(env func(string) (string, bool)) (string, error) {
+	if path := lookup(env, "VAULT_TOKEN_FILE"); path != "" {
+		return secretFile(path)
+	}
+	if token := lookup(env, "VAULT_TOKEN"); token != "" {
+		return token, nil
+	}
+	return "", errors.New("neither VAULT_TOKEN nor VAULT_TOKEN_FILE is set")
+}
+
+// vaultScheme returns https, except for a Vault on this machine that VAULT_ADDR
+// says speaks plain http.
+func vaultScheme(host, address string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host
 	}
-	if ip := net.ParseIP(name); addr == "http://"+host && (name == "localhost" || ip != nil && ip.IsLoopback()) {
+
+	ip := net.ParseIP(name)
+	isLocal := name == "localhost" || ip != nil && ip.IsLoopback()
+	if isLocal && address == "http://"+host {
 		return "http"
 	}
 	return "https"
 }
 
 func vaultTrust(path string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {
-		return c, nil
+		return trust, nil
 	}
+
 	pem, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("VAULT_CACERT: %w", err)
 	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
+	trust.RootCAs = x509.NewCertPool()
+	if !trust.RootCAs.AppendCertsFromPEM(pem) {
 		return nil, errors.New("VAULT_CACERT holds no certificate")
 	}
-	return c, nil
+	return trust, nil
 }
 
 type vaultRequest struct {
 	Plaintext  []byte `json:"plaintext,omitempty"`
 	Ciphertext string `json:"ciphertext,omitempty"`
-	Place      []byte `json:"associated_data"`
+	Binding    []byte `json:"associated_data"`
 }
 
 type vaultAnswer struct {
@@ -98,38 +109,40 @@ type vaultAnswer struct {
 	} `json:"data"`
 }
 
-func (v *vaultKey) encrypt(ctx context.Context, plain []byte, place string) ([]byte, error) {
-	answer, err := v.do(ctx, "encrypt", vaultRequest{Plaintext: plain, Place: []byte(place)})
+func (v *vaultKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
+	answer, err := v.do(ctx, "encrypt", vaultRequest{Plaintext: plain, Binding: []byte(binding)})
 	if err == nil && answer.Data.Ciphertext == "" {
 		err = errors.New("the key service sent nothing back")
 	}
 	return []byte(answer.Data.Ciphertext), err
 }
 
-func (v *vaultKey) decrypt(ctx context.Context, sealed []byte, place string) ([]byte, error) {
-	answer, err := v.do(ctx, "decrypt", vaultRequest{Ciphertext: string(sealed), Place: []byte(place)})
-	if e, ok := errors.AsType[*statusError](err); ok && e.code == http.StatusBadRequest {
+func (v *vaultKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
+	answer, err := v.do(ctx, "decrypt", vaultRequest{Ciphertext: string(sealed), Binding: []byte(binding)})
+	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusBadRequest {
 		return nil, ErrOpen
 	}
 	return answer.Data.Plaintext, err
 }
 
-func (v *vaultKey) do(ctx context.Context, what string, body vaultRequest) (vaultAnswer, error) {
+func (v *vaultKey) do(ctx context.Context, operation string, body vaultRequest) (vaultAnswer, error) {
 	var answer vaultAnswer
 	token, err := v.token()
 	if err != nil {
 		return answer, fmt.Errorf("the token of Vault: %w", err)
 	}
-	req, _, err := newRequest(ctx, v.base+"/"+what+"/"+v.name, body)
+
+	request, _, err := newRequest(ctx, v.base+"/"+operation+"/"+v.name, body)
 	if err != nil {
 		return answer, err
 	}
-	req.Header.Set("X-Vault-Token", token)
-	req.Header.Set("X-Vault-Request", "true")
+	request.Header.Set("X-Vault-Token", token)
+	request.Header.Set("X-Vault-Request", "true")
 	if v.namespace != "" {
-		req.Header.Set("X-Vault-Namespace", v.namespace)
+		request.Header.Set("X-Vault-Namespace", v.namespace)
 	}
-	if err := exchange(v.client, req, &answer); err != nil {
+
+	if err := exchange(v.client, request, &answer); err != nil {
 		return answer, fmt.Errorf("in Vault: %w", err)
 	}
 	return answer, nil

@@ -1,11 +1,11 @@
 // Package seal encrypts small secrets for storage: webhook secrets, custom
-// headers, credentials. It knows keys and bytes, stores nothing and imports the
-// standard library alone.
+// headers, credentials. It imports the standard library alone.
 //
 // A sealed secret is AES-256-GCM under a key that is derived from one of the
-// installation's, and opens only in the place that it was sealed for. It begins
-// with the id of its key, so that keys can be changed: the new key seals, old
-// ones still open, and what is written again is sealed anew.
+// installation's. It is bound to what it belongs to (account, mode, row, field)
+// and opens only with the same binding. It begins with the id of its key, so
+// keys can be changed: the new key seals, old ones still open, and what is
+// written again is sealed with the new one.
 package seal
 
 import (
@@ -37,19 +37,19 @@ const (
 )
 
 // ErrOpen says that a sealed secret cannot be opened: its key is not here, it
-// was changed, or it was sealed for another place.
+// was changed, or it was sealed with another binding.
 var ErrOpen = errors.New("a sealed secret cannot be opened")
 
 // New returns a box. The first key seals; all open. Each has at least 32
 // bytes.
 func New(keys ...[]byte) (*Box, error) {
 	b := &Box{}
-	for _, k := range keys {
-		made, err := derive(k)
+	for _, master := range keys {
+		derived, err := derive(master)
 		if err != nil {
 			return nil, err
 		}
-		b.keys = append(b.keys, made)
+		b.keys = append(b.keys, derived)
 	}
 	if len(b.keys) == 0 {
 		return nil, errors.New("no key to seal with")
@@ -57,46 +57,49 @@ func New(keys ...[]byte) (*Box, error) {
 	return b, nil
 }
 
-// derive makes the key that encrypts, and an id that tells nothing of it. The
-// installation's key serves other ends too, so it is never used as it is.
-func derive(master []byte) (k key, err error) {
+// derive returns the key that encrypts, and an id that reveals nothing of it.
+// The installation's key has other uses too, so it is never used as it is.
+func derive(master []byte) (derived key, err error) {
 	if len(master) < minKey {
-		return k, fmt.Errorf("a key has %d bytes, and needs %d", len(master), minKey)
+		return derived, fmt.Errorf("a key has %d bytes, and needs %d", len(master), minKey)
 	}
+
 	secret, err := hkdf.Key(sha256.New, master, nil, "waybill seal key", 32)
 	if err != nil {
-		return k, err
+		return derived, err
 	}
 	id, err := hkdf.Key(sha256.New, master, nil, "waybill seal key id", idSize)
 	if err != nil {
-		return k, err
+		return derived, err
 	}
+
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return k, err
+		return derived, err
 	}
-	k.id = [idSize]byte(id)
-	k.aead, err = cipher.NewGCMWithRandomNonce(block)
-	return k, err
+	derived.id = [idSize]byte(id)
+	derived.aead, err = cipher.NewGCMWithRandomNonce(block)
+	return derived, err
 }
 
-// Seal encrypts a secret for a place, which is given by its parts: account,
-// mode, row, field.
-func (b *Box) Seal(secret []byte, place ...string) []byte {
-	k := b.keys[0]
-	out := make([]byte, headerSize, headerSize+len(secret)+k.aead.Overhead())
+// Seal encrypts a secret and binds it to what it belongs to, which is given by
+// its parts: account, mode, row, field.
+func (b *Box) Seal(secret []byte, binding ...string) []byte {
+	present := b.keys[0]
+	out := make([]byte, headerSize, headerSize+len(secret)+present.aead.Overhead())
 	out[0] = version
-	copy(out[1:], k.id[:])
-	return k.aead.Seal(out, nil, secret, binding(out, place))
+	copy(out[1:], present.id[:])
+	return present.aead.Seal(out, nil, secret, associatedData(out, binding))
 }
 
-// Open decrypts what Seal made for the same place.
-func (b *Box) Open(sealed []byte, place ...string) ([]byte, error) {
-	k := b.keyOf(sealed)
-	if k == nil {
+// Open decrypts what Seal made with the same binding.
+func (b *Box) Open(sealed []byte, binding ...string) ([]byte, error) {
+	used := b.keyOf(sealed)
+	if used == nil {
 		return nil, fmt.Errorf("%w: its key is not here", ErrOpen)
 	}
-	secret, err := k.aead.Open(nil, nil, sealed[headerSize:], binding(sealed[:headerSize], place))
+
+	secret, err := used.aead.Open(nil, nil, sealed[headerSize:], associatedData(sealed[:headerSize], binding))
 	if err != nil {
 		return nil, ErrOpen
 	}
@@ -111,6 +114,7 @@ func (b *Box) Old(sealed []byte) bool { return b.keyOf(sealed) != &b.keys[0] }
 // the box's keys.
 func (b *Box) Holds(sealed []byte) bool { return b.keyOf(sealed) != nil }
 
+// keyOf returns the key that a secret was sealed with; nil if it is not here.
 func (b *Box) keyOf(sealed []byte) *key {
 	if len(sealed) < headerSize || sealed[0] != version {
 		return nil
@@ -123,17 +127,17 @@ func (b *Box) keyOf(sealed []byte) *key {
 	return nil
 }
 
-// binding ties the ciphertext to its header and its place.
-func binding(header []byte, place []string) []byte {
-	return append(append([]byte{}, header[:headerSize]...), placeText(place)...)
+// associatedData ties the ciphertext to its header and its binding.
+func associatedData(header []byte, binding []string) []byte {
+	return append(append([]byte{}, header[:headerSize]...), encodeBinding(binding)...)
 }
 
-// placeText writes a place. Each part carries its length, so that no two
-// places read the same.
-func placeText(place []string) string {
-	var b strings.Builder
-	for _, part := range place {
-		fmt.Fprintf(&b, "%d:%s", len(part), part)
+// encodeBinding writes a binding as text. Each part carries its length: two
+// different bindings never encode to the same text.
+func encodeBinding(binding []string) string {
+	var text strings.Builder
+	for _, part := range binding {
+		fmt.Fprintf(&text, "%d:%s", len(part), part)
 	}
-	return b.String()
+	return text.String()
 }

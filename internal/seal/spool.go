@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// A Spool is a directory of what must not be lost before the database has it:
-// sealed, and there when the machine loses power. It knows names and bytes
-// alone. It is safe for concurrent use, and by
-// several processes.
+// A Spool is a directory of what must not be lost before the database has it.
+// Entries are sealed and survive a loss of power. It is safe for concurrent
+// use, and by several processes.
 type Spool struct {
 	dir string
 	box *Box
@@ -19,7 +18,7 @@ type Spool struct {
 
 const suffix = ".sealed"
 
-// OpenSpool opens the directory, and makes it if it is not there.
+// OpenSpool opens the directory, and creates it if it is not there.
 func OpenSpool(dir string, box *Box) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
@@ -27,42 +26,46 @@ func OpenSpool(dir string, box *Box) (*Spool, error) {
 	return &Spool{dir: dir, box: box}, nil
 }
 
-// Put keeps data under a name, which must be fit for a file. When it returns,
-// the entry outlives the machine.
+// Put stores data under a name, which must be fit for a file. When it returns,
+// the entry survives a crash of the machine.
 func (s *Spool) Put(name string, data []byte) (err error) {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
 		return fmt.Errorf("spool: %q cannot be the name of a file", name)
 	}
-	f, err := os.CreateTemp(s.dir, ".new-*")
+
+	// The file gets its name only once it is complete and on the disk: a
+	// reader never sees half an entry.
+	file, err := os.CreateTemp(s.dir, ".new-*")
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	_, err = f.Write(s.box.Seal(data, "spool", name))
-	err = errors.Join(err, f.Sync(), f.Close())
+	_, err = file.Write(s.box.Seal(data, "spool", name))
+	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), s.file(name))
+		err = os.Rename(file.Name(), s.file(name))
 	}
 	if err != nil {
-		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(f.Name())))
+		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return s.sync()
 }
 
 func (s *Spool) file(name string) string { return filepath.Join(s.dir, name+suffix) }
 
-// sync makes the directory itself outlive the machine.
+// sync writes the directory itself to the disk: without it a crash of the
+// machine can lose the name of a file that is there.
 func (s *Spool) sync() error {
-	d, err := os.Open(s.dir)
+	dir, err := os.Open(s.dir)
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
 	return nil
 }
 
-// Remove forgets an entry. One that is not there is forgotten already.
+// Remove deletes an entry. It is no error if there is none.
 func (s *Spool) Remove(name string) error {
 	if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("spool: %w", err)
@@ -76,21 +79,23 @@ func (s *Spool) Names() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
+
 	var names []string
-	for _, f := range files {
-		if name, ok := strings.CutSuffix(f.Name(), suffix); ok {
+	for _, file := range files {
+		if name, ok := strings.CutSuffix(file.Name(), suffix); ok {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-// Get reads an entry; os.ErrNotExist if somebody else has removed it.
+// Get reads an entry; os.ErrNotExist if it was removed meanwhile.
 func (s *Spool) Get(name string) ([]byte, error) {
 	sealed, err := os.ReadFile(s.file(name))
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
+
 	data, err := s.box.Open(sealed, "spool", name)
 	if err != nil {
 		return nil, fmt.Errorf("spool: entry %s: %w", name, err)

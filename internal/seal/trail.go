@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// A Trail is what this machine did lately: sealed entries in the order that
-// they were made, by the hour, for some time. An entry outlives the process and
-// the database, and most likely the machine: nothing waits for the disk. It is
-// safe for concurrent use, and by several processes.
+// A Trail is a recovery log of what this machine did lately: sealed entries in
+// the order that they were made, in a file for each hour, kept for some time.
+// An entry survives a crash of the process and a restore of the database. It
+// most likely survives a crash of the machine, but is not synced to the disk.
+// A Trail is safe for concurrent use, and by several processes.
 type Trail struct {
 	dir  string
 	box  *Box
@@ -31,8 +32,8 @@ type Trail struct {
 
 const trailHour = "2006010215"
 
-// OpenTrail opens the directory, and makes it if it is not there. Entries are
-// kept for so long.
+// OpenTrail opens the directory, and creates it if it is not there. Entries are
+// removed after the time keep.
 func OpenTrail(dir string, box *Box, keep time.Duration) (*Trail, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trail: %w", err)
@@ -40,76 +41,91 @@ func OpenTrail(dir string, box *Box, keep time.Duration) (*Trail, error) {
 	return &Trail{dir: dir, box: box, keep: keep}, nil
 }
 
-// Leave adds an entry, made now. When it returns, the entry outlives the process.
+// Leave adds an entry, made now. When it returns, the entry survives a crash of
+// the process.
 func (t *Trail) Leave(now time.Time, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if hour := now.UTC().Format(trailHour); hour != t.hour {
-		if err := t.turn(now, hour); err != nil {
+		if err := t.rotate(now, hour); err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
 	}
+
 	sealed := t.box.Seal(data, "trail", filepath.Base(t.file.Name()))
-	entry := append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(sealed)), uint32(len(sealed))), sealed...)
+	entry := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(sealed)), uint32(len(sealed)))
+	entry = append(entry, sealed...)
 	if _, err := t.file.Write(entry); err != nil {
-		t.hour = "" // what follows half an entry cannot be read
+		// What follows half an entry cannot be read, so the next entry begins
+		// a new file.
+		t.hour = ""
 		return fmt.Errorf("trail: %w", err)
 	}
 	return nil
 }
 
-// turn begins the file of an hour, and removes those that are too old.
-func (t *Trail) turn(now time.Time, hour string) error {
-	f, err := os.OpenFile(filepath.Join(t.dir, hour+"-"+strings.ToLower(rand.Text()[:10])+suffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// rotate begins the file of an hour, and removes those that are too old. Each
+// process has files of its own, so their names have a random part.
+func (t *Trail) rotate(now time.Time, hour string) error {
+	name := hour + "-" + strings.ToLower(rand.Text()[:10]) + suffix
+	file, err := os.OpenFile(filepath.Join(t.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	if t.file != nil {
-		_ = t.file.Close() // nothing of it is held back
+		_ = t.file.Close() // writes are not buffered
 	}
-	t.file, t.hour = f, hour
+	t.file = file
+	t.hour = hour
+
+	// A name begins with the hour in which the file was begun; its last entry
+	// may be an hour younger.
 	names, err := t.names()
 	if err != nil {
 		return err
 	}
+	oldest := now.Add(-t.keep - time.Hour).UTC().Format(trailHour)
 	for _, name := range names {
-		// The name tells the hour that it began.
-		if name < now.Add(-t.keep-time.Hour).UTC().Format(trailHour) {
+		if name < oldest {
 			err = errors.Join(err, os.Remove(filepath.Join(t.dir, name)))
 		}
 	}
 	return err
 }
 
+// names lists the files, the older hours first.
 func (t *Trail) names() (names []string, err error) {
 	files, err := os.ReadDir(t.dir)
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), suffix) {
-			names = append(names, f.Name())
+	for _, file := range files {
+		if strings.HasSuffix(file.Name(), suffix) {
+			names = append(names, file.Name())
 		}
 	}
 	return names, err
 }
 
-// Each hands over every entry, the older hours first, until do fails. An entry
-// that a process died over ends its file; a file that cannot be read does not
-// keep the others back.
+// Each calls do with every entry, the older hours first, until do fails. A file
+// ends at an entry that its process did not finish. A file that cannot be
+// decrypted does not keep the others from being read.
 func (t *Trail) Each(ctx context.Context, do func(data []byte) error) error {
 	names, err := t.names()
 	if err != nil {
 		return fmt.Errorf("trail: %w", err)
 	}
+
 	var unread error
-	for _, name := range names { // which are in order
-		entries, err := os.Open(filepath.Join(t.dir, name))
+	for _, name := range names {
+		file, err := os.Open(filepath.Join(t.dir, name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it has become too old
+			continue // another process has removed it
 		}
 		if err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
-		err = t.read(ctx, name, bufio.NewReader(entries), do)
-		_ = entries.Close() // it was only read
+
+		err = t.read(ctx, name, bufio.NewReader(file), do)
+		_ = file.Close() // it was only read
 		switch {
 		case errors.Is(err, ErrOpen):
 			unread = errors.Join(unread, fmt.Errorf("trail: %s: %w", name, err))
@@ -122,14 +138,19 @@ func (t *Trail) Each(ctx context.Context, do func(data []byte) error) error {
 
 func (t *Trail) read(ctx context.Context, name string, from io.Reader, do func(data []byte) error) error {
 	for ctx.Err() == nil {
-		var size [4]byte
-		if _, err := io.ReadFull(from, size[:]); err != nil {
-			return ended(err)
+		var header [4]byte
+		if _, err := io.ReadFull(from, header[:]); err != nil {
+			return ignoreEnd(err)
 		}
-		sealed, err := io.ReadAll(io.LimitReader(from, int64(binary.BigEndian.Uint32(size[:]))))
-		if err != nil || len(sealed) < int(binary.BigEndian.Uint32(size[:])) {
-			return ended(err)
+
+		// A damaged size can be large. Reading up to a limit takes no more
+		// memory than the file has bytes.
+		size := binary.BigEndian.Uint32(header[:])
+		sealed, err := io.ReadAll(io.LimitReader(from, int64(size)))
+		if err != nil || len(sealed) < int(size) {
+			return ignoreEnd(err)
 		}
+
 		data, err := t.box.Open(sealed, "trail", name)
 		if err != nil {
 			return err
@@ -141,8 +162,9 @@ func (t *Trail) read(ctx context.Context, name string, from io.Reader, do func(d
 	return ctx.Err()
 }
 
-// ended is no error at the end of a file, even in the middle of an entry.
-func ended(err error) error {
+// ignoreEnd returns no error at the end of a file, even in the middle of an
+// entry.
+func ignoreEnd(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
