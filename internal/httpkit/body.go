@@ -14,41 +14,47 @@ import (
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKeptBody bounds the buffers that are used again.
+// maxKeptBody is the largest buffer that is used again.
 const maxKeptBody = 64 << 10
 
 // ReadJSON reads the body of r, at most limit bytes, as strict JSON into the
-// exchange, and gives r a body that can be read again. A body that is empty is
+// exchange, and gives r a body that can be read again. An empty body counts as
 // none. The caller must call done when nothing of the body is used any more.
 func (ex *Exchange) ReadJSON(w http.ResponseWriter, r *http.Request, limit int64) (done func(), err error) {
-	buf := bodies.Get().(*bytes.Buffer)
-	buf.Reset()
+	buffer := bodies.Get().(*bytes.Buffer)
+	buffer.Reset()
 	done = func() {
+		// Body and JSON point into the buffer, which the next request may get.
 		ex.JSON.Release()
-		ex.JSON, ex.Body = nil, nil
-		if buf.Cap() <= maxKeptBody {
-			bodies.Put(buf)
+		ex.JSON = nil
+		ex.Body = nil
+		if buffer.Cap() <= maxKeptBody {
+			bodies.Put(buffer)
 		}
 	}
-	if err := ex.read(w, r, limit, buf); err != nil {
+
+	if err := ex.read(w, r, limit, buffer); err != nil {
 		done()
 		return func() {}, err
 	}
 	return done, nil
 }
 
-func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, buf *bytes.Buffer) error {
+func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, buffer *bytes.Buffer) error {
+	// A body that announces itself as too large is not read at all, so the
+	// connection cannot be used for another request.
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
 		return tooLarge()
 	}
-	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
+	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return tooLarge()
 		}
 		return ship.Coded(ship.Invalid, "malformed_json", "the body could not be read whole")
 	}
-	ex.Body = buf.Bytes()
+
+	ex.Body = buffer.Bytes()
 	r.Body = io.NopCloser(bytes.NewReader(ex.Body))
 	if len(ex.Body) == 0 {
 		return nil
@@ -56,6 +62,7 @@ func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, bu
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return ship.Coded(ship.Invalid, "unsupported_media_type", "the body must be JSON, with Content-Type: application/json")
 	}
+
 	tape, err := ParseJSON(ex.Body)
 	ex.JSON = tape
 	return err
@@ -70,10 +77,11 @@ func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
 	}
-	media, params, err := mime.ParseMediaType(contentType)
+
+	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || media != "application/json" {
 		return false
 	}
-	charset, ok := params["charset"]
+	charset, ok := parameters["charset"]
 	return !ok || strings.EqualFold(charset, "utf-8")
 }

@@ -26,56 +26,60 @@ func Fingerprint(method, path string, body *Tape) [32]byte {
 func (t *Tape) canonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
 
 func (t *Tape) canonicalValue(dst []byte, i int) []byte {
-	n := &t.nodes[i]
-	switch n.Kind {
+	node := &t.nodes[i]
+	switch node.Kind {
 	case Object:
 		return t.canonicalObject(dst, i)
+
 	case Array:
 		dst = append(dst, '[')
-		at := t.First(i)
+		element := t.First(i)
 		for k := range t.Len(i) {
 			if k > 0 {
 				dst = append(dst, ',')
 			}
-			dst = t.canonicalValue(dst, at)
-			at = t.Next(at)
+			dst = t.canonicalValue(dst, element)
+			element = t.Next(element)
 		}
 		return append(dst, ']')
+
 	case String:
-		return appendQuoted(dst, t.Text(i), n.Escaped)
+		return appendQuoted(dst, t.Text(i), node.Escaped)
 	}
 	return append(dst, t.Text(i)...)
 }
 
 func (t *Tape) canonicalObject(dst []byte, i int) []byte {
-	var room [32]int
+	var room [32]int // on the stack, enough for most objects
 	order := room[:0]
-	at := t.First(i)
+	member := t.First(i)
 	for range t.Len(i) {
-		order = append(order, at)
-		at = t.Next(at)
+		order = append(order, member)
+		member = t.Next(member)
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(t.Name(a), t.Name(b)) })
+
 	dst = append(dst, '{')
-	for k, at := range order {
+	for k, member := range order {
 		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendQuoted(dst, t.Name(at), t.nodes[at].nameEscaped)
+		dst = appendQuoted(dst, t.Name(member), t.nodes[member].nameEscaped)
 		dst = append(dst, ':')
-		dst = t.canonicalValue(dst, at)
+		dst = t.canonicalValue(dst, member)
 	}
 	return append(dst, '}')
 }
 
-// appendQuoted writes text in the one way: only quotes, backslashes and
-// control characters are escaped. Text without escapes in the source has none
-// of these.
+// appendQuoted writes text in its one canonical way: only quotes, backslashes
+// and control characters are escaped. Text without escapes in the source has
+// none of these.
 func appendQuoted(dst, text []byte, escaped bool) []byte {
 	dst = append(dst, '"')
 	if !escaped {
 		return append(append(dst, text...), '"')
 	}
+
 	const hex = "0123456789abcdef"
 	for _, c := range text {
 		switch {

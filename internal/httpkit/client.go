@@ -6,18 +6,21 @@ import (
 	"strings"
 )
 
-// ClientAddr is the address that a request came from. A proxy's word counts
-// only if the proxy is trusted: the list is read from its end, and the first
-// address that is no trusted proxy is the client's.
+// ClientAddr returns the address that a request came from. A forwarding header
+// counts only if a trusted proxy sent it: the list is read from its end, and the
+// first address that is no trusted proxy is the client's.
 func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
 	addr := peer.Addr().Unmap().WithZone("")
-	if !within(addr, trusted) {
+	if !containsAddr(trusted, addr) {
 		return addr
 	}
+
+	// Each proxy appends the address that it was called from. Everything before
+	// an entry that no trusted proxy wrote may be forged.
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -25,28 +28,30 @@ func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 			return addr // from here on anyone may have written it
 		}
 		addr = hop.Unmap().WithZone("")
-		if !within(addr, trusted) {
+		if !containsAddr(trusted, addr) {
 			return addr
 		}
 	}
 	return addr
 }
 
-func within(addr netip.Addr, prefixes []netip.Prefix) bool {
-	for _, p := range prefixes {
-		if p.Contains(addr) {
+// containsAddr reports whether one of the prefixes contains the address.
+func containsAddr(prefixes []netip.Prefix, addr netip.Addr) bool {
+	for _, prefix := range prefixes {
+		if prefix.Contains(addr) {
 			return true
 		}
 	}
 	return false
 }
 
-// BearerKey is the key of the Authorization header, "" if there is none.
+// BearerKey returns the key of the Authorization header, "" if there is none.
 func BearerKey(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
 		return "" // two headers could mean two callers
 	}
+
 	scheme, key, ok := strings.Cut(values[0], " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""

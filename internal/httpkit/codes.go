@@ -6,8 +6,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Code is a stable code of an error with its HTTP status and what to say of
-// it in the documentation.
+// A Code is a stable code of an error with its HTTP status and its text in the
+// documentation.
 type Code struct {
 	Name   string
 	Status int
@@ -166,32 +166,36 @@ var byKind = map[ship.Kind]string{
 }
 
 var byName = func() map[string]Code {
-	m := make(map[string]Code, len(Codes))
-	for _, c := range Codes {
-		m[c.Name] = c
+	index := make(map[string]Code, len(Codes))
+	for _, code := range Codes {
+		index[code.Name] = code
 	}
-	return m
+	return index
 }()
 
-// CodeNamed returns the code of that name; an unknown name is a fault of ours.
+// CodeNamed returns the code of that name. An unknown name is a mistake in this
+// program.
 func CodeNamed(name string) (Code, bool) {
-	c, ok := byName[name]
-	return c, ok
+	code, ok := byName[name]
+	return code, ok
 }
 
 // codeOf is the one place where errors become HTTP statuses: by the error's
 // own code, else by its kind. A code that is not listed keeps its name and has
 // its kind's status.
 func codeOf(e *ship.Error) Code {
-	if c, ok := byName[e.Code]; ok && e.Kind != ship.Internal {
-		return c
+	if code, ok := byName[e.Code]; ok && e.Kind != ship.Internal {
+		return code
 	}
-	c := byName[byKind[e.Kind]]
-	if c.Name == "" {
-		c = byName["internal_error"]
+
+	code := byName[byKind[e.Kind]]
+	if code.Name == "" {
+		code = byName["internal_error"]
 	}
+
+	// The code of an internal error is not shown: it is about our side.
 	if e.Code != "" && e.Kind != ship.Internal {
-		c.Name = e.Code
+		code.Name = e.Code
 	}
-	return c
+	return code
 }

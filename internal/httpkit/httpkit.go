@@ -21,16 +21,16 @@ type Exchange struct {
 	Path      string // of the request, as it was escaped
 	BaseURL   string // of the service, for the addresses of problems
 	Principal account.Principal
-	Refused   account.Principal // whose key it is, if it is known and may not be used; nothing is done in its name
+	Refused   account.Principal // owner of a key that is known but may not be used; nothing is done in its name
 	Body      []byte            // of the request, once read
-	JSON      *Tape             // the same, once checked
+	JSON      *Tape             // the body, once parsed
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 
 	writer  recorder
 	start   time.Time
-	err     error    // what made the answer an error, for the log
-	problem *Problem // that was answered, if one was
+	err     error    // why the answer is an error, for the log
+	problem *Problem // the last one that was made, if any
 }
 
 type exchangeKey struct{}
@@ -39,21 +39,23 @@ type exchangeKey struct{}
 func From(ctx context.Context) *Exchange {
 	ex, ok := ctx.Value(exchangeKey{}).(*Exchange)
 	if !ok {
-		return &Exchange{} // a request outside of Wrap: a test, or a mistake that Principal's zero value denies
+		// The request did not come through Wrap: a test, or a mistake. The zero
+		// Principal is denied everything.
+		return &Exchange{}
 	}
 	return ex
 }
 
 type vouchedKey struct{}
 
-// WithPrincipal is ctx of a request that is made inside this program by
-// somebody who is signed in already: it needs no key.
+// WithPrincipal returns a context for a request that is made inside this
+// program for somebody who is already signed in: it needs no key.
 func WithPrincipal(ctx context.Context, p account.Principal) context.Context {
 	return context.WithValue(ctx, vouchedKey{}, p)
 }
 
-// VouchedFor is who a request was vouched for with WithPrincipal. Nothing that
-// comes over the network can say it.
+// VouchedFor returns the principal that a request was given with WithPrincipal.
+// Nothing that comes over the network can set it.
 func VouchedFor(ctx context.Context) (account.Principal, bool) {
 	p, ok := ctx.Value(vouchedKey{}).(account.Principal)
 	return p, ok
@@ -62,18 +64,19 @@ func VouchedFor(ctx context.Context) (account.Principal, bool) {
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // newRequestID makes an id that sorts by time: 48 bits of milliseconds and 80
-// random bits.
+// random bits, as 26 characters of five bits each.
 func newRequestID(at time.Time) string {
-	var b [30]byte
-	copy(b[:], "req_")
-	hi := uint64(at.UnixMilli())<<16 | uint64(rand.Uint32()&0xffff)
-	lo := rand.Uint64()
-	for i := len(b) - 1; i >= 4; i-- {
-		b[i] = crockford[lo&31]
-		lo = lo>>5 | hi<<59
-		hi >>= 5
+	var id [30]byte
+	copy(id[:], "req_")
+
+	high := uint64(at.UnixMilli())<<16 | uint64(rand.Uint32()&0xffff)
+	low := rand.Uint64()
+	for i := len(id) - 1; i >= 4; i-- {
+		id[i] = crockford[low&31]
+		low = low>>5 | high<<59
+		high >>= 5
 	}
-	return string(b[:])
+	return string(id[:])
 }
 
 // recorder remembers what was answered. It has no Unwrap: deadlines belong to
@@ -102,9 +105,9 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Delivered sends what is written, and reports whether that was an answer and
-// the connection was still there to take it. Until then the answer waits in a
-// buffer and is lost if the process dies.
+// Delivered flushes the answer, and reports whether there was one and the
+// connection was still open to take it. Until then the answer waits in a buffer
+// and is lost if the process dies.
 func (ex *Exchange) Delivered(ctx context.Context) bool {
 	if ex.writer.status == 0 || ex.writer.failed || ctx.Err() != nil {
 		return false

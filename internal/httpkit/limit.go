@@ -9,9 +9,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Limiter gives each key a rate and a burst (GCRA): of a key it remembers
-// only when its next request would be on time. It counts in this process
-// alone, and its memory is bounded.
+// A Limiter gives each key a rate and a burst (GCRA): all that it remembers of
+// a key is when its bucket is full again. It counts in this process alone, and
+// its memory is bounded.
 type Limiter struct {
 	every  time.Duration // between requests at the full rate
 	burst  int
@@ -20,7 +20,7 @@ type Limiter struct {
 
 	mu   sync.Mutex
 	due  map[string]int64 // when the bucket is full again, in Unix nanoseconds
-	next time.Time        // when full buckets are forgotten
+	next time.Time        // when full buckets are dropped
 }
 
 // maxBuckets bounds the keys that are remembered. A flood of new ones beyond
@@ -49,24 +49,29 @@ func NewLimiter(rate, burst int) *Limiter {
 func (l *Limiter) take(key string) (left int, wait time.Duration) {
 	at := l.clock()
 	now := at.UnixNano()
-	whole := int64(l.every) * int64(l.burst)
+	capacity := int64(l.every) * int64(l.burst)
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(at, now)
+	l.dropFull(at, now)
+
+	// A request that is refused is not counted: the bucket fills up whether or
+	// not the client keeps asking.
 	due := max(l.due[key], now) + int64(l.every)
-	if over := due - now - whole; over > 0 {
+	if over := due - now - capacity; over > 0 {
 		return 0, time.Duration(over)
 	}
 	l.due[key] = due
-	return int((whole - (due - now)) / int64(l.every)), 0
+	return int((capacity - (due - now)) / int64(l.every)), 0
 }
 
-// forget drops the buckets that are full again: they are as good as new ones.
-func (l *Limiter) forget(at time.Time, now int64) {
+// dropFull drops the buckets that are full again: they are as good as new ones.
+func (l *Limiter) dropFull(at time.Time, now int64) {
 	if len(l.due) >= maxBuckets {
 		clear(l.due)
 		return
 	}
+
 	if at.Before(l.next) {
 		return
 	}
@@ -78,12 +83,13 @@ func (l *Limiter) forget(at time.Time, now int64) {
 	}
 }
 
-// Admit counts a request of key and tells the client where it stands. The
-// error is Limited when it is one too many.
+// Admit counts a request of key and sets the headers that show the client its
+// limit. The error is Limited when the request is one too many.
 func (l *Limiter) Admit(h http.Header, key string) error {
 	if l == nil {
 		return nil
 	}
+
 	left, wait := l.take(key)
 	reset := 1
 	if wait > 0 {
@@ -91,11 +97,14 @@ func (l *Limiter) Admit(h http.Header, key string) error {
 	}
 	h.Set("RateLimit-Policy", l.policy)
 	h.Set("RateLimit", `"default";r=`+strconv.Itoa(left)+`;t=`+strconv.Itoa(reset))
+
 	if wait == 0 {
 		return nil
 	}
 	return &ship.Error{
-		Kind: ship.Limited, Code: "rate_limited", RetryAfter: wait,
-		Message: "the key sends more requests than its limit allows",
+		Kind:       ship.Limited,
+		Code:       "rate_limited",
+		RetryAfter: wait,
+		Message:    "the key sends more requests than its limit allows",
 	}
 }

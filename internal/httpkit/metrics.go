@@ -17,13 +17,16 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_http_requests_total", Help: "Requests answered.",
+			Name: "waybill_http_requests_total",
+			Help: "Requests answered.",
 		}, []string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "waybill_http_request_seconds", Help: "Time to answer a request.",
+			Name:    "waybill_http_request_seconds",
+			Help:    "Time to answer a request.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
 	}
+
 	if err := reg.Register(m.requests); err != nil {
 		return nil, err
 	}
@@ -33,13 +36,16 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// methods are the ones that are told apart: any word can be sent as a method.
+// methods are those that are counted by name.
 var methods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PATCH": true, "PUT": true, "DELETE": true, "OPTIONS": true}
 
 func (m *Metrics) observe(route, method string, status int, took time.Duration) {
 	if m == nil {
 		return
 	}
+
+	// A client can send any word as a method, and each would be a time series
+	// of its own.
 	if !methods[method] {
 		method = "other"
 	}

@@ -18,12 +18,13 @@ const ReplayedHeader = "Idempotent-Replayed"
 
 const maxIdempotencyKey = 255
 
-// IdempotencyKey is the client's key for the request, "" if it sent none.
+// IdempotencyKey returns the client's key for the request, "" if it sent none.
 func IdempotencyKey(r *http.Request) (string, error) {
 	values := r.Header[IdempotencyHeader]
 	if len(values) == 0 {
 		return "", nil
 	}
+
 	key := values[0]
 	ok := len(values) == 1 && len(key) >= 1 && len(key) <= maxIdempotencyKey
 	for i := 0; ok && i < len(key); i++ {
@@ -31,8 +32,9 @@ func IdempotencyKey(r *http.Request) (string, error) {
 	}
 	if !ok {
 		return "", ship.InvalidFields([]ship.FieldError{{
-			Pointer: ParameterPrefix + IdempotencyHeader, Code: "invalid",
-			Detail: "the key is sent once and has 1 to 255 printable ASCII characters",
+			Pointer: ParameterPrefix + IdempotencyHeader,
+			Code:    "invalid",
+			Detail:  "the key is sent once and has 1 to 255 printable ASCII characters",
 		}})
 	}
 	return key, nil
@@ -52,7 +54,8 @@ func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, 
 	do := func(ctx context.Context) ship.Answer {
 		held = &buffered{header: http.Header{}}
 		defer func() {
-			// The key must not stay taken: the panic goes on when it is free.
+			// The key must be released before the panic goes on, or it would
+			// stay in use.
 			if cause = recover(); cause != nil {
 				held.status = http.StatusInternalServerError
 			}
@@ -60,7 +63,9 @@ func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, 
 		next.ServeHTTP(held, r.WithContext(ctx))
 		return held.answer()
 	}
-	answer, replayed, err := once(r.Context(), ex.Principal.Tenant, ex.Idempotency, Fingerprint(r.Method, r.URL.Path, ex.JSON), do)
+
+	fingerprint := Fingerprint(r.Method, r.URL.Path, ex.JSON)
+	answer, replayed, err := once(r.Context(), ex.Principal.Tenant, ex.Idempotency, fingerprint, do)
 	if cause != nil {
 		panic(cause)
 	}
@@ -72,6 +77,8 @@ func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, 
 		WriteAnswer(w, answer, true)
 		return
 	}
+
+	// The first answer has headers that are not stored, such as Location.
 	maps.Copy(w.Header(), held.header)
 	w.WriteHeader(answer.Status)
 	w.Write(answer.Body) // the client may have left
@@ -79,20 +86,21 @@ func (ex *Exchange) Once(w http.ResponseWriter, r *http.Request, once OnceFunc, 
 
 // WriteAnswer writes a finished JSON answer.
 func WriteAnswer(w http.ResponseWriter, a ship.Answer, replayed bool) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
 	if a.Status >= http.StatusBadRequest {
-		h.Set("Content-Type", ProblemType)
+		header.Set("Content-Type", ProblemType)
 	}
 	if replayed {
-		h.Set(ReplayedHeader, "true")
+		header.Set(ReplayedHeader, "true")
 	}
-	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	header.Set("Content-Length", strconv.Itoa(len(a.Body)))
+
 	w.WriteHeader(a.Status)
 	w.Write(a.Body) // the client may have left
 }
 
-// buffered holds an answer back.
+// buffered is a response writer that holds the answer back.
 type buffered struct {
 	header http.Header
 	status int

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -54,7 +55,8 @@ const ParameterPrefix = "?"
 // maxShownErrors bounds the list in one answer.
 const maxShownErrors = 50
 
-// Problem is err as the client of this exchange sees it.
+// Problem returns err as the client of this exchange sees it, and keeps it for
+// the log.
 func (ex *Exchange) Problem(err error) *Problem {
 	e := asError(err)
 	code := codeOf(e)
@@ -67,53 +69,71 @@ func (ex *Exchange) Problem(err error) *Problem {
 		Code:           code.Name,
 		RequestID:      ex.ID,
 		Source:         sourceOf(e),
-		Retryable:      retryable(e),
+		Retryable:      isRetryable(e),
 		Carrier:        e.Carrier,
 		CarrierCode:    e.Refusal.Code,
 		CarrierMessage: e.Refusal.Message,
+		Errors:         FieldProblems(e.Fields),
 		details:        e.Details,
 		header:         http.Header{},
 	}
+
+	// The cause of an internal error is for the log alone.
 	if e.Kind == ship.Internal {
 		p.Detail = "something went wrong on our side; it is logged under the request id"
 		p.details = nil
 	}
-	p.Errors = FieldProblems(e.Fields)
+
 	if after := retryAfter(e, p.Status); after > 0 {
 		p.header.Set("Retry-After", strconv.Itoa(after))
 	}
 	if p.Status == http.StatusUnauthorized {
 		p.header.Set("Www-Authenticate", "Bearer")
 	}
-	ex.err, ex.problem = err, p
+
+	ex.err = err
+	ex.problem = p
 	return p
 }
 
-// FieldProblems are fields as clients see them.
+// FieldProblems returns fields as clients see them.
 func FieldProblems(fields []ship.FieldError) []FieldProblem {
 	var list []FieldProblem
-	for _, f := range fields[:min(len(fields), maxShownErrors)] {
-		list = append(list, fieldProblem(f))
+	for _, field := range fields[:min(len(fields), maxShownErrors)] {
+		list = append(list, fieldProblem(field))
 	}
 	return list
 }
 
-func fieldProblem(f ship.FieldError) FieldProblem {
-	p := FieldProblem{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail, Suggestion: f.Suggestion, Carrier: f.Carrier}
-	if len(f.Pointer) > 0 && f.Pointer[:1] == ParameterPrefix {
-		p.Pointer, p.Parameter = "", f.Pointer[1:]
+func fieldProblem(field ship.FieldError) FieldProblem {
+	p := FieldProblem{
+		Pointer:    field.Pointer,
+		Code:       field.Code,
+		Detail:     field.Detail,
+		Suggestion: field.Suggestion,
+		Carrier:    field.Carrier,
+	}
+	if name, ok := strings.CutPrefix(field.Pointer, ParameterPrefix); ok {
+		p.Pointer = ""
+		p.Parameter = name
 	}
 	return p
 }
 
-// asError is err as the one type that crosses packages; any other error is
-// Internal, but for a time that ran out.
+// asError returns err as the one type that crosses packages. Any other error is
+// Internal, except for a deadline that passed or a request that was cancelled.
 func asError(err error) *ship.Error {
 	if e, ok := errors.AsType[*ship.Error](err); ok {
 		return e
 	}
+
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return &ship.Error{Kind: ship.Unavailable, Code: "timeout", Message: "the request took too long", Err: err}
+		return &ship.Error{
+			Kind:    ship.Unavailable,
+			Code:    "timeout",
+			Message: "the request took too long",
+			Err:     err,
+		}
 	}
 	return &ship.Error{Kind: ship.Internal, Err: err}
 }
@@ -128,15 +148,17 @@ func sourceOf(e *ship.Error) string {
 	return "client"
 }
 
-func retryable(e *ship.Error) bool {
+func isRetryable(e *ship.Error) bool {
 	return e.Kind == ship.Limited || e.Kind == ship.Unavailable || e.RetryAfter > 0
 }
 
-// retryAfter is in whole seconds; 429 and 503 always have one.
+// retryAfter returns the seconds to wait, rounded up, or 0 for none. 429 and 503
+// always have some.
 func retryAfter(e *ship.Error, status int) int {
 	if e.RetryAfter > 0 {
 		return int((e.RetryAfter + time.Second - 1) / time.Second)
 	}
+
 	switch status {
 	case http.StatusTooManyRequests:
 		return 1
@@ -146,22 +168,25 @@ func retryAfter(e *ship.Error, status int) int {
 	return 0
 }
 
-// Bytes is the problem as JSON, with the further members of its error behind
-// the standard ones.
+// Bytes returns the problem as JSON, with the further members of its error
+// behind the standard ones.
 func (p *Problem) Bytes() []byte {
-	b, err := wire.Marshal(p)
+	body, err := wire.Marshal(p)
 	if err != nil {
 		panic("httpkit: a problem does not encode: " + err.Error()) // strings and numbers always do
 	}
+
+	// Each further member takes the place of the closing brace, and brings one
+	// of its own.
 	for _, name := range slices.Sorted(maps.Keys(p.details)) {
 		member, err := wire.Marshal(map[string]any{name: p.details[name]})
 		if err != nil {
 			continue
 		}
-		b = append(b[:len(b)-1], ',')
-		b = append(b, member[1:]...)
+		body = append(body[:len(body)-1], ',')
+		body = append(body, member[1:]...)
 	}
-	return b
+	return body
 }
 
 // Write answers with the problem.
@@ -169,10 +194,11 @@ func (p *Problem) Write(w http.ResponseWriter) { p.WriteBytes(w, p.Bytes()) }
 
 // WriteBytes answers with the problem as Bytes rendered it.
 func (p *Problem) WriteBytes(w http.ResponseWriter, body []byte) {
-	h := w.Header()
-	maps.Copy(h, p.header)
-	h.Set("Content-Type", ProblemType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	header := w.Header()
+	maps.Copy(header, p.header)
+	header.Set("Content-Type", ProblemType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+
 	w.WriteHeader(p.Status)
 	w.Write(body) // the client may have left
 }

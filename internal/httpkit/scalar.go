@@ -5,34 +5,36 @@ import (
 	"unicode/utf8"
 )
 
-// plain tells the bytes that stand for themselves in a string.
-var plain = func() (t [256]bool) {
+// plain marks the bytes that stand for themselves in a string.
+var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
+		table[c] = c != '"' && c != '\\'
 	}
-	return t
+	return table
 }()
 
-// str reads a string and stands behind its closing quote.
-func (s *scanner) str() (runes int, escaped, ok bool) {
+// scanString reads a string and moves behind its closing quote.
+func (s *scanner) scanString() (runes int, escaped, ok bool) {
 	src := s.tape.src
 	for pos := s.pos + 1; ; runes++ {
-		from := pos
+		// Most strings are one run of plain bytes.
+		start := pos
 		for pos < len(src) && plain[src[pos]] {
 			pos++
 		}
-		runes += pos - from
+		runes += pos - start
 		s.pos = pos
 		if pos == len(src) {
 			return runes, escaped, s.fail("syntax", "a string has no end")
 		}
+
 		switch c := src[pos]; {
 		case c == '"':
 			s.pos++
 			return runes, escaped, true
 		case c == '\\':
 			escaped = true
-			if !s.escape() {
+			if !s.scanEscape() {
 				return runes, true, false
 			}
 		case c < ' ':
@@ -48,8 +50,9 @@ func (s *scanner) str() (runes int, escaped, ok bool) {
 	}
 }
 
-// escape reads one escape: a whole surrogate pair if it begins one.
-func (s *scanner) escape() bool {
+// scanEscape reads one escape, with the second half of a surrogate pair if it
+// begins one.
+func (s *scanner) scanEscape() bool {
 	src := s.tape.src
 	if s.pos+1 >= len(src) {
 		return s.fail("syntax", "a string has no end")
@@ -62,18 +65,22 @@ func (s *scanner) escape() bool {
 	default:
 		return s.fail("syntax", "a string has an unknown escape")
 	}
-	u, ok := hex4(src[s.pos+2:])
+
+	unit, ok := hex4(src[s.pos+2:])
 	switch {
 	case !ok:
 		return s.fail("syntax", "a string has an unknown escape")
-	case u == 0:
-		return s.fail("nul_character", "a string has the character U+0000")
-	case u < 0xd800 || u > 0xdfff:
+	case unit == 0:
+		return s.fail("nul_character", "a string has the character U+0000") // Postgres cannot store it
+	case unit < 0xd800 || unit > 0xdfff:
 		s.pos += 6
 		return true
 	}
+
+	// A high surrogate counts only with the low one that follows it. Readers of
+	// JSON disagree on what half a pair means.
 	rest := src[s.pos+6:]
-	if u < 0xdc00 && len(rest) > 1 && rest[0] == '\\' && rest[1] == 'u' {
+	if unit < 0xdc00 && len(rest) > 1 && rest[0] == '\\' && rest[1] == 'u' {
 		if low, ok := hex4(rest[2:]); ok && low >= 0xdc00 && low <= 0xdfff {
 			s.pos += 12
 			return true
@@ -82,29 +89,31 @@ func (s *scanner) escape() bool {
 	return s.fail("lone_surrogate", "a string has half of a surrogate pair")
 }
 
-func hex4(b []byte) (uint32, bool) {
-	if len(b) < 4 {
+// hex4 reads four hexadecimal digits.
+func hex4(text []byte) (uint32, bool) {
+	if len(text) < 4 {
 		return 0, false
 	}
-	var v uint32
-	for _, c := range b[:4] {
-		v <<= 4
+
+	var value uint32
+	for _, c := range text[:4] {
+		value <<= 4
 		switch {
 		case c >= '0' && c <= '9':
-			v |= uint32(c - '0')
+			value |= uint32(c - '0')
 		case c >= 'a' && c <= 'f':
-			v |= uint32(c - 'a' + 10)
+			value |= uint32(c - 'a' + 10)
 		case c >= 'A' && c <= 'F':
-			v |= uint32(c - 'A' + 10)
+			value |= uint32(c - 'A' + 10)
 		default:
 			return 0, false
 		}
 	}
-	return v, true
+	return value, true
 }
 
-// number reads a number of the JSON grammar that a float can hold.
-func (s *scanner) number() bool {
+// scanNumber reads a number of the JSON grammar that a float can hold.
+func (s *scanner) scanNumber() bool {
 	start := s.pos
 	if s.peek() == '-' {
 		s.pos++
@@ -112,27 +121,31 @@ func (s *scanner) number() bool {
 	switch {
 	case s.peek() == '0':
 		s.pos++
-	case !s.digits():
+	case !s.scanDigits():
 		return s.fail("syntax", "a number is not written as JSON writes numbers")
 	}
-	short := s.pos-start < 300
+
+	// A float holds any number with fewer than 300 digits before the point,
+	// unless it has an exponent.
+	fits := s.pos-start < 300
 	if s.peek() == '.' {
 		s.pos++
-		if !s.digits() {
+		if !s.scanDigits() {
 			return s.fail("syntax", "a number is not written as JSON writes numbers")
 		}
 	}
 	if c := s.peek(); c == 'e' || c == 'E' {
-		short = false
+		fits = false
 		s.pos++
 		if c := s.peek(); c == '+' || c == '-' {
 			s.pos++
 		}
-		if !s.digits() {
+		if !s.scanDigits() {
 			return s.fail("syntax", "a number is not written as JSON writes numbers")
 		}
 	}
-	if !short {
+
+	if !fits {
 		if _, err := strconv.ParseFloat(string(s.tape.src[start:s.pos]), 64); err != nil {
 			return s.fail("number_out_of_range", "a number is too large")
 		}
@@ -140,8 +153,8 @@ func (s *scanner) number() bool {
 	return true
 }
 
-// digits reads at least one digit.
-func (s *scanner) digits() bool {
+// scanDigits reads at least one digit.
+func (s *scanner) scanDigits() bool {
 	start := s.pos
 	for c := s.peek(); c >= '0' && c <= '9'; c = s.peek() {
 		s.pos++

@@ -24,19 +24,26 @@ const (
 // where possible, points at the place.
 func ParseJSON(src []byte) (*Tape, error) {
 	s := scanners.Get().(*scanner)
-	s.tape = Tape{src: src, nodes: s.tape.nodes[:0], home: s}
-	s.pos, s.depth, s.between, s.member = 0, 0, false, nil
-	s.space()
-	if s.value(Node{}) {
-		s.space()
+	s.tape = Tape{src: src, nodes: s.tape.nodes[:0], scanner: s}
+	s.pos = 0
+	s.depth = 0
+	s.betweenChildren = false
+	s.failedName = nil
+
+	s.skipSpace()
+	if s.scanValue(Node{}) {
+		s.skipSpace()
 		if s.pos == len(src) {
 			return &s.tape, nil
 		}
 		s.fail("trailing_data", "there is something after the end of the JSON value")
 	}
+
 	err := &ship.Error{
-		Kind: ship.Invalid, Code: "malformed_json", Message: "the body is not the JSON that is expected: " + s.detail,
-		Fields: []ship.FieldError{{Pointer: s.pointer(), Code: s.code, Detail: s.detail}},
+		Kind:    ship.Invalid,
+		Code:    "malformed_json",
+		Message: "the body is not the JSON that is expected: " + s.detail,
+		Fields:  []ship.FieldError{{Pointer: s.pointer(), Code: s.code, Detail: s.detail}},
 	}
 	s.tape.Release()
 	return nil, err
@@ -47,18 +54,21 @@ type scanner struct {
 	tape         Tape
 	pos          int
 	depth        int
-	open         [maxDepth]int // nodes of the containers around pos
+	containers   [maxDepth]int // nodes of the objects and arrays around pos
 	code, detail string        // of the first failure
-	between      bool          // it is not inside of the last child
-	member       []byte        // then the name it is about, if any
+
+	// Where the failure is, beside the containers around it.
+	betweenChildren bool   // it is not inside of the last child
+	failedName      []byte // the name that it is about, if any
 }
 
 func (s *scanner) fail(code, detail string) bool {
-	s.code, s.detail = code, detail
+	s.code = code
+	s.detail = detail
 	return false
 }
 
-func (s *scanner) space() {
+func (s *scanner) skipSpace() {
 	src := s.tape.src
 	for s.pos < len(src) && (src[s.pos] == ' ' || src[s.pos] == '\n' || src[s.pos] == '\t' || src[s.pos] == '\r') {
 		s.pos++
@@ -72,48 +82,55 @@ func (s *scanner) peek() byte {
 	return 0 // no value begins with it
 }
 
-// value reads one value; n has its name, if it is a member.
-func (s *scanner) value(n Node) bool {
+// scanValue reads one value; node has its name, if it is a member.
+func (s *scanner) scanValue(node Node) bool {
 	if len(s.tape.nodes) == maxNodes {
-		s.between = true
+		s.betweenChildren = true
 		return s.fail("too_many_values", "there are more than 10000 values")
 	}
 	i := len(s.tape.nodes)
-	n.start = int32(s.pos)
-	s.tape.nodes = append(s.tape.nodes, n)
+	node.start = int32(s.pos)
+	s.tape.nodes = append(s.tape.nodes, node)
+
 	ok := false
 	switch c := s.peek(); {
 	case c == '"':
-		return s.stringValue(i)
+		return s.scanStringValue(i)
 	case c == '{' || c == '[':
-		return s.container(i, c)
+		return s.scanContainer(i, c)
 	case c == 't':
-		ok = s.literal(i, "true", True)
+		ok = s.scanLiteral(i, "true", True)
 	case c == 'f':
-		ok = s.literal(i, "false", False)
+		ok = s.scanLiteral(i, "false", False)
 	case c == 'n':
-		ok = s.literal(i, "null", Null)
+		ok = s.scanLiteral(i, "null", Null)
 	case c == '-' || c >= '0' && c <= '9':
 		s.tape.nodes[i].Kind = Number
-		ok = s.number()
+		ok = s.scanNumber()
 	default:
 		return s.fail("syntax", "a value is expected")
 	}
+
 	s.tape.nodes[i].end = int32(s.pos)
 	s.tape.nodes[i].next = int32(i + 1)
 	return ok
 }
 
-func (s *scanner) stringValue(i int) bool {
+func (s *scanner) scanStringValue(i int) bool {
 	start := s.pos + 1
-	runes, escaped, ok := s.str()
-	n := &s.tape.nodes[i]
-	n.Kind, n.Runes, n.Escaped = String, int32(runes), escaped
-	n.start, n.end, n.next = int32(start), int32(s.pos-1), int32(i+1)
+	runes, escaped, ok := s.scanString()
+
+	node := &s.tape.nodes[i]
+	node.Kind = String
+	node.Runes = int32(runes)
+	node.Escaped = escaped
+	node.start = int32(start)
+	node.end = int32(s.pos - 1)
+	node.next = int32(i + 1)
 	return ok
 }
 
-func (s *scanner) literal(i int, word string, kind NodeKind) bool {
+func (s *scanner) scanLiteral(i int, word string, kind NodeKind) bool {
 	if !bytes.HasPrefix(s.tape.src[s.pos:], []byte(word)) {
 		return s.fail("syntax", "a value is expected")
 	}
@@ -122,28 +139,34 @@ func (s *scanner) literal(i int, word string, kind NodeKind) bool {
 	return true
 }
 
-func (s *scanner) container(i int, opening byte) bool {
+// scanContainer reads an object or an array.
+func (s *scanner) scanContainer(i int, opening byte) bool {
 	if s.depth == maxDepth {
 		return s.fail("too_deep", "values are nested more than 32 deep")
 	}
-	s.open[s.depth] = i
+	s.containers[s.depth] = i
 	s.depth++
 	s.pos++
-	kind, closing := Object, byte('}')
+
+	kind := Object
+	closing := byte('}')
 	if opening == '[' {
-		kind, closing = Array, ']'
+		kind = Array
+		closing = ']'
 	}
 	s.tape.nodes[i].Kind = kind
-	s.space()
+
+	s.skipSpace()
 	for first := true; s.peek() != closing; first = false {
-		if !first && !s.comma() {
+		if !first && !s.scanComma() {
 			return false
 		}
-		if !s.child(i, kind) {
+		if !s.scanChild(i, kind) {
 			return false
 		}
-		s.space()
+		s.skipSpace()
 	}
+
 	s.pos++
 	s.depth--
 	s.tape.nodes[i].end = int32(s.pos)
@@ -151,82 +174,92 @@ func (s *scanner) container(i int, opening byte) bool {
 	return true
 }
 
-func (s *scanner) comma() bool {
+func (s *scanner) scanComma() bool {
 	if s.peek() != ',' {
-		s.between = true
+		s.betweenChildren = true
 		return s.fail("syntax", "a comma or the end is expected")
 	}
 	s.pos++
-	s.space()
+	s.skipSpace()
 	return true
 }
 
-// child reads the next member or element of container i.
-func (s *scanner) child(i int, kind NodeKind) bool {
-	var n Node
+// scanChild reads the next member or element of container i.
+func (s *scanner) scanChild(i int, kind NodeKind) bool {
+	var node Node
 	if kind == Object {
-		s.between = true
+		s.betweenChildren = true
 		if s.tape.nodes[i].count == maxMembers {
 			return s.fail("too_many_members", "an object has more than 512 members")
 		}
-		if !s.name(i, &n) {
+		if !s.scanName(i, &node) {
 			return false
 		}
-		s.between = false
+		s.betweenChildren = false
 	}
+
 	s.tape.nodes[i].count++
-	return s.value(n)
+	return s.scanValue(node)
 }
 
-// name reads a member's name and colon, and compares it with those before it.
-func (s *scanner) name(object int, n *Node) bool {
+// scanName reads a member's name and colon, and compares it with those before
+// it.
+func (s *scanner) scanName(object int, node *Node) bool {
 	if s.peek() != '"' {
 		return s.fail("syntax", "a name in quotes is expected")
 	}
 	start := s.pos + 1
-	_, escaped, ok := s.str()
+	_, escaped, ok := s.scanString()
 	if !ok {
 		return false
 	}
-	n.nameStart, n.nameEnd, n.nameEscaped = int32(start), int32(s.pos-1), escaped
-	n.nameHash = foldedHash(s.tape.src[start:s.pos-1], escaped)
-	at := object + 1
+	node.nameStart = int32(start)
+	node.nameEnd = int32(s.pos - 1)
+	node.nameEscaped = escaped
+	node.nameHash = foldedHash(s.tape.src[start:s.pos-1], escaped)
+
+	// Readers of JSON differ in which of two equal names counts, so a repeated
+	// name is refused.
+	member := object + 1
 	for range s.tape.nodes[object].count {
-		if s.tape.nodes[at].nameHash == n.nameHash {
-			s.member = s.tape.Name(at)
+		if s.tape.nodes[member].nameHash == node.nameHash {
+			s.failedName = s.tape.Name(member)
 			return s.fail("duplicate_name", "an object has the same name twice; case does not tell names apart")
 		}
-		at = int(s.tape.nodes[at].next)
+		member = int(s.tape.nodes[member].next)
 	}
-	s.space()
+
+	s.skipSpace()
 	if s.peek() != ':' {
 		return s.fail("syntax", "a colon is expected")
 	}
 	s.pos++
-	s.space()
+	s.skipSpace()
 	return true
 }
 
-// foldedHash is the same for names that are equal but for case. Different
+// foldedHash returns the same for names that are equal but for case. Different
 // names have the same hash once in 2^64; then the request is refused, which
 // is the safe side.
 func foldedHash(name []byte, escaped bool) uint64 {
 	if escaped {
 		name = unescape(append(append([]byte{'"'}, name...), '"'))
 	}
-	h := uint64(14695981039346656037)
+
+	hash := uint64(14695981039346656037) // FNV-1a, a rune at a time
 	for i := 0; i < len(name); {
-		r, size := rune(name[i]), 1
+		r := rune(name[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(name[i:])
 		}
-		h = (h ^ uint64(fold(r))) * 1099511628211
+		hash = (hash ^ uint64(fold(r))) * 1099511628211
 		i += size
 	}
-	return h
+	return hash
 }
 
-// fold is the least rune that r equals but for case.
+// fold returns the least rune that r equals but for case.
 func fold(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'a' <= r && r <= 'z' {
@@ -234,6 +267,9 @@ func fold(r rune) rune {
 		}
 		return r
 	}
+
+	// SimpleFold goes through the equal runes in a circle, so the first step
+	// downwards leads to the least.
 	for {
 		next := unicode.SimpleFold(r)
 		if next <= r {
@@ -243,42 +279,44 @@ func fold(r rune) rune {
 	}
 }
 
-// pointer is the JSON pointer of the place where the scan stands.
+// pointer returns the JSON pointer of the place where the scan stopped.
 func (s *scanner) pointer() string {
-	var b []byte
-	for d := range s.depth {
-		n := &s.tape.nodes[s.open[d]]
-		if n.count == 0 || s.between && d == s.depth-1 {
+	var pointer []byte
+	for level := range s.depth {
+		container := &s.tape.nodes[s.containers[level]]
+		if container.count == 0 || s.betweenChildren && level == s.depth-1 {
 			break
 		}
-		if n.Kind == Array {
-			b = strconv.AppendInt(append(b, '/'), int64(n.count-1), 10)
+		if container.Kind == Array {
+			pointer = strconv.AppendInt(append(pointer, '/'), int64(container.count-1), 10)
 			continue
 		}
-		child := s.open[d] + 1
-		for range n.count - 1 {
+
+		child := s.containers[level] + 1
+		for range container.count - 1 {
 			child = int(s.tape.nodes[child].next)
 		}
-		b = AppendPointer(b, s.tape.Name(child))
+		pointer = AppendPointer(pointer, s.tape.Name(child))
 	}
-	if s.member != nil {
-		b = AppendPointer(b, s.member)
+
+	if s.failedName != nil {
+		pointer = AppendPointer(pointer, s.failedName)
 	}
-	return string(b)
+	return string(pointer)
 }
 
 // AppendPointer appends a name to a JSON pointer.
-func AppendPointer(b, name []byte) []byte {
-	b = append(b, '/')
+func AppendPointer(pointer, name []byte) []byte {
+	pointer = append(pointer, '/')
 	for _, c := range name {
 		switch c {
 		case '~':
-			b = append(b, "~0"...)
+			pointer = append(pointer, "~0"...)
 		case '/':
-			b = append(b, "~1"...)
+			pointer = append(pointer, "~1"...)
 		default:
-			b = append(b, c)
+			pointer = append(pointer, c)
 		}
 	}
-	return b
+	return pointer
 }

@@ -34,63 +34,63 @@ type Node struct {
 }
 
 // A Tape is a checked JSON text as a flat list of its values, in the order of
-// the source. Node 0 is the whole.
+// the source. Node 0 is the whole text.
 type Tape struct {
-	src   []byte
-	nodes []Node
-	home  *scanner // that made it
+	src     []byte
+	nodes   []Node
+	scanner *scanner // that made it, and that Release gives back
 }
 
 // Node returns the i-th node.
 func (t *Tape) Node(i int) *Node { return &t.nodes[i] }
 
-// Len is the number of members or elements of node i.
+// Len returns the number of members or elements of node i.
 func (t *Tape) Len(i int) int { return int(t.nodes[i].count) }
 
-// First is the index of the first child of node i, if it has any.
+// First returns the index of the first child of node i, if it has any.
 func (t *Tape) First(i int) int { return i + 1 }
 
-// Next is the index of the value that follows node i and all in it.
+// Next returns the index of the value that follows node i and all in it.
 func (t *Tape) Next(i int) int { return int(t.nodes[i].next) }
 
-// Name is the name of member i, if it is one.
+// Name returns the name of member i, if it is one.
 func (t *Tape) Name(i int) []byte {
-	n := &t.nodes[i]
-	name := t.src[n.nameStart:n.nameEnd]
-	if n.nameEscaped {
-		return unescape(t.src[n.nameStart-1 : n.nameEnd+1])
+	node := &t.nodes[i]
+	if node.nameEscaped {
+		return unescape(t.src[node.nameStart-1 : node.nameEnd+1])
 	}
-	return name
+	return t.src[node.nameStart:node.nameEnd]
 }
 
-// Text is the text of string i, or the source of any other scalar.
+// Text returns the text of string i, or the source of any other scalar.
 func (t *Tape) Text(i int) []byte {
-	n := &t.nodes[i]
-	if n.Kind == String && n.Escaped {
-		return unescape(t.src[n.start-1 : n.end+1])
+	node := &t.nodes[i]
+	if node.Kind == String && node.Escaped {
+		return unescape(t.src[node.start-1 : node.end+1])
 	}
-	return t.src[n.start:n.end]
+	return t.src[node.start:node.end]
 }
 
-// unescape reads a quoted string that is known to be right.
+// unescape reads a quoted string that was checked.
 func unescape(quoted []byte) []byte {
-	var s string
-	if err := json.Unmarshal(quoted, &s); err != nil {
+	var text string
+	if err := json.Unmarshal(quoted, &text); err != nil {
 		panic("httpkit: a checked string is wrong: " + err.Error())
 	}
-	return []byte(s)
+	return []byte(text)
 }
 
-// maxKeptNodes bounds the tapes that are used again.
+// maxKeptNodes is the size of the largest tape that is used again.
 const maxKeptNodes = 4096
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
-// Release gives the tape back for the next request. It must not be used after.
+// Release gives the tape back for the next request. It must not be used
+// afterwards.
 func (t *Tape) Release() {
 	if t == nil || cap(t.nodes) > maxKeptNodes {
 		return
 	}
 	t.src = nil
-	scanners.Put(t.home)
+	scanners.Put(t.scanner)
 }

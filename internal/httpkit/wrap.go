@@ -17,8 +17,8 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics // nil counts nothing
 	Quiet   []string // routes that are logged only for debugging, such as health checks
-	// Finished is told of every request, once it is answered. It must not wait
-	// for anything. Nil tells nobody.
+	// Finished is called with every request, once it is answered. It must not
+	// wait for anything. Nil is not called.
 	Finished func(Finished)
 }
 
@@ -40,17 +40,25 @@ func Wrap(next http.Handler, o Options) http.Handler {
 	for _, route := range o.Quiet {
 		quiet[route] = true
 	}
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		ex := &Exchange{ID: newRequestID(start), Path: r.URL.EscapedPath(), BaseURL: o.BaseURL, start: start}
+		ex := &Exchange{
+			ID:      newRequestID(start),
+			Path:    r.URL.EscapedPath(),
+			BaseURL: o.BaseURL,
+			start:   start,
+		}
 		ex.writer.ResponseWriter = w
 		w.Header()["Request-Id"] = []string{ex.ID}
+
 		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), exchangeKey{}, ex), o.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
+
 		defer func() {
 			if cause := recover(); cause != nil {
-				ex.recovered(r, cause, o.Log)
+				ex.answerPanic(r, cause, o.Log)
 			}
 			ex.finish(r, o, quiet[ex.Route])
 		}()
@@ -58,13 +66,19 @@ func Wrap(next http.Handler, o Options) http.Handler {
 	})
 }
 
-// recovered answers for a handler that panicked.
-func (ex *Exchange) recovered(r *http.Request, cause any, log *slog.Logger) {
+// answerPanic answers for a handler that panicked.
+func (ex *Exchange) answerPanic(r *http.Request, cause any, log *slog.Logger) {
+	// The handler wants the connection closed; the server understands this
+	// panic.
 	if cause == http.ErrAbortHandler {
 		panic(cause)
 	}
+
 	log.LogAttrs(r.Context(), slog.LevelError, "panic",
-		slog.String("request", ex.ID), slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+		slog.String("request", ex.ID),
+		slog.Any("cause", cause),
+		slog.String("stack", string(debug.Stack())))
+
 	err := fmt.Errorf("panic: %v", cause)
 	ex.err = err
 	if ex.writer.status == 0 {
@@ -82,10 +96,20 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 	if route == "" {
 		route = "none"
 	}
+
 	o.Metrics.observe(route, r.Method, ex.writer.status, took)
 	if o.Finished != nil {
-		o.Finished(Finished{Exchange: ex, Method: r.Method, Status: ex.writer.status, Took: took, Problem: ex.answered()})
+		o.Finished(Finished{
+			Exchange: ex,
+			Method:   r.Method,
+			Status:   ex.writer.status,
+			Took:     took,
+			Problem:  ex.answeredProblem(),
+		})
 	}
+
+	// A client that left is not an error of ours, whatever status it would have
+	// got.
 	level := slog.LevelInfo
 	switch {
 	case ex.writer.status >= http.StatusInternalServerError && !errors.Is(ex.err, context.Canceled):
@@ -96,12 +120,20 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 	if !o.Log.Enabled(r.Context(), level) {
 		return
 	}
+
 	attrs := make([]slog.Attr, 0, 10)
 	attrs = append(attrs,
-		slog.String("request", ex.ID), slog.String("method", r.Method), slog.String("route", route),
-		slog.Int("status", ex.writer.status), slog.Int64("bytes", ex.writer.bytes), slog.Duration("took", took))
-	if p := ex.Principal; p.Key != "" {
-		attrs = append(attrs, slog.String("account", string(p.Tenant.Account)), slog.String("key", string(p.Key)), slog.Bool("livemode", p.Tenant.Livemode))
+		slog.String("request", ex.ID),
+		slog.String("method", r.Method),
+		slog.String("route", route),
+		slog.Int("status", ex.writer.status),
+		slog.Int64("bytes", ex.writer.bytes),
+		slog.Duration("took", took))
+	if caller := ex.Principal; caller.Key != "" {
+		attrs = append(attrs,
+			slog.String("account", string(caller.Tenant.Account)),
+			slog.String("key", string(caller.Key)),
+			slog.Bool("livemode", caller.Tenant.Livemode))
 	}
 	if ex.err != nil && level == slog.LevelError {
 		attrs = append(attrs, slog.String("error", ex.err.Error()))
@@ -109,9 +141,9 @@ func (ex *Exchange) finish(r *http.Request, o Options, quiet bool) {
 	o.Log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// answered is the problem that was the answer: one that was made on the way
-// and not written does not count.
-func (ex *Exchange) answered() *Problem {
+// answeredProblem returns the problem that was the answer: one that was made on
+// the way and not written does not count.
+func (ex *Exchange) answeredProblem() *Problem {
 	if ex.problem == nil || ex.problem.Status != ex.writer.status {
 		return nil
 	}
