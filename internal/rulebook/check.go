@@ -11,62 +11,85 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Check finds what is wrong with rules: an error for what can never work, a
-// warning for what cannot work just now.
-func (s *Service) Check(ctx context.Context, t ship.Tenant, b routing.Book) (warnings []string, err error) {
-	var wrong []ship.FieldError
-	if _, err := routing.Compile(b); err != nil {
-		e, ok := errors.AsType[*ship.Error](err)
-		if !ok || len(e.Fields) == 0 {
+// Check validates rules. It returns an error for what can never work, and
+// warnings for what cannot work at present.
+func (s *Service) Check(ctx context.Context, t ship.Tenant, book routing.Book) (warnings []string, err error) {
+	// Errors of the compiler are collected with those of the targets, so that
+	// the client sees all of them at once.
+	var invalid []ship.FieldError
+	if _, err := routing.Compile(book); err != nil {
+		compileError, ok := errors.AsType[*ship.Error](err)
+		if !ok || len(compileError.Fields) == 0 {
 			return nil, err
 		}
-		wrong = e.Fields // and what else is wrong, all at once
+		invalid = compileError.Fields
 	}
+
 	connected, err := s.Connected(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	specs := s.Carriers(t.Livemode)
-	for _, target := range b.Targets() {
-		if e, bad := checkTarget(target, specs, connected); bad {
-			wrong = append(wrong, e)
+	for _, target := range book.Targets() {
+		if fieldError, bad := checkTarget(target, specs, connected); bad {
+			invalid = append(invalid, fieldError)
 			continue
 		}
-		if t.Livemode && !slices.ContainsFunc(connected, func(c *carrier.Carrier) bool { return c.Spec().Name == target.Carrier }) {
-			if w := fmt.Sprintf("%s is not connected in live mode, so rules that name it find no offer of it", target.Carrier); !slices.Contains(warnings, w) {
-				warnings = append(warnings, w)
+
+		isConnected := slices.ContainsFunc(connected, func(c *carrier.Carrier) bool {
+			return c.Spec().Name == target.Carrier
+		})
+		if t.Livemode && !isConnected {
+			warning := fmt.Sprintf("%s is not connected in live mode, so rules that name it find no offer of it", target.Carrier)
+			if !slices.Contains(warnings, warning) {
+				warnings = append(warnings, warning)
 			}
 		}
 	}
-	return warnings, ship.InvalidFields(wrong)
+	return warnings, ship.InvalidFields(invalid)
 }
 
-// checkTarget finds a carrier, a service or a connection that is not there.
+// checkTarget reports a carrier, a service or a connection that does not exist.
 func checkTarget(target routing.NamedTarget, specs []carrier.Spec, connected []*carrier.Carrier) (ship.FieldError, bool) {
 	var names, services []string
-	known := false
+	isKnown := false
 	for _, spec := range specs {
 		names = append(names, spec.Name)
-		if spec.Name != target.Carrier {
-			continue
+		if spec.Name == target.Carrier {
+			isKnown = true
+			services = append(services, codesOf(spec)...)
 		}
-		known = true
-		services = slices.Concat(services, codesOf(spec))
 	}
-	switch {
-	case !known:
-		return ship.FieldError{Pointer: target.Pointer + "/carrier", Code: "unknown_carrier", Detail: "is not a carrier", Suggestion: ship.Nearest(target.Carrier, names)}, true
-	case target.Service != "" && !slices.Contains(services, target.Service):
+
+	if !isKnown {
 		return ship.FieldError{
-			Pointer: target.Pointer + "/service", Code: "unknown_service", Detail: "is not a service of " + target.Carrier, Suggestion: ship.Nearest(target.Service, services),
+			Pointer:    target.Pointer + "/carrier",
+			Code:       "unknown_carrier",
+			Detail:     "is not a carrier",
+			Suggestion: ship.Nearest(target.Carrier, names),
 		}, true
-	case target.ConnectionID == "":
+	}
+	if target.Service != "" && !slices.Contains(services, target.Service) {
+		return ship.FieldError{
+			Pointer:    target.Pointer + "/service",
+			Code:       "unknown_service",
+			Detail:     "is not a service of " + target.Carrier,
+			Suggestion: ship.Nearest(target.Service, services),
+		}, true
+	}
+	if target.ConnectionID == "" {
 		return ship.FieldError{}, false
 	}
-	if !slices.ContainsFunc(connected, func(c *carrier.Carrier) bool {
+
+	hasConnection := slices.ContainsFunc(connected, func(c *carrier.Carrier) bool {
 		return c.Connection == target.ConnectionID && c.Spec().Name == target.Carrier
-	}) {
-		return ship.FieldError{Pointer: target.Pointer + "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account to " + target.Carrier}, true
+	})
+	if !hasConnection {
+		return ship.FieldError{
+			Pointer: target.Pointer + "/connectionId",
+			Code:    "unknown_connection",
+			Detail:  "is not a connection of this account to " + target.Carrier,
+		}, true
 	}
 	return ship.FieldError{}, false
 }

@@ -11,94 +11,110 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Desk is what somebody who works on the rules has before them: the draft,
-// or, where there is none, the rules that count.
+// A Desk is the rules that somebody edits: the draft or, if there is none, the
+// published rules.
 type Desk struct {
 	Version           // its Version is the published one that it is based on
 	Drafted   bool    // there is a draft
 	Published Version // zero if nothing was published
-	Wrong     error   // what became wrong with the draft since it was saved; nil if nothing
+	Wrong     error   // why the draft is no longer valid; nil if it is
 }
 
-// Mark names the state of the desk. What is changed by it is changed only if
-// nobody else did so first.
+// Mark identifies the state of the desk. A change that names a mark is made
+// only if nobody else has changed the desk since.
 func (d Desk) Mark() string { return markOf(d.Version, d.Drafted) }
 
-// Behind reports whether other rules were published since the draft was begun.
+// Behind reports whether other rules were published since the draft was started.
 func (d Desk) Behind() bool { return d.Drafted && d.Version.Version != d.Published.Version }
 
-func markOf(v Version, drafted bool) string {
+func markOf(version Version, drafted bool) string {
 	if drafted {
-		return "d" + strconv.FormatInt(v.WrittenAt.UnixMicro(), 36)
+		return "d" + strconv.FormatInt(version.WrittenAt.UnixMicro(), 36)
 	}
-	return "v" + strconv.Itoa(v.Version)
+	return "v" + strconv.Itoa(version.Version)
 }
 
-// Desk reads the rules to work on.
-func (s *Service) Desk(ctx context.Context, t ship.Tenant) (d Desk, err error) {
-	if d.Published, err = s.Published(ctx, t, 0); err != nil && ship.KindOf(err) != ship.NotFound {
-		return d, err
+// Desk reads the rules to edit.
+func (s *Service) Desk(ctx context.Context, t ship.Tenant) (desk Desk, err error) {
+	desk.Published, err = s.Published(ctx, t, 0)
+	if err != nil && ship.KindOf(err) != ship.NotFound {
+		return desk, err
 	}
-	v, err := s.Draft(ctx, t)
-	switch e, ok := errors.AsType[*ship.Error](err); {
+
+	draft, err := s.Draft(ctx, t)
+	switch draftError, ok := errors.AsType[*ship.Error](err); {
 	case err == nil:
-	case ok && e.Kind == ship.NotFound:
-		d.Version = d.Published
-		return d, nil
-	case ok && e.Kind == ship.Invalid:
-		d.Wrong = err
+	case ok && draftError.Kind == ship.NotFound:
+		desk.Version = desk.Published
+		return desk, nil
+	case ok && draftError.Kind == ship.Invalid:
+		// A connection that the draft names may have been removed since. Such a
+		// draft can still be edited.
+		desk.Wrong = err
 	default:
-		return d, err
+		return desk, err
 	}
-	d.Version, d.Drafted = v, true
-	return d, nil
+
+	desk.Version = draft
+	desk.Drafted = true
+	return desk, nil
 }
 
 // EditInput is a change of the draft.
 type EditInput struct {
 	Tenant ship.Tenant
 	Mark   string // of the desk that the change was made on
-	// Change returns the rules as they are to be. It must leave those that it
-	// gets as they are.
+	// Change returns the changed rules. It must not modify those that it gets.
 	Change func(routing.Book) (routing.Book, error)
 }
 
-// Edit changes the draft, and begins one if there is none. It is a conflict
+// Edit changes the draft, and starts one if there is none. It is a conflict
 // with the code "draft_changed" if somebody changed it since the mark: then
 // nothing is saved.
 func (s *Service) Edit(ctx context.Context, in EditInput) (Desk, error) {
-	d, err := s.Desk(ctx, in.Tenant)
+	desk, err := s.Desk(ctx, in.Tenant)
 	if err != nil {
-		return d, err
+		return desk, err
 	}
-	if in.Mark != d.Mark() {
-		return d, draftChanged()
+	if in.Mark != desk.Mark() {
+		return desk, draftChanged()
 	}
-	book, err := in.Change(d.Rules)
+
+	book, err := in.Change(desk.Rules)
 	if err != nil {
-		return d, err
+		return desk, err
 	}
 	warnings, err := s.Check(ctx, in.Tenant, book)
 	if err != nil {
-		return d, err
+		return desk, err
 	}
-	text, err := textOf(&book)
+	text, err := encodeBook(&book)
 	if err != nil {
-		return d, err
+		return desk, err
 	}
 	if len(text) > routing.MaxBook {
-		return d, ship.InvalidFields([]ship.FieldError{{Pointer: "/rules", Code: "too_long", Detail: fmt.Sprintf("the rules are larger than %d bytes", routing.MaxBook)}})
+		return desk, ship.InvalidFields([]ship.FieldError{{
+			Pointer: "/rules",
+			Code:    "too_long",
+			Detail:  fmt.Sprintf("the rules are larger than %d bytes", routing.MaxBook),
+		}})
 	}
-	seen := store.RuleBook{Version: d.Version.Version}
-	if d.Drafted {
-		seen.WrittenAt = d.WrittenAt
+
+	// The mark was compared with what was read. The statement compares once
+	// more, because somebody may have saved between the two.
+	seen := store.RuleBook{Version: desk.Version.Version}
+	if desk.Drafted {
+		seen.WrittenAt = desk.WrittenAt
 	}
 	row, err := s.Store.ChangeRuleDraft(ctx, in.Tenant, seen, text)
 	if ship.KindOf(err) == ship.Conflict {
-		return d, draftChanged()
+		return desk, draftChanged()
 	}
-	d.Version, d.Drafted, d.Wrong = Version{RuleBook: row, Rules: book, Warnings: warnings}, true, nil
-	return d, err
+
+	desk.Version = Version{RuleBook: row, Rules: book, Warnings: warnings}
+	desk.Drafted = true
+	desk.Wrong = nil
+	return desk, err
 }
 
 func draftChanged() error {

@@ -14,25 +14,26 @@ import (
 // A Head is a published version without its rules.
 type Head struct {
 	store.RuleBook
-	Told
+	Summary
 }
 
-// Told is what a version is about.
-type Told struct {
+// A Summary is what a version contains and changed.
+type Summary struct {
 	Rules   int
 	Changes map[string]int // against the version before, by the kind of difference
 }
 
-// toldKey names a version, which never changes.
-func toldKey(t ship.Tenant, version int) string {
+// versionKey identifies a version in the caches. A version never changes, so
+// what is cached under its key stays valid.
+func versionKey(t ship.Tenant, version int) string {
 	return fmt.Sprintf("%s/%t/%d", t.Account, t.Livemode, version)
 }
 
-// toldVersions is how many versions are kept told.
-const toldVersions = 50_000
+// maxSummaries is how many summaries are cached.
+const maxSummaries = 50_000
 
-func newTold() (*otter.Cache[string, *Told], error) {
-	return otter.New(&otter.Options[string, *Told]{MaximumSize: toldVersions})
+func newSummaryCache() (*otter.Cache[string, *Summary], error) {
+	return otter.New(&otter.Options[string, *Summary]{MaximumSize: maxSummaries})
 }
 
 // History lists what was published, the newest first, before a version unless
@@ -42,12 +43,16 @@ func (s *Service) History(ctx context.Context, t ship.Tenant, before, limit int)
 	if err != nil {
 		return nil, err
 	}
+
+	// Versions whose summary is not cached are read in one range, which may
+	// contain cached ones as well.
 	list := make([]Head, len(rows))
-	newest, oldest := 0, 0 // of those that are not known yet
+	newest := 0
+	oldest := 0
 	for i, row := range rows {
 		list[i].RuleBook = row
-		if told, ok := s.told.GetIfPresent(toldKey(t, row.Version)); ok {
-			list[i].Told = *told
+		if summary, ok := s.summaries.GetIfPresent(versionKey(t, row.Version)); ok {
+			list[i].Summary = *summary
 			continue
 		}
 		if newest == 0 {
@@ -58,35 +63,39 @@ func (s *Service) History(ctx context.Context, t ship.Tenant, before, limit int)
 	if newest == 0 {
 		return list, nil
 	}
-	read, err := s.tell(ctx, t, newest, oldest)
+
+	read, err := s.summarize(ctx, t, newest, oldest)
 	for i := range list {
-		if told, ok := read[list[i].Version]; ok {
-			list[i].Told = told
+		if summary, ok := read[list[i].Version]; ok {
+			list[i].Summary = summary
 		}
 	}
 	return list, err
 }
 
-// tell reads versions, and the one before them, and says what they are about.
-func (s *Service) tell(ctx context.Context, t ship.Tenant, newest, oldest int) (map[int]Told, error) {
+// summarize reads a range of versions, and the one before them to compare with,
+// and caches their summaries.
+func (s *Service) summarize(ctx context.Context, t ship.Tenant, newest, oldest int) (map[int]Summary, error) {
 	versions, err := s.Versions(ctx, t, newest+1, newest-oldest+2)
 	if err != nil {
 		return nil, err
 	}
-	read := map[int]Told{}
-	for i, v := range versions {
-		var was routing.Book
+
+	summaries := map[int]Summary{}
+	for i, version := range versions {
+		var previous routing.Book
 		if i+1 < len(versions) {
-			was = versions[i+1].Rules
-		} else if v.RuleBook.Version > 1 {
+			previous = versions[i+1].Rules
+		} else if version.RuleBook.Version > 1 {
 			break // its predecessor was not read
 		}
-		told := Told{Rules: len(v.Rules.Rules), Changes: map[string]int{}}
-		for _, d := range routing.Compare(was, v.Rules) {
-			told.Changes[d.What]++
+
+		summary := Summary{Rules: len(version.Rules.Rules), Changes: map[string]int{}}
+		for _, difference := range routing.Compare(previous, version.Rules) {
+			summary.Changes[difference.What]++
 		}
-		read[v.RuleBook.Version] = told
-		s.told.Set(toldKey(t, v.RuleBook.Version), &told)
+		summaries[version.RuleBook.Version] = summary
+		s.summaries.Set(versionKey(t, version.RuleBook.Version), &summary)
 	}
-	return read, nil
+	return summaries, nil
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// sheetText is how much text of rate sheets is kept read, in bytes.
-const sheetText = 32 << 20
+// maxSheetText is how much text of rate sheets is cached in parsed form, in
+// bytes.
+const maxSheetText = 32 << 20
 
-// parsedKey names a text: what was imported as a version never changes.
-func parsedKey(t ship.Tenant, name string, version int) string {
-	return toldKey(t, version) + "/" + name
+// sheetKey identifies a version of a sheet in the cache. What was imported as a
+// version never changes.
+func sheetKey(t ship.Tenant, name string, version int) string {
+	return versionKey(t, version) + "/" + name
 }
 
 // parsedSheet is a sheet and the length of its text.
@@ -24,21 +26,23 @@ type parsedSheet struct {
 	bytes uint32
 }
 
-// newParsed holds pointers under texts, as all caches that can: for all of them
-// the cache is compiled once.
-func newParsed() (*otter.Cache[string, *parsedSheet], error) {
+// newSheetCache returns a cache of pointers under strings, like all caches where
+// that is possible: the generic code is then compiled only once.
+func newSheetCache() (*otter.Cache[string, *parsedSheet], error) {
 	return otter.New(&otter.Options[string, *parsedSheet]{
-		MaximumWeight: sheetText,
-		Weigher:       func(_ string, p *parsedSheet) uint32 { return p.bytes },
+		MaximumWeight: maxSheetText,
+		Weigher:       func(_ string, parsed *parsedSheet) uint32 { return parsed.bytes },
 	})
 }
 
-// parse reads the text of a sheet once. Nobody changes what it returns.
+// parse parses the text of a sheet, or returns it from the cache. The result is
+// shared and must not be modified.
 func (s *Service) parse(t ship.Tenant, row store.RateSheet) (*sheet.Sheet, error) {
-	key := parsedKey(t, row.Name, row.Version)
-	if known, ok := s.parsed.GetIfPresent(key); ok {
-		return known.Sheet, nil
+	key := sheetKey(t, row.Name, row.Version)
+	if cached, ok := s.parsed.GetIfPresent(key); ok {
+		return cached.Sheet, nil
 	}
+
 	parsed, err := sheet.Parse([]byte(row.CSV))
 	if err != nil {
 		return nil, fmt.Errorf("read rate sheet %s: %w", row.Name, err)
@@ -47,11 +51,11 @@ func (s *Service) parse(t ship.Tenant, row store.RateSheet) (*sheet.Sheet, error
 	return &parsed, nil
 }
 
-// readBefore fills in what is in the sheet, if it is known.
-func (s *Service) readBefore(t ship.Tenant, sh *Sheet) bool {
-	known, ok := s.parsed.GetIfPresent(parsedKey(t, sh.Name, sh.Version))
+// fillFromCache fills in the parsed sheet, and reports whether it was cached.
+func (s *Service) fillFromCache(t ship.Tenant, target *Sheet) bool {
+	cached, ok := s.parsed.GetIfPresent(sheetKey(t, target.Name, target.Version))
 	if ok {
-		sh.Parsed = *known.Sheet
+		target.Parsed = *cached.Sheet
 	}
 	return ok
 }

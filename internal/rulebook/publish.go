@@ -10,12 +10,11 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Version is a rule book as it was written down, and what a person should
-// know about it.
+// A Version is a stored rule book, decoded, with warnings for its author.
 type Version struct {
 	store.RuleBook
 	Rules    routing.Book
-	Warnings []string // of a draft: what is allowed and perhaps not meant
+	Warnings []string // of a draft: what is allowed but may not be intended
 }
 
 func versionOf(row store.RuleBook) (Version, error) {
@@ -26,7 +25,7 @@ func versionOf(row store.RuleBook) (Version, error) {
 	return Version{RuleBook: row, Rules: book}, nil
 }
 
-// Published returns a version, the one that counts for 0.
+// Published returns a version; 0 stands for the one in effect.
 func (s *Service) Published(ctx context.Context, t ship.Tenant, version int) (Version, error) {
 	row, err := s.Store.RuleBook(ctx, t, version)
 	if err != nil {
@@ -42,6 +41,7 @@ func (s *Service) Versions(ctx context.Context, t ship.Tenant, before, limit int
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]Version, len(rows))
 	for i, row := range rows {
 		if list[i], err = versionOf(row); err != nil {
@@ -51,42 +51,44 @@ func (s *Service) Versions(ctx context.Context, t ship.Tenant, before, limit int
 	return list, nil
 }
 
-// Draft returns the rules that are being written. Its Version is the published
-// one that it was based on.
+// Draft returns the draft. Its Version is the published one that it was based
+// on. If the draft is no longer valid, it is returned with the error.
 func (s *Service) Draft(ctx context.Context, t ship.Tenant) (Version, error) {
 	row, err := s.Store.RuleDraft(ctx, t)
 	if err != nil {
 		return Version{}, missing(err, "draft_not_found", "there is no draft")
 	}
-	v, err := versionOf(row)
+	draft, err := versionOf(row)
 	if err != nil {
-		return v, err
+		return draft, err
 	}
-	v.Warnings, err = s.Check(ctx, t, v.Rules)
-	return v, err
+	draft.Warnings, err = s.Check(ctx, t, draft.Rules)
+	return draft, err
 }
 
-// SaveDraft keeps rules as the draft, in place of the one before. Only rules
-// that could be published are kept.
-func (s *Service) SaveDraft(ctx context.Context, t ship.Tenant, b routing.Book) (Version, error) {
-	warnings, err := s.Check(ctx, t, b)
+// SaveDraft stores rules as the draft, in place of the one before. Rules that
+// could not be published are rejected.
+func (s *Service) SaveDraft(ctx context.Context, t ship.Tenant, book routing.Book) (Version, error) {
+	warnings, err := s.Check(ctx, t, book)
 	if err != nil {
 		return Version{}, err
 	}
-	text, err := textOf(&b)
+	text, err := encodeBook(&book)
 	if err != nil {
 		return Version{}, err
 	}
+
 	row, err := s.Store.SaveRuleDraft(ctx, t, text)
-	return Version{RuleBook: row, Rules: b, Warnings: warnings}, err
+	return Version{RuleBook: row, Rules: book, Warnings: warnings}, err
 }
 
-// textOf is a book as it is stored: rules are a list even where there are none.
-func textOf(b *routing.Book) ([]byte, error) {
-	if b.Rules == nil {
-		b.Rules = []routing.Rule{}
+// encodeBook encodes a book as it is stored. No rules are an empty list, not
+// null.
+func encodeBook(book *routing.Book) ([]byte, error) {
+	if book.Rules == nil {
+		book.Rules = []routing.Rule{}
 	}
-	text, err := json.Marshal(b)
+	text, err := json.Marshal(book)
 	if err != nil {
 		return nil, fmt.Errorf("write the rules: %w", err)
 	}
@@ -102,56 +104,69 @@ func (s *Service) DropDraft(ctx context.Context, t ship.Tenant) error {
 type PublishInput struct {
 	Tenant ship.Tenant
 	Note   string
-	// Replaces is the version that the caller believes to count now; nil for
+	// Replaces is the version that the caller expects to be in effect; nil for
 	// any, as long as it is the one that the draft was based on.
 	Replaces *int
-	// Mark is that of the draft which the caller has read; "" for any.
+	// Mark is the mark of the draft that the caller has read; "" for any.
 	Mark string
 }
 
-// Publish makes the draft count, from the next purchase on. It is a conflict if
-// other rules were published since the draft was saved.
+// Publish puts the draft into effect, from the next purchase on. It is a
+// conflict if other rules were published since the draft was saved.
 func (s *Service) Publish(ctx context.Context, in PublishInput) (Version, error) {
 	draft, err := s.Draft(ctx, in.Tenant)
 	if err != nil {
 		return Version{}, err
 	}
+
 	if in.Replaces != nil && *in.Replaces != draft.Version {
 		return Version{}, outdated(draft.Version)
 	}
 	if in.Mark != "" && in.Mark != markOf(draft, true) {
 		return Version{}, draftChanged()
 	}
-	return s.publish(ctx, in.Tenant, draft, store.RuleBook{Version: draft.Version + 1, Book: draft.Book, Note: in.Note}, true)
+
+	next := store.RuleBook{Version: draft.Version + 1, Book: draft.Book, Note: in.Note}
+	return s.publish(ctx, in.Tenant, draft, next, true)
 }
 
-// RollBack publishes an earlier version again, as a new one. The draft stays.
+// RollBack publishes an earlier version again, as a new one. The draft is kept.
 func (s *Service) RollBack(ctx context.Context, t ship.Tenant, version int, note string) (Version, error) {
 	old, err := s.Published(ctx, t, version)
 	if err != nil {
 		return Version{}, err
 	}
+	// What the old rules name may have been removed since.
 	if old.Warnings, err = s.Check(ctx, t, old.Rules); err != nil {
 		return Version{}, err
 	}
-	now, err := s.Published(ctx, t, 0)
+
+	current, err := s.Published(ctx, t, 0)
 	if err != nil {
 		return Version{}, err
 	}
-	return s.publish(ctx, t, old, store.RuleBook{Version: now.Version + 1, Book: old.Book, Note: note, Restored: version}, false)
+	return s.publish(ctx, t, old, store.RuleBook{
+		Version:  current.Version + 1,
+		Book:     old.Book,
+		Note:     note,
+		Restored: version,
+	}, false)
 }
 
 // publish stores the next version, and ends the draft that became it.
 func (s *Service) publish(ctx context.Context, t ship.Tenant, from Version, next store.RuleBook, endDraft bool) (Version, error) {
-	var ended error // a draft that changed meanwhile is not lost
+	// Only the draft that was read is ended. If it was changed meanwhile, the
+	// transaction is rolled back and the changes are not lost.
+	var endErr error
 	err := s.Store.InTx(ctx, t, func(tx *store.Store) (err error) {
 		if next.WrittenAt, err = tx.PublishRules(ctx, t, next); err != nil || !endDraft {
 			return err
 		}
-		ended = tx.EndRuleDraft(ctx, t, from.WrittenAt)
-		return ended
+		endErr = tx.EndRuleDraft(ctx, t, from.WrittenAt)
+		return endErr
 	})
-	if ship.KindOf(ended) == ship.Conflict {
+
+	if ship.KindOf(endErr) == ship.Conflict {
 		return Version{}, draftChanged()
 	}
 	if ship.KindOf(err) == ship.Conflict {
@@ -160,6 +175,7 @@ func (s *Service) publish(ctx context.Context, t ship.Tenant, from Version, next
 	if err != nil {
 		return Version{}, err
 	}
+
 	s.forget(t)
 	return Version{RuleBook: next, Rules: from.Rules, Warnings: from.Warnings}, nil
 }
@@ -168,7 +184,7 @@ func outdated(version int) error {
 	return ship.Coded(ship.Conflict, "rules_changed", "other rules were published since version %d: read them, and save the draft again", version)
 }
 
-// missing gives an absence its code.
+// missing gives a not-found error its code and message.
 func missing(err error, code, message string) error {
 	if ship.KindOf(err) == ship.NotFound {
 		return &ship.Error{Kind: ship.NotFound, Code: code, Message: message, Err: err}

@@ -1,7 +1,7 @@
-// Package rulebook keeps what accounts decided about their routing: rules with
-// a draft and a history, and rate sheets. It tries rules on the past. What
-// rules mean is for package routing; what sheets cost, for package sheet. It
-// asks no carrier and buys nothing.
+// Package rulebook stores the routing settings of accounts: rules with a draft
+// and a history, and rate sheets. It also back-tests rules on past shipments.
+// Package routing evaluates rules, and package sheet computes prices. This
+// package calls no carrier and buys nothing.
 package rulebook
 
 import (
@@ -18,18 +18,17 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// fresh is how long a policy is used before the database is asked whether it
-// is still the same: so late, at most, another copy of the binary sees a
-// change.
-const fresh = 2 * time.Second
+// policyMaxAge is how long a policy is used before the database is asked whether
+// it has changed. Another process sees a change after this time at the latest.
+const policyMaxAge = 2 * time.Second
 
-// remembered is how many tenants' policies are kept compiled.
-const remembered = 10_000
+// maxPolicies is how many tenants' compiled policies are cached.
+const maxPolicies = 10_000
 
 // Config is what a Service needs.
 type Config struct {
 	Store *store.Store
-	// Carriers are those that there are in a mode, connected or not.
+	// Carriers lists the carriers that exist in a mode, connected or not.
 	Carriers func(livemode bool) []carrier.Spec
 	// Connected lists the tenant's own carrier accounts, opened.
 	Connected func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
@@ -38,100 +37,116 @@ type Config struct {
 	Requote func(context.Context, ship.Order) []ship.Rate
 }
 
-// Service keeps rules and rate sheets.
+// Service stores rules and rate sheets.
 type Service struct {
 	Config
-	known  *otter.Cache[ship.Tenant, known]
-	parsed *otter.Cache[string, *parsedSheet]
-	told   *otter.Cache[string, *Told]
-	plain  *routing.Compiled // without rules
-	busy   sync.Map          // accounts whose simulation runs
+	policies   *otter.Cache[ship.Tenant, cachedPolicy]
+	parsed     *otter.Cache[string, *parsedSheet]
+	summaries  *otter.Cache[string, *Summary]
+	emptyBook  *routing.Compiled // the book of a tenant without rules
+	simulating sync.Map          // accounts with a running simulation
 }
 
 // New returns a service.
 func New(c Config) (*Service, error) {
-	plain, err := routing.Compile(routing.Book{})
+	emptyBook, err := routing.Compile(routing.Book{})
 	if err != nil {
 		return nil, err
 	}
-	cache, err := otter.New(&otter.Options[ship.Tenant, known]{MaximumSize: remembered})
+
+	policies, err := otter.New(&otter.Options[ship.Tenant, cachedPolicy]{MaximumSize: maxPolicies})
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := newParsed()
+	parsed, err := newSheetCache()
 	if err != nil {
 		return nil, err
 	}
-	told, err := newTold()
+	summaries, err := newSummaryCache()
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Config: c, known: cache, parsed: parsed, told: told, plain: plain}, nil
+
+	return &Service{
+		Config:    c,
+		policies:  policies,
+		parsed:    parsed,
+		summaries: summaries,
+		emptyBook: emptyBook,
+	}, nil
 }
 
-// A Policy is a tenant's routing as it counts now.
+// A Policy is a tenant's routing that is in effect.
 type Policy struct {
 	Version int
 	Book    *routing.Compiled
-	// Sheet is the rate sheet that prices a carrier account, and its name; nil
-	// if there is none.
+	// Sheet returns the rate sheet that prices a carrier account, and its name;
+	// the sheet is nil if there is none. Sheet itself is nil if the tenant has
+	// no sheets.
 	Sheet func(carrier string, connection ship.ConnectionID) (*sheet.Sheet, string)
 }
 
-// known is a policy, and when it was last seen to be the newest.
-type known struct {
+// cachedPolicy is a policy, and when it was last known to be the newest.
+type cachedPolicy struct {
 	Policy
-	revision int64
-	seen     time.Time
+	revision  int64
+	checkedAt time.Time
 }
 
-// Policy returns the tenant's routing. It is right to within two seconds, and
-// at once after a change through this service.
+// Policy returns the tenant's routing. A change through this service is seen at
+// once, and one through another process within two seconds.
 func (s *Service) Policy(ctx context.Context, t ship.Tenant) (Policy, error) {
 	now := time.Now()
-	k, ok := s.known.GetIfPresent(t)
-	if ok && now.Sub(k.seen) < fresh {
-		return k.Policy, nil
+	cached, ok := s.policies.GetIfPresent(t)
+	if ok && now.Sub(cached.checkedAt) < policyMaxAge {
+		return cached.Policy, nil
 	}
+
+	// The revision is read before the policy. If the policy changes in between,
+	// the older revision makes a later call load it again.
 	revision, err := s.Store.RoutingRevision(ctx, t)
 	if err != nil {
 		return Policy{}, err
 	}
-	if !ok || k.revision != revision {
-		if k.Policy, err = s.load(ctx, t, revision); err != nil {
+	if !ok || cached.revision != revision {
+		if cached.Policy, err = s.load(ctx, t, revision); err != nil {
 			return Policy{}, err
 		}
 	}
-	k.revision, k.seen = revision, now
-	s.known.Set(t, k)
-	return k.Policy, nil
+
+	cached.revision = revision
+	cached.checkedAt = now
+	s.policies.Set(t, cached)
+	return cached.Policy, nil
 }
 
-// load reads and compiles the newest policy. What was checked when it was
-// published compiles.
+// load reads and compiles the newest policy. Rules are checked when they are
+// published, so they compile.
 func (s *Service) load(ctx context.Context, t ship.Tenant, revision int64) (Policy, error) {
-	p := Policy{Book: s.plain}
+	policy := Policy{Book: s.emptyBook}
 	if revision == 0 {
-		return p, nil
+		return policy, nil // nothing was ever published or imported
 	}
+
 	row, err := s.Store.RuleBook(ctx, t, 0)
 	switch {
 	case ship.KindOf(err) == ship.NotFound:
 	case err != nil:
-		return p, err
+		return policy, err
 	default:
 		book, err := routing.ReadBook(row.Book)
 		if err != nil {
-			return p, err
+			return policy, err
 		}
-		if p.Book, err = routing.Compile(book); err != nil {
-			return p, err
+		if policy.Book, err = routing.Compile(book); err != nil {
+			return policy, err
 		}
-		p.Version = row.Version
+		policy.Version = row.Version
 	}
-	p.Sheet, err = s.loadSheets(ctx, t)
-	return p, err
+
+	policy.Sheet, err = s.loadSheets(ctx, t)
+	return policy, err
 }
 
-// forget makes the next Policy look.
-func (s *Service) forget(t ship.Tenant) { s.known.Invalidate(t) }
+// forget drops the cached policy, so that the next call of Policy reads it.
+func (s *Service) forget(t ship.Tenant) { s.policies.Invalidate(t) }

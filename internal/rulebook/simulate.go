@@ -12,34 +12,41 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// MostSimulated is how many shipments one back-test looks at.
+// MostSimulated is the most shipments of one back-test.
 const MostSimulated = 100_000
 
 // simulatePage is how many shipments are read at a time.
 const simulatePage = 2000
 
-// SimulateInput says which rules are tried on which shipments.
+// SimulateInput says which rules are applied to which shipments.
 type SimulateInput struct {
 	Tenant   ship.Tenant
 	Account  ship.Account
 	Rules    routing.Book
 	Last     int                  // shipments, the newest first
 	Since    time.Time            // zero for any time
-	Progress func(done, most int) // told now and then; may be nil
+	Progress func(done, most int) // called after each part; may be nil
 	Changes  int                  // how many changed shipments are listed; 0 for 50
 	Zone     string               // only changed shipments of this zone are listed; "" for all
 }
 
-// Simulate tries rules on shipments that were bought: what would they have
-// bought, and what would it have cost? It decides by the offers that were seen
-// then; it buys nothing and asks no carrier. It takes all processors for a
-// while, so an account has one at a time: another is ship.Limited.
+// Simulate applies rules to past shipments: what would they have bought, and
+// what would it have cost? It decides by the offers that were stored then; it
+// buys nothing and calls no carrier.
+//
+// It uses all processors for a while, so an account has one simulation at a
+// time: another is ship.Limited.
 func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, error) {
-	if _, running := s.busy.LoadOrStore(in.Tenant.Account, true); running {
-		return Simulation{}, &ship.Error{Kind: ship.Limited, Message: "an account can have one simulation run at a time", RetryAfter: time.Second}
+	if _, running := s.simulating.LoadOrStore(in.Tenant.Account, true); running {
+		return Simulation{}, &ship.Error{
+			Kind:       ship.Limited,
+			Message:    "an account can have one simulation run at a time",
+			RetryAfter: time.Second,
+		}
 	}
-	defer s.busy.Delete(in.Tenant.Account)
-	in.Changes = cmp.Or(in.Changes, usualChanges)
+	defer s.simulating.Delete(in.Tenant.Account)
+
+	in.Changes = cmp.Or(in.Changes, defaultChanges)
 	if _, err := s.Check(ctx, in.Tenant, in.Rules); err != nil {
 		return Simulation{}, err
 	}
@@ -47,8 +54,11 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 	if err != nil {
 		return Simulation{}, err
 	}
-	sim := newTally(in)
+
+	// Ids begin with their time, so every shipment is before an id of the next
+	// hour.
 	before := ship.ShipmentIDOf(ship.RawIDAt(time.Now().Add(time.Hour)))
+	total := newTally(in)
 	for left := in.Last; left > 0; {
 		rows, err := s.Store.Routed(ctx, in.Tenant, before, in.Since, min(left, simulatePage))
 		if err != nil {
@@ -57,39 +67,45 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 		if len(rows) == 0 {
 			break
 		}
-		tallies, err := s.replay(ctx, in, book, rows)
+
+		parts, err := s.replay(ctx, in, book, rows)
 		if err != nil {
 			return Simulation{}, err
 		}
-		for _, t := range tallies {
-			sim.add(t)
+		for _, part := range parts {
+			total.add(part)
 		}
-		before, left = rows[len(rows)-1].ID, left-len(rows)
+
+		before = rows[len(rows)-1].ID
+		left -= len(rows)
 		if in.Progress != nil {
 			in.Progress(in.Last-left, in.Last)
 		}
 	}
-	return sim.result(), nil
+	return total.result(), nil
 }
 
-// replay decides about the shipments again, on all processors. The parts come
-// back in the order of the shipments.
+// replay decides about the shipments again, on all processors. The tallies are
+// in the order of the shipments.
 func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Compiled, rows []store.RoutedRow) ([]*tally, error) {
-	n := runtime.GOMAXPROCS(0)
-	parts, errs := make([]*tally, n), make([]error, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		mine := rows[len(rows)*i/n : len(rows)*(i+1)/n]
+	workers := runtime.GOMAXPROCS(0)
+	parts := make([]*tally, workers)
+	errs := make([]error, workers)
+
+	var group sync.WaitGroup
+	for i := range workers {
+		share := rows[len(rows)*i/workers : len(rows)*(i+1)/workers]
 		parts[i] = newTally(in)
-		wg.Go(func() {
-			for _, row := range mine {
-				if errs[i] = s.again(ctx, in, book, row, parts[i]); errs[i] != nil {
+		group.Go(func() {
+			for _, row := range share {
+				if errs[i] = s.redecide(ctx, in, book, row, parts[i]); errs[i] != nil {
 					return
 				}
 			}
 		})
 	}
-	wg.Wait()
+	group.Wait()
+
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -98,8 +114,8 @@ func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Co
 	return parts, ctx.Err()
 }
 
-// again decides about one shipment again.
-func (s *Service) again(ctx context.Context, in SimulateInput, book *routing.Compiled, row store.RoutedRow, t *tally) error {
+// redecide decides about one shipment again, and adds the result to the tally.
+func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.Compiled, row store.RoutedRow, sum *tally) error {
 	order, deal, err := row.Read()
 	if err != nil {
 		return err
@@ -107,31 +123,46 @@ func (s *Service) again(ctx context.Context, in SimulateInput, book *routing.Com
 	if deal.BoughtAt.IsZero() {
 		return nil // nothing was bought
 	}
-	t.Shipments++
+
+	sum.Shipments++
 	if deal.Routing.Strategy == "named" || deal.Routing.Strategy == "rate" {
-		t.Named++
+		sum.Named++
 		return nil
 	}
-	quotedFor := order.Options.Signature
+
+	// The order has the signature that the rules of then required. The new
+	// rules start from what the client asked for.
+	quotedSignature := order.Options.Signature
 	if deal.Routing.Raised != nil {
 		order.Options.Signature = deal.Routing.Raised.From
 	}
-	input := book.Prepare(routing.Input{Account: in.Tenant.Account, Order: order, Currency: in.Account.Currency, MaxAmount: deal.Limit, Now: row.ID.Raw().Time()})
-	seen := []ship.Rate(deal.Routing.Seen)
-	if other := input.Order.Options.Signature != quotedFor; other || len(seen) == 0 {
+	input := book.Prepare(routing.Input{
+		Account:   in.Tenant.Account,
+		Order:     order,
+		Currency:  in.Account.Currency,
+		MaxAmount: deal.Limit,
+		Now:       row.ID.Raw().Time(),
+	})
+
+	// The stored offers are for the signature of then. Only simulated carriers
+	// can be asked for the price of another one.
+	offers := []ship.Rate(deal.Routing.Seen)
+	otherSignature := input.Order.Options.Signature != quotedSignature
+	if otherSignature || len(offers) == 0 {
 		switch {
 		case deal.Simulated && s.Requote != nil:
-			seen = s.Requote(ctx, input.Order)
-			t.Requoted++
-		case other && len(seen) > 0:
-			t.Approximate++
+			offers = s.Requote(ctx, input.Order)
+			sum.Requoted++
+		case otherSignature && len(offers) > 0:
+			sum.Approximate++
 		}
 	}
-	if len(seen) == 0 {
-		t.Unknown++
+	if len(offers) == 0 {
+		sum.Unknown++
 		return nil
 	}
-	decision := book.Decide(input, seen)
-	t.count(row.ID, order, deal, decision)
+
+	decision := book.Decide(input, offers)
+	sum.count(row.ID, order, deal, decision)
 	return nil
 }

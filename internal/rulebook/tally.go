@@ -9,15 +9,16 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// usualChanges is how many changed shipments a simulation lists.
-const usualChanges = 50
+// defaultChanges is how many changed shipments a simulation lists unless its
+// input says otherwise.
+const defaultChanges = 50
 
-// A Simulation is what rules would have done with shipments of the past.
+// A Simulation is what rules would have done with past shipments.
 type Simulation struct {
-	Shipments   int // that were looked at
+	Shipments   int // that were examined
 	Named       int // of these: the client named the carrier or the rate, so no rule applies
 	Unknown     int // the offers of then were not stored
-	Foreign     int // bought or offered in another currency than the account's
+	Foreign     int // bought or offered in a currency other than the account's
 	Refused     int // the rules would have bought nothing
 	Compared    int // the rest, which the figures below are about
 	Changed     int // of these: another carrier or service
@@ -35,15 +36,15 @@ type Simulation struct {
 type Sum struct {
 	Shipments int
 	Minor     int64
-	Days      int // together, of those whose days are known both ways
-	Timed     int // how many these are
+	Days      int // total, of the shipments whose days are known both ways
+	Timed     int // number of these shipments
 }
 
-// A Part is the sums of a carrier or a zone, as it was and as it would be.
+// A Part is the sums of a carrier or a zone, as they were and as they would be.
 type Part struct {
 	Name    string
 	Was, Is Sum
-	Changed int // of a zone: its shipments that would have gone another way
+	Changed int // of a zone: its shipments that would have been bought differently
 }
 
 // A RuleCount is how many shipments a rule would have decided; "" stands for
@@ -53,7 +54,7 @@ type RuleCount struct {
 	Shipments int
 }
 
-// A Change is a shipment that would have gone another way.
+// A Change is a shipment that would have been bought differently.
 type Change struct {
 	Shipment ship.ShipmentID
 	OrderID  string
@@ -62,7 +63,7 @@ type Change struct {
 	Rule     string
 }
 
-// tally adds a simulation up.
+// tally accumulates a simulation.
 type tally struct {
 	Simulation
 	carriers, zones map[string]*Part
@@ -72,53 +73,81 @@ type tally struct {
 }
 
 func newTally(in SimulateInput) *tally {
-	return &tally{Simulation: Simulation{Currency: in.Account.Currency}, most: in.Changes, only: in.Zone, carriers: map[string]*Part{}, zones: map[string]*Part{}, rules: map[string]int{}}
+	return &tally{
+		Simulation: Simulation{Currency: in.Account.Currency},
+		carriers:   map[string]*Part{},
+		zones:      map[string]*Part{},
+		rules:      map[string]int{},
+		most:       in.Changes,
+		only:       in.Zone,
+	}
 }
 
 // count adds a shipment and what the rules would have done with it.
-func (t *tally) count(id ship.ShipmentID, o ship.Order, d ship.Deal, decision routing.Decision) {
-	is, found := choiceOf(d, decision)
+func (t *tally) count(id ship.ShipmentID, order ship.Order, deal ship.Deal, decision routing.Decision) {
+	is, found := choiceOf(deal, decision)
 	switch {
 	case !found:
 		t.Refused++
 		return
-	case is.Price.Currency != t.Currency || d.Price.Currency != t.Currency:
+	case is.Price.Currency != t.Currency || deal.Price.Currency != t.Currency:
 		t.Foreign++
 		return
 	}
+
 	t.Compared++
 	rule := decision.Routing.Rule
 	t.rules[rule]++
-	was := ship.Rate{Carrier: d.Carrier, Connection: d.Connection, Service: d.Service, Price: d.Price}
-	for _, r := range d.Routing.Seen {
-		if sameOffer(r, was) {
-			was.TransitDays = r.TransitDays
+
+	// The days are those of the offer that was bought: the purchase itself does
+	// not have them.
+	was := ship.Rate{
+		Carrier:    deal.Carrier,
+		Connection: deal.Connection,
+		Service:    deal.Service,
+		Price:      deal.Price,
+	}
+	for _, offer := range deal.Routing.Seen {
+		if sameOffer(offer, was) {
+			was.TransitDays = offer.TransitDays
 		}
 	}
-	zone := o.Destination.Area()
-	part(t.carriers, was.Carrier).Was.add(was, is.TransitDays)
-	part(t.carriers, is.Carrier).Is.add(is, was.TransitDays)
-	part(t.zones, zone).Was.add(was, is.TransitDays)
-	part(t.zones, zone).Is.add(is, was.TransitDays)
+
+	zone := order.Destination.Area()
+	partOf(t.carriers, was.Carrier).Was.add(was, is.TransitDays)
+	partOf(t.carriers, is.Carrier).Is.add(is, was.TransitDays)
+	partOf(t.zones, zone).Was.add(was, is.TransitDays)
+	partOf(t.zones, zone).Is.add(is, was.TransitDays)
 	t.Was.add(was, is.TransitDays)
 	t.Is.add(is, was.TransitDays)
 	if sameOffer(was, is) {
 		return
 	}
+
 	t.Changed++
-	part(t.zones, zone).Changed++
+	partOf(t.zones, zone).Changed++
 	if len(t.Changes) < t.most && (t.only == "" || t.only == zone) {
-		t.Changes = append(t.Changes, Change{Shipment: id, OrderID: o.OrderID, Zone: zone, Was: was, Is: is, Rule: rule})
+		t.Changes = append(t.Changes, Change{
+			Shipment: id,
+			OrderID:  order.OrderID,
+			Zone:     zone,
+			Was:      was,
+			Is:       is,
+			Rule:     rule,
+		})
 	}
 }
 
-// choiceOf is the offer that would have been bought: the best of an account
-// that did not say no then.
-func choiceOf(d ship.Deal, decision routing.Decision) (ship.Rate, bool) {
-	for _, r := range decision.Offers {
-		no := slices.ContainsFunc(d.Routing.Failed, func(f ship.Tried) bool { return f.Carrier == r.Carrier })
-		if !no || r.Carrier == d.Carrier && r.Connection == d.Connection {
-			return r, true
+// choiceOf returns the offer that would have been bought: the best one of a
+// carrier that did not fail then. The account that sold the label did not, even
+// if another account of its carrier did.
+func choiceOf(deal ship.Deal, decision routing.Decision) (ship.Rate, bool) {
+	for _, offer := range decision.Offers {
+		hasFailed := slices.ContainsFunc(deal.Routing.Failed, func(tried ship.Tried) bool {
+			return tried.Carrier == offer.Carrier
+		})
+		if !hasFailed || offer.Carrier == deal.Carrier && offer.Connection == deal.Connection {
+			return offer, true
 		}
 	}
 	return ship.Rate{}, false
@@ -128,77 +157,75 @@ func sameOffer(a, b ship.Rate) bool {
 	return a.Carrier == b.Carrier && a.Service == b.Service && a.Connection == b.Connection
 }
 
-func part(parts map[string]*Part, name string) *Part {
-	p := parts[name]
-	if p == nil {
-		p = &Part{Name: name}
-		parts[name] = p
+// partOf returns the part of a name, and creates it if there is none.
+func partOf(parts map[string]*Part, name string) *Part {
+	found := parts[name]
+	if found == nil {
+		found = &Part{Name: name}
+		parts[name] = found
 	}
-	return p
+	return found
 }
 
-// add adds an offer. Its days count where those of the other way are known too.
-func (s *Sum) add(r ship.Rate, otherDays int) {
+// add adds an offer. Its days are added only if those of the other offer are
+// known too: averages of different shipments could not be compared.
+func (s *Sum) add(offer ship.Rate, otherDays int) {
 	s.Shipments++
-	s.Minor += r.Price.Minor
-	if r.TransitDays > 0 && otherDays > 0 {
-		s.Days += r.TransitDays
+	s.Minor += offer.Price.Minor
+	if offer.TransitDays > 0 && otherDays > 0 {
+		s.Days += offer.TransitDays
 		s.Timed++
 	}
 }
 
-func (s *Sum) plus(o Sum) {
-	s.Shipments += o.Shipments
-	s.Minor += o.Minor
-	s.Days += o.Days
-	s.Timed += o.Timed
+func (s *Sum) plus(other Sum) {
+	s.Shipments += other.Shipments
+	s.Minor += other.Minor
+	s.Days += other.Days
+	s.Timed += other.Timed
 }
 
-// add adds the tally of shipments that are older than all before.
-func (t *tally) add(o *tally) {
-	for _, n := range []struct {
-		to   *int
-		from int
-	}{
-		{&t.Shipments, o.Shipments},
-		{&t.Named, o.Named},
-		{&t.Unknown, o.Unknown},
-		{&t.Foreign, o.Foreign},
-		{&t.Refused, o.Refused},
-		{&t.Compared, o.Compared},
-		{&t.Changed, o.Changed},
-		{&t.Requoted, o.Requoted},
-		{&t.Approximate, o.Approximate},
-	} {
-		*n.to += n.from
-	}
-	t.Was.plus(o.Was)
-	t.Is.plus(o.Is)
-	merge(t.carriers, o.carriers)
-	merge(t.zones, o.zones)
-	for rule, n := range o.rules {
+// add adds the tally of shipments that are older than all before. The listed
+// changes are the newest, so they stay in this order.
+func (t *tally) add(older *tally) {
+	t.Shipments += older.Shipments
+	t.Named += older.Named
+	t.Unknown += older.Unknown
+	t.Foreign += older.Foreign
+	t.Refused += older.Refused
+	t.Compared += older.Compared
+	t.Changed += older.Changed
+	t.Requoted += older.Requoted
+	t.Approximate += older.Approximate
+
+	t.Was.plus(older.Was)
+	t.Is.plus(older.Is)
+	merge(t.carriers, older.carriers)
+	merge(t.zones, older.zones)
+	for rule, n := range older.rules {
 		t.rules[rule] += n
 	}
-	t.Changes = append(t.Changes, o.Changes[:min(len(o.Changes), t.most-len(t.Changes))]...)
+	t.Changes = append(t.Changes, older.Changes[:min(len(older.Changes), t.most-len(t.Changes))]...)
 }
 
 func merge(to, from map[string]*Part) {
-	for name, p := range from {
-		sum := part(to, name)
-		sum.Was.plus(p.Was)
-		sum.Is.plus(p.Is)
-		sum.Changed += p.Changed
+	for name, part := range from {
+		sum := partOf(to, name)
+		sum.Was.plus(part.Was)
+		sum.Is.plus(part.Is)
+		sum.Changed += part.Changed
 	}
 }
 
-// result is the simulation, its parts in order: carriers by name, zones and
-// rules by how many shipments they have.
+// result returns the simulation with its parts sorted: carriers by name, zones
+// and rules by how many shipments they have.
 func (t *tally) result() Simulation {
 	byName := func(a, b Part) int { return cmp.Compare(a.Name, b.Name) }
 	t.Carriers = slices.SortedFunc(values(t.carriers), byName)
 	t.Zones = slices.SortedFunc(values(t.zones), func(a, b Part) int {
 		return cmp.Or(cmp.Compare(b.Was.Shipments, a.Was.Shipments), byName(a, b))
 	})
+
 	for rule, n := range t.rules {
 		t.Rules = append(t.Rules, RuleCount{rule, n})
 	}
@@ -210,8 +237,8 @@ func (t *tally) result() Simulation {
 
 func values(parts map[string]*Part) func(func(Part) bool) {
 	return func(yield func(Part) bool) {
-		for p := range maps.Values(parts) {
-			if !yield(*p) {
+		for part := range maps.Values(parts) {
+			if !yield(*part) {
 				return
 			}
 		}
