@@ -1,4 +1,4 @@
-// Package config is the settings of the service: one struct, read once from
+// Package config holds the settings of the service: one struct, read once from
 // the environment. It reads nothing else and opens nothing.
 package config
 
@@ -17,8 +17,8 @@ type Config struct {
 	DatabaseConnections int32
 
 	Listen         string // host:port; port 0 takes a free one
-	MetricsListen  string // likewise; empty is no second listener
-	BaseURL        string // without a slash at its end; empty means the listening address
+	MetricsListen  string // host:port; empty is no second listener
+	BaseURL        string // without a trailing slash; empty means the listening address
 	TrustedProxies []netip.Prefix
 
 	LogLevel      slog.Level
@@ -26,7 +26,7 @@ type Config struct {
 	TraceEndpoint string // empty sends no traces
 	Profiling     bool
 
-	RateLimit       int // requests a second and key; 0 sets no limit
+	RateLimit       int // requests per second and key; 0 sets no limit
 	RateBurst       int
 	MaxBodyBytes    int64
 	MaxHeaderBytes  int
@@ -54,7 +54,7 @@ type Config struct {
 
 	FontDir    string
 	SigningKey []byte   // nil means the installation's own
-	SecretKeys [][]byte // the first seals, all open; none means the installation's own
+	SecretKeys [][]byte // the first encrypts, all decrypt; none means the installation's own
 	SecretKMS  []string // addresses of keys in key services, or LocalKeys; the first wraps, all unwrap
 
 	OIDCIssuer       string // empty is no identity provider
@@ -71,13 +71,13 @@ type Config struct {
 	CarrierQuotas map[string]Quota  // by carrier, instead of the usual one of an account
 
 	WebhookNetworks []netip.Prefix // private networks that events may be sent to
-	WebhookLoopback bool           // and this machine
+	WebhookLoopback bool           // events may be sent to this machine
 }
 
 // LocalKeys stands for SECRET_KEY among the addresses of SECRET_KMS.
 const LocalKeys = "local"
 
-// A Quota is how many calls may be made in each period; none sets no limit.
+// A Quota is how many calls may be made in each period; 0 calls set no limit.
 type Quota struct {
 	Calls int
 	Per   time.Duration
@@ -93,26 +93,30 @@ type Setting struct {
 // Load reads the settings through lookup, usually os.LookupEnv, and reports
 // everything that is wrong with them at once.
 func Load(lookup func(string) (string, bool)) (Config, error) {
-	e := env{lookup: lookup}
-	c := read(&e)
-	if len(e.errs) == 0 {
-		e.errs = c.disagreements()
+	source := env{lookup: lookup}
+	settings := read(&source)
+
+	// A setting that could not be parsed is zero, and would seem to conflict
+	// with others.
+	if len(source.errs) == 0 {
+		source.errs = settings.conflicts()
 	}
-	return c, errors.Join(e.errs...)
+	return settings, errors.Join(source.errs...)
 }
 
 // Settings lists what Load reads, in its order.
 func Settings() []Setting {
-	e := env{lookup: func(string) (string, bool) { return "", false }}
-	read(&e)
-	return e.settings
+	source := env{lookup: func(string) (string, bool) { return "", false }}
+	read(&source)
+	return source.settings
 }
 
-// read is the table of all settings: name, default, parser and help.
+// read reads all settings. It is the table of their names, defaults, parsers and
+// help.
 func read(e *env) Config {
 	return Config{
 		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "address of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
-		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", whole[int32](2, 1000), "most connections for requests; background work has 12 more"),
+		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "most connections for requests; background work has 12 more"),
 
 		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address that the API listens on; port 0 takes a free one"),
 		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off for none"),
@@ -124,10 +128,10 @@ func read(e *env) Config {
 		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "address of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
 		Profiling:     get(e, "PROFILING", "off", onOff, "on serves /debug/pprof on METRICS_LISTEN"),
 
-		RateLimit:       get(e, "RATE_LIMIT", "100", whole[int](0, 1_000_000), "requests a second that one key may make of one copy of the program; 0 for no limit"),
-		RateBurst:       get(e, "RATE_BURST", "200", whole[int](1, 1_000_000), "requests that a key may make at once"),
-		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", whole[int64](1024, 64<<20), "largest body of a request"),
-		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", whole[int](4096, 1<<20), "largest header of a request"),
+		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests a second that one key may make of one copy of the program; 0 for no limit"),
+		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests that a key may make at once"),
+		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 64<<20), "largest body of a request"),
+		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "largest header of a request"),
 		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "longest time that a request may take"),
 		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "longest time to send the header of a request"),
 		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "after this long without a request, a connection is closed"),
@@ -173,19 +177,21 @@ func read(e *env) Config {
 	}
 }
 
-// disagreements are settings that are right each for itself but not together.
-func (c Config) disagreements() (errs []error) {
+// conflicts reports settings that are valid each by itself but not together.
+func (c Config) conflicts() (errs []error) {
 	if c.PurchaseTimeout >= c.RequestTimeout {
 		errs = append(errs, errors.New("PURCHASE_TIMEOUT must be shorter than REQUEST_TIMEOUT"))
 	}
 	if c.QuoteTimeout >= c.RequestTimeout {
 		errs = append(errs, errors.New("QUOTE_TIMEOUT must be shorter than REQUEST_TIMEOUT"))
 	}
+
+	// A purchase must not be settled while its request still waits for the
+	// carrier.
 	if c.SettleAfter < c.PurchaseTimeout {
-		// A request that is still waiting for the carrier must not be settled
-		// behind its back.
 		errs = append(errs, errors.New("SETTLE_AFTER must not be shorter than PURCHASE_TIMEOUT"))
 	}
+
 	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {
 		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID are set together"))
 	}
@@ -195,9 +201,9 @@ func (c Config) disagreements() (errs []error) {
 	return errs
 }
 
-// HasOutsideKey reports whether new credentials of carriers are encrypted with
-// a key that is not in the database: whoever gets hold of the database, or of a
-// backup of it, cannot read them.
+// HasOutsideKey reports whether new carrier credentials are encrypted with a key
+// that is not in the database, so that somebody who obtains the database or a
+// backup cannot read them.
 func (c Config) HasOutsideKey() bool {
 	if len(c.SecretKeys) > 0 {
 		return true
@@ -210,9 +216,9 @@ const HowToSetOutsideKey = "set SECRET_KEY to 32 random bytes as base64 (openssl
 
 // RedactedDatabaseURL is DatabaseURL without its password.
 func (c Config) RedactedDatabaseURL() string {
-	u, err := url.Parse(c.DatabaseURL)
+	address, err := url.Parse(c.DatabaseURL)
 	if err != nil {
 		return "(not a URL)"
 	}
-	return u.Redacted()
+	return address.Redacted()
 }

@@ -15,37 +15,43 @@ import (
 	"time"
 )
 
-// env is the environment while it is read.
+// env is the environment, and what was found while reading it.
 type env struct {
 	lookup   func(string) (string, bool)
 	settings []Setting
 	errs     []error
 }
 
-// required stands for the default of a setting that has none.
+// required is the fallback of a setting that must be set.
 const required = "\x00"
 
-// get reads one setting. An empty value is as good as none.
+// get reads one setting. An empty value is the same as none.
 func get[T any](e *env, name, fallback string, parse func(string) (T, error), help string) T {
-	e.settings = append(e.settings, Setting{Name: name, Default: strings.TrimPrefix(fallback, required), Help: help})
-	value, _ := e.lookup(name)
-	if value = strings.TrimSpace(value); value == "" {
-		value = fallback
+	e.settings = append(e.settings, Setting{
+		Name:    name,
+		Default: strings.TrimPrefix(fallback, required),
+		Help:    help,
+	})
+
+	text, _ := e.lookup(name)
+	if text = strings.TrimSpace(text); text == "" {
+		text = fallback
 	}
-	if value == required {
+	if text == required {
 		e.errs = append(e.errs, fmt.Errorf("%s is not set: %s", name, help))
 		var none T
 		return none
 	}
-	v, err := parse(value)
+
+	value, err := parse(text)
 	if err != nil {
 		e.errs = append(e.errs, fmt.Errorf("%s %w", name, err))
 	}
-	return v
+	return value
 }
 
-// The parsers. Their errors go on after the setting's name; they do not repeat
-// values, which may be secret.
+// The parsers follow. Their errors continue a sentence that begins with the
+// setting's name. They never repeat the value, which may be a secret.
 
 func text(s string) (string, error) { return s, nil }
 
@@ -90,17 +96,17 @@ func list[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 			if part = strings.TrimSpace(part); part == "" {
 				continue
 			}
-			v, err := parse(part)
+			value, err := parse(part)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, v)
+			all = append(all, value)
 		}
 		return all, nil
 	}
 }
 
-func whole[T int | int32 | int64](least, most T) func(string) (T, error) {
+func wholeNumber[T int | int32 | int64](least, most T) func(string) (T, error) {
 	return func(s string) (T, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < int64(least) || n > int64(most) {
@@ -112,23 +118,23 @@ func whole[T int | int32 | int64](least, most T) func(string) (T, error) {
 
 func atLeast(least time.Duration) func(string) (time.Duration, error) {
 	return func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
+		duration, err := time.ParseDuration(s)
 		if err != nil {
 			return 0, errors.New("must be a duration such as 30s or 5m")
 		}
-		if d < least {
+		if duration < least {
 			return 0, fmt.Errorf("must be at least %s", least)
 		}
-		return d, nil
+		return duration, nil
 	}
 }
 
 func level(s string) (slog.Level, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(s)); err != nil {
-		return l, errors.New("must be DEBUG, INFO, WARN or ERROR")
+	var parsed slog.Level
+	if err := parsed.UnmarshalText([]byte(s)); err != nil {
+		return parsed, errors.New("must be DEBUG, INFO, WARN or ERROR")
 	}
-	return l, nil
+	return parsed, nil
 }
 
 func hostPort(s string) (string, error) {
@@ -142,66 +148,78 @@ func hostPort(s string) (string, error) {
 	return s, nil
 }
 
-// prefix reads a network; a bare address is a network of one.
+// prefix parses a network; a bare address is a network of one.
 func prefix(s string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
-		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	if address, err := netip.ParseAddr(s); err == nil && address.Zone() == "" {
+		return netip.PrefixFrom(address, address.BitLen()), nil
 	}
-	p, err := netip.ParsePrefix(s)
+	network, err := netip.ParsePrefix(s)
 	if err != nil {
-		return p, errors.New("must be networks such as 10.0.0.0/8, with commas between")
+		return network, errors.New("must be networks such as 10.0.0.0/8, with commas between")
 	}
-	return p.Masked(), nil
+	return network.Masked(), nil
 }
 
 func baseURL(s string) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	address, err := url.Parse(s)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || !isPlain(address) {
 		return "", errors.New("must be an address such as https://ship.example.com")
 	}
 	return strings.TrimRight(s, "/"), nil
 }
 
-// issuer reads the name of an identity provider. It is compared byte for byte,
-// so a slash at its end stays.
+// issuer parses the name of an identity provider. It is compared byte for byte,
+// so a trailing slash is kept.
 func issuer(s string) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+	address, err := url.Parse(s)
+	if err != nil || !isPlain(address) || !isConfidential(address) {
 		return "", errors.New("must be an address such as https://login.example.com; http only to this machine")
 	}
 	return s, nil
 }
 
+// isPlain reports whether an address has a host, and neither credentials nor a
+// query nor a fragment.
+func isPlain(address *url.URL) bool {
+	return address.Host != "" && address.User == nil && address.RawQuery == "" && address.Fragment == ""
+}
+
+// isConfidential reports whether secrets may be sent to an address: over TLS, or
+// on this machine.
+func isConfidential(address *url.URL) bool {
+	return address.Scheme == "https" || address.Scheme == "http" && isLoopback(address.Hostname())
+}
+
 func smtpURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+	address, err := url.Parse(s)
+	if err != nil || address.Hostname() == "" || address.Scheme != "smtp" && address.Scheme != "smtps" {
 		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465")
 	}
-	return u, nil
+	return address, nil
 }
 
 func mailAddress(s string) (*mail.Address, error) {
-	a, err := mail.ParseAddress(s)
+	address, err := mail.ParseAddress(s)
 	if err != nil {
 		return nil, errors.New("must be an address, such as Waybill <waybill@example.com>")
 	}
-	return a, nil
+	return address, nil
 }
 
 func databaseURL(s string) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	address, err := url.Parse(s)
+	if err != nil || address.Scheme != "postgres" && address.Scheme != "postgresql" {
 		return "", errors.New("must be an address such as postgres://user:password@host:5432/waybill")
 	}
 	return s, nil
 }
 
 func key(s string) ([]byte, error) {
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil || len(b) < 32 {
+	decoded, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || len(decoded) < 32 {
 		return nil, errors.New("must be at least 32 bytes as base64, such as openssl rand -base64 32 prints")
 	}
-	return b, nil
+	return decoded, nil
 }
 
 func kmsAddress(s string) (string, error) {
@@ -215,46 +233,49 @@ func kmsAddress(s string) (string, error) {
 	return s, nil
 }
 
-// carrierURLs reads name=address pairs. Credentials are sent to these
-// addresses, so they are not sent in the clear but on this machine.
+// carrierURLs parses name=address pairs. Credentials are sent to these addresses,
+// so they must use TLS, except on this machine.
 func carrierURLs(s string) (map[string]string, error) {
-	pairs, err := list(func(pair string) ([2]string, error) {
-		name, address, _ := strings.Cut(pair, "=")
-		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
-		u, err := url.Parse(address)
-		if err != nil || name == "" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
-			return [2]string{}, errors.New("must be carriers and addresses such as ups=https://proxy.example.com, with commas between; http only to this machine")
-		}
-		return [2]string{name, address}, nil
-	})(s)
-	all := map[string]string{}
-	for _, p := range pairs {
-		all[p[0]] = p[1]
-	}
-	return all, err
-}
-
-// carrierQuotas reads pairs such as usps=10000/1h.
-func carrierQuotas(s string) (map[string]Quota, error) {
-	all := map[string]Quota{}
+	addresses := map[string]string{}
 	_, err := list(func(pair string) (string, error) {
-		name, quota, _ := strings.Cut(pair, "=")
-		calls, per, _ := strings.Cut(strings.TrimSpace(quota), "/")
-		n, err := strconv.Atoi(calls)
-		var d time.Duration
-		if err == nil && n > 0 {
-			d, err = time.ParseDuration(per)
+		name, text, _ := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		text = strings.TrimSpace(text)
+
+		address, err := url.Parse(text)
+		if err != nil || name == "" || !isPlain(address) || !isConfidential(address) {
+			return "", errors.New("must be carriers and addresses such as ups=https://proxy.example.com, with commas between; http only to this machine")
 		}
-		if name = strings.TrimSpace(name); err != nil || name == "" || n < 0 || n > 0 && d <= 0 {
-			return "", errors.New("must be carriers and calls such as usps=10000/1h, with commas between; 0 for no limit")
-		}
-		all[name] = Quota{n, d}
+		addresses[name] = text
 		return name, nil
 	})(s)
-	return all, err
+	return addresses, err
 }
 
-func loopback(host string) bool {
+// carrierQuotas parses pairs such as usps=10000/1h.
+func carrierQuotas(s string) (map[string]Quota, error) {
+	quotas := map[string]Quota{}
+	_, err := list(func(pair string) (string, error) {
+		name, text, _ := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+
+		number, period, _ := strings.Cut(strings.TrimSpace(text), "/")
+		calls, err := strconv.Atoi(number)
+		var per time.Duration
+		if err == nil && calls > 0 {
+			per, err = time.ParseDuration(period)
+		}
+
+		if err != nil || name == "" || calls < 0 || calls > 0 && per <= 0 {
+			return "", errors.New("must be carriers and calls such as usps=10000/1h, with commas between; 0 for no limit")
+		}
+		quotas[name] = Quota{calls, per}
+		return name, nil
+	})(s)
+	return quotas, err
+}
+
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
