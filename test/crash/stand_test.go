@@ -4,7 +4,9 @@ package crash
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -146,10 +148,22 @@ var prices = []string{"MonetaryValue", "totalNetCharge", "totalBaseCharge", "tot
 
 // halve answers rates with half the price.
 func (c *stand) halve(w http.ResponseWriter, r *http.Request) {
-	told := httptest.NewRecorder()
-	c.ServeHTTP(told, r)
+	answer := httptest.NewRecorder()
+	c.ServeHTTP(answer, r)
+
+	// FedEx compresses whether or not the client asks for it.
+	var plain io.Reader = answer.Body
+	if answer.Header().Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(plain)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		plain = unpacked
+	}
+
 	var body any
-	dec := json.NewDecoder(told.Body)
+	dec := json.NewDecoder(plain)
 	dec.UseNumber()
 	if err := dec.Decode(&body); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -157,8 +171,8 @@ func (c *stand) halve(w http.ResponseWriter, r *http.Request) {
 	}
 	var out bytes.Buffer
 	_ = json.NewEncoder(&out).Encode(halved(body))
-	w.Header().Set("Content-Type", told.Header().Get("Content-Type"))
-	w.WriteHeader(told.Code)
+	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+	w.WriteHeader(answer.Code)
 	_, _ = w.Write(out.Bytes())
 }
 
