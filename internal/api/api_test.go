@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
@@ -64,7 +66,7 @@ func newBench(t testing.TB) *bench {
 		Store: st, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log, Policy: policyOf(c.Rules),
 	})
-	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log})
+	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log, Specs: all.Specs})
 	if c.Box, err = seal.New([]byte("0123456789abcdef0123456789abcdef")); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
@@ -90,7 +92,7 @@ func (c *contract) wire(w wiring) {
 	c.shipping = shipping.New(shipping.Config{
 		Store: c.store, Simulated: carriers, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log, Policy: policyOf(c.rules),
 	})
-	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log})
+	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log, Specs: all.Specs})
 	w.api.Rules = c.rules
 	w.api.Account, w.api.Shipping, w.api.Tracking, w.api.Webhook = c.account, c.shipping, c.tracking, webhook.New(webhook.Config{Store: c.store})
 	c.handler = New(w.api)

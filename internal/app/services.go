@@ -139,6 +139,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 			Connection:  accounts.Carrier,
 			Connected:   accounts.Carriers,
 			TenantOf:    accounts.TenantOf,
+			Specs:       all.Specs,
 		}),
 	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/tracking"
@@ -26,6 +28,7 @@ func OpenTracking(ctx context.Context, cfg config.Config, specs []carrier.Spec, 
 		Connection: accounts.Carrier,
 		Connected:  accounts.Carriers,
 		TenantOf:   accounts.TenantOf,
+		Specs:      all.Specs,
 	})
 	return service, accounts.Specs(), done, nil
 }

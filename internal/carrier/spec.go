@@ -14,6 +14,7 @@ import (
 type Spec struct {
 	Name       string // "ups": stored, in URLs, never changes
 	Title      string // "UPS"
+	Mark       Mark   // its colours in the dashboard
 	LiveURL    string // the carrier's API, without a slash at its end; empty for a simulated carrier
 	TestURL    string // its own sandbox
 	Fields     []Field
@@ -34,6 +35,9 @@ type Spec struct {
 	// Track and Hear give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.
 	Meaning func(code string) (status ship.Status, reason string, known bool)
+	// Recognize says whether a tracking number, normalized, is one of the
+	// carrier's.
+	Recognize func(number string) Recognition
 	// GoLive is for the certification of a connection.
 	GoLive GoLive
 	// Open makes a driver of complete credentials. It does no I/O.
@@ -47,6 +51,12 @@ type Opening struct {
 	Live        bool   // what is bought costs money
 	PushSecret  string // 32 characters that the carrier's pushes prove themselves with, where we choose them
 	Via         Doer
+}
+
+// A Mark is the colours of a carrier's mark, as CSS has them.
+type Mark struct {
+	Background string
+	Text       string
 }
 
 // A Quota is how many calls a carrier takes from one account. Zero values set

@@ -15,8 +15,8 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push CONNECTION_ID [--account ID]",
 		Short: "Show where a carrier sends its pushes, and their secret",
-		Long: "Show where a carrier sends its pushes, and the secret that they carry. UPS and FedEx ask for both\n" +
-			"in their portals; USPS is told by the service itself. BASE_URL must be an https address.",
+		Long: "Show where a carrier sends its pushes, and the secret that they carry. Some carriers ask for both in\n" +
+			"their portals, others are subscribed by the service: see docs/carriers.md. BASE_URL must be an https address.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.settings()

@@ -101,6 +101,8 @@ func isCurrency(s string) bool {
 	return true
 }
 
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 func isDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -32,7 +34,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	st := storetest.Open(t)
 	return &bench{
-		Service: tracking.New(tracking.Config{Store: st, BaseURL: "http://localhost", SandboxStep: time.Microsecond, Log: slog.New(slog.DiscardHandler)}),
+		Service: tracking.New(tracking.Config{Store: st, BaseURL: "http://localhost", SandboxStep: time.Microsecond, Log: slog.New(slog.DiscardHandler), Specs: all.Specs}),
 		store:   st, log: webhook.New(webhook.Config{Store: st}), tenant: storetest.Tenant(),
 	}
 }

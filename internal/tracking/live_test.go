@@ -83,6 +83,7 @@ const pushKey = "0123456789abcdef0123456789abcdef"
 // another is the service in another copy of the program.
 func (b liveBench) another() *tracking.Service {
 	return tracking.New(tracking.Config{
+		Specs: all.Specs,
 		Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Key: []byte(pushKey),
 		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return b.carrier, nil },
 		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) {

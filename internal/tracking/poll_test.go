@@ -114,7 +114,7 @@ func newPollBench(t *testing.T, names ...string) *pollBench {
 // copy is one more copy of the service.
 func (b *pollBench) copy(batch int, claim time.Duration) *tracking.Service {
 	return tracking.New(tracking.Config{
-		Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), PollBatch: batch, PollClaim: claim,
+		Specs: all.Specs, Store: b.store, BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), PollBatch: batch, PollClaim: claim,
 		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
 			for _, c := range b.carriers {
 				if c.Connection == id {

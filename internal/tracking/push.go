@@ -23,7 +23,8 @@ func PushPath(key []byte, id ship.ConnectionID) string {
 // PushSecret is the secret that a carrier's pushes over the connection are
 // verified with: 32 characters.
 func PushSecret(key []byte, id ship.ConnectionID) string {
-	const mixed = "Wb7" // FedEx wants capitals, small letters and digits
+	// Carriers have rules for such secrets: capitals, small letters and digits.
+	const mixed = "Wb7"
 	return mixed + pushToken(key, "push secret", id)[:32-len(mixed)]
 }
 

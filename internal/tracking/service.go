@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -30,6 +29,7 @@ type Service struct {
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
 	tenantOf   func(context.Context, ship.ConnectionID) (ship.Tenant, error)
 	unmapped   func(code string)
+	specs      []carrier.Spec // of the carriers that parcels can be followed at
 
 	intake    intake
 	owners    sync.Map     // the tenants of connections
@@ -61,6 +61,8 @@ type Config struct {
 	TenantOf func(context.Context, ship.ConnectionID) (ship.Tenant, error)
 	// Unmapped is called with every code that no status table knows; may be nil.
 	Unmapped func(code string)
+	// Specs are the carriers that parcels can be followed at.
+	Specs []carrier.Spec
 
 	PollBatch int           // parcels that Poll claims at once; 0 means 500
 	PollClaim time.Duration // after which others take over what a copy claimed and did not finish; 0 means 5 minutes
@@ -91,6 +93,7 @@ func New(c Config) *Service {
 		connected:   c.Connected,
 		tenantOf:    c.TenantOf,
 		unmapped:    c.Unmapped,
+		specs:       c.Specs,
 		intake:      intake{store: c.Store},
 		pollBatch:   cmp.Or(c.PollBatch, pollBatch),
 		pollClaim:   cmp.Or(c.PollClaim, pollClaim),
@@ -145,7 +148,7 @@ func trackedOf(journey ship.Journey, scans []ship.Scan) Tracked {
 // whether it is new. Without a carrier the number must be of one carrier only.
 func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, number, carrier string) (Tracked, bool, error) {
 	number = ship.NormalizeTrackingNumber(number)
-	carrier, err := carrierFor(number, carrier)
+	carrier, err := s.carrierFor(number, carrier)
 	if err != nil {
 		return Tracked{}, false, err
 	}
@@ -197,24 +200,28 @@ func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string)
 
 // carrierFor is the carrier of a number: the given one, or the only one that
 // the number fits.
-func carrierFor(number, carrier string) (string, error) {
+func (s *Service) carrierFor(number, name string) (string, error) {
 	if number == "" || len(number) > 50 {
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "is not a tracking number"}})
 	}
 
-	if carrier != "" {
-		if !slices.Contains(sandbox.Names, carrier) {
+	if name != "" {
+		var known []string
+		for _, spec := range s.specs {
+			known = append(known, spec.Name)
+		}
+		if !slices.Contains(known, name) {
 			return "", ship.InvalidFields([]ship.FieldError{{
 				Pointer:    "/carrier",
 				Code:       "unknown_carrier",
 				Detail:     "is not a carrier of this account",
-				Suggestion: ship.Nearest(carrier, sandbox.Names),
+				Suggestion: ship.Nearest(name, known),
 			}})
 		}
-		return carrier, nil
+		return name, nil
 	}
 
-	switch candidates := ship.DetectCarriers(number); len(candidates) {
+	switch candidates := carrier.Detect(s.specs, number); len(candidates) {
 	case 0:
 		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "required", Detail: "is required: the number fits no carrier that is known here"}})
 	case 1:

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
@@ -90,7 +92,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	}
 	c.Shipping = b.shippingWith(waits)
 	c.Batch = b.batches(c)
-	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef")})
+	c.Tracking = tracking.New(tracking.Config{Store: b.store, BaseURL: testBase, Log: c.Log, Key: []byte("0123456789abcdef0123456789abcdef"), Specs: all.Specs})
 	c.Webhook = webhook.New(webhook.Config{
 		Store: b.store, Box: box, Sender: webhook.NewSender(webhook.SenderOptions{Policy: webhook.Policy{Loopback: true}}), BaseURL: testBase,
 	})

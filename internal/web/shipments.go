@@ -150,10 +150,7 @@ func (s *Web) shipments(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page := shipmentList{Filter: q, List: list, Carriers: []choice{{"", "All carriers"}}}
-	for _, name := range []string{"ups", "usps", "fedex", "dhl_express"} {
-		page.Carriers = append(page.Carriers, choice{name, carrierTitle(name)})
-	}
+	page := shipmentList{Filter: q, List: list, Carriers: carrierChoices()}
 	if more {
 		page.Next = q.address(v.to("shipments"), "cursor", q.behind(list[len(list)-1]))
 	}

@@ -52,6 +52,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 			all[path.Base(name)] = newAsset("image/svg+xml", data)
 		}
 	}
+	css.WriteString(carrierMarks())
 	all["app.css"] = newAsset("text/css; charset=utf-8", css.Bytes())
 	return all
 })

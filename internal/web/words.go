@@ -59,23 +59,6 @@ func plain(code string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-var carrierTitles = map[string]string{"ups": "UPS", "usps": "USPS", "fedex": "FedEx", "dhl_express": "DHL Express"}
-
-func carrierTitle(name string) string {
-	if t := carrierTitles[name]; t != "" {
-		return t
-	}
-	return plain(name)
-}
-
-// carrierMark is the class of a carrier's mark.
-func carrierMark(name string) string {
-	if carrierTitles[name] != "" {
-		return "mark mark-" + name
-	}
-	return "mark"
-}
-
 // serviceTitle is the service without the carrier's name before it, nor a part
 // of that: DHL Express sells "DHL Economy Select".
 func serviceTitle(sh ship.Shipment) string {

@@ -28,6 +28,7 @@ const answerLimit = 8 << 20
 var Spec = carrier.Spec{
 	Name:    "dhl_express",
 	Title:   "DHL Express",
+	Mark:    carrier.Mark{Background: "#ffcc00", Text: "#c8102e"},
 	LiveURL: "https://express.api.dhl.com/mydhlapi",
 	TestURL: "https://express.api.dhl.com/mydhlapi/test",
 	Fields: []carrier.Field{
@@ -79,9 +80,10 @@ var Spec = carrier.Spec{
 		"DHL Express pushes nothing: parcels are asked about, two hundred in a call.",
 		"Scans of many parcels at once may come without a time zone: in a country with several zones their time is that of the place.",
 	},
-	Meaning: meaning,
-	GoLive:  goLive,
-	Open:    open,
+	Meaning:   meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
 }
 
 // driver is one account.

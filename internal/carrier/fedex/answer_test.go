@@ -11,6 +11,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carriertest"
+	"github.com/waybillhq/waybill/internal/carrier/fedex"
 	"github.com/waybillhq/waybill/internal/emulator"
 	stand "github.com/waybillhq/waybill/internal/emulator/fedex"
 	"github.com/waybillhq/waybill/internal/label"
@@ -74,7 +75,7 @@ func TestLabelIsAPictureForEveryPiece(t *testing.T) {
 		if err != nil || picture.Bounds().Dx() != 800 || picture.Bounds().Dy() != 1200 {
 			t.Errorf("page %d is no label: %v", i, err)
 		}
-		if !slices.Contains(ship.DetectCarriers(p.Pieces[i]), "fedex") {
+		if fedex.Spec.Recognize(p.Pieces[i]) != carrier.Fits {
 			t.Errorf("%s is no number of FedEx", p.Pieces[i])
 		}
 	}

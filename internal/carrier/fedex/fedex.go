@@ -22,6 +22,7 @@ import (
 var Spec = carrier.Spec{
 	Name:       "fedex",
 	Title:      "FedEx",
+	Mark:       carrier.Mark{Background: "#4d148c", Text: "#ff8a3c"},
 	LiveURL:    "https://apis.fedex.com",
 	TestURL:    "https://apis-sandbox.fedex.com",
 	Fields:     fields,
@@ -67,9 +68,10 @@ var Spec = carrier.Spec{
 		"The first scan of a Ground parcel may have a day alone and no time zone: it stands at the beginning of its day.",
 		"Freight, dangerous goods, One Rate and returns across a border are not offered.",
 	},
-	Meaning: meaning,
-	GoLive:  goLive,
-	Open:    open,
+	Meaning:   meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
 }
 
 var fields = []carrier.Field{

@@ -1,6 +1,6 @@
 package sandbox
 
-import "github.com/waybillhq/waybill/internal/ship"
+import "github.com/waybillhq/waybill/internal/carrier/carrierkit"
 
 // Tracking numbers are derived from our reference, so they need no counter.
 // What fits into a number bounds how rarely two shipments share one: a UPS
@@ -39,7 +39,7 @@ func upsNumber(n uint64, s *service) string {
 	}
 	copy(b[8:10], s.mark)
 	digits(b[10:17], &n)
-	b[17] = ship.UPSCheckDigit(string(b[2:17]))
+	b[17] = carrierkit.AlphanumericCheckDigit(string(b[2:17]))
 	return string(b[:])
 }
 
@@ -49,7 +49,7 @@ func uspsNumber(n uint64, s *service) string {
 	b := [22]byte{'9', '4', 5: '9'}
 	copy(b[2:5], s.mark)
 	digits(b[6:21], &n)
-	b[21] = ship.GS1CheckDigit(string(b[:21]))
+	b[21] = carrierkit.GS1CheckDigit(string(b[:21]))
 	return string(b[:])
 }
 
@@ -59,7 +59,7 @@ func fedexNumber(n uint64, _ *service) string {
 	b[0] = '1' + byte(n%9)
 	n /= 9
 	digits(b[1:11], &n)
-	b[11] = ship.FedExCheckDigit(string(b[:11]))
+	b[11] = carrierkit.WeightedCheckDigit(string(b[:11]), [3]int{3, 1, 7})
 	return string(b[:])
 }
 
@@ -69,6 +69,6 @@ func dhlNumber(n uint64, _ *service) string {
 	b[0] = '1' + byte(n%9)
 	n /= 9
 	digits(b[1:9], &n)
-	b[9] = ship.DHLCheckDigit(string(b[:9]))
+	b[9] = carrierkit.Mod7CheckDigit(string(b[:9]))
 	return string(b[:])
 }

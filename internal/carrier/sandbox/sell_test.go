@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier/all"
+
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
@@ -34,7 +36,7 @@ func TestNumbersHaveValidCheckDigits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(p.TrackingNumber) != length[spec.Name] || !slices.Contains(ship.DetectCarriers(p.TrackingNumber), spec.Name) {
+			if len(p.TrackingNumber) != length[spec.Name] || !slices.Contains(carrier.Detect(all.Specs, p.TrackingNumber), spec.Name) {
 				t.Fatalf("%s: %s is not a number of this carrier", spec.Name, p.TrackingNumber)
 			}
 		}

@@ -26,6 +26,7 @@ import (
 var Spec = carrier.Spec{
 	Name:    "ups",
 	Title:   "UPS",
+	Mark:    carrier.Mark{Background: "#4b2e1a", Text: "#ffc44d"},
 	LiveURL: "https://onlinetools.ups.com/api",
 	TestURL: "https://wwwcie.ups.com/api",
 	Fields: []carrier.Field{
@@ -71,9 +72,10 @@ var Spec = carrier.Spec{
 		"Older scans have the time of their place without its zone. Where the place does not tell the zone either, the event says so.",
 		"To be confirmed with a real account, because UPS's documents leave it open: that Label Recovery finds other labels than returns by reference; that a second reference is found like the first; that an order number and a reference in one line are accepted; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes its newer refusals have.",
 	},
-	Meaning: meaning,
-	GoLive:  goLive,
-	Open:    open,
+	Meaning:   meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
 }
 
 // addressLimits are what UPS takes; labels are printed in Latin-1.

@@ -126,8 +126,8 @@ func whole(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	if err := label.Lint(p.Label.Format, p.Label.Data); err != nil {
 		t.Errorf("the %s label: %v", p.Label.Format, err)
 	}
-	if got := ship.DetectCarriers(p.TrackingNumber); len(got) == 0 || got[0] != "usps" {
-		t.Errorf("number %s is of %v", p.TrackingNumber, got)
+	if usps.Spec.Recognize(p.TrackingNumber) != carrier.Fits {
+		t.Errorf("%s is no number of USPS", p.TrackingNumber)
 	}
 }
 

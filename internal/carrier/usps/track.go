@@ -77,30 +77,6 @@ func isNumber(number string) bool {
 	return len(number) >= 10 && len(number) <= 34 && strings.Trim(number, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// withoutRouting is a number as it is stored: without "420" and the ZIP code
-// that the barcode puts before it.
-func withoutRouting(number string) string {
-	number = ship.NormalizeTrackingNumber(number)
-	if !strings.HasPrefix(number, "420") || strings.Trim(number, "0123456789") != "" {
-		return number
-	}
-
-	// What follows are 22 or 26 digits that begin with a 9. A barcode of 34
-	// digits can be read both ways, with a ZIP code of 9 or of 5 digits: the
-	// check digit decides.
-	for _, length := range []int{22, 26} {
-		zip := len(number) - len("420") - length
-		if zip != 5 && zip != 9 {
-			continue
-		}
-		own := number[len(number)-length:]
-		if own[0] == '9' && own[length-1] == ship.GS1CheckDigit(own[:length-1]) {
-			return own
-		}
-	}
-	return number
-}
-
 // isUnknown reports whether USPS says that it has nothing on the number.
 func isUnknown(err error) bool {
 	refused, ok := errors.AsType[*ship.Error](err)

@@ -24,6 +24,7 @@ import (
 var Spec = carrier.Spec{
 	Name:    "usps",
 	Title:   "USPS",
+	Mark:    carrier.Mark{Background: "#1e3f86", Text: "#fff"},
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
@@ -67,9 +68,10 @@ var Spec = carrier.Spec{
 		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the city or state, if it is certain; else the event says that its zone is unknown.",
 		"USPS has several hundred event codes. Those that the status table does not list are understood by their words, or stay unmapped.",
 	},
-	Meaning: meaning,
-	GoLive:  goLive,
-	Open:    open,
+	Meaning:   meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
 }
 
 // limits are those of addresses on a label.
