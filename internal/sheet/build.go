@@ -7,38 +7,46 @@ import (
 	"strings"
 )
 
-// build puts what was read in order, and tells what does not fit together.
+// build puts what was read in order, and reports what does not fit together.
 func (p *parser) build() Sheet {
-	s := &p.sheet
 	p.checkTerms()
+
+	// Zones and services get their final numbers first: everything after it
+	// refers to them.
 	p.orderZones()
 	p.orderServices()
+
 	p.buildLanes()
 	p.buildTables()
 	p.buildFuel()
 	p.buildSurcharges()
-	if p.found == 0 {
+
+	// In a sheet with errors, what seems to be missing may be in a row that
+	// could not be read.
+	if p.problemCount == 0 {
 		p.checkHoles()
 		p.checkAreas()
 		p.checkFuel()
 	}
-	return *s
+	return p.sheet
 }
 
 func (p *parser) checkTerms() {
-	s := &p.sheet
-	if p.last == "" && p.found == 0 {
+	sheet := &p.sheet
+	if p.lastSection == "" && p.problemCount == 0 {
 		p.fail(0, "", "missing", "", "the sheet is empty")
 		return
 	}
-	if s.Currency == "" && p.found == 0 {
+	if sheet.Currency == "" && p.problemCount == 0 {
 		p.fail(0, "currency", "required", "", "[sheet] names no currency")
 	}
-	if s.ValidUntil != "" && s.ValidUntil < s.ValidFrom {
+	if sheet.ValidUntil != "" && sheet.ValidUntil < sheet.ValidFrom {
 		p.fail(p.set["valid until"], "valid until", "invalid", "", "the sheet ends before it begins")
 	}
-	if p.found > 0 {
-		return // rows that are missing may be those that are wrong
+
+	// Rows that are missing may be those that could not be read.
+	if p.problemCount > 0 {
+		return
 	}
 	if len(p.lanes) == 0 {
 		p.fail(0, "", "missing", "", "the sheet has no rows in [zones]")
@@ -54,26 +62,34 @@ func (p *parser) orderZones() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return natural(p.zones.list[a], p.zones.list[b]) })
+	slices.SortFunc(order, func(a, b int) int { return compareNatural(p.zones.list[a], p.zones.list[b]) })
+
 	rank := make([]int, len(order))
 	for to, from := range order {
 		rank[from] = to
 		p.sheet.Zones = append(p.sheet.Zones, p.zones.list[from])
 	}
+
 	used := make([]bool, len(order))
 	for i := range p.lanes {
 		p.lanes[i].zone = rank[p.lanes[i].zone]
 		used[p.lanes[i].zone] = true
 	}
-	p.drafts = rekeyed(p.drafts, nil, rank)
-	p.days = rekeyed(p.days, nil, rank)
+	p.drafts = renumberKeys(p.drafts, nil, rank)
+	p.days = renumberKeys(p.days, nil, rank)
 	for key := range p.drafts {
 		used[key[1]] = true
 	}
-	for _, d := range p.surcharges {
-		for i := range d.steps {
-			renumber(d.steps[i].zones, rank)
+	for _, draft := range p.surcharges {
+		for i := range draft.steps {
+			renumber(draft.steps[i].zones, rank)
 		}
+	}
+
+	// With errors, the rows that lead to a zone may be those that could not be
+	// read.
+	if p.problemCount > 0 {
+		return
 	}
 	var known []string
 	for zone, name := range p.sheet.Zones {
@@ -81,9 +97,8 @@ func (p *parser) orderZones() {
 			known = append(known, name)
 		}
 	}
-	clean := p.found == 0 // else the rows that lead there may be those that are wrong
 	for from, to := range rank {
-		if !used[to] && clean {
+		if !used[to] {
 			name := p.zones.list[from]
 			p.fail(p.zones.line[from], "zone", "unknown", p.nearest(name, known), "no row of [zones] leads to zone %s", name)
 		}
@@ -94,33 +109,38 @@ func (p *parser) orderZones() {
 // the prices do.
 func (p *parser) orderServices() {
 	rank := p.rankServices()
-	p.services = reordered(p.services, rank)
-	p.drafts, p.days = rekeyed(p.drafts, rank, nil), rekeyed(p.days, rank, nil)
+	p.services = reorder(p.services, rank)
+	p.drafts = renumberKeys(p.drafts, rank, nil)
+	p.days = renumberKeys(p.days, rank, nil)
+
 	for i := range p.fuel {
 		if p.fuel[i].service >= 0 {
 			p.fuel[i].service = rank[p.fuel[i].service]
 		}
 	}
-	for _, d := range p.surcharges {
-		for i := range d.steps {
-			renumber(d.steps[i].services, rank)
+	for _, draft := range p.surcharges {
+		for i := range draft.steps {
+			renumber(draft.steps[i].services, rank)
 		}
 	}
 }
 
 // rankServices fills the sheet's services and returns the new numbers. A
-// service that is nowhere described is told, and has a number too.
+// service that is not described anywhere is reported, and has a number too.
 func (p *parser) rankServices() []int {
-	s := &p.sheet
+	sheet := &p.sheet
 	rank := make([]int, len(p.services.list))
 	for i := range rank {
 		rank[i] = -1
 	}
+
 	var known []string
-	for _, d := range p.declared {
-		rank[d.id] = len(s.Services)
-		s.Services, known = append(s.Services, d.Service), append(known, d.Code)
+	for _, declared := range p.declared {
+		rank[declared.id] = len(sheet.Services)
+		sheet.Services = append(sheet.Services, declared.Service)
+		known = append(known, declared.Code)
 	}
+
 	priced := make([]bool, len(rank))
 	for key := range p.drafts {
 		priced[key[0]] = true
@@ -129,36 +149,38 @@ func (p *parser) rankServices() []int {
 		if rank[id] >= 0 {
 			continue
 		}
-		if len(p.declared) == 0 && (priced[id] || p.found > 0) {
+		if len(p.declared) == 0 && (priced[id] || p.problemCount > 0) {
 			known = append(known, code)
 		} else {
 			p.fail(p.services.line[id], "service", "unknown", p.nearest(code, known), "there is no service %s", code)
 		}
-		rank[id] = len(s.Services)
-		s.Services = append(s.Services, Service{Code: code, Name: code})
+		rank[id] = len(sheet.Services)
+		sheet.Services = append(sheet.Services, Service{Code: code, Name: code})
 	}
 	return rank
 }
 
-func reordered(n names, rank []int) names {
+// reorder returns the names under their new numbers.
+func reorder(old names, rank []int) names {
 	out := names{list: make([]string, len(rank)), line: make([]int, len(rank))}
 	for from, to := range rank {
-		out.list[to], out.line[to] = n.list[from], n.line[from]
+		out.list[to] = old.list[from]
+		out.line[to] = old.line[from]
 	}
 	return out
 }
 
-// rekeyed renumbers the services, the zones or both.
-func rekeyed[T any](m map[[2]int]T, services, zones []int) map[[2]int]T {
-	out := make(map[[2]int]T, len(m))
-	for key, v := range m {
+// renumberKeys renumbers the services, the zones or both.
+func renumberKeys[T any](old map[[2]int]T, services, zones []int) map[[2]int]T {
+	out := make(map[[2]int]T, len(old))
+	for key, value := range old {
 		if services != nil {
 			key[0] = services[key[0]]
 		}
 		if zones != nil {
 			key[1] = zones[key[1]]
 		}
-		out[key] = v
+		out[key] = value
 	}
 	return out
 }
@@ -170,27 +192,34 @@ func renumber(list, rank []int) {
 	slices.Sort(list)
 }
 
-// natural orders names by their letters and, where both have digits, by their
-// numbers: Z2 comes before Z10.
-func natural(a, b string) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		m, n := run(x), run(y)
-		c := strings.Compare(x[:m], y[:n])
-		if isDigit(x[0]) && isDigit(y[0]) {
-			p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
-			c = cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q))
+// compareNatural orders names by their letters and, where both have digits, by
+// their numbers: Z2 comes before Z10.
+func compareNatural(a, b string) int {
+	restA := a
+	restB := b
+	for restA != "" && restB != "" {
+		partA := restA[:runLength(restA)]
+		partB := restB[:runLength(restB)]
+		restA = restA[len(partA):]
+		restB = restB[len(partB):]
+
+		order := strings.Compare(partA, partB)
+		if isDigit(partA[0]) && isDigit(partB[0]) {
+			// Without leading zeros the longer number is the larger one.
+			numberA := strings.TrimLeft(partA, "0")
+			numberB := strings.TrimLeft(partB, "0")
+			order = cmp.Or(cmp.Compare(len(numberA), len(numberB)), strings.Compare(numberA, numberB))
 		}
-		if c != 0 {
-			return c
+		if order != 0 {
+			return order
 		}
-		x, y = x[m:], y[n:]
 	}
-	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(len(restA), len(restB)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// run is how many characters s begins with that are all digits, or none.
-func run(s string) int {
+// runLength is how many characters at the beginning of s are all digits, or all
+// not.
+func runLength(s string) int {
 	n := 1
 	for n < len(s) && isDigit(s[n]) == isDigit(s[0]) {
 		n++
@@ -200,12 +229,12 @@ func run(s string) int {
 
 // buildTables puts the prices in order.
 func (p *parser) buildTables() {
-	s := &p.sheet
-	s.tables = make([][]table, len(s.Services))
+	sheet := &p.sheet
+	sheet.tables = make([][]table, len(sheet.Services))
 	for _, key := range sortedKeys(p.drafts) {
-		t := p.table(key[0], key[1], p.drafts[key])
-		t.days = p.days[key].days
-		s.tables[key[0]] = append(s.tables[key[0]], t)
+		table := p.buildTable(key[0], key[1], p.drafts[key])
+		table.days = p.days[key].days
+		sheet.tables[key[0]] = append(sheet.tables[key[0]], table)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,46 +11,46 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// dearestCell is the largest price that a cell may hold, in minor units.
-const dearestCell = 1_000_000_000_000
+// maxCellAmount is the largest price that a cell may hold, in minor units.
+const maxCellAmount = 1_000_000_000_000
 
-// quoted shows a short piece of the sheet.
-func quoted(s string) string {
+// quoteCell shows a short piece of the sheet.
+func quoteCell(s string) string {
 	if utf8.RuneCountInString(s) > 30 {
 		s = string([]rune(s)[:30]) + "..."
 	}
 	return strconv.Quote(s)
 }
 
-// text reads a name of at most limit characters.
-func (r *row) text(column string, limit int) string {
-	s := strings.Join(strings.Fields(r.get(column)), " ")
+// readText reads a name of at most limit characters.
+func (r *row) readText(column string, limit int) string {
+	text := strings.Join(strings.Fields(r.get(column)), " ")
 	switch {
-	case utf8.RuneCountInString(s) > limit:
+	case utf8.RuneCountInString(text) > limit:
 		r.fail(column, "too_long", "", "is longer than %d characters", limit)
-	case strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }):
+	case strings.ContainsFunc(text, func(char rune) bool { return !unicode.IsPrint(char) }):
 		r.fail(column, "invalid", "", "has characters that cannot be printed")
-	case strings.HasPrefix(s, "#"), strings.HasPrefix(s, "["):
+	case strings.HasPrefix(text, "#"), strings.HasPrefix(text, "["):
 		r.fail(column, "invalid", "", "may not begin with # or [")
 	}
-	return s
+	return text
 }
 
 // isName reports whether s is made of letters, digits and the extra characters,
 // begins with a letter or digit, and is not longer than limit.
 func isName(s, extra string, limit int) bool {
 	for i := range len(s) {
-		c := s[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c)
-		if !letter && (i == 0 || strings.IndexByte(extra, c) < 0) {
+		char := s[i]
+		isLetter := char >= 'a' && char <= 'z' || char >= 'A' && char <= 'Z' || isDigit(char)
+		if !isLetter && (i == 0 || strings.IndexByte(extra, char) < 0) {
 			return false
 		}
 	}
 	return s != "" && len(s) <= limit
 }
 
-// zone reads the name of a zone.
-func (r *row) zone(column, name string) (id int, ok bool) {
+// readZone reads the name of a zone.
+func (r *row) readZone(column, name string) (id int, ok bool) {
 	switch {
 	case name == "":
 		r.fail(column, "required", "", "the row names no zone")
@@ -58,49 +59,50 @@ func (r *row) zone(column, name string) (id int, ok bool) {
 	case len(r.p.zones.list) >= MaxZones && !r.p.zones.has(name):
 		r.fail(column, "too_large", "", "the sheet has more than %d zones", MaxZones)
 	default:
-		return r.p.zones.of(name, r.line), true
+		return r.p.zones.idOf(name, r.line), true
 	}
 	return 0, false
 }
 
-// serviceCode reads the code of a service.
-func (r *row) serviceCode(column, code string) (id int, ok bool) {
+// readService reads the code of a service.
+func (r *row) readService(column, code string) (id int, ok bool) {
 	switch {
 	case code == "":
 		r.fail(column, "required", "", "the row names no service")
 	case !isName(code, "-_", 50) || strings.ToLower(code) != code:
-		r.fail(column, "invalid", tidyCode(code), "a service has a code of small letters, digits and underscores; its name stands in [services]")
+		r.fail(column, "invalid", suggestCode(code), "a service has a code of small letters, digits and underscores; its name stands in [services]")
 	case len(r.p.services.list) >= MaxServices && !r.p.services.has(code):
 		r.fail(column, "too_large", "", "the sheet has more than %d services", MaxServices)
 	default:
-		return r.p.services.of(code, r.line), true
+		return r.p.services.idOf(code, r.line), true
 	}
 	return 0, false
 }
 
-// tidyCode makes a code of what was written, if it can.
-func tidyCode(s string) string {
-	code := strings.ToLower(strings.Join(strings.Fields(s), "_"))
+// suggestCode makes a code of a name, or "" if it cannot.
+func suggestCode(name string) string {
+	code := strings.ToLower(strings.Join(strings.Fields(name), "_"))
 	if !isName(code, "-_", 50) {
 		return ""
 	}
 	return code
 }
 
-// list reads several names in one cell: with commas, bars or, if they have no
-// spaces of their own, spaces between them.
-func list(cell string, spaces bool) []string {
-	all := strings.FieldsFunc(cell, func(c rune) bool { return c == ',' || c == '|' || spaces && unicode.IsSpace(c) })
+// splitList splits a cell with several names: with commas, bars or, if they have
+// no spaces of their own, spaces between them.
+func splitList(cell string, spaces bool) []string {
+	all := strings.FieldsFunc(cell, func(char rune) bool { return char == ',' || char == '|' || spaces && unicode.IsSpace(char) })
 	out := all[:0]
-	for _, s := range all {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
+	for _, name := range all {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
 		}
 	}
 	return out
 }
 
-func (r *row) yes(column string) bool {
+// readBool reads yes or no; an empty cell is no.
+func (r *row) readBool(column string) bool {
 	switch strings.ToLower(r.get(column)) {
 	case "", "no":
 		return false
@@ -111,96 +113,106 @@ func (r *row) yes(column string) bool {
 	return false
 }
 
-// oneOf reads one of the words; the first if the cell is empty.
-func (r *row) oneOf(column string, words ...string) string {
-	s := strings.ToLower(r.get(column))
-	if s == "" {
+// readWord reads one of the words; the first if the cell is empty.
+func (r *row) readWord(column string, words ...string) string {
+	cell := strings.ToLower(r.get(column))
+	if cell == "" {
 		return words[0]
 	}
-	for _, w := range words {
-		if s == w {
-			return w
-		}
+	if at := slices.Index(words, cell); at >= 0 {
+		return words[at]
 	}
-	r.fail(column, "invalid", r.p.nearest(s, words), "is one of: %s", strings.Join(words, ", "))
+	r.fail(column, "invalid", r.p.nearest(cell, words), "is one of: %s", strings.Join(words, ", "))
 	return words[0]
 }
 
-func (r *row) currency(column, s string) string {
-	if _, ok := ship.ParseMoney("1", s); !ok {
-		suggestion := map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "EURO": "EUR"}[strings.ToUpper(s)]
-		if _, ok := ship.ParseMoney("1", strings.ToUpper(s)); ok {
-			suggestion = strings.ToUpper(s)
-		}
-		r.fail(column, "invalid", suggestion, "is not a three-letter currency code")
-		return ""
+// readCurrency reads a currency code, and suggests one for a sign or small
+// letters.
+func (r *row) readCurrency(column, cell string) string {
+	if _, ok := ship.ParseMoney("1", cell); ok {
+		return strings.Clone(cell)
 	}
-	return strings.Clone(s)
+
+	upper := strings.ToUpper(cell)
+	suggestion := map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "EURO": "EUR"}[upper]
+	if _, ok := ship.ParseMoney("1", upper); ok {
+		suggestion = upper
+	}
+	r.fail(column, "invalid", suggestion, "is not a three-letter currency code")
+	return ""
 }
 
-// date reads a day, and suggests what another way of writing it means if it can
-// mean one day alone.
-func (r *row) date(column string) ship.Date {
-	s := r.get(column)
-	if d, ok := ship.ParseDate(s); ok || s == "" {
-		return ship.Date(strings.Clone(string(d)))
+// readDate reads a day. If it is written in another way that can mean only one
+// day, that day is suggested.
+func (r *row) readDate(column string) ship.Date {
+	cell := r.get(column)
+	if date, ok := ship.ParseDate(cell); ok || cell == "" {
+		return ship.Date(strings.Clone(string(date)))
 	}
-	meant := map[string]bool{}
+
+	meanings := map[string]bool{}
 	for _, layout := range []string{"2.1.2006", "2/1/2006", "1/2/2006", "2006/1/2", "2006-1-2", "2 Jan 2006", "Jan 2, 2006"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			meant[t.Format(time.DateOnly)] = true
+		if day, err := time.Parse(layout, cell); err == nil {
+			meanings[day.Format(time.DateOnly)] = true
 		}
 	}
 	suggestion := ""
-	if len(meant) == 1 {
-		for suggestion = range meant {
+	if len(meanings) == 1 {
+		for suggestion = range meanings {
 		}
 	}
 	r.fail(column, "invalid", suggestion, "is not a date such as 2026-01-31")
 	return ""
 }
 
-// country reads a country's code, or * for all.
-func (r *row) country(column, s string) (string, bool) {
-	if s == anywhere {
-		return s, true
+// readCountry reads a country's code, or * for all.
+func (r *row) readCountry(column, cell string) (string, bool) {
+	if cell == anywhere {
+		return cell, true
 	}
-	if code := strings.ToUpper(s); ship.KnownCountry(code) {
+	if code := strings.ToUpper(cell); ship.KnownCountry(code) {
 		return code, true
 	}
+
+	// A suggestion takes time, and only the first problems are reported.
 	suggestion := ""
-	if r.p.found < MaxProblems {
-		_, wrong := ship.Address{Country: s}.Normalize("")
-		for _, f := range wrong {
-			if f.Pointer == "/country" {
-				suggestion = f.Suggestion
+	if r.p.problemCount < MaxProblems {
+		_, invalid := ship.Address{Country: cell}.Normalize("")
+		for _, field := range invalid {
+			if field.Pointer == "/country" {
+				suggestion = field.Suggestion
 			}
 		}
 	}
-	r.fail(column, "unknown", suggestion, "%s is not a two-letter country code", quoted(s))
+	r.fail(column, "unknown", suggestion, "%s is not a two-letter country code", quoteCell(cell))
 	return "", false
 }
 
-// state reads a state of the country.
-func (r *row) state(column, country, s string) (string, bool) {
-	known, ok := r.p.states[[2]string{country, s}]
-	if !ok && r.p.found > MaxProblems {
-		r.bad = true // looking for it takes time, and nobody is told
+// readState reads a state of the country.
+func (r *row) readState(column, country, cell string) (string, bool) {
+	// Looking a state up takes time. Once no more problems are reported, the
+	// row is only marked as bad.
+	known, ok := r.p.states[[2]string{country, cell}]
+	if !ok && r.p.problemCount > MaxProblems {
+		r.bad = true
 		return "", false
 	}
+
 	if !ok {
-		var wrong []ship.FieldError
-		known, wrong = ship.Address{Country: country, State: s}.Normalize("")
-		for _, f := range wrong {
-			if f.Pointer == "/state" {
-				r.fail(column, "unknown", f.Suggestion, "%s has no state %s", country, quoted(s))
+		var invalid []ship.FieldError
+		known, invalid = ship.Address{Country: country, State: cell}.Normalize("")
+		for _, field := range invalid {
+			if field.Pointer == "/state" {
+				r.fail(column, "unknown", field.Suggestion, "%s has no state %s", country, quoteCell(cell))
 				return "", false
 			}
 		}
-		r.p.states[[2]string{country, strings.Clone(s)}] = known
+		r.p.states[[2]string{country, strings.Clone(cell)}] = known
 	}
+
+	// A state with a comma or a bar could not be written in a list.
 	if known.State == "" || strings.ContainsAny(known.State, ",|") {
-		r.fail(column, "unknown", "", "%s has no state %s", country, quoted(s))
+		r.fail(column, "unknown", "", "%s has no state %s", country, quoteCell(cell))
 		return "", false
 	}
 	return strings.Clone(known.State), true

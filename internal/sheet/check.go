@@ -10,69 +10,76 @@ import (
 // checkHoles warns of what is priced and cannot be reached, and of what can be
 // reached and has no price.
 func (p *parser) checkHoles() {
-	s := &p.sheet
-	reached := make([]bool, len(s.Zones))
-	for _, l := range p.lanes {
-		reached[l.zone] = true
+	sheet := &p.sheet
+	reached := make([]bool, len(sheet.Zones))
+	for _, lane := range p.lanes {
+		reached[lane.zone] = true
 	}
-	for id, service := range s.Services {
+
+	for id, service := range sheet.Services {
 		p.checkService(id, reached)
-		if len(s.tables[id]) == 0 {
+		if len(sheet.tables[id]) == 0 {
 			p.warn(p.services.line[id], "service", "missing", "", "%s has no prices", service.Code)
 		}
 	}
+
 	for _, key := range sortedKeys(p.days) {
-		if t := p.days[key]; p.drafts[key] == nil {
-			p.warn(t.line, "days", "unreachable", "", "%s has no price for zone %s", s.Services[key[0]].Code, s.Zones[key[1]])
+		if transit := p.days[key]; p.drafts[key] == nil {
+			p.warn(transit.line, "days", "unreachable", "", "%s has no price for zone %s", sheet.Services[key[0]].Code, sheet.Zones[key[1]])
 		}
 	}
-	var zones []string
-	for z, name := range s.Zones {
-		if reached[z] {
-			zones = append(zones, name)
+
+	var reachable []string
+	for zone, name := range sheet.Zones {
+		if reached[zone] {
+			reachable = append(reachable, name)
 		}
 	}
-	for z, name := range s.Zones {
-		if !reached[z] && len(p.warnings) < MaxProblems {
-			p.warn(p.zones.line[p.zones.id[name]], "zone", "unreachable", p.nearest(name, zones), "no row of [zones] leads to zone %s, which has prices", name)
+	for zone, name := range sheet.Zones {
+		if !reached[zone] && len(p.warnings) < MaxProblems {
+			p.warn(p.zones.line[p.zones.id[name]], "zone", "unreachable", p.nearest(name, reachable), "no row of [zones] leads to zone %s, which has prices", name)
 		}
 	}
 }
 
+// checkService warns of the zones and weights that a service has no price for.
 func (p *parser) checkService(id int, reached []bool) {
-	s := &p.sheet
-	tables := s.tables[id]
+	sheet := &p.sheet
+	tables := sheet.tables[id]
 	if len(tables) == 0 {
 		return
 	}
-	priced := make([]bool, len(s.Zones))
-	weights := map[weight]bool{}
+
+	priced := make([]bool, len(sheet.Zones))
+	seen := map[weight]bool{}
 	for i := range tables {
 		priced[tables[i].zone] = true
-		for _, b := range tables[i].breaks {
-			weights[b.upTo] = true
+		for _, priceBreak := range tables[i].breaks {
+			seen[priceBreak.upTo] = true
 		}
 	}
+
 	var holes []string
-	for z, name := range s.Zones {
-		if reached[z] && !priced[z] {
+	for zone, name := range sheet.Zones {
+		if reached[zone] && !priced[zone] {
 			holes = append(holes, name)
 		}
 	}
 	if len(holes) > 0 {
-		p.warn(p.services.line[id], "service", "missing", "", "%s has no price for %s", s.Services[id].Code, zonesText(holes))
+		p.warn(p.services.line[id], "service", "missing", "", "%s has no price for %s", sheet.Services[id].Code, formatZones(holes))
 	}
-	all := make([]weight, 0, len(weights))
-	for w := range weights {
-		all = append(all, w)
+
+	weights := make([]weight, 0, len(seen))
+	for upTo := range seen {
+		weights = append(weights, upTo)
 	}
-	slices.Sort(all)
+	slices.Sort(weights)
 	for i := range tables {
-		p.checkTable(id, &tables[i], all)
+		p.checkTable(id, &tables[i], weights)
 	}
 }
 
-func zonesText(names []string) string {
+func formatZones(names []string) string {
 	if len(names) == 1 {
 		return "zone " + names[0]
 	}
@@ -83,32 +90,40 @@ func zonesText(names []string) string {
 }
 
 // checkTable warns of a price that falls, of a break that the service's other
-// zones have, and of prices for weights that the service does not take.
-func (p *parser) checkTable(id int, t *table, all []weight) {
-	s := &p.sheet
-	d := p.drafts[[2]int{id, t.zone}]
-	what := s.Services[id].Code + " to zone " + s.Zones[t.zone]
-	line := func(w weight) int {
-		return d.breaks[slices.IndexFunc(d.breaks, func(b draftBreak) bool { return b.upTo == w })].line
+// zones have, and of prices for weights that the service does not take. Each is
+// reported once.
+func (p *parser) checkTable(id int, table *table, weights []weight) {
+	service := &p.sheet.Services[id]
+	draft := p.drafts[[2]int{id, table.zone}]
+	what := service.Code + " to zone " + p.sheet.Zones[table.zone]
+	lineOf := func(upTo weight) int {
+		return draft.breaks[slices.IndexFunc(draft.breaks, func(row draftBreak) bool { return row.upTo == upTo })].line
 	}
-	for i := 1; i < len(t.breaks); i++ {
-		if b := t.breaks[i]; b.price < t.breaks[i-1].price {
-			p.warn(line(b.upTo), "price", "falling", "", "%s costs less up to %s than up to %s", what, p.weightText(b.upTo), p.weightText(t.breaks[i-1].upTo))
+
+	for i := 1; i < len(table.breaks); i++ {
+		lighter := table.breaks[i-1]
+		heavier := table.breaks[i]
+		if heavier.price < lighter.price {
+			p.warn(lineOf(heavier.upTo), "price", "falling", "", "%s costs less up to %s than up to %s", what, p.formatWeight(heavier.upTo), p.formatWeight(lighter.upTo))
 			break
 		}
 	}
-	for i := 1; i < len(t.breaks); i++ {
-		if top := s.Services[id].maxWeight; top > 0 && !s.Services[id].byShipment && t.breaks[i-1].upTo >= top {
-			p.warn(line(t.breaks[i].upTo), "up to", "unreachable", "", "%s takes %s at most", s.Services[id].Code, p.weightText(top))
+
+	// The limit is of a piece. Of a shipment, all pieces are weighed together,
+	// so heavier ones can be reached.
+	for i := 1; i < len(table.breaks); i++ {
+		if limit := service.maxWeight; limit > 0 && !service.byShipment && table.breaks[i-1].upTo >= limit {
+			p.warn(lineOf(table.breaks[i].upTo), "up to", "unreachable", "", "%s takes %s at most", service.Code, p.formatWeight(limit))
 			break
 		}
 	}
-	if len(t.breaks) == len(all) || len(p.warnings) >= MaxProblems {
+
+	if len(table.breaks) == len(weights) || len(p.warnings) >= MaxProblems {
 		return
 	}
-	for i, w := range all {
-		if i >= len(t.breaks) || t.breaks[i].upTo != w {
-			p.warn(d.breaks[0].line, "up to", "missing", "", "%s has no price up to %s, which other zones have", what, p.weightText(w))
+	for i, upTo := range weights {
+		if i >= len(table.breaks) || table.breaks[i].upTo != upTo {
+			p.warn(draft.breaks[0].line, "up to", "missing", "", "%s has no price up to %s, which other zones have", what, p.formatWeight(upTo))
 			return
 		}
 	}
@@ -126,110 +141,126 @@ func (p *parser) checkFuel() {
 // checkAreas warns of areas that are hidden by more exact ones, and of postal
 // codes that a spreadsheet may have taken the leading zeros from.
 func (p *parser) checkAreas() {
-	lines := func(a area) int {
-		at := slices.IndexFunc(p.lanes, func(l lane) bool { return l.to == a })
+	lineOf := func(to area) int {
+		at := slices.IndexFunc(p.lanes, func(lane lane) bool { return lane.to == to })
 		return p.lanes[at].line
 	}
-	for _, lane := range p.sheet.lanes {
-		for first := 0; first < len(lane) && len(p.warnings) < MaxProblems; {
-			land := lane.land(lane[first].country)
-			for _, a := range hidden(land) {
+
+	for _, destinations := range p.sheet.lanes {
+		for first := 0; first < len(destinations) && len(p.warnings) < MaxProblems; {
+			country := destinations.inCountry(destinations[first].country)
+
+			// Finding a line takes time, so this ends with the last warning that
+			// is kept.
+			for _, hidden := range hiddenAreas(country) {
 				if len(p.warnings) >= MaxProblems {
-					break // looking up a line takes time
+					break
 				}
-				p.warn(lines(a), "zip", "unreachable", "", "%s is hidden: rows with longer postal codes are all of it", a)
+				p.warn(lineOf(hidden), "zip", "unreachable", "", "%s is hidden: rows with longer postal codes are all of it", hidden)
 			}
-			if a, zip := shortened(land); zip != "" {
-				p.warn(lines(a), "zip", "short", zip, "%s is shorter than the other postal codes of %s: did a spreadsheet drop its zeros?", a.zip(), a.country)
+
+			if short, zip := shortenedArea(country); zip != "" {
+				p.warn(lineOf(short), "zip", "short", zip, "%s is shorter than the other postal codes of %s: did a spreadsheet drop its zeros?", short.zip(), short.country)
 			}
-			first += len(land)
+			first += len(country)
 		}
 	}
 }
 
-// hidden returns the areas of a country, sorted, that areas with longer postal
-// codes are all of. It knows of codes that are digits alone.
-func hidden(land places) []area {
-	deep := len(land[len(land)-1].lo)
-	if deep == 0 || deep > 9 {
+// hiddenAreas returns the areas of a country, sorted, that are covered
+// completely by areas with longer postal codes. It knows only codes of digits.
+func hiddenAreas(country areaIndex) []area {
+	digits := len(country[len(country)-1].lo)
+	if digits == 0 || digits > 9 {
 		return nil
 	}
-	var out []area
-	var covered [][2]int // sorted, apart from each other
-	for at := len(land); at > 0; {
-		level := land[at-1].level()
-		first := at
-		for first > 0 && land[first-1].level() == level {
+
+	// From the most exact level to the least: an area is hidden if what the
+	// levels before it cover is all of it.
+	var hidden []area
+	var covered [][2]int // sorted and disjoint
+	for end := len(country); end > 0; {
+		level := country[end-1].level()
+		first := end
+		for first > 0 && country[first-1].level() == level {
 			first--
 		}
-		for _, s := range land[first:at] {
-			if s.state != "" || s.lo != "" && (!allDigits(s.lo) || !allDigits(s.hi)) {
-				return out
+
+		for _, entry := range country[first:end] {
+			if entry.state != "" || entry.lo != "" && (!allDigits(entry.lo) || !allDigits(entry.hi)) {
+				return hidden
 			}
-			if inside(covered, widened(s.area, deep)) {
-				out = append(out, s.area)
+			if containsRange(covered, zipRange(entry.area, digits)) {
+				hidden = append(hidden, entry.area)
 			}
 		}
-		for _, s := range land[first:at] {
-			covered = append(covered, widened(s.area, deep))
+		for _, entry := range country[first:end] {
+			covered = append(covered, zipRange(entry.area, digits))
 		}
-		covered = joined(covered)
-		at = first
+		covered = joinRanges(covered)
+		end = first
 	}
-	return out
+	return hidden
 }
 
-// widened is the area as numbers of deep digits.
-func widened(a area, deep int) [2]int {
+// zipRange is the first and the last postal code of an area, as numbers of so
+// many digits.
+func zipRange(a area, digits int) [2]int {
 	lo, _ := strconv.Atoi("0" + a.lo)
 	hi, _ := strconv.Atoi("0" + a.hi)
-	unit := int(math.Pow10(deep - len(a.lo)))
+	unit := int(math.Pow10(digits - len(a.lo)))
 	return [2]int{lo * unit, (hi+1)*unit - 1}
 }
 
-func inside(list [][2]int, want [2]int) bool {
-	at, _ := slices.BinarySearchFunc(list, want[0], func(have [2]int, first int) int {
+// containsRange reports whether one of the ranges, which are sorted and
+// disjoint, contains the wanted one.
+func containsRange(ranges [][2]int, want [2]int) bool {
+	at, _ := slices.BinarySearchFunc(ranges, want[0], func(have [2]int, first int) int {
 		if have[1] < first {
 			return -1
 		}
 		return 1
 	})
-	return at < len(list) && list[at][0] <= want[0] && want[1] <= list[at][1]
+	return at < len(ranges) && ranges[at][0] <= want[0] && want[1] <= ranges[at][1]
 }
 
-// joined sorts the ranges and joins those that touch.
-func joined(list [][2]int) [][2]int {
-	slices.SortFunc(list, func(a, b [2]int) int { return a[0] - b[0] })
-	out := list[:0]
-	for _, r := range list {
-		if n := len(out); n > 0 && r[0] <= out[n-1][1]+1 {
-			out[n-1][1] = max(out[n-1][1], r[1])
+// joinRanges sorts the ranges and joins those that touch.
+func joinRanges(ranges [][2]int) [][2]int {
+	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
+	out := ranges[:0]
+	for _, next := range ranges {
+		if n := len(out); n > 0 && next[0] <= out[n-1][1]+1 {
+			out[n-1][1] = max(out[n-1][1], next[1])
 		} else {
-			out = append(out, r)
+			out = append(out, next)
 		}
 	}
 	return out
 }
 
-// shortened returns the first area whose postal code is shorter than nearly all
-// of the country's, and the code with the zeros that it may have lost.
-func shortened(land places) (area, string) {
-	count := map[int]int{}
-	total, usual := 0, 0
-	for _, s := range land {
-		if s.lo == "" || !allDigits(s.lo) || !allDigits(s.hi) {
+// shortenedArea returns the first area whose postal code is shorter than nearly
+// all of the country's, and the code with the zeros that it may have lost.
+func shortenedArea(country areaIndex) (short area, zip string) {
+	count := map[int]int{} // of codes, by their length
+	total := 0
+	usual := 0
+	for _, entry := range country {
+		if entry.lo == "" || !allDigits(entry.lo) || !allDigits(entry.hi) {
 			continue
 		}
+
 		total++
-		if n := len(s.lo); count[n]+1 > count[usual] || n == usual {
+		if n := len(entry.lo); count[n]+1 > count[usual] || n == usual {
 			usual = n
 		}
-		count[len(s.lo)]++
+		count[len(entry.lo)]++
 	}
-	for _, s := range land {
-		if n := len(s.lo); n > 0 && n < usual && allDigits(s.lo) && count[usual]*5 >= total*4 {
+
+	for _, entry := range country {
+		if n := len(entry.lo); n > 0 && n < usual && allDigits(entry.lo) && count[usual]*5 >= total*4 {
 			zeros := strings.Repeat("0", usual-n)
-			return s.area, area{country: s.country, lo: zeros + s.lo, hi: zeros + s.hi}.zip()
+			full := area{country: entry.country, lo: zeros + entry.lo, hi: zeros + entry.hi}
+			return entry.area, full.zip()
 		}
 	}
 	return area{}, ""

@@ -6,90 +6,94 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// options are the extra services that a surcharge has priced.
-type options struct{ signature, adult, saturday bool }
+// pricedOptions are the extra services that a surcharge has priced.
+type pricedOptions struct{ signature, adult, saturday bool }
 
-func (g *options) grant(kind string) {
+// add notes that a surcharge of the kind was charged.
+func (o *pricedOptions) add(kind string) {
 	switch kind {
 	case signature:
-		g.signature = true
+		o.signature = true
 	case adult:
-		g.adult = true
+		o.adult = true
 	case saturday:
-		g.saturday = true
+		o.saturday = true
 	}
 }
 
-// lack says what the order asks for and nothing has priced.
-func (g options) lack(o ship.Options) string {
+// missing says what the order asks for and nothing has priced.
+func (o pricedOptions) missing(wanted ship.Options) string {
 	switch {
-	case o.Signature == "standard" && !g.signature:
+	case wanted.Signature == "standard" && !o.signature:
 		return "has no price for a signature"
-	case o.Signature == "adult" && !g.adult:
+	case wanted.Signature == "adult" && !o.adult:
 		return "has no price for the signature of an adult"
-	case o.SaturdayDelivery && !g.saturday:
+	case wanted.SaturdayDelivery && !o.saturday:
 		return "has no price for delivery on a Saturday"
 	}
 	return ""
 }
 
-// concerning are the steps of a surcharge that are for the order, its zone and
-// its destination, whatever the service.
-func (q *question) concerning(c *surcharge) []*step {
-	var list []*step
-	for i := range c.steps {
-		st := &c.steps[i]
-		if !st.when.ofOrder(q.order) || !slices.ContainsFunc(q.pieces, st.when.ofPiece) {
+// applicableSteps are the steps of a surcharge that apply to the order, its zone
+// and its destination, whatever the service.
+func (q *quotation) applicableSteps(charge *surcharge) []*surchargeStep {
+	var steps []*surchargeStep
+	for i := range charge.steps {
+		step := &charge.steps[i]
+		if !step.when.matchesOrder(q.order) || !slices.ContainsFunc(q.pieces, step.when.matchesPiece) {
 			continue
 		}
-		if st.zones != nil {
-			if _, ok := slices.BinarySearch(st.zones, q.zone); !ok {
+		if step.zones != nil {
+			if _, ok := slices.BinarySearch(step.zones, q.zone); !ok {
 				continue
 			}
 		}
-		if st.areas != nil {
-			if _, _, ok := st.areas.best(q.to); !ok {
+		if step.areas != nil {
+			if _, _, ok := step.areas.best(q.to); !ok {
 				continue
 			}
 		}
-		list = append(list, st)
+		steps = append(steps, step)
 	}
-	return list
+	return steps
 }
 
-// surcharge is what a surcharge, of which the steps concern the order, adds to
-// the freight of a service, and whether it applies at all.
-func (q *question) surcharge(c *surcharge, steps []*step, service int, freight int64, granted *options) (minor int64, applies bool) {
-	if !c.byPiece {
-		best := int64(-1)
-		for _, st := range steps {
-			if st.serves(service) {
-				granted.grant(st.when.kind)
-				best = max(best, st.charge(freight))
+// surcharge is what a surcharge, of which the steps apply to the order, adds to
+// the freight of a service, and whether it applies at all. Of the steps that
+// apply, only the most expensive one is charged.
+func (q *quotation) surcharge(charge *surcharge, steps []*surchargeStep, service int, freight int64, priced *pricedOptions) (minor int64, applies bool) {
+	if !charge.byPiece {
+		highest := int64(-1)
+		for _, step := range steps {
+			if step.isFor(service) {
+				priced.add(step.when.kind)
+				highest = max(highest, step.charge(freight))
 			}
 		}
-		return max(best, 0), best >= 0
+		return max(highest, 0), highest >= 0
 	}
+
 	for i := range q.pieces {
-		best := int64(-1)
-		for _, st := range steps {
-			if st.serves(service) && st.when.ofPiece(q.pieces[i]) {
-				granted.grant(st.when.kind)
-				best = max(best, st.charge(freight))
+		highest := int64(-1)
+		for _, step := range steps {
+			if step.isFor(service) && step.when.matchesPiece(q.pieces[i]) {
+				priced.add(step.when.kind)
+				highest = max(highest, step.charge(freight))
 			}
 		}
-		minor, applies = plus(minor, max(best, 0)), applies || best >= 0
+		minor = addAmounts(minor, max(highest, 0))
+		applies = applies || highest >= 0
 	}
 	return minor, applies
 }
 
-func (st *step) serves(service int) bool {
-	return st.services == nil || slices.Contains(st.services, service)
+func (s *surchargeStep) isFor(service int) bool {
+	return s.services == nil || slices.Contains(s.services, service)
 }
 
-func (st *step) charge(freight int64) int64 {
-	if st.percent > 0 {
-		return share(freight, st.percent)
+func (s *surchargeStep) charge(freight int64) int64 {
+	if s.percent > 0 {
+		return percentOf(freight, s.percent)
 	}
-	return st.amount
+	return s.amount
 }

@@ -7,89 +7,102 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// decimal reads a number and returns it with a decimal point. A single comma is
-// a decimal comma, unless it may as well divide thousands. A sheet that has
-// points and commas is refused, because one of them is then a mistake.
-func (r *row) decimal(column, s string) (string, bool) {
-	points, commas := strings.Count(s, "."), strings.Count(s, ",")
-	before, after, _ := strings.Cut(s, ",")
+// readDecimal reads a number and returns it with a decimal point. A single comma
+// is a decimal comma, unless it may as well be a thousands separator. A sheet
+// that has points and commas is refused, because one of them is then a mistake.
+func (r *row) readDecimal(column, cell string) (string, bool) {
+	points := strings.Count(cell, ".")
+	commas := strings.Count(cell, ",")
+	before, after, _ := strings.Cut(cell, ",")
+
 	switch {
-	case s == "":
+	case cell == "":
 		r.fail(column, "required", "", "the cell is empty")
-	case s[0] == '-':
+	case cell[0] == '-':
 		r.fail(column, "invalid", "", "is negative")
-	case strings.Trim(s, "0123456789.,") != "" || !isDigit(s[0]) || !isDigit(s[len(s)-1]):
-		r.fail(column, "invalid", digitsOf(s), "%s is not a plain number", quoted(s))
+	case strings.Trim(cell, "0123456789.,") != "" || !isDigit(cell[0]) || !isDigit(cell[len(cell)-1]):
+		r.fail(column, "invalid", suggestNumber(cell), "%s is not a plain number", quoteCell(cell))
 	case points+commas > 1:
-		r.fail(column, "invalid", ungrouped(s), "has a thousands separator")
+		r.fail(column, "invalid", removeGrouping(cell), "has a thousands separator")
 	case commas == 1 && len(after) == 3 && strings.Trim(before, "0") != "":
 		r.fail(column, "ambiguous", "", "may mean %s.%s or %s%s: write it with a point or without the comma", before, after, before, after)
 	default:
-		return r.dotted(column, s, points, commas)
+		return r.normalizeDecimal(column, cell, points > 0, commas > 0)
 	}
 	return "", false
 }
 
-func (r *row) dotted(column, s string, points, commas int) (string, bool) {
+// normalizeDecimal turns a decimal comma into a point, if the sheet does not use
+// both. That it does is reported once.
+func (r *row) normalizeDecimal(column, cell string, hasPoint, hasComma bool) (string, bool) {
 	p := r.p
-	if points > 0 && p.points == 0 {
+	if hasPoint && p.points == 0 {
 		p.points = r.line
 	}
-	if commas > 0 && p.commas == 0 {
+	if hasComma && p.commas == 0 {
 		p.commas = r.line
 	}
+
 	if p.points > 0 && p.commas > 0 {
 		if !p.mixed {
 			r.fail(column, "ambiguous", "", "the sheet has a decimal point on line %d and a decimal comma on line %d: use one of them", p.points, p.commas)
 		}
-		p.mixed, r.bad = true, true
+		p.mixed = true
+		r.bad = true
 		return "", false
 	}
-	return strings.Replace(s, ",", ".", 1), true
+	return strings.Replace(cell, ",", ".", 1), true
 }
 
-// digitsOf is the number in a cell with a currency sign or a space, if there is
-// one and no doubt.
-func digitsOf(s string) string {
-	bare := strings.Map(func(c rune) rune {
-		if c >= '0' && c <= '9' || c == '.' || c == ',' {
-			return c
+// suggestNumber is the number in a cell with a currency sign or a space, or ""
+// if it is not certain which one is meant.
+func suggestNumber(cell string) string {
+	number := strings.Map(func(char rune) rune {
+		if char >= '0' && char <= '9' || char == '.' || char == ',' {
+			return char
 		}
 		return -1
-	}, s)
-	if strings.ContainsAny(s, "-+%eE()/:") || bare == "" || strings.Count(bare, ".")+strings.Count(bare, ",") > 1 || !isDigit(bare[0]) || !isDigit(bare[len(bare)-1]) {
+	}, cell)
+
+	if strings.ContainsAny(cell, "-+%eE()/:") || number == "" || strings.Count(number, ".")+strings.Count(number, ",") > 1 || !isDigit(number[0]) || !isDigit(number[len(number)-1]) {
 		return ""
 	}
-	return bare
+	return number
 }
 
-// ungrouped is a number without its thousands separators.
-func ungrouped(s string) string {
-	last := strings.LastIndexAny(s, ".,")
-	groups := func(s string) string { return strings.NewReplacer(".", "", ",", "").Replace(s) }
-	if strings.Count(s, s[last:last+1]) == 1 { // the other sign divides the thousands
-		return groups(s[:last]) + "." + s[last+1:]
+// removeGrouping is a number without its thousands separators, or "" if they
+// cannot be told from the decimal point.
+func removeGrouping(number string) string {
+	last := strings.LastIndexAny(number, ".,")
+	removeSigns := func(s string) string { return strings.NewReplacer(".", "", ",", "").Replace(s) }
+
+	// A last sign that occurs once is the decimal one: the other sign separates
+	// the thousands.
+	if strings.Count(number, number[last:last+1]) == 1 {
+		return removeSigns(number[:last]) + "." + number[last+1:]
 	}
-	if strings.ContainsAny(s, ".") && strings.ContainsAny(s, ",") {
+	if strings.ContainsAny(number, ".") && strings.ContainsAny(number, ",") {
 		return ""
 	}
-	return groups(s)
+	return removeSigns(number)
 }
 
-// number reads a number in units of 10^-places, at most limit of them.
-func (r *row) number(column, s string, places int, limit int64) (int64, bool) {
-	s, ok := r.decimal(column, s)
+// readNumber reads a number in units of 10^-places, at most limit of them.
+func (r *row) readNumber(column, cell string, places int, limit int64) (int64, bool) {
+	decimal, ok := r.readDecimal(column, cell)
 	if !ok {
 		return 0, false
 	}
-	before, after, _ := strings.Cut(s, ".")
-	if rest := strings.TrimRight(after, "0"); len(rest) > places {
+
+	integer, fraction, _ := strings.Cut(decimal, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	if len(fraction) > places {
 		r.fail(column, "invalid", "", "has more than %d decimals", places)
 		return 0, false
-	} else {
-		after = rest + strings.Repeat("0", places-len(rest))
 	}
-	n, err := strconv.ParseInt(before+after, 10, 64)
+	fraction += strings.Repeat("0", places-len(fraction))
+
+	n, err := strconv.ParseInt(integer+fraction, 10, 64)
 	if err != nil || n > limit {
 		r.fail(column, "too_large", "", "is too large")
 		return 0, false
@@ -97,131 +110,140 @@ func (r *row) number(column, s string, places int, limit int64) (int64, bool) {
 	return n, true
 }
 
-// money reads a price in minor units.
-func (r *row) money(column, s string) (int64, bool) {
-	s, ok := r.decimal(column, s)
+// readMoney reads a price in minor units.
+func (r *row) readMoney(column, cell string) (int64, bool) {
+	decimal, ok := r.readDecimal(column, cell)
 	if !ok {
 		return 0, false
 	}
+
+	// A missing or invalid currency has been reported already. Assuming one
+	// lets the price be checked too.
 	currency := r.p.sheet.Currency
 	if currency == "" {
-		currency = "USD" // what is wrong has been told
+		currency = "USD"
 	}
-	m, ok := ship.ParseMoney(s, currency)
-	_, frac, _ := strings.Cut(s, ".")
+
+	money, ok := ship.ParseMoney(decimal, currency)
+	_, fraction, _ := strings.Cut(decimal, ".")
 	switch {
-	case !ok && len(strings.TrimRight(frac, "0")) > ship.Exponent(currency):
+	case !ok && len(strings.TrimRight(fraction, "0")) > ship.Exponent(currency):
 		r.fail(column, "invalid", "", "has more decimals than %s has: %d", currency, ship.Exponent(currency))
-	case !ok || m.Minor > dearestCell:
+	case !ok || money.Minor > maxCellAmount:
 		r.fail(column, "too_large", "", "is too large")
 	default:
-		return m.Minor, true
+		return money.Minor, true
 	}
 	return 0, false
 }
 
 // maxPercent is 1000 %, in millionths.
-const maxPercent = 10 * whole
+const maxPercent = 10 * hundredPercent
 
-// percent reads a percentage in millionths of the whole.
-func (r *row) percent(column, s string) (int64, bool) {
-	return r.number(column, strings.TrimSpace(strings.TrimSuffix(s, "%")), 4, maxPercent)
+// readPercent reads a percentage in millionths.
+func (r *row) readPercent(column, cell string) (int64, bool) {
+	return r.readNumber(column, strings.TrimSpace(strings.TrimSuffix(cell, "%")), 4, maxPercent)
 }
 
-// measure divides a number from its unit: "2.5 kg".
-func measure(s string) (number, unit string) {
-	at := strings.LastIndexAny(s, "0123456789") + 1
-	return strings.TrimSpace(s[:at]), strings.ToLower(strings.TrimSpace(s[at:]))
+// cutUnit separates a number from its unit: "2.5 kg".
+func cutUnit(cell string) (number, unit string) {
+	at := strings.LastIndexAny(cell, "0123456789") + 1
+	return strings.TrimSpace(cell[:at]), strings.ToLower(strings.TrimSpace(cell[at:]))
 }
 
-// weight reads a weight of more than nothing; 0 if it is wrong.
-func (r *row) weight(column, s string) weight {
-	number, unit := measure(s)
-	u := r.weightUnit(column, unit, r.p.sheet.terms.weightUnit)
-	if u == "" {
+// readWeight reads a weight above 0; it returns 0 if there is none.
+func (r *row) readWeight(column, cell string) weight {
+	number, name := cutUnit(cell)
+	unit := r.readWeightUnit(column, name, r.p.sheet.terms.weightUnit)
+	if unit == "" {
 		return 0
 	}
-	per := milliWeight(u)
-	n, ok := r.number(column, number, 3, int64(heaviest/per))
+
+	milli := milliWeight(unit)
+	n, ok := r.readNumber(column, number, 3, int64(maxWeight/milli))
 	if ok && n == 0 {
 		r.fail(column, "invalid", "", "a weight is more than 0")
 	}
-	return weight(n) * per
+	return weight(n) * milli
 }
 
-// length reads a length of more than nothing; 0 if it is wrong.
-func (r *row) length(column, s string) length {
-	number, unit := measure(s)
-	u := r.lengthUnit(column, unit, r.p.sheet.terms.lengthUnit)
-	if u == "" {
+// readLength reads a length above 0; it returns 0 if there is none.
+func (r *row) readLength(column, cell string) length {
+	number, name := cutUnit(cell)
+	unit := r.readLengthUnit(column, name, r.p.sheet.terms.lengthUnit)
+	if unit == "" {
 		return 0
 	}
-	per := milliLength(u)
-	n, ok := r.number(column, number, 3, int64(longest/per))
+
+	milli := milliLength(unit)
+	n, ok := r.readNumber(column, number, 3, int64(maxLength/milli))
 	if ok && n == 0 {
 		r.fail(column, "invalid", "", "a length is more than 0")
 	}
-	return length(n) * per
+	return length(n) * milli
 }
 
-// weightUnit reads a unit; none means the usual one.
-func (r *row) weightUnit(column, s string, usual ship.WeightUnit) ship.WeightUnit {
-	if u := ship.WeightUnit(strings.ToLower(s)); milliWeight(u) > 0 {
-		return ship.WeightUnit(strings.Clone(string(u)))
+// readWeightUnit reads a unit; an empty name is the sheet's unit.
+func (r *row) readWeightUnit(column, name string, fallback ship.WeightUnit) ship.WeightUnit {
+	if unit := ship.WeightUnit(strings.ToLower(name)); milliWeight(unit) > 0 {
+		return ship.WeightUnit(strings.Clone(string(unit)))
 	}
-	if s == "" && usual == "" {
+	if name == "" && fallback == "" {
 		r.fail(column, "required", "", "has no unit, and [sheet] has no weight unit: kg, g, lb or oz")
-	} else if s != "" {
-		meant := map[string]string{"lbs": "lb", "#": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg", "gr": "g", "gram": "g", "grams": "g", "ounce": "oz"}[s]
-		r.fail(column, "unknown", meant, "there is no unit %s: kg, g, lb or oz", quoted(s))
+	} else if name != "" {
+		suggestion := map[string]string{"lbs": "lb", "#": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg", "gr": "g", "gram": "g", "grams": "g", "ounce": "oz"}[name]
+		r.fail(column, "unknown", suggestion, "there is no unit %s: kg, g, lb or oz", quoteCell(name))
 		return ""
 	}
-	return usual
+	return fallback
 }
 
-// lengthUnit reads a unit; none means the usual one.
-func (r *row) lengthUnit(column, s string, usual ship.LengthUnit) ship.LengthUnit {
-	if u := ship.LengthUnit(strings.ToLower(s)); milliLength(u) > 0 {
-		return ship.LengthUnit(strings.Clone(string(u)))
+// readLengthUnit reads a unit; an empty name is the sheet's unit.
+func (r *row) readLengthUnit(column, name string, fallback ship.LengthUnit) ship.LengthUnit {
+	if unit := ship.LengthUnit(strings.ToLower(name)); milliLength(unit) > 0 {
+		return ship.LengthUnit(strings.Clone(string(unit)))
 	}
-	if s == "" && usual == "" {
+	if name == "" && fallback == "" {
 		r.fail(column, "required", "", "has no unit, and [sheet] has no length unit: cm, mm or in")
-	} else if s != "" {
-		meant := map[string]string{"inch": "in", "inches": "in", "\"": "in", "''": "in", "cms": "cm", "centimeter": "cm"}[s]
-		r.fail(column, "unknown", meant, "there is no unit %s: cm, mm or in", quoted(s))
+	} else if name != "" {
+		suggestion := map[string]string{"inch": "in", "inches": "in", "\"": "in", "''": "in", "cms": "cm", "centimeter": "cm"}[name]
+		r.fail(column, "unknown", suggestion, "there is no unit %s: cm, mm or in", quoteCell(name))
 		return ""
 	}
-	return usual
+	return fallback
 }
 
-// divisor reads "139 in/lb", "5000 cm/kg" or "none".
-func (r *row) divisor(column, s string) divisor {
-	if strings.EqualFold(s, "none") {
+// readDivisor reads "139 in/lb", "5000 cm/kg" or "none".
+func (r *row) readDivisor(column, cell string) divisor {
+	if strings.EqualFold(cell, "none") {
 		return divisor{}
 	}
-	number, units := measure(s)
-	l, w, _ := strings.Cut(units, "/")
-	l, w = strings.TrimSpace(l), strings.TrimSpace(w)
-	if l != "in" && l != "cm" || w != "lb" && w != "kg" {
+
+	number, units := cutUnit(cell)
+	lengthUnit, weightUnit, _ := strings.Cut(units, "/")
+	lengthUnit = strings.TrimSpace(lengthUnit)
+	weightUnit = strings.TrimSpace(weightUnit)
+	if lengthUnit != "in" && lengthUnit != "cm" || weightUnit != "lb" && weightUnit != "kg" {
 		r.fail(column, "invalid", "", "is written 139 in/lb or 5000 cm/kg")
 		return divisor{}
 	}
-	n, ok := r.number(column, number, 0, maxDivisor)
+
+	n, ok := r.readNumber(column, number, 0, maxDivisor)
 	if ok && n == 0 {
 		r.fail(column, "invalid", "", "is more than 0")
 	}
 	if n == 0 {
 		return divisor{}
 	}
-	return newDivisor(n, ship.LengthUnit(strings.Clone(l)), ship.WeightUnit(strings.Clone(w)))
+	return newDivisor(n, ship.LengthUnit(strings.Clone(lengthUnit)), ship.WeightUnit(strings.Clone(weightUnit)))
 }
 
-// rounding reads "up 1 in" or "nearest 1 cm".
-func (r *row) rounding(column, s string) rounding {
-	how, to, _ := strings.Cut(strings.ToLower(s), " ")
+// readRounding reads "up 1 in" or "nearest 1 cm".
+func (r *row) readRounding(column, cell string) rounding {
+	how, to, _ := strings.Cut(strings.ToLower(cell), " ")
 	if how != "up" && how != "nearest" {
 		r.fail(column, "invalid", "", "is written up 1 in or nearest 1 cm")
 		return rounding{}
 	}
-	return rounding{to: r.length(column, strings.TrimSpace(to)), nearest: how == "nearest"}
+	return rounding{to: r.readLength(column, strings.TrimSpace(to)), nearest: how == "nearest"}
 }

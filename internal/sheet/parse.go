@@ -9,35 +9,39 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Parse reads a sheet. Whatever is wrong with it is told in one error of kind
-// ship.Invalid and code Code, whose cause is Problems. Sheet.Warnings tells
-// what may be meant so.
+// Parse reads a sheet. All problems are reported in one error of kind
+// ship.Invalid and code Code, whose cause is Problems. Sheet.Warnings lists
+// what is allowed and may be a mistake.
 func Parse(csv []byte) (Sheet, error) {
 	p := newParser()
-	data, wrong := text(csv)
-	if wrong != nil {
-		return Sheet{}, refusal([]Problem{*wrong}, 1)
+	text, problem := decodeText(csv)
+	if problem != nil {
+		return Sheet{}, refusal([]Problem{*problem}, 1)
 	}
-	p.read(data)
-	s := p.build()
-	if p.found == 0 && len(csv) > smallSheet {
-		p.fits(&s)
+
+	p.read(text)
+	sheet := p.build()
+	if p.problemCount == 0 && len(csv) > smallSheet {
+		p.checkNormalForm(&sheet)
 	}
-	if p.found > 0 {
-		slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-		return Sheet{}, refusal(p.problems, p.found)
+
+	byLine := func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) }
+	if p.problemCount > 0 {
+		slices.SortStableFunc(p.problems, byLine)
+		return Sheet{}, refusal(p.problems, p.problemCount)
 	}
-	slices.SortStableFunc(p.warnings, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-	s.Warnings = p.warnings
-	return s, nil
+	slices.SortStableFunc(p.warnings, byLine)
+	sheet.Warnings = p.warnings
+	return sheet, nil
 }
 
-// smallSheet is a text whose normal form cannot reach the limits.
+// smallSheet is the size of a text whose normal form cannot reach the limits.
 const smallSheet = 8_000
 
-// fits makes sure that the normal form of a sheet is a sheet.
-func (p *parser) fits(s *Sheet) {
-	if w := s.write(); len(w.out) > MaxBytes || w.rows > MaxRows {
+// checkNormalForm makes sure that the normal form of a sheet is within the
+// limits of a sheet.
+func (p *parser) checkNormalForm(sheet *Sheet) {
+	if w := sheet.write(); len(w.out) > MaxBytes || w.rows > MaxRows {
 		p.fail(0, "", "too_large", "", "the sheet is too large in its normal form: %d rows, %d bytes", w.rows, len(w.out))
 	}
 }
@@ -54,21 +58,21 @@ type terms struct {
 
 // A parser collects what a text says, before it is put in order.
 type parser struct {
-	sheet    Sheet
-	problems []Problem
-	warnings []Problem
-	found    int // problems, told or not
+	sheet        Sheet
+	problems     []Problem
+	warnings     []Problem
+	problemCount int // of all problems, of which the first are in problems
 
-	now  *section
-	last string // the name of the last section
-	head heading
-	skip bool // the section cannot be understood
-	rows int
+	section     *section // the current one
+	lastSection string   // its name, or that of the one before
+	heading     heading
+	skip        bool // the section cannot be understood
+	rows        int
 
 	set        map[string]int // the lines of the settings that were given
 	points     int            // the first line with a decimal point
 	commas     int            // the first line with a decimal comma
-	mixed      bool           // both, and told
+	mixed      bool           // both, and reported
 	zones      names
 	services   names
 	declared   []declared
@@ -79,33 +83,51 @@ type parser struct {
 	fuel       []fuelRow
 	surcharges []*surchargeDraft
 	steps      int                        // of all surcharges
-	sites      int                        // areas of all surcharges
+	areas      int                        // of all surcharges
 	digits     map[string]int             // zipDigits of the countries seen
-	states     map[[2]string]ship.Address // normalized, by country and what is written
+	states     map[[2]string]ship.Address // normalized, by country and cell
 }
 
 func newParser() *parser {
 	return &parser{
-		set: map[string]int{}, zones: newNames(), services: newNames(), drafts: map[[2]int]*draft{}, days: map[[2]int]transit{},
-		digits: map[string]int{}, states: map[[2]string]ship.Address{},
+		set:      map[string]int{},
+		zones:    newNames(),
+		services: newNames(),
+		drafts:   map[[2]int]*draft{},
+		days:     map[[2]int]transit{},
+		digits:   map[string]int{},
+		states:   map[[2]string]ship.Address{},
 	}
 }
 
 func (p *parser) fail(line int, column, code, suggestion, format string, args ...any) {
-	if p.found++; p.found <= MaxProblems {
-		p.problems = append(p.problems, Problem{line, column, code, fmt.Sprintf(format, args...), suggestion})
+	if p.problemCount++; p.problemCount <= MaxProblems {
+		p.problems = append(p.problems, Problem{
+			Line:       line,
+			Column:     column,
+			Code:       code,
+			Detail:     fmt.Sprintf(format, args...),
+			Suggestion: suggestion,
+		})
 	}
 }
 
 func (p *parser) warn(line int, column, code, suggestion, format string, args ...any) {
 	if len(p.warnings) < MaxProblems {
-		p.warnings = append(p.warnings, Problem{line, column, code, fmt.Sprintf(format, args...), suggestion})
+		p.warnings = append(p.warnings, Problem{
+			Line:       line,
+			Column:     column,
+			Code:       code,
+			Detail:     fmt.Sprintf(format, args...),
+			Suggestion: suggestion,
+		})
 	}
 }
 
-// nearest suggests a word, while problems are told one by one: it takes time.
+// nearest suggests a word. It takes time, so there is no suggestion once no more
+// problems are reported.
 func (p *parser) nearest(word string, candidates []string) string {
-	if p.found >= MaxProblems {
+	if p.problemCount >= MaxProblems {
 		return ""
 	}
 	return ship.Nearest(word, candidates)
@@ -118,20 +140,22 @@ type names struct {
 	id   map[string]int
 }
 
+func newNames() names { return names{id: map[string]int{}} }
+
 func (n *names) has(name string) bool {
 	_, ok := n.id[name]
 	return ok
 }
 
-func newNames() names { return names{id: map[string]int{}} }
-
-func (n *names) of(name string, line int) int {
+// idOf returns the number of a name, and gives it one if it is new.
+func (n *names) idOf(name string, line int) int {
 	id, ok := n.id[name]
 	if !ok {
 		id = len(n.list)
 		name = strings.Clone(name) // a row's cells share their memory
 		n.id[name] = id
-		n.list, n.line = append(n.list, name), append(n.line, line)
+		n.list = append(n.list, name)
+		n.line = append(n.line, line)
 	}
 	return id
 }
@@ -147,37 +171,56 @@ type section struct {
 }
 
 var sections = []section{
-	{name: "sheet", read: (*parser).setting},
 	{
-		name: "services", read: (*parser).service, required: []string{"service"},
-		columns: []string{"service", "name", "rate by", "max weight", "max length", "max girth", "divisor", "minimum weight", "round weight", "guaranteed"},
+		name: "sheet",
+		read: (*parser).readSetting,
 	},
 	{
-		name: "zones", read: (*parser).zone, required: []string{"zone", "country"},
-		columns: []string{"zone", "country", "state", "zip", "from country", "from state", "from zip"},
+		name:     "services",
+		read:     (*parser).readService,
+		required: []string{"service"},
+		columns:  []string{"service", "name", "rate by", "max weight", "max length", "max girth", "divisor", "minimum weight", "round weight", "guaranteed"},
 	},
 	{
-		name: "rates", read: (*parser).rate, required: []string{"service", "up to"}, wide: true, value: "price",
-		columns: []string{"service", "zone", "up to", "price"},
+		name:     "zones",
+		read:     (*parser).readZone,
+		required: []string{"zone", "country"},
+		columns:  []string{"zone", "country", "state", "zip", "from country", "from state", "from zip"},
 	},
 	{
-		name: "transit", read: (*parser).transit, required: []string{"service"}, wide: true, value: "days",
-		columns: []string{"service", "zone", "days"},
+		name:     "rates",
+		read:     (*parser).readRate,
+		required: []string{"service", "up to"},
+		wide:     true,
+		value:    "price",
+		columns:  []string{"service", "zone", "up to", "price"},
 	},
 	{
-		name: "surcharges", read: (*parser).surcharge, required: []string{"surcharge", "amount"},
-		columns: []string{"surcharge", "when", "amount", "per", "fuel", "service", "zone", "country", "state", "zip"},
+		name:     "transit",
+		read:     (*parser).readTransit,
+		required: []string{"service"},
+		wide:     true,
+		value:    "days",
+		columns:  []string{"service", "zone", "days"},
 	},
 	{
-		name: "fuel", read: (*parser).fuelRow, required: []string{"from", "percent"},
-		columns: []string{"from", "percent", "service"},
+		name:     "surcharges",
+		read:     (*parser).readSurcharge,
+		required: []string{"surcharge", "amount"},
+		columns:  []string{"surcharge", "when", "amount", "per", "fuel", "service", "zone", "country", "state", "zip"},
+	},
+	{
+		name:     "fuel",
+		read:     (*parser).readFuel,
+		required: []string{"from", "percent"},
+		columns:  []string{"from", "percent", "service"},
 	},
 }
 
 func sectionNames() []string {
 	list := make([]string, len(sections))
-	for i, s := range sections {
-		list[i] = s.name
+	for i, section := range sections {
+		list[i] = section.name
 	}
 	return list
 }
@@ -186,49 +229,55 @@ var settings = []string{
 	"name", "currency", "valid from", "valid until", "weight unit", "length unit", "divisor", "minimum weight", "round weight", "round lengths",
 }
 
-// setting reads a row of [sheet].
-func (p *parser) setting(r *row) {
+// readSetting reads a row of [sheet].
+func (p *parser) readSetting(r *row) {
+	// Each row is its own heading: the setting is the name of its second cell.
 	key := strings.ToLower(strings.Join(strings.Fields(r.cell(0)), " "))
-	p.head.at = map[string]int{key: 1}
+	p.heading.at = map[string]int{key: 1}
 	value := r.cell(1)
+
 	switch {
 	case !slices.Contains(settings, key):
-		r.fail("", "unknown", p.nearest(key, settings), "there is no setting %s", quoted(r.cell(0)))
+		r.fail("", "unknown", p.nearest(key, settings), "there is no setting %s", quoteCell(r.cell(0)))
 	case p.set[key] > 0:
 		r.fail(key, "duplicate", "", "the setting is given twice")
-	case len(r.cells) > 2 && !empty(r.cells[2:]):
+	case len(r.cells) > 2 && !isEmpty(r.cells[2:]):
 		r.fail(key, "invalid", "", "a setting has one value: is a decimal comma not in quotes?")
 	case value != "":
 		p.assign(r, key, value)
 	}
+
 	p.set[key] = r.line
 	if r.bad {
-		p.assume()
+		p.assumeUnits()
 	}
 }
 
+// assign gives a setting its value.
 func (p *parser) assign(r *row, key, value string) {
-	s, t := &p.sheet, &p.sheet.terms
+	sheet := &p.sheet
+	terms := &p.sheet.terms
 	switch key {
 	case "name":
-		s.Name = r.text(key, 100)
+		sheet.Name = r.readText(key, 100)
 	case "currency":
-		s.Currency = r.currency(key, value)
+		sheet.Currency = r.readCurrency(key, value)
 	case "valid from":
-		s.ValidFrom = r.date(key)
+		sheet.ValidFrom = r.readDate(key)
 	case "valid until":
-		s.ValidUntil = r.date(key)
+		sheet.ValidUntil = r.readDate(key)
+
 	case "weight unit":
-		t.weightUnit = r.weightUnit(key, value, "")
+		terms.weightUnit = r.readWeightUnit(key, value, "")
 	case "length unit":
-		t.lengthUnit = r.lengthUnit(key, value, "")
+		terms.lengthUnit = r.readLengthUnit(key, value, "")
 	case "divisor":
-		t.divisor = r.divisor(key, value)
+		terms.divisor = r.readDivisor(key, value)
 	case "minimum weight":
-		t.minimum = r.weight(key, value)
+		terms.minimum = r.readWeight(key, value)
 	case "round weight":
-		t.step = r.weight(key, value)
+		terms.step = r.readWeight(key, value)
 	case "round lengths":
-		t.lengths = r.rounding(key, value)
+		terms.lengths = r.readRounding(key, value)
 	}
 }

@@ -34,8 +34,11 @@ func (a area) level() int {
 
 func (a area) compare(b area) int {
 	return cmp.Or(
-		strings.Compare(a.country, b.country), cmp.Compare(a.level(), b.level()),
-		strings.Compare(a.state, b.state), strings.Compare(a.lo, b.lo), strings.Compare(a.hi, b.hi),
+		strings.Compare(a.country, b.country),
+		cmp.Compare(a.level(), b.level()),
+		strings.Compare(a.state, b.state),
+		strings.Compare(a.lo, b.lo),
+		strings.Compare(a.hi, b.hi),
 	)
 }
 
@@ -46,7 +49,8 @@ func (a area) overlaps(b area) bool {
 
 // zip is the cell of the area's postal codes.
 func (a area) zip() string {
-	lo, hi := zipText(a.country, a.lo), zipText(a.country, a.hi)
+	lo := formatZip(a.country, a.lo)
+	hi := formatZip(a.country, a.hi)
 	if lo == hi {
 		return lo
 	}
@@ -65,88 +69,105 @@ func (a area) String() string {
 	return a.country
 }
 
-// A spot is an address as areas see it.
-type spot struct{ country, state, zip string }
+// A location is the part of an address that areas depend on.
+type location struct{ country, state, zip string }
 
-func spotOf(a *ship.Address) spot {
-	return spot{country: a.Country, state: a.State, zip: zipKey(a.Country, a.Zip)}
+func locationOf(address *ship.Address) location {
+	return location{
+		country: address.Country,
+		state:   address.State,
+		zip:     zipKey(address.Country, address.Zip),
+	}
 }
 
-// A sited is an area and what is found there.
-type sited struct {
+// An areaEntry is an area and its value.
+type areaEntry struct {
 	area
 	value int
 }
 
-// places find what is at a spot. They are sorted, and those of one level do not
-// overlap.
-type places []sited
+// An areaIndex finds the value of a location. It is sorted, and areas of one
+// level do not overlap.
+type areaIndex []areaEntry
 
-// land is the part of the list that is in a country.
-func (p places) land(country string) places {
-	first := sort.Search(len(p), func(i int) bool { return p[i].country >= country })
-	rest := p[first:]
+// inCountry is the part of the index that is in a country.
+func (x areaIndex) inCountry(country string) areaIndex {
+	first := sort.Search(len(x), func(i int) bool { return x[i].country >= country })
+	rest := x[first:]
 	return rest[:sort.Search(len(rest), func(i int) bool { return rest[i].country > country })]
 }
 
-// walk yields what is at the spot, the most exact area first, with its level.
-func (p places) walk(at spot, yield func(value, level int) bool) {
-	land := p.land(at.country)
+// walk yields the values of a location, that of the most exact area first, with
+// the level of the area.
+func (x areaIndex) walk(at location, yield func(value, level int) bool) {
+	entries := x.inCountry(at.country)
 	if at.country == anywhere {
-		land = nil
+		entries = nil
 	}
-	for len(land) > 0 {
-		level := land[len(land)-1].level()
-		first := sort.Search(len(land), func(i int) bool { return land[i].level() >= level })
-		if value, ok := land[first:].find(at, level); ok && !yield(value, level) {
+
+	// The entries of a country are sorted by level, the most exact last.
+	for len(entries) > 0 {
+		level := entries[len(entries)-1].level()
+		first := sort.Search(len(entries), func(i int) bool { return entries[i].level() >= level })
+		if value, ok := entries[first:].find(at, level); ok && !yield(value, level) {
 			return
 		}
-		land = land[:first]
+		entries = entries[:first]
 	}
-	if len(p) > 0 && p[0].country == anywhere {
-		yield(p[0].value, 0)
+
+	if len(x) > 0 && x[0].country == anywhere {
+		yield(x[0].value, 0)
 	}
 }
 
-// find returns what is at the spot, of areas in its country and of one level.
-func (p places) find(at spot, level int) (int, bool) {
+// find returns the value of a location, among areas in its country and of one
+// level.
+func (x areaIndex) find(at location, level int) (value int, ok bool) {
 	switch level {
 	case 1:
-		return p[0].value, true
+		return x[0].value, true
 	case 2:
-		i := sort.Search(len(p), func(i int) bool { return p[i].state >= at.state })
-		if i == len(p) || p[i].state != at.state {
+		i := sort.Search(len(x), func(i int) bool { return x[i].state >= at.state })
+		if i == len(x) || x[i].state != at.state {
 			return 0, false
 		}
-		return p[i].value, true
+		return x[i].value, true
 	}
+
+	// Above these, the level says how many characters of a postal code count.
 	if len(at.zip) < level-3 {
 		return 0, false
 	}
 	zip := at.zip[:level-3]
-	i := sort.Search(len(p), func(i int) bool { return p[i].lo > zip }) - 1
-	if i < 0 || p[i].hi < zip {
+	i := sort.Search(len(x), func(i int) bool { return x[i].lo > zip }) - 1
+	if i < 0 || x[i].hi < zip {
 		return 0, false
 	}
-	return p[i].value, true
+	return x[i].value, true
 }
 
-// best returns what is at the spot in the most exact area.
-func (p places) best(at spot) (value, level int, ok bool) {
-	p.walk(at, func(v, l int) bool {
-		value, level, ok = v, l, true
+// best returns the value of a location in the most exact area.
+func (x areaIndex) best(at location) (value, level int, ok bool) {
+	x.walk(at, func(foundValue, foundLevel int) bool {
+		value = foundValue
+		level = foundLevel
+		ok = true
 		return false
 	})
 	return value, level, ok
 }
 
-// zoneOf finds the zone between two spots. The more exact destination wins,
+// zoneOf finds the zone between two locations. The more exact destination wins,
 // and of equals the more exact origin.
-func (s *Sheet) zoneOf(from, to spot) (zone int, ok bool) {
-	deepest := -1
+func (s *Sheet) zoneOf(from, to location) (zone int, ok bool) {
+	// Origins come with the most exact one first, so only a destination that is
+	// more exact replaces the zone.
+	highest := -1
 	s.origins.walk(from, func(lane, _ int) bool {
-		if value, level, found := s.lanes[lane].best(to); found && level > deepest {
-			zone, deepest, ok = value, level, true
+		if value, level, found := s.lanes[lane].best(to); found && level > highest {
+			zone = value
+			highest = level
+			ok = true
 		}
 		return true
 	})

@@ -27,9 +27,9 @@ const maxReasons = 5
 //
 // Percentages are rounded half up to the minor unit, each line on its own.
 // DeliveryAt is the end of the working day that is TransitDays after the ship
-// date, if the sheet knows the days and the order the date.
-func (s Sheet) Quote(o ship.Order) ([]ship.Rate, error) {
-	offers, _, err := s.offers(&o)
+// date, if the sheet has the days and the order the date.
+func (s Sheet) Quote(order ship.Order) ([]ship.Rate, error) {
+	offers, _, err := s.offers(&order)
 	if err != nil {
 		return nil, err
 	}
@@ -41,31 +41,34 @@ func (s Sheet) Quote(o ship.Order) ([]ship.Rate, error) {
 }
 
 // Explain is Quote with the parts of every price.
-func (s Sheet) Explain(o ship.Order) ([]Offer, error) {
-	offers, billed, err := s.offers(&o)
+func (s Sheet) Explain(order ship.Order) ([]Offer, error) {
+	offers, billed, err := s.offers(&order)
 	for i := range offers {
-		offers[i].Billed = billed[i].text(s.terms.weightUnit)
+		offers[i].Billed = billed[i].format(s.terms.weightUnit)
 	}
 	return offers, err
 }
 
 // offers also returns the weights that are charged for.
-func (s *Sheet) offers(o *ship.Order) (offers []Offer, weights []weight, err error) {
-	q, err := s.question(o)
+func (s *Sheet) offers(order *ship.Order) (offers []Offer, weights []weight, err error) {
+	q, err := s.newQuotation(order)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var reasons []string
 	offers = make([]Offer, 0, min(len(s.Services), 32))
 	for id := range s.Services {
 		offer, billed, reason := q.offer(id)
 		switch {
 		case reason == "":
-			offers, weights = append(offers, offer), append(weights, billed)
+			offers = append(offers, offer)
+			weights = append(weights, billed)
 		case len(reasons) < maxReasons:
 			reasons = append(reasons, s.Services[id].Code+" "+reason)
 		}
 	}
+
 	if len(offers) == 0 {
 		return nil, nil, ship.Coded(ship.Invalid, CodeNoRate, "no rate to zone %s: %s", s.Zones[q.zone], strings.Join(reasons, "; "))
 	}
@@ -74,211 +77,244 @@ func (s *Sheet) offers(o *ship.Order) (offers []Offer, weights []weight, err err
 
 // A piece is a parcel as the sheet measures it.
 type piece struct {
-	weight weight
-	sides  [3]length // the longest first; zeros if they are not known
-	boxed  [3]length // rounded
+	weight  weight
+	sides   [3]length // the longest first; zeros if they are not known
+	rounded [3]length // the sides as they are multiplied
 }
 
 // girth is the length and the way around.
 func (p *piece) girth() length { return p.sides[0] + 2*(p.sides[1]+p.sides[2]) }
 
-// A question is an order, put to a sheet.
-type question struct {
+// A quotation is an order that is priced with a sheet.
+type quotation struct {
 	sheet  *Sheet
 	order  *ship.Order
 	zone   int
-	to     spot
+	to     location
 	pieces []piece
-	steps  [][]*step // of each surcharge, those that concern the order
+	steps  [][]*surchargeStep // of each surcharge, those that apply to the order
 }
 
-func (s *Sheet) question(o *ship.Order) (*question, error) {
-	if len(o.Parcels) == 0 {
+func (s *Sheet) newQuotation(order *ship.Order) (*quotation, error) {
+	if len(order.Parcels) == 0 {
 		return nil, ship.Coded(ship.Invalid, CodeNoRate, "no parcel")
 	}
-	if !s.Covers(o.ShipDate) {
-		return nil, ship.Coded(ship.Invalid, CodeNoRate, "the rate sheet is not valid on %s", o.ShipDate)
+	if !s.Covers(order.ShipDate) {
+		return nil, ship.Coded(ship.Invalid, CodeNoRate, "the rate sheet is not valid on %s", order.ShipDate)
 	}
-	from, to := spotOf(&o.Origin), spotOf(&o.Destination)
-	zone, ok := s.zoneOf(from, to)
+
+	to := locationOf(&order.Destination)
+	zone, ok := s.zoneOf(locationOf(&order.Origin), to)
 	if !ok {
-		return nil, ship.Coded(ship.Invalid, CodeNoRate, "no zone for %s%s", place(&o.Destination), s.origin(&o.Origin))
+		return nil, ship.Coded(ship.Invalid, CodeNoRate, "no zone for %s%s", describeAddress(&order.Destination), s.describeOrigin(&order.Origin))
 	}
-	q := &question{sheet: s, order: o, zone: zone, to: to, pieces: make([]piece, len(o.Parcels))}
-	for i := range o.Parcels {
-		q.pieces[i] = s.measure(&o.Parcels[i])
+
+	// What does not depend on the service is found once for all services.
+	q := &quotation{
+		sheet:  s,
+		order:  order,
+		zone:   zone,
+		to:     to,
+		pieces: make([]piece, len(order.Parcels)),
+		steps:  make([][]*surchargeStep, len(s.surcharges)),
 	}
-	q.steps = make([][]*step, len(s.surcharges))
+	for i := range order.Parcels {
+		q.pieces[i] = s.measure(&order.Parcels[i])
+	}
 	for i := range s.surcharges {
-		q.steps[i] = q.concerning(&s.surcharges[i])
+		q.steps[i] = q.applicableSteps(&s.surcharges[i])
 	}
 	return q, nil
 }
 
-// place names an address as far as zones see it.
-func place(a *ship.Address) string {
-	return strings.Join(strings.Fields(cmp.Or(a.Country, "no country")+" "+a.Zip), " ")
+// describeAddress names the parts of an address that zones depend on.
+func describeAddress(address *ship.Address) string {
+	return strings.Join(strings.Fields(cmp.Or(address.Country, "no country")+" "+address.Zip), " ")
 }
 
-// origin names the origin too, if it matters.
-func (s *Sheet) origin(a *ship.Address) string {
+// describeOrigin names the origin too, if zones depend on it.
+func (s *Sheet) describeOrigin(address *ship.Address) string {
 	if len(s.origins) == 1 && s.origins[0].country == anywhere {
 		return ""
 	}
-	return " from " + place(a)
+	return " from " + describeAddress(address)
 }
 
-func (s *Sheet) measure(p *ship.Parcel) piece {
-	out := piece{weight: weightOf(p)}
-	d := p.Dimensions
-	if d == nil {
-		return out
+// measure converts a parcel to the sheet's measures.
+func (s *Sheet) measure(parcel *ship.Parcel) piece {
+	measured := piece{weight: parcelWeight(parcel)}
+	dimensions := parcel.Dimensions
+	if dimensions == nil {
+		return measured
 	}
-	out.sides = [3]length{sideOf(d.Unit, d.Length, d.LengthMM), sideOf(d.Unit, d.Width, d.WidthMM), sideOf(d.Unit, d.Height, d.HeightMM)}
-	slices.SortFunc(out.sides[:], func(a, b length) int { return cmp.Compare(b, a) })
-	for i, side := range out.sides {
-		out.boxed[i] = s.terms.lengths.apply(side)
+
+	measured.sides = [3]length{
+		parcelSide(dimensions.Unit, dimensions.Length, dimensions.LengthMM),
+		parcelSide(dimensions.Unit, dimensions.Width, dimensions.WidthMM),
+		parcelSide(dimensions.Unit, dimensions.Height, dimensions.HeightMM),
 	}
-	return out
+	slices.SortFunc(measured.sides[:], func(a, b length) int { return cmp.Compare(b, a) })
+	for i, side := range measured.sides {
+		measured.rounded[i] = s.terms.lengths.apply(side)
+	}
+	return measured
 }
 
-// offer prices the order with a service, or says why not.
-func (q *question) offer(id int) (_ Offer, billed weight, reason string) {
-	s := q.sheet
-	service := &s.Services[id]
-	tables := s.tables[id]
-	at, ok := slices.BinarySearchFunc(tables, q.zone, func(t table, zone int) int { return cmp.Compare(t.zone, zone) })
+// offer prices the order with a service, or says why it cannot.
+func (q *quotation) offer(id int) (_ Offer, billed weight, reason string) {
+	sheet := q.sheet
+	service := &sheet.Services[id]
+	tables := sheet.tables[id]
+	at, ok := slices.BinarySearchFunc(tables, q.zone, func(table table, zone int) int { return cmp.Compare(table.zone, zone) })
 	if !ok {
 		return Offer{}, 0, "does not go there"
 	}
-	t := &tables[at]
-	if reason := q.tooLarge(service); reason != "" {
+	table := &tables[at]
+
+	if reason := q.exceededLimit(service); reason != "" {
 		return Offer{}, 0, reason
 	}
-	freight, billed, ok := q.freight(service, t)
+	freight, billed, ok := q.freight(service, table)
 	if !ok {
-		return Offer{}, 0, "takes " + t.top().text(s.terms.weightUnit) + " at most"
+		return Offer{}, 0, "takes " + table.heaviest().format(sheet.terms.weightUnit) + " at most"
 	}
 	lines, reason := q.lines(id, freight)
 	if reason != "" {
 		return Offer{}, 0, reason
 	}
+
+	// Sums are cut to maxAmount, so a total that reaches it is not a price.
 	total := int64(0)
-	for _, l := range lines {
-		total = plus(total, l.Minor)
+	for _, line := range lines {
+		total = addAmounts(total, line.Minor)
 	}
-	if total == dearest {
+	if total == maxAmount {
 		return Offer{}, 0, "has no price for so much"
 	}
+
 	rate := ship.Rate{
-		Service: service.Code, ServiceName: service.Name, Price: ship.Money{Minor: total, Currency: s.Currency},
-		TransitDays: t.days, Guaranteed: service.Guaranteed, Source: "sheet",
+		Service:     service.Code,
+		ServiceName: service.Name,
+		Price:       ship.Money{Minor: total, Currency: sheet.Currency},
+		TransitDays: table.days,
+		Guaranteed:  service.Guaranteed,
+		Source:      "sheet",
 	}
-	if t.days > 0 && q.order.ShipDate != "" {
-		rate.DeliveryAt = arrival(q.order.ShipDate.Time(), t.days, q.order.Options.SaturdayDelivery)
+	if table.days > 0 && q.order.ShipDate != "" {
+		rate.DeliveryAt = deliveryTime(q.order.ShipDate.Time(), table.days, q.order.Options.SaturdayDelivery)
 	}
-	return Offer{Rate: rate, Zone: s.Zones[q.zone], Lines: lines}, billed, ""
+	return Offer{Rate: rate, Zone: sheet.Zones[q.zone], Lines: lines}, billed, ""
 }
 
-// tooLarge says which limit of the service a piece exceeds.
-func (q *question) tooLarge(v *Service) string {
-	t := &q.sheet.terms
+// exceededLimit says which limit of the service a piece exceeds.
+func (q *quotation) exceededLimit(service *Service) string {
+	terms := &q.sheet.terms
 	for i := range q.pieces {
-		p := &q.pieces[i]
+		piece := &q.pieces[i]
 		switch {
-		case v.maxWeight > 0 && p.weight > v.maxWeight:
-			return "takes " + v.maxWeight.text(t.weightUnit) + " a piece at most"
-		case v.maxLength > 0 && p.sides[0] > v.maxLength:
-			return "takes " + v.maxLength.text(t.lengthUnit) + " of length at most"
-		case v.maxGirth > 0 && p.girth() > v.maxGirth:
-			return "takes " + v.maxGirth.text(t.lengthUnit) + " of length and girth at most"
+		case service.maxWeight > 0 && piece.weight > service.maxWeight:
+			return "takes " + service.maxWeight.format(terms.weightUnit) + " a piece at most"
+		case service.maxLength > 0 && piece.sides[0] > service.maxLength:
+			return "takes " + service.maxLength.format(terms.lengthUnit) + " of length at most"
+		case service.maxGirth > 0 && piece.girth() > service.maxGirth:
+			return "takes " + service.maxGirth.format(terms.lengthUnit) + " of length and girth at most"
 		}
 	}
 	return ""
 }
 
 // freight is the price of the weight that is charged for, and that weight.
-func (q *question) freight(v *Service, t *table) (minor int64, billed weight, ok bool) {
-	by := q.sheet.terms.divisor
-	if v.divisor != nil {
-		by = *v.divisor
+func (q *quotation) freight(service *Service, table *table) (minor int64, billed weight, ok bool) {
+	divisor := q.sheet.terms.divisor
+	if service.divisor != nil {
+		divisor = *service.divisor
 	}
+
 	for i := range q.pieces {
-		p := &q.pieces[i]
-		w := max(p.weight, by.weigh(p.boxed[0], p.boxed[1], p.boxed[2]))
-		if v.byShipment {
-			billed = min(billed+w, heaviest)
+		piece := &q.pieces[i]
+		heavier := max(piece.weight, divisor.volumeWeight(piece.rounded[0], piece.rounded[1], piece.rounded[2]))
+
+		// The minimum and the rounding are of what is priced: of each piece, or
+		// of all together.
+		if service.byShipment {
+			billed = min(billed+heavier, maxWeight)
 			continue
 		}
-		w = q.charged(v, w)
-		price, ok := t.price(w)
+		charged := q.chargedWeight(service, heavier)
+		price, ok := table.price(charged)
 		if !ok {
 			return 0, 0, false
 		}
-		minor, billed = plus(minor, price), min(billed+w, heaviest)
+		minor = addAmounts(minor, price)
+		billed = min(billed+charged, maxWeight)
 	}
-	if v.byShipment {
-		billed = q.charged(v, billed)
-		minor, ok = t.price(billed)
+
+	if service.byShipment {
+		billed = q.chargedWeight(service, billed)
+		minor, ok = table.price(billed)
 		return minor, billed, ok
 	}
 	return minor, billed, true
 }
 
-// charged is the weight that is charged for w.
-func (q *question) charged(v *Service, w weight) weight {
-	least, step := q.sheet.terms.minimum, q.sheet.terms.step
-	if v.minimum != nil {
-		least = *v.minimum
+// chargedWeight is the weight that is charged for an actual one.
+func (q *quotation) chargedWeight(service *Service, actual weight) weight {
+	minimum := q.sheet.terms.minimum
+	if service.minimum != nil {
+		minimum = *service.minimum
 	}
-	if v.step != nil {
-		step = *v.step
+	step := q.sheet.terms.step
+	if service.step != nil {
+		step = *service.step
 	}
-	return max(w, least).up(step)
+	return max(actual, minimum).roundUp(step)
 }
 
-// lines adds the surcharges and the fuel to the freight. What the order asks
-// for and the sheet has no price for is not to be had.
-func (q *question) lines(id int, freight int64) (lines []Line, reason string) {
+// lines adds the surcharges and the fuel to the freight. If the order asks for
+// an option that the sheet has no price for, the reason says so.
+func (q *quotation) lines(id int, freight int64) (lines []Line, reason string) {
 	lines = append(make([]Line, 0, 4), Line{freightLine, freight})
-	fueled := freight
-	granted := options{}
+	fuelBase := freight
+	priced := pricedOptions{}
 	for i := range q.sheet.surcharges {
-		c := &q.sheet.surcharges[i]
-		minor, applies := q.surcharge(c, q.steps[i], id, freight, &granted)
+		charge := &q.sheet.surcharges[i]
+		minor, applies := q.surcharge(charge, q.steps[i], id, freight, &priced)
 		if !applies {
 			continue
 		}
-		lines = append(lines, Line{c.name, minor})
-		if c.fuel {
-			fueled = plus(fueled, minor)
+		lines = append(lines, Line{charge.name, minor})
+		if charge.fuel {
+			fuelBase = addAmounts(fuelBase, minor)
 		}
 	}
-	if reason := granted.lack(q.order.Options); reason != "" {
+	if reason := priced.missing(q.order.Options); reason != "" {
 		return nil, reason
 	}
+
+	// Fuel comes last: it is charged on surcharges too.
 	steps := q.sheet.ownFuel[id]
 	if len(steps) == 0 {
 		steps = q.sheet.fuel
 	}
 	if percent := fuelOn(steps, q.order.ShipDate); percent > 0 {
-		lines = append(lines, Line{fuelLine, share(fueled, percent)})
+		lines = append(lines, Line{fuelLine, percentOf(fuelBase, percent)})
 	}
 	return lines, ""
 }
 
-// arrival is the end of the working day that is days after the ship date. A
+// deliveryTime is the end of the working day that is days after the ship date. A
 // parcel that is shipped on a weekend leaves on Monday. Saturday is a working
 // day if the parcel may be delivered then.
-func arrival(day time.Time, days int, saturday bool) time.Time {
-	works := func(t time.Time) bool {
-		return t.Weekday() != time.Sunday && (t.Weekday() != time.Saturday || saturday)
+func deliveryTime(day time.Time, days int, saturday bool) time.Time {
+	isWorkingDay := func(day time.Time) bool {
+		return day.Weekday() != time.Sunday && (day.Weekday() != time.Saturday || saturday)
 	}
+
 	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
 		day = day.AddDate(0, 0, 1)
 	}
 	for ; days > 0; days-- {
-		for day = day.AddDate(0, 0, 1); !works(day); {
+		for day = day.AddDate(0, 0, 1); !isWorkingDay(day); {
 			day = day.AddDate(0, 0, 1)
 		}
 	}

@@ -9,34 +9,36 @@ import (
 // A table is what a service costs to a zone.
 type table struct {
 	zone   int
-	breaks []brk // by weight
+	breaks []priceBreak // by weight
 	each   weight
 	more   int64 // for each started part of the weight beyond the last break, if each is not 0
 	days   int   // 0 is unknown
 }
 
-// A brk is a price for a weight up to and including this one.
-type brk struct {
+// A priceBreak is a price for a weight up to and including this one.
+type priceBreak struct {
 	upTo  weight
 	price int64
 }
 
 // price is what a weight costs; not ok if it is too heavy.
-func (t *table) price(w weight) (minor int64, ok bool) {
-	at, _ := slices.BinarySearchFunc(t.breaks, w, func(b brk, w weight) int { return cmp.Compare(b.upTo, w) })
+func (t *table) price(charged weight) (minor int64, ok bool) {
+	at, _ := slices.BinarySearchFunc(t.breaks, charged, func(b priceBreak, charged weight) int { return cmp.Compare(b.upTo, charged) })
 	if at < len(t.breaks) {
 		return t.breaks[at].price, true
 	}
 	if t.each == 0 {
 		return 0, false
 	}
+
+	// A started part counts as a whole one.
 	last := t.breaks[len(t.breaks)-1]
-	parts := (w - last.upTo + t.each - 1) / t.each
-	return plus(last.price, times(t.more, int64(parts))), true
+	parts := (charged - last.upTo + t.each - 1) / t.each
+	return addAmounts(last.price, multiplyAmount(t.more, int64(parts))), true
 }
 
-// top is the heaviest weight that has a price; 0 if there is no limit.
-func (t *table) top() weight {
+// heaviest is the heaviest weight that has a price; 0 if there is no limit.
+func (t *table) heaviest() weight {
 	if t.each > 0 {
 		return 0
 	}
@@ -52,60 +54,65 @@ type draft struct {
 }
 
 type draftBreak struct {
-	brk
+	priceBreak
 	line int
 }
 
 // eachFurther begins the cell of a row that prices what is heavier.
 const eachFurther = "each further"
 
-// rate reads a row of [rates].
-func (p *parser) rate(r *row) {
-	service, _ := r.serviceCode("service", r.get("service"))
+// readRate reads a row of [rates].
+func (p *parser) readRate(r *row) {
+	service, _ := r.readService("service", r.get("service"))
+
 	limit := strings.ToLower(r.get("up to"))
-	part, further := strings.CutPrefix(limit, eachFurther)
-	var w weight
+	part, isFurther := strings.CutPrefix(limit, eachFurther)
+	var upTo weight
 	switch {
 	case limit == "":
 		r.fail("up to", "required", "", "the row has no weight")
-	case !further && strings.Trim(limit[:1], "0123456789") != "":
+	case !isFurther && strings.Trim(limit[:1], "0123456789") != "":
 		r.fail("up to", "invalid", "", "is a weight such as 5 kg, or %s 1 kg for what is heavier", eachFurther)
-	case further:
-		w = r.weight("up to", strings.TrimSpace(part))
+	case isFurther:
+		upTo = r.readWeight("up to", strings.TrimSpace(part))
 	default:
-		w = r.weight("up to", limit)
+		upTo = r.readWeight("up to", limit)
 	}
+
 	p.eachZone(r, "price", func(column, cell string, zone int) {
-		price, ok := r.money(column, cell)
+		price, ok := r.readMoney(column, cell)
 		switch {
 		case !ok:
-		case price == 0 && !further:
+		case price == 0 && !isFurther:
 			r.fail(column, "invalid", "", "a price is more than 0: leave the cell empty where the service does not go")
-		case w > 0:
-			p.price(r, column, [2]int{service, zone}, further, brk{w, price})
+		case upTo > 0:
+			p.addPrice(r, column, [2]int{service, zone}, isFurther, priceBreak{upTo, price})
 		}
 	})
 }
 
-// eachZone calls f for the cell of every zone that the row has one for.
-func (p *parser) eachZone(r *row, value string, f func(column, cell string, zone int)) {
-	if len(p.head.zones) == 0 {
-		zone, ok := r.zone("zone", r.get("zone"))
+// eachZone calls read for every zone that the row has a cell for.
+func (p *parser) eachZone(r *row, value string, read func(column, cell string, zone int)) {
+	// The section has the columns zone and value.
+	if len(p.heading.zones) == 0 {
+		zone, ok := r.readZone("zone", r.get("zone"))
 		if r.get(value) == "" {
 			r.fail(value, "required", "", "the cell is empty")
 		} else if ok && !r.bad {
-			f(value, r.get(value), zone)
+			read(value, r.get(value), zone)
 		}
 		return
 	}
+
+	// The section has a column for each zone.
 	if r.bad {
 		return
 	}
 	found := false
-	for _, z := range p.head.zones {
-		if cell := r.cell(z.at); cell != "" {
+	for _, column := range p.heading.zones {
+		if cell := r.cell(column.at); cell != "" {
 			found = true
-			f(z.name, cell, z.zone)
+			read(column.name, cell, column.zone)
 		}
 	}
 	if !found {
@@ -113,51 +120,55 @@ func (p *parser) eachZone(r *row, value string, f func(column, cell string, zone
 	}
 }
 
-// price takes one price. Repeats of breaks are found when they are sorted.
-func (p *parser) price(r *row, column string, key [2]int, further bool, b brk) {
+// addPrice adds one price. Repeated breaks are found when they are sorted.
+func (p *parser) addPrice(r *row, column string, key [2]int, isFurther bool, added priceBreak) {
+	// Too many prices are reported once.
 	if p.prices++; p.prices > MaxPrices {
 		if p.prices == MaxPrices+1 {
 			r.fail(column, "too_large", "", "the sheet has more than %d prices", MaxPrices)
 		}
 		return
 	}
-	d := p.drafts[key]
-	if d == nil {
-		d = &draft{}
-		p.drafts[key] = d
+
+	table := p.drafts[key]
+	if table == nil {
+		table = &draft{}
+		p.drafts[key] = table
 	}
 	switch {
-	case !further:
-		d.breaks = append(d.breaks, draftBreak{b, r.line})
-	case d.each == 0:
-		d.each, d.more, d.line = b.upTo, b.price, r.line
-	case d.each == b.upTo && d.more == b.price:
-		p.warn(r.line, column, "duplicate", "", "the price repeats line %d", d.line)
+	case !isFurther:
+		table.breaks = append(table.breaks, draftBreak{added, r.line})
+	case table.each == 0:
+		table.each = added.upTo
+		table.more = added.price
+		table.line = r.line
+	case table.each == added.upTo && table.more == added.price:
+		p.warn(r.line, column, "duplicate", "", "the price repeats line %d", table.line)
 	default:
-		r.fail(column, "duplicate", "", "line %d has another price for what is heavier", d.line)
+		r.fail(column, "duplicate", "", "line %d has another price for what is heavier", table.line)
 	}
 }
 
 // A transit is how long a service takes to a zone.
 type transit struct{ days, line int }
 
-// maxDays is the longest that a parcel may be said to take.
+// maxDays is the longest transit time that a sheet may have.
 const maxDays = 90
 
-// transit reads a row of [transit].
-func (p *parser) transit(r *row) {
-	service, _ := r.serviceCode("service", r.get("service"))
+// readTransit reads a row of [transit].
+func (p *parser) readTransit(r *row) {
+	service, _ := r.readService("service", r.get("service"))
 	p.eachZone(r, "days", func(column, cell string, zone int) {
-		days, ok := r.number(column, cell, 0, maxDays)
+		days, ok := r.readNumber(column, cell, 0, maxDays)
 		key := [2]int{service, zone}
-		known, twice := p.days[key]
+		known, exists := p.days[key]
 		switch {
 		case !ok:
 		case days == 0:
 			r.fail(column, "invalid", "", "is a number of days from 1 to %d", maxDays)
-		case twice && known.days != int(days):
+		case exists && known.days != int(days):
 			r.fail(column, "duplicate", "", "line %d says %d days", known.line, known.days)
-		case twice:
+		case exists:
 			p.warn(r.line, column, "duplicate", "", "the row repeats line %d", known.line)
 		default:
 			p.days[key] = transit{int(days), r.line}
@@ -165,28 +176,35 @@ func (p *parser) transit(r *row) {
 	})
 }
 
-// table puts a draft in order.
-func (p *parser) table(service, zone int, d *draft) table {
-	t := table{zone: zone, each: d.each, more: d.more}
-	slices.SortStableFunc(d.breaks, func(a, b draftBreak) int { return cmp.Compare(a.upTo, b.upTo) })
-	t.breaks = make([]brk, 0, len(d.breaks))
+// buildTable puts a draft in order.
+func (p *parser) buildTable(service, zone int, draft *draft) table {
+	out := table{
+		zone:   zone,
+		breaks: make([]priceBreak, 0, len(draft.breaks)),
+		each:   draft.each,
+		more:   draft.more,
+	}
+
+	slices.SortStableFunc(draft.breaks, func(a, b draftBreak) int { return cmp.Compare(a.upTo, b.upTo) })
 	what := p.services.list[service] + " to zone " + p.sheet.Zones[zone]
-	for i, b := range d.breaks {
-		if i == 0 || b.upTo != d.breaks[i-1].upTo {
-			t.breaks = append(t.breaks, b.brk)
+	for i, row := range draft.breaks {
+		if i == 0 || row.upTo != draft.breaks[i-1].upTo {
+			out.breaks = append(out.breaks, row.priceBreak)
 			continue
 		}
-		before := d.breaks[i-1]
-		if b.price != before.price {
-			p.fail(b.line, "up to", "duplicate", "", "%s up to %s has another price on line %d", what, p.weightText(b.upTo), before.line)
+
+		before := draft.breaks[i-1]
+		if row.price != before.price {
+			p.fail(row.line, "up to", "duplicate", "", "%s up to %s has another price on line %d", what, p.formatWeight(row.upTo), before.line)
 		} else {
-			p.warn(b.line, "up to", "duplicate", "", "%s up to %s repeats line %d", what, p.weightText(b.upTo), before.line)
+			p.warn(row.line, "up to", "duplicate", "", "%s up to %s repeats line %d", what, p.formatWeight(row.upTo), before.line)
 		}
 	}
-	if len(t.breaks) == 0 {
-		p.fail(d.line, "up to", "missing", "", "%s has no price up to a weight, from which each further part counts", what)
+
+	if len(out.breaks) == 0 {
+		p.fail(draft.line, "up to", "missing", "", "%s has no price up to a weight, from which each further part counts", what)
 	}
-	return t
+	return out
 }
 
-func (p *parser) weightText(w weight) string { return w.text(p.sheet.terms.weightUnit) }
+func (p *parser) formatWeight(w weight) string { return w.format(p.sheet.terms.weightUnit) }

@@ -19,12 +19,12 @@ type row struct {
 	p     *parser
 	line  int
 	cells []string
-	bad   bool // a cell is wrong, and has been told
+	bad   bool // a cell is invalid, and was reported
 }
 
 // get is a cell without the space around it.
 func (r *row) get(column string) string {
-	at, ok := r.p.head.at[column]
+	at, ok := r.p.heading.at[column]
 	if !ok {
 		return ""
 	}
@@ -56,52 +56,56 @@ type zoneColumn struct {
 	zone int
 }
 
-// text returns the text of a sheet in UTF-8 with plain line ends, or says why
-// it cannot.
-func text(data []byte) ([]byte, *Problem) {
+// decodeText returns the text of a sheet in UTF-8 with plain line ends, or the
+// problem because of which it cannot.
+func decodeText(data []byte) ([]byte, *Problem) {
 	switch {
 	case len(data) > MaxBytes:
 		return nil, &Problem{Code: "too_large", Detail: fmt.Sprintf("the sheet is larger than %d MB", MaxBytes/1_000_000)}
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return nil, &Problem{Line: 1, Code: "encoding", Detail: "the text is UTF-16: save it as CSV UTF-8"}
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")): // a ZIP archive, as xlsx files are
 		return nil, &Problem{Line: 1, Code: "encoding", Detail: "this is a spreadsheet file: save it as CSV UTF-8"}
 	}
+
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
 		line := 1
 		for rest := data; len(rest) > 0; {
-			r, size := utf8.DecodeRune(rest)
-			if r == utf8.RuneError && size == 1 {
+			char, size := utf8.DecodeRune(rest)
+			if char == utf8.RuneError && size == 1 {
 				break
 			}
-			if r == '\n' {
+			if char == '\n' {
 				line++
 			}
 			rest = rest[size:]
 		}
 		return nil, &Problem{Line: line, Code: "encoding", Detail: "the text is not UTF-8: save it as CSV UTF-8"}
 	}
+
 	if !bytes.Contains(data, []byte("\n")) {
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	}
 	return data, nil
 }
 
-// separator is what stands between cells: the first comma, semicolon or tab of
-// the first line that has one, without the names of sections and comments.
-func separator(data []byte) rune {
+// findSeparator returns what separates cells: the first comma, semicolon or tab
+// of the first line that has one, not counting the names of sections and
+// comments.
+func findSeparator(data []byte) rune {
 	for line := range bytes.Lines(data) {
-		if at := bytes.TrimLeft(line, "\" "); len(at) > 0 && (at[0] == '#' || at[0] == '[') {
+		if start := bytes.TrimLeft(line, "\" "); len(start) > 0 && (start[0] == '#' || start[0] == '[') {
 			continue
 		}
-		open := false
-		for _, c := range line {
+
+		inQuotes := false
+		for _, char := range line {
 			switch {
-			case c == '"':
-				open = !open
-			case !open && (c == ',' || c == ';' || c == '\t'):
-				return rune(c)
+			case char == '"':
+				inQuotes = !inQuotes
+			case !inQuotes && (char == ',' || char == ';' || char == '\t'):
+				return rune(char)
 			}
 		}
 	}
@@ -110,159 +114,182 @@ func separator(data []byte) rune {
 
 // read gives every row to the section it is in.
 func (p *parser) read(data []byte) {
-	in := csv.NewReader(bytes.NewReader(data))
-	in.Comma, in.FieldsPerRecord, in.ReuseRecord = separator(data), -1, true
+	reader := csv.NewReader(bytes.NewReader(data))
+	reader.Comma = findSeparator(data)
+	reader.FieldsPerRecord = -1
+	reader.ReuseRecord = true
+
 	for {
-		cells, err := in.Read()
+		cells, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-			p.fail(wrong.StartLine, "", "quotes", "", `a cell with a quotation mark is written "in ""quotes"" like this"`)
+		if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
+			p.fail(parseError.StartLine, "", "quotes", "", `a cell with a quotation mark is written "in ""quotes"" like this"`)
 			continue
-		} else if err != nil {
+		}
+		if err != nil {
 			p.fail(0, "", "invalid", "", "the text cannot be read")
 			return
 		}
-		line, _ := in.FieldPos(0)
-		if first := strings.TrimSpace(cells[0]); strings.HasPrefix(first, "#") || empty(cells) {
-			continue
-		} else if strings.HasPrefix(first, "[") {
-			p.begin(line, first, cells)
+
+		line, _ := reader.FieldPos(0)
+		first := strings.TrimSpace(cells[0])
+		if strings.HasPrefix(first, "#") || isEmpty(cells) {
 			continue
 		}
-		if !p.row(&row{p: p, line: line, cells: cells}) {
+		if strings.HasPrefix(first, "[") {
+			p.beginSection(line, first, cells)
+			continue
+		}
+		if !p.readRow(&row{p: p, line: line, cells: cells}) {
 			return
 		}
 	}
 }
 
-func empty(cells []string) bool {
-	return !slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" })
+func isEmpty(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) != "" })
 }
 
-// begin starts a section.
-func (p *parser) begin(line int, marker string, cells []string) {
+// beginSection begins the section that a marker such as [rates] names.
+func (p *parser) beginSection(line int, marker string, cells []string) {
 	name := strings.ToLower(strings.TrimSpace(strings.Trim(marker, "[]")))
-	i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
-	p.now, p.head = nil, heading{}
+	at := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+	p.section = nil
+	p.heading = heading{}
+
 	switch {
-	case i < 0:
-		p.skip = true // what follows is told by this one error
-		p.fail(line, "", "unknown", bracketed(p.nearest(name, sectionNames())), "there is no section %s", quoted(marker))
+	case at < 0:
+		// One error is enough for all rows of the section.
+		p.skip = true
+		p.fail(line, "", "unknown", inBrackets(p.nearest(name, sectionNames())), "there is no section %s", quoteCell(marker))
 		return
-	case !empty(cells[1:]):
+	case !isEmpty(cells[1:]):
 		p.fail(line, "", "invalid", "", "the name of a section stands alone in its row")
-	case p.last == "" && name != "sheet":
+	case p.lastSection == "" && name != "sheet":
 		p.fail(line, "", "invalid", "[sheet]", "the first section has the currency and the units")
-		p.assume()
-	case p.last != "" && name == "sheet":
+		p.assumeUnits()
+	case p.lastSection != "" && name == "sheet":
 		p.fail(line, "", "duplicate", "", "there is one section [sheet], and it is the first")
 		p.skip = true
 		return
 	}
-	p.now, p.last, p.skip = &sections[i], name, false
+
+	p.section = &sections[at]
+	p.lastSection = name
+	p.skip = false
+
+	// [sheet] has no heading: its rows are settings.
 	if name == "sheet" {
-		p.head.at = map[string]int{}
+		p.heading.at = map[string]int{}
 	}
 }
 
-// assume makes up the units that could not be read, so that one mistake is told
-// once.
-func (p *parser) assume() {
-	t := &p.sheet.terms
-	t.weightUnit, t.lengthUnit = cmp.Or(t.weightUnit, ship.Kilogram), cmp.Or(t.lengthUnit, ship.Centimetre)
+// assumeUnits sets the units that could not be read, so that their absence is
+// not reported again for every number.
+func (p *parser) assumeUnits() {
+	terms := &p.sheet.terms
+	terms.weightUnit = cmp.Or(terms.weightUnit, ship.Kilogram)
+	terms.lengthUnit = cmp.Or(terms.lengthUnit, ship.Centimetre)
 }
 
-func bracketed(name string) string {
+func inBrackets(name string) string {
 	if name == "" {
 		return ""
 	}
 	return "[" + name + "]"
 }
 
-// row takes a row that is neither empty nor a comment nor a section's name. It
-// reports false when there is no use in going on.
-func (p *parser) row(r *row) bool {
+// readRow reads a row that is neither empty nor a comment nor a section's name.
+// It returns false when there is no use in going on.
+func (p *parser) readRow(r *row) bool {
 	switch {
 	case p.skip:
 		return true
-	case p.now == nil:
+	case p.section == nil:
 		p.fail(r.line, "", "missing", "[sheet]", "a row stands before the first section")
-		p.assume()
-		p.last, p.skip = "sheet", true
+		p.assumeUnits()
+		p.lastSection = "sheet"
+		p.skip = true
 		return true
-	case p.head.at == nil:
-		p.heading(r)
+	case p.heading.at == nil:
+		p.readHeading(r)
 		return true
 	}
+
 	if p.rows++; p.rows > MaxRows {
 		p.fail(r.line, "", "too_large", "", "the sheet has more than %d rows", MaxRows)
 		return false
 	}
-	if p.now.columns != nil && len(r.cells) > len(p.head.names) && !empty(r.cells[len(p.head.names):]) {
-		r.fail("", "invalid", "", "the row has %d cells and the heading %d: is a decimal comma not in quotes?", len(r.cells), len(p.head.names))
+	if p.section.columns != nil && len(r.cells) > len(p.heading.names) && !isEmpty(r.cells[len(p.heading.names):]) {
+		r.fail("", "invalid", "", "the row has %d cells and the heading %d: is a decimal comma not in quotes?", len(r.cells), len(p.heading.names))
 	}
-	for _, c := range r.cells {
-		if strings.HasPrefix(strings.TrimSpace(c), "=") {
+	for _, cell := range r.cells {
+		if strings.HasPrefix(strings.TrimSpace(cell), "=") {
 			r.fail("", "invalid", "", "a cell is a formula: save the values")
 			return true
 		}
 	}
-	p.now.read(p, r)
+
+	p.section.read(p, r)
 	return true
 }
 
-// heading reads the first row of a section.
-func (p *parser) heading(r *row) {
-	p.head.at = map[string]int{}
-	if len(r.cells) > MaxZones+len(p.now.columns) {
+// readHeading reads the first row of a section.
+func (p *parser) readHeading(r *row) {
+	p.heading.at = map[string]int{}
+	if len(r.cells) > MaxZones+len(p.section.columns) {
 		r.fail("", "too_large", "", "the heading has more than %d zones", MaxZones)
 		p.skip = true
 		return
 	}
+
 	seen := map[string]bool{}
 	for i, cell := range r.cells {
+		// Names of columns are case-insensitive, those of zones are not.
 		words := strings.Fields(cell)
 		name := strings.ToLower(strings.Join(words, " "))
-		key, isZone := name, p.now.wide && len(words) == 2 && strings.EqualFold(words[0], "zone")
+		isZone := p.section.wide && len(words) == 2 && strings.EqualFold(words[0], "zone")
 		if isZone {
-			name = "zone " + words[1] // zones differ in case
-			key = name
+			name = "zone " + words[1]
 		}
-		p.head.names = append(p.head.names, name)
+		p.heading.names = append(p.heading.names, name)
+
 		switch {
 		case name == "":
-		case seen[key]:
+		case seen[name]:
 			r.fail(name, "duplicate", "", "two columns have this name")
 		case isZone:
-			if id, ok := r.zone(name, words[1]); ok {
-				p.head.zones = append(p.head.zones, zoneColumn{i, name, id})
+			if id, ok := r.readZone(name, words[1]); ok {
+				p.heading.zones = append(p.heading.zones, zoneColumn{i, name, id})
 			}
-		case slices.Contains(p.now.columns, name):
-			p.head.at[name] = i
+		case slices.Contains(p.section.columns, name):
+			p.heading.at[name] = i
 		default:
-			r.fail(name, "unknown", p.nearest(name, p.now.columns), "[%s] has no such column", p.now.name)
+			r.fail(name, "unknown", p.nearest(name, p.section.columns), "[%s] has no such column", p.section.name)
 		}
-		seen[key] = true
+		seen[name] = true
 	}
-	p.complete(r)
+	p.checkHeading(r)
 }
 
-// complete says which columns a section lacks, and skips it if it lacks any.
-func (p *parser) complete(r *row) {
-	required := p.now.required
-	if p.now.wide && len(p.head.zones) == 0 {
-		required = append(slices.Clone(required), "zone", p.now.value)
+// checkHeading reports the columns that a section lacks, and skips the section
+// if its heading is not right.
+func (p *parser) checkHeading(r *row) {
+	required := p.section.required
+	if p.section.wide && len(p.heading.zones) == 0 {
+		required = append(slices.Clone(required), "zone", p.section.value)
 	}
 	for _, name := range required {
-		if _, ok := p.head.at[name]; !ok {
-			r.fail(name, "required", "", "[%s] has no column of this name", p.now.name)
+		if _, ok := p.heading.at[name]; !ok {
+			r.fail(name, "required", "", "[%s] has no column of this name", p.section.name)
 		}
 	}
-	if len(p.head.zones) > 0 {
-		for _, name := range []string{"zone", p.now.value} {
-			if _, ok := p.head.at[name]; ok {
+
+	if len(p.heading.zones) > 0 {
+		for _, name := range []string{"zone", p.section.value} {
+			if _, ok := p.heading.at[name]; ok {
 				r.fail(name, "invalid", "", "a section has one column for each zone, or a column zone: not both")
 			}
 		}

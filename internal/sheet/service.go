@@ -13,49 +13,57 @@ type declared struct {
 	id, line int
 }
 
-// service reads a row of [services].
-func (p *parser) service(r *row) {
-	id, ok := r.serviceCode("service", r.get("service"))
+// readService reads a row of [services].
+func (p *parser) readService(r *row) {
+	id, ok := r.readService("service", r.get("service"))
 	if !ok {
 		return
 	}
-	d := declared{id: id, line: r.line}
-	d.Code, d.Name, d.Guaranteed = p.services.list[id], strings.Clone(r.text("name", 100)), r.yes("guaranteed")
-	if d.Name == "" {
-		d.Name = d.Code
+
+	service := declared{id: id, line: r.line}
+	service.Code = p.services.list[id]
+	service.Name = strings.Clone(r.readText("name", 100))
+	if service.Name == "" {
+		service.Name = service.Code
 	}
-	d.byShipment = r.oneOf("rate by", "piece", "shipment") == "shipment"
-	if s := r.get("max weight"); s != "" {
-		d.maxWeight = r.weight("max weight", s)
+	service.Guaranteed = r.readBool("guaranteed")
+	service.byShipment = r.readWord("rate by", "piece", "shipment") == "shipment"
+
+	if cell := r.get("max weight"); cell != "" {
+		service.maxWeight = r.readWeight("max weight", cell)
 	}
-	if s := r.get("max length"); s != "" {
-		d.maxLength = r.length("max length", s)
+	if cell := r.get("max length"); cell != "" {
+		service.maxLength = r.readLength("max length", cell)
 	}
-	if s := r.get("max girth"); s != "" {
-		d.maxGirth = r.length("max girth", s)
+	if cell := r.get("max girth"); cell != "" {
+		service.maxGirth = r.readLength("max girth", cell)
 	}
-	if s := r.get("divisor"); s != "" {
-		v := r.divisor("divisor", s)
-		d.divisor = &v
+
+	if cell := r.get("divisor"); cell != "" {
+		divisor := r.readDivisor("divisor", cell)
+		service.divisor = &divisor
 	}
-	d.minimum, d.step = r.own("minimum weight"), r.own("round weight")
+	service.minimum = r.readOwnWeight("minimum weight")
+	service.step = r.readOwnWeight("round weight")
+
 	if at := slices.IndexFunc(p.declared, func(other declared) bool { return other.id == id }); at >= 0 {
 		r.fail("service", "duplicate", "", "the service is on line %d too", p.declared[at].line)
 		return
 	}
-	p.declared = append(p.declared, d)
+	p.declared = append(p.declared, service)
 }
 
-// own reads a weight that a service may have instead of the sheet's, or none.
-func (r *row) own(column string) *weight {
-	var w weight
-	switch s := r.get(column); {
-	case s == "":
+// readOwnWeight reads a weight that a service has instead of the sheet's; nil if
+// the cell is empty.
+func (r *row) readOwnWeight(column string) *weight {
+	var own weight
+	switch cell := r.get(column); {
+	case cell == "":
 		return nil
-	case !strings.EqualFold(s, "none"):
-		w = r.weight(column, s)
+	case !strings.EqualFold(cell, "none"):
+		own = r.readWeight(column, cell)
 	}
-	return &w
+	return &own
 }
 
 // A fuelStep is the fuel surcharge from a day on.
@@ -81,17 +89,18 @@ type fuelRow struct {
 	line    int
 }
 
-// fuelRow reads a row of [fuel].
-func (p *parser) fuelRow(r *row) {
-	step := fuelStep{from: r.date("from")}
+// readFuel reads a row of [fuel].
+func (p *parser) readFuel(r *row) {
+	step := fuelStep{from: r.readDate("from")}
 	if r.get("from") == "" {
 		r.fail("from", "required", "", "the row does not say from which day on it holds")
 	}
-	step.percent, _ = r.percent("percent", r.get("percent"))
-	services := r.serviceList()
+	step.percent, _ = r.readPercent("percent", r.get("percent"))
+	services := r.readServices()
 	if r.bad {
 		return
 	}
+
 	if services == nil {
 		services = []int{-1}
 	}
@@ -100,46 +109,50 @@ func (p *parser) fuelRow(r *row) {
 	}
 }
 
-// serviceList reads the services that a row is for; nil is all.
-func (r *row) serviceList() []int {
+// readServices reads the services that a row is for; nil is all.
+func (r *row) readServices() []int {
 	var ids []int
-	for _, code := range list(r.get("service"), true) {
-		if id, ok := r.serviceCode("service", code); ok && !slices.Contains(ids, id) {
+	for _, code := range splitList(r.get("service"), true) {
+		if id, ok := r.readService("service", code); ok && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// zoneList reads the zones that a row is for; nil is all.
-func (r *row) zoneList() []int {
+// readZones reads the zones that a row is for; nil is all.
+func (r *row) readZones() []int {
 	var ids []int
 	seen := map[int]bool{}
-	for _, name := range list(r.get("zone"), true) {
-		if id, ok := r.zone("zone", name); ok && !seen[id] {
-			ids, seen[id] = append(ids, id), true
+	for _, name := range splitList(r.get("zone"), true) {
+		if id, ok := r.readZone("zone", name); ok && !seen[id] {
+			ids = append(ids, id)
+			seen[id] = true
 		}
 	}
 	return ids
 }
 
-// buildFuel sorts the rows of [fuel] out, given the services' new numbers.
+// buildFuel sorts the rows of [fuel] by day and service. The services have their
+// new numbers by then.
 func (p *parser) buildFuel() {
-	s := &p.sheet
-	s.ownFuel = make([][]fuelStep, len(s.Services))
+	sheet := &p.sheet
+	sheet.ownFuel = make([][]fuelStep, len(sheet.Services))
 	slices.SortStableFunc(p.fuel, func(a, b fuelRow) int { return strings.Compare(string(a.from), string(b.from)) })
-	for _, f := range p.fuel {
-		steps := &s.fuel
-		if f.service >= 0 {
-			steps = &s.ownFuel[f.service]
+
+	for _, row := range p.fuel {
+		steps := &sheet.fuel
+		if row.service >= 0 {
+			steps = &sheet.ownFuel[row.service]
 		}
-		if n := len(*steps); n > 0 && (*steps)[n-1].from == f.from {
-			p.fail(f.line, "from", "duplicate", "", "another row has the fuel of that day")
+		if n := len(*steps); n > 0 && (*steps)[n-1].from == row.from {
+			p.fail(row.line, "from", "duplicate", "", "another row has the fuel of that day")
 			continue
 		}
-		*steps = append(*steps, f.fuelStep)
-		if s.ValidUntil != "" && f.from > s.ValidUntil {
-			p.warn(f.line, "from", "unreachable", "", "the sheet is valid until %s", s.ValidUntil)
+
+		*steps = append(*steps, row.fuelStep)
+		if sheet.ValidUntil != "" && row.from > sheet.ValidUntil {
+			p.warn(row.line, "from", "unreachable", "", "the sheet is valid until %s", sheet.ValidUntil)
 		}
 	}
 }

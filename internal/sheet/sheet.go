@@ -1,7 +1,8 @@
 // Package sheet is the rate sheet: the price list of a carrier contract that
 // has no rate call, as data. A sheet is one CSV text that a shipping manager
-// keeps in a spreadsheet; here it is read, checked, written again and asked for
-// prices. The package is pure: no I/O, no clock, and a sheet never changes.
+// keeps in a spreadsheet. This package parses and checks it, writes it in its
+// normal form, and quotes prices from it. The package is pure: no I/O, no
+// clock, and a sheet never changes.
 package sheet
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// The largest sheet. What is larger is refused.
+// The limits of a sheet. A larger one is refused.
 const (
 	MaxBytes      = 10_000_000
 	MaxRows       = 200_000 // without headings, comments and empty rows
@@ -21,26 +22,26 @@ const (
 	MaxServices   = 100
 	MaxZones      = 10_000 // names; many areas may be in one zone
 	MaxSurcharges = 500    // rows that differ in more than their area
-	MaxProblems   = 50     // errors, and warnings, that are told one by one
+	MaxProblems   = 50     // errors, and warnings, that are reported one by one
 )
 
 // Code is the code of the error that Parse returns.
 const Code = "invalid_rate_sheet"
 
-// A Sheet is a checked price list. Its only source is Parse; the zero Sheet
-// quotes nothing. It is safe for concurrent use, and not to be changed.
+// A Sheet is a checked price list. Only Parse makes one; the zero Sheet quotes
+// nothing. It is safe for concurrent use, and must not be changed.
 type Sheet struct {
 	Name       string
 	Currency   string    // ISO 4217, of every price
-	ValidFrom  ship.Date // "" is since ever; the day itself counts
-	ValidUntil ship.Date // "" is for ever; the day itself counts
+	ValidFrom  ship.Date // inclusive; "" is no limit
+	ValidUntil ship.Date // inclusive; "" is no limit
 	Services   []Service // in the sheet's order
 	Zones      []string  // names, in natural order
-	Warnings   []Problem // what is allowed and looks wrong, at most MaxProblems
+	Warnings   []Problem // what is allowed and may be a mistake, at most MaxProblems
 
 	terms      terms
-	origins    places       // where parcels come from: index into lanes
-	lanes      []places     // where they go to, for each origin: index into Zones
+	origins    areaIndex    // where parcels come from: index into lanes
+	lanes      []areaIndex  // where they go to, for each origin: index into Zones
 	fuel       []fuelStep   // of the services that have none of their own
 	surcharges []surcharge  // in the sheet's order
 	tables     [][]table    // for each service, by zone
@@ -71,7 +72,7 @@ type Counts struct {
 	Surcharges int `json:"surcharges"`
 }
 
-// An Offer is a price and how it came about.
+// An Offer is a price and how it was calculated.
 type Offer struct {
 	Rate   ship.Rate
 	Zone   string
@@ -96,21 +97,22 @@ type Problem struct {
 
 // String is the problem in one line: "line 12, price: ... (write 9.50)".
 func (p Problem) String() string {
-	var b strings.Builder
+	var out strings.Builder
 	if p.Line > 0 {
-		b.WriteString("line " + strconv.Itoa(p.Line))
+		out.WriteString("line " + strconv.Itoa(p.Line))
 		if p.Column != "" {
-			b.WriteString(", " + p.Column)
+			out.WriteString(", " + p.Column)
 		}
-		b.WriteString(": ")
+		out.WriteString(": ")
 	} else if p.Column != "" {
-		b.WriteString(p.Column + ": ")
+		out.WriteString(p.Column + ": ")
 	}
-	b.WriteString(p.Detail)
+
+	out.WriteString(p.Detail)
 	if p.Suggestion != "" {
-		b.WriteString(" (write " + p.Suggestion + ")")
+		out.WriteString(" (write " + p.Suggestion + ")")
 	}
-	return b.String()
+	return out.String()
 }
 
 // Problems is the cause of the error that Parse returns: what is wrong, in the
@@ -131,40 +133,43 @@ func ProblemsOf(err error) []Problem {
 	return list
 }
 
-// refusal is the error of a sheet that has the problems; found is how many
-// there are, of which list may be the first.
-func refusal(list []Problem, found int) error {
-	e := &ship.Error{Kind: ship.Invalid, Code: Code, Err: Problems(list)}
-	if found == 1 {
-		e.Message = "the rate sheet has an error: " + list[0].String()
+// refusal is the error for a sheet with problems. Their count may be larger than
+// the list, which then has the first of them.
+func refusal(list []Problem, count int) error {
+	refused := &ship.Error{Kind: ship.Invalid, Code: Code, Err: Problems(list)}
+	if count == 1 {
+		refused.Message = "the rate sheet has an error: " + list[0].String()
 	} else {
-		e.Message = fmt.Sprintf("the rate sheet has %d errors; the first: %s", found, list[0].String())
+		refused.Message = fmt.Sprintf("the rate sheet has %d errors; the first: %s", count, list[0].String())
 	}
-	for _, p := range list {
-		f := ship.FieldError{Pointer: "/csv", Code: p.Code, Suggestion: p.Suggestion}
-		p.Suggestion = ""
-		f.Detail = p.String()
-		e.Fields = append(e.Fields, f)
+
+	// A field error has the suggestion as a field of its own, so it is left out
+	// of the detail.
+	for _, problem := range list {
+		field := ship.FieldError{Pointer: "/csv", Code: problem.Code, Suggestion: problem.Suggestion}
+		problem.Suggestion = ""
+		field.Detail = problem.String()
+		refused.Fields = append(refused.Fields, field)
 	}
-	return e
+	return refused
 }
 
 // Counts counts what is in the sheet.
 func (s Sheet) Counts() Counts {
-	c := Counts{Services: len(s.Services), Zones: len(s.Zones), Surcharges: len(s.surcharges)}
+	counts := Counts{Services: len(s.Services), Zones: len(s.Zones), Surcharges: len(s.surcharges)}
 	for i := range s.lanes {
-		c.Areas += len(s.lanes[i])
+		counts.Areas += len(s.lanes[i])
 	}
 	for _, tables := range s.tables {
-		for _, t := range tables {
-			c.Prices += len(t.breaks)
+		for i := range tables {
+			counts.Prices += len(tables[i].breaks)
 		}
 	}
-	return c
+	return counts
 }
 
-// Covers reports whether a parcel that is shipped on the day is in the time
-// that the sheet is valid for. The empty day, which nobody knows, is.
+// Covers reports whether the sheet is valid for a parcel that is shipped on the
+// day. It is valid for the empty day, which is not known yet.
 func (s Sheet) Covers(day ship.Date) bool {
 	return day == "" || day >= s.ValidFrom && (s.ValidUntil == "" || day <= s.ValidUntil)
 }

@@ -9,22 +9,22 @@ import (
 )
 
 // A surcharge is the rows of one name. Of those that apply to a piece, or to
-// the shipment, the dearest alone is charged.
+// the shipment, only the most expensive one is charged.
 type surcharge struct {
 	name    string
 	byPiece bool
 	fuel    bool // fuel is charged on it too
-	steps   []step
+	steps   []surchargeStep
 }
 
-// A step is the rows of a surcharge that differ in their areas alone.
-type step struct {
+// A surchargeStep is the rows of a surcharge that differ only in their areas.
+type surchargeStep struct {
 	when     condition
-	amount   int64  // minor units, if percent is 0
-	percent  int64  // of the freight, in millionths
-	services []int  // sorted; nil is all
-	zones    []int  // sorted; nil is all
-	areas    places // of the destination; nil is all
+	amount   int64     // minor units, if percent is 0
+	percent  int64     // of the freight, in millionths
+	services []int     // sorted; nil is all
+	zones    []int     // sorted; nil is all
+	areas    areaIndex // of the destination; nil is all
 }
 
 // A condition says which shipments or pieces a step is for.
@@ -49,34 +49,35 @@ const (
 
 var conditions = []string{always, residential, signature, adult, saturday, weightOver, lengthOver, secondOver, girthOver}
 
-func (c condition) text(t terms) string {
+func (c condition) format(terms terms) string {
 	switch {
 	case c.weight > 0:
-		return c.kind + " " + c.weight.text(t.weightUnit)
+		return c.kind + " " + c.weight.format(terms.weightUnit)
 	case c.length > 0:
-		return c.kind + " " + c.length.text(t.lengthUnit)
+		return c.kind + " " + c.length.format(terms.lengthUnit)
 	}
 	return c.kind
 }
 
-// ofOrder reports whether the condition is met by the order as a whole; what is
-// about its pieces is.
-func (c condition) ofOrder(o *ship.Order) bool {
+// matchesOrder reports whether the order as a whole meets the condition. One
+// about pieces is always met.
+func (c condition) matchesOrder(order *ship.Order) bool {
 	switch c.kind {
 	case residential:
-		return o.Destination.Residential != nil && *o.Destination.Residential
+		return order.Destination.Residential != nil && *order.Destination.Residential
 	case signature:
-		return o.Options.Signature == "standard"
+		return order.Options.Signature == "standard"
 	case adult:
-		return o.Options.Signature == "adult"
+		return order.Options.Signature == "adult"
 	case saturday:
-		return o.Options.SaturdayDelivery
+		return order.Options.SaturdayDelivery
 	}
 	return true
 }
 
-// ofPiece reports whether a piece meets the condition.
-func (c condition) ofPiece(p piece) bool {
+// matchesPiece reports whether a piece meets the condition. One about the order
+// is always met.
+func (c condition) matchesPiece(p piece) bool {
 	switch c.kind {
 	case weightOver:
 		return p.weight > c.weight
@@ -94,142 +95,164 @@ func (c condition) ofPiece(p piece) bool {
 type surchargeDraft struct {
 	surcharge
 	line  int
-	areas [][]located    // of each step; nil is all
+	areas [][]areaRow    // of each step; nil is all
 	lines []int          // of each step
-	at    map[string]int // steps by all but their areas
+	at    map[string]int // steps by everything but their areas
 }
 
-// surcharge reads a row of [surcharges].
-func (p *parser) surcharge(r *row) {
-	name := strings.Clone(r.text("surcharge", 60))
+// readSurcharge reads a row of [surcharges].
+func (p *parser) readSurcharge(r *row) {
+	name := strings.Clone(r.readText("surcharge", 60))
 	if name == "" && !r.bad {
 		r.fail("surcharge", "required", "", "the surcharge has no name")
-	} else if n := strings.ToLower(name); n == freightLine || n == fuelLine {
+	} else if lower := strings.ToLower(name); lower == freightLine || lower == fuelLine {
 		r.fail("surcharge", "invalid", "", "freight and fuel are lines of their own")
 	}
-	st := step{when: r.condition("when")}
-	byPiece, fuel := r.oneOf("per", "shipment", "piece") == "piece", r.yes("fuel")
+
+	step := surchargeStep{when: r.readCondition("when")}
+	byPiece := r.readWord("per", "shipment", "piece") == "piece"
+	fuel := r.readBool("fuel")
 	if amount := r.get("amount"); strings.HasSuffix(amount, "%") {
-		st.percent, _ = r.percent("amount", amount)
+		step.percent, _ = r.readPercent("amount", amount)
 		if byPiece {
 			r.fail("per", "invalid", "shipment", "a percentage is of the whole freight")
 		}
-		if st.percent == 0 && !r.bad {
+		if step.percent == 0 && !r.bad {
 			r.fail("amount", "invalid", "0", "a percentage is more than 0")
 		}
 	} else {
-		st.amount, _ = r.money("amount", amount)
+		step.amount, _ = r.readMoney("amount", amount)
 	}
-	st.services, st.zones = r.serviceList(), r.zoneList()
-	areas := r.areas("")
+
+	step.services = r.readServices()
+	step.zones = r.readZones()
+	areas := r.readAreas("")
 	if r.bad {
 		return
 	}
-	d := p.named(r, name, byPiece, fuel)
-	if d != nil {
-		p.step(r, d, st, areas)
+
+	if draft := p.surchargeNamed(r, name, byPiece, fuel); draft != nil {
+		p.addStep(r, draft, step, areas)
 	}
 }
 
-// condition reads the column; empty is always.
-func (r *row) condition(column string) condition {
-	s := strings.ToLower(strings.Join(strings.Fields(r.get(column)), " "))
-	if s == "" {
-		s = always
+// readCondition reads the column; an empty cell is always.
+func (r *row) readCondition(column string) condition {
+	cell := strings.ToLower(strings.Join(strings.Fields(r.get(column)), " "))
+	if cell == "" {
+		cell = always
 	}
-	kind, limit, over := strings.Cut(s, " over ")
-	if over {
+	kind, limit, isOver := strings.Cut(cell, " over ")
+	if isOver {
 		kind += " over"
 	}
-	c := condition{kind: kind}
+
 	at := slices.Index(conditions, kind)
-	if at < 0 || over && limit == "" || !over && strings.HasSuffix(kind, " over") {
+	if at < 0 || isOver && limit == "" || !isOver && strings.HasSuffix(kind, " over") {
 		r.fail(column, "invalid", r.p.nearest(kind, conditions), "is one of: %s (with over, a weight or a length follows)", strings.Join(conditions, ", "))
 		return condition{kind: always}
 	}
-	c.kind = conditions[at]
+
+	// The constant is kept instead of kind, which shares the row's memory.
+	out := condition{kind: conditions[at]}
 	switch {
 	case kind == weightOver:
-		c.weight = r.weight(column, limit)
-	case over:
-		c.length = r.length(column, limit)
+		out.weight = r.readWeight(column, limit)
+	case isOver:
+		out.length = r.readLength(column, limit)
 	}
-	return c
+	return out
 }
 
-// named is the surcharge of the name.
-func (p *parser) named(r *row, name string, byPiece, fuel bool) *surchargeDraft {
-	for _, d := range p.surcharges {
-		if d.name != name {
+// surchargeNamed is the surcharge of a name, a new one if there is none. It is
+// nil if the row does not agree with the rows before it.
+func (p *parser) surchargeNamed(r *row, name string, byPiece, fuel bool) *surchargeDraft {
+	for _, draft := range p.surcharges {
+		if draft.name != name {
 			continue
 		}
-		if d.byPiece != byPiece {
-			r.fail("per", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", d.line)
-			return nil
-		} else if d.fuel != fuel {
-			r.fail("fuel", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", d.line)
+		if draft.byPiece != byPiece {
+			r.fail("per", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", draft.line)
 			return nil
 		}
-		return d
+		if draft.fuel != fuel {
+			r.fail("fuel", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", draft.line)
+			return nil
+		}
+		return draft
 	}
+
 	if p.steps >= MaxSurcharges {
 		r.fail("", "too_large", "", "the sheet has more than %d different surcharges", MaxSurcharges)
 		return nil
 	}
-	d := &surchargeDraft{surcharge: surcharge{name: name, byPiece: byPiece, fuel: fuel}, line: r.line, at: map[string]int{}}
-	p.surcharges = append(p.surcharges, d)
-	return d
+	draft := &surchargeDraft{
+		surcharge: surcharge{name: name, byPiece: byPiece, fuel: fuel},
+		line:      r.line,
+		at:        map[string]int{},
+	}
+	p.surcharges = append(p.surcharges, draft)
+	return draft
 }
 
-// step adds a row to its surcharge.
-func (p *parser) step(r *row, d *surchargeDraft, st step, areas []area) {
-	slices.Sort(st.services)
-	slices.Sort(st.zones)
-	key := fmt.Sprint(st.when, st.amount, st.percent, st.services, st.zones)
-	at, known := d.at[key]
-	if known && (areas == nil || d.areas[at] == nil) {
-		r.fail("surcharge", "duplicate", "", "line %d is the same surcharge", d.lines[at])
+// addStep adds a row to its surcharge. Rows that differ only in their areas are
+// one step.
+func (p *parser) addStep(r *row, draft *surchargeDraft, step surchargeStep, areas []area) {
+	slices.Sort(step.services)
+	slices.Sort(step.zones)
+	key := fmt.Sprint(step.when, step.amount, step.percent, step.services, step.zones)
+	at, known := draft.at[key]
+	if known && (areas == nil || draft.areas[at] == nil) {
+		r.fail("surcharge", "duplicate", "", "line %d is the same surcharge", draft.lines[at])
 		return
 	}
+
 	if !known {
 		if p.steps++; p.steps > MaxSurcharges {
 			r.fail("", "too_large", "", "the sheet has more than %d different surcharges", MaxSurcharges)
 			return
 		}
-		at = len(d.steps)
-		d.at[key] = at
-		d.steps, d.areas, d.lines = append(d.steps, st), append(d.areas, nil), append(d.lines, r.line)
+		at = len(draft.steps)
+		draft.at[key] = at
+		draft.steps = append(draft.steps, step)
+		draft.areas = append(draft.areas, nil)
+		draft.lines = append(draft.lines, r.line)
 	}
-	if p.sites += len(areas); p.sites > MaxRows {
+
+	if p.areas += len(areas); p.areas > MaxRows {
 		r.fail("", "too_large", "", "the surcharges have more than %d areas", MaxRows)
 		return
 	}
-	for _, a := range areas {
-		d.areas[at] = append(d.areas[at], located{sited{area: a}, r.line})
+	for _, added := range areas {
+		draft.areas[at] = append(draft.areas[at], areaRow{areaEntry{area: added}, r.line})
 	}
 }
 
 // buildSurcharges puts the areas of the surcharges in order.
 func (p *parser) buildSurcharges() {
-	for _, d := range p.surcharges {
-		for i := range d.steps {
-			slices.SortStableFunc(d.areas[i], func(a, b located) int { return a.compare(b.area) })
-			d.steps[i].areas = p.disjoint(d.areas[i])
-			p.eclipsed(d, i)
+	for _, draft := range p.surcharges {
+		for i := range draft.steps {
+			slices.SortStableFunc(draft.areas[i], func(a, b areaRow) int { return a.compare(b.area) })
+			draft.steps[i].areas = p.buildIndex(draft.areas[i])
+			p.checkHidden(draft, i)
 		}
-		p.sheet.surcharges = append(p.sheet.surcharges, d.surcharge)
+		p.sheet.surcharges = append(p.sheet.surcharges, draft.surcharge)
 	}
 }
 
-// eclipsed warns of a step that a dearer one with the same conditions hides.
-func (p *parser) eclipsed(d *surchargeDraft, i int) {
-	for j := range d.steps {
-		a, b := &d.steps[i], &d.steps[j]
-		if i == j || a.when != b.when || a.percent+b.percent > 0 || a.amount > b.amount || !slices.Equal(a.services, b.services) ||
-			!slices.Equal(a.zones, b.zones) || b.areas != nil || d.areas[j] != nil {
+// checkHidden warns of a step that another one with the same conditions hides,
+// because it is more expensive and applies everywhere.
+func (p *parser) checkHidden(draft *surchargeDraft, i int) {
+	step := &draft.steps[i]
+	for j := range draft.steps {
+		other := &draft.steps[j]
+		if i == j || step.when != other.when || step.percent+other.percent > 0 || step.amount > other.amount ||
+			!slices.Equal(step.services, other.services) || !slices.Equal(step.zones, other.zones) ||
+			other.areas != nil || draft.areas[j] != nil {
 			continue
 		}
-		p.warn(d.lines[i], "surcharge", "unreachable", "", "line %d charges more for the same, and the dearest row of a name is charged", d.lines[j])
+
+		p.warn(draft.lines[i], "surcharge", "unreachable", "", "line %d charges more for the same, and the dearest row of a name is charged", draft.lines[j])
 		return
 	}
 }

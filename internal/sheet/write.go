@@ -11,8 +11,8 @@ import (
 )
 
 // CSV writes the sheet in its normal form: with commas and decimal points, its
-// zones, weights and areas in order, one area a row. Parse reads it back as the
-// same sheet, warnings aside.
+// zones, weights and areas in order, one area per row. Parse reads it back as
+// the same sheet, warnings aside.
 func (s Sheet) CSV() []byte {
 	if s.Currency == "" {
 		return nil
@@ -25,219 +25,246 @@ type writer struct {
 	out  []byte
 	rows int // without headings
 
-	s   *Sheet
-	buf bytes.Buffer
-	csv *csv.Writer
+	sheet  *Sheet
+	buffer bytes.Buffer
+	csv    *csv.Writer
 }
 
 func (s *Sheet) write() *writer {
-	w := &writer{s: s}
-	w.csv = csv.NewWriter(&w.buf)
-	w.terms()
-	w.services()
-	w.zones()
-	w.rates()
-	w.transit()
-	w.surcharges()
-	w.fuel()
+	w := &writer{sheet: s}
+	w.csv = csv.NewWriter(&w.buffer)
+
+	w.writeTerms()
+	w.writeServices()
+	w.writeZones()
+	w.writeRates()
+	w.writeTransit()
+	w.writeSurcharges()
+	w.writeFuel()
+
 	w.csv.Flush()
-	w.out = w.buf.Bytes()
+	w.out = w.buffer.Bytes()
 	return w
 }
 
-// begin writes the name of a section and its heading.
-func (w *writer) begin(name string, columns ...string) {
-	if w.csv.Flush(); w.buf.Len() > 0 {
-		w.buf.WriteByte('\n')
+// beginSection writes the name of a section and its heading.
+func (w *writer) beginSection(name string, columns ...string) {
+	if w.csv.Flush(); w.buffer.Len() > 0 {
+		w.buffer.WriteByte('\n')
 	}
-	w.put("[" + name + "]")
+	w.writeCells("[" + name + "]")
 	if len(columns) > 0 {
-		w.put(columns...)
+		w.writeCells(columns...)
 	}
 }
 
-func (w *writer) put(cells ...string) {
-	if w.buf.Len() > MaxBytes {
-		return // too large already
+func (w *writer) writeCells(cells ...string) {
+	// The sheet is too large already, and the caller will refuse it.
+	if w.buffer.Len() > MaxBytes {
+		return
 	}
 	_ = w.csv.Write(cells) // to memory, with a valid separator: it cannot fail
 }
 
-func (w *writer) row(cells ...string) {
+func (w *writer) writeRow(cells ...string) {
 	w.rows++
-	w.put(cells...)
+	w.writeCells(cells...)
 }
 
 func (w *writer) money(minor int64) string {
-	return ship.Money{Minor: minor, Currency: w.s.Currency}.Amount()
+	return ship.Money{Minor: minor, Currency: w.sheet.Currency}.Amount()
 }
 
-func (w *writer) weight(v weight) string {
-	if v == 0 {
+func (w *writer) weight(value weight) string {
+	if value == 0 {
 		return ""
 	}
-	return v.text(w.s.terms.weightUnit)
+	return value.format(w.sheet.terms.weightUnit)
 }
 
-func (w *writer) length(v length) string {
-	if v == 0 {
+func (w *writer) length(value length) string {
+	if value == 0 {
 		return ""
 	}
-	return v.text(w.s.terms.lengthUnit)
+	return value.format(w.sheet.terms.lengthUnit)
 }
 
-func (w *writer) terms() {
-	t := &w.s.terms
-	w.begin("sheet")
+func (w *writer) writeTerms() {
+	terms := &w.sheet.terms
 	set := func(name, value string) {
 		if value != "" {
-			w.row(name, value)
+			w.writeRow(name, value)
 		}
 	}
-	set("name", w.s.Name)
-	set("currency", w.s.Currency)
-	set("valid from", string(w.s.ValidFrom))
-	set("valid until", string(w.s.ValidUntil))
-	set("weight unit", string(t.weightUnit))
-	set("length unit", string(t.lengthUnit))
-	if t.divisor.by > 0 {
-		set("divisor", t.divisor.text())
+
+	w.beginSection("sheet")
+	set("name", w.sheet.Name)
+	set("currency", w.sheet.Currency)
+	set("valid from", string(w.sheet.ValidFrom))
+	set("valid until", string(w.sheet.ValidUntil))
+	set("weight unit", string(terms.weightUnit))
+	set("length unit", string(terms.lengthUnit))
+	if terms.divisor.by > 0 {
+		set("divisor", terms.divisor.format())
 	}
-	set("minimum weight", w.weight(t.minimum))
-	set("round weight", w.weight(t.step))
-	if t.lengths.to > 0 {
-		set("round lengths", pick(t.lengths.nearest, "nearest ", "up ")+w.length(t.lengths.to))
+	set("minimum weight", w.weight(terms.minimum))
+	set("round weight", w.weight(terms.step))
+	if terms.lengths.to > 0 {
+		set("round lengths", choose(terms.lengths.nearest, "nearest ", "up ")+w.length(terms.lengths.to))
 	}
 }
 
-func pick(first bool, a, b string) string {
-	if first {
-		return a
+// choose is the first text if the condition holds, else the second.
+func choose(condition bool, first, second string) string {
+	if condition {
+		return first
 	}
-	return b
+	return second
 }
 
-func (w *writer) services() {
-	w.begin("services", "service", "name", "rate by", "max weight", "max length", "max girth", "divisor", "minimum weight",
+func (w *writer) writeServices() {
+	w.beginSection("services", "service", "name", "rate by", "max weight", "max length", "max girth", "divisor", "minimum weight",
 		"round weight", "guaranteed")
-	for _, v := range w.s.Services {
+
+	for _, service := range w.sheet.Services {
 		divisor := ""
-		if v.divisor != nil {
-			divisor = v.divisor.text()
+		if service.divisor != nil {
+			divisor = service.divisor.format()
 		}
-		w.row(v.Code, v.Name, pick(v.byShipment, "shipment", "piece"), w.weight(v.maxWeight), w.length(v.maxLength), w.length(v.maxGirth),
-			divisor, w.own(v.minimum), w.own(v.step), pick(v.Guaranteed, "yes", ""))
+
+		w.writeRow(
+			service.Code,
+			service.Name,
+			choose(service.byShipment, "shipment", "piece"),
+			w.weight(service.maxWeight),
+			w.length(service.maxLength),
+			w.length(service.maxGirth),
+			divisor,
+			w.ownWeight(service.minimum),
+			w.ownWeight(service.step),
+			choose(service.Guaranteed, "yes", ""),
+		)
 	}
 }
 
-// own writes what a service has instead of the sheet's.
-func (w *writer) own(v *weight) string {
+// ownWeight is the cell of a weight that a service has instead of the sheet's.
+func (w *writer) ownWeight(value *weight) string {
 	switch {
-	case v == nil:
+	case value == nil:
 		return ""
-	case *v == 0:
+	case *value == 0:
 		return "none"
 	}
-	return w.weight(*v)
+	return w.weight(*value)
 }
 
-func (w *writer) zones() {
-	if len(w.s.origins) == 1 && w.s.origins[0].country == anywhere {
-		w.begin("zones", "zone", "country", "state", "zip")
-		for _, to := range w.s.lanes[0] {
-			w.row(w.s.Zones[to.value], to.country, to.state, to.zip())
+func (w *writer) writeZones() {
+	sheet := w.sheet
+	if len(sheet.origins) == 1 && sheet.origins[0].country == anywhere {
+		w.beginSection("zones", "zone", "country", "state", "zip")
+		for _, to := range sheet.lanes[0] {
+			w.writeRow(sheet.Zones[to.value], to.country, to.state, to.zip())
 		}
 		return
 	}
-	w.begin("zones", "zone", "country", "state", "zip", "from country", "from state", "from zip")
-	for _, from := range w.s.origins {
-		for _, to := range w.s.lanes[from.value] {
-			w.row(w.s.Zones[to.value], to.country, to.state, to.zip(), from.country, from.state, from.zip())
+
+	w.beginSection("zones", "zone", "country", "state", "zip", "from country", "from state", "from zip")
+	for _, from := range sheet.origins {
+		for _, to := range sheet.lanes[from.value] {
+			w.writeRow(sheet.Zones[to.value], to.country, to.state, to.zip(), from.country, from.state, from.zip())
 		}
 	}
 }
 
-// rates writes the tables of a service that have the same weights side by side.
-func (w *writer) rates() {
-	var zones []int // of the heading
-	for id, tables := range w.s.tables {
-		for _, group := range alike(tables) {
-			var at []int
-			for _, t := range group {
-				at = append(at, t.zone)
+// writeRates writes the tables of a service that have the same weights side by
+// side. A new section begins where the zones of the heading change.
+func (w *writer) writeRates() {
+	var headed []int // the zones of the heading
+	for id, tables := range w.sheet.tables {
+		for _, group := range groupByWeights(tables) {
+			var zones []int
+			for _, table := range group {
+				zones = append(zones, table.zone)
 			}
-			if !slices.Equal(zones, at) {
-				zones = at
-				w.begin("rates", w.heading([]string{"service", "up to"}, zones)...)
+			if !slices.Equal(headed, zones) {
+				headed = zones
+				w.beginSection("rates", w.zoneColumns([]string{"service", "up to"}, zones)...)
 			}
-			w.block(w.s.Services[id].Code, group)
+			w.writeTables(w.sheet.Services[id].Code, group)
 		}
 	}
 }
 
-// alike groups tables that have the same weights.
-func alike(tables []table) [][]*table {
+// groupByWeights groups tables that have the same weights.
+func groupByWeights(tables []table) [][]*table {
 	var groups [][]*table
 	at := map[string]int{}
 	for i := range tables {
-		t := &tables[i]
-		key := binary.AppendVarint(nil, int64(t.each))
-		for _, b := range t.breaks {
-			key = binary.AppendVarint(key, int64(b.upTo))
+		table := &tables[i]
+		key := binary.AppendVarint(nil, int64(table.each))
+		for _, priceBreak := range table.breaks {
+			key = binary.AppendVarint(key, int64(priceBreak.upTo))
 		}
-		g, ok := at[string(key)]
+
+		group, ok := at[string(key)]
 		if !ok {
-			g = len(groups)
-			at[string(key)], groups = g, append(groups, nil)
+			group = len(groups)
+			at[string(key)] = group
+			groups = append(groups, nil)
 		}
-		groups[g] = append(groups[g], t)
+		groups[group] = append(groups[group], table)
 	}
 	return groups
 }
 
-func (w *writer) heading(columns []string, zones []int) []string {
-	for _, z := range zones {
-		columns = append(columns, "zone "+w.s.Zones[z])
+// zoneColumns appends a column for each zone.
+func (w *writer) zoneColumns(columns []string, zones []int) []string {
+	for _, zone := range zones {
+		columns = append(columns, "zone "+w.sheet.Zones[zone])
 	}
 	return columns
 }
 
-func (w *writer) block(service string, group []*table) {
+// writeTables writes tables of the same weights, a row for each weight.
+func (w *writer) writeTables(service string, group []*table) {
 	cells := make([]string, 2+len(group))
 	cells[0] = service
-	for i, b := range group[0].breaks {
-		cells[1] = w.weight(b.upTo)
-		for j, t := range group {
-			cells[2+j] = w.money(t.breaks[i].price)
+	for i, priceBreak := range group[0].breaks {
+		cells[1] = w.weight(priceBreak.upTo)
+		for j, table := range group {
+			cells[2+j] = w.money(table.breaks[i].price)
 		}
-		w.row(cells...)
+		w.writeRow(cells...)
 	}
+
 	if group[0].each > 0 {
 		cells[1] = eachFurther + " " + w.weight(group[0].each)
-		for j, t := range group {
-			cells[2+j] = w.money(t.more)
+		for j, table := range group {
+			cells[2+j] = w.money(table.more)
 		}
-		w.row(cells...)
+		w.writeRow(cells...)
 	}
 }
 
-func (w *writer) transit() {
-	var zones []int
-	for id, tables := range w.s.tables {
-		var at []int
-		cells := []string{w.s.Services[id].Code}
+func (w *writer) writeTransit() {
+	var headed []int // the zones of the heading
+	for id, tables := range w.sheet.tables {
+		var zones []int
+		cells := []string{w.sheet.Services[id].Code}
 		for i := range tables {
-			if t := &tables[i]; t.days > 0 {
-				at, cells = append(at, t.zone), append(cells, strconv.Itoa(t.days))
+			if table := &tables[i]; table.days > 0 {
+				zones = append(zones, table.zone)
+				cells = append(cells, strconv.Itoa(table.days))
 			}
 		}
-		if len(at) == 0 {
+		if len(zones) == 0 {
 			continue
 		}
-		if !slices.Equal(zones, at) {
-			zones = at
-			w.begin("transit", w.heading([]string{"service"}, zones)...)
+
+		if !slices.Equal(headed, zones) {
+			headed = zones
+			w.beginSection("transit", w.zoneColumns([]string{"service"}, zones)...)
 		}
-		w.row(cells...)
+		w.writeRow(cells...)
 	}
 }

@@ -2,58 +2,72 @@ package sheet
 
 import "strings"
 
-func (w *writer) surcharges() {
-	if len(w.s.surcharges) == 0 {
+func (w *writer) writeSurcharges() {
+	if len(w.sheet.surcharges) == 0 {
 		return
 	}
-	w.begin("surcharges", "surcharge", "when", "amount", "per", "fuel", "service", "zone", "country", "state", "zip")
-	for i := range w.s.surcharges {
-		c := &w.s.surcharges[i]
-		for j := range c.steps {
-			w.step(c, &c.steps[j])
+	w.beginSection("surcharges", "surcharge", "when", "amount", "per", "fuel", "service", "zone", "country", "state", "zip")
+	for i := range w.sheet.surcharges {
+		charge := &w.sheet.surcharges[i]
+		for j := range charge.steps {
+			w.writeStep(charge, &charge.steps[j])
 		}
 	}
 }
 
-func (w *writer) step(c *surcharge, st *step) {
-	amount := w.money(st.amount)
-	if st.percent > 0 {
-		amount = percentText(st.percent)
+// writeStep writes a row for each area of a step, or one if it applies
+// everywhere.
+func (w *writer) writeStep(charge *surcharge, step *surchargeStep) {
+	amount := w.money(step.amount)
+	if step.percent > 0 {
+		amount = formatPercent(step.percent)
 	}
 	var services, zones []string
-	for _, id := range st.services {
-		services = append(services, w.s.Services[id].Code)
+	for _, id := range step.services {
+		services = append(services, w.sheet.Services[id].Code)
 	}
-	for _, z := range st.zones {
-		zones = append(zones, w.s.Zones[z])
+	for _, zone := range step.zones {
+		zones = append(zones, w.sheet.Zones[zone])
 	}
-	row := func(a area) {
-		w.row(c.name, st.when.text(w.s.terms), amount, pick(c.byPiece, "piece", "shipment"), pick(c.fuel, "yes", ""),
-			strings.Join(services, " "), strings.Join(zones, " "), a.country, a.state, a.zip())
+
+	writeArea := func(where area) {
+		w.writeRow(
+			charge.name,
+			step.when.format(w.sheet.terms),
+			amount,
+			choose(charge.byPiece, "piece", "shipment"),
+			choose(charge.fuel, "yes", ""),
+			strings.Join(services, " "),
+			strings.Join(zones, " "),
+			where.country,
+			where.state,
+			where.zip(),
+		)
 	}
-	if st.areas == nil {
-		row(area{})
+	if step.areas == nil {
+		writeArea(area{})
 	}
-	for _, a := range st.areas {
-		row(a.area)
+	for _, entry := range step.areas {
+		writeArea(entry.area)
 	}
 }
 
-func percentText(millionths int64) string { return fixed(millionths, 4) + "%" }
+func formatPercent(millionths int64) string { return formatFixed(millionths, 4) + "%" }
 
-func (w *writer) fuel() {
+func (w *writer) writeFuel() {
 	begun := false
-	write := func(steps []fuelStep, service string) {
-		for _, f := range steps {
+	writeSteps := func(steps []fuelStep, service string) {
+		for _, step := range steps {
 			if !begun {
-				w.begin("fuel", "from", "percent", "service")
+				w.beginSection("fuel", "from", "percent", "service")
 				begun = true
 			}
-			w.row(string(f.from), percentText(f.percent), service)
+			w.writeRow(string(step.from), formatPercent(step.percent), service)
 		}
 	}
-	write(w.s.fuel, "")
-	for id, steps := range w.s.ownFuel {
-		write(steps, w.s.Services[id].Code)
+
+	writeSteps(w.sheet.fuel, "")
+	for id, steps := range w.sheet.ownFuel {
+		writeSteps(steps, w.sheet.Services[id].Code)
 	}
 }

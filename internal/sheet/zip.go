@@ -17,38 +17,42 @@ const hyphenated = "AI BR CR IR JP KY LV PL PT SA"
 // lettered lists the countries where some codes are digits and some are not.
 const lettered = "AR PE"
 
-// maxZip is the longest postal code, without what divides it.
+// maxZip is the longest postal code, without its separators.
 const maxZip = 12
 
 // zipKey writes a postal code, or the beginning of one, so that codes which
-// begin the same are in the same area: without what divides it, without its
-// country, and with the parts of a British code at fixed places. It is "" if
+// begin the same are in the same area: without its separators, without its
+// country, and with the parts of a British code at fixed positions. It is "" if
 // there is none.
 func zipKey(country, zip string) string {
-	var buf [maxZip]byte
-	n, gap := 0, 0 // gap is where the last space stood
+	var buffer [maxZip]byte
+	n := 0
+	gap := 0 // the position of the last separator
 	for i := range len(zip) {
-		c := zip[i]
+		char := zip[i]
 		switch {
-		case c == ' ' || c == '-':
+		case char == ' ' || char == '-':
 			gap = n
 			continue
-		case c >= 'a' && c <= 'z':
-			c -= 'a' - 'A'
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z':
+		case char >= 'a' && char <= 'z':
+			char -= 'a' - 'A'
+		case char >= '0' && char <= '9', char >= 'A' && char <= 'Z':
 		default:
 			return ""
 		}
 		if n == maxZip {
 			return ""
 		}
-		buf[n] = c
+		buffer[n] = char
 		n++
 	}
-	key := buf[:n]
+
+	key := buffer[:n]
 	if isBritish(country) {
 		return britishKey(key, gap)
 	}
+
+	// The country may stand before the code: "LV-1010".
 	if n > 2 && string(key[:2]) == country && isDigit(key[2]) {
 		key = key[2:]
 	}
@@ -58,8 +62,8 @@ func zipKey(country, zip string) string {
 func isBritish(country string) bool { return len(country) == 2 && strings.Contains(british, country) }
 
 // britishKey is the key of an area ("B"), a district ("B1", "SW1A") or more of
-// a code; what follows the gap, or the last three characters of a whole code,
-// is the street's. It is "" if the code is none.
+// a code. What follows the gap, or the last three characters of a complete code,
+// is the inward part, of the street. The key is "" if the code is not valid.
 func britishKey(code []byte, gap int) string {
 	n := len(code)
 	if gap == 0 || gap == n {
@@ -68,69 +72,77 @@ func britishKey(code []byte, gap int) string {
 			gap = n - 3
 		}
 	}
-	out, street := code[:gap], code[gap:]
+	outward := code[:gap]
+	inward := code[gap:]
+
 	letters := 0
-	for letters < len(out) && !isDigit(out[letters]) {
+	for letters < len(outward) && !isDigit(outward[letters]) {
 		letters++
 	}
 	digits := letters
-	for digits < len(out) && isDigit(out[digits]) {
+	for digits < len(outward) && isDigit(outward[digits]) {
 		digits++
 	}
-	number, rest := out[letters:digits], out[digits:]
-	if letters < 1 || letters > 2 || len(number) > 2 || len(rest) > 1 || len(number) == 0 && len(rest)+len(street) > 0 {
+	number := outward[letters:digits]
+	suffix := outward[digits:]
+	if letters < 1 || letters > 2 || len(number) > 2 || len(suffix) > 1 || len(number) == 0 && len(suffix)+len(inward) > 0 {
 		return ""
 	}
-	key := string(out[:letters]) + "_"[letters-1:]
+
+	// Each part is padded to its full length, so that B1 is not the beginning of
+	// B10.
+	key := string(outward[:letters]) + "_"[letters-1:]
 	if len(number) == 0 {
 		return key
 	}
 	key += "0"[len(number)-1:] + string(number)
-	if len(rest)+len(street) > 0 {
-		key += string(rest) + "_"[len(rest):] + string(street)
+	if len(suffix)+len(inward) > 0 {
+		key += string(suffix) + "_"[len(suffix):] + string(inward)
 	}
 	return key
 }
 
-// zipText writes a key as people do.
-func zipText(country, key string) string {
+// formatZip writes a key as people do.
+func formatZip(country, key string) string {
 	if !isBritish(country) || key == "" {
 		return key
 	}
-	area := strings.TrimSuffix(key[:2], "_")
+
+	outward := strings.TrimSuffix(key[:2], "_")
 	if len(key) == 2 {
-		return area
+		return outward
 	}
-	area += strings.TrimPrefix(key[2:4], "0")
+	outward += strings.TrimPrefix(key[2:4], "0")
 	if len(key) == 4 {
-		return area
+		return outward
 	}
-	area += strings.TrimPrefix(key[4:5], "_")
+	outward += strings.TrimPrefix(key[4:5], "_")
 	if len(key) == 5 {
-		return area
+		return outward
 	}
-	return area + " " + key[5:]
+	return outward + " " + key[5:]
 }
 
 // zipDigits is how many digits the longest postal code of a country has, where
 // codes are digits alone; 0 elsewhere.
 func zipDigits(country string) int {
-	most := 0
-	if strings.Contains(lettered, country) || validZip(country, "A") { // any text is a code where there are none
+	// Any text is valid in a country without postal codes.
+	if strings.Contains(lettered, country) || isValidZip(country, "A") {
 		return 0
 	}
+	longest := 0
 	for n := 3; n <= 10; n++ {
-		if validZip(country, strings.Repeat("1", n)) {
-			most = n
+		if isValidZip(country, strings.Repeat("1", n)) {
+			longest = n
 		}
 	}
-	return most
+	return longest
 }
 
-func validZip(country, zip string) bool {
-	_, wrong := ship.Address{Country: country, Zip: zip}.Normalize("")
-	for _, f := range wrong {
-		if f.Pointer == "/zip" {
+func isValidZip(country, zip string) bool {
+	_, invalid := ship.Address{Country: country, Zip: zip}.Normalize("")
+	for _, field := range invalid {
+		if field.Pointer == "/zip" {
 			return false
 		}
 	}

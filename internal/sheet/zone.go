@@ -12,40 +12,44 @@ type lane struct {
 	line     int
 }
 
-// zone reads a row of [zones].
-func (p *parser) zone(r *row) {
-	zone, ok := r.zone("zone", r.get("zone"))
+// readZone reads a row of [zones].
+func (p *parser) readZone(r *row) {
+	zone, ok := r.readZone("zone", r.get("zone"))
 	if r.get("country") == "" {
 		r.fail("country", "required", anywhere, "the row has no country; %s is all", anywhere)
 	}
-	to, from := r.areas(""), r.areas("from ")
+	destinations := r.readAreas("")
+	origins := r.readAreas("from ")
 	if !ok || r.bad {
 		return
 	}
-	if len(from) == 0 {
-		from = []area{{country: anywhere}}
+
+	if len(origins) == 0 {
+		origins = []area{{country: anywhere}}
 	}
-	if len(from)*len(to)+len(p.lanes) > MaxRows {
+	if len(origins)*len(destinations)+len(p.lanes) > MaxRows {
 		r.fail("", "too_large", "", "the zones have more than %d areas", MaxRows)
 		return
 	}
-	for _, f := range from {
-		for _, t := range to {
-			p.lanes = append(p.lanes, lane{from: f, to: t, zone: zone, line: r.line})
+	for _, from := range origins {
+		for _, to := range destinations {
+			p.lanes = append(p.lanes, lane{from: from, to: to, zone: zone, line: r.line})
 		}
 	}
 }
 
-// areas reads the columns country, state and zip, whose names have the prefix.
-// There are none if all three are empty.
-func (r *row) areas(prefix string) []area {
-	states, zips := list(r.get(prefix+"state"), false), list(r.get(prefix+"zip"), false)
+// readAreas reads the columns country, state and zip, whose names have the
+// prefix. There are none if all three are empty.
+func (r *row) readAreas(prefix string) []area {
+	states := splitList(r.get(prefix+"state"), false)
+	zips := splitList(r.get(prefix+"zip"), false)
 	var countries []string
-	for _, s := range list(r.get(prefix+"country"), true) {
-		if c, ok := r.country(prefix+"country", s); ok {
-			countries = append(countries, strings.Clone(c))
+	for _, cell := range splitList(r.get(prefix+"country"), true) {
+		if country, ok := r.readCountry(prefix+"country", cell); ok {
+			countries = append(countries, strings.Clone(country))
 		}
 	}
+
 	switch {
 	case r.bad || len(countries)+len(states)+len(zips) == 0:
 		return nil
@@ -56,69 +60,76 @@ func (r *row) areas(prefix string) []area {
 		r.fail(prefix+"country", "required", "", "states and postal codes need the one country that they are in")
 		return nil
 	}
-	var out []area
-	for _, c := range countries {
+
+	var areas []area
+	for _, country := range countries {
 		switch {
 		case len(states) > 0:
-			for _, s := range states {
-				if state, ok := r.state(prefix+"state", c, s); ok {
-					out = append(out, area{country: c, state: state})
+			for _, cell := range states {
+				if state, ok := r.readState(prefix+"state", country, cell); ok {
+					areas = append(areas, area{country: country, state: state})
 				}
 			}
 		case len(zips) > 0:
-			for _, s := range zips {
-				if a, ok := r.zips(prefix+"zip", c, s); ok {
-					out = append(out, a)
+			for _, cell := range zips {
+				if codes, ok := r.readZips(prefix+"zip", country, cell); ok {
+					areas = append(areas, codes)
 				}
 			}
 		default:
-			out = append(out, area{country: c})
+			areas = append(areas, area{country: country})
 		}
 	}
-	return out
+	return areas
 }
 
-// zips reads the beginning of a postal code, or a range of them: "900..935" or
-// "900-935".
-func (r *row) zips(column, country, s string) (area, bool) {
-	lo, hi, ranged := strings.Cut(s, "..")
-	if before, after, ok := strings.Cut(s, "-"); ok && !ranged && !strings.Contains(hyphenated, country) {
-		// Of unequal length they are one code: 94103-1234.
-		if a, b := zipKey(country, before), zipKey(country, after); a != "" && len(a) == len(b) {
-			lo, hi, ranged = before, after, true
+// readZips reads the beginning of a postal code, or a range of them: "900..935"
+// or "900-935".
+func (r *row) readZips(column, country, cell string) (area, bool) {
+	lo, hi, isRange := strings.Cut(cell, "..")
+	if before, after, ok := strings.Cut(cell, "-"); ok && !isRange && !strings.Contains(hyphenated, country) {
+		// Parts of unequal length are one code: 94103-1234.
+		first := zipKey(country, before)
+		last := zipKey(country, after)
+		if first != "" && len(first) == len(last) {
+			lo = before
+			hi = after
+			isRange = true
 		}
 	}
-	if !ranged {
+	if !isRange {
 		hi = lo
 	}
-	a := area{country: country, lo: zipKey(country, lo), hi: zipKey(country, hi)}
-	most := r.zipDigits(country)
+
+	codes := area{country: country, lo: zipKey(country, lo), hi: zipKey(country, hi)}
+	longest := r.zipDigits(country)
 	switch {
-	case a.lo == "" || a.hi == "":
-		r.fail(column, "invalid", "", "%s is not the beginning of a postal code, or a range such as 900..935", quoted(s))
-	case len(a.lo) != len(a.hi):
+	case codes.lo == "" || codes.hi == "":
+		r.fail(column, "invalid", "", "%s is not the beginning of a postal code, or a range such as 900..935", quoteCell(cell))
+	case len(codes.lo) != len(codes.hi):
 		r.fail(column, "invalid", "", "both ends of a range have the same length")
-	case a.lo > a.hi:
-		r.fail(column, "invalid", zipText(country, a.hi)+".."+zipText(country, a.lo), "the range ends before it begins")
-	case most > 0 && !allDigits(a.lo+a.hi):
-		r.fail(column, "invalid", digitsAfter(s), "the postal codes of %s are digits, and a range of them is written 900..935", country)
-	case most > 0 && len(a.lo) > most:
+	case codes.lo > codes.hi:
+		r.fail(column, "invalid", formatZip(country, codes.hi)+".."+formatZip(country, codes.lo), "the range ends before it begins")
+	case longest > 0 && !allDigits(codes.lo+codes.hi):
+		r.fail(column, "invalid", suggestZips(cell), "the postal codes of %s are digits, and a range of them is written 900..935", country)
+	case longest > 0 && len(codes.lo) > longest:
 		r.fail(column, "invalid", "", "is longer than the postal codes of %s: commas or bars stand between several", country)
 	default:
-		return a, true
+		return codes, true
 	}
 	return area{}, false
 }
 
-// digitsAfter is the postal code in "D-10" and the range in "900 to 935".
-func digitsAfter(s string) string {
-	parts := strings.FieldsFunc(s, func(c rune) bool { return c < '0' || c > '9' })
+// suggestZips is the postal code in "D-10" and the range in "900 to 935".
+func suggestZips(cell string) string {
+	parts := strings.FieldsFunc(cell, func(char rune) bool { return char < '0' || char > '9' })
 	if len(parts) > 2 {
 		return ""
 	}
 	return strings.Join(parts, "..")
 }
 
+// zipDigits remembers the digits of the countries of the sheet.
 func (r *row) zipDigits(country string) int {
 	n, ok := r.p.digits[country]
 	if !ok {
@@ -128,58 +139,64 @@ func (r *row) zipDigits(country string) int {
 	return n
 }
 
-// buildLanes puts the zones in order: one list of destinations for each origin.
+// buildLanes puts the zones in order: one index of destinations for each origin.
 func (p *parser) buildLanes() {
 	slices.SortStableFunc(p.lanes, func(a, b lane) int {
-		if c := a.from.compare(b.from); c != 0 {
-			return c
+		if order := a.from.compare(b.from); order != 0 {
+			return order
 		}
 		return a.to.compare(b.to)
 	})
-	s := &p.sheet
-	var far area // the origin that reaches farthest
+
+	sheet := &p.sheet
+	var farthest area // the origin that reaches farthest
 	for i := 0; i < len(p.lanes); {
 		first := &p.lanes[i]
-		if far.overlaps(first.from) {
-			p.fail(first.line, "from zip", "overlap", "", "%s overlaps the origin %s: use the same range or separate ones", first.from, far)
+		if farthest.overlaps(first.from) {
+			p.fail(first.line, "from zip", "overlap", "", "%s overlaps the origin %s: use the same range or separate ones", first.from, farthest)
 		}
-		if !far.overlaps(first.from) || first.from.hi > far.hi {
-			far = first.from
+		if !farthest.overlaps(first.from) || first.from.hi > farthest.hi {
+			farthest = first.from
 		}
+
 		end := i
-		var list []located
+		var destinations []areaRow
 		for ; end < len(p.lanes) && p.lanes[end].from == first.from; end++ {
-			l := &p.lanes[end]
-			list = append(list, located{sited{l.to, l.zone}, l.line})
+			lane := &p.lanes[end]
+			destinations = append(destinations, areaRow{areaEntry{lane.to, lane.zone}, lane.line})
 		}
-		s.origins = append(s.origins, sited{first.from, len(s.lanes)})
-		s.lanes = append(s.lanes, p.disjoint(list))
+		sheet.origins = append(sheet.origins, areaEntry{first.from, len(sheet.lanes)})
+		sheet.lanes = append(sheet.lanes, p.buildIndex(destinations))
 		i = end
 	}
 }
 
-// A located is an area with its place in the text.
-type located struct {
-	sited
+// An areaRow is an area with its line in the text.
+type areaRow struct {
+	areaEntry
 	line int
 }
 
-// disjoint is the sorted list without repeats. Areas of one level that overlap
-// are told: what is found there would depend on the order of the rows.
-func (p *parser) disjoint(list []located) places {
-	var out places
-	far := -1 // the area that reaches farthest
-	for i, l := range list {
-		if far < 0 || !list[far].overlaps(l.area) {
-			out, far = append(out, l.sited), i
+// buildIndex is the sorted list without repeats. Areas of one level that overlap
+// are an error: the value of a location would depend on the order of the rows.
+func (p *parser) buildIndex(rows []areaRow) areaIndex {
+	var index areaIndex
+	farthest := -1 // the area that reaches farthest
+	for i, row := range rows {
+		if farthest < 0 || !rows[farthest].overlaps(row.area) {
+			index = append(index, row.areaEntry)
+			farthest = i
 			continue
 		}
-		earlier, later := list[far], l
+
+		// The later row of the text is the one that is reported.
+		earlier := rows[farthest]
+		later := row
 		if later.line < earlier.line {
 			earlier, later = later, earlier
 		}
 		switch {
-		case earlier.sited == later.sited:
+		case earlier.areaEntry == later.areaEntry:
 			p.warn(later.line, "", "duplicate", "", "%s repeats line %d", later.area, earlier.line)
 		case earlier.area == later.area:
 			zones := p.sheet.Zones
@@ -187,9 +204,9 @@ func (p *parser) disjoint(list []located) places {
 		default:
 			p.fail(later.line, "zip", "overlap", "", "%s overlaps %s of line %d", later.area, earlier.area, earlier.line)
 		}
-		if l.hi > list[far].hi {
-			far = i
+		if row.hi > rows[farthest].hi {
+			farthest = i
 		}
 	}
-	return out
+	return index
 }
