@@ -27,20 +27,24 @@ func (c *cli) withAccounts(ctx context.Context, fn func(*account.Service) error)
 		return err
 	}
 	defer done()
+
 	return fn(accounts)
 }
 
-// chosen is the account of the id; without an id it is the only one there is.
-func chosen(ctx context.Context, accounts *account.Service, id string) (ship.Account, error) {
+// chooseAccount returns the account of the id; without an id it is the only one
+// there is.
+func chooseAccount(ctx context.Context, accounts *account.Service, id string) (ship.Account, error) {
 	list, err := accounts.Accounts(ctx)
 	if err != nil {
 		return ship.Account{}, err
 	}
-	for _, a := range list {
-		if string(a.ID) == id || id == "" && len(list) == 1 {
-			return a, nil
+
+	for _, owner := range list {
+		if string(owner.ID) == id || id == "" && len(list) == 1 {
+			return owner, nil
 		}
 	}
+
 	switch {
 	case len(list) == 0:
 		return ship.Account{}, fmt.Errorf("there is no account yet: make one with \"waybill account create --name ...\"")
@@ -51,13 +55,13 @@ func chosen(ctx context.Context, accounts *account.Service, id string) (ship.Acc
 }
 
 func (c *cli) accountCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: aCommand, RunE: help}
+	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: requireSubcommand, RunE: showHelp}
 	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand())
 	return cmd
 }
 
 func (c *cli) accountCreateCommand() *cobra.Command {
-	var f accountFlags
+	var flags accountFlags
 	cmd := &cobra.Command{
 		Use:     "create --name NAME",
 		Short:   "Make an account, and print its id",
@@ -65,24 +69,26 @@ func (c *cli) accountCreateCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
-				set, err := f.settings(cmd, nil)
+				set, err := flags.settings(cmd, nil)
 				if err != nil {
 					return err
 				}
-				a, err := accounts.Create(cmd.Context(), set)
+
+				created, err := accounts.Create(cmd.Context(), set)
 				if err == nil {
-					fmt.Fprintln(c.Out, a.ID)
+					fmt.Fprintln(c.Out, created.ID)
 				}
 				return err
 			})
 		},
 	}
-	f.add(cmd)
+
+	flags.add(cmd)
 	return cmd
 }
 
 func (c *cli) accountUpdateCommand() *cobra.Command {
-	var f accountFlags
+	var flags accountFlags
 	var id string
 	cmd := &cobra.Command{
 		Use:   "update [--account ID]",
@@ -90,23 +96,26 @@ func (c *cli) accountUpdateCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
-				a, err := chosen(cmd.Context(), accounts, id)
+				present, err := chooseAccount(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
 				}
-				set, err := f.settings(cmd, a.Origin)
+				set, err := flags.settings(cmd, present.Origin)
 				if err != nil {
 					return err
 				}
-				if a, err = accounts.Update(cmd.Context(), a.ID, set); err == nil {
-					fmt.Fprintln(c.Out, a.ID)
+
+				updated, err := accounts.Update(cmd.Context(), present.ID, set)
+				if err == nil {
+					fmt.Fprintln(c.Out, updated.ID)
 				}
 				return err
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, oneAccount)
-	f.add(cmd)
+	flags.add(cmd)
 	return cmd
 }
 
@@ -125,19 +134,21 @@ func (c *cli) accountListCommand() *cobra.Command {
 				if asJSON {
 					return c.printJSON(shownAccounts(list))
 				}
-				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "ID\tNAME\tORIGIN\tUNITS\tCURRENCY")
-				for _, a := range list {
+
+				table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "ID\tNAME\tORIGIN\tUNITS\tCURRENCY")
+				for _, row := range list {
 					origin := "none"
-					if a.Origin != nil {
-						origin = a.Origin.City + ", " + a.Origin.Country
+					if row.Origin != nil {
+						origin = row.Origin.City + ", " + row.Origin.Country
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s,%s\t%s\n", a.ID, a.Name, origin, a.Units.Weight, a.Units.Length, a.Currency)
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s,%s\t%s\n", row.ID, row.Name, origin, row.Units.Weight, row.Units.Length, row.Currency)
 				}
-				return w.Flush()
+				return table.Flush()
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one account a line")
 	return cmd
 }
@@ -152,28 +163,28 @@ type shownAccount struct {
 
 func shownAccounts(list []ship.Account) []any {
 	shown := make([]any, len(list))
-	for i, a := range list {
-		shown[i] = shownAccount(a)
+	for i, row := range list {
+		shown[i] = shownAccount(row)
 	}
 	return shown
 }
 
 // printJSON prints each value on a line of its own.
 func (c *cli) printJSON(values []any) error {
-	enc := json.NewEncoder(c.Out)
-	enc.SetEscapeHTML(false)
-	for _, v := range values {
-		if err := enc.Encode(v); err != nil {
+	encoder := json.NewEncoder(c.Out)
+	encoder.SetEscapeHTML(false)
+	for _, value := range values {
+		if err := encoder.Encode(value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// accountFlags are what can be said of an account.
+// accountFlags are the settings of an account.
 type accountFlags struct {
 	name, origin, units, currency string
-	part                          map[string]*string
+	originPart                    map[string]*string // by the field of the address
 }
 
 // originParts are the flags for single fields of the origin, --origin-zip and
@@ -186,14 +197,15 @@ func (f *accountFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.origin, "origin", "", "where its parcels come from, as JSON, or @file with the JSON")
 	flags.StringVar(&f.units, "units", "", "what bare numbers mean: a weight (lb, oz, kg, g) and a length (in, cm, mm), such as lb,in")
 	flags.StringVar(&f.currency, "currency", "", "currency that is quoted first, such as USD")
-	f.part = map[string]*string{}
+
+	f.originPart = map[string]*string{}
 	for _, name := range originParts {
-		f.part[name] = flags.String("origin-"+name, "", name+" of the origin, instead of --origin")
+		f.originPart[name] = flags.String("origin-"+name, "", name+" of the origin, instead of --origin")
 	}
 }
 
-// settings are the flags that were given. Single fields of the origin change
-// the present one.
+// settings returns the flags that were given. Single fields of the origin
+// change the present one.
 func (f *accountFlags) settings(cmd *cobra.Command, present *ship.Address) (account.Settings, error) {
 	var set account.Settings
 	if cmd.Flags().Changed("name") {
@@ -204,25 +216,30 @@ func (f *accountFlags) settings(cmd *cobra.Command, present *ship.Address) (acco
 	}
 	if cmd.Flags().Changed("units") {
 		weight, length, _ := strings.Cut(f.units, ",")
-		set.Units = &ship.Units{Weight: ship.WeightUnit(strings.TrimSpace(weight)), Length: ship.LengthUnit(strings.TrimSpace(length))}
+		set.Units = &ship.Units{
+			Weight: ship.WeightUnit(strings.TrimSpace(weight)),
+			Length: ship.LengthUnit(strings.TrimSpace(length)),
+		}
 	}
+
 	var err error
 	set.Origin, err = f.address(cmd, present)
 	return set, err
 }
 
 func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship.Address, error) {
-	given := map[string]string{}
-	for name, value := range f.part {
+	parts := map[string]string{}
+	for name, value := range f.originPart {
 		if cmd.Flags().Changed("origin-" + name) {
-			given[name] = *value
+			parts[name] = *value
 		}
 	}
+
 	text := []byte(f.origin)
 	switch {
-	case f.origin != "" && len(given) > 0:
+	case f.origin != "" && len(parts) > 0:
 		return nil, fmt.Errorf("give the origin as --origin or field by field, not both")
-	case f.origin == "" && len(given) == 0:
+	case f.origin == "" && len(parts) == 0:
 		return nil, nil
 	case strings.HasPrefix(f.origin, "@"):
 		var err error
@@ -230,20 +247,24 @@ func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship
 			return nil, fmt.Errorf("--origin: %w", err)
 		}
 	}
-	var a ship.Address
-	if len(given) > 0 {
+
+	// Single fields are decoded over the present address, so that the others
+	// keep their values.
+	var address ship.Address
+	if len(parts) > 0 {
 		if present != nil {
-			a = *present
+			address = *present
 		}
 		var err error
-		if text, err = json.Marshal(given); err != nil {
+		if text, err = json.Marshal(parts); err != nil {
 			return nil, err
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&a); err != nil {
+
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&address); err != nil {
 		return nil, fmt.Errorf("--origin is not the JSON of an address, such as {\"name\":\"Acme\",\"address1\":\"1 Main St\",\"city\":\"Austin\",\"state\":\"TX\",\"zip\":\"78701\",\"country\":\"US\"}: %w", err)
 	}
-	return &a, nil
+	return &address, nil
 }

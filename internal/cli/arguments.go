@@ -7,14 +7,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// help is what a command does that only holds others.
-func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+// showHelp runs a command that only has subcommands.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// aCommand refuses what is no command of cmd, and names the nearest.
-func aCommand(cmd *cobra.Command, args []string) error {
+// requireSubcommand rejects what is no subcommand of cmd, and names the
+// nearest.
+func requireSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+
 	cmd.SuggestionsMinimumDistance = 2
 	advice := fmt.Sprintf("\"%s --help\" lists what there is", cmd.CommandPath())
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
@@ -26,21 +28,23 @@ func aCommand(cmd *cobra.Command, args []string) error {
 // What --account means. Every command that reads or changes data of accounts has
 // the flag, with one of these meanings.
 const (
-	oneAccount  = "id of the account; not needed if there is only one"
-	allAccounts = "id of the account (default: all)"
-	ofAccount   = "id of the account that it must belong to (default: any)"
+	oneAccount    = "id of the account; not needed if there is only one"
+	allAccounts   = "id of the account (default: all)"
+	owningAccount = "id of the account that it must belong to (default: any)"
 )
 
 func accountFlag(cmd *cobra.Command, id *string, meaning string) {
 	cmd.Flags().StringVar(id, "account", "", meaning)
 }
 
-// notOf is the error of a thing that is not the account's of --account.
-func notOf(thing, account string) error {
+// errOtherAccount is the error of a thing that does not belong to the account
+// of --account.
+func errOtherAccount(thing, account string) error {
 	return fmt.Errorf("%s does not belong to the account %s", thing, account)
 }
 
-// oneArgument refuses all but one, and says how the command is written.
+// oneArgument rejects all but one argument, and shows how the command is
+// written.
 func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil

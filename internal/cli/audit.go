@@ -16,8 +16,8 @@ const (
 	machine = "it is about the installation, and no account"
 )
 
-// unaudited are the commands whose changes are not in the audit log, and why. The
-// changes of all others are, as the operator's.
+// unaudited are the commands whose changes are not in the audit log, and why.
+// The changes of all others are recorded as the operator's.
 var unaudited = map[string]string{
 	"waybill account list":       looks,
 	"waybill connection certify": "what it buys is in its report, and voided; nothing of an account changes",
@@ -50,8 +50,8 @@ var unaudited = map[string]string{
 	"waybill version":            looks,
 }
 
-// audited has the services write what the command changes into the audit log of
-// the account, as the operator's.
+// audited makes the services record what the command changes in the audit log
+// of the account, as the operator's.
 func audited(cmd *cobra.Command, _ []string) {
 	if unaudited[cmd.CommandPath()] == "" {
 		cmd.SetContext(asOperator(cmd.Context(), cmd.CommandPath()))
@@ -62,9 +62,9 @@ func asOperator(ctx context.Context, command string) context.Context {
 	return member.Audited(ctx, operator("", command), member.Entry{})
 }
 
-// operator is the operator, who has typed the command.
+// operator returns the operator, who has typed the command.
 func operator(id ship.AccountID, command string) member.Actor {
-	a := member.Operator(id)
-	a.From.Agent = command
-	return a
+	actor := member.Operator(id)
+	actor.From.Agent = command
+	return actor
 }

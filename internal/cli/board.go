@@ -10,8 +10,8 @@ import (
 	"github.com/waybillhq/waybill/client"
 )
 
-// passed is an event that was forwarded, or could not be.
-type passed struct {
+// forwarded is an event that was forwarded, or could not be.
+type forwarded struct {
 	event  client.Event
 	at     time.Time
 	status int // 0 without an answer
@@ -20,10 +20,10 @@ type passed struct {
 	tries  int
 }
 
-func (p passed) ok() bool { return p.status >= 200 && p.status < 300 }
+func (f forwarded) delivered() bool { return f.status >= 200 && f.status < 300 }
 
-// board shows what was forwarded: a table with a line below it that is written
-// over in a terminal, plain lines elsewhere.
+// board shows what was forwarded: in a terminal a table with a status line
+// below it that is overwritten, plain lines elsewhere.
 type board struct {
 	out       io.Writer
 	terminal  bool
@@ -34,13 +34,13 @@ type board struct {
 func newBoard(out io.Writer) *board { return &board{out: out, terminal: isTerminal(out)} }
 
 // isTerminal reports whether a person looks at w. NO_COLOR and such are not
-// asked: a few colours in a terminal harm nobody.
+// read: a few colours in a terminal harm nobody.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	file, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
+	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
@@ -50,76 +50,82 @@ const tableRow = "%-8s  %-20s  %-30s  %-6s  %6s"
 func (b *board) head(from, to, secret string) {
 	fmt.Fprintf(b.out, "Forwarding events of %s to %s; Ctrl-C stops.\nVerify them with the secret %s\n\n", from, to, secret)
 	fmt.Fprintf(b.out, tableRow+"\n", "TIME", "TYPE", "SHIPMENT", "STATUS", "MS")
-	b.idle()
+	b.showIdle()
 }
 
-// row writes what became of an event for good.
-func (b *board) row(p passed) {
+// row adds the final outcome of an event to the table.
+func (b *board) row(f forwarded) {
 	colour := "32"
-	if p.ok() {
+	if f.delivered() {
 		b.delivered++
 	} else {
 		b.failed++
 		colour = "31"
 	}
+
 	status := "-"
-	if p.status != 0 {
-		status = strconv.Itoa(p.status)
+	if f.status != 0 {
+		status = strconv.Itoa(f.status)
 	}
+
 	subject := ""
-	switch d := p.event.Data; {
-	case d.Shipment != nil:
-		subject = d.Shipment.ID
-	case d.Tracker != nil:
-		subject = d.Tracker.ID
+	switch data := f.event.Data; {
+	case data.Shipment != nil:
+		subject = data.Shipment.ID
+	case data.Tracker != nil:
+		subject = data.Tracker.ID
 	}
-	line := fmt.Sprintf(tableRow, p.at.Format(time.TimeOnly), p.event.Type, subject, b.paint(colour, fmt.Sprintf("%-6s", status)), strconv.FormatInt(p.took.Milliseconds(), 10))
-	if p.tries > 1 {
-		line += fmt.Sprintf("  %d tries", p.tries)
+
+	// The status is padded before it is coloured: the escape codes have a
+	// length, but no width.
+	status = b.paint(colour, fmt.Sprintf("%-6s", status))
+	line := fmt.Sprintf(tableRow, f.at.Format(time.TimeOnly), f.event.Type, subject, status, strconv.FormatInt(f.took.Milliseconds(), 10))
+	if f.tries > 1 {
+		line += fmt.Sprintf("  %d tries", f.tries)
 	}
-	if p.err != nil {
-		line += "  " + p.err.Error()
+	if f.err != nil {
+		line += "  " + f.err.Error()
 	}
-	b.say(line)
+	b.printLine(line)
 }
 
-// say writes a line for good.
-func (b *board) say(line string) {
-	b.wipe()
+// printLine writes a line that stays.
+func (b *board) printLine(line string) {
+	b.clearStatus()
 	fmt.Fprintln(b.out, line)
-	b.idle()
+	b.showIdle()
 }
 
-// sending shows the event that is under way.
-func (b *board) sending(p passed) { b.below(fmt.Sprintf("sending %s", p.event.Type)) }
+// showSending shows the event that is under way.
+func (b *board) showSending(f forwarded) { b.showStatus(fmt.Sprintf("sending %s", f.event.Type)) }
 
-// failing shows that an event will be tried again.
-func (b *board) failing(p passed) {
-	why := "it answered " + strconv.Itoa(p.status)
-	if p.err != nil {
+// showRetry shows that an event will be tried again.
+func (b *board) showRetry(f forwarded) {
+	why := "it answered " + strconv.Itoa(f.status)
+	if f.err != nil {
 		why = "no answer"
 	}
-	b.below(fmt.Sprintf("%s: %s; trying again", p.event.Type, why))
+	b.showStatus(fmt.Sprintf("%s: %s; trying again", f.event.Type, why))
 }
 
-// idle shows how things stand.
-func (b *board) idle() {
+// showIdle shows the totals.
+func (b *board) showIdle() {
 	text := fmt.Sprintf("%d delivered", b.delivered)
 	if b.failed > 0 {
 		text += fmt.Sprintf(", %d failed", b.failed)
 	}
-	b.below(text + ", waiting for events")
+	b.showStatus(text + ", waiting for events")
 }
 
-// below writes the last line over.
-func (b *board) below(text string) {
+// showStatus overwrites the status line.
+func (b *board) showStatus(text string) {
 	if b.terminal {
-		b.wipe()
+		b.clearStatus()
 		fmt.Fprint(b.out, b.paint("2", text))
 	}
 }
 
-func (b *board) wipe() {
+func (b *board) clearStatus() {
 	if b.terminal {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
@@ -132,8 +138,8 @@ func (b *board) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// close ends the board.
+// close replaces the status line by the totals.
 func (b *board) close() {
-	b.wipe()
+	b.clearStatus()
 	fmt.Fprintf(b.out, "%d delivered, %d failed\n", b.delivered, b.failed)
 }

@@ -1,5 +1,5 @@
 // Package cli is the command line: it reads flags, calls what app has wired,
-// and prints. No rule and no query lives here.
+// and prints. It has no business rules and no queries.
 package cli
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Streams are what a command reads and writes. Results go to Out, everything
-// that is said beside them to Err.
+// Streams are what a command reads and writes. Results go to Out, all other
+// messages to Err.
 type Streams struct {
 	Env func(string) (string, bool) // usually os.LookupEnv
 	In  io.Reader                   // usually os.Stdin; nil is none
@@ -43,21 +43,22 @@ func Run(ctx context.Context, args []string, s Streams) error {
 	return root.ExecuteContext(ctx)
 }
 
-// Explain is err as a person reads it, on one line or, for wrong fields, on
-// several.
+// Explain returns err as a person reads it, on one line or, for invalid fields,
+// on several.
 func Explain(err error) string {
-	var b strings.Builder
-	b.WriteString("waybill: ")
-	b.WriteString(strings.ReplaceAll(err.Error(), "\n", "\n  "))
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		for _, f := range e.Fields {
-			fmt.Fprintf(&b, "\n  %s %s", strings.ReplaceAll(strings.TrimPrefix(f.Pointer, "/"), "/", "."), f.Detail)
-			if f.Suggestion != "" {
-				fmt.Fprintf(&b, " (did you mean %s?)", f.Suggestion)
+	var text strings.Builder
+	text.WriteString("waybill: ")
+	text.WriteString(strings.ReplaceAll(err.Error(), "\n", "\n  "))
+
+	if known, ok := errors.AsType[*ship.Error](err); ok {
+		for _, field := range known.Fields {
+			fmt.Fprintf(&text, "\n  %s %s", strings.ReplaceAll(strings.TrimPrefix(field.Pointer, "/"), "/", "."), field.Detail)
+			if field.Suggestion != "" {
+				fmt.Fprintf(&text, " (did you mean %s?)", field.Suggestion)
 			}
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 // cli is what all commands share.
@@ -79,17 +80,37 @@ func newRoot(s Streams) *cobra.Command {
 		Version:          versionText(),
 		SilenceUsage:     true,
 		SilenceErrors:    true,
-		Args:             aCommand,
+		Args:             requireSubcommand,
 		PersistentPreRun: audited,
-		RunE:             help,
+		RunE:             showHelp,
 	}
+
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
-	root.AddCommand(c.devCommand(), c.emulateCommand(), c.listenCommand(), c.serveCommand(), c.migrateCommand(), c.accountCommand(), c.keyCommand(), c.memberCommand(), c.connectionCommand(), c.trackingCommand(), c.routingCommand(), c.rateSheetCommand(), c.doctorCommand(), c.healthCommand(), c.restoredCommand(), c.settingsCommand(), c.versionCommand())
+
+	root.AddCommand(
+		c.devCommand(),
+		c.emulateCommand(),
+		c.listenCommand(),
+		c.serveCommand(),
+		c.migrateCommand(),
+		c.accountCommand(),
+		c.keyCommand(),
+		c.memberCommand(),
+		c.connectionCommand(),
+		c.trackingCommand(),
+		c.routingCommand(),
+		c.rateSheetCommand(),
+		c.doctorCommand(),
+		c.healthCommand(),
+		c.restoredCommand(),
+		c.settingsCommand(),
+		c.versionCommand(),
+	)
 	return root
 }
 
-// lookup is the environment under the flags.
+// lookup returns a setting: of the flags, or else of the environment.
 func (c *cli) lookup(name string) (string, bool) {
 	switch {
 	case name == "DATABASE_URL" && c.databaseURL != "":
@@ -102,7 +123,7 @@ func (c *cli) lookup(name string) (string, bool) {
 	return c.Env(name)
 }
 
-// settings reads the settings under the flags.
+// settings reads the settings of the flags and the environment.
 func (c *cli) settings() (config.Config, error) {
 	cfg, err := config.Load(c.lookup)
 	if err != nil {
@@ -112,7 +133,7 @@ func (c *cli) settings() (config.Config, error) {
 }
 
 func (c *cli) serveCommand() *cobra.Command {
-	var roles string
+	var roleList string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service",
@@ -120,7 +141,7 @@ func (c *cli) serveCommand() *cobra.Command {
 			"requests and jobs, and ends the running ones. The database must be migrated.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := app.ParseRoles(roles)
+			roles, err := app.ParseRoles(roleList)
 			if err != nil {
 				return err
 			}
@@ -128,17 +149,21 @@ func (c *cli) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := app.New(cmd.Context(), cfg, r)
+			running, err := app.New(cmd.Context(), cfg, roles)
 			if err != nil {
 				return err
 			}
-			if link := a.SetupURL(cmd.Context()); link != "" {
+
+			// Whoever has the link can claim the installation, so it is
+			// printed to the terminal and never logged.
+			if link := running.SetupURL(cmd.Context()); link != "" {
 				fmt.Fprintf(c.Err, "nobody owns the dashboard yet: %s makes the first owner, once\n", link)
 			}
-			return a.Run(cmd.Context())
+			return running.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&roles, "roles", app.AllRoles.String(), "what this copy does, with commas between")
+
+	cmd.Flags().StringVar(&roleList, "roles", app.AllRoles.String(), "what this copy does, with commas between")
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080)")
 	return cmd
 }
@@ -159,9 +184,10 @@ func (c *cli) migrateCommand() *cobra.Command {
 			if err := store.Migrate(cmd.Context(), cfg.DatabaseURL); err != nil {
 				return err
 			}
-			i, err := store.InspectSchema(cmd.Context(), cfg.DatabaseURL)
+
+			state, err := store.InspectSchema(cmd.Context(), cfg.DatabaseURL)
 			if err == nil {
-				fmt.Fprintf(c.Err, "the database is at migration %d, its queue at version %d\n", i.Schema, i.Queue)
+				fmt.Fprintf(c.Err, "the database is at migration %d, its queue at version %d\n", state.Schema, state.Queue)
 			}
 			return err
 		},
@@ -174,12 +200,12 @@ func (c *cli) settingsCommand() *cobra.Command {
 		Short: "List the settings of the environment",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			for _, s := range config.Settings() {
-				fmt.Fprint(c.Out, s.Name)
-				if s.Default != "" {
-					fmt.Fprintf(c.Out, "=%s", s.Default)
+			for _, setting := range config.Settings() {
+				fmt.Fprint(c.Out, setting.Name)
+				if setting.Default != "" {
+					fmt.Fprintf(c.Out, "=%s", setting.Default)
 				}
-				fmt.Fprintf(c.Out, "\n    %s\n", s.Help)
+				fmt.Fprintf(c.Out, "\n    %s\n", setting.Help)
 			}
 			return nil
 		},
@@ -198,8 +224,8 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
-// versionText is what "waybill version" and "waybill --version" print after the
-// program's name.
+// versionText returns what "waybill version" and "waybill --version" print
+// after the program's name.
 func versionText() string {
 	return fmt.Sprintf("%s %s %s/%s", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -27,6 +27,7 @@ func (c *cli) withConnections(ctx context.Context, fn func(*account.Service) err
 		return err
 	}
 	defer done()
+
 	return fn(accounts)
 }
 
@@ -36,11 +37,21 @@ func (c *cli) connectionCommand() *cobra.Command {
 		Short: "Connect accounts with carriers, and check, rotate and remove the connections",
 		Long: "Connect accounts with carriers. Credentials are stored encrypted, and nothing shows them again.\n" +
 			"\"waybill connection fields ups\" says what a carrier needs and where to find it.",
-		Args: aCommand,
-		RunE: help,
+		Args: requireSubcommand,
+		RunE: showHelp,
 	}
-	cmd.AddCommand(c.connectionAddCommand(), c.connectionUpdateCommand(), c.connectionListCommand(), c.connectionCheckCommand(),
-		c.connectionCertifyCommand(), c.connectionPushCommand(), c.connectionRemoveCommand(), c.connectionRotateCommand(), c.connectionFieldsCommand())
+
+	cmd.AddCommand(
+		c.connectionAddCommand(),
+		c.connectionUpdateCommand(),
+		c.connectionListCommand(),
+		c.connectionCheckCommand(),
+		c.connectionCertifyCommand(),
+		c.connectionPushCommand(),
+		c.connectionRemoveCommand(),
+		c.connectionRotateCommand(),
+		c.connectionFieldsCommand(),
+	)
 	return cmd
 }
 
@@ -60,33 +71,39 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
-				a, err := chosen(cmd.Context(), accounts, id)
+				owner, err := chooseAccount(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
 				}
 				if in.Carrier == "" {
 					return errors.New("say which carrier: --carrier ups; \"waybill connection fields\" lists them")
 				}
+
 				// Nobody should type credentials that cannot be stored.
 				if err := accounts.CanConnect(in.Tenant.Livemode); err != nil {
 					return err
 				}
-				if spec, known := connectable(accounts.Specs(), in.Carrier); known {
+
+				// Fields of an unknown carrier cannot be asked for;
+				// AddConnection rejects it and suggests another name.
+				if spec, known := findSpec(accounts.Specs(), in.Carrier); known {
 					if in.Credentials, err = c.credentials(cmd.Context(), given, spec, true); err != nil {
 						return err
 					}
 				}
-				in.Tenant.Account = a.ID
-				made, err := accounts.AddConnection(cmd.Context(), in)
+
+				in.Tenant.Account = owner.ID
+				added, err := accounts.AddConnection(cmd.Context(), in)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "connected %s %q of %s (%s)\n", made.Carrier, made.Name, a.Name, modeOf(made.Tenant))
-				_, err = fmt.Fprintln(c.Out, made.ID)
+				fmt.Fprintf(c.Err, "connected %s %q of %s (%s)\n", added.Carrier, added.Name, owner.Name, modeName(added.Tenant))
+				_, err = fmt.Fprintln(c.Out, added.ID)
 				return err
 			})
 		},
 	}
+
 	flags := cmd.Flags()
 	accountFlag(cmd, &id, oneAccount)
 	flags.BoolVar(&in.Tenant.Livemode, "live", false, "for live labels, which cost money; without it, the carrier's own sandbox")
@@ -98,7 +115,7 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 
 func (c *cli) connectionUpdateCommand() *cobra.Command {
 	var (
-		of    string
+		owner string
 		name  string
 		given credentialFlags
 	)
@@ -107,14 +124,22 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 		Short: "Enter credentials that have changed; what is not given stays",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withConnection(cmd.Context(), args[0], of, func(accounts *account.Service, found account.Connection) error {
-				spec, _ := connectable(accounts.Specs(), found.Carrier)
-				values, err := c.credentials(cmd.Context(), given, spec, name == "" && given.none())
+			return c.withConnection(cmd.Context(), args[0], owner, func(accounts *account.Service, found account.Connection) error {
+				// Without flags, a person is asked for the credentials.
+				ask := name == "" && given.none()
+				spec, _ := findSpec(accounts.Specs(), found.Carrier)
+				values, err := c.credentials(cmd.Context(), given, spec, ask)
 				if err != nil {
 					return err
 				}
-				in := account.UpdateConnectionInput{Tenant: found.Tenant, ID: found.ID, Name: name, Credentials: values}
-				if _, err := accounts.UpdateConnection(cmd.Context(), in); err != nil {
+
+				_, err = accounts.UpdateConnection(cmd.Context(), account.UpdateConnectionInput{
+					Tenant:      found.Tenant,
+					ID:          found.ID,
+					Name:        name,
+					Credentials: values,
+				})
+				if err != nil {
 					return err
 				}
 				fmt.Fprintf(c.Err, "%s is changed; running copies use it within seconds\n", found.ID)
@@ -122,32 +147,34 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &of, ofAccount)
+
+	accountFlag(cmd, &owner, owningAccount)
 	cmd.Flags().StringVar(&name, "name", "", "what to call it from now on")
 	given.add(cmd)
 	return cmd
 }
 
-// withConnection runs fn on the connection of the id, which is the account's of
-// --account if there is one.
-func (c *cli) withConnection(ctx context.Context, text, of string, fn func(*account.Service, account.Connection) error) error {
-	id, err := connectionID(text)
+// withConnection runs fn on the connection of the id. If owner is set, it must
+// belong to that account.
+func (c *cli) withConnection(ctx context.Context, text, owner string, fn func(*account.Service, account.Connection) error) error {
+	id, err := parseConnectionID(text)
 	if err != nil {
 		return err
 	}
+
 	return c.withConnections(ctx, func(accounts *account.Service) error {
 		found, err := accounts.FindConnection(ctx, id)
 		if err != nil {
 			return err
 		}
-		if of != "" && string(found.Tenant.Account) != of {
-			return notOf(text, of)
+		if owner != "" && string(found.Tenant.Account) != owner {
+			return errOtherAccount(text, owner)
 		}
 		return fn(accounts, found)
 	})
 }
 
-func connectionID(text string) (ship.ConnectionID, error) {
+func parseConnectionID(text string) (ship.ConnectionID, error) {
 	id, ok := ship.ParseConnectionID(text)
 	if !ok {
 		return id, errors.New("that is not the id of a connection: it begins with con_, and \"waybill connection list\" shows it")
@@ -156,14 +183,14 @@ func connectionID(text string) (ship.ConnectionID, error) {
 }
 
 func (c *cli) connectionRemoveCommand() *cobra.Command {
-	var of string
+	var owner string
 	cmd := &cobra.Command{
 		Use:   "remove CONNECTION_ID [--account ID]",
 		Short: "Take a connection out of use",
 		Long:  "Take a connection out of use. It is kept, encrypted, so that what was bought through it can still be settled and voided.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withConnection(cmd.Context(), args[0], of, func(accounts *account.Service, found account.Connection) error {
+			return c.withConnection(cmd.Context(), args[0], owner, func(accounts *account.Service, found account.Connection) error {
 				if err := accounts.RemoveConnection(cmd.Context(), found.Tenant, found.ID); err != nil {
 					return err
 				}
@@ -172,7 +199,8 @@ func (c *cli) connectionRemoveCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &of, ofAccount)
+
+	accountFlag(cmd, &owner, owningAccount)
 	return cmd
 }
 
@@ -186,21 +214,24 @@ func (c *cli) connectionRotateCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
-				r, err := accounts.RotateConnections(cmd.Context(), every)
+				rotation, err := accounts.RotateConnections(cmd.Context(), every)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Out, "%d rewrapped, %d were under the present key, %d failed\n", r.Rewrapped, r.Current, len(r.Failed))
-				for _, id := range r.Failed {
+
+				// The exit code says whether the old key may be dropped.
+				fmt.Fprintf(c.Out, "%d rewrapped, %d were under the present key, %d failed\n", rotation.Rewrapped, rotation.Current, len(rotation.Failed))
+				for _, id := range rotation.Failed {
 					fmt.Fprintf(c.Out, "%s cannot be decrypted: \"waybill connection check %s\" says what to do\n", id, id)
 				}
-				if len(r.Failed) > 0 {
+				if len(rotation.Failed) > 0 {
 					return ErrUnhealthy
 				}
 				return nil
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&every, "all", false, "also those under the present key, for a key service that has made a new version of it")
 	return cmd
 }
@@ -215,49 +246,51 @@ func (c *cli) connectionFieldsCommand() *cobra.Command {
 			if specs == nil {
 				specs = all.Specs
 			}
-			w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+
+			table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 			if len(args) == 0 {
-				for _, s := range specs {
-					fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Title)
+				for _, spec := range specs {
+					fmt.Fprintf(table, "%s\t%s\n", spec.Name, spec.Title)
 				}
-				return w.Flush()
+				return table.Flush()
 			}
-			spec, ok := connectable(specs, args[0])
+
+			spec, ok := findSpec(specs, args[0])
 			if !ok {
 				return fmt.Errorf("there is no carrier %q: \"waybill connection fields\" lists them", args[0])
 			}
-			fmt.Fprintln(w, "FIELD\tWHAT\t\tWHERE TO FIND IT")
-			for _, f := range spec.Fields {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, f.Title, kindOf(f), f.Help)
+			fmt.Fprintln(table, "FIELD\tWHAT\t\tWHERE TO FIND IT")
+			for _, field := range spec.Fields {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", field.Name, field.Title, fieldKind(field), field.Help)
 			}
-			return w.Flush()
+			return table.Flush()
 		},
 	}
 }
 
-func kindOf(f carrier.Field) string {
+func fieldKind(field carrier.Field) string {
 	switch {
-	case f.Secret && f.Required:
+	case field.Secret && field.Required:
 		return "required, secret"
-	case f.Required:
+	case field.Required:
 		return "required"
-	case f.Secret:
+	case field.Secret:
 		return "optional, secret"
 	}
 	return "optional"
 }
 
-func connectable(specs []carrier.Spec, name string) (carrier.Spec, bool) {
-	for _, s := range specs {
-		if s.Name == name {
-			return s, true
+func findSpec(specs []carrier.Spec, name string) (carrier.Spec, bool) {
+	for _, spec := range specs {
+		if spec.Name == name {
+			return spec, true
 		}
 	}
 	return carrier.Spec{}, false
 }
 
-func modeOf(t ship.Tenant) string {
-	if t.Livemode {
+func modeName(tenant ship.Tenant) string {
+	if tenant.Livemode {
 		return "live"
 	}
 	return "test"

@@ -46,8 +46,9 @@ func (c *cli) connectionCertifyCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &run.account, ofAccount)
+
 	flags := cmd.Flags()
+	accountFlag(cmd, &run.account, owningAccount)
 	flags.StringVar(&run.dir, "out", "", "directory of the report; it must be new or empty")
 	flags.StringSliceVar(&run.services, "services", nil, "services of which a further label each is bought, with commas between, or \"all\" that are quoted")
 	flags.DurationVar(&run.wait, "lookup-wait", 0, "for how long a look-up that finds nothing is repeated (default: what the carrier is known to need, 2m at most)")
@@ -57,6 +58,8 @@ func (c *cli) connectionCertifyCommand() *cobra.Command {
 }
 
 func (c *certification) run(ctx context.Context, accounts *account.Service, found account.Connection) error {
+	// Certification buys labels. With a live connection they cost money, so it
+	// must be asked for by a flag of its own.
 	switch {
 	case c.dir == "":
 		return errors.New("name the directory of the report: --out DIR")
@@ -72,6 +75,8 @@ func (c *certification) run(ctx context.Context, accounts *account.Service, foun
 	}
 	c.announce(walk, found)
 
+	// The report is printed also after an error: it may list labels that are
+	// still to be voided.
 	report, err := walk.Run(ctx)
 	if c.asJSON {
 		err = errors.Join(err, c.printJSON([]any{report}))
@@ -89,7 +94,7 @@ func (c *certification) prepare(ctx context.Context, accounts *account.Service, 
 	if err != nil {
 		return nil, err
 	}
-	of, err := accounts.Account(ctx, found.Tenant.Account)
+	owner, err := accounts.Account(ctx, found.Tenant.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -103,23 +108,22 @@ func (c *certification) prepare(ctx context.Context, accounts *account.Service, 
 	}
 
 	return certify.New(certify.Options{
-		Carrier:  opened,
-		Tenant:   found.Tenant,
-		Account:  of,
-		Fields:   found.Fields,
-		Dir:      c.dir,
-		Version:  app.Version(),
-		Services: c.services,
-		Labels:   labels,
-		Progress: c.progress,
-
+		Carrier:    opened,
+		Tenant:     found.Tenant,
+		Account:    owner,
+		Fields:     found.Fields,
+		Dir:        c.dir,
+		Version:    app.Version(),
+		Services:   c.services,
 		LookupWait: c.wait,
+		Labels:     labels,
+		Progress:   c.progress,
 	})
 }
 
 // announce says what will be bought.
 func (c *certification) announce(walk *certify.Walk, found account.Connection) {
-	fmt.Fprintf(c.Err, "%s %s %q (%s) will buy:\n", found.ID, found.Carrier, found.Name, modeOf(found.Tenant))
+	fmt.Fprintf(c.Err, "%s %s %q (%s) will buy:\n", found.ID, found.Carrier, found.Name, modeName(found.Tenant))
 	for _, line := range walk.Plan() {
 		fmt.Fprintf(c.Err, "  %s\n", line)
 	}
@@ -135,6 +139,7 @@ func (c *certification) progress(check certify.Check) {
 	if c.asJSON {
 		return
 	}
+
 	result := string(check.Result)
 	switch check.Result {
 	case certify.Failed:
@@ -149,11 +154,15 @@ func (c *certification) progress(check certify.Check) {
 	fmt.Fprintf(c.Out, "%-12s  %s: %s%s\n", result, check.Name, check.Message, code)
 }
 
-// summarize says where the report is, and what somebody must look at.
+// summarize says where the report is, and which purchases need attention.
 func (c *certification) summarize(report certify.Report) {
 	fmt.Fprintf(c.Err, "%d ok, %d failed, %d not testable, %d skipped; the report is %s\n",
-		report.Count(certify.OK), report.Count(certify.Failed), report.Count(certify.NotTestable), report.Count(certify.Skipped), filepath.Join(c.dir, "report.md"))
-	for _, p := range report.Open() {
-		fmt.Fprintf(c.Err, "needs attention: %s is %s, reference %s %s\n", p.Name, p.State, p.Reference, p.TrackingNumber)
+		report.Count(certify.OK),
+		report.Count(certify.Failed),
+		report.Count(certify.NotTestable),
+		report.Count(certify.Skipped),
+		filepath.Join(c.dir, "report.md"))
+	for _, purchase := range report.Open() {
+		fmt.Fprintf(c.Err, "needs attention: %s is %s, reference %s %s\n", purchase.Name, purchase.State, purchase.Reference, purchase.TrackingNumber)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,45 +27,56 @@ func (c *cli) connectionListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
-				list, err := connectionsOf(cmd.Context(), accounts, id)
+				list, err := listConnections(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return c.printJSON(shownConnections(list))
 				}
-				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "ID\tACCOUNT\tCARRIER\tNAME\tMODE\tFIELDS\tCHECKED\tSTATE")
-				for _, n := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Tenant.Account, n.Carrier, n.Name, modeOf(n.Tenant), fieldsOf(n), checkedOf(n), stateOf(n))
+
+				table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "ID\tACCOUNT\tCARRIER\tNAME\tMODE\tFIELDS\tCHECKED\tSTATE")
+				for _, connection := range list {
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+						connection.ID,
+						connection.Tenant.Account,
+						connection.Carrier,
+						connection.Name,
+						modeName(connection.Tenant),
+						formatFields(connection),
+						formatChecked(connection),
+						formatState(connection))
 				}
-				return w.Flush()
+				return table.Flush()
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
 	return cmd
 }
 
-// connectionsOf lists the connections of an account in both modes; without an
+// listConnections lists the connections of an account in both modes; without an
 // id, of all accounts.
-func connectionsOf(ctx context.Context, accounts *account.Service, id string) ([]account.Connection, error) {
-	of, err := accounts.Accounts(ctx)
+func listConnections(ctx context.Context, accounts *account.Service, id string) ([]account.Connection, error) {
+	owners, err := accounts.Accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if id != "" {
-		a, err := chosen(ctx, accounts, id)
+		owner, err := chooseAccount(ctx, accounts, id)
 		if err != nil {
 			return nil, err
 		}
-		of = []ship.Account{a}
+		owners = []ship.Account{owner}
 	}
+
 	var list []account.Connection
-	for _, a := range of {
+	for _, owner := range owners {
 		for _, live := range []bool{true, false} {
-			some, err := accounts.Connections(ctx, ship.Tenant{Account: a.ID, Livemode: live})
+			some, err := accounts.Connections(ctx, ship.Tenant{Account: owner.ID, Livemode: live})
 			if err != nil {
 				return nil, err
 			}
@@ -76,31 +86,31 @@ func connectionsOf(ctx context.Context, accounts *account.Service, id string) ([
 	return list, nil
 }
 
-func fieldsOf(n account.Connection) string {
+func formatFields(connection account.Connection) string {
 	var list []string
-	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
-		list = append(list, name+"="+n.Fields[name])
+	for _, name := range slices.Sorted(maps.Keys(connection.Fields)) {
+		list = append(list, name+"="+connection.Fields[name])
 	}
 	return orDash(strings.Join(list, " "))
 }
 
-func checkedOf(n account.Connection) string {
+func formatChecked(connection account.Connection) string {
 	switch {
-	case n.CheckedAt.IsZero():
+	case connection.CheckedAt.IsZero():
 		return "never"
-	case account.Failed(n.Findings):
-		return day(n.CheckedAt) + " failed"
+	case account.Failed(connection.Findings):
+		return formatDay(connection.CheckedAt) + " failed"
 	}
-	return day(n.CheckedAt) + " ok"
+	return formatDay(connection.CheckedAt) + " ok"
 }
 
-func stateOf(n account.Connection) string {
+func formatState(connection account.Connection) string {
 	switch {
-	case n.Problem != "":
-		return n.Problem
-	case !n.RemovedAt.IsZero():
-		return "removed " + day(n.RemovedAt)
-	case !n.Enabled:
+	case connection.Problem != "":
+		return connection.Problem
+	case !connection.RemovedAt.IsZero():
+		return "removed " + formatDay(connection.RemovedAt)
+	case !connection.Enabled:
 		return "disabled"
 	}
 	return "active"
@@ -122,10 +132,19 @@ type shownConnection struct {
 
 func shownConnections(list []account.Connection) []any {
 	shown := make([]any, len(list))
-	for i, n := range list {
+	for i, connection := range list {
 		shown[i] = shownConnection{
-			ID: n.ID, Account: n.Tenant.Account, Livemode: n.Tenant.Livemode, Carrier: n.Carrier, Name: n.Name, Fields: n.Fields, Enabled: n.Enabled,
-			Problem: n.Problem, CreatedAt: n.CreatedAt, CheckedAt: n.CheckedAt, Findings: n.Findings,
+			ID:        connection.ID,
+			Account:   connection.Tenant.Account,
+			Livemode:  connection.Tenant.Livemode,
+			Carrier:   connection.Carrier,
+			Name:      connection.Name,
+			Fields:    connection.Fields,
+			Enabled:   connection.Enabled,
+			Problem:   connection.Problem,
+			CreatedAt: connection.CreatedAt,
+			CheckedAt: connection.CheckedAt,
+			Findings:  connection.Findings,
 		}
 	}
 	return shown
@@ -144,7 +163,7 @@ func (c *cli) connectionCheckCommand() *cobra.Command {
 			"and whether sandbox and live are mixed up. It buys nothing. The exit code is 1 if something fails.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
-				list, err := named(cmd.Context(), accounts, id, args)
+				list, err := selectConnections(cmd.Context(), accounts, id, args)
 				if err != nil {
 					return err
 				}
@@ -152,20 +171,22 @@ func (c *cli) connectionCheckCommand() *cobra.Command {
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
 	return cmd
 }
 
-// named are the connections of the ids, or those of the account, or all. Those
-// of ids are the account's if there is one.
-func named(ctx context.Context, accounts *account.Service, of string, ids []string) ([]account.Connection, error) {
+// selectConnections returns the connections of the ids, or without ids those of
+// the owner, or all. If owner is set, those of the ids must belong to it.
+func selectConnections(ctx context.Context, accounts *account.Service, owner string, ids []string) ([]account.Connection, error) {
 	if len(ids) == 0 {
-		return connectionsOf(ctx, accounts, of)
+		return listConnections(ctx, accounts, owner)
 	}
+
 	var list []account.Connection
 	for _, text := range ids {
-		id, err := connectionID(text)
+		id, err := parseConnectionID(text)
 		if err != nil {
 			return nil, err
 		}
@@ -173,8 +194,8 @@ func named(ctx context.Context, accounts *account.Service, of string, ids []stri
 		if err != nil {
 			return nil, err
 		}
-		if of != "" && string(found.Tenant.Account) != of {
-			return nil, notOf(text, of)
+		if owner != "" && string(found.Tenant.Account) != owner {
+			return nil, errOtherAccount(text, owner)
 		}
 		list = append(list, found)
 	}
@@ -185,42 +206,50 @@ func (c *cli) checkAll(ctx context.Context, accounts *account.Service, list []ac
 	if len(list) == 0 {
 		return errors.New("there is no connection yet: make one with \"waybill connection add\"")
 	}
+
+	// One connection that fails does not keep the others from being checked.
 	var failed error
-	for i, n := range list {
-		found, err := accounts.CheckConnection(ctx, n.Tenant, n.ID)
+	for i, connection := range list {
+		found, err := accounts.CheckConnection(ctx, connection.Tenant, connection.ID)
 		if err != nil {
 			return err
 		}
+		if account.Failed(found) {
+			failed = ErrUnhealthy
+		}
+
 		if asJSON {
-			n.Findings, n.CheckedAt = found, time.Now().UTC()
-			if err := c.printJSON(shownConnections([]account.Connection{n})); err != nil {
+			connection.Findings = found
+			connection.CheckedAt = time.Now().UTC()
+			if err := c.printJSON(shownConnections([]account.Connection{connection})); err != nil {
 				return err
-			}
-			if account.Failed(found) {
-				failed = ErrUnhealthy
 			}
 			continue
 		}
+
 		if i > 0 {
 			fmt.Fprintln(c.Out)
 		}
-		fmt.Fprintf(c.Out, "%s %s %q (%s)\n", n.ID, n.Carrier, n.Name, modeOf(n.Tenant))
-		if err := c.printFindings(findingsOf(found)); err != nil && !errors.Is(err, ErrUnhealthy) {
+		fmt.Fprintf(c.Out, "%s %s %q (%s)\n", connection.ID, connection.Carrier, connection.Name, modeName(connection.Tenant))
+		if err := c.printFindings(shownFindings(found)); err != nil && !errors.Is(err, ErrUnhealthy) {
 			return err
-		} else {
-			failed = cmp.Or(failed, err)
 		}
 	}
 	return failed
 }
 
-func findingsOf(list []account.Finding) []finding {
-	out := make([]finding, len(list))
+func shownFindings(list []account.Finding) []finding {
+	shown := make([]finding, len(list))
 	for i, f := range list {
-		out[i] = finding{level: string(f.Level), subject: f.Subject, says: f.Says, advice: f.Advice}
+		shown[i] = finding{
+			level:   string(f.Level),
+			subject: f.Subject,
+			says:    f.Says,
+			advice:  f.Advice,
+		}
 		if f.Level == account.LevelFail {
-			out[i].level = "FAIL"
+			shown[i].level = "FAIL"
 		}
 	}
-	return out
+	return shown
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (c *cli) connectionPushCommand() *cobra.Command {
-	var of string
+	var owner string
 	cmd := &cobra.Command{
 		Use:   "push CONNECTION_ID [--account ID]",
 		Short: "Show where a carrier sends its pushes, and their secret",
@@ -23,11 +23,15 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withConnection(cmd.Context(), args[0], of, func(_ *account.Service, found account.Connection) error {
+
+			return c.withConnection(cmd.Context(), args[0], owner, func(_ *account.Service, found account.Connection) error {
 				address, secret, err := app.PushAddress(cmd.Context(), cfg, found.ID)
 				if err != nil {
 					return err
 				}
+
+				// Without a base that carriers reach, the address is only a
+				// path.
 				if address[0] == '/' {
 					return errors.New("carriers cannot reach the service: set BASE_URL to its public https address")
 				}
@@ -36,6 +40,7 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &of, ofAccount)
+
+	accountFlag(cmd, &owner, owningAccount)
 	return cmd
 }

@@ -32,14 +32,15 @@ func (f *credentialFlags) none() bool { return len(f.set)+len(f.files) == 0 && f
 
 // credentials reads what the flags give. With ask, a person at a terminal is
 // asked for the rest. No error repeats a value.
-func (c *cli) credentials(ctx context.Context, f credentialFlags, spec carrier.Spec, ask bool) (carrier.Credentials, error) {
+func (c *cli) credentials(ctx context.Context, flags credentialFlags, spec carrier.Spec, ask bool) (carrier.Credentials, error) {
 	given := carrier.Credentials{}
-	if f.document != "" {
-		if err := c.readDocument(f.document, given); err != nil {
+	if flags.document != "" {
+		if err := c.readDocument(flags.document, given); err != nil {
 			return nil, err
 		}
 	}
-	for _, pair := range f.files {
+
+	for _, pair := range flags.files {
 		name, path, ok := strings.Cut(pair, "=")
 		if !ok {
 			return nil, errors.New("--set-file wants field=path")
@@ -50,15 +51,19 @@ func (c *cli) credentials(ctx context.Context, f credentialFlags, spec carrier.S
 		}
 		given[name] = string(text)
 	}
-	for _, pair := range f.set {
+
+	for _, pair := range flags.set {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
 			return nil, errors.New("--set wants field=value")
 		}
 		given[name] = value
 	}
-	if in, ok := c.In.(*os.File); ok && ask && f.document != "-" && isAsked(in) {
-		return given, c.askFor(ctx, in, spec, given, f.none())
+
+	// The document may have been read from standard input, which cannot be
+	// asked for more then.
+	if in, ok := c.In.(*os.File); ok && ask && flags.document != "-" && isInteractive(in) {
+		return given, c.askFor(ctx, in, spec, given, flags.none())
 	}
 	return given, nil
 }
@@ -69,47 +74,52 @@ const documentLimit = 1 << 20
 func (c *cli) readDocument(path string, into carrier.Credentials) error {
 	from := c.In
 	if path != "-" {
-		f, err := os.Open(path)
+		file, err := os.Open(path)
 		if err != nil {
 			return fmt.Errorf("--credentials: %w", err)
 		}
-		defer func() { _ = f.Close() }()
-		from = f
+		defer func() { _ = file.Close() }()
+		from = file
 	}
 	if from == nil {
 		return errors.New("--credentials: there is no standard input")
 	}
+
 	text, err := io.ReadAll(io.LimitReader(from, documentLimit))
 	if err != nil {
 		return fmt.Errorf("--credentials: %w", err)
 	}
-	if json.Unmarshal(text, &into) != nil { // its error could show a value
+
+	// The error of json.Unmarshal is dropped: it can quote a value.
+	if json.Unmarshal(text, &into) != nil {
 		return errors.New(`--credentials is not a JSON object of texts, such as {"client_id":"...","client_secret":"..."}`)
 	}
 	return nil
 }
 
-// askFor asks for every field that is not given, or only for those that must
-// be. An empty answer leaves a field out.
+// askFor asks for every field that is not given, or only for the required
+// ones. An empty answer leaves a field out.
 func (c *cli) askFor(ctx context.Context, in *os.File, spec carrier.Spec, given carrier.Credentials, all bool) error {
 	lines := bufio.NewReaderSize(in, 16) // a terminal gives a line at a time
-	for _, f := range spec.Fields {
-		if given[f.Name] != "" || !f.Required && !all {
+	for _, field := range spec.Fields {
+		if given[field.Name] != "" || !field.Required && !all {
 			continue
 		}
-		if f.Help != "" {
-			fmt.Fprintf(c.Err, "%s\n", f.Help)
+
+		if field.Help != "" {
+			fmt.Fprintf(c.Err, "%s\n", field.Help)
 		}
-		fmt.Fprintf(c.Err, "%s (%s): ", f.Title, kindOf(f))
-		value, err := askLine(ctx, in, lines, f.Secret)
-		if f.Secret {
-			fmt.Fprintln(c.Err) // the person's own was not shown
+		fmt.Fprintf(c.Err, "%s (%s): ", field.Title, fieldKind(field))
+		value, err := askLine(ctx, in, lines, field.Secret)
+		if field.Secret {
+			// The line break that the person typed was not shown either.
+			fmt.Fprintln(c.Err)
 		}
 		if err != nil {
 			return err
 		}
 		if value != "" {
-			given[f.Name] = value
+			given[field.Name] = value
 		}
 	}
 	return nil
@@ -125,6 +135,9 @@ func askLine(ctx context.Context, in *os.File, lines *bufio.Reader, secret bool)
 		}
 		defer restore()
 	}
+
+	// A read from a terminal cannot be cancelled. It is left behind when ctx
+	// ends, because the terminal must be restored then.
 	type line struct {
 		text string
 		err  error
@@ -134,13 +147,14 @@ func askLine(ctx context.Context, in *os.File, lines *bufio.Reader, secret bool)
 		text, err := lines.ReadString('\n')
 		read <- line{strings.TrimSpace(text), err}
 	}()
+
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case l := <-read:
-		if errors.Is(l.err, io.EOF) {
-			l.err = errors.New("the input ended before all was asked for")
+	case answer := <-read:
+		if errors.Is(answer.err, io.EOF) {
+			answer.err = errors.New("the input ended before all was asked for")
 		}
-		return l.text, l.err
+		return answer.text, answer.err
 	}
 }

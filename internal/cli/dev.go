@@ -32,7 +32,8 @@ type dev struct {
 }
 
 func (c *cli) devCommand() *cobra.Command {
-	d, noSink := &dev{cli: c}, false
+	d := &dev{cli: c}
+	noSink := false
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Try the service on this machine",
@@ -51,6 +52,7 @@ func (c *cli) devCommand() *cobra.Command {
 			return d.run(cmd.Context())
 		},
 	}
+
 	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
 	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres and of the keys that are kept")
 	cmd.Flags().BoolVar(&noSink, "no-sink", false, "do not register a webhook that shows what arrives")
@@ -66,6 +68,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
+
 	if err := d.openState(); err != nil {
 		return err
 	}
@@ -73,29 +76,35 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("the settings are not right:\n%w", err)
 	}
+
+	// On a developer's machine a person reads the log, and webhooks are
+	// received on the same machine.
 	if _, ok := d.lookup("LOG_FORMAT"); !ok {
 		cfg.LogFormat = "text"
 	}
 	if _, ok := d.lookup("WEBHOOK_ALLOW_LOOPBACK"); !ok {
 		cfg.WebhookLoopback = true
 	}
+
 	fmt.Fprintln(d.Err, "preparing the database")
 	if err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
 		return err
 	}
-	a, err := d.start(ctx, cfg)
+	running, err := d.start(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	demo, key, err := d.makeDemo(ctx, cfg)
+	demo, key, err := d.openDemo(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	a.OnReady(func() {
-		d.registerSink(ctx, a, key)
-		d.tell(cfg, a, demo, key)
+
+	// The sink is registered through the API, which must answer by then.
+	running.OnReady(func() {
+		d.registerSink(ctx, running, key)
+		d.announce(cfg, running, demo, key)
 	})
-	return a.Run(ctx)
+	return running.Run(ctx)
 }
 
 // startPostgres starts the private cluster and makes it the database of this
@@ -110,72 +119,83 @@ func (d *dev) startPostgres(ctx context.Context) (stop func() error, err error) 
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
+
 	fmt.Fprintf(d.Err, "starting a private Postgres in %s\n", dir)
-	c, url, err := startCluster(ctx, dir)
+	started, url, err := startCluster(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	d.databaseURL = url
 	return func() error {
 		fmt.Fprintln(d.Err, "stopping the private Postgres")
-		return c.stopSoon(ctx)
+		return started.stopSoon(ctx)
 	}, nil
 }
 
-// start wires the program. An address that nobody asked for by name and that
-// is taken is replaced by a free one.
+// start wires the program. An address that is taken is replaced by a free one,
+// unless the user has asked for it.
 func (d *dev) start(ctx context.Context, cfg config.Config) (*app.App, error) {
-	a, err := app.New(ctx, cfg, app.AllRoles)
+	running, err := app.New(ctx, cfg, app.AllRoles)
+
+	// The error does not tell which of the two addresses is taken, so first
+	// one and then both are replaced.
 	for _, try := range []struct {
 		setting string
 		address *string
-	}{{"METRICS_LISTEN", &cfg.MetricsListen}, {"LISTEN", &cfg.Listen}} {
+	}{
+		{"METRICS_LISTEN", &cfg.MetricsListen},
+		{"LISTEN", &cfg.Listen},
+	} {
 		if asked, _ := d.lookup(try.setting); asked == "" && errors.Is(err, syscall.EADDRINUSE) {
 			*try.address = "127.0.0.1:0"
-			a, err = app.New(ctx, cfg, app.AllRoles)
+			running, err = app.New(ctx, cfg, app.AllRoles)
 		}
 	}
-	return a, err
+	return running, err
 }
 
 const demoName = "Demo"
 
-// demoKeyLife is how long the key of a demo works. It is kept and used again, so
-// that scripts that hold it outlive a restart; a forgotten one ends.
+// demoKeyLife is how long the key of a demo works. It is kept and used again:
+// scripts that hold it work after a restart. A forgotten one expires.
 const demoKeyLife = 365 * 24 * time.Hour
 
-// makeDemo finds or makes the demo account and its test key.
-func (d *dev) makeDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, error) {
+// openDemo finds or creates the demo account and its test key.
+func (d *dev) openDemo(ctx context.Context, cfg config.Config) (ship.Account, ship.Key, error) {
 	accounts, done, err := app.OpenAccounts(ctx, cfg)
 	if err != nil {
 		return ship.Account{}, "", err
 	}
 	defer done()
+
 	ctx = asOperator(ctx, "waybill dev")
-	a, err := demoAccount(ctx, accounts)
+	demo, err := demoAccount(ctx, accounts)
 	if err != nil {
-		return a, "", err
+		return demo, "", err
 	}
 
-	if key, found := d.state.apiKey(a.ID); found {
-		who, err := accounts.Authenticate(ctx, string(key), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
-		if err == nil && who.Account.ID == a.ID {
-			return a, key, nil
+	// The kept key is used again if it still works. Only if the service says
+	// that it does not, a new one replaces it: an error of the database must
+	// not.
+	if key, found := d.state.apiKey(demo.ID); found {
+		caller, err := accounts.Authenticate(ctx, string(key), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		if err == nil && caller.Account.ID == demo.ID {
+			return demo, key, nil
 		}
-		if err != nil && ship.KindOf(err) != ship.Forbidden { // it was not looked up at all
-			return a, "", err
+		if err != nil && ship.KindOf(err) != ship.Forbidden {
+			return demo, "", err
 		}
 	}
 
 	key, _, err := accounts.NewKey(ctx, account.NewKeyInput{
-		Account:   a.ID,
+		Account:   demo.ID,
 		Name:      "dev",
 		ExpiresAt: time.Now().Add(demoKeyLife),
 	})
 	if err != nil {
-		return a, "", err
+		return demo, "", err
 	}
-	return a, key, d.state.keepAPIKey(a.ID, key)
+	return demo, key, d.state.keepAPIKey(demo.ID, key)
 }
 
 // demoOrigin is complete: carriers ask for a phone number of the sender.
@@ -194,39 +214,43 @@ func demoAccount(ctx context.Context, accounts *account.Service) (ship.Account, 
 	if err != nil {
 		return ship.Account{}, err
 	}
-	for _, a := range list {
-		if a.Name != demoName {
+
+	for _, demo := range list {
+		if demo.Name != demoName {
 			continue
 		}
 		// A demo account of an earlier version has no phone number.
-		if a.Origin != nil && a.Origin.Address1 == demoOrigin.Address1 && a.Origin.Phone == "" {
-			return accounts.Update(ctx, a.ID, account.Settings{Origin: &demoOrigin})
+		if demo.Origin != nil && demo.Origin.Address1 == demoOrigin.Address1 && demo.Origin.Phone == "" {
+			return accounts.Update(ctx, demo.ID, account.Settings{Origin: &demoOrigin})
 		}
-		return a, nil
+		return demo, nil
 	}
+
 	return accounts.Create(ctx, account.Settings{
 		Name:   new(demoName),
 		Origin: &demoOrigin,
 	})
 }
 
-// registerSink has the events of the demo account sent to the sink. Without it
-// the rest works too, so that a failure is only told.
-func (d *dev) registerSink(ctx context.Context, a *app.App, key ship.Key) {
+// registerSink makes the sink a webhook of the demo account. The rest works
+// without it, so a failure is only printed.
+func (d *dev) registerSink(ctx context.Context, running *app.App, key ship.Key) {
 	if d.sink == nil {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := d.sink.register(ctx, client.New(string(key), client.Options{BaseURL: a.LocalURL()})); err != nil {
+	service := client.New(string(key), client.Options{BaseURL: running.LocalURL()})
+	if err := d.sink.register(ctx, service); err != nil {
 		fmt.Fprintf(d.Err, "there is no sink for webhooks: %v\n", err)
 		d.sink.close()
 		d.sink = nil
 	}
 }
 
-// sinkURL is the address of the page that shows what arrived, empty without
-// one.
+// sinkURL returns the address of the page that shows what arrived, empty
+// without one.
 func (d *dev) sinkURL() string {
 	if d.sink == nil {
 		return ""
@@ -234,30 +258,32 @@ func (d *dev) sinkURL() string {
 	return d.sink.url()
 }
 
-// tell prints where everything is.
-func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Key) {
-	d.keepSettings(cfg, a, key)
+// announce prints where everything is.
+func (d *dev) announce(cfg config.Config, running *app.App, demo ship.Account, key ship.Key) {
+	d.keepSettings(cfg, running, key)
 	metrics := ""
-	if a.MetricsAddr() != "" {
-		metrics = "http://" + a.MetricsAddr()
+	if running.MetricsAddr() != "" {
+		metrics = "http://" + running.MetricsAddr()
 	}
+
 	if !d.asJSON {
 		moves := "It moves by itself, a step every " + cfg.SandboxStep.String() + "."
 		if cfg.SandboxStep == 0 {
 			moves = "SANDBOX_STEP is 0: it moves only when POST /v1/sandbox/shipments/{id}/advance says so."
 		}
-		shown := "off"
+		metricsPage := "off"
 		if metrics != "" {
-			shown = metrics + "/metrics"
+			metricsPage = metrics + "/metrics"
 		}
 		sink := "off"
 		if d.sink != nil {
 			sink = d.sinkURL() + " (what is sent to webhooks)"
 		}
-		dashboard := cmp.Or(a.SetupURL(context.Background()), a.BaseURL()+"/app")
-		fmt.Fprintf(d.Out, welcome, a.BaseURL(), shown, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program(), dashboard, d.state.envPath())
+		dashboard := cmp.Or(running.SetupURL(context.Background()), running.BaseURL()+"/app")
+		fmt.Fprintf(d.Out, welcome, running.BaseURL(), metricsPage, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program(), dashboard, d.state.envPath())
 		return
 	}
+
 	line, err := json.Marshal(struct {
 		URL         string         `json:"url"`
 		APIKey      ship.Key       `json:"apiKey"`
@@ -268,10 +294,10 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 		DatabaseURL string         `json:"databaseUrl"`
 		EnvFile     string         `json:"envFile"`
 	}{
-		URL:         a.BaseURL(),
+		URL:         running.BaseURL(),
 		APIKey:      key,
 		AccountID:   demo.ID,
-		DocsURL:     a.BaseURL() + "/docs",
+		DocsURL:     running.BaseURL() + "/docs",
 		MetricsURL:  metrics,
 		SinkURL:     d.sinkURL(),
 		DatabaseURL: cfg.DatabaseURL,
@@ -282,12 +308,12 @@ func (d *dev) tell(cfg config.Config, a *app.App, demo ship.Account, key ship.Ke
 	}
 }
 
-// keepSettings writes what other terminals need. Without it the rest works too,
-// so that a failure is only printed.
-func (d *dev) keepSettings(cfg config.Config, a *app.App, key ship.Key) {
+// keepSettings writes the settings that other terminals need. The rest works
+// without them, so a failure is only printed.
+func (d *dev) keepSettings(cfg config.Config, running *app.App, key ship.Key) {
 	secret, _ := d.lookup("SECRET_KEY")
 	err := d.state.keepEnv([][2]string{
-		{"WAYBILL_URL", a.LocalURL()},
+		{"WAYBILL_URL", running.LocalURL()},
 		{"WAYBILL_KEY", string(key)},
 		{"DATABASE_URL", cfg.DatabaseURL},
 		{"SECRET_KEY", secret},
@@ -297,7 +323,7 @@ func (d *dev) keepSettings(cfg config.Config, a *app.App, key ship.Key) {
 	}
 }
 
-// program is how the user called this program.
+// program returns how the user called this program.
 func program() string {
 	if filepath.Base(os.Args[0]) != "waybill" {
 		return "waybill" // a test, or "go run"

@@ -18,7 +18,7 @@ import (
 // each demo account, and the settings of the last start for other terminals.
 type devState struct{ dir string }
 
-// openState finds or makes the directory, and has the secret key in it used
+// openState finds or creates the directory, and uses the secret key in it
 // unless the environment has one.
 func (d *dev) openState() error {
 	dir, err := d.stateDir()
@@ -33,6 +33,7 @@ func (d *dev) openState() error {
 	}
 	d.state = devState{dir}
 
+	// The user's own key wins: what it encrypted could not be read otherwise.
 	if given, _ := d.Env("SECRET_KEY"); given != "" {
 		return nil
 	}
@@ -40,7 +41,8 @@ func (d *dev) openState() error {
 	return err
 }
 
-// stateDir is the directory of --data-dir, or else one among this user's data.
+// stateDir returns the directory of --data-dir, or else one among this user's
+// data.
 func (d *dev) stateDir() (string, error) {
 	if d.dataDir != "" {
 		dir, err := filepath.Abs(d.dataDir)
@@ -56,7 +58,7 @@ func (d *dev) stateDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "waybill", "dev"), nil
 }
 
-// secretKey reads the key that encrypts stored secrets, or makes it.
+// secretKey reads the key that encrypts stored secrets, or creates it.
 func (s devState) secretKey() (string, error) {
 	path := filepath.Join(s.dir, "secret-key")
 	text, err := os.ReadFile(path)
@@ -67,11 +69,13 @@ func (s devState) secretKey() (string, error) {
 		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
 	}
 
+	// Two commands may start at once. The first to create the file decides,
+	// and the other reads its key.
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
 	encoded := base64.StdEncoding.EncodeToString(key)
 	switch err := s.create(path, encoded+"\n"); {
-	case errors.Is(err, fs.ErrExist): // another start made it just now
+	case errors.Is(err, fs.ErrExist):
 		return s.secretKey()
 	case err != nil:
 		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
@@ -79,7 +83,8 @@ func (s devState) secretKey() (string, error) {
 	return encoded, nil
 }
 
-// apiKey is the test key that was made for the account, if there is one.
+// apiKey returns the test key that was created for the account, if there is
+// one.
 func (s devState) apiKey(account ship.AccountID) (ship.Key, bool) {
 	text, err := os.ReadFile(s.apiKeyPath(account))
 	key := strings.TrimSpace(string(text))
@@ -97,7 +102,8 @@ func (s devState) apiKeyPath(account ship.AccountID) string {
 	return filepath.Join(s.dir, "api-key-"+string(account))
 }
 
-// envPath is the file that gives another terminal the settings of this start.
+// envPath returns the file that gives another terminal the settings of this
+// start.
 func (s devState) envPath() string { return filepath.Join(s.dir, "env") }
 
 // keepEnv writes settings as lines that a shell reads. A setting without a
@@ -117,17 +123,17 @@ func (s devState) keepEnv(settings [][2]string) error {
 
 // write replaces a file as a whole. Only this user can read it.
 func (s devState) write(path, text string) error {
-	return s.place(path, text, os.Rename)
+	return s.writeAndMove(path, text, os.Rename)
 }
 
 // create is write, and fs.ErrExist if the file is there already.
 func (s devState) create(path, text string) error {
-	return s.place(path, text, os.Link)
+	return s.writeAndMove(path, text, os.Link)
 }
 
-// place writes a draft and has it moved to its path, so that nobody reads half
-// a file.
-func (s devState) place(path, text string, move func(from, to string) error) error {
+// writeAndMove writes a draft and moves it to its path: nobody reads half a
+// file.
+func (s devState) writeAndMove(path, text string, move func(from, to string) error) error {
 	draft, err := os.CreateTemp(s.dir, ".new-") // with mode 0600
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A finding is one thing that doctor looked at.
+// A finding is the result of one check.
 type finding struct {
 	level   string // "ok", "warn" or "FAIL"
 	subject string
@@ -57,13 +57,14 @@ func (c *cli) doctorCommand() *cobra.Command {
 			"fails; a warning does not change it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := c.examine(cmd.Context())
+			list := c.checkInstallation(cmd.Context())
 			if asJSON {
 				return c.printFindingsJSON(list)
 			}
 			return c.printFindings(list)
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one check a line: level (ok, warn or fail), subject, message, advice")
 	return cmd
 }
@@ -85,25 +86,26 @@ func (c *cli) printFindingsJSON(list []finding) error {
 
 func (c *cli) printFindings(list []finding) error {
 	failed := false
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, f := range list {
 		failed = failed || f.level == "FAIL"
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.level, f.subject, f.says)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.level, f.subject, f.says)
 		if f.advice != "" {
-			fmt.Fprintf(w, "\t\t-> %s\n", f.advice)
+			fmt.Fprintf(table, "\t\t-> %s\n", f.advice)
 		}
 	}
-	if err := w.Flush(); err != nil {
+	if err := table.Flush(); err != nil {
 		return err
 	}
+
 	if failed {
 		return ErrUnhealthy
 	}
 	return nil
 }
 
-// examine looks at everything it can reach.
-func (c *cli) examine(ctx context.Context) []finding {
+// checkInstallation checks everything that it can reach.
+func (c *cli) checkInstallation(ctx context.Context) []finding {
 	cfg, err := config.Load(c.lookup)
 	if err != nil {
 		var list []finding
@@ -113,14 +115,16 @@ func (c *cli) examine(ctx context.Context) []finding {
 		return list
 	}
 	list := []finding{ok("settings", "are complete"), baseURLFinding(cfg)}
+
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	i, err := store.Inspect(ctx, cfg.DatabaseURL, time.Now())
+	inspection, err := store.Inspect(ctx, cfg.DatabaseURL, time.Now())
 	if err != nil {
 		list = append(list, fail("database", err.Error(), "is Postgres running, and is DATABASE_URL right? it is "+cfg.RedactedDatabaseURL()))
 	} else {
-		list = append(list, databaseFindings(i)...)
-		if i.Migrated() && len(i.MissingRoles) == 0 {
+		list = append(list, databaseFindings(inspection)...)
+		// The keys are read as a role of the schema, so both must be there.
+		if inspection.Migrated() && len(inspection.MissingRoles) == 0 {
 			list = append(list, secretKeyFinding(ctx, cfg))
 		}
 	}
@@ -134,12 +138,15 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 	switch {
 	case err != nil:
 		return fail(subject, err.Error(), "the other checks of the database say what is wrong with it")
+
 	case found.Connections > 0 && !cfg.HasOutsideKey():
 		return fail(subject, fmt.Sprintf("is not set, and %d live carrier connections need one: \"waybill serve\" does not start", found.Connections),
 			config.HowToSetOutsideKey+`; then run "waybill connection rotate"`)
+
 	case found.InDatabase > 0:
 		return fail(subject, fmt.Sprintf("is set, but %d live carrier connections are still encrypted with the key in the database", found.InDatabase),
 			`run "waybill connection rotate"`)
+
 	case !cfg.HasOutsideKey():
 		return warn(subject, "is not set: live carrier connections are refused, and webhook secrets are encrypted with a key in the database", config.HowToSetOutsideKey)
 	}
@@ -147,6 +154,8 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 }
 
 func baseURLFinding(cfg config.Config) finding {
+	// Without BASE_URL links lead to the listening address, which is of no use
+	// to clients on other machines.
 	host, _, _ := net.SplitHostPort(cfg.Listen)
 	switch ip := net.ParseIP(host); {
 	case cfg.BaseURL != "":
@@ -157,36 +166,44 @@ func baseURLFinding(cfg config.Config) finding {
 	return warn("base url", "is not set, and the service listens on "+cfg.Listen, "set BASE_URL to the public address: label links are made of it")
 }
 
-// databaseFindings judges what was seen of the database.
-func databaseFindings(i store.Inspection) []finding {
-	version := fmt.Sprintf("PostgreSQL %d.%d", i.Server/10000, i.Server%10000)
+// databaseFindings judges the state of the database.
+func databaseFindings(inspection store.Inspection) []finding {
+	version := fmt.Sprintf("PostgreSQL %d.%d", inspection.Server/10000, inspection.Server%10000)
 	list := []finding{ok("database", version+" answers")}
-	if i.Server < 150000 {
+	if inspection.Server < 150000 {
 		list[0] = fail("database", version+" is too old", "use PostgreSQL 15 or later")
 	}
-	list = append(list, clockFinding(i.ClockAhead))
-	if err := i.NeedsMigration(); err != nil && i.Old {
+	list = append(list, clockFinding(inspection.ClockAhead))
+
+	// Nothing else can be judged in a schema of another version. One of the
+	// first releases cannot be migrated.
+	if err := inspection.NeedsMigration(); err != nil && inspection.Old {
 		return append(list, fail("migrations", err.Error(), "create a new database and set DATABASE_URL to it"))
 	} else if err != nil {
 		return append(list, fail("migrations", err.Error(), `run "waybill migrate"`))
 	}
+
 	return append(list,
-		ok("migrations", fmt.Sprintf("schema %d, queue %d", i.Schema, i.Queue)),
-		listFinding("roles", "are there", "are missing or may not be taken", i.MissingRoles, `run "waybill migrate" as a user who may create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
-		ownerFinding(i.Owner),
-		listFinding("row security", "is forced on every table of tenants", "is not forced", i.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
-		listFinding("partitions", "are there for the days to come", "are missing", i.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
-		horizonFinding(i.Vitals.HorizonAge), purchaseFinding(i.Vitals), jobsFinding(i.Vitals), endpointFinding(i.Vitals), violationFinding(i.Violations),
+		ok("migrations", fmt.Sprintf("schema %d, queue %d", inspection.Schema, inspection.Queue)),
+		listFinding("roles", "are there", "are missing or may not be taken", inspection.MissingRoles, `run "waybill migrate" as a user who may create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
+		ownerFinding(inspection.Owner),
+		listFinding("row security", "is forced on every table of tenants", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
+		listFinding("partitions", "are there for the days to come", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
+		horizonFinding(inspection.Vitals.HorizonAge),
+		purchaseFinding(inspection.Vitals),
+		jobsFinding(inspection.Vitals),
+		endpointFinding(inspection.Vitals),
+		violationFinding(inspection.Violations),
 	)
 }
 
-func endpointFinding(v store.Vitals) finding {
+func endpointFinding(vitals store.Vitals) finding {
 	switch {
-	case len(v.GivenUp) > 0:
-		return warn("webhooks", "switched off because they failed: "+strings.Join(v.GivenUp, ", "),
+	case len(vitals.GivenUp) > 0:
+		return warn("webhooks", "switched off because they failed: "+strings.Join(vitals.GivenUp, ", "),
 			"tell whoever runs them; once they answer, switch them on and recover what was missed: POST /v1/webhooks/{id}/recover")
-	case v.Parked > 0:
-		return warn("webhooks", fmt.Sprintf("%d fail and are tried now and then", v.Parked), "their deliveries, on the dashboard, say why")
+	case vitals.Parked > 0:
+		return warn("webhooks", fmt.Sprintf("%d fail and are tried now and then", vitals.Parked), "their deliveries, on the dashboard, say why")
 	}
 	return ok("webhooks", "none fails")
 }
@@ -195,9 +212,10 @@ func violationFinding(list []store.Violation) finding {
 	if len(list) == 0 {
 		return ok("purchases", "of the last day are all accounted for")
 	}
+
 	var says []string
-	for _, v := range list {
-		says = append(says, fmt.Sprintf("%d times not so: %s (such as %s)", v.Count, v.Rule, v.Example))
+	for _, violation := range list {
+		says = append(says, fmt.Sprintf("%d times not so: %s (such as %s)", violation.Count, violation.Rule, violation.Example))
 	}
 	return fail("purchases", strings.Join(says, "; "), "docs/operations.md, \"Money\", says what to do about each")
 }
@@ -239,36 +257,40 @@ func horizonFinding(age time.Duration) finding {
 	return ok("event log", says)
 }
 
-func purchaseFinding(v store.Vitals) finding {
-	waiting := v.Open[ship.StatePurchasing] + v.Open[ship.StateUncertain] + v.Open[ship.StateVoiding]
-	says := fmt.Sprintf("%d wait for the carrier's outcome, %d for a person", waiting, v.Open[ship.StateNeedsReview])
+func purchaseFinding(vitals store.Vitals) finding {
+	waiting := vitals.Open[ship.StatePurchasing] + vitals.Open[ship.StateUncertain] + vitals.Open[ship.StateVoiding]
+	review := vitals.Open[ship.StateNeedsReview]
+	says := fmt.Sprintf("%d wait for the carrier's outcome, %d for a person", waiting, review)
 	if waiting > 0 {
-		says += fmt.Sprintf("; the oldest is %s old", v.OldestOpen.Round(time.Second))
+		says += fmt.Sprintf("; the oldest is %s old", vitals.OldestOpen.Round(time.Second))
 	}
+
 	switch {
-	case v.Open[ship.StateNeedsReview] > 0:
+	case review > 0:
 		return warn("purchases", says, "labelStatus needs_review: ask the carrier whether each was sold, then void it there or keep it")
-	case v.OldestOpen > time.Hour:
+	case vitals.OldestOpen > time.Hour:
 		return warn("purchases", says, "look for \"sweep\" and \"job failed\" in the log of the worker")
 	}
 	return ok("purchases", says)
 }
 
-func jobsFinding(v store.Vitals) finding {
-	says := fmt.Sprintf("%d are due", v.JobsWaiting)
-	if v.OldestJob > 2*time.Minute {
-		return fail("jobs", fmt.Sprintf("%s, the oldest since %s", says, v.OldestJob.Round(time.Second)), `no copy works on them: run "waybill serve" with the worker role`)
+func jobsFinding(vitals store.Vitals) finding {
+	says := fmt.Sprintf("%d are due", vitals.JobsWaiting)
+	if vitals.OldestJob > 2*time.Minute {
+		return fail("jobs", fmt.Sprintf("%s, the oldest since %s", says, vitals.OldestJob.Round(time.Second)), `no copy works on them: run "waybill serve" with the worker role`)
 	}
 	return ok("jobs", says)
 }
 
-// fontFinding prints a label in three scripts and sees what is missing.
+// fontFinding renders a label in three scripts and sees what is missing.
 func fontFinding(dir string) finding {
-	r, err := label.NewRenderer(dir)
+	renderer, err := label.NewRenderer(dir)
 	var drawn label.Rendering
 	if err == nil {
-		drawn, err = r.Render(label.Document{Pages: []label.Page{{To: []string{"山田太郎", "王小明", "김철수"}}}}, label.Options{Format: label.PNG})
+		page := label.Page{To: []string{"山田太郎", "王小明", "김철수"}}
+		drawn, err = renderer.Render(label.Document{Pages: []label.Page{page}}, label.Options{Format: label.PNG})
 	}
+
 	switch {
 	case err != nil:
 		return fail("fonts", err.Error(), "this is a fault of the program: please report it")

@@ -25,39 +25,58 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 )
 
-// A standIn is a carrier that "waybill emulate" can play.
-type standIn struct {
+// emulated is a carrier that "waybill emulate" can play.
+type emulated struct {
 	name string // of the carrier's Spec
 	open func(*emulator.Ledger) *emulator.Server
 	// accepts are the credentials that it takes, by field of the carrier.
 	accepts carrier.Credentials
 }
 
-var standIns = []standIn{
-	{"ups", ups.New, carrier.Credentials{"client_id": ups.ClientID, "client_secret": ups.ClientSecret, "account_number": ups.Account}},
+var emulatedCarriers = []emulated{
+	{"ups", ups.New, carrier.Credentials{
+		"client_id":      ups.ClientID,
+		"client_secret":  ups.ClientSecret,
+		"account_number": ups.Account,
+	}},
 	{"usps", usps.New, carrier.Credentials{
-		"client_id": usps.ClientID, "client_secret": usps.ClientSecret, "crid": usps.CRID, "mid": usps.MID, "manifest_mid": usps.ManifestMID,
+		"client_id":      usps.ClientID,
+		"client_secret":  usps.ClientSecret,
+		"crid":           usps.CRID,
+		"mid":            usps.MID,
+		"manifest_mid":   usps.ManifestMID,
 		"account_number": usps.Account,
 	}},
 	{"fedex", fedex.New, carrier.Credentials{
-		"client_id": fedex.ClientID, "client_secret": fedex.ClientSecret, "account_number": fedex.Account,
-		"track_client_id": fedex.TrackClientID, "track_client_secret": fedex.TrackClientSecret, "ground_economy_hub": fedex.Hub,
+		"client_id":           fedex.ClientID,
+		"client_secret":       fedex.ClientSecret,
+		"account_number":      fedex.Account,
+		"track_client_id":     fedex.TrackClientID,
+		"track_client_secret": fedex.TrackClientSecret,
+		"ground_economy_hub":  fedex.Hub,
 	}},
-	{"dhl_express", dhlexpress.New, carrier.Credentials{"api_key": dhlexpress.APIKey, "api_secret": dhlexpress.APISecret, "account_number": dhlexpress.Account}},
+	{"dhl_express", dhlexpress.New, carrier.Credentials{
+		"api_key":        dhlexpress.APIKey,
+		"api_secret":     dhlexpress.APISecret,
+		"account_number": dhlexpress.Account,
+	}},
 }
 
 // emulation is the command "waybill emulate".
 type emulation struct {
 	*cli
-	listen, ledger, knobs string
+	listen string
+	ledger string
+	faults string
 }
 
 func (c *cli) emulateCommand() *cobra.Command {
 	e := &emulation{cli: c}
 	var names []string
-	for _, s := range standIns {
-		names = append(names, s.name)
+	for _, candidate := range emulatedCarriers {
+		names = append(names, candidate.name)
 	}
+
 	cmd := &cobra.Command{
 		Use:   "emulate CARRIER",
 		Short: "Play a carrier on this machine, for tests",
@@ -69,23 +88,24 @@ func (c *cli) emulateCommand() *cobra.Command {
 		Args:      oneArgument,
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i := slices.IndexFunc(standIns, func(s standIn) bool { return s.name == args[0] })
+			i := slices.Index(names, args[0])
 			if i < 0 {
 				return fmt.Errorf("there is no stand-in for %q: choose from %s", args[0], strings.Join(names, ", "))
 			}
-			return e.run(cmd.Context(), standIns[i])
+			return e.run(cmd.Context(), emulatedCarriers[i])
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&e.listen, "listen", "127.0.0.1:9001", "address that it listens on")
 	flags.StringVar(&e.ledger, "ledger", "", "file of the ledger, read at the start and written on (default: kept in memory)")
-	flags.StringVar(&e.knobs, "knobs", "", "how it misbehaves: JSON, or a file of JSON (default: it behaves)")
+	flags.StringVar(&e.faults, "knobs", "", "how it misbehaves: JSON, or a file of JSON (default: it behaves)")
 	return cmd
 }
 
 // run plays the carrier until ctx ends.
-func (e *emulation) run(ctx context.Context, s standIn) (err error) {
-	knobs, err := readKnobs(e.knobs)
+func (e *emulation) run(ctx context.Context, played emulated) (err error) {
+	faults, err := readFaults(e.faults)
 	if err != nil {
 		return err
 	}
@@ -94,10 +114,12 @@ func (e *emulation) run(ctx context.Context, s standIn) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	carrier := s.open(ledger)
-	if err := carrier.Turn(knobs); err != nil {
+
+	carrier := played.open(ledger)
+	if err := carrier.Turn(faults); err != nil {
 		return fmt.Errorf("--knobs: %w", err)
 	}
+
 	listener, err := net.Listen("tcp", e.listen)
 	if err != nil {
 		return err
@@ -105,9 +127,12 @@ func (e *emulation) run(ctx context.Context, s standIn) (err error) {
 	server := &http.Server{Handler: carrier, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	if err := e.tell(s, "http://"+listener.Addr().String()); err != nil {
+	if err := e.announce(played, "http://"+listener.Addr().String()); err != nil {
 		return errors.Join(err, server.Close())
 	}
+
+	// The ledger is closed after the server: a request that is under way may
+	// still sell.
 	select {
 	case err := <-ended:
 		return err
@@ -121,6 +146,7 @@ func (e *emulation) run(ctx context.Context, s standIn) (err error) {
 func stopServer(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
+
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return server.Close()
@@ -128,28 +154,30 @@ func stopServer(ctx context.Context, server *http.Server) error {
 	return err
 }
 
-// readKnobs reads JSON, or a file of it.
-func readKnobs(text string) (k emulator.Knobs, err error) {
+// readFaults reads JSON, or a file of it.
+func readFaults(text string) (faults emulator.Knobs, err error) {
 	if text == "" {
-		return k, nil
+		return faults, nil
 	}
+
 	data := []byte(text)
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if data, err = os.ReadFile(strings.TrimPrefix(text, "@")); err != nil {
-			return k, fmt.Errorf("--knobs is neither JSON nor a file: %w", err)
+			return faults, fmt.Errorf("--knobs is neither JSON nor a file: %w", err)
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&k); err != nil {
-		return k, fmt.Errorf("--knobs: %w", err)
+
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&faults); err != nil {
+		return faults, fmt.Errorf("--knobs: %w", err)
 	}
-	return k, nil
+	return faults, nil
 }
 
-// tell says how to connect, in one write.
-func (e *emulation) tell(s standIn, address string) error {
-	spec, err := liveSpec(s.name)
+// announce prints how to connect, in one write.
+func (e *emulation) announce(played emulated, address string) error {
+	spec, err := liveSpec(played.name)
 	if err != nil {
 		return err
 	}
@@ -157,38 +185,39 @@ func (e *emulation) tell(s standIn, address string) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "A stand-in for %s listens on %s. It takes these credentials:\n\n", spec.Title, address)
-	for _, f := range spec.Fields {
-		if value, ok := s.accepts[f.Name]; ok {
-			fmt.Fprintf(&b, "  %-19s %s\n", f.Name, value)
+
+	var text strings.Builder
+	fmt.Fprintf(&text, "A stand-in for %s listens on %s. It takes these credentials:\n\n", spec.Title, address)
+	for _, field := range spec.Fields {
+		if value, ok := played.accepts[field.Name]; ok {
+			fmt.Fprintf(&text, "  %-19s %s\n", field.Name, value)
 		}
 	}
-	fmt.Fprintf(&b, "\nSet this for the service, and where you connect it, so that they call here instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, s.name, address, base.Path)
-	fmt.Fprintf(&b, "\nThen connect it, for test keys (DATABASE_URL says to which service):\n\n  %s connection add --carrier %s%s\n", program(), s.name, s.flags(spec))
-	fmt.Fprintf(&b, "\nWhat it did, and how it is to misbehave from now on:\n\n  curl %s/_emulator/ledger\n", address)
-	fmt.Fprintf(&b, "  curl -X PUT %s/_emulator/knobs -d '{\"buy\":{\"reset\":1}}'\n", address)
-	_, err = fmt.Fprint(e.Out, b.String())
+	fmt.Fprintf(&text, "\nSet this for the service, and where you connect it, so that they call here instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, played.name, address, base.Path)
+	fmt.Fprintf(&text, "\nThen connect it, for test keys (DATABASE_URL says to which service):\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
+	fmt.Fprintf(&text, "\nWhat it did, and how it is to misbehave from now on:\n\n  curl %s/_emulator/ledger\n", address)
+	fmt.Fprintf(&text, "  curl -X PUT %s/_emulator/knobs -d '{\"buy\":{\"reset\":1}}'\n", address)
+
+	_, err = fmt.Fprint(e.Out, text.String())
 	return err
 }
 
-// flags are the credentials as "waybill connection add" takes them. They are
-// worth nothing, so that the list of processes may show them.
-func (s standIn) flags(spec carrier.Spec) string {
-	var b strings.Builder
-	for _, f := range spec.Fields {
-		if value, ok := s.accepts[f.Name]; ok {
-			fmt.Fprintf(&b, " --set %s=%s", f.Name, value)
+// flags returns the credentials as "waybill connection add" takes them. They
+// are worth nothing, so the list of processes may show them.
+func (e emulated) flags(spec carrier.Spec) string {
+	var text strings.Builder
+	for _, field := range spec.Fields {
+		if value, ok := e.accepts[field.Name]; ok {
+			fmt.Fprintf(&text, " --set %s=%s", field.Name, value)
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 func liveSpec(name string) (carrier.Spec, error) {
-	for _, s := range all.Specs {
-		if s.Name == name {
-			return s, nil
-		}
+	spec, ok := findSpec(all.Specs, name)
+	if !ok {
+		return spec, fmt.Errorf("there is no carrier %s", name)
 	}
-	return carrier.Spec{}, fmt.Errorf("there is no carrier %s", name)
+	return spec, nil
 }

@@ -31,6 +31,7 @@ func (c *cli) healthCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			answer, err := askReady(cmd.Context(), cfg)
 			if err != nil {
 				return err
@@ -51,27 +52,29 @@ func askReady(ctx context.Context, cfg config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
+	// A service that listens on every address is asked at localhost.
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
 	if err != nil {
 		return "", err
 	}
 
-	req.Close = true
-	resp, err := carrierkit.NewTransport().RoundTrip(req)
+	request.Close = true
+	response, err := carrierkit.NewTransport().RoundTrip(request)
 	if err != nil {
 		return "", fmt.Errorf("the service does not answer: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }()
+	defer func() { _ = response.Body.Close() }()
 
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1024))
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 1024))
 	answer := strings.TrimSpace(string(body))
-	if resp.StatusCode != http.StatusOK {
+	if response.StatusCode != http.StatusOK {
 		return "", errors.New("the service is not ready: " + answer)
 	}
 	return answer, nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -17,7 +18,7 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: aCommand, RunE: help}
+	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: requireSubcommand, RunE: showHelp}
 	cmd.AddCommand(c.keyCreateCommand(), c.keyListCommand(), c.keyRevokeCommand())
 	return cmd
 }
@@ -40,22 +41,27 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 			if in.Networks, err = parseNetworks(networks); err != nil {
 				return err
 			}
+
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
-				a, err := chosen(cmd.Context(), accounts, id)
+				owner, err := chooseAccount(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
 				}
-				in.Account = a.ID
-				key, made, err := accounts.NewKey(cmd.Context(), in)
+
+				in.Account = owner.ID
+				key, created, err := accounts.NewKey(cmd.Context(), in)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s for %s (%s)\n", made.ID, a.Name, a.ID)
+
+				// Standard output has the key alone, for scripts.
+				fmt.Fprintf(c.Err, "%s for %s (%s)\n", created.ID, owner.Name, owner.ID)
 				_, err = fmt.Fprintln(c.Out, key)
 				return err
 			})
 		},
 	}
+
 	flags := cmd.Flags()
 	accountFlag(cmd, &id, oneAccount)
 	flags.BoolVar(&in.Livemode, "live", false, "for live data; without it the key is for the sandbox")
@@ -67,40 +73,45 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 	return cmd
 }
 
+// parseNetworks reads networks. An address alone is a network of one.
 func parseNetworks(texts []string) ([]netip.Prefix, error) {
 	var list []netip.Prefix
-	for _, t := range texts {
-		if addr, err := netip.ParseAddr(t); err == nil && addr.Zone() == "" {
-			list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
+	for _, text := range texts {
+		if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+			list = append(list, netip.PrefixFrom(address, address.BitLen()))
 			continue
 		}
-		p, err := netip.ParsePrefix(t)
+
+		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("--network %s is not a network such as 203.0.113.0/24", t)
+			return nil, fmt.Errorf("--network %s is not a network such as 203.0.113.0/24", text)
 		}
-		list = append(list, p.Masked())
+		list = append(list, network.Masked())
 	}
 	return list, nil
 }
 
-// parseExpiry reads an end: after a number of days or a duration, at the end
-// of a day in UTC, or at a time. Empty is never.
+// parseExpiry reads when a key expires: after a number of days or a duration,
+// at the end of a day in UTC, or at a time. Empty is never.
 func parseExpiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+
+	// time.ParseDuration knows no days.
 	var at time.Time
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil {
 			at = now.AddDate(0, 0, n)
 		}
-	} else if d, err := time.ParseDuration(text); err == nil {
-		at = now.Add(d)
+	} else if wait, err := time.ParseDuration(text); err == nil {
+		at = now.Add(wait)
 	} else if day, err := time.Parse(time.DateOnly, text); err == nil {
 		at = day.AddDate(0, 0, 1)
-	} else if t, err := time.Parse(time.RFC3339, text); err == nil {
-		at = t
+	} else if moment, err := time.Parse(time.RFC3339, text); err == nil {
+		at = moment
 	}
+
 	switch {
 	case at.IsZero():
 		return at, errors.New("--expires is not understood: write 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z")
@@ -121,14 +132,15 @@ func (c *cli) keyListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
-				a, err := chosen(cmd.Context(), accounts, id)
+				owner, err := chooseAccount(cmd.Context(), accounts, id)
 				if err != nil {
 					return err
 				}
-				keys, err := accounts.Keys(cmd.Context(), a.ID)
+				keys, err := accounts.Keys(cmd.Context(), owner.ID)
 				if err != nil {
 					return err
 				}
+
 				if asJSON {
 					return c.printJSON(shownKeys(keys))
 				}
@@ -136,45 +148,53 @@ func (c *cli) keyListCommand() *cobra.Command {
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, oneAccount)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one key a line")
 	return cmd
 }
 
 func (c *cli) printKeys(keys []account.APIKey) error {
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tA DAY\tCREATED\tLAST USED\tSTATE")
-	for _, k := range keys {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Hint, orDash(k.Name), strings.Join(k.Scopes, ","), orDash(k.DailyLimit.String()),
-			day(k.CreatedAt), day(k.LastUsedAt), keyState(k, time.Now()))
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tKEY\tNAME\tSCOPES\tA DAY\tCREATED\tLAST USED\tSTATE")
+	for _, key := range keys {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			key.ID,
+			key.Hint,
+			orDash(key.Name),
+			strings.Join(key.Scopes, ","),
+			orDash(key.DailyLimit.String()),
+			formatDay(key.CreatedAt),
+			formatDay(key.LastUsedAt),
+			keyState(key, time.Now()))
 	}
-	return w.Flush()
+	return table.Flush()
 }
 
-func keyState(k account.APIKey, now time.Time) string {
+func keyState(key account.APIKey, now time.Time) string {
 	switch {
-	case !k.RevokedAt.IsZero():
-		return "revoked " + day(k.RevokedAt)
-	case k.ExpiresAt.IsZero():
+	case !key.RevokedAt.IsZero():
+		return "revoked " + formatDay(key.RevokedAt)
+	case key.ExpiresAt.IsZero():
 		return "active"
-	case k.ExpiresAt.Before(now):
-		return "expired " + day(k.ExpiresAt)
+	case key.ExpiresAt.Before(now):
+		return "expired " + formatDay(key.ExpiresAt)
 	}
-	return "active until " + k.ExpiresAt.UTC().Format("2006-01-02 15:04Z")
+	return "active until " + key.ExpiresAt.UTC().Format("2006-01-02 15:04Z")
 }
 
-func day(t time.Time) string {
-	if t.IsZero() {
+func formatDay(at time.Time) string {
+	if at.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format(time.DateOnly)
+	return at.UTC().Format(time.DateOnly)
 }
 
-func orDash(s string) string {
-	if s == "" {
+func orDash(text string) string {
+	if text == "" {
 		return "-"
 	}
-	return s
+	return text
 }
 
 type shownKey struct {
@@ -194,17 +214,27 @@ type shownKey struct {
 
 func shownKeys(keys []account.APIKey) []any {
 	shown := make([]any, len(keys))
-	for i, k := range keys {
+	for i, key := range keys {
 		shown[i] = shownKey{
-			ID: k.ID, Account: k.Tenant.Account, Livemode: k.Tenant.Livemode, Hint: k.Hint, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
-			DailyLimit: k.DailyLimit.String(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+			ID:         key.ID,
+			Account:    key.Tenant.Account,
+			Livemode:   key.Tenant.Livemode,
+			Hint:       key.Hint,
+			Name:       key.Name,
+			Scopes:     key.Scopes,
+			Networks:   key.Networks,
+			DailyLimit: key.DailyLimit.String(),
+			CreatedAt:  key.CreatedAt,
+			ExpiresAt:  key.ExpiresAt,
+			LastUsedAt: key.LastUsedAt,
+			RevokedAt:  key.RevokedAt,
 		}
 	}
 	return shown
 }
 
 func (c *cli) keyRevokeCommand() *cobra.Command {
-	var of string
+	var owner string
 	cmd := &cobra.Command{
 		Use:   "revoke KEY_ID [--account ID]",
 		Short: "End a key for good",
@@ -214,18 +244,11 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 			if !ok {
 				return errors.New("that is not the id of a key: it begins with key_, and \"waybill key list\" shows it")
 			}
+
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
-				if of != "" {
-					a, err := chosen(cmd.Context(), accounts, of)
-					if err != nil {
+				if owner != "" {
+					if err := requireKey(cmd.Context(), accounts, owner, id); err != nil {
 						return err
-					}
-					keys, err := accounts.Keys(cmd.Context(), a.ID)
-					if err != nil {
-						return err
-					}
-					if !slices.ContainsFunc(keys, func(k account.APIKey) bool { return k.ID == id }) {
-						return notOf(string(id), of)
 					}
 				}
 				if err := accounts.Revoke(cmd.Context(), id); err != nil {
@@ -236,6 +259,24 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &of, ofAccount)
+
+	accountFlag(cmd, &owner, owningAccount)
 	return cmd
+}
+
+// requireKey rejects a key that does not belong to the owner.
+func requireKey(ctx context.Context, accounts *account.Service, owner string, id ship.KeyID) error {
+	found, err := chooseAccount(ctx, accounts, owner)
+	if err != nil {
+		return err
+	}
+	keys, err := accounts.Keys(ctx, found.ID)
+	if err != nil {
+		return err
+	}
+
+	if !slices.ContainsFunc(keys, func(key account.APIKey) bool { return key.ID == id }) {
+		return errOtherAccount(string(id), owner)
+	}
+	return nil
 }

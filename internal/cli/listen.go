@@ -25,18 +25,19 @@ type listen struct {
 	to      *webhook.Forwarder
 	board   *board
 	cursor  string          // of the log
-	from    time.Time       // older events are passed over; zero for none
+	from    time.Time       // older events are skipped; zero for none
 	seen    map[string]bool // events behind the cursor that were forwarded
 }
 
-// How often the log is looked at, how long to wait for a service that is away,
-// and how long after a failed try comes the next.
+// How often the log is read, and how long to wait for a service that does not
+// answer.
 const (
-	lookEvery = 500 * time.Millisecond
-	awayEvery = 2 * time.Second
+	pollEvery      = 500 * time.Millisecond
+	reconnectAfter = 2 * time.Second
 )
 
-var forwardAgain = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
+// retryAfter is how long after each failed try the next one comes.
+var retryAfter = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
 func (c *cli) listenCommand() *cobra.Command {
 	l := &listen{cli: c, seen: map[string]bool{}}
@@ -51,6 +52,7 @@ func (c *cli) listenCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&l.forward, "forward", "", "address to post events to, such as http://localhost:3000/hook")
 	flags.StringVar(&l.url, "url", "", "address of the service (default: WAYBILL_URL, or "+client.DefaultBaseURL+")")
@@ -65,12 +67,13 @@ func (l *listen) run(ctx context.Context) error {
 	if err := l.prepare(time.Now()); err != nil {
 		return err
 	}
-	if err := l.begin(ctx); err != nil {
+	if err := l.findStart(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return nil // stopped by the user
 		}
 		return l.explain(err)
 	}
+
 	l.board.head(l.url, l.forward, l.to.Secret())
 	defer l.board.close()
 	for {
@@ -78,27 +81,36 @@ func (l *listen) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil // stopped by the user
 		}
-		if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError {
+
+		// A request that the service rejects would be rejected again. All other
+		// failures are waited out: the service may just be restarting.
+		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < http.StatusInternalServerError {
 			return l.explain(err)
 		}
-		l.board.say("the service is away; trying again")
-		sleep(ctx, awayEvery)
+		l.board.printLine("the service is away; trying again")
+		sleep(ctx, reconnectAfter)
 	}
 }
 
-// prepare checks what was asked for.
+// prepare validates the flags, and opens what the command needs.
 func (l *listen) prepare(now time.Time) (err error) {
-	for _, s := range []struct {
+	for _, setting := range []struct {
 		value *string
 		name  string
-	}{{&l.url, "WAYBILL_URL"}, {&l.key, "WAYBILL_KEY"}} {
-		if *s.value == "" {
-			*s.value, _ = l.Env(s.name)
+	}{
+		{&l.url, "WAYBILL_URL"},
+		{&l.key, "WAYBILL_KEY"},
+	} {
+		if *setting.value == "" {
+			*setting.value, _ = l.Env(setting.name)
 		}
 	}
 	if l.url == "" {
 		l.url = client.DefaultBaseURL
 	}
+
+	// Events of a live key hold names and addresses of real people. They leave
+	// the service only if the user says so.
 	switch {
 	case l.forward == "":
 		return errors.New("say where to: --forward http://localhost:3000/hook")
@@ -107,6 +119,7 @@ func (l *listen) prepare(now time.Time) (err error) {
 	case strings.HasPrefix(l.key, "sk_live_") && !l.live:
 		return errors.New("this is a live key: real names and addresses would leave the service for this machine. Use a test key, or add --live")
 	}
+
 	if l.from, err = parseSince(l.since, now); err != nil {
 		return err
 	}
@@ -118,18 +131,20 @@ func (l *listen) prepare(now time.Time) (err error) {
 	return nil
 }
 
-// parseSince reads a time of the past: so long ago, or a time. Empty is none.
+// parseSince reads a moment of the past: a duration ago, or a time. Empty is
+// none.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
 			return now.AddDate(0, 0, -n), nil
 		}
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil && at.Before(now) {
 		return at, nil
@@ -137,24 +152,27 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("--since is not understood: write 10m, 2h, 3d or a time such as 2027-01-31T12:00:00Z that is past")
 }
 
-// rarest is the kind that most logs have the fewest of: a reader that asks for
-// it alone is at the end of the log in few steps.
-const rarest = "shipment.exception"
+// rarestType is the type that most logs have the fewest events of: a reader that
+// asks for it alone reaches the end of the log in few requests.
+const rarestType = "shipment.exception"
 
-// begin finds the place to read from: the end of the log, or its beginning if
-// the past is asked for.
-func (l *listen) begin(ctx context.Context) error {
+// findStart sets the cursor to where reading starts: the end of the log, or its
+// beginning if the past is asked for.
+func (l *listen) findStart(ctx context.Context) error {
 	if !l.from.IsZero() {
-		_, err := l.service.EventsPage(ctx, client.EventsRequest{Limit: 1}) // is the key good?
+		// Nothing needs to be read, but a key that is refused should be
+		// reported at once.
+		_, err := l.service.EventsPage(ctx, client.EventsRequest{Limit: 1})
 		return err
 	}
+
 	for {
-		p, err := l.service.EventsPage(ctx, client.EventsRequest{After: l.cursor, Types: []string{rarest}, Limit: 100})
+		page, err := l.service.EventsPage(ctx, client.EventsRequest{After: l.cursor, Types: []string{rarestType}, Limit: 100})
 		if err != nil {
 			return err
 		}
-		l.cursor = p.NextCursor
-		if len(p.Data) == 0 {
+		l.cursor = page.NextCursor
+		if len(page.Data) == 0 {
 			return nil
 		}
 	}
@@ -162,63 +180,71 @@ func (l *listen) begin(ctx context.Context) error {
 
 // follow forwards events until ctx ends or the log cannot be read.
 func (l *listen) follow(ctx context.Context) error {
-	for e, err := range l.service.FollowEvents(ctx, client.EventsRequest{After: l.cursor, Limit: 100}, lookEvery) {
+	for event, err := range l.service.FollowEvents(ctx, client.EventsRequest{After: l.cursor, Limit: 100}, pollEvery) {
 		if err != nil {
 			return err
 		}
-		if !l.seen[e.ID] && !e.Timestamp.Before(l.from) {
-			l.pass(ctx, e)
+
+		if !l.seen[event.ID] && !event.Timestamp.Before(l.from) {
+			l.post(ctx, event)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if e.Cursor != l.cursor {
-			l.cursor = e.Cursor
+
+		// Several events can share a cursor. After a reconnect they are read
+		// again, and those that were forwarded are skipped.
+		if event.Cursor != l.cursor {
+			l.cursor = event.Cursor
 			clear(l.seen)
 		}
-		l.seen[e.ID] = true
+		l.seen[event.ID] = true
 	}
 	return ctx.Err()
 }
 
-// pass forwards one event, and tries again a few times.
-func (l *listen) pass(ctx context.Context, e client.Event) {
-	row := passed{event: e, at: time.Now()}
+// post forwards one event, and tries again a few times.
+func (l *listen) post(ctx context.Context, event client.Event) {
+	row := forwarded{event: event, at: time.Now()}
 	for {
 		row.tries++
-		l.board.sending(row)
+		l.board.showSending(row)
+
 		start := time.Now()
-		row.status, row.err = l.to.Post(ctx, e.ID, e.Body)
+		row.status, row.err = l.to.Post(ctx, event.ID, event.Body)
 		row.took = time.Since(start)
+
+		// A request that the user has cut off did not fail.
 		if ctx.Err() != nil {
 			return
 		}
-		if row.ok() || row.tries > len(forwardAgain) {
+
+		if row.delivered() || row.tries > len(retryAfter) {
 			l.board.row(row)
 			return
 		}
-		l.board.failing(row)
-		sleep(ctx, forwardAgain[row.tries-1])
+		l.board.showRetry(row)
+		sleep(ctx, retryAfter[row.tries-1])
 	}
 }
 
 // explain says what to do about a service that refuses or does not answer.
 func (l *listen) explain(err error) error {
-	e, answered := errors.AsType[*client.Error](err)
+	refused, answered := errors.AsType[*client.Error](err)
 	switch {
 	case !answered:
 		return fmt.Errorf("no service answers at %s: is \"waybill dev\" running? --url names another address: %w", l.url, err)
-	case e.Status == http.StatusUnauthorized:
+	case refused.Status == http.StatusUnauthorized:
 		return fmt.Errorf("%s does not know the key: %w", l.url, err)
-	case e.Status == http.StatusForbidden:
+	case refused.Status == http.StatusForbidden:
 		return fmt.Errorf("the key may not read events; it needs the scope events: %w", err)
 	}
 	return err
 }
 
-// sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
+// sleep waits for the duration, or until ctx ends.
+func sleep(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

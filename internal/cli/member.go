@@ -23,14 +23,14 @@ type members struct {
 	accounts *account.Service
 }
 
-// operator is the operator in the account of the id; without an id, in the
+// operator returns the operator in the account of the id; without an id, in the
 // only one there is.
 func (m members) operator(cmd *cobra.Command, id string) (member.Actor, error) {
-	a, err := chosen(cmd.Context(), m.accounts, id)
-	return operator(a.ID, cmd.CommandPath()), err
+	owner, err := chooseAccount(cmd.Context(), m.accounts, id)
+	return operator(owner.ID, cmd.CommandPath()), err
 }
 
-// requireMember refuses an e-mail that is nobody's in the account.
+// requireMember rejects an e-mail that belongs to no member of the account.
 func (m members) requireMember(cmd *cobra.Command, account, email string) error {
 	by, err := m.operator(cmd, account)
 	if err != nil {
@@ -41,12 +41,13 @@ func (m members) requireMember(cmd *cobra.Command, account, email string) error 
 		return err
 	}
 
+	// E-mail addresses are compared without regard to case, as at sign-in.
 	for _, person := range list {
 		if strings.EqualFold(person.Email, strings.TrimSpace(email)) {
 			return nil
 		}
 	}
-	return notOf(email, account)
+	return errOtherAccount(email, account)
 }
 
 // withMembers runs fn on the people of the database.
@@ -62,11 +63,13 @@ func (c *cli) withMembers(ctx context.Context, fn func(members) error) error {
 	if err != nil {
 		return err
 	}
+
 	st, err := store.Open(ctx, store.Options{URL: cfg.DatabaseURL, Connections: cfg.DatabaseConnections})
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+
 	people, err := member.New(member.Config{Store: st, BaseURL: dashboardURL(cfg)})
 	if err != nil {
 		return err
@@ -74,12 +77,13 @@ func (c *cli) withMembers(ctx context.Context, fn func(members) error) error {
 	return fn(members{people, account.New(st)})
 }
 
-// dashboardURL is where links lead: the public address, or else the one that
-// the service listens on.
+// dashboardURL returns where links lead: the public address, or else the one
+// that the service listens on.
 func dashboardURL(cfg config.Config) string {
 	if cfg.BaseURL != "" {
 		return cfg.BaseURL
 	}
+
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		return "http://" + net.JoinHostPort("localhost", port)
@@ -93,10 +97,17 @@ func (c *cli) memberCommand() *cobra.Command {
 		Short: "Let people into the dashboard: add, invite, list, and help who lost access",
 		Long: "Let people into the dashboard. These commands are for the operator: owners invite and remove\n" +
 			"people on the dashboard itself. A link that is printed is shown this once; who has it gets in.",
-		Args: aCommand,
-		RunE: help,
+		Args: requireSubcommand,
+		RunE: showHelp,
 	}
-	cmd.AddCommand(c.memberSetupCommand(), c.memberAddCommand(), c.memberInviteCommand(), c.memberListCommand(), c.memberResetCommand())
+
+	cmd.AddCommand(
+		c.memberSetupCommand(),
+		c.memberAddCommand(),
+		c.memberInviteCommand(),
+		c.memberListCommand(),
+		c.memberResetCommand(),
+	)
 	return cmd
 }
 
@@ -137,6 +148,7 @@ func (c *cli) memberAddCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+
 				fmt.Fprintf(c.Err, "%s is %s of %s\n", in.Email, in.Role, by.Account)
 				if link != "" {
 					_, err = fmt.Fprintln(c.Out, link)
@@ -145,12 +157,13 @@ func (c *cli) memberAddCommand() *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&in.Name, "name", "", "the person's name")
 	memberFlags(cmd, &in.Email, &id, &in.Role)
 	return cmd
 }
 
-// memberFlags are what both ways to become a member need.
+// memberFlags adds the flags that both ways to become a member need.
 func memberFlags(cmd *cobra.Command, email, id *string, role *member.Role) {
 	cmd.Flags().StringVar(email, "email", "", "the person's e-mail")
 	cmd.Flags().StringVar((*string)(role), "role", string(*role), "owner, developer, shipper or viewer")
@@ -170,16 +183,18 @@ func (c *cli) memberInviteCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				made, link, err := m.Invite(cmd.Context(), by, in)
+				invitation, link, err := m.Invite(cmd.Context(), by, in)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s may join %s as %s until %s\n", made.Email, made.AccountName, made.Role, made.ExpiresAt.Format(time.DateTime))
+
+				fmt.Fprintf(c.Err, "%s may join %s as %s until %s\n", invitation.Email, invitation.AccountName, invitation.Role, invitation.ExpiresAt.Format(time.DateTime))
 				_, err = fmt.Fprintln(c.Out, link)
 				return err
 			})
 		},
 	}
+
 	memberFlags(cmd, &in.Email, &id, &in.Role)
 	return cmd
 }
@@ -203,28 +218,38 @@ func (c *cli) memberListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+
 				if asJSON {
 					return c.printJSON(shownMembers(list))
 				}
-				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "ID\tE-MAIL\tNAME\tROLE\tTWO FACTORS\tLAST SEEN")
-				for _, p := range list {
-					seen, two := "never", "no"
-					if !p.LastSeenAt.IsZero() {
-						seen = p.LastSeenAt.Format(time.DateTime)
-					}
-					if p.TwoFactor {
-						two = "yes"
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Email, p.Name, p.Role, two, seen)
-				}
-				return w.Flush()
+				return c.printMembers(list)
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, oneAccount)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one member a line")
 	return cmd
+}
+
+func (c *cli) printMembers(list []member.Member) error {
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tE-MAIL\tNAME\tROLE\tTWO FACTORS\tLAST SEEN")
+	for _, person := range list {
+		lastSeen := "never"
+		if !person.LastSeenAt.IsZero() {
+			lastSeen = person.LastSeenAt.Format(time.DateTime)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", person.ID, person.Email, person.Name, person.Role, yesNo(person.TwoFactor), lastSeen)
+	}
+	return table.Flush()
+}
+
+func yesNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
 }
 
 type shownMember struct {
@@ -238,14 +263,14 @@ type shownMember struct {
 
 func shownMembers(list []member.Member) []any {
 	shown := make([]any, len(list))
-	for i, m := range list {
+	for i, person := range list {
 		shown[i] = shownMember{
-			ID:         m.ID,
-			Email:      m.Email,
-			Name:       m.Name,
-			Role:       m.Role,
-			TwoFactor:  m.TwoFactor,
-			LastSeenAt: m.LastSeenAt,
+			ID:         person.ID,
+			Email:      person.Email,
+			Name:       person.Name,
+			Role:       person.Role,
+			TwoFactor:  person.TwoFactor,
+			LastSeenAt: person.LastSeenAt,
 		}
 	}
 	return shown
@@ -253,8 +278,8 @@ func shownMembers(list []member.Member) []any {
 
 func (c *cli) memberResetCommand() *cobra.Command {
 	var (
-		email, of string
-		drop      bool
+		email, owner string
+		drop         bool
 	)
 	cmd := &cobra.Command{
 		Use:   "reset --email ADDRESS [--account ID]",
@@ -264,11 +289,14 @@ func (c *cli) memberResetCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
-				if of != "" {
-					if err := m.requireMember(cmd, of, email); err != nil {
+				if owner != "" {
+					if err := m.requireMember(cmd, owner, email); err != nil {
 						return err
 					}
 				}
+
+				// A person can be a member of several accounts, so the
+				// operator acts for none of them.
 				link, err := m.ResetURL(cmd.Context(), operator("", cmd.CommandPath()), email, drop)
 				if err != nil {
 					return err
@@ -278,7 +306,8 @@ func (c *cli) memberResetCommand() *cobra.Command {
 			})
 		},
 	}
-	accountFlag(cmd, &of, ofAccount)
+
+	accountFlag(cmd, &owner, owningAccount)
 	cmd.Flags().StringVar(&email, "email", "", "the person's e-mail")
 	cmd.Flags().BoolVar(&drop, "drop-second-factors", false, "also remove their authenticator, recovery codes and passkeys")
 	return cmd

@@ -32,7 +32,7 @@ const leastVersion = 15
 
 const howToInstall = `install it (Debian, Ubuntu: apt install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql), or give the address of a database with --database-url or DATABASE_URL`
 
-// startCluster starts the cluster in dir, made on first use, and returns it
+// startCluster starts the cluster in dir, created on first use, and returns it
 // with the address of its database.
 func startCluster(ctx context.Context, dir string) (c *cluster, address string, err error) {
 	c = &cluster{dir: dir}
@@ -45,6 +45,10 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 	if c.bin, err = findBinaries(c.version()); err != nil {
 		return nil, "", err
 	}
+
+	// "starting" is held while a command starts or stops the server, "users"
+	// is shared by all commands that use it. The first lock is taken before the
+	// second everywhere, so that no two commands wait for each other.
 	starting, err := c.lock("starting", syscall.LOCK_EX)
 	if err != nil {
 		return nil, "", err
@@ -53,6 +57,7 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 	if c.users, err = c.lock("users", syscall.LOCK_SH); err != nil {
 		return nil, "", err
 	}
+
 	if err = c.ensure(ctx); err == nil {
 		address, err = c.address()
 	}
@@ -69,7 +74,7 @@ func startCluster(ctx context.Context, dir string) (c *cluster, address string, 
 	return c, address, nil
 }
 
-// stopSoon is stop for somebody whose context may have ended.
+// stopSoon is stop for a caller whose context may have ended.
 func (c *cluster) stopSoon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -84,10 +89,13 @@ func (c *cluster) stop(ctx context.Context) error {
 		return err
 	}
 	defer starting.Close()
+
+	// With our own share released, an exclusive lock is available only if no
+	// other command has one.
 	c.users.Close()
 	users, err := c.lock("users", syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
-		return nil //nolint:nilerr // somebody else holds it
+		return nil //nolint:nilerr // another command holds it
 	}
 	defer users.Close()
 	return c.run(ctx, "pg_ctl", "stop", "-s", "-w", "-m", "fast", "-D", c.data())
@@ -95,7 +103,7 @@ func (c *cluster) stop(ctx context.Context) error {
 
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// ensure makes the cluster and starts it, as far as that is not done.
+// ensure creates the cluster and starts it, as far as that is not done.
 func (c *cluster) ensure(ctx context.Context) error {
 	if _, err := os.Stat(c.data()); err != nil {
 		if err := c.create(ctx); err != nil {
@@ -105,6 +113,7 @@ func (c *cluster) ensure(ctx context.Context) error {
 	if c.run(ctx, "pg_ctl", "status", "-D", c.data()) == nil {
 		return nil
 	}
+
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -120,24 +129,30 @@ func (c *cluster) ensure(ctx context.Context) error {
 	return nil
 }
 
-// create makes the cluster beside its final place: one that was cut short is
-// made again.
+// create creates the cluster beside its final directory and then renames it:
+// one that was cut short is created again.
 func (c *cluster) create(ctx context.Context) error {
 	draft := c.data() + ".new"
 	if err := os.RemoveAll(draft); err != nil {
 		return err
 	}
+
 	password := filepath.Join(c.dir, "password")
 	if err := os.WriteFile(password, []byte(rand.Text()), 0o600); err != nil {
 		return err
 	}
+
+	// initdb runs as the server's user, and must be able to read the file.
 	if err := c.own(password); err != nil {
 		return err
 	}
+
 	if err := c.run(ctx, "initdb", "-D", draft, "-U", "postgres", "--pwfile="+password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale=C", "--no-instructions"); err != nil {
 		return err
 	}
+
+	// The single-user mode needs neither a port nor the password.
 	single := c.command(ctx, "postgres", "--single", "-D", draft, "postgres")
 	single.Stdin = strings.NewReader("CREATE DATABASE waybill;\n")
 	if err := finish(single); err != nil {
@@ -146,10 +161,9 @@ func (c *cluster) create(ctx context.Context) error {
 	return os.Rename(draft, c.data())
 }
 
-// address is where the running server's database is: the fourth line of its
-// pid file is the port.
+// address returns where the running server's database is.
 func (c *cluster) address() (string, error) {
-	pid, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	pidFile, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {
 		return "", fmt.Errorf("the private Postgres is gone again: %w", err)
 	}
@@ -157,25 +171,32 @@ func (c *cluster) address() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("password of the private Postgres: %w", err)
 	}
-	lines := strings.Split(string(pid), "\n")
+
+	// The fourth line of the file is the port.
+	lines := strings.Split(string(pidFile), "\n")
 	if len(lines) < 4 {
 		return "", errors.New("the private Postgres is still starting: try again")
 	}
-	u := url.URL{
-		Scheme: "postgres", User: url.UserPassword("postgres", strings.TrimSpace(string(password))),
-		Host: net.JoinHostPort("127.0.0.1", strings.TrimSpace(lines[3])), Path: "/waybill", RawQuery: "sslmode=disable",
+	address := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword("postgres", strings.TrimSpace(string(password))),
+		Host:     net.JoinHostPort("127.0.0.1", strings.TrimSpace(lines[3])),
+		Path:     "/waybill",
+		RawQuery: "sslmode=disable",
 	}
-	return u.String(), nil
+	return address.String(), nil
 }
 
-// version is the major version that made the data, 0 if there is none yet.
+// version returns the major version that created the data, 0 if there is none
+// yet.
 func (c *cluster) version() int {
 	text, _ := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
 	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return n
 }
 
-// mkdir makes the directory, and sees that the server's user can reach it.
+// mkdir creates the directory, and checks that the server's user can write to
+// it.
 func (c *cluster) mkdir() error {
 	if err := os.MkdirAll(filepath.Dir(c.dir), 0o755); err != nil {
 		return err
@@ -186,6 +207,9 @@ func (c *cluster) mkdir() error {
 	if err := c.own(c.dir); err != nil {
 		return err
 	}
+
+	// The user may own the directory and still not reach it, because of a
+	// directory above. Only a program that runs as that user finds out.
 	probe := exec.Command("test", "-w", c.dir)
 	probe.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner}
 	probe.Dir = "/"
@@ -203,52 +227,54 @@ func (c *cluster) own(path string) error {
 	return os.Chown(path, int(c.owner.Uid), int(c.owner.Gid))
 }
 
-// lock takes a lock that ends with this process, or with the file.
+// lock takes a lock that ends with this process, or when the file is closed.
 func (c *cluster) lock(name string, how int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.dir, name+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(c.dir, name+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the private Postgres: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), how); err != nil {
-		f.Close()
+	if err := syscall.Flock(int(file.Fd()), how); err != nil {
+		file.Close()
 		return nil, err
 	}
-	return f, nil
+	return file, nil
 }
 
 func (c *cluster) run(ctx context.Context, program string, args ...string) error {
 	return finish(c.command(ctx, program, args...))
 }
 
-// command is a program of Postgres, run as the server's user, out of reach of
-// the terminal's signals.
+// command returns a program of Postgres, run as the server's user. It has a
+// process group of its own: Ctrl-C in the terminal does not reach it.
 func (c *cluster) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, program), args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner, Setpgid: true}
-	cmd.Dir = "/" // the server's user may not be allowed where the caller stands
+	cmd.Dir = "/" // the server's user may not be allowed in the caller's directory
 	cmd.Env = []string{"PATH=" + c.bin + ":/usr/bin:/bin", "LC_ALL=C"}
 	cmd.WaitDelay = 5 * time.Second
-	// initdb has children, which end with it.
+
+	// initdb has children, which must end with it.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
 }
 
 // finish runs cmd; its error shows what it printed.
 func finish(cmd *exec.Cmd) error {
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var output bytes.Buffer
+	cmd.Stdout = &output
+	cmd.Stderr = &output
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.TrimSpace(output.String()))
 	}
 	return nil
 }
 
-// freePort is a port of 127.0.0.1 that nobody listens on.
+// freePort returns a port of 127.0.0.1 that nobody listens on.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
 }

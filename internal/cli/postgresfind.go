@@ -14,13 +14,19 @@ import (
 
 // binaryDirs are where packages put the programs of Postgres, beside PATH.
 var binaryDirs = []string{
-	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin",
-	"/usr/local/pgsql/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",
+	"/usr/lib/postgresql/*/bin",
+	"/usr/pgsql-*/bin",
+	"/opt/homebrew/opt/postgresql*/bin",
+	"/usr/local/opt/postgresql*/bin",
+	"/usr/local/pgsql/bin",
+	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findBinaries is the directory with the programs of Postgres: of the wanted
-// major version, or of the newest if want is 0.
+// findBinaries returns the directory with the programs of Postgres: of the
+// wanted major version, or of the newest if want is 0.
 func findBinaries(want int) (string, error) {
+	// initdb of PATH is often a link, and the other programs are beside the
+	// file that it points to.
 	var dirs []string
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -31,12 +37,17 @@ func findBinaries(want int) (string, error) {
 		found, _ := filepath.Glob(pattern)
 		dirs = append(dirs, found...)
 	}
-	best, newest := "", 0
+
+	best := ""
+	newest := 0
 	for _, dir := range dirs {
-		if v := binaryVersion(dir); v > newest && (want == 0 || v == want) {
-			best, newest = dir, v
+		version := binaryVersion(dir)
+		if version > newest && (want == 0 || version == want) {
+			best = dir
+			newest = version
 		}
 	}
+
 	switch {
 	case newest == 0 && want > 0:
 		return "", fmt.Errorf("the private Postgres was made by version %d, which is not on this machine any more: install it, or choose a new directory with --data-dir", want)
@@ -50,14 +61,15 @@ func findBinaries(want int) (string, error) {
 
 var versionNumber = regexp.MustCompile(`\d+`)
 
-// binaryVersion is the major version of the programs in dir, 0 if one of them
-// is missing.
+// binaryVersion returns the major version of the programs in dir, 0 if one of
+// them is missing.
 func binaryVersion(dir string) int {
 	for _, program := range []string{"initdb", "pg_ctl", "postgres"} {
 		if _, err := exec.LookPath(filepath.Join(dir, program)); err != nil {
 			return 0
 		}
 	}
+
 	out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
 		return 0
@@ -66,40 +78,47 @@ func binaryVersion(dir string) int {
 	return n
 }
 
-// serverUsers are the users that packages make for Postgres.
+// serverUsers are the users that packages create for Postgres.
 var serverUsers = []string{"postgres", "_postgres", "nobody"}
 
-// clusterOwner is whom the server runs as: Postgres refuses root, so root runs
-// it as the package's user.
+// clusterOwner returns the user that the server runs as, nil for this one:
+// Postgres refuses to run as root, so root runs it as the package's user.
 func clusterOwner() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
-	i := slices.IndexFunc(serverUsers, func(name string) bool { _, err := user.Lookup(name); return err == nil })
+
+	i := slices.IndexFunc(serverUsers, func(name string) bool {
+		_, err := user.Lookup(name)
+		return err == nil
+	})
 	if i < 0 {
 		return nil, fmt.Errorf("the server does not run as root, and there is no user postgres: %s", howToInstall)
 	}
-	u, err := user.Lookup(serverUsers[i])
+
+	owner, err := user.Lookup(serverUsers[i])
 	if err != nil {
 		return nil, err
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	uid, err := strconv.ParseUint(owner.Uid, 10, 32)
 	if err != nil {
 		return nil, err
 	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	gid, err := strconv.ParseUint(owner.Gid, 10, 32)
 	if err != nil {
 		return nil, err
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// clusterDir is where the private Postgres lives unless a flag says otherwise:
-// with this user's data, but root's is closed to the server's user.
+// clusterDir returns where the private Postgres is unless a flag says
+// otherwise: with this user's data. That of root is closed to the server's
+// user.
 func (c *cli) clusterDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/waybill/postgres", nil
 	}
+
 	if dir, ok := c.Env("XDG_DATA_HOME"); ok && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "waybill", "postgres"), nil
 	}

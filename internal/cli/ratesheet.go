@@ -20,10 +20,17 @@ func (c *cli) rateSheetCommand() *cobra.Command {
 		Short: "Import, list and remove price lists of carriers that have no rate call",
 		Long: "Import, list and remove rate sheets: price lists as CSV, for a carrier or a contract without a\n" +
 			"rate call. A sheet quotes instead of the carrier that it is for, beside the others.",
-		Args: aCommand,
-		RunE: help,
+		Args: requireSubcommand,
+		RunE: showHelp,
 	}
-	cmd.AddCommand(c.rateSheetImportCommand(), c.rateSheetCheckCommand(), c.rateSheetListCommand(), c.rateSheetShowCommand(), c.rateSheetRemoveCommand())
+
+	cmd.AddCommand(
+		c.rateSheetImportCommand(),
+		c.rateSheetCheckCommand(),
+		c.rateSheetListCommand(),
+		c.rateSheetShowCommand(),
+		c.rateSheetRemoveCommand(),
+	)
 	return cmd
 }
 
@@ -41,30 +48,33 @@ func (c *cli) rateSheetImportCommand() *cobra.Command {
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if connection != "" {
-				if in.Connection, err = connectionID(connection); err != nil {
+				if in.Connection, err = parseConnectionID(connection); err != nil {
 					return err
 				}
 			}
-			s, err := c.read(args[0], sheet.MaxBytes)
+
+			file, err := c.readFile(args[0], sheet.MaxBytes)
 			if err != nil {
 				return err
 			}
 			if in.Name == "" {
 				in.Name = sheetName(args[0], in.Carrier)
 			}
-			in.CSV = string(s.text)
+			in.CSV = string(file.text)
+
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
-				made, err := p.ImportSheet(cmd.Context(), p.tenant, in)
+				imported, err := p.ImportSheet(cmd.Context(), p.tenant, in)
 				if err != nil {
-					return s.explainSheet(c.Err, err)
+					return file.explainSheet(c.Err, err)
 				}
-				printProblems(c.Err, s.name+": warning: ", made.Parsed.Warnings)
-				fmt.Fprintf(c.Err, "version %d of %s prices %s of %s (%s): %s\n", made.Version, made.Name, pricedBy(made), p.account.Name, modeOf(p.tenant), countsOf(made.Parsed))
-				_, err = fmt.Fprintln(c.Out, made.Name)
+				printProblems(c.Err, file.name+": warning: ", imported.Parsed.Warnings)
+				fmt.Fprintf(c.Err, "version %d of %s prices %s of %s (%s): %s\n", imported.Version, imported.Name, pricedCarrier(imported), p.account.Name, modeName(p.tenant), formatCounts(imported.Parsed))
+				_, err = fmt.Fprintln(c.Out, imported.Name)
 				return err
 			})
 		},
 	}
+
 	whose.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&in.Carrier, "carrier", "", "carrier whose prices these are")
@@ -74,11 +84,15 @@ func (c *cli) rateSheetImportCommand() *cobra.Command {
 	return cmd
 }
 
-// sheetName is what a sheet is called after its file, or after the carrier.
+// sheetName names a sheet after its file, or after the carrier if it is read
+// from standard input.
 func sheetName(path, carrier string) string {
 	if path == "-" {
 		return carrier
 	}
+
+	// A name has lower-case letters, digits, - and _ alone, since it is part of
+	// an address of the API.
 	base := filepath.Base(path)
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
@@ -104,22 +118,26 @@ func (s source) explainSheet(w io.Writer, err error) error {
 }
 
 func printProblems(w io.Writer, before string, list []sheet.Problem) {
-	for _, p := range list {
-		fmt.Fprintf(w, "%s%s\n", before, printable(p.String()))
+	for _, problem := range list {
+		fmt.Fprintf(w, "%s%s\n", before, printable(problem.String()))
 	}
 }
 
-func countsOf(s sheet.Sheet) string {
-	n := s.Counts()
-	return fmt.Sprintf("%s, %s, %s, %s", count(n.Services, "service"), count(n.Zones, "zone"), count(n.Prices, "price"), count(n.Surcharges, "surcharge"))
+func formatCounts(parsed sheet.Sheet) string {
+	counts := parsed.Counts()
+	return fmt.Sprintf("%s, %s, %s, %s",
+		pluralize(counts.Services, "service"),
+		pluralize(counts.Zones, "zone"),
+		pluralize(counts.Prices, "price"),
+		pluralize(counts.Surcharges, "surcharge"))
 }
 
-// pricedBy is what a sheet is for.
-func pricedBy(s rulebook.Sheet) string {
-	if s.Connection != "" {
-		return s.Carrier + " over " + string(s.Connection)
+// pricedCarrier returns what a sheet is for: a carrier, or one connection to it.
+func pricedCarrier(stored rulebook.Sheet) string {
+	if stored.Connection != "" {
+		return stored.Carrier + " over " + string(stored.Connection)
 	}
-	return s.Carrier
+	return stored.Carrier
 }
 
 func (c *cli) rateSheetCheckCommand() *cobra.Command {
@@ -129,16 +147,17 @@ func (c *cli) rateSheetCheckCommand() *cobra.Command {
 		Long:  "Say what is wrong with a rate sheet, and where; - is standard input. Nothing is stored, and no\ndatabase is needed. The exit code is 1 if something is wrong.",
 		Args:  oneArgument,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := c.read(args[0], sheet.MaxBytes)
+			file, err := c.readFile(args[0], sheet.MaxBytes)
 			if err != nil {
 				return err
 			}
-			parsed, err := sheet.Parse(s.text)
+			parsed, err := sheet.Parse(file.text)
 			if err != nil {
-				return s.explainSheet(c.Out, err)
+				return file.explainSheet(c.Out, err)
 			}
-			printProblems(c.Out, s.name+": warning: ", parsed.Warnings)
-			_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", s.name, countsOf(parsed))
+
+			printProblems(c.Out, file.name+": warning: ", parsed.Warnings)
+			_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", file.name, formatCounts(parsed))
 			return err
 		},
 	}
@@ -159,6 +178,7 @@ func (c *cli) rateSheetListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+
 				if asJSON {
 					return c.printJSON(shownSheets(list))
 				}
@@ -170,23 +190,33 @@ func (c *cli) rateSheetListCommand() *cobra.Command {
 			})
 		},
 	}
+
 	whose.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one sheet a line")
 	return cmd
 }
 
 func (c *cli) printSheets(list []rulebook.Sheet) error {
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tVERSION\tCARRIER\tCONNECTION\tCURRENCY\tVALID\tSERVICES\tZONES\tPRICES\tIMPORTED")
-	for _, s := range list {
-		n := s.Parsed.Counts()
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, s.Version, s.Carrier, orDash(string(s.Connection)), s.Parsed.Currency,
-			validity(s.Parsed.ValidFrom, s.Parsed.ValidUntil), n.Services, n.Zones, n.Prices, day(s.AddedAt))
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tVERSION\tCARRIER\tCONNECTION\tCURRENCY\tVALID\tSERVICES\tZONES\tPRICES\tIMPORTED")
+	for _, stored := range list {
+		counts := stored.Parsed.Counts()
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n",
+			stored.Name,
+			stored.Version,
+			stored.Carrier,
+			orDash(string(stored.Connection)),
+			stored.Parsed.Currency,
+			formatValidity(stored.Parsed.ValidFrom, stored.Parsed.ValidUntil),
+			counts.Services,
+			counts.Zones,
+			counts.Prices,
+			formatDay(stored.AddedAt))
 	}
-	return w.Flush()
+	return table.Flush()
 }
 
-func validity(from, until ship.Date) string {
+func formatValidity(from, until ship.Date) string {
 	switch {
 	case from == "" && until == "":
 		return "always"

@@ -28,23 +28,25 @@ func (c *cli) rateSheetShowCommand() *cobra.Command {
 			if version < 0 {
 				return errors.New("--version is a number from 1")
 			}
+
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
-				s, err := p.Sheet(cmd.Context(), p.tenant, args[0], version)
+				stored, err := p.Sheet(cmd.Context(), p.tenant, args[0], version)
 				switch {
 				case ship.KindOf(err) == ship.NotFound:
 					return fmt.Errorf("%w: \"waybill ratesheet list\" shows those that count", err)
 				case err != nil:
 					return err
 				case asCSV:
-					_, err = fmt.Fprint(c.Out, s.CSV)
+					_, err = fmt.Fprint(c.Out, stored.CSV)
 					return err
 				case asJSON:
-					return c.printJSON(shownSheets([]rulebook.Sheet{s}))
+					return c.printJSON(shownSheets([]rulebook.Sheet{stored}))
 				}
-				return c.printSheet(s)
+				return c.printSheet(stored)
 			})
 		},
 	}
+
 	whose.add(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&version, "version", 0, "an earlier version (default: the one that counts)")
@@ -54,25 +56,27 @@ func (c *cli) rateSheetShowCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printSheet(s rulebook.Sheet) error {
-	printProblems(c.Err, "warning: ", s.Parsed.Warnings)
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+func (c *cli) printSheet(stored rulebook.Sheet) error {
+	printProblems(c.Err, "warning: ", stored.Parsed.Warnings)
+
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
-		{"name", fmt.Sprintf("%s, version %d, imported %s", s.Name, s.Version, minute(s.AddedAt))},
-		{"title", orDash(printable(s.Parsed.Name))},
-		{"prices", pricedBy(s)},
-		{"currency", s.Parsed.Currency},
-		{"valid", validity(s.Parsed.ValidFrom, s.Parsed.ValidUntil)},
-		{"holds", countsOf(s.Parsed)},
-		{"zones", zoneNames(s.Parsed.Zones)},
+		{"name", fmt.Sprintf("%s, version %d, imported %s", stored.Name, stored.Version, formatMinute(stored.AddedAt))},
+		{"title", orDash(printable(stored.Parsed.Name))},
+		{"prices", pricedCarrier(stored)},
+		{"currency", stored.Parsed.Currency},
+		{"valid", formatValidity(stored.Parsed.ValidFrom, stored.Parsed.ValidUntil)},
+		{"holds", formatCounts(stored.Parsed)},
+		{"zones", zoneNames(stored.Parsed.Zones)},
 	} {
-		fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
-	fmt.Fprintln(w, "\nSERVICE\tNAME\tGUARANTEED")
-	for _, v := range s.Parsed.Services {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Code, orDash(printable(v.Name)), map[bool]string{true: "yes", false: "no"}[v.Guaranteed])
+
+	fmt.Fprintln(table, "\nSERVICE\tNAME\tGUARANTEED")
+	for _, service := range stored.Parsed.Services {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", service.Code, orDash(printable(service.Name)), yesNo(service.Guaranteed))
 	}
-	return w.Flush()
+	return table.Flush()
 }
 
 func zoneNames(list []string) string {
@@ -98,15 +102,22 @@ type shownSheet struct {
 
 func shownSheets(list []rulebook.Sheet) []any {
 	shown := make([]any, len(list))
-	for i, s := range list {
-		v := shownSheet{
-			Name: s.Name, Version: s.Version, Carrier: s.Carrier, Connection: s.Connection, Currency: s.Parsed.Currency, ValidFrom: s.Parsed.ValidFrom,
-			ValidUntil: s.Parsed.ValidUntil, Counts: s.Parsed.Counts(), ImportedAt: s.AddedAt,
+	for i, stored := range list {
+		view := shownSheet{
+			Name:       stored.Name,
+			Version:    stored.Version,
+			Carrier:    stored.Carrier,
+			Connection: stored.Connection,
+			Currency:   stored.Parsed.Currency,
+			ValidFrom:  stored.Parsed.ValidFrom,
+			ValidUntil: stored.Parsed.ValidUntil,
+			Counts:     stored.Parsed.Counts(),
+			ImportedAt: stored.AddedAt,
 		}
-		for _, w := range s.Parsed.Warnings {
-			v.Warnings = append(v.Warnings, w.String())
+		for _, warning := range stored.Parsed.Warnings {
+			view.Warnings = append(view.Warnings, warning.String())
 		}
-		shown[i] = v
+		shown[i] = view
 	}
 	return shown
 }
@@ -128,6 +139,7 @@ func (c *cli) rateSheetRemoveCommand() *cobra.Command {
 			})
 		},
 	}
+
 	whose.add(cmd)
 	return cmd
 }

@@ -23,6 +23,7 @@ func (c *cli) restoredCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			if err := app.NoteRestore(cmd.Context(), cfg); err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ type policy struct {
 }
 
 // withPolicy runs fn on the routing that the flags choose.
-func (c *cli) withPolicy(ctx context.Context, f tenantFlags, fn func(policy) error) error {
+func (c *cli) withPolicy(ctx context.Context, whose tenantFlags, fn func(policy) error) error {
 	cfg, err := c.settings()
 	if err != nil {
 		return err
@@ -44,11 +44,12 @@ func (c *cli) withPolicy(ctx context.Context, f tenantFlags, fn func(policy) err
 		return err
 	}
 	defer done()
-	a, err := chosen(ctx, accounts, f.account)
+
+	owner, err := chooseAccount(ctx, accounts, whose.account)
 	if err != nil {
 		return err
 	}
-	return fn(policy{rules, ship.Tenant{Account: a.ID, Livemode: f.live}, a})
+	return fn(policy{rules, ship.Tenant{Account: owner.ID, Livemode: whose.live}, owner})
 }
 
 func (c *cli) routingCommand() *cobra.Command {
@@ -61,11 +62,21 @@ func (c *cli) routingCommand() *cobra.Command {
 		Example: "  waybill routing check rules.json\n" +
 			"  waybill routing simulate rules.json --last 10000\n" +
 			"  waybill routing draft rules.json && waybill routing publish --note 'USPS to Alaska'",
-		Args: aCommand,
-		RunE: help,
+		Args: requireSubcommand,
+		RunE: showHelp,
 	}
-	cmd.AddCommand(c.routingShowCommand(), c.routingCheckCommand(), c.routingDraftCommand(), c.routingDiscardCommand(), c.routingPublishCommand(),
-		c.routingHistoryCommand(), c.routingRollbackCommand(), c.routingVariablesCommand(), c.routingSimulateCommand())
+
+	cmd.AddCommand(
+		c.routingShowCommand(),
+		c.routingCheckCommand(),
+		c.routingDraftCommand(),
+		c.routingDiscardCommand(),
+		c.routingPublishCommand(),
+		c.routingHistoryCommand(),
+		c.routingRollbackCommand(),
+		c.routingVariablesCommand(),
+		c.routingSimulateCommand(),
+	)
 	return cmd
 }
 
@@ -83,21 +94,24 @@ func (c *cli) routingShowCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
-				v, err := which.find(cmd.Context(), p)
+				version, err := which.find(cmd.Context(), p)
 				if ship.CodeOf(err) == "version_not_found" && which.version == 0 {
 					fmt.Fprintln(c.Err, "no rules are published: the cheapest offer that is in time is bought")
-					v, err = rulebook.Version{Rules: routing.Book{Rules: []routing.Rule{}}}, nil
+					version = rulebook.Version{Rules: routing.Book{Rules: []routing.Rule{}}}
+					err = nil
 				}
 				if err != nil {
 					return err
 				}
+
 				if asJSON {
-					return c.printBook(v.Rules)
+					return c.printBook(version.Rules)
 				}
-				return c.printVersion(cmd.Context(), p, v, which.draft)
+				return c.printVersion(cmd.Context(), p, version, which.draft)
 			})
 		},
 	}
+
 	whose.add(cmd)
 	which.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON file")
@@ -126,42 +140,47 @@ func (f *versionFlags) find(ctx context.Context, p policy) (rulebook.Version, er
 	return p.Published(ctx, p.tenant, f.version)
 }
 
-// readDraft is the draft. What became wrong since it was saved is in its
-// warnings: it can be read all the same.
+// readDraft returns the draft. What became invalid since it was saved is added
+// to its warnings: the draft can be read all the same.
 func (p policy) readDraft(ctx context.Context) (rulebook.Version, error) {
-	v, err := p.Draft(ctx, p.tenant)
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
-		return v, err
+	draft, err := p.Draft(ctx, p.tenant)
+	invalid, ok := errors.AsType[*ship.Error](err)
+	if !ok || invalid.Kind != ship.Invalid {
+		return draft, err
 	}
-	for _, f := range e.Fields {
-		v.Warnings = append(v.Warnings, f.Pointer+" "+f.Detail)
+
+	for _, field := range invalid.Fields {
+		draft.Warnings = append(draft.Warnings, field.Pointer+" "+field.Detail)
 	}
-	return v, nil
+	return draft, nil
 }
 
-// printVersion prints rules for a person, and says on the side what they are.
-func (c *cli) printVersion(ctx context.Context, p policy, v rulebook.Version, draft bool) error {
+// printVersion prints rules for a person, and to Err which rules they are.
+func (c *cli) printVersion(ctx context.Context, p policy, version rulebook.Version, isDraft bool) error {
 	switch {
-	case draft:
-		fmt.Fprintf(c.Err, "draft of %s (%s), saved %s, based on version %d\n", p.account.Name, modeOf(p.tenant), minute(v.WrittenAt), v.Version)
-	case v.Version > 0:
-		fmt.Fprintf(c.Err, "version %d of %s (%s), published %s%s\n", v.Version, p.account.Name, modeOf(p.tenant), minute(v.WrittenAt), noteOf(v))
+	case isDraft:
+		fmt.Fprintf(c.Err, "draft of %s (%s), saved %s, based on version %d\n", p.account.Name, modeName(p.tenant), formatMinute(version.WrittenAt), version.Version)
+	case version.Version > 0:
+		fmt.Fprintf(c.Err, "version %d of %s (%s), published %s%s\n", version.Version, p.account.Name, modeName(p.tenant), formatMinute(version.WrittenAt), noteSuffix(version))
 	}
-	if !draft {
-		if d, err := p.readDraft(ctx); err == nil {
-			fmt.Fprintf(c.Err, "there is a draft, saved %s: \"waybill routing show --draft\" shows it\n", minute(d.WrittenAt))
+
+	// A forgotten draft is mentioned: whoever looks at the rules may miss their
+	// own changes.
+	if !isDraft {
+		if draft, err := p.readDraft(ctx); err == nil {
+			fmt.Fprintf(c.Err, "there is a draft, saved %s: \"waybill routing show --draft\" shows it\n", formatMinute(draft.WrittenAt))
 		} else if ship.KindOf(err) != ship.NotFound {
 			return err
 		}
 	}
-	c.printWarnings(v.Warnings)
-	return c.printRules(v.Rules)
+
+	c.printWarnings(version.Warnings)
+	return c.printRules(version.Rules)
 }
 
 func (c *cli) printWarnings(list []string) {
-	for _, w := range list {
-		fmt.Fprintf(c.Err, "warning: %s\n", w)
+	for _, warning := range list {
+		fmt.Fprintf(c.Err, "warning: %s\n", warning)
 	}
 }
 
@@ -188,15 +207,17 @@ func (c *cli) routingHistoryCommand() *cobra.Command {
 					fmt.Fprintln(c.Err, "no rules are published")
 					return nil
 				}
-				w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "VERSION\tPUBLISHED\tRULES\tNOTE")
-				for _, v := range list {
-					fmt.Fprintf(w, "%d\t%s\t%d\t%s\n", v.Version, minute(v.WrittenAt), len(v.Rules.Rules), orDash(historyNote(v)))
+
+				table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "VERSION\tPUBLISHED\tRULES\tNOTE")
+				for _, version := range list {
+					fmt.Fprintf(table, "%d\t%s\t%d\t%s\n", version.Version, formatMinute(version.WrittenAt), len(version.Rules.Rules), orDash(historyNote(version)))
 				}
-				return w.Flush()
+				return table.Flush()
 			})
 		},
 	}
+
 	whose.add(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one version a line")
@@ -214,22 +235,24 @@ func (c *cli) routingRollbackCommand() *cobra.Command {
 		Long:  "Publish an earlier version again, as a new one: the history keeps both. The draft stays as it is.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			version, err := strconv.Atoi(args[0])
-			if err != nil || version < 1 {
+			earlier, err := strconv.Atoi(args[0])
+			if err != nil || earlier < 1 {
 				return errors.New("that is not a version: it is a number from 1, and \"waybill routing history\" lists them")
 			}
+
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
-				v, err := p.RollBack(cmd.Context(), p.tenant, version, note)
+				published, err := p.RollBack(cmd.Context(), p.tenant, earlier, note)
 				if err != nil {
 					return err
 				}
-				c.printWarnings(v.Warnings)
-				fmt.Fprintf(c.Err, "version %d, with the rules of version %d, counts from now on; running copies follow within two seconds\n", v.Version, version)
-				_, err = fmt.Fprintln(c.Out, v.Version)
+				c.printWarnings(published.Warnings)
+				fmt.Fprintf(c.Err, "version %d, with the rules of version %d, counts from now on; running copies follow within two seconds\n", published.Version, earlier)
+				_, err = fmt.Fprintln(c.Out, published.Version)
 				return err
 			})
 		},
 	}
+
 	whose.add(cmd)
 	cmd.Flags().StringVar(&note, "note", "", "why, for the history")
 	return cmd

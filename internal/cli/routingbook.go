@@ -19,37 +19,39 @@ type source struct {
 	text []byte
 }
 
-// read reads the file; - is standard input. One byte over the limit is read,
-// for whoever refuses it.
-func (c *cli) read(path string, limit int64) (source, error) {
-	s, from := source{name: path}, c.In
+// readFile reads the file; - is standard input. It reads up to one byte over
+// the limit: whoever parses the text rejects one that is too long.
+func (c *cli) readFile(path string, limit int64) (source, error) {
+	file := source{name: path}
+	from := c.In
 	if path == "-" {
-		s.name = "standard input"
+		file.name = "standard input"
 	} else {
-		f, err := os.Open(path)
+		opened, err := os.Open(path)
 		if err != nil {
-			return s, err
+			return file, err
 		}
-		defer func() { _ = f.Close() }()
-		from = f
+		defer func() { _ = opened.Close() }()
+		from = opened
 	}
 	if from == nil {
-		return s, errors.New("there is no standard input")
+		return file, errors.New("there is no standard input")
 	}
+
 	var err error
-	s.text, err = io.ReadAll(io.LimitReader(from, limit+1))
-	return s, err
+	file.text, err = io.ReadAll(io.LimitReader(from, limit+1))
+	return file, err
 }
 
-// readBook reads rules. What is wrong with them is printed to w, and the error
-// is then ErrUnhealthy.
+// readBook reads rules. What is invalid is printed to w, and the error is then
+// ErrUnhealthy.
 func (c *cli) readBook(path string, w io.Writer) (source, routing.Book, error) {
-	s, err := c.read(path, routing.MaxBook)
+	file, err := c.readFile(path, routing.MaxBook)
 	if err != nil {
-		return s, routing.Book{}, err
+		return file, routing.Book{}, err
 	}
-	book, err := routing.ParseBook(s.text)
-	return s, book, s.explain(w, err)
+	book, err := routing.ParseBook(file.text)
+	return file, book, file.explain(w, err)
 }
 
 func (c *cli) routingCheckCommand() *cobra.Command {
@@ -65,34 +67,38 @@ func (c *cli) routingCheckCommand() *cobra.Command {
 			"carriers, services and connections exist is not looked at.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, book, err := c.readBook(args[0], c.Out)
+			file, book, err := c.readBook(args[0], c.Out)
 			if err != nil {
 				return err
 			}
+
+			// Only the database knows the account's carriers and connections.
 			if offline {
 				_, err := routing.Compile(book)
-				return c.checked(s, book, nil, err)
+				return c.printCheck(file, book, nil, err)
 			}
+
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				warnings, err := p.Check(cmd.Context(), p.tenant, book)
-				return c.checked(s, book, warnings, err)
+				return c.printCheck(file, book, warnings, err)
 			})
 		},
 	}
+
 	whose.add(cmd)
 	cmd.Flags().BoolVar(&offline, "offline", false, "without the database")
 	return cmd
 }
 
-// checked prints what a check found.
-func (c *cli) checked(s source, book routing.Book, warnings []string, err error) error {
-	if err := s.explain(c.Out, err); err != nil {
+// printCheck prints what a check found.
+func (c *cli) printCheck(file source, book routing.Book, warnings []string, err error) error {
+	if err := file.explain(c.Out, err); err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		fmt.Fprintf(c.Out, "%s: warning: %s\n", s.name, w)
+	for _, warning := range warnings {
+		fmt.Fprintf(c.Out, "%s: warning: %s\n", file.name, warning)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", s.name, count(len(book.Rules), "rule"))
+	_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", file.name, pluralize(len(book.Rules), "rule"))
 	return err
 }
 
@@ -105,21 +111,23 @@ func (c *cli) routingDraftCommand() *cobra.Command {
 			"changes no purchase. Only rules that could be published are saved.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, book, err := c.readBook(args[0], c.Err)
+			file, book, err := c.readBook(args[0], c.Err)
 			if err != nil {
 				return err
 			}
+
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
-				v, err := p.SaveDraft(cmd.Context(), p.tenant, book)
-				if err := s.explain(c.Err, err); err != nil {
+				draft, err := p.SaveDraft(cmd.Context(), p.tenant, book)
+				if err := file.explain(c.Err, err); err != nil {
 					return err
 				}
-				c.printWarnings(v.Warnings)
-				fmt.Fprintf(c.Err, "the draft of %s (%s) has %s; \"waybill routing publish\" makes it count\n", p.account.Name, modeOf(p.tenant), count(len(book.Rules), "rule"))
+				c.printWarnings(draft.Warnings)
+				fmt.Fprintf(c.Err, "the draft of %s (%s) has %s; \"waybill routing publish\" makes it count\n", p.account.Name, modeName(p.tenant), pluralize(len(book.Rules), "rule"))
 				return nil
 			})
 		},
 	}
+
 	whose.add(cmd)
 	return cmd
 }
@@ -140,6 +148,7 @@ func (c *cli) routingDiscardCommand() *cobra.Command {
 			})
 		},
 	}
+
 	whose.add(cmd)
 	return cmd
 }
@@ -158,20 +167,22 @@ func (c *cli) routingPublishCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				in.Tenant = p.tenant
-				v, err := p.Publish(cmd.Context(), in)
+				published, err := p.Publish(cmd.Context(), in)
 				if ship.CodeOf(err) == "draft_not_found" {
 					return errors.New("there is no draft: save one with \"waybill routing draft FILE\"")
 				}
 				if err != nil {
 					return err
 				}
-				c.printWarnings(v.Warnings)
-				fmt.Fprintf(c.Err, "version %d of %s (%s) counts from now on; running copies follow within two seconds\n", v.Version, p.account.Name, modeOf(p.tenant))
-				_, err = fmt.Fprintln(c.Out, v.Version)
+
+				c.printWarnings(published.Warnings)
+				fmt.Fprintf(c.Err, "version %d of %s (%s) counts from now on; running copies follow within two seconds\n", published.Version, p.account.Name, modeName(p.tenant))
+				_, err = fmt.Fprintln(c.Out, published.Version)
 				return err
 			})
 		},
 	}
+
 	whose.add(cmd)
 	cmd.Flags().StringVar(&in.Note, "note", "", "what is new, for the history")
 	return cmd

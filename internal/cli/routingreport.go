@@ -20,33 +20,35 @@ type report struct {
 	w *tabwriter.Writer
 }
 
-func (c *cli) printSimulation(sim rulebook.Simulation) error {
-	r := report{sim, tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)}
-	fmt.Fprintf(c.Out, "Looked at %s, compared %d: %d would go another way.\n", count(sim.Shipments, "shipment"), sim.Compared, sim.Changed)
+func (c *cli) printSimulation(simulation rulebook.Simulation) error {
+	r := report{simulation, tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)}
+	fmt.Fprintf(c.Out, "Looked at %s, compared %d: %d would go another way.\n", pluralize(simulation.Shipments, "shipment"), simulation.Compared, simulation.Changed)
 	for _, note := range r.notes() {
 		fmt.Fprintf(c.Out, "  %s\n", note)
 	}
-	if sim.Compared == 0 {
+	if simulation.Compared == 0 {
 		return nil
 	}
-	r.totals()
-	r.parts("CARRIER", sim.Carriers, false)
-	r.parts("ZONE", sim.Zones[:min(len(sim.Zones), shownZones)], true)
-	if more := len(sim.Zones) - shownZones; more > 0 {
-		fmt.Fprintf(r.w, "and %s, with --json\n", count(more, "more zone"))
+
+	r.printTotals()
+	r.printParts("CARRIER", simulation.Carriers, false)
+	r.printParts("ZONE", simulation.Zones[:min(len(simulation.Zones), shownZones)], true)
+	if more := len(simulation.Zones) - shownZones; more > 0 {
+		fmt.Fprintf(r.w, "and %s, with --json\n", pluralize(more, "more zone"))
 	}
+
 	fmt.Fprintf(r.w, "\nRULE\tSHIPMENTS\n")
-	for _, rule := range sim.Rules {
+	for _, rule := range simulation.Rules {
 		fmt.Fprintf(r.w, "%s\t%d\n", ruleName(rule.Rule), rule.Shipments)
 	}
-	r.changes()
+	r.printChanges()
 	return r.w.Flush()
 }
 
-// notes say what the figures are not about, and where they are not exact.
+// notes returns what the figures leave out, and where they are not exact.
 func (r report) notes() []string {
 	list := []string{}
-	for _, n := range []struct {
+	for _, line := range []struct {
 		shipments int
 		note      string
 	}{
@@ -58,52 +60,66 @@ func (r report) notes() []string {
 		{r.Approximate, "approximate: the rules ask for a signature whose price was not quoted then"},
 		{r.Compared - r.Was.Timed, "left out of the days, which are not known both ways"},
 	} {
-		if n.shipments > 0 {
-			list = append(list, fmt.Sprintf("%d %s", n.shipments, n.note))
+		if line.shipments > 0 {
+			list = append(list, fmt.Sprintf("%d %s", line.shipments, line.note))
 		}
 	}
 	return list
 }
 
-func (r report) totals() {
-	was, is := r.Was, r.Is
+func (r report) printTotals() {
 	fmt.Fprintf(r.w, "\n\tWAS\tWOULD BE\tSAVED\n")
-	fmt.Fprintf(r.w, "cost, %s\t%s\t%s\t%s\n", r.Currency, r.amount(was.Minor), r.amount(is.Minor), r.saved(was, is))
-	if was.Timed > 0 {
-		fmt.Fprintf(r.w, "days, average\t%s\t%s\t%.2f\n", average(was), average(is), float64(was.Days-is.Days)/float64(was.Timed))
+	fmt.Fprintf(r.w, "cost, %s\t%s\t%s\t%s\n", r.Currency, r.amount(r.Was.Minor), r.amount(r.Is.Minor), r.saved(r.Was, r.Is))
+	if r.Was.Timed > 0 {
+		fmt.Fprintf(r.w, "days, average\t%s\t%s\t%.2f\n", averageDays(r.Was), averageDays(r.Is), float64(r.Was.Days-r.Is.Days)/float64(r.Was.Timed))
 	}
 }
 
-// parts prints the sums of carriers or of zones. What a zone saves is the same
-// parcels for less; what a carrier loses may be other parcels, so it is not
-// called so.
-func (r report) parts(head string, list []rulebook.Part, saved bool) {
+// printParts prints the sums of carriers or of zones. A zone has the same
+// parcels before and after, so the difference is what it saves. A carrier may
+// have other parcels, so the difference has no such name.
+func (r report) printParts(head string, list []rulebook.Part, withSaved bool) {
 	fmt.Fprintf(r.w, "\n%s\tSHIPMENTS\tWOULD BE\tCOST\tWOULD BE\tDAYS\tWOULD BE", head)
-	if saved {
+	if withSaved {
 		fmt.Fprint(r.w, "\tSAVED")
 	}
 	fmt.Fprintln(r.w)
-	for _, p := range list {
-		fmt.Fprintf(r.w, "%s\t%d\t%d\t%s\t%s\t%s\t%s", p.Name, p.Was.Shipments, p.Is.Shipments, r.amount(p.Was.Minor), r.amount(p.Is.Minor), average(p.Was), average(p.Is))
-		if saved {
-			fmt.Fprint(r.w, "\t"+r.saved(p.Was, p.Is))
+
+	for _, part := range list {
+		fmt.Fprintf(r.w, "%s\t%d\t%d\t%s\t%s\t%s\t%s",
+			part.Name,
+			part.Was.Shipments,
+			part.Is.Shipments,
+			r.amount(part.Was.Minor),
+			r.amount(part.Is.Minor),
+			averageDays(part.Was),
+			averageDays(part.Is))
+		if withSaved {
+			fmt.Fprint(r.w, "\t"+r.saved(part.Was, part.Is))
 		}
 		fmt.Fprintln(r.w)
 	}
 }
 
-func (r report) changes() {
+func (r report) printChanges() {
 	if len(r.Changes) == 0 {
 		return
 	}
+
 	fmt.Fprintf(r.w, "\nNEWEST CHANGES\tORDER\tWAS\tWOULD BE\tSAVED\tRULE\n")
-	for _, c := range r.Changes[:min(len(r.Changes), shownChanges)] {
-		fmt.Fprintf(r.w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Shipment, orDash(printable(c.OrderID)), offerWords(c.Was), offerWords(c.Is), r.amount(c.Was.Price.Minor-c.Is.Price.Minor), ruleName(c.Rule))
+	for _, change := range r.Changes[:min(len(r.Changes), shownChanges)] {
+		fmt.Fprintf(r.w, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			change.Shipment,
+			orDash(printable(change.OrderID)),
+			formatOffer(change.Was),
+			formatOffer(change.Is),
+			r.amount(change.Was.Price.Minor-change.Is.Price.Minor),
+			ruleName(change.Rule))
 	}
 }
 
-func offerWords(r ship.Rate) string {
-	return r.Carrier + " " + r.Service + " " + r.Price.Amount()
+func formatOffer(rate ship.Rate) string {
+	return rate.Carrier + " " + rate.Service + " " + rate.Price.Amount()
 }
 
 func ruleName(name string) string {
@@ -117,7 +133,7 @@ func (r report) amount(minor int64) string {
 	return ship.Money{Minor: minor, Currency: r.Currency}.Amount()
 }
 
-// saved is what would have been saved, also in percent of what was paid.
+// saved returns what would have been saved, also in percent of what was paid.
 func (r report) saved(was, is rulebook.Sum) string {
 	less := was.Minor - is.Minor
 	if was.Minor == 0 {
@@ -126,9 +142,9 @@ func (r report) saved(was, is rulebook.Sum) string {
 	return fmt.Sprintf("%s (%.1f %%)", r.amount(less), 100*float64(less)/float64(was.Minor))
 }
 
-func average(s rulebook.Sum) string {
-	if s.Timed == 0 {
+func averageDays(sum rulebook.Sum) string {
+	if sum.Timed == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", float64(s.Days)/float64(s.Timed))
+	return fmt.Sprintf("%.2f", float64(sum.Days)/float64(sum.Timed))
 }

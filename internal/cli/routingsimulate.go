@@ -39,6 +39,7 @@ func (c *cli) routingSimulateCommand() *cobra.Command {
 			return c.simulate(cmd.Context(), f, args)
 		},
 	}
+
 	f.whose.add(cmd)
 	f.which.add(cmd)
 	flags := cmd.Flags()
@@ -49,58 +50,66 @@ func (c *cli) routingSimulateCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) simulate(ctx context.Context, f simulateFlags, args []string) error {
-	if f.last < 1 || f.last > rulebook.MostSimulated {
+func (c *cli) simulate(ctx context.Context, flags simulateFlags, args []string) error {
+	if flags.last < 1 || flags.last > rulebook.MostSimulated {
 		return fmt.Errorf("--last is a number from 1 to %d", rulebook.MostSimulated)
 	}
-	if len(args) == 1 && (f.which.draft || f.which.version != 0) {
+	if len(args) == 1 && (flags.which.draft || flags.which.version != 0) {
 		return fmt.Errorf("give a file, --draft or --version, not two of them")
 	}
-	in := rulebook.SimulateInput{Last: f.last}
-	if f.since != "" {
+
+	in := rulebook.SimulateInput{Last: flags.last}
+	if flags.since != "" {
 		var err error
-		if in.Since, err = parseDay(f.since, time.Now()); err != nil {
+		if in.Since, err = parseDay(flags.since, time.Now()); err != nil {
 			return err
 		}
 	}
-	s := source{name: "the stored rules"}
+
+	// A file is read before the database is opened: errors in it are shown
+	// at once.
+	file := source{name: "the stored rules"}
 	if len(args) == 1 {
 		var err error
-		if s, in.Rules, err = c.readBook(args[0], c.Err); err != nil {
+		if file, in.Rules, err = c.readBook(args[0], c.Err); err != nil {
 			return err
 		}
 	}
-	return c.withPolicy(ctx, f.whose, func(p policy) error {
+
+	return c.withPolicy(ctx, flags.whose, func(p policy) error {
 		if len(args) == 0 {
 			var err error
-			if in.Rules, err = f.rules(ctx, p); err != nil {
+			if in.Rules, err = flags.storedRules(ctx, p); err != nil {
 				return err
 			}
 		}
-		in.Tenant, in.Account = p.tenant, p.account
-		b := newBar(c.Err)
-		in.Progress = b.step
-		sim, err := p.Simulate(ctx, in)
-		b.close()
-		if err := s.explain(c.Err, err); err != nil {
+
+		progress := newBar(c.Err)
+		in.Tenant = p.tenant
+		in.Account = p.account
+		in.Progress = progress.update
+		simulation, err := p.Simulate(ctx, in)
+		progress.close()
+		if err := file.explain(c.Err, err); err != nil {
 			return err
 		}
-		if f.asJSON {
-			return c.printJSON([]any{api.SimulationOf(sim)})
+
+		if flags.asJSON {
+			return c.printJSON([]any{api.SimulationOf(simulation)})
 		}
-		return c.printSimulation(sim)
+		return c.printSimulation(simulation)
 	})
 }
 
-// rules are those that are stored: a version, or the draft.
-func (f *simulateFlags) rules(ctx context.Context, p policy) (routing.Book, error) {
+// storedRules returns a version, or the draft.
+func (f *simulateFlags) storedRules(ctx context.Context, p policy) (routing.Book, error) {
 	which := f.which
 	which.draft = which.version == 0
-	v, err := which.find(ctx, p)
+	version, err := which.find(ctx, p)
 	if ship.CodeOf(err) == "draft_not_found" {
-		return v.Rules, fmt.Errorf("there is no draft: save one with \"waybill routing draft FILE\", or give a file or a --version")
+		return version.Rules, fmt.Errorf("there is no draft: save one with \"waybill routing draft FILE\", or give a file or a --version")
 	}
-	return v.Rules, err
+	return version.Rules, err
 }
 
 // bar shows how far a long command is: a bar in a terminal, a line for each
@@ -116,7 +125,8 @@ func newBar(out io.Writer) *bar { return &bar{out: out, terminal: isTerminal(out
 
 const barWidth = 30
 
-func (b *bar) step(done, most int) {
+// update shows that done of at most most shipments were looked at.
+func (b *bar) update(done, most int) {
 	if !b.terminal {
 		if tenths := done * 10 / most; tenths > b.tenths {
 			b.tenths = tenths
@@ -124,6 +134,8 @@ func (b *bar) step(done, most int) {
 		}
 		return
 	}
+
+	// Drawing at every step would slow the simulation down.
 	if now := time.Now(); now.Sub(b.shown) > 50*time.Millisecond || done == most {
 		b.shown = now
 		full := barWidth * done / most
@@ -131,7 +143,7 @@ func (b *bar) step(done, most int) {
 	}
 }
 
-// close takes the bar away.
+// close removes the bar.
 func (b *bar) close() {
 	if b.terminal {
 		fmt.Fprint(b.out, "\r\x1b[K")

@@ -14,30 +14,32 @@ import (
 )
 
 // printBook prints rules as the file that they are written in.
-func (c *cli) printBook(b routing.Book) error {
-	enc := json.NewEncoder(c.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(b)
+func (c *cli) printBook(book routing.Book) error {
+	encoder := json.NewEncoder(c.Out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(book)
 }
 
 // printRules prints rules for a person.
-func (c *cli) printRules(b routing.Book) error {
-	for i, r := range b.Rules {
-		off := ""
-		if r.Disabled {
-			off = " (disabled)"
+func (c *cli) printRules(book routing.Book) error {
+	for i, rule := range book.Rules {
+		disabled := ""
+		if rule.Disabled {
+			disabled = " (disabled)"
 		}
-		fmt.Fprintf(c.Out, "%d. %s%s\n", i+1, printable(r.Name), off)
-		if r.When != "" {
-			fmt.Fprintf(c.Out, "   when  %s\n", strings.Join(strings.Fields(r.When), " "))
+		fmt.Fprintf(c.Out, "%d. %s%s\n", i+1, printable(rule.Name), disabled)
+		if rule.When != "" {
+			fmt.Fprintf(c.Out, "   when  %s\n", strings.Join(strings.Fields(rule.When), " "))
 		}
-		fmt.Fprintf(c.Out, "   then  %s%s\n", actionWords(r.Then), guardWords(r.Guard))
-		if r.Otherwise == "refuse" {
+		fmt.Fprintf(c.Out, "   then  %s%s\n", describeAction(rule.Then), describeGuard(rule.Guard))
+		if rule.Otherwise == "refuse" {
 			fmt.Fprintf(c.Out, "   else  refuse the shipment\n")
 		}
 	}
-	last := actionWords(b.Default)
+
+	// Without a default of its own, a book buys the cheapest offer.
+	last := describeAction(book.Default)
 	if last == "" {
 		last = "the cheapest"
 	}
@@ -45,72 +47,80 @@ func (c *cli) printRules(b routing.Book) error {
 	return err
 }
 
-// actionWords is an action in words; "" for none.
-func actionWords(a routing.Action) string {
+// describeAction returns an action in words; "" for none.
+func describeAction(action routing.Action) string {
 	switch {
-	case len(a.Use) > 0:
-		return "use " + targetWords(a.Use, ", then ")
-	case a.Choose != "":
-		return chooseWords(a)
-	case len(a.Prefer) > 0:
-		var more []string
-		if a.TolerancePercent != nil {
-			more = append(more, fmt.Sprintf("%g %%", *a.TolerancePercent))
+	case len(action.Use) > 0:
+		return "use " + describeTargets(action.Use, ", then ")
+
+	case action.Choose != "":
+		return describeChoice(action)
+
+	case len(action.Prefer) > 0:
+		var tolerance []string
+		if action.TolerancePercent != nil {
+			tolerance = append(tolerance, fmt.Sprintf("%g %%", *action.TolerancePercent))
 		}
-		if a.ToleranceAmount != "" {
-			more = append(more, a.ToleranceAmount)
+		if action.ToleranceAmount != "" {
+			tolerance = append(tolerance, action.ToleranceAmount)
 		}
-		return fmt.Sprintf("prefer %s up to %s over the cheapest", targetWords(a.Prefer, " or "), orZero(strings.Join(more, " and ")))
-	case len(a.Split) > 0:
-		parts := make([]string, len(a.Split))
-		for i, s := range a.Split {
-			parts[i] = fmt.Sprintf("%d %% %s", s.Percent, targetWords([]routing.Target{s.Target}, ""))
+		return fmt.Sprintf("prefer %s up to %s over the cheapest", describeTargets(action.Prefer, " or "), orZero(strings.Join(tolerance, " and ")))
+
+	case len(action.Split) > 0:
+		parts := make([]string, len(action.Split))
+		for i, share := range action.Split {
+			parts[i] = fmt.Sprintf("%d %% %s", share.Percent, describeTargets([]routing.Target{share.Target}, ""))
 		}
 		return "split: " + strings.Join(parts, ", ")
-	case len(a.Forbid) > 0:
-		return "never " + targetWords(a.Forbid, " or ")
-	case a.Require != nil && a.Require.Signature == "adult":
+
+	case len(action.Forbid) > 0:
+		return "never " + describeTargets(action.Forbid, " or ")
+
+	case action.Require != nil && action.Require.Signature == "adult":
 		return "ask for the signature of an adult"
-	case a.Require != nil:
+
+	case action.Require != nil:
 		return "ask for a signature"
 	}
 	return ""
 }
 
-func chooseWords(a routing.Action) string {
-	words := "the " + a.Choose
-	if len(a.Only) > 0 {
-		words += " of " + targetWords(a.Only, " and ")
+func describeChoice(action routing.Action) string {
+	words := "the " + action.Choose
+	if len(action.Only) > 0 {
+		words += " of " + describeTargets(action.Only, " and ")
 	}
-	if a.By != "" {
-		words += ", by " + string(a.By)
+	if action.By != "" {
+		words += ", by " + string(action.By)
 	}
-	if a.WithinDays != nil {
-		words += ", within " + count(*a.WithinDays, "day")
+	if action.WithinDays != nil {
+		words += ", within " + pluralize(*action.WithinDays, "day")
 	}
-	if a.WithinDaysOfFastest != nil {
-		words += fmt.Sprintf(", at most %s after the fastest", count(*a.WithinDaysOfFastest, "day"))
+	if action.WithinDaysOfFastest != nil {
+		words += fmt.Sprintf(", at most %s after the fastest", pluralize(*action.WithinDaysOfFastest, "day"))
 	}
-	if a.WithinPercentOfCheapest != nil {
-		words += fmt.Sprintf(", at most %g %% over the cheapest", *a.WithinPercentOfCheapest)
+	if action.WithinPercentOfCheapest != nil {
+		words += fmt.Sprintf(", at most %g %% over the cheapest", *action.WithinPercentOfCheapest)
 	}
 	return words
 }
 
-// guardWords is what may follow a choice that fails, after it.
-func guardWords(g routing.Guard) string {
-	if g.None {
+// describeGuard returns what may replace a choice that fails, as the end of a
+// sentence.
+func describeGuard(guard routing.Guard) string {
+	if guard.None {
 		return "; if that fails, no other"
 	}
+
 	var more []string
-	if g.ExtraPercent != nil {
-		more = append(more, fmt.Sprintf("%g %%", *g.ExtraPercent))
+	if guard.ExtraPercent != nil {
+		more = append(more, fmt.Sprintf("%g %%", *guard.ExtraPercent))
 	}
-	if g.ExtraAmount != "" {
-		more = append(more, g.ExtraAmount)
+	if guard.ExtraAmount != "" {
+		more = append(more, guard.ExtraAmount)
 	}
-	if g.ExtraDays != nil {
-		more = append(more, count(*g.ExtraDays, "day"))
+	if guard.ExtraDays != nil {
+		more = append(more, pluralize(*guard.ExtraDays, "day"))
 	}
 	if len(more) == 0 {
 		return ""
@@ -118,54 +128,54 @@ func guardWords(g routing.Guard) string {
 	return "; if that fails, another for at most " + strings.Join(more, " and ") + " more"
 }
 
-func targetWords(list []routing.Target, between string) string {
+func describeTargets(list []routing.Target, between string) string {
 	words := make([]string, len(list))
-	for i, t := range list {
-		words[i] = t.Carrier
-		if t.Service != "" {
-			words[i] += " " + t.Service
+	for i, target := range list {
+		words[i] = target.Carrier
+		if target.Service != "" {
+			words[i] += " " + target.Service
 		}
-		if t.ConnectionID != "" {
-			words[i] += " (" + string(t.ConnectionID) + ")"
+		if target.ConnectionID != "" {
+			words[i] += " (" + string(target.ConnectionID) + ")"
 		}
 	}
 	return strings.Join(words, between)
 }
 
-func orZero(s string) string {
-	if s == "" {
+func orZero(percent string) string {
+	if percent == "" {
 		return "0 %"
 	}
-	return s
+	return percent
 }
 
-// count is a number of things.
-func count(n int, thing string) string {
+// pluralize returns a number of things: "1 rule", "2 rules".
+func pluralize(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
+func formatMinute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04Z") }
 
-// noteOf is what was said of a version, after a colon.
-func noteOf(v rulebook.Version) string {
-	if note := historyNote(v); note != "" {
+// noteSuffix returns the note of a version, after a colon.
+func noteSuffix(version rulebook.Version) string {
+	if note := historyNote(version); note != "" {
 		return ": " + note
 	}
 	return ""
 }
 
-func historyNote(v rulebook.Version) string {
-	note := printable(v.Note)
+func historyNote(version rulebook.Version) string {
+	note := printable(version.Note)
 	switch {
-	case v.Restored == 0:
+	case version.Restored == 0:
 		return note
 	case note == "":
-		return fmt.Sprintf("version %d again", v.Restored)
+		return fmt.Sprintf("version %d again", version.Restored)
 	}
-	return fmt.Sprintf("version %d again: %s", v.Restored, note)
+	return fmt.Sprintf("version %d again: %s", version.Restored, note)
 }
 
 type shownVersion struct {
@@ -178,8 +188,14 @@ type shownVersion struct {
 
 func shownVersions(list []rulebook.Version) []any {
 	shown := make([]any, len(list))
-	for i, v := range list {
-		shown[i] = shownVersion{v.Version, v.WrittenAt, v.Note, v.Restored, v.Rules}
+	for i, version := range list {
+		shown[i] = shownVersion{
+			Version:      version.Version,
+			PublishedAt:  version.WrittenAt,
+			Note:         version.Note,
+			RestoredFrom: version.Restored,
+			Book:         version.Rules,
+		}
 	}
 	return shown
 }
@@ -193,19 +209,21 @@ func (c *cli) routingVariablesCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				var shown []any
-				for _, v := range allVariables() {
-					shown = append(shown, v)
+				for _, variable := range allVariables() {
+					shown = append(shown, variable)
 				}
 				return c.printJSON(shown)
 			}
-			w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "VARIABLE\tTYPE\tEXAMPLE\tMEANING")
-			for _, v := range allVariables() {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", v.Name, v.Type, v.Example, v.Doc)
+
+			table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "VARIABLE\tTYPE\tEXAMPLE\tMEANING")
+			for _, variable := range allVariables() {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", variable.Name, variable.Type, variable.Example, variable.Doc)
 			}
-			return w.Flush()
+			return table.Flush()
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one variable a line")
 	return cmd
 }
@@ -213,14 +231,14 @@ func (c *cli) routingVariablesCommand() *cobra.Command {
 // allVariables lists the variables, and after quotes the fields of an offer.
 func allVariables() []routing.Variable {
 	var list []routing.Variable
-	for _, v := range routing.Variables() {
-		list = append(list, v)
-		if v.Name != "quotes" {
+	for _, variable := range routing.Variables() {
+		list = append(list, variable)
+		if variable.Name != "quotes" {
 			continue
 		}
-		for _, f := range routing.OfferFields() {
-			f.Name = "q." + f.Name
-			list = append(list, f)
+		for _, field := range routing.OfferFields() {
+			field.Name = "q." + field.Name
+			list = append(list, field)
 		}
 	}
 	return list

@@ -14,64 +14,74 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// explain prints every error that err names, with its place in the file, and
-// returns ErrUnhealthy then. Any other error is returned as it is. Rules that
-// are stored have no file, so that their pointers alone are told.
+// explain prints every error that err names, with its position in the file, and
+// returns ErrUnhealthy then. Any other error is returned as it is. Stored rules
+// have no file, so for them only the pointers are printed.
 func (s source) explain(w io.Writer, err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
+	invalid, ok := errors.AsType[*ship.Error](err)
+	if !ok || invalid.Kind != ship.Invalid {
 		return err
 	}
-	if len(e.Fields) == 0 {
-		fmt.Fprintf(w, "%s: %s\n", s.name, e.Message)
+	if len(invalid.Fields) == 0 {
+		fmt.Fprintf(w, "%s: %s\n", s.name, invalid.Message)
 		return ErrUnhealthy
 	}
-	places := locate(s.text)
-	for _, f := range e.Fields {
-		s.explainField(w, places, f)
+
+	values := locateValues(s.text)
+	for _, field := range invalid.Fields {
+		s.explainField(w, values, field)
 	}
-	if len(e.Fields) > 1 {
-		fmt.Fprintf(w, "%d errors\n", len(e.Fields))
+	if len(invalid.Fields) > 1 {
+		fmt.Fprintf(w, "%d errors\n", len(invalid.Fields))
 	}
 	return ErrUnhealthy
 }
 
-func (s source) explainField(w io.Writer, places map[string]place, f ship.FieldError) {
-	m, text := columnOf.FindStringSubmatch(f.Detail), places[f.Pointer].text
-	switch line, column := position(s.text, nearest(places, f.Pointer).at); {
+func (s source) explainField(w io.Writer, values map[string]value, field ship.FieldError) {
+	// The detail may begin with a position of its own: within a condition, or
+	// within a text that is not JSON.
+	match := detailPosition.FindStringSubmatch(field.Detail)
+	text := values[field.Pointer].text
+
+	line, column := position(s.text, nearest(values, field.Pointer).offset)
+	switch {
 	case s.text == nil:
-		fmt.Fprintf(w, "%s: %s: %s\n", s.name, f.Pointer, f.Detail)
-	case f.Pointer == "" && m != nil: // it is not JSON
-		line, column, text = number(m[1]), number(m[2]), string(s.text)
-		fmt.Fprintf(w, "%s:%d:%d: %s\n", s.name, line, column, strings.TrimPrefix(f.Detail, m[0]))
+		fmt.Fprintf(w, "%s: %s: %s\n", s.name, field.Pointer, field.Detail)
+	case field.Pointer == "" && match != nil: // it is not JSON
+		text = string(s.text)
+		fmt.Fprintf(w, "%s:%d:%d: %s\n", s.name, parseOrOne(match[1]), parseOrOne(match[2]), strings.TrimPrefix(field.Detail, match[0]))
 	default:
-		fmt.Fprintf(w, "%s:%d:%d: %s%s: %s\n", s.name, line, column, f.Pointer, ruleOf(places, f.Pointer), f.Detail)
+		fmt.Fprintf(w, "%s:%d:%d: %s%s: %s\n", s.name, line, column, field.Pointer, ruleSuffix(values, field.Pointer), field.Detail)
 	}
-	if m != nil && text != "" {
-		quote(w, text, number(m[1]), number(m[2]), f.Suggestion)
-	} else if f.Suggestion != "" {
-		fmt.Fprintf(w, "    did you mean %s?\n", f.Suggestion)
+
+	if match != nil && text != "" {
+		quoteLine(w, text, parseOrOne(match[1]), parseOrOne(match[2]), field.Suggestion)
+	} else if field.Suggestion != "" {
+		fmt.Fprintf(w, "    did you mean %s?\n", field.Suggestion)
 	}
 }
 
-// ruleOf is the name of the rule that a pointer leads into.
-func ruleOf(places map[string]place, pointer string) string {
+// ruleSuffix returns the name of the rule that a pointer leads into, in
+// parentheses.
+func ruleSuffix(values map[string]value, pointer string) string {
 	parts := strings.SplitN(pointer, "/", 4)
 	if len(parts) < 3 || parts[1] != "rules" {
 		return ""
 	}
-	name := places["/rules/"+parts[2]+"/name"].text
+
+	name := values["/rules/"+parts[2]+"/name"].text
 	if name == "" {
 		return ""
 	}
 	return " (" + printable(name) + ")"
 }
 
-// columnOf is where in a condition, or in text that is not JSON, an error is.
-var columnOf = regexp.MustCompile(`^(?:line (\d+), )?column (\d+): `)
+// detailPosition matches where in a condition, or in text that is not JSON, an
+// error is.
+var detailPosition = regexp.MustCompile(`^(?:line (\d+), )?column (\d+): `)
 
-// number is what columnOf found; none is 1.
-func number(digits string) int {
+// parseOrOne reads what detailPosition found; none is 1.
+func parseOrOne(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
 		return 1
@@ -79,102 +89,112 @@ func number(digits string) int {
 	return n
 }
 
-// quoted is how much of a long line is shown on each side of a mark.
-const quoted = 100
+// quotedRunes is how much of a long line is shown on each side of a mark.
+const quotedRunes = 100
 
-// quote shows a line of a text with a mark under the column, and what is
+// quoteLine shows a line of a text with a mark under the column, and what is
 // probably meant there.
-func quote(w io.Writer, text string, line, column int, meant string) {
+func quoteLine(w io.Writer, text string, line, column int, meant string) {
 	lines := strings.Split(text, "\n")
 	shown := []rune(printable(lines[min(max(line-1, 0), len(lines)-1)]))
-	at := min(max(column-1, 0), len(shown))
-	from := max(at-quoted, 0)
+	mark := min(max(column-1, 0), len(shown))
+	from := max(mark-quotedRunes, 0)
 	if meant != "" {
 		meant = " did you mean " + meant + "?"
 	}
-	fmt.Fprintf(w, "    %s\n    %s^%s\n", string(shown[from:min(at+quoted, len(shown))]), strings.Repeat(" ", at-from), meant)
+	fmt.Fprintf(w, "    %s\n    %s^%s\n", string(shown[from:min(mark+quotedRunes, len(shown))]), strings.Repeat(" ", mark-from), meant)
 }
 
-// A place is where a value of a JSON file begins, and its text if it is one.
-type place struct {
-	at   int
-	text string
+// A value is where a value of a JSON file begins, and its text if it is a
+// string.
+type value struct {
+	offset int
+	text   string
 }
 
-// locate finds every value of a JSON text by its pointer. What cannot be read
-// ends it.
-func locate(text []byte) map[string]place {
-	l := locator{text: text, dec: json.NewDecoder(bytes.NewReader(text)), found: map[string]place{}}
-	l.value("")
+// locateValues finds every value of a JSON text by its pointer. It ends at the
+// first one that cannot be read.
+func locateValues(text []byte) map[string]value {
+	l := locator{
+		text:    text,
+		decoder: json.NewDecoder(bytes.NewReader(text)),
+		found:   map[string]value{},
+	}
+	l.readValue("")
 	return l.found
 }
 
 type locator struct {
-	text  []byte
-	dec   *json.Decoder
-	found map[string]place
+	text    []byte
+	decoder *json.Decoder
+	found   map[string]value
 }
 
-// value notes a value and what is in it. It reports false at the end of what
-// can be read.
-func (l *locator) value(pointer string) bool {
-	at := l.start()
-	token, err := l.dec.Token()
+// readValue notes a value and what is in it. It reports false at the end of
+// what can be read.
+func (l *locator) readValue(pointer string) bool {
+	offset := l.nextOffset()
+	token, err := l.decoder.Token()
 	if err != nil {
 		return false
 	}
+
 	text, _ := token.(string)
-	l.found[pointer] = place{at, text}
+	l.found[pointer] = value{offset, text}
 	if open, ok := token.(json.Delim); ok {
-		return l.inside(pointer, open == '{')
+		return l.readMembers(pointer, open == '{')
 	}
 	return true
 }
 
-// inside notes the members of an object or the elements of an array.
-func (l *locator) inside(pointer string, object bool) bool {
-	for i := 0; l.dec.More(); i++ {
+// readMembers notes the members of an object or the elements of an array.
+func (l *locator) readMembers(pointer string, isObject bool) bool {
+	for i := 0; l.decoder.More(); i++ {
 		key := strconv.Itoa(i)
-		if object {
-			token, err := l.dec.Token()
+		if isObject {
+			token, err := l.decoder.Token()
 			if err != nil {
 				return false
 			}
 			key, _ = token.(string)
 		}
-		if !l.value(pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)) {
+
+		// A JSON pointer writes ~ as ~0 and / as ~1.
+		if !l.readValue(pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)) {
 			return false
 		}
 	}
-	_, err := l.dec.Token()
+
+	_, err := l.decoder.Token() // the closing brace or bracket
 	return err == nil
 }
 
-// start is where the next value begins.
-func (l *locator) start() int {
-	at := int(l.dec.InputOffset())
-	for at < len(l.text) && strings.IndexByte(" \t\r\n:,", l.text[at]) >= 0 {
-		at++
+// nextOffset returns where the next value begins: the decoder's own offset is
+// the end of the token before.
+func (l *locator) nextOffset() int {
+	offset := int(l.decoder.InputOffset())
+	for offset < len(l.text) && strings.IndexByte(" \t\r\n:,", l.text[offset]) >= 0 {
+		offset++
 	}
-	return at
+	return offset
 }
 
-// nearest is the place of the value, or of the innermost that holds it: what is
-// missing is told where it should be.
-func nearest(places map[string]place, pointer string) place {
+// nearest returns the value, or the innermost that contains it: what is missing
+// is reported where it should be.
+func nearest(values map[string]value, pointer string) value {
 	for {
-		p, ok := places[pointer]
+		found, ok := values[pointer]
 		cut := strings.LastIndexByte(pointer, '/')
 		if ok || cut < 0 {
-			return p
+			return found
 		}
 		pointer = pointer[:cut]
 	}
 }
 
-// position is a line and a column of a text, both from 1.
-func position(text []byte, at int) (line, column int) {
-	before := text[:min(at, len(text))]
+// position returns a line and a column of a text, both from 1.
+func position(text []byte, offset int) (line, column int) {
+	before := text[:min(offset, len(text))]
 	last := bytes.LastIndexByte(before, '\n')
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[last+1:]) + 1
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -65,13 +66,15 @@ func openSink() (*sink, error) {
 			return nil, fmt.Errorf("sink: %w", err)
 		}
 	}
+
 	s := &sink{listener: listener}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
-	mux.HandleFunc("GET /new", s.fresh)
+	mux.HandleFunc("GET /new", s.newArrivals)
 	mux.HandleFunc("GET /favicon.ico", http.NotFound)
-	mux.HandleFunc("/", s.take)
-	s.server = &http.Server{Handler: s.local(mux), ReadHeaderTimeout: 5 * time.Second}
+	mux.HandleFunc("/", s.receive)
+
+	s.server = &http.Server{Handler: s.requireLocal(mux), ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = s.server.Serve(listener) }() // it ends with close
 	return s, nil
 }
@@ -81,46 +84,51 @@ func (s *sink) url() string { return "http://" + s.listener.Addr().String() }
 func (s *sink) close() { s.server.Close() }
 
 // register makes the sink a webhook of the key's account. Sinks of earlier
-// runs are taken away.
-func (s *sink) register(ctx context.Context, c *client.Client) error {
-	list, err := c.Webhooks(ctx)
+// runs are removed.
+func (s *sink) register(ctx context.Context, service *client.Client) error {
+	list, err := service.Webhooks(ctx)
 	if err != nil {
 		return err
 	}
-	for _, w := range list {
-		if w.Description == sinkName && s.abandoned(w.URL) {
-			if err := c.DeleteWebhook(ctx, w.ID); err != nil {
+	for _, endpoint := range list {
+		if endpoint.Description == sinkName && s.isAbandoned(endpoint.URL) {
+			if err := service.DeleteWebhook(ctx, endpoint.ID); err != nil {
 				return err
 			}
 		}
 	}
-	made, err := c.CreateWebhook(ctx, client.WebhookRequest{URL: s.url() + "/hook", Description: sinkName})
+
+	created, err := service.CreateWebhook(ctx, client.WebhookRequest{URL: s.url() + "/hook", Description: sinkName})
 	if err != nil {
 		return err
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.secret = made.Secret
+	s.secret = created.Secret
 	return nil
 }
 
-// abandoned reports whether an earlier sink is gone: its address is this one's
-// now, or nobody's.
-func (s *sink) abandoned(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == s.listener.Addr().String() {
+// isAbandoned reports whether an earlier sink is gone: its address is this
+// one's now, or nobody's. The sink of another "waybill dev" that still runs is
+// left alone.
+func (s *sink) isAbandoned(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == s.listener.Addr().String() {
 		return true
 	}
-	conn, err := net.DialTimeout("tcp", u.Host, time.Second)
+
+	connection, err := net.DialTimeout("tcp", parsed.Host, time.Second)
 	if err != nil {
 		return true
 	}
-	conn.Close()
+	connection.Close()
 	return false
 }
 
-// local refuses pages of elsewhere that have their name point here.
-func (s *sink) local(next http.Handler) http.Handler {
+// requireLocal rejects requests for other host names: a web page from elsewhere
+// whose name resolves to this machine cannot read what arrived (DNS rebinding).
+func (s *sink) requireLocal(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "127.0.0.1:"+port && r.Host != "localhost:"+port {
@@ -131,54 +139,59 @@ func (s *sink) local(next http.Handler) http.Handler {
 	})
 }
 
-// take keeps a request.
-func (s *sink) take(w http.ResponseWriter, r *http.Request) {
+// receive verifies a request and keeps it, also one that is not verified.
+func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, sinkBody))
 	if err != nil {
 		http.Error(w, "the body was cut off", http.StatusBadRequest)
 		return
 	}
-	a := arrival{At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), ID: r.Header.Get("webhook-id"), Body: pretty(body)}
-	for _, name := range sortedNames(r.Header) {
-		a.Header = append(a.Header, [2]string{name, strings.Join(r.Header[name], ", ")})
+	received := arrival{
+		At:     time.Now(),
+		Method: r.Method,
+		Path:   r.URL.RequestURI(),
+		ID:     r.Header.Get("webhook-id"),
+		Body:   indentJSON(body),
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		received.Header = append(received.Header, [2]string{name, strings.Join(r.Header[name], ", ")})
+	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, err := client.VerifyWebhook(s.secret, r.Header, body)
-	if a.Verified = err == nil; !a.Verified {
-		a.Why = strings.TrimPrefix(err.Error(), "waybill: ")
-		_ = json.Unmarshal(body, &e)
+
+	// A developer wants to see what was wrong with a request, so one whose
+	// signature is invalid is decoded and shown too, marked as such.
+	event, err := client.VerifyWebhook(s.secret, r.Header, body)
+	received.Verified = err == nil
+	if err != nil {
+		received.Why = strings.TrimPrefix(err.Error(), "waybill: ")
+		_ = json.Unmarshal(body, &event)
 	}
-	a.Type, a.Sequence, a.About = e.Type, e.Sequence, e.Data.Event.Description
+	received.Type = event.Type
+	received.Sequence = event.Sequence
+	received.About = event.Data.Event.Description
 	switch {
-	case e.Data.Shipment != nil:
-		a.Subject = e.Data.Shipment.ID
-	case e.Data.Tracker != nil:
-		a.Subject = e.Data.Tracker.ID
+	case event.Data.Shipment != nil:
+		received.Subject = event.Data.Shipment.ID
+	case event.Data.Tracker != nil:
+		received.Subject = event.Data.Tracker.ID
 	}
-	a.Again = a.ID != "" && slices.ContainsFunc(s.arrived, func(b arrival) bool { return b.ID == a.ID })
+	received.Again = received.ID != "" && slices.ContainsFunc(s.arrived, func(earlier arrival) bool { return earlier.ID == received.ID })
+
 	s.count++
-	a.N = s.count
-	s.arrived = slices.Insert(s.arrived, 0, a)
+	received.N = s.count
+	s.arrived = slices.Insert(s.arrived, 0, received)
 	s.arrived = s.arrived[:min(len(s.arrived), sinkKeeps)]
 	fmt.Fprintln(w, "thanks")
 }
 
-func sortedNames(h http.Header) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func pretty(body []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, body, "", "  ") != nil {
+func indentJSON(body []byte) string {
+	var indented bytes.Buffer
+	if json.Indent(&indented, body, "", "  ") != nil {
 		return string(body)
 	}
-	return b.String()
+	return indented.String()
 }
 
 //go:embed sink.html
@@ -189,8 +202,8 @@ var sinkPage = template.Must(template.New("page").Parse(sinkHTML))
 // page shows everything.
 func (s *sink) page(w http.ResponseWriter, _ *http.Request) { s.show(w, "page", 0) }
 
-// fresh shows what arrived after a number, for the page to put on top.
-func (s *sink) fresh(w http.ResponseWriter, r *http.Request) {
+// newArrivals shows what arrived after a number, for the page to put on top.
+func (s *sink) newArrivals(w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	s.show(w, "arrivals", after)
 }
@@ -198,21 +211,30 @@ func (s *sink) fresh(w http.ResponseWriter, r *http.Request) {
 func (s *sink) show(w http.ResponseWriter, name string, after int) {
 	s.mu.Lock()
 	list := slices.Clone(s.arrived)
+	secret := s.secret
+	s.mu.Unlock()
+
 	view := struct {
 		Secret   string
 		URL      string
 		Keeps    int
 		Arrivals []arrival
-	}{s.secret, s.url() + "/hook", sinkKeeps, nil}
-	s.mu.Unlock()
-	for _, a := range list {
-		if a.N > after {
-			view.Arrivals = append(view.Arrivals, a)
+	}{
+		Secret: secret,
+		URL:    s.url() + "/hook",
+		Keeps:  sinkKeeps,
+	}
+	for _, received := range list {
+		if received.N > after {
+			view.Arrivals = append(view.Arrivals, received)
 		}
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
+
+	// What arrived is shown escaped; the policy also keeps the page from
+	// loading anything from elsewhere and from being framed.
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
 	_ = sinkPage.ExecuteTemplate(w, name, view)
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-func isAsked(*os.File) bool { return false }
+func isInteractive(*os.File) bool { return false }
 
 func hideInput(*os.File) (restore func(), err error) {
 	return nil, errors.ErrUnsupported

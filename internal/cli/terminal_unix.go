@@ -8,30 +8,33 @@ import (
 	"unsafe"
 )
 
-// isAsked reports whether a person at a terminal can be asked through f.
-func isAsked(f *os.File) bool {
+// isInteractive reports whether a person at a terminal can be asked through the
+// file.
+func isInteractive(file *os.File) bool {
 	var state syscall.Termios
-	return terminal(f, getTerminal, &state) == nil
+	return controlTerminal(file, getTerminal, &state) == nil
 }
 
-// hideInput has the terminal not show what is typed, until restore.
-func hideInput(f *os.File) (restore func(), err error) {
+// hideInput stops the terminal from showing what is typed, until restore.
+func hideInput(file *os.File) (restore func(), err error) {
 	var before syscall.Termios
-	if err := terminal(f, getTerminal, &before); err != nil {
+	if err := controlTerminal(file, getTerminal, &before); err != nil {
 		return nil, err
 	}
+
+	// Lines and Ctrl-C must work as usual, whatever mode the terminal was in.
 	hidden := before
 	hidden.Lflag &^= syscall.ECHO
 	hidden.Lflag |= syscall.ICANON | syscall.ISIG
-	if err := terminal(f, setTerminal, &hidden); err != nil {
+	if err := controlTerminal(file, setTerminal, &hidden); err != nil {
 		return nil, err
 	}
-	return func() { _ = terminal(f, setTerminal, &before) }, nil
+	return func() { _ = controlTerminal(file, setTerminal, &before) }, nil
 }
 
-func terminal(f *os.File, what uintptr, state *syscall.Termios) error {
-	if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), what, uintptr(unsafe.Pointer(state))); e != 0 {
-		return e
+func controlTerminal(file *os.File, request uintptr, state *syscall.Termios) error {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(unsafe.Pointer(state))); errno != 0 {
+		return errno
 	}
 	return nil
 }

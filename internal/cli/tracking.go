@@ -27,6 +27,7 @@ func (c *cli) withTracking(ctx context.Context, fn func(*tracking.Service, []car
 		return err
 	}
 	defer done()
+
 	return fn(service, specs)
 }
 
@@ -34,8 +35,8 @@ func (c *cli) trackingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tracking",
 		Short: "List carriers' codes without a meaning, and run a better table over history",
-		Args:  aCommand,
-		RunE:  help,
+		Args:  requireSubcommand,
+		RunE:  showHelp,
 	}
 	cmd.AddCommand(c.trackingUnmappedCommand(), c.trackingReplayCommand())
 	return cmd
@@ -58,8 +59,9 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withTracking(cmd.Context(), func(s *tracking.Service, specs []carrier.Spec) error {
-				list, err := unmappedCodes(cmd.Context(), s, id, specs, from)
+
+			return c.withTracking(cmd.Context(), func(service *tracking.Service, specs []carrier.Spec) error {
+				list, err := unmappedCodes(cmd.Context(), service, id, specs, from)
 				if err != nil {
 					return err
 				}
@@ -67,17 +69,18 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 			})
 		},
 	}
+
 	accountFlag(cmd, &id, allAccounts)
 	cmd.Flags().StringVar(&since, "since", "90d", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one code a line")
 	return cmd
 }
 
-// unmappedCodes are those of an account in both modes; without an id, of all
-// accounts.
-func unmappedCodes(ctx context.Context, s *tracking.Service, id string, specs []carrier.Spec, from time.Time) ([]tracking.UnmappedCode, error) {
+// unmappedCodes returns those of an account in both modes; without an id, of
+// all accounts.
+func unmappedCodes(ctx context.Context, service *tracking.Service, id string, specs []carrier.Spec, from time.Time) ([]tracking.UnmappedCode, error) {
 	if id == "" {
-		return s.UnmappedCodes(ctx, specs, from)
+		return service.UnmappedCodes(ctx, specs, from)
 	}
 	account, valid := ship.ParseAccountID(id)
 	if !valid {
@@ -86,7 +89,7 @@ func unmappedCodes(ctx context.Context, s *tracking.Service, id string, specs []
 
 	var list []tracking.UnmappedCode
 	for _, live := range []bool{true, false} {
-		some, err := s.UnmappedOf(ctx, ship.Tenant{Account: account, Livemode: live}, specs, from)
+		some, err := service.UnmappedOf(ctx, ship.Tenant{Account: account, Livemode: live}, specs, from)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +111,16 @@ type shownUnmapped struct {
 func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
 	if asJSON {
 		var shown []any
-		for _, u := range list {
-			shown = append(shown, shownUnmapped{u.Carrier, u.Code, u.Events, u.Parcels, u.NewestAt, u.Description, u.Known})
+		for _, code := range list {
+			shown = append(shown, shownUnmapped{
+				Carrier:     code.Carrier,
+				Code:        code.Code,
+				Events:      code.Events,
+				Parcels:     code.Parcels,
+				NewestAt:    code.NewestAt,
+				Description: code.Description,
+				KnownNow:    code.Known,
+			})
 		}
 		return c.printJSON(shown)
 	}
@@ -117,22 +128,31 @@ func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
 		fmt.Fprintln(c.Err, "every code that was told has a meaning")
 		return nil
 	}
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CARRIER\tCODE\tEVENTS\tPARCELS\tNEWEST\tKNOWN NOW\tDESCRIPTION")
-	for _, u := range list {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", u.Carrier, printable(u.Code), u.Events, u.Parcels, day(u.NewestAt), map[bool]string{true: "yes", false: "no"}[u.Known], orDash(printable(u.Description)))
+
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CARRIER\tCODE\tEVENTS\tPARCELS\tNEWEST\tKNOWN NOW\tDESCRIPTION")
+	for _, code := range list {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			code.Carrier,
+			printable(code.Code),
+			code.Events,
+			code.Parcels,
+			formatDay(code.NewestAt),
+			yesNo(code.Known),
+			orDash(printable(code.Description)))
 	}
-	return w.Flush()
+	return table.Flush()
 }
 
-// printable is what a carrier said, on one line of a table.
-func printable(said string) string {
+// printable returns a carrier's or a client's text for one line of a table. The
+// control characters in it could otherwise steer the terminal.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return ' '
 		}
 		return r
-	}, said)
+	}, text)
 }
 
 func (c *cli) trackingReplayCommand() *cobra.Command {
@@ -156,15 +176,17 @@ func (c *cli) trackingReplayCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withTracking(cmd.Context(), func(s *tracking.Service, specs []carrier.Spec) error {
-				spec, known := connectable(specs, name)
+
+			return c.withTracking(cmd.Context(), func(service *tracking.Service, specs []carrier.Spec) error {
+				spec, known := findSpec(specs, name)
 				if !known {
 					return unknownCarrier(specs, name)
 				}
-				return c.replay(cmd.Context(), s, tracking.ReplayInput{Spec: spec, Since: from}, apply)
+				return c.replay(cmd.Context(), service, tracking.ReplayInput{Spec: spec, Since: from}, apply)
 			})
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&name, "carrier", "", "name of the carrier")
 	flags.StringVar(&since, "since", "", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
@@ -175,66 +197,78 @@ func (c *cli) trackingReplayCommand() *cobra.Command {
 	return cmd
 }
 
-// replay shows what differs, and then corrects it if it is to.
-func (c *cli) replay(ctx context.Context, s *tracking.Service, in tracking.ReplayInput, apply bool) error {
-	r, err := s.Replay(ctx, in)
+// replay shows what differs, and corrects it if apply is set.
+func (c *cli) replay(ctx context.Context, service *tracking.Service, in tracking.ReplayInput, apply bool) error {
+	found, err := service.Replay(ctx, in)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Err, "looked at %d parcels of %s\n", r.Parcels, in.Spec.Title)
-	if len(r.Differences) == 0 {
+	fmt.Fprintf(c.Err, "looked at %d parcels of %s\n", found.Parcels, in.Spec.Title)
+	if len(found.Differences) == 0 {
 		fmt.Fprintln(c.Err, "every code means what it meant")
 		return nil
 	}
-	if err := c.printDifferences(r.Differences); err != nil {
+
+	if err := c.printDifferences(found.Differences); err != nil {
 		return err
 	}
 	if !apply {
 		fmt.Fprintln(c.Err, "nothing was changed: add --apply to correct it")
 		return nil
 	}
+
+	// The totals are printed also after an error: what was corrected by then
+	// stays.
 	in.Apply = true
-	done, err := s.Replay(ctx, in)
+	done, err := service.Replay(ctx, in)
 	fmt.Fprintf(c.Err, "corrected %d tracking events; %d parcels have another status; %d events are told to clients\n", done.Corrected, done.Moved, done.Written)
 	return err
 }
 
 func (c *cli) printDifferences(list []tracking.Difference) error {
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CODE\tWAS\tIS\tEVENTS\tPARCELS\tCLIENTS")
-	for _, d := range list {
+	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CODE\tWAS\tIS\tEVENTS\tPARCELS\tCLIENTS")
+	for _, difference := range list {
 		clients := "are told"
 		switch {
-		case d.Told:
+		case difference.Told:
 			clients = "are not told again"
-		case d.Is.Status == "":
+		case difference.Is.Status == "":
 			clients = "need not know"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", printable(d.Code), senseOf(d.Was), senseOf(d.Is), d.Events, d.Parcels, clients)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n",
+			printable(difference.Code),
+			formatSense(difference.Was),
+			formatSense(difference.Is),
+			difference.Events,
+			difference.Parcels,
+			clients)
 	}
-	return w.Flush()
+	return table.Flush()
 }
 
-func senseOf(s tracking.Sense) string {
-	return strings.TrimSpace(orDash(string(s.Status)) + " " + s.Reason)
+func formatSense(sense tracking.Sense) string {
+	return strings.TrimSpace(orDash(string(sense.Status)) + " " + sense.Reason)
 }
 
 func unknownCarrier(specs []carrier.Spec, name string) error {
 	names := make([]string, len(specs))
-	for i, s := range specs {
-		names[i] = s.Name
+	for i, spec := range specs {
+		names[i] = spec.Name
 	}
+
 	if near := ship.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no carrier %s (did you mean %s?)", name, near)
 	}
 	return fmt.Errorf("there is no carrier %s: it is one of %s", name, strings.Join(names, ", "))
 }
 
-// parseDay is parseSince that takes a date too.
+// parseDay is parseSince that takes a date too, and requires one of them.
 func parseDay(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil && at.Before(now) {
 		return at, nil
 	}
+
 	at, err := parseSince(text, now)
 	if err != nil || at.IsZero() {
 		return at, errors.New("--since is not understood: write 12h, 30d, a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z that is past")
