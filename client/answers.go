@@ -105,7 +105,7 @@ type Shipment struct {
 	TrackingPageURL string           `json:"trackingPageUrl"`
 	VoidedAt        time.Time        `json:"voidedAt"` // zero unless the carrier took the label back
 
-	Replayed bool `json:"-"` // CreateShipment answered what its idempotency key had done before
+	Replayed bool `json:"-"` // CreateShipment returned the answer of an earlier request with the same idempotency key
 }
 
 // Labels are the addresses of a label, one a format.
@@ -157,7 +157,7 @@ type Raised struct {
 	To   string `json:"to"`
 }
 
-// A FailedCarrier could not help.
+// A FailedCarrier made no offer, or could not sell.
 type FailedCarrier struct {
 	Carrier string `json:"carrier"`
 	Code    string `json:"code"`
@@ -221,27 +221,29 @@ type Event struct {
 	Test      bool      `json:"test"` // made up by TestWebhook
 	Data      EventData `json:"data"`
 
-	// Cursor goes on behind this event: begun there, a reader may see a few
-	// events again, and misses none.
+	// Cursor is where to continue after this event: a reader that starts there
+	// may see a few events again, and misses none.
 	Cursor string `json:"-"`
 
-	// Body is the event as it came, byte for byte, with members that are not
-	// above.
+	// Body is the event as it was received, byte for byte, with members that
+	// are not above.
 	Body []byte `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes too.
-func (e *Event) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON decodes the event, and keeps the bytes in Body.
+func (e *Event) UnmarshalJSON(data []byte) error {
 	type plain Event // without this method
-	if err := json.Unmarshal(b, (*plain)(e)); err != nil {
+	if err := json.Unmarshal(data, (*plain)(e)); err != nil {
 		return err
 	}
-	e.Body = bytes.Clone(b)
+
+	// The caller may use data again after this returns.
+	e.Body = bytes.Clone(data)
 	return nil
 }
 
-// EventData is what an event speaks of: a shipment or a tracker, and the
-// tracking event that made it.
+// EventData is what an event is about: a shipment or a tracker, and the
+// tracking event that caused it.
 type EventData struct {
 	Shipment       *Shipment     `json:"shipment"`
 	Tracker        *Tracker      `json:"tracker"`

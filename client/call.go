@@ -25,7 +25,7 @@ type call struct {
 	idempotency string
 }
 
-// answer is what came back.
+// answer is the service's response, read to its end.
 type answer struct {
 	status int
 	header http.Header
@@ -37,12 +37,13 @@ const maxAnswer = 64 << 20
 
 // do makes the call and decodes its answer into out, which may be nil.
 func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption) (answer, error) {
-	for _, o := range options {
-		o(&in)
+	for _, option := range options {
+		option(&in)
 	}
 	if in.effect && in.idempotency == "" {
 		in.idempotency = newIdempotencyKey()
 	}
+
 	var body []byte
 	if in.body != nil {
 		var err error
@@ -50,6 +51,7 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 			return answer{}, fmt.Errorf("waybill: request: %w", err)
 		}
 	}
+
 	got, err := c.retry(ctx, in, body)
 	if err != nil || out == nil || len(got.body) == 0 {
 		return got, err
@@ -60,16 +62,17 @@ func (c *Client) do(ctx context.Context, in call, out any, options ...CallOption
 	return got, nil
 }
 
-// retry sends the request until it is answered for good. Every attempt is the
-// same request, idempotency key included: what an attempt has done without our
-// hearing of it is not done again.
+// retry sends the request until it has a final answer. Every attempt is the
+// same request, idempotency key included: what an attempt has done without its
+// answer reaching us is not done again.
 func (c *Client) retry(ctx context.Context, in call, body []byte) (answer, error) {
 	for attempt := 1; ; attempt++ {
 		got, err := c.send(ctx, in, body)
-		wait, again := c.again(ctx, attempt, err)
+		wait, again := c.retryAfter(ctx, attempt, err)
 		if !again {
 			return got, err
 		}
+
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -80,28 +83,31 @@ func (c *Client) retry(ctx context.Context, in call, body []byte) (answer, error
 	}
 }
 
-// again says whether another attempt may help, and after how long.
-func (c *Client) again(ctx context.Context, attempt int, err error) (time.Duration, bool) {
+// retryAfter returns whether another attempt may help, and after how long.
+func (c *Client) retryAfter(ctx context.Context, attempt int, err error) (time.Duration, bool) {
 	if err == nil || ctx.Err() != nil || attempt >= c.attempts {
 		return 0, false
 	}
-	e, answered := errors.AsType[*Error](err)
-	if answered && !e.temporary() || errors.Is(err, errBadRequest) {
+	refused, answered := errors.AsType[*Error](err)
+	if answered && !refused.temporary() || errors.Is(err, errBadRequest) {
 		return 0, false
 	}
+
 	wait := min(c.wait(attempt), c.longest)
 	if !answered {
 		return wait, true
 	}
-	// The service knows best; waiting in vain for less would only load it.
-	return max(wait, e.RetryAfter), e.RetryAfter <= c.longest
+
+	// A request that comes before the time that the service asks for would fail
+	// again, and only add to its load.
+	return max(wait, refused.RetryAfter), refused.RetryAfter <= c.longest
 }
 
-// backoff is 0.1 to 0.2 s after the first attempt and twice as long after each
-// further one. The random part keeps clients that failed together apart.
+// backoff returns 0.1 to 0.2 s after the first attempt and twice as long after
+// each further one. The random part spreads out clients that failed together.
 func backoff(attempt int) time.Duration {
-	d := 100 * time.Millisecond << min(attempt-1, 10)
-	return d + rand.N(d)
+	shortest := 100 * time.Millisecond << min(attempt-1, 10)
+	return shortest + rand.N(shortest)
 }
 
 // errBadRequest is an error of a request that cannot be sent at all.
@@ -113,32 +119,38 @@ func (c *Client) send(ctx context.Context, in call, body []byte) (answer, error)
 	if len(in.query) > 0 {
 		address += "?" + in.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, in.method, address, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, in.method, address, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, fmt.Errorf("waybill: %w: %w", errBadRequest, err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
-	req.Header.Set("User-Agent", c.userAgent)
+
+	request.Header.Set("Authorization", "Bearer "+c.key)
+	request.Header.Set("User-Agent", c.userAgent)
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", "application/json")
 	}
 	if in.idempotency != "" {
-		req.Header.Set("Idempotency-Key", in.idempotency)
+		request.Header.Set("Idempotency-Key", in.idempotency)
 	}
-	resp, err := c.http.Do(req)
+
+	response, err := c.http.Do(request)
 	if err != nil {
 		return answer{}, fmt.Errorf("waybill: %w", err)
 	}
-	defer resp.Body.Close()
-	got := answer{status: resp.StatusCode, header: resp.Header}
-	if got.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
+	defer response.Body.Close()
+
+	// One byte over the limit is read, to tell an answer that is too long from
+	// one that just fits.
+	got := answer{status: response.StatusCode, header: response.Header}
+	if got.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)); err != nil {
 		return got, fmt.Errorf("waybill: answer of %s %s was cut off: %w", in.method, in.path, err)
 	}
 	if len(got.body) > maxAnswer {
 		return got, fmt.Errorf("waybill: %w: answer of %s %s is over %d bytes", errBadRequest, in.method, in.path, maxAnswer)
 	}
+
 	if got.status < 200 || got.status >= 300 {
-		return got, errorOf(got)
+		return got, newError(got)
 	}
 	return got, nil
 }
@@ -153,7 +165,7 @@ type Error struct {
 	Instance       string       `json:"instance"`
 	Code           string       `json:"code"`
 	RequestID      string       `json:"requestId"`
-	Source         string       `json:"source"` // who can mend it: client, service or carrier
+	Source         string       `json:"source"` // where the error must be fixed: client, service or carrier
 	Retryable      bool         `json:"retryable"`
 	Carrier        string       `json:"carrier"`
 	CarrierCode    string       `json:"carrierCode"`
@@ -161,7 +173,7 @@ type Error struct {
 	Errors         []FieldError `json:"errors"`
 
 	RetryAfter time.Duration `json:"-"` // zero when the service did not say
-	Body       []byte        `json:"-"` // the answer as it came, with members that are not above
+	Body       []byte        `json:"-"` // the answer as it was received, with members that are not above
 }
 
 // A FieldError is one thing that is wrong with a request.
@@ -175,18 +187,22 @@ type FieldError struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "waybill: %d %s", e.Status, e.Code)
+	var text strings.Builder
+	fmt.Fprintf(&text, "waybill: %d %s", e.Status, e.Code)
 	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
+		text.WriteString(": " + e.Detail)
 	}
-	for i, f := range e.Errors {
-		fmt.Fprintf(&b, "%s %s%s %s", []string{";", ","}[min(i, 1)], f.Pointer, f.Parameter, f.Detail)
+
+	separator := ";"
+	for _, field := range e.Errors {
+		fmt.Fprintf(&text, "%s %s%s %s", separator, field.Pointer, field.Parameter, field.Detail)
+		separator = ","
 	}
+
 	if e.RequestID != "" {
-		b.WriteString(" (" + e.RequestID + ")")
+		text.WriteString(" (" + e.RequestID + ")")
 	}
-	return b.String()
+	return text.String()
 }
 
 // temporary reports whether the same request may succeed later.
@@ -200,14 +216,17 @@ func (e *Error) temporary() bool {
 	return false
 }
 
-// errorOf reads an answer that is an error; one that is not from the service
-// has its status alone.
-func errorOf(got answer) *Error {
+// newError reads an answer that is an error. One that is not from the service,
+// but from a proxy for example, has only its status.
+func newError(got answer) *Error {
 	e := &Error{}
 	if json.Unmarshal(got.body, e) != nil {
 		e = &Error{}
 	}
-	e.Status, e.Body = got.status, got.body
+
+	// The status of the answer counts, whatever the body says.
+	e.Status = got.status
+	e.Body = got.body
 	if e.Code == "" {
 		e.Code = "http_" + strconv.Itoa(got.status)
 		e.Detail = http.StatusText(got.status)
@@ -215,9 +234,11 @@ func errorOf(got answer) *Error {
 	if e.RequestID == "" {
 		e.RequestID = got.header.Get("Request-Id")
 	}
+
+	// HTTP allows a number of seconds or a date.
 	after := got.header.Get("Retry-After")
-	if n, err := strconv.Atoi(after); err == nil && n > 0 {
-		e.RetryAfter = time.Duration(n) * time.Second
+	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
 	} else if at, err := http.ParseTime(after); err == nil {
 		e.RetryAfter = max(time.Until(at), 0)
 	}

@@ -40,9 +40,15 @@ type Options struct {
 // New returns a client that calls with the key.
 func New(key string, o Options) *Client {
 	c := &Client{
-		key: key, base: strings.TrimRight(o.BaseURL, "/"), http: o.HTTPClient, attempts: o.Attempts, longest: o.MaxWait,
-		userAgent: strings.TrimSpace(o.UserAgent + " waybill-go/1"), wait: backoff,
+		key:       key,
+		base:      strings.TrimRight(o.BaseURL, "/"),
+		http:      o.HTTPClient,
+		attempts:  o.Attempts,
+		longest:   o.MaxWait,
+		userAgent: strings.TrimSpace(o.UserAgent + " waybill-go/1"),
+		wait:      backoff,
 	}
+
 	if c.base == "" {
 		c.base = DefaultBaseURL
 	}
@@ -62,10 +68,10 @@ func New(key string, o Options) *Client {
 type CallOption func(*call)
 
 // IdempotencyKey makes a call that has an effect safe to repeat with the same
-// key, also by another process or after a crash: what was done once is
-// answered, not done again. Without it each call makes a key of its own, which
-// covers the retries of that call alone.
+// key, also by another process or after a crash: the answer of the first call
+// is returned, and nothing is done again. Without it each call makes a key of
+// its own, which covers the retries of that call alone.
 func IdempotencyKey(key string) CallOption { return func(c *call) { c.idempotency = key } }
 
-// newIdempotencyKey is a key that no other call has.
+// newIdempotencyKey returns a key that no other call has.
 func newIdempotencyKey() string { return "auto-" + rand.Text() }

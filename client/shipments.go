@@ -18,7 +18,8 @@ func (c *Client) Rates(ctx context.Context, in RatesRequest) (Rates, error) {
 }
 
 // CreateShipment buys a label. If LabelStatus is "pending" the carrier has not
-// answered yet; the same idempotency key, or Shipment, tells later.
+// answered yet: call it again with the same idempotency key, or call Shipment,
+// to get the outcome.
 func (c *Client) CreateShipment(ctx context.Context, in ShipmentRequest, options ...CallOption) (Shipment, error) {
 	var out Shipment
 	got, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/shipments", body: in, effect: true}, &out, options...)
@@ -58,34 +59,35 @@ type ShipmentsRequest struct {
 }
 
 func (r ShipmentsRequest) query() url.Values {
-	q := url.Values{}
-	set(q, "orderId", r.OrderID)
-	set(q, "reference", r.Reference)
-	set(q, "trackingNumber", r.TrackingNumber)
-	set(q, "query", r.Query)
-	set(q, "status", r.Status)
-	set(q, "carrier", r.Carrier)
+	query := url.Values{}
+	set(query, "orderId", r.OrderID)
+	set(query, "reference", r.Reference)
+	set(query, "trackingNumber", r.TrackingNumber)
+	set(query, "query", r.Query)
+	set(query, "status", r.Status)
+	set(query, "carrier", r.Carrier)
+
 	if !r.CreatedAfter.IsZero() {
-		q.Set("createdAfter", r.CreatedAfter.UTC().Format(time.RFC3339Nano))
+		query.Set("createdAfter", r.CreatedAfter.UTC().Format(time.RFC3339Nano))
 	}
 	if !r.CreatedBefore.IsZero() {
-		q.Set("createdBefore", r.CreatedBefore.UTC().Format(time.RFC3339Nano))
+		query.Set("createdBefore", r.CreatedBefore.UTC().Format(time.RFC3339Nano))
 	}
-	setPage(q, r.Limit, r.Cursor)
-	return q
+	setPage(query, r.Limit, r.Cursor)
+	return query
 }
 
-func set(q url.Values, name, value string) {
+func set(query url.Values, name, value string) {
 	if value != "" {
-		q.Set(name, value)
+		query.Set(name, value)
 	}
 }
 
-func setPage(q url.Values, limit int, cursor string) {
+func setPage(query url.Values, limit int, cursor string) {
 	if limit > 0 {
-		q.Set("limit", strconv.Itoa(limit))
+		query.Set("limit", strconv.Itoa(limit))
 	}
-	set(q, "cursor", cursor)
+	set(query, "cursor", cursor)
 }
 
 // ShipmentsPage returns one page of shipments, newest first.
@@ -95,8 +97,8 @@ func (c *Client) ShipmentsPage(ctx context.Context, in ShipmentsRequest) (Page[S
 	return out, err
 }
 
-// Shipments goes over all shipments of the request, newest first, page by page.
-// After an error it ends.
+// Shipments iterates over all shipments of the request, newest first, page by
+// page. It ends after an error.
 func (c *Client) Shipments(ctx context.Context, in ShipmentsRequest) iter.Seq2[Shipment, error] {
 	return pages(func(cursor string) (Page[Shipment], error) {
 		if cursor != "" {
@@ -106,31 +108,32 @@ func (c *Client) Shipments(ctx context.Context, in ShipmentsRequest) iter.Seq2[S
 	})
 }
 
-// pages goes over all elements of a list.
+// pages iterates over all elements of a list.
 func pages[T any](fetch func(cursor string) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for cursor := ""; ; {
-			p, err := fetch(cursor)
+			page, err := fetch(cursor)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
-			for _, v := range p.Data {
-				if !yield(v, nil) {
+
+			for _, element := range page.Data {
+				if !yield(element, nil) {
 					return
 				}
 			}
-			if p.NextCursor == "" {
+			if page.NextCursor == "" {
 				return
 			}
-			cursor = p.NextCursor
+			cursor = page.NextCursor
 		}
 	}
 }
 
-// Void takes a label back. LabelStatus of the answer tells how far it came:
-// voided, voiding or refund_pending.
+// Void voids a label. LabelStatus of the answer is voided, voiding or
+// refund_pending.
 func (c *Client) Void(ctx context.Context, id string, options ...CallOption) (Shipment, error) {
 	var out Shipment
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/shipments/" + url.PathEscape(id) + "/void", effect: true}, &out, options...)
@@ -150,19 +153,20 @@ func (c *Client) Label(ctx context.Context, id string, o LabelOptions) ([]byte, 
 	if o.Format == "" {
 		o.Format = "pdf"
 	}
-	q := url.Values{}
-	set(q, "size", o.Size)
+	query := url.Values{}
+	set(query, "size", o.Size)
 	if o.DPI != 0 {
-		q.Set("dpi", strconv.Itoa(o.DPI))
+		query.Set("dpi", strconv.Itoa(o.DPI))
 	}
-	got, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/labels/" + url.PathEscape(id+"."+o.Format), query: q}, nil)
+
+	got, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/labels/" + url.PathEscape(id+"."+o.Format), query: query}, nil)
 	if err != nil {
 		return nil, err
 	}
 	return got.body, nil
 }
 
-// LabelLink makes an address at which one format of a label can be fetched
+// LabelLink creates an address at which one format of a label can be fetched
 // without a key, for a while: a day if lasting is zero, 7 days at most.
 func (c *Client) LabelLink(ctx context.Context, id, format string, lasting time.Duration) (LabelLink, error) {
 	in := struct {

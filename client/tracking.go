@@ -10,17 +10,18 @@ import (
 )
 
 // Track looks a parcel up by its tracking number, its shipment's id or its
-// tracker's. The carrier chooses if two use the same number; it may be empty.
+// tracker's. The carrier decides if two carriers use the same number; it may be
+// empty.
 func (c *Client) Track(ctx context.Context, number, carrier string) (TrackingResult, error) {
-	q := url.Values{}
-	set(q, "carrier", carrier)
+	query := url.Values{}
+	set(query, "carrier", carrier)
 	var out TrackingResult
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tracking/" + url.PathEscape(number), query: q}, &out)
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/tracking/" + url.PathEscape(number), query: query}, &out)
 	return out, err
 }
 
 // CreateTracker follows a parcel that was not bought here, and reports whether
-// it is new. Without a carrier the number must tell which it is.
+// it is new. Without a carrier, the number must identify it.
 func (c *Client) CreateTracker(ctx context.Context, number, carrier string, options ...CallOption) (TrackingResult, bool, error) {
 	in := struct {
 		TrackingNumber string `json:"trackingNumber"`
@@ -34,15 +35,15 @@ func (c *Client) CreateTracker(ctx context.Context, number, carrier string, opti
 // TrackersPage returns one page of followed parcels, newest first, without
 // their timelines.
 func (c *Client) TrackersPage(ctx context.Context, limit int, cursor string) (Page[TrackingResult], error) {
-	q := url.Values{}
-	setPage(q, limit, cursor)
+	query := url.Values{}
+	setPage(query, limit, cursor)
 	var out Page[TrackingResult]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/trackers", query: q}, &out)
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/trackers", query: query}, &out)
 	return out, err
 }
 
-// Trackers goes over all followed parcels, newest first, page by page. After an
-// error it ends.
+// Trackers iterates over all followed parcels, newest first, page by page. It
+// ends after an error.
 func (c *Client) Trackers(ctx context.Context) iter.Seq2[TrackingResult, error] {
 	return pages(func(cursor string) (Page[TrackingResult], error) { return c.TrackersPage(ctx, 0, cursor) })
 }
@@ -73,14 +74,17 @@ type EventsRequest struct {
 }
 
 // EventsPage reads one page of the log, oldest first. NextCursor of the page is
-// never empty: it goes on behind the page, also at the end of the log.
+// never empty: it continues behind the page, also at the end of the log.
 func (c *Client) EventsPage(ctx context.Context, in EventsRequest) (Page[Event], error) {
-	q := url.Values{}
-	set(q, "after", in.After)
-	set(q, "types", strings.Join(in.Types, ","))
-	setPage(q, in.Limit, "")
+	query := url.Values{}
+	set(query, "after", in.After)
+	set(query, "types", strings.Join(in.Types, ","))
+	setPage(query, in.Limit, "")
 	var out Page[Event]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/events", query: q}, &out)
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/events", query: query}, &out)
+
+	// The service gives a cursor for the whole page. An event within it
+	// continues at the page's beginning: that repeats events, and skips none.
 	for i := range out.Data {
 		out.Data[i].Cursor = in.After
 	}
@@ -90,45 +94,50 @@ func (c *Client) EventsPage(ctx context.Context, in EventsRequest) (Page[Event],
 	return out, err
 }
 
-// Events goes over the log to its present end, oldest first. After an error it
-// ends.
+// Events iterates over the log to its present end, oldest first. It ends after
+// an error.
 func (c *Client) Events(ctx context.Context, in EventsRequest) iter.Seq2[Event, error] {
 	return c.follow(ctx, in, 0)
 }
 
-// FollowEvents goes over the log and on: at its end it looks again every so
-// often. It ends with ctx, or after an error.
+// FollowEvents iterates over the log, and at its end waits for new events: it
+// polls again after every. It ends with ctx, or after an error.
 func (c *Client) FollowEvents(ctx context.Context, in EventsRequest, every time.Duration) iter.Seq2[Event, error] {
 	return c.follow(ctx, in, max(every, 100*time.Millisecond))
 }
 
+// follow iterates over the log. At its end it polls again after every, or ends
+// if that is zero.
 func (c *Client) follow(ctx context.Context, in EventsRequest, every time.Duration) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
-			p, err := c.EventsPage(ctx, in)
+			page, err := c.EventsPage(ctx, in)
 			if err != nil {
 				yield(Event{}, err)
 				return
 			}
-			for _, e := range p.Data {
-				if !yield(e, nil) {
+
+			for _, event := range page.Data {
+				if !yield(event, nil) {
 					return
 				}
 			}
-			in.After = p.NextCursor
-			switch {
-			case len(p.Data) > 0:
-			case every == 0:
+			in.After = page.NextCursor
+
+			// Only an empty page is the end of the log.
+			if len(page.Data) > 0 {
+				continue
+			}
+			if every == 0 {
 				return
-			default:
-				timer := time.NewTimer(every)
-				select {
-				case <-ctx.Done():
-					timer.Stop()
-					yield(Event{}, context.Cause(ctx))
-					return
-				case <-timer.C:
-				}
+			}
+			timer := time.NewTimer(every)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				yield(Event{}, context.Cause(ctx))
+				return
+			case <-timer.C:
 			}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Why a request is not believed. Answer it with 400 or 401; the service tries
-// again later.
+// Why a request is rejected. Answer it with 400 or 401; the service tries again
+// later.
 var (
 	ErrWebhookHeaders   = errors.New("waybill: a header of the webhook is missing or malformed")
 	ErrWebhookTimestamp = errors.New("waybill: the webhook was sent more than 5 minutes ago, or in the future")
@@ -30,11 +30,12 @@ const webhookTolerance = 5 * time.Minute
 // VerifyWebhook checks that a request comes from the service and returns its
 // event. The body must be the very bytes that were received.
 //
-// The secret is that of the webhook (whsec_...) or its public key (whpk_...);
-// several, with commas or spaces between, each are enough, so that a receiver
-// can know the old and the new one during a rotation.
+// The secret is that of the webhook (whsec_...) or its public key (whpk_...).
+// It can be several, with commas or spaces between, and a signature by one of
+// them is enough: a receiver can accept the old and the new one during a
+// rotation.
 //
-// An event can come twice: keep Event.ID and skip what was seen.
+// An event can be delivered twice: keep Event.ID and skip those that were seen.
 func VerifyWebhook(secret string, header http.Header, body []byte) (Event, error) {
 	return verifyWebhook(secret, header, body, time.Now())
 }
@@ -44,7 +45,10 @@ func verifyWebhook(secret string, header http.Header, body []byte, now time.Time
 	if err != nil {
 		return Event{}, err
 	}
-	id, timestamp, signatures := header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")
+
+	id := header.Get("webhook-id")
+	timestamp := header.Get("webhook-timestamp")
+	signatures := header.Get("webhook-signature")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if id == "" || signatures == "" || err != nil {
 		return Event{}, ErrWebhookHeaders
@@ -52,41 +56,46 @@ func verifyWebhook(secret string, header http.Header, body []byte, now time.Time
 	if age := now.Sub(time.Unix(seconds, 0)); age > webhookTolerance || age < -webhookTolerance {
 		return Event{}, ErrWebhookTimestamp
 	}
+
+	// The id and the time are signed too: neither can be changed to replay a
+	// request. The body is decoded only once it is verified.
 	message := bytes.Join([][]byte{[]byte(id), []byte(timestamp), body}, []byte("."))
 	if !keys.signed(message, signatures) {
 		return Event{}, ErrWebhookSignature
 	}
-	var e Event
-	if err := json.Unmarshal(body, &e); err != nil {
+	var event Event
+	if err := json.Unmarshal(body, &event); err != nil {
 		return Event{}, fmt.Errorf("waybill: body of the webhook: %w", err)
 	}
-	return e, nil
+	return event, nil
 }
 
-// webhookKeys are those that a receiver believes.
+// webhookKeys are those that a receiver accepts.
 type webhookKeys struct {
 	shared [][]byte
 	public []ed25519.PublicKey
 }
 
-func parseWebhookKeys(secret string) (k webhookKeys, err error) {
-	for _, text := range strings.FieldsFunc(secret, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
-		public, asymmetric := strings.CutPrefix(text, "whpk_")
-		b, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(public, "whsec_"))
+func parseWebhookKeys(secret string) (keys webhookKeys, err error) {
+	isSeparator := func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }
+	for _, text := range strings.FieldsFunc(secret, isSeparator) {
+		encoded, isPublic := strings.CutPrefix(text, "whpk_")
+		key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(encoded, "whsec_"))
 		switch {
-		case err != nil || len(b) == 0 || asymmetric && len(b) != ed25519.PublicKeySize:
+		case err != nil || len(key) == 0 || isPublic && len(key) != ed25519.PublicKeySize:
 			// The text itself stays out of errors: it is a secret.
-			return k, errors.New("waybill: a secret of the webhook is written neither as whsec_ nor as whpk_ and base64")
-		case asymmetric:
-			k.public = append(k.public, b)
+			return keys, errors.New("waybill: a secret of the webhook is written neither as whsec_ nor as whpk_ and base64")
+		case isPublic:
+			keys.public = append(keys.public, key)
 		default:
-			k.shared = append(k.shared, b)
+			keys.shared = append(keys.shared, key)
 		}
 	}
-	if len(k.shared)+len(k.public) == 0 {
-		return k, errors.New("waybill: the secret of the webhook is empty")
+
+	if len(keys.shared)+len(keys.public) == 0 {
+		return keys, errors.New("waybill: the secret of the webhook is empty")
 	}
-	return k, nil
+	return keys, nil
 }
 
 // signed reports whether one of the signatures is made with one of the keys.
@@ -97,6 +106,7 @@ func (k webhookKeys) signed(message []byte, signatures string) bool {
 		if err != nil {
 			continue
 		}
+
 		switch version {
 		case "v1":
 			for _, key := range k.shared {
@@ -106,6 +116,7 @@ func (k webhookKeys) signed(message []byte, signatures string) bool {
 					return true
 				}
 			}
+
 		case "v1a":
 			for _, key := range k.public {
 				if ed25519.Verify(key, message, signature) {

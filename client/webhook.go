@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A WebhookRequest makes a webhook. Only URL is required.
+// A WebhookRequest creates a webhook. Only URL is required.
 type WebhookRequest struct {
 	URL         string            `json:"url"`
 	Events      []string          `json:"events,omitempty"` // kinds; empty is all
@@ -50,7 +50,7 @@ type Webhook struct {
 	CreatedAt               time.Time `json:"createdAt"`
 }
 
-// A Delivery is one attempt to tell a webhook of an event.
+// A Delivery is one attempt to send an event to a webhook.
 type Delivery struct {
 	ID        string            `json:"id"`
 	EventID   string            `json:"eventId"`
@@ -82,7 +82,7 @@ type DeliveryResponse struct {
 
 func webhookPath(id string) string { return "/v1/webhooks/" + url.PathEscape(id) }
 
-// CreateWebhook makes a webhook. Keep its Secret: no other answer has it.
+// CreateWebhook creates a webhook. Keep its Secret: no other answer has it.
 func (c *Client) CreateWebhook(ctx context.Context, in WebhookRequest, options ...CallOption) (Webhook, error) {
 	var out Webhook
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/webhooks", body: in, effect: true}, &out, options...)
@@ -96,7 +96,7 @@ func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return out.Data, err
 }
 
-// Webhook returns a webhook, and how deliveries to it go.
+// Webhook returns a webhook, with the state of its deliveries.
 func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 	var out Webhook
 	_, err := c.do(ctx, call{method: http.MethodGet, path: webhookPath(id)}, &out)
@@ -110,7 +110,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, in WebhookChange)
 	return out, err
 }
 
-// DeleteWebhook ends a webhook.
+// DeleteWebhook deletes a webhook.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: webhookPath(id)}, nil)
 	return err
@@ -124,8 +124,8 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, id string, options ...
 	return out, err
 }
 
-// TestWebhook sends a webhook one made-up event of the kind, at once, and says
-// what became of it. An empty kind is shipment.created.
+// TestWebhook sends a webhook one made-up event of the kind, at once, and
+// returns the outcome. An empty kind is shipment.created.
 func (c *Client) TestWebhook(ctx context.Context, id, kind string, options ...CallOption) (Delivery, error) {
 	in := struct {
 		Type string `json:"type,omitempty"`
@@ -135,18 +135,18 @@ func (c *Client) TestWebhook(ctx context.Context, id, kind string, options ...Ca
 	return out, err
 }
 
-// DeliveriesPage returns one page of the attempts to tell a webhook of events,
+// DeliveriesPage returns one page of the attempts to send events to a webhook,
 // newest first.
 func (c *Client) DeliveriesPage(ctx context.Context, id string, limit int, cursor string) (Page[Delivery], error) {
-	q := url.Values{}
-	setPage(q, limit, cursor)
+	query := url.Values{}
+	setPage(query, limit, cursor)
 	var out Page[Delivery]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: webhookPath(id) + "/deliveries", query: q}, &out)
+	_, err := c.do(ctx, call{method: http.MethodGet, path: webhookPath(id) + "/deliveries", query: query}, &out)
 	return out, err
 }
 
-// Deliveries goes over all attempts, newest first, page by page. After an error
-// it ends.
+// Deliveries iterates over all attempts, newest first, page by page. It ends
+// after an error.
 func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, error] {
 	return pages(func(cursor string) (Page[Delivery], error) { return c.DeliveriesPage(ctx, id, 0, cursor) })
 }
@@ -164,7 +164,7 @@ func (c *Client) Redeliver(ctx context.Context, event, webhook string, options .
 	return out.Deliveries, err
 }
 
-// Recover sends a webhook everything since a time that it has not got, and
+// Recover sends a webhook all events since a time that it has not received, and
 // enables it if it was parked or disabled.
 func (c *Client) Recover(ctx context.Context, id string, since time.Time, options ...CallOption) (Webhook, error) {
 	in := struct {
