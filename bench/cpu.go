@@ -12,10 +12,11 @@ import (
 // tick is the unit of CPU time in /proc.
 const tick = 10 * time.Millisecond
 
-// stat is what /proc tells of a process.
+// stat is what /proc says about a process.
 type stat struct {
-	parent                  int
-	own, ofCollectedChilden time.Duration
+	parent        int
+	own           time.Duration
+	endedChildren time.Duration
 }
 
 func readStat(pid int) (stat, bool) {
@@ -23,6 +24,7 @@ func readStat(pid int) (stat, bool) {
 	if err != nil {
 		return stat{}, false
 	}
+
 	// The name may hold spaces; the fields begin behind its bracket.
 	_, rest, ok := strings.Cut(string(data), ") ")
 	if !ok {
@@ -32,42 +34,49 @@ func readStat(pid int) (stat, bool) {
 	var parent int
 	var skip, user, system, childUser, childSystem int64
 	n, _ := fmt.Sscan(rest, &state, &parent, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &user, &system, &childUser, &childSystem)
-	return stat{parent, time.Duration(user+system) * tick, time.Duration(childUser+childSystem) * tick}, n == 15
+
+	return stat{
+		parent:        parent,
+		own:           time.Duration(user+system) * tick,
+		endedChildren: time.Duration(childUser+childSystem) * tick,
+	}, n == 15
 }
 
-// processCPU is the CPU time of one process so far.
+// processCPU returns the CPU time of one process so far.
 func processCPU(pid int) time.Duration {
-	s, _ := readStat(pid)
-	return s.own
+	process, _ := readStat(pid)
+	return process.own
 }
 
-// treeCPU is the CPU time of a process and all its children so far, those that
-// have ended included.
+// treeCPU returns the CPU time of a process and all its children so far, those
+// that have ended included.
 func treeCPU(pid int) time.Duration {
-	s, _ := readStat(pid)
-	sum := s.own + s.ofCollectedChilden
+	process, _ := readStat(pid)
+	sum := process.own + process.endedChildren
+
 	folders, _ := filepath.Glob("/proc/[0-9]*")
-	for _, f := range folders {
-		var child int
-		if _, err := fmt.Sscan(filepath.Base(f), &child); err != nil {
+	for _, folder := range folders {
+		var id int
+		if _, err := fmt.Sscan(filepath.Base(folder), &id); err != nil {
 			continue
 		}
-		if c, ok := readStat(child); ok && c.parent == pid {
-			sum += c.own
+		if child, ok := readStat(id); ok && child.parent == pid {
+			sum += child.own
 		}
 	}
 	return sum
 }
 
-// postmaster is the parent of any backend.
+// postmaster returns the process of Postgres that is the parent of all its
+// backends.
 func (s *stage) postmaster(ctx context.Context) (int, error) {
-	var backend int
-	if err := s.conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+	var pid int
+	if err := s.conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		return 0, err
 	}
-	st, ok := readStat(backend)
+	backend, ok := readStat(pid)
 	if !ok {
 		return 0, fmt.Errorf("the database must run on this machine, where its CPU time can be read")
 	}
-	return st.parent, nil
+	return backend.parent, nil
 }

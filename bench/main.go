@@ -22,6 +22,7 @@ func main() {
 	repeats := flag.Int("repeats", 3, "how often each is repeated; the median counts")
 	out := flag.String("out", "bench/latest.json", "where the figures go; empty for nowhere")
 	flag.Parse()
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, time.Duration(*seconds)*time.Second, *repeats, *out); err != nil {
@@ -58,14 +59,17 @@ func run(ctx context.Context, lasts time.Duration, repeats int, out string) erro
 		return err
 	}
 	defer s.close()
+
 	subjects := []subject{
 		{"creation", s.pgbenchCreation, s.httpCreation("Jane Doe")},
 		{"creation_live", nil, s.httpCreation("FAULT EXCEPTION")}, // sells at once, but takes the way of a live carrier
 		{"tracking", s.pgbenchTracking, s.httpTracking},
 	}
 	report := newReport()
-	for _, sub := range subjects {
-		if sub.name == "tracking" {
+	for _, measured := range subjects {
+		// Tracking looks for the shipments that were created, and changes
+		// them: their size is read before.
+		if measured.name == "tracking" {
 			if (*report)["creation"].Disk, err = s.disk(ctx); err != nil {
 				return err
 			}
@@ -74,11 +78,12 @@ func run(ctx context.Context, lasts time.Duration, repeats int, out string) erro
 			}
 		}
 		for _, n := range clients {
-			if err := measure(ctx, s, report, sub, n, lasts, repeats); err != nil {
+			if err := measure(ctx, s, report, measured, n, lasts, repeats); err != nil {
 				return err
 			}
 		}
 	}
+
 	report.print(os.Stdout)
 	if out == "" {
 		return nil
@@ -90,29 +95,31 @@ func run(ctx context.Context, lasts time.Duration, repeats int, out string) erro
 	return os.WriteFile(out, append(data, '\n'), 0o644)
 }
 
-// measure interleaves engine and service, so that both meet the same noise.
-func measure(ctx context.Context, s *stage, report *report, sub subject, n int, lasts time.Duration, repeats int) error {
+// measure interleaves engine and service: both meet the same noise.
+func measure(ctx context.Context, s *stage, report *report, measured subject, clients int, lasts time.Duration, repeats int) error {
 	var engine, service []sample
 	for range repeats {
-		if sub.engine != nil {
-			got, err := s.metered(ctx, func() (sample, error) { return sub.engine(ctx, n, lasts) })
+		if measured.engine != nil {
+			got, err := s.metered(ctx, func() (sample, error) { return measured.engine(ctx, clients, lasts) })
 			if err != nil {
-				return fmt.Errorf("%s by pgbench with %d clients: %w", sub.name, n, err)
+				return fmt.Errorf("%s by pgbench with %d clients: %w", measured.name, clients, err)
 			}
 			engine = append(engine, got)
 		}
-		got, err := s.metered(ctx, func() (sample, error) { return sub.service(ctx, n, lasts) })
+
+		got, err := s.metered(ctx, func() (sample, error) { return measured.service(ctx, clients, lasts) })
 		if err != nil {
-			return fmt.Errorf("%s by the service with %d clients: %w", sub.name, n, err)
+			return fmt.Errorf("%s by the service with %d clients: %w", measured.name, clients, err)
 		}
 		service = append(service, got)
 	}
-	report.add(sub.name, n, median(engine), median(service))
-	log.Printf("%s, %d clients: engine %.0f/s, service %.0f/s", sub.name, n, median(engine).PerSecond, median(service).PerSecond)
+
+	report.add(measured.name, clients, median(engine), median(service))
+	log.Printf("%s, %d clients: engine %.0f/s, service %.0f/s", measured.name, clients, median(engine).PerSecond, median(service).PerSecond)
 	return nil
 }
 
-// median is the sample in the middle by rate.
+// median returns the sample in the middle by rate.
 func median(list []sample) sample {
 	if len(list) == 0 {
 		return sample{}

@@ -20,38 +20,40 @@ type figures struct {
 func newReport() *report { return &report{} }
 
 func (r report) add(name string, clients int, engine, service sample) {
-	f := r[name]
-	if f == nil {
-		f = &figures{Ratio: map[string]float64{}, Engine: map[string]sample{}, Service: map[string]sample{}}
-		r[name] = f
+	if r[name] == nil {
+		r[name] = &figures{Ratio: map[string]float64{}, Engine: map[string]sample{}, Service: map[string]sample{}}
 	}
+
 	n := strconv.Itoa(clients)
-	f.Service[n] = service
+	r[name].Service[n] = service
 	if engine.PerSecond > 0 {
-		f.Engine[n] = engine
-		f.Ratio[n] = round(service.PerSecond / engine.PerSecond)
+		r[name].Engine[n] = engine
+		r[name].Ratio[n] = round(service.PerSecond / engine.PerSecond)
 	}
 }
 
-func round(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)
-	return v
+func round(value float64) float64 {
+	value, _ = strconv.ParseFloat(strconv.FormatFloat(value, 'f', 3, 64), 64)
+	return value
 }
 
 func (r report) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "work\tclients\tengine/s\tservice/s\tratio\tp50 ms\tp99 ms\tPostgres us (engine)\tPostgres us\tservice us\tWAL bytes\t")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "work\tclients\tengine/s\tservice/s\tratio\tp50 ms\tp99 ms\tPostgres us (engine)\tPostgres us\tservice us\tWAL bytes\t")
 	for _, name := range []string{"creation", "creation_live", "tracking"} {
-		f := r[name]
-		if f == nil {
+		measured := r[name]
+		if measured == nil {
 			continue
 		}
-		for _, c := range clients {
-			n := strconv.Itoa(c)
-			e, s := f.Engine[n], f.Service[n]
-			fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
-				name, n, e.PerSecond, s.PerSecond, f.Ratio[n], s.P50, s.P99, e.PostgresCPU, s.PostgresCPU, s.ServiceCPU, s.WAL)
+
+		for _, count := range clients {
+			n := strconv.Itoa(count)
+			engine := measured.Engine[n]
+			service := measured.Service[n]
+			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
+				name, n, engine.PerSecond, service.PerSecond, measured.Ratio[n], service.P50, service.P99,
+				engine.PostgresCPU, service.PostgresCPU, service.ServiceCPU, service.WAL)
 		}
 	}
-	_ = t.Flush()
+	_ = table.Flush()
 }

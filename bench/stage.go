@@ -39,6 +39,7 @@ func newStage(ctx context.Context) (*stage, error) {
 	if _, err := s.waybill("migrate"); err != nil {
 		return nil, err
 	}
+
 	out, err := s.waybill("account", "create", "--name", "bench")
 	if err != nil {
 		return nil, err
@@ -48,6 +49,7 @@ func newStage(ctx context.Context) (*stage, error) {
 		return nil, err
 	}
 	s.key = strings.TrimSpace(s.key)
+
 	if err := s.startService(); err != nil {
 		return nil, err
 	}
@@ -64,16 +66,17 @@ func (s *stage) makeDatabase(ctx context.Context) error {
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer func() { _ = admin.Close(ctx) }()
+
 	name := fmt.Sprintf("waybill_bench_%d", os.Getpid())
 	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return err
 	}
-	u, err := url.Parse(server)
+	address, err := url.Parse(server)
 	if err != nil {
 		return err
 	}
-	u.Path = "/" + name
-	s.database = u.String()
+	address.Path = "/" + name
+	s.database = address.String()
 	s.conn, err = pgx.Connect(ctx, s.database)
 	return err
 }
@@ -87,26 +90,33 @@ func (s *stage) waybill(args ...string) (string, error) {
 }
 
 func (s *stage) startService() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// The listener only finds a free port, for the service to listen on.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s.addr = l.Addr().String()
-	_ = l.Close()
+	s.addr = listener.Addr().String()
+	_ = listener.Close()
 
 	s.service = exec.Command(binary, "serve", "--roles", "api")
-	s.service.Env = append(os.Environ(), "DATABASE_URL="+s.database, "LISTEN="+s.addr, "METRICS_LISTEN=off", "LOG_LEVEL=WARN",
-		"RATE_LIMIT=1000000", "RATE_BURST=1000000", "DATABASE_CONNECTIONS=32")
+	s.service.Env = append(os.Environ(),
+		"DATABASE_URL="+s.database,
+		"LISTEN="+s.addr,
+		"METRICS_LISTEN=off",
+		"LOG_LEVEL=WARN",
+		"RATE_LIMIT=1000000",
+		"RATE_BURST=1000000",
+		"DATABASE_CONNECTIONS=32")
 	s.service.Stderr = os.Stderr
 	if err := s.service.Start(); err != nil {
 		return err
 	}
 
 	for range 200 {
-		resp, err := http.Get("http://" + s.addr + "/readyz")
+		response, err := http.Get("http://" + s.addr + "/readyz")
 		if err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
 				return nil
 			}
 		}
@@ -119,6 +129,8 @@ func (s *stage) close() {
 	_ = s.service.Process.Signal(syscall.SIGTERM)
 	_ = s.service.Wait()
 	_ = os.RemoveAll(s.scripts)
+
+	// The run may have been interrupted; the database is dropped all the same.
 	ctx := context.Background()
 	_ = s.conn.Close(ctx)
 	admin, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
@@ -126,13 +138,15 @@ func (s *stage) close() {
 		return
 	}
 	defer func() { _ = admin.Close(ctx) }()
-	u, _ := url.Parse(s.database)
-	_, _ = admin.Exec(ctx, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)")
+	address, _ := url.Parse(s.database)
+	_, _ = admin.Exec(ctx, "DROP DATABASE "+strings.TrimPrefix(address.Path, "/")+" WITH (FORCE)")
 }
 
 // metered adds to a sample what it cost: CPU of Postgres and of the service,
 // and bytes of WAL, for each operation.
 func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sample, error) {
+	// Postgres writes whole pages to the WAL after a checkpoint. Every sample
+	// starts with one, so all pay for that alike.
 	if _, err := s.conn.Exec(ctx, "CHECKPOINT"); err != nil {
 		return sample{}, err
 	}
@@ -141,9 +155,9 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 		return sample{}, err
 	}
 
-	pg := treeCPU(postmaster)
-	svc := processCPU(s.service.Process.Pid)
-	wal, err := s.wal(ctx)
+	postgresBefore := treeCPU(postmaster)
+	serviceBefore := processCPU(s.service.Process.Pid)
+	walBefore, err := s.wal(ctx)
 	if err != nil {
 		return sample{}, err
 	}
@@ -153,16 +167,18 @@ func (s *stage) metered(ctx context.Context, measure func() (sample, error)) (sa
 		return got, err
 	}
 
-	time.Sleep(200 * time.Millisecond) // connections of pgbench end, and count as ended
+	// The connections of pgbench end, and their CPU time is added to that of
+	// the postmaster's ended children.
+	time.Sleep(200 * time.Millisecond)
 	operations := float64(got.count)
-	after, err := s.wal(ctx)
+	walAfter, err := s.wal(ctx)
 	if err != nil {
 		return got, err
 	}
 
-	got.PostgresCPU = round(float64((treeCPU(postmaster) - pg).Microseconds()) / operations)
-	got.ServiceCPU = round(float64((processCPU(s.service.Process.Pid) - svc).Microseconds()) / operations)
-	got.WAL = round(float64(after-wal) / operations)
+	got.PostgresCPU = round(float64((treeCPU(postmaster) - postgresBefore).Microseconds()) / operations)
+	got.ServiceCPU = round(float64((processCPU(s.service.Process.Pid) - serviceBefore).Microseconds()) / operations)
+	got.WAL = round(float64(walAfter-walBefore) / operations)
 	return got, nil
 }
 
@@ -171,8 +187,8 @@ func (s *stage) wal(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// disk is how many bytes a shipment takes with all its rows and indexes, by
-// table.
+// disk returns how many bytes a shipment takes with all its rows and indexes,
+// by table.
 func (s *stage) disk(ctx context.Context) (map[string]float64, error) {
 	rows, err := s.conn.Query(ctx, `
 SELECT coalesce(p.relname, c.relname), sum(pg_total_relation_size(c.oid))::float8 / (SELECT count(*) FROM shipments)
@@ -183,15 +199,16 @@ GROUP BY 1`)
 		return nil, err
 	}
 	defer rows.Close()
-	bytes := map[string]float64{}
+
+	sizes := map[string]float64{}
 	for rows.Next() {
 		var name string
-		var n float64
-		if err := rows.Scan(&name, &n); err != nil {
+		var size float64
+		if err := rows.Scan(&name, &size); err != nil {
 			return nil, err
 		}
-		bytes[name] = round(n)
-		bytes["total"] = round(bytes["total"] + n)
+		sizes[name] = round(size)
+		sizes["total"] = round(sizes["total"] + size)
 	}
-	return bytes, rows.Err()
+	return sizes, rows.Err()
 }

@@ -19,23 +19,25 @@ func statement(name string) (string, error) {
 	if err != nil || len(paths) == 0 {
 		return "", fmt.Errorf("run it from the project's root")
 	}
+
 	var files []*ast.File
-	for _, p := range paths {
-		if strings.HasSuffix(p, "_test.go") {
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(fset, p, nil, 0)
+		file, err := parser.ParseFile(fset, path, nil, 0)
 		if err != nil {
 			return "", err
 		}
-		files = append(files, f)
+		files = append(files, file)
 	}
+
 	// Only constants matter: what cannot be imported is ignored.
-	conf := types.Config{Importer: importer.Default(), Error: func(error) {}}
-	pkg, _ := conf.Check("store", fset, files, nil)
-	c, ok := pkg.Scope().Lookup(name).(*types.Const)
+	checker := types.Config{Importer: importer.Default(), Error: func(error) {}}
+	pkg, _ := checker.Check("store", fset, files, nil)
+	found, ok := pkg.Scope().Lookup(name).(*types.Const)
 	if !ok {
 		return "", fmt.Errorf("the store has no constant %s", name)
 	}
-	return constant.StringVal(c.Val()), nil
+	return constant.StringVal(found.Val()), nil
 }
