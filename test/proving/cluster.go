@@ -28,17 +28,24 @@ type Cluster struct {
 // scripts/postgres.
 func NewCluster(t *testing.T, settings ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, env: append(append(os.Environ(), "WAYBILL_PG_DIR="+t.TempDir(), "WAYBILL_PG_PORT="), settings...)}
+	c := &Cluster{
+		t:   t,
+		env: append(append(os.Environ(), "WAYBILL_PG_DIR="+t.TempDir(), "WAYBILL_PG_PORT="), settings...),
+	}
 	c.Do("start")
 	t.Cleanup(func() { c.Do("destroy") })
+
 	_, base, _ := strings.Cut(strings.TrimSpace(c.Do("status")), "data in ")
 	c.Data = filepath.Join(base, "data")
 	c.URL = strings.TrimSpace(c.Do("url"))
-	u, err := url.Parse(c.URL)
+
+	// A cluster that is started again must listen where the programs look for
+	// it, so the port that it chose is fixed from now on.
+	address, err := url.Parse(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.env = append(c.env, "WAYBILL_PG_PORT="+u.Port()) // from now on: it is found there, or not at all
+	c.env = append(c.env, "WAYBILL_PG_PORT="+address.Port())
 	return c
 }
 
@@ -50,7 +57,7 @@ func (c *Cluster) Do(args ...string) string {
 	return Output(c.t, cmd)
 }
 
-// Postmaster is the process that the cluster's pid file names.
+// Postmaster returns the process that the cluster's pid file names.
 func (c *Cluster) Postmaster() (pid int, err error) {
 	file, err := os.ReadFile(filepath.Join(c.Data, "postmaster.pid"))
 	if err != nil {
@@ -60,8 +67,8 @@ func (c *Cluster) Postmaster() (pid int, err error) {
 	return pid, err
 }
 
-// Crash kills the postmaster with all that it knows and starts it again; the
-// data directory must be enough.
+// Crash kills the postmaster with all that it has in memory and starts it
+// again; the data directory must be enough.
 func (c *Cluster) Crash() {
 	c.t.Helper()
 	pid, err := c.Postmaster()
@@ -69,21 +76,26 @@ func (c *Cluster) Crash() {
 		c.t.Errorf("find the postmaster: %v", err)
 		return
 	}
+
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	c.Crashes.Add(1)
-	for !dead(pid) { // it takes a moment to let go of its memory
+
+	// Postgres does not start while the old one still holds its shared memory,
+	// which takes a moment.
+	for !dead(pid) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	c.Do("start")
 }
 
-// dead reports whether a process is gone, but for its name in the list.
+// dead reports whether a process is gone, or a zombie that nobody has waited
+// for.
 func dead(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err != nil || strings.Contains(string(status), "State:\tZ")
 }
 
-// Output runs a command that has to work, and returns what it prints.
+// Output runs a command that must succeed, and returns what it prints.
 func Output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var stderr bytes.Buffer

@@ -16,7 +16,7 @@ import (
 )
 
 // A Process is a program that is started again whenever it ends, as a
-// supervisor does. Command makes what is run; its output goes to the file Log.
+// supervisor does. Command returns what is run; its output goes to the file Log.
 type Process struct {
 	Name, Addr string
 	Metrics    string // address, of a copy of the service
@@ -31,22 +31,31 @@ type Process struct {
 	done  chan struct{}
 }
 
-// NewCopy is a copy of the service with a name, which has its log and its disk
-// in dir. It listens where the environment that env makes says nothing else.
+// NewCopy returns a copy of the service with a name, which has its log and its
+// disk in dir. The environment of env overrides where it listens.
 func NewCopy(t *testing.T, name, dir string, env func() []string) *Process {
 	t.Helper()
 	p := &Process{
-		Name: name, Addr: FreeAddr(t), Metrics: FreeAddr(t), Spool: filepath.Join(dir, name+".spool"), Log: filepath.Join(dir, name+".log"),
+		Name:    name,
+		Addr:    FreeAddr(t),
+		Metrics: FreeAddr(t),
+		Spool:   filepath.Join(dir, name+".spool"),
+		Log:     filepath.Join(dir, name+".log"),
 	}
 	p.Command = func() *exec.Cmd {
 		cmd := exec.Command(Binary(), "serve")
-		cmd.Env = append(append(os.Environ(), "LISTEN="+p.Addr, "METRICS_LISTEN="+p.Metrics, "SPOOL_DIR="+p.Spool, "LOG_LEVEL=WARN"), env()...)
+		cmd.Env = append(os.Environ(),
+			"LISTEN="+p.Addr,
+			"METRICS_LISTEN="+p.Metrics,
+			"SPOOL_DIR="+p.Spool,
+			"LOG_LEVEL=WARN")
+		cmd.Env = append(cmd.Env, env()...)
 		return cmd
 	}
 	return p
 }
 
-// Binary is what is proven. WAYBILL is another than the checkout's own.
+// Binary returns the program under test: that of WAYBILL, or the checkout's own.
 func Binary() string {
 	if given := os.Getenv("WAYBILL"); given != "" {
 		return given
@@ -54,16 +63,16 @@ func Binary() string {
 	return "../../bin/waybill"
 }
 
-// FreeAddr is below the ranges that clusters of tests listen in and that the
-// kernel uses for outgoing connections: nobody takes it while its program is
-// down.
+// FreeAddr returns a free address. Its port is below the ranges that clusters
+// of tests listen in and that the kernel uses for outgoing connections: nobody
+// takes it while its program is down.
 func FreeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(8000)))
 		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
+			defer listener.Close()
+			return listener.Addr().String()
 		}
 	}
 	t.Fatal("there is no free port")
@@ -77,9 +86,12 @@ func (p *Process) Start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p.mu.Lock()
-	p.ended, p.done = false, make(chan struct{})
+	p.ended = false
+	p.done = make(chan struct{})
 	p.mu.Unlock()
+
 	go func() {
 		defer log.Close()
 		defer close(p.done)
@@ -90,7 +102,11 @@ func (p *Process) Start(t *testing.T) {
 func (p *Process) supervise(t *testing.T, log *os.File) {
 	for {
 		cmd := p.Command()
-		cmd.Stdout, cmd.Stderr = log, log
+		cmd.Stdout = log
+		cmd.Stderr = log
+
+		// End must find either the program that it kills, or none that is
+		// still to be started: both are decided under the lock.
 		p.mu.Lock()
 		if p.ended {
 			p.mu.Unlock()
@@ -103,23 +119,27 @@ func (p *Process) supervise(t *testing.T, log *os.File) {
 			t.Errorf("start %s: %v", p.Name, err)
 			return
 		}
+
+		// A program that ends at once cannot run now, without a database for
+		// example, and is not started in a tight loop.
 		began := time.Now()
 		_ = cmd.Wait()
 		if time.Since(began) < time.Second {
-			time.Sleep(200 * time.Millisecond) // it cannot run now, without a database for example
+			time.Sleep(200 * time.Millisecond)
 		}
 	}
 }
 
-// End kills the program for good, and shows what it complained of in a failed
+// End kills the program for good, and shows the end of its log in a failed
 // test.
 func (p *Process) End(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
-	running := p.done != nil
+	isRunning := p.done != nil
 	p.ended = true
 	p.mu.Unlock()
-	if running {
+
+	if isRunning {
 		p.Signal(syscall.SIGKILL)
 		<-p.done
 	}
@@ -129,10 +149,10 @@ func (p *Process) End(t *testing.T) {
 }
 
 // Signal sends a signal to the program, and reports whether it runs now.
-func (p *Process) Signal(s syscall.Signal) bool {
+func (p *Process) Signal(signal syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cmd != nil && p.cmd.Process != nil && p.cmd.Process.Signal(s) == nil
+	return p.cmd != nil && p.cmd.Process != nil && p.cmd.Process.Signal(signal) == nil
 }
 
 // Kill ends the program without warning. One that is being started is waited
@@ -143,24 +163,24 @@ func (p *Process) Kill() {
 	}
 }
 
-// PID is that of the program as it runs now.
+// PID returns the id of the process that runs now.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cmd.Process.Pid
 }
 
-// Answers reports whether a GET of the path works.
+// Answers reports whether a GET of the path succeeds.
 func (p *Process) Answers(path string) bool {
-	resp, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + p.Addr + path)
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + p.Addr + path)
 	if err != nil {
 		return false
 	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
 
-// Ready waits until the copies of the service are.
+// Ready waits until the copies of the service are ready.
 func Ready(t *testing.T, copies []*Process) {
 	t.Helper()
 	for _, p := range copies {
@@ -168,7 +188,7 @@ func Ready(t *testing.T, copies []*Process) {
 	}
 }
 
-// Await waits until ok, for as long as it may take.
+// Await waits until ok, for at most the limit, and returns how long it took.
 func Await(t *testing.T, what string, limit time.Duration, ok func() bool) time.Duration {
 	t.Helper()
 	start := time.Now()

@@ -1,6 +1,6 @@
-// Package proving is what the proofs under test share: how large they are, what
-// they write down, and the programs that they kill. It knows nothing of what is
-// proven.
+// Package proving is what the proofs under test share: how large they are, the
+// report that they write, and the programs that they kill. It knows nothing of
+// what is proven.
 package proving
 
 import (
@@ -52,8 +52,8 @@ func Pick[T any](t *testing.T, short, full T) T {
 	panic("unreachable")
 }
 
-// Beside lets the gate's tests wait beside each other: they mostly wait. The
-// full run is one after the other.
+// Beside runs the tests of the short run in parallel: they mostly wait. Those of
+// the full run come one after the other.
 func Beside(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PROVE") == "short" {
@@ -61,7 +61,7 @@ func Beside(t *testing.T) {
 	}
 }
 
-// Seed is PROVE_SEED, or any.
+// Seed returns PROVE_SEED, or a random seed.
 func Seed(t *testing.T) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64)
@@ -72,7 +72,7 @@ func Seed(t *testing.T) uint64 {
 	return seed
 }
 
-// Report writes a test's figures down in the proof of that name, in the full run.
+// Report writes a test's figures to the proof of that name, in the full run.
 // Each test adds its own to what is there; change may be nil.
 func Report(t *testing.T, name string, change func(*Proof), figures map[string]any) {
 	t.Helper()
@@ -81,21 +81,24 @@ func Report(t *testing.T, name string, change func(*Proof), figures map[string]a
 	if os.Getenv("PROVE") != "full" {
 		return
 	}
+
 	file := filepath.Join("..", "..", "proof", name)
-	p := Proof{}
+	proof := Proof{}
 	if old, err := os.ReadFile(file); err == nil {
-		if err := json.Unmarshal(old, &p); err != nil {
+		if err := json.Unmarshal(old, &proof); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if p.Figures == nil {
-		p.Figures = map[string]any{}
+	if proof.Figures == nil {
+		proof.Figures = map[string]any{}
 	}
+
 	if change != nil {
-		change(&p)
+		change(&proof)
 	}
-	p.Figures[t.Name()] = figures
-	out, err := json.MarshalIndent(p, "", "  ")
+	proof.Figures[t.Name()] = figures
+
+	out, err := json.MarshalIndent(proof, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +107,10 @@ func Report(t *testing.T, name string, change func(*Proof), figures map[string]a
 	}
 }
 
-// Round leaves one digit behind the point.
+// Round rounds to one decimal.
 func Round(x float64) float64 { return math.Round(x*10) / 10 }
 
-// Quantile of times, in milliseconds.
+// Quantile returns a quantile of times, in milliseconds.
 func Quantile(times []time.Duration, q float64) float64 {
 	if len(times) == 0 {
 		return 0
@@ -116,21 +119,26 @@ func Quantile(times []time.Duration, q float64) float64 {
 	return Round(float64(times[min(len(times)-1, int(q*float64(len(times))))].Microseconds()) / 1000)
 }
 
-// Upper95 is the largest mean of a Poisson count that shows v or fewer with a
-// chance of 5 %: 3 for none.
-func Upper95(v int) float64 {
-	if v > 100 {
-		return float64(v) + 1.65*math.Sqrt(float64(v)) + 2
+// Upper95 returns the upper 95 % confidence bound of a Poisson count: the mean
+// at which the chance of so few violations, or fewer, is 5 %. It is 3 for none.
+func Upper95(violations int) float64 {
+	// The normal approximation is close enough for large counts.
+	if violations > 100 {
+		return float64(violations) + 1.65*math.Sqrt(float64(violations)) + 2
 	}
-	low, high := 0.0, float64(v)*2+20
+
+	low := 0.0
+	high := float64(violations)*2 + 20
 	for range 60 {
 		mean := (low + high) / 2
-		term, sum := math.Exp(-mean), 0.0
-		for k := range v + 1 {
-			sum += term
+		term := math.Exp(-mean)
+		chance := 0.0
+		for k := range violations + 1 {
+			chance += term
 			term *= mean / float64(k+1)
 		}
-		if sum > 0.05 {
+
+		if chance > 0.05 {
 			low = mean
 		} else {
 			high = mean
