@@ -208,7 +208,7 @@ func (s *Service) decodePushes(ctx context.Context, list []store.Unheard) (decod
 			result.looks = looks[subject]
 			decoded[subject] = result
 		case ship.Forbidden, ship.Invalid, ship.Unsupported, ship.NotFound:
-			s.log.WarnContext(ctx, "a push is not believed", "connection", push.Connection, "error", err)
+			s.log.WarnContext(ctx, "a push was rejected", "connection", push.Connection, "error", err)
 		default:
 			s.log.WarnContext(ctx, "a push cannot be read now", "connection", push.Connection, "error", err)
 			postponed[subject] = true
