@@ -2,13 +2,13 @@
 // the renderer of Chromium, as a WebAssembly module inside this process: no
 // program has to be installed and no file leaves the host.
 //
-// Files come from carriers and are not trusted. The module has no file
-// system, no network and no clock of ours; its memory, its time and the size
-// of its pictures are limited, and each file gets an instance of its own that
-// is thrown away afterwards. Whatever a file does in there, the outcome is a
+// Files come from carriers and are not trusted. The module has no access to the
+// file system, the network or the host's clock; its memory, its time and the
+// size of its pictures are limited, and each file gets an instance of its own
+// that is discarded afterwards. Whatever a file does in there, the outcome is a
 // picture or an error.
 //
-// The module is read when it is first needed and forgotten when it was idle
+// The module is loaded when it is first needed and released when it was idle
 // for a while, because it needs far more memory than the rest of the service.
 package pdfium
 
@@ -33,8 +33,8 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// The module is built by the go-pdfium project; README.md says from where it
-// comes and how it is replaced.
+// The module is built by the go-pdfium project; README.md says where it comes
+// from and how to replace it.
 //
 //go:embed pdfium.wasm.gz
 var packedModule []byte
@@ -85,64 +85,68 @@ func (e *Engine) Render(ctx context.Context, file []byte, pages []Page, use func
 	e.busy.Lock()
 	defer e.busy.Unlock()
 
-	m, err := e.borrow()
+	module, err := e.acquire()
 	if err != nil {
 		return err
 	}
-	defer e.giveBack()
+	defer e.release()
 
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Timeout, maxTime))
 	defer cancel()
-	return m.render(ctx, file, pages, use)
+	return module.render(ctx, file, pages, use)
 }
 
 func checkPages(pages []Page) error {
 	if len(pages) == 0 || len(pages) > maxPages {
 		return fmt.Errorf("%w: it must have 1 to %d pages", ErrUnreadable, maxPages)
 	}
+
 	drawn := 0
-	for _, p := range pages {
-		if p.Width < 1 || p.Height < 1 || p.Width > maxPixels/p.Height {
+	for _, page := range pages {
+		// Divided rather than multiplied, so that large sides do not overflow.
+		if page.Width < 1 || page.Height < 1 || page.Width > maxPixels/page.Height {
 			return fmt.Errorf("%w: a page may have %d pixels at most", ErrUnreadable, maxPixels)
 		}
-		if drawn += p.Width * p.Height; drawn > maxDrawn {
+		if drawn += page.Width * page.Height; drawn > maxDrawn {
 			return fmt.Errorf("%w: its pages may have %d pixels at most", ErrUnreadable, maxDrawn)
 		}
 	}
 	return nil
 }
 
-// borrow loads the module if it is not there.
-func (e *Engine) borrow() (*module, error) {
+// acquire returns the module, which it loads if it is not in memory. The caller
+// must call release.
+func (e *Engine) acquire() (*module, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
 	if e.loaded == nil {
-		m, err := load()
+		loaded, err := load()
 		if err != nil {
 			return nil, err
 		}
-		e.loaded = m
+		e.loaded = loaded
 	}
 	e.users++
 	return e.loaded, nil
 }
 
-func (e *Engine) giveBack() {
+// release starts the time after which an idle module is unloaded.
+func (e *Engine) release() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
 	e.users--
 	if e.timer == nil {
-		e.timer = time.AfterFunc(idleAfter, e.forget)
+		e.timer = time.AfterFunc(idleAfter, e.unload)
 	} else {
 		e.timer.Reset(idleAfter)
 	}
 }
 
-// forget drops the module unless it is in use; whoever uses it starts the
-// timer again.
-func (e *Engine) forget() {
+// unload drops the module unless it is in use. Its release starts the timer
+// again.
+func (e *Engine) unload() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
@@ -152,7 +156,7 @@ func (e *Engine) forget() {
 	_ = e.loaded.runtime.Close(context.Background()) // memory alone
 	e.loaded = nil
 
-	// On a quiet host the next collection is minutes away.
+	// On a quiet host the next garbage collection is minutes away.
 	debug.FreeOSMemory()
 }
 
@@ -162,15 +166,15 @@ type module struct {
 	compiled wazero.CompiledModule
 }
 
-// load prepares the module for the interpreter. Compiling it to machine code
-// draws ten times faster, but takes seconds and 300 MB first, which a label
-// now and then does not earn back.
+// load prepares the module for the interpreter. Compiled to machine code it
+// draws ten times faster, but compiling takes seconds and 300 MB first,
+// which does not pay off for an occasional label.
 func load() (*module, error) {
-	zipped, err := gzip.NewReader(bytes.NewReader(packedModule))
+	unpacked, err := gzip.NewReader(bytes.NewReader(packedModule))
 	if err != nil {
 		return nil, fmt.Errorf("pdfium: %w", err)
 	}
-	wasm, err := io.ReadAll(zipped)
+	wasm, err := io.ReadAll(unpacked)
 	if err != nil {
 		return nil, fmt.Errorf("pdfium: %w", err)
 	}
@@ -179,17 +183,18 @@ func load() (*module, error) {
 	config := wazero.NewRuntimeConfigInterpreter().
 		WithMemoryLimitPages(maxMemory / wasmPage).
 		WithCloseOnContextDone(true)
-	m := &module{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
-	if err := m.prepare(ctx, wasm); err != nil {
-		_ = m.runtime.Close(ctx)
+	loaded := &module{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
+	if err := loaded.prepare(ctx, wasm); err != nil {
+		_ = loaded.runtime.Close(ctx)
 		return nil, fmt.Errorf("pdfium: %w", err)
 	}
 
 	// Reading the module leaves 100 MB of garbage.
 	debug.FreeOSMemory()
-	return m, nil
+	return loaded, nil
 }
 
+// prepare compiles the module and gives it what it imports.
 func (m *module) prepare(ctx context.Context, wasm []byte) error {
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
 		return err
@@ -214,18 +219,20 @@ func (m *module) prepare(ctx context.Context, wasm []byte) error {
 // downloads and the like. None of them is used to draw a page, so they do
 // nothing.
 func exportCallbacks(env wazero.HostModuleBuilder, compiled wazero.CompiledModule) {
-	for _, f := range compiled.ImportedFunctions() {
-		from, name, _ := f.Import()
+	for _, function := range compiled.ImportedFunctions() {
+		from, name, _ := function.Import()
 		if from != "env" || !strings.HasSuffix(name, "_CB") {
 			continue
 		}
-		params, results := f.ParamTypes(), f.ResultTypes()
-		nothing := func(_ context.Context, stack []uint64) {
+
+		params := function.ParamTypes()
+		results := function.ResultTypes()
+		doNothing := func(_ context.Context, stack []uint64) {
 			if len(results) > 0 {
 				stack[0] = 0
 			}
 		}
-		env.NewFunctionBuilder().WithGoFunction(api.GoFunc(nothing), params, results).Export(name)
+		env.NewFunctionBuilder().WithGoFunction(api.GoFunc(doNothing), params, results).Export(name)
 	}
 }
 
@@ -238,20 +245,20 @@ func (m *module) render(ctx context.Context, file []byte, pages []Page, use func
 	}
 	defer func() { _ = instance.Close(context.WithoutCancel(ctx)) }() // memory alone
 
-	c := &caller{ctx: ctx, instance: instance}
-	c.call("FPDF_InitLibrary")
-	at := c.call("malloc", uint64(len(file)))
-	if c.err != nil || at == 0 || !instance.Memory().Write(uint32(at), file) {
-		return c.failure()
+	caller := &caller{ctx: ctx, instance: instance}
+	caller.call("FPDF_InitLibrary")
+	address := caller.call("malloc", uint64(len(file)))
+	if caller.err != nil || address == 0 || !instance.Memory().Write(uint32(address), file) {
+		return caller.failure()
 	}
 
-	document := c.call("FPDF_LoadMemDocument", at, uint64(len(file)), 0)
-	if document == 0 || c.call("FPDF_GetPageCount", document) < uint64(len(pages)) {
-		return c.failure()
+	document := caller.call("FPDF_LoadMemDocument", address, uint64(len(file)), 0)
+	if document == 0 || caller.call("FPDF_GetPageCount", document) < uint64(len(pages)) {
+		return caller.failure()
 	}
 	for i, size := range pages {
-		if !c.page(document, i, size, use) {
-			return c.failure()
+		if !caller.drawPage(document, i, size, use) {
+			return caller.failure()
 		}
 	}
 	return nil
@@ -295,19 +302,24 @@ func (c *caller) failure() error {
 	return ErrUnreadable
 }
 
-// page draws one page on white paper, and reports whether it could.
-func (c *caller) page(document uint64, index int, size Page, use func(*image.Gray)) bool {
+// drawPage draws one page on white paper, and reports whether it could.
+func (c *caller) drawPage(document uint64, index int, size Page, use func(*image.Gray)) bool {
 	page := c.call("FPDF_LoadPage", document, uint64(index))
 	if page == 0 {
 		return false
 	}
-	width, height := uint64(size.Width), uint64(size.Height)
+
+	width := uint64(size.Width)
+	height := uint64(size.Height)
 	bitmap := c.call("FPDFBitmap_CreateEx", width, height, grey, 0, 0)
 	if bitmap == 0 {
 		return false
 	}
 	c.call("FPDFBitmap_FillRect", bitmap, 0, 0, width, height, whitePaper)
 	c.call("FPDF_RenderPageBitmap", bitmap, page, 0, 0, width, height, 0, printing)
+
+	// The file may have got the module to return anything, so its numbers are
+	// checked before they are used on our side.
 	buffer := c.call("FPDFBitmap_GetBuffer", bitmap)
 	stride := c.call("FPDFBitmap_GetStride", bitmap)
 	if c.err != nil || buffer == 0 || stride < width || stride > 2*maxPixels {

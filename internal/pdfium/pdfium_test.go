@@ -136,11 +136,11 @@ func TestAnIdleEngineHoldsNothing(t *testing.T) {
 		t.Fatalf("not loaded, or %v", err)
 	}
 	e.users++
-	if e.forget(); e.loaded == nil {
+	if e.unload(); e.loaded == nil {
 		t.Error("the module is gone while it is in use")
 	}
 	e.users--
-	if e.forget(); e.loaded != nil {
+	if e.unload(); e.loaded != nil {
 		t.Error("the module is kept while idle")
 	}
 }
