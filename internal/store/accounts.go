@@ -182,7 +182,7 @@ func (r *keyRow) targets() []any {
 
 func (r *keyRow) key() KeyRow {
 	r.k.ID, r.k.Tenant.Account = ship.KeyIDOf(r.id), ship.AccountIDOf(r.account)
-	r.k.ExpiresAt, r.k.LastUsedAt, r.k.RevokedAt = timeOf(r.expires), timeOf(r.used), timeOf(r.withdrew)
+	r.k.ExpiresAt, r.k.LastUsedAt, r.k.RevokedAt = timeOrZero(r.expires), timeOrZero(r.used), timeOrZero(r.withdrew)
 	return r.k
 }
 

@@ -13,13 +13,15 @@ type auditKey struct{}
 
 // WithAudit returns a context of somebody who makes changes: the transaction of
 // each also writes its entry, so that both happen or neither. The change says
-// what it is; complete says who made it, and may know more of it. What changes
-// nothing writes no entry.
+// what it is; complete says who made it, and may add details. A statement that
+// changes nothing writes no entry.
 func WithAudit(ctx context.Context, complete func(*AuditEntry)) context.Context {
 	return context.WithValue(ctx, auditKey{}, complete)
 }
 
-func completeOf(ctx context.Context) func(*AuditEntry) {
+// auditorOf returns the function that completes the context's audit entries;
+// nil if its changes are not audited.
+func auditorOf(ctx context.Context) func(*AuditEntry) {
 	complete, _ := ctx.Value(auditKey{}).(func(*AuditEntry))
 	return complete
 }
@@ -30,19 +32,24 @@ func EntryOf(t ship.Tenant, action, target string) AuditEntry {
 	if t.Livemode {
 		mode = "live"
 	}
-	return AuditEntry{Account: t.Account, Mode: mode, Action: action, Target: target}
+	return AuditEntry{
+		Account: t.Account,
+		Mode:    mode,
+		Action:  action,
+		Target:  target,
+	}
 }
 
 // accountEntry is the entry of a change of the account itself, in both modes.
-func accountEntry(a ship.AccountID, action string) AuditEntry {
-	return AuditEntry{Account: a, Action: action, Target: string(a)}
+func accountEntry(account ship.AccountID, action string) AuditEntry {
+	return AuditEntry{Account: account, Action: action, Target: string(account)}
 }
 
 // AuditChange writes the entry of a change in its transaction, if the context
-// says who makes it. The methods of Store that make a whole change call it
-// themselves; who makes one of several others calls it once, last.
+// says who makes it. The methods of Store that make a complete change call it
+// themselves; a caller that combines several others calls it once, last.
 func (s *Store) AuditChange(ctx context.Context, e AuditEntry) error {
-	complete := completeOf(ctx)
+	complete := auditorOf(ctx)
 	if complete == nil {
 		return nil
 	}
@@ -50,10 +57,10 @@ func (s *Store) AuditChange(ctx context.Context, e AuditEntry) error {
 	return s.AddAudit(ctx, e)
 }
 
-// changing gives fn a transaction of the tenant where the change is told.
-// Elsewhere a change of one statement needs none.
+// changing gives fn a transaction of the tenant if the change is audited. A
+// change of one statement needs none otherwise.
 func (s *Store) changing(ctx context.Context, t ship.Tenant, fn func(tx *Store) error) error {
-	if s.tx != nil || completeOf(ctx) == nil {
+	if s.tx != nil || auditorOf(ctx) == nil {
 		return fn(s)
 	}
 	return s.InTx(ctx, t, fn)
@@ -61,13 +68,13 @@ func (s *Store) changing(ctx context.Context, t ship.Tenant, fn func(tx *Store) 
 
 // changingSystem is changing for a change that no tenant's statement makes.
 func (s *Store) changingSystem(ctx context.Context, fn func(tx *Store) error) error {
-	if s.tx != nil || completeOf(ctx) == nil {
+	if s.tx != nil || auditorOf(ctx) == nil {
 		return fn(s)
 	}
 	return s.InSystemTx(ctx, fn)
 }
 
-// change is exec of a whole change.
+// change is exec of a complete change, with its audit entry.
 func (s *Store) change(ctx context.Context, t ship.Tenant, e AuditEntry, sql string, args ...any) (n int64, err error) {
 	err = s.changing(ctx, t, func(tx *Store) error {
 		if n, err = tx.exec(ctx, t, sql, args...); err != nil || n == 0 {
@@ -78,7 +85,7 @@ func (s *Store) change(ctx context.Context, t ship.Tenant, e AuditEntry, sql str
 	return n, err
 }
 
-// changeRow is queryRow of a whole change.
+// changeRow is queryRow of a complete change, with its audit entry.
 func (s *Store) changeRow(ctx context.Context, t ship.Tenant, e AuditEntry, scan func(pgx.Row) error, sql string, args ...any) error {
 	return s.changing(ctx, t, func(tx *Store) error {
 		if err := tx.queryRow(ctx, t, scan, sql, args...); err != nil {
@@ -88,7 +95,7 @@ func (s *Store) changeRow(ctx context.Context, t ship.Tenant, e AuditEntry, scan
 	})
 }
 
-// changeSystem is run of a whole change.
+// changeSystem is run of a complete change, with its audit entry.
 func (s *Store) changeSystem(ctx context.Context, e AuditEntry, sql string, args pgx.NamedArgs) (n int, err error) {
 	err = s.changingSystem(ctx, func(tx *Store) error {
 		if n, err = tx.run(ctx, sql, args); err != nil || n == 0 {

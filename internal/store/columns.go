@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -12,6 +14,12 @@ type columns map[string][]any
 
 func (c columns) add(name string, v any) { c[name] = append(c[name], v) }
 
+// addTenant adds whose the row is.
+func (c columns) addTenant(t ship.Tenant) {
+	c.add("accounts", [16]byte(t.Account.Raw()))
+	c.add("livemodes", t.Livemode)
+}
+
 func (c columns) args() pgx.NamedArgs {
 	args := make(pgx.NamedArgs, len(c))
 	for name, list := range c {
@@ -20,29 +28,29 @@ func (c columns) args() pgx.NamedArgs {
 	return args
 }
 
-func (c columns) parcel(p ship.Subject) {
-	c.add("accounts", [16]byte(p.Tenant.Account.Raw()))
-	c.add("livemodes", p.Tenant.Livemode)
-}
-
-// parcelArgs are parcels, as unnest takes them.
-func parcelArgs(parcels []ship.Subject) pgx.NamedArgs {
-	ids := make(uuids, len(parcels))
-	for i, p := range parcels {
-		ids[i] = uuid(p.ID)
+// subjectArgs returns the subjects as unnest takes them.
+func subjectArgs(subjects []ship.Subject) pgx.NamedArgs {
+	ids := make(uuids, len(subjects))
+	for i, subject := range subjects {
+		ids[i] = uuid(subject.ID)
 	}
-	args := tenantsArgs(len(parcels), func(i int) ship.Tenant { return parcels[i].Tenant })
+
+	args := tenantsArgs(len(subjects), func(i int) ship.Tenant { return subjects[i].Tenant })
 	args["ids"] = ids
 	return args
 }
 
-// tenantsArgs are whose rows are, as unnest takes them.
-func tenantsArgs(n int, of func(int) ship.Tenant) pgx.NamedArgs {
-	accounts, livemodes := make(uuids, n), make([]bool, n)
+// tenantsArgs returns the tenants of n rows as unnest takes them.
+func tenantsArgs(n int, tenantOf func(int) ship.Tenant) pgx.NamedArgs {
+	accounts := make(uuids, n)
+	livemodes := make([]bool, n)
 	for i := range n {
-		t := of(i)
+		t := tenantOf(i)
 		livemodes[i] = t.Livemode
-		if i > 0 && t.Account == of(i-1).Account {
+
+		// Rows of an account often come together, and decoding its id costs
+		// more than copying it.
+		if i > 0 && t.Account == tenantOf(i-1).Account {
 			accounts[i] = accounts[i-1]
 			continue
 		}
@@ -51,10 +59,43 @@ func tenantsArgs(n int, of func(int) ship.Tenant) pgx.NamedArgs {
 	return pgx.NamedArgs{"accounts": accounts, "livemodes": livemodes}
 }
 
-// uuids are an array that is sent without an allocation for each.
+// subjectOf returns the subject that three columns name.
+func subjectOf(account [16]byte, livemode bool, id [16]byte) ship.Subject {
+	return ship.Subject{
+		Tenant: ship.Tenant{Account: ship.AccountIDOf(account), Livemode: livemode},
+		ID:     id,
+	}
+}
+
+// scanSubject reads a row of an account, a mode and an id.
+func scanSubject(r pgx.Row) (ship.Subject, error) {
+	var account, id [16]byte
+	var livemode bool
+	err := r.Scan(&account, &livemode, &id)
+	return subjectOf(account, livemode, id), err
+}
+
+// uuids is an array of ids that is sent without an allocation for each.
 type uuids []uuid
 
 type uuid [16]byte
+
+func (u uuid) compare(other uuid) int { return bytes.Compare(u[:], other[:]) }
+
+// uuidsOf returns the ids as an array that the driver sends.
+func uuidsOf[T interface{ Raw() ship.RawID }](ids []T) uuids {
+	list := make(uuids, len(ids))
+	for i, id := range ids {
+		list[i] = uuid(id.Raw())
+	}
+	return list
+}
+
+// scanUUID reads a row of one id.
+func scanUUID(r pgx.Row) (id uuid, err error) {
+	err = r.Scan((*[16]byte)(&id))
+	return id, err
+}
 
 // UUIDValue is pgtype.UUIDValuer.
 func (u *uuid) UUIDValue() (pgtype.UUID, error) { return pgtype.UUID{Bytes: *u, Valid: true}, nil }

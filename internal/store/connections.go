@@ -40,7 +40,7 @@ func scanConnection(r pgx.Row) (Connection, error) {
 	)
 	err := r.Scan(&id, &account, &c.Tenant.Livemode, &c.Carrier, &c.Name, &c.WrappedKey, &c.Credentials, &c.Hint, &c.Enabled, &c.CreatedAt, &removed, &checked, &c.CheckResult, &c.Version)
 	c.ID, c.Tenant.Account = ship.ConnectionIDOf(id), ship.AccountIDOf(account)
-	c.CreatedAt, c.RemovedAt, c.CheckedAt = c.CreatedAt.UTC(), timeOf(removed), timeOf(checked)
+	c.CreatedAt, c.RemovedAt, c.CheckedAt = c.CreatedAt.UTC(), timeOrZero(removed), timeOrZero(checked)
 	return c, err
 }
 

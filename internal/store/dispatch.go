@@ -110,7 +110,7 @@ func (p positionRow) position() Position {
 	if p.id != nil {
 		pos.ID = *p.id
 	}
-	pos.At = timeOf(p.at)
+	pos.At = timeOrZero(p.at)
 	return pos
 }
 

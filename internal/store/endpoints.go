@@ -74,9 +74,9 @@ func scanEndpoint(r pgx.Row) (Endpoint, error) {
 	err := r.Scan(&id, &account, &e.Tenant.Livemode, &e.Slot, &e.Version, &e.URL, &kinds, &e.Description, &e.Signature, &e.Headers, &e.Secret, &e.Previous, &until,
 		&e.Enabled, &reason, &e.Verified, &e.Failures, &failing, &worked, &e.Parked, &e.Joining, &at.tx, &at.id, &at.at, &e.Probe, &recover, &born)
 	e.ID, e.Tenant.Account = ship.EndpointIDOf(id), ship.AccountIDOf(account)
-	e.Kinds, e.DisabledReason = words[ship.EventKind](kinds), value(reason)
-	e.PreviousUntil, e.FailingSince, e.LastSuccessAt = timeOf(until), timeOf(failing), timeOf(worked)
-	e.Cursor, e.RecoverSince, e.Born = at.position(), timeOf(recover), parseSnapshot(born)
+	e.Kinds, e.DisabledReason = fromStrings[ship.EventKind](kinds), value(reason)
+	e.PreviousUntil, e.FailingSince, e.LastSuccessAt = timeOrZero(until), timeOrZero(failing), timeOrZero(worked)
+	e.Cursor, e.RecoverSince, e.Born = at.position(), timeOrZero(recover), parseSnapshot(born)
 	return e, err
 }
 
@@ -123,7 +123,7 @@ func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpoint
 
 func settingsArgs(t ship.Tenant, id ship.EndpointID, set EndpointSettings, more pgx.NamedArgs) pgx.NamedArgs {
 	more = tenantArgs(t, id.Raw(), more)
-	more["url"], more["kinds"], more["description"], more["signature"] = set.URL, append([]string{}, texts(set.Kinds)...), set.Description, set.Signature
+	more["url"], more["kinds"], more["description"], more["signature"] = set.URL, append([]string{}, toStrings(set.Kinds)...), set.Description, set.Signature
 	more["headers"], more["secret"] = set.Headers, set.Secret
 	more["enabled"], more["reason"] = set.Enabled, null(set.DisabledReason)
 	return more

@@ -35,7 +35,7 @@ const ofDeal = `CROSS JOIN LATERAL json_to_record(s.purchase) AS d (service text
 // facts yet.
 const sqlNewRecipients = `
 SELECT k.account_id, k.livemode, k.id, coalesce(d.name, ''), coalesce(d.company, ''), coalesce(d.city, ''), coalesce(d.email, '')
-FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)
+FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)
 CROSS JOIN LATERAL json_to_record(s.request -> 'destination') AS d (name text, company text, city text, email text)
 WHERE NOT EXISTS (SELECT FROM shipment_facts f WHERE f.account_id = k.account_id AND f.livemode = k.livemode AND f.shipment_id = k.id)`
 
@@ -111,7 +111,7 @@ func noteFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subjec
 	words := columns{}
 	for _, key := range keys {
 		for _, word := range recipients[key].words() {
-			words.parcel(key)
+			words.addTenant(key.Tenant)
 			words.add("ids", [16]byte(key.ID))
 			words.add("words", hash(key.Tenant.Account, word))
 		}
@@ -121,7 +121,7 @@ func noteFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subjec
 	if len(words) > 0 {
 		batch.Queue(sqlAddWords, words.args())
 	}
-	batch.Queue(sqlNoteFacts, parcelArgs(keys))
+	batch.Queue(sqlNoteFacts, subjectArgs(keys))
 	return tx.SendBatch(ctx, batch).Close()
 }
 
@@ -138,7 +138,7 @@ func distinct(keys []ship.Subject) []ship.Subject {
 
 // newRecipients are the recipients of the shipments that have no facts yet.
 func newRecipients(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (map[ship.Subject]recipient, error) {
-	rows, err := tx.Query(ctx, sqlNewRecipients, parcelArgs(keys))
+	rows, err := tx.Query(ctx, sqlNewRecipients, subjectArgs(keys))
 	if err != nil {
 		return nil, err
 	}

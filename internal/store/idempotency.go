@@ -39,7 +39,7 @@ func (s *Store) Memory(ctx context.Context, t ship.Tenant, key string) (Memory, 
 	if shipment != nil {
 		m.Shipment = ship.ShipmentIDOf(*shipment)
 	}
-	m.Answer.Status, m.LockedUntil = value(status), timeOf(locked)
+	m.Answer.Status, m.LockedUntil = value(status), timeOrZero(locked)
 	return m, nil
 }
 

@@ -12,22 +12,22 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const journeyKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[]) AS k (account_id, livemode, id)`
+const subjectKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[]) AS k (account_id, livemode, id)`
 
 // sqlLockJourneys locks in the order of ids, so that batches that overlap
 // cannot deadlock.
 const sqlLockJourneys = `
 SELECT ` + trackColumns + `
-FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
+FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
 ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 
 const sqlJourneys = `
 SELECT ` + trackColumns + `
-FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)`
+FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)`
 
 // Journeys returns the rows of the parcels, of any tenants.
 func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
-	rows, err := s.sys.Query(ctx, sqlJourneys, parcelArgs(parcels))
+	rows, err := s.sys.Query(ctx, sqlJourneys, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read journeys: %w", explain(err))
 	}
@@ -43,7 +43,7 @@ func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Jo
 // LockJourneys locks the rows of the parcels until the transaction ends. Each
 // may be named once. Parcels that are not there are left out.
 func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
-	rows, err := s.tx.Query(ctx, sqlLockJourneys, parcelArgs(parcels))
+	rows, err := s.tx.Query(ctx, sqlLockJourneys, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("lock journeys: %w", explain(err))
 	}
@@ -84,7 +84,7 @@ func (x *journeyReader) read(r pgx.Row, further ...any) (ship.Journey, error) {
 	}
 	x.j.Subject = x.subject.read()
 	x.j.State, x.j.Progress, x.j.Sequence = ship.State(value(x.row.state)), x.row.progress(), x.row.sequence
-	x.j.Carrier, x.j.Number, x.j.BoughtAt, x.j.NewestAt = value(x.carrier), value(x.number), timeOf(x.boughtAt), timeOf(x.newest)
+	x.j.Carrier, x.j.Number, x.j.BoughtAt, x.j.NewestAt = value(x.carrier), value(x.number), timeOrZero(x.boughtAt), timeOrZero(x.newest)
 	return x.j, nil
 }
 
@@ -108,7 +108,7 @@ const scanColumns = `t.piece, t.code, t.occurred_at, t.status::text, t.reason, t
 
 const sqlScans = `
 SELECT t.account_id, t.livemode, t.subject_id, ` + scanColumns + `
-FROM ` + journeyKeys + `
+FROM ` + subjectKeys + `
 JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id`
 
 // Scans returns all tracking events of the parcels, those that follow from
@@ -120,7 +120,7 @@ func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Su
 		parcels[i] = j.Subject
 		scans[j.Subject] = j.OwnScans()
 	}
-	rows, err := s.tx.Query(ctx, sqlScans, parcelArgs(parcels))
+	rows, err := s.tx.Query(ctx, sqlScans, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read scans: %w", explain(err))
 	}
@@ -250,7 +250,7 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 }
 
 func (c columns) journey(j ship.Journey) {
-	c.parcel(j.Subject)
+	c.addTenant(j.Tenant)
 	c.add("ids", [16]byte(j.ID))
 	c.add("states", null(string(j.State)))
 	c.add("statuses", string(j.Progress.Status))
@@ -275,7 +275,7 @@ func joined(list []ship.Status) string {
 }
 
 func (c columns) scan(p ship.Subject, s NewScan) {
-	c.parcel(p)
+	c.addTenant(p.Tenant)
 	c.add("ids", [16]byte(p.ID))
 	c.add("pieces", s.Piece)
 	c.add("codes", s.Code)
@@ -293,7 +293,7 @@ func (c columns) event(j ship.Journey, e ship.Event) error {
 	if err != nil {
 		return fmt.Errorf("write a snapshot: %w", err)
 	}
-	c.parcel(j.Subject)
+	c.addTenant(j.Tenant)
 	c.add("subjects", [16]byte(j.ID))
 	c.add("trackers", j.Followed)
 	c.add("ids", [16]byte(e.ID.Raw()))

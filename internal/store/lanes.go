@@ -21,12 +21,12 @@ type Route struct {
 
 const sqlRoutes = `
 SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.purchase->>'service', ''), s.request->'origin', s.request->'destination', coalesce(s.request->>'shipDate', '')
-FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Routes returns how the parcels were sent; those that were not bought here are
 // left out.
 func (s *Store) Routes(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]Route, error) {
-	rows, err := s.sys.Query(ctx, sqlRoutes, parcelArgs(parcels))
+	rows, err := s.sys.Query(ctx, sqlRoutes, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", explain(err))
 	}
@@ -85,7 +85,7 @@ func (s *Store) CountDeliveries(ctx context.Context, took map[Lane]ship.TransitD
 		for _, n := range took[l] {
 			delivered += n
 		}
-		c.parcel(ship.Subject{Tenant: l.Tenant})
+		c.addTenant(l.Tenant)
 		c.add("carriers", l.Carrier)
 		c.add("services", l.Service)
 		c.add("origins", l.Origin)

@@ -75,7 +75,7 @@ func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []
 			return each(rows, func(r pgx.Rows) error { return scanPosition(r, &end) })
 		})
 	}
-	b.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), texts(kinds), limit).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), toStrings(kinds), limit).Query(func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error {
 			e, err := scanLogEvent(r)
 			list = append(list, e)

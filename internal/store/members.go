@@ -91,7 +91,7 @@ func (s *Store) fillSigns(ctx context.Context, members []Member) error {
 		var two bool
 		err := r.Scan(&id, &seen, &two)
 		m := &members[at[ship.PersonIDOf(id)]]
-		m.SeenAt, m.TwoFactor = timeOf(seen), two
+		m.SeenAt, m.TwoFactor = timeOrZero(seen), two
 		return err
 	}, sqlMemberSigns, pgx.NamedArgs{"people": ids})
 }

@@ -43,7 +43,7 @@ func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, 
 		k := Passkey{Person: person}
 		var used *time.Time
 		err := r.Scan(&k.ID, &k.Name, &k.Credential, &k.CreatedAt, &used)
-		k.CreatedAt, k.UsedAt = k.CreatedAt.UTC(), timeOf(used)
+		k.CreatedAt, k.UsedAt = k.CreatedAt.UTC(), timeOrZero(used)
 		list = append(list, k)
 		return err
 	}, sqlPasskeys, personArgs(person))

@@ -39,7 +39,7 @@ func (s *Store) DuePolls(ctx context.Context, now, again time.Time, limit int) (
 }
 
 const sqlEndPolls = `
-DELETE FROM sandbox_polls p USING ` + journeyKeys + `
+DELETE FROM sandbox_polls p USING ` + subjectKeys + `
 WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // EndPolls stops asking about the parcels.
@@ -49,9 +49,9 @@ func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
 	}
 	var err error
 	if s.tx != nil {
-		_, err = s.tx.Exec(ctx, sqlEndPolls, parcelArgs(parcels))
+		_, err = s.tx.Exec(ctx, sqlEndPolls, subjectArgs(parcels))
 	} else {
-		_, err = s.sys.Exec(ctx, sqlEndPolls, parcelArgs(parcels))
+		_, err = s.sys.Exec(ctx, sqlEndPolls, subjectArgs(parcels))
 	}
 	if err != nil {
 		return fmt.Errorf("end polls: %w", explain(err))
@@ -61,11 +61,11 @@ func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
 
 const sqlOrders = `
 SELECT s.account_id, s.livemode, s.id, s.request
-FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Orders returns what was ordered for each of the parcels.
 func (s *Store) Orders(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.Order, error) {
-	rows, err := s.tx.Query(ctx, sqlOrders, parcelArgs(parcels))
+	rows, err := s.tx.Query(ctx, sqlOrders, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", explain(err))
 	}
@@ -89,6 +89,6 @@ func (s *Store) InSystemTx(ctx context.Context, fn func(tx *Store) error) error 
 		panic("store: nested transaction")
 	}
 	return explain(pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
-		return fn(s.within(tx))
+		return fn(s.bindTo(tx))
 	}))
 }

@@ -103,7 +103,7 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 		var connection *[16]byte
 		var outcome, code, message *string
 		err := r.Scan(&a.Number, &a.Reference, &a.Carrier, &a.Service, &connection, &a.StartedAt, &ended, &outcome, &code, &message)
-		a.EndedAt, a.Outcome, a.Code, a.Message = timeOf(ended), value(outcome), value(code), value(message)
+		a.EndedAt, a.Outcome, a.Code, a.Message = timeOrZero(ended), value(outcome), value(code), value(message)
 		if connection != nil {
 			a.Connection = ship.ConnectionIDOf(*connection)
 		}

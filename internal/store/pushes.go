@@ -138,12 +138,12 @@ func keysOnly() *pgx.Batch {
 
 const sqlPushes = `
 SELECT k.account_id, k.livemode, k.id, p.connection_id, p.headers, p.body
-FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
+FROM ` + subjectKeys + ` CROSS JOIN LATERAL (
   SELECT connection_id, headers, body FROM pushes WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
 
 // Pushes returns pushes of any tenants; those past their time are left out.
 func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
-	rows, err := s.sys.Query(ctx, sqlPushes, parcelArgs(ids))
+	rows, err := s.sys.Query(ctx, sqlPushes, subjectArgs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read pushes: %w", explain(err))
 	}
@@ -160,7 +160,7 @@ func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) 
 }
 
 const unheardRows = `ctid = ANY (ARRAY(
-  SELECT u.ctid FROM ` + journeyKeys + ` CROSS JOIN LATERAL (
+  SELECT u.ctid FROM ` + subjectKeys + ` CROSS JOIN LATERAL (
     SELECT ctid FROM pending_pushes WHERE account_id = k.account_id AND livemode = k.livemode AND push_id = k.id OFFSET 0) u))`
 
 const sqlHeardPushes = `
@@ -169,7 +169,7 @@ DELETE FROM pending_pushes WHERE ` + unheardRows
 // HeardPushes notes that pushes were taken in. It works only inside a
 // transaction, with what they told, that finds rows by KeysOnly.
 func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
-	_, err := s.tx.Exec(ctx, sqlHeardPushes, parcelArgs(ids))
+	_, err := s.tx.Exec(ctx, sqlHeardPushes, subjectArgs(ids))
 	return explain(err)
 }
 
@@ -178,7 +178,7 @@ UPDATE pending_pushes SET due_at = @due WHERE ` + unheardRows
 
 // PostponePushes has pushes taken in later.
 func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time.Time) error {
-	args := parcelArgs(ids)
+	args := subjectArgs(ids)
 	args["due"] = due
 	b := keysOnly()
 	b.Queue(sqlPostponePushes, args)
@@ -196,7 +196,7 @@ func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.Conne
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, nil
 	}
-	return timeOf(until), err
+	return timeOrZero(until), err
 }
 
 const sqlSetSubscription = `

@@ -40,7 +40,7 @@ func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kind
 		e, err := scanLogEvent(r)
 		list = append(list, e)
 		return err
-	}, sqlRecent, [16]byte(t.Account.Raw()), t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit)
+	}, sqlRecent, [16]byte(t.Account.Raw()), t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit)
 	return list, err
 }
 
@@ -80,7 +80,7 @@ func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, ki
 		e, err := scanLogEvent(r)
 		list = append(list, e)
 		return err
-	}, sqlRecentOf, account, t.Livemode, tx, [16]byte(before.ID), texts(kinds), limit, recentReach)
+	}, sqlRecentOf, account, t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit, recentReach)
 	if err != nil || len(list) == limit {
 		return list, further, err
 	}

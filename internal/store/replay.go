@@ -57,7 +57,7 @@ func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Tim
 
 const sqlMeanings = `
 SELECT t.account_id, t.livemode, t.subject_id, t.code, t.status::text, t.reason, t.notified, count(*)
-FROM ` + journeyKeys + `
+FROM ` + subjectKeys + `
 JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id
 GROUP BY t.account_id, t.livemode, t.subject_id, t.code, t.status, t.reason, t.notified`
 
@@ -70,7 +70,7 @@ type Meant struct {
 
 // Meanings returns how the events of the parcels were read when they came.
 func (s *Store) Meanings(ctx context.Context, parcels []ship.Subject) ([]Meant, error) {
-	rows, err := s.sys.Query(ctx, sqlMeanings, parcelArgs(parcels))
+	rows, err := s.sys.Query(ctx, sqlMeanings, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read meanings: %w", explain(err))
 	}
@@ -116,7 +116,7 @@ func (s *Store) Correct(ctx context.Context, changes []Change) error {
 }
 
 func (c columns) meaning(p ship.Subject, s ship.Scan) {
-	c.parcel(p)
+	c.addTenant(p.Tenant)
 	c.add("ids", [16]byte(p.ID))
 	c.add("pieces", s.Piece)
 	c.add("codes", s.Code)
@@ -128,12 +128,12 @@ func (c columns) meaning(p ship.Subject, s ship.Scan) {
 
 const sqlBoughtOver = `
 SELECT s.account_id, s.livemode, s.id, s.purchase->>'connection'
-FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // BoughtOver returns over which connections the parcels were bought, those that
 // were bought over one.
 func (s *Store) BoughtOver(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.ConnectionID, error) {
-	rows, err := s.sys.Query(ctx, sqlBoughtOver, parcelArgs(parcels))
+	rows, err := s.sys.Query(ctx, sqlBoughtOver, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read connections of parcels: %w", explain(err))
 	}

@@ -43,7 +43,7 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 		return sh, err
 	}
 	sh.ID = ship.ShipmentIDOf(id)
-	sh.VoidedAt = timeOf(voidedAt)
+	sh.VoidedAt = timeOrZero(voidedAt)
 	if duplicate != nil {
 		sh.DuplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
@@ -75,8 +75,8 @@ func (j *journeyRow) targets() []any {
 
 func (j *journeyRow) progress() ship.Progress {
 	return ship.Progress{
-		Status: ship.Status(j.status), Reason: value(j.reason), Pieces: words[ship.Status](j.pieces),
-		EstimateAt: timeOf(j.estimateAt), EstimateSource: value(j.estimate), CheckedAt: timeOf(j.checkedAt),
+		Status: ship.Status(j.status), Reason: value(j.reason), Pieces: fromStrings[ship.Status](j.pieces),
+		EstimateAt: timeOrZero(j.estimateAt), EstimateSource: value(j.estimate), CheckedAt: timeOrZero(j.checkedAt),
 	}
 }
 

@@ -50,20 +50,30 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	sys, err := newPool(ctx, o, roleSys, systemConnections)
 	if err != nil {
 		app.Close()
 		return nil, err
 	}
+
 	queue, err := river.NewClient(riverpgxv5.New(sys), &river.Config{})
 	if err != nil {
 		app.Close()
 		sys.Close()
 		return nil, fmt.Errorf("job queue: %w", err)
 	}
-	return &Store{app: app, sys: sys, queue: queue, lastEntry: new(atomic.Int64), words: new(wordKey)}, nil
+
+	return &Store{
+		app:       app,
+		sys:       sys,
+		queue:     queue,
+		lastEntry: new(atomic.Int64),
+		words:     new(wordKey),
+	}, nil
 }
 
+// newPool opens a pool whose connections act as the role.
 func newPool(ctx context.Context, o Options, role string, connections int32) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
@@ -73,17 +83,22 @@ func newPool(ctx context.Context, o Options, role string, connections int32) (*p
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.ConnConfig.Tracer = o.Tracer
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+
 	params := cfg.ConnConfig.RuntimeParams
 	params["application_name"] = "waybill"
 	params["timezone"] = "UTC"
 	params["statement_timeout"] = "10s"
 	params["lock_timeout"] = "2s"
+	params["role"] = role
+
 	// Statements here take milliseconds, and compiling one takes hundreds. The
 	// planner thinks otherwise wherever a plan is made to avoid a table scan.
 	params["jit"] = "off"
-	// The log's horizon waits for the oldest writer, so none may dawdle.
+
+	// The log's horizon waits for the oldest writer, so no transaction may stay
+	// open without doing anything.
 	params["idle_in_transaction_session_timeout"] = "15s"
-	params["role"] = role
+
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -116,16 +131,20 @@ func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) erro
 	if s.tx != nil {
 		panic("store: nested transaction")
 	}
-	opts := pgx.TxOptions{BeginQuery: fmt.Sprintf(
-		"BEGIN; SELECT set_config('waybill.account', '%s', true), set_config('waybill.livemode', '%t', true)", uuidText(t.Account.Raw()), t.Livemode)}
-	err := pgx.BeginTxFunc(ctx, s.app, opts, func(tx pgx.Tx) error {
-		return fn(s.within(tx))
+
+	// Row-level security reads the tenant from these settings. They are set in
+	// the round trip of BEGIN, so no statement can run without them.
+	options := pgx.TxOptions{BeginQuery: fmt.Sprintf(
+		"BEGIN; SELECT set_config('waybill.account', '%s', true), set_config('waybill.livemode', '%t', true)",
+		uuidText(t.Account.Raw()), t.Livemode)}
+	err := pgx.BeginTxFunc(ctx, s.app, options, func(tx pgx.Tx) error {
+		return fn(s.bindTo(tx))
 	})
 	return explain(err)
 }
 
-// within is the store bound to a transaction.
-func (s *Store) within(tx pgx.Tx) *Store {
+// bindTo returns the store bound to a transaction.
+func (s *Store) bindTo(tx pgx.Tx) *Store {
 	bound := *s
 	bound.tx = tx
 	return &bound
@@ -152,6 +171,18 @@ func (s *Store) send(ctx context.Context, b *batch) error {
 	return explain(s.app.SendBatch(ctx, &b.Batch).Close())
 }
 
+// exec runs one statement of the tenant and reports how many rows it touched.
+func (s *Store) exec(ctx context.Context, t ship.Tenant, sql string, args ...any) (int64, error) {
+	var touched int64
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+		touched = tag.RowsAffected()
+		return nil
+	})
+	err := s.send(ctx, b)
+	return touched, err
+}
+
 // queryRow runs one statement of the tenant; no row is ship.NotFound.
 func (s *Store) queryRow(ctx context.Context, t ship.Tenant, scan func(pgx.Row) error, sql string, args ...any) error {
 	b := s.newBatch(t)
@@ -159,23 +190,28 @@ func (s *Store) queryRow(ctx context.Context, t ship.Tenant, scan func(pgx.Row) 
 	return s.send(ctx, b)
 }
 
-// exec runs one statement of the tenant and reports how many rows it touched.
-func (s *Store) exec(ctx context.Context, t ship.Tenant, sql string, args ...any) (int64, error) {
-	var n int64
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
-		n = tag.RowsAffected()
-		return nil
-	})
-	err := s.send(ctx, b)
-	return n, err
-}
-
 // queryRows runs one statement of the tenant and gives each row to scan.
 func (s *Store) queryRows(ctx context.Context, t ship.Tenant, scan func(pgx.Rows) error, sql string, args ...any) error {
 	b := s.newBatch(t)
 	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return each(rows, scan) })
 	return s.send(ctx, b)
+}
+
+// queryOne runs one statement of the tenant and returns its row; no row is
+// ship.NotFound.
+func queryOne[T any](ctx context.Context, s *Store, t ship.Tenant, scan func(pgx.Row) (T, error), sql string, args ...any) (T, error) {
+	var item T
+	err := s.queryRow(ctx, t, scanInto(&item, scan), sql, args...)
+	return item, err
+}
+
+// queryList runs one statement of the tenant and returns all its rows.
+func queryList[T any](ctx context.Context, s *Store, t ship.Tenant, scan func(pgx.Row) (T, error), sql string, args ...any) ([]T, error) {
+	var list []T
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Query(collectInto(&list, scan))
+	err := s.send(ctx, b)
+	return list, err
 }
 
 // each gives every row to scan.
@@ -189,7 +225,36 @@ func each(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// explain gives the errors of the driver that mean something their kind.
+// collect returns all rows; the list of no rows is nil.
+func collect[T any](rows pgx.Rows, scan func(pgx.Row) (T, error)) ([]T, error) {
+	var list []T
+	err := collectInto(&list, scan)(rows)
+	return list, err
+}
+
+// collectInto returns a function that appends all rows to the list, for a
+// statement of a batch.
+func collectInto[T any](list *[]T, scan func(pgx.Row) (T, error)) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error {
+			item, err := scan(r)
+			*list = append(*list, item)
+			return err
+		})
+	}
+}
+
+// scanInto returns a function that stores the row in item, for a statement of a
+// batch.
+func scanInto[T any](item *T, scan func(pgx.Row) (T, error)) func(pgx.Row) error {
+	return func(r pgx.Row) (err error) {
+		*item, err = scan(r)
+		return err
+	}
+}
+
+// explain gives the errors of the driver that mean something to a caller their
+// kind.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -197,19 +262,33 @@ func explain(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return &ship.Error{Kind: ship.NotFound, Message: "no such thing", Err: err}
 	}
+
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "55P03", "57014", "40001", "40P01", "57P01", "57P02", "57P03", "53300":
 			// lock or statement time-out, serialization, deadlock, shutdown, too many connections
-			return &ship.Error{Kind: ship.Unavailable, Message: "the database is busy", RetryAfter: time.Second, Err: err}
+			return unavailable("the database is busy", err)
 		}
 		return err
 	}
+
+	// What the store itself decided has its kind already.
 	if _, ok := errors.AsType[*ship.Error](err); ok {
 		return err
 	}
+
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
-		return &ship.Error{Kind: ship.Unavailable, Message: "the database does not answer", RetryAfter: time.Second, Err: err}
+		return unavailable("the database does not answer", err)
 	}
 	return err
+}
+
+// unavailable is the error of a database that may answer a moment later.
+func unavailable(message string, err error) error {
+	return &ship.Error{
+		Kind:       ship.Unavailable,
+		Message:    message,
+		RetryAfter: time.Second,
+		Err:        err,
+	}
 }

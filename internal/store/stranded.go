@@ -177,11 +177,11 @@ func (s *Store) Doubts(ctx context.Context, since time.Time, after ship.Shipment
 }
 
 const sqlKnown = `
-SELECT s.account_id, s.livemode, s.id FROM ` + journeyKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+SELECT s.account_id, s.livemode, s.id FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Known tells which of these shipments are written down.
 func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
-	rows, err := s.sys.Query(ctx, sqlKnown, parcelArgs(list))
+	rows, err := s.sys.Query(ctx, sqlKnown, subjectArgs(list))
 	if err != nil {
 		return nil, fmt.Errorf("known shipments: %w", explain(err))
 	}
@@ -204,7 +204,7 @@ const sqlRestored = `SELECT restored_at FROM instance`
 func (s *Store) RestoredAt(ctx context.Context) (time.Time, error) {
 	var at *time.Time
 	err := s.sys.QueryRow(ctx, sqlRestored).Scan(&at)
-	return timeOf(at), explain(err)
+	return timeOrZero(at), explain(err)
 }
 
 const sqlSetRestored = `UPDATE instance SET restored_at = now()`

@@ -108,7 +108,7 @@ func scanTelling(r pgx.Row) (x Telling, err error) {
 	err = r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &next)
 	x = Telling{
 		Event: ship.EventIDOf(event), Endpoint: ship.EndpointIDOf(endpoint), Outcome: value(outcome), Status: value(status),
-		Took: time.Duration(value(millis)) * time.Millisecond, Tries: value(tries), NextAt: timeOf(next),
+		Took: time.Duration(value(millis)) * time.Millisecond, Tries: value(tries), NextAt: timeOrZero(next),
 	}
 	return x, err
 }

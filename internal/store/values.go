@@ -11,11 +11,14 @@ import (
 func uuidText(id ship.RawID) string {
 	var b [36]byte
 	hex.Encode(b[0:8], id[0:4])
+	b[8] = '-'
 	hex.Encode(b[9:13], id[4:6])
+	b[13] = '-'
 	hex.Encode(b[14:18], id[6:8])
+	b[18] = '-'
 	hex.Encode(b[19:23], id[8:10])
+	b[23] = '-'
 	hex.Encode(b[24:], id[10:])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
 	return string(b[:])
 }
 
@@ -26,7 +29,8 @@ func boolText(b bool) string {
 	return "false"
 }
 
-// null is v, or nil for the zero value: what has no value is NULL.
+// null returns a pointer to v, or nil for the zero value, which is stored as
+// NULL.
 func null[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -35,7 +39,7 @@ func null[T comparable](v T) *T {
 	return &v
 }
 
-// value is what p points at, or the zero value.
+// value returns what p points at, or the zero value.
 func value[T any](p *T) T {
 	var zero T
 	if p == nil {
@@ -44,7 +48,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// nullConnection is the id's row, or nil for none.
+// nullConnection returns the id as the driver takes it, or nil for none.
 func nullConnection(id ship.ConnectionID) *[16]byte {
 	if id == "" {
 		return nil
@@ -53,7 +57,7 @@ func nullConnection(id ship.ConnectionID) *[16]byte {
 	return &raw
 }
 
-// nullTime is t, or nil for no time.
+// nullTime returns a pointer to t, or nil for the zero time.
 func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -61,15 +65,15 @@ func nullTime(t time.Time) *time.Time {
 	return &t
 }
 
-// timeOf is *p in UTC, or no time.
-func timeOf(p *time.Time) time.Time {
+// timeOrZero returns *p in UTC, or the zero time.
+func timeOrZero(p *time.Time) time.Time {
 	if p == nil {
 		return time.Time{}
 	}
 	return p.UTC()
 }
 
-// nullID is id as the driver takes it, or nil for no id.
+// nullID returns the id as the driver takes it, or nil for the zero id.
 func nullID(id ship.RawID) *[16]byte {
 	if id.IsZero() {
 		return nil
@@ -77,8 +81,8 @@ func nullID(id ship.RawID) *[16]byte {
 	return (*[16]byte)(&id)
 }
 
-// texts is a list of words as the driver takes it.
-func texts[T ~string](list []T) []string {
+// toStrings returns the list as the driver takes it; no values are nil.
+func toStrings[T ~string](list []T) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -89,8 +93,8 @@ func texts[T ~string](list []T) []string {
 	return out
 }
 
-// words is the reverse of texts.
-func words[T ~string](list []string) []T {
+// fromStrings is the reverse of toStrings.
+func fromStrings[T ~string](list []string) []T {
 	if len(list) == 0 {
 		return nil
 	}

@@ -39,7 +39,7 @@ ORDER BY e.txid DESC, e.id DESC LIMIT 1`
 func (s *Store) Waiting(ctx context.Context, e Endpoint, n int) (WaitingEvent, error) {
 	var rows, log, newest []waitingAt
 	account, id := [16]byte(e.Tenant.Account.Raw()), [16]byte(e.ID.Raw())
-	behind := []any{account, e.Tenant.Livemode, fmt.Sprint(e.Cursor.Tx), [16]byte(e.Cursor.ID), append([]string{}, texts(e.Kinds)...)}
+	behind := []any{account, e.Tenant.Livemode, fmt.Sprint(e.Cursor.Tx), [16]byte(e.Cursor.ID), append([]string{}, toStrings(e.Kinds)...)}
 	b := &pgx.Batch{}
 	b.Queue(sqlWaitingRows, account, e.Tenant.Livemode, id).Query(collectWaiting(&rows))
 	b.Queue(sqlWaitingLog, behind...).Query(collectWaiting(&log))

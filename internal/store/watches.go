@@ -58,7 +58,7 @@ func (s *Store) DueWatches(ctx context.Context, now, again time.Time, limit int,
 		var until *time.Time
 		var w Watch
 		err := r.Scan(&account, &w.Tenant.Livemode, &id, &connection, &until, &w.Due)
-		w.Tenant.Account, w.ID, w.Connection, w.PushedUntil = ship.AccountIDOf(account), id, ship.ConnectionIDOf(connection), timeOf(until)
+		w.Tenant.Account, w.ID, w.Connection, w.PushedUntil = ship.AccountIDOf(account), id, ship.ConnectionIDOf(connection), timeOrZero(until)
 		list = append(list, w)
 		return err
 	})
@@ -71,7 +71,7 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @due::timest
 WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 const sqlEndWatches = `
-DELETE FROM carrier_polls p USING ` + journeyKeys + `
+DELETE FROM carrier_polls p USING ` + subjectKeys + `
 WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // MoveWatches sets when the parcels are next asked about; the zero time means
@@ -88,12 +88,12 @@ func (s *Store) MoveWatches(ctx context.Context, due map[ship.Subject]time.Time)
 	}
 	b := &pgx.Batch{}
 	if len(moved) > 0 {
-		args := parcelArgs(moved)
+		args := subjectArgs(moved)
 		args["due"] = times
 		b.Queue(sqlMoveWatches, args)
 	}
 	if len(ended) > 0 {
-		b.Queue(sqlEndWatches, parcelArgs(ended))
+		b.Queue(sqlEndWatches, subjectArgs(ended))
 	}
 	if b.Len() == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (s *Store) MoveWatches(ctx context.Context, due map[ship.Subject]time.Time)
 // sqlWatched reads a purchase only where a parcel has further numbers.
 const sqlWatched = `
 SELECT st.account_id, st.livemode, st.id, st.carrier, st.tracking_number, s.purchase->'pieces'
-FROM ` + journeyKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
+FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
 LEFT JOIN shipments s ON st.piece_count > 1 AND NOT st.is_tracker AND s.account_id = st.account_id AND s.livemode = st.livemode AND s.id = st.id`
 
 // Watched is what a carrier is asked about: the numbers of a parcel's pieces.
@@ -122,7 +122,7 @@ func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.S
 	if s.tx != nil {
 		query = s.tx.Query
 	}
-	rows, err := query(ctx, sqlWatched, parcelArgs(parcels))
+	rows, err := query(ctx, sqlWatched, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("numbers of parcels: %w", explain(err))
 	}
@@ -255,13 +255,13 @@ func (s *Store) Unsubscribed(ctx context.Context, c ship.ConnectionID, beyond, u
 }
 
 const sqlSetPushed = `
-UPDATE carrier_polls p SET push_subscribed_until = @until FROM ` + journeyKeys + `
+UPDATE carrier_polls p SET push_subscribed_until = @until FROM ` + subjectKeys + `
 WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
 // SetPushed notes until when a carrier tells of the parcels by itself; the zero
 // time means that it does not.
 func (s *Store) SetPushed(ctx context.Context, parcels []ship.Subject, until time.Time) error {
-	args := parcelArgs(parcels)
+	args := subjectArgs(parcels)
 	args["until"] = nullTime(until)
 	_, err := s.sys.Exec(ctx, sqlSetPushed, args)
 	return explain(err)
