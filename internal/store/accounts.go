@@ -22,19 +22,26 @@ func (s *Store) NewShard(ctx context.Context) (ship.Shard, error) {
 	if err != nil {
 		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[int16])
+	shards, err := pgx.CollectRows(rows, pgx.RowTo[int16])
 	if err != nil {
 		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
 	}
-	if len(list) == 0 {
+
+	if len(shards) == 0 {
 		return 0, ship.Errorf(ship.Unavailable, "this cell holds no shard")
 	}
-	return ship.Shard(list[rand.IntN(len(list))]), nil
+	return ship.Shard(shards[rand.IntN(len(shards))]), nil
 }
 
 const sqlSaveAccount = `
-INSERT INTO accounts (id, name, origin, weight_unit, length_unit, currency) VALUES (@id, @name, @origin, @weight, @length, @currency)
-ON CONFLICT (id) DO UPDATE SET name = @name, origin = @origin, weight_unit = @weight, length_unit = @length, currency = @currency`
+INSERT INTO accounts (id, name, origin, weight_unit, length_unit, currency)
+VALUES (@id, @name, @origin, @weight, @length, @currency)
+ON CONFLICT (id) DO UPDATE SET
+  name = @name,
+  origin = @origin,
+  weight_unit = @weight,
+  length_unit = @length,
+  currency = @currency`
 
 // SaveAccount stores an account, new or changed; action is what the audit log
 // calls it.
@@ -46,14 +53,25 @@ func (s *Store) SaveAccount(ctx context.Context, a ship.Account, action string) 
 			return fmt.Errorf("write the origin: %w", err)
 		}
 	}
-	_, err := s.changeSystem(ctx, accountEntry(a.ID, action), sqlSaveAccount, pgx.NamedArgs{
-		"id": [16]byte(a.ID.Raw()), "name": a.Name, "origin": origin,
-		"weight": string(a.Units.Weight), "length": string(a.Units.Length), "currency": a.Currency,
-	})
+
+	_, err := s.changeSystem(ctx, accountEntry(a.ID, action), sqlSaveAccount, accountArgs(a, origin))
 	if err != nil {
 		return fmt.Errorf("save account %s: %w", a.ID, err)
 	}
 	return nil
+}
+
+// accountArgs are the arguments of sqlSaveAccount; the origin is JSON, or nil
+// for none.
+func accountArgs(a ship.Account, origin []byte) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"id":       [16]byte(a.ID.Raw()),
+		"name":     a.Name,
+		"origin":   origin,
+		"weight":   string(a.Units.Weight),
+		"length":   string(a.Units.Length),
+		"currency": a.Currency,
+	}
 }
 
 const accountColumns = `a.id, a.name, a.origin, a.weight_unit, a.length_unit, a.currency`
@@ -63,11 +81,11 @@ const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a WHERE $1::uui
 // Account returns an account; ship.NotFound if there is none.
 func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, error) {
 	list, err := s.accounts(ctx, nullID(id.Raw()))
-	if err == nil && len(list) == 0 {
-		err = ship.Errorf(ship.NotFound, "no such account")
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return ship.Account{}, err
+	case len(list) == 0:
+		return ship.Account{}, ship.Errorf(ship.NotFound, "no such account")
 	}
 	return list[0], nil
 }
@@ -75,35 +93,44 @@ func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, e
 // Accounts lists all accounts of this cell.
 func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) { return s.accounts(ctx, nil) }
 
+// accounts lists the account of the id, or all accounts for nil.
 func (s *Store) accounts(ctx context.Context, id *[16]byte) ([]ship.Account, error) {
 	rows, err := s.sys.Query(ctx, sqlAccounts, id)
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", explain(err))
 	}
-	var list []ship.Account
-	err = each(rows, func(r pgx.Rows) error {
-		var a accountRow
-		err := r.Scan(a.targets()...)
-		list = append(list, a.account())
-		return err
-	})
+	list, err := collect(rows, scanAccount)
 	return list, explain(err)
+}
+
+func scanAccount(r pgx.Row) (ship.Account, error) {
+	var row accountRow
+	err := r.Scan(row.targets()...)
+	return row.read(), err
 }
 
 // accountRow is what accountColumns select.
 type accountRow struct {
-	id     [16]byte
-	origin *ship.Address
-	a      ship.Account
+	id      [16]byte
+	origin  *ship.Address
+	account ship.Account
 }
 
 func (r *accountRow) targets() []any {
-	return []any{&r.id, &r.a.Name, &r.origin, &r.a.Units.Weight, &r.a.Units.Length, &r.a.Currency}
+	return []any{
+		&r.id,
+		&r.account.Name,
+		&r.origin,
+		&r.account.Units.Weight,
+		&r.account.Units.Length,
+		&r.account.Currency,
+	}
 }
 
-func (r *accountRow) account() ship.Account {
-	r.a.ID, r.a.Origin = ship.AccountIDOf(r.id), r.origin
-	return r.a
+func (r *accountRow) read() ship.Account {
+	r.account.ID = ship.AccountIDOf(r.id)
+	r.account.Origin = r.origin
+	return r.account
 }
 
 // A KeyRow is an API key as stored.
@@ -122,26 +149,39 @@ type KeyRow struct {
 }
 
 const sqlAddKey = `
-INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at, daily_limit_minor, daily_limit_currency)
-VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires, nullif(@limit::bigint, 0), @currency)`
+INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at,
+  daily_limit_minor, daily_limit_currency)
+VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires,
+  nullif(@limit::bigint, 0), @currency)`
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
-	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
-		"hash": k.Hash[:], "hint": k.Hint, "name": k.Name, "scopes": k.Scopes, "networks": append([]netip.Prefix{}, k.Networks...), "expires": nullTime(k.ExpiresAt),
-		"limit": k.DailyLimit.Minor, "currency": null(k.DailyLimit.Currency),
-	}))
+	args := tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
+		"hash":     k.Hash[:],
+		"hint":     k.Hint,
+		"name":     k.Name,
+		"scopes":   k.Scopes,
+		"networks": append([]netip.Prefix{}, k.Networks...), // none is an empty array, not NULL
+		"expires":  nullTime(k.ExpiresAt),
+		"limit":    k.DailyLimit.Minor,
+		"currency": null(k.DailyLimit.Currency),
+	})
+
+	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, args)
 	if err != nil {
 		return fmt.Errorf("add key: %w", err)
 	}
 	return nil
 }
 
-// keyEntry is the entry of a change of the key. Its hint tells whose requests
-// are whose.
+// keyEntry is the entry of a change of the key. The hint in it tells whose
+// requests are whose.
 func keyEntry(k KeyRow, action string) AuditEntry {
 	entry := EntryOf(k.Tenant, action, string(k.ID))
-	entry.Details = map[string]string{"key": k.Hint, "scopes": strings.Join(k.Scopes, " ")}
+	entry.Details = map[string]string{
+		"key":    k.Hint,
+		"scopes": strings.Join(k.Scopes, " "),
+	}
 	if k.Name != "" {
 		entry.Details["name"] = k.Name
 	}
@@ -155,35 +195,61 @@ const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.
   coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, '')`
 
 const sqlKeyByHash = `
-SELECT ` + keyColumns + `, ` + accountColumns + ` FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = $1`
+SELECT ` + keyColumns + `, ` + accountColumns + `
+FROM api_keys k JOIN accounts a ON a.id = k.account_id
+WHERE k.key_hash = $1`
 
 // KeyByHash returns a key and its account; ship.NotFound if there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (KeyRow, ship.Account, error) {
-	var k keyRow
-	var a accountRow
-	if err := s.sys.QueryRow(ctx, sqlKeyByHash, hash[:]).Scan(append(k.targets(), a.targets()...)...); err != nil {
+	var key keyRow
+	var account accountRow
+	targets := append(key.targets(), account.targets()...)
+	if err := s.sys.QueryRow(ctx, sqlKeyByHash, hash[:]).Scan(targets...); err != nil {
 		return KeyRow{}, ship.Account{}, explain(err)
 	}
-	row := k.key()
-	row.Hash = hash
-	return row, a.account(), nil
+
+	found := key.read()
+	found.Hash = hash
+	return found, account.read(), nil
+}
+
+func scanKey(r pgx.Row) (KeyRow, error) {
+	var row keyRow
+	err := r.Scan(row.targets()...)
+	return row.read(), err
 }
 
 // keyRow is what keyColumns select.
 type keyRow struct {
-	id, account             [16]byte
-	k                       KeyRow
-	expires, used, withdrew *time.Time
+	id, account                      [16]byte
+	key                              KeyRow
+	expiresAt, lastUsedAt, revokedAt *time.Time
 }
 
 func (r *keyRow) targets() []any {
-	return []any{&r.id, &r.account, &r.k.Tenant.Livemode, &r.k.Hint, &r.k.Name, &r.k.Scopes, &r.k.Networks, &r.expires, &r.used, &r.withdrew, &r.k.DailyLimit.Minor, &r.k.DailyLimit.Currency}
+	return []any{
+		&r.id,
+		&r.account,
+		&r.key.Tenant.Livemode,
+		&r.key.Hint,
+		&r.key.Name,
+		&r.key.Scopes,
+		&r.key.Networks,
+		&r.expiresAt,
+		&r.lastUsedAt,
+		&r.revokedAt,
+		&r.key.DailyLimit.Minor,
+		&r.key.DailyLimit.Currency,
+	}
 }
 
-func (r *keyRow) key() KeyRow {
-	r.k.ID, r.k.Tenant.Account = ship.KeyIDOf(r.id), ship.AccountIDOf(r.account)
-	r.k.ExpiresAt, r.k.LastUsedAt, r.k.RevokedAt = timeOrZero(r.expires), timeOrZero(r.used), timeOrZero(r.withdrew)
-	return r.k
+func (r *keyRow) read() KeyRow {
+	r.key.ID = ship.KeyIDOf(r.id)
+	r.key.Tenant.Account = ship.AccountIDOf(r.account)
+	r.key.ExpiresAt = timeOrZero(r.expiresAt)
+	r.key.LastUsedAt = timeOrZero(r.lastUsedAt)
+	r.key.RevokedAt = timeOrZero(r.revokedAt)
+	return r.key
 }
 
 const sqlKeys = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = $1 ORDER BY k.id`
@@ -194,26 +260,24 @@ func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", explain(err))
 	}
-	var list []KeyRow
-	err = each(rows, func(r pgx.Rows) error {
-		var k keyRow
-		err := r.Scan(k.targets()...)
-		list = append(list, k.key())
-		return err
-	})
+	list, err := collect(rows, scanKey)
 	return list, explain(err)
 }
 
-const sqlRevokeKey = `UPDATE api_keys k SET revoked_at = coalesce(revoked_at, now()) WHERE k.id = @id RETURNING ` + keyColumns
+// sqlRevokeKey keeps the time of the first revocation.
+const sqlRevokeKey = `
+UPDATE api_keys k SET revoked_at = coalesce(revoked_at, now())
+WHERE k.id = @id
+RETURNING ` + keyColumns
 
 // RevokeKey ends a key; ship.NotFound if there is none.
 func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
 	err := s.changingSystem(ctx, func(tx *Store) error {
-		var k keyRow
-		if err := tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())}).Scan(k.targets()...); err != nil {
+		key, err := scanKey(tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())}))
+		if err != nil {
 			return explain(err)
 		}
-		return tx.AuditChange(ctx, keyEntry(k.key(), "key.revoked"))
+		return tx.AuditChange(ctx, keyEntry(key, "key.revoked"))
 	})
 	if ship.KindOf(err) == ship.NotFound {
 		return ship.Errorf(ship.NotFound, "no such key")
@@ -224,17 +288,21 @@ func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
 	return nil
 }
 
+// sqlTouchKeys moves times forward only: another copy of the program may have
+// noted a later use.
 const sqlTouchKeys = `
-UPDATE api_keys k SET last_used_at = v.at FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
+UPDATE api_keys k SET last_used_at = v.at
+FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
 WHERE k.id = v.id AND (k.last_used_at IS NULL OR k.last_used_at < v.at)`
 
-// TouchKeys notes when keys were last used.
+// TouchKeys records when keys were last used.
 func (s *Store) TouchKeys(ctx context.Context, used map[ship.KeyID]time.Time) error {
 	var ids [][16]byte
-	var ats []time.Time
+	var times []time.Time
 	for id, at := range used {
-		ids, ats = append(ids, id.Raw()), append(ats, at)
+		ids = append(ids, id.Raw())
+		times = append(times, at)
 	}
-	_, err := s.sys.Exec(ctx, sqlTouchKeys, ids, ats)
+	_, err := s.sys.Exec(ctx, sqlTouchKeys, ids, times)
 	return explain(err)
 }

@@ -33,9 +33,10 @@ const sqlAddAudit = `
 INSERT INTO audit_log (account_id, id, person_id, api_key_id, actor, action, target, mode, details, remote_address, user_agent)
 VALUES (@account, @id, @person, @key, @who, @action, @target, @mode, @details, @address, @agent)`
 
-// AddAudit writes an entry in the transaction of the change that it tells of.
+// AddAudit writes an entry in the transaction of the change that it records.
 // One without an id gets one of now.
 func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
+	// The entry and the change that it records happen together or not at all.
 	if s.tx == nil {
 		panic("store: an audit entry outside a transaction")
 	}
@@ -46,9 +47,19 @@ func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 	if details == nil {
 		details = map[string]string{}
 	}
+
 	_, err := s.run(ctx, sqlAddAudit, pgx.NamedArgs{
-		"account": [16]byte(e.Account.Raw()), "id": [16]byte(e.ID.Raw()), "person": nullID(e.Person.Raw()), "key": nullID(e.Key.Raw()), "who": e.Who, "action": e.Action,
-		"target": e.Target, "mode": e.Mode, "details": details, "address": nullAddr(e.Addr), "agent": e.Agent,
+		"account": [16]byte(e.Account.Raw()),
+		"id":      [16]byte(e.ID.Raw()),
+		"person":  nullID(e.Person.Raw()),
+		"key":     nullID(e.Key.Raw()),
+		"who":     e.Who,
+		"action":  e.Action,
+		"target":  e.Target,
+		"mode":    e.Mode,
+		"details": details,
+		"address": nullAddr(e.Addr),
+		"agent":   e.Agent,
 	})
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", e.Action, err)
@@ -57,8 +68,8 @@ func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 }
 
 // NewAuditID makes the id of an entry of now, or of a little later: entries sort
-// by the milliseconds in their ids, and those of this copy are to sort as they
-// were written.
+// by the milliseconds in their ids, and those of this copy of the program must
+// sort in the order in which they were written.
 func (s *Store) NewAuditID(a ship.AccountID, now time.Time) ship.AuditID {
 	for {
 		last := s.lastEntry.Load()
@@ -69,7 +80,7 @@ func (s *Store) NewAuditID(a ship.AccountID, now time.Time) ship.AuditID {
 	}
 }
 
-// The kinds of those who do things.
+// The kinds of actors.
 const (
 	ByPeople    = "people"
 	ByKeys      = "keys"
@@ -89,34 +100,37 @@ type AuditQuery struct {
 	Limit         int
 }
 
-// Each of them reads an index of its own from its newest end; what else is
-// chosen is looked at row by row.
+// Each of the statements reads an index of its own from its newest end; the
+// other conditions are checked row by row.
 const (
 	auditColumns = `
 SELECT l.id, l.person_id, l.api_key_id, l.actor, l.action, l.target, l.mode, l.details, l.remote_address, l.user_agent
 FROM audit_log l
 WHERE l.account_id = @account AND l.id < @below AND l.id >= @from`
-	auditMore = `
+	auditFilters = `
   AND (@person::uuid IS NULL OR l.person_id = @person::uuid)
   AND (@key::uuid IS NULL OR l.api_key_id = @key::uuid)
-  AND (@by = '' OR @by = CASE WHEN l.person_id IS NOT NULL THEN 'people' WHEN l.api_key_id IS NOT NULL THEN 'keys' ELSE 'operators' END)
+  AND (@by = '' OR @by = CASE
+    WHEN l.person_id IS NOT NULL THEN 'people'
+    WHEN l.api_key_id IS NOT NULL THEN 'keys'
+    ELSE 'operators' END)
   AND (@target = '' OR l.target = @target)
   AND (@action = '' OR l.action = @action)
   AND (@begins = '' OR starts_with(l.action, @begins))
 ORDER BY l.id DESC LIMIT @limit`
 
-	sqlAudit         = auditColumns + auditMore
-	sqlAuditByPerson = auditColumns + ` AND l.person_id = @person::uuid` + auditMore
-	sqlAuditByTarget = auditColumns + ` AND l.target = @target` + auditMore
-	sqlAuditByAction = auditColumns + ` AND l.action = @action` + auditMore
-	sqlAuditByKey    = auditColumns + ` AND l.api_key_id = @key::uuid` + auditMore
+	sqlAudit         = auditColumns + auditFilters
+	sqlAuditByPerson = auditColumns + ` AND l.person_id = @person::uuid` + auditFilters
+	sqlAuditByTarget = auditColumns + ` AND l.target = @target` + auditFilters
+	sqlAuditByAction = auditColumns + ` AND l.action = @action` + auditFilters
+	sqlAuditByKey    = auditColumns + ` AND l.api_key_id = @key::uuid` + auditFilters
 
-	sqlAuditOfPeople    = auditColumns + ` AND l.person_id IS NOT NULL` + auditMore
-	sqlAuditOfKeys      = auditColumns + ` AND l.api_key_id IS NOT NULL` + auditMore
-	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.api_key_id IS NULL` + auditMore
+	sqlAuditOfPeople    = auditColumns + ` AND l.person_id IS NOT NULL` + auditFilters
+	sqlAuditOfKeys      = auditColumns + ` AND l.api_key_id IS NOT NULL` + auditFilters
+	sqlAuditOfOperators = auditColumns + ` AND l.person_id IS NULL AND l.api_key_id IS NULL` + auditFilters
 )
 
-// statement is the one whose index leaves the fewest rows to look at.
+// statement returns the one whose index leaves the fewest rows to check.
 func (q AuditQuery) statement() string {
 	switch {
 	case q.Target != "":
@@ -139,13 +153,12 @@ func (q AuditQuery) statement() string {
 
 // Audit returns a page of the account's entries.
 func (s *Store) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
-	var list []AuditEntry
-	err := s.queryRows(ctx, ship.Tenant{Account: q.Account}, func(r pgx.Rows) error {
-		e, err := scanAudit(r)
-		e.Account = q.Account
-		list = append(list, e)
-		return err
-	}, q.statement(), q.args())
+	scan := func(r pgx.Row) (AuditEntry, error) {
+		entry, err := scanAudit(r)
+		entry.Account = q.Account
+		return entry, err
+	}
+	list, err := queryList(ctx, s, ship.Tenant{Account: q.Account}, scan, q.statement(), q.args())
 	if err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
@@ -153,38 +166,46 @@ func (s *Store) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 }
 
 func (q AuditQuery) args() pgx.NamedArgs {
-	below := ship.RawID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
-	if !q.Before.IsZero() {
-		below = ship.RawIDAt(q.Before)
-	}
-	if behind := q.Behind.Raw(); !behind.IsZero() && string(behind[:]) < string(below[:]) {
-		below = behind
-	}
-	from := ship.RawID{}
-	if !q.After.IsZero() {
-		from = ship.RawIDAt(q.After)
-	}
+	from, below := idBounds(q.After, q.Before, q.Behind.Raw())
 	args := pgx.NamedArgs{
-		"account": [16]byte(q.Account.Raw()), "below": [16]byte(below), "from": [16]byte(from), "person": nullID(q.Person.Raw()), "key": nullID(q.Key.Raw()),
-		"by": q.By, "target": q.Target, "action": q.Action, "begins": "", "limit": q.Limit,
+		"account": [16]byte(q.Account.Raw()),
+		"below":   [16]byte(below),
+		"from":    [16]byte(from),
+		"person":  nullID(q.Person.Raw()),
+		"key":     nullID(q.Key.Raw()),
+		"by":      q.By,
+		"target":  q.Target,
+		"action":  q.Action,
+		"begins":  "",
+		"limit":   q.Limit,
 	}
+
 	if strings.HasSuffix(q.Action, ".") {
-		args["action"], args["begins"] = "", q.Action
+		args["action"] = ""
+		args["begins"] = q.Action
 	}
 	return args
 }
 
-func scanAudit(r pgx.Rows) (e AuditEntry, err error) {
-	var id [16]byte
-	var person, key *[16]byte
-	var addr *netip.Addr
-	err = r.Scan(&id, &person, &key, &e.Who, &e.Action, &e.Target, &e.Mode, &e.Details, &addr, &e.Agent)
-	e.ID, e.Addr = ship.AuditIDOf(id), value(addr)
+func scanAudit(r pgx.Row) (AuditEntry, error) {
+	var (
+		entry       AuditEntry
+		id          [16]byte
+		person, key *[16]byte
+		address     *netip.Addr
+	)
+	err := r.Scan(
+		&id, &person, &key, &entry.Who, &entry.Action, &entry.Target,
+		&entry.Mode, &entry.Details, &address, &entry.Agent,
+	)
+
+	entry.ID = ship.AuditIDOf(id)
+	entry.Addr = value(address)
 	if person != nil {
-		e.Person = ship.PersonIDOf(*person)
+		entry.Person = ship.PersonIDOf(*person)
 	}
 	if key != nil {
-		e.Key = ship.KeyIDOf(*key)
+		entry.Key = ship.KeyIDOf(*key)
 	}
-	return e, err
+	return entry, err
 }

@@ -17,13 +17,23 @@ type Logo struct {
 }
 
 const sqlSaveLogo = `
-INSERT INTO account_logos (account_id, image_hash, width, height, image) VALUES (@account, @hash, @width, @height, @image)
-ON CONFLICT (account_id) DO UPDATE SET image_hash = excluded.image_hash, width = excluded.width, height = excluded.height, image = excluded.image`
+INSERT INTO account_logos (account_id, image_hash, width, height, image)
+VALUES (@account, @hash, @width, @height, @image)
+ON CONFLICT (account_id) DO UPDATE SET
+  image_hash = excluded.image_hash,
+  width = excluded.width,
+  height = excluded.height,
+  image = excluded.image`
 
 // SaveLogo gives the account a logo instead of the one it had.
 func (s *Store) SaveLogo(ctx context.Context, id ship.AccountID, l Logo) error {
-	_, err := s.change(ctx, ship.Tenant{Account: id}, accountEntry(id, "settings.logo_changed"), sqlSaveLogo, pgx.NamedArgs{
-		"account": [16]byte(id.Raw()), "hash": l.Hash, "width": l.Width, "height": l.Height, "image": l.Picture,
+	entry := accountEntry(id, "settings.logo_changed")
+	_, err := s.change(ctx, ship.Tenant{Account: id}, entry, sqlSaveLogo, pgx.NamedArgs{
+		"account": [16]byte(id.Raw()),
+		"hash":    l.Hash,
+		"width":   l.Width,
+		"height":  l.Height,
+		"image":   l.Picture,
 	})
 	if err != nil {
 		return fmt.Errorf("save logo: %w", err)
@@ -35,7 +45,8 @@ const sqlDropLogo = `DELETE FROM account_logos WHERE account_id = $1`
 
 // DropLogo takes the account's logo away, if it has one.
 func (s *Store) DropLogo(ctx context.Context, id ship.AccountID) error {
-	if _, err := s.change(ctx, ship.Tenant{Account: id}, accountEntry(id, "settings.logo_removed"), sqlDropLogo, [16]byte(id.Raw())); err != nil {
+	entry := accountEntry(id, "settings.logo_removed")
+	if _, err := s.change(ctx, ship.Tenant{Account: id}, entry, sqlDropLogo, [16]byte(id.Raw())); err != nil {
 		return fmt.Errorf("drop logo: %w", err)
 	}
 	return nil

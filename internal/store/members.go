@@ -20,7 +20,7 @@ type statements interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// system is where statements of people run, who belong to no tenant.
+// system returns where statements about people run, who belong to no tenant.
 func (s *Store) system() statements {
 	if s.tx != nil {
 		return s.tx
@@ -28,13 +28,13 @@ func (s *Store) system() statements {
 	return s.sys
 }
 
-// run is one system statement; it reports how many rows it touched.
+// run runs one system statement and reports how many rows it touched.
 func (s *Store) run(ctx context.Context, sql string, args pgx.NamedArgs) (int, error) {
 	tag, err := s.system().Exec(ctx, sql, args)
 	return int(tag.RowsAffected()), explain(err)
 }
 
-// list is one system statement that gives each row to scan.
+// list runs one system statement and gives each row to scan.
 func (s *Store) list(ctx context.Context, scan func(pgx.Rows) error, sql string, args pgx.NamedArgs) error {
 	rows, err := s.system().Query(ctx, sql, args)
 	if err != nil {
@@ -53,47 +53,60 @@ type Member struct {
 }
 
 const sqlMembers = `
-SELECT p.id, p.email, p.name, p.created_at, m.role, m.joined_at FROM members m JOIN people p ON p.id = m.person_id
-WHERE m.account_id = $1 ORDER BY m.joined_at, p.id`
+SELECT p.id, p.email, p.name, p.created_at, m.role, m.joined_at
+FROM members m JOIN people p ON p.id = m.person_id
+WHERE m.account_id = $1
+ORDER BY m.joined_at, p.id`
 
 // Members lists the members of an account, oldest first.
 func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, error) {
-	var list []Member
-	err := s.queryRows(ctx, ship.Tenant{Account: account}, func(r pgx.Rows) error {
-		var m Member
-		var id [16]byte
-		err := r.Scan(&id, &m.Person.Email, &m.Person.Name, &m.Person.CreatedAt, &m.Role, &m.JoinedAt)
-		m.Person.ID, m.Person.CreatedAt, m.JoinedAt = ship.PersonIDOf(id), m.Person.CreatedAt.UTC(), m.JoinedAt.UTC()
-		list = append(list, m)
-		return err
-	}, sqlMembers, [16]byte(account.Raw()))
+	list, err := queryList(ctx, s, ship.Tenant{Account: account}, scanMember, sqlMembers, [16]byte(account.Raw()))
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	return list, s.fillSigns(ctx, list)
+	return list, s.addSignInState(ctx, list)
 }
 
-const sqlMemberSigns = `
-SELECT p.id, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.person_id = p.id),
+func scanMember(r pgx.Row) (Member, error) {
+	var member Member
+	var id [16]byte
+	err := r.Scan(&id, &member.Person.Email, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
+	member.Person.ID = ship.PersonIDOf(id)
+	member.Person.CreatedAt = member.Person.CreatedAt.UTC()
+	member.JoinedAt = member.JoinedAt.UTC()
+	return member, err
+}
+
+const sqlSignInState = `
+SELECT p.id,
+  (SELECT max(s.last_seen_at) FROM sessions s WHERE s.person_id = p.id),
   p.encrypted_totp_seed IS NOT NULL OR EXISTS (SELECT FROM passkeys k WHERE k.person_id = p.id)
 FROM people p WHERE p.id = ANY (@people)`
 
-// fillSigns adds what is known of how members sign in.
-func (s *Store) fillSigns(ctx context.Context, members []Member) error {
+// addSignInState fills in when members were last seen, and whether they have a
+// second factor. Sessions belong to no tenant, so the system's role reads them.
+func (s *Store) addSignInState(ctx context.Context, members []Member) error {
 	ids := make([][16]byte, len(members))
-	at := map[ship.PersonID]int{}
-	for i, m := range members {
-		ids[i], at[m.Person.ID] = m.Person.ID.Raw(), i
+	byPerson := map[ship.PersonID]*Member{}
+	for i := range members {
+		person := members[i].Person.ID
+		ids[i] = person.Raw()
+		byPerson[person] = &members[i]
 	}
+
 	return s.list(ctx, func(r pgx.Rows) error {
 		var id [16]byte
 		var seen *time.Time
-		var two bool
-		err := r.Scan(&id, &seen, &two)
-		m := &members[at[ship.PersonIDOf(id)]]
-		m.SeenAt, m.TwoFactor = timeOrZero(seen), two
-		return err
-	}, sqlMemberSigns, pgx.NamedArgs{"people": ids})
+		var hasTwoFactor bool
+		if err := r.Scan(&id, &seen, &hasTwoFactor); err != nil {
+			return err
+		}
+
+		member := byPerson[ship.PersonIDOf(id)]
+		member.SeenAt = timeOrZero(seen)
+		member.TwoFactor = hasTwoFactor
+		return nil
+	}, sqlSignInState, pgx.NamedArgs{"people": ids})
 }
 
 // A Membership is an account that a person belongs to.
@@ -104,17 +117,20 @@ type Membership struct {
 }
 
 const sqlMemberships = `
-SELECT a.id, a.name, m.role FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.person_id = @person ORDER BY m.joined_at, a.id`
+SELECT a.id, a.name, m.role
+FROM members m JOIN accounts a ON a.id = m.account_id
+WHERE m.person_id = @person
+ORDER BY m.joined_at, a.id`
 
 // Memberships lists the accounts of a person, the one joined first first.
 func (s *Store) Memberships(ctx context.Context, person ship.PersonID) ([]Membership, error) {
 	var list []Membership
 	err := s.list(ctx, func(r pgx.Rows) error {
-		var m Membership
+		var membership Membership
 		var id [16]byte
-		err := r.Scan(&id, &m.Name, &m.Role)
-		m.Account = ship.AccountIDOf(id)
-		list = append(list, m)
+		err := r.Scan(&id, &membership.Name, &membership.Role)
+		membership.Account = ship.AccountIDOf(id)
+		list = append(list, membership)
 		return err
 	}, sqlMemberships, pgx.NamedArgs{"person": [16]byte(person.Raw())})
 	return list, err
@@ -130,14 +146,17 @@ func (s *Store) LockAccount(ctx context.Context, account ship.AccountID) (name s
 }
 
 const sqlMember = `
-SELECT p.email, p.name, m.role, (SELECT count(*) FROM members o WHERE o.account_id = m.account_id AND o.role = 'owner')
-FROM members m JOIN people p ON p.id = m.person_id WHERE m.account_id = @account AND m.person_id = @person`
+SELECT p.email, p.name, m.role,
+  (SELECT count(*) FROM members o WHERE o.account_id = m.account_id AND o.role = 'owner')
+FROM members m JOIN people p ON p.id = m.person_id
+WHERE m.account_id = @account AND m.person_id = @person`
 
 // Member returns a member of the account and how many owners the account has;
 // ship.NotFound if the person is none of its members.
 func (s *Store) Member(ctx context.Context, account ship.AccountID, person ship.PersonID) (m Member, owners int, err error) {
 	m.Person.ID = person
-	err = s.system().QueryRow(ctx, sqlMember, memberArgs(account, person)).Scan(&m.Person.Email, &m.Person.Name, &m.Role, &owners)
+	row := s.system().QueryRow(ctx, sqlMember, memberArgs(account, person))
+	err = row.Scan(&m.Person.Email, &m.Person.Name, &m.Role, &owners)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return m, 0, ship.Errorf(ship.NotFound, "no such member")
 	}
@@ -149,12 +168,15 @@ func memberArgs(account ship.AccountID, person ship.PersonID) pgx.NamedArgs {
 }
 
 const sqlAddMember = `
-INSERT INTO members (account_id, person_id, role, joined_at) VALUES (@account, @person, @role, @at) ON CONFLICT DO NOTHING`
+INSERT INTO members (account_id, person_id, role, joined_at)
+VALUES (@account, @person, @role, @at)
+ON CONFLICT DO NOTHING`
 
 // AddMember makes the person a member. It is ship.Conflict if they are one.
 func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person ship.PersonID, role string, at time.Time) error {
 	args := memberArgs(account, person)
-	args["role"], args["at"] = role, at
+	args["role"] = role
+	args["at"] = at
 	n, err := s.run(ctx, sqlAddMember, args)
 	if err == nil && n == 0 {
 		err = ship.Coded(ship.Conflict, "already_member", "this person is a member of the account already")
@@ -173,7 +195,9 @@ func (s *Store) SetRole(ctx context.Context, account ship.AccountID, person ship
 }
 
 const sqlRemoveMember = `
-WITH ended_sessions AS (DELETE FROM sessions WHERE current_account_id = @account AND person_id = @person)
+WITH ended_sessions AS (
+  DELETE FROM sessions WHERE current_account_id = @account AND person_id = @person
+)
 DELETE FROM members WHERE account_id = @account AND person_id = @person`
 
 // RemoveMember ends a membership and the sessions in the account.
@@ -202,9 +226,6 @@ func (s *Store) LockClaim(ctx context.Context) error {
 
 // AddAccount stores a new account in the transaction.
 func (s *Store) AddAccount(ctx context.Context, a ship.Account) error {
-	_, err := s.run(ctx, sqlSaveAccount, pgx.NamedArgs{
-		"id": [16]byte(a.ID.Raw()), "name": a.Name, "origin": nil,
-		"weight": string(a.Units.Weight), "length": string(a.Units.Length), "currency": a.Currency,
-	})
+	_, err := s.run(ctx, sqlSaveAccount, accountArgs(a, nil))
 	return err
 }

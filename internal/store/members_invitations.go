@@ -24,7 +24,10 @@ type Invitation struct {
 }
 
 const sqlAddInvitation = `
-WITH older AS (UPDATE invitations SET revoked_at = @at WHERE account_id = @account AND email = @email AND used_at IS NULL AND revoked_at IS NULL)
+WITH older AS (
+  UPDATE invitations SET revoked_at = @at
+  WHERE account_id = @account AND email = @email AND used_at IS NULL AND revoked_at IS NULL
+)
 INSERT INTO invitations (account_id, id, token_hash, email, role, invited_by, created_at, expires_at)
 VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
 
@@ -32,58 +35,71 @@ VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
 // e-mail into the account.
 func (s *Store) AddInvitation(ctx context.Context, i Invitation) error {
 	_, err := s.run(ctx, sqlAddInvitation, pgx.NamedArgs{
-		"account": [16]byte(i.Account.Raw()), "id": [16]byte(i.ID.Raw()), "hash": i.Hash[:], "email": i.Email, "role": i.Role,
-		"by": i.InvitedBy, "at": i.CreatedAt, "expires": i.ExpiresAt,
+		"account": [16]byte(i.Account.Raw()),
+		"id":      [16]byte(i.ID.Raw()),
+		"hash":    i.Hash[:],
+		"email":   i.Email,
+		"role":    i.Role,
+		"by":      i.InvitedBy,
+		"at":      i.CreatedAt,
+		"expires": i.ExpiresAt,
 	})
 	return err
 }
 
 const invitationColumns = `i.id, i.account_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at`
 
-// targets are where invitationColumns go; done must follow the scan.
-func (i *Invitation) targets() (list []any, done func()) {
+// scanInvitation reads invitationColumns. Further columns come after them.
+func scanInvitation(r pgx.Row, further ...any) (Invitation, error) {
+	var invitation Invitation
 	var id, account [16]byte
-	list = []any{&id, &account, &i.Email, &i.Role, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}
-	return list, func() {
-		i.ID, i.Account = ship.InvitationIDOf(id), ship.AccountIDOf(account)
-		i.CreatedAt, i.ExpiresAt = i.CreatedAt.UTC(), i.ExpiresAt.UTC()
+	targets := []any{
+		&id, &account, &invitation.Email, &invitation.Role, &invitation.InvitedBy,
+		&invitation.CreatedAt, &invitation.ExpiresAt,
 	}
+	err := r.Scan(append(targets, further...)...)
+
+	invitation.ID = ship.InvitationIDOf(id)
+	invitation.Account = ship.AccountIDOf(account)
+	invitation.CreatedAt = invitation.CreatedAt.UTC()
+	invitation.ExpiresAt = invitation.ExpiresAt.UTC()
+	return invitation, err
+}
+
+// scanNamedInvitation reads invitationColumns and the account's name.
+func scanNamedInvitation(r pgx.Row) (Invitation, error) {
+	var name string
+	invitation, err := scanInvitation(r, &name)
+	invitation.AccountName = name
+	return invitation, err
 }
 
 const sqlInvitations = `
 SELECT ` + invitationColumns + ` FROM invitations i
-WHERE i.account_id = $1 AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2 ORDER BY i.id DESC`
+WHERE i.account_id = $1 AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2
+ORDER BY i.id DESC`
 
 // Invitations lists the invitations into the account that can be accepted,
 // newest first.
 func (s *Store) Invitations(ctx context.Context, account ship.AccountID, now time.Time) ([]Invitation, error) {
-	var list []Invitation
-	err := s.queryRows(ctx, ship.Tenant{Account: account}, func(r pgx.Rows) error {
-		var i Invitation
-		targets, done := i.targets()
-		err := r.Scan(targets...)
-		done()
-		list = append(list, i)
-		return err
-	}, sqlInvitations, [16]byte(account.Raw()), now)
-	return list, err
+	scan := func(r pgx.Row) (Invitation, error) { return scanInvitation(r) }
+	return queryList(ctx, s, ship.Tenant{Account: account}, scan, sqlInvitations, [16]byte(account.Raw()), now)
 }
 
 const sqlInvitationByHash = `
-SELECT ` + invitationColumns + `, a.name FROM invitations i JOIN accounts a ON a.id = i.account_id
+SELECT ` + invitationColumns + `, a.name
+FROM invitations i JOIN accounts a ON a.id = i.account_id
 WHERE i.token_hash = @hash AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now`
 
 // InvitationByHash returns an invitation that can be accepted; ship.Gone if
 // there is none.
 func (s *Store) InvitationByHash(ctx context.Context, hash [32]byte, now time.Time) (Invitation, error) {
-	i := Invitation{Hash: hash}
-	targets, done := i.targets()
-	err := s.system().QueryRow(ctx, sqlInvitationByHash, pgx.NamedArgs{"hash": hash[:], "now": now}).Scan(append(targets, &i.AccountName)...)
-	done()
+	invitation, err := scanNamedInvitation(s.system().QueryRow(ctx, sqlInvitationByHash, pgx.NamedArgs{"hash": hash[:], "now": now}))
+	invitation.Hash = hash
 	if errors.Is(err, pgx.ErrNoRows) {
-		return i, invitationGone()
+		return invitation, invitationGone()
 	}
-	return i, explain(err)
+	return invitation, explain(err)
 }
 
 func invitationGone() error {
@@ -91,19 +107,18 @@ func invitationGone() error {
 }
 
 const sqlInvitationsByEmail = `
-SELECT ` + invitationColumns + `, a.name FROM invitations i JOIN accounts a ON a.id = i.account_id
-WHERE i.email = @email AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now ORDER BY i.id`
+SELECT ` + invitationColumns + `, a.name
+FROM invitations i JOIN accounts a ON a.id = i.account_id
+WHERE i.email = @email AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > @now
+ORDER BY i.id`
 
 // InvitationsByEmail lists the invitations of an e-mail that can be accepted,
 // into any account.
 func (s *Store) InvitationsByEmail(ctx context.Context, email string, now time.Time) ([]Invitation, error) {
 	var list []Invitation
 	err := s.list(ctx, func(r pgx.Rows) error {
-		var i Invitation
-		targets, done := i.targets()
-		err := r.Scan(append(targets, &i.AccountName)...)
-		done()
-		list = append(list, i)
+		invitation, err := scanNamedInvitation(r)
+		list = append(list, invitation)
 		return err
 	}, sqlInvitationsByEmail, pgx.NamedArgs{"email": email, "now": now})
 	return list, err
@@ -113,7 +128,8 @@ const sqlUseInvitation = `
 UPDATE invitations SET used_at = @now
 WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > @now`
 
-// UseInvitation uses an invitation up; ship.Gone if it is.
+// UseInvitation uses an invitation up; ship.Gone if it cannot be accepted any
+// more.
 func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id ship.InvitationID, now time.Time) error {
 	n, err := s.run(ctx, sqlUseInvitation, invitationArgs(account, id, now))
 	if err == nil && n == 0 {
@@ -128,7 +144,8 @@ func invitationArgs(account ship.AccountID, id ship.InvitationID, now time.Time)
 
 const sqlRevokeInvitation = `
 UPDATE invitations SET revoked_at = @now
-WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL RETURNING email`
+WHERE account_id = @account AND id = @id AND used_at IS NULL AND revoked_at IS NULL
+RETURNING email`
 
 // RevokeInvitation takes an invitation back and returns its e-mail;
 // ship.NotFound if there is none that could be accepted.

@@ -20,12 +20,18 @@ type Passkey struct {
 }
 
 const sqlAddPasskey = `
-INSERT INTO passkeys (id, person_id, name, credential, created_at) VALUES (@id, @person, @name, @credential, @at) ON CONFLICT DO NOTHING`
+INSERT INTO passkeys (id, person_id, name, credential, created_at)
+VALUES (@id, @person, @name, @credential, @at)
+ON CONFLICT DO NOTHING`
 
 // AddPasskey stores a new passkey. It is ship.Conflict if it is there.
 func (s *Store) AddPasskey(ctx context.Context, k Passkey) error {
 	args := personArgs(k.Person)
-	args["id"], args["name"], args["credential"], args["at"] = k.ID, k.Name, k.Credential, k.CreatedAt
+	args["id"] = k.ID
+	args["name"] = k.Name
+	args["credential"] = k.Credential
+	args["at"] = k.CreatedAt
+
 	n, err := s.run(ctx, sqlAddPasskey, args)
 	if err == nil && n == 0 {
 		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is registered already")
@@ -34,32 +40,43 @@ func (s *Store) AddPasskey(ctx context.Context, k Passkey) error {
 }
 
 const sqlPasskeys = `
-SELECT k.id, k.name, k.credential, k.created_at, k.last_used_at FROM passkeys k WHERE k.person_id = @person ORDER BY k.created_at, k.id`
+SELECT k.id, k.name, k.credential, k.created_at, k.last_used_at
+FROM passkeys k
+WHERE k.person_id = @person
+ORDER BY k.created_at, k.id`
 
 // Passkeys lists the passkeys of a person, oldest first.
 func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, error) {
 	var list []Passkey
 	err := s.list(ctx, func(r pgx.Rows) error {
-		k := Passkey{Person: person}
+		passkey := Passkey{Person: person}
 		var used *time.Time
-		err := r.Scan(&k.ID, &k.Name, &k.Credential, &k.CreatedAt, &used)
-		k.CreatedAt, k.UsedAt = k.CreatedAt.UTC(), timeOrZero(used)
-		list = append(list, k)
+		err := r.Scan(&passkey.ID, &passkey.Name, &passkey.Credential, &passkey.CreatedAt, &used)
+		passkey.CreatedAt = passkey.CreatedAt.UTC()
+		passkey.UsedAt = timeOrZero(used)
+		list = append(list, passkey)
 		return err
 	}, sqlPasskeys, personArgs(person))
 	return list, err
 }
 
+// sqlUsePasskey accepts a signature count only above the stored one. An
+// authenticator that does not count reports 0.
 const sqlUsePasskey = `
 UPDATE passkeys SET credential = @credential, last_used_at = @at
-WHERE id = @id AND person_id = @person AND (@count = 0 OR coalesce((credential->'authenticator'->>'signCount')::bigint, 0) < @count)`
+WHERE id = @id AND person_id = @person
+  AND (@count = 0 OR coalesce((credential->'authenticator'->>'signCount')::bigint, 0) < @count)`
 
-// UsePasskey notes that a passkey was used, with the count that it told. It is
-// ship.Conflict if the passkey is gone or has told as high a count before: then
-// there are two of it.
+// UsePasskey records that a passkey was used, with the signature count that it
+// reported. It is ship.Conflict if the passkey is gone or has reported as high a
+// count before: then it was cloned.
 func (s *Store) UsePasskey(ctx context.Context, k Passkey, count uint32) error {
 	args := personArgs(k.Person)
-	args["id"], args["credential"], args["at"], args["count"] = k.ID, k.Credential, k.UsedAt, int64(count)
+	args["id"] = k.ID
+	args["credential"] = k.Credential
+	args["at"] = k.UsedAt
+	args["count"] = int64(count)
+
 	n, err := s.run(ctx, sqlUsePasskey, args)
 	if err == nil && n == 0 {
 		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is not accepted")

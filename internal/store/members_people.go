@@ -24,14 +24,16 @@ type Person struct {
 const personColumns = `p.id, p.email, p.name, coalesce(p.password_hash, ''), p.encrypted_totp_seed, p.created_at`
 
 func scanPerson(r pgx.Row) (Person, error) {
-	var p Person
+	var person Person
 	var id [16]byte
-	err := r.Scan(&id, &p.Email, &p.Name, &p.PasswordHash, &p.TOTPSeed, &p.CreatedAt)
-	p.ID, p.CreatedAt = ship.PersonIDOf(id), p.CreatedAt.UTC()
+	err := r.Scan(&id, &person.Email, &person.Name, &person.PasswordHash, &person.TOTPSeed, &person.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, ship.Errorf(ship.NotFound, "no such person")
 	}
-	return p, explain(err)
+
+	person.ID = ship.PersonIDOf(id)
+	person.CreatedAt = person.CreatedAt.UTC()
+	return person, explain(err)
 }
 
 func personArgs(id ship.PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": [16]byte(id.Raw())} }
@@ -43,7 +45,11 @@ INSERT INTO people (id, email, name, password_hash, created_at) VALUES (@person,
 // somebody's.
 func (s *Store) AddPerson(ctx context.Context, p Person) error {
 	args := personArgs(p.ID)
-	args["email"], args["name"], args["hash"], args["at"] = p.Email, p.Name, null(p.PasswordHash), p.CreatedAt
+	args["email"] = p.Email
+	args["name"] = p.Name
+	args["hash"] = null(p.PasswordHash)
+	args["at"] = p.CreatedAt
+
 	_, err := s.run(ctx, sqlAddPerson, args)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "people_email_key" {
 		return ship.Coded(ship.Conflict, "email_taken", "somebody signs in with this e-mail already")
@@ -84,13 +90,16 @@ func (s *Store) RenamePerson(ctx context.Context, id ship.PersonID, name string)
 	return err
 }
 
-const sqlSetPasswordHash = `UPDATE people SET password_hash = @hash WHERE id = @person AND (@present::text IS NULL OR password_hash = @present)`
+const sqlSetPasswordHash = `
+UPDATE people SET password_hash = @hash
+WHERE id = @person AND (@present::text IS NULL OR password_hash = @present)`
 
 // SetPasswordHash changes a person's password; if present is not empty, only
-// from that one.
+// if that is still their password.
 func (s *Store) SetPasswordHash(ctx context.Context, id ship.PersonID, hash, present string) error {
 	args := personArgs(id)
-	args["hash"], args["present"] = hash, null(present)
+	args["hash"] = hash
+	args["present"] = null(present)
 	_, err := s.run(ctx, sqlSetPasswordHash, args)
 	return err
 }
@@ -101,22 +110,30 @@ const sqlSetTOTP = `UPDATE people SET encrypted_totp_seed = @seed, totp_last_ste
 // up; nil takes it away.
 func (s *Store) SetTOTP(ctx context.Context, id ship.PersonID, seed []byte, step int64) error {
 	args := personArgs(id)
-	args["seed"], args["step"] = seed, step
+	args["seed"] = seed
+	args["step"] = step
 	_, err := s.run(ctx, sqlSetTOTP, args)
 	return err
 }
 
-const sqlResealTOTP = `UPDATE people SET encrypted_totp_seed = @seed WHERE id = @person AND encrypted_totp_seed = @present`
+const sqlResealTOTP = `
+UPDATE people SET encrypted_totp_seed = @seed
+WHERE id = @person AND encrypted_totp_seed = @present`
 
 // ResealTOTP replaces the sealed seed by the same seed under another key.
 func (s *Store) ResealTOTP(ctx context.Context, id ship.PersonID, present, seed []byte) error {
 	args := personArgs(id)
-	args["seed"], args["present"] = seed, present
+	args["seed"] = seed
+	args["present"] = present
 	_, err := s.run(ctx, sqlResealTOTP, args)
 	return err
 }
 
-const sqlTakeTOTPStep = `UPDATE people SET totp_last_step = @step WHERE id = @person AND encrypted_totp_seed IS NOT NULL AND totp_last_step < @step`
+// sqlTakeTOTPStep changes nothing if the step, or a later one, is used up: an
+// intercepted code cannot be replayed.
+const sqlTakeTOTPStep = `
+UPDATE people SET totp_last_step = @step
+WHERE id = @person AND encrypted_totp_seed IS NOT NULL AND totp_last_step < @step`
 
 // TakeTOTPStep uses up the code of a step: it reports false if that or a later
 // one was used before.
@@ -142,32 +159,39 @@ func (s *Store) SetRecoveryCodes(ctx context.Context, id ship.PersonID, hashes [
 	return err
 }
 
-const sqlTakeRecoveryCode = `UPDATE recovery_codes SET used_at = @at WHERE person_id = @person AND code_hash = @hash AND used_at IS NULL`
+const sqlTakeRecoveryCode = `
+UPDATE recovery_codes SET used_at = @at
+WHERE person_id = @person AND code_hash = @hash AND used_at IS NULL`
 
 // TakeRecoveryCode uses up a recovery code: it reports false if there is none
 // such, or none any more.
 func (s *Store) TakeRecoveryCode(ctx context.Context, id ship.PersonID, hash []byte, at time.Time) (bool, error) {
 	args := personArgs(id)
-	args["hash"], args["at"] = hash, at
+	args["hash"] = hash
+	args["at"] = at
 	n, err := s.run(ctx, sqlTakeRecoveryCode, args)
 	return n == 1, err
 }
 
 const sqlCountWaysIn = `
-SELECT (SELECT count(*) FROM recovery_codes c WHERE c.person_id = @person AND c.used_at IS NULL),
-  (SELECT count(*) FROM passkeys k WHERE k.person_id = @person), (SELECT count(*) FROM identities i WHERE i.person_id = @person)`
+SELECT
+  (SELECT count(*) FROM recovery_codes c WHERE c.person_id = @person AND c.used_at IS NULL),
+  (SELECT count(*) FROM passkeys k WHERE k.person_id = @person),
+  (SELECT count(*) FROM identities i WHERE i.person_id = @person)`
 
 // WaysIn counts what a person can sign in with besides a password.
 type WaysIn struct{ RecoveryCodes, Passkeys, Identities int }
 
-// WaysIn counts the person's.
+// WaysIn counts what the person can sign in with besides a password.
 func (s *Store) WaysIn(ctx context.Context, id ship.PersonID) (w WaysIn, err error) {
 	err = s.system().QueryRow(ctx, sqlCountWaysIn, personArgs(id)).Scan(&w.RecoveryCodes, &w.Passkeys, &w.Identities)
 	return w, explain(err)
 }
 
 const sqlPersonByIdentity = `
-SELECT ` + personColumns + ` FROM identities i JOIN people p ON p.id = i.person_id WHERE i.issuer = @issuer AND i.subject = @subject`
+SELECT ` + personColumns + `
+FROM identities i JOIN people p ON p.id = i.person_id
+WHERE i.issuer = @issuer AND i.subject = @subject`
 
 // PersonByIdentity returns who the identity provider means; ship.NotFound if
 // nobody here.
@@ -177,10 +201,12 @@ func (s *Store) PersonByIdentity(ctx context.Context, issuer, subject string) (P
 
 const sqlAddIdentity = `INSERT INTO identities (issuer, subject, person_id, created_at) VALUES (@issuer, @subject, @person, @at)`
 
-// AddIdentity notes who the person is to an identity provider.
+// AddIdentity records who the person is to an identity provider.
 func (s *Store) AddIdentity(ctx context.Context, id ship.PersonID, issuer, subject string, at time.Time) error {
 	args := personArgs(id)
-	args["issuer"], args["subject"], args["at"] = issuer, subject, at
+	args["issuer"] = issuer
+	args["subject"] = subject
+	args["at"] = at
 	_, err := s.run(ctx, sqlAddIdentity, args)
 	return err
 }

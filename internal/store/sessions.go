@@ -21,24 +21,36 @@ type Session struct {
 	Addr      netip.Addr
 	Agent     string
 	CreatedAt time.Time
-	ProvedAt  time.Time // when the person was last proved
+	ProvedAt  time.Time // when the person last authenticated
 	SeenAt    time.Time
 	ExpiresAt time.Time
 }
 
 const sqlAddSession = `
-INSERT INTO sessions (id, token_hash, person_id, current_account_id, method, remote_address, user_agent, created_at, authenticated_at, last_seen_at, expires_at)
-VALUES (@id, @hash, @person, @account, @method, @address, @agent, @at, @proved, @at, @expires)`
+INSERT INTO sessions (id, token_hash, person_id, current_account_id, method, remote_address, user_agent,
+  created_at, authenticated_at, last_seen_at, expires_at)
+VALUES (@id, @hash, @person, @account, @method, @address, @agent,
+  @at, @proved, @at, @expires)`
 
 // AddSession stores a new session.
 func (s *Store) AddSession(ctx context.Context, n Session) error {
 	_, err := s.run(ctx, sqlAddSession, pgx.NamedArgs{
-		"id": [16]byte(n.ID.Raw()), "hash": n.Hash[:], "person": [16]byte(n.Person.Raw()), "account": [16]byte(n.Account.Raw()),
-		"method": n.Method, "address": nullAddr(n.Addr), "agent": n.Agent, "at": n.CreatedAt, "proved": n.ProvedAt, "expires": n.ExpiresAt,
+		"id":      [16]byte(n.ID.Raw()),
+		"hash":    n.Hash[:],
+		"person":  [16]byte(n.Person.Raw()),
+		"account": [16]byte(n.Account.Raw()),
+		"method":  n.Method,
+		"address": nullAddr(n.Addr),
+		"agent":   n.Agent,
+		"at":      n.CreatedAt,
+		"proved":  n.ProvedAt,
+		"expires": n.ExpiresAt,
 	})
 	return err
 }
 
+// nullAddr returns the address as the driver takes it, or nil for none. The inet
+// type has no zones.
 func nullAddr(a netip.Addr) *netip.Addr {
 	if !a.IsValid() {
 		return nil
@@ -47,21 +59,32 @@ func nullAddr(a netip.Addr) *netip.Addr {
 	return &a
 }
 
-const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.remote_address, s.user_agent, s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at`
+const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.remote_address, s.user_agent,
+  s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at`
 
-// targets are where sessionColumns go; done must follow the scan.
-func (n *Session) targets() (list []any, done func()) {
+// scanSession reads sessionColumns. Further columns come after them.
+func scanSession(r pgx.Row, further ...any) (Session, error) {
+	var session Session
 	var id, person, account [16]byte
-	var addr *netip.Addr
-	list = []any{&id, &person, &account, &n.Method, &addr, &n.Agent, &n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt}
-	return list, func() {
-		n.ID, n.Person, n.Account = ship.SessionIDOf(id), ship.PersonIDOf(person), ship.AccountIDOf(account)
-		n.Addr = value(addr)
-		n.CreatedAt, n.ProvedAt, n.SeenAt, n.ExpiresAt = n.CreatedAt.UTC(), n.ProvedAt.UTC(), n.SeenAt.UTC(), n.ExpiresAt.UTC()
+	var address *netip.Addr
+	targets := []any{
+		&id, &person, &account, &session.Method, &address, &session.Agent,
+		&session.CreatedAt, &session.ProvedAt, &session.SeenAt, &session.ExpiresAt,
 	}
+	err := r.Scan(append(targets, further...)...)
+
+	session.ID = ship.SessionIDOf(id)
+	session.Person = ship.PersonIDOf(person)
+	session.Account = ship.AccountIDOf(account)
+	session.Addr = value(address)
+	session.CreatedAt = session.CreatedAt.UTC()
+	session.ProvedAt = session.ProvedAt.UTC()
+	session.SeenAt = session.SeenAt.UTC()
+	session.ExpiresAt = session.ExpiresAt.UTC()
+	return session, err
 }
 
-// A SignedIn is a session with whose it is and what they are in its account.
+// A SignedIn is a session with its person and their role in its account.
 type SignedIn struct {
 	Session Session
 	Person  Person // without secrets
@@ -70,39 +93,49 @@ type SignedIn struct {
 
 const sqlSessionByHash = `
 SELECT ` + sessionColumns + `, p.email, p.name, p.created_at, m.role
-FROM sessions s JOIN people p ON p.id = s.person_id JOIN members m ON m.account_id = s.current_account_id AND m.person_id = s.person_id
+FROM sessions s
+JOIN people p ON p.id = s.person_id
+JOIN members m ON m.account_id = s.current_account_id AND m.person_id = s.person_id
 WHERE s.token_hash = @hash AND s.expires_at > @now AND s.last_seen_at > @idle`
 
 // SessionByHash returns the session of a token, unless it is over or was last
 // seen before idle; then it is ship.NotFound.
 func (s *Store) SessionByHash(ctx context.Context, hash [32]byte, now, idle time.Time) (SignedIn, error) {
-	var in SignedIn
-	list, done := in.Session.targets()
-	list = append(list, &in.Person.Email, &in.Person.Name, &in.Person.CreatedAt, &in.Role)
-	err := s.system().QueryRow(ctx, sqlSessionByHash, pgx.NamedArgs{"hash": hash[:], "now": now, "idle": idle}).Scan(list...)
-	done()
-	in.Session.Hash, in.Person.ID, in.Person.CreatedAt = hash, in.Session.Person, in.Person.CreatedAt.UTC()
+	row := s.system().QueryRow(ctx, sqlSessionByHash, pgx.NamedArgs{"hash": hash[:], "now": now, "idle": idle})
+	var person Person
+	var role string
+	session, err := scanSession(row, &person.Email, &person.Name, &person.CreatedAt, &role)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return SignedIn{}, ship.Errorf(ship.NotFound, "no such session")
 	}
-	return in, explain(err)
+
+	session.Hash = hash
+	person.ID = session.Person
+	person.CreatedAt = person.CreatedAt.UTC()
+	return SignedIn{Session: session, Person: person, Role: role}, explain(err)
 }
 
-const sqlTouchSession = `UPDATE sessions SET last_seen_at = @at, remote_address = @address WHERE id = @id AND last_seen_at < @at`
+const sqlTouchSession = `
+UPDATE sessions SET last_seen_at = @at, remote_address = @address
+WHERE id = @id AND last_seen_at < @at`
 
-// TouchSession notes that a session was used, and from where.
+// TouchSession records that a session was used, and from where.
 func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Time, from netip.Addr) error {
 	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": [16]byte(id.Raw()), "at": at, "address": nullAddr(from)})
 	return err
 }
 
-const sqlRenewSession = `UPDATE sessions SET token_hash = @hash, authenticated_at = @at, last_seen_at = @at WHERE id = @id AND person_id = @person RETURNING expires_at`
+const sqlRenewSession = `
+UPDATE sessions SET token_hash = @hash, authenticated_at = @at, last_seen_at = @at
+WHERE id = @id AND person_id = @person
+RETURNING expires_at`
 
-// RenewSession gives a session another token, since its person was proved
+// RenewSession gives a session another token after its person authenticated
 // again. It returns when the session ends; ship.NotFound if it has.
 func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.SessionID, hash [32]byte, at time.Time) (expires time.Time, err error) {
 	args := sessionArgs(person, id)
-	args["hash"], args["at"] = hash[:], at
+	args["hash"] = hash[:]
+	args["at"] = at
 	err = s.system().QueryRow(ctx, sqlRenewSession, args).Scan(&expires)
 	return expires.UTC(), explain(err)
 }
@@ -122,18 +155,17 @@ func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship
 }
 
 const sqlSessions = `
-SELECT ` + sessionColumns + ` FROM sessions s WHERE s.person_id = @person AND s.expires_at > @now AND s.last_seen_at > @idle ORDER BY s.last_seen_at DESC, s.id`
+SELECT ` + sessionColumns + ` FROM sessions s
+WHERE s.person_id = @person AND s.expires_at > @now AND s.last_seen_at > @idle
+ORDER BY s.last_seen_at DESC, s.id`
 
 // Sessions lists the sessions of a person that are not over, the one last seen
 // first.
 func (s *Store) Sessions(ctx context.Context, person ship.PersonID, now, idle time.Time) ([]Session, error) {
 	var list []Session
 	err := s.list(ctx, func(r pgx.Rows) error {
-		var n Session
-		targets, done := n.targets()
-		err := r.Scan(targets...)
-		done()
-		list = append(list, n)
+		session, err := scanSession(r)
+		list = append(list, session)
 		return err
 	}, sqlSessions, pgx.NamedArgs{"person": [16]byte(person.Raw()), "now": now, "idle": idle})
 	return list, err
@@ -150,12 +182,15 @@ func (s *Store) EndSession(ctx context.Context, person ship.PersonID, id ship.Se
 	return err
 }
 
+// sqlEndSessions also deletes sign-ins in progress, but leaves password resets.
 const sqlEndSessions = `
-WITH open_flows AS (DELETE FROM auth_flows WHERE person_id = @person AND kind <> 'reset')
+WITH open_flows AS (
+  DELETE FROM auth_flows WHERE person_id = @person AND kind <> 'reset'
+)
 DELETE FROM sessions WHERE person_id = @person AND id <> @id`
 
 // EndSessions ends all sessions of the person but one, or all for no id, and
-// what has begun to become one. It reports how many.
+// sign-ins in progress. It reports how many sessions it ended.
 func (s *Store) EndSessions(ctx context.Context, person ship.PersonID, but ship.SessionID) (int, error) {
 	return s.run(ctx, sqlEndSessions, sessionArgs(person, but))
 }
@@ -176,8 +211,8 @@ WITH old_sessions AS (
 )
 DELETE FROM sign_in_throttles WHERE last_attempt_at < @quiet`
 
-// SweepSignIns removes what is over: sessions, what began and did not end, and
-// failures since which it was quiet.
+// SweepSignIns deletes what is over: sessions, sign-ins that were not completed,
+// and throttles without an attempt since quiet.
 func (s *Store) SweepSignIns(ctx context.Context, now, idle, quiet time.Time) error {
 	_, err := s.run(ctx, sqlSweepSignIns, pgx.NamedArgs{"now": now, "idle": idle, "quiet": quiet})
 	return err
