@@ -35,7 +35,8 @@ type AttemptTimings struct {
 	DNS, Connect, TLS, FirstByte, Total time.Duration
 }
 
-// sqlAddAttempts adds many at once: one array a column.
+// sqlAddAttempts adds many attempts at once, one array a column. An attempt
+// that is recorded already is skipped, so a repeat does no harm.
 const sqlAddAttempts = `
 INSERT INTO webhook_attempts (id, account_id, livemode, endpoint_id, event_id, attempt, trigger, outcome, response_status, error,
   dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, remote_address, response_headers, response_body)
@@ -57,35 +58,62 @@ func (s *Store) AddAttempts(ctx context.Context, list []WebhookAttempt) error {
 	return nil
 }
 
-// attemptArgs are the attempts as one array a column.
+// attemptArgs returns the attempts as one array a column. Each array has its own
+// type and is allocated once, because the dispatcher records all the time.
 func attemptArgs(list []WebhookAttempt) pgx.NamedArgs {
 	n := len(list)
 	var (
-		ids, accounts, endpoints, events = make([][16]byte, n), make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
-		modes                            = make([]bool, n)
-		numbers, totals                  = make([]int, n), make([]int, n)
-		triggers, outcomes               = make([]string, n), make([]string, n)
-		statuses                         = make([]*int, n)
-		dns, connects, tls, bytes        = make([]*int, n), make([]*int, n), make([]*int, n), make([]*int, n)
-		addresses                        = make([]*netip.Addr, n)
-		errors, heads, bodies            = make([]*string, n), make([]*string, n), make([]*string, n)
+		ids        = make([][16]byte, n)
+		accounts   = make([][16]byte, n)
+		livemodes  = make([]bool, n)
+		endpoints  = make([][16]byte, n)
+		events     = make([][16]byte, n)
+		numbers    = make([]int, n)
+		triggers   = make([]string, n)
+		outcomes   = make([]string, n)
+		statuses   = make([]*int, n)
+		errors     = make([]*string, n)
+		dns        = make([]*int, n)
+		connects   = make([]*int, n)
+		tls        = make([]*int, n)
+		firstBytes = make([]*int, n)
+		totals     = make([]int, n)
+		addresses  = make([]*netip.Addr, n)
+		heads      = make([]*string, n)
+		bodies     = make([]*string, n)
 	)
+
 	for i := range list {
-		a := &list[i]
-		ids[i], accounts[i], modes[i] = a.ID.Raw(), a.Tenant.Account.Raw(), a.Tenant.Livemode
-		endpoints[i], events[i] = a.Endpoint.Raw(), a.Event.Raw()
-		numbers[i], triggers[i], outcomes[i], statuses[i] = a.Number, a.Trigger, a.Outcome, null(a.Status)
-		dns[i], connects[i], tls[i] = millis(a.Timings.DNS), millis(a.Timings.Connect), millis(a.Timings.TLS)
-		bytes[i], totals[i] = millis(a.Timings.FirstByte), int(a.Timings.Total.Milliseconds())
-		errors[i], heads[i], bodies[i] = null(a.Error), null(a.Head), null(a.Body)
-		if a.Address.IsValid() {
-			addresses[i] = &a.Address
+		attempt := &list[i]
+		ids[i] = attempt.ID.Raw()
+		accounts[i] = attempt.Tenant.Account.Raw()
+		livemodes[i] = attempt.Tenant.Livemode
+		endpoints[i] = attempt.Endpoint.Raw()
+		events[i] = attempt.Event.Raw()
+
+		numbers[i] = attempt.Number
+		triggers[i] = attempt.Trigger
+		outcomes[i] = attempt.Outcome
+		statuses[i] = null(attempt.Status)
+		errors[i] = null(attempt.Error)
+
+		dns[i] = millis(attempt.Timings.DNS)
+		connects[i] = millis(attempt.Timings.Connect)
+		tls[i] = millis(attempt.Timings.TLS)
+		firstBytes[i] = millis(attempt.Timings.FirstByte)
+		totals[i] = int(attempt.Timings.Total.Milliseconds())
+
+		if attempt.Address.IsValid() {
+			addresses[i] = &attempt.Address
 		}
+		heads[i] = null(attempt.Head)
+		bodies[i] = null(attempt.Body)
 	}
+
 	return pgx.NamedArgs{
 		"ids":        ids,
 		"accounts":   accounts,
-		"livemodes":  modes,
+		"livemodes":  livemodes,
 		"endpoints":  endpoints,
 		"events":     events,
 		"attempts":   numbers,
@@ -96,7 +124,7 @@ func attemptArgs(list []WebhookAttempt) pgx.NamedArgs {
 		"dns":        dns,
 		"connect":    connects,
 		"tls":        tls,
-		"first_byte": bytes,
+		"first_byte": firstBytes,
 		"total":      totals,
 		"addresses":  addresses,
 		"headers":    heads,
@@ -104,7 +132,7 @@ func attemptArgs(list []WebhookAttempt) pgx.NamedArgs {
 	}
 }
 
-// millis is d in whole milliseconds, or nil for no time at all.
+// millis returns d in whole milliseconds, or nil for no time at all.
 func millis(d time.Duration) *int {
 	if d == 0 {
 		return nil
@@ -115,36 +143,53 @@ func millis(d time.Duration) *int {
 const sqlWebhookAttempts = `
 SELECT id, event_id, attempt, trigger, outcome, response_status, error,
   dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, remote_address, response_headers, response_body
-FROM webhook_attempts WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id < $4
+FROM webhook_attempts
+WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id < $4
 ORDER BY id DESC LIMIT $5`
 
-// WebhookAttempts lists the attempts to tell an endpoint, newest first.
+// WebhookAttempts lists the attempts to deliver to an endpoint, newest first.
 func (s *Store) WebhookAttempts(ctx context.Context, t ship.Tenant, endpoint ship.EndpointID, p ship.Page) ([]WebhookAttempt, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	var list []WebhookAttempt
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		a, err := scanAttempt(r)
-		a.Tenant, a.Endpoint = t, endpoint
-		list = append(list, a)
-		return err
-	}, sqlWebhookAttempts, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(endpoint.Raw()), [16]byte(before), p.Limit)
-	return list, err
+	scan := func(r pgx.Row) (WebhookAttempt, error) {
+		attempt, err := scanAttempt(r)
+		attempt.Tenant = t
+		attempt.Endpoint = endpoint
+		return attempt, err
+	}
+	return queryList(ctx, s, t, scan, sqlWebhookAttempts,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(endpoint.Raw()), [16]byte(before), p.Limit)
 }
 
 func scanAttempt(r pgx.Row) (WebhookAttempt, error) {
 	var (
-		a                         WebhookAttempt
-		id, event                 [16]byte
-		status                    *int
-		failure, head, body       *string
-		dns, connect, tls, byteMs *int
-		total                     int
-		address                   *netip.Addr
-		ms                        = func(n *int) time.Duration { return time.Duration(value(n)) * time.Millisecond }
+		attempt                      WebhookAttempt
+		id, event                    [16]byte
+		status                       *int
+		failure, head, body          *string
+		dns, connect, tls, firstByte *int
+		total                        int
+		address                      *netip.Addr
 	)
-	err := r.Scan(&id, &event, &a.Number, &a.Trigger, &a.Outcome, &status, &failure, &dns, &connect, &tls, &byteMs, &total, &address, &head, &body)
-	a.ID, a.Event, a.Status = ship.AttemptIDOf(id), ship.EventIDOf(event), value(status)
-	a.Error, a.Head, a.Body, a.Address = value(failure), value(head), value(body), value(address)
-	a.Timings = AttemptTimings{DNS: ms(dns), Connect: ms(connect), TLS: ms(tls), FirstByte: ms(byteMs), Total: ms(&total)}
-	return a, err
+	err := r.Scan(
+		&id, &event, &attempt.Number, &attempt.Trigger, &attempt.Outcome, &status, &failure,
+		&dns, &connect, &tls, &firstByte, &total, &address, &head, &body,
+	)
+
+	attempt.ID = ship.AttemptIDOf(id)
+	attempt.Event = ship.EventIDOf(event)
+	attempt.Status = value(status)
+	attempt.Error = value(failure)
+	attempt.Address = value(address)
+	attempt.Head = value(head)
+	attempt.Body = value(body)
+
+	duration := func(ms *int) time.Duration { return time.Duration(value(ms)) * time.Millisecond }
+	attempt.Timings = AttemptTimings{
+		DNS:       duration(dns),
+		Connect:   duration(connect),
+		TLS:       duration(tls),
+		FirstByte: duration(firstByte),
+		Total:     duration(&total),
+	}
+	return attempt, err
 }

@@ -11,36 +11,38 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// WebhookSlots is into how many parts the endpoints of a cell are cut. Each
-// slot is served by one copy of the program at a time.
+// WebhookSlots is the number of slots that the endpoints of a cell are divided
+// into. Each slot is served by one copy of the program at a time.
 const WebhookSlots = 16
 
 // A SlotLease is the right to serve a slot until somebody else takes it.
 type SlotLease struct {
 	Slot   int
 	Token  int64
-	Cursor Position // all before it is delivered, or kept to be
+	Cursor Position // everything before it is delivered, or scheduled to be
 }
 
-const sqlSeeCopy = `
+const sqlRenewWorker = `
 INSERT INTO webhook_workers (worker, alive_until) VALUES ($1, now() + $2::interval)
 ON CONFLICT (worker) DO UPDATE SET alive_until = excluded.alive_until`
 
-const sqlForgetCopies = `DELETE FROM webhook_workers WHERE alive_until < now() - interval '1 minute'`
+const sqlDeleteDeadWorkers = `DELETE FROM webhook_workers WHERE alive_until < now() - interval '1 minute'`
 
-const sqlCopies = `SELECT count(*) FROM webhook_workers WHERE alive_until > now()`
+const sqlCountWorkers = `SELECT count(*) FROM webhook_workers WHERE alive_until > now()`
 
-// SeeCopy says that the owner lives, and returns how many owners do.
+// SeeCopy records that the owner is alive, and returns how many owners are.
 func (s *Store) SeeCopy(ctx context.Context, owner string, lease time.Duration) (copies int, err error) {
-	b := &pgx.Batch{}
-	b.Queue(sqlSeeCopy, owner, lease)
-	b.Queue(sqlForgetCopies)
-	b.Queue(sqlCopies).QueryRow(func(r pgx.Row) error { return r.Scan(&copies) })
-	return copies, explain(s.sys.SendBatch(ctx, b).Close())
+	batch := &pgx.Batch{}
+	batch.Queue(sqlRenewWorker, owner, lease)
+	batch.Queue(sqlDeleteDeadWorkers)
+	batch.Queue(sqlCountWorkers).QueryRow(func(r pgx.Row) error { return r.Scan(&copies) })
+	err = s.sys.SendBatch(ctx, batch).Close()
+	return copies, explain(err)
 }
 
 const sqlRenewSlots = `
-UPDATE webhook_slots SET lease_until = now() + $2::interval WHERE worker = $1 AND slot = ANY ($3) AND lease_until > now()
+UPDATE webhook_slots SET lease_until = now() + $2::interval
+WHERE worker = $1 AND slot = ANY ($3) AND lease_until > now()
 RETURNING slot`
 
 // RenewSlots prolongs the owner's leases, and returns those that it still has.
@@ -57,7 +59,10 @@ func (s *Store) RenewSlots(ctx context.Context, owner string, lease time.Duratio
 // last owner still writes fail.
 const sqlTakeSlots = `
 UPDATE webhook_slots SET worker = $1, lease_until = now() + $2::interval, fencing_token = fencing_token + 1
-WHERE slot IN (SELECT slot FROM webhook_slots WHERE worker IS NULL OR lease_until < now() ORDER BY random() LIMIT $3 FOR UPDATE SKIP LOCKED)
+WHERE slot IN (
+  SELECT slot FROM webhook_slots
+  WHERE worker IS NULL OR lease_until < now()
+  ORDER BY random() LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING slot, fencing_token, cursor_txid::text, cursor_id, cursor_at`
 
 // TakeSlots takes up to n slots that nobody serves.
@@ -66,32 +71,33 @@ func (s *Store) TakeSlots(ctx context.Context, owner string, lease time.Duration
 	if err != nil {
 		return nil, fmt.Errorf("take slots: %w", explain(err))
 	}
-	var list []SlotLease
-	err = each(rows, func(r pgx.Rows) error {
-		var l SlotLease
-		var p positionRow
-		err := r.Scan(&l.Slot, &l.Token, &p.tx, &p.id, &p.at)
-		l.Cursor = p.position()
-		list = append(list, l)
-		return err
+	list, err := collect(rows, func(r pgx.Row) (SlotLease, error) {
+		var lease SlotLease
+		var cursor positionRow
+		err := r.Scan(&lease.Slot, &lease.Token, &cursor.tx, &cursor.id, &cursor.at)
+		lease.Cursor = cursor.position()
+		return lease, err
 	})
 	return list, explain(err)
 }
 
-const sqlReleaseSlots = `UPDATE webhook_slots SET worker = NULL, lease_until = NULL WHERE worker = $1 AND slot = ANY ($2)`
+const sqlReleaseSlots = `
+UPDATE webhook_slots SET worker = NULL, lease_until = NULL
+WHERE worker = $1 AND slot = ANY ($2)`
 
-// ReleaseSlots gives slots back at once, so that nobody waits for the lease.
+// ReleaseSlots gives slots back at once, so that nobody waits until the leases
+// end.
 func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) error {
 	_, err := s.sys.Exec(ctx, sqlReleaseSlots, owner, slots)
 	return explain(err)
 }
 
-const sqlForgetCopy = `DELETE FROM webhook_workers WHERE worker = $1`
+const sqlDeleteWorker = `DELETE FROM webhook_workers WHERE worker = $1`
 
-// ForgetCopy says that the owner has left, so that the others share its slots
-// at once.
+// ForgetCopy records that the owner has stopped, so that the others share its
+// slots at once.
 func (s *Store) ForgetCopy(ctx context.Context, owner string) error {
-	_, err := s.sys.Exec(ctx, sqlForgetCopy, owner)
+	_, err := s.sys.Exec(ctx, sqlDeleteWorker, owner)
 	return explain(err)
 }
 
@@ -102,20 +108,20 @@ type positionRow struct {
 	at *time.Time
 }
 
-func (p positionRow) position() Position {
-	var pos Position
-	if p.tx != nil {
-		_, _ = fmt.Sscan(*p.tx, &pos.Tx)
+func (r positionRow) position() Position {
+	var p Position
+	if r.tx != nil {
+		_, _ = fmt.Sscan(*r.tx, &p.Tx)
 	}
-	if p.id != nil {
-		pos.ID = *p.id
+	if r.id != nil {
+		p.ID = *r.id
 	}
-	pos.At = timeOrZero(p.at)
-	return pos
+	p.At = timeOrZero(r.at)
+	return p
 }
 
-// A LogHead is what the dispatcher must know of every event to decide who is
-// told.
+// A LogHead is what the dispatcher must know of every event to decide which
+// endpoints get it.
 type LogHead struct {
 	Position Position
 	Subject  ship.RawID
@@ -123,38 +129,43 @@ type LogHead struct {
 	Kind     ship.EventKind
 }
 
+// sqlLogHeads reads only below the oldest transaction that still runs: an event
+// that commits later has a higher number, so no reader passes it.
 const sqlLogHeads = `
-SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text FROM events e
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text
+FROM events e
 WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY e.txid, e.id LIMIT $3`
 
 // LogHeads reads the log of all tenants behind a position, in order. Fewer
 // than limit means that there is no more for now.
 func (s *Store) LogHeads(ctx context.Context, after Position, limit int) ([]LogHead, error) {
-	return s.heads(ctx, sqlLogHeads, after, limit)
+	return s.readHeads(ctx, sqlLogHeads, after, limit)
 }
 
-func (s *Store) heads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
-	rows, err := s.sys.Query(ctx, sql, append([]any{strconv.FormatUint(after.Tx, 10), [16]byte(after.ID), limit}, more...)...)
+func (s *Store) readHeads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
+	args := append([]any{strconv.FormatUint(after.Tx, 10), [16]byte(after.ID), limit}, more...)
+	rows, err := s.sys.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("follow the log: %w", explain(err))
 	}
-	var list []LogHead
-	err = each(rows, func(r pgx.Rows) error {
-		var h LogHead
-		var tx string
-		var id, account [16]byte
-		if err := r.Scan(&tx, &id, (*[16]byte)(&h.Subject), &account, &h.Tenant.Livemode, (*string)(&h.Kind)); err != nil {
-			return err
-		}
-		h.Tenant.Account = ship.AccountIDOf(account)
-		h.Position = Position{ID: id, At: ship.RawID(id).Time()}
-		var err error
-		h.Position.Tx, err = strconv.ParseUint(tx, 10, 64)
-		list = append(list, h)
-		return err
-	})
+	list, err := collect(rows, scanHead)
 	return list, explain(err)
+}
+
+func scanHead(r pgx.Row) (LogHead, error) {
+	var head LogHead
+	var tx string
+	var id, account [16]byte
+	err := r.Scan(&tx, &id, (*[16]byte)(&head.Subject), &account, &head.Tenant.Livemode, (*string)(&head.Kind))
+	if err != nil {
+		return head, err
+	}
+
+	head.Tenant.Account = ship.AccountIDOf(account)
+	head.Position = Position{ID: id, At: ship.RawID(id).Time()}
+	head.Position.Tx, err = strconv.ParseUint(tx, 10, 64)
+	return head, err
 }
 
 // Before reports whether p is before q in the log.
@@ -186,19 +197,17 @@ LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.
 // LogEvents returns the events at the positions, in any order; those that are
 // kept no longer are left out.
 func (s *Store) LogEvents(ctx context.Context, at []Position) ([]LogEvent, error) {
-	txs, ids := make([]string, len(at)), make([][16]byte, len(at))
-	for i, p := range at {
-		txs[i], ids[i] = fmt.Sprint(p.Tx), p.ID
+	txs := make([]string, len(at))
+	ids := make([][16]byte, len(at))
+	for i, position := range at {
+		txs[i] = fmt.Sprint(position.Tx)
+		ids[i] = position.ID
 	}
+
 	rows, err := s.sys.Query(ctx, sqlLogEvents, txs, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", explain(err))
 	}
-	var list []LogEvent
-	err = each(rows, func(r pgx.Rows) error {
-		e, err := scanLogEvent(r)
-		list = append(list, e)
-		return err
-	})
+	list, err := collect(rows, scanLogEvent)
 	return list, explain(err)
 }

@@ -21,16 +21,10 @@ const sqlSeenUpTo = `SELECT now() - interval '20 seconds'`
 // SlotEndpoints returns the endpoints of the slots whose settings changed
 // since, and since when to ask next; the zero time means all.
 func (s *Store) SlotEndpoints(ctx context.Context, slots []int, since time.Time) (list []Endpoint, seen time.Time, err error) {
-	b := &pgx.Batch{}
-	b.Queue(sqlSeenUpTo).QueryRow(func(r pgx.Row) error { return r.Scan(&seen) })
-	b.Queue(sqlSlotEndpoints, slots, since).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			e, err := scanEndpoint(r)
-			list = append(list, e)
-			return err
-		})
-	})
-	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+	batch := &pgx.Batch{}
+	batch.Queue(sqlSeenUpTo).QueryRow(func(r pgx.Row) error { return r.Scan(&seen) })
+	batch.Queue(sqlSlotEndpoints, slots, since).Query(collectInto(&list, scanEndpoint))
+	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, seen, fmt.Errorf("endpoints of slots: %w", explain(err))
 	}
 	return list, seen, nil
@@ -38,13 +32,14 @@ func (s *Store) SlotEndpoints(ctx context.Context, slots []int, since time.Time)
 
 const sqlSlotEndpointIDs = `SELECT id FROM webhook_endpoints WHERE slot = ANY ($1)`
 
-// SlotEndpointIDs returns which endpoints the slots have: what is gone is
-// noticed by its absence.
+// SlotEndpointIDs returns the ids of all endpoints of the slots. A deleted
+// endpoint leaves no trace, so it is noticed by its absence.
 func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.EndpointID]bool, error) {
 	rows, err := s.sys.Query(ctx, sqlSlotEndpointIDs, slots)
 	if err != nil {
 		return nil, fmt.Errorf("endpoints of slots: %w", explain(err))
 	}
+
 	ids := map[ship.EndpointID]bool{}
 	err = each(rows, func(r pgx.Rows) error {
 		var id [16]byte
@@ -57,14 +52,15 @@ func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.Endp
 
 // sqlTenantHeads reads one tenant's log, for an endpoint that is behind.
 const sqlTenantHeads = `
-SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text FROM events e
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text
+FROM events e
 WHERE e.account_id = $4 AND e.livemode = $5 AND (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < ` + horizon + `
 ORDER BY e.txid, e.id LIMIT $3`
 
 // TenantHeads reads the log of one tenant behind a position, in order. Fewer
 // than limit means that there is no more for now.
 func (s *Store) TenantHeads(ctx context.Context, t ship.Tenant, after Position, limit int) ([]LogHead, error) {
-	return s.heads(ctx, sqlTenantHeads, after, limit, [16]byte(t.Account.Raw()), t.Livemode)
+	return s.readHeads(ctx, sqlTenantHeads, after, limit, [16]byte(t.Account.Raw()), t.Livemode)
 }
 
 // A Retry is a delivery that failed and is due again.
@@ -82,40 +78,46 @@ type Retry struct {
 const sqlDueRetries = `
 SELECT r.account_id, r.livemode, r.endpoint_id, r.event_id, r.event_txid::text, r.slot, r.attempts
 FROM unnest($1::smallint[]) AS s (slot), LATERAL (
-  SELECT account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at FROM webhook_retries
-  WHERE slot = s.slot AND next_attempt_at <= now() AND NOT endpoint_id = ANY ($3) ORDER BY next_attempt_at LIMIT $2) r
+  SELECT account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at
+  FROM webhook_retries
+  WHERE slot = s.slot AND next_attempt_at <= now() AND NOT endpoint_id = ANY ($3)
+  ORDER BY next_attempt_at LIMIT $2) r
 ORDER BY r.next_attempt_at LIMIT $2`
 
 // DueRetries returns deliveries of the slots that are due, without those of
-// some endpoints. It claims nothing: whoever holds the slot is alone.
+// some endpoints. It claims nothing: only the copy that holds a slot reads it.
 func (s *Store) DueRetries(ctx context.Context, slots []int, without []ship.EndpointID, limit int) ([]Retry, error) {
 	skip := make([][16]byte, len(without))
 	for i, id := range without {
 		skip[i] = id.Raw()
 	}
+
 	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit, skip)
 	if err != nil {
 		return nil, fmt.Errorf("due deliveries: %w", explain(err))
 	}
-	var list []Retry
-	err = each(rows, func(r pgx.Rows) error {
-		var d Retry
-		var account, endpoint, event [16]byte
-		var tx string
-		if err := r.Scan(&account, &d.Tenant.Livemode, &endpoint, &event, &tx, &d.Slot, &d.Attempts); err != nil {
-			return err
-		}
-		d.Tenant.Account, d.Endpoint = ship.AccountIDOf(account), ship.EndpointIDOf(endpoint)
-		d.Event = Position{ID: event, At: ship.RawID(event).Time()}
-		_, err := fmt.Sscan(tx, &d.Event.Tx)
-		list = append(list, d)
-		return err
-	})
+	list, err := collect(rows, scanRetry)
 	return list, explain(err)
 }
 
-// A Record is what a dispatcher writes down in one transaction: if that does
-// not happen, nothing of it did, and it is sent again.
+func scanRetry(r pgx.Row) (Retry, error) {
+	var retry Retry
+	var account, endpoint, event [16]byte
+	var tx string
+	err := r.Scan(&account, &retry.Tenant.Livemode, &endpoint, &event, &tx, &retry.Slot, &retry.Attempts)
+	if err != nil {
+		return retry, err
+	}
+
+	retry.Tenant.Account = ship.AccountIDOf(account)
+	retry.Endpoint = ship.EndpointIDOf(endpoint)
+	retry.Event = Position{ID: event, At: ship.RawID(event).Time()}
+	_, err = fmt.Sscan(tx, &retry.Event.Tx)
+	return retry, err
+}
+
+// A Record is what a dispatcher records in one transaction: if that does not
+// happen, none of it did, and everything in it is sent again.
 type Record struct {
 	Lease     SlotLease // with the new cursor
 	Attempts  []WebhookAttempt
@@ -128,30 +130,40 @@ type Record struct {
 type EndpointRecord struct {
 	Endpoint
 	OwnCursor bool // the cursor is kept in the row
-	Park      bool // it was parked just now: rows stop, a job probes it
-	Resume    bool // it has joined again: rows that were stopped go on
-	Lasting   bool // more than the cursor has moved: the disk must have it
+	Park      bool // it was parked just now: its retries stop, a job probes it
+	Resume    bool // it has caught up: retries that were stopped go on
+	Lasting   bool // more than the cursor has moved: it must be on disk
 }
 
+// sqlFenceSlot moves the slot's cursor, unless another copy has taken the slot
+// since: then the token is another one, and no row changes.
 const sqlFenceSlot = `
-UPDATE webhook_slots SET cursor_txid = $3::text::xid8, cursor_id = $4, cursor_at = $5 WHERE slot = $1 AND fencing_token = $2`
+UPDATE webhook_slots SET cursor_txid = $3::text::xid8, cursor_id = $4, cursor_at = $5
+WHERE slot = $1 AND fencing_token = $2`
 
+// sqlSaveRetries leaves out retries of endpoints that were deleted meanwhile.
 const sqlSaveRetries = `
 INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
 SELECT DISTINCT ON (v.account_id, v.livemode, v.endpoint_id, v.event_id)
   v.account_id, v.livemode, v.endpoint_id, v.event_id, v.event_txid::xid8, v.slot, v.attempts, now() + v.wait * interval '1 second'
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[], @txs::text[], @slots::smallint[], @attempts::smallint[], @waits::float8[])
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[],
+  @txs::text[], @slots::smallint[], @attempts::smallint[], @waits::float8[])
   AS v (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, wait)
-WHERE EXISTS (SELECT FROM webhook_endpoints e WHERE e.account_id = v.account_id AND e.livemode = v.livemode AND e.id = v.endpoint_id)
-ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at`
+WHERE EXISTS (
+  SELECT FROM webhook_endpoints e
+  WHERE e.account_id = v.account_id AND e.livemode = v.livemode AND e.id = v.endpoint_id)
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET
+  attempts = excluded.attempts,
+  next_attempt_at = excluded.next_attempt_at`
 
 const sqlSettleRetries = `
 DELETE FROM webhook_retries r
-USING unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[]) AS v (account_id, livemode, endpoint_id, event_id)
+USING unnest(@accounts::uuid[], @livemodes::boolean[], @endpoints::uuid[], @events::uuid[])
+  AS v (account_id, livemode, endpoint_id, event_id)
 WHERE r.account_id = v.account_id AND r.livemode = v.livemode AND r.endpoint_id = v.endpoint_id AND r.event_id = v.event_id`
 
 // sqlSaveEndpoint writes how an endpoint does, unless somebody else has changed
-// it: the dispatcher hears of that soon.
+// it: the dispatcher reads that change soon.
 const sqlSaveEndpoint = `
 UPDATE webhook_endpoints SET
   verified = @verified,
@@ -169,87 +181,131 @@ UPDATE webhook_endpoints SET
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
 
 // sqlKeepCursor keeps the cursor of an endpoint that somebody has changed while
-// it read with the others: the slot's is about to leave it behind.
+// it read with the others: the slot's cursor is about to move past it.
 const sqlKeepCursor = `
-UPDATE webhook_endpoints SET catching_up = true, cursor_txid = @tx::text::xid8, cursor_id = @cursor, cursor_at = @at
+UPDATE webhook_endpoints SET
+  catching_up = true,
+  cursor_txid = @tx::text::xid8,
+  cursor_id = @cursor,
+  cursor_at = @at
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version <> @version AND NOT catching_up`
 
+// sqlStopRetries checks the row of the endpoint again: sqlSaveEndpoint may have
+// left it as somebody else changed it.
 const sqlStopRetries = `
-UPDATE webhook_retries SET next_attempt_at = 'infinity' WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at <> 'infinity'
-  AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND (parked OR NOT enabled))`
+UPDATE webhook_retries SET next_attempt_at = 'infinity'
+WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at <> 'infinity'
+  AND EXISTS (
+    SELECT FROM webhook_endpoints
+    WHERE account_id = @account AND livemode = @livemode AND id = @id AND (parked OR NOT enabled))`
 
 const sqlResumeRetries = `
-UPDATE webhook_retries SET next_attempt_at = now() WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at = 'infinity'
-  AND EXISTS (SELECT FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id AND enabled AND NOT parked)`
+UPDATE webhook_retries SET next_attempt_at = now()
+WHERE account_id = @account AND livemode = @livemode AND endpoint_id = @id AND next_attempt_at = 'infinity'
+  AND EXISTS (
+    SELECT FROM webhook_endpoints
+    WHERE account_id = @account AND livemode = @livemode AND id = @id AND enabled AND NOT parked)`
 
-// lasting reports whether the record must be on the disk before it counts.
+// mustBeDurable reports whether the record must be on disk before it counts.
 // The dispatcher outlives a crash of the database, and would not send again
-// what it believes to be kept. Attempts, and cursors that stay behind, are not
-// waited for.
-func (r *Record) lasting() bool {
+// what it believes to be stored. Attempts, and cursors that stay behind, are
+// not waited for.
+func (r *Record) mustBeDurable() bool {
 	return len(r.Retries) > 0 || slices.ContainsFunc(r.Endpoints, func(e EndpointRecord) bool { return e.Lasting })
 }
 
-// Record writes down what a dispatcher did. It is ship.Conflict when the slot
-// is somebody else's by now.
+// Record stores what a dispatcher did. It is ship.Conflict when another copy
+// has taken the slot.
 func (s *Store) Record(ctx context.Context, r Record, probe func(EndpointRecord) Job) error {
 	return s.InSystemTx(ctx, func(tx *Store) error {
-		if !r.lasting() {
+		// If the database crashes and loses this record, the cursor is where it
+		// was, and the events are sent again under the same ids.
+		if !r.mustBeDurable() {
 			if _, err := tx.tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 				return err
 			}
 		}
-		tag, err := tx.tx.Exec(ctx, sqlFenceSlot, r.Lease.Slot, r.Lease.Token, fmt.Sprint(r.Lease.Cursor.Tx), [16]byte(r.Lease.Cursor.ID), r.Lease.Cursor.At)
+
+		// The fence comes first: a copy that was paused for longer than its
+		// lease must write nothing.
+		cursor := r.Lease.Cursor
+		tag, err := tx.tx.Exec(ctx, sqlFenceSlot, r.Lease.Slot, r.Lease.Token, fmt.Sprint(cursor.Tx), [16]byte(cursor.ID), cursor.At)
 		if err != nil {
 			return fmt.Errorf("move the slot's cursor: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
 			return ship.Errorf(ship.Conflict, "slot %d is served by another copy", r.Lease.Slot)
 		}
-		b := &pgx.Batch{}
-		if len(r.Attempts) > 0 {
-			b.Queue(sqlAddAttempts, attemptArgs(r.Attempts))
-		}
-		if len(r.Settled) > 0 {
-			b.Queue(sqlSettleRetries, retryArgs(r.Settled))
-		}
-		if len(r.Retries) > 0 {
-			b.Queue(sqlSaveRetries, retryArgs(r.Retries))
-		}
-		for _, e := range r.Endpoints {
-			queueEndpoint(b, e)
-		}
-		if err := tx.tx.SendBatch(ctx, b).Close(); err != nil {
+
+		if err := tx.tx.SendBatch(ctx, r.statements()).Close(); err != nil {
 			return fmt.Errorf("record deliveries: %w", err)
 		}
-		for _, e := range r.Endpoints {
-			if e.Park {
-				if err := tx.Enqueue(ctx, probe(e), 0); err != nil {
-					return err
-				}
+
+		for _, endpoint := range r.Endpoints {
+			if !endpoint.Park {
+				continue
+			}
+			if err := tx.Enqueue(ctx, probe(endpoint), 0); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
 
-func queueEndpoint(b *pgx.Batch, e EndpointRecord) {
-	at := positionArgs{}
-	if e.OwnCursor {
-		at = argsOf(e.Cursor)
+// statements returns the statements that store the record, behind the fence.
+func (r *Record) statements() *pgx.Batch {
+	batch := &pgx.Batch{}
+	if len(r.Attempts) > 0 {
+		batch.Queue(sqlAddAttempts, attemptArgs(r.Attempts))
 	}
-	b.Queue(sqlSaveEndpoint, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
-		"version": e.Version, "verified": e.Verified, "failures": e.Failures, "failing": nullTime(e.FailingSince), "success": nullTime(e.LastSuccessAt), "parked": e.Parked,
-		"own": e.OwnCursor, "tx": at.tx, "cursor": at.id, "at": at.at, "enabled": e.Enabled, "reason": null(e.DisabledReason),
+	if len(r.Settled) > 0 {
+		batch.Queue(sqlSettleRetries, retryArgs(r.Settled))
+	}
+	if len(r.Retries) > 0 {
+		batch.Queue(sqlSaveRetries, retryArgs(r.Retries))
+	}
+	for _, endpoint := range r.Endpoints {
+		endpoint.queue(batch)
+	}
+	return batch
+}
+
+// queue adds the statements that store how the endpoint does.
+func (e EndpointRecord) queue(batch *pgx.Batch) {
+	cursor := positionArgs{}
+	if e.OwnCursor {
+		cursor = positionArgsOf(e.Cursor)
+	}
+
+	batch.Queue(sqlSaveEndpoint, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
+		"version":  e.Version,
+		"verified": e.Verified,
+		"failures": e.Failures,
+		"failing":  nullTime(e.FailingSince),
+		"success":  nullTime(e.LastSuccessAt),
+		"parked":   e.Parked,
+		"own":      e.OwnCursor,
+		"tx":       cursor.tx,
+		"cursor":   cursor.id,
+		"at":       cursor.at,
+		"enabled":  e.Enabled,
+		"reason":   null(e.DisabledReason),
 	}))
 	if e.OwnCursor {
-		b.Queue(sqlKeepCursor, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version, "tx": at.tx, "cursor": at.id, "at": at.at}))
+		batch.Queue(sqlKeepCursor, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
+			"version": e.Version,
+			"tx":      cursor.tx,
+			"cursor":  cursor.id,
+			"at":      cursor.at,
+		}))
 	}
+
 	switch {
 	case e.Parked, !e.Enabled:
-		b.Queue(sqlStopRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
+		batch.Queue(sqlStopRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
 	case e.Resume:
-		b.Queue(sqlResumeRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
+		batch.Queue(sqlResumeRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
 	}
 }
 
@@ -260,22 +316,24 @@ type positionArgs struct {
 	at *time.Time
 }
 
-func argsOf(p Position) positionArgs {
-	tx, id := fmt.Sprint(p.Tx), [16]byte(p.ID)
-	return positionArgs{tx: &tx, id: &id, at: nullTime(p.At)}
+func positionArgsOf(p Position) positionArgs {
+	return positionArgs{
+		tx: new(fmt.Sprint(p.Tx)),
+		id: new([16]byte(p.ID)),
+		at: nullTime(p.At),
+	}
 }
 
 func retryArgs(list []Retry) pgx.NamedArgs {
 	c := columns{}
-	for _, r := range list {
-		c.add("accounts", [16]byte(r.Tenant.Account.Raw()))
-		c.add("livemodes", r.Tenant.Livemode)
-		c.add("endpoints", [16]byte(r.Endpoint.Raw()))
-		c.add("events", [16]byte(r.Event.ID))
-		c.add("txs", fmt.Sprint(r.Event.Tx))
-		c.add("slots", r.Slot)
-		c.add("attempts", r.Attempts)
-		c.add("waits", r.Wait.Seconds())
+	for _, retry := range list {
+		c.addTenant(retry.Tenant)
+		c.add("endpoints", [16]byte(retry.Endpoint.Raw()))
+		c.add("events", [16]byte(retry.Event.ID))
+		c.add("txs", fmt.Sprint(retry.Event.Tx))
+		c.add("slots", retry.Slot)
+		c.add("attempts", retry.Attempts)
+		c.add("waits", retry.Wait.Seconds())
 	}
 	return c.args()
 }

@@ -48,7 +48,7 @@ type EndpointSettings struct {
 	DisabledReason string
 }
 
-// Wants reports whether the endpoint is told of events of the kind.
+// Wants reports whether the endpoint gets events of the kind.
 func (e *EndpointSettings) Wants(kind ship.EventKind) bool {
 	return len(e.Kinds) == 0 || slices.Contains(e.Kinds, kind)
 }
@@ -56,30 +56,45 @@ func (e *EndpointSettings) Wants(kind ship.EventKind) bool {
 // slotOf spreads endpoints evenly: the last bits of an id are random.
 func slotOf(id ship.RawID) int { return int(id[len(id)-1]) % WebhookSlots }
 
-const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.event_kinds, e.description, e.signature_scheme, e.encrypted_headers, e.encrypted_secret, e.encrypted_previous_secret, e.previous_secret_until,
-  e.enabled, e.disabled_reason, e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.catching_up, e.cursor_txid::text, e.cursor_id, e.cursor_at, e.probes, e.recover_since,
-  e.created_snapshot::text`
+const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.url, e.event_kinds, e.description, e.signature_scheme,
+  e.encrypted_headers, e.encrypted_secret, e.encrypted_previous_secret, e.previous_secret_until, e.enabled, e.disabled_reason,
+  e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.catching_up,
+  e.cursor_txid::text, e.cursor_id, e.cursor_at, e.probes, e.recover_since, e.created_snapshot::text`
 
 func scanEndpoint(r pgx.Row) (Endpoint, error) {
 	var (
-		e                      Endpoint
-		id, account            [16]byte
-		kinds                  []string
-		until, failing, worked *time.Time
-		recover                *time.Time
-		reason                 *string
-		at                     positionRow
-		born                   string
+		endpoint                    Endpoint
+		id, account                 [16]byte
+		kinds                       []string
+		previousUntil, failingSince *time.Time
+		lastSuccess, recoverSince   *time.Time
+		reason                      *string
+		cursor                      positionRow
+		created                     string
 	)
-	err := r.Scan(&id, &account, &e.Tenant.Livemode, &e.Slot, &e.Version, &e.URL, &kinds, &e.Description, &e.Signature, &e.Headers, &e.Secret, &e.Previous, &until,
-		&e.Enabled, &reason, &e.Verified, &e.Failures, &failing, &worked, &e.Parked, &e.Joining, &at.tx, &at.id, &at.at, &e.Probe, &recover, &born)
-	e.ID, e.Tenant.Account = ship.EndpointIDOf(id), ship.AccountIDOf(account)
-	e.Kinds, e.DisabledReason = fromStrings[ship.EventKind](kinds), value(reason)
-	e.PreviousUntil, e.FailingSince, e.LastSuccessAt = timeOrZero(until), timeOrZero(failing), timeOrZero(worked)
-	e.Cursor, e.RecoverSince, e.Born = at.position(), timeOrZero(recover), parseSnapshot(born)
-	return e, err
+	err := r.Scan(
+		&id, &account, &endpoint.Tenant.Livemode, &endpoint.Slot, &endpoint.Version,
+		&endpoint.URL, &kinds, &endpoint.Description, &endpoint.Signature,
+		&endpoint.Headers, &endpoint.Secret, &endpoint.Previous, &previousUntil, &endpoint.Enabled, &reason,
+		&endpoint.Verified, &endpoint.Failures, &failingSince, &lastSuccess, &endpoint.Parked, &endpoint.Joining,
+		&cursor.tx, &cursor.id, &cursor.at, &endpoint.Probe, &recoverSince, &created,
+	)
+
+	endpoint.ID = ship.EndpointIDOf(id)
+	endpoint.Tenant.Account = ship.AccountIDOf(account)
+	endpoint.Kinds = fromStrings[ship.EventKind](kinds)
+	endpoint.PreviousUntil = timeOrZero(previousUntil)
+	endpoint.DisabledReason = value(reason)
+	endpoint.FailingSince = timeOrZero(failingSince)
+	endpoint.LastSuccessAt = timeOrZero(lastSuccess)
+	endpoint.Cursor = cursor.position()
+	endpoint.RecoverSince = timeOrZero(recoverSince)
+	endpoint.Born = parseSnapshot(created)
+	return endpoint, err
 }
 
+// sqlLockEndpoints lets one transaction at a time count the tenant's endpoints
+// and add one.
 const sqlLockEndpoints = `SELECT pg_advisory_xact_lock(hashtextextended($1, 2))`
 
 // sqlAddEndpoint adds an endpoint if the tenant may have one more. Its backlog
@@ -87,9 +102,11 @@ const sqlLockEndpoints = `SELECT pg_advisory_xact_lock(hashtextextended($1, 2))`
 // A crash does not give that number out again, because this transaction's own
 // is above it too.
 const sqlAddEndpoint = `
-INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, event_kinds, description, signature_scheme, encrypted_headers, encrypted_secret, enabled, disabled_reason,
+INSERT INTO webhook_endpoints AS e (id, account_id, livemode, slot, url, event_kinds, description, signature_scheme,
+  encrypted_headers, encrypted_secret, enabled, disabled_reason,
   cursor_txid, cursor_id, cursor_at)
-SELECT @id, @account, @livemode, @slot, @url, @kinds, @description, @signature, @headers, @secret, @enabled, @reason,
+SELECT @id, @account, @livemode, @slot, @url, @kinds, @description, @signature,
+  @headers, @secret, @enabled, @reason,
   (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8, 'ffffffff-ffff-ffff-ffff-ffffffffffff', now()
 WHERE (SELECT count(*) FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode) < @most
 RETURNING ` + endpointColumns
@@ -97,79 +114,86 @@ RETURNING ` + endpointColumns
 // AddEndpoint stores a new endpoint. It is ship.Conflict when the tenant has
 // as many as it may.
 func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, set EndpointSettings) (Endpoint, error) {
-	var e Endpoint
+	args := settingsArgs(t, id, set)
+	args["slot"] = slotOf(id.Raw())
+	args["most"] = MaxEndpoints
+
+	var endpoint Endpoint
 	err := s.changing(ctx, t, func(tx *Store) error {
-		b := tx.newBatch(t)
-		b.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
-		b.Queue(sqlAddEndpoint, settingsArgs(t, id, set, pgx.NamedArgs{"slot": slotOf(id.Raw()), "most": MaxEndpoints})).QueryRow(func(r pgx.Row) (err error) {
-			e, err = scanEndpoint(r)
-			return err
-		})
-		if err := tx.send(ctx, b); err != nil {
+		batch := tx.newBatch(t)
+		batch.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
+		batch.Queue(sqlAddEndpoint, args).QueryRow(scanInto(&endpoint, scanEndpoint))
+		if err := tx.send(ctx, batch); err != nil {
 			return err
 		}
+
 		entry := EntryOf(t, "webhook.made", string(id))
 		entry.Details = map[string]string{"url": set.URL}
 		return tx.AuditChange(ctx, entry)
 	})
+	// No row came back: the tenant has as many as it may.
 	if ship.KindOf(err) == ship.NotFound {
-		return e, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
+		return endpoint, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
 	}
 	if err != nil {
-		return e, fmt.Errorf("add endpoint: %w", err)
+		return endpoint, fmt.Errorf("add endpoint: %w", err)
 	}
-	return e, nil
+	return endpoint, nil
 }
 
-func settingsArgs(t ship.Tenant, id ship.EndpointID, set EndpointSettings, more pgx.NamedArgs) pgx.NamedArgs {
-	more = tenantArgs(t, id.Raw(), more)
-	more["url"], more["kinds"], more["description"], more["signature"] = set.URL, append([]string{}, toStrings(set.Kinds)...), set.Description, set.Signature
-	more["headers"], more["secret"] = set.Headers, set.Secret
-	more["enabled"], more["reason"] = set.Enabled, null(set.DisabledReason)
-	return more
+func settingsArgs(t ship.Tenant, id ship.EndpointID, set EndpointSettings) pgx.NamedArgs {
+	return tenantArgs(t, id.Raw(), pgx.NamedArgs{
+		"url":         set.URL,
+		"kinds":       append([]string{}, toStrings(set.Kinds)...), // none is an empty array, not NULL
+		"description": set.Description,
+		"signature":   set.Signature,
+		"headers":     set.Headers,
+		"secret":      set.Secret,
+		"enabled":     set.Enabled,
+		"reason":      null(set.DisabledReason),
+	})
 }
 
 const sqlEndpoints = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2 ORDER BY e.id DESC`
 
 // Endpoints lists the tenant's endpoints, newest first.
 func (s *Store) Endpoints(ctx context.Context, t ship.Tenant) ([]Endpoint, error) {
-	var list []Endpoint
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		e, err := scanEndpoint(r)
-		list = append(list, e)
-		return err
-	}, sqlEndpoints, [16]byte(t.Account.Raw()), t.Livemode)
-	return list, err
+	return queryList(ctx, s, t, scanEndpoint, sqlEndpoints, [16]byte(t.Account.Raw()), t.Livemode)
 }
 
 const sqlEndpoint = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
 
 // Endpoint returns an endpoint of the tenant; ship.NotFound if there is none.
 func (s *Store) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	var e Endpoint
-	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		e, err = scanEndpoint(r)
-		return err
-	}, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	return e, err
+	return queryOne(ctx, s, t, scanEndpoint, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 }
 
 // EndpointToSend is Endpoint for the sender, which serves all tenants.
 func (s *Store) EndpointToSend(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	e, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw())))
-	return e, explain(err)
+	endpoint, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw())))
+	return endpoint, explain(err)
 }
 
 const sqlLockEndpoint = sqlEndpoint + ` FOR UPDATE`
 
-// sqlChangeEndpoint writes new settings. What is switched off keeps its
-// backlog from where its slot has got to. What is switched on, or moves to
+// sqlChangeEndpoint writes new settings. An endpoint that is switched off keeps
+// its backlog from the cursor of its slot. One that is switched on, or moves to
 // another address, starts afresh, and reads its backlog before it joins the
 // others.
 const sqlChangeEndpoint = `
-UPDATE webhook_endpoints e SET version = e.version + 1, changed_at = clock_timestamp(),
-  url = @url, event_kinds = @kinds, description = @description, signature_scheme = @signature, encrypted_headers = @headers,
-  encrypted_secret = @secret, encrypted_previous_secret = @previous, previous_secret_until = @until, enabled = @enabled, disabled_reason = @reason,
+UPDATE webhook_endpoints e SET
+  version = e.version + 1,
+  changed_at = clock_timestamp(),
+  url = @url,
+  event_kinds = @kinds,
+  description = @description,
+  signature_scheme = @signature,
+  encrypted_headers = @headers,
+  encrypted_secret = @secret,
+  encrypted_previous_secret = @previous,
+  previous_secret_until = @until,
+  enabled = @enabled,
+  disabled_reason = @reason,
   verified = e.verified AND NOT c.moved,
   failures = CASE WHEN c.afresh THEN 0 ELSE e.failures END,
   failing_since = CASE WHEN c.afresh THEN NULL ELSE e.failing_since END,
@@ -181,8 +205,12 @@ UPDATE webhook_endpoints e SET version = e.version + 1, changed_at = clock_times
   cursor_id = CASE WHEN c.ended AND e.cursor_txid IS NULL THEN s.cursor_id ELSE e.cursor_id END,
   cursor_at = CASE WHEN c.ended AND e.cursor_txid IS NULL THEN s.cursor_at ELSE e.cursor_at END
 FROM webhook_slots s, LATERAL (
-  SELECT url <> @url AS moved, enabled AND NOT @enabled AS ended, url <> @url OR NOT enabled AND @enabled AS afresh
-  FROM webhook_endpoints WHERE account_id = @account AND livemode = @livemode AND id = @id) c
+  SELECT
+    url <> @url AS moved,
+    enabled AND NOT @enabled AS ended,
+    url <> @url OR NOT enabled AND @enabled AS afresh
+  FROM webhook_endpoints
+  WHERE account_id = @account AND livemode = @livemode AND id = @id) c
 WHERE s.slot = e.slot AND e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
@@ -190,33 +218,39 @@ RETURNING ` + endpointColumns
 // them; action is what the audit log calls it. Nobody else changes the endpoint
 // meanwhile. It is ship.NotFound if there is none.
 func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, action string, change func(*Endpoint) error) (Endpoint, error) {
-	var e Endpoint
+	var endpoint Endpoint
 	err := s.InTx(ctx, t, func(tx *Store) (err error) {
-		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlLockEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))); err != nil {
+		locked := tx.tx.QueryRow(ctx, sqlLockEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+		if endpoint, err = scanEndpoint(locked); err != nil {
 			return err
 		}
-		if err = change(&e); err != nil {
+		if err = change(&endpoint); err != nil {
 			return err
 		}
-		args := settingsArgs(t, id, e.EndpointSettings, pgx.NamedArgs{"previous": e.Previous, "until": nullTime(e.PreviousUntil)})
-		if e, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args)); err != nil {
+
+		args := settingsArgs(t, id, endpoint.EndpointSettings)
+		args["previous"] = endpoint.Previous
+		args["until"] = nullTime(endpoint.PreviousUntil)
+		if endpoint, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args)); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, EntryOf(t, action, string(id)))
 	})
-	return e, err
+	return endpoint, err
 }
 
 const sqlDropEndpoint = `
 WITH dropped_retries AS (
-  DELETE FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3
+  DELETE FROM webhook_retries
+  WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3
 )
 DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
-// DropEndpoint deletes an endpoint with what it still waits for;
-// ship.NotFound if there is none.
+// DropEndpoint deletes an endpoint with its scheduled retries; ship.NotFound if
+// there is none.
 func (s *Store) DropEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
-	n, err := s.change(ctx, t, EntryOf(t, "webhook.deleted", string(id)), sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	entry := EntryOf(t, "webhook.deleted", string(id))
+	n, err := s.change(ctx, t, entry, sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such webhook")
 	}
@@ -227,7 +261,8 @@ const sqlVerifyEndpoint = `
 UPDATE webhook_endpoints SET verified = true, last_success_at = greatest(last_success_at, $4)
 WHERE account_id = $1 AND livemode = $2 AND id = $3 AND url = $5`
 
-// VerifyEndpoint notes that the endpoint has answered 2xx at the address.
+// VerifyEndpoint records that the endpoint has answered 2xx at the address. If
+// it has moved to another address since, that is not verified.
 func (s *Store) VerifyEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, url string, at time.Time) error {
 	_, err := s.exec(ctx, t, sqlVerifyEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), at, url)
 	return err

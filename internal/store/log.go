@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Position is a place in the log: the event behind which to read on. Without
+// A Position is a place in the log: the event after which to read on. Without
 // an event it is the log's beginning.
 type Position struct {
 	Tx uint64
@@ -20,23 +20,24 @@ type Position struct {
 	At time.Time // the log was complete up to here when the position was made
 }
 
-// A LogEvent is a log event with what it speaks of.
+// A LogEvent is a log event with the shipment that it is about.
 type LogEvent struct {
 	Event    ship.Event
 	Shipment ship.Shipment // empty for a followed parcel
 	Position Position
 }
 
-// horizon is the oldest transaction that still runs. As a subquery it is unknown
-// to the planner, which otherwise looks at it: where one that lasts holds it
-// below all that the statistics know, no row is expected, and a plan may be
-// kept that reads the log of all tenants.
+// horizon is the oldest transaction that still runs. It is a subquery so that the
+// planner cannot see its value: while a long transaction holds it below all that
+// the statistics know, the planner would expect no row, and might keep a plan
+// that reads the log of all tenants.
 const horizon = `(SELECT pg_snapshot_xmin(pg_current_snapshot()))`
 
-const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject_id, e.is_tracker, e.kind::text, e.sequence, e.late, e.body_version, e.snapshot,
+const logColumns = `e.account_id, e.livemode, e.txid::text, e.id, e.subject_id, e.is_tracker, e.kind::text,
+  e.sequence, e.late, e.body_version, e.snapshot,
   s.duplicate_of_id, s.request, s.purchase`
 
-// sqlLog reads a tenant's events behind a position. Only transactions below
+// sqlLog reads a tenant's events after a position. Only transactions below
 // the oldest one that still runs are shown: what commits late has a higher
 // number, so no reader passes it.
 const sqlLog = `
@@ -47,57 +48,56 @@ WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8
   AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
 ORDER BY e.txid, e.id LIMIT $6`
 
-// sqlHorizon says whether a position is one that this log can have given.
+// sqlHorizon reports whether a position is one that this log can have given.
 const sqlHorizon = `SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot()), now()`
 
-// sqlLogEnd is the last event behind a position, of whatever kind.
+// sqlLogEnd finds the last event after a position, of whatever kind.
 const sqlLogEnd = `
 SELECT e.txid::text, e.id FROM events e
 WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND e.txid < ` + horizon + `
 ORDER BY e.txid DESC, e.id DESC LIMIT 1`
 
-// Log reads up to limit events of the tenant behind a position, in the order
-// of transactions, and says where to read on. It is ship.Gone if the position
+// Log reads up to limit events of the tenant after a position, in the order
+// of transactions, and returns where to read on. It is ship.Gone if the position
 // is older than what is kept, or from another database.
 func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []ship.EventKind, limit int) ([]LogEvent, Position, error) {
 	var (
-		list  []LogEvent
-		known bool
-		now   time.Time
-		end   = after
+		list    []LogEvent
+		isKnown bool
+		now     time.Time
+		end     = after
+		account = [16]byte(t.Account.Raw())
+		tx      = strconv.FormatUint(after.Tx, 10)
 	)
-	b := s.newBatch(t)
-	account, tx := [16]byte(t.Account.Raw()), strconv.FormatUint(after.Tx, 10)
-	b.Queue(sqlHorizon, tx).QueryRow(func(r pgx.Row) error { return r.Scan(&known, &now) })
+	batch := s.newBatch(t)
+	batch.Queue(sqlHorizon, tx).QueryRow(func(r pgx.Row) error { return r.Scan(&isKnown, &now) })
 	if len(kinds) > 0 {
-		// Read first, so that the list holds all up to there.
-		b.Queue(sqlLogEnd, account, t.Livemode, tx, [16]byte(after.ID)).Query(func(rows pgx.Rows) error {
+		// The end is read before the list, so that the list holds all events of
+		// these kinds up to it.
+		batch.Queue(sqlLogEnd, account, t.Livemode, tx, [16]byte(after.ID)).Query(func(rows pgx.Rows) error {
 			return each(rows, func(r pgx.Rows) error { return scanPosition(r, &end) })
 		})
 	}
-	b.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), toStrings(kinds), limit).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			e, err := scanLogEvent(r)
-			list = append(list, e)
-			return err
-		})
-	})
-	if err := s.send(ctx, b); err != nil {
+	batch.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), toStrings(kinds), limit).Query(collectInto(&list, scanLogEvent))
+	if err := s.send(ctx, batch); err != nil {
 		return nil, after, fmt.Errorf("read the log: %w", err)
 	}
-	if !known || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
+
+	// Transaction numbers begin again lower after a restore, so a position above
+	// the horizon is from another history of the database.
+	if !isKnown || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
 		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the log; begin without one")
 	}
 	if len(list) == limit {
 		return list, list[limit-1].Position, nil
 	}
-	return list, end.after(list, now), nil
+	return list, end.advance(list, now), nil
 }
 
-// after is the position behind a list with which nothing more was there to
-// read. It is that of an event and not the horizon: after a crash the server
-// gives out again the numbers of the last transactions that came to nothing.
-func (p Position) after(list []LogEvent, now time.Time) Position {
+// advance returns the position after a list that holds all there was to read. It
+// is that of an event and not the horizon: after a crash the server gives out
+// again the numbers of the last transactions that came to nothing.
+func (p Position) advance(list []LogEvent, now time.Time) Position {
 	if n := len(list); n > 0 {
 		last := list[n-1].Position
 		if p.Before(last) {
@@ -121,55 +121,68 @@ func scanPosition(r pgx.Row, p *Position) (err error) {
 
 func scanLogEvent(r pgx.Row) (LogEvent, error) {
 	var (
-		tx, kind                string
-		account, id, subject    [16]byte
-		t                       ship.Tenant
-		followed                bool
-		duplicate               *[16]byte
-		snapshot, ordered, deal []byte
+		found                       LogEvent
+		account, id, subject        [16]byte
+		t                           ship.Tenant
+		tx, kind                    string
+		isTracker                   bool
+		duplicate                   *[16]byte
+		snapshot, request, purchase []byte
 	)
-	e := LogEvent{}
-	err := r.Scan(&account, &t.Livemode, &tx, &id, &subject, &followed, &kind, &e.Event.Sequence, &e.Event.Late, &e.Event.Version, &snapshot, &duplicate, &ordered, &deal)
+	event := &found.Event
+	err := r.Scan(
+		&account, &t.Livemode, &tx, &id, &subject, &isTracker, &kind,
+		&event.Sequence, &event.Late, &event.Version, &snapshot,
+		&duplicate, &request, &purchase,
+	)
 	if err != nil {
-		return e, err
+		return found, err
 	}
+
 	t.Account = ship.AccountIDOf(account)
-	e.Event.Tenant, e.Event.ID, e.Event.Kind = t, ship.EventIDOf(id), ship.EventKind(kind)
-	e.Position = Position{ID: id, At: e.Event.At()}
-	if e.Position.Tx, err = strconv.ParseUint(tx, 10, 64); err != nil {
-		return e, fmt.Errorf("transaction number: %w", err)
+	event.Tenant = t
+	event.ID = ship.EventIDOf(id)
+	event.Kind = ship.EventKind(kind)
+	if err := json.Unmarshal(snapshot, &event.Snapshot); err != nil {
+		return found, fmt.Errorf("read the snapshot of %s: %w", event.ID, err)
 	}
-	if err := json.Unmarshal(snapshot, &e.Event.Snapshot); err != nil {
-		return e, fmt.Errorf("read the snapshot of %s: %w", e.Event.ID, err)
+
+	found.Position = Position{ID: id, At: event.At()}
+	if found.Position.Tx, err = strconv.ParseUint(tx, 10, 64); err != nil {
+		return found, fmt.Errorf("transaction number: %w", err)
 	}
-	if followed {
-		e.Event.Tracker = ship.TrackerIDOf(subject)
-		return e, nil
+
+	// A followed parcel has no shipment: its snapshot has all there is.
+	if isTracker {
+		event.Tracker = ship.TrackerIDOf(subject)
+		return found, nil
 	}
-	e.Event.Shipment = ship.ShipmentIDOf(subject)
-	e.Shipment = ship.Shipment{ID: e.Event.Shipment, Tenant: t}
+
+	event.Shipment = ship.ShipmentIDOf(subject)
+	found.Shipment = ship.Shipment{ID: event.Shipment, Tenant: t}
 	if duplicate != nil {
-		e.Shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
+		found.Shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
-	if err := json.Unmarshal(ordered, &e.Shipment.Order); err != nil {
-		return e, fmt.Errorf("read the order of %s: %w", e.Shipment.ID, err)
+	if err := json.Unmarshal(request, &found.Shipment.Order); err != nil {
+		return found, fmt.Errorf("read the order of %s: %w", event.Shipment, err)
 	}
-	if err := json.Unmarshal(deal, &e.Shipment.Deal); err != nil {
-		return e, fmt.Errorf("read the deal of %s: %w", e.Shipment.ID, err)
+	if err := json.Unmarshal(purchase, &found.Shipment.Deal); err != nil {
+		return found, fmt.Errorf("read the deal of %s: %w", event.Shipment, err)
 	}
-	return e, nil
+	return found, nil
 }
 
 const sqlHorizonAge = `
-SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8 FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
+SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8
+FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
 
 // HorizonAge is for how long the oldest writer holds up the log's readers.
 func (s *Store) HorizonAge(ctx context.Context) (time.Duration, error) {
-	var seconds float64
-	b := &pgx.Batch{}
-	// Only the role that signed in may see what its sessions are at.
-	b.Queue("SELECT set_config('role', 'none', true)")
-	b.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error { return r.Scan(&seconds) })
-	err := s.sys.SendBatch(ctx, b).Close()
-	return time.Duration(seconds * float64(time.Second)), explain(err)
+	var age float64
+	batch := &pgx.Batch{}
+	// Only the role that signed in may see what its sessions are doing.
+	batch.Queue("SELECT set_config('role', 'none', true)")
+	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error { return r.Scan(&age) })
+	err := s.sys.SendBatch(ctx, batch).Close()
+	return seconds(age), explain(err)
 }

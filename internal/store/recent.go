@@ -9,8 +9,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// LogEnd is the position of the tenant's newest event that readers of the log
-// may see; the beginning if there is none.
+// LogEnd returns the position of the tenant's newest event that readers of the
+// log may see; the beginning if there is none.
 func (s *Store) LogEnd(ctx context.Context, t ship.Tenant) (Position, error) {
 	var end Position
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &end) },
@@ -24,35 +24,37 @@ const sqlRecent = `
 SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
-WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
+WHERE e.account_id = $1 AND e.livemode = $2
+  AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   AND ($5::text[] IS NULL OR e.kind::text = ANY ($5))
 ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 
 // Recent lists the tenant's events before a position, or the newest, newest
 // first.
 func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) ([]LogEvent, error) {
-	var tx *string
-	if before.Tx != 0 {
-		tx = new(strconv.FormatUint(before.Tx, 10))
+	return queryList(ctx, s, t, scanLogEvent, sqlRecent,
+		[16]byte(t.Account.Raw()), t.Livemode, before.txText(), [16]byte(before.ID), toStrings(kinds), limit)
+}
+
+// txText returns the transaction's number as the driver takes it; nil for the
+// zero position, from which the newest events are listed.
+func (p Position) txText() *string {
+	if p.Tx == 0 {
+		return nil
 	}
-	var list []LogEvent
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		e, err := scanLogEvent(r)
-		list = append(list, e)
-		return err
-	}, sqlRecent, [16]byte(t.Account.Raw()), t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit)
-	return list, err
+	return new(strconv.FormatUint(p.Tx, 10))
 }
 
 // recentReach is how far back the log is looked through for a kind at once: a
 // kind that never came must not cost the whole log.
 const recentReach = 20_000
 
-// sqlRecentReach is the last event of that part.
+// sqlRecentReach finds the last event of that part.
 const sqlRecentReach = `
 SELECT x.txid::text, x.id FROM (
   SELECT e.txid, e.id FROM events e
-  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
+  WHERE e.account_id = $1 AND e.livemode = $2
+    AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   ORDER BY e.txid DESC, e.id DESC OFFSET $5 LIMIT 1
 ) x`
 
@@ -61,7 +63,8 @@ const sqlRecentOf = `
 SELECT ` + logColumns + `
 FROM (
   SELECT * FROM events e
-  WHERE e.account_id = $1 AND e.livemode = $2 AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
+  WHERE e.account_id = $1 AND e.livemode = $2
+    AND ($3::text IS NULL OR (e.txid, e.id) < ($3::text::xid8, $4)) AND e.txid < ` + horizon + `
   ORDER BY e.txid DESC, e.id DESC LIMIT $7
 ) e
 LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
@@ -71,19 +74,14 @@ ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 // RecentOf is Recent for some kinds. It looks through a part of the log; if it
 // found too few there and the log goes on, it says where.
 func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) (list []LogEvent, further Position, err error) {
-	var tx *string
-	if before.Tx != 0 {
-		tx = new(strconv.FormatUint(before.Tx, 10))
-	}
 	account := [16]byte(t.Account.Raw())
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		e, err := scanLogEvent(r)
-		list = append(list, e)
-		return err
-	}, sqlRecentOf, account, t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit, recentReach)
+	tx := before.txText()
+	list, err = queryList(ctx, s, t, scanLogEvent, sqlRecentOf,
+		account, t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit, recentReach)
 	if err != nil || len(list) == limit {
 		return list, further, err
 	}
+
 	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
 		sqlRecentReach, account, t.Livemode, tx, [16]byte(before.ID), recentReach-1)
 	return list, further, err
@@ -99,10 +97,5 @@ WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
 
 // LogEvent returns one event of the tenant; ship.NotFound if there is none.
 func (s *Store) LogEvent(ctx context.Context, t ship.Tenant, id ship.EventID) (LogEvent, error) {
-	var e LogEvent
-	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		e, err = scanLogEvent(r)
-		return err
-	}, sqlEvent, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	return e, err
+	return queryOne(ctx, s, t, scanLogEvent, sqlEvent, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 }

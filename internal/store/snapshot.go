@@ -20,21 +20,23 @@ func (s Snapshot) Has(tx uint64) bool {
 	return tx < s.before || tx < s.end && !slices.Contains(s.running, tx)
 }
 
-// parseSnapshot reads a snapshot as Postgres writes it: "10:20:10,14". What it
-// cannot read has nothing.
+// parseSnapshot reads a snapshot as Postgres writes it: "10:20:10,14". One that it
+// cannot read has no transaction.
 func parseSnapshot(text string) (s Snapshot) {
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) != 3 {
 		return Snapshot{}
 	}
+
 	number := func(text string) uint64 {
 		n, _ := strconv.ParseUint(text, 10, 64)
 		return n
 	}
-	s.before, s.end = number(parts[0]), number(parts[1])
-	for one := range strings.SplitSeq(parts[2], ",") {
-		if one != "" {
-			s.running = append(s.running, number(one))
+	s.before = number(parts[0])
+	s.end = number(parts[1])
+	for tx := range strings.SplitSeq(parts[2], ",") {
+		if tx != "" {
+			s.running = append(s.running, number(tx))
 		}
 	}
 	return s

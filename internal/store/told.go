@@ -10,12 +10,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// sqlTold finds the events of one shipment. The log has no index for that, and
-// needs none: an event is written in the transaction of the row that it tells
-// of, so the numbers of those transactions, which every row carries, lead into
-// the log's own order. A row carries 32 bits of the number; the log's horizon
-// has the rest.
-const sqlTold = `
+// sqlShipmentEvents finds the events of one shipment. The log has no index for
+// that, and needs none: an event is written in the transaction of the row that it
+// reports, so the numbers of those transactions, which every row carries, lead
+// into the log's own order. A row carries 32 bits of the number; the log's
+// horizon has the rest.
+const sqlShipmentEvents = `
 WITH row_versions AS (
   SELECT xmin FROM shipments WHERE account_id = @account AND livemode = @livemode AND id = @id
   UNION SELECT xmin FROM labels WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id
@@ -28,29 +28,25 @@ WITH row_versions AS (
 SELECT ` + logColumns + `
 FROM events e
 LEFT JOIN shipments s ON s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id
-WHERE e.account_id = @account AND e.livemode = @livemode AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM transactions))
+WHERE e.account_id = @account AND e.livemode = @livemode
+  AND e.txid = ANY (ARRAY(SELECT n::text::xid8 FROM transactions))
   AND e.subject_id = @id AND e.id >= @since
 ORDER BY e.sequence DESC LIMIT @limit`
 
-// Told lists what was told of a shipment, newest first, as far as it is kept.
-// After the database was put back from a copy of its rows, what was told
-// before is not found.
+// Told lists the events of a shipment, newest first, as far as they are kept.
+// After the database was restored from a copy of its rows, earlier events are
+// not found.
 func (s *Store) Told(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
-	var list []LogEvent
 	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(id.Raw().Time())), "limit": limit})
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		e, err := scanLogEvent(r)
-		list = append(list, e)
-		return err
-	}, sqlTold, args)
+	list, err := queryList(ctx, s, t, scanLogEvent, sqlShipmentEvents, args)
 	if err != nil {
 		return nil, fmt.Errorf("what was told of %s: %w", id, err)
 	}
 	return list, nil
 }
 
-// A Telling is how an event came to an endpoint: its first try, or that it
-// waits for another.
+// A Telling is how an event was delivered to an endpoint: its first attempt, or
+// that it waits for another.
 type Telling struct {
 	Event    ship.EventID
 	Endpoint ship.EndpointID
@@ -61,12 +57,13 @@ type Telling struct {
 	NextAt   time.Time // zero if it does not wait
 }
 
-// tellWithin is how soon after its event a first try is looked for.
-const tellWithin = time.Minute
+// firstAttemptWithin is how soon after its event a first attempt is looked for.
+const firstAttemptWithin = time.Minute
 
-// sqlTellings looks at the minute after each event, and at what waits. The
-// delivery log is ordered by endpoint and time: a busy minute is bounded.
-const sqlTellings = `
+// sqlDeliveries looks at the minute after each event, and at scheduled retries.
+// The delivery log is ordered by endpoint and time: the number of attempts of a
+// busy minute that are read is bounded.
+const sqlDeliveries = `
 SELECT k.event, p.id, a.outcome, a.response_status, a.total_ms, w.attempts, w.next_attempt_at
 FROM unnest(@events::uuid[], @untils::uuid[]) AS k (event, until)
 CROSS JOIN webhook_endpoints p
@@ -80,35 +77,42 @@ LEFT JOIN webhook_retries w ON w.account_id = @account AND w.livemode = @livemod
 WHERE p.account_id = @account AND p.livemode = @livemode AND (a.outcome IS NOT NULL OR w.attempts IS NOT NULL)
 ORDER BY k.event, p.id`
 
-// Tellings lists how the events came to the tenant's endpoints.
+// Tellings lists how the events were delivered to the tenant's endpoints.
 func (s *Store) Tellings(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]Telling, error) {
-	ids, untils := make([][16]byte, len(events)), make([][16]byte, len(events))
-	for i, e := range events {
-		ids[i], untils[i] = e.Raw(), ship.RawIDAt(e.Raw().Time().Add(tellWithin))
+	ids := make([][16]byte, len(events))
+	untils := make([][16]byte, len(events))
+	for i, event := range events {
+		ids[i] = event.Raw()
+		untils[i] = ship.RawIDAt(event.Raw().Time().Add(firstAttemptWithin))
 	}
-	var list []Telling
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		x, err := scanTelling(r)
-		list = append(list, x)
-		return err
-	}, sqlTellings, pgx.NamedArgs{"account": [16]byte(t.Account.Raw()), "livemode": t.Livemode, "events": ids, "untils": untils})
+
+	list, err := queryList(ctx, s, t, scanDelivery, sqlDeliveries, pgx.NamedArgs{
+		"account":  [16]byte(t.Account.Raw()),
+		"livemode": t.Livemode,
+		"events":   ids,
+		"untils":   untils,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("deliveries: %w", err)
 	}
 	return list, nil
 }
 
-func scanTelling(r pgx.Row) (x Telling, err error) {
+func scanDelivery(r pgx.Row) (Telling, error) {
 	var (
 		event, endpoint       [16]byte
 		outcome               *string
 		status, millis, tries *int
-		next                  *time.Time
+		nextAt                *time.Time
 	)
-	err = r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &next)
-	x = Telling{
-		Event: ship.EventIDOf(event), Endpoint: ship.EndpointIDOf(endpoint), Outcome: value(outcome), Status: value(status),
-		Took: time.Duration(value(millis)) * time.Millisecond, Tries: value(tries), NextAt: timeOrZero(next),
-	}
-	return x, err
+	err := r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &nextAt)
+	return Telling{
+		Event:    ship.EventIDOf(event),
+		Endpoint: ship.EndpointIDOf(endpoint),
+		Outcome:  value(outcome),
+		Status:   value(status),
+		Took:     time.Duration(value(millis)) * time.Millisecond,
+		Tries:    value(tries),
+		NextAt:   timeOrZero(nextAt),
+	}, err
 }

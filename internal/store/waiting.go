@@ -13,13 +13,15 @@ import (
 // A WaitingEvent is an event that waits for a parked endpoint.
 type WaitingEvent struct {
 	Event    LogEvent
-	Row      bool // of the schedule; else it is behind the cursor
+	Row      bool // it is a scheduled retry; else it is behind the cursor
 	Attempts int  // so far
 	First    bool // the first behind the cursor
 }
 
 const sqlWaitingRows = `
-SELECT event_txid::text, event_id, attempts FROM webhook_retries WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 ORDER BY event_txid, event_id LIMIT 20`
+SELECT event_txid::text, event_id, attempts FROM webhook_retries
+WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3
+ORDER BY event_txid, event_id LIMIT 20`
 
 // sqlWaitingLog respects the horizon: the cursor may move to its first event.
 const sqlWaitingLog = `
@@ -30,159 +32,213 @@ ORDER BY e.txid, e.id LIMIT 20`
 
 const sqlWaitingNewest = `
 SELECT e.txid::text, e.id, 0 FROM events e
-WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4) AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
+WHERE e.account_id = $1 AND e.livemode = $2 AND (e.txid, e.id) > ($3::text::xid8, $4)
+  AND (cardinality($5::text[]) = 0 OR e.kind::text = ANY ($5))
 ORDER BY e.txid DESC, e.id DESC LIMIT 1`
 
 // Waiting returns the event to try a parked endpoint with at its nth probe,
 // counted from 0: the oldest, the newest, then in turn. It is empty if none
 // waits.
 func (s *Store) Waiting(ctx context.Context, e Endpoint, n int) (WaitingEvent, error) {
-	var rows, log, newest []waitingAt
-	account, id := [16]byte(e.Tenant.Account.Raw()), [16]byte(e.ID.Raw())
-	behind := []any{account, e.Tenant.Livemode, fmt.Sprint(e.Cursor.Tx), [16]byte(e.Cursor.ID), append([]string{}, toStrings(e.Kinds)...)}
-	b := &pgx.Batch{}
-	b.Queue(sqlWaitingRows, account, e.Tenant.Livemode, id).Query(collectWaiting(&rows))
-	b.Queue(sqlWaitingLog, behind...).Query(collectWaiting(&log))
-	b.Queue(sqlWaitingNewest, behind...).Query(collectWaiting(&newest))
-	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+	account := [16]byte(e.Tenant.Account.Raw())
+	logArgs := []any{
+		account,
+		e.Tenant.Livemode,
+		fmt.Sprint(e.Cursor.Tx),
+		[16]byte(e.Cursor.ID),
+		append([]string{}, toStrings(e.Kinds)...),
+	}
+
+	var retries, log, newest []waitingAt
+	batch := &pgx.Batch{}
+	batch.Queue(sqlWaitingRows, account, e.Tenant.Livemode, [16]byte(e.ID.Raw())).Query(collectInto(&retries, scanWaiting))
+	batch.Queue(sqlWaitingLog, logArgs...).Query(collectInto(&log, scanWaiting))
+	batch.Queue(sqlWaitingNewest, logArgs...).Query(collectInto(&newest, scanWaiting))
+	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
 		return WaitingEvent{}, fmt.Errorf("what waits for %s: %w", e.ID, explain(err))
 	}
-	for i := range rows {
-		rows[i].row = true
+
+	for i := range retries {
+		retries[i].isRetry = true
 	}
 	if len(log) > 0 {
-		log[0].first = true
+		log[0].isFirst = true
 	}
-	all := append(rows, log...)
-	if len(all) == 0 {
+	candidates := append(retries, log...)
+	if len(candidates) == 0 {
 		return WaitingEvent{}, nil
 	}
-	chosen := all[max(n-1, 0)%len(all)]
+
+	chosen := candidates[max(n-1, 0)%len(candidates)]
 	if n == 1 && len(newest) > 0 {
 		chosen = newest[0]
-		chosen.first = len(log) == 1
+		chosen.isFirst = len(log) == 1
 	}
+
 	events, err := s.LogEvents(ctx, []Position{chosen.at})
 	if err != nil || len(events) == 0 {
 		return WaitingEvent{}, err
 	}
-	return WaitingEvent{Event: events[0], Row: chosen.row, Attempts: chosen.attempts, First: chosen.first}, nil
+	return WaitingEvent{
+		Event:    events[0],
+		Row:      chosen.isRetry,
+		Attempts: chosen.attempts,
+		First:    chosen.isFirst,
+	}, nil
 }
 
 // waitingAt is where a waiting event is.
 type waitingAt struct {
-	at         Position
-	attempts   int
-	row, first bool
+	at       Position
+	attempts int
+	isRetry  bool // it is a scheduled retry
+	isFirst  bool // it is the first behind the cursor
 }
 
-func collectWaiting(into *[]waitingAt) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var w waitingAt
-			var tx string
-			if err := r.Scan(&tx, (*[16]byte)(&w.at.ID), &w.attempts); err != nil {
-				return err
-			}
-			w.at.At = w.at.ID.Time()
-			_, err := fmt.Sscan(tx, &w.at.Tx)
-			*into = append(*into, w)
-			return err
-		})
+func scanWaiting(r pgx.Row) (waitingAt, error) {
+	var waiting waitingAt
+	var tx string
+	if err := r.Scan(&tx, (*[16]byte)(&waiting.at.ID), &waiting.attempts); err != nil {
+		return waiting, err
 	}
+	waiting.at.At = waiting.at.ID.Time()
+	_, err := fmt.Sscan(tx, &waiting.at.Tx)
+	return waiting, err
 }
 
-// sqlUnpark lets a parked endpoint go on. The dispatcher hears of it by the
+// sqlUnpark lets a parked endpoint go on. The dispatcher notices it by the
 // version.
 const sqlUnpark = `
-UPDATE webhook_endpoints SET parked = false, verified = true, failures = 0, failing_since = NULL, probes = 0, last_success_at = now(),
-  version = version + 1, changed_at = clock_timestamp(), catching_up = true,
-  cursor_txid = coalesce(@tx::text::xid8, cursor_txid), cursor_id = coalesce(@cursor, cursor_id), cursor_at = coalesce(@at, cursor_at)
+UPDATE webhook_endpoints SET
+  parked = false,
+  verified = true,
+  failures = 0,
+  failing_since = NULL,
+  probes = 0,
+  last_success_at = now(),
+  version = version + 1,
+  changed_at = clock_timestamp(),
+  catching_up = true,
+  cursor_txid = coalesce(@tx::text::xid8, cursor_txid),
+  cursor_id = coalesce(@cursor, cursor_id),
+  cursor_at = coalesce(@at, cursor_at)
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
 
 // Unpark lets a parked endpoint go on after a probe that arrived. The event of
-// the probe is not sent again where that can be told without a list.
+// the probe is not sent again if it was a retry, or the first behind the cursor;
+// any other would need a list of events to skip.
 func (s *Store) Unpark(ctx context.Context, e Endpoint, w WaitingEvent) error {
-	at := positionArgs{}
+	cursor := positionArgs{}
 	if w.First {
-		at = argsOf(w.Event.Position)
+		cursor = positionArgsOf(w.Event.Position)
 	}
+
 	return s.InSystemTx(ctx, func(tx *Store) error {
-		b := &pgx.Batch{}
-		b.Queue(sqlUnpark, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"tx": at.tx, "cursor": at.id, "at": at.at}))
+		batch := &pgx.Batch{}
+		batch.Queue(sqlUnpark, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"tx": cursor.tx, "cursor": cursor.id, "at": cursor.at}))
 		if w.Row {
-			b.Queue(sqlSettleRetries, retryArgs([]Retry{{Tenant: e.Tenant, Endpoint: e.ID, Event: w.Event.Position}}))
+			batch.Queue(sqlSettleRetries, retryArgs([]Retry{{Tenant: e.Tenant, Endpoint: e.ID, Event: w.Event.Position}}))
 		}
-		return tx.tx.SendBatch(ctx, b).Close()
+		return tx.tx.SendBatch(ctx, batch).Close()
 	})
 }
 
 const sqlProbeFailed = `
-UPDATE webhook_endpoints SET probes = probes + 1, failures = failures + 1, enabled = enabled AND @reason::text IS NULL,
-  disabled_reason = coalesce(@reason, disabled_reason), version = version + CASE WHEN @reason::text IS NULL THEN 0 ELSE 1 END,
+UPDATE webhook_endpoints SET
+  probes = probes + 1,
+  failures = failures + 1,
+  enabled = enabled AND @reason::text IS NULL,
+  disabled_reason = coalesce(@reason, disabled_reason),
+  version = version + CASE WHEN @reason::text IS NULL THEN 0 ELSE 1 END,
   changed_at = CASE WHEN @reason::text IS NULL THEN changed_at ELSE clock_timestamp() END
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
 
-// ProbeFailed notes a probe that did not arrive; a reason disables the
+// ProbeFailed records a probe that did not arrive; a reason disables the
 // endpoint.
 func (s *Store) ProbeFailed(ctx context.Context, e Endpoint, reason string) error {
 	_, err := s.sys.Exec(ctx, sqlProbeFailed, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"reason": null(reason)}))
 	return explain(err)
 }
 
+// sqlRedeliver schedules an event for the endpoints that want its kind, or for
+// one endpoint whatever it wants. A parked endpoint gets it once it goes on.
 const sqlRedeliver = `
 INSERT INTO webhook_retries (account_id, livemode, endpoint_id, event_id, event_txid, slot, attempts, next_attempt_at)
 SELECT w.account_id, w.livemode, w.id, e.id, e.txid, w.slot, 0, CASE WHEN w.parked THEN 'infinity' ELSE now() END
-FROM events e JOIN webhook_endpoints w ON w.account_id = e.account_id AND w.livemode = e.livemode
+FROM events e
+JOIN webhook_endpoints w ON w.account_id = e.account_id AND w.livemode = e.livemode
 WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id AND w.enabled
-  AND CASE WHEN @only::uuid IS NULL THEN cardinality(w.event_kinds) = 0 OR e.kind::text = ANY (w.event_kinds) ELSE w.id = @only END
-ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET attempts = 0, next_attempt_at = excluded.next_attempt_at`
+  AND CASE
+    WHEN @only::uuid IS NULL THEN cardinality(w.event_kinds) = 0 OR e.kind::text = ANY (w.event_kinds)
+    ELSE w.id = @only END
+ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET
+  attempts = 0,
+  next_attempt_at = excluded.next_attempt_at`
 
-// Redeliver puts an event on the schedule, due now, and reports for how many
-// endpoints.
+// Redeliver schedules an event, due now, and reports for how many endpoints.
 func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
-	n, err := s.change(ctx, t, EntryOf(t, "event.redelivered", string(event)), sqlRedeliver, tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())}))
+	entry := EntryOf(t, "event.redelivered", string(event))
+	args := tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())})
+	n, err := s.change(ctx, t, entry, sqlRedeliver, args)
 	return int(n), err
 }
 
 // sqlRecover switches the endpoint on and moves its cursor back to just before
 // the first transaction with an event since the time. A backlog that begins
-// earlier stays: without a cursor of its own it begins at the slot's, which a
-// crash would go on from. What the schedule holds since then is behind the
-// cursor now, and would come twice. The horizon is respected, because what is
-// not behind the cursor must be finished.
+// earlier stays: without a cursor of its own it begins at the slot's, from which
+// a copy would go on after a crash. Retries of events since then are behind the
+// cursor now, and would be sent twice. The horizon is respected, because
+// everything before the cursor must be committed.
 const sqlRecover = `
 WITH first_event AS (
   SELECT (min(txid::text::bigint) - 1)::text::xid8 AS txid FROM events
-  WHERE account_id = @account AND livemode = @livemode AND id >= @since AND txid < pg_snapshot_xmin(pg_current_snapshot())
+  WHERE account_id = @account AND livemode = @livemode AND id >= @since
+    AND txid < pg_snapshot_xmin(pg_current_snapshot())
 ), dropped_retries AS (
   DELETE FROM webhook_retries r USING first_event
-  WHERE first_event.txid IS NOT NULL AND r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
+  WHERE first_event.txid IS NOT NULL
+    AND r.account_id = @account AND r.livemode = @livemode AND r.endpoint_id = @id AND r.event_id >= @since
 ), new_cursor AS (
-  SELECT c.txid, c.id FROM first_event, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
+  SELECT c.txid, c.id
+  FROM first_event, webhook_endpoints e JOIN webhook_slots s ON s.slot = e.slot, LATERAL (
     SELECT coalesce(e.cursor_txid, s.cursor_txid) AS txid, coalesce(e.cursor_id, s.cursor_id) AS id
-    UNION ALL SELECT first_event.txid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid WHERE first_event.txid IS NOT NULL) c
-  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id ORDER BY c.txid, c.id LIMIT 1
+    UNION ALL
+    SELECT first_event.txid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid WHERE first_event.txid IS NOT NULL) c
+  WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+  ORDER BY c.txid, c.id LIMIT 1
 )
-UPDATE webhook_endpoints e SET recover_since = @at, catching_up = true, version = e.version + 1, changed_at = clock_timestamp(),
-  enabled = true, disabled_reason = NULL, parked = false, failures = 0, failing_since = NULL, probes = 0, notified_at = NULL,
-  cursor_txid = new_cursor.txid, cursor_id = new_cursor.id, cursor_at = @at
-FROM new_cursor WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
+UPDATE webhook_endpoints e SET
+  recover_since = @at,
+  catching_up = true,
+  version = e.version + 1,
+  changed_at = clock_timestamp(),
+  enabled = true,
+  disabled_reason = NULL,
+  parked = false,
+  failures = 0,
+  failing_since = NULL,
+  probes = 0,
+  notified_at = NULL,
+  cursor_txid = new_cursor.txid,
+  cursor_id = new_cursor.id,
+  cursor_at = @at
+FROM new_cursor
+WHERE e.account_id = @account AND e.livemode = @livemode AND e.id = @id
 RETURNING ` + endpointColumns
 
-// Recover sends the endpoint back to a time.
+// Recover moves the endpoint's cursor back to a time, so that it gets the events
+// that it missed since then.
 func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (Endpoint, error) {
-	var e Endpoint
 	entry := EntryOf(t, "webhook.recovered", string(id))
 	entry.Details = map[string]string{"since": since.UTC().Format(time.RFC3339)}
-	err := s.changeRow(ctx, t, entry, func(r pgx.Row) (err error) {
-		e, err = scanEndpoint(r)
-		return err
-	}, sqlRecover, tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since}))
+
+	var endpoint Endpoint
+	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since})
+	err := s.changeRow(ctx, t, entry, scanInto(&endpoint, scanEndpoint), sqlRecover, args)
 	if err != nil {
-		return e, fmt.Errorf("recover %s: %w", id, err)
+		return endpoint, fmt.Errorf("recover %s: %w", id, err)
 	}
-	return e, nil
+	return endpoint, nil
 }
 
 const sqlDeliveredSince = `
@@ -191,16 +247,18 @@ WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id >= $4 AND ou
 
 // DeliveredSince returns the events since a time that the endpoint has got.
 func (s *Store) DeliveredSince(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (map[ship.EventID]bool, error) {
-	rows, err := s.sys.Query(ctx, sqlDeliveredSince, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), [16]byte(ship.RawIDAt(since)))
+	rows, err := s.sys.Query(ctx, sqlDeliveredSince,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), [16]byte(ship.RawIDAt(since)))
 	if err != nil {
 		return nil, fmt.Errorf("what %s has got: %w", id, explain(err))
 	}
-	got := map[ship.EventID]bool{}
+
+	delivered := map[ship.EventID]bool{}
 	err = each(rows, func(r pgx.Rows) error {
 		var event [16]byte
 		err := r.Scan(&event)
-		got[ship.EventIDOf(event)] = true
+		delivered[ship.EventIDOf(event)] = true
 		return err
 	})
-	return got, explain(err)
+	return delivered, explain(err)
 }
