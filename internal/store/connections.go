@@ -30,18 +30,38 @@ type Connection struct {
 	Version     int    // counts the changes of what it is opened with
 }
 
-const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.encrypted_credentials, c.public_fields, c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
+const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.encrypted_credentials, c.public_fields,
+  c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
 
 func scanConnection(r pgx.Row) (Connection, error) {
 	var (
-		c                Connection
-		id, account      [16]byte
-		removed, checked *time.Time
+		connection           Connection
+		id, account          [16]byte
+		removedAt, checkedAt *time.Time
 	)
-	err := r.Scan(&id, &account, &c.Tenant.Livemode, &c.Carrier, &c.Name, &c.WrappedKey, &c.Credentials, &c.Hint, &c.Enabled, &c.CreatedAt, &removed, &checked, &c.CheckResult, &c.Version)
-	c.ID, c.Tenant.Account = ship.ConnectionIDOf(id), ship.AccountIDOf(account)
-	c.CreatedAt, c.RemovedAt, c.CheckedAt = c.CreatedAt.UTC(), timeOrZero(removed), timeOrZero(checked)
-	return c, err
+	err := r.Scan(
+		&id,
+		&account,
+		&connection.Tenant.Livemode,
+		&connection.Carrier,
+		&connection.Name,
+		&connection.WrappedKey,
+		&connection.Credentials,
+		&connection.Hint,
+		&connection.Enabled,
+		&connection.CreatedAt,
+		&removedAt,
+		&checkedAt,
+		&connection.CheckResult,
+		&connection.Version,
+	)
+
+	connection.ID = ship.ConnectionIDOf(id)
+	connection.Tenant.Account = ship.AccountIDOf(account)
+	connection.CreatedAt = connection.CreatedAt.UTC()
+	connection.RemovedAt = timeOrZero(removedAt)
+	connection.CheckedAt = timeOrZero(checkedAt)
+	return connection, err
 }
 
 const sqlAddConnection = `
@@ -54,7 +74,7 @@ func (s *Store) AddConnection(ctx context.Context, c Connection) error {
 	entry := EntryOf(c.Tenant, "connection.made", string(c.ID))
 	entry.Details = map[string]string{"carrier": c.Carrier, "name": c.Name}
 	_, err := s.change(ctx, c.Tenant, entry, sqlAddConnection, connectionArgs(c))
-	return nameTaken(err)
+	return explainTakenName(err)
 }
 
 func connectionArgs(c Connection) pgx.NamedArgs {
@@ -62,6 +82,7 @@ func connectionArgs(c Connection) pgx.NamedArgs {
 	if hint == nil {
 		hint = map[string]string{}
 	}
+
 	return tenantArgs(c.Tenant, c.ID.Raw(), pgx.NamedArgs{
 		"carrier":       c.Carrier,
 		"name":          c.Name,
@@ -72,9 +93,9 @@ func connectionArgs(c Connection) pgx.NamedArgs {
 	})
 }
 
-// nameTaken is err, or the conflict that it means. The statement's error could
-// show the row, so none of it is kept.
-func nameTaken(err error) error {
+// explainTakenName returns err, or the conflict that it means. The statement's
+// error could show the row with its credentials, so none of it is kept.
+func explainTakenName(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "connections_by_name" {
 		return ship.Coded(ship.Conflict, "connection_exists", "the account has a connection of this carrier with that name")
 	}
@@ -83,18 +104,13 @@ func nameTaken(err error) error {
 
 const sqlConnections = `
 SELECT ` + connectionColumns + ` FROM connections c
-WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL ORDER BY c.id`
+WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL
+ORDER BY c.id`
 
 // Connections lists the tenant's connections that are not removed, oldest
 // first.
 func (s *Store) Connections(ctx context.Context, t ship.Tenant) ([]Connection, error) {
-	var list []Connection
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		c, err := scanConnection(r)
-		list = append(list, c)
-		return err
-	}, sqlConnections, [16]byte(t.Account.Raw()), t.Livemode)
-	return list, err
+	return queryList(ctx, s, t, scanConnection, sqlConnections, [16]byte(t.Account.Raw()), t.Livemode)
 }
 
 const sqlConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.account_id = $1 AND c.livemode = $2 AND c.id = $3`
@@ -102,15 +118,12 @@ const sqlConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE
 // Connection returns a connection of the tenant, also one that is removed;
 // ship.NotFound if there is none.
 func (s *Store) Connection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) (Connection, error) {
-	var c Connection
-	err := s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		c, err = scanConnection(r)
-		return err
-	}, sqlConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	return c, noConnection(err)
+	connection, err := queryOne(ctx, s, t, scanConnection, sqlConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return connection, explainMissing(err)
 }
 
-func noConnection(err error) error {
+// explainMissing returns err, or the error of a connection that does not exist.
+func explainMissing(err error) error {
 	if ship.KindOf(err) == ship.NotFound {
 		return ship.Errorf(ship.NotFound, "no such connection")
 	}
@@ -135,40 +148,43 @@ const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c W
 // FindConnection returns a connection of any tenant, for operators and for
 // what carriers push; ship.NotFound if there is none.
 func (s *Store) FindConnection(ctx context.Context, id ship.ConnectionID) (Connection, error) {
-	c, err := scanConnection(s.sys.QueryRow(ctx, sqlFindConnection, [16]byte(id.Raw())))
-	return c, noConnection(explain(err))
+	connection, err := scanConnection(s.sys.QueryRow(ctx, sqlFindConnection, [16]byte(id.Raw())))
+	return connection, explainMissing(explain(err))
 }
 
 const sqlConnectionPage = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id > $1 ORDER BY c.id LIMIT $2`
 
 // ConnectionPage lists connections of all tenants in the order of their ids,
-// removed ones too, from behind the given one.
-func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, most int) ([]Connection, error) {
-	rows, err := s.sys.Query(ctx, sqlConnectionPage, [16]byte(after.Raw()), most)
+// removed ones too, those after the given one.
+func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, limit int) ([]Connection, error) {
+	rows, err := s.sys.Query(ctx, sqlConnectionPage, [16]byte(after.Raw()), limit)
 	if err != nil {
 		return nil, fmt.Errorf("connections: %w", explain(err))
 	}
-	var list []Connection
-	err = each(rows, func(r pgx.Rows) error {
-		c, err := scanConnection(r)
-		list = append(list, c)
-		return err
-	})
+	list, err := collect(rows, scanConnection)
 	return list, explain(err)
 }
 
+// sqlChangeConnection changes nothing if the version is not the one that was
+// read: somebody else has changed the connection since.
 const sqlChangeConnection = `
-UPDATE connections SET name = @name, wrapped_key = @key, encrypted_credentials = @credentials, public_fields = @public_fields, version = version + 1
+UPDATE connections SET
+  name = @name,
+  wrapped_key = @key,
+  encrypted_credentials = @credentials,
+  public_fields = @public_fields,
+  version = version + 1
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version`
 
 // ChangeConnection writes the name and the credentials of a connection that
 // was read as c. It is ship.Conflict if somebody changed it meanwhile.
 func (s *Store) ChangeConnection(ctx context.Context, c Connection) error {
-	n, err := s.change(ctx, c.Tenant, EntryOf(c.Tenant, "connection.changed", string(c.ID)), sqlChangeConnection, connectionArgs(c))
+	entry := EntryOf(c.Tenant, "connection.changed", string(c.ID))
+	n, err := s.change(ctx, c.Tenant, entry, sqlChangeConnection, connectionArgs(c))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.Conflict, "the connection was changed meanwhile")
 	}
-	return nameTaken(err)
+	return explainTakenName(err)
 }
 
 const sqlRemoveConnection = `
@@ -178,16 +194,19 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND removed_at IS NULL`
 // RemoveConnection takes a connection out of use; ship.NotFound if there is
 // none. It is kept for what was bought through it.
 func (s *Store) RemoveConnection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) error {
-	n, err := s.change(ctx, t, EntryOf(t, "connection.removed", string(id)), sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	entry := EntryOf(t, "connection.removed", string(id))
+	n, err := s.change(ctx, t, entry, sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such connection")
 	}
 	return err
 }
 
-const sqlSetChecked = `UPDATE connections SET checked_at = $4, check_result = $5 WHERE account_id = $1 AND livemode = $2 AND id = $3`
+const sqlSetChecked = `
+UPDATE connections SET checked_at = $4, check_result = $5
+WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
-// SetChecked writes down what a check found, as JSON.
+// SetChecked records what a check found, as JSON.
 func (s *Store) SetChecked(ctx context.Context, t ship.Tenant, id ship.ConnectionID, at time.Time, result []byte) error {
 	_, err := s.exec(ctx, t, sqlSetChecked, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), at, result)
 	return err
@@ -196,7 +215,8 @@ func (s *Store) SetChecked(ctx context.Context, t ship.Tenant, id ship.Connectio
 // sqlRewrapConnection does not count as a change: what the connection is
 // opened with stays the same.
 const sqlRewrapConnection = `
-UPDATE connections SET wrapped_key = @to WHERE id = @id AND version = @version AND wrapped_key = @from`
+UPDATE connections SET wrapped_key = @to
+WHERE id = @id AND version = @version AND wrapped_key = @from`
 
 // rewrapPage is how many connections are read at once.
 const rewrapPage = 200
@@ -212,16 +232,24 @@ func (s *Store) RewrapConnections(ctx context.Context, rewrap func(context.Conte
 		if err != nil || len(page) == 0 {
 			return stored, err
 		}
-		for _, c := range page {
-			key := rewrap(ctx, c)
+
+		for _, connection := range page {
+			key := rewrap(ctx, connection)
 			if key == nil {
 				continue
 			}
-			n, err := s.changeSystem(ctx, EntryOf(c.Tenant, "connection.key_rotated", string(c.ID)), sqlRewrapConnection, pgx.NamedArgs{
-				"id": [16]byte(c.ID.Raw()), "version": c.Version, "from": c.WrappedKey, "to": key,
+
+			// It stores nothing if somebody changed the connection meanwhile: then
+			// it is theirs to wrap the key.
+			entry := EntryOf(connection.Tenant, "connection.key_rotated", string(connection.ID))
+			n, err := s.changeSystem(ctx, entry, sqlRewrapConnection, pgx.NamedArgs{
+				"id":      [16]byte(connection.ID.Raw()),
+				"version": connection.Version,
+				"from":    connection.WrappedKey,
+				"to":      key,
 			})
 			if err != nil {
-				return stored, fmt.Errorf("rewrap %s: %w", c.ID, err)
+				return stored, fmt.Errorf("rewrap %s: %w", connection.ID, err)
 			}
 			stored += n
 		}

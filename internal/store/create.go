@@ -14,19 +14,19 @@ import (
 // BodyVersion is the version of the bodies that new events are shown with.
 const BodyVersion = 1
 
-// Creation is a shipment that is bought already, with all that is stored of
-// it.
+// Creation is a shipment that is bought already, with everything that is stored
+// of it.
 type Creation struct {
 	Shipment       ship.Shipment // its sequence counts the events
 	Label          ship.Label
 	Events         [2]ship.Event // created, label generated
 	IdempotencyKey string        // empty when the client gave none
 	Fingerprint    [32]byte
-	PollAt         time.Time // zero: nobody asks the carrier
+	PollAt         time.Time // of the carrier; zero for never
 }
 
-// sqlCreate writes a whole purchase in one statement, because that is half the
-// work of doing it in parts. Nothing is written when the idempotency key is
+// sqlCreate writes a complete purchase in one statement, because that is half
+// the work of doing it in parts. Nothing is written when the idempotency key is
 // taken; then no row comes back. Arguments are numbered: rewriting named ones
 // costs time at every purchase.
 const sqlCreate = `
@@ -39,7 +39,9 @@ WITH reserved_key AS (
 ), new_shipment AS (
   INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
   SELECT $1, $2, $3, $6, $7, (
-    SELECT subject_id FROM lookup_keys WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND value = $8 ORDER BY subject_id DESC LIMIT 1
+    SELECT subject_id FROM lookup_keys
+    WHERE account_id = $2 AND livemode = $3 AND kind = 'o' AND value = $8
+    ORDER BY subject_id DESC LIMIT 1
   ), $9, $10 FROM permitted
   RETURNING duplicate_of_id
 ), new_state AS (
@@ -48,12 +50,15 @@ WITH reserved_key AS (
   SELECT $1, $2, $3, 'purchased', 'label_generated', 2, $11, $12, $12,
     $13, $14, $7, $15 FROM permitted
 ), new_label AS (
-  INSERT INTO labels (shipment_id, account_id, livemode, format, data) SELECT $1, $2, $3, $16, $17 FROM permitted
+  INSERT INTO labels (shipment_id, account_id, livemode, format, data)
+  SELECT $1, $2, $3, $16, $17 FROM permitted
 ), new_lookup_keys AS (
   INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
-  SELECT $2, $3, 'o', $8, $1 FROM permitted UNION ALL SELECT $2, $3, 't', unnest($18::text[]), $1 FROM permitted
+  SELECT $2, $3, 'o', $8, $1 FROM permitted
+  UNION ALL SELECT $2, $3, 't', unnest($18::text[]), $1 FROM permitted
 ), first_poll AS (
-  INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at) SELECT $1, $2, $3, $19 FROM permitted WHERE $19::timestamptz IS NOT NULL
+  INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
+  SELECT $1, $2, $3, $19 FROM permitted WHERE $19::timestamptz IS NOT NULL
 ), new_events AS (
   INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
   SELECT $20::uuid, $2, $3, $1, 'shipment.created'::event_kind, 1, $24::smallint, $21::json FROM permitted
@@ -65,53 +70,86 @@ SELECT duplicate_of_id FROM new_shipment`
 // shipment of the same order. It is ship.Conflict when the idempotency key is
 // taken.
 func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.ShipmentID, err error) {
-	sh := c.Shipment
-	ordered, deal, err := orderJSON(sh)
+	shipment := c.Shipment
+	request, purchase, err := orderJSON(shipment)
 	if err != nil {
 		return "", err
 	}
-	var snapshots [2][]byte
-	for i, e := range c.Events {
-		if snapshots[i], err = json.Marshal(e.Snapshot); err != nil {
-			return "", fmt.Errorf("write a snapshot: %w", err)
-		}
+	snapshots, err := c.snapshotJSON()
+	if err != nil {
+		return "", err
 	}
+
+	args := []any{
+		[16]byte(shipment.ID.Raw()),             // $1
+		[16]byte(shipment.Tenant.Account.Raw()), // $2
+		shipment.Tenant.Livemode,                // $3
+		null(c.IdempotencyKey),                  // $4
+		c.Fingerprint[:],                        // $5
+		ship.AnswerVersion,                      // $6
+		shipment.Deal.Carrier,                   // $7
+		shipment.Order.OrderID,                  // $8
+		request,                                 // $9
+		purchase,                                // $10
+		len(shipment.Order.Parcels),             // $11
+		shipment.Deal.BoughtAt,                  // $12
+		nullTime(shipment.Progress.EstimateAt),  // $13
+		null(shipment.Progress.EstimateSource),  // $14
+		shipment.Deal.TrackingNumber,            // $15
+		c.Label.Format,                          // $16
+		c.Label.Data,                            // $17
+		trackingNumbers(shipment.Deal),          // $18
+		nullTime(c.PollAt),                      // $19
+		[16]byte(c.Events[0].ID.Raw()),          // $20
+		snapshots[0],                            // $21
+		[16]byte(c.Events[1].ID.Raw()),          // $22
+		snapshots[1],                            // $23
+		BodyVersion,                             // $24
+	}
+
 	var duplicate *[16]byte
-	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlCreate,
-		[16]byte(sh.ID.Raw()), [16]byte(sh.Tenant.Account.Raw()), sh.Tenant.Livemode, null(c.IdempotencyKey), c.Fingerprint[:],
-		ship.AnswerVersion, sh.Deal.Carrier, sh.Order.OrderID, ordered, deal,
-		len(sh.Order.Parcels), sh.Deal.BoughtAt, nullTime(sh.Progress.EstimateAt), null(sh.Progress.EstimateSource), sh.Deal.TrackingNumber,
-		c.Label.Format, c.Label.Data, numbers(sh.Deal), nullTime(c.PollAt),
-		[16]byte(c.Events[0].ID.Raw()), snapshots[0], [16]byte(c.Events[1].ID.Raw()), snapshots[1], BodyVersion)
+	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlCreate, args...)
+	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
 	}
 	if err != nil {
-		return "", fmt.Errorf("create shipment %s: %w", sh.ID, err)
+		return "", fmt.Errorf("create shipment %s: %w", shipment.ID, err)
 	}
+
 	if duplicate != nil {
 		duplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
 	return duplicateOf, nil
 }
 
-// orderJSON is the order and the deal as stored.
-func orderJSON(sh ship.Shipment) (ordered, deal []byte, err error) {
-	if ordered, err = json.Marshal(sh.Order); err != nil {
-		return nil, nil, fmt.Errorf("write the order: %w", err)
+// snapshotJSON returns the snapshots of the two events as stored.
+func (c Creation) snapshotJSON() (snapshots [2][]byte, err error) {
+	for i, event := range c.Events {
+		if snapshots[i], err = json.Marshal(event.Snapshot); err != nil {
+			return snapshots, fmt.Errorf("write a snapshot: %w", err)
+		}
 	}
-	if deal, err = json.Marshal(sh.Deal); err != nil {
-		return nil, nil, fmt.Errorf("write the deal: %w", err)
-	}
-	return ordered, deal, nil
+	return snapshots, nil
 }
 
-// numbers are all tracking numbers under which the deal can be found.
-func numbers(d ship.Deal) []string {
-	list := []string{d.TrackingNumber}
-	for _, n := range d.Pieces {
-		if n != d.TrackingNumber {
-			list = append(list, n)
+// orderJSON returns the order and the purchase as stored.
+func orderJSON(shipment ship.Shipment) (request, purchase []byte, err error) {
+	if request, err = json.Marshal(shipment.Order); err != nil {
+		return nil, nil, fmt.Errorf("write the order: %w", err)
+	}
+	if purchase, err = json.Marshal(shipment.Deal); err != nil {
+		return nil, nil, fmt.Errorf("write the deal: %w", err)
+	}
+	return request, purchase, nil
+}
+
+// trackingNumbers returns all numbers under which the purchase can be found.
+func trackingNumbers(purchase ship.Deal) []string {
+	list := []string{purchase.TrackingNumber}
+	for _, number := range purchase.Pieces {
+		if number != purchase.TrackingNumber {
+			list = append(list, number)
 		}
 	}
 	return list

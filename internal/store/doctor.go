@@ -16,7 +16,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Vitals are the numbers by which an operator tells whether all is well.
+// Vitals are the numbers that show an operator whether the service is healthy.
 type Vitals struct {
 	HorizonAge  time.Duration      // for how long the oldest writer holds up the log's readers
 	Open        map[ship.State]int // purchases and voids that wait for an outcome or a person
@@ -29,23 +29,33 @@ type Vitals struct {
 }
 
 const sqlOpenCounts = `
-SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review')) FROM shipment_states
-WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review') GROUP BY state`
+SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review'))
+FROM shipment_states
+WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review')
+GROUP BY state`
 
-const sqlParked = `SELECT count(*)::int FROM webhook_endpoints WHERE (parked OR NOT enabled) AND parked AND enabled`
+const sqlCountParked = `
+SELECT count(*)::int FROM webhook_endpoints
+WHERE (parked OR NOT enabled) AND parked AND enabled`
 
-const sqlGivenUp = `SELECT id FROM webhook_endpoints WHERE (parked OR NOT enabled) AND NOT enabled AND disabled_reason <> 'client' ORDER BY id LIMIT 10`
+// sqlDisabledEndpoints repeats the condition of an index that holds only parked
+// and disabled endpoints, as sqlCountParked does.
+const sqlDisabledEndpoints = `
+SELECT id FROM webhook_endpoints
+WHERE (parked OR NOT enabled) AND NOT enabled AND disabled_reason <> 'client'
+ORDER BY id LIMIT 10`
 
 const sqlJobsWaiting = `
 SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
-FROM river_job WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
+FROM river_job
+WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
 
 // Vitals reads them.
 func (s *Store) Vitals(ctx context.Context) (Vitals, error) {
 	var v Vitals
-	b := &pgx.Batch{}
-	v.queue(b)
-	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+	batch := &pgx.Batch{}
+	v.queue(batch)
+	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
 		return v, fmt.Errorf("vitals: %w", explain(err))
 	}
 	return v, nil
@@ -59,81 +69,83 @@ func (s *Store) Pools() map[string]*pgxpool.Pool {
 // sqlRole changes the role until the transaction ends; "none" is the owner.
 const sqlRole = `SELECT set_config('role', $1, true)`
 
-// queue adds the statements that fill v in to b. The age of other sessions'
-// transactions is shown to the owner alone, and the rows of all tenants to the
-// system's role.
-func (v *Vitals) queue(b *pgx.Batch) {
+const sqlCountOrphans = `
+SELECT state, count(*) FROM orphaned_labels
+WHERE state IN ('pending', 'void_declined')
+GROUP BY state`
+
+// queue adds the statements that fill v in to the batch, and leaves it under
+// the system's role.
+func (v *Vitals) queue(batch *pgx.Batch) {
 	v.Open = map[ship.State]int{}
 	v.Stranded = map[string]int{}
-	now := time.Now()
-	b.Queue(sqlRole, "none")
-	b.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
+
+	// Only the owner may see the age of other sessions' transactions.
+	batch.Queue(sqlRole, "none")
+	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
 		var age float64
 		err := r.Scan(&age)
 		v.HorizonAge = seconds(age)
 		return err
 	})
-	b.Queue(sqlRole, roleSys)
-	b.Queue(sqlJobsWaiting).QueryRow(func(r pgx.Row) error {
+
+	// Only the system's role may see the rows of all tenants.
+	batch.Queue(sqlRole, roleSys)
+	batch.Queue(sqlJobsWaiting).QueryRow(func(r pgx.Row) error {
 		var age float64
 		err := r.Scan(&v.JobsWaiting, &age)
 		v.OldestJob = seconds(age)
 		return err
 	})
-	v.queueStranded(b)
-	v.queueEndpoints(b)
-	b.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
+
+	batch.Queue(sqlCountOrphans).Query(func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error {
 			var state string
-			var n int
-			var oldest *string
-			if err := r.Scan(&state, &n, &oldest); err != nil {
-				return err
-			}
-			v.Open[ship.State(state)] = n
-			if oldest != nil {
-				v.OldestOpen = max(v.OldestOpen, now.Sub(uuidOf(*oldest).Time()))
-			}
-			return nil
-		})
-	})
-}
-
-const sqlStrandedCounts = `SELECT state, count(*) FROM orphaned_labels WHERE state IN ('pending', 'void_declined') GROUP BY state`
-
-func (v *Vitals) queueStranded(b *pgx.Batch) {
-	b.Queue(sqlStrandedCounts).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var state string
-			var n int
-			err := r.Scan(&state, &n)
-			v.Stranded[state] = n
+			var count int
+			err := r.Scan(&state, &count)
+			v.Stranded[state] = count
 			return err
 		})
 	})
+
+	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
+	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.Row) (string, error) {
+		id, err := scanUUID(r)
+		return string(ship.EndpointIDOf(ship.RawID(id))), err
+	}))
+
+	now := time.Now()
+	batch.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
+		return each(rows, func(r pgx.Rows) error { return v.addOpen(r, now) })
+	})
 }
 
-func (v *Vitals) queueEndpoints(b *pgx.Batch) {
-	b.Queue(sqlParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
-	b.Queue(sqlGivenUp).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var id [16]byte
-			err := r.Scan(&id)
-			v.GivenUp = append(v.GivenUp, string(ship.EndpointIDOf(id)))
-			return err
-		})
-	})
+// addOpen reads a row of sqlOpenCounts.
+func (v *Vitals) addOpen(r pgx.Row, now time.Time) error {
+	var state string
+	var count int
+	var oldest *string
+	if err := r.Scan(&state, &count, &oldest); err != nil {
+		return err
+	}
+
+	v.Open[ship.State(state)] = count
+	if oldest != nil {
+		v.OldestOpen = max(v.OldestOpen, now.Sub(parseUUID(*oldest).Time()))
+	}
+	return nil
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// uuidOf reads an id as Postgres writes it; the zero id if it is none.
-func uuidOf(text string) (id ship.RawID) {
+// parseUUID reads an id as Postgres writes it; the zero id if it is none.
+func parseUUID(text string) (id ship.RawID) {
 	text = strings.ReplaceAll(text, "-", "")
+	if len(text) != 32 {
+		return id
+	}
+
 	for i := range id {
-		if len(text) != 32 {
-			return id
-		}
 		n, err := strconv.ParseUint(text[2*i:2*i+2], 16, 8)
 		if err != nil {
 			return ship.RawID{}
@@ -143,7 +155,7 @@ func uuidOf(text string) (id ship.RawID) {
 	return id
 }
 
-// An Inspection is what a look at a database from outside finds.
+// An Inspection is what Inspect finds in a database.
 type Inspection struct {
 	Server            int           // version of Postgres: 150004 is 15.4
 	ClockAhead        time.Duration // of the database's clock, before ours
@@ -186,22 +198,27 @@ func Inspect(ctx context.Context, url string, now time.Time) (Inspection, error)
 		return i, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	if !i.Migrated() {
 		return i, nil
 	}
-	if err := i.readFences(ctx, conn); err != nil {
+	if err := i.readRowSecurity(ctx, conn); err != nil {
 		return i, explain(err)
 	}
 	if err := i.readPartitions(ctx, conn, now); err != nil {
 		return i, explain(err)
 	}
+
+	// The rest is read under the roles.
 	if len(i.MissingRoles) > 0 {
 		return i, nil
 	}
-	b := &pgx.Batch{}
-	i.Vitals.queue(b)
-	queueInvariants(b, now, &i.Violations) // under the system's role, as the vitals left it
-	return i, explain(conn.SendBatch(ctx, b).Close())
+
+	batch := &pgx.Batch{}
+	i.Vitals.queue(batch)
+	queueInvariants(batch, now, &i.Violations) // under the system's role, as the vitals left it
+	err = conn.SendBatch(ctx, batch).Close()
+	return i, explain(err)
 }
 
 // InspectSchema is the part of Inspect that tells whether the database is
@@ -214,36 +231,53 @@ func InspectSchema(ctx context.Context, url string) (Inspection, error) {
 	return i, err
 }
 
-const sqlServer = `SELECT current_setting('server_version_num')::int, clock_timestamp(), to_regclass('goose_db_version') IS NOT NULL, to_regclass('river_migration') IS NOT NULL`
+const sqlServer = `
+SELECT current_setting('server_version_num')::int, clock_timestamp(),
+  to_regclass('goose_db_version') IS NOT NULL, to_regclass('river_migration') IS NOT NULL`
 
+// inspectSchema connects to the database and finds out what it was migrated to.
 func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, error) {
 	var i Inspection
 	if err := i.readWanted(); err != nil {
 		return nil, i, err
 	}
+
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, i, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}
-	var clock time.Time
-	var tables, queue bool
-	before := time.Now()
-	err = conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &tables, &queue)
-	i.ClockAhead = clock.Sub(before.Add(time.Since(before) / 2))
-	if err == nil {
-		err = conn.QueryRow(ctx, sqlIsOld).Scan(&i.Old)
-	}
-	if err == nil && tables {
-		err = conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema)
-	}
-	if err == nil && queue {
-		err = conn.QueryRow(ctx, sqlQueueVersion).Scan(&i.Queue)
-	}
-	if err != nil {
+	if err := i.readVersions(ctx, conn); err != nil {
 		_ = conn.Close(ctx)
 		return nil, i, fmt.Errorf("look at the database: %w", explain(err))
 	}
 	return conn, i, nil
+}
+
+// readVersions fills in the versions of the server and of the tables, and how
+// far its clock is ahead.
+func (i *Inspection) readVersions(ctx context.Context, conn *pgx.Conn) error {
+	var clock time.Time
+	var hasTables, hasQueue bool
+	before := time.Now()
+	if err := conn.QueryRow(ctx, sqlServer).Scan(&i.Server, &clock, &hasTables, &hasQueue); err != nil {
+		return err
+	}
+
+	// The server read its clock about halfway through the round trip.
+	i.ClockAhead = clock.Sub(before.Add(time.Since(before) / 2))
+
+	if err := conn.QueryRow(ctx, sqlIsOld).Scan(&i.Old); err != nil {
+		return err
+	}
+	if hasTables {
+		if err := conn.QueryRow(ctx, sqlSchemaVersion).Scan(&i.Schema); err != nil {
+			return err
+		}
+	}
+	if hasQueue {
+		return conn.QueryRow(ctx, sqlQueueVersion).Scan(&i.Queue)
+	}
+	return nil
 }
 
 const sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
@@ -256,25 +290,27 @@ func (i *Inspection) readWanted() error {
 	if err != nil {
 		return fmt.Errorf("embedded migrations: %w", err)
 	}
-	for _, f := range files {
-		number, _, _ := strings.Cut(strings.TrimPrefix(f, "migrations/"), "_")
+	for _, file := range files {
+		number, _, _ := strings.Cut(strings.TrimPrefix(file, "migrations/"), "_")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return fmt.Errorf("migration %s has no number", f)
+			return fmt.Errorf("migration %s has no number", file)
 		}
 		i.SchemaWanted = max(i.SchemaWanted, n)
 	}
-	m, err := rivermigrate.New(riverpgxv5.New(nil), nil)
+
+	queue, err := rivermigrate.New(riverpgxv5.New(nil), nil)
 	if err != nil {
 		return fmt.Errorf("queue migrations: %w", err)
 	}
-	for _, v := range m.AllVersions() {
-		i.QueueWanted = max(i.QueueWanted, v.Version)
+	for _, migration := range queue.AllVersions() {
+		i.QueueWanted = max(i.QueueWanted, migration.Version)
 	}
 	return nil
 }
 
-// From version 16 on, a member of a role may not be allowed to take it.
+// sqlMissingRoles asks whether a role may be taken: from version 16 on, a member
+// of a role may not be allowed to.
 const sqlMissingRoles = `
 SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w
 WHERE NOT EXISTS (
@@ -283,18 +319,24 @@ WHERE NOT EXISTS (
     AND pg_has_role(current_user, r.oid, CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
 )`
 
-const sqlUnfenced = `
-SELECT coalesce(array_agg(c.relname::text ORDER BY c.relname), '{}') FROM pg_class c
+// sqlUnsecuredTables finds tables of tenants whose row-level security is off, or
+// does not bind their owner.
+const sqlUnsecuredTables = `
+SELECT coalesce(array_agg(c.relname::text ORDER BY c.relname), '{}')
+FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped
-WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+  AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`
 
 const sqlOwner = `SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'shipments'::regclass`
 
-func (i *Inspection) readFences(ctx context.Context, conn *pgx.Conn) error {
+// readRowSecurity fills in what keeps tenants apart: roles, policies and the
+// tables' owner.
+func (i *Inspection) readRowSecurity(ctx context.Context, conn *pgx.Conn) error {
 	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleSys}).Scan(&i.MissingRoles); err != nil {
 		return fmt.Errorf("look for roles: %w", err)
 	}
-	if err := conn.QueryRow(ctx, sqlUnfenced).Scan(&i.Unfenced); err != nil {
+	if err := conn.QueryRow(ctx, sqlUnsecuredTables).Scan(&i.Unfenced); err != nil {
 		return fmt.Errorf("look for row-level security: %w", err)
 	}
 	if err := conn.QueryRow(ctx, sqlOwner).Scan(&i.Owner); err != nil {
@@ -305,6 +347,8 @@ func (i *Inspection) readFences(ctx context.Context, conn *pgx.Conn) error {
 
 const sqlMissingTables = `SELECT coalesce(array_agg(w), '{}') FROM unnest($1::text[]) AS w WHERE to_regclass(w) IS NULL`
 
+// readPartitions fills in the partitions of now and of the near future that are
+// missing.
 func (i *Inspection) readPartitions(ctx context.Context, conn *pgx.Conn, now time.Time) error {
 	var wanted []string
 	for _, p := range partitioned {
@@ -314,6 +358,7 @@ func (i *Inspection) readPartitions(ctx context.Context, conn *pgx.Conn, now tim
 			from = p.period.next(from)
 		}
 	}
+
 	if err := conn.QueryRow(ctx, sqlMissingTables, wanted).Scan(&i.MissingPartitions); err != nil {
 		return fmt.Errorf("look for partitions: %w", err)
 	}

@@ -19,59 +19,78 @@ type Memory struct {
 }
 
 const sqlMemory = `
-SELECT fingerprint, shipment_id, response_status, response_body, locked_until FROM idempotency_keys WHERE account_id = $1 AND livemode = $2 AND key = $3`
+SELECT fingerprint, shipment_id, response_status, response_body, locked_until
+FROM idempotency_keys
+WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
 // Memory returns what the key remembers; ship.NotFound if nothing.
 func (s *Store) Memory(ctx context.Context, t ship.Tenant, key string) (Memory, error) {
+	return queryOne(ctx, s, t, scanMemory, sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
+}
+
+func scanMemory(r pgx.Row) (Memory, error) {
 	var (
-		m           Memory
+		memory      Memory
 		fingerprint []byte
 		shipment    *[16]byte
 		status      *int
-		locked      *time.Time
+		lockedUntil *time.Time
 	)
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&fingerprint, &shipment, &status, &m.Answer.Body, &locked) },
-		sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
-	if err != nil {
-		return m, err
+	if err := r.Scan(&fingerprint, &shipment, &status, &memory.Answer.Body, &lockedUntil); err != nil {
+		return memory, err
 	}
-	copy(m.Fingerprint[:], fingerprint)
+
+	copy(memory.Fingerprint[:], fingerprint)
 	if shipment != nil {
-		m.Shipment = ship.ShipmentIDOf(*shipment)
+		memory.Shipment = ship.ShipmentIDOf(*shipment)
 	}
-	m.Answer.Status, m.LockedUntil = value(status), timeOrZero(locked)
-	return m, nil
+	memory.Answer.Status = value(status)
+	memory.LockedUntil = timeOrZero(lockedUntil)
+	return memory, nil
 }
 
-// sqlTakeKey takes a key that is free, or whose taker is past its time.
+// sqlTakeKey takes a key that is free, or whose holder is past its time. It
+// takes nothing if the key remembers an answer or a purchase.
 const sqlTakeKey = `
 INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, locked_until)
 VALUES (@account, @livemode, @key, @fingerprint, now() + @hold::interval)
 ON CONFLICT (account_id, livemode, key) DO UPDATE SET locked_until = excluded.locked_until
-WHERE k.response_status IS NULL AND k.shipment_id IS NULL AND k.locked_until < now() AND k.fingerprint = excluded.fingerprint`
+WHERE k.response_status IS NULL AND k.shipment_id IS NULL
+  AND k.locked_until < now() AND k.fingerprint = excluded.fingerprint`
 
 // TakeKey takes the key for a request that is about to run, for as long as
 // hold. It reports false if the key is taken or remembers something.
 func (s *Store) TakeKey(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, hold time.Duration) (bool, error) {
-	n, err := s.exec(ctx, t, sqlTakeKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold}))
+	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold})
+	n, err := s.exec(ctx, t, sqlTakeKey, args)
 	if err != nil {
 		return false, fmt.Errorf("take an idempotency key: %w", err)
 	}
 	return n == 1, nil
 }
 
+// sqlKeepAnswer keeps the first answer. A key of a purchase may get one only if
+// the purchase failed: the answer of any other is rendered from the shipment.
 const sqlKeepAnswer = `
 INSERT INTO idempotency_keys AS k (account_id, livemode, key, fingerprint, response_status, response_body)
 VALUES (@account, @livemode, @key, @fingerprint, @status, @body)
-ON CONFLICT (account_id, livemode, key) DO UPDATE SET response_status = excluded.response_status, response_body = excluded.response_body, locked_until = NULL
-WHERE k.response_status IS NULL AND k.fingerprint = excluded.fingerprint AND (k.shipment_id IS NULL OR EXISTS (
-  SELECT FROM shipment_states st WHERE st.account_id = k.account_id AND st.livemode = k.livemode AND st.id = k.shipment_id AND st.state = 'failed'))`
+ON CONFLICT (account_id, livemode, key) DO UPDATE SET
+  response_status = excluded.response_status,
+  response_body = excluded.response_body,
+  locked_until = NULL
+WHERE k.response_status IS NULL AND k.fingerprint = excluded.fingerprint
+  AND (k.shipment_id IS NULL OR EXISTS (
+    SELECT FROM shipment_states st
+    WHERE st.account_id = k.account_id AND st.livemode = k.livemode AND st.id = k.shipment_id AND st.state = 'failed'))`
 
 // KeepAnswer makes the key remember the answer, unless it has one or its
 // purchase has not failed.
 func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
 	_, err := s.exec(ctx, t, sqlKeepAnswer, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{
-		"key": key, "fingerprint": fingerprint[:], "status": a.Status, "body": a.Body,
+		"key":         key,
+		"fingerprint": fingerprint[:],
+		"status":      a.Status,
+		"body":        a.Body,
 	}))
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
@@ -80,7 +99,9 @@ func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, finge
 }
 
 const sqlFreeKey = `
-DELETE FROM idempotency_keys WHERE account_id = @account AND livemode = @livemode AND key = @key AND response_status IS NULL AND shipment_id IS NULL`
+DELETE FROM idempotency_keys
+WHERE account_id = @account AND livemode = @livemode AND key = @key
+  AND response_status IS NULL AND shipment_id IS NULL`
 
 // FreeKey forgets a key whose request came to nothing.
 func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
@@ -103,7 +124,10 @@ DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
 
 // ForgetKeys deletes a batch of keys past their time, and reports how many.
 func (s *Store) ForgetKeys(ctx context.Context, now time.Time) (int64, error) {
-	tag, err := s.sys.Exec(ctx, sqlForgetKeys, pgx.NamedArgs{"purchases": now.Add(-purchaseMemory), "answers": now.Add(-answerMemory)})
+	tag, err := s.sys.Exec(ctx, sqlForgetKeys, pgx.NamedArgs{
+		"purchases": now.Add(-purchaseMemory),
+		"answers":   now.Add(-answerMemory),
+	})
 	if err != nil {
 		return 0, fmt.Errorf("forget keys: %w", explain(err))
 	}

@@ -20,21 +20,27 @@ const (
 	QueueWebhooks = "webhooks"
 )
 
-// manyAttempts: no job here is ever given up; one that a crash cuts short uses
-// one up.
-const manyAttempts = 30_000
+// maxAttempts is far more than any job needs: no job here is ever discarded, and
+// each crash in the middle of one uses up an attempt.
+const maxAttempts = 30_000
 
-// Enqueue writes a job down, to run after the delay. It works only inside a
+// Enqueue stores a job, to run after the delay. It works only inside a
 // transaction: state and job commit together.
 func (s *Store) Enqueue(ctx context.Context, j Job, after time.Duration) error {
 	if s.tx == nil {
 		panic("store: Enqueue outside a transaction")
 	}
+
 	queue := QueueMoney
 	if own, ok := j.(interface{ Queue() string }); ok {
 		queue = own.Queue()
 	}
-	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{Queue: queue, ScheduledAt: time.Now().Add(after), MaxAttempts: manyAttempts})
+
+	_, err := s.queue.InsertTx(ctx, s.tx, j, &river.InsertOpts{
+		Queue:       queue,
+		ScheduledAt: time.Now().Add(after),
+		MaxAttempts: maxAttempts,
+	})
 	if err != nil {
 		return fmt.Errorf("enqueue %s: %w", j.Kind(), explain(err))
 	}
@@ -48,8 +54,10 @@ type OpenParcel struct {
 }
 
 const sqlOpen = `
-SELECT account_id, livemode, id, state::text FROM shipment_states
-WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1 ORDER BY id LIMIT 1000`
+SELECT account_id, livemode, id, state::text
+FROM shipment_states
+WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1
+ORDER BY id LIMIT 1000`
 
 // OpenPurchases lists purchases and voids older than before that wait for an
 // outcome.
@@ -58,14 +66,12 @@ func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParc
 	if err != nil {
 		return nil, fmt.Errorf("open purchases: %w", explain(err))
 	}
-	var list []OpenParcel
-	err = each(rows, func(r pgx.Rows) error {
+	list, err := collect(rows, func(r pgx.Row) (OpenParcel, error) {
 		var account, id [16]byte
-		var p OpenParcel
-		err := r.Scan(&account, &p.Tenant.Livemode, &id, (*string)(&p.State))
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
-		list = append(list, p)
-		return err
+		var livemode bool
+		var state string
+		err := r.Scan(&account, &livemode, &id, &state)
+		return OpenParcel{Subject: subjectOf(account, livemode, id), State: ship.State(state)}, err
 	})
 	return list, explain(err)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// An Attempt is one time that a carrier is asked to sell.
+// An Attempt is one request to a carrier to sell a label.
 type Attempt struct {
 	Number     int
 	Reference  string
@@ -25,8 +24,8 @@ type Attempt struct {
 	Message    string
 }
 
-// sqlIntend writes a purchase down before the carrier is asked. Nothing is
-// written when the idempotency key is taken; then no row comes back.
+// sqlIntend records a purchase before the carrier is called. Nothing is written
+// when the idempotency key is taken; then no row comes back.
 const sqlIntend = `
 WITH reserved_key AS (
   INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
@@ -54,36 +53,41 @@ WITH reserved_key AS (
 )
 SELECT duplicate_of_id FROM new_shipment`
 
-var intend = compileNamed(sqlIntend)
+var intendStatement = compileNamed(sqlIntend)
 
-// Intend writes the purchase of sh down, with its first attempt. It is
+// Intend records the purchase of the shipment, with its first attempt. It is
 // ship.Conflict when the idempotency key is taken.
-func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key string, fingerprint [32]byte) (duplicateOf ship.ShipmentID, err error) {
-	ordered, deal, err := orderJSON(sh)
+func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, key string, fingerprint [32]byte) (duplicateOf ship.ShipmentID, err error) {
+	request, purchase, err := orderJSON(shipment)
 	if err != nil {
 		return "", err
 	}
-	var duplicate *[16]byte
-	args := tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+
+	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
 		"key":              null(key),
 		"fingerprint":      fingerprint[:],
 		"response_version": ship.AnswerVersion,
-		"carrier":          sh.Deal.Carrier,
-		"order":            sh.Order.OrderID,
-		"request":          ordered,
-		"purchase":         deal,
-		"piece_count":      len(sh.Order.Parcels),
+		"carrier":          shipment.Deal.Carrier,
+		"order":            shipment.Order.OrderID,
+		"request":          request,
+		"purchase":         purchase,
+		"piece_count":      len(shipment.Order.Parcels),
 		"reference":        a.Reference,
 		"service":          a.Service,
 		"connection":       nullConnection(a.Connection),
 	})
-	err = s.queryRow(ctx, sh.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, intend.text, intend.args(args)...)
+
+	var duplicate *[16]byte
+	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) },
+		intendStatement.text, intendStatement.args(args)...)
+	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
 	}
 	if err != nil {
-		return "", fmt.Errorf("intend shipment %s: %w", sh.ID, err)
+		return "", fmt.Errorf("intend shipment %s: %w", shipment.ID, err)
 	}
+
 	if duplicate != nil {
 		duplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
@@ -92,59 +96,70 @@ func (s *Store) Intend(ctx context.Context, sh ship.Shipment, a Attempt, key str
 
 const sqlAttempts = `
 SELECT attempt, reference, carrier, service, connection_id, started_at, ended_at, outcome, error_code, error_message
-FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 ORDER BY attempt`
+FROM purchase_attempts
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3
+ORDER BY attempt`
 
 // Attempts lists the attempts of a purchase, first to last.
 func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]Attempt, error) {
-	var list []Attempt
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var a Attempt
-		var ended *time.Time
-		var connection *[16]byte
-		var outcome, code, message *string
-		err := r.Scan(&a.Number, &a.Reference, &a.Carrier, &a.Service, &connection, &a.StartedAt, &ended, &outcome, &code, &message)
-		a.EndedAt, a.Outcome, a.Code, a.Message = timeOrZero(ended), value(outcome), value(code), value(message)
-		if connection != nil {
-			a.Connection = ship.ConnectionIDOf(*connection)
-		}
-		list = append(list, a)
-		return err
-	}, sqlAttempts, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	return list, err
+	return queryList(ctx, s, t, scanPurchaseAttempt, sqlAttempts, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+}
+
+func scanPurchaseAttempt(r pgx.Row) (Attempt, error) {
+	var (
+		attempt                Attempt
+		connection             *[16]byte
+		endedAt                *time.Time
+		outcome, code, message *string
+	)
+	err := r.Scan(
+		&attempt.Number, &attempt.Reference, &attempt.Carrier, &attempt.Service, &connection,
+		&attempt.StartedAt, &endedAt, &outcome, &code, &message,
+	)
+
+	if connection != nil {
+		attempt.Connection = ship.ConnectionIDOf(*connection)
+	}
+	attempt.EndedAt = timeOrZero(endedAt)
+	attempt.Outcome = value(outcome)
+	attempt.Code = value(code)
+	attempt.Message = value(message)
+	return attempt, err
 }
 
 const sqlLastAttempts = `
 SELECT DISTINCT ON (shipment_id) shipment_id, attempt, carrier, outcome, error_code, error_message
-FROM purchase_attempts WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3) ORDER BY shipment_id, attempt DESC`
+FROM purchase_attempts
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3)
+ORDER BY shipment_id, attempt DESC`
 
 // LastAttempts returns the last attempt of each purchase, without its
 // reference and times.
-func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, of []ship.ShipmentID) (map[ship.ShipmentID]Attempt, error) {
-	ids := make(uuids, len(of))
-	for i, id := range of {
-		ids[i] = uuid(id.Raw())
-	}
-
+func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, shipments []ship.ShipmentID) (map[ship.ShipmentID]Attempt, error) {
 	last := map[ship.ShipmentID]Attempt{}
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var a Attempt
+		var attempt Attempt
 		var id [16]byte
 		var outcome, code, message *string
-		err := r.Scan(&id, &a.Number, &a.Carrier, &outcome, &code, &message)
-		a.Outcome, a.Code, a.Message = value(outcome), value(code), value(message)
-		last[ship.ShipmentIDOf(id)] = a
+		err := r.Scan(&id, &attempt.Number, &attempt.Carrier, &outcome, &code, &message)
+
+		attempt.Outcome = value(outcome)
+		attempt.Code = value(code)
+		attempt.Message = value(message)
+		last[ship.ShipmentIDOf(id)] = attempt
 		return err
-	}, sqlLastAttempts, [16]byte(t.Account.Raw()), t.Livemode, ids)
+	}, sqlLastAttempts, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(shipments))
 	return last, err
 }
 
-// sqlAgain writes the attempt after the last down, if the last is known not to
-// have bought anything. A purchase that had failed gets its claim to the order
-// back.
+// sqlAgain records the attempt after the last, if the last is known not to have
+// bought anything; otherwise it writes nothing. A purchase that had failed gets
+// its claim to the order back.
 const sqlAgain = `
 WITH reopened AS (
   UPDATE shipment_states SET state = 'purchasing', attempt = attempt + 1, carrier = @carrier
-  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt - 1 AND state IN ('purchasing', 'uncertain', 'failed')
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt - 1
+    AND state IN ('purchasing', 'uncertain', 'failed')
     AND EXISTS (
       SELECT FROM purchase_attempts a
       WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1
@@ -157,88 +172,108 @@ WITH reopened AS (
   UPDATE lookup_keys SET kind = 'o'
   FROM reopened WHERE account_id = @account AND livemode = @livemode AND kind = 'p' AND value = @order AND subject_id = @id
 ), noted_change AS (
-  INSERT INTO shipment_changes (account_id, livemode, shipment_id) SELECT @account, @livemode, @id FROM reopened
+  INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+  SELECT @account, @livemode, @id FROM reopened
 )
-INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id, api_key_id, reserved_minor)
-SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection, a.api_key_id, a.reserved_minor
+INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id,
+  api_key_id, reserved_minor)
+SELECT @id, @account, @livemode, @attempt, @reference, @carrier, @service, @connection,
+  a.api_key_id, a.reserved_minor
 FROM reopened, purchase_attempts a
 WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1`
 
-// Again writes a further attempt down before the carrier is asked again, with
-// the deal that it is to buy. It is ship.Conflict if the attempt before it is
-// not the last, or may have bought something.
-func (s *Store) Again(ctx context.Context, sh ship.Shipment, a Attempt) error {
-	_, deal, err := orderJSON(sh)
+// Again records a further attempt before the carrier is called again, with the
+// deal that it is to buy. It is ship.Conflict if the attempt before it is not the
+// last, or may have bought something.
+func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) error {
+	_, purchase, err := orderJSON(shipment)
 	if err != nil {
 		return err
 	}
-	n, err := s.exec(ctx, sh.Tenant, sqlAgain, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+
+	n, err := s.exec(ctx, shipment.Tenant, sqlAgain, tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
 		"attempt":    a.Number,
 		"reference":  a.Reference,
 		"carrier":    a.Carrier,
 		"service":    a.Service,
 		"connection": nullConnection(a.Connection),
-		"purchase":   deal,
-		"order":      sh.Order.OrderID,
+		"purchase":   purchase,
+		"order":      shipment.Order.OrderID,
 	}))
 	if err != nil {
-		return fmt.Errorf("attempt %d of %s: %w", a.Number, sh.ID, err)
+		return fmt.Errorf("attempt %d of %s: %w", a.Number, shipment.ID, err)
 	}
+	// Buying again is safe only after an attempt that certainly bought nothing.
 	if n == 0 {
-		return ship.Errorf(ship.Conflict, "shipment %s cannot be bought again now", sh.ID)
+		return ship.Errorf(ship.Conflict, "shipment %s cannot be bought again now", shipment.ID)
 	}
 	return nil
 }
 
+// sqlEndAttempt does not change an outcome that is final. Only an attempt that
+// the carrier did not know may still turn out to have sold an orphaned label.
 const sqlEndAttempt = `
 UPDATE purchase_attempts SET ended_at = now(), outcome = @outcome, error_code = @code, error_message = @message
 WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @attempt
   AND (outcome IS NULL OR outcome = 'uncertain' OR @outcome = 'orphaned' AND outcome = 'not_found')`
 
-// EndAttempt writes down what became of an attempt.
+// EndAttempt records the outcome of an attempt.
 func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
 	_, err := s.exec(ctx, t, sqlEndAttempt, tenantArgs(t, id.Raw(), pgx.NamedArgs{
-		"attempt": a.Number, "outcome": a.Outcome, "code": null(a.Code), "message": null(a.Message),
+		"attempt": a.Number,
+		"outcome": a.Outcome,
+		"code":    null(a.Code),
+		"message": null(a.Message),
 	}))
 	return err
 }
 
-// sqlMove writes the shipment down as changed, because no event tells of it.
+// sqlMove changes the state of a shipment that nobody else has moved. It notes
+// the change for the roll-up, because no event does.
 const sqlMove = `
 WITH moved AS (
-  UPDATE shipment_states SET state = @to::text::purchase_state,
+  UPDATE shipment_states SET
+    state = @to::text::purchase_state,
     voided_at = CASE WHEN @to IN ('voided', 'refund_pending') THEN coalesce(voided_at, now()) END
   WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state
   RETURNING 1
 )
-INSERT INTO shipment_changes (account_id, livemode, shipment_id) SELECT @account, @livemode, @id FROM moved`
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT @account, @livemode, @id FROM moved`
 
-// Move moves sh to state to, if the life of a purchase allows it and nobody
-// has moved it meanwhile.
-func (s *Store) Move(ctx context.Context, sh ship.Shipment, to ship.State) error {
-	if !sh.State.CanBecome(to) {
-		return ship.Errorf(ship.Conflict, "a shipment that is %s cannot become %s", sh.State, to)
+// Move moves the shipment to another state, if the life of a purchase allows it
+// and nobody has moved it meanwhile.
+func (s *Store) Move(ctx context.Context, shipment ship.Shipment, to ship.State) error {
+	if !shipment.State.CanBecome(to) {
+		return ship.Errorf(ship.Conflict, "a shipment that is %s cannot become %s", shipment.State, to)
 	}
-	n, err := s.exec(ctx, sh.Tenant, sqlMove, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"from": string(sh.State), "to": string(to)}))
+
+	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{"from": string(shipment.State), "to": string(to)})
+	n, err := s.exec(ctx, shipment.Tenant, sqlMove, args)
 	if err != nil {
-		return fmt.Errorf("move shipment %s: %w", sh.ID, err)
+		return fmt.Errorf("move shipment %s: %w", shipment.ID, err)
 	}
 	if n == 0 {
-		return ship.Errorf(ship.Conflict, "shipment %s is no longer %s", sh.ID, sh.State)
+		return ship.Errorf(ship.Conflict, "shipment %s is no longer %s", shipment.ID, shipment.State)
 	}
 	return nil
 }
 
-// sqlLockPurchase lets one at a time decide what becomes of a label. It is a
-// statement of its own: the one after it sees what was decided before.
-const sqlLockPurchase = `SELECT FROM shipment_states WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
+// sqlLockPurchase lets one transaction at a time decide whether a label is the
+// shipment's or orphaned. It is a statement of its own: the one after it sees
+// what was decided before.
+const sqlLockPurchase = `
+SELECT FROM shipment_states
+WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
 
 // sqlSettle turns an open purchase into a bought one, all at once. It writes
-// nothing if the purchase was settled meanwhile, or the label is stranded.
+// nothing and returns no row if the purchase was settled meanwhile, this attempt
+// is no longer the last, or the label is orphaned.
 const sqlSettle = `
 WITH open_purchase AS (
   SELECT sequence FROM shipment_states
-  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt AND state IN ('purchasing', 'uncertain', 'needs_review')
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
+    AND state IN ('purchasing', 'uncertain', 'needs_review')
     AND NOT EXISTS (
       SELECT FROM orphaned_labels o
       WHERE o.account_id = @account AND o.livemode = @livemode AND o.carrier = @carrier AND o.tracking_number = @tracking_number)
@@ -279,10 +314,12 @@ WITH open_purchase AS (
   SELECT @account, @livemode, 't', unnest(@numbers::text[]), @id FROM open_purchase
 ), first_sandbox_poll AS (
   INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
-  SELECT @id, @account, @livemode, @poll_at FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NULL
+  SELECT @id, @account, @livemode, @poll_at
+  FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NULL
 ), first_carrier_poll AS (
   INSERT INTO carrier_polls (subject_id, account_id, livemode, connection_id, due_at)
-  SELECT @id, @account, @livemode, @connection, @poll_at FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NOT NULL
+  SELECT @id, @account, @livemode, @connection, @poll_at
+  FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NOT NULL
 ), new_events AS (
   INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
   SELECT @created_event::uuid, @account, @livemode, @id, 'shipment.created'::event_kind, 1, @body_version::smallint, @created_snapshot::json
@@ -296,7 +333,7 @@ WITH open_purchase AS (
 )
 SELECT sequence FROM new_state`
 
-var settle = compileNamed(sqlSettle)
+var settleStatement = compileNamed(sqlSettle)
 
 // Settlement is the outcome of an open purchase: it was bought.
 type Settlement struct {
@@ -309,36 +346,33 @@ type Settlement struct {
 // Settle stores what an open purchase bought. It is ship.Conflict if the
 // purchase is no longer open, or this attempt is not its last.
 func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err error) {
-	sh := c.Shipment
-	_, deal, err := orderJSON(sh)
+	shipment := c.Shipment
+	_, purchase, err := orderJSON(shipment)
 	if err != nil {
 		return 0, err
 	}
-	var snapshots [2][]byte
-	for i, e := range c.Events {
-		if snapshots[i], err = json.Marshal(e.Snapshot); err != nil {
-			return 0, fmt.Errorf("write a snapshot: %w", err)
-		}
+	snapshots, err := c.snapshotJSON()
+	if err != nil {
+		return 0, err
 	}
+
 	var minor *int64 // a simulated carrier charges nothing
-	if !sh.Deal.Simulated {
-		minor = &sh.Deal.Price.Minor
+	if !shipment.Deal.Simulated {
+		minor = &shipment.Deal.Price.Minor
 	}
-	b := s.newBatch(sh.Tenant)
-	b.Queue(sqlLockPurchase, tenantArgs(sh.Tenant, sh.ID.Raw(), nil))
-	args := tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
 		"attempt":               c.Attempt,
 		"purchased_by":          c.BoughtBy,
-		"purchased_at":          sh.Deal.BoughtAt,
-		"estimated_delivery_at": nullTime(sh.Progress.EstimateAt),
-		"estimate_source":       null(sh.Progress.EstimateSource),
-		"carrier":               sh.Deal.Carrier,
-		"connection":            nullConnection(sh.Deal.Connection),
-		"tracking_number":       sh.Deal.TrackingNumber,
-		"numbers":               numbers(sh.Deal),
-		"purchase":              deal,
+		"purchased_at":          shipment.Deal.BoughtAt,
+		"estimated_delivery_at": nullTime(shipment.Progress.EstimateAt),
+		"estimate_source":       null(shipment.Progress.EstimateSource),
+		"carrier":               shipment.Deal.Carrier,
+		"connection":            nullConnection(shipment.Deal.Connection),
+		"tracking_number":       shipment.Deal.TrackingNumber,
+		"numbers":               trackingNumbers(shipment.Deal),
+		"purchase":              purchase,
 		"amount_minor":          minor,
-		"currency":              sh.Deal.Price.Currency,
+		"currency":              shipment.Deal.Price.Currency,
 		"label_format":          c.Label.Format,
 		"label":                 c.Label.Data,
 		"poll_at":               nullTime(c.PollAt),
@@ -349,21 +383,27 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 		"label_snapshot":        snapshots[1],
 		"key":                   null(c.IdempotencyKey),
 	})
-	b.Queue(settle.text, settle.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
-	for i, d := range c.Documents {
-		b.Queue(sqlAddDocument, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{
+
+	// The lock comes first, as in Strand: a label is either the shipment's or
+	// orphaned, and whoever comes second must see the decision of the first.
+	batch := s.newBatch(shipment.Tenant)
+	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID.Raw(), nil))
+	batch.Queue(settleStatement.text, settleStatement.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
+	for i, document := range c.Documents {
+		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
 			"position": i,
-			"type":     d.Type,
-			"format":   d.Format,
-			"data":     d.Data,
+			"type":     document.Type,
+			"format":   document.Format,
+			"data":     document.Data,
 		}))
 	}
-	err = s.send(ctx, b)
+
+	err = s.send(ctx, batch)
 	if ship.KindOf(err) == ship.NotFound {
-		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", sh.ID)
+		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", shipment.ID)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("settle shipment %s: %w", sh.ID, err)
+		return 0, fmt.Errorf("settle shipment %s: %w", shipment.ID, err)
 	}
 	return sequence, nil
 }
@@ -371,36 +411,44 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 // sqlAddDocument runs in the transaction of the settlement, which fails first
 // if there is nothing to settle.
 const sqlAddDocument = `
-INSERT INTO documents (shipment_id, account_id, livemode, position, type, format, data) VALUES (@id, @account, @livemode, @position, @type, @format, @data)`
+INSERT INTO documents (shipment_id, account_id, livemode, position, type, format, data)
+VALUES (@id, @account, @livemode, @position, @type, @format, @data)`
 
 const sqlDocument = `
-SELECT type, format, data FROM documents WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND position = $4`
+SELECT type, format, data FROM documents
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND position = $4`
 
 // Document returns one of a purchase's further papers, counted from zero.
-func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, place int) (d ship.Document, err error) {
+func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, position int) (d ship.Document, err error) {
 	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&d.Type, &d.Format, &d.Data) }, sqlDocument,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), place)
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), position)
 	return d, err
 }
 
 const sqlOrder = `
 SELECT subject_id FROM lookup_keys
-WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND value = $3 ORDER BY subject_id DESC LIMIT 1`
+WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND value = $3
+ORDER BY subject_id DESC LIMIT 1`
 
 // LockOrder locks the order until the transaction ends, and returns its newest
 // shipment that is not failed or voided, if there is one.
 func (s *Store) LockOrder(ctx context.Context, t ship.Tenant, order string) (ship.ShipmentID, error) {
+	// There may be no row to lock yet, so the order's name itself is locked.
+	lock := uuidText(t.Account.Raw()) + boolText(t.Livemode) + order
+
 	var id [16]byte
-	b := &pgx.Batch{}
-	b.Queue("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", uuidText(t.Account.Raw())+boolText(t.Livemode)+order)
-	b.Queue(sqlOrder, [16]byte(t.Account.Raw()), t.Livemode, order).QueryRow(func(r pgx.Row) error { return r.Scan(&id) })
-	err := explain(s.tx.SendBatch(ctx, b).Close())
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", lock)
+	batch.Queue(sqlOrder, [16]byte(t.Account.Raw()), t.Livemode, order).QueryRow(func(r pgx.Row) error { return r.Scan(&id) })
+	err := explain(s.tx.SendBatch(ctx, batch).Close())
 	if ship.KindOf(err) == ship.NotFound {
 		return "", nil
 	}
 	return ship.ShipmentIDOf(id), err
 }
 
+// sqlPastOrder keeps the lookup key under kind 'p': the shipment is still listed
+// under its order, but no longer holds it.
 const sqlPastOrder = `
 WITH past_lookup_key AS (
   UPDATE lookup_keys SET kind = 'p'
@@ -411,9 +459,10 @@ WITH past_lookup_key AS (
 DELETE FROM sandbox_polls WHERE account_id = @account AND livemode = @livemode AND subject_id = @id`
 
 // PastOrder ends the shipment's claim to its order: it was not bought, or is
-// voided. Nobody asks the carrier about it any more.
-func (s *Store) PastOrder(ctx context.Context, sh ship.Shipment) error {
-	_, err := s.exec(ctx, sh.Tenant, sqlPastOrder, tenantArgs(sh.Tenant, sh.ID.Raw(), pgx.NamedArgs{"order": sh.Order.OrderID}))
+// voided. The carrier is no longer polled for it.
+func (s *Store) PastOrder(ctx context.Context, shipment ship.Shipment) error {
+	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{"order": shipment.Order.OrderID})
+	_, err := s.exec(ctx, shipment.Tenant, sqlPastOrder, args)
 	return err
 }
 
@@ -422,6 +471,8 @@ func tenantArgs(t ship.Tenant, id ship.RawID, more pgx.NamedArgs) pgx.NamedArgs 
 	if more == nil {
 		more = pgx.NamedArgs{}
 	}
-	more["account"], more["livemode"], more["id"] = [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)
+	more["account"] = [16]byte(t.Account.Raw())
+	more["livemode"] = t.Livemode
+	more["id"] = [16]byte(id)
 	return more
 }
