@@ -11,8 +11,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Batch is a file of orders as written down. What its mapping means is for
-// package batch to know.
+// A Batch is a file of orders as stored. What its mapping means is for package
+// batch to know.
 type Batch struct {
 	ID      ship.BatchID
 	Tenant  ship.Tenant
@@ -47,22 +47,28 @@ type BatchTally struct {
 	Minor    int64
 }
 
+// sqlAddBatch takes the label format of the tenant's newest batch.
 const sqlAddBatch = `
 INSERT INTO batches (account_id, livemode, id, name, created_by, state, header, mapping, label_format)
 VALUES (@account, @livemode, @id, @name, @created_by, @state, @header, @mapping,
-  coalesce((SELECT label_format FROM batches WHERE account_id = @account AND livemode = @livemode ORDER BY id DESC LIMIT 1), 'pdf'))`
+  coalesce((
+    SELECT label_format FROM batches
+    WHERE account_id = @account AND livemode = @livemode
+    ORDER BY id DESC LIMIT 1), 'pdf'))`
 
 const sqlAddBatchRows = `
 INSERT INTO batch_rows (account_id, livemode, batch_id, row_number, state, cells)
-SELECT @account, @livemode, @id, n, 'uploaded', cells::jsonb FROM unnest(@rows::text[]) WITH ORDINALITY AS v (cells, n)`
+SELECT @account, @livemode, @id, n, 'uploaded', cells::jsonb
+FROM unnest(@rows::text[]) WITH ORDINALITY AS v (cells, n)`
 
-// AddBatch stores a batch with its lines, none of them read yet. It is going to
-// be printed as the one before it was: printers stay.
+// AddBatch stores a batch with its lines, none of them read yet. It will be
+// printed in the format of the batch before it, because printers stay the same.
 func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 	header, err := json.Marshal(b.Header)
 	if err != nil {
 		return fmt.Errorf("write the header of a batch: %w", err)
 	}
+
 	cells := make([]string, len(lines))
 	for i, line := range lines {
 		text, err := json.Marshal(line)
@@ -71,19 +77,21 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 		}
 		cells[i] = string(text)
 	}
+
 	return s.changing(ctx, b.Tenant, func(tx *Store) error {
-		q := tx.newBatch(b.Tenant)
-		q.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{
+		statements := tx.newBatch(b.Tenant)
+		statements.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{
 			"name":       b.Name,
 			"created_by": b.MadeBy,
 			"state":      b.State,
 			"header":     header,
 			"mapping":    b.Mapping,
 		}))
-		q.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{"rows": cells}))
-		if err := tx.send(ctx, q); err != nil {
+		statements.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{"rows": cells}))
+		if err := tx.send(ctx, statements); err != nil {
 			return err
 		}
+
 		entry := EntryOf(b.Tenant, "batch.uploaded", string(b.ID))
 		entry.Details = map[string]string{"file": b.Name}
 		return tx.AuditChange(ctx, entry)
@@ -95,26 +103,27 @@ const batchColumns = `id, name, created_by, state, header, mapping, label_format
 const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
 // Batch returns a batch without its lines.
-func (s *Store) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (b Batch, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		b, err = scanBatch(r, t)
-		return err
-	}, sqlBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	return b, err
+func (s *Store) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (Batch, error) {
+	return queryOne(ctx, s, t, batchScanner(t), sqlBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 }
 
-func scanBatch(r pgx.Row, t ship.Tenant) (Batch, error) {
-	b := Batch{Tenant: t}
-	var id [16]byte
-	var header []byte
-	if err := r.Scan(&id, &b.Name, &b.MadeBy, &b.State, &header, &b.Mapping, &b.Format); err != nil {
-		return b, err
+// batchScanner returns a function that reads batches of the tenant.
+func batchScanner(t ship.Tenant) func(pgx.Row) (Batch, error) {
+	return func(r pgx.Row) (Batch, error) {
+		found := Batch{Tenant: t}
+		var id [16]byte
+		var header []byte
+		err := r.Scan(&id, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format)
+		if err != nil {
+			return found, err
+		}
+
+		found.ID = ship.BatchIDOf(id)
+		if err := json.Unmarshal(header, &found.Header); err != nil {
+			return found, fmt.Errorf("read the header of %s: %w", found.ID, err)
+		}
+		return found, nil
 	}
-	b.ID = ship.BatchIDOf(id)
-	if err := json.Unmarshal(header, &b.Header); err != nil {
-		return b, fmt.Errorf("read the header of %s: %w", b.ID, err)
-	}
-	return b, nil
 }
 
 const sqlBatches = `
@@ -123,35 +132,29 @@ WHERE account_id = $1 AND livemode = $2 AND id < $3 AND ($4::text IS NULL OR sta
 ORDER BY id DESC LIMIT $5`
 
 // Batches lists batches, newest first, of a state unless it is empty.
-func (s *Store) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) (list []Batch, err error) {
+func (s *Store) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) ([]Batch, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		b, err := scanBatch(r, t)
-		list = append(list, b)
-		return err
-	}, sqlBatches, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), null(state), p.Limit)
-	return list, err
+	return queryList(ctx, s, t, batchScanner(t), sqlBatches,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), null(state), p.Limit)
 }
 
 const sqlBatchTallies = `
-SELECT batch_id, state, coalesce(currency, ''), count(*), coalesce(sum(amount_minor), 0)::bigint FROM batch_rows
-WHERE account_id = $1 AND livemode = $2 AND batch_id = ANY ($3::uuid[]) GROUP BY 1, 2, 3`
+SELECT batch_id, state, coalesce(currency, ''), count(*), coalesce(sum(amount_minor), 0)::bigint
+FROM batch_rows
+WHERE account_id = $1 AND livemode = $2 AND batch_id = ANY ($3::uuid[])
+GROUP BY 1, 2, 3`
 
 // BatchTallies counts the rows of batches by state and currency.
-func (s *Store) BatchTallies(ctx context.Context, t ship.Tenant, batches []ship.BatchID) (list []BatchTally, err error) {
-	ids := make(uuids, len(batches))
-	for i, id := range batches {
-		ids[i] = uuid(id.Raw())
-	}
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var x BatchTally
-		var id [16]byte
-		err := r.Scan(&id, &x.State, &x.Currency, &x.Rows, &x.Minor)
-		x.Batch = ship.BatchIDOf(id)
-		list = append(list, x)
-		return err
-	}, sqlBatchTallies, [16]byte(t.Account.Raw()), t.Livemode, ids)
-	return list, err
+func (s *Store) BatchTallies(ctx context.Context, t ship.Tenant, batches []ship.BatchID) ([]BatchTally, error) {
+	return queryList(ctx, s, t, scanBatchTally, sqlBatchTallies, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(batches))
+}
+
+func scanBatchTally(r pgx.Row) (BatchTally, error) {
+	var tally BatchTally
+	var id [16]byte
+	err := r.Scan(&id, &tally.State, &tally.Currency, &tally.Rows, &tally.Minor)
+	tally.Batch = ship.BatchIDOf(id)
+	return tally, err
 }
 
 const sqlMoveBatch = `
@@ -161,12 +164,12 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state = ANY ($6::text[])
 // MoveBatch moves a batch from one of the states to another, with another
 // mapping unless it is nil. If it is in none of them, that is ship.Conflict.
 func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, to string, mapping json.RawMessage, from ...string) error {
-	var m *string
+	var newMapping *string // nil keeps the one it has
 	if mapping != nil {
-		text := string(mapping)
-		m = &text
+		newMapping = new(string(mapping))
 	}
-	n, err := s.exec(ctx, t, sqlMoveBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), to, m, from)
+
+	n, err := s.exec(ctx, t, sqlMoveBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), to, newMapping, from)
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is no longer in a state that allows this")
 	}
@@ -175,31 +178,41 @@ func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, t
 
 const sqlSetBatchFormat = `UPDATE batches SET label_format = $4 WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
-// SetBatchFormat says what a batch is going to be printed in.
+// SetBatchFormat sets the format that a batch will be printed in.
 func (s *Store) SetBatchFormat(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
 	_, err := s.exec(ctx, t, sqlSetBatchFormat, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), format)
 	return err
 }
 
+// sqlDeleteBatch deletes nothing while a job works on the batch, or when any of
+// its lines was bought or may have been.
 const sqlDeleteBatch = `
-DELETE FROM batches WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 'ready', 'done')
-  AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3 AND r.state IN ('purchasing', 'pending', 'purchased'))`
+DELETE FROM batches
+WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 'ready', 'done')
+  AND NOT EXISTS (
+    SELECT FROM batch_rows r
+    WHERE r.account_id = $1 AND r.livemode = $2 AND r.batch_id = $3
+      AND r.state IN ('purchasing', 'pending', 'purchased'))`
 
 // DeleteBatch deletes a batch of which nothing was bought; of any other that is
 // ship.Conflict.
 func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
-	n, err := s.change(ctx, t, EntryOf(t, "batch.discarded", string(id)), sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	entry := EntryOf(t, "batch.discarded", string(id))
+	n, err := s.change(ctx, t, entry, sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
 	}
 	return err
 }
 
+// sqlForgetBatches deletes a few at a time, because their lines go with them.
 const sqlForgetBatches = `
 DELETE FROM batches WHERE (account_id, livemode, id) IN (
   SELECT b.account_id, b.livemode, b.id FROM batches b
   WHERE b.id < $1 AND b.state IN ('mapping', 'ready', 'done')
-    AND NOT EXISTS (SELECT FROM batch_rows r WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'purchasing')
+    AND NOT EXISTS (
+      SELECT FROM batch_rows r
+      WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'purchasing')
   ORDER BY b.id LIMIT 10)`
 
 // ForgetBatches deletes a few batches of all tenants that are older than the

@@ -14,29 +14,22 @@ const batchRowColumns = `row_number, state, revision, attempts, cells, errors, r
 
 const sqlBatchRows = `
 SELECT ` + batchRowColumns + ` FROM batch_rows
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4 ORDER BY row_number LIMIT $5`
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4
+ORDER BY row_number LIMIT $5`
 
 const sqlBatchRowsIn = `
 SELECT ` + batchRowColumns + ` FROM batch_rows
-WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4 AND state = ANY ($6::text[]) ORDER BY row_number LIMIT $5`
+WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number > $4 AND state = ANY ($6::text[])
+ORDER BY row_number LIMIT $5`
 
-// BatchRows lists the lines of a batch behind a number, those in the states if
+// BatchRows lists the lines of a batch after a number, those in the states if
 // any are named.
-func (s *Store) BatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int, states ...string) (list []BatchRow, err error) {
-	sql, args := sqlBatchRows, []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit}
+func (s *Store) BatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int, states ...string) ([]BatchRow, error) {
+	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit}
 	if len(states) > 0 {
-		sql, args = sqlBatchRowsIn, append(args, states)
+		return queryList(ctx, s, t, scanBatchRow, sqlBatchRowsIn, append(args, states)...)
 	}
-	return s.batchRows(ctx, t, sql, args...)
-}
-
-func (s *Store) batchRows(ctx context.Context, t ship.Tenant, sql string, args ...any) (list []BatchRow, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		row, err := scanBatchRow(r)
-		list = append(list, row)
-		return err
-	}, sql, args...)
-	return list, err
+	return queryList(ctx, s, t, scanBatchRow, sqlBatchRows, args...)
 }
 
 func scanBatchRow(r pgx.Row) (BatchRow, error) {
@@ -47,13 +40,19 @@ func scanBatchRow(r pgx.Row) (BatchRow, error) {
 		currency    *string
 		shipment    *[16]byte
 	)
-	if err := r.Scan(&row.Number, &row.State, &row.Revision, &row.Tries, &cells, &row.Wrong, &rate, &minor, &currency, &shipment); err != nil {
+	err := r.Scan(
+		&row.Number, &row.State, &row.Revision, &row.Tries, &cells,
+		&row.Wrong, &rate, &minor, &currency, &shipment,
+	)
+	if err != nil {
 		return row, err
 	}
+
 	row.Price = ship.Money{Minor: value(minor), Currency: value(currency)}
 	if shipment != nil {
 		row.Shipment = ship.ShipmentIDOf(*shipment)
 	}
+
 	if err := json.Unmarshal(cells, &row.Cells); err != nil {
 		return row, fmt.Errorf("read line %d of a batch: %w", row.Number, err)
 	}
@@ -66,6 +65,8 @@ func scanBatchRow(r pgx.Row) (BatchRow, error) {
 	return row, nil
 }
 
+// sqlClaimBatchRows also claims lines that are marked already: a process that
+// died left them so.
 const sqlClaimBatchRows = `
 UPDATE batch_rows SET state = 'purchasing'
 WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number IN (
@@ -74,11 +75,12 @@ WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND row_number IN (
   ORDER BY row_number LIMIT $5 FOR UPDATE)
 RETURNING ` + batchRowColumns
 
-// ClaimBatchRows marks lines behind a number as being bought and returns them:
-// nobody can change one until it is known what became of it. Those that were
-// marked before are among them.
+// ClaimBatchRows marks lines after a number as being bought and returns them:
+// nobody can change one until the outcome of its purchase is known. Those that
+// were marked before are among them.
 func (s *Store) ClaimBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int) ([]BatchRow, error) {
-	return s.batchRows(ctx, t, sqlClaimBatchRows, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit)
+	return queryList(ctx, s, t, scanBatchRow, sqlClaimBatchRows,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit)
 }
 
 // sqlSaveBatchRows leaves out rows that somebody else has changed: those with
@@ -113,42 +115,56 @@ func (s *Store) SaveBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchI
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	c := columns{}
+
+	list := columns{}
 	for _, row := range rows {
-		cells, err := json.Marshal(row.Cells)
-		if err != nil {
-			return 0, fmt.Errorf("write line %d of a batch: %w", row.Number, err)
+		if err := list.addBatchRow(row); err != nil {
+			return 0, err
 		}
-		var rate *string
-		if row.Rate != nil {
-			text, err := json.Marshal(row.Rate)
-			if err != nil {
-				return 0, fmt.Errorf("write the rate of line %d of a batch: %w", row.Number, err)
-			}
-			rate = new(string(text))
-		}
-		var minor *int64
-		if !row.Price.IsZero() {
-			minor = &row.Price.Minor
-		}
-		c.add("numbers", row.Number)
-		c.add("read_revisions", row.Was)
-		c.add("states", row.State)
-		c.add("revisions", row.Revision)
-		c.add("attempts", row.Tries)
-		c.add("cells", string(cells))
-		c.add("errors", null(string(row.Wrong)))
-		c.add("rates", rate)
-		c.add("amounts", minor)
-		c.add("currencies", null(row.Price.Currency))
-		c.add("shipments", nullID(row.Shipment.Raw()))
 	}
-	args := tenantArgs(t, id.Raw(), c.args())
+
+	args := tenantArgs(t, id.Raw(), list.args())
 	args["from"] = from
 	n, err := s.exec(ctx, t, sqlSaveBatchRows, args)
 	return int(n), err
 }
 
+func (c columns) addBatchRow(row ChangedRow) error {
+	cells, err := json.Marshal(row.Cells)
+	if err != nil {
+		return fmt.Errorf("write line %d of a batch: %w", row.Number, err)
+	}
+
+	var rate *string
+	if row.Rate != nil {
+		text, err := json.Marshal(row.Rate)
+		if err != nil {
+			return fmt.Errorf("write the rate of line %d of a batch: %w", row.Number, err)
+		}
+		rate = new(string(text))
+	}
+
+	// A price of zero in some currency is a price; only no amount at all is NULL.
+	var minor *int64
+	if !row.Price.IsZero() {
+		minor = &row.Price.Minor
+	}
+
+	c.add("numbers", row.Number)
+	c.add("read_revisions", row.Was)
+	c.add("states", row.State)
+	c.add("revisions", row.Revision)
+	c.add("attempts", row.Tries)
+	c.add("cells", string(cells))
+	c.add("errors", null(string(row.Wrong)))
+	c.add("rates", rate)
+	c.add("amounts", minor)
+	c.add("currencies", null(row.Price.Currency))
+	c.add("shipments", nullID(row.Shipment.Raw()))
+	return nil
+}
+
+// sqlRetryBatchRows keeps of a line's errors the ones that a person accepted.
 const sqlRetryBatchRows = `
 UPDATE batch_rows SET
   state = 'valid',
@@ -161,9 +177,9 @@ UPDATE batch_rows SET
 WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state = 'failed'
   AND NOT jsonb_path_exists(coalesce(errors, '[]'), '$[*] ? (exists (@.shipment) && !(@.accepted == true))')`
 
-// RetryBatchRows makes the lines that were not bought as if they were just
-// read, and reports how many. A line whose order has a shipment already is left
-// alone unless a person accepted that shipment; what was accepted stays so.
+// RetryBatchRows resets the lines that failed to how they were when just read,
+// and reports how many. A line whose order has a shipment already is left alone
+// unless a person accepted that shipment; what was accepted stays accepted.
 func (s *Store) RetryBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID) (int, error) {
 	n, err := s.exec(ctx, t, sqlRetryBatchRows, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	return int(n), err
@@ -171,28 +187,22 @@ func (s *Store) RetryBatchRows(ctx context.Context, t ship.Tenant, id ship.Batch
 
 // ShipmentsByID returns the shipments of the ids that are there, in no order.
 func (s *Store) ShipmentsByID(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) ([]ship.Shipment, error) {
-	ids := make(uuids, len(list))
-	for i, id := range list {
-		ids[i] = uuid(id.Raw())
-	}
-	return s.shipmentsByID(ctx, t, ids)
+	return s.shipmentsByID(ctx, t, uuidsOf(list))
 }
 
-const sqlLabels = `SELECT shipment_id, format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
+const sqlLabels = `
+SELECT shipment_id, format, data FROM labels
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
 
 // Labels returns labels as they came from the carriers, by shipment.
 func (s *Store) Labels(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) (map[ship.ShipmentID]ship.Label, error) {
-	ids := make(uuids, len(list))
-	for i, id := range list {
-		ids[i] = uuid(id.Raw())
-	}
 	found := make(map[ship.ShipmentID]ship.Label, len(list))
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
 		var id [16]byte
-		var l ship.Label
-		err := r.Scan(&id, &l.Format, &l.Data)
-		found[ship.ShipmentIDOf(id)] = l
+		var label ship.Label
+		err := r.Scan(&id, &label.Format, &label.Data)
+		found[ship.ShipmentIDOf(id)] = label
 		return err
-	}, sqlLabels, [16]byte(t.Account.Raw()), t.Livemode, ids)
+	}, sqlLabels, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(list))
 	return found, err
 }

@@ -16,27 +16,32 @@ type Box struct {
 }
 
 const sqlBoxes = `
-SELECT id, name, length, width, height, unit FROM boxes WHERE account_id = $1 AND livemode = $2 ORDER BY name, id LIMIT $3`
+SELECT id, name, length, width, height, unit FROM boxes
+WHERE account_id = $1 AND livemode = $2
+ORDER BY name, id LIMIT $3`
 
 // Boxes lists the tenant's boxes by name.
-func (s *Store) Boxes(ctx context.Context, t ship.Tenant, limit int) (list []Box, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var b Box
-		var id [16]byte
-		err := r.Scan(&id, &b.Name, &b.Length, &b.Width, &b.Height, (*string)(&b.Unit))
-		b.ID = ship.BoxIDOf(id)
-		list = append(list, b)
-		return err
-	}, sqlBoxes, [16]byte(t.Account.Raw()), t.Livemode, limit)
-	return list, err
+func (s *Store) Boxes(ctx context.Context, t ship.Tenant, limit int) ([]Box, error) {
+	return queryList(ctx, s, t, scanBox, sqlBoxes, [16]byte(t.Account.Raw()), t.Livemode, limit)
+}
+
+func scanBox(r pgx.Row) (Box, error) {
+	var box Box
+	var id [16]byte
+	err := r.Scan(&id, &box.Name, &box.Length, &box.Width, &box.Height, (*string)(&box.Unit))
+	box.ID = ship.BoxIDOf(id)
+	return box, err
 }
 
 const sqlAddBox = `
-INSERT INTO boxes (account_id, livemode, id, name, length, width, height, unit) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+INSERT INTO boxes (account_id, livemode, id, name, length, width, height, unit)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
 // AddBox stores a box.
-func (s *Store) AddBox(ctx context.Context, t ship.Tenant, b Box) error {
-	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(b.ID)), sqlAddBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(b.ID.Raw()), b.Name, b.Length, b.Width, b.Height, string(b.Unit))
+func (s *Store) AddBox(ctx context.Context, t ship.Tenant, box Box) error {
+	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(box.ID)), sqlAddBox,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(box.ID.Raw()), box.Name,
+		box.Length, box.Width, box.Height, string(box.Unit))
 	return err
 }
 
@@ -44,7 +49,8 @@ const sqlDeleteBox = `DELETE FROM boxes WHERE account_id = $1 AND livemode = $2 
 
 // DeleteBox deletes a box; ship.NotFound if it is not there.
 func (s *Store) DeleteBox(ctx context.Context, t ship.Tenant, id ship.BoxID) error {
-	n, err := s.change(ctx, t, EntryOf(t, "box.removed", string(id)), sqlDeleteBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	entry := EntryOf(t, "box.removed", string(id))
+	n, err := s.change(ctx, t, entry, sqlDeleteBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.NotFound, "no such box")
 	}

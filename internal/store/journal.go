@@ -10,8 +10,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Request is one that a program made of the API, as the request log keeps
-// it. Its id tells when it began.
+// A Request is a request to the API, as the request log keeps it. Its id tells
+// when it began.
 type Request struct {
 	ID          ship.RequestID
 	Tenant      ship.Tenant
@@ -27,7 +27,8 @@ type Request struct {
 }
 
 const sqlAddRequests = `
-INSERT INTO api_requests (account_id, livemode, id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code, problem)
+INSERT INTO api_requests (account_id, livemode, id, api_key_id, method, route, path,
+  response_status, duration_us, idempotency_key, error_code, problem)
 SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @keys::uuid[], @methods::text[], @routes::text[], @paths::text[],
   @statuses::smallint[], @took::int[], @idempotency::text[], @codes::text[], @problems::bytea[])
 ON CONFLICT DO NOTHING`
@@ -37,35 +38,60 @@ func (s *Store) AddRequests(ctx context.Context, list []Request) error {
 	if len(list) == 0 {
 		return nil
 	}
+
 	n := len(list)
-	ids, keys := make(uuids, n), make(uuids, n)
-	methods, routes, paths := make([]string, n), make([]string, n), make([]string, n)
-	statuses, took := make([]int, n), make([]int, n)
-	idempotency, codes, problems := make([]*string, n), make([]*string, n), make([][]byte, n)
+	var (
+		ids         = make(uuids, n)
+		keys        = make(uuids, n)
+		methods     = make([]string, n)
+		routes      = make([]string, n)
+		paths       = make([]string, n)
+		statuses    = make([]int, n)
+		took        = make([]int, n)
+		idempotency = make([]*string, n)
+		codes       = make([]*string, n)
+		problems    = make([][]byte, n)
+	)
 	for i := range list {
-		r := &list[i]
-		ids[i], keys[i] = uuid(r.ID.Raw()), uuid(r.Key.Raw())
-		methods[i], routes[i], paths[i], statuses[i] = r.Method, r.Route, r.Path, r.Status
-		took[i] = int(min(r.Took, 30*time.Minute).Microseconds())
-		idempotency[i], codes[i], problems[i] = null(r.Idempotency), null(r.Code), r.Problem
+		request := &list[i]
+		ids[i] = uuid(request.ID.Raw())
+		keys[i] = uuid(request.Key.Raw())
+		methods[i] = request.Method
+		routes[i] = request.Route
+		paths[i] = request.Path
+		statuses[i] = request.Status
+		took[i] = int(min(request.Took, 30*time.Minute).Microseconds()) // the column has 32 bits
+		idempotency[i] = null(request.Idempotency)
+		codes[i] = null(request.Code)
+		problems[i] = request.Problem
 	}
+
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
-	args["ids"], args["keys"], args["methods"], args["routes"], args["paths"] = ids, keys, methods, routes, paths
-	args["statuses"], args["took"], args["idempotency"], args["codes"], args["problems"] = statuses, took, idempotency, codes, problems
-	if err := s.lazily(ctx, func(b *pgx.Batch) { b.Queue(sqlAddRequests, args) }); err != nil {
+	args["ids"] = ids
+	args["keys"] = keys
+	args["methods"] = methods
+	args["routes"] = routes
+	args["paths"] = paths
+	args["statuses"] = statuses
+	args["took"] = took
+	args["idempotency"] = idempotency
+	args["codes"] = codes
+	args["problems"] = problems
+	if err := s.sendUnsynced(ctx, func(batch *pgx.Batch) { batch.Queue(sqlAddRequests, args) }); err != nil {
 		return fmt.Errorf("request log: %w", err)
 	}
 	return nil
 }
 
-const sqlLazily = `SELECT set_config('synchronous_commit', 'off', true)`
+const sqlUnsynced = `SELECT set_config('synchronous_commit', 'off', true)`
 
-// lazily writes what may be lost if the machine dies: nobody waits for a disk.
-func (s *Store) lazily(ctx context.Context, queue func(*pgx.Batch)) error {
-	b := &pgx.Batch{}
-	b.Queue(sqlLazily)
-	queue(b)
-	return explain(s.sys.SendBatch(ctx, b).Close())
+// sendUnsynced runs statements whose rows may be lost if the machine dies, so
+// it does not wait for the disk.
+func (s *Store) sendUnsynced(ctx context.Context, queue func(*pgx.Batch)) error {
+	batch := &pgx.Batch{}
+	batch.Queue(sqlUnsynced)
+	queue(batch)
+	return explain(s.sys.SendBatch(ctx, batch).Close())
 }
 
 // RequestQuery chooses requests of a tenant, newest first.
@@ -77,23 +103,29 @@ type RequestQuery struct {
 	Page         ship.Page
 }
 
-// Each of the four reads an index of its own from its newest end; what else is
-// chosen is looked at row by row.
+// Each of the four statements reads an index of its own from its newest end;
+// the other conditions are checked row by row.
 const (
-	requestColumns = `SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code FROM api_requests
+	requestColumns = `
+SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code
+FROM api_requests
 WHERE account_id = @account AND livemode = @livemode AND id < @below AND id >= @from`
-	requestMore = ` AND (@key::uuid IS NULL OR api_key_id = @key::uuid) AND (@route = '' OR route = @route)
-AND (@class = 0 OR response_status >= @class * 100 AND response_status < @class * 100 + 100) ORDER BY id DESC LIMIT @limit`
+	requestFilters = `
+  AND (@key::uuid IS NULL OR api_key_id = @key::uuid)
+  AND (@route = '' OR route = @route)
+  AND (@class = 0 OR response_status >= @class * 100 AND response_status < @class * 100 + 100)
+ORDER BY id DESC LIMIT @limit`
 
-	sqlRequests        = requestColumns + requestMore
-	sqlRequestsByKey   = requestColumns + ` AND api_key_id = @key::uuid` + requestMore
-	sqlRequestsByRoute = requestColumns + ` AND route = @route` + requestMore
-	sqlRequestsFailed  = requestColumns + ` AND response_status >= 400` + requestMore
+	sqlRequests        = requestColumns + requestFilters
+	sqlRequestsByKey   = requestColumns + ` AND api_key_id = @key::uuid` + requestFilters
+	sqlRequestsByRoute = requestColumns + ` AND route = @route` + requestFilters
+	sqlRequestsFailed  = requestColumns + ` AND response_status >= 400` + requestFilters
 )
 
 // Requests returns a page of the tenant's requests, without their problems.
 func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]Request, error) {
 	from, below := idBounds(q.From, q.Before, q.Page.Before)
+
 	sql := sqlRequests
 	switch {
 	case q.Class >= 4:
@@ -103,14 +135,17 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 	case q.Route != "":
 		sql = sqlRequestsByRoute
 	}
-	var list []Request
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		one, err := scanRequest(r, t)
-		list = append(list, one)
-		return err
-	}, sql, pgx.NamedArgs{
-		"account": [16]byte(t.Account.Raw()), "livemode": t.Livemode, "below": [16]byte(below), "from": [16]byte(from),
-		"key": nullID(q.Key.Raw()), "route": q.Route, "class": q.Class, "limit": q.Page.Limit,
+
+	scan := func(r pgx.Row) (Request, error) { return scanRequest(r, t) }
+	list, err := queryList(ctx, s, t, scan, sql, pgx.NamedArgs{
+		"account":  [16]byte(t.Account.Raw()),
+		"livemode": t.Livemode,
+		"below":    [16]byte(below),
+		"from":     [16]byte(from),
+		"key":      nullID(q.Key.Raw()),
+		"route":    q.Route,
+		"class":    q.Class,
+		"limit":    q.Page.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("request log: %w", err)
@@ -118,33 +153,48 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 	return list, nil
 }
 
-func scanRequest(r pgx.Row, t ship.Tenant, more ...any) (one Request, err error) {
-	var id, key [16]byte
-	var took int
-	var idempotency, code *string
-	err = r.Scan(append([]any{&id, &key, &one.Method, &one.Route, &one.Path, &one.Status, &took, &idempotency, &code}, more...)...)
-	one.ID, one.Tenant, one.Key = ship.RequestIDOf(id), t, ship.KeyIDOf(key)
-	one.Took, one.Idempotency, one.Code = time.Duration(took)*time.Microsecond, value(idempotency), value(code)
-	return one, err
+// scanRequest reads a request of the tenant. Further columns come after the
+// request's.
+func scanRequest(r pgx.Row, t ship.Tenant, further ...any) (Request, error) {
+	var (
+		request           Request
+		id, key           [16]byte
+		took              int
+		idempotency, code *string
+	)
+	targets := []any{
+		&id, &key, &request.Method, &request.Route, &request.Path,
+		&request.Status, &took, &idempotency, &code,
+	}
+	err := r.Scan(append(targets, further...)...)
+
+	request.ID = ship.RequestIDOf(id)
+	request.Tenant = t
+	request.Key = ship.KeyIDOf(key)
+	request.Took = time.Duration(took) * time.Microsecond
+	request.Idempotency = value(idempotency)
+	request.Code = value(code)
+	return request, err
 }
 
 const sqlRequest = `
-SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code, problem FROM api_requests
+SELECT id, api_key_id, method, route, path, response_status, duration_us, idempotency_key, error_code, problem
+FROM api_requests
 WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
-// Request is one of the tenant's, with its problem; ship.NotFound if the log
-// does not have it, or no longer.
-func (s *Store) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (one Request, err error) {
-	var problem []byte
-	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		one, err = scanRequest(r, t, &problem)
-		return err
-	}, sqlRequest, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
-	one.Problem = problem
-	return one, err
+// Request returns one of the tenant's requests, with its problem; ship.NotFound
+// if the log does not have it, or no longer.
+func (s *Store) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (Request, error) {
+	scan := func(r pgx.Row) (Request, error) {
+		var problem []byte
+		request, err := scanRequest(r, t, &problem)
+		request.Problem = problem
+		return request, err
+	}
+	return queryOne(ctx, s, t, scan, sqlRequest, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 }
 
-// A CarrierExchange is one thing said to a carrier about a shipment, and its
+// A CarrierExchange is one request to a carrier about a shipment, and its
 // answer. Its id tells when.
 type CarrierExchange struct {
 	ID         ship.RawID
@@ -161,58 +211,105 @@ type CarrierExchange struct {
 }
 
 const sqlAddExchanges = `
-INSERT INTO carrier_exchanges (account_id, livemode, id, shipment_id, connection_id, operation, method, url, response_status, duration_ms, error, exchange)
+INSERT INTO carrier_exchanges (account_id, livemode, id, shipment_id, connection_id, operation,
+  method, url, response_status, duration_ms, error, exchange)
 SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @shipments::uuid[], @connections::uuid[], @operations::text[],
   @methods::text[], @urls::text[], @statuses::smallint[], @took::int[], @errors::text[], @exchanges::bytea[])
 ON CONFLICT DO NOTHING`
 
-// AddExchanges keeps exchanges of any tenants, in one statement.
+// AddExchanges stores exchanges of any tenants, in one statement.
 func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error {
 	if len(list) == 0 {
 		return nil
 	}
+
 	n := len(list)
-	ids, shipments, connections := make(uuids, n), make(uuids, n), make(uuids, n)
-	operations, methods, urls := make([]string, n), make([]string, n), make([]string, n)
-	statuses, took, errors, said := make([]*int, n), make([]int, n), make([]*string, n), make([][]byte, n)
+	var (
+		ids         = make(uuids, n)
+		shipments   = make(uuids, n)
+		connections = make(uuids, n)
+		operations  = make([]string, n)
+		methods     = make([]string, n)
+		urls        = make([]string, n)
+		statuses    = make([]*int, n)
+		took        = make([]int, n)
+		errors      = make([]*string, n)
+		contents    = make([][]byte, n)
+	)
 	for i := range list {
-		x := &list[i]
-		ids[i], shipments[i], connections[i] = uuid(x.ID), uuid(x.Shipment.Raw()), uuid(x.Connection.Raw())
-		operations[i], methods[i], urls[i], said[i] = x.Operation, x.Method, x.URL, x.Said
-		statuses[i], took[i], errors[i] = null(x.Status), int(x.Took.Milliseconds()), null(x.Error)
+		exchange := &list[i]
+		ids[i] = uuid(exchange.ID)
+		shipments[i] = uuid(exchange.Shipment.Raw())
+		connections[i] = uuid(exchange.Connection.Raw())
+		operations[i] = exchange.Operation
+		methods[i] = exchange.Method
+		urls[i] = exchange.URL
+		statuses[i] = null(exchange.Status)
+		took[i] = int(exchange.Took.Milliseconds())
+		errors[i] = null(exchange.Error)
+		contents[i] = exchange.Said
 	}
+
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
-	args["ids"], args["shipments"], args["connections"], args["operations"], args["methods"], args["urls"] = ids, shipments, connections, operations, methods, urls
-	args["statuses"], args["took"], args["errors"], args["exchanges"] = statuses, took, errors, said
-	if err := s.lazily(ctx, func(b *pgx.Batch) { b.Queue(sqlAddExchanges, args) }); err != nil {
+	args["ids"] = ids
+	args["shipments"] = shipments
+	args["connections"] = connections
+	args["operations"] = operations
+	args["methods"] = methods
+	args["urls"] = urls
+	args["statuses"] = statuses
+	args["took"] = took
+	args["errors"] = errors
+	args["exchanges"] = contents
+	if err := s.sendUnsynced(ctx, func(batch *pgx.Batch) { batch.Queue(sqlAddExchanges, args) }); err != nil {
 		return fmt.Errorf("carrier exchanges: %w", err)
 	}
 	return nil
 }
 
 const sqlExchanges = `
-SELECT id, connection_id, operation, method, url, response_status, duration_ms, error, exchange FROM carrier_exchanges
-WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND id >= $4 ORDER BY id LIMIT $5`
+SELECT id, connection_id, operation, method, url, response_status, duration_ms, error, exchange
+FROM carrier_exchanges
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND id >= $4
+ORDER BY id LIMIT $5`
 
 // Exchanges lists what was said to carriers about a shipment, oldest first.
 func (s *Store) Exchanges(ctx context.Context, t ship.Tenant, shipment ship.ShipmentID, limit int) ([]CarrierExchange, error) {
-	// Nothing is said before the shipment is there, so older partitions are left alone.
+	// Nothing is said before the shipment is there, so older partitions need
+	// not be read.
 	from := ship.RawIDAt(shipment.Raw().Time().Add(-time.Minute))
-	var list []CarrierExchange
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		x := CarrierExchange{Tenant: t, Shipment: shipment}
-		var id, connection [16]byte
-		var status *int
-		var took int
-		var failure *string
-		err := r.Scan(&id, &connection, &x.Operation, &x.Method, &x.URL, &status, &took, &failure, &x.Said)
-		x.ID, x.Connection, x.Status = id, ship.ConnectionIDOf(connection), value(status)
-		x.Took, x.Error = time.Duration(took)*time.Millisecond, value(failure)
-		list = append(list, x)
-		return err
-	}, sqlExchanges, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(shipment.Raw()), [16]byte(from), limit)
+
+	scan := func(r pgx.Row) (CarrierExchange, error) {
+		exchange, err := scanExchange(r)
+		exchange.Tenant = t
+		exchange.Shipment = shipment
+		return exchange, err
+	}
+	list, err := queryList(ctx, s, t, scan, sqlExchanges,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(shipment.Raw()), [16]byte(from), limit)
 	if err != nil {
 		return nil, fmt.Errorf("carrier exchanges: %w", err)
 	}
 	return list, nil
+}
+
+func scanExchange(r pgx.Row) (CarrierExchange, error) {
+	var (
+		exchange       CarrierExchange
+		id, connection [16]byte
+		status         *int
+		took           int
+		failure        *string
+	)
+	err := r.Scan(
+		&id, &connection, &exchange.Operation, &exchange.Method, &exchange.URL,
+		&status, &took, &failure, &exchange.Said,
+	)
+
+	exchange.ID = id
+	exchange.Connection = ship.ConnectionIDOf(connection)
+	exchange.Status = value(status)
+	exchange.Took = time.Duration(took) * time.Millisecond
+	exchange.Error = value(failure)
+	return exchange, err
 }

@@ -19,41 +19,48 @@ type Calls struct {
 	Operation  string
 	Slot       time.Time // its beginning
 	Calls      int
-	Refused    int     // answered with a no
+	Refused    int     // declined by the carrier
 	Failed     int     // not answered, limited, or not let in
-	Times      []int32 // how many took how long; what each place means is the caller's
+	Times      []int32 // how many took how long; the caller knows what each bucket means
 }
 
 // sqlAddCalls adds to what other copies of the program wrote.
 const sqlAddCalls = `
-INSERT INTO carrier_calls AS c (account_id, livemode, interval_id, connection_id, operation, calls, declined, failed, duration_histogram)
-VALUES (@account, @livemode, @id, @connection, @operation, @calls, @declined, @failed, @histogram)
+INSERT INTO carrier_calls AS c (account_id, livemode, interval_id, connection_id, operation,
+  calls, declined, failed, duration_histogram)
+VALUES (@account, @livemode, @id, @connection, @operation,
+  @calls, @declined, @failed, @histogram)
 ON CONFLICT (account_id, livemode, interval_id, connection_id, operation) DO UPDATE SET
-  calls = c.calls + excluded.calls, declined = c.declined + excluded.declined, failed = c.failed + excluded.failed,
-  duration_histogram = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(c.duration_histogram, excluded.duration_histogram) WITH ORDINALITY AS v (a, b, n) ORDER BY n)`
+  calls = c.calls + excluded.calls,
+  declined = c.declined + excluded.declined,
+  failed = c.failed + excluded.failed,
+  duration_histogram = ARRAY(
+    SELECT coalesce(a, 0) + coalesce(b, 0)
+    FROM unnest(c.duration_histogram, excluded.duration_histogram) WITH ORDINALITY AS v (a, b, n)
+    ORDER BY n)`
 
 // AddCalls adds to the counts of any tenants, in one round trip.
 func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 	if len(list) == 0 {
 		return nil
 	}
+
 	// In one order, so that copies that write at once cannot deadlock.
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b Calls) int {
-		return strings.Compare(string(a.Connection)+a.Operation+a.Slot.Format(time.RFC3339), string(b.Connection)+b.Operation+b.Slot.Format(time.RFC3339))
-	})
-	err := s.lazily(ctx, func(b *pgx.Batch) {
-		for _, c := range list {
-			b.Queue(sqlAddCalls, pgx.NamedArgs{
-				"account":    [16]byte(c.Tenant.Account.Raw()),
-				"livemode":   c.Tenant.Livemode,
-				"id":         [16]byte(ship.RawIDAt(c.Slot)),
-				"connection": [16]byte(c.Connection.Raw()),
-				"operation":  c.Operation,
-				"calls":      c.Calls,
-				"declined":   c.Refused,
-				"failed":     c.Failed,
-				"histogram":  c.Times,
+	slices.SortFunc(list, func(a, b Calls) int { return strings.Compare(a.sortKey(), b.sortKey()) })
+
+	err := s.sendUnsynced(ctx, func(batch *pgx.Batch) {
+		for _, calls := range list {
+			batch.Queue(sqlAddCalls, pgx.NamedArgs{
+				"account":    [16]byte(calls.Tenant.Account.Raw()),
+				"livemode":   calls.Tenant.Livemode,
+				"id":         [16]byte(ship.RawIDAt(calls.Slot)),
+				"connection": [16]byte(calls.Connection.Raw()),
+				"operation":  calls.Operation,
+				"calls":      calls.Calls,
+				"declined":   calls.Refused,
+				"failed":     calls.Failed,
+				"histogram":  calls.Times,
 			})
 		}
 	})
@@ -63,22 +70,28 @@ func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 	return nil
 }
 
+func (c Calls) sortKey() string {
+	return string(c.Connection) + c.Operation + c.Slot.Format(time.RFC3339)
+}
+
 const sqlCalls = `
-SELECT interval_id, connection_id, operation, calls, declined, failed, duration_histogram FROM carrier_calls
-WHERE account_id = $1 AND livemode = $2 AND interval_id >= $3 ORDER BY interval_id`
+SELECT interval_id, connection_id, operation, calls, declined, failed, duration_histogram
+FROM carrier_calls
+WHERE account_id = $1 AND livemode = $2 AND interval_id >= $3
+ORDER BY interval_id`
 
 // Calls lists how the calls of the tenant's connections went since then, the
 // oldest slot first.
 func (s *Store) Calls(ctx context.Context, t ship.Tenant, since time.Time) ([]Calls, error) {
-	var list []Calls
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		c := Calls{Tenant: t}
+	scan := func(r pgx.Row) (Calls, error) {
+		calls := Calls{Tenant: t}
 		var id, connection [16]byte
-		err := r.Scan(&id, &connection, &c.Operation, &c.Calls, &c.Refused, &c.Failed, &c.Times)
-		c.Slot, c.Connection = ship.RawID(id).Time(), ship.ConnectionIDOf(connection)
-		list = append(list, c)
-		return err
-	}, sqlCalls, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+		err := r.Scan(&id, &connection, &calls.Operation, &calls.Calls, &calls.Refused, &calls.Failed, &calls.Times)
+		calls.Slot = ship.RawID(id).Time()
+		calls.Connection = ship.ConnectionIDOf(connection)
+		return calls, err
+	}
+	list, err := queryList(ctx, s, t, scan, sqlCalls, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
 	if err != nil {
 		return nil, fmt.Errorf("calls of connections: %w", err)
 	}

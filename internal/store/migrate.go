@@ -26,9 +26,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrate brings the database at url to this program's schema: River's tables,
-// then ours, then the partitions for now. Any number of copies may do so at
-// once; one works and the others wait.
+// Migrate brings the database at url to this program's schema: our tables, then
+// River's, then the partitions for now. Any number of copies may do so at once;
+// one works and the others wait.
 func Migrate(ctx context.Context, url string) error {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -41,7 +41,7 @@ func Migrate(ctx context.Context, url string) error {
 	}
 	defer pool.Close()
 
-	// The migrations of such a database have other numbers: some would be
+	// The migrations of an old database have other numbers: some would be
 	// skipped, and others would fail halfway.
 	var old bool
 	if err := pool.QueryRow(ctx, sqlIsOld).Scan(&old); err != nil {
@@ -77,26 +77,27 @@ func errOld() error {
 		"create a new database and set DATABASE_URL to it, or give \"waybill dev\" a new --data-dir; databases from v0.1.0 on are upgraded by \"waybill migrate\"")
 }
 
-// SchemaHash tells states of the schema apart: two programs with the same hash
-// migrate an empty database to the same.
+// SchemaHash identifies a state of the schema: two programs with the same hash
+// migrate an empty database to the same state.
 func SchemaHash() string {
-	h := sha256.New()
+	hash := sha256.New()
 	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := migrations.ReadFile(path)
-		h.Write(data)
+		hash.Write(data)
 		return err
 	})
 	if err != nil {
 		panic(err) // the files are embedded
 	}
-	h.Write([]byte(sqlPrepareQueue + sqlMakePartition))
+
+	hash.Write([]byte(sqlPrepareQueue + sqlMakePartition))
 	for _, p := range partitioned {
-		fmt.Fprint(h, p.table, p.period.name, p.period.ahead, p.with)
+		fmt.Fprint(hash, p.table, p.period.name, p.period.ahead, p.with)
 	}
-	return hex.EncodeToString(h.Sum(nil))[:12]
+	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
 // sqlMakeRoles makes the two roles besides the owner. waybill_app sees one
@@ -148,22 +149,26 @@ func explainRoles(err error) error {
 // insufficientPrivilege is Postgres's code for what a login may not do.
 const insufficientPrivilege = "42501"
 
+// migrateTables runs the migrations of this program's own tables.
 func migrateTables(ctx context.Context, pool *pgxpool.Pool) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("embedded migrations: %w", err)
 	}
+
+	// Any number of copies may migrate at once: one works, the others wait.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // looks every second, for ten minutes
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
 	}
+
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if _, err := p.Up(ctx); err != nil {
+	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
@@ -194,16 +199,20 @@ END $$`
 // the partitions at once.
 const lockSchema = 0x7761796270 // "wayb" and p
 
+// migrateQueue runs River's migrations.
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockSchema)); err != nil {
 			return fmt.Errorf("lock the schema: %w", err)
 		}
-		m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
+
+		// The transaction only holds the lock: River migrates on connections of
+		// its own.
+		migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 		if err != nil {
 			return fmt.Errorf("queue migrations: %w", err)
 		}
-		if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 			return fmt.Errorf("migrate the queue: %w", err)
 		}
 		if _, err := pool.Exec(ctx, sqlPrepareQueue); err != nil {
@@ -216,15 +225,15 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool) error {
 const sqlMakeInstance = `INSERT INTO instance (signing_key) VALUES ($1) ON CONFLICT DO NOTHING`
 
 func randomKey() []byte {
-	b := make([]byte, 32)
-	rand.Read(b) // never fails
-	return b
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	return key
 }
 
 const sqlSigningKey = `SELECT signing_key FROM instance`
 
-// SigningKey is the installation's own secret: it signs rate tokens and label
-// links, and makes carrier references.
+// SigningKey returns the installation's own secret: it signs rate tokens and
+// label links, and makes carrier references.
 func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
 	var key []byte
 	if err := s.sys.QueryRow(ctx, sqlSigningKey).Scan(&key); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// partitioned lists the tables that are cut by the time in their ids.
+// partitioned lists the tables that are partitioned by the time in their ids.
 var partitioned = []struct {
 	table  string
 	period period
@@ -64,26 +64,29 @@ const (
 	PushRetention    = 30 * 24 * time.Hour
 	CallRetention    = 3 * 24 * time.Hour
 
-	// These two are the usual; the operator may choose others.
+	// These two are defaults; the operator may choose others.
 	RequestRetention  = 7 * 24 * time.Hour
 	ExchangeRetention = 30 * 24 * time.Hour
 )
 
-// Keep is how long tables are kept for another time than the usual, by name.
+// Keep is how long the rows of tables are kept, by name, where that differs from
+// the default.
 type Keep map[string]time.Duration
 
-// KeepPartitions makes the partitions that the near future needs and drops
-// what is past its time: the usual one, unless other says another. It runs as
-// the database's owner.
+// KeepPartitions makes the partitions that the near future needs and drops those
+// past their retention: the default, unless other has another. It runs as the
+// database's owner.
 func KeepPartitions(ctx context.Context, url string, now time.Time, other Keep) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
+
 	if err := makePartitions(ctx, pool, now); err != nil {
 		return err
 	}
+
 	for _, p := range partitioned {
 		if p.keep == 0 {
 			continue
@@ -91,6 +94,7 @@ func KeepPartitions(ctx context.Context, url string, now time.Time, other Keep) 
 		if keep := other[p.table]; keep > 0 {
 			p.keep = keep
 		}
+
 		// A little later than a cursor ends: a row may commit after its time.
 		if err := dropPartitions(ctx, pool, p.table, p.period, now.Add(-p.keep-time.Hour)); err != nil {
 			return err
@@ -99,13 +103,15 @@ func KeepPartitions(ctx context.Context, url string, now time.Time, other Keep) 
 	return nil
 }
 
+// makePartitions makes the partitions of all tables that the near future needs.
 func makePartitions(ctx context.Context, pool *pgxpool.Pool, now time.Time) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lockSchema)); err != nil {
 			return fmt.Errorf("lock the schema: %w", err)
 		}
+
 		for _, p := range partitioned {
-			// One before, for a clock that lags at the border.
+			// Also the one before, for a clock that lags at the border.
 			from := p.period.start(p.period.start(now.UTC()).Add(-time.Hour))
 			for range p.period.ahead + 2 {
 				if err := makePartition(ctx, tx, p.table, p.period, p.with, from); err != nil {
@@ -126,16 +132,21 @@ ALTER TABLE %[1]s ENABLE ROW LEVEL SECURITY;
 ALTER TABLE %[1]s FORCE ROW LEVEL SECURITY;
 ALTER TABLE %[2]s ATTACH PARTITION %[1]s FOR VALUES FROM ('%[4]s') TO ('%[5]s')`
 
+// makePartition makes the partition of the table that begins at from, unless it
+// exists.
 func makePartition(ctx context.Context, tx pgx.Tx, table string, p period, with string, from time.Time) error {
 	name := table + "_" + from.Format(p.name)
-	var there bool
-	if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", name).Scan(&there); err != nil {
+	var exists bool
+	if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", name).Scan(&exists); err != nil {
 		return fmt.Errorf("look for %s: %w", name, err)
 	}
-	if there {
+	if exists {
 		return nil
 	}
-	sql := fmt.Sprintf(sqlMakePartition, name, table, with, uuidText(ship.RawIDAt(from)), uuidText(ship.RawIDAt(p.next(from))))
+
+	first := uuidText(ship.RawIDAt(from))
+	end := uuidText(ship.RawIDAt(p.next(from)))
+	sql := fmt.Sprintf(sqlMakePartition, name, table, with, first, end)
 	for statement := range strings.SplitSeq(sql, ";") {
 		if _, err := tx.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("make %s: %w", name, err)
@@ -153,9 +164,9 @@ WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.
 
 // A partition is one of a table's.
 type partition struct {
-	name     string
-	attached bool
-	pending  bool // its detaching was cut short
+	name       string
+	isAttached bool
+	isPending  bool // its detaching was cut short
 }
 
 // lockDrop keeps copies of the program from dropping partitions at once.
@@ -166,44 +177,52 @@ const lockDrop = 0x7761796264 // "wayb" and d
 // behind the slowest of them, so it is detached first.
 func dropPartitions(ctx context.Context, pool *pgxpool.Pool, table string, p period, before time.Time) error {
 	return pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		var mine bool
-		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(lockDrop)).Scan(&mine); err != nil || !mine {
+		// Another copy that drops partitions now does this copy's work too.
+		var isLocked bool
+		err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(lockDrop)).Scan(&isLocked)
+		if err != nil || !isLocked {
 			return err
 		}
 		defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(lockDrop)) }()
+
 		rows, err := conn.Query(ctx, sqlPartitions, table)
 		if err != nil {
 			return fmt.Errorf("partitions of %s: %w", table, err)
 		}
-		list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (q partition, err error) {
-			return q, r.Scan(&q.name, &q.attached, &q.pending)
+		partitions, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (part partition, err error) {
+			err = r.Scan(&part.name, &part.isAttached, &part.isPending)
+			return part, err
 		})
 		if err != nil {
 			return fmt.Errorf("partitions of %s: %w", table, err)
 		}
-		for _, q := range list {
-			from, err := time.Parse(p.name, strings.TrimPrefix(q.name, table+"_"))
+
+		for _, part := range partitions {
+			from, err := time.Parse(p.name, strings.TrimPrefix(part.name, table+"_"))
 			if err != nil || p.next(from).After(before) {
 				continue
 			}
-			if err := q.drop(ctx, conn, table); err != nil {
-				return fmt.Errorf("drop %s: %w", q.name, err)
+			if err := part.drop(ctx, conn, table); err != nil {
+				return fmt.Errorf("drop %s: %w", part.name, err)
 			}
 		}
 		return nil
 	})
 }
 
-func (q partition) drop(ctx context.Context, conn *pgxpool.Conn, table string) error {
-	how := "CONCURRENTLY"
-	if q.pending {
-		how = "FINALIZE"
+// drop detaches the partition, or goes on with a detaching that was cut short,
+// and drops it. DETACH CONCURRENTLY cannot run in a transaction.
+func (p partition) drop(ctx context.Context, conn *pgxpool.Conn, table string) error {
+	mode := "CONCURRENTLY"
+	if p.isPending {
+		mode = "FINALIZE"
 	}
-	if q.attached {
-		if _, err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s %s", table, q.name, how)); err != nil {
+	if p.isAttached {
+		if _, err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s %s", table, p.name, mode)); err != nil {
 			return err
 		}
 	}
-	_, err := conn.Exec(ctx, "DROP TABLE "+q.name)
+
+	_, err := conn.Exec(ctx, "DROP TABLE "+p.name)
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A RuleBook is an account's routing rules as written down. What is in it is
-// for package routing to read.
+// A RuleBook is an account's routing rules as stored. Package routing reads what
+// is in it.
 type RuleBook struct {
 	Version   int
 	Book      json.RawMessage
@@ -27,7 +27,8 @@ const sqlRoutingRevision = `SELECT revision FROM routing_revisions WHERE account
 // RoutingRevision counts the changes of the tenant's rules and rate sheets; it
 // is 0 for a tenant that has none.
 func (s *Store) RoutingRevision(ctx context.Context, t ship.Tenant) (revision int64, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&revision) }, sqlRoutingRevision, [16]byte(t.Account.Raw()), t.Livemode)
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&revision) }, sqlRoutingRevision,
+		[16]byte(t.Account.Raw()), t.Livemode)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil
 	}
@@ -38,8 +39,8 @@ const sqlChangeRouting = `
 INSERT INTO routing_revisions (account_id, livemode, revision) VALUES ($1, $2, 1)
 ON CONFLICT (account_id, livemode) DO UPDATE SET revision = routing_revisions.revision + 1`
 
-// changeRouting counts a change. It lets one at a time change the tenant's
-// routing until the transaction ends.
+// changeRouting counts a change. The row that it changes is locked until the
+// transaction ends, so one transaction at a time changes the tenant's routing.
 func (s *Store) changeRouting(ctx context.Context, t ship.Tenant) error {
 	_, err := s.exec(ctx, t, sqlChangeRouting, [16]byte(t.Account.Raw()), t.Livemode)
 	return err
@@ -49,56 +50,45 @@ const ruleBookColumns = `version, book, note, restored_version, published_at`
 
 const sqlRuleBook = `
 SELECT ` + ruleBookColumns + ` FROM rule_books
-WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version = $3) ORDER BY version DESC LIMIT 1`
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version = $3)
+ORDER BY version DESC LIMIT 1`
 
 // RuleBook returns a published version, the newest for 0.
-func (s *Store) RuleBook(ctx context.Context, t ship.Tenant, version int) (b RuleBook, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		b, err = scanRuleBook(r)
-		return err
-	}, sqlRuleBook, [16]byte(t.Account.Raw()), t.Livemode, version)
-	return b, err
+func (s *Store) RuleBook(ctx context.Context, t ship.Tenant, version int) (RuleBook, error) {
+	return queryOne(ctx, s, t, scanRuleBook, sqlRuleBook, [16]byte(t.Account.Raw()), t.Livemode, version)
 }
 
-func scanRuleBook(r pgx.Row) (b RuleBook, err error) {
+func scanRuleBook(r pgx.Row) (RuleBook, error) {
+	var book RuleBook
 	var restored *int
-	err = r.Scan(&b.Version, &b.Book, &b.Note, &restored, &b.WrittenAt)
-	if restored != nil {
-		b.Restored = *restored
-	}
-	return b, err
+	err := r.Scan(&book.Version, &book.Book, &book.Note, &restored, &book.WrittenAt)
+	book.Restored = value(restored)
+	return book, err
 }
 
 const sqlRuleBookHeads = `
 SELECT version, 'null'::json, note, restored_version, published_at FROM rule_books
-WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3)
+ORDER BY version DESC LIMIT $4`
 
 // RuleBookHeads lists published versions without their rules, as RuleBooks
 // does.
-func (s *Store) RuleBookHeads(ctx context.Context, t ship.Tenant, before, limit int) (list []RuleBook, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		b, err := scanRuleBook(r)
-		list = append(list, b)
-		return err
-	}, sqlRuleBookHeads, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
-	return list, err
+func (s *Store) RuleBookHeads(ctx context.Context, t ship.Tenant, before, limit int) ([]RuleBook, error) {
+	return queryList(ctx, s, t, scanRuleBook, sqlRuleBookHeads, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
 }
 
 const sqlRuleBooks = `
 SELECT ` + ruleBookColumns + ` FROM rule_books
-WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3) ORDER BY version DESC LIMIT $4`
+WHERE account_id = $1 AND livemode = $2 AND ($3 = 0 OR version < $3)
+ORDER BY version DESC LIMIT $4`
 
 // RuleBooks lists published versions, the newest first, those before a version
 // unless it is 0.
-func (s *Store) RuleBooks(ctx context.Context, t ship.Tenant, before, limit int) (list []RuleBook, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		b, err := scanRuleBook(r)
-		list = append(list, b)
-		return err
-	}, sqlRuleBooks, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
-	return list, err
+func (s *Store) RuleBooks(ctx context.Context, t ship.Tenant, before, limit int) ([]RuleBook, error) {
+	return queryList(ctx, s, t, scanRuleBook, sqlRuleBooks, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
 }
 
+// sqlPublishRules writes nothing if the version is not the one after the newest.
 const sqlPublishRules = `
 INSERT INTO rule_books (account_id, livemode, version, book, note, restored_version)
 SELECT $1, $2, $3, $4, $5, $6
@@ -108,15 +98,13 @@ RETURNING published_at`
 // PublishRules stores the next version. It is ship.Conflict if b.Version is not
 // the one after the newest. It is called inside InTx.
 func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (time.Time, error) {
+	// This locks the tenant's routing, so nobody else takes the same version.
 	if err := s.changeRouting(ctx, t); err != nil {
 		return time.Time{}, fmt.Errorf("count a change of the rules: %w", err)
 	}
-	var restored *int
-	if b.Restored != 0 {
-		restored = &b.Restored
-	}
+
 	err := s.changeRow(ctx, t, publishedEntry(t, b), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
-		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, restored)
+		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, null(b.Restored))
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next", b.Version)
 	}
@@ -127,7 +115,8 @@ func publishedEntry(t ship.Tenant, b RuleBook) AuditEntry {
 	entry := EntryOf(t, "routing.published", strconv.Itoa(b.Version))
 	entry.Details = map[string]string{}
 	if b.Restored != 0 {
-		entry.Action, entry.Details["to"] = "routing.rolled_back", strconv.Itoa(b.Restored)
+		entry.Action = "routing.rolled_back"
+		entry.Details["to"] = strconv.Itoa(b.Restored)
 	}
 	if b.Note != "" {
 		entry.Details["note"] = b.Note
@@ -135,29 +124,29 @@ func publishedEntry(t ship.Tenant, b RuleBook) AuditEntry {
 	return entry
 }
 
-const sqlRuleDraft = `SELECT based_on_version, book, '', NULL::integer, saved_at FROM rule_drafts WHERE account_id = $1 AND livemode = $2`
+const sqlRuleDraft = `
+SELECT based_on_version, book, '', NULL::integer, saved_at FROM rule_drafts
+WHERE account_id = $1 AND livemode = $2`
 
 // RuleDraft returns the draft; its Version is the one that it is based on.
-func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (b RuleBook, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) (err error) {
-		b, err = scanRuleBook(r)
-		return err
-	}, sqlRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
-	return b, err
+func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (RuleBook, error) {
+	return queryOne(ctx, s, t, scanRuleBook, sqlRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
 }
 
 const sqlSaveRuleDraft = `
 INSERT INTO rule_drafts (account_id, livemode, book, based_on_version)
 VALUES ($1, $2, $3, (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AND livemode = $2))
-ON CONFLICT (account_id, livemode) DO UPDATE SET book = excluded.book, based_on_version = excluded.based_on_version, saved_at = now()
+ON CONFLICT (account_id, livemode) DO UPDATE SET
+  book = excluded.book,
+  based_on_version = excluded.based_on_version,
+  saved_at = now()
 RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
 // SaveRuleDraft stores the draft in place of the one before.
 func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
-	err = s.changeRow(ctx, t, EntryOf(t, "routing.draft_saved", ""), func(r pgx.Row) (err error) {
-		b, err = scanRuleBook(r)
-		return err
-	}, sqlSaveRuleDraft, [16]byte(t.Account.Raw()), t.Livemode, book)
+	entry := EntryOf(t, "routing.draft_saved", "")
+	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sqlSaveRuleDraft,
+		[16]byte(t.Account.Raw()), t.Livemode, book)
 	return b, err
 }
 
@@ -168,6 +157,8 @@ WHERE (SELECT coalesce(max(version), 0) FROM rule_books WHERE account_id = $1 AN
 ON CONFLICT (account_id, livemode) DO NOTHING
 RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
+// sqlChangeRuleDraft recognizes the draft that was seen by when it was saved, so
+// each change gets a later time than the one before.
 const sqlChangeRuleDraft = `
 UPDATE rule_drafts SET book = $3, saved_at = greatest(now(), saved_at + interval '1 microsecond')
 WHERE account_id = $1 AND livemode = $2 AND saved_at = $4
@@ -178,27 +169,33 @@ RETURNING based_on_version, book, '', NULL::integer, saved_at`
 // seen.Version is the published version that it begins with. It is
 // ship.Conflict if what was seen is not there any more.
 func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBook, book json.RawMessage) (b RuleBook, err error) {
-	sql, guard := sqlChangeRuleDraft, any(seen.WrittenAt)
+	sql := sqlChangeRuleDraft
+	guard := any(seen.WrittenAt)
 	if seen.WrittenAt.IsZero() {
-		sql, guard = sqlBeginRuleDraft, seen.Version
+		sql = sqlBeginRuleDraft
+		guard = seen.Version
 	}
-	err = s.changeRow(ctx, t, EntryOf(t, "routing.draft_saved", ""), func(r pgx.Row) (err error) {
-		b, err = scanRuleBook(r)
-		return err
-	}, sql, [16]byte(t.Account.Raw()), t.Livemode, book, guard)
+
+	entry := EntryOf(t, "routing.draft_saved", "")
+	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sql,
+		[16]byte(t.Account.Raw()), t.Livemode, book, guard)
 	if ship.KindOf(err) == ship.NotFound {
 		return b, ship.Errorf(ship.Conflict, "the draft is not the one that was seen")
 	}
 	return b, err
 }
 
-const sqlEndRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND livemode = $2 AND saved_at = $3 RETURNING based_on_version`
+const sqlEndRuleDraft = `
+DELETE FROM rule_drafts
+WHERE account_id = $1 AND livemode = $2 AND saved_at = $3
+RETURNING based_on_version`
 
 // EndRuleDraft deletes the draft that was saved at the moment. It is
 // ship.Conflict if there is another or none.
 func (s *Store) EndRuleDraft(ctx context.Context, t ship.Tenant, saved time.Time) error {
 	var basedOn int
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&basedOn) }, sqlEndRuleDraft, [16]byte(t.Account.Raw()), t.Livemode, saved)
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&basedOn) }, sqlEndRuleDraft,
+		[16]byte(t.Account.Raw()), t.Livemode, saved)
 	if ship.KindOf(err) == ship.NotFound {
 		return ship.Errorf(ship.Conflict, "the draft was changed")
 	}
@@ -209,40 +206,43 @@ const sqlDropRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND live
 
 // DropRuleDraft deletes the draft, if there is one.
 func (s *Store) DropRuleDraft(ctx context.Context, t ship.Tenant) error {
-	_, err := s.change(ctx, t, EntryOf(t, "routing.draft_discarded", ""), sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	entry := EntryOf(t, "routing.draft_discarded", "")
+	_, err := s.change(ctx, t, entry, sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
 	return err
 }
 
 const sqlRouted = `
 SELECT id, request, purchase FROM shipments
-WHERE account_id = $1 AND livemode = $2 AND id < $3 AND id >= $4 ORDER BY id DESC LIMIT $5`
+WHERE account_id = $1 AND livemode = $2 AND id < $3 AND id >= $4
+ORDER BY id DESC LIMIT $5`
 
 // Routed returns up to limit shipments before an id and made since a moment,
 // the newest first, whether anything was bought or not: their orders and deals
 // alone.
-func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentID, since time.Time, limit int) (list []RoutedRow, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var row RoutedRow
-		var id [16]byte
-		err := r.Scan(&id, &row.ordered, &row.deal)
-		row.ID = ship.ShipmentIDOf(id)
-		list = append(list, row)
-		return err
-	}, sqlRouted, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before.Raw()), [16]byte(ship.RawIDAt(since)), limit)
-	return list, err
+func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentID, since time.Time, limit int) ([]RoutedRow, error) {
+	return queryList(ctx, s, t, scanRoutedRow, sqlRouted,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(before.Raw()), [16]byte(ship.RawIDAt(since)), limit)
 }
 
-// A RoutedRow is a shipment as stored, not read yet: whoever wants many of them
-// reads them on several processors.
+func scanRoutedRow(r pgx.Row) (RoutedRow, error) {
+	var row RoutedRow
+	var id [16]byte
+	err := r.Scan(&id, &row.request, &row.purchase)
+	row.ID = ship.ShipmentIDOf(id)
+	return row, err
+}
+
+// A RoutedRow is a shipment as stored, not decoded yet: a caller that wants many
+// of them decodes them on several processors.
 type RoutedRow struct {
-	ID            ship.ShipmentID
-	ordered, deal []byte
+	ID                ship.ShipmentID
+	request, purchase []byte
 }
 
 // Read returns the order and the deal.
 func (r RoutedRow) Read() (o ship.Order, d ship.Deal, err error) {
-	if err = json.Unmarshal(r.ordered, &o); err == nil {
-		err = json.Unmarshal(r.deal, &d)
+	if err = json.Unmarshal(r.request, &o); err == nil {
+		err = json.Unmarshal(r.purchase, &d)
 	}
 	if err != nil {
 		err = fmt.Errorf("read shipment %s: %w", r.ID, err)
