@@ -12,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// subjectKeys are the subjects that subjectArgs gives to a statement, as rows.
 const subjectKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[]) AS k (account_id, livemode, id)`
 
 // sqlLockJourneys locks in the order of ids, so that batches that overlap
@@ -25,35 +26,26 @@ const sqlJourneys = `
 SELECT ` + trackColumns + `
 FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)`
 
-// Journeys returns the rows of the parcels, of any tenants.
+// Journeys returns the tracking states of the parcels, of any tenants.
 func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
 	rows, err := s.sys.Query(ctx, sqlJourneys, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read journeys: %w", explain(err))
 	}
-	var list []ship.Journey
-	err = each(rows, func(r pgx.Rows) error {
-		j, err := scanJourney(r)
-		list = append(list, j)
-		return err
-	})
+	list, err := collect(rows, scanJourney)
 	return list, explain(err)
 }
 
-// LockJourneys locks the rows of the parcels until the transaction ends. Each
-// may be named once. Parcels that are not there are left out.
+// LockJourneys locks the tracking states of the parcels until the transaction
+// ends. Each may be named once. Parcels that are not there are left out.
 func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
 	rows, err := s.tx.Query(ctx, sqlLockJourneys, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("lock journeys: %w", explain(err))
 	}
-	var list []ship.Journey
+
 	var reader journeyReader
-	err = each(rows, func(r pgx.Rows) error {
-		j, err := reader.read(r)
-		list = append(list, j)
-		return err
-	})
+	list, err := collect(rows, func(r pgx.Row) (ship.Journey, error) { return reader.read(r) })
 	return list, explain(err)
 }
 
@@ -62,30 +54,39 @@ func scanJourney(r pgx.Row) (ship.Journey, error) {
 	return reader.read(r)
 }
 
-// A journeyReader reads rows of journeys, many of them without making the
-// targets anew for each.
+// A journeyReader reads rows of tracking states. Reading many with one reader
+// saves making the scan targets anew for each.
 type journeyReader struct {
 	subject          subjectReader
 	carrier, number  *string
 	boughtAt, newest *time.Time
 	row              journeyRow
-	j                ship.Journey
+	journey          ship.Journey
 	targets          []any
 }
 
-// read reads a row. Further columns stand before the journey's.
+// read reads a row. Further columns come before the journey's.
 func (x *journeyReader) read(r pgx.Row, further ...any) (ship.Journey, error) {
 	if x.targets == nil {
-		x.targets = slices.Concat(further, x.subject.targets(),
-			[]any{&x.j.Followed, &x.j.Attempt, &x.j.Pieces, &x.carrier, &x.number, &x.boughtAt, &x.newest}, x.row.targets())
+		own := []any{
+			&x.journey.Followed, &x.journey.Attempt, &x.journey.Pieces,
+			&x.carrier, &x.number, &x.boughtAt, &x.newest,
+		}
+		x.targets = slices.Concat(further, x.subject.targets(), own, x.row.targets())
 	}
 	if err := r.Scan(x.targets...); err != nil {
 		return ship.Journey{}, err
 	}
-	x.j.Subject = x.subject.read()
-	x.j.State, x.j.Progress, x.j.Sequence = ship.State(value(x.row.state)), x.row.progress(), x.row.sequence
-	x.j.Carrier, x.j.Number, x.j.BoughtAt, x.j.NewestAt = value(x.carrier), value(x.number), timeOrZero(x.boughtAt), timeOrZero(x.newest)
-	return x.j, nil
+
+	x.journey.Subject = x.subject.read()
+	x.journey.State = ship.State(value(x.row.state))
+	x.journey.Progress = x.row.progress()
+	x.journey.Sequence = x.row.sequence
+	x.journey.Carrier = value(x.carrier)
+	x.journey.Number = value(x.number)
+	x.journey.BoughtAt = timeOrZero(x.boughtAt)
+	x.journey.NewestAt = timeOrZero(x.newest)
+	return x.journey, nil
 }
 
 // A subjectReader reads whose a row is, and its id. Rows of an account often
@@ -99,7 +100,8 @@ func (x *subjectReader) targets() []any { return []any{&x.account, &x.tenant.Liv
 
 func (x *subjectReader) read() ship.Subject {
 	if x.tenant.Account == "" || x.account != x.last {
-		x.tenant.Account, x.last = ship.AccountIDOf(x.account), x.account
+		x.tenant.Account = ship.AccountIDOf(x.account)
+		x.last = x.account
 	}
 	return ship.Subject{Tenant: x.tenant, ID: x.id}
 }
@@ -111,28 +113,30 @@ SELECT t.account_id, t.livemode, t.subject_id, ` + scanColumns + `
 FROM ` + subjectKeys + `
 JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id`
 
-// Scans returns all tracking events of the parcels, those that follow from
-// their rows included.
+// Scans returns all tracking events of the parcels, including those that follow
+// from their tracking states and are not stored.
 func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Subject][]ship.Scan, error) {
 	parcels := make([]ship.Subject, len(journeys))
 	scans := make(map[ship.Subject][]ship.Scan, len(journeys))
-	for i, j := range journeys {
-		parcels[i] = j.Subject
-		scans[j.Subject] = j.OwnScans()
+	for i, journey := range journeys {
+		parcels[i] = journey.Subject
+		scans[journey.Subject] = journey.OwnScans()
 	}
+
 	rows, err := s.tx.Query(ctx, sqlScans, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read scans: %w", explain(err))
 	}
-	var subject subjectReader
+
+	var reader subjectReader
 	var row scanRow
-	targets := append(subject.targets(), row.targets()...)
+	targets := append(reader.targets(), row.targets()...)
 	err = each(rows, func(r pgx.Rows) error {
 		if err := r.Scan(targets...); err != nil {
 			return err
 		}
-		p := subject.read()
-		scans[p] = append(scans[p], row.scan())
+		subject := reader.read()
+		scans[subject] = append(scans[subject], row.read())
 		return nil
 	})
 	return scans, explain(err)
@@ -140,22 +144,34 @@ func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Su
 
 // scanRow is what scanColumns select.
 type scanRow struct {
-	s                        ship.Scan
+	scan                     ship.Scan
 	status, reason, location *string
 }
 
 func (r *scanRow) targets() []any {
-	return []any{&r.s.Piece, &r.s.Code, &r.s.At, &r.status, &r.reason, &r.s.Description, &r.location, &r.s.ZoneUnknown, &r.s.Told}
+	return []any{
+		&r.scan.Piece,
+		&r.scan.Code,
+		&r.scan.At,
+		&r.status,
+		&r.reason,
+		&r.scan.Description,
+		&r.location,
+		&r.scan.ZoneUnknown,
+		&r.scan.Told,
+	}
 }
 
-func (r *scanRow) scan() ship.Scan {
-	r.s.At = r.s.At.UTC()
-	r.s.Status, r.s.Reason, r.s.Location = ship.Status(value(r.status)), value(r.reason), value(r.location)
-	return r.s
+func (r *scanRow) read() ship.Scan {
+	r.scan.At = r.scan.At.UTC()
+	r.scan.Status = ship.Status(value(r.status))
+	r.scan.Reason = value(r.reason)
+	r.scan.Location = value(r.location)
+	return r.scan
 }
 
-// A Change is what a transaction does to a parcel: its row as it is to be, the
-// scans that are new, and what the client is told.
+// A Change is what a transaction does to a parcel: its new tracking state, the
+// scans that are new, and the events that clients get.
 type Change struct {
 	Journey ship.Journey
 	Scans   []NewScan
@@ -186,20 +202,26 @@ WHERE st.account_id = v.account_id AND st.livemode = v.livemode AND st.id = v.id
 
 // sqlAddScans adds new scans. One that is there without a status gets it.
 const sqlAddScans = `
-INSERT INTO tracking_events (account_id, livemode, subject_id, piece, code, occurred_at, status, reason, description, location, timezone_unknown, raw)
-SELECT account_id, livemode, subject_id, piece, code, occurred_at, status::tracking_status, reason, description, location, timezone_unknown, raw::json
+INSERT INTO tracking_events (account_id, livemode, subject_id, piece, code, occurred_at,
+  status, reason, description, location, timezone_unknown, raw)
+SELECT account_id, livemode, subject_id, piece, code, occurred_at,
+  status::tracking_status, reason, description, location, timezone_unknown, raw::json
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @pieces::int[], @codes::text[], @times::timestamptz[], @statuses::text[],
   @reasons::text[], @descriptions::text[], @locations::text[], @zones::boolean[], @raws::text[])
   AS v (account_id, livemode, subject_id, piece, code, occurred_at, status, reason, description, location, timezone_unknown, raw)
-ON CONFLICT (account_id, livemode, subject_id, piece, code, occurred_at) DO UPDATE SET status = excluded.status, reason = excluded.reason
+ON CONFLICT (account_id, livemode, subject_id, piece, code, occurred_at) DO UPDATE SET
+  status = excluded.status,
+  reason = excluded.reason
 WHERE tracking_events.status IS NULL`
 
-// sqlNoteQuiet writes down which of the parcels are about to change without an
-// event, in what their facts are made of.
-const sqlNoteQuiet = `
+// sqlNoteChanges records which of the parcels are about to change something that
+// their facts are made of. No event leads the roll-up to them. It compares with
+// the rows as they are, so it runs before sqlSaveJourneys.
+const sqlNoteChanges = `
 INSERT INTO shipment_changes (account_id, livemode, shipment_id)
 SELECT st.account_id, st.livemode, st.id
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[], @newest::timestamptz[], @estimates::timestamptz[])
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[], @states::text[], @statuses::text[],
+  @newest::timestamptz[], @estimates::timestamptz[])
   AS v (account_id, livemode, id, state, status, last_event_at, estimated_delivery_at)
 JOIN shipment_states st USING (account_id, livemode, id)
 WHERE NOT st.is_tracker
@@ -209,97 +231,105 @@ WHERE NOT st.is_tracker
 const sqlAddEvents = `
 INSERT INTO events (account_id, livemode, subject_id, is_tracker, id, kind, sequence, late, body_version, snapshot)
 SELECT account_id, livemode, subject_id, is_tracker, id, kind::event_kind, sequence, late, @version, snapshot::json
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @trackers::boolean[], @ids::uuid[], @kinds::text[], @sequences::int[],
-  @lates::boolean[], @snapshots::text[])
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @trackers::boolean[], @ids::uuid[],
+  @kinds::text[], @sequences::int[], @lates::boolean[], @snapshots::text[])
   AS v (account_id, livemode, subject_id, is_tracker, id, kind, sequence, late, snapshot)`
 
 // Apply writes the changes in one round trip. The journeys must be locked.
 func (s *Store) Apply(ctx context.Context, changes []Change) error {
-	journeys, quiet, scans, events := columns{}, columns{}, columns{}, columns{}
-	for _, c := range changes {
-		journeys.journey(c.Journey)
-		if len(c.Events) == 0 && !c.Journey.Followed {
-			quiet.journey(c.Journey)
+	journeys := columns{}
+	quiet := columns{} // shipments that change without an event
+	scans := columns{}
+	events := columns{}
+	for _, change := range changes {
+		journeys.addJourney(change.Journey)
+		if len(change.Events) == 0 && !change.Journey.Followed {
+			quiet.addJourney(change.Journey)
 		}
-		for _, sc := range c.Scans {
-			scans.scan(c.Journey.Subject, sc)
+		for _, scan := range change.Scans {
+			scans.addScan(change.Journey.Subject, scan)
 		}
-		for _, e := range c.Events {
-			if err := events.event(c.Journey, e); err != nil {
+		for _, event := range change.Events {
+			if err := events.addEvent(change.Journey, event); err != nil {
 				return err
 			}
 		}
 	}
-	b := &pgx.Batch{}
+
+	batch := &pgx.Batch{}
 	if len(quiet) > 0 {
-		b.Queue(sqlNoteQuiet, quiet.args())
+		batch.Queue(sqlNoteChanges, quiet.args())
 	}
-	b.Queue(sqlSaveJourneys, journeys.args())
+	batch.Queue(sqlSaveJourneys, journeys.args())
 	if len(scans) > 0 {
-		b.Queue(sqlAddScans, scans.args())
+		batch.Queue(sqlAddScans, scans.args())
 	}
 	if len(events) > 0 {
 		args := events.args()
 		args["version"] = BodyVersion
-		b.Queue(sqlAddEvents, args)
+		batch.Queue(sqlAddEvents, args)
 	}
-	if err := s.tx.SendBatch(ctx, b).Close(); err != nil {
+
+	if err := s.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("apply changes: %w", explain(err))
 	}
 	return nil
 }
 
-func (c columns) journey(j ship.Journey) {
-	c.addTenant(j.Tenant)
-	c.add("ids", [16]byte(j.ID))
-	c.add("states", null(string(j.State)))
-	c.add("statuses", string(j.Progress.Status))
-	c.add("reasons", null(j.Progress.Reason))
-	c.add("sequences", j.Sequence)
-	c.add("newest", nullTime(j.NewestAt))
-	c.add("checked", nullTime(j.Progress.CheckedAt))
-	c.add("estimates", nullTime(j.Progress.EstimateAt))
-	c.add("sources", null(j.Progress.EstimateSource))
-	c.add("pieces", null(joined(j.Progress.Pieces)))
+func (c columns) addJourney(journey ship.Journey) {
+	c.addTenant(journey.Tenant)
+	c.add("ids", [16]byte(journey.ID))
+	c.add("states", null(string(journey.State)))
+	c.add("statuses", string(journey.Progress.Status))
+	c.add("reasons", null(journey.Progress.Reason))
+	c.add("sequences", journey.Sequence)
+	c.add("newest", nullTime(journey.NewestAt))
+	c.add("checked", nullTime(journey.Progress.CheckedAt))
+	c.add("estimates", nullTime(journey.Progress.EstimateAt))
+	c.add("sources", null(journey.Progress.EstimateSource))
+	c.add("pieces", null(joinStatuses(journey.Progress.Pieces)))
 }
 
-func joined(list []ship.Status) string {
-	var b []byte
-	for i, s := range list {
+// joinStatuses joins the statuses by commas. An array of arrays of different
+// lengths cannot be given to unnest, so the statement splits the text again.
+func joinStatuses(list []ship.Status) string {
+	var text []byte
+	for i, status := range list {
 		if i > 0 {
-			b = append(b, ',')
+			text = append(text, ',')
 		}
-		b = append(b, s...)
+		text = append(text, status...)
 	}
-	return string(b)
+	return string(text)
 }
 
-func (c columns) scan(p ship.Subject, s NewScan) {
-	c.addTenant(p.Tenant)
-	c.add("ids", [16]byte(p.ID))
-	c.add("pieces", s.Piece)
-	c.add("codes", s.Code)
-	c.add("times", s.At.Truncate(time.Second))
-	c.add("statuses", null(string(s.Status)))
-	c.add("reasons", null(s.Reason))
-	c.add("descriptions", s.Description)
-	c.add("zones", s.ZoneUnknown)
-	c.add("locations", null(s.Location))
-	c.add("raws", null(string(s.Raw)))
+func (c columns) addScan(subject ship.Subject, scan NewScan) {
+	c.addTenant(subject.Tenant)
+	c.add("ids", [16]byte(subject.ID))
+	c.add("pieces", scan.Piece)
+	c.add("codes", scan.Code)
+	c.add("times", scan.At.Truncate(time.Second))
+	c.add("statuses", null(string(scan.Status)))
+	c.add("reasons", null(scan.Reason))
+	c.add("descriptions", scan.Description)
+	c.add("zones", scan.ZoneUnknown)
+	c.add("locations", null(scan.Location))
+	c.add("raws", null(string(scan.Raw)))
 }
 
-func (c columns) event(j ship.Journey, e ship.Event) error {
-	snapshot, err := json.Marshal(e.Snapshot)
+func (c columns) addEvent(journey ship.Journey, event ship.Event) error {
+	snapshot, err := json.Marshal(event.Snapshot)
 	if err != nil {
 		return fmt.Errorf("write a snapshot: %w", err)
 	}
-	c.addTenant(j.Tenant)
-	c.add("subjects", [16]byte(j.ID))
-	c.add("trackers", j.Followed)
-	c.add("ids", [16]byte(e.ID.Raw()))
-	c.add("kinds", string(e.Kind))
-	c.add("sequences", e.Sequence)
-	c.add("lates", e.Late)
+
+	c.addTenant(journey.Tenant)
+	c.add("subjects", [16]byte(journey.ID))
+	c.add("trackers", journey.Followed)
+	c.add("ids", [16]byte(event.ID.Raw()))
+	c.add("kinds", string(event.Kind))
+	c.add("sequences", event.Sequence)
+	c.add("lates", event.Late)
 	c.add("snapshots", string(snapshot))
 	return nil
 }

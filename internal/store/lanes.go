@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type Route struct {
 }
 
 const sqlRoutes = `
-SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.purchase->>'service', ''), s.request->'origin', s.request->'destination', coalesce(s.request->>'shipDate', '')
+SELECT s.account_id, s.livemode, s.id, coalesce(s.carrier, ''), coalesce(s.purchase->>'service', ''),
+  s.request->'origin', s.request->'destination', coalesce(s.request->>'shipDate', '')
 FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Routes returns how the parcels were sent; those that were not bought here are
@@ -30,17 +32,17 @@ func (s *Store) Routes(ctx context.Context, parcels []ship.Subject) (map[ship.Su
 	if err != nil {
 		return nil, fmt.Errorf("read routes: %w", explain(err))
 	}
-	all := make(map[ship.Subject]Route, len(parcels))
+
+	routes := make(map[ship.Subject]Route, len(parcels))
 	err = each(rows, func(r pgx.Rows) error {
 		var account, id [16]byte
-		var p ship.Subject
-		var w Route
-		err := r.Scan(&account, &p.Tenant.Livemode, &id, &w.Carrier, &w.Service, &w.From, &w.To, &w.Sent)
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
-		all[p] = w
+		var livemode bool
+		var route Route
+		err := r.Scan(&account, &livemode, &id, &route.Carrier, &route.Service, &route.From, &route.To, &route.Sent)
+		routes[subjectOf(account, livemode, id)] = route
 		return err
 	})
-	return all, explain(err)
+	return routes, explain(err)
 }
 
 // A Lane is a service of a carrier from one area to another, of a tenant.
@@ -50,17 +52,25 @@ type Lane struct {
 	Origin, Destination string // areas
 }
 
-func (l Lane) compare(m Lane) int {
+func (l Lane) compare(other Lane) int {
 	return cmp.Or(
-		strings.Compare(string(l.Tenant.Account), string(m.Tenant.Account)), strings.Compare(l.Origin, m.Origin), strings.Compare(l.Destination, m.Destination),
-		strings.Compare(l.Carrier, m.Carrier), strings.Compare(l.Service, m.Service),
+		strings.Compare(string(l.Tenant.Account), string(other.Tenant.Account)),
+		strings.Compare(l.Origin, other.Origin),
+		strings.Compare(l.Destination, other.Destination),
+		strings.Compare(l.Carrier, other.Carrier),
+		strings.Compare(l.Service, other.Service),
 	)
 }
 
+// sqlCountDeliveries halves the counts of a lane once they pass 500 deliveries,
+// so that recent ones weigh more.
 const sqlCountDeliveries = `
-INSERT INTO transit_times AS t (account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day)
-SELECT account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day::int[]
-FROM unnest(@accounts::uuid[], @livemodes::boolean[], @carriers::text[], @services::text[], @origins::text[], @destinations::text[], @deliveries::int[], @days::text[])
+INSERT INTO transit_times AS t (account_id, livemode, carrier, service, origin_area, destination_area,
+  deliveries, deliveries_by_day)
+SELECT account_id, livemode, carrier, service, origin_area, destination_area,
+  deliveries, deliveries_by_day::int[]
+FROM unnest(@accounts::uuid[], @livemodes::boolean[], @carriers::text[], @services::text[],
+  @origins::text[], @destinations::text[], @deliveries::int[], @days::text[])
   AS v (account_id, livemode, carrier, service, origin_area, destination_area, deliveries, deliveries_by_day)
 ON CONFLICT (account_id, livemode, origin_area, destination_area, carrier, service) DO UPDATE SET
   deliveries = (t.deliveries + excluded.deliveries) / CASE WHEN t.deliveries > 500 THEN 2 ELSE 1 END,
@@ -71,29 +81,28 @@ ON CONFLICT (account_id, livemode, origin_area, destination_area, carrier, servi
 // CountDeliveries adds to what is known of lanes, in one statement. The rows are
 // locked in one order, so that batches that overlap cannot deadlock.
 func (s *Store) CountDeliveries(ctx context.Context, took map[Lane]ship.TransitDays) error {
-	lanes := make([]Lane, 0, len(took))
-	for l := range took {
-		lanes = append(lanes, l)
-	}
-	if len(lanes) == 0 {
+	if len(took) == 0 {
 		return nil
 	}
-	slices.SortFunc(lanes, Lane.compare)
-	c := columns{}
-	for _, l := range lanes {
+	lanes := slices.SortedFunc(maps.Keys(took), Lane.compare)
+
+	list := columns{}
+	for _, lane := range lanes {
 		delivered := 0
-		for _, n := range took[l] {
+		for _, n := range took[lane] {
 			delivered += n
 		}
-		c.addTenant(l.Tenant)
-		c.add("carriers", l.Carrier)
-		c.add("services", l.Service)
-		c.add("origins", l.Origin)
-		c.add("destinations", l.Destination)
-		c.add("deliveries", delivered)
-		c.add("days", "{"+strings.Trim(strings.ReplaceAll(fmt.Sprint(took[l]), " ", ","), "[]")+"}")
+
+		list.addTenant(lane.Tenant)
+		list.add("carriers", lane.Carrier)
+		list.add("services", lane.Service)
+		list.add("origins", lane.Origin)
+		list.add("destinations", lane.Destination)
+		list.add("deliveries", delivered)
+		list.add("days", "{"+strings.Trim(strings.ReplaceAll(fmt.Sprint(took[lane]), " ", ","), "[]")+"}")
 	}
-	_, err := s.sys.Exec(ctx, sqlCountDeliveries, c.args())
+
+	_, err := s.sys.Exec(ctx, sqlCountDeliveries, list.args())
 	return explain(err)
 }
 
@@ -103,15 +112,16 @@ WHERE account_id = @account AND livemode = @livemode AND origin_area = @origin A
 
 // Lanes returns how long the tenant's parcels took from one area to another.
 func (s *Store) Lanes(ctx context.Context, t ship.Tenant, origin, destination string) (map[Lane]ship.TransitDays, error) {
-	all := map[Lane]ship.TransitDays{}
+	lanes := map[Lane]ship.TransitDays{}
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		l := Lane{Tenant: t, Origin: origin, Destination: destination}
-		var list []int
-		err := r.Scan(&l.Carrier, &l.Service, &list)
+		lane := Lane{Tenant: t, Origin: origin, Destination: destination}
+		var counts []int
+		err := r.Scan(&lane.Carrier, &lane.Service, &counts)
+
 		var days ship.TransitDays
-		copy(days[:], list)
-		all[l] = days
+		copy(days[:], counts)
+		lanes[lane] = days
 		return err
 	}, sqlLanes, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"origin": origin, "destination": destination}))
-	return all, err
+	return lanes, err
 }

@@ -12,11 +12,14 @@ import (
 
 // sqlDuePolls claims parcels that are due by moving their time on: if this
 // process dies, they are due again then. Another copy skips what is claimed.
-// Rows are named by their place, because a join would be planned for a tenth of
+// Rows are found by their ctid, because a join would be planned for a tenth of
 // the table.
 const sqlDuePolls = `
-UPDATE sandbox_polls SET due_at = $2 WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM sandbox_polls WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+UPDATE sandbox_polls SET due_at = $2
+WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM sandbox_polls
+  WHERE due_at <= $1
+  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
 RETURNING account_id, livemode, subject_id`
 
 // DuePolls claims up to limit parcels that are due at now; each is due again
@@ -26,15 +29,7 @@ func (s *Store) DuePolls(ctx context.Context, now, again time.Time, limit int) (
 	if err != nil {
 		return nil, fmt.Errorf("claim polls: %w", explain(err))
 	}
-	var list []ship.Subject
-	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var p ship.Subject
-		err := r.Scan(&account, &p.Tenant.Livemode, &id)
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
-		list = append(list, p)
-		return err
-	})
+	list, err := collect(rows, scanSubject)
 	return list, explain(err)
 }
 
@@ -42,18 +37,12 @@ const sqlEndPolls = `
 DELETE FROM sandbox_polls p USING ` + subjectKeys + `
 WHERE p.account_id = k.account_id AND p.livemode = k.livemode AND p.subject_id = k.id`
 
-// EndPolls stops asking about the parcels.
+// EndPolls stops polling for the parcels.
 func (s *Store) EndPolls(ctx context.Context, parcels []ship.Subject) error {
 	if len(parcels) == 0 {
 		return nil
 	}
-	var err error
-	if s.tx != nil {
-		_, err = s.tx.Exec(ctx, sqlEndPolls, subjectArgs(parcels))
-	} else {
-		_, err = s.sys.Exec(ctx, sqlEndPolls, subjectArgs(parcels))
-	}
-	if err != nil {
+	if _, err := s.system().Exec(ctx, sqlEndPolls, subjectArgs(parcels)); err != nil {
 		return fmt.Errorf("end polls: %w", explain(err))
 	}
 	return nil
@@ -69,14 +58,14 @@ func (s *Store) Orders(ctx context.Context, parcels []ship.Subject) (map[ship.Su
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", explain(err))
 	}
+
 	orders := make(map[ship.Subject]ship.Order, len(parcels))
 	err = each(rows, func(r pgx.Rows) error {
 		var account, id [16]byte
-		var p ship.Subject
-		var o ship.Order
-		err := r.Scan(&account, &p.Tenant.Livemode, &id, &o)
-		p.Tenant.Account, p.ID = ship.AccountIDOf(account), id
-		orders[p] = o
+		var livemode bool
+		var order ship.Order
+		err := r.Scan(&account, &livemode, &id, &order)
+		orders[subjectOf(account, livemode, id)] = order
 		return err
 	})
 	return orders, explain(err)

@@ -16,7 +16,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A PushID names a push. It follows from the body, so that a repeat is the same.
+// A PushID identifies a push. It is derived from the body, so a repeated push has
+// the same id.
 type PushID = ship.RawID
 
 // A Push is a request that a carrier sent, as it came.
@@ -28,8 +29,8 @@ type Push struct {
 	Body       []byte
 }
 
-// sqlAddPushes stores pushes, and notes of those that are new that they are to
-// be heard.
+// sqlAddPushes stores pushes and schedules those that are new. A push that is
+// stored already is neither stored nor scheduled again.
 const sqlAddPushes = `
 WITH new_pushes AS (
   INSERT INTO pushes (account_id, livemode, id, connection_id, headers, body)
@@ -42,29 +43,41 @@ INSERT INTO pending_pushes (account_id, livemode, push_id, due_at, body_bytes)
 SELECT account_id, livemode, id, @due, body_bytes FROM new_pushes
 RETURNING account_id, livemode, push_id`
 
-// AddPushes stores pushes of any tenants, to be heard from due on, and reports
-// which are new.
+// AddPushes stores pushes of any tenants, to be processed from due on, and
+// reports which are new.
 func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fresh map[ship.Subject]bool, err error) {
 	// In one order, so that batches with the same pushes cannot deadlock.
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Push) int {
 		return cmp.Or(strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	ids, connections := make(uuids, len(list)), make(uuids, len(list))
-	headers, bodies := make([]string, len(list)), make([][]byte, len(list))
-	for i, p := range list {
-		header, err := json.Marshal(p.Header)
+
+	ids := make(uuids, len(list))
+	connections := make(uuids, len(list))
+	headers := make([]string, len(list))
+	bodies := make([][]byte, len(list))
+	for i, push := range list {
+		header, err := json.Marshal(push.Header)
 		if err != nil {
 			return nil, fmt.Errorf("write a header: %w", err)
 		}
-		ids[i], connections[i], headers[i], bodies[i] = uuid(p.ID), uuid(p.Connection.Raw()), string(header), p.Body
+		ids[i] = uuid(push.ID)
+		connections[i] = uuid(push.Connection.Raw())
+		headers[i] = string(header)
+		bodies[i] = push.Body
 	}
+
 	args := tenantsArgs(len(list), func(i int) ship.Tenant { return list[i].Tenant })
-	args["ids"], args["connections"], args["headers"], args["bodies"], args["due"] = ids, connections, headers, bodies, due
+	args["ids"] = ids
+	args["connections"] = connections
+	args["headers"] = headers
+	args["bodies"] = bodies
+	args["due"] = due
 	rows, err := s.sys.Query(ctx, sqlAddPushes, args)
 	if err != nil {
 		return nil, fmt.Errorf("store pushes: %w", explain(err))
 	}
+
 	fresh = make(map[ship.Subject]bool, len(list))
 	var subject subjectReader
 	targets := subject.targets()
@@ -79,7 +92,7 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 	return fresh, nil
 }
 
-// An Unheard is a push that is to be taken in.
+// An Unheard is a push that is still to be processed.
 type Unheard struct {
 	ship.Subject     // whose it is, and its id
 	Bytes        int // of the body
@@ -91,29 +104,32 @@ type Unheard struct {
 // sqlDuePushes claims pushes by moving their time on: if this process dies,
 // they are due again then. Another copy skips what is claimed.
 const sqlDuePushes = `
-UPDATE pending_pushes SET due_at = $2, attempts = least(attempts + 1, 32000) WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM pending_pushes WHERE due_at <= $1 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+UPDATE pending_pushes SET due_at = $2, attempts = least(attempts + 1, 32000)
+WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM pending_pushes
+  WHERE due_at <= $1
+  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
 RETURNING account_id, livemode, push_id, body_bytes, attempts`
 
 // DuePushes claims up to limit pushes that are due at now; each is due again
-// at again unless it is heard or postponed.
+// at again unless it is processed or postponed.
 func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) ([]Unheard, error) {
 	var list []Unheard
-	b := keysOnly()
-	b.Queue(sqlDuePushes, now, again, limit).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var account, id [16]byte
-			var u Unheard
-			err := r.Scan(&account, &u.Tenant.Livemode, &id, &u.Bytes, &u.Looks)
-			u.Tenant.Account, u.ID = ship.AccountIDOf(account), id
-			list = append(list, u)
-			return err
-		})
-	})
-	if err := s.sys.SendBatch(ctx, b).Close(); err != nil {
+	batch := newBatchByKeys()
+	batch.Queue(sqlDuePushes, now, again, limit).Query(collectInto(&list, scanPendingPush))
+	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("claim pushes: %w", explain(err))
 	}
 	return list, nil
+}
+
+func scanPendingPush(r pgx.Row) (Unheard, error) {
+	var pending Unheard
+	var account, id [16]byte
+	var livemode bool
+	err := r.Scan(&account, &livemode, &id, &pending.Bytes, &pending.Looks)
+	pending.Subject = subjectOf(account, livemode, id)
+	return pending, err
 }
 
 // The tables of pushes are empty at one moment and full at the next, and a
@@ -129,70 +145,78 @@ func (s *Store) KeysOnly(ctx context.Context) error {
 	return explain(err)
 }
 
-// keysOnly begins a batch of which the same holds.
-func keysOnly() *pgx.Batch {
-	b := &pgx.Batch{}
-	b.Queue(sqlKeysOnly)
-	return b
+// newBatchByKeys begins a batch that finds rows by their keys, as KeysOnly does.
+func newBatchByKeys() *pgx.Batch {
+	batch := &pgx.Batch{}
+	batch.Queue(sqlKeysOnly)
+	return batch
 }
 
+// sqlPushes looks each push up for itself: OFFSET 0 keeps the planner from
+// turning the look-ups into a join.
 const sqlPushes = `
 SELECT k.account_id, k.livemode, k.id, p.connection_id, p.headers, p.body
 FROM ` + subjectKeys + ` CROSS JOIN LATERAL (
-  SELECT connection_id, headers, body FROM pushes WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
+  SELECT connection_id, headers, body FROM pushes
+  WHERE account_id = k.account_id AND livemode = k.livemode AND id = k.id OFFSET 0) p`
 
-// Pushes returns pushes of any tenants; those past their time are left out.
+// Pushes returns pushes of any tenants; those past their retention are left out.
 func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
 	rows, err := s.sys.Query(ctx, sqlPushes, subjectArgs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read pushes: %w", explain(err))
 	}
-	var list []Push
-	err = each(rows, func(r pgx.Rows) error {
-		var account, id, connection [16]byte
-		var p Push
-		err := r.Scan(&account, &p.Tenant.Livemode, &id, &connection, &p.Header, &p.Body)
-		p.Tenant.Account, p.ID, p.Connection = ship.AccountIDOf(account), id, ship.ConnectionIDOf(connection)
-		list = append(list, p)
-		return err
-	})
+	list, err := collect(rows, scanPush)
 	return list, explain(err)
 }
 
-const unheardRows = `ctid = ANY (ARRAY(
+func scanPush(r pgx.Row) (Push, error) {
+	var push Push
+	var account, id, connection [16]byte
+	err := r.Scan(&account, &push.Tenant.Livemode, &id, &connection, &push.Header, &push.Body)
+	push.ID = id
+	push.Tenant.Account = ship.AccountIDOf(account)
+	push.Connection = ship.ConnectionIDOf(connection)
+	return push, err
+}
+
+const pendingPushRows = `ctid = ANY (ARRAY(
   SELECT u.ctid FROM ` + subjectKeys + ` CROSS JOIN LATERAL (
-    SELECT ctid FROM pending_pushes WHERE account_id = k.account_id AND livemode = k.livemode AND push_id = k.id OFFSET 0) u))`
+    SELECT ctid FROM pending_pushes
+    WHERE account_id = k.account_id AND livemode = k.livemode AND push_id = k.id OFFSET 0) u))`
 
-const sqlHeardPushes = `
-DELETE FROM pending_pushes WHERE ` + unheardRows
+const sqlDeletePendingPushes = `
+DELETE FROM pending_pushes WHERE ` + pendingPushRows
 
-// HeardPushes notes that pushes were taken in. It works only inside a
-// transaction, with what they told, that finds rows by KeysOnly.
+// HeardPushes records that pushes were processed. It works only inside the
+// transaction that stores their updates, after KeysOnly.
 func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
-	_, err := s.tx.Exec(ctx, sqlHeardPushes, subjectArgs(ids))
+	_, err := s.tx.Exec(ctx, sqlDeletePendingPushes, subjectArgs(ids))
 	return explain(err)
 }
 
 const sqlPostponePushes = `
-UPDATE pending_pushes SET due_at = @due WHERE ` + unheardRows
+UPDATE pending_pushes SET due_at = @due WHERE ` + pendingPushRows
 
-// PostponePushes has pushes taken in later.
+// PostponePushes has pushes processed later.
 func (s *Store) PostponePushes(ctx context.Context, ids []ship.Subject, due time.Time) error {
 	args := subjectArgs(ids)
 	args["due"] = due
-	b := keysOnly()
-	b.Queue(sqlPostponePushes, args)
-	return explain(s.sys.SendBatch(ctx, b).Close())
+	batch := newBatchByKeys()
+	batch.Queue(sqlPostponePushes, args)
+	return explain(s.sys.SendBatch(ctx, batch).Close())
 }
 
-const sqlSubscriptionUntil = `SELECT subscribed_until FROM push_subscriptions WHERE account_id = @account AND livemode = @livemode AND connection_id = @connection`
+const sqlSubscriptionUntil = `
+SELECT subscribed_until FROM push_subscriptions
+WHERE account_id = @account AND livemode = @livemode AND connection_id = @connection`
 
-// SubscribedUntil is until when a carrier pushes for a whole connection; the
-// zero time if it does not.
+// SubscribedUntil returns until when a carrier pushes for an entire connection;
+// the zero time if it does not.
 func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.ConnectionID) (time.Time, error) {
 	var until *time.Time
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&until) }, sqlSubscriptionUntil,
-		tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw())}))
+	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw())})
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&until) }, sqlSubscriptionUntil, args)
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, nil
 	}
@@ -200,11 +224,13 @@ func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.Conne
 }
 
 const sqlSetSubscription = `
-INSERT INTO push_subscriptions (account_id, livemode, connection_id, subscribed_until) VALUES (@account, @livemode, @connection, @until)
+INSERT INTO push_subscriptions (account_id, livemode, connection_id, subscribed_until)
+VALUES (@account, @livemode, @connection, @until)
 ON CONFLICT (account_id, livemode, connection_id) DO UPDATE SET subscribed_until = excluded.subscribed_until`
 
-// SetSubscription notes until when a carrier pushes for a whole connection.
+// SetSubscription records until when a carrier pushes for an entire connection.
 func (s *Store) SetSubscription(ctx context.Context, t ship.Tenant, c ship.ConnectionID, until time.Time) error {
-	_, err := s.exec(ctx, t, sqlSetSubscription, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw()), "until": until}))
+	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw()), "until": until})
+	_, err := s.exec(ctx, t, sqlSetSubscription, args)
 	return err
 }

@@ -10,13 +10,18 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count, st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + journeyColumns
+const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count,
+  st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + journeyColumns
 
 // sqlFind finds the parcels of a number, newest first. Numbers are reused, and
 // two carriers may use the same one.
 const sqlFind = `
 SELECT ` + trackColumns + `
-FROM (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3 ORDER BY subject_id DESC LIMIT 8) l
+FROM (
+  SELECT subject_id FROM lookup_keys
+  WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3
+  ORDER BY subject_id DESC LIMIT 8
+) l
 JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l.subject_id
 ORDER BY st.id DESC`
 
@@ -25,33 +30,37 @@ ORDER BY st.id DESC`
 const sqlFindScans = `
 SELECT ` + scanColumns + ` FROM tracking_events t
 WHERE t.account_id = $1 AND t.livemode = $2
-  AND t.subject_id = (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3 ORDER BY subject_id DESC LIMIT 1)`
+  AND t.subject_id = (
+    SELECT subject_id FROM lookup_keys
+    WHERE account_id = $1 AND livemode = $2 AND kind = 't' AND value = $3
+    ORDER BY subject_id DESC LIMIT 1)`
 
 // Find returns the parcel of a tracking number, and its scans. If there are
 // several it is the newest shipment, else the newest followed parcel. A carrier
 // narrows the choice.
 func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.Journey, []ship.Scan, error) {
-	var found []ship.Journey
-	var scans []ship.Scan
-	b := s.newBatch(t)
 	account := [16]byte(t.Account.Raw())
-	b.Queue(sqlFind, account, t.Livemode, number).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			j, err := scanJourney(r)
-			found = append(found, j)
-			return err
-		})
-	})
-	b.Queue(sqlFindScans, account, t.Livemode, number).Query(collectScans(&scans))
-	if err := s.send(ctx, b); err != nil {
+	var found []ship.Journey
+	var scans []ship.Scan // of the first that is found
+	batch := s.newBatch(t)
+	batch.Queue(sqlFind, account, t.Livemode, number).Query(collectInto(&found, scanJourney))
+	batch.Queue(sqlFindScans, account, t.Livemode, number).Query(collectInto(&scans, scanScan))
+	if err := s.send(ctx, batch); err != nil {
 		return ship.Journey{}, nil, fmt.Errorf("find a parcel: %w", err)
 	}
+
+	// The newest comes first. A shipment is preferred to a followed parcel.
 	best := -1
-	for i, j := range found {
-		if (carrier == "" || j.Carrier == carrier) && (best < 0 || found[best].Followed && !j.Followed) {
+	for i, journey := range found {
+		if carrier != "" && journey.Carrier != carrier {
+			continue
+		}
+		if best < 0 || found[best].Followed && !journey.Followed {
 			best = i
 		}
 	}
+
+	// Only the scans of the first were read with it.
 	switch best {
 	case -1:
 		return ship.Journey{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
@@ -61,35 +70,31 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	return s.Journey(ctx, t, found[best].ID)
 }
 
-func collectScans(into *[]ship.Scan) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var row scanRow
-			err := r.Scan(row.targets()...)
-			*into = append(*into, row.scan())
-			return err
-		})
-	}
+func scanScan(r pgx.Row) (ship.Scan, error) {
+	var row scanRow
+	err := r.Scan(row.targets()...)
+	return row.read(), err
 }
 
-const sqlJourney = `SELECT ` + trackColumns + ` FROM shipment_states st WHERE st.account_id = $1 AND st.livemode = $2 AND st.id = $3`
+const sqlJourney = `
+SELECT ` + trackColumns + ` FROM shipment_states st
+WHERE st.account_id = $1 AND st.livemode = $2 AND st.id = $3`
 
-const sqlJourneyScans = `SELECT ` + scanColumns + ` FROM tracking_events t WHERE t.account_id = $1 AND t.livemode = $2 AND t.subject_id = $3`
+const sqlJourneyScans = `
+SELECT ` + scanColumns + ` FROM tracking_events t
+WHERE t.account_id = $1 AND t.livemode = $2 AND t.subject_id = $3`
 
 // Journey returns a parcel by its id, and its scans.
 func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.Journey, []ship.Scan, error) {
-	var j ship.Journey
+	var journey ship.Journey
 	var scans []ship.Scan
-	b := s.newBatch(t)
-	b.Queue(sqlJourney, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(func(r pgx.Row) (err error) {
-		j, err = scanJourney(r)
-		return err
-	})
-	b.Queue(sqlJourneyScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectScans(&scans))
-	if err := s.send(ctx, b); err != nil {
+	batch := s.newBatch(t)
+	batch.Queue(sqlJourney, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(scanInto(&journey, scanJourney))
+	batch.Queue(sqlJourneyScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectInto(&scans, scanScan))
+	if err := s.send(ctx, batch); err != nil {
 		return ship.Journey{}, nil, fmt.Errorf("read a parcel: %w", err)
 	}
-	return j, append(j.OwnScans(), scans...), nil
+	return journey, append(journey.OwnScans(), scans...), nil
 }
 
 // sqlFollow begins to follow a number, unless the tenant does already: then it
@@ -97,13 +102,15 @@ func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship
 const sqlFollow = `
 WITH existing AS (
   SELECT st.id
-  FROM lookup_keys l JOIN shipment_states st ON st.account_id = @account AND st.livemode = @livemode AND st.id = l.subject_id
+  FROM lookup_keys l
+  JOIN shipment_states st ON st.account_id = @account AND st.livemode = @livemode AND st.id = l.subject_id
   WHERE l.account_id = @account AND l.livemode = @livemode AND l.kind = 't' AND l.value = @number
     AND st.is_tracker AND st.carrier = @carrier
   LIMIT 1
 ), new_tracker AS (
   INSERT INTO shipment_states (id, account_id, livemode, is_tracker, status, sequence, carrier, tracking_number)
-  SELECT @id, @account, @livemode, true, 'created', 0, @carrier, @number WHERE NOT EXISTS (SELECT FROM existing)
+  SELECT @id, @account, @livemode, true, 'created', 0, @carrier, @number
+  WHERE NOT EXISTS (SELECT FROM existing)
   RETURNING id
 ), new_lookup_keys AS (
   INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
@@ -116,27 +123,28 @@ SELECT id, true FROM new_tracker UNION ALL SELECT id, false FROM existing`
 // Follow begins to follow a number of a carrier for the holder of a key. It
 // reports the parcel's id and whether it is new.
 func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id ship.TrackerID, number, carrier string) (ship.TrackerID, bool, error) {
-	var got [16]byte
-	var fresh bool
+	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier, "key": string(key)})
+	var tracker [16]byte
+	var isNew bool
 	err := s.InTx(ctx, t, func(tx *Store) error {
-		// Two requests at once must not both find nothing.
+		// Two requests at the same time must not both find nothing.
 		if _, err := tx.tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", uuidText(t.Account.Raw())+number); err != nil {
 			return err
 		}
-		return tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&got, &fresh) }, sqlFollow,
-			tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier, "key": string(key)}))
+		return tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&tracker, &isNew) }, sqlFollow, args)
 	})
 	if err != nil {
 		return "", false, fmt.Errorf("follow a parcel: %w", err)
 	}
-	return ship.TrackerIDOf(got), fresh, nil
+	return ship.TrackerIDOf(tracker), isNew, nil
 }
 
 const sqlFollowedSince = `
-SELECT count(*) FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND value = $4 AND subject_id >= $3`
+SELECT count(*) FROM lookup_keys
+WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND value = $4 AND subject_id >= $3`
 
-// FollowedSince counts the parcels that were begun to be followed with the key
-// since, those that are followed no more included.
+// FollowedSince counts the parcels that the key began to follow since, including
+// those that are no longer followed.
 func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (int, error) {
 	var n int
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlFollowedSince,
@@ -146,27 +154,27 @@ func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID
 
 const sqlFollowed = `
 SELECT ` + trackColumns + `
-FROM (SELECT subject_id FROM lookup_keys WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND value = '' AND subject_id < $3 ORDER BY subject_id DESC LIMIT $4) l
+FROM (
+  SELECT subject_id FROM lookup_keys
+  WHERE account_id = $1 AND livemode = $2 AND kind = 'f' AND value = '' AND subject_id < $3
+  ORDER BY subject_id DESC LIMIT $4
+) l
 JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l.subject_id
 ORDER BY st.id DESC`
 
 // Followed lists the followed parcels, newest first.
 func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Journey, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	var list []ship.Journey
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		j, err := scanJourney(r)
-		list = append(list, j)
-		return err
-	}, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
-	return list, err
+	return queryList(ctx, s, t, scanJourney, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
 }
 
 // sqlUnfollow deletes nothing and counts 0 if there is no such tracker. The
 // lookup key of the API key stays, because it counts towards the key's limit.
 const sqlUnfollow = `
 WITH tracker AS (
-  DELETE FROM shipment_states WHERE account_id = $1 AND livemode = $2 AND id = $3 AND is_tracker RETURNING tracking_number
+  DELETE FROM shipment_states
+  WHERE account_id = $1 AND livemode = $2 AND id = $3 AND is_tracker
+  RETURNING tracking_number
 ), old_lookup_keys AS (
   DELETE FROM lookup_keys USING tracker
   WHERE account_id = $1 AND livemode = $2 AND subject_id = $3
@@ -183,7 +191,8 @@ SELECT count(*) FROM tracker`
 // Unfollow forgets a followed parcel; ship.NotFound if there is none.
 func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {
 	var n int
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow,
+		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err != nil {
 		return fmt.Errorf("unfollow %s: %w", id, err)
 	}
