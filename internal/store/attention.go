@@ -14,7 +14,8 @@ import (
 // AttentionLimit is up to how many of a kind are counted.
 const AttentionLimit = 100
 
-// An Attention counts what waits for a person, each kind up to AttentionLimit.
+// An Attention counts what needs somebody's attention, each kind up to
+// AttentionLimit.
 type Attention struct {
 	Unknown     int // purchases whose outcome is not known
 	Failed      int // purchases that bought nothing, of orders without another label
@@ -29,16 +30,17 @@ type Attention struct {
 	RefusedVoids int
 }
 
-// Total is all together.
+// Total is the sum of all kinds.
 func (a Attention) Total() int {
 	return a.Unknown + a.Failed + a.Exceptions + a.Stranded + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
 }
 
+// What needs attention, as conditions that the counts and the lists share.
 const (
 	unknownFacts   = `f.account_id = $1 AND f.livemode = $2 AND f.state IN ('uncertain', 'needs_review')`
 	exceptionFacts = `f.account_id = $1 AND f.livemode = $2 AND f.status = 'exception' AND f.state = 'purchased' AND f.shipment_id >= $3`
 	failedFacts    = `f.account_id = $1 AND f.livemode = $2 AND f.state <> 'purchased' AND f.state = 'failed' AND f.shipment_id >= $3` + notShippedSince
-	waitingLabels  = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('pending', 'void_declined')`
+	openOrphans    = `x.account_id = $1 AND x.livemode = $2 AND x.state IN ('pending', 'void_declined')`
 	unmappedScans  = `t.account_id = $1 AND t.livemode = $2 AND t.reason = 'unmapped' AND t.subject_id >= $3`
 )
 
@@ -47,93 +49,119 @@ const (
 // number in the directory as kind 'o'.
 const notShippedSince = `
   AND NOT EXISTS (
-    SELECT FROM shipments s JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'o' AND l.value = s.request ->> 'orderId'
+    SELECT FROM shipments s
+    JOIN lookup_keys l ON l.account_id = $1 AND l.livemode = $2 AND l.kind = 'o' AND l.value = s.request ->> 'orderId'
     WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = f.shipment_id)`
 
-// sqlAttention reads indexes that hold nothing but what waits.
+// sqlAttention reads indexes that hold nothing but what needs attention, and of
+// each no more than it counts.
 const sqlAttention = `
 SELECT
   (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + unknownFacts + ` LIMIT 100) x),
   (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + failedFacts + ` LIMIT 100) x),
   (SELECT count(*) FROM (SELECT FROM shipment_facts f WHERE ` + exceptionFacts + ` LIMIT 100) x),
-  (SELECT count(*) FROM (SELECT FROM orphaned_labels x WHERE ` + waitingLabels + ` LIMIT 100) x),
-  (SELECT count(*) FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2
+  (SELECT count(*) FROM (SELECT FROM orphaned_labels x WHERE ` + openOrphans + ` LIMIT 100) x),
+  (SELECT count(*) FROM webhook_endpoints e
+    WHERE e.account_id = $1 AND e.livemode = $2
     AND (e.failures > 0 OR e.parked OR NOT e.enabled AND e.disabled_reason IS DISTINCT FROM 'client')),
-  (SELECT count(*) FROM connections c WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL AND c.enabled
+  (SELECT count(*) FROM connections c
+    WHERE c.account_id = $1 AND c.livemode = $2 AND c.removed_at IS NULL AND c.enabled
     AND c.check_result @? '$[*] ? (@.level == "fail")'),
-  (SELECT count(*) FROM (SELECT DISTINCT st.carrier, u.code
-    FROM (SELECT t.account_id, t.livemode, t.subject_id AS id, t.code FROM tracking_events t WHERE ` + unmappedScans + ` ORDER BY t.subject_id DESC LIMIT 1000) u
+  (SELECT count(*) FROM (
+    SELECT DISTINCT st.carrier, u.code
+    FROM (
+      SELECT t.account_id, t.livemode, t.subject_id AS id, t.code
+      FROM tracking_events t WHERE ` + unmappedScans + `
+      ORDER BY t.subject_id DESC LIMIT 1000
+    ) u
     JOIN shipment_states st USING (account_id, livemode, id) LIMIT 100) x)`
 
-// Attention counts what waits for a person in parcels made since, and
-// elsewhere.
+// Attention counts what needs attention: of shipments, those made since.
 func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
-	b := s.newBatch(t)
-	b.Queue(sqlPlanOnce)
-	b.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanOnce)
+	batch.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
 	})
-	return a, s.send(ctx, b)
+	err = s.send(ctx, batch)
+	return a, err
 }
 
 const (
-	sqlUnknownIDs   = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + unknownFacts + ` AND f.shipment_id >= $3 AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
-	sqlFailedIDs    = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + failedFacts + ` AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
-	sqlExceptionIDs = `SELECT f.shipment_id FROM shipment_facts f WHERE ` + exceptionFacts + ` AND f.shipment_id < $4 ORDER BY f.shipment_id DESC LIMIT $5`
+	sqlUnknownIDs = `
+SELECT f.shipment_id FROM shipment_facts f
+WHERE ` + unknownFacts + ` AND f.shipment_id >= $3 AND f.shipment_id < $4
+ORDER BY f.shipment_id DESC LIMIT $5`
+
+	sqlFailedIDs = `
+SELECT f.shipment_id FROM shipment_facts f
+WHERE ` + failedFacts + ` AND f.shipment_id < $4
+ORDER BY f.shipment_id DESC LIMIT $5`
+
+	sqlExceptionIDs = `
+SELECT f.shipment_id FROM shipment_facts f
+WHERE ` + exceptionFacts + ` AND f.shipment_id < $4
+ORDER BY f.shipment_id DESC LIMIT $5`
 )
 
 // Unknown lists the purchases whose outcome is not known, newest first.
 func (s *Store) Unknown(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, error) {
-	return s.waiting(ctx, t, sqlUnknownIDs, time.Time{}, p, func(sh ship.Shipment) bool {
-		return sh.State == ship.StateUncertain || sh.State == ship.StateNeedsReview
+	return s.listByFacts(ctx, t, sqlUnknownIDs, time.Time{}, p, func(shipment ship.Shipment) bool {
+		return shipment.State == ship.StateUncertain || shipment.State == ship.StateNeedsReview
 	})
 }
 
 // FailedPurchases lists purchases made since that bought nothing, newest first,
 // without those whose order has another shipment.
 func (s *Store) FailedPurchases(ctx context.Context, t ship.Tenant, since time.Time, p ship.Page) ([]ship.Shipment, error) {
-	return s.waiting(ctx, t, sqlFailedIDs, since, p, func(sh ship.Shipment) bool { return sh.State == ship.StateFailed })
+	return s.listByFacts(ctx, t, sqlFailedIDs, since, p, func(shipment ship.Shipment) bool {
+		return shipment.State == ship.StateFailed
+	})
 }
 
 // Exceptions lists parcels made since that a carrier cannot deliver as they
 // are, newest first.
 func (s *Store) Exceptions(ctx context.Context, t ship.Tenant, since time.Time, p ship.Page) ([]ship.Shipment, error) {
-	return s.waiting(ctx, t, sqlExceptionIDs, since, p, func(sh ship.Shipment) bool {
-		return sh.Progress.Status == ship.Exception && sh.State == ship.StatePurchased
+	return s.listByFacts(ctx, t, sqlExceptionIDs, since, p, func(shipment ship.Shipment) bool {
+		return shipment.Progress.Status == ship.Exception && shipment.State == ship.StatePurchased
 	})
 }
 
-// waiting lists shipments by their facts, those that are still so.
-func (s *Store) waiting(ctx context.Context, t ship.Tenant, sql string, since time.Time, p ship.Page, still func(ship.Shipment) bool) ([]ship.Shipment, error) {
+// listByFacts lists the shipments that a statement finds by their facts, newest
+// first.
+func (s *Store) listByFacts(ctx context.Context, t ship.Tenant, sql string, since time.Time, p ship.Page, applies func(ship.Shipment) bool) ([]ship.Shipment, error) {
 	from, before := idBounds(since, time.Time{}, p.Before)
 	ids := uuids{}
-	b := s.newBatch(t)
-	b.Queue(sqlPlanAnew)
-	b.Queue(sql, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit).Query(collectIDs(&ids))
-	if err := s.send(ctx, b); err != nil {
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanAnew)
+	batch.Queue(sql, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit).Query(collectIDs(&ids))
+	if err := s.send(ctx, batch); err != nil {
 		return nil, err
 	}
+
+	// Facts may be behind, so the shipments themselves are checked again.
 	list, err := s.shipmentsByID(ctx, t, ids)
-	list = slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !still(sh) })
+	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool { return !applies(shipment) })
 	slices.SortFunc(list, func(a, b ship.Shipment) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	return list, err
 }
 
-const sqlWaitingLabels = `
-SELECT x.shipment_id, x.carrier, x.tracking_number, x.state, x.found_at FROM orphaned_labels x WHERE ` + waitingLabels + ` ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
+const sqlOpenOrphans = `
+SELECT x.shipment_id, x.carrier, x.tracking_number, x.state, x.found_at FROM orphaned_labels x
+WHERE ` + openOrphans + `
+ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
 
-// StrandedLabels lists the labels that nobody may use and no carrier has taken
-// back, the last found first, without the first skip of them.
+// StrandedLabels lists the labels that nobody may use and no carrier has
+// voided, the last found first, without the first skip of them.
 func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []Stranded, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		x := Stranded{Tenant: t}
+	scan := func(r pgx.Row) (Stranded, error) {
+		label := Stranded{Tenant: t}
 		var id [16]byte
-		err := r.Scan(&id, &x.Deal.Carrier, &x.Deal.TrackingNumber, &x.State, &x.FoundAt)
-		x.Shipment = ship.ShipmentIDOf(id)
-		list = append(list, x)
-		return err
-	}, sqlWaitingLabels, [16]byte(t.Account.Raw()), t.Livemode, limit, skip)
-	return list, err
+		err := r.Scan(&id, &label.Deal.Carrier, &label.Deal.TrackingNumber, &label.State, &label.FoundAt)
+		label.Shipment = ship.ShipmentIDOf(id)
+		return label, err
+	}
+	return queryList(ctx, s, t, scan, sqlOpenOrphans, [16]byte(t.Account.Raw()), t.Livemode, limit, skip)
 }
 
 // An EndpointPace is how quickly an endpoint took its newest deliveries.
@@ -149,25 +177,33 @@ type EndpointPace struct {
 
 // sqlPaces looks at the newest attempts of each endpoint.
 const sqlPaces = `
-SELECT e.id, e.url, count(*), count(*) FILTER (WHERE a.outcome <> 'delivered'), percentile_disc(0.5) WITHIN GROUP (ORDER BY a.total_ms),
-  percentile_disc(0.95) WITHIN GROUP (ORDER BY a.total_ms), max(a.id::text)::uuid
+SELECT e.id, e.url,
+  count(*),
+  count(*) FILTER (WHERE a.outcome <> 'delivered'),
+  percentile_disc(0.5) WITHIN GROUP (ORDER BY a.total_ms),
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY a.total_ms),
+  max(a.id::text)::uuid
 FROM webhook_endpoints e, LATERAL (
   SELECT a.id, a.outcome, a.total_ms FROM webhook_attempts a
-  WHERE a.account_id = $1 AND a.livemode = $2 AND a.endpoint_id = e.id ORDER BY a.id DESC LIMIT 200) a
+  WHERE a.account_id = $1 AND a.livemode = $2 AND a.endpoint_id = e.id
+  ORDER BY a.id DESC LIMIT 200) a
 WHERE e.account_id = $1 AND e.livemode = $2
 GROUP BY e.id, e.url ORDER BY 6 DESC, e.id LIMIT $3`
 
 // EndpointPaces lists the endpoints by how slow they are, the slowest first.
 func (s *Store) EndpointPaces(ctx context.Context, t ship.Tenant, limit int) (list []EndpointPace, err error) {
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var p EndpointPace
-		var id, newest [16]byte
-		var typical, slow int
-		err := r.Scan(&id, &p.URL, &p.Attempts, &p.Failed, &typical, &slow, &newest)
-		p.Endpoint, p.NewestTry = ship.EndpointIDOf(id), ship.RawID(newest).Time()
-		p.Typical, p.Slow = time.Duration(typical)*time.Millisecond, time.Duration(slow)*time.Millisecond
-		list = append(list, p)
-		return err
-	}, sqlPaces, [16]byte(t.Account.Raw()), t.Livemode, limit)
-	return list, err
+	return queryList(ctx, s, t, scanPace, sqlPaces, [16]byte(t.Account.Raw()), t.Livemode, limit)
+}
+
+func scanPace(r pgx.Row) (EndpointPace, error) {
+	var pace EndpointPace
+	var id, newest [16]byte
+	var typical, slow int
+	err := r.Scan(&id, &pace.URL, &pace.Attempts, &pace.Failed, &typical, &slow, &newest)
+
+	pace.Endpoint = ship.EndpointIDOf(id)
+	pace.Typical = time.Duration(typical) * time.Millisecond
+	pace.Slow = time.Duration(slow) * time.Millisecond
+	pace.NewestTry = ship.RawID(newest).Time()
+	return pace, err
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// dayOf is the day that an id was made on.
+// dayOf is the day that an id was made on, in UTC: the first 48 bits of an id
+// are its time in milliseconds.
 const dayOf = `(to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0) AT TIME ZONE 'UTC')::date`
 
-// factColumns are the facts of a shipment, from its own rows and ofDeal.
+// factColumns are the facts of a shipment, from its own rows and
+// purchaseColumns.
 const factColumns = `
   ` + dayOf + ` AS day,
   coalesce(s.carrier, '') AS carrier,
@@ -28,25 +30,31 @@ const factColumns = `
   ` + numbersColumn + ` AS search_numbers,
   coalesce(s.request ->> 'reference', '') AS reference`
 
-// ofDeal reads the purchase once for all columns.
-const ofDeal = `CROSS JOIN LATERAL json_to_record(s.purchase) AS d (service text, price json, "estimateAt" text, "trackingNumber" text, pieces json)`
+// purchaseColumns reads the purchase once for all columns.
+const purchaseColumns = `CROSS JOIN LATERAL json_to_record(s.purchase) AS d (service text, price json, "estimateAt" text, "trackingNumber" text, pieces json)`
 
 // sqlNewRecipients are the recipients of those of the shipments that have no
 // facts yet.
 const sqlNewRecipients = `
-SELECT k.account_id, k.livemode, k.id, coalesce(d.name, ''), coalesce(d.company, ''), coalesce(d.city, ''), coalesce(d.email, '')
-FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)
+SELECT k.account_id, k.livemode, k.id,
+  coalesce(d.name, ''), coalesce(d.company, ''), coalesce(d.city, ''), coalesce(d.email, '')
+FROM ` + subjectKeys + `
+JOIN shipments s USING (account_id, livemode, id)
 CROSS JOIN LATERAL json_to_record(s.request -> 'destination') AS d (name text, company text, city text, email text)
-WHERE NOT EXISTS (SELECT FROM shipment_facts f WHERE f.account_id = k.account_id AND f.livemode = k.livemode AND f.shipment_id = k.id)`
+WHERE NOT EXISTS (
+  SELECT FROM shipment_facts f
+  WHERE f.account_id = k.account_id AND f.livemode = k.livemode AND f.shipment_id = k.id)`
 
 const sqlAddWords = `
 INSERT INTO search_words (account_id, livemode, word_hash, shipment_id)
-SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @words::bytea[], @ids::uuid[]) ON CONFLICT DO NOTHING`
+SELECT * FROM unnest(@accounts::uuid[], @livemodes::boolean[], @words::bytea[], @ids::uuid[])
+ON CONFLICT DO NOTHING`
 
-// sqlNoteFacts brings the facts of shipments up to date, and the counts by
-// what changed: a shipment leaves the line it was counted in and joins another.
-// A shipment that clients do not know has no new facts and is not counted.
-const sqlNoteFacts = `
+// sqlUpdateFacts brings the facts of shipments up to date, and the counts by
+// what changed: a shipment is taken off the line it was counted in and added to
+// the one it belongs to now. A shipment that no client has seen has no new facts
+// and is not counted.
+const sqlUpdateFacts = `
 WITH keys AS MATERIALIZED (
   SELECT account_id, livemode, shipment_id
   FROM unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid[]) AS k (account_id, livemode, shipment_id)
@@ -55,10 +63,11 @@ WITH keys AS MATERIALIZED (
   FROM keys k
   JOIN shipments s ON s.account_id = k.account_id AND s.livemode = k.livemode AND s.id = k.shipment_id
   JOIN shipment_states st ON st.account_id = k.account_id AND st.livemode = k.livemode AND st.id = k.shipment_id
-  ` + ofDeal + `
+  ` + purchaseColumns + `
   WHERE st.sequence > 0
 ), old_facts AS MATERIALIZED (
-  SELECT f.account_id, f.livemode, f.day, f.carrier, f.service, f.status, f.state, f.currency, f.amount_minor, f.had_estimate, f.on_time
+  SELECT f.account_id, f.livemode, f.day, f.carrier, f.service, f.status, f.state, f.currency,
+    f.amount_minor, f.had_estimate, f.on_time
   FROM keys k JOIN shipment_facts f USING (account_id, livemode, shipment_id)
 ), saved_facts AS (
   INSERT INTO shipment_facts AS f (account_id, livemode, shipment_id, day, carrier, service, status, state, currency, amount_minor,
@@ -81,11 +90,16 @@ WITH keys AS MATERIALIZED (
     IS DISTINCT FROM (excluded.carrier, excluded.service, excluded.status, excluded.state, excluded.currency, excluded.amount_minor,
       excluded.had_estimate, excluded.on_time, excluded.estimated_delivery_at, excluded.search_numbers)
 )
-INSERT INTO daily_shipment_counts AS d (account_id, livemode, day, carrier, service, status, state, currency, shipments, amount_minor, had_estimate, on_time)
-SELECT account_id, livemode, day, carrier, service, status, state, currency, sum(n), sum(n * amount_minor), sum(n * had_estimate::int), sum(n * on_time::int)
+INSERT INTO daily_shipment_counts AS d (account_id, livemode, day, carrier, service, status, state, currency,
+  shipments, amount_minor, had_estimate, on_time)
+SELECT account_id, livemode, day, carrier, service, status, state, currency,
+  sum(n), sum(n * amount_minor), sum(n * had_estimate::int), sum(n * on_time::int)
 FROM (
-  SELECT 1 AS n, account_id, livemode, day, carrier, service, status, state, currency, amount_minor, had_estimate, on_time FROM new_facts
-  UNION ALL SELECT -1, account_id, livemode, day, carrier, service, status, state, currency, amount_minor, had_estimate, on_time FROM old_facts
+  SELECT 1 AS n, account_id, livemode, day, carrier, service, status, state, currency, amount_minor, had_estimate, on_time
+  FROM new_facts
+  UNION ALL
+  SELECT -1, account_id, livemode, day, carrier, service, status, state, currency, amount_minor, had_estimate, on_time
+  FROM old_facts
 ) changes
 GROUP BY account_id, livemode, day, carrier, service, status, state, currency
 HAVING sum(n) <> 0 OR sum(n * amount_minor) <> 0 OR sum(n * had_estimate::int) <> 0 OR sum(n * on_time::int) <> 0
@@ -95,9 +109,10 @@ ON CONFLICT (account_id, livemode, day, carrier, service, status, state, currenc
   had_estimate = d.had_estimate + excluded.had_estimate,
   on_time = d.on_time + excluded.on_time`
 
-// noteFacts takes shipments as they are now into the facts, the counts and the
-// words of the search. It runs in the transaction that holds the roll-up's row.
-func noteFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subject) error {
+// updateFacts brings the facts, the counts and the words of the search up to
+// date with the shipments as they are now. It runs in the transaction that holds
+// the roll-up's row.
+func updateFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subject) error {
 	keys = distinct(keys)
 	if len(keys) == 0 {
 		return nil
@@ -121,11 +136,11 @@ func noteFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subjec
 	if len(words) > 0 {
 		batch.Queue(sqlAddWords, words.args())
 	}
-	batch.Queue(sqlNoteFacts, subjectArgs(keys))
+	batch.Queue(sqlUpdateFacts, subjectArgs(keys))
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// distinct are the keys in their order, each once.
+// distinct returns the keys in order, each once.
 func distinct(keys []ship.Subject) []ship.Subject {
 	slices.SortFunc(keys, func(a, b ship.Subject) int {
 		if c := strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)); c != 0 {
@@ -136,7 +151,7 @@ func distinct(keys []ship.Subject) []ship.Subject {
 	return slices.Compact(keys)
 }
 
-// newRecipients are the recipients of the shipments that have no facts yet.
+// newRecipients returns the recipients of the shipments that have no facts yet.
 func newRecipients(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (map[ship.Subject]recipient, error) {
 	rows, err := tx.Query(ctx, sqlNewRecipients, subjectArgs(keys))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// sqlTail are the tenant's shipments whose facts may be behind: what the log
-// and the changes tell since they were last counted. Lists and counts take
-// these from their rows, and are exact. It is bounded, for the case that
-// nobody counts.
+// sqlTail finds the tenant's shipments whose facts may be behind: those that the
+// log and shipment_changes name since the roll-up's cursor. Lists and counts read
+// these from their own rows, and are exact. The number is bounded, in case the
+// roll-up does not run.
 const sqlTail = `
 SELECT t.subject_id FROM (
   SELECT e.subject_id FROM events e
@@ -25,33 +25,32 @@ UNION SELECT c.shipment_id FROM shipment_changes c WHERE c.account_id = $1 AND c
 
 const sqlRolledUp = `SELECT ready FROM facts_progress`
 
-// tail are the shipments whose facts may be behind, and whether the past is
-// all counted.
+// tail returns the shipments whose facts may be behind, and whether all older
+// shipments have facts.
 func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids uuids, ready bool, err error) {
 	ids = uuids{}
-	b := s.newBatch(t)
-	b.Queue(sqlPlanOnce)
-	b.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
-	b.Queue(sqlTail, [16]byte(t.Account.Raw()), t.Livemode).Query(collectIDs(&ids))
-	return ids, ready, s.send(ctx, b)
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanOnce)
+	batch.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
+	batch.Queue(sqlTail, [16]byte(t.Account.Raw()), t.Livemode).Query(collectIDs(&ids))
+	err = s.send(ctx, batch)
+	return ids, ready, err
 }
 
-func collectIDs(into *uuids) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var id uuid
-			err := r.Scan((*[16]byte)(&id))
-			*into = append(*into, id)
-			return err
-		})
-	}
+// collectIDs returns a function that appends the ids of all rows, for a
+// statement of a batch.
+func collectIDs(ids *uuids) func(pgx.Rows) error {
+	return collectInto((*[]uuid)(ids), scanUUID)
 }
 
-// The facts that are listed by: $3 is left out because it is in the tail, $4 is
-// how many are wanted, $5 and $6 bound the ids, $7 are the states. Each is read
+// The statements that list ids by facts. $3 is left out because it is in the
+// tail, $4 is the limit, $5 and $6 bound the ids, $7 are the states. Each reads
 // in the order of an index, one status or one state at a time.
 const (
-	listedFacts  = `SELECT f.shipment_id FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id <> ALL ($3::uuid[]) AND ($7::text[] IS NULL OR f.state = ANY ($7))`
+	listedFacts = `
+SELECT f.shipment_id FROM shipment_facts f
+WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id <> ALL ($3::uuid[])
+  AND ($7::text[] IS NULL OR f.state = ANY ($7))`
 	betweenFacts = listedFacts + ` AND f.shipment_id >= $5 AND f.shipment_id < $6`
 
 	sqlFactIDs            = betweenFacts + ` ORDER BY f.shipment_id DESC LIMIT $4`
@@ -60,88 +59,108 @@ const (
 	sqlFactIDsOfStatusUp  = betweenFacts + ` AND f.status = $8 ORDER BY f.shipment_id LIMIT $4`
 	sqlFactIDsOfCarrier   = betweenFacts + ` AND f.status = $8 AND f.carrier = $9 ORDER BY f.shipment_id DESC LIMIT $4`
 	sqlFactIDsOfCarrierUp = betweenFacts + ` AND f.status = $8 AND f.carrier = $9 ORDER BY f.shipment_id LIMIT $4`
-	sqlFactIDsByDue       = listedFacts + ` AND (f.estimated_delivery_at, f.shipment_id) < ($5, $6) AND f.status = $8 ORDER BY f.estimated_delivery_at DESC, f.shipment_id DESC LIMIT $4`
-	sqlFactIDsByDueUp     = listedFacts + ` AND (f.estimated_delivery_at, f.shipment_id) > ($5, $6) AND f.status = $8 ORDER BY f.estimated_delivery_at, f.shipment_id LIMIT $4`
-	sqlFactIDsOfReference = betweenFacts + ` AND f.reference = $8 AND f.reference <> '' AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10) ORDER BY f.shipment_id DESC LIMIT $4`
 
-	ofState             = ` AND f.state <> 'purchased' AND f.state = $8 AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10)`
-	sqlFactIDsOfState   = betweenFacts + ofState + ` ORDER BY f.shipment_id DESC LIMIT $4`
-	sqlFactIDsOfStateUp = betweenFacts + ofState + ` ORDER BY f.shipment_id LIMIT $4`
+	sqlFactIDsByDue = listedFacts + `
+  AND (f.estimated_delivery_at, f.shipment_id) < ($5, $6) AND f.status = $8
+ORDER BY f.estimated_delivery_at DESC, f.shipment_id DESC LIMIT $4`
+	sqlFactIDsByDueUp = listedFacts + `
+  AND (f.estimated_delivery_at, f.shipment_id) > ($5, $6) AND f.status = $8
+ORDER BY f.estimated_delivery_at, f.shipment_id LIMIT $4`
+
+	sqlFactIDsOfReference = betweenFacts + `
+  AND f.reference = $8 AND f.reference <> ''
+  AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10)
+ORDER BY f.shipment_id DESC LIMIT $4`
+
+	stateFilters = `
+  AND f.state <> 'purchased' AND f.state = $8
+  AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10)`
+	sqlFactIDsOfState   = betweenFacts + stateFilters + ` ORDER BY f.shipment_id DESC LIMIT $4`
+	sqlFactIDsOfStateUp = betweenFacts + stateFilters + ` ORDER BY f.shipment_id LIMIT $4`
 )
 
-// sqlIDsOfNumber are the shipments of a tracking number. There is hardly ever
-// more than one, so what else is asked for is looked up in the shipments.
+// sqlIDsOfNumber finds the shipments of a tracking number. There is hardly ever
+// more than one, so the other filters are checked in the shipments.
 const sqlIDsOfNumber = `
 SELECT l.subject_id FROM lookup_keys l
 WHERE l.account_id = $1 AND l.livemode = $2 AND l.kind = 't' AND l.value = $7
   AND l.subject_id <> ALL ($3::uuid[]) AND l.subject_id >= $5 AND l.subject_id < $6
 ORDER BY l.subject_id DESC LIMIT $4`
 
-// factIDs are the next shipments that the filter wants by their facts: the page
-// is among them.
+// factIDs returns the next shipments that the filter wants by their facts: the
+// page is among them.
 func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
+	if f.Number == "" && f.Reference == "" && f.Query != "" {
+		return s.searchedIDs(ctx, t, f, p, tail)
+	}
+
 	from, before := f.bounds(p)
 	args := []any{[16]byte(t.Account.Raw()), t.Livemode, tail, p.Limit, [16]byte(from), [16]byte(before), f.states()}
 	ids := uuids{}
-	b := s.newBatch(t)
-	b.Queue(sqlPlanAnew)
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanAnew)
+
 	switch {
 	case f.Number != "":
-		b.Queue(sqlIDsOfNumber, append(args[:6], f.Number)...).Query(collectIDs(&ids))
-		return ids, s.send(ctx, b)
+		batch.Queue(sqlIDsOfNumber, append(args[:6], f.Number)...).Query(collectIDs(&ids))
 
 	case f.Reference != "":
-		b.Queue(sqlFactIDsOfReference, append(args, f.Reference, null(string(f.Status)), null(f.Carrier))...).Query(collectIDs(&ids))
-		return ids, s.send(ctx, b)
-
-	case f.Query != "":
-		return s.searchedIDs(ctx, t, f, p, tail)
+		args = append(args, f.Reference, null(string(f.Status)), null(f.Carrier))
+		batch.Queue(sqlFactIDsOfReference, args...).Query(collectIDs(&ids))
 
 	case f.isUnsettled():
+		sql := f.Order.pick(sqlFactIDsOfState, sqlFactIDsOfStateUp)
 		for _, state := range f.States {
-			of := append(slices.Clone(args), string(state), null(string(f.Status)), null(f.Carrier))
-			b.Queue(pick(f.Order, sqlFactIDsOfState, sqlFactIDsOfStateUp), of...).Query(collectIDs(&ids))
+			stateArgs := append(slices.Clone(args), string(state), null(string(f.Status)), null(f.Carrier))
+			batch.Queue(sql, stateArgs...).Query(collectIDs(&ids))
 		}
-		return ids, s.send(ctx, b)
+
+	case f.Status == "" && f.Carrier == "" && !f.Order.Due:
+		batch.Queue(f.Order.pick(sqlFactIDs, sqlFactIDsUp), args...).Query(collectIDs(&ids))
+
+	default:
+		statuses := ship.Statuses
+		if f.Status != "" {
+			statuses = []ship.Status{f.Status}
+		}
+		for _, status := range statuses {
+			sql, statusArgs := f.statusStatement(p, append(slices.Clone(args), string(status)))
+			batch.Queue(sql, statusArgs...).Query(collectIDs(&ids))
+		}
 	}
-	if f.Status == "" && f.Carrier == "" && !f.Order.Due {
-		b.Queue(pick(f.Order, sqlFactIDs, sqlFactIDsUp), args...).Query(collectIDs(&ids))
-		return ids, s.send(ctx, b)
-	}
-	statuses := ship.Statuses
-	if f.Status != "" {
-		statuses = []ship.Status{f.Status}
-	}
-	for _, status := range statuses {
-		sql, args := f.ofStatus(p, append(slices.Clone(args), string(status)))
-		b.Queue(sql, args...).Query(collectIDs(&ids))
-	}
-	return ids, s.send(ctx, b)
+
+	err := s.send(ctx, batch)
+	return ids, err
 }
 
-// ofStatus is the statement that lists one status, and its arguments.
-func (f ShipmentFilter) ofStatus(p ship.Page, args []any) (string, []any) {
+// statusStatement returns the statement that lists one status, and its
+// arguments.
+func (f ShipmentFilter) statusStatement(p ship.Page, args []any) (string, []any) {
 	switch {
 	case f.Order.Due:
-		at, last := f.dueBehind(p)
-		args[4], args[5] = at, [16]byte(last)
-		return pick(f.Order, sqlFactIDsByDue, sqlFactIDsByDueUp), args
+		due, last := f.dueAfter(p)
+		args[4] = due
+		args[5] = [16]byte(last)
+		return f.Order.pick(sqlFactIDsByDue, sqlFactIDsByDueUp), args
+
 	case f.Carrier != "":
-		return pick(f.Order, sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, f.Carrier)
+		return f.Order.pick(sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, f.Carrier)
 	}
-	return pick(f.Order, sqlFactIDsOfStatus, sqlFactIDsOfStatusUp), args
+	return f.Order.pick(sqlFactIDsOfStatus, sqlFactIDsOfStatusUp), args
 }
 
-// sqlPlanAnew has the statements behind it planned for their own values: on one
+// sqlPlanAnew has the statements after it planned for their own values: on one
 // table that costs little, and they need different indexes. sqlPlanOnce is for
-// those over many partitions, whose planning is dear and which need only one.
+// those over many partitions, whose planning is expensive and which need only
+// one plan.
 const (
 	sqlPlanAnew = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
 	sqlPlanOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
 )
 
-// dueBehind is where a list by estimate goes on.
-func (f ShipmentFilter) dueBehind(p ship.Page) (at any, last ship.RawID) {
+// dueAfter returns where a list by estimate goes on: after the last shipment of
+// the page before, or at the end that the order begins with.
+func (f ShipmentFilter) dueAfter(p ship.Page) (due any, last ship.RawID) {
 	switch {
 	case !p.Before.IsZero() && f.DueAt.IsZero():
 		return "infinity", p.Before
@@ -154,7 +173,7 @@ func (f ShipmentFilter) dueBehind(p ship.Page) (at any, last ship.RawID) {
 }
 
 // sqlShipmentsByID reads shipments by their ids. A bound on the ids would only
-// tempt the planner to read all between.
+// tempt the planner to read everything between them.
 const sqlShipmentsByID = `
 SELECT ` + shipmentColumns + `
 FROM unnest($3::uuid[]) AS k (id)
@@ -166,15 +185,11 @@ func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids uuids) ([]
 	if len(ids) == 0 {
 		return nil, nil
 	}
+
 	var list []ship.Shipment
-	b := s.newBatch(t)
-	b.Queue(sqlPlanOnce)
-	b.Queue(sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			sh, err := scanShipment(r, t)
-			list = append(list, sh)
-			return err
-		})
-	})
-	return list, s.send(ctx, b)
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanOnce)
+	batch.Queue(sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids).Query(collectInto(&list, shipmentScanner(t)))
+	err := s.send(ctx, batch)
+	return list, err
 }

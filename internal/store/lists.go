@@ -34,11 +34,12 @@ type ShipmentOrder struct {
 	First bool // the oldest first, not the newest
 }
 
-// sqlShipments lists what clients were told of, newest first. The bounds on id
-// keep the scan inside the partitions that can hold an answer.
+// sqlShipments lists the shipments that clients know of, newest first. The
+// bounds on id keep the scan inside the partitions that can hold an answer.
 const sqlShipments = `
 SELECT ` + shipmentColumns + `
-FROM shipments s JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
+FROM shipments s
+JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
 WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
   AND st.sequence > 0
   AND ($5::text IS NULL OR st.status = $5::tracking_status)
@@ -49,7 +50,8 @@ ORDER BY s.id DESC LIMIT $7`
 // sqlShipmentsUp is the same, oldest first.
 const sqlShipmentsUp = `
 SELECT ` + shipmentColumns + `
-FROM shipments s JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
+FROM shipments s
+JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
 WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
   AND st.sequence > 0
   AND ($5::text IS NULL OR st.status = $5::tracking_status)
@@ -57,12 +59,15 @@ WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
   AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
 ORDER BY s.id LIMIT $7`
 
+// sqlShipmentsOfOrder also lists shipments that no longer hold their order,
+// because they failed or were voided: their key is of kind 'p'.
 const sqlShipmentsOfOrder = `
 SELECT ` + shipmentColumns + `
 FROM lookup_keys l
 JOIN shipments s ON s.account_id = l.account_id AND s.livemode = l.livemode AND s.id = l.subject_id
 JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
-WHERE l.account_id = $1 AND l.livemode = $2 AND l.subject_id >= $3 AND l.subject_id < $4 AND l.kind IN ('o', 'p') AND l.value = $9
+WHERE l.account_id = $1 AND l.livemode = $2 AND l.subject_id >= $3 AND l.subject_id < $4
+  AND l.kind IN ('o', 'p') AND l.value = $9
   AND st.sequence > 0
   AND ($5::text IS NULL OR st.status = $5::tracking_status)
   AND ($6::text IS NULL OR s.carrier = $6)
@@ -78,8 +83,9 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	if f.OrderID != "" {
 		f.Order = ShipmentOrder{}
 		list, err := s.shipmentList(ctx, t, sqlShipmentsOfOrder, append(f.args(t, p), f.OrderID)...)
-		return slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !f.wants(sh) }), err
+		return slices.DeleteFunc(list, func(shipment ship.Shipment) bool { return !f.wants(shipment) }), err
 	}
+
 	if f.isSearch() {
 		f.Order = ShipmentOrder{}
 	}
@@ -92,45 +98,46 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 		return nil, err
 	}
 	if !ready && !f.isSearch() && !f.Order.Due {
-		// What was there before the facts is still being read into them.
-		return s.shipmentList(ctx, t, pick(f.Order, sqlShipments, sqlShipmentsUp), f.args(t, p)...)
+		// Older shipments are still being read into the facts.
+		return s.shipmentList(ctx, t, f.Order.pick(sqlShipments, sqlShipmentsUp), f.args(t, p)...)
 	}
+
 	ids, err := s.factIDs(ctx, t, f, p, tail)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.shipmentsByID(ctx, t, append(ids, f.within(p, tail)...))
+	list, err := s.shipmentsByID(ctx, t, append(ids, f.idsInPage(p, tail)...))
 	return f.page(list, p), err
 }
 
-// isSearch reports whether the list is one of what is looked for, and not of
-// all: such a list is sorted by creation, newest first.
+// isSearch reports whether the list is the result of a search: such a list is
+// sorted by creation, newest first.
 func (f ShipmentFilter) isSearch() bool { return f.Query != "" || f.Reference != "" || f.Number != "" }
 
 func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
 	from, before := f.bounds(p)
-	return []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), null(string(f.Status)), null(f.Carrier), p.Limit, f.states()}
+	return []any{
+		[16]byte(t.Account.Raw()),
+		t.Livemode,
+		[16]byte(from),
+		[16]byte(before),
+		null(string(f.Status)),
+		null(f.Carrier),
+		p.Limit,
+		f.states(),
+	}
 }
 
-// states are the states of the filter as an argument; nil does not narrow.
-func (f ShipmentFilter) states() []string {
-	if len(f.States) == 0 {
-		return nil
-	}
-	names := make([]string, len(f.States))
-	for i, state := range f.States {
-		names[i] = string(state)
-	}
-	return names
-}
+// states returns the states of the filter as an argument; nil does not narrow.
+func (f ShipmentFilter) states() []string { return toStrings(f.States) }
 
 // isUnsettled reports whether only shipments without a live label are listed.
 func (f ShipmentFilter) isUnsettled() bool {
 	return len(f.States) > 0 && !slices.Contains(f.States, ship.StatePurchased)
 }
 
-// bounds are the ids between which the page lies: at or above the first, below
-// the second.
+// bounds returns the ids between which the page lies: at or above the first,
+// below the second.
 func (f ShipmentFilter) bounds(p ship.Page) (from, before ship.RawID) {
 	switch {
 	case f.Order.Due:
@@ -138,15 +145,16 @@ func (f ShipmentFilter) bounds(p ship.Page) (from, before ship.RawID) {
 	case !f.Order.First:
 		return idBounds(f.From, f.Before, p.Before)
 	}
+
 	from, before = idBounds(f.From, f.Before, ship.RawID{})
-	if next := behind(p.Before); !p.Before.IsZero() && string(next[:]) > string(from[:]) {
+	if next := nextID(p.Before); !p.Before.IsZero() && string(next[:]) > string(from[:]) {
 		from = next
 	}
 	return from, before
 }
 
-// behind is the id behind one.
-func behind(id ship.RawID) ship.RawID {
+// nextID returns the smallest id that is greater than id.
+func nextID(id ship.RawID) ship.RawID {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]++; id[i] != 0 {
 			break
@@ -155,15 +163,17 @@ func behind(id ship.RawID) ship.RawID {
 	return id
 }
 
-func pick(o ShipmentOrder, down, up string) string {
+// pick returns the statement of the order: the one that lists the newest first,
+// or the oldest.
+func (o ShipmentOrder) pick(newestFirst, oldestFirst string) string {
 	if o.First {
-		return up
+		return oldestFirst
 	}
-	return down
+	return newestFirst
 }
 
-// within are those of the ids that lie in the page's bounds.
-func (f ShipmentFilter) within(p ship.Page, ids uuids) (list uuids) {
+// idsInPage returns those of the ids that lie in the page's bounds.
+func (f ShipmentFilter) idsInPage(p ship.Page, ids uuids) (list uuids) {
 	from, before := f.bounds(p)
 	for _, id := range ids {
 		if string(id[:]) >= string(from[:]) && string(id[:]) < string(before[:]) {
@@ -173,51 +183,60 @@ func (f ShipmentFilter) within(p ship.Page, ids uuids) (list uuids) {
 	return list
 }
 
-// page is what the filter wants of the shipments, in its order.
+// page returns the shipments that the filter wants, in its order.
 func (f ShipmentFilter) page(list []ship.Shipment, p ship.Page) []ship.Shipment {
-	list = slices.DeleteFunc(list, func(sh ship.Shipment) bool { return !f.wants(sh) || f.Order.Due && !f.isBehind(sh, p) })
+	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
+		return !f.wants(shipment) || f.Order.Due && !f.isAfterPage(shipment, p)
+	})
+
 	slices.SortFunc(list, func(a, b ship.Shipment) int {
-		c := strings.Compare(string(a.ID), string(b.ID))
+		order := strings.Compare(string(a.ID), string(b.ID))
 		if f.Order.Due {
-			c = cmp.Or(dueAt(a.Progress.EstimateAt).Compare(dueAt(b.Progress.EstimateAt)), c)
+			order = cmp.Or(dueAt(a.Progress.EstimateAt).Compare(dueAt(b.Progress.EstimateAt)), order)
 		}
 		if !f.Order.First {
-			return -c
+			return -order
 		}
-		return c
+		return order
 	})
 	return list[:min(len(list), p.Limit)]
 }
 
-// wants reports whether the shipment, as it is now, is one that is listed.
-func (f ShipmentFilter) wants(sh ship.Shipment) bool {
-	if sh.Sequence == 0 || f.Status != "" && sh.Progress.Status != f.Status || f.Carrier != "" && sh.Deal.Carrier != f.Carrier {
+// wants reports whether the filter wants the shipment as it is now.
+func (f ShipmentFilter) wants(shipment ship.Shipment) bool {
+	switch {
+	case shipment.Sequence == 0:
+		return false // no client knows of it
+	case f.Status != "" && shipment.Progress.Status != f.Status:
+		return false
+	case f.Carrier != "" && shipment.Deal.Carrier != f.Carrier:
+		return false
+	case len(f.States) > 0 && !slices.Contains(f.States, shipment.State):
+		return false
+	case f.Reference != "" && shipment.Order.Reference != f.Reference:
+		return false
+	case f.Number != "" && !slices.Contains(trackingNumbers(shipment.Deal), f.Number):
 		return false
 	}
-	if len(f.States) > 0 && !slices.Contains(f.States, sh.State) {
-		return false
-	}
-	if f.Reference != "" && sh.Order.Reference != f.Reference {
-		return false
-	}
-	if f.Number != "" && !slices.Contains(append([]string{sh.Deal.TrackingNumber}, sh.Deal.Pieces...), f.Number) {
-		return false
-	}
-	return f.Query == "" || f.search.matches(sh)
+	return f.Query == "" || f.search.matches(shipment)
 }
 
-// isBehind reports whether the shipment is behind the page before, in a list
-// by estimate.
-func (f ShipmentFilter) isBehind(sh ship.Shipment, p ship.Page) bool {
+// isAfterPage reports whether the shipment comes after the page before, in a
+// list by estimate.
+func (f ShipmentFilter) isAfterPage(shipment ship.Shipment, p ship.Page) bool {
 	if p.Before.IsZero() {
 		return true
 	}
+
 	last := ship.ShipmentIDOf(p.Before)
-	c := cmp.Or(dueAt(sh.Progress.EstimateAt).Compare(dueAt(f.DueAt)), strings.Compare(string(sh.ID), string(last)))
-	return c > 0 == f.Order.First && c != 0
+	order := cmp.Or(
+		dueAt(shipment.Progress.EstimateAt).Compare(dueAt(f.DueAt)),
+		strings.Compare(string(shipment.ID), string(last)),
+	)
+	return order > 0 == f.Order.First && order != 0
 }
 
-// dueAt is the estimate; none is behind all.
+// dueAt returns the estimate; a shipment without one sorts after all others.
 func dueAt(estimate time.Time) time.Time {
 	if estimate.IsZero() {
 		return time.Unix(1<<40, 0)

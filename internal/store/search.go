@@ -14,15 +14,15 @@ import (
 // made of three characters each.
 const minPart = 3
 
-// A search is what a person typed, ready to be looked for. A shipment is found
-// if its numbers contain the part, or if it has all words of one reading.
+// A search is a parsed query. A shipment matches if its numbers contain the
+// part, or if it has all words of one reading.
 type search struct {
 	text     string
 	part     string
 	readings [][]string
 }
 
-// newSearch reads what was typed.
+// newSearch parses what was typed.
 //
 // A word with punctuation can be read in two ways: "jane.doe" is the first half
 // of an e-mail address, and "Byron-King" two words of a name.
@@ -54,49 +54,59 @@ func newSearch(text string) search {
 	return found
 }
 
-// matches reports whether the shipment is one that is looked for.
-func (q search) matches(sh ship.Shipment) bool {
-	if sh.Order.OrderID == q.text || sh.Order.OrderID == strings.ToUpper(q.text) {
-		return true // a number that is too short for the index
+// matches reports whether the search finds the shipment.
+func (q search) matches(shipment ship.Shipment) bool {
+	order := shipment.Order.OrderID
+	if order == q.text || order == strings.ToUpper(q.text) {
+		return true // also a number that is too short for the index
 	}
-	if q.part != "" && strings.Contains(numbersOf(sh), q.part) {
+	if q.part != "" && strings.Contains(searchNumbers(shipment), q.part) {
 		return true
 	}
 
-	words := recipientOf(sh.Order.Destination).words()
+	words := recipientOf(shipment.Order.Destination).words()
 	return slices.ContainsFunc(q.readings, func(reading []string) bool {
 		return !slices.ContainsFunc(reading, func(word string) bool { return !slices.Contains(words, word) })
 	})
 }
 
 // The statements of a search: $3 and $4 bound the ids, $5 is left out because
-// it is in the tail, $6 is how many are wanted, $7 and $8 are the status and
-// the carrier, if one is asked for.
+// it is in the tail, $6 is the limit, $7 and $8 are the status and the carrier,
+// if one is asked for.
 const (
 	searchedFacts = `
 SELECT f.shipment_id, f.search_numbers FROM shipment_facts f
-WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
-  AND ($7::text IS NULL OR f.status = $7) AND ($8::text IS NULL OR f.carrier = $8) AND ($10::text[] IS NULL OR f.state = ANY ($10))`
+WHERE f.account_id = $1 AND f.livemode = $2
+  AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
+  AND ($7::text IS NULL OR f.status = $7)
+  AND ($8::text IS NULL OR f.carrier = $8)
+  AND ($10::text[] IS NULL OR f.state = ANY ($10))`
 
 	// sqlRecentNumbers looks through the newest shipments alone. A part that
 	// many numbers have is found there at once.
 	sqlRecentNumbers = `
-SELECT r.shipment_id FROM (` + searchedFacts + ` ORDER BY f.shipment_id DESC LIMIT 2000) r
-WHERE r.search_numbers LIKE $9 ORDER BY r.shipment_id DESC LIMIT $6`
+SELECT r.shipment_id FROM (` + searchedFacts + `
+  ORDER BY f.shipment_id DESC LIMIT 2000
+) r
+WHERE r.search_numbers LIKE $9
+ORDER BY r.shipment_id DESC LIMIT $6`
 
-	// sqlOldestRecent is the oldest shipment that sqlRecentNumbers looks at; no
-	// row means that it looks at all.
+	// sqlOldestRecent finds the oldest shipment that sqlRecentNumbers looks at;
+	// no row means that it looks at all.
 	sqlOldestRecent = `
 SELECT f.shipment_id FROM shipment_facts f
-WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
-  AND ($6::text IS NULL OR f.status = $6) AND ($7::text IS NULL OR f.carrier = $7) AND ($8::text[] IS NULL OR f.state = ANY ($8))
+WHERE f.account_id = $1 AND f.livemode = $2
+  AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
+  AND ($6::text IS NULL OR f.status = $6)
+  AND ($7::text IS NULL OR f.carrier = $7)
+  AND ($8::text[] IS NULL OR f.state = ANY ($8))
 ORDER BY f.shipment_id DESC OFFSET 1999 LIMIT 1`
 
 	// sqlAllNumbers finds a rare part by its index. All matches are read before
 	// they are sorted: the planner would otherwise go through all shipments in
 	// their order. It runs as the system's role, because row-level security
-	// keeps LIKE out of index conditions; it answers ids alone, and the
-	// shipments are read behind the fence.
+	// keeps LIKE out of index conditions; it returns ids alone, and the
+	// shipments are read under row-level security.
 	sqlAllNumbers = `
 WITH found AS MATERIALIZED (` + searchedFacts + ` AND f.search_numbers LIKE $9)
 SELECT shipment_id FROM found ORDER BY shipment_id DESC LIMIT $6`
@@ -105,35 +115,46 @@ SELECT shipment_id FROM found ORDER BY shipment_id DESC LIMIT $6`
 	// and keeps those that have all other words.
 	sqlFactIDsOfWords = `
 SELECT w.shipment_id FROM search_words w
-WHERE w.account_id = $1 AND w.livemode = $2 AND w.word_hash = $9 AND w.shipment_id >= $3 AND w.shipment_id < $4 AND w.shipment_id <> ALL ($5::uuid[])
+WHERE w.account_id = $1 AND w.livemode = $2 AND w.word_hash = $9
+  AND w.shipment_id >= $3 AND w.shipment_id < $4 AND w.shipment_id <> ALL ($5::uuid[])
   AND NOT EXISTS (
     SELECT FROM unnest($10::bytea[]) AS other (word_hash)
     WHERE NOT EXISTS (
-      SELECT FROM search_words o WHERE o.account_id = $1 AND o.livemode = $2 AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))
+      SELECT FROM search_words o
+      WHERE o.account_id = $1 AND o.livemode = $2 AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))
   AND ($7::text IS NULL AND $8::text IS NULL AND $11::text[] IS NULL OR EXISTS (
-    SELECT FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = w.shipment_id
-      AND ($7::text IS NULL OR f.status = $7) AND ($8::text IS NULL OR f.carrier = $8) AND ($11::text[] IS NULL OR f.state = ANY ($11))))
+    SELECT FROM shipment_facts f
+    WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = w.shipment_id
+      AND ($7::text IS NULL OR f.status = $7)
+      AND ($8::text IS NULL OR f.carrier = $8)
+      AND ($11::text[] IS NULL OR f.state = ANY ($11))))
 ORDER BY w.shipment_id DESC LIMIT $6`
 
 	// sqlCountWord tells a rare word from a common one.
 	sqlCountWord = `
 SELECT count(*) FROM (
-  SELECT FROM search_words w WHERE w.account_id = $1 AND w.livemode = $2 AND w.word_hash = $3 LIMIT 2000) x`
+  SELECT FROM search_words w
+  WHERE w.account_id = $1 AND w.livemode = $2 AND w.word_hash = $3 LIMIT 2000) x`
 
-	sqlNamedIDs = `
+	// sqlIDsOfOrder finds the shipments of an order by its complete number.
+	sqlIDsOfOrder = `
 SELECT DISTINCT l.subject_id FROM lookup_keys l
-WHERE l.account_id = $1 AND l.livemode = $2 AND l.subject_id >= $3 AND l.subject_id < $4 AND l.subject_id <> ALL ($5::uuid[])
+WHERE l.account_id = $1 AND l.livemode = $2
+  AND l.subject_id >= $3 AND l.subject_id < $4 AND l.subject_id <> ALL ($5::uuid[])
   AND l.kind IN ('o', 'p') AND l.value IN ($9, upper($9))
   AND EXISTS (
-    SELECT FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = l.subject_id
-      AND ($7::text IS NULL OR f.status = $7) AND ($8::text IS NULL OR f.carrier = $8) AND ($10::text[] IS NULL OR f.state = ANY ($10)))
+    SELECT FROM shipment_facts f
+    WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = l.subject_id
+      AND ($7::text IS NULL OR f.status = $7)
+      AND ($8::text IS NULL OR f.carrier = $8)
+      AND ($10::text[] IS NULL OR f.state = ANY ($10)))
 ORDER BY l.subject_id DESC LIMIT $6`
 
 	// sqlSearchByIndex has a search use the indexes of its texts.
 	sqlSearchByIndex = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)`
 )
 
-// searchedIDs are the next shipments that a search finds by their facts: the
+// searchedIDs returns the next shipments that a search finds by their facts: the
 // page is among them.
 func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
 	hash, err := s.wordHash(ctx)
@@ -142,7 +163,14 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 	}
 	from, before := f.bounds(p)
 	args := []any{
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), tail, p.Limit, null(string(f.Status)), null(f.Carrier),
+		[16]byte(t.Account.Raw()),
+		t.Livemode,
+		[16]byte(from),
+		[16]byte(before),
+		tail,
+		p.Limit,
+		null(string(f.Status)),
+		null(f.Carrier),
 	}
 
 	ids := uuids{}
@@ -151,7 +179,7 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 	counts := map[string]int{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
-	batch.Queue(sqlNamedIDs, append(slices.Clone(args), f.search.text, f.states())...).Query(collectIDs(&ids))
+	batch.Queue(sqlIDsOfOrder, append(slices.Clone(args), f.search.text, f.states())...).Query(collectIDs(&ids))
 	if f.search.part != "" {
 		batch.Queue(sqlRecentNumbers, append(slices.Clone(args), containing(f.search.part), f.states())...).Query(collectIDs(&recent))
 		batch.Queue(sqlOldestRecent, append(slices.Clone(args[:5]), args[6], args[7], f.states())...).Query(collectIDs(&oldest))
@@ -175,13 +203,9 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 	}
 	ids = append(ids, byWords...)
 
-	// The index is asked only if an older shipment can still be on the page: the
-	// newest were all looked through.
-	newestFirst := slices.Clone(ids)
-	slices.SortFunc(newestFirst, func(a, b uuid) int { return -strings.Compare(string(a[:]), string(b[:])) })
-	newestFirst = slices.Compact(newestFirst)
-	filled := len(newestFirst) >= p.Limit && len(oldest) > 0 && string(newestFirst[p.Limit-1][:]) >= string(oldest[0][:])
-	if f.search.part != "" && len(oldest) > 0 && !filled {
+	// The newest shipments were all looked through, so the index is asked only
+	// if an older one can still be on the page.
+	if f.search.part != "" && len(oldest) > 0 && !fillsPage(ids, p.Limit, oldest[0]) {
 		rest, err := s.idsOfNumbers(ctx, append(args, containing(f.search.part), f.states()))
 		if err != nil {
 			return nil, err
@@ -189,16 +213,25 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 		ids = append(ids, rest...)
 	}
 
-	slices.SortFunc(ids, func(a, b uuid) int { return strings.Compare(string(a[:]), string(b[:])) })
+	slices.SortFunc(ids, uuid.compare)
 	return slices.Compact(ids), nil
 }
 
-// containing is the pattern of texts that contain the part. A part has no
-// character that means something in a pattern: plainNumber leaves them out.
+// fillsPage reports whether enough of the ids for a page are not older than
+// oldest.
+func fillsPage(ids uuids, limit int, oldest uuid) bool {
+	newestFirst := slices.Clone(ids)
+	slices.SortFunc(newestFirst, func(a, b uuid) int { return b.compare(a) })
+	newestFirst = slices.Compact(newestFirst)
+	return len(newestFirst) >= limit && newestFirst[limit-1].compare(oldest) >= 0
+}
+
+// containing returns the LIKE pattern of texts that contain the part. A part has
+// no character that is special in a pattern: plainNumber leaves them out.
 func containing(part string) string { return "%" + part + "%" }
 
-// idsOfWords are the next shipments that have all words of a reading. The
-// rarest word of each leads.
+// idsOfWords returns the next shipments that have all words of a reading. The
+// rarest word of each leads, because it leaves the fewest shipments to check.
 func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter, counts map[string]int, hash wordHash, args []any) (uuids, error) {
 	ids := uuids{}
 	batch := s.newBatch(t)
@@ -207,7 +240,7 @@ func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter,
 		words = slices.Clone(words)
 		slices.SortFunc(words, func(a, b string) int { return counts[a] - counts[b] })
 		if counts[words[0]] == 0 {
-			continue
+			continue // no shipment has this word
 		}
 
 		others := make([][]byte, 0, len(words))
@@ -216,17 +249,20 @@ func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter,
 		}
 		batch.Queue(sqlFactIDsOfWords, append(slices.Clone(args), hash(t.Account, words[0]), others, f.states())...).Query(collectIDs(&ids))
 	}
-	return ids, s.send(ctx, batch)
+
+	err := s.send(ctx, batch)
+	return ids, err
 }
 
-// idsOfNumbers are the next shipments that sqlAllNumbers finds.
+// idsOfNumbers returns the next shipments that sqlAllNumbers finds.
 func (s *Store) idsOfNumbers(ctx context.Context, args []any) (uuids, error) {
 	ids := uuids{}
 	batch := &pgx.Batch{}
 	batch.Queue(sqlPlanAnew)
 	batch.Queue(sqlSearchByIndex)
 	batch.Queue(sqlAllNumbers, args...).Query(collectIDs(&ids))
-	return ids, explain(s.sys.SendBatch(ctx, batch).Close())
+	err := s.sys.SendBatch(ctx, batch).Close()
+	return ids, explain(err)
 }
 
 // sqlLiveOrders finds the newest live shipment of each order.

@@ -21,8 +21,8 @@ const (
 	maxWord  = 40
 )
 
-// Words are the words of a text as they are looked for: in small letters,
-// without accents, each once.
+// Words returns the words of a text as they are searched: in lower case, without
+// accents, each once.
 func Words(text string) []string {
 	var plain strings.Builder
 	for _, r := range norm.NFKD.String(text) {
@@ -31,8 +31,9 @@ func Words(text string) []string {
 		}
 	}
 
+	isSeparator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var list []string
-	for word := range strings.FieldsFuncSeq(plain.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(plain.String(), isSeparator) {
 		if len(word) > maxWord {
 			word = strings.ToValidUTF8(word[:maxWord], "")
 		}
@@ -55,8 +56,8 @@ func recipientOf(a ship.Address) recipient {
 	}
 }
 
-// words are the words under which the recipient is indexed. An e-mail address
-// is two of them, the part before the @ and the domain, each whole.
+// words returns the words under which the recipient is indexed. An e-mail address
+// gives two, the part before the @ and the domain, without splitting them.
 func (r recipient) words() []string {
 	list := Words(r.name)
 	list = append(list, Words(r.company)...)
@@ -69,7 +70,8 @@ func (r recipient) words() []string {
 	return slices.Compact(list)
 }
 
-// emailWords are the two halves of an e-mail address, as far as they are there.
+// emailWords returns the two halves of an e-mail address, as far as they are
+// there.
 func emailWords(address string) []string {
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
 	return slices.DeleteFunc([]string{local, domain}, func(s string) bool { return s == "" })
@@ -120,24 +122,24 @@ const wordBytes = 8
 // tracking number; numbersColumn removes the same.
 const ignoredInNumbers = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// numbersColumn are a shipment's numbers as numbersOf writes them, from its own
-// rows and ofDeal.
+// numbersColumn are a shipment's numbers as searchNumbers writes them, from its own
+// rows and purchaseColumns.
 const numbersColumn = `upper(concat_ws(' ', translate(s.request ->> 'orderId', ` + ignoredLiteral + `, ''),
     translate(d."trackingNumber", ` + ignoredLiteral + `, ''), translate(d.pieces::text, ',["] ', ' ')) COLLATE "C")`
 
 const ignoredLiteral = `' !"#$%&''()*+,-./:;<=>?@[\]^_` + "`" + `{|}~'`
 
-// numbersOf are the numbers that a shipment is found by a part of.
-func numbersOf(sh ship.Shipment) string {
-	numbers := []string{plainNumber(sh.Order.OrderID), plainNumber(sh.Deal.TrackingNumber)}
-	for _, number := range sh.Deal.Pieces {
+// searchNumbers returns the numbers of a shipment, any part of which finds it.
+func searchNumbers(shipment ship.Shipment) string {
+	numbers := []string{plainNumber(shipment.Order.OrderID), plainNumber(shipment.Deal.TrackingNumber)}
+	for _, number := range shipment.Deal.Pieces {
 		numbers = append(numbers, plainNumber(number))
 	}
 	return strings.Join(numbers, " ")
 }
 
-// plainNumber is an order or tracking number without punctuation, in capitals.
-// Letters beyond ASCII stay as they are: Postgres does the same.
+// plainNumber returns an order or tracking number without punctuation, in
+// capitals. Letters beyond ASCII stay as they are: Postgres does the same.
 func plainNumber(number string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -27,24 +27,26 @@ type DayCount struct {
 }
 
 // Counts are a tenant's shipments from one day to another, and those of a time
-// before. Lines that are alike may come more than once.
+// before. Several tallies may have the same carrier, status and state.
 type Counts struct {
-	Ready   bool // the past is all counted
+	Ready   bool // all older shipments are counted
 	Days    []DayCount
 	Tallies []Tally
 	Before  []Tally
 }
 
-// sqlTallies counts days, without those shipments that are counted by their
-// rows instead.
+// sqlTallies adds up the counts of days, and takes off the shipments of the tail:
+// sqlTailTallies counts those as they are now.
 const sqlTallies = `
 WITH lines AS (
   SELECT d.day, d.carrier, d.status, d.state, d.currency, d.shipments AS n, d.amount_minor, d.had_estimate, d.on_time
-  FROM daily_shipment_counts d WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $5
+  FROM daily_shipment_counts d
+  WHERE d.account_id = $1 AND d.livemode = $2 AND d.day >= $3 AND d.day < $5
   UNION ALL
   SELECT f.day, f.carrier, f.status, f.state, f.currency, -1, -f.amount_minor, -f.had_estimate::int, -f.on_time::int
-  FROM shipment_facts f WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = ANY ($6::uuid[]) AND f.day >= $3 AND f.day < $5
-)` + tallied
+  FROM shipment_facts f
+  WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = ANY ($6::uuid[]) AND f.day >= $3 AND f.day < $5
+)` + sumOfLines
 
 const sqlTailTallies = `
 WITH facts AS (
@@ -52,18 +54,23 @@ WITH facts AS (
   FROM unnest($6::uuid[]) AS k (id)
   JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
   JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = k.id
-  ` + ofDeal + `
+  ` + purchaseColumns + `
   WHERE st.sequence > 0
 ), lines AS (
-  SELECT f.day, f.carrier, f.status, f.state, f.currency, 1 AS n, f.amount_minor, f.had_estimate::int AS had_estimate, f.on_time::int AS on_time FROM facts f WHERE f.day >= $3 AND f.day < $5
-)` + tallied
+  SELECT f.day, f.carrier, f.status, f.state, f.currency, 1 AS n, f.amount_minor,
+    f.had_estimate::int AS had_estimate, f.on_time::int AS on_time
+  FROM facts f
+  WHERE f.day >= $3 AND f.day < $5
+)` + sumOfLines
 
-// tallied adds lines up: by day and state, and by all else before and from the
-// day $4.
-const tallied = `
-SELECT x.day, x.inside, x.carrier, x.status, x.state, x.currency, sum(x.n)::bigint, sum(x.amount_minor)::bigint, sum(x.had_estimate)::bigint, sum(x.on_time)::bigint
+// sumOfLines adds lines up twice: by day and state, and by everything else for
+// the time before the day $4 and the time from it on.
+const sumOfLines = `
+SELECT x.day, x.inside, x.carrier, x.status, x.state, x.currency,
+  sum(x.n)::bigint, sum(x.amount_minor)::bigint, sum(x.had_estimate)::bigint, sum(x.on_time)::bigint
 FROM (SELECT l.*, l.day >= $4 AS inside FROM lines l) x
-GROUP BY GROUPING SETS ((x.day, x.state), (x.inside, x.carrier, x.status, x.state, x.currency)) HAVING sum(x.n) <> 0`
+GROUP BY GROUPING SETS ((x.day, x.state), (x.inside, x.carrier, x.status, x.state, x.currency))
+HAVING sum(x.n) <> 0`
 
 // Tallies counts the tenant's shipments that were made from one day to before
 // another, and those since a day before the first.
@@ -73,39 +80,51 @@ func (s *Store) Tallies(ctx context.Context, t ship.Tenant, since, from, until t
 		return c, err
 	}
 	c.Ready = ready
+
 	read := func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error { return c.add(r, from) })
 	}
 	args := []any{[16]byte(t.Account.Raw()), t.Livemode, since, from, until, tail}
-	b := s.newBatch(t)
-	b.Queue(sqlPlanAnew)
-	b.Queue(sqlTallies, args...).Query(read)
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanAnew)
+	batch.Queue(sqlTallies, args...).Query(read)
 	if len(tail) > 0 {
-		b.Queue(sqlPlanOnce)
-		b.Queue(sqlTailTallies, args...).Query(read)
+		batch.Queue(sqlPlanOnce)
+		batch.Queue(sqlTailTallies, args...).Query(read)
 	}
-	return c, s.send(ctx, b)
+	err = s.send(ctx, batch)
+	return c, err
 }
 
-// add takes one line of tallied.
+// add takes one row of sumOfLines: the sum of a day if it has one, else a tally.
 func (c *Counts) add(r pgx.Row, from time.Time) error {
-	var a Tally
-	var day *time.Time
-	var inside *bool
-	var carrier, status, state, currency *string
-	if err := r.Scan(&day, &inside, &carrier, &status, &state, &currency, &a.Count, &a.Price.Minor, &a.Promised, &a.OnTime); err != nil {
+	var (
+		tally                            Tally
+		day                              *time.Time
+		inside                           *bool
+		carrier, status, state, currency *string
+	)
+	err := r.Scan(
+		&day, &inside, &carrier, &status, &state, &currency,
+		&tally.Count, &tally.Price.Minor, &tally.Promised, &tally.OnTime,
+	)
+	if err != nil {
 		return err
 	}
-	a.Carrier, a.Status, a.State, a.Price.Currency = value(carrier), ship.Status(value(status)), ship.State(value(state)), value(currency)
+	tally.Carrier = value(carrier)
+	tally.Status = ship.Status(value(status))
+	tally.State = ship.State(value(state))
+	tally.Price.Currency = value(currency)
+
 	switch {
 	case day != nil:
-		if !day.Before(from) && a.State == ship.StatePurchased {
-			c.Days = append(c.Days, DayCount{day.UTC(), a.Count})
+		if !day.Before(from) && tally.State == ship.StatePurchased {
+			c.Days = append(c.Days, DayCount{day.UTC(), tally.Count})
 		}
 	case value(inside):
-		c.Tallies = append(c.Tallies, a)
+		c.Tallies = append(c.Tallies, tally)
 	default:
-		c.Before = append(c.Before, a)
+		c.Before = append(c.Before, tally)
 	}
 	return nil
 }
