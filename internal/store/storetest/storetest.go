@@ -30,17 +30,20 @@ func URL(t testing.TB) string {
 		}
 		t.Skip("DATABASE_URL is not set: start one with scripts/postgres")
 	}
+
 	ctx := context.Background()
 	admin, err := pgx.Connect(ctx, server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close(ctx) }()
+
 	template := makeTemplate(t, ctx, admin, server)
 	name := fmt.Sprintf("waybill_test_%d_%d", os.Getpid(), counter.Add(1))
 	if _, err := admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		admin, err := pgx.Connect(ctx, server)
 		if err != nil {
@@ -81,19 +84,22 @@ func Conn(t testing.TB, url string) *pgx.Conn {
 // binaries that run beside each other wait for the first.
 func makeTemplate(t testing.TB, ctx context.Context, admin *pgx.Conn, server string) string {
 	t.Helper()
+
 	// A template of another day lacks the partitions of today.
 	name := "waybill_template_" + store.SchemaHash() + time.Now().UTC().Format("_20060102")
 	if _, err := admin.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = admin.Exec(ctx, "SELECT pg_advisory_unlock(hashtext($1))", name) }()
-	var there bool
-	if err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil {
+
+	var exists bool
+	if err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil {
 		t.Fatal(err)
 	}
-	if there {
+	if exists {
 		return name
 	}
+
 	// Migrated under another name first: a killed test leaves no half template.
 	draft := name + "_draft"
 	for _, sql := range []string{"DROP DATABASE IF EXISTS " + draft + " WITH (FORCE)", "CREATE DATABASE " + draft} {
