@@ -34,7 +34,7 @@ const (
 	maxEmail = 254
 )
 
-// Normalize returns the address as it is stored, and what is wrong with it, in
+// Normalize returns the address as it is stored, and its invalid fields, as
 // pointers that start with prefix ("/destination"). Text is trimmed and its
 // inner runs of white space are one space; the country and the zip are in
 // upper case, the state is a bare code, the zip has its country's spelling.
@@ -59,11 +59,14 @@ func (a Address) normalize(c addressCheck) (Address, []FieldError) {
 	a.Address2, _ = c.text("address2", a.Address2, maxLine)
 	a.Address3, _ = c.text("address3", a.Address3, maxLine)
 	a.City = c.required("city", a.City)
+
+	// The country comes first: it decides about the state and the zip.
 	a.Country = c.country(a.Country)
-	known := countries()[a.Country]
-	a.State = c.state(known, a.State)
-	a.Zip = c.zip(known, a.Zip)
+	rules := countries()[a.Country]
+	a.State = c.state(rules, a.State)
+	a.Zip = c.zip(rules, a.Zip)
 	c.stateOfZip(a)
+
 	a.Phone = c.phone(a.Phone)
 	a.Email = c.email(a.Email)
 	if a.Type != "" && a.Type != "business" && a.Type != "consumer" {
@@ -72,7 +75,7 @@ func (a Address) normalize(c addressCheck) (Address, []FieldError) {
 	return a, c.errors
 }
 
-// addressCheck collects what is wrong with an address. Its methods take a
+// addressCheck collects the invalid fields of an address. Its methods take a
 // value as given and return it as stored.
 type addressCheck struct {
 	prefix  string
@@ -82,7 +85,10 @@ type addressCheck struct {
 
 func (c *addressCheck) add(field, code, detail, suggestion string) {
 	c.errors = append(c.errors, FieldError{
-		Pointer: c.prefix + "/" + field, Code: code, Detail: detail, Suggestion: suggestion,
+		Pointer:    c.prefix + "/" + field,
+		Code:       code,
+		Detail:     detail,
+		Suggestion: suggestion,
 	})
 }
 
@@ -110,6 +116,7 @@ func (c *addressCheck) country(value string) string {
 	if !ok {
 		return value
 	}
+
 	value = upperASCII(value)
 	switch {
 	case value == "":
@@ -120,8 +127,7 @@ func (c *addressCheck) country(value string) string {
 	return value
 }
 
-// state, like zip, has nothing to say about the rules of a country that is not
-// known.
+// state, like zip, accepts any text for a country that is not known.
 func (c *addressCheck) state(in *country, value string) string {
 	value, ok := c.text("state", value, maxState)
 	if !ok || in == nil {
@@ -133,6 +139,7 @@ func (c *addressCheck) state(in *country, value string) string {
 		}
 		return value
 	}
+
 	value, ok = in.stateOf(value)
 	if !ok && in.needsState {
 		c.add("state", "unknown_state", "the country has no such state", in.nearestState(value))
@@ -145,6 +152,7 @@ func (c *addressCheck) zip(in *country, value string) string {
 	if !ok {
 		return value
 	}
+
 	value = upperASCII(value)
 	if in == nil {
 		return value
@@ -155,6 +163,7 @@ func (c *addressCheck) zip(in *country, value string) string {
 		}
 		return value
 	}
+
 	value, ok = in.zipOf(value)
 	if !ok {
 		c.add("zip", "invalid_zip", "this is not a postal code of the country", "")
@@ -162,23 +171,25 @@ func (c *addressCheck) zip(in *country, value string) string {
 	return value
 }
 
-// stateOfZip reports a state that the postal code is certainly not in. It says
-// nothing where either is missing or wrong by itself.
+// stateOfZip reports a state that the postal code is certainly not in. It reports
+// nothing where either is missing or invalid by itself.
 func (c *addressCheck) stateOfZip(a Address) {
-	for _, e := range c.errors {
-		if e.Pointer == c.prefix+"/state" || e.Pointer == c.prefix+"/zip" {
+	for _, invalid := range c.errors {
+		if invalid.Pointer == c.prefix+"/state" || invalid.Pointer == c.prefix+"/zip" {
 			return
 		}
 	}
+
 	usual, also := statesOfZip(a.Country, a.Zip)
 	if a.State == "" || usual == "" || hasWord(usual, a.State) || hasWord(also, a.State) {
 		return
 	}
+
 	state, _, _ := strings.Cut(usual, " ")
 	c.add("state", "state_mismatch", "the postal code is in "+StateName(a.Country, state)+" ("+state+"); correct the state or the postal code", state)
 }
 
-// phone asks for a few digits: carriers differ too much for more.
+// phone requires only a few digits, because carriers differ too much for more.
 func (c *addressCheck) phone(value string) string {
 	value, ok := c.text("phone", value, maxPhone)
 	digits := 0
@@ -202,7 +213,7 @@ func (c *addressCheck) email(value string) string {
 	return value
 }
 
-// Codes of wrong text.
+// Codes of invalid text.
 const (
 	codeRequired    = "required"
 	codeTooLong     = "too_long"
@@ -210,59 +221,68 @@ const (
 )
 
 // cleanText returns text as it is stored, trimmed and with single spaces, and
-// the code of what is wrong with it: "" if nothing is. Text that may not be
-// kept comes back empty, as does text without a visible character.
+// the code of its error: "" if it has none. Text that may not be kept comes back
+// empty, as does text without a visible character.
 func cleanText(s string, limit int) (clean, code string) {
-	if !isTidy(s) {
+	// Nearly all text is clean ASCII already, and needs no copy.
+	if !isClean(s) {
 		var ok bool
-		if s, ok = tidy(s); !ok {
+		if s, ok = collapseSpace(s); !ok {
 			return "", codeInvalidText
 		}
 	}
+
 	if len(s) > limit && utf8.RuneCountInString(s) > limit {
 		return s, codeTooLong
 	}
 	return s, ""
 }
 
-// isTidy reports whether s is plain ASCII that tidy would return as it is.
-func isTidy(s string) bool {
-	space := true // as if one stood before, so that none may come first
+// isClean reports whether s is plain ASCII that collapseSpace would return as it
+// is.
+func isClean(s string) bool {
+	afterSpace := true // as if a space came before, so that s may not begin with one
 	for i := range len(s) {
 		c := s[i]
-		if c < ' ' || c > '~' || c == ' ' && space {
+		if c < ' ' || c > '~' || c == ' ' && afterSpace {
 			return false
 		}
-		space = c == ' '
+		afterSpace = c == ' '
 	}
-	return s == "" || !space
+	return s == "" || !afterSpace
 }
 
-func tidy(s string) (string, bool) {
+// collapseSpace trims s and makes its inner runs of white space one space. It
+// reports false if s has characters that may not be kept.
+func collapseSpace(s string) (string, bool) {
 	if !utf8.ValidString(s) {
 		return "", false
 	}
-	var b strings.Builder
-	space, visible := false, false
+
+	var clean strings.Builder
+	afterSpace := false
+	hasVisible := false
 	for _, r := range strings.TrimSpace(s) {
 		switch {
 		case unicode.IsControl(r), isBidiControl(r):
 			return "", false
 		case unicode.IsSpace(r):
-			space = true
+			afterSpace = true
 			continue
 		}
-		if space {
-			b.WriteByte(' ')
-			space = false
+
+		if afterSpace {
+			clean.WriteByte(' ')
+			afterSpace = false
 		}
-		b.WriteRune(r)
-		visible = visible || unicode.IsGraphic(r)
+		clean.WriteRune(r)
+		hasVisible = hasVisible || unicode.IsGraphic(r)
 	}
-	if !visible {
+
+	if !hasVisible {
 		return "", true
 	}
-	return b.String(), true
+	return clean.String(), true
 }
 
 // isBidiControl reports whether r can make text read as another text.

@@ -21,35 +21,40 @@ type AddressField struct {
 func AddressFields(code string) []AddressField {
 	c := countries()[code]
 	if c == nil {
-		return []AddressField{{Name: "city", Label: "City", Required: true}, {Name: "state", Label: "State or province"}, {Name: "zip", Label: "Postal code"}}
-	}
-	var list []AddressField
-	for _, part := range []struct {
-		sign  string
-		field AddressField
-	}{
-		{"%L", AddressField{Name: "city", Label: cityLabel(c.format.LocalityType), Required: true}},
-		{"%R", AddressField{Name: "state", Label: stateLabel(c.format.RegionType), Required: c.needsState, Known: c.known()}},
-		{"%P", AddressField{Name: "zip", Label: zipLabel(c.format.PostalCodeType), Required: c.needsZip}},
-	} {
-		if part.field.Required || strings.Contains(c.format.Layout, part.sign) {
-			list = append(list, part.field)
+		return []AddressField{
+			{Name: "city", Label: "City", Required: true},
+			{Name: "state", Label: "State or province"},
+			{Name: "zip", Label: "Postal code"},
 		}
 	}
-	slices.SortStableFunc(list, func(a, b AddressField) int { return c.place(a) - c.place(b) })
+
+	list := []AddressField{
+		{Name: "city", Label: cityLabel(c.format.LocalityType), Required: true},
+		{Name: "state", Label: stateLabel(c.format.RegionType), Required: c.needsState, Known: c.statesByName()},
+		{Name: "zip", Label: zipLabel(c.format.PostalCodeType), Required: c.needsZip},
+	}
+	list = slices.DeleteFunc(list, func(f AddressField) bool {
+		return !f.Required && !strings.Contains(c.format.Layout, layoutSigns[f.Name])
+	})
+	slices.SortStableFunc(list, func(a, b AddressField) int { return c.positionOf(a) - c.positionOf(b) })
 	return list
 }
 
-// place is where the field stands in the country's addresses.
-func (c *country) place(f AddressField) int {
-	sign := map[string]string{"city": "%L", "state": "%R", "zip": "%P"}[f.Name]
-	if i := strings.Index(c.format.Layout, sign); i >= 0 {
+// layoutSigns are what stands for the fields in a country's layout.
+var layoutSigns = map[string]string{"city": "%L", "state": "%R", "zip": "%P"}
+
+// positionOf returns where the field stands in the country's addresses; a field
+// that its layout does not have comes last.
+func (c *country) positionOf(f AddressField) int {
+	if i := strings.Index(c.format.Layout, layoutSigns[f.Name]); i >= 0 {
 		return i
 	}
 	return len(c.format.Layout)
 }
 
-func (c *country) known() [][2]string {
+// statesByName returns the codes and names of the country's states, as far as we
+// know them.
+func (c *country) statesByName() [][2]string {
 	var list [][2]string
 	for _, code := range c.format.Regions.Keys() {
 		list = append(list, [2]string{code, StateName(c.code, code)})
@@ -71,32 +76,24 @@ func cityLabel(t address.LocalityType) string {
 	return "City"
 }
 
+var stateLabels = map[address.RegionType]string{
+	address.RegionTypeArea:       "Area",
+	address.RegionTypeCanton:     "Canton",
+	address.RegionTypeCounty:     "County",
+	address.RegionTypeDepartment: "Department",
+	address.RegionTypeDistrict:   "District",
+	address.RegionTypeDoSi:       "Do or Si",
+	address.RegionTypeEmirate:    "Emirate",
+	address.RegionTypeIsland:     "Island",
+	address.RegionTypeParish:     "Parish",
+	address.RegionTypePrefecture: "Prefecture",
+	address.RegionTypeRegion:     "Region",
+	address.RegionTypeState:      "State",
+}
+
 func stateLabel(t address.RegionType) string {
-	switch t {
-	case address.RegionTypeArea:
-		return "Area"
-	case address.RegionTypeCanton:
-		return "Canton"
-	case address.RegionTypeCounty:
-		return "County"
-	case address.RegionTypeDepartment:
-		return "Department"
-	case address.RegionTypeDistrict:
-		return "District"
-	case address.RegionTypeDoSi:
-		return "Do or Si"
-	case address.RegionTypeEmirate:
-		return "Emirate"
-	case address.RegionTypeIsland:
-		return "Island"
-	case address.RegionTypeParish:
-		return "Parish"
-	case address.RegionTypePrefecture:
-		return "Prefecture"
-	case address.RegionTypeRegion:
-		return "Region"
-	case address.RegionTypeState:
-		return "State"
+	if label, ok := stateLabels[t]; ok {
+		return label
 	}
 	return "Province"
 }

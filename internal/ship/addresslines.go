@@ -5,16 +5,15 @@ import (
 	"unicode"
 )
 
-// Lines is the address as it is printed, from top to bottom: in the order that
+// Lines returns the address as it is printed, from top to bottom: in the order that
 // its country uses, with the name of a state where people do not write its
 // code. With the country, its English name in capitals comes last, as the
 // Universal Postal Union asks for it.
 func (a *Address) Lines(withCountry bool) []string {
 	lines := make([]string, 0, 8)
-	person := [...]string{a.Name, a.Company}
 	local := a.isLocal()
 	if !local {
-		lines = appendLines(lines, person[:]...)
+		lines = appendLines(lines, a.Name, a.Company)
 	}
 	lines = appendLines(lines, strings.Split(a.layOut(local), "\n")...)
 

@@ -65,18 +65,19 @@ var countries = sync.OnceValue(func() map[string]*country {
 	return all
 })
 
-// stateNeeded lists the countries whose addresses carriers refuse without a
-// state. Elsewhere the postal code tells as much, and people leave it out.
+// stateNeeded lists the countries whose addresses carriers reject without a
+// state. Elsewhere the postal code implies it, and people leave it out.
 const stateNeeded = "AU BR CA IN MX US"
 
 // stateOf returns the bare code of a state from its code, its ISO 3166-2 code
 // or its name, and whether the country has such a state. Where we know no
-// states every one is right.
+// states, any is accepted.
 func (c *country) stateOf(s string) (string, bool) {
 	index := c.states()
 	if code, ok := index[s]; ok {
 		return code, true
 	}
+
 	bare := s
 	if len(s) > 3 && s[2] == '-' && strings.EqualFold(s[:2], c.code) {
 		bare = s[3:]
@@ -87,6 +88,8 @@ func (c *country) stateOf(s string) (string, bool) {
 		}
 		return s, false
 	}
+
+	// We know no states of this country. What looks like a code is one.
 	if isWord(bare) && (len(bare) == 2 || len(bare) <= 3 && bare != s) {
 		return upperASCII(bare), true
 	}
@@ -105,6 +108,7 @@ func (c *country) nearestState(s string) string {
 	return ""
 }
 
+// indexStates returns the codes of the country's states by what people write.
 func (c *country) indexStates() map[string]string {
 	index := make(map[string]string)
 	add := func(written, code string) {
@@ -112,11 +116,13 @@ func (c *country) indexStates() map[string]string {
 			index[written] = code
 		}
 	}
+
 	// Codes come first: a state's code is never read as another's name.
 	for _, code := range c.format.Regions.Keys() {
 		add(code, code)
 		add(fold(code), code)
 	}
+
 	for _, regions := range []address.RegionMap{c.format.Regions, c.format.LocalRegions} {
 		for _, code := range regions.Keys() {
 			name, _ := regions.Get(code)
@@ -125,6 +131,7 @@ func (c *country) indexStates() map[string]string {
 			}
 		}
 	}
+
 	for pair := range strings.FieldsSeq(stateAliases[c.code]) {
 		written, code, _ := strings.Cut(pair, "=")
 		add(written, code)

@@ -52,8 +52,7 @@ type FieldError struct {
 	Carrier    string // that asks for it; empty for a rule of the service
 }
 
-// InvalidFieldsMessage is the message of an error whose fields say what is
-// wrong.
+// InvalidFieldsMessage is the message of an error that lists invalid fields.
 const InvalidFieldsMessage = "the request has invalid fields"
 
 // Errorf returns an Error of the given kind. A %w in the format keeps the
@@ -70,13 +69,18 @@ func Coded(kind Kind, code, format string, args ...any) *Error {
 	return e
 }
 
-// InvalidFields returns an Invalid error that lists what is wrong with the
-// request, or nil if nothing is.
+// InvalidFields returns an Invalid error that lists the fields, or nil if there
+// are none.
 func InvalidFields(fields []FieldError) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return &Error{Kind: Invalid, Code: "validation_failed", Message: InvalidFieldsMessage, Fields: fields}
+	return &Error{
+		Kind:    Invalid,
+		Code:    "validation_failed",
+		Message: InvalidFieldsMessage,
+		Fields:  fields,
+	}
 }
 
 func (e *Error) Error() string {

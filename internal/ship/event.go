@@ -2,7 +2,7 @@ package ship
 
 import "time"
 
-// An Event is one row of the log: a change that the client is told of. It is
+// An Event is one row of the log: a change that clients are notified of. It is
 // thin: what cannot change later is read from the shipment when it is shown.
 type Event struct {
 	ID       EventID
@@ -35,7 +35,7 @@ type Snapshot struct {
 	Scan           *ScanNote `json:"x,omitempty"` // nil for what the service itself made; then Status tells
 }
 
-// A ScanNote is the tracking event of a log event, as first told.
+// A ScanNote is the tracking event of a log event, as it was first reported.
 type ScanNote struct {
 	Piece       int       `json:"n,omitempty"`
 	Code        string    `json:"c"`
@@ -47,7 +47,16 @@ type ScanNote struct {
 	ZoneUnknown bool      `json:"z,omitempty"`
 }
 
-// Note is the scan as a log event keeps it.
+// Note returns the scan as a log event keeps it.
 func (s Scan) Note() *ScanNote {
-	return &ScanNote{Piece: s.Piece, Code: s.Code, At: s.At, Status: s.Status, Reason: s.Reason, Description: s.Description, Location: s.Location, ZoneUnknown: s.ZoneUnknown}
+	return &ScanNote{
+		Piece:       s.Piece,
+		Code:        s.Code,
+		At:          s.At,
+		Status:      s.Status,
+		Reason:      s.Reason,
+		Description: s.Description,
+		Location:    s.Location,
+		ZoneUnknown: s.ZoneUnknown,
+	}
 }

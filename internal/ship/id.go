@@ -44,11 +44,12 @@ type RawID [16]byte
 
 // NewRawID makes an id for the shard at the given time.
 func NewRawID(shard Shard, at time.Time) RawID {
+	var random [9]byte
+	rand.Read(random[:]) // never fails
+
 	var id RawID
-	var tail [9]byte
-	rand.Read(tail[:]) // never fails
-	binary.BigEndian.PutUint64(id[:8], millis(at)<<16|uint64(shard&0xfff)<<4|uint64(tail[8]&0xf))
-	copy(id[8:], tail[:8])
+	binary.BigEndian.PutUint64(id[:8], millis(at)<<16|uint64(shard&0xfff)<<4|uint64(random[8]&0xf))
+	copy(id[8:], random[:8])
 	return id
 }
 
@@ -80,57 +81,63 @@ func (id RawID) IsZero() bool { return id == RawID{} }
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// decode maps a character to its base32 value, 0xff for none.
-var decode = func() (t [256]byte) {
-	for i := range t {
-		t[i] = 0xff
+// base32Values maps a character to its base32 value, 0xff for none.
+var base32Values = func() (values [256]byte) {
+	for i := range values {
+		values[i] = 0xff
 	}
 	for i, c := range crockford {
-		t[c] = byte(i)
+		values[c] = byte(i)
 		if c >= 'A' {
-			t[c+'a'-'A'] = byte(i)
+			values[c+'a'-'A'] = byte(i)
 		}
 	}
-	return t
+	return values
 }()
 
-// text writes id behind prefix.
+// text returns the id with its prefix. The buffer holds every prefix and 26
+// characters, so only the result is allocated.
 func (id RawID) text(prefix string) string {
 	var buf [32]byte
-	b := append(buf[:0], prefix...)
-	hi, lo := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
+	text := append(buf[:0], prefix...)
+
+	high := binary.BigEndian.Uint64(id[:8])
+	low := binary.BigEndian.Uint64(id[8:])
 	for shift := 125; shift >= 0; shift -= 5 {
-		var v uint64
+		var digit uint64
 		switch {
 		case shift >= 64:
-			v = hi >> (shift - 64)
+			digit = high >> (shift - 64)
 		case shift > 59:
-			v = hi<<(64-shift) | lo>>shift
+			digit = high<<(64-shift) | low>>shift // it spans both halves
 		default:
-			v = lo >> shift
+			digit = low >> shift
 		}
-		b = append(b, crockford[v&31])
+		text = append(text, crockford[digit&31])
 	}
-	return string(b)
+	return string(text)
 }
 
 // parseID reads what text writes; lower case is accepted.
 func parseID(s, prefix string) (RawID, bool) {
+	// 26 digits hold 130 bits, so the first may only be 0 to 7.
 	if len(s) != len(prefix)+26 || s[:len(prefix)] != prefix || s[len(prefix)] > '7' {
 		return RawID{}, false
 	}
-	var hi, lo uint64
+
+	var high, low uint64
 	for i := len(prefix); i < len(s); i++ {
-		v := decode[s[i]]
-		if v == 0xff {
+		digit := base32Values[s[i]]
+		if digit == 0xff {
 			return RawID{}, false
 		}
-		hi = hi<<5 | lo>>59
-		lo = lo<<5 | uint64(v)
+		high = high<<5 | low>>59
+		low = low<<5 | uint64(digit)
 	}
+
 	var id RawID
-	binary.BigEndian.PutUint64(id[:8], hi)
-	binary.BigEndian.PutUint64(id[8:], lo)
+	binary.BigEndian.PutUint64(id[:8], high)
+	binary.BigEndian.PutUint64(id[8:], low)
 	return id, true
 }
 
@@ -172,7 +179,7 @@ func NewEventIDs(shard Shard, at time.Time, n int) []EventID {
 	return ids
 }
 
-// firstEvent is the id of a transaction's first log event: there is room to
+// firstEvent returns the id of a transaction's first log event: there is room to
 // count up from it.
 func firstEvent(shard Shard, at time.Time) RawID {
 	id := NewRawID(shard, at)
@@ -180,7 +187,7 @@ func firstEvent(shard Shard, at time.Time) RawID {
 	return id
 }
 
-// plusOne is the id behind id.
+// plusOne returns the next id.
 func (id RawID) plusOne() RawID {
 	binary.BigEndian.PutUint64(id[8:], binary.BigEndian.Uint64(id[8:])+1)
 	return id

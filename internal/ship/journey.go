@@ -11,7 +11,7 @@ type Subject struct {
 	ID     RawID
 }
 
-// A Journey is what changes in a parcel's life.
+// A Journey is the tracking state of a parcel: what changes in its life.
 type Journey struct {
 	Subject
 	Followed bool  // not bought here: the id is a tracker's
@@ -23,17 +23,22 @@ type Journey struct {
 	Carrier  string
 	Number   string
 	BoughtAt time.Time
-	NewestAt time.Time // of the newest tracking event that was told
+	NewestAt time.Time // of the newest tracking event that clients got
 
 	last RawID // of the log events that this transaction has made
 }
 
-// OwnScans are the tracking events that follow from the row itself.
+// OwnScans returns the tracking events that follow from the journey itself.
 func (j Journey) OwnScans() []Scan {
 	if j.Followed {
 		return nil
 	}
-	return Shipment{ID: ShipmentIDOf(j.ID), Sequence: j.Sequence, Deal: Deal{BoughtAt: j.BoughtAt}}.OwnScans()
+	shipment := Shipment{
+		ID:       ShipmentIDOf(j.ID),
+		Sequence: j.Sequence,
+		Deal:     Deal{BoughtAt: j.BoughtAt},
+	}
+	return shipment.OwnScans()
 }
 
 // Telling is what the log events of a change have in common.
@@ -43,86 +48,112 @@ type Telling struct {
 	Deal    *Deal // while the shipment's own is not final
 }
 
-// Announce tells the client of a shipment for the first time. It does nothing
-// if that was done.
+// Announce returns the first event of a shipment. It does nothing if the shipment
+// has one already.
 func (j *Journey) Announce(t Telling) []Event {
 	if j.Sequence > 0 || j.Followed {
 		return nil
 	}
 	j.Sequence = 1
-	at := ShipmentIDOf(j.ID).Raw().Time()
-	j.NewestAt = later(j.NewestAt, at)
+	j.NewestAt = latest(j.NewestAt, ShipmentIDOf(j.ID).Raw().Time())
 	return []Event{j.event(t, ShipmentCreated, "")}
 }
 
-// Hear takes in what was heard of a parcel, given all that is known already.
-// It returns the scans that are new, or have a status now, and one log event for
-// each of them that has one for the first time. The progress after it is a
-// function of the set of scans, whatever their order and however often they
-// are repeated.
+// Hear applies the scans that a carrier reported of a parcel, given all that are
+// known already. It returns the scans that are new, or have a status now, and one
+// log event for each of them that has one for the first time. The progress after
+// it is a function of the set of scans, whatever their order and however often
+// they are repeated.
 func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []Event) {
-	fresh = j.news(known, heard)
+	fresh = j.newScans(known, heard)
 	slices.SortFunc(fresh, func(a, b Scan) int { return newestFirst(b, a) })
+
 	all := slices.Clone(known)
-	for _, s := range fresh {
-		all = append(all, s)
-		if s.Status == "" {
-			continue // told when a later mapping gives it a status
+	for _, scan := range fresh {
+		all = append(all, scan)
+		if scan.Status == "" {
+			continue // it gets its event when a later mapping gives it a status
 		}
+
 		before := j.Progress.Status
 		j.Progress = Advance(j.Progress, all, j.Pieces)
-		if s.Told {
+		if scan.Told {
 			continue // a table took its status away, and another gives it one again
 		}
+
 		j.Sequence++
-		e := j.event(t, s.Status.Kind(), before)
-		e.Late, e.Snapshot.Scan = s.At.Before(toSecond(j.NewestAt)), s.Note()
-		j.NewestAt = later(j.NewestAt, s.At)
-		events = append(events, e)
+		event := j.event(t, scan.Status.Kind(), before)
+		event.Late = scan.At.Before(toSecond(j.NewestAt))
+		event.Snapshot.Scan = scan.Note()
+		events = append(events, event)
+
+		// Only now: an event is late if a newer one came before it.
+		j.NewestAt = latest(j.NewestAt, scan.At)
 	}
 	return fresh, events
 }
 
-// news is what heard adds to known.
-func (j *Journey) news(known, heard []Scan) []Scan {
-	unknown := make(map[ScanKey]bool, len(known)) // is the status of what is known
-	for _, s := range known {
-		unknown[s.Key()] = s.Status == ""
+// newScans returns what the reported scans add to the known ones.
+func (j *Journey) newScans(known, reported []Scan) []Scan {
+	unmapped := make(map[ScanKey]bool, len(known)) // whether a known scan has no status
+	for _, scan := range known {
+		unmapped[scan.Key()] = scan.Status == ""
 	}
+
 	var fresh []Scan
-	for _, s := range distinct(heard) {
-		isUnknown, seen := unknown[s.Key()]
+	for _, scan := range distinct(reported) {
+		isUnmapped, isKnown := unmapped[scan.Key()]
 		switch {
-		case s.Piece < 0 || s.Piece >= max(j.Pieces, 1):
-		case !seen:
-			fresh = append(fresh, s)
-		case isUnknown && s.Status != "":
-			i := slices.IndexFunc(known, func(k Scan) bool { return k.Key() == s.Key() })
-			mapped := known[i] // place and text are those of the first heard
-			mapped.Status, mapped.Reason = s.Status, s.Reason
+		case scan.Piece < 0 || scan.Piece >= max(j.Pieces, 1):
+			// The parcel has no such piece.
+
+		case !isKnown:
+			fresh = append(fresh, scan)
+
+		case isUnmapped && scan.Status != "":
+			i := slices.IndexFunc(known, func(other Scan) bool { return other.Key() == scan.Key() })
+			mapped := known[i] // place and text stay as they were first reported
+			mapped.Status = scan.Status
+			mapped.Reason = scan.Reason
 			fresh = append(fresh, mapped)
 		}
 	}
 	return fresh
 }
 
-// event is a log event of the journey as it is now.
+// event returns a log event of the journey as it is now.
 func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
-	e := Event{ID: j.nextEvent(t.Now), Tenant: j.Tenant, Kind: kind, Sequence: j.Sequence, Snapshot: Snapshot{
-		Status: j.Progress.Status, PreviousStatus: before, State: j.State, Reason: j.Progress.Reason, Pieces: j.Progress.Pieces,
-		EstimateAt: j.Progress.EstimateAt, EstimateSource: j.Progress.EstimateSource, BaseURL: t.BaseURL, Deal: t.Deal,
-	}}
-	if j.Followed {
-		e.Tracker = TrackerIDOf(j.ID)
-		e.Snapshot.Deal = &Deal{Carrier: j.Carrier, TrackingNumber: j.Number}
-	} else {
-		e.Shipment = ShipmentIDOf(j.ID)
+	event := Event{
+		ID:       j.nextEvent(t.Now),
+		Tenant:   j.Tenant,
+		Kind:     kind,
+		Sequence: j.Sequence,
+		Snapshot: Snapshot{
+			Status:         j.Progress.Status,
+			PreviousStatus: before,
+			State:          j.State,
+			Reason:         j.Progress.Reason,
+			Pieces:         j.Progress.Pieces,
+			EstimateAt:     j.Progress.EstimateAt,
+			EstimateSource: j.Progress.EstimateSource,
+			BaseURL:        t.BaseURL,
+			Deal:           t.Deal,
+		},
 	}
-	return e
+
+	// A followed parcel can be deleted, so its events keep carrier and number
+	// themselves.
+	if j.Followed {
+		event.Tracker = TrackerIDOf(j.ID)
+		event.Snapshot.Deal = &Deal{Carrier: j.Carrier, TrackingNumber: j.Number}
+	} else {
+		event.Shipment = ShipmentIDOf(j.ID)
+	}
+	return event
 }
 
-// nextEvent is an id for the next log event: those of one transaction sort in
-// the order in which they are made.
+// nextEvent returns an id for the next log event: those of one transaction sort
+// in the order in which they are made.
 func (j *Journey) nextEvent(now time.Time) EventID {
 	if j.last.IsZero() {
 		j.last = firstEvent(j.Tenant.Shard(), now)
@@ -132,7 +163,7 @@ func (j *Journey) nextEvent(now time.Time) EventID {
 	return EventIDOf(j.last)
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

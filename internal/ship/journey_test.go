@@ -83,7 +83,7 @@ func hearAll(t *rapid.T, j Journey, batches [][]Scan) told {
 		if !slices.Contains(EventKinds, e.Kind) || (e.Tracker != "") != j.Followed || (e.Shipment != "") == j.Followed {
 			t.Fatalf("event %+v", e)
 		}
-		status, newest = e.Snapshot.Status, later(newest, n.At)
+		status, newest = e.Snapshot.Status, latest(newest, n.At)
 		out.log = append(out.log, fmt.Sprint(e.Kind, " ", n.Piece, " ", n.Code, " ", n.At.Unix()))
 	}
 	if status != j.Progress.Status && len(events) > 0 {

@@ -27,19 +27,21 @@ type Key string
 
 // NewKey makes a key for an account of the shard.
 func NewKey(shard Shard, livemode bool) Key {
-	var b [26]byte
-	rand.Read(b[2:]) // never fails
-	b[0], b[1] = byte(shard>>8&0xf), byte(shard)
+	var body [26]byte
+	body[0] = byte(shard >> 8 & 0xf)
+	body[1] = byte(shard)
+	rand.Read(body[2:]) // never fails
+
 	prefix := testKeyPrefix
 	if livemode {
 		prefix = liveKeyPrefix
 	}
-	s := prefix + toBase62(new(big.Int).SetBytes(b[:]), keyBodyLen)
-	return Key(s + keyChecksum(s))
+	text := prefix + toBase62(new(big.Int).SetBytes(body[:]), keyBodyLen)
+	return Key(text + keyChecksum(text))
 }
 
-// ParseKey reads a key as a client sends it. A mistyped key is refused here,
-// without a look at the database.
+// ParseKey reads a key as a client sends it. A mistyped key is rejected here,
+// without a query to the database.
 func ParseKey(s string) (Key, bool) {
 	if len(s) != keyLen || s[:keyPrefixLen] != liveKeyPrefix && s[:keyPrefixLen] != testKeyPrefix {
 		return "", false
@@ -48,13 +50,15 @@ func ParseKey(s string) (Key, bool) {
 	if keyChecksum(body) != s[keyLen-keyCheckLen:] {
 		return "", false
 	}
+
+	// 35 digits hold more than the 204 bits of shard and secret.
 	n := new(big.Int)
 	for _, c := range body[keyPrefixLen:] {
-		v := strings.IndexRune(base62, c)
-		if v < 0 {
+		digit := strings.IndexRune(base62, c)
+		if digit < 0 {
 			return "", false
 		}
-		n.Mul(n, big.NewInt(62)).Add(n, big.NewInt(int64(v)))
+		n.Mul(n, big.NewInt(62)).Add(n, big.NewInt(int64(digit)))
 	}
 	return Key(s), n.BitLen() <= 204
 }

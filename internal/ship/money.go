@@ -39,6 +39,7 @@ func ParseMoney(amount, currency string) (Money, bool) {
 	if whole == "" || dotted && frac == "" || !isDigits(whole) || !isDigits(frac) {
 		return Money{}, false
 	}
+
 	exp := Exponent(currency)
 	if len(frac) > exp {
 		if strings.Trim(frac[exp:], "0") != "" {
@@ -47,25 +48,29 @@ func ParseMoney(amount, currency string) (Money, bool) {
 		frac = frac[:exp]
 	}
 	frac += strings.Repeat("0", exp-len(frac))
+
 	minor, err := strconv.ParseInt(whole+frac, 10, 64)
 	return Money{Minor: minor, Currency: currency}, err == nil
 }
 
 // Amount is the amount as a plain decimal: "12.34".
 func (m Money) Amount() string {
+	sign := ""
+	minor := m.Minor
+	if minor < 0 {
+		sign = "-"
+		minor = -minor
+	}
+
+	digits := strconv.FormatInt(minor, 10)
 	exp := Exponent(m.Currency)
-	sign, n := "", m.Minor
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	s := strconv.FormatInt(n, 10)
 	if exp == 0 {
-		return sign + s
+		return sign + digits
 	}
-	if len(s) <= exp {
-		s = strings.Repeat("0", exp+1-len(s)) + s
+	if len(digits) <= exp {
+		digits = strings.Repeat("0", exp+1-len(digits)) + digits
 	}
-	return sign + s[:len(s)-exp] + "." + s[len(s)-exp:]
+	return sign + digits[:len(digits)-exp] + "." + digits[len(digits)-exp:]
 }
 
 // String is the amount with its currency, "12.34 USD"; empty for none.
@@ -79,14 +84,17 @@ func (m Money) String() string {
 // IsZero reports whether m is no amount at all.
 func (m Money) IsZero() bool { return m == Money{} }
 
-// Exceeds reports whether m is above limit by more than percent. Amounts of
-// different currencies cannot be compared, and do exceed.
+// Exceeds reports whether m is above limit by more than percent. An amount in
+// another currency cannot be compared, and counts as above.
 func (m Money) Exceeds(limit Money, percent int64) bool {
 	if m.Currency != limit.Currency {
 		return true
 	}
-	whole := new(big.Int).Mul(big.NewInt(m.Minor), big.NewInt(100))
-	return whole.Cmp(new(big.Int).Mul(big.NewInt(limit.Minor), big.NewInt(100+percent))) > 0
+
+	// As big integers, because 64 bits could overflow.
+	amount := new(big.Int).Mul(big.NewInt(m.Minor), big.NewInt(100))
+	highest := new(big.Int).Mul(big.NewInt(limit.Minor), big.NewInt(100+percent))
+	return amount.Cmp(highest) > 0
 }
 
 func isCurrency(s string) bool {

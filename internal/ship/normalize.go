@@ -27,7 +27,13 @@ const (
 // sampleOrigin is where test shipments come from when the account has no
 // location yet, so that a new test key works at once.
 var sampleOrigin = Address{
-	Name: "Sample Warehouse", Address1: "1 Market Street", City: "San Francisco", State: "CA", Zip: "94105", Country: "US", Phone: "4155550100",
+	Name:     "Sample Warehouse",
+	Address1: "1 Market Street",
+	City:     "San Francisco",
+	State:    "CA",
+	Zip:      "94105",
+	Country:  "US",
+	Phone:    "4155550100",
 }
 
 // Normalizing is how an order is read: for whom, and what the client wrote.
@@ -40,32 +46,37 @@ type Normalizing struct {
 	Now       time.Time
 }
 
-// Normalize returns the order as stored, or an Invalid error that lists all
-// that is wrong with it.
+// Normalize returns the order as stored, or an Invalid error that lists all its
+// invalid fields.
 func (o Order) Normalize(n Normalizing) (Order, error) {
 	c := checker{}
 	if !n.Quote {
 		o.OrderID = c.text("/orderId", o.OrderID, maxOrderID, true)
 	}
 	o.Reference = c.text("/reference", o.Reference, maxReference, false)
+
 	c.origin(&o, n)
-	var wrong []FieldError
-	o.Destination, wrong = o.Destination.normalize(addressCheck{prefix: "/destination", partial: n.Estimate})
-	c.add(wrong...)
+	destination, invalid := o.Destination.normalize(addressCheck{prefix: "/destination", partial: n.Estimate})
+	o.Destination = destination
+	c.add(invalid...)
 	o.Parcels = c.parcels(o.Parcels, n)
+
+	// The day is that of the place: yesterday in UTC may still be today there.
 	if o.ShipDate == "" {
 		o.ShipDate = DateOf(n.Now)
 	} else if c.date("/shipDate", o.ShipDate) && o.ShipDate < DateOf(n.Now.AddDate(0, 0, -1)) {
 		c.fail("/shipDate", "invalid", "is in the past")
 	}
 	c.date("/deliverBy", o.DeliverBy)
+
 	c.oneOf("/labelFormat", o.LabelFormat, "", "pdf", "zpl", "png")
 	c.oneOf("/options/signature", o.Options.Signature, "", "standard", "adult")
 	c.metadata(o.Metadata)
 	o.Customs = c.customs(o.Customs, itemUnit(o.Parcels, n.Account.Units))
 	o.Billing = c.billing(o.Billing)
-	if len(c.wrong) > 0 {
-		return o, InvalidFields(c.wrong)
+
+	if len(c.errors) > 0 {
+		return o, InvalidFields(c.errors)
 	}
 	if o.Origin == (Address{}) {
 		return o, Coded(Invalid, "origin_required", "the shipment has no origin: send one, or set the account's default location")
@@ -73,10 +84,10 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	return o, nil
 }
 
-// checker collects what is wrong.
-type checker struct{ wrong []FieldError }
+// checker collects invalid fields.
+type checker struct{ errors []FieldError }
 
-func (c *checker) add(wrong ...FieldError) { c.wrong = append(c.wrong, wrong...) }
+func (c *checker) add(invalid ...FieldError) { c.errors = append(c.errors, invalid...) }
 
 func (c *checker) fail(pointer, code, detail string) {
 	c.add(FieldError{Pointer: pointer, Code: code, Detail: detail})
@@ -96,13 +107,17 @@ func (c *checker) text(pointer, s string, limit int, required bool) string {
 }
 
 func (c *checker) oneOf(pointer, s string, allowed ...string) {
-	for _, a := range allowed {
-		if s == a {
-			return
-		}
+	if slices.Contains(allowed, s) {
+		return
 	}
-	given := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" })
-	c.add(FieldError{Pointer: pointer, Code: "invalid", Detail: "must be one of " + strings.Join(given, ", "), Suggestion: Nearest(s, given)})
+
+	named := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" })
+	c.add(FieldError{
+		Pointer:    pointer,
+		Code:       "invalid",
+		Detail:     "must be one of " + strings.Join(named, ", "),
+		Suggestion: Nearest(s, named),
+	})
 }
 
 func (c *checker) date(pointer string, d Date) bool {
@@ -113,14 +128,14 @@ func (c *checker) date(pointer string, d Date) bool {
 	return ok
 }
 
-// origin takes the order's own, else the account's, else, in the sandbox, a
-// sample.
+// origin sets the order's origin: its own, else the account's, else, in test
+// mode, a sample.
 func (c *checker) origin(o *Order, n Normalizing) {
 	switch {
 	case o.Origin != (Address{}):
-		var wrong []FieldError
-		o.Origin, wrong = o.Origin.Normalize("/origin")
-		c.add(wrong...)
+		origin, invalid := o.Origin.Normalize("/origin")
+		o.Origin = origin
+		c.add(invalid...)
 	case n.Account.Origin != nil:
 		o.Origin = *n.Account.Origin
 	case !n.Tenant.Livemode:
@@ -136,13 +151,14 @@ func (c *checker) parcels(list []Parcel, n Normalizing) []Parcel {
 		c.fail("/parcels", "too_long", fmt.Sprintf("has more than %d parcels", MaxParcels))
 		return list
 	}
+
 	out := make([]Parcel, len(list))
-	for i, p := range list {
+	for i, parcel := range list {
 		pointer := "/parcel"
 		if !n.OneParcel {
 			pointer = fmt.Sprintf("/parcels/%d", i)
 		}
-		out[i] = c.parcel(pointer, p, n.Account.Units)
+		out[i] = c.parcel(pointer, parcel, n.Account.Units)
 	}
 	return out
 }
@@ -156,15 +172,15 @@ func (c *checker) parcel(pointer string, p Parcel, units Units) Parcel {
 	}
 	c.positive(pointer+"/weight", p.Weight, maxWeight)
 	p.WeightGrams = p.WeightUnit.Grams(p.Weight)
+
 	p.Packaging = c.text(pointer+"/packaging", p.Packaging, 50, false)
 	if p.Packaging == "custom" {
 		p.Packaging = ""
 	}
-	if p.Dimensions == nil {
-		return p
+
+	if p.Dimensions != nil {
+		p.Dimensions = new(c.dimensions(pointer+"/dimensions", *p.Dimensions, units))
 	}
-	d := c.dimensions(pointer+"/dimensions", *p.Dimensions, units)
-	p.Dimensions = &d
 	return p
 }
 
@@ -178,20 +194,24 @@ func (c *checker) dimensions(pointer string, d Dimensions, units Units) Dimensio
 	c.positive(pointer+"/length", d.Length, maxLength)
 	c.positive(pointer+"/width", d.Width, maxLength)
 	c.positive(pointer+"/height", d.Height, maxLength)
-	d.LengthMM, d.WidthMM, d.HeightMM = d.Unit.Millimetres(d.Length), d.Unit.Millimetres(d.Width), d.Unit.Millimetres(d.Height)
+
+	d.LengthMM = d.Unit.Millimetres(d.Length)
+	d.WidthMM = d.Unit.Millimetres(d.Width)
+	d.HeightMM = d.Unit.Millimetres(d.Height)
 	return d
 }
 
 // CheckBox returns a saved box's name and sides as stored, or an Invalid error
-// that lists what is wrong with them.
+// that lists the invalid ones.
 func CheckBox(name string, d Dimensions, units Units) (string, Dimensions, error) {
 	c := checker{}
 	name = c.text("/name", name, maxReference, true)
 	d = c.dimensions("", d, units)
-	return name, d, InvalidFields(c.wrong)
+	return name, d, InvalidFields(c.errors)
 }
 
 func (c *checker) positive(pointer string, v, limit float64) {
+	// Written so that it also catches NaN, which compares as false.
 	if !(v > 0) || math.IsInf(v, 0) {
 		c.fail(pointer, "invalid", "must be greater than 0")
 	} else if v > limit {
@@ -204,9 +224,10 @@ func (c *checker) metadata(m map[string]string) {
 		c.fail("/metadata", "too_long", fmt.Sprintf("has more than %d keys", MaxMetadata))
 		return
 	}
-	for k, v := range m {
-		if c.text("/metadata", k, maxNote, true); len(v) > 0 {
-			c.text("/metadata", v, maxNote, false)
+	for key, value := range m {
+		c.text("/metadata", key, maxNote, true)
+		if len(value) > 0 {
+			c.text("/metadata", value, maxNote, false)
 		}
 	}
 }
@@ -226,11 +247,13 @@ func (c *checker) customs(declared *Customs, unit WeightUnit) *Customs {
 	if declared == nil {
 		return nil
 	}
+
 	d := *declared
 	d.ContentsType = c.text("/customs/contentsType", d.ContentsType, maxReference, false)
 	d.Incoterm = c.text("/customs/incoterm", d.Incoterm, maxReference, false)
 	d.Signer = c.text("/customs/signer", d.Signer, maxReference, false)
 	d.InvoiceNumber = c.text("/customs/invoiceNumber", d.InvoiceNumber, maxReference, false)
+
 	d.TaxIDs = slices.Clone(d.TaxIDs)
 	for i, id := range d.TaxIDs {
 		d.TaxIDs[i] = c.text(fmt.Sprintf("/customs/taxIds/%d", i), id, maxReference, true)
@@ -245,6 +268,7 @@ func (c *checker) customs(declared *Customs, unit WeightUnit) *Customs {
 		c.fail("/customs/items", "too_long", fmt.Sprintf("has more than %d items", MaxItems))
 		return &d
 	}
+
 	d.Items = slices.Clone(d.Items)
 	for i := range d.Items {
 		c.item(fmt.Sprintf("/customs/items/%d", i), &d.Items[i], unit)
@@ -269,7 +293,8 @@ func (c *checker) taxIdentifiers(given []TaxIdentifier) []TaxIdentifier {
 		id.Number = c.text(pointer+"/number", id.Number, 50, true)
 		c.oneOf(pointer+"/party", id.Party, append([]string{""}, TaxParties...)...)
 
-		if id.Country = upperASCII(id.Country); id.Country != "" && !KnownCountry(id.Country) {
+		id.Country = upperASCII(id.Country)
+		if id.Country != "" && !KnownCountry(id.Country) {
 			c.fail(pointer+"/country", "unknown_country", "must be a two-letter ISO 3166-1 code, such as DE")
 		}
 	}
@@ -307,7 +332,8 @@ func (c *checker) item(pointer string, item *CustomsItem, unit WeightUnit) {
 	if item.Quantity < 1 {
 		c.fail(pointer+"/quantity", "invalid", "must be at least 1")
 	}
-	if item.OriginCountry = upperASCII(item.OriginCountry); item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
+	item.OriginCountry = upperASCII(item.OriginCountry)
+	if item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
 		c.fail(pointer+"/originCountry", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
 	}
 	if !(item.Weight >= 0) || item.Weight > maxWeight {
@@ -321,12 +347,14 @@ func (c *checker) billing(given *Billing) *Billing {
 	if given == nil {
 		return nil
 	}
-	b := *given
-	c.oneOf("/billing/type", b.Type, "sender", "recipient", "third_party")
-	b.Account = c.text("/billing/account", b.Account, 50, b.Type != "sender")
-	b.Zip = c.text("/billing/zip", b.Zip, maxZip, false)
-	if b.Country = upperASCII(b.Country); b.Country != "" && !KnownCountry(b.Country) {
+
+	billing := *given
+	c.oneOf("/billing/type", billing.Type, "sender", "recipient", "third_party")
+	billing.Account = c.text("/billing/account", billing.Account, 50, billing.Type != "sender")
+	billing.Zip = c.text("/billing/zip", billing.Zip, maxZip, false)
+	billing.Country = upperASCII(billing.Country)
+	if billing.Country != "" && !KnownCountry(billing.Country) {
 		c.fail("/billing/country", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
 	}
-	return &b
+	return &billing
 }

@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 )
 
-// Reference is the name under which a carrier knows an attempt to buy: "S" and
-// 25 characters. It follows from the idempotency key, or else the shipment, so
-// that after a restore to an earlier moment a retry with its key finds what
-// was bought.
+// Reference returns the name under which a carrier knows an attempt to buy: "S"
+// and 25 characters. It is derived from the idempotency key, or else the
+// shipment, so that after a restore to an earlier moment a retry with its key
+// finds what was bought.
 func Reference(key []byte, t Tenant, name string, attempt int) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("reference\x00"))
@@ -22,11 +22,12 @@ func Reference(key []byte, t Tenant, name string, attempt int) string {
 	}
 	h.Write([]byte(name))
 	sum := h.Sum(nil)
-	b := []byte{'S'}
+
+	reference := []byte{'S'}
 	for i := range 25 {
 		bit := i * 5
-		v := binary.BigEndian.Uint16(sum[bit/8:]) >> (11 - bit%8) & 31
-		b = append(b, crockford[v])
+		digit := binary.BigEndian.Uint16(sum[bit/8:]) >> (11 - bit%8) & 31
+		reference = append(reference, crockford[digit])
 	}
-	return string(b)
+	return string(reference)
 }

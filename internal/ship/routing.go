@@ -48,7 +48,7 @@ type Dropped struct {
 	Rule    string `json:"rule,omitempty"`
 }
 
-// Tried is a carrier that could not help.
+// Tried is a carrier that declined or was unavailable.
 type Tried struct {
 	Carrier string `json:"carrier"`
 	Code    string `json:"code"`
@@ -64,50 +64,54 @@ type Seen []Rate
 // MarshalJSON writes "carrier service minor currency days delivery flags
 // connection" a line, empty parts as "-".
 func (s Seen) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 0, 2+64*len(s))
-	b = append(b, '[')
-	for i, r := range s {
+	text := make([]byte, 0, 2+64*len(s))
+	text = append(text, '[')
+	for i, rate := range s {
 		if i > 0 {
-			b = append(b, ',')
+			text = append(text, ',')
 		}
-		b = append(r.append(append(b, '"')), '"')
+		text = append(text, '"')
+		text = rate.append(text)
+		text = append(text, '"')
 	}
-	return append(b, ']'), nil
+	return append(text, ']'), nil
 }
 
 // append adds the line of an offer. No part of it needs to be escaped: they are
 // names of our own making, and numbers.
-func (r Rate) append(b []byte) []byte {
-	b = append(append(b, r.Carrier...), ' ')
-	b = append(append(b, r.Service...), ' ')
-	b = append(strconv.AppendInt(b, r.Price.Minor, 10), ' ')
-	b = append(append(b, r.Price.Currency...), ' ')
-	b = append(strconv.AppendInt(b, int64(r.TransitDays), 10), ' ')
+func (r Rate) append(line []byte) []byte {
+	line = append(append(line, r.Carrier...), ' ')
+	line = append(append(line, r.Service...), ' ')
+	line = append(strconv.AppendInt(line, r.Price.Minor, 10), ' ')
+	line = append(append(line, r.Price.Currency...), ' ')
+	line = append(strconv.AppendInt(line, int64(r.TransitDays), 10), ' ')
+
 	if r.DeliveryAt.IsZero() {
-		b = append(b, '-')
+		line = append(line, '-')
 	} else {
-		b = strconv.AppendInt(b, r.DeliveryAt.Unix(), 10)
+		line = strconv.AppendInt(line, r.DeliveryAt.Unix(), 10)
 	}
-	b = append(append(append(b, ' '), r.flags()...), ' ')
+	line = append(append(append(line, ' '), r.flags()...), ' ')
+
 	if r.Connection == "" {
-		return append(b, '-')
+		return append(line, '-')
 	}
-	return append(b, r.Connection...)
+	return append(line, r.Connection...)
 }
 
 // flags are "g" for guaranteed, then "s" or "c" for the source.
 func (r Rate) flags() string {
-	f := ""
+	flags := ""
 	if r.Guaranteed {
-		f = "g"
+		flags = "g"
 	}
 	switch r.Source {
 	case "sheet":
-		f += "s"
+		flags += "s"
 	case "cache":
-		f += "c"
+		flags += "c"
 	}
-	return cmp.Or(f, "-")
+	return cmp.Or(flags, "-")
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -116,43 +120,55 @@ func (s *Seen) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &lines); err != nil {
 		return err
 	}
+
 	*s = make(Seen, len(lines))
 	for i, line := range lines {
-		part := strings.Fields(line)
-		if len(part) != 8 {
-			return fmt.Errorf("an offer has %d parts, not 8", len(part))
+		parts := strings.Fields(line)
+		if len(parts) != 8 {
+			return fmt.Errorf("an offer has %d parts, not 8", len(parts))
 		}
-		if err := (*s)[i].read([8]string(part)); err != nil {
+		if err := (*s)[i].parse([8]string(parts)); err != nil {
 			return fmt.Errorf("read an offer: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *Rate) read(part [8]string) error {
-	minor, err := strconv.ParseInt(part[2], 10, 64)
+// parse reads the parts of the line that append wrote.
+func (r *Rate) parse(parts [8]string) error {
+	minor, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil {
 		return err
 	}
-	*r = Rate{Carrier: part[0], Service: part[1], Price: Money{Minor: minor, Currency: part[3]}, Guaranteed: strings.Contains(part[6], "g")}
-	switch {
-	case strings.Contains(part[6], "s"):
-		r.Source = "sheet"
-	case strings.Contains(part[6], "c"):
-		r.Source = "cache"
-	}
-	if r.TransitDays, err = strconv.Atoi(part[4]); err != nil {
+	days, err := strconv.Atoi(parts[4])
+	if err != nil {
 		return err
 	}
-	if part[5] != "-" {
-		at, err := strconv.ParseInt(part[5], 10, 64)
+	*r = Rate{
+		Carrier:     parts[0],
+		Service:     parts[1],
+		Price:       Money{Minor: minor, Currency: parts[3]},
+		TransitDays: days,
+		Guaranteed:  strings.Contains(parts[6], "g"),
+	}
+
+	if parts[5] != "-" {
+		seconds, err := strconv.ParseInt(parts[5], 10, 64)
 		if err != nil {
 			return err
 		}
-		r.DeliveryAt = time.Unix(at, 0).UTC()
+		r.DeliveryAt = time.Unix(seconds, 0).UTC()
 	}
-	if part[7] != "-" {
-		r.Connection = ConnectionID(part[7])
+
+	switch {
+	case strings.Contains(parts[6], "s"):
+		r.Source = "sheet"
+	case strings.Contains(parts[6], "c"):
+		r.Source = "cache"
+	}
+
+	if parts[7] != "-" {
+		r.Connection = ConnectionID(parts[7])
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Scan is one tracking event of one piece: what a carrier told, or what the
+// A Scan is one tracking event of one piece: what a carrier reported, or what the
 // service itself knows (created, label generated, purchase failed).
 type Scan struct {
 	Piece       int // from 0
@@ -17,10 +17,10 @@ type Scan struct {
 	Description string
 	Location    string // empty when no place is known
 	ZoneUnknown bool   // At is the place's own clock read as UTC: the carrier named no zone
-	Told        bool   // the client heard of it under another status, and is not told again
+	Told        bool   // clients got an event for it under another status, and get no second one
 }
 
-// A ScanKey tells scans apart: repeats have the same key.
+// A ScanKey identifies a scan: repeats have the same key.
 type ScanKey struct {
 	Piece int
 	Code  string
@@ -39,20 +39,30 @@ const (
 	codeFailed  = ".purchase_failed"
 )
 
-// toSecond is t in UTC to the second, which is what tells scans apart.
+// toSecond returns t in UTC to the second, as ScanKey has it.
 func toSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// own reports whether the service itself made the scan.
-func (s Scan) own() bool { return len(s.Code) > 0 && s.Code[0] == '.' }
+// isOwn reports whether the service itself made the scan.
+func (s Scan) isOwn() bool { return len(s.Code) > 0 && s.Code[0] == '.' }
 
 // CreatedScan is the first event of a shipment's timeline.
 func CreatedScan(at time.Time) Scan {
-	return Scan{Code: codeCreated, At: toSecond(at), Status: Created, Description: "Shipment created"}
+	return Scan{
+		Code:        codeCreated,
+		At:          toSecond(at),
+		Status:      Created,
+		Description: "Shipment created",
+	}
 }
 
 // LabelScan is the event of a label that was stored.
 func LabelScan(at time.Time) Scan {
-	return Scan{Code: codeLabel, At: toSecond(at), Status: LabelGenerated, Description: "Label generated"}
+	return Scan{
+		Code:        codeLabel,
+		At:          toSecond(at),
+		Status:      LabelGenerated,
+		Description: "Label generated",
+	}
 }
 
 // FailedScan is the event of a purchase that did not, or may not, succeed.
@@ -61,11 +71,17 @@ func FailedScan(at time.Time, reason string) Scan {
 	if reason == ReasonPurchaseUnconfirmed {
 		text = "The carrier could not confirm the purchase; it is under review"
 	}
-	return Scan{Code: codeFailed, At: toSecond(at), Status: Exception, Reason: reason, Description: text}
+	return Scan{
+		Code:        codeFailed,
+		At:          toSecond(at),
+		Status:      Exception,
+		Reason:      reason,
+		Description: text,
+	}
 }
 
-// OwnScans are the events that follow from the shipment's own row. They are
-// not stored: they are a function of it.
+// OwnScans returns the events that follow from the shipment itself. They are not
+// stored: they are a function of it.
 func (s Shipment) OwnScans() []Scan {
 	if s.Sequence == 0 {
 		return nil
@@ -78,38 +94,40 @@ func (s Shipment) OwnScans() []Scan {
 }
 
 // Timeline sorts scans newest first, ties by the further status, drops
-// repeats (the first heard stays), and gives each scan that the mapping does
+// repeats (the first reported stays), and gives each scan that the mapping does
 // not know the status of the next older one that it does.
 func Timeline(scans []Scan) []Scan {
 	line := distinct(scans)
 	slices.SortFunc(line, newestFirst)
+
 	for i := len(line) - 2; i >= 0; i-- {
 		if line[i].Status == "" {
 			line[i].Status = line[i+1].Status
 		}
 	}
-	if n := len(line); n > 0 && line[n-1].Status == "" {
-		for i := n - 1; i >= 0 && line[i].Status == ""; i-- {
-			line[i].Status = Created // nothing older is known: the parcel merely exists
-		}
+
+	// Nothing older is known of the oldest ones: the parcel merely exists.
+	for i := len(line) - 1; i >= 0 && line[i].Status == ""; i-- {
+		line[i].Status = Created
 	}
 	return line
 }
 
-// distinct drops repeats: the first heard stays, with the status of the first
+// distinct drops repeats: the first reported stays, with the status of the first
 // that has one.
 func distinct(scans []Scan) []Scan {
 	list := make([]Scan, 0, len(scans))
-	seen := make(map[ScanKey]int, len(scans))
-	for _, s := range scans {
-		s.At = toSecond(s.At)
-		i, repeat := seen[s.Key()]
+	seen := make(map[ScanKey]int, len(scans)) // where each is in the list
+	for _, scan := range scans {
+		scan.At = toSecond(scan.At)
+		i, isRepeat := seen[scan.Key()]
 		switch {
-		case !repeat:
-			seen[s.Key()] = len(list)
-			list = append(list, s)
+		case !isRepeat:
+			seen[scan.Key()] = len(list)
+			list = append(list, scan)
 		case list[i].Status == "":
-			list[i].Status, list[i].Reason = s.Status, s.Reason
+			list[i].Status = scan.Status
+			list[i].Reason = scan.Reason
 		}
 	}
 	return list
@@ -126,49 +144,60 @@ func newestFirst(a, b Scan) int {
 	)
 }
 
-// Advance is the progress of a parcel of n pieces after all its scans: a
-// function of their set, whatever their order and however often repeated.
+// Advance returns the progress of a parcel of n pieces after all its scans: a
+// function of their set, whatever their order and however often repeated. The
+// parcel has the status of the piece that is least far, but an exception of any
+// piece is the parcel's.
 func Advance(p Progress, scans []Scan, n int) Progress {
 	p.Pieces = make([]Status, max(n, 1))
-	p.Status, p.Reason = "", ""
+	p.Status = ""
+	p.Reason = ""
 	for i := range p.Pieces {
 		status, reason := pieceStatus(scans, i)
 		p.Pieces[i] = status
-		switch {
-		case p.Status == "", p.Status != Exception && (status == Exception || status.Rank() < p.Status.Rank()):
-			p.Status, p.Reason = status, reason
+
+		isFirst := p.Status == ""
+		isWorse := p.Status != Exception && (status == Exception || status.Rank() < p.Status.Rank())
+		if isFirst || isWorse {
+			p.Status = status
+			p.Reason = reason
 		}
 	}
+
 	if n <= 1 {
 		p.Pieces = nil
 	}
 	return p
 }
 
-// pieceStatus is the status of one piece: delivered if any such scan exists;
+// pieceStatus returns the status of one piece: delivered if any such scan exists;
 // else the newest mapped carrier scan; else what the service itself knows.
 func pieceStatus(scans []Scan, piece int) (Status, string) {
 	var carrier, own Scan
-	for _, s := range scans {
+	for _, scan := range scans {
 		switch {
-		case s.Status == "":
-		case s.own():
-			// The service's own scans speak of all pieces. A label outranks a
+		case scan.Status == "":
+
+		case scan.isOwn():
+			// The service's own scans are about all pieces. A label outranks a
 			// failed purchase, which outranks the mere creation.
-			if r := cmp.Or(cmp.Compare(ownRank(s), ownRank(own)), newestFirst(own, s)); r > 0 {
-				own = s
+			if order := cmp.Or(cmp.Compare(ownRank(scan), ownRank(own)), newestFirst(own, scan)); order > 0 {
+				own = scan
 			}
-		case s.Piece != piece:
+
+		case scan.Piece != piece:
+
 		case carrier.Status == "",
-			s.Status == Delivered && carrier.Status != Delivered,
-			(s.Status == Delivered) == (carrier.Status == Delivered) && newestFirst(s, carrier) < 0:
-			carrier = s
+			scan.Status == Delivered && carrier.Status != Delivered,
+			(scan.Status == Delivered) == (carrier.Status == Delivered) && newestFirst(scan, carrier) < 0:
+			carrier = scan
 		}
 	}
-	if carrier.Status != "" {
+
+	switch {
+	case carrier.Status != "":
 		return carrier.Status, carrier.Reason
-	}
-	if own.Status != "" {
+	case own.Status != "":
 		return own.Status, own.Reason
 	}
 	return Created, ""

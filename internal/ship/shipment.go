@@ -12,9 +12,9 @@ type Shipment struct {
 	// Progress is as of now, or as of the event that the shipment is shown in.
 	Progress    Progress
 	DuplicateOf ShipmentID // an earlier shipment of the same order
-	Sequence    int        // log events so far; 0 means that nobody was told of it
+	Sequence    int        // log events so far; 0 means that no client knows of it
 	Version     int        // of the body that answers its creation; see AnswerVersion
-	VoidedAt    time.Time  // when the carrier took the label back; zero if it did not
+	VoidedAt    time.Time  // when the carrier voided the label; zero if it did not
 }
 
 // AnswerVersion is the version of the body that answers a creation. Shipments
@@ -25,7 +25,7 @@ const AnswerVersion = 2
 // CreatedAt is when the shipment was created.
 func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
 
-// AsCreated is the shipment as the answer to its creation shows it, whatever
+// AsCreated returns the shipment as the answer to its creation shows it, whatever
 // became of it since.
 func (s Shipment) AsCreated() Shipment {
 	s.State = StatePurchased
@@ -53,7 +53,7 @@ type Deal struct {
 	EstimateSource string       `json:"estimateSource,omitempty"`
 	Key            string       `json:"key,omitempty"`      // the client's name for the purchase, from which its references follow
 	Limit          Money        `json:"limit,omitzero"`     // what the client would pay at most
-	Returned       State        `json:"returned,omitempty"` // how far the void of a label that was too dear had come at the answer
+	Returned       State        `json:"returned,omitempty"` // how far the void of a label over the limit had come at the answer
 	Sheet          string       `json:"sheet,omitempty"`    // the rate sheet that set the price: what the carrier says of it does not count
 	Routing        Routing      `json:"routing,omitzero"`
 	Warnings       []string     `json:"warnings,omitempty"`

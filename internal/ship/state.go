@@ -2,13 +2,13 @@ package ship
 
 import "slices"
 
-// A State is where the purchase of a shipment stands. The status tells the
-// parcel's life, the state tells the money's.
+// A State is where the purchase of a shipment stands. The status follows the
+// parcel, the state follows the money.
 type State string
 
 // The states of a purchase.
 const (
-	StatePurchasing    State = "purchasing"     // written down; the carrier may be thinking
+	StatePurchasing    State = "purchasing"     // recorded; the carrier may not have answered yet
 	StateUncertain     State = "uncertain"      // the carrier may have sold; being looked up
 	StateNeedsReview   State = "needs_review"   // the carrier can neither confirm nor deny; a person decides
 	StatePurchased     State = "purchased"      // bought, label stored
@@ -18,7 +18,8 @@ const (
 	StateFailed        State = "failed"         // nothing was bought
 )
 
-// next is the whole life of a purchase. A state with no successor is final.
+// next lists the states that may follow each state of a purchase. A state with no
+// successor is final.
 var next = map[State][]State{
 	StatePurchasing:    {StatePurchased, StateFailed, StateUncertain, StatePurchasing, StateNeedsReview},
 	StateUncertain:     {StatePurchased, StateFailed, StatePurchasing, StateNeedsReview, StateVoiding},
@@ -42,7 +43,7 @@ func (s State) Bought() bool {
 	return false
 }
 
-// LabelStatus is the word that clients see.
+// LabelStatus returns the label's status as clients see it.
 func (s State) LabelStatus() string {
 	switch s {
 	case StatePurchased:

@@ -18,7 +18,7 @@ const (
 // Statuses lists all statuses in the order of a parcel's life.
 var Statuses = []Status{Created, LabelGenerated, PickedUp, InTransit, OutForDelivery, Delivered, Exception}
 
-// Rank says how far a status is along a parcel's life. An exception ranks
+// Rank returns how far a status is along a parcel's life. An exception ranks
 // between the last step and delivery, so that it wins a tie against a scan of
 // the same second and loses to a delivery.
 func (s Status) Rank() int {
@@ -60,8 +60,9 @@ const (
 // EventKinds lists the six kinds.
 var EventKinds = []EventKind{ShipmentCreated, LabelMade, ShipmentPickedUp, ShipmentInTransit, ShipmentDelivered, ShipmentException}
 
-// Kind is the kind of the log event that a tracking event of status s writes.
-// A parcel out for delivery has no kind of its own and is told as in transit.
+// Kind returns the kind of the log event that a tracking event of status s
+// writes. A parcel out for delivery has no kind of its own and is reported as in
+// transit.
 func (s Status) Kind() EventKind {
 	switch s {
 	case Created:

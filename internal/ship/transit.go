@@ -34,6 +34,7 @@ func (t TransitDays) Within(share float64) (days int, ok bool) {
 	if total < fewDeliveries {
 		return 0, false
 	}
+
 	arrived := 0
 	for day, n := range t {
 		if arrived += n; float64(arrived) >= share*float64(total) {

@@ -34,9 +34,9 @@ var DefaultUnits = Units{Weight: Pound, Length: Inch}
 
 // Valid reports whether both units are known.
 func (u Units) Valid() bool {
-	_, w := u.Weight.grams()
-	_, l := u.Length.millimetres()
-	return w && l
+	_, knowsWeight := u.Weight.grams()
+	_, knowsLength := u.Length.millimetres()
+	return knowsWeight && knowsLength
 }
 
 func (u WeightUnit) grams() (float64, bool) {

@@ -53,24 +53,27 @@ var zipCar = map[string]string{
 }
 
 // zipOf returns a postal code in its country's spelling, and whether it is one
-// of the country's. Any code is right where there are none.
+// of the country's. Any code is accepted where there are none.
 func (c *country) zipOf(s string) (string, bool) {
 	if c.zipFormat == nil || len(s) == c.zipDigits && isDigits(s) {
 		return s, true
 	}
+
+	// What people write before the code, and what they leave out of it.
 	bare := compactZip(s)
-	tries := []string{c.divideZip(bare), s}
+	spellings := []string{c.divideZip(bare), s}
 	for _, sign := range []string{c.code, zipCar[c.code]} {
 		if rest, ok := strings.CutPrefix(bare, sign); ok && sign != "" {
-			tries = append(tries, c.divideZip(rest))
+			spellings = append(spellings, c.divideZip(rest))
 		}
 	}
 	if strings.HasPrefix(c.format.PostalCodePattern, c.code) {
-		tries = append(tries, c.divideZip(c.code+bare))
+		spellings = append(spellings, c.divideZip(c.code+bare))
 	}
-	for _, try := range tries {
-		if c.zipFormat().MatchString(try) {
-			return try, true
+
+	for _, spelling := range spellings {
+		if c.zipFormat().MatchString(spelling) {
+			return spelling, true
 		}
 	}
 	return s, false
@@ -78,15 +81,15 @@ func (c *country) zipOf(s string) (string, bool) {
 
 // divideZip puts the separator where the country writes one.
 func (c *country) divideZip(bare string) string {
-	b, ok := zipBreaks[c.code]
-	at := b.at
+	division, ok := zipBreaks[c.code]
+	at := division.at
 	if at < 0 {
 		at += len(bare)
 	}
-	if !ok || at <= 0 || at >= len(bare) || b.of != 0 && b.of != len(bare) {
+	if !ok || at <= 0 || at >= len(bare) || division.of != 0 && division.of != len(bare) {
 		return bare
 	}
-	return bare[:at] + b.sep + bare[at:]
+	return bare[:at] + division.sep + bare[at:]
 }
 
 // compactZip drops what divides a postal code, and the Japanese postal mark,
