@@ -391,10 +391,11 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	batch.Queue(settleStatement.text, settleStatement.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
 	for i, document := range c.Documents {
 		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
-			"position": i,
-			"type":     document.Type,
-			"format":   document.Format,
-			"data":     document.Data,
+			"purchased_by": c.BoughtBy,
+			"position":     i,
+			"type":         document.Type,
+			"format":       document.Format,
+			"data":         document.Data,
 		}))
 	}
 
@@ -408,11 +409,17 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	return sequence, nil
 }
 
-// sqlAddDocument runs in the transaction of the settlement, which fails first
-// if there is nothing to settle.
+// sqlAddDocument adds a document of the sale that was settled just before it in
+// the same transaction. A statement that settles nothing is no error to
+// Postgres, so the documents of a sale that came too late are kept out here.
 const sqlAddDocument = `
 INSERT INTO documents (shipment_id, account_id, livemode, position, type, format, data)
-VALUES (@id, @account, @livemode, @position, @type, @format, @data)`
+SELECT @id, @account, @livemode, @position, @type, @format, @data
+WHERE EXISTS (
+  SELECT FROM purchase_attempts
+  WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @purchased_by AND outcome = 'purchased'
+)
+ON CONFLICT DO NOTHING`
 
 const sqlDocument = `
 SELECT type, format, data FROM documents

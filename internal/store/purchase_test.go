@@ -90,6 +90,41 @@ func TestSettleTellsOfTheCreationOnlyOnce(t *testing.T) {
 	}
 }
 
+// A sale that comes too late must leave nothing behind: its documents would take
+// the places of those of the sale that is used.
+func TestALateSaleLeavesNoDocuments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sh := f.intend(t, f.tenant, "o")
+	if err := f.EndAttempt(t.Context(), f.tenant, sh.ID, store.Attempt{Number: 1, Outcome: "declined", Code: "X", Message: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Again(t.Context(), sh, store.Attempt{Number: 2, Reference: "R2", Carrier: "usps", Service: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	settle := func(attempt int, text string) error {
+		_, err := f.Settle(t.Context(), store.Settlement{
+			Creation:  bought(sh, "1Z1"),
+			Attempt:   attempt,
+			BoughtBy:  attempt,
+			Documents: []ship.Document{{Type: "invoice", Format: "pdf", Data: []byte(text)}},
+		})
+		return err
+	}
+
+	wantKind(t, "settling attempt 1 of 2", settle(1, "late"), ship.Conflict)
+	if _, err := f.Document(t.Context(), f.tenant, sh.ID, 0); ship.KindOf(err) != ship.NotFound {
+		t.Errorf("the late sale left a document: %v", err)
+	}
+	if err := settle(2, "used"); err != nil {
+		t.Fatal(err)
+	}
+	document, err := f.Document(t.Context(), f.tenant, sh.ID, 0)
+	if err != nil || string(document.Data) != "used" {
+		t.Errorf("the document is %q, %v", document.Data, err)
+	}
+}
+
 func TestSettlingAnEarlierAttemptIsAConflict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
