@@ -5,9 +5,8 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/waybillhq/waybill/internal/carrier/all"
-
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/config"
 	"github.com/waybillhq/waybill/internal/tracking"
 )
