@@ -54,7 +54,7 @@ type Lane struct {
 
 func (l Lane) compare(other Lane) int {
 	return cmp.Or(
-		strings.Compare(string(l.Tenant.Account), string(other.Tenant.Account)),
+		l.Tenant.Compare(other.Tenant),
 		strings.Compare(l.Origin, other.Origin),
 		strings.Compare(l.Destination, other.Destination),
 		strings.Compare(l.Carrier, other.Carrier),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,7 +48,7 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 	// In one order, so that batches with the same pushes cannot deadlock.
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Push) int {
-		return cmp.Or(strings.Compare(string(a.Tenant.Account), string(b.Tenant.Account)), bytes.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(a.Tenant.Compare(b.Tenant), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 
 	ids := make(uuids, len(list))
