@@ -23,8 +23,7 @@ type response struct {
 	TransactionReference some[reference]
 }
 
-// context is the reference that the answer speaks of; empty if it does not
-// say.
+// context is the reference that the answer is about; empty if it does not say.
 func (r response) context() string {
 	if len(r.TransactionReference) == 0 {
 		return ""

@@ -17,72 +17,73 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Buy sells in one call. UPS bills what it sells, and would sell again if it
-// were asked again.
-func (d *driver) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	w, err := d.draft(b.Order, time.Now())
+// Buy purchases the label in one call. UPS bills what it sells, and sells again
+// if it is asked again.
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	draft, err := d.draft(request.Order, time.Now())
 	if err != nil {
 		return ship.Purchase{}, err
 	}
-	body, err := d.shipRequest(w, b)
+	body, err := d.shipRequest(draft, request)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
 
-	var a shipAnswer
-	said, err := d.exchange(ctx, carrierkit.Call{
+	var answer shipAnswer
+	reasons, err := d.exchange(ctx, carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + "/shipments/v2409/ship",
 		Body:   body,
-		Header: http.Header{"Transactionsrc": {strings.TrimSpace(caller + " " + string(b.Shipment))}},
+		Header: http.Header{"Transactionsrc": {strings.TrimSpace(caller + " " + string(request.Shipment))}},
 		Effect: true,
-	}, &a)
+	}, &answer)
 	if err != nil {
-		return ship.Purchase{}, w.explain(err, said)
+		return ship.Purchase{}, draft.explain(err, reasons)
 	}
 
-	p, err := d.purchaseOf(a, b)
-	p.Warnings = append(w.warnings, p.Warnings...)
-	return p, err
+	purchase, err := d.purchaseOf(answer, request)
+	purchase.Warnings = append(draft.warnings, purchase.Warnings...)
+	return purchase, err
 }
 
-// shipRequest is the body of a purchase. Its error lists all that UPS would
-// refuse.
-func (d *driver) shipRequest(w *draft, b carrier.BuyOrder) (body shipRequest, err error) {
-	if b.Reference == "" || len(b.Reference) > maxReference {
+// shipRequest is the body of a purchase. Its error lists everything that UPS
+// would refuse.
+func (d *driver) shipRequest(w *draft, request carrier.BuyOrder) (body shipRequest, err error) {
+	if request.Reference == "" || len(request.Reference) > maxReference {
 		return body, ship.Errorf(ship.Internal, "a UPS reference has 1 to %d characters", maxReference)
 	}
 
-	s := &w.shipment
-	s.Service = &coded{Code: w.serviceCode(b.Service)}
-	s.PaymentInformation = &payment{ShipmentCharge: d.charges(w)}
-	w.contacts(b.Service)
+	shipment := &w.shipment
+	shipment.Service = &coded{Code: w.serviceCode(request.Service)}
+	shipment.PaymentInformation = &payment{ShipmentCharge: d.charges(w)}
+	w.requireContacts(request.Service)
 	w.checkProvinces()
 	w.declare()
-	s.ShipmentDate = w.shipmentDate()
-	w.refer(b)
-	if b.Order.IsReturn {
-		s.ReturnService = &coded{Code: returnServiceCode}
-		for i := range s.Package {
-			s.Package[i].Description = shorten(w.goods(), maxGoodsLine)
+	shipment.ShipmentDate = w.shipmentDate()
+	w.addReferences(request)
+	if request.Order.IsReturn {
+		shipment.ReturnService = &coded{Code: returnServiceCode}
+		for i := range shipment.Package {
+			shipment.Package[i].Description = shorten(w.describeGoods(), maxGoodsLine)
 		}
 	}
 	if err := w.err(); err != nil {
 		return body, err
 	}
 
-	r := &body.ShipmentRequest
-	r.Request.RequestOption = "nonvalidate"
-	r.Request.TransactionReference.CustomerContext = b.Reference
-	r.Shipment = *s
-	r.LabelSpecification = gif()
+	// UPS repeats the reference in its answer, which shows that the answer is
+	// to this purchase.
+	sent := &body.ShipmentRequest
+	sent.Request.RequestOption = "nonvalidate"
+	sent.Request.TransactionReference.CustomerContext = request.Reference
+	sent.Shipment = *shipment
+	sent.LabelSpecification = gif()
 	return body, nil
 }
 
-// gif asks for the label as a picture: of all that UPS sends it is the one from
-// which every other format can be made. That holds for labels in ZPL too: UPS
-// would send them, but nothing here draws a PDF from ZPL, and every label has a
-// PDF.
+// gif asks for the label as an image, the one format of UPS's from which every
+// other can be made. UPS would also send ZPL, but nothing here renders a PDF
+// from ZPL, and every label has a PDF.
 func gif() labelSpecification {
 	return labelSpecification{
 		LabelImageFormat: coded{Code: "GIF", Description: "GIF"},
@@ -93,7 +94,7 @@ func gif() labelSpecification {
 
 // serviceCode is UPS's code of the service, if it is sold on this lane.
 func (w *draft) serviceCode(ours string) string {
-	s, ok := serviceNamed(ours)
+	chosen, ok := serviceNamed(ours)
 	if !ok {
 		w.problems = append(w.problems, ship.FieldError{
 			Pointer:    "/service",
@@ -104,20 +105,19 @@ func (w *draft) serviceCode(ours string) string {
 		return ""
 	}
 
-	code := s.on(w.lane)
+	code := chosen.codeOn(w.lane)
 	switch {
 	case code == "":
-		w.refuse("/service", "unsupported", "%s is not sold from %s to %s", s.name, w.from, w.to)
+		w.refuse("/service", "unsupported", "%s is not sold from %s to %s", chosen.name, w.from, w.to)
 	case w.order.IsReturn && slices.Contains(noReturns, ours):
-		w.refuse("/service", "unsupported", "%s is not sold for returns", s.name)
+		w.refuse("/service", "unsupported", "%s is not sold for returns", chosen.name)
 	}
 	return code
 }
 
-// contacts adds whom to ask for and refuses an order without a phone number,
-// where UPS wants both.
-func (w *draft) contacts(service string) {
-	s := &w.shipment
+// requireContacts adds contact names and refuses an order without a phone
+// number, where UPS needs both.
+func (w *draft) requireContacts(service string) {
 	reason := "shipments to another country or across a customs border"
 	if w.from == w.to && !w.crosses {
 		if service != "next_day_air_early" {
@@ -126,7 +126,7 @@ func (w *draft) contacts(service string) {
 		reason = "UPS Next Day Air Early"
 	}
 
-	need := func(p *party, whose, pointer string) {
+	require := func(p *party, whose, pointer string) {
 		if p.AttentionName == "" {
 			p.AttentionName = p.Name
 		}
@@ -134,25 +134,25 @@ func (w *draft) contacts(service string) {
 			w.refuse(pointer, "required", "UPS needs the %s's phone number for %s", whose, reason)
 		}
 	}
-	need(&s.ShipTo, "recipient", "/destination/phone")
+	require(&w.shipment.ShipTo, "recipient", "/destination/phone")
 	if w.order.IsReturn {
-		need(&s.Shipper, "recipient", "") // it is the destination
-		need(s.ShipFrom, "sender", "/origin/phone")
+		require(&w.shipment.Shipper, "recipient", "") // it is the destination
+		require(w.shipment.ShipFrom, "sender", "/origin/phone")
 		return
 	}
-	need(&s.Shipper, "sender", "/origin/phone")
+	require(&w.shipment.Shipper, "sender", "/origin/phone")
 }
 
 // checkProvinces refuses a Vietnamese address without its province, which UPS
-// wants as a code.
+// takes as a code.
 func (w *draft) checkProvinces() {
-	need := func(a ship.Address, pointer string) {
-		if a.Country == "VN" && a.State == "" {
+	check := func(given ship.Address, pointer string) {
+		if given.Country == "VN" && given.State == "" {
 			w.refuse(pointer, "required", "UPS needs the province of addresses in Vietnam, by name or as a code such as VN-44")
 		}
 	}
-	need(w.order.Origin, "/origin/state")
-	need(w.order.Destination, "/destination/state")
+	check(w.order.Origin, "/origin/state")
+	check(w.order.Destination, "/destination/state")
 }
 
 // maxDaysAhead is how far ahead UPS sells labels.
@@ -164,6 +164,7 @@ func (w *draft) shipmentDate() string {
 	if w.order.ShipDate == "" || ahead <= 0 {
 		return ""
 	}
+
 	if days := int(ahead / (24 * time.Hour)); days > maxDaysAhead {
 		w.refuse("/shipDate", "invalid", "UPS sells labels at most %d days ahead; this date is %d days ahead", maxDaysAhead, days)
 	}
@@ -176,25 +177,25 @@ const (
 	maxReferences = 2
 )
 
-// refer puts our references where UPS takes them: on every parcel inside the
-// United States and inside Puerto Rico, else on the shipment.
+// addReferences puts our references where UPS takes them: on every parcel
+// inside the United States and inside Puerto Rico, else on the shipment.
 //
 // UPS takes two references, prints both, and finds a shipment by either; no
 // field is found without being printed. So the first line has what people in a
 // warehouse look for, the order number and the client's own reference, and the
 // second the reference of this attempt, without which a lost answer could not
 // be looked up and the label might be bought twice. The shipment id travels in
-// the header that names the source of the request, for UPS's support alone.
-func (w *draft) refer(b carrier.BuyOrder) {
+// the header that names the source of the request, for UPS's support only.
+func (w *draft) addReferences(request carrier.BuyOrder) {
 	var list []referenceNumber
-	printed, complete := printedReference(b.Order.OrderID, b.Order.Reference)
+	printed, complete := printedReference(request.Order.OrderID, request.Order.Reference)
 	if printed != "" {
 		list = append(list, referenceNumber{Value: printed})
 	}
 	if !complete {
 		w.warnings = append(w.warnings, fmt.Sprintf("orderId and reference do not both fit on the UPS label, which prints %d characters of them", maxReference))
 	}
-	list = append(list, referenceNumber{Value: b.Reference})
+	list = append(list, referenceNumber{Value: request.Reference})
 
 	if w.lane != laneUS {
 		w.shipment.ReferenceNumber = list
@@ -206,16 +207,16 @@ func (w *draft) refer(b carrier.BuyOrder) {
 }
 
 // printedReference is the line for people: the order number, and the reference
-// if both fit and differ. It is not complete if something of them is missing.
+// if both fit and differ. It is not complete if a part of them is missing.
 func printedReference(orderID, reference string) (text string, complete bool) {
 	clean := func(s string) string {
-		out := strings.Map(func(r rune) rune {
+		ascii := strings.Map(func(r rune) rune {
 			if r < ' ' || r > '~' {
 				return -1 // references are printed in ASCII
 			}
 			return r
 		}, s)
-		return strings.Join(strings.Fields(out), " ")
+		return strings.Join(strings.Fields(ascii), " ")
 	}
 	id := clean(orderID)
 	ref := clean(reference)
@@ -227,82 +228,87 @@ func printedReference(orderID, reference string) (text string, complete bool) {
 	case len(both) <= maxReference:
 		text = both
 	default:
-		text, complete = id, false
+		text = id
+		complete = false
 	}
 	if len(text) > maxReference {
-		text, complete = strings.TrimSpace(text[:maxReference]), false
+		text = strings.TrimSpace(text[:maxReference])
+		complete = false
 	}
 	return text, complete
 }
 
-// purchaseOf reads the answer of a sale. Whatever is wrong with it, money is
-// spent.
-func (d *driver) purchaseOf(a shipAnswer, b carrier.BuyOrder) (ship.Purchase, error) {
-	r := a.ShipmentResponse.ShipmentResults
-	if said := a.ShipmentResponse.Response.context(); said != "" && said != b.Reference {
+// purchaseOf reads the answer of a sale. Whatever is wrong with it, money was
+// spent: its errors are uncertain.
+func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.Purchase, error) {
+	if reference := answer.ShipmentResponse.Response.context(); reference != "" && reference != request.Reference {
 		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS answered about another purchase")
 	}
 
-	p := ship.Purchase{
-		Service:    b.Service,
-		CarrierRef: r.ShipmentIdentificationNumber,
-		Price:      price(r.ShipmentCharges.TotalCharges, r.NegotiatedRateCharges),
+	sold := answer.ShipmentResponse.ShipmentResults
+	purchase := ship.Purchase{
+		Service:    request.Service,
+		CarrierRef: sold.ShipmentIdentificationNumber,
+		Price:      price(sold.ShipmentCharges.TotalCharges, sold.NegotiatedRateCharges),
 	}
-	labels := make([]piece, len(r.PackageResults))
-	for i, one := range r.PackageResults {
-		labels[i] = piece{one.TrackingNumber, one.ShippingLabel.ImageFormat.Code, one.ShippingLabel.GraphicImage}
-	}
-	if d.live && (isPlaceholder(p.CarrierRef) || slices.ContainsFunc(labels, func(one piece) bool { return isPlaceholder(one.number) })) {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
-	}
-	renumber(&p, labels, b.Reference)
-	if err := fill(&p, labels, len(b.Order.Parcels)); err != nil {
-		return ship.Purchase{}, as(ship.Uncertain, err.Error(), err)
+	labels := make([]piece, len(sold.PackageResults))
+	for i, result := range sold.PackageResults {
+		labels[i] = piece{result.TrackingNumber, result.ShippingLabel.ImageFormat.Code, result.ShippingLabel.GraphicImage}
 	}
 
-	for _, f := range r.Form {
-		p.Documents = appendDocument(p.Documents, "commercial_invoice", f.Image)
+	isSample := isPlaceholder(purchase.CarrierRef) || slices.ContainsFunc(labels, func(p piece) bool { return isPlaceholder(p.number) })
+	if d.live && isSample {
+		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
 	}
-	for _, f := range r.ControlLogReceipt {
-		p.Documents = appendDocument(p.Documents, "high_value_report", f)
+	renumber(&purchase, labels, request.Reference)
+	if err := addPieces(&purchase, labels, len(request.Order.Parcels)); err != nil {
+		return ship.Purchase{}, withKind(ship.Uncertain, err.Error(), err)
 	}
-	for _, alert := range a.ShipmentResponse.Response.Alert {
-		p.Warnings = append(p.Warnings, "UPS says: "+alert.Description)
+
+	for _, form := range sold.Form {
+		purchase.Documents = appendDocument(purchase.Documents, "commercial_invoice", form.Image)
 	}
-	return p, nil
+	for _, receipt := range sold.ControlLogReceipt {
+		purchase.Documents = appendDocument(purchase.Documents, "high_value_report", receipt)
+	}
+	for _, alert := range answer.ShipmentResponse.Response.Alert {
+		purchase.Warnings = append(purchase.Warnings, "UPS says: "+alert.Description)
+	}
+	return purchase, nil
 }
 
 // A piece is a parcel that was sold.
 type piece struct{ number, format, image string }
 
-// fill adds the numbers and labels of the pieces, one for every parcel. The
-// error is of kind ship.Unavailable.
-func fill(p *ship.Purchase, pieces []piece, parcels int) error {
+// addPieces adds the numbers and labels of the pieces, one for every parcel.
+// The error is of kind ship.Unavailable.
+func addPieces(purchase *ship.Purchase, pieces []piece, parcels int) error {
 	if len(pieces) != parcels {
 		return ship.Errorf(ship.Unavailable, "UPS sent %d labels for %d parcels", len(pieces), parcels)
 	}
+
 	pages := make([][]byte, len(pieces))
-	for i, one := range pieces {
-		page, err := base64.StdEncoding.DecodeString(one.image)
-		if err != nil || one.number == "" || !strings.EqualFold(one.format, "GIF") || !bytes.HasPrefix(page, []byte("GIF8")) {
+	for i, sold := range pieces {
+		page, err := base64.StdEncoding.DecodeString(sold.image)
+		if err != nil || sold.number == "" || !strings.EqualFold(sold.format, "GIF") || !bytes.HasPrefix(page, []byte("GIF8")) {
 			return ship.Errorf(ship.Unavailable, "UPS sent a label that is not the one asked for")
 		}
 		pages[i] = page
 		if parcels > 1 {
-			p.Pieces = append(p.Pieces, one.number)
+			purchase.Pieces = append(purchase.Pieces, sold.number)
 		}
 	}
-	p.TrackingNumber = pieces[0].number
-	p.Label = ship.Label{Format: "gif", Data: label.Join(pages)}
+	purchase.TrackingNumber = pieces[0].number
+	purchase.Label = ship.Label{Format: "gif", Data: label.Join(pages)}
 	return nil
 }
 
-// appendDocument adds a paper that can be read; one that cannot is no reason
-// to lose the label.
-func appendDocument(list []ship.Document, kind string, p picture) []ship.Document {
-	data, err := base64.StdEncoding.DecodeString(p.GraphicImage)
+// appendDocument adds a document. One that cannot be read is no reason to lose
+// the label, so it is left out.
+func appendDocument(list []ship.Document, kind string, image picture) []ship.Document {
+	data, err := base64.StdEncoding.DecodeString(image.GraphicImage)
 	if err != nil || len(data) == 0 {
 		return list
 	}
-	return append(list, ship.Document{Type: kind, Format: strings.ToLower(p.ImageFormat.Code), Data: data})
+	return append(list, ship.Document{Type: kind, Format: strings.ToLower(image.ImageFormat.Code), Data: data})
 }

@@ -13,8 +13,8 @@ var chargeCodes = map[string]ship.ChargeType{
 	"376": ship.DeliveryArea,
 }
 
-// chargeWords are what descriptions of surcharges have in common, the more
-// particular first.
+// chargeWords are parts of the descriptions of surcharges, the more specific
+// first.
 var chargeWords = []struct {
 	word string
 	kind ship.ChargeType
@@ -41,6 +41,7 @@ func (c itemizedCharge) kind() ship.ChargeType {
 	if kind, ok := chargeCodes[string(c.Code)]; ok {
 		return kind
 	}
+
 	description := strings.ToLower(c.Description)
 	for _, known := range chargeWords {
 		if strings.Contains(description, known.word) {
@@ -51,29 +52,31 @@ func (c itemizedCharge) kind() ship.ChargeType {
 }
 
 // chargesOf is what the price consists of. UPS itemizes published and agreed
-// prices apart. Where it does not itemize the agreed one, its parts are the
-// published ones and a discount.
-func chargesOf(price ship.Money, r ratedShipment) []ship.Charge {
+// prices separately.
+func chargesOf(price ship.Money, rated ratedShipment) []ship.Charge {
 	sum := charges{price: price}
-	if own := r.NegotiatedRateCharges; own != nil {
+	if own := rated.NegotiatedRateCharges; own != nil {
 		sum.add(own.ItemizedCharges)
-		for _, one := range r.RatedPackage {
-			if one.NegotiatedCharges != nil {
-				sum.add(one.NegotiatedCharges.ItemizedCharges)
+		for _, parcel := range rated.RatedPackage {
+			if parcel.NegotiatedCharges != nil {
+				sum.add(parcel.NegotiatedCharges.ItemizedCharges)
 			}
 		}
+
+		// Where UPS does not itemize the agreed price, its parts are the
+		// published ones and a discount.
 		if len(sum.list) == 0 {
-			return sum.discounted(r)
+			return sum.discounted(rated)
 		}
 		return sum.withBase()
 	}
 
-	sum.add(r.ItemizedCharges)
-	for _, one := range r.RatedPackage {
-		sum.add(one.ItemizedCharges)
+	sum.add(rated.ItemizedCharges)
+	for _, parcel := range rated.RatedPackage {
+		sum.add(parcel.ItemizedCharges)
 	}
 	if len(sum.list) == 0 {
-		sum.addAmount(ship.OtherCharge, r.ServiceOptionsCharges)
+		sum.addAmount(ship.OtherCharge, rated.ServiceOptionsCharges)
 	}
 	return sum.withBase()
 }
@@ -86,30 +89,31 @@ type charges struct {
 }
 
 func (c *charges) add(items []itemizedCharge) {
-	for _, one := range items {
-		c.addAmount(one.kind(), money{CurrencyCode: one.CurrencyCode, MonetaryValue: string(one.MonetaryValue)})
+	for _, item := range items {
+		c.addAmount(item.kind(), money{CurrencyCode: item.CurrencyCode, MonetaryValue: string(item.MonetaryValue)})
 	}
 }
 
-// addAmount adds to the part of the kind; nothing and other currencies add
-// nothing.
+// addAmount adds to the part of the kind. Zero and amounts in other currencies
+// are left out.
 func (c *charges) addAmount(kind ship.ChargeType, amount money) {
-	m, ok := ship.ParseMoney(amount.MonetaryValue, amount.CurrencyCode)
-	if !ok || m.Minor == 0 || m.Currency != c.price.Currency {
+	parsed, ok := ship.ParseMoney(amount.MonetaryValue, amount.CurrencyCode)
+	if !ok || parsed.Minor == 0 || parsed.Currency != c.price.Currency {
 		return
 	}
-	c.total += m.Minor
+
+	c.total += parsed.Minor
 	for i := range c.list {
 		if c.list[i].Type == kind {
-			c.list[i].Amount.Minor += m.Minor
+			c.list[i].Amount.Minor += parsed.Minor
 			return
 		}
 	}
-	c.list = append(c.list, ship.Charge{Type: kind, Amount: m})
+	c.list = append(c.list, ship.Charge{Type: kind, Amount: parsed})
 }
 
 // withBase puts transportation first: what is left of the price. Parts that
-// are more than the price are not its parts.
+// add up to more than the price cannot be its parts.
 func (c *charges) withBase() []ship.Charge {
 	base := ship.Charge{
 		Type:   ship.BaseCharge,
@@ -125,9 +129,9 @@ func (c *charges) withBase() []ship.Charge {
 }
 
 // discounted are the parts of the published price and the discount on it.
-func (c *charges) discounted(r ratedShipment) []ship.Charge {
-	c.addAmount(ship.BaseCharge, r.TransportationCharges)
-	c.addAmount(ship.OtherCharge, r.ServiceOptionsCharges)
+func (c *charges) discounted(rated ratedShipment) []ship.Charge {
+	c.addAmount(ship.BaseCharge, rated.TransportationCharges)
+	c.addAmount(ship.OtherCharge, rated.ServiceOptionsCharges)
 	if len(c.list) == 0 || c.total < c.price.Minor {
 		return nil
 	}

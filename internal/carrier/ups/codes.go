@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// A lane is the kind of way between two countries. UPS has other services, or
-// the same under other names, in each.
+// A lane is the kind of route between two countries. UPS has other services, or
+// the same under other names, on each.
 type lane int
 
 const (
@@ -19,13 +19,13 @@ const (
 	laneAbroad             // between countries
 )
 
-// laneOf tells the lane between two countries as UPS counts them.
+// laneOf is the lane between two countries as UPS counts them.
 func laneOf(from, to string) lane {
-	unitedStates := func(c string) bool { return c == "US" || c == "PR" }
+	inUnitedStates := func(country string) bool { return country == "US" || country == "PR" }
 	switch {
-	case from == to && unitedStates(from):
+	case from == to && inUnitedStates(from):
 		return laneUS
-	case unitedStates(from) && unitedStates(to):
+	case inUnitedStates(from) && inUnitedStates(to):
 		return lanePR
 	case from == to && from == "CA":
 		return laneCA
@@ -46,8 +46,8 @@ type service struct {
 var canadianNames = map[string]string{"express_plus": "UPS Express Early"}
 
 // nameOn is what UPS calls the service on a lane.
-func (s service) nameOn(l lane) string {
-	if name, ok := canadianNames[s.code]; ok && l == laneCA {
+func (s service) nameOn(on lane) string {
+	if name, ok := canadianNames[s.code]; ok && on == laneCA {
 		return name
 	}
 	return s.name
@@ -73,9 +73,9 @@ var services = []service{
 	{"worldwide_express_plus", "UPS Worldwide Express Plus", "", "", "", "54"},
 }
 
-// on is UPS's code of the service on a lane.
-func (s service) on(l lane) string {
-	switch l {
+// codeOn is UPS's code of the service on a lane.
+func (s service) codeOn(on lane) string {
+	switch on {
 	case laneUS:
 		return s.us
 	case lanePR:
@@ -91,16 +91,16 @@ func (s service) on(l lane) string {
 	return s.abroad
 }
 
-// serviceOf finds ours by UPS's code.
-func serviceOf(code string, l lane) (service, bool) {
-	i := slices.IndexFunc(services, func(s service) bool { return code != "" && s.on(l) == code })
+// serviceOf finds our service by UPS's code.
+func serviceOf(code string, on lane) (service, bool) {
+	i := slices.IndexFunc(services, func(s service) bool { return code != "" && s.codeOn(on) == code })
 	if i < 0 {
 		return service{}, false
 	}
 	return services[i], true
 }
 
-// serviceNamed finds ours by its own code.
+// serviceNamed finds our service by its own code.
 func serviceNamed(code string) (service, bool) {
 	i := slices.IndexFunc(services, func(s service) bool { return s.code == code })
 	if i < 0 {
@@ -174,9 +174,9 @@ func specPackagings() []carrier.Packaging {
 
 // UPS's refusals that mean something to the driver, beside those of fields.go.
 const (
-	codeVoidAway      = "190001" // voids are not to be had for now
+	codeVoidAway      = "190001" // voids are unavailable for now
 	codeVoidedBefore  = "190117" // the shipment is void already
-	codeRecoveryAway  = "300000" // look-ups are not to be had for now
+	codeRecoveryAway  = "300000" // look-ups are unavailable for now
 	codeSeveral       = "300001" // several shipments have the reference
 	codeUnknown       = "300007" // no shipment has it
 	codeWrongShipper  = "300031" // the account is not one of the app's
@@ -188,9 +188,12 @@ const (
 	returnServiceCode = "9"      // the label comes with the answer
 )
 
-// reasons for an export, by the contents.
-var reasons = map[string]string{
-	"merchandise": "SALE", "gift": "GIFT", "sample": "SAMPLE", "returned_goods": "RETURN",
+// exportReasons are the reasons for an export, by the contents.
+var exportReasons = map[string]string{
+	"merchandise":    "SALE",
+	"gift":           "GIFT",
+	"sample":         "SAMPLE",
+	"returned_goods": "RETURN",
 }
 
 // terms are the incoterms that UPS prints on an invoice.

@@ -21,30 +21,29 @@ const (
 	maxPartNumber  = 35
 )
 
-// documents reports whether the shipment is papers without a value.
-func (w *draft) documents() bool {
+// isDocuments reports whether the shipment is documents without a value.
+func (w *draft) isDocuments() bool {
 	return w.order.Customs != nil && w.order.Customs.ContentsType == "documents"
 }
 
-// declare adds what customs want to know to a purchase.
+// declare adds what customs need to know to a purchase.
 func (w *draft) declare() {
 	if w.order.IsReturn || w.from == w.to && !w.crosses {
 		return
 	}
-	s := &w.shipment
-	customs := w.order.Customs
-	if customs == nil && w.crosses {
+	if w.order.Customs == nil && w.crosses {
 		w.refuse("/customs", "required", "UPS needs a customs declaration between these addresses")
 		return
 	}
 
-	s.Description = w.goods()
-	value := w.value()
+	shipment := &w.shipment
+	shipment.Description = w.describeGoods()
+	value := w.goodsValue()
 	if w.from == "US" && (w.to == "CA" || w.to == "PR") {
 		if value.IsZero() {
 			w.refuse("/customs", "required", "UPS needs the value of goods that go to Canada or Puerto Rico")
 		} else {
-			s.InvoiceLineTotal = wholeUnits(value)
+			shipment.InvoiceLineTotal = wholeUnits(value)
 		}
 	}
 	if !w.crosses {
@@ -53,19 +52,19 @@ func (w *draft) declare() {
 
 	w.addTaxNumbers()
 	if w.entersEU {
-		w.enterEU(value)
+		w.declareForEU(value)
 	}
-	if w.documents() {
-		// From the United States, and to its neighbours, UPS tells papers by
-		// their description.
-		s.DocumentsOnlyIndicator = present(w.from != "US" && !slices.Contains([]string{"CA", "PR", "MX"}, w.to))
+	if w.isDocuments() {
+		// From the United States, and to its neighbours, UPS recognizes
+		// documents by their description.
+		shipment.DocumentsOnlyIndicator = present(w.from != "US" && !slices.Contains([]string{"CA", "PR", "MX"}, w.to))
 		return
 	}
 	w.serviceOptions().InternationalForms = w.invoice(value)
 }
 
-// goods describes the whole shipment in a few words.
-func (w *draft) goods() string {
+// describeGoods describes the whole shipment in a few words.
+func (w *draft) describeGoods() string {
 	var list []string
 	if w.order.Customs != nil {
 		for _, item := range w.order.Customs.Items {
@@ -78,9 +77,9 @@ func (w *draft) goods() string {
 	return "Merchandise"
 }
 
-// invoice is the data of a commercial invoice. UPS sends it to customs without
-// paper where the account has paperless invoices and the destination takes
-// them, and prints it otherwise.
+// invoice is the data of a commercial invoice. UPS sends it to customs
+// electronically where the account has paperless invoices and the destination
+// takes them, and prints it otherwise.
 func (w *draft) invoice(value ship.Money) *forms {
 	customs := w.order.Customs
 	if n := len(customs.Items); n > maxArticles {
@@ -93,34 +92,34 @@ func (w *draft) invoice(value ship.Money) *forms {
 		w.refuse("/customs/items", "required", "UPS needs the value of what crosses the border")
 	}
 
-	f := &forms{
+	invoice := &forms{
 		FormType:        []string{"01"},
 		InvoiceNumber:   shorten(cmp.Or(customs.InvoiceNumber, w.order.OrderID), maxGoodsLine),
 		InvoiceDate:     compact(w.shipDay()),
 		TermsOfShipment: customs.Incoterm,
-		ReasonForExport: cmp.Or(reasons[customs.ContentsType], "OTHER"),
+		ReasonForExport: cmp.Or(exportReasons[customs.ContentsType], "OTHER"),
 		CurrencyCode:    value.Currency,
-		// UPS always sends a copy of the invoice. With this one, an account with
-		// paperless invoices gets the papers to print instead.
+		// UPS always sends a copy of the invoice. With this indicator, an
+		// account with paperless invoices gets the documents to print instead.
 		OverridePaperlessIndicator: present(customs.Paperless == "off"),
 	}
-	f.Contacts.SoldTo = w.shipment.ShipTo
-	f.Contacts.SoldTo.Address.ResidentialAddressIndicator = false
+	invoice.Contacts.SoldTo = w.shipment.ShipTo
+	invoice.Contacts.SoldTo.Address.ResidentialAddressIndicator = false
 
 	for i, item := range customs.Items {
-		f.Product = append(f.Product, w.article(i, item))
+		invoice.Product = append(invoice.Product, w.article(i, item))
 	}
-	return f
+	return invoice
 }
 
 // article is one line of an invoice.
 func (w *draft) article(i int, item ship.CustomsItem) product {
-	lines, whole := wrap(item.Description, maxGoodsLine, maxGoodsLines)
-	if !whole {
+	lines, complete := wrap(item.Description, maxGoodsLine, maxGoodsLines)
+	if !complete {
 		w.warnings = append(w.warnings, fmt.Sprintf("customs.items.%d.description is cut on the UPS invoice, which prints %d lines of %d characters", i, maxGoodsLines, maxGoodsLine))
 	}
 
-	p := product{
+	line := product{
 		Description:       lines,
 		PartNumber:        strconv.Itoa(i + 1),
 		OriginCountryCode: cmp.Or(item.OriginCountry, w.order.Origin.Country),
@@ -131,50 +130,50 @@ func (w *draft) article(i int, item ship.CustomsItem) product {
 		},
 	}
 	if item.SKU != "" && len(item.SKU) <= maxPartNumber {
-		p.PartNumber = item.SKU
+		line.PartNumber = item.SKU
 	}
 	if code := strings.NewReplacer(".", "", " ", "").Replace(item.HSCode); len(code) >= 6 && len(code) <= 15 {
-		p.CommodityCode = code
+		line.CommodityCode = code
 	}
 	if w.entersEU {
-		w.identify(&p, i, item)
+		w.addProductIdentifiers(&line, i, item)
 	}
-	return p
+	return line
 }
 
-// value is what the goods are worth together; no amount if nobody said, or if
+// goodsValue is what the goods are worth together; zero if nobody said, or if
 // it cannot be added up, which is a problem of the order.
-func (w *draft) value() ship.Money {
+func (w *draft) goodsValue() ship.Money {
 	if w.order.Customs == nil {
 		return w.order.Options.InsuredValue
 	}
 
 	var total ship.Money
 	for i, item := range w.order.Customs.Items {
-		at := fmt.Sprintf("/customs/items/%d/value", i)
-		n := int64(item.Quantity)
-		switch v := item.Value; {
-		case v.Minor < 1:
-			w.refuse(at, "required", "UPS needs the value of every item")
-		case total.Currency != "" && v.Currency != total.Currency:
-			w.refuse(at, "invalid", "UPS prints one currency on an invoice; this item is in %s and the first in %s", v.Currency, total.Currency)
-		case n < 1 || v.Minor > (math.MaxInt64-total.Minor)/n:
-			w.refuse(at, "invalid", "is more than UPS can carry")
+		pointer := fmt.Sprintf("/customs/items/%d/value", i)
+		quantity := int64(item.Quantity)
+		switch value := item.Value; {
+		case value.Minor < 1:
+			w.refuse(pointer, "required", "UPS needs the value of every item")
+		case total.Currency != "" && value.Currency != total.Currency:
+			w.refuse(pointer, "invalid", "UPS prints one currency on an invoice; this item is in %s and the first in %s", value.Currency, total.Currency)
+		case quantity < 1 || value.Minor > (math.MaxInt64-total.Minor)/quantity:
+			w.refuse(pointer, "invalid", "is more than UPS can carry")
 		default:
-			total = ship.Money{Minor: total.Minor + n*v.Minor, Currency: v.Currency}
+			total = ship.Money{Minor: total.Minor + quantity*value.Minor, Currency: value.Currency}
 		}
 	}
 	return total
 }
 
-// wholeUnits is an amount without decimals, rounded up, as UPS wants the total
+// wholeUnits is an amount without decimals, rounded up, as UPS takes the total
 // of an invoice.
-func wholeUnits(m ship.Money) *money {
-	one := int64(math.Pow10(ship.Exponent(m.Currency)))
-	return &money{CurrencyCode: m.Currency, MonetaryValue: strconv.FormatInt((m.Minor-1)/one+1, 10)}
+func wholeUnits(amount ship.Money) *money {
+	unit := int64(math.Pow10(ship.Exponent(amount.Currency)))
+	return &money{CurrencyCode: amount.Currency, MonetaryValue: strconv.FormatInt((amount.Minor-1)/unit+1, 10)}
 }
 
-// shorten cuts text after so many characters, at a word if there is one.
+// shorten cuts a text to so many characters, at a word if there is one.
 func shorten(text string, limit int) string {
 	lines, _ := wrap(text, limit, 1)
 	if len(lines) == 0 {
@@ -185,23 +184,26 @@ func shorten(text string, limit int) string {
 
 // wrap puts the words of a text on lines, and reports whether all have room.
 // A word that is longer than a line is divided.
-func wrap(text string, limit, most int) (lines []string, whole bool) {
+func wrap(text string, limit, most int) (lines []string, complete bool) {
 	words := strings.Fields(text)
 	for len(words) > 0 {
 		if len(lines) == most {
 			return lines, false
 		}
+
 		line := ""
 		for len(words) > 0 {
 			longer := strings.TrimSpace(line + " " + words[0])
 			if utf8.RuneCountInString(longer) > limit {
 				break
 			}
-			line, words = longer, words[1:]
+			line = longer
+			words = words[1:]
 		}
 		if line == "" {
 			long := []rune(words[0])
-			line, words[0] = string(long[:limit]), string(long[limit:])
+			line = string(long[:limit])
+			words[0] = string(long[limit:])
 		}
 		lines = append(lines, line)
 	}

@@ -12,9 +12,10 @@ const (
 	partyConsumer = "02"
 )
 
-// partyType is who a party is to customs. What the client says wins.
-func partyType(a ship.Address, unknown string) string {
-	switch a.Type {
+// partyType is who a party is to customs. What the client says takes
+// precedence.
+func partyType(party ship.Address, unknown string) string {
+	switch party.Type {
 	case "business":
 		return partyBusiness
 	case "consumer":
@@ -40,36 +41,37 @@ func (w *draft) consigneeType() string {
 // European Union has a low value.
 const lowValue = 150_00
 
-// enterEU adds what UPS wants to know of a shipment from outside into the
-// European Union. It wants the types of the parties in two places.
-func (w *draft) enterEU(value ship.Money) {
-	s := &w.shipment
-	s.ShipperType = w.shipperType()
-	s.ConsigneeType = w.consigneeType()
+// declareForEU adds what UPS asks about a shipment from outside into the
+// European Union.
+func (w *draft) declareForEU(value ship.Money) {
+	// UPS takes the types of the parties in two places.
+	shipment := &w.shipment
+	shipment.ShipperType = w.shipperType()
+	shipment.ConsigneeType = w.consigneeType()
 	tax := w.globalTax()
-	tax.ShipperTypeValue = s.ShipperType
-	tax.ConsigneeTypeValue = s.ConsigneeType
+	tax.ShipperTypeValue = shipment.ShipperType
+	tax.ConsigneeTypeValue = shipment.ConsigneeType
 
 	// UPS asks for a yes or no. There are no exchange rates here, and a wrong
 	// yes would declare expensive goods under the rules for cheap ones, while a
-	// wrong no only has customs look closer. So in other currencies the answer
+	// wrong no only makes customs look closer. So in other currencies the answer
 	// is no, unless an IOSS number says that the seller has judged the value:
-	// IOSS is for consignments of up to 150 EUR alone.
+	// IOSS is only for consignments of up to 150 EUR.
 	options := w.serviceOptions()
-	ioss := w.hasIOSS()
+	hasIOSS := w.hasIOSS()
 	switch {
 	case value.Currency == "EUR" && value.Minor > lowValue:
 		options.EUDeMinimisIndicator = "N"
-		s.ShipmentValueThresholdCode = "02"
-		if ioss {
+		shipment.ShipmentValueThresholdCode = "02"
+		if hasIOSS {
 			w.warnings = append(w.warnings, "customs.taxIdentifiers has an IOSS number, which counts for goods worth up to 150 EUR; these are worth more")
 		}
-	case value.IsZero(), value.Currency == "EUR", ioss:
+	case value.IsZero(), value.Currency == "EUR", hasIOSS:
 		options.EUDeMinimisIndicator = "Y"
-		s.ShipmentValueThresholdCode = "01"
+		shipment.ShipmentValueThresholdCode = "01"
 	default:
 		options.EUDeMinimisIndicator = "N"
-		s.ShipmentValueThresholdCode = "NA"
+		shipment.ShipmentValueThresholdCode = "NA"
 	}
 }
 
@@ -99,10 +101,14 @@ var productTypes = map[string]string{
 	"gtin":         standardProduct,
 }
 
-// identify adds the identifiers of a product that customs of the European
-// Union ask for. The seller's own number stands in for a merchant's.
-func (w *draft) identify(p *product, i int, item ship.CustomsItem) {
-	at := fmt.Sprintf("/customs/items/%d/productIdentifiers", i)
+// addProductIdentifiers adds the identifiers of a product that customs of the
+// European Union ask for. The seller's own number stands in for a merchant's.
+func (w *draft) addProductIdentifiers(line *product, i int, item ship.CustomsItem) {
+	pointer := fmt.Sprintf("/customs/items/%d/productIdentifiers", i)
+	add := func(number, code string) {
+		line.ProductIdentifier = append(line.ProductIdentifier, productIdentifier{ProductID: number, ProductIDTypeCode: code})
+	}
+
 	has := map[string]bool{}
 	statesNone := false
 	for n, id := range item.ProductIdentifiers {
@@ -112,25 +118,25 @@ func (w *draft) identify(p *product, i int, item ship.CustomsItem) {
 			statesNone = true
 		case !ok:
 		case len([]rune(id.Number)) > maxProductID:
-			w.refuse(fmt.Sprintf("%s/%d/number", at, n), "too_long", "UPS takes product identifiers of at most %d characters", maxProductID)
+			w.refuse(fmt.Sprintf("%s/%d/number", pointer, n), "too_long", "UPS takes product identifiers of at most %d characters", maxProductID)
 		default:
 			has[code] = true
-			p.ProductIdentifier = append(p.ProductIdentifier, productIdentifier{ProductID: id.Number, ProductIDTypeCode: code})
+			add(id.Number, code)
 		}
 	}
 	if item.SKU != "" && !has[merchantProduct] && len([]rune(item.SKU)) <= maxProductID {
-		p.ProductIdentifier = append(p.ProductIdentifier, productIdentifier{ProductID: item.SKU, ProductIDTypeCode: merchantProduct})
+		add(item.SKU, merchantProduct)
 	}
-	if n := len(p.ProductIdentifier); n > maxProductIDs {
-		w.refuse(at, "too_long", "UPS takes at most %d product identifiers for an item; this one has %d", maxProductIDs, n)
+	if n := len(line.ProductIdentifier); n > maxProductIDs {
+		w.refuse(pointer, "too_long", "UPS takes at most %d product identifiers for an item; this one has %d", maxProductIDs, n)
 	}
 
-	// The identifiers are asked for in sales to consumers alone.
+	// The identifiers are asked for only in sales to consumers.
 	isSale := w.order.Customs.ContentsType == "merchandise" && w.consigneeType() == partyConsumer
 	if has[standardProduct] || !isSale && !statesNone {
 		return
 	}
-	p.CommodityFieldSpecialConditionCode = noStandardProduct
+	line.CommodityFieldSpecialConditionCode = noStandardProduct
 	if !statesNone {
 		w.warnings = append(w.warnings, fmt.Sprintf(
 			"customs.items.%d is declared as a product without a standardized identifier, because it has none; give its GTIN, or an identifier of type none to confirm", i))

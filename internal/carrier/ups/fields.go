@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Whose field UPS speaks of.
+// The party that a refusal is about.
 const (
 	shipper  = "shipper"
 	shipTo   = "shipTo"
@@ -62,26 +62,26 @@ var accountCodes = []string{"120100", "120113", "120120", "120121", "120122", "1
 
 // explain says which fields of the order a refusal is about, or that it is
 // about the connection.
-func (w *draft) explain(err error, said []ship.Refusal) error {
-	e, ok := errors.AsType[*ship.Error](err)
-	if !ok || e.Kind != ship.Invalid {
+func (w *draft) explain(err error, reasons []ship.Refusal) error {
+	declined, ok := errors.AsType[*ship.Error](err)
+	if !ok || declined.Kind != ship.Invalid {
 		return err
 	}
 
-	refused := *e
-	if slices.Contains(accountCodes, plainCode(e.Refusal.Code)) {
+	refused := *declined
+	if slices.Contains(accountCodes, plainCode(declined.Refusal.Code)) {
 		refused.Kind = ship.Forbidden
 		refused.Message = "UPS does not accept the account number of this connection; check it under Carriers, and that it was added to the app at developer.ups.com"
 		return &refused
 	}
 
 	var fields []ship.FieldError
-	for _, one := range said {
-		if pointer := w.pointer(one); pointer != "" {
+	for _, reason := range reasons {
+		if pointer := w.pointer(reason); pointer != "" {
 			fields = append(fields, ship.FieldError{
 				Pointer: pointer,
 				Code:    "carrier_rejected",
-				Detail:  "UPS answered: " + one.Message,
+				Detail:  "UPS answered: " + reason.Message,
 			})
 		}
 	}
@@ -101,12 +101,12 @@ func plainCode(code string) string {
 	return code
 }
 
-// pointer is the field of the order that a refusal is about; empty if UPS does
-// not say it in a way that is known.
-func (w *draft) pointer(said ship.Refusal) string {
-	code := plainCode(said.Code)
+// pointer is the field of the order that a refusal is about; empty if neither
+// its code nor its words are known.
+func (w *draft) pointer(reason ship.Refusal) string {
+	code := plainCode(reason.Code)
 	if len(code) != 6 || code[0] != '1' {
-		return w.pointerByWords(said.Message)
+		return w.pointerByWords(reason.Message)
 	}
 
 	switch code[:4] {
@@ -123,24 +123,25 @@ func (w *draft) pointer(said ship.Refusal) string {
 			return w.side(shipFrom) + "/" + field
 		}
 	}
+
 	switch code {
 	case "120801":
 		return w.side(shipper)
 	case "120803":
 		return w.side(shipFrom)
 	case "111285", "121285":
-		return w.sideOfZip(said.Message) + "/zip"
+		return w.sideOfZip(reason.Message) + "/zip"
 	case "111286", "121286":
-		return w.sideOfState(said.Message) + "/state"
+		return w.sideOfState(reason.Message) + "/state"
 	}
 	if pointer := orderCodes[code[1:]]; pointer != "" {
-		return inParcel(pointer, said.Message)
+		return inParcel(pointer, reason.Message)
 	}
-	return w.pointerByWords(said.Message)
+	return w.pointerByWords(reason.Message)
 }
 
-// side is which of our addresses UPS means: of a return, the shipper is who
-// gets it.
+// side is which of our addresses UPS means: the shipper of a return is its
+// recipient.
 func (w *draft) side(whose string) string {
 	if whose == shipTo || whose == shipper && w.order.IsReturn {
 		return "/destination"
@@ -150,7 +151,8 @@ func (w *draft) side(whose string) string {
 
 // sideOfZip is the address whose postal code UPS repeats.
 func (w *draft) sideOfZip(message string) string {
-	if zip := local(w.order.Origin).Zip; zip != "" && strings.Contains(message, zip) && zip != local(w.order.Destination).Zip {
+	zip := localized(w.order.Origin).Zip
+	if zip != "" && strings.Contains(message, zip) && zip != localized(w.order.Destination).Zip {
 		return "/origin"
 	}
 	return "/destination"
@@ -174,6 +176,7 @@ func inParcel(pointer, message string) string {
 	if found == nil || !strings.HasPrefix(pointer, "/parcels/0/") {
 		return pointer
 	}
+
 	n, err := strconv.Atoi(found[1])
 	if err != nil || n < 1 {
 		return pointer
@@ -181,7 +184,7 @@ func inParcel(pointer, message string) string {
 	return strings.Replace(pointer, "/0/", "/"+strconv.Itoa(n-1)+"/", 1)
 }
 
-// fieldWords are what UPS calls the fields of an address, the more particular
+// fieldWords are what UPS calls the fields of an address, the more specific
 // first. They are compared without spaces.
 var fieldWords = []struct{ words, field string }{
 	{"postalcode", "zip"},
@@ -213,17 +216,20 @@ func (w *draft) pointerByWords(message string) string {
 		return "/customs"
 	}
 
+	// The field is the one that is named after the first party.
 	whose := ""
-	at := len(text)
+	start := len(text)
 	for _, side := range []string{shipper, shipTo, shipFrom} {
-		if i := strings.Index(text, strings.ToLower(side)); i >= 0 && i < at {
-			whose, at = side, i
+		if i := strings.Index(text, strings.ToLower(side)); i >= 0 && i < start {
+			whose = side
+			start = i
 		}
 	}
 	if whose == "" {
 		return ""
 	}
-	i := slices.IndexFunc(fieldWords, func(f struct{ words, field string }) bool { return strings.Contains(text[at:], f.words) })
+
+	i := slices.IndexFunc(fieldWords, func(f struct{ words, field string }) bool { return strings.Contains(text[start:], f.words) })
 	if i < 0 {
 		return ""
 	}

@@ -19,12 +19,13 @@ var goLive = carrier.GoLive{
 
 // notTestable explains the numbers of the test environment: it sells every
 // parcel under the same one, and keeps nothing.
-func notTestable(a carrier.TestAnswer) string {
-	if !isPlaceholder(a.Purchase.TrackingNumber) {
+func notTestable(answer carrier.TestAnswer) string {
+	if !isPlaceholder(answer.Purchase.TrackingNumber) {
 		return ""
 	}
+
 	const why = "the test environment of UPS gives every parcel the number " + placeholder
-	switch a.Operation {
+	switch answer.Operation {
 	case carrier.OpFind:
 		return why + " and keeps nothing: look-ups can be tried in production alone"
 	case carrier.OpVoid:

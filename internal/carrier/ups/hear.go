@@ -23,13 +23,16 @@ const (
 	subscribedFor  = 14 * 24 * time.Hour
 )
 
-// Hear reads one push. UPS does not sign: the push carries the credential that
-// the webhook was given at UPS, which is the connection's own secret.
+// Hear decodes one push. UPS does not sign its pushes: they carry the
+// credential that the webhook was given at UPS, which is the connection's own
+// secret.
 func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
-	proven := d.pushSecret != ""
-	if proven && !carries(header, d.pushSecret) {
+	// Without a secret a push is accepted, but only as a reason to ask.
+	verified := d.pushSecret != ""
+	if verified && !hasCredential(header, d.pushSecret) {
 		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not carry the credential of this connection")
 	}
+
 	if len(body) > pushLimit {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is larger than %d bytes", pushLimit)
 	}
@@ -37,16 +40,17 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 	if json.Unmarshal(body, &events) != nil {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is not JSON")
 	}
-	push := carrier.Push{Proven: proven}
+
+	push := carrier.Push{Proven: verified}
 	for _, raw := range events {
-		var a alert
-		if json.Unmarshal(raw, &a) != nil || !isNumber(string(a.TrackingNumber)) {
+		var pushed alert
+		if json.Unmarshal(raw, &pushed) != nil || !isNumber(string(pushed.TrackingNumber)) {
 			continue
 		}
-		if h, ok := a.told(raw).heard(time.Now()); ok {
-			push.Heard = append(push.Heard, h)
+		if update, ok := pushed.event(raw).update(time.Now()); ok {
+			push.Heard = append(push.Heard, update)
 		} else {
-			push.Numbers = append(push.Numbers, string(a.TrackingNumber))
+			push.Numbers = append(push.Numbers, string(pushed.TrackingNumber))
 		}
 	}
 	if len(push.Heard) == 0 && len(push.Numbers) == 0 {
@@ -55,10 +59,13 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 	return push, nil
 }
 
-// carries reports whether a push has the credential, in a header of that name
-// or as an authorization of any scheme.
-func carries(header http.Header, secret string) bool {
+// hasCredential reports whether a push has the credential, in a header of that
+// name or as an authorization of any scheme.
+func hasCredential(header http.Header, secret string) bool {
 	_, token, _ := strings.Cut(header.Get("Authorization"), " ")
+
+	// All places are compared, in constant time, so that the duration does not
+	// tell where the credential was or how much of it was right.
 	found := 0
 	for _, given := range []string{header.Get("Credential"), header.Get("Authorization"), token} {
 		found |= subtle.ConstantTimeCompare([]byte(given), []byte(secret))
@@ -71,31 +78,41 @@ func isNumber(s string) bool {
 	return len(s) >= 7 && len(s) <= 34 && strings.Trim(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// told is what a push tells.
-func (a alert) told(raw []byte) told {
-	s := a.ActivityStatus.is
-	t := told{
-		number:      string(a.TrackingNumber),
-		mark:        mark{kind: cell(string(s.Type)), activity: cell(string(s.Code)), status: statusCell(string(s.DescriptionCode))},
-		description: string(s.Description),
-		place:       a.ActivityLocation.is,
+// event is the event that a push reports.
+func (a alert) event(raw []byte) reportedEvent {
+	status := a.ActivityStatus.value
+	event := reportedEvent{
+		number: string(a.TrackingNumber),
+		mark: mark{
+			kind:     cleanCode(string(status.Type)),
+			activity: cleanCode(string(status.Code)),
+			status:   cleanStatus(string(status.DescriptionCode)),
+		},
+		description: string(status.Description),
+		place:       a.ActivityLocation.value,
 		moment: moment{
-			date: string(a.LocalActivityDate), clock: string(a.LocalActivityTime),
-			gmtDate: string(a.GMTActivityDate), gmtClock: string(a.GMTActivityTime), offset: string(a.GMTOffset),
+			date:     string(a.LocalActivityDate),
+			clock:    string(a.LocalActivityTime),
+			gmtDate:  string(a.GMTActivityDate),
+			gmtClock: string(a.GMTActivityTime),
+			offset:   string(a.GMTOffset),
 		},
 		raw: withoutPhoto(raw),
 	}
+
+	// A parcel that was delivered has no estimate.
 	if a.ActualDeliveryDate == "" {
-		t.estimate, _, _ = wallClock(string(a.ScheduledDeliveryDate), string(a.DeliveryEndTime))
+		event.estimate, _, _ = wallClock(string(a.ScheduledDeliveryDate), string(a.DeliveryEndTime))
 	}
-	return t
+	return event
 }
 
-// withoutPhoto leaves the photo of the delivery out of what is kept.
+// withoutPhoto removes the photo of the delivery from what is kept.
 func withoutPhoto(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("deliveryPhoto")) {
 		return raw
 	}
+
 	var parts map[string]json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil || len(parts["deliveryPhoto"]) <= len(`""`) {
 		return raw
@@ -122,40 +139,51 @@ type subscriptionAnswer struct {
 }
 
 // Subscribe asks for pushes about the numbers for fourteen days, or about all
-// parcels of the account. Where to is not told here: the app's webhook is set up
+// parcels of the account. It does not say where to: the app's webhook is set up
 // at UPS, with its address and credential.
-func (d *driver) Subscribe(ctx context.Context, s carrier.Subscription) (time.Time, error) {
-	if len(s.Numbers) > 0 {
+func (d *driver) Subscribe(ctx context.Context, subscription carrier.Subscription) (time.Time, error) {
+	numbers := subscription.Numbers
+	if len(numbers) > 0 {
 		// UPS pushes nothing about the placeholder of its test environment.
-		s.Numbers = slices.DeleteFunc(slices.Clone(s.Numbers), isPlaceholder)
-		if len(s.Numbers) == 0 {
+		numbers = slices.DeleteFunc(slices.Clone(numbers), isPlaceholder)
+		if len(numbers) == 0 {
 			return time.Now().Add(subscribedFor), nil
 		}
 	}
-	if len(s.Numbers) > subscribeBatch {
-		return time.Time{}, ship.Errorf(ship.Invalid, "UPS takes %d numbers a subscription, not %d", subscribeBatch, len(s.Numbers))
+	if len(numbers) > subscribeBatch {
+		return time.Time{}, ship.Errorf(ship.Invalid, "UPS takes %d numbers a subscription, not %d", subscribeBatch, len(numbers))
 	}
-	body := subscriptionRequest{Locale: "en_US", CountryCode: "US", TrackingNumberList: s.Numbers}
+
 	kind := "package"
-	if len(s.Numbers) == 0 {
-		kind, body.ShipperAccountNumber, body.SubAccountType = "account", d.account, []string{"Outbound"}
+	body := subscriptionRequest{Locale: "en_US", CountryCode: "US", TrackingNumberList: numbers}
+	if len(numbers) == 0 {
+		kind = "account"
+		body.ShipperAccountNumber = d.account
+		body.SubAccountType = []string{"Outbound"}
 	}
+
+	// The fourteen days may begin as soon as UPS has the request, so they are
+	// counted from before it.
 	began := time.Now()
-	var a subscriptionAnswer
-	err := d.call(ctx, carrierkit.Call{Method: http.MethodPost, URL: d.base + "/track/v2/subscription/standard/" + kind, Body: body}, &a)
+	var answer subscriptionAnswer
+	err := d.call(ctx, carrierkit.Call{
+		Method: http.MethodPost,
+		URL:    d.base + "/track/v2/subscription/standard/" + kind,
+		Body:   body,
+	}, &answer)
 	switch {
 	case err != nil:
 		return time.Time{}, err
 	case kind == "account":
-		return a.until()
-	case len(a.ValidTrackingNumbers) == 0:
+		return answer.until()
+	case len(answer.ValidTrackingNumbers) == 0:
 		return time.Time{}, ship.Errorf(ship.Invalid, "UPS pushes about none of these numbers")
 	}
 	return began.Add(subscribedFor), nil
 }
 
-// until is when the subscription of an account ends; that of UPS itself is in
-// the year 9999.
+// until is when the subscription of an account ends. UPS writes the year 9999
+// for one without an end.
 func (a subscriptionAnswer) until() (time.Time, error) {
 	end, err := time.Parse(time.DateOnly, string(a.ExpiryDate))
 	switch {

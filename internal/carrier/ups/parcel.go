@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// units are a system of measures. UPS wants that of the shipper's country, and
+// units are a system of measures. UPS takes that of the shipper's country, and
 // one for the whole shipment.
 type units struct {
 	weight, length coded
@@ -48,7 +48,7 @@ func (w *draft) units() units {
 }
 
 // tenths is a weight in tenths of the unit, rounded up. Grams are themselves
-// rounded up from what the client said, so a pound of 454 g stays one pound.
+// rounded up from what the client gave, so a pound of 454 g stays one pound.
 func (u units) tenths(grams int64) int64 {
 	if u.weight.Code == "LBS" {
 		return (grams-1)*1_000_000/45_359_237 + 1
@@ -56,8 +56,8 @@ func (u units) tenths(grams int64) int64 {
 	return (grams-1)/100 + 1
 }
 
-// whole is a length in whole units, rounded up, with the same forbearance.
-func (u units) whole(mm int64) int64 {
+// lengthUnits is a length in whole units, rounded up with the same tolerance.
+func (u units) lengthUnits(mm int64) int64 {
 	if u.length.Code == "IN" {
 		return (mm-1)*10/254 + 1
 	}
@@ -71,48 +71,50 @@ func (u units) weigh(tenths int64) weight {
 
 // addParcels adds the packages of the order.
 func (w *draft) addParcels() {
-	u := w.units()
+	system := w.units()
 	w.shipment.Package = make([]parcel, len(w.order.Parcels))
-	for i, p := range w.order.Parcels {
-		at := fmt.Sprintf("/parcels/%d", i)
-		one := &w.shipment.Package[i]
+	for i, given := range w.order.Parcels {
+		pointer := fmt.Sprintf("/parcels/%d", i)
+		sent := &w.shipment.Package[i]
 
-		w.checkWeight(at, p, u)
-		one.PackageWeight = u.weigh(u.tenths(max(p.WeightGrams, 1)))
+		w.checkWeight(pointer, given, system)
+		sent.PackageWeight = system.weigh(system.tenths(max(given.WeightGrams, 1)))
 
-		w.checkSize(at, p, u)
-		one.Dimensions = u.measure(p.Dimensions)
+		w.checkSize(pointer, given, system)
+		sent.Dimensions = system.measure(given.Dimensions)
 
-		code, ok := packagingOf(p.Packaging)
+		code, ok := packagingOf(given.Packaging)
 		if !ok {
 			w.problems = append(w.problems, ship.FieldError{
-				Pointer:    at + "/packaging",
+				Pointer:    pointer + "/packaging",
 				Code:       "unknown_packaging",
 				Detail:     "is not a packaging of UPS; leave it out for your own box",
-				Suggestion: ship.Nearest(p.Packaging, packagingCodes()),
+				Suggestion: ship.Nearest(given.Packaging, packagingCodes()),
 			})
 		}
-		one.Packaging = &coded{Code: code, Description: "Package"}
-		one.PackageServiceOptions = w.parcelOptions(i)
+		sent.Packaging = &coded{Code: code, Description: "Package"}
+		sent.PackageServiceOptions = w.parcelOptions(i)
 	}
 }
 
 // checkWeight refuses a parcel without a weight, or that is too heavy. The
 // message has the unit that the client weighs in.
-func (w *draft) checkWeight(at string, p ship.Parcel, u units) {
-	if p.WeightGrams < 1 {
-		w.refuse(at+"/weight", "required", "UPS needs the weight of every parcel")
+func (w *draft) checkWeight(pointer string, given ship.Parcel, system units) {
+	if given.WeightGrams < 1 {
+		w.refuse(pointer+"/weight", "required", "UPS needs the weight of every parcel")
 		return
 	}
-	if u.tenths(p.WeightGrams) <= u.maxTenths {
+	if system.tenths(given.WeightGrams) <= system.maxTenths {
 		return
 	}
 
-	grams := float64(u.maxTenths) * 100
-	if u.weight.Code == "LBS" {
-		grams = float64(u.maxTenths) * 45.359237
+	grams := float64(system.maxTenths) * 100
+	if system.weight.Code == "LBS" {
+		grams = float64(system.maxTenths) * 45.359237
 	}
-	unit, most, given := p.WeightUnit, 0.0, p.Weight
+	unit := given.WeightUnit
+	weight := given.Weight
+	most := 0.0
 	switch unit {
 	case ship.Pound:
 		most = grams / 453.59237
@@ -121,34 +123,36 @@ func (w *draft) checkWeight(at string, p ship.Parcel, u units) {
 	case ship.Kilogram:
 		most = grams / 1000
 	default:
-		unit, most, given = ship.Gram, grams, float64(p.WeightGrams)
+		unit = ship.Gram
+		weight = float64(given.WeightGrams)
+		most = grams
 	}
-	w.refuse(at+"/weight", "too_heavy", "UPS allows at most %s %s per package; this one weighs %s %s",
-		short(most), unit, short(given), unit)
+	w.refuse(pointer+"/weight", "too_heavy", "UPS allows at most %s %s per package; this one weighs %s %s",
+		shortNumber(most), unit, shortNumber(weight), unit)
 }
 
 // checkSize refuses a parcel that is too large, in the unit that the client
 // measures in.
-func (w *draft) checkSize(at string, p ship.Parcel, u units) {
-	sides, ok := u.sides(p.Dimensions)
+func (w *draft) checkSize(pointer string, given ship.Parcel, system units) {
+	sides, ok := system.sides(given.Dimensions)
 	if !ok {
 		return
 	}
 	longest := sides[0]
 	girth := longest + 2*(sides[1]+sides[2])
-	if longest <= u.maxLength && girth <= u.maxGirth {
+	if longest <= system.maxLength && girth <= system.maxGirth {
 		return
 	}
 
-	d := p.Dimensions
+	dimensions := given.Dimensions
 	millimetres := 25.4 // in a unit of UPS's bounds
-	if u.length.Code == "CM" {
+	if system.length.Code == "CM" {
 		millimetres = 10
 	}
 
-	unit := d.Unit
+	unit := dimensions.Unit
 	perUnit := 1.0
-	given := []float64{d.Length, d.Width, d.Height}
+	lengths := []float64{dimensions.Length, dimensions.Width, dimensions.Height}
 	switch unit {
 	case ship.Inch:
 		perUnit = 25.4
@@ -156,44 +160,45 @@ func (w *draft) checkSize(at string, p ship.Parcel, u units) {
 		perUnit = 10
 	default:
 		unit = ship.Millimetre
-		given = []float64{float64(d.LengthMM), float64(d.WidthMM), float64(d.HeightMM)}
+		lengths = []float64{float64(dimensions.LengthMM), float64(dimensions.WidthMM), float64(dimensions.HeightMM)}
 	}
-	slices.Sort(given)
+	slices.Sort(lengths)
 
-	if longest > u.maxLength {
-		w.refuse(at+"/dimensions", "too_large", "UPS allows at most %s %s for the longest side; this one has %s %s",
-			short(float64(u.maxLength)*millimetres/perUnit), unit, short(given[2]), unit)
+	if longest > system.maxLength {
+		w.refuse(pointer+"/dimensions", "too_large", "UPS allows at most %s %s for the longest side; this one has %s %s",
+			shortNumber(float64(system.maxLength)*millimetres/perUnit), unit, shortNumber(lengths[2]), unit)
 		return
 	}
-	w.refuse(at+"/dimensions", "too_large",
+	w.refuse(pointer+"/dimensions", "too_large",
 		"UPS allows at most %s %s of length and girth (the longest side and twice the other two); this one has %s %s",
-		short(float64(u.maxGirth)*millimetres/perUnit), unit, short(given[2]+2*(given[0]+given[1])), unit)
+		shortNumber(float64(system.maxGirth)*millimetres/perUnit), unit, shortNumber(lengths[2]+2*(lengths[0]+lengths[1])), unit)
 }
 
-// short is a measure for people: at most two decimals, rounded down so that a
-// bound is never too high.
-func short(v float64) string {
-	return strconv.FormatFloat(math.Floor(v*100+1e-6)/100, 'f', -1, 64)
+// shortNumber is a measure for people: at most two decimals, rounded down so
+// that a limit is never too high.
+func shortNumber(value float64) string {
+	return strconv.FormatFloat(math.Floor(value*100+1e-6)/100, 'f', -1, 64)
 }
 
 // sides are the sides of a parcel in whole units, the longest first. It is not
 // ok if they are not all known.
-func (u units) sides(d *ship.Dimensions) (sides [3]int64, ok bool) {
-	if d == nil || d.LengthMM < 1 || d.WidthMM < 1 || d.HeightMM < 1 {
+func (u units) sides(given *ship.Dimensions) (sides [3]int64, ok bool) {
+	if given == nil || given.LengthMM < 1 || given.WidthMM < 1 || given.HeightMM < 1 {
 		return sides, false
 	}
-	sides = [3]int64{u.whole(d.LengthMM), u.whole(d.WidthMM), u.whole(d.HeightMM)}
+	sides = [3]int64{u.lengthUnits(given.LengthMM), u.lengthUnits(given.WidthMM), u.lengthUnits(given.HeightMM)}
 	slices.SortFunc(sides[:], func(a, b int64) int { return int(b - a) })
 	return sides, true
 }
 
 // measure is a size as UPS writes it, the longest side first; nil if there is
 // none.
-func (u units) measure(d *ship.Dimensions) *dimensions {
-	sides, ok := u.sides(d)
+func (u units) measure(given *ship.Dimensions) *dimensions {
+	sides, ok := u.sides(given)
 	if !ok {
 		return nil
 	}
+
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return &dimensions{
 		UnitOfMeasurement: u.length,
@@ -205,26 +210,26 @@ func (u units) measure(d *ship.Dimensions) *dimensions {
 
 // parcelOptions are the extra services of one parcel.
 func (w *draft) parcelOptions(i int) *packageOptions {
-	var p packageOptions
+	var options packageOptions
 	given := w.order.Options
 	if given.Signature != "" && w.signsParcels() {
-		p.DeliveryConfirmation = &confirmation{DCISType: signatures[given.Signature].parcel}
+		options.DeliveryConfirmation = &confirmation{DCISType: signatures[given.Signature].parcel}
 	}
-	if v := part(given.InsuredValue, len(w.order.Parcels), i); v.Minor > 0 {
-		p.DeclaredValue = &money{CurrencyCode: v.Currency, MonetaryValue: v.Amount()}
+	if value := share(given.InsuredValue, len(w.order.Parcels), i); value.Minor > 0 {
+		options.DeclaredValue = &money{CurrencyCode: value.Currency, MonetaryValue: value.Amount()}
 	}
-	if p == (packageOptions{}) {
+	if options == (packageOptions{}) {
 		return nil
 	}
-	return &p
+	return &options
 }
 
-// part is the value of one of n parcels: the order's, divided, with what is
+// share is the value of one of n parcels: the order's, divided, with what is
 // left over on the first ones.
-func part(total ship.Money, n, i int) ship.Money {
-	each, rest := total.Minor/int64(n), total.Minor%int64(n)
-	if int64(i) < rest {
-		each++
+func share(total ship.Money, n, i int) ship.Money {
+	minor := total.Minor / int64(n)
+	if int64(i) < total.Minor%int64(n) {
+		minor++
 	}
-	return ship.Money{Minor: each, Currency: total.Currency}
+	return ship.Money{Minor: minor, Currency: total.Currency}
 }

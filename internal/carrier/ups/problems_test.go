@@ -124,7 +124,7 @@ func TestPlacesAreSpelledAsUPSCountsThem(t *testing.T) {
 		{ship.Address{Country: "VN", State: "HN", Zip: "100000"}, "VN", "VN-HN", true},
 		{ship.Address{Country: "IE", State: "D", Zip: "D02 X285"}, "IE", "D", false},
 	} {
-		got := local(tc.address)
+		got := localized(tc.address)
 		if got.Country != tc.country || got.State != tc.state {
 			t.Errorf("%+v is %s %s, want %s %s", tc.address, got.Country, got.State, tc.country, tc.state)
 		}

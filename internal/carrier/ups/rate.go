@@ -12,12 +12,12 @@ import (
 
 // Rates asks for every service at once, with days of delivery where the order
 // says enough for them.
-func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	w, err := d.draft(o, time.Now())
+func (d *driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	draft, err := d.draft(order, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	body, timed, err := d.rateRequest(w)
+	body, timed, err := d.rateRequest(draft)
 	if err != nil {
 		return nil, err
 	}
@@ -26,16 +26,16 @@ func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
 	if timed {
 		url += "?additionalinfo=timeintransit"
 	}
-	var a rateAnswer
-	said, err := d.exchange(ctx, carrierkit.Call{Method: http.MethodPost, URL: url, Body: body}, &a)
+	var answer rateAnswer
+	reasons, err := d.exchange(ctx, carrierkit.Call{Method: http.MethodPost, URL: url, Body: body}, &answer)
 	if err != nil {
-		return nil, w.explain(err, said)
+		return nil, draft.explain(err, reasons)
 	}
 
 	var rates []ship.Rate
-	for _, r := range a.RateResponse.RatedShipment {
-		if s, ok := serviceOf(r.Service.Code, w.lane); ok { // the rest cannot be bought here
-			rates = append(rates, rateOf(s, w.lane, r))
+	for _, rated := range answer.RateResponse.RatedShipment {
+		if offered, ok := serviceOf(rated.Service.Code, draft.lane); ok { // the rest cannot be bought here
+			rates = append(rates, rateOf(offered, draft.lane, rated))
 		}
 	}
 	return rates, nil
@@ -45,85 +45,89 @@ func (d *driver) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
 // consists of, for published and agreed prices alike.
 const itemized = "2205"
 
-// rateRequest is the body of a quote, and whether it asks for days. It demands
+// rateRequest is the body of a quote, and whether it asks for days. It needs
 // less of an order than a purchase: a place, and parcels.
 func (d *driver) rateRequest(w *draft) (body rateRequest, timed bool, err error) {
-	s := w.shipment
-	s.PaymentDetails = &payment{ShipmentCharge: d.charges(w)[:1]}
+	quoted := w.shipment
+	quoted.PaymentDetails = &payment{ShipmentCharge: d.charges(w)[:1]}
 	w.checkPlace(w.order.Origin, "/origin")
 	w.checkPlace(w.order.Destination, "/destination")
 	if err := w.err(); err != nil {
 		return body, false, err
 	}
 
-	from := s.Shipper
-	if s.ShipFrom != nil {
-		from = *s.ShipFrom
+	from := quoted.Shipper
+	if quoted.ShipFrom != nil {
+		from = *quoted.ShipFrom
 	}
 	from.ShipperNumber = ""
-	s.ShipFrom = &from
-	for _, p := range []*party{&s.Shipper, &s.ShipTo, s.ShipFrom} {
-		p.Phone = nil
-		if len(p.Address.StateProvinceCode) != 2 {
-			p.Address.StateProvinceCode = ""
+	quoted.ShipFrom = &from
+	for _, party := range []*party{&quoted.Shipper, &quoted.ShipTo, quoted.ShipFrom} {
+		party.Phone = nil
+		if len(party.Address.StateProvinceCode) != 2 {
+			party.Address.StateProvinceCode = ""
 		}
-	}
-	for i := range s.Package {
-		s.Package[i].PackagingType, s.Package[i].Packaging = s.Package[i].Packaging, nil
-	}
-	if w.order.IsReturn {
-		o := shipmentOptions{}
-		if s.ShipmentServiceOptions != nil {
-			o = *s.ShipmentServiceOptions
-		}
-		o.ReturnService = &coded{Code: returnServiceCode}
-		s.ShipmentServiceOptions = &o
 	}
 
-	timed = w.askForDays(&s)
+	// Rating has other names than Shipping for the packaging and for returns.
+	for i := range quoted.Package {
+		quoted.Package[i].PackagingType = quoted.Package[i].Packaging
+		quoted.Package[i].Packaging = nil
+	}
+	if w.order.IsReturn {
+		options := shipmentOptions{}
+		if quoted.ShipmentServiceOptions != nil {
+			options = *quoted.ShipmentServiceOptions
+		}
+		options.ReturnService = &coded{Code: returnServiceCode}
+		quoted.ShipmentServiceOptions = &options
+	}
+
+	timed = w.askForDays(&quoted)
 	body.RateRequest.Request.RequestOption = "Shop"
 	body.RateRequest.Request.SubVersion = itemized
 	body.RateRequest.Request.TransactionReference.CustomerContext = "rates"
-	body.RateRequest.Shipment = s
+	body.RateRequest.Shipment = quoted
 	return body, timed, nil
 }
 
-// checkPlace refuses an address that UPS could not locate. Of
-// an estimate it has the country and the postal code alone.
-func (w *draft) checkPlace(a ship.Address, pointer string) {
-	if a.Zip == "" && a.City == "" {
+// checkPlace refuses an address that UPS could not locate. An estimate has only
+// the country and the postal code of it.
+func (w *draft) checkPlace(given ship.Address, pointer string) {
+	if given.Zip == "" && given.City == "" {
 		w.refuse(pointer+"/zip", "required", "UPS needs the postal code to quote a price, or the city where there are no postal codes")
 	}
 }
 
-// askForDays adds what UPS needs to tell the day of delivery. Abroad it wants
-// the value of the goods too.
-func (w *draft) askForDays(s *shipment) bool {
+// askForDays adds what UPS needs to state the day of delivery. Abroad that
+// includes the value of the goods.
+func (w *draft) askForDays(quoted *shipment) bool {
 	if w.from != w.to {
-		// Problems with the goods are reported when they are bought: a price does
-		// not need them.
+		// Problems with the goods are reported when they are bought: a price
+		// does not need them.
 		known := len(w.problems)
-		value := w.value()
-		unclear := len(w.problems) > known
+		value := w.goodsValue()
+		isUnclear := len(w.problems) > known
 		w.problems = w.problems[:known]
-		if unclear || value.IsZero() {
+		if isUnclear || value.IsZero() {
 			return false
 		}
 
-		s.InvoiceLineTotal = wholeUnits(value)
+		quoted.InvoiceLineTotal = wholeUnits(value)
 		var grams int64
-		for _, p := range w.order.Parcels {
-			grams += p.WeightGrams
+		for _, parcel := range w.order.Parcels {
+			grams += parcel.WeightGrams
 		}
-		u := w.units()
-		total := u.weigh(u.tenths(grams))
-		s.ShipmentTotalWeight = &total
+		system := w.units()
+		total := system.weigh(system.tenths(grams))
+		quoted.ShipmentTotalWeight = &total
 	}
+
 	kind := "03"
-	if w.documents() {
+	if w.isDocuments() {
 		kind = "02"
 	}
-	s.DeliveryTimeInformation = &deliveryTime{PackageBillType: kind, Pickup: day{Date: compact(w.shipDay())}}
+	quoted.DeliveryTimeInformation = &deliveryTime{PackageBillType: kind, Pickup: day{Date: compact(w.shipDay())}}
 	return true
 }
 
@@ -138,55 +142,55 @@ func (w *draft) shipDay() time.Time {
 // compact is a day as UPS writes it.
 func compact(t time.Time) string { return t.Format("20060102") }
 
-func rateOf(s service, l lane, r ratedShipment) ship.Rate {
+func rateOf(offered service, on lane, rated ratedShipment) ship.Rate {
 	rate := ship.Rate{
-		Service:             s.code,
-		ServiceName:         s.nameOn(l),
-		Price:               price(r.TotalCharges, r.NegotiatedRateCharges),
-		BillableWeightGrams: gramsOf(r.BillingWeight),
+		Service:             offered.code,
+		ServiceName:         offered.nameOn(on),
+		Price:               price(rated.TotalCharges, rated.NegotiatedRateCharges),
+		BillableWeightGrams: gramsOf(rated.BillingWeight),
 	}
-	if list := price(r.TotalCharges, nil); r.NegotiatedRateCharges != nil && list.Currency == rate.Price.Currency {
+	if list := price(rated.TotalCharges, nil); rated.NegotiatedRateCharges != nil && list.Currency == rate.Price.Currency {
 		rate.ListPrice = list
 	}
-	rate.Charges = chargesOf(rate.Price, r)
+	rate.Charges = chargesOf(rate.Price, rated)
 
-	if g := r.GuaranteedDelivery; g != nil {
-		rate.TransitDays, _ = strconv.Atoi(string(g.BusinessDaysInTransit))
+	if guaranteed := rated.GuaranteedDelivery; guaranteed != nil {
+		rate.TransitDays, _ = strconv.Atoi(string(guaranteed.BusinessDaysInTransit))
 		rate.Guaranteed = rate.TransitDays > 0
 	}
-	if t := r.TimeInTransit; t != nil {
-		sum := t.ServiceSummary
-		if n, err := strconv.Atoi(string(sum.EstimatedArrival.BusinessDaysInTransit)); err == nil {
-			rate.TransitDays = n
+	if rated.TimeInTransit != nil {
+		summary := rated.TimeInTransit.ServiceSummary
+		if days, err := strconv.Atoi(string(summary.EstimatedArrival.BusinessDaysInTransit)); err == nil {
+			rate.TransitDays = days
 		}
-		rate.Guaranteed = rate.Guaranteed || sum.GuaranteedIndicator != nil
-		rate.DeliveryAt = arrival(sum.EstimatedArrival.Arrival)
+		rate.Guaranteed = rate.Guaranteed || summary.GuaranteedIndicator != nil
+		rate.DeliveryAt = arrival(summary.EstimatedArrival.Arrival)
 	}
 	return rate
 }
 
-// gramsOf is a weight of UPS's; zero if it cannot be read.
-func gramsOf(w answeredWeight) int64 {
-	n, err := strconv.ParseFloat(string(w.Weight), 64)
-	if err != nil || n <= 0 || n > 1e6 {
+// gramsOf is a weight of UPS's in grams; zero if it cannot be read.
+func gramsOf(given answeredWeight) int64 {
+	weight, err := strconv.ParseFloat(string(given.Weight), 64)
+	if err != nil || weight <= 0 || weight > 1e6 {
 		return 0
 	}
-	if w.UnitOfMeasurement.Code == "KGS" {
-		return ship.Kilogram.Grams(n)
+	if given.UnitOfMeasurement.Code == "KGS" {
+		return ship.Kilogram.Grams(weight)
 	}
-	return ship.Pound.Grams(n)
+	return ship.Pound.Grams(weight)
 }
 
 // price is the account's own where UPS has agreed on one, else the published
 // one. It is the zero Money if neither can be read.
 func price(published money, own *negotiated) ship.Money {
 	if own != nil {
-		if m, ok := ship.ParseMoney(own.TotalCharge.MonetaryValue, own.TotalCharge.CurrencyCode); ok && m.Minor > 0 {
-			return m
+		if agreed, ok := ship.ParseMoney(own.TotalCharge.MonetaryValue, own.TotalCharge.CurrencyCode); ok && agreed.Minor > 0 {
+			return agreed
 		}
 	}
-	m, _ := ship.ParseMoney(published.MonetaryValue, published.CurrencyCode)
-	return m
+	amount, _ := ship.ParseMoney(published.MonetaryValue, published.CurrencyCode)
+	return amount
 }
 
 // arrival is when a parcel arrives, by the clocks of its destination. UPS names

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A draft is an order in UPS's words, as far as quotes and purchases share
+// A draft is an order in UPS's terms, as far as quotes and purchases share
 // them. It collects everything that UPS would refuse, so that the client gets
 // all of it in one answer.
 type draft struct {
@@ -38,17 +38,17 @@ func (w *draft) refuse(pointer, code, detail string, args ...any) {
 // err lists all problems; nil if there are none.
 func (w *draft) err() error { return carrierkit.InvalidOrder("UPS", w.problems) }
 
-// draft puts an order into UPS's words. What UPS does not take is in the
+// draft puts an order into UPS's terms. What UPS does not take is in the
 // problems of the draft; the error is for orders that UPS does not carry at
 // all.
-func (d *driver) draft(o ship.Order, now time.Time) (*draft, error) {
-	origin := local(o.Origin)
-	destination := local(o.Destination)
+func (d *driver) draft(order ship.Order, now time.Time) (*draft, error) {
+	origin := localized(order.Origin)
+	destination := localized(order.Destination)
 
-	start := carrierkit.PlaceOf(o.Origin)
-	end := carrierkit.PlaceOf(o.Destination)
+	start := carrierkit.PlaceOf(order.Origin)
+	end := carrierkit.PlaceOf(order.Destination)
 	w := &draft{
-		order:    o,
+		order:    order,
 		from:     origin.Country,
 		to:       destination.Country,
 		lane:     laneOf(origin.Country, destination.Country),
@@ -56,25 +56,25 @@ func (d *driver) draft(o ship.Order, now time.Time) (*draft, error) {
 		entersEU: !start.InEU() && end.InEU(),
 		today:    today(start, now),
 	}
-	if o.IsReturn && w.crosses {
+	if order.IsReturn && w.crosses {
 		return nil, ship.Errorf(ship.Unsupported, "UPS returns across a customs border are not supported")
 	}
 
 	sender := w.fit(origin, "/origin")
 	receiver := w.fit(destination, "/destination")
 
-	s := &w.shipment
-	s.ShipmentRatingOptions.NegotiatedRatesIndicator = true
-	s.Shipper = partyOf(sender)
-	s.ShipTo = partyOf(receiver)
-	s.ShipTo.Address.ResidentialAddressIndicator = present(receiver.Residential)
-	if o.IsReturn {
+	shipment := &w.shipment
+	shipment.ShipmentRatingOptions.NegotiatedRatesIndicator = true
+	shipment.Shipper = partyOf(sender)
+	shipment.ShipTo = partyOf(receiver)
+	shipment.ShipTo.Address.ResidentialAddressIndicator = present(receiver.Residential)
+	if order.IsReturn {
 		// The account's owner sends for the customer, and gets the parcel.
-		from := s.Shipper
-		s.ShipFrom = &from
-		s.Shipper = partyOf(receiver)
+		from := shipment.Shipper
+		shipment.ShipFrom = &from
+		shipment.Shipper = partyOf(receiver)
 	}
-	s.Shipper.ShipperNumber = d.account
+	shipment.Shipper.ShipperNumber = d.account
 
 	w.checkReturn()
 	w.addParcels()
@@ -82,67 +82,70 @@ func (d *driver) draft(o ship.Order, now time.Time) (*draft, error) {
 	return w, nil
 }
 
-// today is the day by the clocks of a place, as its start in UTC.
+// today is the day in the zone of a place, as its start in UTC.
 func today(place carrierkit.Place, now time.Time) time.Time {
 	return ship.Date(now.In(place.ClosestZone()).Format(time.DateOnly)).Time()
 }
 
 // fit is an address as UPS takes it; what does not fit becomes a problem.
-func (w *draft) fit(a ship.Address, pointer string) carrierkit.FittedAddress {
-	fitted, warnings, err := carrierkit.Fit(addressLimits, a, pointer)
+func (w *draft) fit(given ship.Address, pointer string) carrierkit.FittedAddress {
+	fitted, warnings, err := carrierkit.Fit(addressLimits, given, pointer)
 	w.warnings = append(w.warnings, warnings...)
 
-	if wrong, ok := errors.AsType[*ship.Error](err); ok {
-		w.problems = append(w.problems, wrong.Fields...)
+	if unfit, ok := errors.AsType[*ship.Error](err); ok {
+		w.problems = append(w.problems, unfit.Fields...)
 	}
 	return fitted
 }
 
-// local is an address in the spelling of UPS: territories of the United States
-// and of France, and the Canary Islands, are countries; North American postal
-// codes have no separators; a Vietnamese province has its country before it.
-func local(a ship.Address) ship.Address {
-	switch territory := carrierkit.PlaceOf(a).Territory(); territory {
+// localized is an address in the spelling of UPS: territories of the United
+// States and of France, and the Canary Islands, are countries; North American
+// postal codes have no separators; a Vietnamese province has its country before
+// it.
+func localized(given ship.Address) ship.Address {
+	switch territory := carrierkit.PlaceOf(given).Territory(); territory {
 	case carrierkit.CeutaMelilla, "AX":
 		// UPS has no code for Ceuta, Melilla and the Åland Islands: they stay
 		// in Spain and Finland.
 	default:
-		a.Country = cmp.Or(territory, a.Country)
+		given.Country = cmp.Or(territory, given.Country)
 	}
 
-	if carrierkit.IsUSTerritory(a.Country) {
-		a.State = a.Country
+	if carrierkit.IsUSTerritory(given.Country) {
+		given.State = given.Country
 	}
-	if a.Country == "VN" && len(a.State) == 2 {
-		a.State = "VN-" + a.State
+	if given.Country == "VN" && len(given.State) == 2 {
+		given.State = "VN-" + given.State
 	}
-	if isUnitedStates(a.Country) || a.Country == "CA" || len(a.Zip) > addressLimits.Zip {
-		a.Zip = strings.NewReplacer(" ", "", "-", "").Replace(a.Zip)
+	if isUnitedStates(given.Country) || given.Country == "CA" || len(given.Zip) > addressLimits.Zip {
+		given.Zip = strings.NewReplacer(" ", "", "-", "").Replace(given.Zip)
 	}
-	a.Email = "" // UPS would write to it
-	return a
+	given.Email = "" // UPS would write to it
+	return given
 }
 
-func partyOf(f carrierkit.FittedAddress) party {
+func partyOf(fitted carrierkit.FittedAddress) party {
 	p := party{
-		Name: f.Name,
+		Name: fitted.Name,
 		Address: address{
-			AddressLine:       append([]string{}, f.Lines...), // UPS wants the list, even if it is empty
-			City:              f.City,
-			StateProvinceCode: f.State,
-			PostalCode:        f.Zip,
-			CountryCode:       f.Country,
+			AddressLine:       append([]string{}, fitted.Lines...), // UPS needs the list, even if it is empty
+			City:              fitted.City,
+			StateProvinceCode: fitted.State,
+			PostalCode:        fitted.Zip,
+			CountryCode:       fitted.Country,
 		},
 	}
-	if f.Company != "" {
-		p.Name = f.Company
-		p.AttentionName = f.Name
+	if fitted.Company != "" {
+		p.Name = fitted.Company
+		p.AttentionName = fitted.Name
 	}
-	if n := digits(f.Phone); n != "" {
-		if home := laneOf(f.Country, f.Country); home != laneHome && len(n) == 11 && n[0] == '1' {
-			n = n[1:] // area code and number alone
+
+	if number := digits(fitted.Phone); number != "" {
+		home := laneOf(fitted.Country, fitted.Country)
+		if home != laneHome && len(number) == 11 && number[0] == '1' {
+			number = number[1:] // area code and number only
 		}
-		p.Phone = &phone{Number: n}
+		p.Phone = &phone{Number: number}
 	}
 	return p
 }
@@ -158,23 +161,24 @@ func digits(s string) string {
 
 // checkReturn refuses the returns that UPS does not sell.
 func (w *draft) checkReturn() {
-	o := w.order
-	if !o.IsReturn {
+	order := w.order
+	if !order.IsReturn {
 		return
 	}
-	if len(o.Parcels) > 1 && (w.from == "US" || w.from == "PR") {
-		w.refuse("/parcels", "too_long", "UPS allows one parcel per return from the United States; this one has %d", len(o.Parcels))
+
+	if len(order.Parcels) > 1 && (w.from == "US" || w.from == "PR") {
+		w.refuse("/parcels", "too_long", "UPS allows one parcel per return from the United States; this one has %d", len(order.Parcels))
 	}
-	if o.Options.Signature != "" {
+	if order.Options.Signature != "" {
 		w.refuse("/options/signature", "unsupported", "UPS does not take a signature for a return")
 	}
 }
 
 // addOptions adds the extra services of the shipment.
 func (w *draft) addOptions() {
-	var s shipmentOptions
+	var options shipmentOptions
 	given := w.order.Options
-	s.SaturdayDeliveryIndicator = present(given.SaturdayDelivery)
+	options.SaturdayDeliveryIndicator = present(given.SaturdayDelivery)
 
 	codes, known := signatures[given.Signature]
 	switch {
@@ -182,11 +186,11 @@ func (w *draft) addOptions() {
 	case !known:
 		w.refuse("/options/signature", "unsupported", "UPS takes the signatures standard and adult")
 	case !w.signsParcels():
-		s.DeliveryConfirmation = &confirmation{DCISType: codes.shipment}
+		options.DeliveryConfirmation = &confirmation{DCISType: codes.shipment}
 	}
 
-	if s != (shipmentOptions{}) {
-		w.shipment.ShipmentServiceOptions = &s
+	if options != (shipmentOptions{}) {
+		w.shipment.ShipmentServiceOptions = &options
 	}
 }
 
@@ -205,7 +209,8 @@ func (w *draft) signsParcels() bool {
 	return w.lane == laneUS || w.lane == lanePR || w.lane == laneCA
 }
 
-// charges says who pays: the way first, then duties if the sender pays them.
+// charges says who pays: for transportation first, then for duties if the
+// sender pays them.
 func (d *driver) charges(w *draft) []charge {
 	list := []charge{d.transport(w)}
 	customs := w.order.Customs
@@ -215,41 +220,41 @@ func (d *driver) charges(w *draft) []charge {
 	return list
 }
 
-// transport says who pays for the way.
+// transport says who pays for transportation.
 func (d *driver) transport(w *draft) charge {
-	b := w.order.Billing
-	c := charge{Type: "01"}
-	if b == nil || b.Type == "sender" {
-		if b != nil && b.Account != "" && !strings.EqualFold(b.Account, d.account) {
+	billing := w.order.Billing
+	transport := charge{Type: "01"}
+	if billing == nil || billing.Type == "sender" {
+		if billing != nil && billing.Account != "" && !strings.EqualFold(billing.Account, d.account) {
 			w.refuse("/billing/account", "invalid", "UPS bills the sender on the account of the connection alone")
 		}
-		c.BillShipper = &payer{AccountNumber: d.account}
-		return c
+		transport.BillShipper = &payer{AccountNumber: d.account}
+		return transport
 	}
 
-	if len(b.Account) != 6 {
-		w.refuse("/billing/account", "invalid", "a UPS account number has 6 letters and digits; this one has %d", len(b.Account))
+	if len(billing.Account) != 6 {
+		w.refuse("/billing/account", "invalid", "a UPS account number has 6 letters and digits; this one has %d", len(billing.Account))
 	}
-	p := &payer{AccountNumber: strings.ToUpper(b.Account)}
+	paying := &payer{AccountNumber: strings.ToUpper(billing.Account)}
 
 	switch {
-	case b.Type == "recipient" && w.order.IsReturn:
+	case billing.Type == "recipient" && w.order.IsReturn:
 		w.refuse("/billing/type", "unsupported", "UPS does not bill a return to its recipient")
-	case b.Type == "recipient":
-		zip := local(ship.Address{Zip: b.Zip, Country: w.to}).Zip
+	case billing.Type == "recipient":
+		zip := localized(ship.Address{Zip: billing.Zip, Country: w.to}).Zip
 		if zip == "" {
 			zip = w.shipment.ShipTo.Address.PostalCode
 		}
-		p.Address = &payerAddress{PostalCode: zip}
-		c.BillReceiver = p
-	case b.Country == "":
+		paying.Address = &payerAddress{PostalCode: zip}
+		transport.BillReceiver = paying
+	case billing.Country == "":
 		w.refuse("/billing/country", "required", "UPS needs the country of the account that pays")
 	default:
-		zip := local(ship.Address{Zip: b.Zip, Country: b.Country}).Zip
-		p.Address = &payerAddress{PostalCode: zip, CountryCode: b.Country}
-		c.BillThirdParty = p
+		zip := localized(ship.Address{Zip: billing.Zip, Country: billing.Country}).Zip
+		paying.Address = &payerAddress{PostalCode: zip, CountryCode: billing.Country}
+		transport.BillThirdParty = paying
 	}
-	return c
+	return transport
 }
 
 // isUnitedStates reports whether UPS counts the country as the United States

@@ -15,7 +15,7 @@ var statusText string
 // statuses are what the codes of scans mean.
 var statuses = carrierkit.MustStatuses(statusText)
 
-// A mark is what UPS says of a parcel in codes: the kind of activity, the
+// A mark is a scan of UPS in codes: the kind of activity, the
 // activity's own code, and the status that UPS gives it. Mail Innovations uses
 // the same letters for other activities.
 type mark struct {
@@ -39,7 +39,8 @@ func (m mark) code() string {
 // markOf reads a code back.
 func markOf(code string) (m mark) {
 	if rest, ok := strings.CutPrefix(code, mailPrefix+"/"); ok {
-		m.mail, code = true, rest
+		m.mail = true
+		code = rest
 	}
 	m.kind, code, _ = strings.Cut(code, "/")
 	m.activity, m.status, _ = strings.Cut(code, "/")
@@ -49,34 +50,34 @@ func markOf(code string) (m mark) {
 // maxCode bounds each part of a mark.
 const maxCode = 8
 
-// cell is one part of a mark as it is stored: capital letters and digits.
-func cell(said string) string {
+// cleanCode is one part of a mark as it is stored: capital letters and digits.
+func cleanCode(given string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return -1
-	}, strings.ToUpper(said))
+	}, strings.ToUpper(given))
 	return clean[:min(len(clean), maxCode)]
 }
 
-// statusCell is a status code, which has three digits; pushes send it as a
-// number too.
-func statusCell(said string) string {
-	clean := cell(said)
+// cleanStatus is a status code, which has three digits; pushes also send it as
+// a number.
+func cleanStatus(given string) string {
+	clean := cleanCode(given)
 	if n := len(clean); n > 0 && n < 3 && strings.Trim(clean, "0123456789") == "" {
 		return "000"[n:] + clean
 	}
 	return clean
 }
 
-// wholeKinds are the kinds of activity that mean one thing, whatever the code.
+// plainKinds are the kinds of activity that mean one thing, whatever the code.
 // The others do not: among the exceptions are deliveries and mere notes, and a
-// parcel that is being delivered is told as one that is.
-var wholeKinds = []string{"M", "MV", "U", "NA", "DO", "DD", "W", "P"}
+// parcel that is being delivered has the kind of one that was.
+var plainKinds = []string{"M", "MV", "U", "NA", "DO", "DD", "W", "P"}
 
-// vague are reasons that a status code gives where the activity may know
-// better: "delay" of "severe weather".
+// vague lists reasons of a status code where the activity may be more precise:
+// "delay" of "severe weather".
 var vague = []string{"carrier_exception", "delayed"}
 
 // meaning is what a scan's code means: by all its parts together, by its status
@@ -90,12 +91,15 @@ func meaning(code string) (ship.Status, string, bool) {
 	if m.activity != "" {
 		rows = append(rows, m.activityRow())
 	}
-	if m.activity == "" && m.status == "" || slices.Contains(wholeKinds, m.kind) {
+	if m.activity == "" && m.status == "" || slices.Contains(plainKinds, m.kind) {
 		rows = append(rows, m.kind)
 	}
+
+	// The status code decides, but the activity may have a more precise reason
+	// for the same status.
 	status, reason, known := statuses.Meaning(rows...)
 	if known && m.activity != "" && slices.Contains(vague, reason) {
-		if s, better, ok := statuses.Meaning(m.activityRow()); ok && s == status && better != "" {
+		if same, better, ok := statuses.Meaning(m.activityRow()); ok && same == status && better != "" {
 			reason = better
 		}
 	}

@@ -147,8 +147,8 @@ func TestCodesAreReadBack(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{"11": "011", "5": "005", "011": "011", " 022 ": "022", "": "", "ab": "AB", "1234567890": "12345678"} {
-		if got := statusCell(in); got != want {
-			t.Errorf("statusCell(%q) = %q, want %q", in, got, want)
+		if got := cleanStatus(in); got != want {
+			t.Errorf("cleanStatus(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

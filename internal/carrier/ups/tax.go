@@ -46,7 +46,7 @@ var senderTaxCodes = map[string]string{
 }
 
 // consigneeTaxCodes are the same for recipients and importers, of whom UPS
-// takes business, personal tax and personal numbers alone: their EORI is a
+// takes only business, personal tax and personal numbers: their EORI is a
 // business number.
 var consigneeTaxCodes = map[string]string{
 	"eori":        taxBusiness,
@@ -76,6 +76,7 @@ func (w *draft) addTaxNumbers() {
 		if isVendorOnly(id.Type) {
 			continue // a registration in a market that this shipment does not go to
 		}
+
 		agent, number := w.taxNumber(id)
 		if len(byAgent[agent]) == maxTaxNumbers {
 			w.refuse("/customs/taxIdentifiers", "too_long", "UPS takes at most %d tax identifiers of one party", maxTaxNumbers)
@@ -97,7 +98,7 @@ func (w *draft) addTaxNumbers() {
 
 // taxNumber is an identifier in UPS's words, and the party that it belongs to.
 func (w *draft) taxNumber(id ship.TaxIdentifier) (agent string, _ taxNumber) {
-	n := taxNumber{
+	number := taxNumber{
 		IdentificationNumber:                   id.Number,
 		IDNumberEncryptionIndicator:            "0",
 		IDNumberPurposeCode:                    purposeTax,
@@ -105,32 +106,32 @@ func (w *draft) taxNumber(id ship.TaxIdentifier) (agent string, _ taxNumber) {
 		IncludeIDNumberOnShippingBrokerageDocs: "01",
 	}
 	if id.Type == "eori" {
-		n.IDNumberPurposeCode = purposeEORI
+		number.IDNumberPurposeCode = purposeEORI
 	}
 
 	if id.Party == "sender" {
-		n.IDNumberTypeCode = cmp.Or(senderTaxCodes[id.Type], taxUnknown)
-		n.IDNumberCustomerRole = roleShipper
+		number.IDNumberTypeCode = cmp.Or(senderTaxCodes[id.Type], taxUnknown)
+		number.IDNumberCustomerRole = roleShipper
 		if id.Type == "eori" {
-			n.IDNumberCustomerRole = roleExporter
+			number.IDNumberCustomerRole = roleExporter
 		}
-		n.IDNumberRequestingCntryCd = w.from
-		return agentShipFrom, n
+		number.IDNumberRequestingCntryCd = w.from
+		return agentShipFrom, number
 	}
 
-	n.IDNumberTypeCode = consigneeTaxCodes[id.Type]
-	if n.IDNumberTypeCode == "" {
-		n.IDNumberTypeCode = taxBusiness
+	number.IDNumberTypeCode = consigneeTaxCodes[id.Type]
+	if number.IDNumberTypeCode == "" {
+		number.IDNumberTypeCode = taxBusiness
 		if id.Type == "other" && w.consigneeType() == partyConsumer {
-			n.IDNumberTypeCode = taxPersonal
+			number.IDNumberTypeCode = taxPersonal
 		}
 	}
-	n.IDNumberCustomerRole = roleReceiver
+	number.IDNumberCustomerRole = roleReceiver
 	if id.Party == "importer" {
-		n.IDNumberCustomerRole = roleImporter
+		number.IDNumberCustomerRole = roleImporter
 	}
-	n.IDNumberRequestingCntryCd = w.to
-	return agentConsignee, n
+	number.IDNumberRequestingCntryCd = w.to
+	return agentConsignee, number
 }
 
 // isVendorOnly reports whether identifiers of the type are registrations that
@@ -143,6 +144,7 @@ func (w *draft) vendorCode(id ship.TaxIdentifier) string {
 	if id.Party != "sender" {
 		return ""
 	}
+
 	switch {
 	case id.Type == "ioss" && w.entersEU:
 		return "0356"
@@ -158,12 +160,12 @@ func (w *draft) vendorCode(id ship.TaxIdentifier) string {
 	return ""
 }
 
-// addVendor names the registration with the place that the parcel comes from,
+// addVendor adds the registration to the place that the parcel comes from,
 // where UPS looks for it. The contact that UPS can print with an IOSS number is
-// the one registered with the tax office, which the order does not know.
+// the one registered with the tax office, which the order does not have.
 func (w *draft) addVendor(code, number string) {
-	s := &w.shipment
-	if s.ShipFrom != nil && s.ShipFrom.VendorInfo != nil {
+	shipment := &w.shipment
+	if shipment.ShipFrom != nil && shipment.ShipFrom.VendorInfo != nil {
 		w.refuse("/customs/taxIdentifiers", "too_long", "UPS takes one registration under which the tax is collected")
 		return
 	}
@@ -172,12 +174,12 @@ func (w *draft) addVendor(code, number string) {
 		return
 	}
 
-	if s.ShipFrom == nil {
-		from := s.Shipper
+	if shipment.ShipFrom == nil {
+		from := shipment.Shipper
 		from.ShipperNumber = ""
-		s.ShipFrom = &from
+		shipment.ShipFrom = &from
 	}
-	s.ShipFrom.VendorInfo = &vendor{
+	shipment.ShipFrom.VendorInfo = &vendor{
 		VendorCollectIDTypeCode: code,
 		VendorCollectIDNumber:   number,
 		ConsigneeType:           w.consigneeType(),

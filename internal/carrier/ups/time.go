@@ -8,8 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
-// A moment is when something happened as UPS tells it: by the clocks of the
-// place, which names no zone, and in better answers by those of Greenwich.
+// A moment is when something happened as UPS reports it: in local time, which
+// has no zone, and in newer answers also in GMT.
 type moment struct {
 	date, clock       string
 	gmtDate, gmtClock string
@@ -17,49 +17,53 @@ type moment struct {
 	place             carrierkit.Place
 }
 
-// ahead is how far in the future a scan may be: the clocks of the world, and
-// those that are wrong a little.
+// ahead is how far in the future a scan may be: it covers the time zones of the
+// world and clocks that are slightly wrong.
 const ahead = 48 * time.Hour
 
-// at is the moment in UTC. If the zone of the place is not known it is the wall
-// clock read as UTC, and zoned is false. Of a date with an odd hour the day is
-// kept.
-func (m moment) at(now time.Time) (at time.Time, zoned, ok bool) {
+// utc is the moment in UTC. If the zone of the place is not known it is the
+// local time read as UTC, and zoned is false. A date with an unreadable hour
+// keeps its day.
+func (m moment) utc(now time.Time) (at time.Time, zoned, ok bool) {
 	local, hasHour, hasDay := wallClock(m.date, m.clock)
-	gmt, gmtHour, gmtDay := wallClock(m.gmtDate, m.gmtClock)
+	gmt, hasGMTHour, hasGMTDay := wallClock(m.gmtDate, m.gmtClock)
+
+	// GMT is the better of the two, unless it contradicts the local time.
 	switch {
-	case gmtHour && (!hasHour || together(local, gmt)):
-		at, zoned = gmt, true
+	case hasGMTHour && (!hasHour || canCoincide(local, gmt)):
+		at = gmt
+		zoned = true
 	case hasDay:
-		at, zoned = m.zoned(local)
-	case gmtDay:
-		at, zoned = gmt, true
+		at, zoned = m.inZone(local)
+	case hasGMTDay:
+		at = gmt
+		zoned = true
 	default:
 		return time.Time{}, false, false
 	}
+
 	if at.After(now.Add(ahead)) {
 		return time.Time{}, false, false
 	}
 	return at, zoned, true
 }
 
-// together reports whether a local clock and Greenwich can mean the same
-// moment.
-func together(local, gmt time.Time) bool {
+// canCoincide reports whether a local time and GMT can mean the same moment.
+func canCoincide(local, gmt time.Time) bool {
 	apart := local.Sub(gmt)
 	return apart >= -12*time.Hour && apart <= 14*time.Hour
 }
 
-// zoned puts the wall clock into the world's time, by its offset or its place.
-func (m moment) zoned(wall time.Time) (time.Time, bool) {
+// inZone converts the local time, by its offset or its place.
+func (m moment) inZone(local time.Time) (time.Time, bool) {
 	if offset, ok := readOffset(m.offset); ok {
-		return wall.Add(-offset), true
+		return local.Add(-offset), true
 	}
 	if zone, ok := m.place.Zone(); ok {
-		h, min, s := wall.Clock()
-		return time.Date(wall.Year(), wall.Month(), wall.Day(), h, min, s, 0, zone).UTC(), true
+		hour, minute, second := local.Clock()
+		return time.Date(local.Year(), local.Month(), local.Day(), hour, minute, second, 0, zone).UTC(), true
 	}
-	return wall, false
+	return local, false
 }
 
 // wallClock reads "20261120" and "163000" as if in UTC. An hour may lack its
@@ -83,6 +87,7 @@ func readHour(clock string) (time.Duration, bool) {
 		}
 		return 0, false
 	}
+
 	if clock == "" || len(clock) > 6 {
 		return 0, false
 	}
@@ -95,19 +100,22 @@ func readOffset(s string) (time.Duration, bool) {
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
 		return 0, false
 	}
-	hours, minutes, parted := strings.Cut(strings.ReplaceAll(s[1:], ".", ":"), ":")
-	if !parted && len(hours) == 4 {
-		hours, minutes = hours[:2], hours[2:]
+
+	hourText, minuteText, hasSeparator := strings.Cut(strings.ReplaceAll(s[1:], ".", ":"), ":")
+	if !hasSeparator && len(hourText) == 4 {
+		minuteText = hourText[2:]
+		hourText = hourText[:2]
 	}
-	h, err := strconv.ParseUint(hours, 10, 8)
-	if err != nil || h > 14 {
+	hours, err := strconv.ParseUint(hourText, 10, 8)
+	if err != nil || hours > 14 {
 		return 0, false
 	}
-	m, err := strconv.ParseUint("0"+minutes, 10, 8)
-	if err != nil || m > 59 {
+	minutes, err := strconv.ParseUint("0"+minuteText, 10, 8)
+	if err != nil || minutes > 59 {
 		return 0, false
 	}
-	offset := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
+
+	offset := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 	if s[0] == '-' {
 		return -offset, true
 	}

@@ -15,16 +15,16 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// UPS tells of one number a call; so many are asked at once, and so many one
-// after the other still end in time.
+// UPS answers about one number per call. tracksAtOnce calls are made at the
+// same time, and a batch of trackBatch still ends within the deadline.
 const (
 	tracksAtOnce = 5
 	trackBatch   = 10
 )
 
-// Track asks for each number. One that fails costs the others nothing: it has
-// nothing in the answer, and is asked for again with the next poll. Only if no
-// number at all is answered is there an error.
+// Track asks for each number. One that fails does not affect the others: it has
+// nothing in the answer, and is asked for again with the next poll. There is an
+// error only if no number at all is answered.
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
 	// UPS's test environment answers about its placeholder with samples of
 	// other parcels.
@@ -45,125 +45,138 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 		})
 	}
 	group.Wait()
-	var heard []carrier.Heard
+
+	var updates []carrier.Heard
 	var failed error
-	answered := false
+	isAnswered := false
 	for i := range numbers {
-		heard = append(heard, answers[i]...)
-		answered = answered || errs[i] == nil
+		updates = append(updates, answers[i]...)
+		isAnswered = isAnswered || errs[i] == nil
 		if failed == nil {
 			failed = errs[i]
 		}
 	}
-	if !answered {
+	if !isAnswered {
 		return nil, failed
 	}
-	return heard, nil
+	return updates, nil
 }
 
-// trackOne asks for one number. UPS says in several ways that it does not know
-// it (yet).
+// trackOne asks for one number. A number that UPS does not know yet has no
+// updates.
 func (d *driver) trackOne(ctx context.Context, number string) ([]carrier.Heard, error) {
-	a, known, err := d.trackNumber(ctx, "details", number)
+	answer, known, err := d.trackNumber(ctx, "details", number)
 	if err != nil || !known {
 		return nil, err
 	}
-	return heardIn(a, number, time.Now()), nil
+	return updatesIn(answer, number, time.Now()), nil
 }
 
 // trackNumber asks for a number: with "details" for its parcel, with
 // "shipment/details" for all parcels of its shipment.
-func (d *driver) trackNumber(ctx context.Context, what, number string) (a trackAnswer, known bool, _ error) {
+func (d *driver) trackNumber(ctx context.Context, what, number string) (answer trackAnswer, known bool, _ error) {
 	query := "?locale=en_US&returnSignature=false&returnMilestones=false&returnPOD=false"
 	if what == "shipment/details" {
 		query = "?locale=en_US&returnSignature=false&offset=0&count=50"
 	}
+
 	err := d.call(ctx, carrierkit.Call{
 		Method: http.MethodGet,
 		URL:    d.base + "/track/v1/" + what + "/" + url.PathEscape(number) + query,
-	}, &a)
-	known, err = trackingAnswer(a, err)
-	return a, known, err
+	}, &answer)
+	known, err = checkTracking(answer, err)
+	return answer, known, err
 }
 
-// trackingAnswer judges an answer of tracking: whether it knows what it was
-// asked for, or why that is open.
-func trackingAnswer(a trackAnswer, err error) (known bool, _ error) {
+// checkTracking reports whether tracking knows what it was asked for, or
+// returns why that is open. UPS says in several ways that it does not know a
+// number.
+func checkTracking(answer trackAnswer, err error) (known bool, _ error) {
 	switch {
-	case refusedWith(err, codeNoTracking, codeBadNumber):
+	case isRefusedWith(err, codeNoTracking, codeBadNumber):
 		return false, nil
-	case ship.KindOf(err) == ship.NotFound && refusedWith(err, ""):
-		// A bare 404 is of the address, and says nothing about the parcel.
-		return false, as(ship.Unavailable, "UPS does not track at this address", err)
+	case ship.KindOf(err) == ship.NotFound && isRefusedWith(err, ""):
+		// A bare 404 is about the path, and says nothing about the parcel.
+		return false, withKind(ship.Unavailable, "UPS does not track at this address", err)
 	case ship.KindOf(err) == ship.NotFound:
 		return false, nil
 	case err != nil:
 		return false, err
-	case !a.TrackResponse.there:
+	case !answer.TrackResponse.present:
 		return false, ship.Errorf(ship.Unavailable, "UPS sent no tracking answer")
 	}
 	return true, nil
 }
 
-// heardIn reads the answer about a number, which may hold the other parcels of
-// its shipment.
-func heardIn(a trackAnswer, asked string, now time.Time) (heard []carrier.Heard) {
-	parcels := a.packages()
-	for _, p := range parcels {
-		number := strings.ToUpper(string(p.TrackingNumber))
-		if len(parcels) == 1 || number == strings.ToUpper(asked) {
-			number = asked // the only one has it under whichever of its numbers
+// updatesIn reads the answer about a number, which may hold the other parcels
+// of its shipment.
+func updatesIn(answer trackAnswer, requested string, now time.Time) (updates []carrier.Heard) {
+	parcels := answer.packages()
+	for _, parcel := range parcels {
+		number := strings.ToUpper(string(parcel.TrackingNumber))
+		if len(parcels) == 1 || number == strings.ToUpper(requested) {
+			number = requested // a single parcel is the requested one, whichever of its numbers UPS shows
 		} else if !isNumber(number) {
 			continue
 		}
-		heard = append(heard, p.heard(number, now)...)
+		updates = append(updates, parcel.updates(number, now)...)
 	}
-	return heard
+	return updates
 }
 
-// heard is what UPS tells of one parcel. An activity that cannot be read is
-// left out.
-func (p trackedPackage) heard(number string, now time.Time) (heard []carrier.Heard) {
+// updates are the events of one parcel. An activity that cannot be read is left
+// out.
+func (p trackedPackage) updates(number string, now time.Time) (updates []carrier.Heard) {
 	estimate := p.estimate()
-	mail := strings.Contains(strings.ToLower(string(p.Service.is.Description)), "mail innovations")
+	isMail := strings.Contains(strings.ToLower(string(p.Service.value.Description)), "mail innovations")
 	for _, raw := range p.Activity {
-		var a activity
-		if json.Unmarshal(raw, &a) != nil {
+		var scanned activity
+		if json.Unmarshal(raw, &scanned) != nil {
 			continue
 		}
-		s := a.Status.is
-		one := told{
-			number:      number,
-			mark:        mark{mail, cell(string(s.Type)), cell(string(s.Code)), statusCell(string(s.StatusCode))},
-			description: string(s.Description),
-			place:       a.Location.is.Address.is,
+
+		status := scanned.Status.value
+		event := reportedEvent{
+			number: number,
+			mark: mark{
+				mail:     isMail,
+				kind:     cleanCode(string(status.Type)),
+				activity: cleanCode(string(status.Code)),
+				status:   cleanStatus(string(status.StatusCode)),
+			},
+			description: string(status.Description),
+			place:       scanned.Location.value.Address.value,
 			moment: moment{
-				date: string(a.Date), clock: string(a.Time),
-				gmtDate: string(a.GMTDate), gmtClock: string(a.GMTTime), offset: string(a.GMTOffset),
+				date:     string(scanned.Date),
+				clock:    string(scanned.Time),
+				gmtDate:  string(scanned.GMTDate),
+				gmtClock: string(scanned.GMTTime),
+				offset:   string(scanned.GMTOffset),
 			},
 			estimate: estimate,
 			raw:      raw,
 		}
-		if h, ok := one.heard(now); ok {
-			heard = append(heard, h)
+		if update, ok := event.update(now); ok {
+			updates = append(updates, update)
 		}
 	}
-	return heard
+	return updates
 }
 
-// estimate is when the parcel is to arrive by the clocks of its destination,
-// kept as if in UTC: the new day if there is one, else the first. A parcel that
-// has arrived has none.
+// estimate is when the parcel is to arrive in the local time of its
+// destination, kept as if in UTC: the new day if there is one, else the first.
+// A parcel that has arrived has none.
 func (p trackedPackage) estimate() time.Time {
 	days := map[word]word{}
-	for _, d := range p.DeliveryDate {
-		days[d.is.Type] = d.is.Date
+	for _, dated := range p.DeliveryDate {
+		days[dated.value.Type] = dated.value.Date
 	}
 	if days["DEL"] != "" {
 		return time.Time{}
 	}
+
 	for _, kind := range []word{"RDD", "SDD"} {
-		if t, _, ok := wallClock(string(days[kind]), string(p.DeliveryTime.is.EndTime)); ok {
+		if t, _, ok := wallClock(string(days[kind]), string(p.DeliveryTime.value.EndTime)); ok {
 			return t
 		}
 	}

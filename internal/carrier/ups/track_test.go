@@ -34,7 +34,7 @@ func TestAnswersGiveTheirTimelines(t *testing.T) {
 			if err := json.Unmarshal(data, &a); err != nil {
 				t.Fatal(err)
 			}
-			got := timelines(heardIn(a, asked, now))
+			got := timelines(updatesIn(a, asked, now))
 			golden := strings.TrimSuffix(file, ".json") + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -89,7 +89,7 @@ func TestRawEventsGiveTheSameMeaningAgain(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		t.Fatal(err)
 	}
-	heard := heardIn(a, asked, now)
+	heard := updatesIn(a, asked, now)
 	if len(heard) != 1 || string(heard[0].Raw) != raw {
 		t.Fatalf("heard %+v", heard)
 	}
@@ -136,13 +136,13 @@ func TestScansOfDividedStatesHaveTheZoneOfTheirCity(t *testing.T) {
 		{place{City: "Dublin", CountryCode: "IE"}, "2026-11-12T12:00:00Z"},
 		{place{City: "Lost Springs", StateProvince: "TX", CountryCode: "US"}, ""},
 	} {
-		scan := told{
+		scan := reportedEvent{
 			number: "1Z",
 			mark:   mark{kind: "I", activity: "AR", status: "005"},
 			place:  tc.place,
 			moment: moment{date: "20261112", clock: "120000"},
 		}
-		heard, ok := scan.heard(now)
+		heard, ok := scan.update(now)
 		if !ok || heard.Scan.ZoneUnknown != (tc.want == "") {
 			t.Errorf("%s: zone unknown %v", tc.place.name(), heard.Scan.ZoneUnknown)
 		}
@@ -156,8 +156,8 @@ func TestCitiesAreShownAlike(t *testing.T) {
 	for in, want := range map[string]string{
 		"PARAMUS": "Paramus", "FORT WORTH": "Fort Worth", "O'FALLON": "O'Fallon", "Koeln": "Koeln", "KÖLN": "Köln", "東京": "東京", "": "",
 	} {
-		if got := capitals(in); got != want {
-			t.Errorf("capitals(%q) = %q, want %q", in, got, want)
+		if got := titled(in); got != want {
+			t.Errorf("titled(%q) = %q, want %q", in, got, want)
 		}
 	}
 	if got := (place{City: "RENO", StateProvince: "NV", CountryCode: "US"}).name(); got != "Reno, NV, US" {

@@ -1,6 +1,6 @@
 // Package ups is the driver of UPS: quotes, labels, look-ups, voids and tracking
-// over its REST API, and the pushes of its Track Alert. It makes one attempt a call, keeps nothing but its token, and
-// logs nothing.
+// over its REST API, and the pushes of its Track Alert. It makes one attempt per
+// call, keeps no state but its token, and logs nothing.
 package ups
 
 import (
@@ -80,13 +80,21 @@ var Spec = carrier.Spec{
 
 // addressLimits are what UPS takes; labels are printed in Latin-1.
 var addressLimits = carrier.AddressLimits{
-	Name: 35, Company: 35, City: 30, State: 5, Zip: 9, Phone: 15, Lines: 3, Line: 35, Charset: "latin1",
+	Name:    35,
+	Company: 35,
+	City:    30,
+	State:   5,
+	Zip:     9,
+	Phone:   15,
+	Lines:   3,
+	Line:    35,
+	Charset: "latin1",
 }
 
 // driver is one UPS account.
 type driver struct {
 	id, secret, account string
-	pushSecret          string // that pushes carry; empty: they prove nothing
+	pushSecret          string // that pushes carry; if empty, they are not verified
 	live                bool   // what is bought costs money
 	base                string // of the API
 	tokens              string // address of the token request
@@ -94,84 +102,82 @@ type driver struct {
 	token               *carrierkit.Token
 }
 
-func open(o carrier.Opening) (carrier.Driver, error) {
-	account := strings.ToUpper(strings.TrimSpace(o.Credentials["account_number"]))
+func open(opening carrier.Opening) (carrier.Driver, error) {
+	account := strings.ToUpper(strings.TrimSpace(opening.Credentials["account_number"]))
 	if len(account) != 6 || strings.Trim(account, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return nil, invalid("/account_number", "invalid", "a UPS account number has six letters and digits")
 	}
+
 	return &driver{
-		id:         strings.TrimSpace(o.Credentials["client_id"]),
-		secret:     strings.TrimSpace(o.Credentials["client_secret"]),
+		id:         strings.TrimSpace(opening.Credentials["client_id"]),
+		secret:     strings.TrimSpace(opening.Credentials["client_secret"]),
 		account:    account,
-		pushSecret: o.PushSecret,
-		live:       o.Live,
-		base:       o.BaseURL,
-		tokens:     strings.TrimSuffix(o.BaseURL, "/api") + "/security/v1/oauth/token",
-		via:        o.Via,
+		pushSecret: opening.PushSecret,
+		live:       opening.Live,
+		base:       opening.BaseURL,
+		tokens:     strings.TrimSuffix(opening.BaseURL, "/api") + "/security/v1/oauth/token",
+		via:        opening.Via,
 		token:      carrierkit.NewToken(),
 	}, nil
 }
 
-// checkReference is under no shipment.
+// checkReference is a reference that no shipment has.
 const checkReference = "WAYBILL-CHECK"
 
-// Check looks up a shipment that is not there: UPS can only say so to an app
-// that is let in, has the product Shipping, and was given the account.
+// Check looks up a shipment that does not exist: UPS says so only to an app
+// that is authorized, has the product Shipping, and was given the account.
 func (d *driver) Check(ctx context.Context) error {
 	_, err := d.lookUp(ctx, checkReference)
-	e, ok := errors.AsType[*ship.Error](err)
+	refused, ok := errors.AsType[*ship.Error](err)
 	switch {
-	case !ok || e.Kind != ship.Invalid:
+	case !ok || refused.Kind != ship.Invalid:
 		return err
-	case e.Refusal.Code == codeWrongShipper:
-		wrong := *e
-		wrong.Kind, wrong.Message = ship.Forbidden, "the account number does not belong to these credentials"
-		return &wrong
+	case refused.Refusal.Code == codeWrongShipper:
+		return withKind(ship.Forbidden, "the account number does not belong to these credentials", err)
 	}
-	return nil // it heard us, and answered about the shipment
+	return nil // any other refusal is about the shipment
 }
 
-// caller is what UPS knows the source of a request by.
+// caller is the name of this program in the header that names the source.
 const caller = "waybill"
 
 // call makes one exchange with a token.
-func (d *driver) call(ctx context.Context, c carrierkit.Call, answer any) error {
-	_, err := d.exchange(ctx, c, answer)
+func (d *driver) call(ctx context.Context, call carrierkit.Call, answer any) error {
+	_, err := d.exchange(ctx, call, answer)
 	return err
 }
 
-// exchange is call, and returns all that UPS refused too: an error has the
-// first alone.
-func (d *driver) exchange(ctx context.Context, c carrierkit.Call, answer any) (said []ship.Refusal, _ error) {
-	c.Refusal = func(body []byte) ship.Refusal {
-		said = refusals(body)
-		return first(said)
+// exchange is call, and also returns all reasons of a refusal: an error has
+// only the first.
+func (d *driver) exchange(ctx context.Context, call carrierkit.Call, answer any) (reasons []ship.Refusal, _ error) {
+	call.Refusal = func(body []byte) ship.Refusal {
+		reasons = refusals(body)
+		return first(reasons)
 	}
-	c.Limit = answerLimit
+	call.Limit = answerLimit
 
 	id := rand.Text()
 	source := caller
-	if c.Header != nil {
-		source = c.Header.Get("transactionSrc")
+	if call.Header != nil {
+		source = call.Header.Get("transactionSrc")
 	}
 	err := d.token.Use(ctx, d.fetch, func(token string) error {
-		c.Header = http.Header{
+		call.Header = http.Header{
 			"Authorization":  {"Bearer " + token},
 			"transId":        {id},
 			"transactionSrc": {source},
 		}
-		return c.Do(ctx, d.via, answer)
+		return call.Do(ctx, d.via, answer)
 	})
-	return said, err
+	return reasons, err
 }
 
 // answerLimit has room for the labels of the most parcels that an order has.
 const answerLimit = 8 << 20
 
-// fetch asks for a token with the client's credentials.
+// fetch requests a token with the client's credentials.
 func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
-	var a tokenAnswer
-	err := carrierkit.Call{
+	call := carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.tokens,
 		Header: http.Header{
@@ -179,18 +185,20 @@ func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
 			"Content-Type":  {"application/x-www-form-urlencoded"},
 		},
 		Refusal: func(body []byte) ship.Refusal { return first(refusals(body)) },
-	}.Do(ctx, formDoer{d.via, "grant_type=client_credentials"}, &a)
-	if err != nil {
+	}
+
+	var answer tokenAnswer
+	if err := call.Do(ctx, formDoer{d.via, "grant_type=client_credentials"}, &answer); err != nil {
 		return "", 0, err
 	}
-	seconds, err := strconv.Atoi(string(a.ExpiresIn))
+	seconds, err := strconv.Atoi(string(answer.ExpiresIn))
 	if err != nil {
 		return "", 0, ship.Errorf(ship.Unavailable, "UPS sent a token without its life")
 	}
-	return a.AccessToken, time.Duration(seconds) * time.Second, nil
+	return answer.AccessToken, time.Duration(seconds) * time.Second, nil
 }
 
-// formDoer gives a request the body of a form, where a Call has JSON alone.
+// formDoer gives a request the body of a form, as a Call sends only JSON.
 type formDoer struct {
 	via  carrier.Doer
 	form string
@@ -203,15 +211,16 @@ func (f formDoer) Do(r *http.Request) (*http.Response, error) {
 	return f.via.Do(r)
 }
 
-// refusals reads UPS's own words, an entry for each thing that it refused.
+// refusals reads UPS's errors, one entry for each.
 func refusals(body []byte) []ship.Refusal {
-	var said errorAnswer
-	if json.Unmarshal(body, &said) != nil {
+	var answer errorAnswer
+	if json.Unmarshal(body, &answer) != nil {
 		return nil
 	}
-	list := make([]ship.Refusal, 0, len(said.Response.Errors))
-	for _, one := range said.Response.Errors {
-		list = append(list, ship.Refusal{Code: string(one.Code), Message: one.Message})
+
+	list := make([]ship.Refusal, 0, len(answer.Response.Errors))
+	for _, reason := range answer.Response.Errors {
+		list = append(list, ship.Refusal{Code: string(reason.Code), Message: reason.Message})
 	}
 	return list
 }
@@ -224,21 +233,26 @@ func first(list []ship.Refusal) ship.Refusal {
 	return list[0]
 }
 
-// refusedWith reports whether UPS refused with one of the codes.
-func refusedWith(err error, codes ...string) bool {
-	e, ok := errors.AsType[*ship.Error](err)
-	return ok && (e.Kind == ship.Invalid || e.Kind == ship.NotFound) && slices.Contains(codes, e.Refusal.Code)
+// isRefusedWith reports whether UPS declined with one of the codes.
+func isRefusedWith(err error, codes ...string) bool {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.NotFound {
+		return false
+	}
+	return slices.Contains(codes, refused.Refusal.Code)
 }
 
-// as is a refusal that means something else than that the request is wrong.
-func as(kind ship.Kind, message string, err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
+// withKind is a refusal that means something else than an invalid request.
+func withKind(kind ship.Kind, message string, err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return err
 	}
-	other := *e
-	other.Kind, other.Message = kind, message
-	return &other
+
+	changed := *refused
+	changed.Kind = kind
+	changed.Message = message
+	return &changed
 }
 
 // invalid refuses one field of the order before anything is sent.

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Void takes the whole shipment back. Voiding twice is no error.
+// Void voids the whole shipment. Voiding twice is no error.
 func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
 	id := deal.CarrierRef
 	if id == "" {
@@ -19,43 +19,49 @@ func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, 
 	if id == "" {
 		return carrier.VoidResult{}, ship.Errorf(ship.Internal, "there is no UPS shipment to void")
 	}
+
+	voided := carrier.VoidResult{State: ship.StateVoided}
 	if isPlaceholder(id) {
 		// UPS's test environment keeps nothing of what it sells: there is
-		// nothing to take back, and nothing was charged.
-		return carrier.VoidResult{State: ship.StateVoided}, nil
+		// nothing to void, and nothing was charged.
+		return voided, nil
 	}
 
-	var a voidAnswer
+	var answer voidAnswer
 	err := d.call(ctx, carrierkit.Call{
-		Method: http.MethodDelete, URL: d.base + "/shipments/v2409/void/cancel/" + url.PathEscape(id), Effect: true,
-	}, &a)
-	voided := carrier.VoidResult{State: ship.StateVoided}
+		Method: http.MethodDelete,
+		URL:    d.base + "/shipments/v2409/void/cancel/" + url.PathEscape(id),
+		Effect: true,
+	}, &answer)
 	switch {
-	case refusedWith(err, codeVoidedBefore):
+	case isRefusedWith(err, codeVoidedBefore):
 		return voided, nil
-	case refusedWith(err, codeVoidAway):
-		return carrier.VoidResult{}, as(ship.Unavailable, "UPS voids nothing for now", err)
+	case isRefusedWith(err, codeVoidAway):
+		return carrier.VoidResult{}, withKind(ship.Unavailable, "UPS voids nothing for now", err)
 	case err != nil:
 		return carrier.VoidResult{}, err
 	}
-	r := a.VoidShipmentResponse
-	for _, one := range append(r.PackageLevelResults, r.PackageLevelResult...) {
-		if one.Status.Code == "0" {
-			return carrier.VoidResult{}, refusedVoid(one.Status)
+
+	// One package that is not void keeps the shipment alive, whatever the
+	// summary says.
+	response := answer.VoidShipmentResponse
+	for _, result := range append(response.PackageLevelResults, response.PackageLevelResult...) {
+		if result.Status.Code == "0" {
+			return carrier.VoidResult{}, refusedVoid(result.Status)
 		}
 	}
-	switch r.SummaryResult.Status.Code {
+	switch response.SummaryResult.Status.Code {
 	case "1":
 		return voided, nil
 	case "0":
-		return carrier.VoidResult{}, refusedVoid(r.SummaryResult.Status)
+		return carrier.VoidResult{}, refusedVoid(response.SummaryResult.Status)
 	}
 	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "UPS did not say whether the label is void")
 }
 
 // refusedVoid is a refusal that came with status 200.
-func refusedVoid(s coded) error {
-	e := ship.Errorf(ship.Invalid, "UPS did not void the label")
-	e.Refusal = ship.Refusal{Code: s.Code, Message: s.Description}
-	return e
+func refusedVoid(status coded) error {
+	refused := ship.Errorf(ship.Invalid, "UPS did not void the label")
+	refused.Refusal = ship.Refusal{Code: status.Code, Message: status.Description}
+	return refused
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// What is here is what the driver uses of UPS's messages. Numbers travel as
-// text both ways; flags count by being there.
+// The types below are the parts of UPS's messages that the driver uses. Numbers
+// travel as text both ways; a flag is set by the presence of its key.
 
 // present is a flag: UPS looks at whether the key is there, not at its value.
 type present bool
@@ -14,8 +14,8 @@ type present bool
 // MarshalJSON writes the value of a flag that is there.
 func (present) MarshalJSON() ([]byte, error) { return []byte(`""`), nil }
 
-// some is what UPS sends as an array, as the one member alone, or as "" when
-// there is none, depending on the version and the mood.
+// some is what UPS sends as an array, as a single member, or as "" when there
+// is none, depending on the version and the answer.
 type some[T any] []T
 
 // UnmarshalJSON reads any of the three.

@@ -34,7 +34,7 @@ func TestWeightsAndSizesRoundUpOnce(t *testing.T) {
 	}
 	for n := range int64(300) {
 		inches := float64(n + 1)
-		if got := imperial.whole(ship.Inch.Millimetres(inches)); got != n+1 {
+		if got := imperial.lengthUnits(ship.Inch.Millimetres(inches)); got != n+1 {
 			t.Errorf("%v in are %d in", inches, got)
 		}
 	}
@@ -67,7 +67,7 @@ func TestPricesAreExact(t *testing.T) {
 	if got := wholeUnits(usd(8497)); got.MonetaryValue != "85" {
 		t.Errorf("84.97 is %s in whole dollars", got.MonetaryValue)
 	}
-	if a, b, c := part(usd(10), 3, 0), part(usd(10), 3, 1), part(usd(10), 3, 2); a.Minor != 4 || b.Minor != 3 || c.Minor != 3 {
+	if a, b, c := share(usd(10), 3, 0), share(usd(10), 3, 1), share(usd(10), 3, 2); a.Minor != 4 || b.Minor != 3 || c.Minor != 3 {
 		t.Errorf("10 cents are divided as %d %d %d", a.Minor, b.Minor, c.Minor)
 	}
 }
@@ -168,7 +168,7 @@ func TestGoodsAreWrappedAtWords(t *testing.T) {
 func TestServicesAreTheSameBothWays(t *testing.T) {
 	for _, s := range services {
 		for _, l := range []lane{laneUS, laneCA, laneHome, laneAbroad} {
-			if code := s.on(l); code != "" {
+			if code := s.codeOn(l); code != "" {
 				if back, ok := serviceOf(code, l); !ok || back.code != s.code {
 					t.Errorf("%s is %s on lane %d, which is %s", s.code, code, l, back.code)
 				}

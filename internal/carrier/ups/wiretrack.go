@@ -12,10 +12,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// What is told of parcels is read part by part: a part that cannot be read
-// costs itself alone.
+// Tracking answers and pushes are decoded part by part: a part that cannot be
+// read is left out and does not affect the others.
 
-// word is text, or a number, or whatever stands there instead, which is none.
+// word is a text or a number; anything else counts as absent.
 type word string
 
 // UnmarshalJSON reads any of them.
@@ -48,13 +48,14 @@ func printable(r rune) rune {
 
 // maybe is an object, or the first of a list, or nothing.
 type maybe[T any] struct {
-	is    T
-	there bool
+	value   T
+	present bool
 }
 
 // UnmarshalJSON reads any of them.
 func (m *maybe[T]) UnmarshalJSON(data []byte) error {
 	*m = maybe[T]{}
+
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {
 		var list []json.RawMessage
@@ -64,7 +65,7 @@ func (m *maybe[T]) UnmarshalJSON(data []byte) error {
 		data = list[0]
 	}
 	if len(data) > 0 && data[0] == '{' {
-		m.there = json.Unmarshal(data, &m.is) == nil
+		m.present = json.Unmarshal(data, &m.value) == nil
 	}
 	return nil
 }
@@ -79,10 +80,10 @@ type trackAnswer struct {
 
 // packages are all parcels of the answer.
 func (a trackAnswer) packages() (list []trackedPackage) {
-	for _, s := range a.TrackResponse.is.Shipment {
-		for _, p := range s.is.Package {
-			if p.there {
-				list = append(list, p.is)
+	for _, shipment := range a.TrackResponse.value.Shipment {
+		for _, parcel := range shipment.value.Package {
+			if parcel.present {
+				list = append(list, parcel.value)
 			}
 		}
 	}
@@ -116,16 +117,16 @@ type trackedAddress struct {
 	}] `json:"address"`
 }
 
-// voided reports whether the label of the parcel was taken back.
-func (p trackedPackage) voided() bool {
-	status := p.CurrentStatus.is
+// isVoided reports whether the label of the parcel was voided.
+func (p trackedPackage) isVoided() bool {
+	status := p.CurrentStatus.value
 	return status.Type == "MV" || status.StatusCode == "007" || status.StatusCode == "043"
 }
 
-// carries reports whether UPS lists the reference with the parcel.
-func (p trackedPackage) carries(reference string) bool {
-	for _, r := range p.ReferenceNumber {
-		if strings.EqualFold(string(r.is.Number), reference) {
+// hasReference reports whether UPS lists the reference with the parcel.
+func (p trackedPackage) hasReference(reference string) bool {
+	for _, listed := range p.ReferenceNumber {
+		if strings.EqualFold(string(listed.value.Number), reference) {
 			return true
 		}
 	}
@@ -133,9 +134,9 @@ func (p trackedPackage) carries(reference string) bool {
 }
 
 // goesTo reports whether the parcel can be going to the address.
-func (p trackedPackage) goesTo(a ship.Address) bool {
+func (p trackedPackage) goesTo(destination ship.Address) bool {
 	for _, place := range p.PackageAddress {
-		if strings.EqualFold(string(place.is.Type), "destination") && !sameZip(string(place.is.Address.is.PostalCode), a) {
+		if strings.EqualFold(string(place.value.Type), "destination") && !isSameZip(string(place.value.Address.value.PostalCode), destination) {
 			return false
 		}
 	}
@@ -206,42 +207,45 @@ func (p place) country() string {
 	return string(p.Country)
 }
 
-// name is the place as it is shown: "Paramus, NJ, US". A country alone is none.
+// name is the place as it is shown: "Paramus, NJ, US". A country without a city
+// is not shown.
 func (p place) name() string {
 	if p.City == "" {
 		return ""
 	}
-	name := capitals(string(p.City))
-	for _, more := range []string{string(p.StateProvince), p.country()} {
-		if more != "" {
-			name += ", " + more
+
+	name := titled(string(p.City))
+	for _, part := range []string{string(p.StateProvince), p.country()} {
+		if part != "" {
+			name += ", " + part
 		}
 	}
 	return clip(name)
 }
 
-// capitals writes a city that comes in capitals alone with the first of each
-// word: UPS has both.
-func capitals(city string) string {
+// titled writes a city that comes in capitals as people write it. UPS sends
+// both spellings.
+func titled(city string) string {
 	if city != strings.ToUpper(city) {
 		return city
 	}
-	var b strings.Builder
-	inside := false
+
+	var text strings.Builder
+	inWord := false
 	for _, r := range strings.ToLower(city) {
-		letter := strings.ToUpper(string(r)) != string(r)
-		if letter && !inside {
-			b.WriteString(strings.ToUpper(string(r)))
+		isLetter := strings.ToUpper(string(r)) != string(r)
+		if isLetter && !inWord {
+			text.WriteString(strings.ToUpper(string(r)))
 		} else {
-			b.WriteRune(r)
+			text.WriteRune(r)
 		}
-		inside = letter
+		inWord = isLetter
 	}
-	return b.String()
+	return text.String()
 }
 
-// told is one thing that UPS tells of a parcel, polled or pushed.
-type told struct {
+// reportedEvent is one event that UPS reports of a parcel, polled or pushed.
+type reportedEvent struct {
 	number      string
 	mark        mark
 	description string
@@ -251,23 +255,33 @@ type told struct {
 	raw         []byte
 }
 
-// heard is what it means; not ok if it has no code or no moment.
-func (t told) heard(now time.Time) (carrier.Heard, bool) {
-	code := t.mark.code()
-	t.moment.place = carrierkit.Place{
-		Country: t.place.country(),
-		State:   string(t.place.StateProvince),
-		City:    string(t.place.City),
+// update converts the event; not ok if it has no code or no time.
+func (e reportedEvent) update(now time.Time) (carrier.Heard, bool) {
+	code := e.mark.code()
+	e.moment.place = carrierkit.Place{
+		Country: e.place.country(),
+		State:   string(e.place.StateProvince),
+		City:    string(e.place.City),
 	}
-	at, zoned, ok := t.moment.at(now)
-	if !ok || code == "" || t.number == "" {
+	at, zoned, ok := e.moment.utc(now)
+	if !ok || code == "" || e.number == "" {
 		return carrier.Heard{}, false
 	}
-	s := ship.Scan{
-		Code: code, At: at, ZoneUnknown: !zoned, Description: clip(t.description), Location: t.place.name(),
+
+	scan := ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: !zoned,
+		Description: clip(e.description),
+		Location:    e.place.name(),
 	}
-	s.Status, s.Reason, _ = meaning(code)
-	return carrier.Heard{TrackingNumber: t.number, Scan: s, EstimateAt: t.estimate, Raw: t.raw}, true
+	scan.Status, scan.Reason, _ = meaning(code)
+	return carrier.Heard{
+		TrackingNumber: e.number,
+		Scan:           scan,
+		EstimateAt:     e.estimate,
+		Raw:            e.raw,
+	}, true
 }
 
 // maxText bounds what is shown.
