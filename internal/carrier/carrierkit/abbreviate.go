@@ -32,17 +32,17 @@ var (
 // in lower case.
 func (a abbreviations) shorten(text string) (short string, used []string) {
 	words := strings.Fields(text)
-	for i, w := range words {
-		bare := strings.TrimRight(w, ".,")
+	for i, word := range words {
+		bare := strings.TrimRight(word, ".,")
 		if abbreviated, ok := a[strings.ToLower(bare)]; ok {
-			words[i] = abbreviated + strings.TrimPrefix(w, bare)
+			words[i] = abbreviated + strings.TrimPrefix(word, bare)
 			used = append(used, strings.ToLower(bare))
 		}
 	}
 	return strings.Join(words, " "), used
 }
 
-// advise tells of the abbreviations without the text around them, which is
+// advise lists the abbreviations without the text around them, which is
 // somebody's address.
 func (a abbreviations) advise(used []string) string {
 	slices.Sort(used)

@@ -6,19 +6,19 @@ import (
 
 // The breaker is our own: sony/gobreaker waits the same time before every
 // probe, cannot be closed by the success of another operation, and cannot be
-// told that one operation is never its own probe. All three are needed here,
-// because a purchase is not a thing to try a carrier with.
+// configured so that one operation is never its own probe. All three are needed
+// here, because a carrier must not be probed with a purchase.
 
-// BreakerOptions say when a carrier is left alone.
+// BreakerOptions say when a carrier is no longer called.
 type BreakerOptions struct {
 	Window    time.Duration // failures are counted over this
-	Calls     int           // fewer calls in it prove nothing
+	Calls     int           // with fewer calls in it the share does not count
 	Failures  float64       // this share of them opens the breaker
-	Timeouts  int           // so many without an answer in a row do too
+	Timeouts  int           // so many without an answer in a row open it too
 	FirstWait time.Duration // before the first probe
 	LastWait  time.Duration // the wait doubles with each failed probe up to this
 	// Patience is how long a call must have gone unanswered to count as timed
-	// out when it is its caller that leaves.
+	// out when its caller gives up.
 	Patience time.Duration
 }
 
@@ -34,20 +34,24 @@ type breaker struct {
 
 	calls, failures *window
 	timeouts        int // in a row
-	era             int // calls let through in an earlier one tell nothing of this one
+	era             int // the outcome of a call of an earlier era does not count
 	open            bool
 	until           time.Time     // no probe before this
-	wait            time.Duration // that led to until; zero when all is well
+	wait            time.Duration // that led to until; zero after an answer
 	probing         bool
-	paused          time.Time // the carrier itself asked for quiet until then
+	paused          time.Time // the carrier itself asked for a pause until then
 }
 
-func newBreaker(o BreakerOptions, foreign bool, now time.Time) *breaker {
-	return &breaker{o: o, foreign: foreign, calls: newWindow(o.Window, breakerSlots, now), failures: newWindow(o.Window, breakerSlots, now)}
+func newBreaker(options BreakerOptions, foreign bool, now time.Time) *breaker {
+	return &breaker{
+		o:        options,
+		foreign:  foreign,
+		calls:    newWindow(options.Window, breakerSlots, now),
+		failures: newWindow(options.Window, breakerSlots, now),
+	}
 }
 
-// refuses says whether a call must not be sent, and when it may be worth
-// another try.
+// refuses reports whether a call must not be sent, and when to try again.
 func (b *breaker) refuses(now time.Time) (retry time.Duration, yes bool) {
 	switch {
 	case now.Before(b.paused):
@@ -70,15 +74,16 @@ func (b *breaker) admit() (era int) {
 }
 
 // record takes the outcome of a call that was let through.
-func (b *breaker) record(now time.Time, era int, o outcome) {
+func (b *breaker) record(now time.Time, era int, result outcome) {
 	switch {
 	case era != b.era:
 		return
-	case o == untold:
+	case result == inconclusive:
 		b.probing = false // the next call is the probe
 		return
-	case o == answered:
-		b.wait, b.timeouts = 0, 0
+	case result == answered:
+		b.wait = 0
+		b.timeouts = 0
 		if b.open {
 			b.close(now)
 		}
@@ -88,21 +93,24 @@ func (b *breaker) record(now time.Time, era int, o outcome) {
 		b.trip(now)
 		return
 	}
+
 	b.calls.add(now, 1)
 	b.failures.add(now, 1)
 	b.timeouts++
-	if o != timedOut {
+	if result != timedOut {
 		b.timeouts = 0
 	}
-	n := b.calls.sum(now)
-	if b.timeouts >= b.o.Timeouts || n >= b.o.Calls && float64(b.failures.sum(now)) >= b.o.Failures*float64(n) {
+
+	calls := b.calls.sum(now)
+	failsOften := calls >= b.o.Calls && float64(b.failures.sum(now)) >= b.o.Failures*float64(calls)
+	if b.timeouts >= b.o.Timeouts || failsOften {
 		b.trip(now)
 	}
 }
 
-// vouched takes the answer to another operation of the same connection. It
+// recordOther takes the answer to another operation of the same connection. It
 // keeps the wait: if the next calls fail again, the breaker opens for longer.
-func (b *breaker) vouched(now time.Time) {
+func (b *breaker) recordOther(now time.Time) {
 	if b.foreign && b.open && !now.Before(b.until) {
 		b.close(now)
 	}
@@ -110,13 +118,18 @@ func (b *breaker) vouched(now time.Time) {
 
 func (b *breaker) trip(now time.Time) {
 	b.wait = min(max(2*b.wait, b.o.FirstWait), b.o.LastWait)
-	b.open, b.probing, b.until = true, false, now.Add(b.wait)
+	b.open = true
+	b.probing = false
+	b.until = now.Add(b.wait)
 	b.era++
 }
 
 func (b *breaker) close(now time.Time) {
-	b.open, b.probing, b.timeouts = false, false, 0
-	b.calls, b.failures = newWindow(b.o.Window, breakerSlots, now), newWindow(b.o.Window, breakerSlots, now)
+	b.open = false
+	b.probing = false
+	b.timeouts = 0
+	b.calls = newWindow(b.o.Window, breakerSlots, now)
+	b.failures = newWindow(b.o.Window, breakerSlots, now)
 	b.era++
 }
 

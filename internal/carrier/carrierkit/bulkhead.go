@@ -9,9 +9,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// bulkhead bounds the calls of one kind that a carrier has in flight, so that
-// one that hangs does not take all there is. Its connections take turns, and
-// none may hold more than a share of it while others are about.
+// bulkhead bounds the calls of one kind that a carrier has in flight, so that a
+// carrier that hangs does not use up the process. Its connections take turns,
+// and none may hold more than a share of it while others are active.
 //
 // No lock is held while anybody waits.
 type bulkhead struct {
@@ -38,10 +38,12 @@ type arrival struct {
 	at   time.Time
 }
 
-func newBulkhead(size int, o TrafficOptions) *bulkhead {
+func newBulkhead(size int, options TrafficOptions) *bulkhead {
 	return &bulkhead{
-		size: size, share: max(int(o.Share*float64(size)), 1), activeFor: o.ActiveFor,
-		tenants: map[string]*tenant{},
+		size:      size,
+		share:     max(int(options.Share*float64(size)), 1),
+		activeFor: options.ActiveFor,
+		tenants:   map[string]*tenant{},
 	}
 }
 
@@ -49,24 +51,26 @@ func newBulkhead(size int, o TrafficOptions) *bulkhead {
 // leave.
 func (b *bulkhead) enter(ctx context.Context, connection string) error {
 	b.mu.Lock()
-	t := b.tenants[connection]
-	if t == nil {
-		t = &tenant{name: connection}
-		b.tenants[connection] = t
+	caller := b.tenants[connection]
+	if caller == nil {
+		caller = &tenant{name: connection}
+		b.tenants[connection] = caller
 	}
+
 	now := time.Now()
-	b.see(connection, now)
-	if t.queue.Len() == 0 && b.room(t, now) {
+	b.noteArrival(connection, now)
+	if caller.queue.Len() == 0 && b.mayTake(caller, now) {
 		b.used++
-		t.used++
+		caller.used++
 		b.mu.Unlock()
 		return nil
 	}
-	if t.queue.Len() == 0 {
-		b.turns.PushBack(t)
+
+	if caller.queue.Len() == 0 {
+		b.turns.PushBack(caller)
 	}
 	ready := make(chan struct{})
-	place := t.queue.PushBack(ready)
+	position := caller.queue.PushBack(ready)
 	b.waiting++
 	b.mu.Unlock()
 
@@ -74,32 +78,42 @@ func (b *bulkhead) enter(ctx context.Context, connection string) error {
 	case <-ready:
 		return nil
 	case <-ctx.Done():
-		b.abandon(t, place)
-		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier is busy; nothing was sent", RetryAfter: time.Second, Err: ctx.Err()}
+		b.abandon(caller, position)
+		return &ship.Error{
+			Kind:       ship.Unavailable,
+			Message:    "the carrier is busy; nothing was sent",
+			RetryAfter: time.Second,
+			Err:        ctx.Err(),
+		}
 	}
 }
 
 // abandon takes a waiter out of the queue whose ctx has ended.
-func (b *bulkhead) abandon(t *tenant, place *list.Element) {
+func (b *bulkhead) abandon(caller *tenant, position *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
+	// The slot may have been given to the waiter at the same moment. Then it is
+	// given on, or it would be lost.
 	select {
-	case <-place.Value.(chan struct{}): // it came at the same moment
-		b.free(t)
+	case <-position.Value.(chan struct{}):
+		b.free(caller)
 		return
 	default:
 	}
-	t.queue.Remove(place)
+
+	caller.queue.Remove(position)
 	b.waiting--
-	if t.queue.Len() == 0 {
-		for e := b.turns.Front(); e != nil; e = e.Next() {
-			if e.Value == t {
-				b.turns.Remove(e)
-				break
-			}
-		}
-		b.forget(t)
+	if caller.queue.Len() > 0 {
+		return
 	}
+	for turn := b.turns.Front(); turn != nil; turn = turn.Next() {
+		if turn.Value == caller {
+			b.turns.Remove(turn)
+			break
+		}
+	}
+	b.forget(caller)
 }
 
 func (b *bulkhead) leave(connection string) {
@@ -108,65 +122,69 @@ func (b *bulkhead) leave(connection string) {
 	b.free(b.tenants[connection])
 }
 
-func (b *bulkhead) free(t *tenant) {
+func (b *bulkhead) free(holder *tenant) {
 	b.used--
-	t.used--
+	holder.used--
 	b.serve()
-	b.forget(t)
+	b.forget(holder)
 }
 
 // serve gives the free slots to the tenants in turn, past those that hold
 // their share.
 func (b *bulkhead) serve() {
 	now := time.Now()
-	for e := b.turns.Front(); e != nil && b.used < b.size; {
-		t := e.Value.(*tenant)
-		next := e.Next()
-		if b.room(t, now) {
-			close(t.queue.Remove(t.queue.Front()).(chan struct{}))
+	for turn := b.turns.Front(); turn != nil && b.used < b.size; {
+		waiting := turn.Value.(*tenant)
+		next := turn.Next()
+		if b.mayTake(waiting, now) {
+			close(waiting.queue.Remove(waiting.queue.Front()).(chan struct{}))
 			b.waiting--
 			b.used++
-			t.used++
-			b.turns.Remove(e)
-			if t.queue.Len() > 0 {
-				b.turns.PushBack(t)
+			waiting.used++
+
+			// A tenant that still waits goes to the end, and its turn comes
+			// again in this loop.
+			b.turns.Remove(turn)
+			if waiting.queue.Len() > 0 {
+				b.turns.PushBack(waiting)
 				if next == nil {
 					next = b.turns.Back()
 				}
 			}
 		}
-		e = next
+		turn = next
 	}
 }
 
-// room says whether the tenant may have one slot more.
-func (b *bulkhead) room(t *tenant, now time.Time) bool {
+// mayTake reports whether the tenant may have one slot more.
+func (b *bulkhead) mayTake(caller *tenant, now time.Time) bool {
 	if b.used >= b.size {
 		return false
 	}
-	return t.used < b.share || !b.others(t, now)
+	return caller.used < b.share || !b.hasOthers(caller, now)
 }
 
-// others says whether another connection is about: it holds a slot, waits for
-// one, or did so lately and will want to find one free.
-func (b *bulkhead) others(t *tenant, now time.Time) bool {
+// hasOthers reports whether another connection is active: it holds a slot,
+// waits for one, or did so lately and will need to find one free.
+func (b *bulkhead) hasOthers(caller *tenant, now time.Time) bool {
 	last := b.seen[0]
-	if last.name == t.name {
+	if last.name == caller.name {
 		last = b.seen[1]
 	}
-	return b.used > t.used || b.waiting > t.queue.Len() || !last.at.IsZero() && now.Sub(last.at) < b.activeFor
+	wasActive := !last.at.IsZero() && now.Sub(last.at) < b.activeFor
+	return b.used > caller.used || b.waiting > caller.queue.Len() || wasActive
 }
 
-// see remembers the last two connections that came.
-func (b *bulkhead) see(connection string, now time.Time) {
+// noteArrival remembers the last two connections that came.
+func (b *bulkhead) noteArrival(connection string, now time.Time) {
 	if b.seen[0].name != connection {
 		b.seen[1] = b.seen[0]
 	}
 	b.seen[0] = arrival{connection, now}
 }
 
-func (b *bulkhead) forget(t *tenant) {
-	if t.used == 0 && t.queue.Len() == 0 {
-		delete(b.tenants, t.name)
+func (b *bulkhead) forget(caller *tenant) {
+	if caller.used == 0 && caller.queue.Len() == 0 {
+		delete(b.tenants, caller.name)
 	}
 }

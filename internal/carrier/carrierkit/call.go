@@ -1,7 +1,7 @@
-// Package carrierkit is what drivers share: one HTTP exchange with its
-// failures told apart, tokens, addresses that fit, and the way to carriers with
-// its pace, slots and breakers. It makes one attempt a call, logs nothing, and
-// puts no secret into an error.
+// Package carrierkit is what drivers share: one HTTP exchange with its failures
+// classified, tokens, addresses that fit, and the traffic to carriers with its
+// quotas, bulkheads and breakers. It makes one attempt per call, logs nothing,
+// and puts no secret into an error.
 package carrierkit
 
 import (
@@ -45,26 +45,30 @@ type Call struct {
 // which may be nil if there is none to read. Every error is a *ship.Error; its
 // cause is a Status when the carrier answered with one.
 func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
-	var dialing connecting
 	if c.Effect {
 		ctx = carrier.WithEffect(ctx)
 	}
-	req, err := c.request(httptrace.WithClientTrace(ctx, dialing.trace()))
+	var dialing connecting
+	request, err := c.request(httptrace.WithClientTrace(ctx, dialing.trace()))
 	if err != nil {
 		return &ship.Error{Kind: ship.Internal, Message: "the request could not be made", Err: err}
 	}
-	resp, err := via.Do(req)
+
+	response, err := via.Do(request)
 	if err != nil {
 		return c.unanswered(err, &dialing)
 	}
-	defer resp.Body.Close()
-	body, err := c.read(resp.Body)
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return c.refused(resp, body) // the status alone tells, whatever came of its body
+	defer response.Body.Close()
+
+	// A refusal is known by its status, even if its body was cut off.
+	body, err := c.read(response.Body)
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return c.refused(response, body)
 	}
 	if err != nil {
 		return c.lost("the carrier's answer was cut off", err)
 	}
+
 	if answer == nil {
 		return nil
 	}
@@ -83,24 +87,26 @@ func (c Call) request(ctx context.Context) (*http.Request, error) {
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
+	request, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
 	if err != nil {
 		return nil, errors.New("the address of the carrier is not one") // the parser's error repeats it
 	}
+
 	if c.Effect {
 		// Without GetBody no transport can send the request a second time.
-		req.GetBody = nil
+		request.GetBody = nil
 	}
+
 	for name, values := range c.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
+		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	if c.Body != nil && req.Header.Get("Content-Type") == "" {
-		req.Header.Set("Content-Type", "application/json")
+	if c.Body != nil && request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/json")
 	}
-	if req.Header.Get("Accept") == "" {
-		req.Header.Set("Accept", "application/json")
+	if request.Header.Get("Accept") == "" {
+		request.Header.Set("Accept", "application/json")
 	}
-	return req, nil
+	return request, nil
 }
 
 // read takes at most Limit bytes of the answer.
@@ -116,14 +122,17 @@ func (c Call) read(from io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// unanswered judges an exchange without an answer.
+// unanswered is the error of an exchange without an answer.
 func (c Call) unanswered(err error, dialing *connecting) error {
 	if known, ok := errors.AsType[*ship.Error](err); ok {
-		return known // the Doer itself did not let it pass
+		return known // the Doer itself did not send it
 	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the outer one repeats the address, which may hold a secret
 	}
+
+	// Only a request that never had a connection is certain not to have been
+	// sent. Anything later may have reached the carrier.
 	if dialing.failed() || dialFailed(err) {
 		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier could not be reached", Err: err}
 	}
@@ -158,17 +167,17 @@ func dialFailed(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Op == "dial"
 	}
-	_, dns := errors.AsType[*net.DNSError](err)
-	return dns
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	return isDNS
 }
 
 // describe says what is wrong with JSON without repeating any of it.
 func describe(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s is not the JSON we expect", wrong.Field)
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s is not the JSON we expect", mismatch.Field)
 	}
-	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("not JSON after %d bytes", wrong.Offset)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not JSON after %d bytes", syntax.Offset)
 	}
 	return err
 }
@@ -180,12 +189,12 @@ func (c Call) redact(text string) string {
 		if !strings.EqualFold(name, "Authorization") {
 			continue
 		}
-		for _, v := range values {
-			if _, credential, ok := strings.Cut(v, " "); ok {
-				v = credential
+		for _, value := range values {
+			if _, credential, ok := strings.Cut(value, " "); ok {
+				value = credential
 			}
-			if v != "" {
-				text = strings.ReplaceAll(text, v, "[secret]")
+			if value != "" {
+				text = strings.ReplaceAll(text, value, "[secret]")
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // InvalidOrder is the error for an order that a carrier does not take, nil if
-// there is nothing wrong with it. Every detail becomes a sentence that names
+// no field is invalid. Every detail becomes a sentence that names
 // the carrier or the field, and the message is all of them.
 func InvalidOrder(carrier string, fields []ship.FieldError) error {
 	if len(fields) == 0 {
@@ -32,16 +32,16 @@ func InvalidOrder(carrier string, fields []ship.FieldError) error {
 
 // sentence completes a detail. Those that say what a field is ("is longer than
 // the 45 characters that the carrier prints") get the field as their subject.
-func sentence(carrier string, f ship.FieldError) string {
-	text := f.Detail
+func sentence(carrier string, field ship.FieldError) string {
+	text := field.Detail
 	for _, verb := range []string{"is ", "has ", "must "} {
 		if strings.HasPrefix(text, verb) {
-			text = fieldName(f.Pointer) + " " + text
+			text = fieldName(field.Pointer) + " " + text
 			break
 		}
 	}
 
-	// Details of shared checks do not know whose they are.
+	// Shared checks do not know which carrier they check for.
 	text = strings.Replace(text, "the carrier", carrier, 1)
 	if !strings.HasSuffix(text, ".") {
 		text += "."
@@ -88,9 +88,9 @@ func PartyName(pointer string) string {
 }
 
 // ParcelPointer is where a client writes the i-th parcel of an order: "parcel"
-// if there is one alone.
-func ParcelPointer(o ship.Order, i int) string {
-	if len(o.Parcels) == 1 {
+// if there is only one.
+func ParcelPointer(order ship.Order, i int) string {
+	if len(order.Parcels) == 1 {
 		return "/parcel"
 	}
 	return fmt.Sprintf("/parcels/%d", i)

@@ -18,9 +18,9 @@ type FittedAddress struct {
 	Residential                             bool
 }
 
-// Fit returns the address as the carrier with these limits takes it, what the
-// client should know of it, and an Invalid error with pointers that start with
-// pointer ("/destination") for what does not fit.
+// Fit returns the address as the carrier with these limits takes it, warnings
+// for the client, and an Invalid error with pointers that start with pointer
+// ("/destination") for what does not fit.
 //
 // Nothing is cut. A street line that is too long goes on in the next line, at
 // a word; lines are joined with a comma only if there are too many. Letters
@@ -28,42 +28,50 @@ type FittedAddress struct {
 // without a transliteration are refused. Abbreviations are suggested and never
 // made. Neither warnings nor errors repeat what the client wrote. Fitting what
 // Fit returned changes nothing.
-func Fit(limits carrier.AddressLimits, a ship.Address, pointer string) (FittedAddress, []string, error) {
-	f := fitter{limits: limits, script: script{limits.Charset, a.Country}, pointer: pointer}
-	out := FittedAddress{
-		Name:        f.text("name", a.Name, limits.Name, nameWords),
-		Company:     f.text("company", a.Company, limits.Company, nameWords),
-		Lines:       f.street(a),
-		City:        f.text("city", a.City, limits.City, cityWords),
-		State:       f.state(a.State, a.Country),
-		Zip:         f.text("zip", a.Zip, limits.Zip, nil),
-		Country:     a.Country,
-		Phone:       f.phone(a.Phone, a.Country),
-		Email:       f.email(a.Email),
-		Residential: a.Residential != nil && *a.Residential,
+func Fit(limits carrier.AddressLimits, given ship.Address, pointer string) (FittedAddress, []string, error) {
+	f := fitter{
+		limits:  limits,
+		script:  script{limits.Charset, given.Country},
+		pointer: pointer,
 	}
-	if err := ship.InvalidFields(f.wrong); err != nil {
+	fitted := FittedAddress{
+		Name:        f.text("name", given.Name, limits.Name, nameWords),
+		Company:     f.text("company", given.Company, limits.Company, nameWords),
+		Lines:       f.street(given),
+		City:        f.text("city", given.City, limits.City, cityWords),
+		State:       f.state(given.State, given.Country),
+		Zip:         f.text("zip", given.Zip, limits.Zip, nil),
+		Country:     given.Country,
+		Phone:       f.phone(given.Phone, given.Country),
+		Email:       f.email(given.Email),
+		Residential: given.Residential != nil && *given.Residential,
+	}
+
+	if err := ship.InvalidFields(f.invalid); err != nil {
 		return FittedAddress{}, nil, err
 	}
-	return out, f.warnings, nil
+	return fitted, f.warnings, nil
 }
 
-// A fitter collects what is wrong with an address and what is worth knowing.
+// A fitter collects the invalid fields of an address and the warnings about it.
 type fitter struct {
 	limits   carrier.AddressLimits
 	script   script
 	pointer  string
 	warnings []string
-	wrong    []ship.FieldError
+	invalid  []ship.FieldError
 }
 
 func (f *fitter) refuse(field, code, suggestion, detail string, args ...any) {
-	f.wrong = append(f.wrong, ship.FieldError{
-		Pointer: f.pointer + "/" + field, Code: code, Detail: fmt.Sprintf(detail, args...), Suggestion: suggestion,
+	f.invalid = append(f.invalid, ship.FieldError{
+		Pointer:    f.pointer + "/" + field,
+		Code:       code,
+		Detail:     fmt.Sprintf(detail, args...),
+		Suggestion: suggestion,
 	})
 }
 
-// warn says something about a field, by its name in the API.
+// warn adds a warning about a field, by its name in the API.
 func (f *fitter) warn(field, text string) {
 	name := strings.ReplaceAll(strings.TrimPrefix(f.pointer+"/"+field, "/"), "/", ".")
 	f.warnings = append(f.warnings, name+" "+text)
@@ -101,12 +109,13 @@ func (f *fitter) printable(field, value string) string {
 // its state. Elsewhere the postal code tells as much.
 var stateMatters = strings.Fields("AU BR CA IN MX US")
 
-// state is left out if the carrier takes codes alone and the country has none
+// state is left out if the carrier takes only codes and the country has none
 // that matter: a British county is no reason to refuse a label.
 func (f *fitter) state(value, country string) string {
 	if tidy(value) == "" || slices.Contains(stateMatters, country) {
 		return f.text("state", value, f.limits.State, nil)
 	}
+
 	out, ok := f.script.write(tidy(value))
 	if !ok || !fits(out, f.limits.State) {
 		f.warn("state", "is left out: the carrier does not take it, and the country's addresses do not need it")

@@ -10,15 +10,15 @@ import (
 var plusOne = strings.Fields("AG AI AS BB BM BS CA DM DO GD GU JM KN KY LC MP MS PR SX TC TT US VC VG VI")
 
 // phone is the number as it was given if the carrier takes that, else its
-// digits with a plus where there was one. The country code of a North American
-// number and the plus go if only without them it fits.
+// digits with a plus where there was one.
 func (f *fitter) phone(value, country string) string {
 	value = tidy(value)
 	if value == "" || fits(value, f.limits.Phone) && strings.Trim(value, "0123456789 ()-.+") == "" {
 		return value
 	}
-	number, extension := cutExtension(strings.ToLower(plainDigits(value)))
-	if extension {
+
+	number, hadExtension := cutExtension(strings.ToLower(plainDigits(value)))
+	if hadExtension {
 		f.warn("phone", "is sent without its extension")
 	}
 	digits := strings.Map(keepDigit, number)
@@ -29,11 +29,14 @@ func (f *fitter) phone(value, country string) string {
 	if len(digits) == 0 {
 		f.refuse("phone", "invalid_phone", "", "is not a phone number")
 	}
-	home := slices.Contains(plusOne, country) && len(digits) == 11 && digits[0] == '1'
+
+	// The country code of a North American number, and the plus of any other,
+	// are dropped only if the number does not fit with them.
+	isNorthAmerican := slices.Contains(plusOne, country) && len(digits) == 11 && digits[0] == '1'
 	switch {
 	case fits(plus+digits, f.limits.Phone):
 		return plus + digits
-	case home && fits(digits[1:], f.limits.Phone):
+	case isNorthAmerican && fits(digits[1:], f.limits.Phone):
 		return digits[1:]
 	case fits(digits, f.limits.Phone):
 		return digits
@@ -42,7 +45,7 @@ func (f *fitter) phone(value, country string) string {
 	return ""
 }
 
-// cutExtension parts the number from what is dialled after it.
+// cutExtension separates the number from what is dialled after it.
 func cutExtension(s string) (number string, cut bool) {
 	digits := 0
 	for i, r := range s {
@@ -50,7 +53,8 @@ func cutExtension(s string) (number string, cut bool) {
 			digits++
 		}
 		// A mark before the number, as in "tel. 555 0100", is no extension.
-		if digits >= 4 && (r == 'x' || r == '#' || r == ';' || r == ',' || strings.HasPrefix(s[i:], "ext")) && strings.ContainsAny(s[i:], "0123456789") {
+		isMark := r == 'x' || r == '#' || r == ';' || r == ',' || strings.HasPrefix(s[i:], "ext")
+		if digits >= 4 && isMark && strings.ContainsAny(s[i:], "0123456789") {
 			return s[:i], true
 		}
 	}

@@ -10,28 +10,29 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// line is one connection's way to its carrier.
+// line is the path of one connection to its carrier. A call passes the breaker
+// of its operation, the quota, and a bulkhead, in this order.
 type line struct {
 	traffic *Traffic
-	road    *road
+	pool    *pool
 	key     lineKey
 	pace    *pacer
 
-	mu      sync.Mutex
-	jobs    map[carrier.Operation]*job
-	probing bool      // Probe is at work
-	probeAt time.Time // and not before this again
+	mu         sync.Mutex
+	operations map[carrier.Operation]*operationState
+	probing    bool      // Probe is at work
+	probeAt    time.Time // and not before this again
 }
 
-// job is one operation over a line.
-type job struct {
+// operationState is how one operation stands over a line.
+type operationState struct {
 	breaker           *breaker
 	inFlight, waiting int
 	sent, shed        uint64
 }
 
-// pass is the permission to send one request.
-type pass struct {
+// permit is the permission to send one request.
+type permit struct {
 	op     carrier.Operation
 	slot   int64 // of the quota
 	era    int   // of the breaker
@@ -39,78 +40,81 @@ type pass struct {
 	sentAt time.Time
 }
 
-// Do sends the request once, when it is its turn, or says why it did not.
-func (l *line) Do(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	p, err := l.enter(ctx, carrier.OperationOf(ctx))
+// Do sends the request once, when it is its turn, or returns why it did not.
+func (l *line) Do(request *http.Request) (*http.Response, error) {
+	ctx := request.Context()
+	granted, err := l.enter(ctx, carrier.OperationOf(ctx))
 	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close()
+		if request.Body != nil {
+			_ = request.Body.Close()
 		}
 		return nil, err
 	}
 
 	// A request that has an effect must reach the carrier once at most, so it
-	// goes where nothing is sent again.
-	via := l.road.reads
+	// goes over a transport that never sends anything again.
+	via := l.pool.reads
 	if carrier.IsEffect(ctx) {
-		via = l.road.effects
-		req = once(req)
+		via = l.pool.effects
+		request = once(request)
 	}
 
-	resp, err := via.RoundTrip(req)
+	response, err := via.RoundTrip(request)
 	if err != nil {
-		l.leave(p, l.traffic.judge(ctx, err, p.waited, time.Since(p.sentAt)))
+		l.leave(granted, l.traffic.outcomeOf(ctx, err, granted.waited, time.Since(granted.sentAt)))
 		return nil, err
 	}
 
 	// The call ends when its body is read: until then it holds its slot.
-	l.obey(p.op, resp)
-	resp.Body = &watched{ReadCloser: resp.Body, done: func(err error) {
+	l.applyPause(granted.op, response)
+	response.Body = &watched{ReadCloser: response.Body, done: func(err error) {
 		switch {
 		case err != nil:
-			l.leave(p, l.traffic.judge(ctx, err, p.waited, time.Since(p.sentAt)))
-		case resp.StatusCode >= http.StatusInternalServerError:
-			l.leave(p, failed)
+			l.leave(granted, l.traffic.outcomeOf(ctx, err, granted.waited, time.Since(granted.sentAt)))
+		case response.StatusCode >= http.StatusInternalServerError:
+			l.leave(granted, failed)
 		default:
-			l.leave(p, answered)
+			l.leave(granted, answered)
 		}
 	}}
-	return resp, nil
+	return response, nil
 }
 
-// enter waits for the quota and then for a slot. Only then, because a slot
-// that waits for the quota would be lost to the carrier's other connections.
-func (l *line) enter(ctx context.Context, op carrier.Operation) (*pass, error) {
+// enter waits for the quota and then for a slot.
+func (l *line) enter(ctx context.Context, op carrier.Operation) (*permit, error) {
 	began := time.Now()
-	j, err := l.arrive(op, began)
+	state, err := l.arrive(op, began)
 	if err != nil {
 		return nil, err
 	}
-	waiting, cancel := patience(ctx, began)
+
+	// The quota comes first: a slot that waits for the quota would be lost to
+	// the carrier's other connections.
+	waiting, cancel := withWaitLimit(ctx, began)
 	defer cancel()
-	p := &pass{op: op}
-	p.slot, err = l.pace.take(waiting, laneOf(op))
+	granted := &permit{op: op}
+	granted.slot, err = l.pace.acquire(waiting, priorityOf(op))
 	if err != nil {
-		return nil, l.refuse(j, err)
+		return nil, l.refuse(state, err)
 	}
-	if err := l.road.bulkheadOf(op).enter(waiting, l.key.connection); err != nil {
-		l.pace.giveBack(p.slot)
-		return nil, l.refuse(j, err)
+	if err := l.pool.bulkheadOf(op).enter(waiting, l.key.connection); err != nil {
+		l.pace.release(granted.slot)
+		return nil, l.refuse(state, err)
 	}
-	// The wait may have been long: what was learnt meanwhile counts.
-	if err := l.admit(ctx, j, p, began); err != nil {
-		l.road.bulkheadOf(op).leave(l.key.connection)
-		l.pace.giveBack(p.slot)
+
+	// The wait may have been long, and the breaker may have opened meanwhile.
+	if err := l.admit(ctx, state, granted, began); err != nil {
+		l.pool.bulkheadOf(op).leave(l.key.connection)
+		l.pace.release(granted.slot)
 		return nil, err
 	}
-	return p, nil
+	return granted, nil
 }
 
-// patience is how long the call may wait for its turn. An effect leaves the
-// carrier half of its time: one that is sent just before its deadline is one
-// whose answer is lost.
-func patience(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
+// withWaitLimit bounds how long the call may wait for its turn. An effect
+// leaves the carrier half of its time: one that is sent just before its
+// deadline is one whose answer is lost.
+func withWaitLimit(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
 	until, ok := ctx.Deadline()
 	if !ok || !carrier.IsEffect(ctx) {
 		return ctx, func() {}
@@ -118,127 +122,148 @@ func patience(ctx context.Context, now time.Time) (context.Context, context.Canc
 	return context.WithDeadline(ctx, now.Add(until.Sub(now)/2))
 }
 
-// arrive counts a call that wants to be sent, and refuses one that need not
-// wait to be refused.
-func (l *line) arrive(op carrier.Operation, now time.Time) (*job, error) {
+// arrive counts a call that wants to be sent, and refuses one at once that
+// would be refused after its wait.
+func (l *line) arrive(op carrier.Operation, now time.Time) (*operationState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j := l.jobs[op]
-	if j == nil {
-		j = &job{breaker: newBreaker(l.traffic.o.Breaker, op == carrier.OpBuy, now)}
-		l.jobs[op] = j
+
+	state := l.operations[op]
+	if state == nil {
+		state = &operationState{breaker: newBreaker(l.traffic.o.Breaker, op == carrier.OpBuy, now)}
+		l.operations[op] = state
 	}
-	if retry, yes := j.breaker.refuses(now); yes {
-		j.shed++
-		l.askForProbe(j.breaker, now)
-		return nil, down(retry)
+	if retry, isRefused := state.breaker.refuses(now); isRefused {
+		state.shed++
+		l.askForProbe(state.breaker, now)
+		return nil, unreachable(retry)
 	}
-	j.waiting++
-	return j, nil
+	state.waiting++
+	return state, nil
 }
 
 // refuse counts a call that waited and is not sent.
-func (l *line) refuse(j *job, err error) error {
+func (l *line) refuse(state *operationState, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j.waiting--
-	j.shed++
+	state.waiting--
+	state.shed++
 	return err
 }
 
-// admit is the last word before the call is sent.
-func (l *line) admit(ctx context.Context, j *job, p *pass, began time.Time) error {
+// admit is the last check before the call is sent.
+func (l *line) admit(ctx context.Context, state *operationState, granted *permit, began time.Time) error {
 	held := l.pace.heldFor()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	now := time.Now()
 	var err error
-	if retry, yes := j.breaker.refuses(now); yes {
-		err = down(retry)
+	if retry, isRefused := state.breaker.refuses(now); isRefused {
+		err = unreachable(retry)
 	} else if held > 0 {
-		err = quiet(held)
-	} else if gone := ctx.Err(); gone != nil {
-		err = &ship.Error{Kind: ship.Unavailable, Message: "there was no time left; nothing was sent", Err: gone}
+		err = paused(held)
+	} else if ended := ctx.Err(); ended != nil {
+		err = &ship.Error{Kind: ship.Unavailable, Message: "there was no time left; nothing was sent", Err: ended}
 	}
-	j.waiting--
+
+	state.waiting--
 	if err != nil {
-		j.shed++
+		state.shed++
 		return err
 	}
-	j.inFlight++
-	j.sent++
-	p.era, p.sentAt, p.waited = j.breaker.admit(), now, now.Sub(began)
+	state.inFlight++
+	state.sent++
+	granted.era = state.breaker.admit()
+	granted.sentAt = now
+	granted.waited = now.Sub(began)
 	return nil
 }
 
 // leave ends a call that was sent.
-func (l *line) leave(p *pass, o outcome) {
-	l.road.bulkheadOf(p.op).leave(l.key.connection)
+func (l *line) leave(granted *permit, result outcome) {
+	l.pool.bulkheadOf(granted.op).leave(l.key.connection)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	now := time.Now()
-	j := l.jobs[p.op]
-	j.inFlight--
-	j.breaker.record(now, p.era, o)
-	if buys := l.jobs[carrier.OpBuy]; buys != nil && o == answered {
-		switch p.op {
+	state := l.operations[granted.op]
+	state.inFlight--
+	state.breaker.record(now, granted.era, result)
+
+	// Purchases never probe a carrier themselves, so the answer to a harmless
+	// operation is what lets them through again.
+	if buys := l.operations[carrier.OpBuy]; buys != nil && result == answered {
+		switch granted.op {
 		case carrier.OpRates, carrier.OpCheck, carrier.OpFind:
-			buys.breaker.vouched(now)
+			buys.breaker.recordOther(now)
 		}
 	}
 }
 
-// obey keeps the pause that the answer asks for: after a 429 for all that the
-// connection does, after a 503 for the operation that is out of order, so that
-// a lost purchase can still be looked up.
-func (l *line) obey(op carrier.Operation, resp *http.Response) {
+// applyPause keeps the pause that the answer asks for: after a 429 for all that
+// the connection does, after a 503 only for the operation that is out of order,
+// so that a lost purchase can still be looked up.
+func (l *line) applyPause(op carrier.Operation, response *http.Response) {
 	now := time.Now()
-	pause := min(RetryAfter(resp.Header, now), l.traffic.o.LongestHold)
-	switch resp.StatusCode {
+	pause := min(RetryAfter(response.Header, now), l.traffic.o.LongestHold)
+	switch response.StatusCode {
 	case http.StatusTooManyRequests:
 		if pause == 0 {
 			pause = l.traffic.o.UnsaidHold
 		}
 		l.pace.hold(pause)
+
 	case http.StatusServiceUnavailable:
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		b := l.jobs[op].breaker
+		b := l.operations[op].breaker
 		if until := now.Add(pause); until.After(b.paused) {
 			b.paused = until
 		}
 	}
 }
 
-// askForProbe has somebody make a call that can close the breaker, when it is
-// time and no call of its own can.
+// askForProbe starts a call that can close the breaker, when it is time and no
+// call of its own can.
 func (l *line) askForProbe(b *breaker, now time.Time) {
 	probe := l.traffic.o.Probe
 	if probe == nil || !b.foreign || !b.open || now.Before(b.until) || l.probing || now.Before(l.probeAt) {
 		return
 	}
+
 	l.probing = true
 	go func() {
 		defer func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.probing, l.probeAt = false, time.Now().Add(b.o.FirstWait)
+			l.probing = false
+			l.probeAt = time.Now().Add(b.o.FirstWait)
 		}()
 		probe(l.key.carrier, l.key.connection)
 	}()
 }
 
 func (l *line) stats() []Stat {
-	left, held := l.pace.left(), l.pace.heldFor()
+	left := l.pace.left()
+	held := l.pace.heldFor()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	now := time.Now()
-	all := make([]Stat, 0, len(l.jobs))
-	for op, j := range l.jobs {
+	all := make([]Stat, 0, len(l.operations))
+	for op, state := range l.operations {
 		all = append(all, Stat{
-			Carrier: l.key.carrier, Connection: l.key.connection, Operation: op,
-			Breaker: j.breaker.state(now), InFlight: j.inFlight, Waiting: j.waiting,
-			QuotaLeft: left, HeldFor: max(held, j.breaker.paused.Sub(now), 0), Sent: j.sent, Shed: j.shed,
+			Carrier:    l.key.carrier,
+			Connection: l.key.connection,
+			Operation:  op,
+			Breaker:    state.breaker.state(now),
+			InFlight:   state.inFlight,
+			Waiting:    state.waiting,
+			QuotaLeft:  left,
+			HeldFor:    max(held, state.breaker.paused.Sub(now), 0),
+			Sent:       state.sent,
+			Shed:       state.shed,
 		})
 	}
 	return all
@@ -249,14 +274,14 @@ func (l *line) waits() map[carrier.Operation]time.Duration {
 	list := map[carrier.Operation]time.Duration{}
 	now := time.Now()
 	for _, op := range []carrier.Operation{carrier.OpRates, carrier.OpBuy, carrier.OpTrack} {
-		list[op] = l.pace.next(laneOf(op))
+		list[op] = l.pace.next(priorityOf(op))
 	}
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for op := range list {
-		if j := l.jobs[op]; j != nil {
-			if retry, refused := j.breaker.refuses(now); refused {
+		if state := l.operations[op]; state != nil {
+			if retry, isRefused := state.breaker.refuses(now); isRefused {
 				list[op] = max(list[op], retry)
 			}
 		}
@@ -264,7 +289,7 @@ func (l *line) waits() map[carrier.Operation]time.Duration {
 	return list
 }
 
-// down is the error of a call to a carrier that is left alone.
-func down(retry time.Duration) error {
+// unreachable is the error of a call whose breaker is open.
+func unreachable(retry time.Duration) error {
 	return &ship.Error{Kind: ship.Unavailable, Message: "the carrier does not answer at the moment; nothing was sent", RetryAfter: retry}
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A lane is a place in the queue for a carrier's quota; a lower one goes
+// A priority orders the calls that wait for a carrier's quota: a lower one goes
 // first, whenever it came.
-type lane int
+type priority int
 
 const (
-	labelLane lane = iota
-	voidLane
-	rateLane
-	trackLane
-	lanes
+	labelPriority priority = iota
+	voidPriority
+	ratePriority
+	trackPriority
+	priorities
 )
 
-// laneOf is the lane of an operation. A call of no operation fetches a token,
-// which a purchase may wait for.
-func laneOf(op carrier.Operation) lane {
+// priorityOf is the priority of an operation. A call of no operation fetches a
+// token, which a purchase may wait for.
+func priorityOf(op carrier.Operation) priority {
 	switch op {
 	case carrier.OpVoid:
-		return voidLane
+		return voidPriority
 	case carrier.OpRates, carrier.OpCheck:
-		return rateLane
+		return ratePriority
 	case carrier.OpTrack:
-		return trackLane
+		return trackPriority
 	}
-	return labelLane
+	return labelPriority
 }
 
 // paceSlots divide the quota's period.
@@ -42,22 +42,22 @@ const paceSlots = 64
 
 // pacer keeps the calls of one connection within its quota: never more than
 // Calls in any period, and after a burst no faster than the quota on average.
-// x/time/rate knows one queue only and a bucket, which lets twice the quota
-// pass in a period that begins with a full one.
+// x/time/rate has only one queue and a bucket, which lets twice the quota pass
+// in a period that begins with a full one.
 //
 // No lock is held while anybody waits, and one timer serves all that wait.
 type pacer struct {
 	quota     carrier.Quota
 	interval  time.Duration
-	keepCalls [lanes]int // of the quota, for the lanes before
-	keepBurst [lanes]int // of the burst
+	keepCalls [priorities]int // of the quota, for calls of a lower priority number
+	keepBurst [priorities]int // of the burst
 
 	mu    sync.Mutex
 	due   time.Time // when the calls so far would have been made without a burst
 	spent *window
-	queue [lanes]list.List // of *waiter
+	queue [priorities]list.List // of *waiter
 	timer *time.Timer
-	held  time.Time // the carrier itself asked for quiet until then
+	held  time.Time // the carrier itself asked for a pause until then
 }
 
 // waiter is one call that waits; err may be read once ready is closed.
@@ -67,154 +67,177 @@ type waiter struct {
 	err   error
 }
 
-// newPacer keeps the shares of the quota that o says for labels and for rates.
-func newPacer(q carrier.Quota, o TrafficOptions, now time.Time) *pacer {
-	p := &pacer{quota: q}
-	if q.Calls <= 0 || q.Per <= 0 {
+// newPacer keeps the shares of the quota that the options set aside for labels
+// and for rates.
+func newPacer(quota carrier.Quota, options TrafficOptions, now time.Time) *pacer {
+	p := &pacer{quota: quota}
+	if quota.Calls <= 0 || quota.Per <= 0 {
 		return p
 	}
-	if p.quota.Burst <= 0 || p.quota.Burst > q.Calls {
-		p.quota.Burst = q.Calls
+
+	if p.quota.Burst <= 0 || p.quota.Burst > quota.Calls {
+		p.quota.Burst = quota.Calls
 	}
-	p.interval = max(q.Per/time.Duration(q.Calls), 1)
-	p.spent = newWindow(q.Per, paceSlots, now)
-	for l, share := range map[lane]float64{rateLane: o.KeepForLabels, trackLane: o.KeepForLabels + o.KeepForRates} {
+	p.interval = max(quota.Per/time.Duration(quota.Calls), 1)
+	p.spent = newWindow(quota.Per, paceSlots, now)
+
+	for level, share := range map[priority]float64{
+		ratePriority:  options.KeepForLabels,
+		trackPriority: options.KeepForLabels + options.KeepForRates,
+	} {
 		if share <= 0 {
 			continue
 		}
 		// A purchase may need a token first: two calls.
-		keep := func(of int) int { return max(min(max(int(math.Ceil(share*float64(of))), 2), of-1), 0) }
-		p.keepCalls[l], p.keepBurst[l] = keep(q.Calls), keep(p.quota.Burst)
+		keep := func(total int) int { return max(min(max(int(math.Ceil(share*float64(total))), 2), total-1), 0) }
+		p.keepCalls[level] = keep(quota.Calls)
+		p.keepBurst[level] = keep(p.quota.Burst)
 	}
 	return p
 }
 
-// take returns when the call may be made. If that would be after the deadline
-// of ctx, the error says so at once. What is taken and not used is given back.
-func (p *pacer) take(ctx context.Context, l lane) (slot int64, err error) {
+// acquire returns when the call may be made. If that would be after the
+// deadline of ctx, it returns the error at once. What is acquired and not used
+// is released.
+func (p *pacer) acquire(ctx context.Context, level priority) (slot int64, err error) {
 	p.mu.Lock()
 	now := time.Now()
 	if now.Before(p.held) {
 		defer p.mu.Unlock()
-		return 0, quiet(p.held.Sub(now))
+		return 0, paused(p.held.Sub(now))
 	}
 	if p.spent == nil {
 		p.mu.Unlock()
 		return 0, nil
 	}
-	ahead := 0
-	for i := range l + 1 {
-		ahead += p.queue[i].Len()
-	}
-	wait := p.wait(now, l, ahead)
+
+	ahead := p.ahead(level)
+	wait := p.wait(now, level, ahead)
 	if ahead == 0 && wait == 0 {
 		defer p.mu.Unlock()
 		return p.spend(now), nil
 	}
 	if until, ok := ctx.Deadline(); ok && now.Add(wait).After(until) {
 		defer p.mu.Unlock()
-		return 0, spentUp(wait, nil)
+		return 0, quotaExceeded(wait, nil)
 	}
-	w := &waiter{ready: make(chan struct{})}
-	place := p.queue[l].PushBack(w)
+
+	waiting := &waiter{ready: make(chan struct{})}
+	position := p.queue[level].PushBack(waiting)
 	p.serve(now)
 	p.mu.Unlock()
 
 	select {
-	case <-w.ready:
-		return w.slot, w.err
+	case <-waiting.ready:
+		return waiting.slot, waiting.err
 	case <-ctx.Done():
-		return 0, p.abandon(ctx, l, place)
+		return 0, p.abandon(ctx, level, position)
 	}
+}
+
+// ahead is how many calls wait that go before a new one.
+func (p *pacer) ahead(level priority) int {
+	n := 0
+	for i := range level + 1 {
+		n += p.queue[i].Len()
+	}
+	return n
 }
 
 // abandon takes a waiter out of the queue whose ctx has ended.
-func (p *pacer) abandon(ctx context.Context, l lane, place *list.Element) error {
+func (p *pacer) abandon(ctx context.Context, level priority, position *list.Element) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w, now := place.Value.(*waiter), time.Now()
+
+	// The waiter may have been served at the same moment. Then its call is
+	// released, as nobody makes it.
+	now := time.Now()
+	waiting := position.Value.(*waiter)
 	select {
-	case <-w.ready:
-		if w.err != nil {
-			return w.err
+	case <-waiting.ready:
+		if waiting.err != nil {
+			return waiting.err
 		}
-		p.unspend(now, w.slot)
+		p.unspend(now, waiting.slot)
 	default:
-		p.queue[l].Remove(place)
+		p.queue[level].Remove(position)
 	}
-	return spentUp(max(p.wait(now, l, 0), time.Second), ctx.Err())
+	return quotaExceeded(max(p.wait(now, level, 0), time.Second), ctx.Err())
 }
 
-// giveBack returns what was taken for a call that was not sent.
-func (p *pacer) giveBack(slot int64) {
+// release returns what was acquired for a call that was not sent.
+func (p *pacer) release(slot int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.spent != nil {
 		p.unspend(time.Now(), slot)
 	}
 }
 
-// hold keeps all calls from being made for a while; those that wait are told.
-func (p *pacer) hold(d time.Duration) {
+// hold keeps all calls from being made for a while; those that wait get an
+// error.
+func (p *pacer) hold(pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	now := time.Now()
-	if until := now.Add(d); until.After(p.held) {
+	if until := now.Add(pause); until.After(p.held) {
 		p.held = until
 	}
-	for l := range p.queue {
-		for e := p.queue[l].Front(); e != nil; e = p.queue[l].Front() {
-			w := p.queue[l].Remove(e).(*waiter)
-			w.err = quiet(p.held.Sub(now))
-			close(w.ready)
+	for level := range p.queue {
+		queue := &p.queue[level]
+		for first := queue.Front(); first != nil; first = queue.Front() {
+			waiting := queue.Remove(first).(*waiter)
+			waiting.err = paused(p.held.Sub(now))
+			close(waiting.ready)
 		}
 	}
 }
 
-// heldFor is how long the carrier wants no calls.
+// heldFor is how long the carrier's pause lasts.
 func (p *pacer) heldFor() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(time.Until(p.held), 0)
 }
 
-// next is how long a call of the lane would wait that is made now.
-func (p *pacer) next(l lane) time.Duration {
+// next is how long a call of the priority would wait that is made now.
+func (p *pacer) next(level priority) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	now := time.Now()
-	wait := max(p.held.Sub(now), 0)
+	pause := max(p.held.Sub(now), 0)
 	if p.spent == nil {
-		return wait
+		return pause
 	}
-	ahead := 0
-	for i := range l + 1 {
-		ahead += p.queue[i].Len()
-	}
-	return max(wait, p.wait(now, l, ahead))
+	return max(pause, p.wait(now, level, p.ahead(level)))
 }
 
 // left is how many calls the quota has at this moment; -1 if it has no limit.
 func (p *pacer) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.spent == nil {
 		return -1
 	}
 	return p.quota.Calls - p.spent.sum(time.Now())
 }
 
-// wait is how long a call of the lane waits that has so many before it.
-func (p *pacer) wait(now time.Time, l lane, ahead int) time.Duration {
+// wait is how long a call of the priority waits that has so many ahead of it.
+func (p *pacer) wait(now time.Time, level priority, ahead int) time.Duration {
 	burst := p.due.Sub(now)
 	if p.due.Before(now) {
 		burst = 0
 	}
-	burst += time.Duration(ahead+1+p.keepBurst[l]-p.quota.Burst) * p.interval
+	burst += time.Duration(ahead+1+p.keepBurst[level]-p.quota.Burst) * p.interval
+
 	var period time.Duration
-	if room := p.quota.Calls - p.keepCalls[l] - ahead - 1; room >= 0 {
+	if room := p.quota.Calls - p.keepCalls[level] - ahead - 1; room >= 0 {
 		period = p.spent.fallsTo(now, room).Sub(now)
-	} else { // the queue alone is more than a period's worth
+	} else { // the queue by itself is more than a period's worth
 		period = p.quota.Per + time.Duration(-room)*p.interval
 	}
 	return max(burst, period, 0)
@@ -235,17 +258,19 @@ func (p *pacer) unspend(now time.Time, slot int64) {
 }
 
 // serve lets the first waiters go whose time has come, and sets the timer for
-// the next. A lane that must wait stops those behind it, which keep more back.
+// the next. A priority that must wait stops those behind it, which keep more
+// back.
 func (p *pacer) serve(now time.Time) {
-	for l := range p.queue {
-		for e := p.queue[l].Front(); e != nil; e = p.queue[l].Front() {
-			if wait := p.wait(now, lane(l), 0); wait > 0 {
+	for level := range p.queue {
+		queue := &p.queue[level]
+		for first := queue.Front(); first != nil; first = queue.Front() {
+			if wait := p.wait(now, priority(level), 0); wait > 0 {
 				p.wake(wait)
 				return
 			}
-			w := p.queue[l].Remove(e).(*waiter)
-			w.slot = p.spend(now)
-			close(w.ready)
+			waiting := queue.Remove(first).(*waiter)
+			waiting.slot = p.spend(now)
+			close(waiting.ready)
 		}
 	}
 }
@@ -262,12 +287,17 @@ func (p *pacer) wake(in time.Duration) {
 	})
 }
 
-// spentUp is the error of a call that the quota has no room for.
-func spentUp(retry time.Duration, cause error) error {
-	return &ship.Error{Kind: ship.Limited, Message: "the carrier's quota is used up for now; nothing was sent", RetryAfter: retry, Err: cause}
+// quotaExceeded is the error of a call that the quota has no room for.
+func quotaExceeded(retry time.Duration, cause error) error {
+	return &ship.Error{
+		Kind:       ship.Limited,
+		Message:    "the carrier's quota is used up for now; nothing was sent",
+		RetryAfter: retry,
+		Err:        cause,
+	}
 }
 
-// quiet is the error of a call while the carrier wants none.
-func quiet(retry time.Duration) error {
+// paused is the error of a call while the carrier asks for a pause.
+func paused(retry time.Duration) error {
 	return &ship.Error{Kind: ship.Limited, Message: "the carrier asked for a pause; nothing was sent", RetryAfter: retry}
 }

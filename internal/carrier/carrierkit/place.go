@@ -20,12 +20,12 @@ type Place struct {
 }
 
 // PlaceOf is the place of an address.
-func PlaceOf(a ship.Address) Place {
+func PlaceOf(address ship.Address) Place {
 	return Place{
-		Country: a.Country,
-		State:   a.State,
-		City:    a.City,
-		Zip:     a.Zip,
+		Country: address.Country,
+		State:   address.State,
+		City:    address.City,
+		Zip:     address.Zip,
 	}
 }
 
@@ -143,8 +143,8 @@ func CrossesCustoms(from, to Place) bool {
 
 // inUSCustoms reports whether the place is in the customs territory of the
 // United States: the states, the District of Columbia and Puerto Rico.
-func inUSCustoms(p Place) bool {
-	territory := p.Territory()
+func inUSCustoms(place Place) bool {
+	territory := place.Territory()
 	return territory == "US" || territory == "PR"
 }
 
@@ -187,7 +187,7 @@ var zoneNames = sync.OnceValue(func() map[string]string {
 	return byPlace
 })
 
-// zones are the countries and states that lie in one zone alone.
+// zones are the countries and states that lie in a single zone.
 var zones = map[string]string{
 	"America/New_York":    "US-CT US-DC US-DE US-GA US-MA US-MD US-ME US-NC US-NH US-NJ US-NY US-OH US-PA US-RI US-SC US-VA US-VT US-WV",
 	"America/Chicago":     "US-AL US-AR US-IA US-IL US-LA US-MN US-MO US-MS US-OK US-WI",

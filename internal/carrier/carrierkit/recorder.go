@@ -15,10 +15,11 @@ import (
 // keptBody bounds what is kept of each body.
 const keptBody = 1 << 20
 
-// Recorder returns next, watched: the exchanges of an operation whose ctx asks
-// for it are told, without credentials and tokens, once they have ended, on a
-// goroutine of their own. It sends nothing by itself, waits for nothing, and
-// changes nothing of what is sent. Calls of no operation, such as a token's, are never told.
+// Recorder returns next, recorded: the exchanges of an operation whose ctx asks
+// for it are reported, without credentials and tokens, once they have ended, on
+// a goroutine of their own. It sends nothing by itself, waits for nothing, and
+// changes nothing of what is sent. Calls of no operation, such as a token's, are
+// never reported.
 func Recorder(next http.RoundTripper) http.RoundTripper { return &recorder{next} }
 
 type recorder struct{ next http.RoundTripper }
@@ -29,52 +30,66 @@ func (rec *recorder) CloseIdleConnections() {
 }
 
 // RoundTrip sends the request.
-func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	keep := carrier.ExchangesOf(req.Context())
-	if keep == nil || carrier.OperationOf(req.Context()) == "" {
-		return rec.next.RoundTrip(req)
+func (rec *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	keep := carrier.ExchangesOf(request.Context())
+	if keep == nil || carrier.OperationOf(request.Context()) == "" {
+		return rec.next.RoundTrip(request)
 	}
-	n := &note{keep: keep, req: req, x: carrier.Exchange{
-		Operation: carrier.OperationOf(req.Context()), At: time.Now(), Method: req.Method, URL: cleanURL(req), Header: req.Header,
-	}}
-	if req.Body != nil && req.Body != http.NoBody {
-		watched := req.WithContext(req.Context())
-		watched.Body = &overheard{ReadCloser: req.Body, said: &n.said}
-		req = watched
+
+	recorded := &recording{
+		keep:    keep,
+		request: request,
+		exchange: carrier.Exchange{
+			Operation: carrier.OperationOf(request.Context()),
+			At:        time.Now(),
+			Method:    request.Method,
+			URL:       cleanURL(request),
+			Header:    request.Header,
+		},
 	}
-	resp, err := rec.next.RoundTrip(req)
+	if request.Body != nil && request.Body != http.NoBody {
+		copied := request.WithContext(request.Context())
+		copied.Body = &recordedBody{ReadCloser: request.Body, copy: &recorded.sent}
+		request = copied
+	}
+
+	response, err := rec.next.RoundTrip(request)
 	if err != nil {
-		n.end(nil, err)
+		recorded.end(nil, err)
 		return nil, err
 	}
-	resp.Body = &overheard{ReadCloser: resp.Body, said: &n.heard, done: func(err error) { n.end(resp, err) }}
-	return resp, nil
+	response.Body = &recordedBody{
+		ReadCloser: response.Body,
+		copy:       &recorded.received,
+		done:       func(err error) { recorded.end(response, err) },
+	}
+	return response, nil
 }
 
-// overheard is a body that is copied as it is read, up to a limit.
-type overheard struct {
+// recordedBody is a body that is copied as it is read, up to a limit.
+type recordedBody struct {
 	io.ReadCloser
-	said *excerpt
+	copy *excerpt
 	done func(error) // at its end; may be nil
 }
 
-func (o *overheard) Read(p []byte) (int, error) {
-	n, err := o.ReadCloser.Read(p)
-	o.said.add(p[:n])
-	if err != nil && o.done != nil {
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.copy.add(p[:n])
+	if err != nil && b.done != nil {
 		if err == io.EOF { //nolint:errorlint // the plain one is the end
-			o.done(nil)
+			b.done(nil)
 		} else {
-			o.done(err)
+			b.done(err)
 		}
 	}
 	return n, err
 }
 
-func (o *overheard) Close() error {
-	err := o.ReadCloser.Close()
-	if o.done != nil {
-		o.done(nil)
+func (b *recordedBody) Close() error {
+	err := b.ReadCloser.Close()
+	if b.done != nil {
+		b.done(nil)
 	}
 	return err
 }
@@ -93,65 +108,73 @@ func (e *excerpt) add(p []byte) {
 	e.text = append(e.text, p[:min(len(p), keptBody-len(e.text))]...)
 }
 
-// whole is the body, and whether that is all of it.
-func (e *excerpt) whole() ([]byte, bool) {
+// content is what was kept of the body, and whether that is all of it.
+func (e *excerpt) content() ([]byte, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.text, e.size == len(e.text)
 }
 
-// note is one exchange under way.
-type note struct {
-	once        sync.Once
-	keep        func(carrier.Exchange)
-	req         *http.Request
-	x           carrier.Exchange
-	said, heard excerpt
+// recording is one exchange under way.
+type recording struct {
+	once           sync.Once
+	keep           func(carrier.Exchange)
+	request        *http.Request
+	exchange       carrier.Exchange
+	sent, received excerpt
 }
 
-// end tells the exchange.
-func (n *note) end(resp *http.Response, err error) {
-	n.once.Do(func() {
-		n.x.Took = time.Since(n.x.At)
-		go n.tell(resp, err) // a purchase does not wait for what is kept of it
+// end reports the exchange.
+func (r *recording) end(response *http.Response, err error) {
+	r.once.Do(func() {
+		r.exchange.Took = time.Since(r.exchange.At)
+		go r.report(response, err) // a purchase does not wait for what is kept of it
 	})
 }
 
-func (n *note) tell(resp *http.Response, err error) {
-	defer func() { _ = recover() }() // a record that is lost costs nothing
-	hide := hidden(n.req.Header)
-	n.x.Header, n.x.Body = cleanHeader(n.req.Header, hide), hide(cleanBody(n.said.whole()))
-	if resp != nil {
-		n.x.Status, n.x.Answer = resp.StatusCode, cleanHeader(resp.Header, hide)
-		n.x.Answered = hide(cleanBody(n.heard.whole()))
+func (r *recording) report(response *http.Response, err error) {
+	// A lost record costs nothing, so a panic must not end the process.
+	defer func() { _ = recover() }()
+
+	redact := redactor(r.request.Header)
+	r.exchange.Header = cleanHeader(r.request.Header, redact)
+	r.exchange.Body = redact(cleanBody(r.sent.content()))
+	if response != nil {
+		r.exchange.Status = response.StatusCode
+		r.exchange.Answer = cleanHeader(response.Header, redact)
+		r.exchange.Answered = redact(cleanBody(r.received.content()))
 	}
 	if err != nil {
-		n.x.Error = hide(err.Error())
+		r.exchange.Error = redact(err.Error())
 	}
-	n.keep(n.x)
+	r.keep(r.exchange)
 }
 
 const secret = "[secret]"
 
-// hidden returns what replaces the credentials that a request's head sent,
+// redactor returns what replaces the credentials in a request's header,
 // wherever the carrier repeats them.
-func hidden(h http.Header) func(string) string {
+func redactor(header http.Header) func(string) string {
 	var pairs []string
-	add := func(s string) {
-		if len(s) >= 4 {
-			pairs = append(pairs, s, secret)
+	add := func(text string) {
+		if len(text) >= 4 {
+			pairs = append(pairs, text, secret)
 		}
 	}
-	for name, values := range h {
+
+	for name, values := range header {
 		if !isSecretName(name) {
 			continue
 		}
-		for _, v := range values {
-			_, credential, two := strings.Cut(v, " ")
-			if !two {
-				credential = v
+		for _, value := range values {
+			_, credential, hasScheme := strings.Cut(value, " ")
+			if !hasScheme {
+				credential = value
 			}
 			add(credential)
+
+			// A carrier may repeat the parts of a basic authorization in plain
+			// text.
 			if plain, err := base64.StdEncoding.DecodeString(credential); err == nil {
 				user, password, _ := strings.Cut(string(plain), ":")
 				add(user)
@@ -162,23 +185,23 @@ func hidden(h http.Header) func(string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
-func cleanHeader(h http.Header, hide func(string) string) http.Header {
+func cleanHeader(header http.Header, redact func(string) string) http.Header {
 	clean := http.Header{}
-	for name, values := range h {
-		for _, v := range values {
+	for name, values := range header {
+		for _, value := range values {
 			if isSecretName(name) {
-				v = secret
+				value = secret
 			}
-			clean[name] = append(clean[name], hide(v))
+			clean[name] = append(clean[name], redact(value))
 		}
 	}
 	return clean
 }
 
-func cleanURL(req *http.Request) string {
-	u := *req.URL
-	u.User = nil
-	query := u.Query()
+func cleanURL(request *http.Request) string {
+	address := *request.URL
+	address.User = nil
+	query := address.Query()
 	for name, values := range query {
 		for i := range values {
 			if isSecretName(name) {
@@ -186,19 +209,19 @@ func cleanURL(req *http.Request) string {
 			}
 		}
 	}
-	u.RawQuery = query.Encode()
-	return u.String()
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // cleanBody is a body that may be kept: JSON without secrets and without the
-// pictures of labels, of other text its beginning, and nothing of what was cut:
-// it could end inside a secret.
-func cleanBody(body []byte, whole bool) string {
+// images of labels, the beginning of other text, and nothing of a body that was
+// cut: it could end inside a secret.
+func cleanBody(body []byte, complete bool) string {
 	const shown = 2000
 	switch text, ok := cleanJSON(body); {
 	case len(body) == 0:
 		return ""
-	case !whole:
+	case !complete:
 		return "[more than " + strconv.Itoa(len(body)) + " bytes left out]"
 	case ok:
 		return text

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// longString is what is left out of a kept body: the picture of a label, not a
-// word that anybody reads.
+// longString is the length from which a string is left out of a kept body: it
+// is the image of a label and not text that anybody reads.
 const longString = 1000
 
 // secretNames are what the names of members, headers and parameters contain
@@ -19,8 +19,8 @@ var secretNames = []string{"secret", "password", "passwd", "token", "authori", "
 
 func isSecretName(name string) bool {
 	name = strings.ToLower(name)
-	for _, s := range secretNames {
-		if strings.Contains(name, s) {
+	for _, part := range secretNames {
+		if strings.Contains(name, part) {
 			return true
 		}
 	}
@@ -30,20 +30,21 @@ func isSecretName(name string) bool {
 // cleanJSON is the JSON text in its own order, indented, with secrets and long
 // strings replaced; ok is false if it is not JSON.
 func cleanJSON(body []byte) (text string, ok bool) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	w := jsonCopier{dec: dec}
-	if w.value(false) != nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	copier := jsonCopier{dec: decoder}
+	if copier.value(false) != nil {
 		return "", false
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return "", false
 	}
-	var out bytes.Buffer
-	if json.Indent(&out, w.out.Bytes(), "", "  ") != nil {
+
+	var indented bytes.Buffer
+	if json.Indent(&indented, copier.out.Bytes(), "", "  ") != nil {
 		return "", false
 	}
-	return out.String(), true
+	return indented.String(), true
 }
 
 // jsonCopier copies one value after the other.
@@ -52,73 +53,80 @@ type jsonCopier struct {
 	out bytes.Buffer
 }
 
-// value copies the next value. A hidden one is replaced, with all in it.
+// value copies the next value. A hidden one is replaced, with everything in it.
 func (w *jsonCopier) value(hide bool) error {
-	t, err := w.dec.Token()
+	token, err := w.dec.Token()
 	if err != nil {
 		return err
 	}
-	switch v := t.(type) {
+
+	switch value := token.(type) {
 	case json.Delim:
-		return w.group(v, hide)
+		return w.group(value, hide)
+
 	case string:
 		switch {
-		case hide && v != "":
-			v = secret
-		case len(v) > longString:
-			v = "[" + strconv.Itoa(len(v)) + " characters left out]"
+		case hide && value != "":
+			value = secret
+		case len(value) > longString:
+			value = "[" + strconv.Itoa(len(value)) + " characters left out]"
 		}
-		return w.scalar(v)
+		return w.scalar(value)
+
 	case json.Number:
 		if hide {
 			return w.scalar(secret)
 		}
-		w.out.WriteString(v.String())
+		w.out.WriteString(value.String())
 		return nil
+
 	default:
-		return w.scalar(v)
+		return w.scalar(value)
 	}
 }
 
-func (w *jsonCopier) scalar(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+func (w *jsonCopier) scalar(value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	w.out.Write(bytes.TrimSpace(b.Bytes()))
+	w.out.Write(bytes.TrimSpace(text.Bytes()))
 	return nil
 }
 
+// group copies an object or an array. A secret name hides everything below it.
 func (w *jsonCopier) group(open json.Delim, hide bool) error {
 	w.out.WriteByte(byte(open))
 	for n := 0; w.dec.More(); n++ {
 		if n > 0 {
 			w.out.WriteByte(',')
 		}
-		inner := hide
+
+		hideMember := hide
 		if open == '{' {
-			name, err := w.dec.Token()
+			token, err := w.dec.Token()
 			if err != nil {
 				return err
 			}
-			text, _ := name.(string)
-			if err := w.scalar(text); err != nil {
+			name, _ := token.(string)
+			if err := w.scalar(name); err != nil {
 				return err
 			}
 			w.out.WriteByte(':')
-			inner = hide || isSecretName(text)
+			hideMember = hide || isSecretName(name)
 		}
-		if err := w.value(inner); err != nil {
+		if err := w.value(hideMember); err != nil {
 			return err
 		}
 	}
-	end, err := w.dec.Token()
+
+	token, err := w.dec.Token()
 	if err != nil {
 		return err
 	}
-	d, _ := end.(json.Delim)
-	w.out.WriteByte(byte(d))
+	end, _ := token.(json.Delim)
+	w.out.WriteByte(byte(end))
 	return nil
 }

@@ -15,35 +15,41 @@ type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
-// refusalLimit bounds what is kept of a carrier's own words.
+// refusalLimit bounds what is kept of a carrier's own message.
 const refusalLimit = 500
 
-// refused judges an answer whose status is not 2xx.
-func (c Call) refused(resp *http.Response, body []byte) error {
-	code := resp.StatusCode
-	e := &ship.Error{Err: Status(code), RetryAfter: RetryAfter(resp.Header, time.Now())}
+// refused is the error of an answer whose status is not 2xx.
+func (c Call) refused(response *http.Response, body []byte) error {
+	code := response.StatusCode
+	refused := &ship.Error{Err: Status(code), RetryAfter: RetryAfter(response.Header, time.Now())}
 	switch {
 	case code == http.StatusUnauthorized:
-		e.Kind, e.Message = ship.Forbidden, "the carrier does not accept the credentials"
+		refused.Kind = ship.Forbidden
+		refused.Message = "the carrier does not accept the credentials"
 	case code == http.StatusForbidden:
-		e.Kind, e.Message = ship.Forbidden, "the carrier does not allow this to the account"
+		refused.Kind = ship.Forbidden
+		refused.Message = "the carrier does not allow this to the account"
 	case code == http.StatusTooManyRequests:
-		e.Kind, e.Message = ship.Limited, "the carrier takes no more requests for now"
+		refused.Kind = ship.Limited
+		refused.Message = "the carrier takes no more requests for now"
 	case code == http.StatusNotFound && !c.Effect:
-		e.Kind, e.Message = ship.NotFound, "the carrier does not know it"
+		refused.Kind = ship.NotFound
+		refused.Message = "the carrier does not know it"
 	case code == http.StatusRequestTimeout, code < 400, code > 499:
 		// A server that gives up may have sold before.
-		lost := c.lost(fmt.Sprintf("the carrier answered with status %d", code), e.Err).(*ship.Error)
-		lost.RetryAfter = e.RetryAfter
+		lost := c.lost(fmt.Sprintf("the carrier answered with status %d", code), refused.Err).(*ship.Error)
+		lost.RetryAfter = refused.RetryAfter
 		return lost
 	default:
-		e.Kind, e.Message = ship.Invalid, "the carrier refused the request"
+		refused.Kind = ship.Invalid
+		refused.Message = "the carrier refused the request"
 	}
+
 	if c.Refusal != nil {
-		said := c.Refusal(body)
-		e.Refusal = ship.Refusal{Code: cut(c.redact(said.Code)), Message: cut(c.redact(said.Message))}
+		reason := c.Refusal(body)
+		refused.Refusal = ship.Refusal{Code: cut(c.redact(reason.Code)), Message: cut(c.redact(reason.Message))}
 	}
-	return e
+	return refused
 }
 
 func cut(text string) string {
@@ -59,9 +65,9 @@ func cut(text string) string {
 }
 
 // RetryAfter reads how long the answer asks to wait, in either of the two
-// spellings; zero if it does not. No carrier can hold us off for over a day.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
-	value := h.Get("Retry-After")
+// spellings; zero if it does not. No carrier can make us wait for over a day.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	value := header.Get("Retry-After")
 	var wait time.Duration
 	if seconds, err := strconv.Atoi(value); err == nil {
 		wait = time.Duration(min(seconds, 86400)) * time.Second

@@ -29,16 +29,16 @@ type StatusRow struct {
 // MustStatuses reads a table, and panics if it is not one: it is part of the
 // program.
 func MustStatuses(text string) StatusTable {
-	t, err := ReadStatuses(text)
+	table, err := ReadStatuses(text)
 	if err != nil {
 		panic(err)
 	}
-	return t
+	return table
 }
 
 // ReadStatuses reads a table.
 func ReadStatuses(text string) (StatusTable, error) {
-	t := StatusTable{rows: map[string]StatusRow{}}
+	table := StatusTable{rows: map[string]StatusRow{}}
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -46,38 +46,46 @@ func ReadStatuses(text string) (StatusTable, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
+
 		cells := strings.Split(line, "\t")
 		if len(cells) != 5 {
-			return t, fmt.Errorf("line %d of the status table has %d columns, not 5", number, len(cells))
+			return table, fmt.Errorf("line %d of the status table has %d columns, not 5", number, len(cells))
 		}
-		r := StatusRow{Code: cells[0], Status: ship.Status(cells[1]), Reason: cells[2], Meaning: cells[3], Source: cells[4]}
-		if r.Status == "-" {
-			r.Status = ""
-		} else if !r.Status.Valid() || r.Status == ship.Created {
-			return t, fmt.Errorf("line %d of the status table: %q is not a status", number, cells[1])
+		row := StatusRow{
+			Code:    cells[0],
+			Status:  ship.Status(cells[1]),
+			Reason:  cells[2],
+			Meaning: cells[3],
+			Source:  cells[4],
 		}
-		if _, twice := t.rows[r.Code]; twice || r.Code == "" || r.Source == "" {
-			return t, fmt.Errorf("line %d of the status table: a code stands once, and has a source", number)
+		if row.Status == "-" {
+			row.Status = ""
+		} else if !row.Status.Valid() || row.Status == ship.Created {
+			return table, fmt.Errorf("line %d of the status table: %q is not a status", number, cells[1])
 		}
-		t.rows[r.Code] = r
-		t.list = append(t.list, r)
+		if _, twice := table.rows[row.Code]; twice || row.Code == "" || row.Source == "" {
+			return table, fmt.Errorf("line %d of the status table: a code stands once, and has a source", number)
+		}
+
+		table.rows[row.Code] = row
+		table.list = append(table.list, row)
 	}
-	return t, nil
+	return table, nil
 }
 
 // Map gives a scan the status and reason of the first of the codes that the
-// table knows, most particular first. If it knows none, the scan has no status
+// table knows, most specific first. If it knows none, the scan has no status
 // and the reason "unmapped".
-func (t StatusTable) Map(s ship.Scan, codes ...string) ship.Scan {
-	s.Status, s.Reason, _ = t.Meaning(codes...)
-	return s
+func (t StatusTable) Map(scan ship.Scan, codes ...string) ship.Scan {
+	scan.Status, scan.Reason, _ = t.Meaning(codes...)
+	return scan
 }
 
 // Meaning is what the first known of the codes means.
 func (t StatusTable) Meaning(codes ...string) (status ship.Status, reason string, known bool) {
 	for _, code := range codes {
-		if r, ok := t.rows[code]; ok {
-			return r.Status, r.Reason, true
+		if row, ok := t.rows[code]; ok {
+			return row.Status, row.Reason, true
 		}
 	}
 	return "", ship.ReasonUnmapped, false

@@ -19,7 +19,7 @@ type Fetch func(ctx context.Context) (value string, ttl time.Duration, err error
 
 // A Token is an access token that all callers share: one fetch serves all that
 // wait for it, and it is fetched anew shortly before it expires while the old
-// one is still used. No lock is held while the carrier thinks.
+// one is still used. No lock is held while the carrier answers.
 type Token struct {
 	mu      sync.Mutex
 	value   string
@@ -42,15 +42,18 @@ func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
 	for {
 		t.mu.Lock()
 		now := time.Now()
-		value, valid := t.value, now.Before(t.until)
-		if (!valid || !now.Before(t.renewAt)) && t.fetch == nil {
+		value := t.value
+		isValid := now.Before(t.until)
+		isDue := !isValid || !now.Before(t.renewAt)
+		if isDue && t.fetch == nil {
 			t.fetch = &fetching{done: make(chan struct{})}
 			// A caller that hangs up must not fail the others that wait.
 			go t.run(context.WithoutCancel(ctx), fetch, t.fetch)
 		}
 		running := t.fetch
 		t.mu.Unlock()
-		if valid {
+
+		if isValid {
 			return value, nil
 		}
 		select {
@@ -64,15 +67,18 @@ func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
 	}
 }
 
-func (t *Token) run(ctx context.Context, fetch Fetch, f *fetching) {
-	// A purchase may wait for what a look at a parcel began to fetch.
+func (t *Token) run(ctx context.Context, fetch Fetch, running *fetching) {
+	// A purchase may wait for a token that a tracking call began to fetch, so
+	// the fetch does not have the priority of the operation that started it.
 	ctx, cancel := context.WithTimeout(carrier.WithOperation(ctx, ""), fetchTimeout)
 	defer cancel()
+
 	began := time.Now() // the carrier counts from when it answers, which is later
 	value, ttl, err := fetch(ctx)
 	if err == nil && (value == "" || ttl <= 0) {
 		err = &ship.Error{Kind: ship.Unavailable, Message: "the carrier sent an empty token"}
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
@@ -80,9 +86,9 @@ func (t *Token) run(ctx context.Context, fetch Fetch, f *fetching) {
 		t.until = began.Add(ttl)
 		t.renewAt = t.until.Add(-min(time.Minute, ttl/10))
 	}
-	f.err = notSent(err)
+	running.err = notSent(err)
 	t.fetch = nil
-	close(f.done)
+	close(running.done)
 }
 
 // Forget drops the token if it is still the one given: the carrier refused it.
@@ -90,12 +96,14 @@ func (t *Token) Forget(value string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.value == value {
-		t.value, t.until, t.renewAt = "", time.Time{}, time.Time{}
+		t.value = ""
+		t.until = time.Time{}
+		t.renewAt = time.Time{}
 	}
 }
 
-// Use runs call with a token, and once more with a fresh one if the carrier
-// answers 401: a request that was not let in had no effect.
+// Use runs call with a token, and once more with a new one if the carrier
+// answers 401.
 func (t *Token) Use(ctx context.Context, fetch Fetch, call func(token string) error) error {
 	value, err := t.Get(ctx, fetch)
 	if err != nil {
@@ -105,6 +113,9 @@ func (t *Token) Use(ctx context.Context, fetch Fetch, call func(token string) er
 	if !errors.Is(err, Status(http.StatusUnauthorized)) {
 		return err
 	}
+
+	// A request that was not authorized had no effect, so a purchase may be
+	// repeated too.
 	t.Forget(value)
 	if value, err = t.Get(ctx, fetch); err != nil {
 		return err
@@ -112,22 +123,26 @@ func (t *Token) Use(ctx context.Context, fetch Fetch, call func(token string) er
 	return call(value)
 }
 
-// notSent makes a failed fetch mean what it means for the call that waits for
+// notSent gives a failed fetch the kind that it has for the call that waits for
 // it: the call itself was not sent.
 func notSent(err error) error {
-	e, ok := errors.AsType[*ship.Error](err)
+	failure, ok := errors.AsType[*ship.Error](err)
 	switch {
 	case err == nil:
 		return nil
+
 	case !ok:
 		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier gave no token", Err: err}
-	case e.Kind == ship.Invalid, e.Kind == ship.NotFound:
+
+	case failure.Kind == ship.Invalid, failure.Kind == ship.NotFound:
 		// A token request holds nothing but credentials.
-		forbidden := *e
-		forbidden.Kind, forbidden.Message = ship.Forbidden, "the carrier does not accept the credentials"
+		forbidden := *failure
+		forbidden.Kind = ship.Forbidden
+		forbidden.Message = "the carrier does not accept the credentials"
 		return &forbidden
-	case e.Kind == ship.Uncertain:
-		unsent := *e
+
+	case failure.Kind == ship.Uncertain:
+		unsent := *failure
 		unsent.Kind = ship.Unavailable
 		return &unsent
 	}

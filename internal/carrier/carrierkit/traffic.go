@@ -14,30 +14,30 @@ import (
 // TrafficOptions are the limits of Traffic. A field that is zero takes its
 // default.
 type TrafficOptions struct {
-	// How long a step of a call may take. The deadline of the whole comes with
-	// its ctx.
+	// How long a step of a call may take. The deadline of the whole call comes
+	// with its ctx.
 	Connect   time.Duration
 	Handshake time.Duration
 	FirstByte time.Duration
 
 	IdleConns int            // kept for reads, per carrier
 	IdleFor   time.Duration  // and for how long
-	RootCAs   *x509.CertPool // that vouch for carriers; nil means the host's
+	RootCAs   *x509.CertPool // that sign for carriers; nil means the host's
 
 	// In flight at once, per carrier: purchases, look-ups and voids; rates and
 	// checks; tracking.
 	Labels, Rates, Tracks int
-	// Share of these that one connection may hold while another is about, and
-	// for how long one that called is taken to be about.
+	// Share of these that one connection may hold while another is active, and
+	// for how long one that called is taken to be active.
 	Share     float64
 	ActiveFor time.Duration
 
 	// Shares of the quota that are kept: rates and tracking stop at the first,
-	// tracking alone at both. Negative keeps none.
+	// only tracking at both. Negative keeps none.
 	KeepForLabels float64
 	KeepForRates  float64
 
-	LongestHold time.Duration // a carrier's Retry-After is obeyed up to this
+	LongestHold time.Duration // a carrier's Retry-After is honoured up to this
 	UnsaidHold  time.Duration // the pause after a 429 that does not say how long
 
 	Breaker BreakerOptions
@@ -58,20 +58,23 @@ type TrafficOptions struct {
 // DefaultTrafficOptions suit a service of many accounts.
 func DefaultTrafficOptions() TrafficOptions {
 	return TrafficOptions{
-		Connect:       3 * time.Second,
-		Handshake:     3 * time.Second,
-		FirstByte:     2 * time.Minute, // every operation has a deadline of its own, a purchase up to this
-		IdleConns:     64,
-		IdleFor:       30 * time.Second,
-		Labels:        32,
-		Rates:         64,
-		Tracks:        16,
-		Share:         0.25,
-		ActiveFor:     10 * time.Second,
+		Connect:   3 * time.Second,
+		Handshake: 3 * time.Second,
+		FirstByte: 2 * time.Minute, // every operation has a deadline of its own, a purchase up to this
+		IdleConns: 64,
+		IdleFor:   30 * time.Second,
+
+		Labels:    32,
+		Rates:     64,
+		Tracks:    16,
+		Share:     0.25,
+		ActiveFor: 10 * time.Second,
+
 		KeepForLabels: 0.2,
 		KeepForRates:  0.2,
 		LongestHold:   time.Hour,
 		UnsaidHold:    time.Second,
+
 		Breaker: BreakerOptions{
 			Window:    30 * time.Second,
 			Calls:     20,
@@ -86,31 +89,29 @@ func DefaultTrafficOptions() TrafficOptions {
 
 // withDefaults fills the fields that are zero.
 func (o TrafficOptions) withDefaults() TrafficOptions {
-	d := DefaultTrafficOptions()
-	or := func(v *time.Duration, d time.Duration) { *v = cmp.Or(*v, d) }
+	defaults := DefaultTrafficOptions()
+	o.Connect = cmp.Or(o.Connect, defaults.Connect)
+	o.Handshake = cmp.Or(o.Handshake, defaults.Handshake)
+	o.FirstByte = cmp.Or(o.FirstByte, defaults.FirstByte)
+	o.IdleFor = cmp.Or(o.IdleFor, defaults.IdleFor)
+	o.ActiveFor = cmp.Or(o.ActiveFor, defaults.ActiveFor)
+	o.LongestHold = cmp.Or(o.LongestHold, defaults.LongestHold)
+	o.UnsaidHold = cmp.Or(o.UnsaidHold, defaults.UnsaidHold)
+	o.Breaker.Window = cmp.Or(o.Breaker.Window, defaults.Breaker.Window)
+	o.Breaker.FirstWait = cmp.Or(o.Breaker.FirstWait, defaults.Breaker.FirstWait)
+	o.Breaker.LastWait = cmp.Or(o.Breaker.LastWait, defaults.Breaker.LastWait)
+	o.Breaker.Patience = cmp.Or(o.Breaker.Patience, defaults.Breaker.Patience)
 
-	or(&o.Connect, d.Connect)
-	or(&o.Handshake, d.Handshake)
-	or(&o.FirstByte, d.FirstByte)
-	or(&o.IdleFor, d.IdleFor)
-	or(&o.ActiveFor, d.ActiveFor)
-	or(&o.LongestHold, d.LongestHold)
-	or(&o.UnsaidHold, d.UnsaidHold)
-	or(&o.Breaker.Window, d.Breaker.Window)
-	or(&o.Breaker.FirstWait, d.Breaker.FirstWait)
-	or(&o.Breaker.LastWait, d.Breaker.LastWait)
-	or(&o.Breaker.Patience, d.Breaker.Patience)
-
-	o.IdleConns = cmp.Or(o.IdleConns, d.IdleConns)
-	o.Labels = cmp.Or(o.Labels, d.Labels)
-	o.Rates = cmp.Or(o.Rates, d.Rates)
-	o.Tracks = cmp.Or(o.Tracks, d.Tracks)
-	o.Share = cmp.Or(o.Share, d.Share)
-	o.KeepForLabels = cmp.Or(o.KeepForLabels, d.KeepForLabels)
-	o.KeepForRates = cmp.Or(o.KeepForRates, d.KeepForRates)
-	o.Breaker.Calls = cmp.Or(o.Breaker.Calls, d.Breaker.Calls)
-	o.Breaker.Failures = cmp.Or(o.Breaker.Failures, d.Breaker.Failures)
-	o.Breaker.Timeouts = cmp.Or(o.Breaker.Timeouts, d.Breaker.Timeouts)
+	o.IdleConns = cmp.Or(o.IdleConns, defaults.IdleConns)
+	o.Labels = cmp.Or(o.Labels, defaults.Labels)
+	o.Rates = cmp.Or(o.Rates, defaults.Rates)
+	o.Tracks = cmp.Or(o.Tracks, defaults.Tracks)
+	o.Share = cmp.Or(o.Share, defaults.Share)
+	o.KeepForLabels = cmp.Or(o.KeepForLabels, defaults.KeepForLabels)
+	o.KeepForRates = cmp.Or(o.KeepForRates, defaults.KeepForRates)
+	o.Breaker.Calls = cmp.Or(o.Breaker.Calls, defaults.Breaker.Calls)
+	o.Breaker.Failures = cmp.Or(o.Breaker.Failures, defaults.Breaker.Failures)
+	o.Breaker.Timeouts = cmp.Or(o.Breaker.Timeouts, defaults.Breaker.Timeouts)
 	return o
 }
 
@@ -121,32 +122,36 @@ type Traffic struct {
 	o TrafficOptions
 
 	mu       sync.Mutex
-	carriers map[string]*road
+	carriers map[string]*pool
 	lines    map[lineKey]*line
 }
 
 type lineKey struct{ carrier, connection string }
 
-// road is what the connections of one carrier share.
-type road struct {
+// pool is what the connections of one carrier share.
+type pool struct {
 	reads, effects        http.RoundTripper
 	labels, rates, tracks *bulkhead
 }
 
 // bulkheadOf is where a call of the operation counts.
-func (r *road) bulkheadOf(op carrier.Operation) *bulkhead {
-	switch laneOf(op) {
-	case rateLane:
-		return r.rates
-	case trackLane:
-		return r.tracks
+func (p *pool) bulkheadOf(op carrier.Operation) *bulkhead {
+	switch priorityOf(op) {
+	case ratePriority:
+		return p.rates
+	case trackPriority:
+		return p.tracks
 	}
-	return r.labels
+	return p.labels
 }
 
 // NewTraffic returns the traffic of a process.
-func NewTraffic(o TrafficOptions) *Traffic {
-	return &Traffic{o: o.withDefaults(), carriers: map[string]*road{}, lines: map[lineKey]*line{}}
+func NewTraffic(options TrafficOptions) *Traffic {
+	return &Traffic{
+		o:        options.withDefaults(),
+		carriers: map[string]*pool{},
+		lines:    map[lineKey]*line{},
+	}
 }
 
 // Doer is what a driver of the connection is opened with. The same carrier and
@@ -158,21 +163,33 @@ func NewTraffic(o TrafficOptions) *Traffic {
 func (t *Traffic) Doer(spec carrier.Spec, connection string) carrier.Doer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	key := lineKey{spec.Name, connection}
-	if l := t.lines[key]; l != nil {
-		return l
+	if existing := t.lines[key]; existing != nil {
+		return existing
 	}
-	r := t.carriers[spec.Name]
-	if r == nil {
-		r = &road{
-			reads: newTransport(t.o, false), effects: newTransport(t.o, true),
-			labels: newBulkhead(t.o.Labels, t.o), rates: newBulkhead(t.o.Rates, t.o), tracks: newBulkhead(t.o.Tracks, t.o),
+
+	shared := t.carriers[spec.Name]
+	if shared == nil {
+		shared = &pool{
+			reads:   newTransport(t.o, false),
+			effects: newTransport(t.o, true),
+			labels:  newBulkhead(t.o.Labels, t.o),
+			rates:   newBulkhead(t.o.Rates, t.o),
+			tracks:  newBulkhead(t.o.Tracks, t.o),
 		}
-		t.carriers[spec.Name] = r
+		t.carriers[spec.Name] = shared
 	}
-	l := &line{traffic: t, road: r, key: key, pace: newPacer(spec.Quota, t.o, time.Now()), jobs: map[carrier.Operation]*job{}}
-	t.lines[key] = l
-	return l
+
+	added := &line{
+		traffic:    t,
+		pool:       shared,
+		key:        key,
+		pace:       newPacer(spec.Quota, t.o, time.Now()),
+		operations: map[carrier.Operation]*operationState{},
+	}
+	t.lines[key] = added
+	return added
 }
 
 // A Stat is how one operation of one connection stands.
@@ -187,18 +204,19 @@ type Stat struct {
 	Sent, Shed          uint64            // calls since the start, made and refused by us
 }
 
-// Stats tells how the operations stand that were ever asked for, in order of
+// Stats returns how the operations stand that were ever asked for, in order of
 // carrier, connection and operation.
 func (t *Traffic) Stats() []Stat {
 	t.mu.Lock()
 	lines := make([]*line, 0, len(t.lines))
-	for _, l := range t.lines {
-		lines = append(lines, l)
+	for _, one := range t.lines {
+		lines = append(lines, one)
 	}
 	t.mu.Unlock()
+
 	var all []Stat
-	for _, l := range lines {
-		all = append(all, l.stats()...)
+	for _, one := range lines {
+		all = append(all, one.stats()...)
 	}
 	slices.SortFunc(all, func(a, b Stat) int {
 		return cmp.Or(cmp.Compare(a.Carrier, b.Carrier), cmp.Compare(a.Connection, b.Connection), cmp.Compare(a.Operation, b.Operation))
@@ -212,9 +230,9 @@ func (t *Traffic) Stats() []Stat {
 func (t *Traffic) Waits(connection string) map[carrier.Operation]time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key, l := range t.lines {
+	for key, found := range t.lines {
 		if key.connection == connection {
-			return l.waits()
+			return found.waits()
 		}
 	}
 	return nil
@@ -224,9 +242,9 @@ func (t *Traffic) Waits(connection string) map[carrier.Operation]time.Duration {
 func (t *Traffic) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range t.carriers {
-		for _, rt := range []http.RoundTripper{r.reads, r.effects} {
-			(&http.Client{Transport: rt}).CloseIdleConnections()
+	for _, shared := range t.carriers {
+		for _, transport := range []http.RoundTripper{shared.reads, shared.effects} {
+			(&http.Client{Transport: transport}).CloseIdleConnections()
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tidy is text in composed form, with single spaces and without what cannot be
-// seen.
+// tidy is text in composed form, with single spaces and without control
+// characters.
 func tidy(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -43,72 +43,79 @@ type script struct {
 // write writes tidy text, and reports whether every character of it has a form
 // in the charset. Each word is written on its own, so the words of a line are
 // those of its parts.
-func (sc script) write(s string) (string, bool) {
-	if inCharset(s, sc.charset) {
-		return s, true
+func (sc script) write(text string) (string, bool) {
+	if inCharset(text, sc.charset) {
+		return text, true
 	}
-	var b strings.Builder
-	runes := []rune(s)
+
+	var written strings.Builder
+	runes := []rune(text)
 	for i, r := range runes {
 		if prints(r, sc.charset) {
-			b.WriteRune(r)
+			written.WriteRune(r)
 			continue
 		}
+
 		form, ok := sc.form(r, runes[:i])
 		if !ok {
 			return "", false
 		}
 		switch {
 		case !unicode.IsUpper(r):
-		case shouted(runes, i):
+		case isAmongCapitals(runes, i):
 			form = strings.ToUpper(form)
 		default:
 			form = titled(form)
 		}
-		b.WriteString(form)
+		written.WriteString(form)
 	}
-	out := tidy(b.String())
+	out := tidy(written.String())
 	return out, out != ""
 }
 
 // form is a character's form in the charset, given what stands before it.
 func (sc script) form(r rune, before []rune) (string, bool) {
-	low := unicode.ToLower(r)
-	if form, ok := habits[sc.country][low]; ok {
+	// A country's own form comes before the general one: German writes ü as
+	// "ue", Turkish as "u".
+	lower := unicode.ToLower(r)
+	if form, ok := localForms[sc.country][lower]; ok {
 		return form, true
 	}
-	if low == 'υ' && afterVowel(before) {
+	if lower == 'υ' && afterVowel(before) {
 		return "u", true
 	}
-	if form, ok := letters[low]; ok {
+	if form, ok := letters[lower]; ok {
 		return form, true
 	}
-	if unicode.In(r, unicode.Cf, unicode.Mn) || strings.ContainsRune(silent, low) {
+	if unicode.In(r, unicode.Cf, unicode.Mn) || strings.ContainsRune(silent, lower) {
 		return "", true
 	}
+
+	// What is left is written by its parts: an accented letter without its
+	// accent, a ligature as its letters.
 	parts := []rune(norm.NFKD.String(string(r)))
 	if len(parts) == 1 && parts[0] == r {
 		return "", false
 	}
-	var b strings.Builder
+	var written strings.Builder
 	if unicode.Is(unicode.No, r) {
-		b.WriteByte(' ') // "12½" is not 121/2
+		written.WriteByte(' ') // "12½" is not 121/2
 	}
-	for _, p := range parts {
-		if prints(p, sc.charset) {
-			b.WriteRune(p)
+	for _, part := range parts {
+		if prints(part, sc.charset) {
+			written.WriteRune(part)
 			continue
 		}
-		form, ok := sc.form(p, before)
+		form, ok := sc.form(part, before)
 		if !ok {
 			return "", false
 		}
-		b.WriteString(form)
+		written.WriteString(form)
 	}
-	return b.String(), true
+	return written.String(), true
 }
 
-// afterVowel tells the Greek "ου" from a "υ" of its own.
+// afterVowel distinguishes the Greek "ου" from a "υ" of its own.
 func afterVowel(before []rune) bool {
 	if len(before) == 0 {
 		return false
@@ -117,9 +124,9 @@ func afterVowel(before []rune) bool {
 	return strings.ContainsRune("αεηο", unicode.ToLower(base))
 }
 
-// shouted reports whether the capital at i stands among capitals: then all
-// letters of its form are capitals too.
-func shouted(runes []rune, i int) bool {
+// isAmongCapitals reports whether the capital at i stands among capitals: then
+// all letters of its form are capitals too.
+func isAmongCapitals(runes []rune, i int) bool {
 	switch {
 	case i+1 < len(runes) && unicode.IsLetter(runes[i+1]):
 		return unicode.IsUpper(runes[i+1])
@@ -131,11 +138,11 @@ func shouted(runes []rune, i int) bool {
 
 // titled is text with its first letter as a capital.
 func titled(s string) string {
-	r := []rune(s)
-	if len(r) > 0 {
-		r[0] = unicode.ToUpper(r[0])
+	runes := []rune(s)
+	if len(runes) > 0 {
+		runes[0] = unicode.ToUpper(runes[0])
 	}
-	return string(r)
+	return string(runes)
 }
 
 // plainDigits writes the digits of other scripts as 0 to 9.
@@ -165,12 +172,18 @@ var letters = makeLetters(
 	"٠ 0 ١ 1 ٢ 2 ٣ 3 ٤ 4 ٥ 5 ٦ 6 ٧ 7 ٨ 8 ٩ 9 ۰ 0 ۱ 1 ۲ 2 ۳ 3 ۴ 4 ۵ 5 ۶ 6 ۷ 7 ۸ 8 ۹ 9 ० 0 १ 1 २ 2 ३ 3 ४ 4 ५ 5 ६ 6 ७ 7 ८ 8 ९ 9",
 )
 
-// habits are the forms that a country writes otherwise.
-var habits = map[string]map[rune]string{
-	"DE": german, "AT": german, "CH": german, "LI": german,
+// localForms are the forms that differ in a country.
+var localForms = map[string]map[rune]string{
+	"DE": german,
+	"AT": german,
+	"CH": german,
+	"LI": german,
 	"BG": makeLetters("ъ a щ sht х h"),
 	"UA": makeLetters("г h и y ї i"),
-	"RS": serbian, "ME": serbian, "BA": serbian, "MK": serbian,
+	"RS": serbian,
+	"ME": serbian,
+	"BA": serbian,
+	"MK": serbian,
 }
 
 var (
@@ -179,17 +192,17 @@ var (
 )
 
 // silent are the signs of hardness and the marks that open a sentence: they
-// have no form and fall away.
+// have no form and are dropped.
 const silent = "ъь¡¿"
 
 // makeLetters reads pairs of a character and its form.
 func makeLetters(lists ...string) map[rune]string {
-	m := map[rune]string{}
+	forms := map[rune]string{}
 	for _, list := range lists {
 		pairs := strings.Fields(list)
 		for i := 0; i < len(pairs); i += 2 {
-			m[[]rune(pairs[i])[0]] = pairs[i+1]
+			forms[[]rune(pairs[i])[0]] = pairs[i+1]
 		}
 	}
-	return m
+	return forms
 }

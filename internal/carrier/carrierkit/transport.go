@@ -12,44 +12,44 @@ import (
 )
 
 // newTransport returns the connections of one carrier: shared and kept alive
-// for reads, or a fresh one for each effect. Both speak HTTP/1.1 alone: a
+// for reads, or a fresh one for each effect. Both speak only HTTP/1.1: a
 // transport sends an HTTP/2 request again by itself, and one HTTP/2 connection
 // that stalls takes every call with it. Neither asks the environment for a
 // proxy. Neither asks for compression; answers that come compressed are
 // unpacked.
-func newTransport(o TrafficOptions, effects bool) http.RoundTripper {
-	connections := o.Transport
+func newTransport(options TrafficOptions, effects bool) http.RoundTripper {
+	connections := options.Transport
 	if connections == nil {
-		connections = newConnections(o, effects)
+		connections = newConnections(options, effects)
 	}
 
-	var rt http.RoundTripper = unpacking{connections}
-	if o.Wrap != nil {
-		rt = o.Wrap(rt)
+	var transport http.RoundTripper = unpacking{connections}
+	if options.Wrap != nil {
+		transport = options.Wrap(transport)
 	}
-	return rt
+	return transport
 }
 
-func newConnections(o TrafficOptions, effects bool) http.RoundTripper {
+func newConnections(options TrafficOptions, effects bool) http.RoundTripper {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
-	dialer := &net.Dialer{Timeout: o.Connect}
+	dialer := &net.Dialer{Timeout: options.Connect}
 	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
-		TLSHandshakeTimeout:    o.Handshake,
-		ResponseHeaderTimeout:  o.FirstByte,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: options.RootCAs},
+		TLSHandshakeTimeout:    options.Handshake,
+		ResponseHeaderTimeout:  options.FirstByte,
 		MaxResponseHeaderBytes: 64 << 10,
 		Protocols:              &protocols,
 		DisableCompression:     true,
 		// A transport sends again what a reused connection lost. A connection
 		// that is never reused leaves it nothing to send again.
 		DisableKeepAlives:   effects,
-		MaxIdleConns:        o.IdleConns,
-		MaxIdleConnsPerHost: o.IdleConns,
-		IdleConnTimeout:     o.IdleFor,
+		MaxIdleConns:        options.IdleConns,
+		MaxIdleConnsPerHost: options.IdleConns,
+		IdleConnTimeout:     options.IdleFor,
 	}
 }
 
@@ -60,9 +60,9 @@ func NewTransport() http.RoundTripper {
 	return newTransport(TrafficOptions{FirstByte: 30 * time.Second}.withDefaults(), false)
 }
 
-// once is req in a form that can be sent only once.
-func once(req *http.Request) *http.Request {
-	single := req.WithContext(req.Context())
+// once is the request in a form that can be sent only once.
+func once(request *http.Request) *http.Request {
+	single := request.WithContext(request.Context())
 	single.GetBody = nil
 	return single
 }
@@ -71,28 +71,30 @@ func once(req *http.Request) *http.Request {
 type outcome int
 
 const (
-	answered outcome = iota // whatever the carrier said, it is there
-	failed                  // no answer, or a 5xx
-	timedOut                // a failure by silence
-	untold                  // the caller left too early to tell
+	answered     outcome = iota // with whatever status, but a 5xx
+	failed                      // no answer, or a 5xx
+	timedOut                    // no answer in time
+	inconclusive                // the caller gave up too early to tell
 )
 
-// judge is the outcome of a call that ended with err after a time on the wire.
-func (t *Traffic) judge(ctx context.Context, err error, waited, onWire time.Duration) outcome {
-	gone := ctx.Err()
+// outcomeOf is the outcome of a call that ended with err after a time on the
+// wire.
+func (t *Traffic) outcomeOf(ctx context.Context, err error, waited, onWire time.Duration) outcome {
+	ended := ctx.Err()
 	switch {
-	case errors.Is(gone, context.Canceled):
+	case errors.Is(ended, context.Canceled):
 		if onWire < t.o.Breaker.Patience {
-			return untold
+			return inconclusive
 		}
 		return timedOut
-	case gone != nil:
+	case ended != nil:
 		if onWire < waited {
-			return untold // the time went by in our own queues
+			return inconclusive // the time went by in our own queues
 		}
 		return timedOut
 	}
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
+
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
 		return timedOut
 	}
 	return failed

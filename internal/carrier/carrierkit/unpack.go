@@ -30,6 +30,8 @@ func (u unpacking) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
+	// The length and the encoding are those of the compressed body, and would
+	// mislead whoever reads the plain one.
 	declared := isGzip(resp.Header.Get("Content-Encoding"))
 	if declared {
 		resp.Header.Del("Content-Encoding")

@@ -22,19 +22,19 @@ func newWindow(span time.Duration, slots int, now time.Time) *window {
 func (w *window) slot(now time.Time) int64 {
 	n := max(int64(now.Sub(w.start)/w.width), w.last)
 	for i := max(w.last+1, n-int64(len(w.counts))+1); i <= n; i++ {
-		w.total -= *w.at(i)
-		*w.at(i) = 0
+		w.total -= *w.count(i)
+		*w.count(i) = 0
 	}
 	w.last = n
 	return n
 }
 
-func (w *window) at(slot int64) *int { return &w.counts[slot%int64(len(w.counts))] }
+func (w *window) count(slot int64) *int { return &w.counts[slot%int64(len(w.counts))] }
 
 // add counts n now, and returns the slot for undo.
 func (w *window) add(now time.Time, n int) int64 {
 	slot := w.slot(now)
-	*w.at(slot) += n
+	*w.count(slot) += n
 	w.total += n
 	return slot
 }
@@ -42,7 +42,7 @@ func (w *window) add(now time.Time, n int) int64 {
 // undo takes one back that was counted in the slot.
 func (w *window) undo(now time.Time, slot int64) {
 	if w.slot(now)-slot < int64(len(w.counts)) {
-		*w.at(slot)--
+		*w.count(slot)--
 		w.total--
 	}
 }
@@ -59,9 +59,10 @@ func (w *window) fallsTo(now time.Time, n int) time.Time {
 	if left <= n {
 		return now
 	}
+
 	size := int64(len(w.counts))
 	for i := max(newest-size+1, 0); i <= newest; i++ {
-		if left -= *w.at(i); left <= n {
+		if left -= *w.count(i); left <= n {
 			return w.start.Add(time.Duration(i+size) * w.width)
 		}
 	}
