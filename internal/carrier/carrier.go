@@ -50,8 +50,8 @@ func (c *Carrier) BuyTime(pieces int) time.Duration {
 }
 
 // Carrier is a driver made portable: whatever the driver, an operation ends by
-// its deadline, an answer is whole, and an error tells what can be done about
-// it and who said so. It is safe for concurrent use.
+// its deadline, an answer is complete, and an error says what can be done about
+// it and where it comes from. It is safe for concurrent use.
 type Carrier struct {
 	// Deadlines may be shortened before the first use.
 	Deadlines Deadlines
@@ -60,7 +60,8 @@ type Carrier struct {
 	Connection ship.ConnectionID
 	// Label is the client's own name for the connection.
 	Label string
-	// Observe is told of every call, if it is set before the first use.
+	// Observe is called after every operation, if it is set before the first
+	// use.
 	Observe func(op Operation, took time.Duration, err error)
 
 	spec    Spec
@@ -74,23 +75,30 @@ type Carrier struct {
 type instant interface{ Instant() }
 
 // New makes a driver portable.
-func New(spec Spec, d Driver) *Carrier {
-	_, isInstant := d.(instant)
-	return &Carrier{Deadlines: spec.Deadlines.or(defaultDeadlines), spec: spec, driver: d, instant: isInstant}
+func New(spec Spec, driver Driver) *Carrier {
+	_, isInstant := driver.(instant)
+	return &Carrier{
+		Deadlines: spec.Deadlines.or(defaultDeadlines),
+		spec:      spec,
+		driver:    driver,
+		instant:   isInstant,
+	}
 }
 
 // Open opens a carrier account. Credentials that are missing or unknown are an
 // error of kind ship.Invalid.
-func Open(spec Spec, o Opening) (*Carrier, error) {
-	if err := spec.check(o.Credentials); err != nil {
+func Open(spec Spec, opening Opening) (*Carrier, error) {
+	if err := spec.check(opening.Credentials); err != nil {
 		return nil, err
 	}
-	secrets := spec.secrets(o.Credentials)
-	d, err := spec.Open(o)
+
+	// The driver's error may repeat a credential, so it is redacted too.
+	secrets := spec.secrets(opening.Credentials)
+	driver, err := spec.Open(opening)
 	if err != nil {
 		return nil, (&Carrier{spec: spec, secrets: secrets}).explain(err, ship.Internal)
 	}
-	c := New(spec, d)
+	c := New(spec, driver)
 	c.secrets = secrets
 	return c, nil
 }
@@ -107,8 +115,8 @@ func (c *Carrier) Spec() Spec { return c.spec }
 // Permits reports whether the account may use the operation, as far as the
 // last Check showed.
 func (c *Carrier) Permits(op Operation) (permitted, known bool) {
-	if d, ok := c.driver.(Permitter); ok {
-		return d.Permits(op)
+	if permitter, ok := c.driver.(Permitter); ok {
+		return permitter.Permits(op)
 	}
 	return false, false
 }
@@ -122,129 +130,141 @@ func (c *Carrier) Abilities() []string {
 			list = append(list, name)
 		}
 	}
-	_, rater := c.driver.(Rater)
-	_, buyer := c.driver.(Buyer)
-	_, finder := c.driver.(Finder)
-	_, voider := c.driver.(Voider)
-	_, tracker := c.driver.(Tracker)
-	_, listener := c.driver.(Listener)
-	_, subscriber := c.driver.(Subscriber)
-	add("rates", rater)
-	add("buy", buyer)
-	add("find", finder)
-	add("void", voider)
-	add("track", tracker)
-	add("hear", listener)
-	add("subscribe", subscriber)
+
+	_, canRate := c.driver.(Rater)
+	_, canBuy := c.driver.(Buyer)
+	_, canFind := c.driver.(Finder)
+	_, canVoid := c.driver.(Voider)
+	_, canTrack := c.driver.(Tracker)
+	_, canDecode := c.driver.(Listener)
+	_, canSubscribe := c.driver.(Subscriber)
+
+	add("rates", canRate)
+	add("buy", canBuy)
+	add("find", canFind)
+	add("void", canVoid)
+	add("track", canTrack)
+	add("hear", canDecode)
+	add("subscribe", canSubscribe)
 	return list
 }
 
-// Check proves that the credentials work.
+// Check verifies that the credentials work.
 func (c *Carrier) Check(ctx context.Context) (err error) {
 	ctx, done := c.begin(ctx, OpCheck, c.Deadlines.Check)
 	defer func() { done(err) }()
 	return c.explain(c.driver.Check(ctx), ship.Unavailable)
 }
 
-// Rates quotes o. Every rate it returns can be bought: it has a service and a
-// price. No rate at all is an error.
-func (c *Carrier) Rates(ctx context.Context, o ship.Order) (_ []ship.Rate, err error) {
+// Rates quotes an order. Every rate it returns can be bought: it has a service
+// and a price. No rate at all is an error.
+func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, err error) {
 	rater, ok := c.driver.(Rater)
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s does not quote prices", c.spec.Title)
 	}
+
 	ctx, done := c.begin(ctx, OpRates, c.Deadlines.Rates)
 	defer func() { done(err) }()
-	rates, err := rater.Rates(ctx, o)
+	rates, err := rater.Rates(ctx, order)
 	if err != nil {
 		return nil, c.explain(err, ship.Unavailable)
 	}
-	whole := rates[:0]
-	for _, r := range rates {
-		if r.Service == "" || r.Price.Minor <= 0 || len(r.Price.Currency) != 3 || len(r.Selection) > ship.MaxSelection {
+
+	usable := rates[:0]
+	for _, rate := range rates {
+		if rate.Service == "" || rate.Price.Minor <= 0 || len(rate.Price.Currency) != 3 || len(rate.Selection) > ship.MaxSelection {
 			continue // one bad line does not lose the others
 		}
-		r.Carrier = c.spec.Name
-		whole = append(whole, r)
+		rate.Carrier = c.spec.Name
+		usable = append(usable, rate)
 	}
-	if len(whole) == 0 {
+	if len(usable) == 0 {
 		return nil, c.errorf(ship.Unavailable, "%s sent no usable rate", c.spec.Title)
 	}
-	return whole, nil
+	return usable, nil
 }
 
-// Buy purchases b, whole: the purchase it returns is complete, or err says why
+// Buy purchases a label. The purchase it returns is complete, or err says why
 // there is none.
-func (c *Carrier) Buy(ctx context.Context, b BuyOrder) (_ ship.Purchase, err error) {
+func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Purchase, err error) {
 	buyer, ok := c.driver.(Buyer)
 	if !ok {
 		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
-	ctx, done := c.begin(ctx, OpBuy, c.BuyTime(len(b.Order.Parcels)))
+
+	ctx, done := c.begin(ctx, OpBuy, c.BuyTime(len(request.Order.Parcels)))
 	defer func() { done(err) }()
-	p, err := buyer.Buy(ctx, b)
+	purchase, err := buyer.Buy(ctx, request)
 	if err != nil {
 		return ship.Purchase{}, c.explain(err, ship.Uncertain)
 	}
-	if !c.complete(&p, b) {
+	if !c.complete(&purchase, request) {
 		// Money may be spent, so this is not a plain failure.
 		return ship.Purchase{}, c.errorf(ship.Uncertain, "%s sent an incomplete label", c.spec.Title)
 	}
-	return p, nil
+	return purchase, nil
 }
 
-// Find returns the purchase made under b.Reference, or an error of kind
-// ship.NotFound if there is none. It lacks its label where the carrier loses
-// labels.
-func (c *Carrier) Find(ctx context.Context, b BuyOrder) (_ ship.Purchase, err error) {
+// Find returns the purchase made under the reference of the request, or an
+// error of kind ship.NotFound if there is none. It lacks its label where the
+// carrier loses labels.
+func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Purchase, err error) {
 	finder, ok := c.driver.(Finder)
 	if !ok {
 		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
 	}
+
 	ctx, done := c.begin(ctx, OpFind, c.Deadlines.Find)
 	defer func() { done(err) }()
-	p, err := finder.Find(ctx, b)
+	purchase, err := finder.Find(ctx, request)
 	if err != nil {
 		return ship.Purchase{}, c.explain(err, ship.Unavailable)
 	}
-	if !c.complete(&p, b) && !(c.spec.LosesLabel && p.TrackingNumber != "" && p.CarrierRef != "") {
+
+	// Where the carrier gives a label once, the numbers prove the purchase.
+	isEnough := c.spec.LosesLabel && purchase.TrackingNumber != "" && purchase.CarrierRef != ""
+	if !c.complete(&purchase, request) && !isEnough {
 		return ship.Purchase{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
 	}
-	return p, nil
+	return purchase, nil
 }
 
-// Void takes the label back. The result is ship.StateVoided or
+// Void voids the label. The result is ship.StateVoided or
 // ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
-func (c *Carrier) Void(ctx context.Context, d ship.Deal) (_ VoidResult, err error) {
+func (c *Carrier) Void(ctx context.Context, deal ship.Deal) (_ VoidResult, err error) {
 	voider, ok := c.driver.(Voider)
 	if !ok {
 		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
 	}
+
 	ctx, done := c.begin(ctx, OpVoid, c.Deadlines.Void)
 	defer func() { done(err) }()
-	v, err := voider.Void(ctx, d)
+	result, err := voider.Void(ctx, deal)
 	if err != nil {
 		return VoidResult{}, c.explain(err, ship.Uncertain)
 	}
-	if v.State != ship.StateVoided && v.State != ship.StateRefundPending {
+	// The label may be void all the same, so this is not a refusal.
+	if result.State != ship.StateVoided && result.State != ship.StateRefundPending {
 		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not say whether the label is void", c.spec.Title)
 	}
-	return v, nil
+	return result, nil
 }
 
-// Track returns all that the carrier knows of the numbers.
+// Track returns everything that the carrier knows of the numbers.
 func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []Heard, err error) {
 	tracker, ok := c.driver.(Tracker)
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s cannot be asked where a parcel is", c.spec.Title)
 	}
+
 	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
 	defer func() { done(err) }()
-	heard, err := tracker.Track(ctx, numbers)
+	updates, err := tracker.Track(ctx, numbers)
 	if err != nil {
 		return nil, c.explain(err, ship.Unavailable)
 	}
-	return audible(heard), nil
+	return usableUpdates(updates), nil
 }
 
 // Hear verifies and decodes one request that the carrier pushed.
@@ -253,23 +273,25 @@ func (c *Carrier) Hear(header http.Header, body []byte) (Push, error) {
 	if !ok {
 		return Push{}, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
 	}
+
 	push, err := listener.Hear(header, body)
 	if err != nil {
 		return Push{}, c.explain(err, ship.Invalid)
 	}
-	push.Heard = audible(push.Heard)
+	push.Heard = usableUpdates(push.Heard)
 	return push, nil
 }
 
-// Subscribe has the carrier push what becomes of parcels.
-func (c *Carrier) Subscribe(ctx context.Context, s Subscription) (until time.Time, err error) {
+// Subscribe asks the carrier to push tracking updates.
+func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (until time.Time, err error) {
 	subscriber, ok := c.driver.(Subscriber)
 	if !ok {
 		return time.Time{}, c.errorf(ship.Unsupported, "%s cannot be asked to push", c.spec.Title)
 	}
+
 	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
 	defer func() { done(err) }()
-	until, err = subscriber.Subscribe(ctx, s)
+	until, err = subscriber.Subscribe(ctx, subscription)
 	if err != nil {
 		return time.Time{}, c.explain(err, ship.Unavailable)
 	}
@@ -278,12 +300,13 @@ func (c *Carrier) Subscribe(ctx context.Context, s Subscription) (until time.Tim
 
 // begin gives ctx the operation's name and deadline, unless the driver answers
 // at once. The operation ends with done.
-func (c *Carrier) begin(ctx context.Context, op Operation, d time.Duration) (_ context.Context, done func(error)) {
+func (c *Carrier) begin(ctx context.Context, op Operation, deadline time.Duration) (_ context.Context, done func(error)) {
 	start := time.Now()
 	cancel := func() {}
 	if !c.instant {
-		ctx, cancel = context.WithTimeout(WithOperation(c.cleaned(ctx), op), d)
+		ctx, cancel = context.WithTimeout(WithOperation(c.redactExchanges(ctx), op), deadline)
 	}
+
 	return ctx, func(err error) {
 		cancel()
 		if c.Observe != nil {
@@ -292,28 +315,28 @@ func (c *Carrier) begin(ctx context.Context, op Operation, d time.Duration) (_ c
 	}
 }
 
-// complete fills in what the carrier need not repeat, and reports whether p
-// can be printed, tracked and voided.
-func (c *Carrier) complete(p *ship.Purchase, b BuyOrder) bool {
-	p.Carrier = c.spec.Name
-	if p.Service == "" {
-		p.Service = b.Service
+// complete fills in what the carrier need not repeat, and reports whether the
+// purchase can be printed, tracked and voided.
+func (c *Carrier) complete(purchase *ship.Purchase, request BuyOrder) bool {
+	purchase.Carrier = c.spec.Name
+	if purchase.Service == "" {
+		purchase.Service = request.Service
 	}
-	if p.ServiceName == "" {
-		s, _ := c.spec.Service(p.Service)
-		p.ServiceName = s.Name
+	if purchase.ServiceName == "" {
+		service, _ := c.spec.Service(purchase.Service)
+		purchase.ServiceName = service.Name
 	}
-	return p.TrackingNumber != "" && p.CarrierRef != "" && len(p.Label.Data) > 0
+	return purchase.TrackingNumber != "" && purchase.CarrierRef != "" && len(purchase.Label.Data) > 0
 }
 
-// audible drops what names no parcel or no moment: it could not be kept apart
-// from its repeats.
-func audible(heard []Heard) []Heard {
-	whole := heard[:0]
-	for _, h := range heard {
-		if h.TrackingNumber != "" && h.Scan.Code != "" && !h.Scan.At.IsZero() {
-			whole = append(whole, h)
+// usableUpdates drops updates without a parcel, a code or a time: a repeated
+// one could not be recognized.
+func usableUpdates(updates []Heard) []Heard {
+	usable := updates[:0]
+	for _, update := range updates {
+		if update.TrackingNumber != "" && update.Scan.Code != "" && !update.Scan.At.IsZero() {
+			usable = append(usable, update)
 		}
 	}
-	return whole
+	return usable
 }

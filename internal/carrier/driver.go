@@ -11,13 +11,13 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Driver is one carrier account, opened. What it can do is told by which of
-// the interfaces below it also implements; none is mandatory.
+// Driver is one carrier account, opened. The interfaces below that it also
+// implements say what it can do; none is mandatory.
 //
 // Every method honours ctx, is safe for concurrent use, makes at most one
 // attempt, and returns *ship.Error for any failure it understands.
 type Driver interface {
-	// Check proves that the credentials work, without side effects.
+	// Check verifies that the credentials work, without side effects.
 	Check(ctx context.Context) error
 }
 
@@ -37,8 +37,8 @@ type Rater interface {
 	Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error)
 }
 
-// BuyOrder is an order and how to buy it: all that one purchase needs, and
-// all that it takes to look the purchase up again.
+// BuyOrder is an order and how to buy it: everything that one purchase needs,
+// and that it takes to look the purchase up again.
 type BuyOrder struct {
 	Order     ship.Order
 	Service   string          // the carrier's code, from its Spec
@@ -63,7 +63,7 @@ type Finder interface {
 	Find(ctx context.Context, b BuyOrder) (ship.Purchase, error)
 }
 
-// A Voider takes labels back.
+// A Voider voids labels.
 type Voider interface {
 	// Void cancels the purchase. A refusal is an error of kind ship.Invalid
 	// with the carrier's own words; an answer that was lost is ship.Uncertain,
@@ -76,10 +76,10 @@ type VoidResult struct {
 	State ship.State // ship.StateVoided, or ship.StateRefundPending
 }
 
-// A Tracker tells where parcels are.
+// A Tracker reports where parcels are.
 type Tracker interface {
-	// Track returns all that the carrier knows of the numbers. A number that
-	// it does not know has nothing in the answer.
+	// Track returns everything that the carrier knows of the numbers. A number
+	// that it does not know has nothing in the answer.
 	Track(ctx context.Context, numbers []string) ([]Heard, error)
 }
 
@@ -95,10 +95,10 @@ type Listener interface {
 type Push struct {
 	Heard   []Heard
 	Numbers []string // of which something changed, though the push does not say what
-	Proven  bool     // it is certainly the carrier's; without proof it is only a reason to ask
+	Proven  bool     // its signature or credential is valid; without, it is only a reason to ask the carrier
 }
 
-// A Subscriber has the carrier push what becomes of parcels.
+// A Subscriber asks the carrier to push tracking updates.
 type Subscriber interface {
 	// Subscribe asks for pushes to the address about the numbers, at most
 	// Spec.SubscribeBatch of them; none means all of the account, where the
@@ -113,7 +113,7 @@ type Subscription struct {
 	Numbers []string
 }
 
-// Heard is one thing that a carrier told of one parcel.
+// Heard is one tracking update of one parcel, as a carrier reported it.
 type Heard struct {
 	TrackingNumber string
 	Scan           ship.Scan

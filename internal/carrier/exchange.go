@@ -26,9 +26,9 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// WithExchanges has keep told of the exchanges that are made under ctx by
-// carriers that a Recorder watches. It is told before the operation ends, so it
-// must not wait for anything.
+// WithExchanges has keep called with the exchanges that are made under ctx by
+// carriers that a Recorder watches. It is called before the operation ends, so
+// it must not wait for anything.
 func WithExchanges(ctx context.Context, keep func(Exchange)) context.Context {
 	if keep == nil {
 		return ctx
@@ -36,28 +36,35 @@ func WithExchanges(ctx context.Context, keep func(Exchange)) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, keep)
 }
 
-// ExchangesOf is who is told of the exchanges made under ctx; nil for nobody.
+// ExchangesOf is what is called with the exchanges made under ctx; nil for
+// nothing.
 func ExchangesOf(ctx context.Context) func(Exchange) {
 	keep, _ := ctx.Value(exchangeKey{}).(func(Exchange))
 	return keep
 }
 
-// cleaned is ctx whose exchanges are told without the carrier's secrets.
-func (c *Carrier) cleaned(ctx context.Context) context.Context {
+// redactExchanges is ctx whose exchanges are kept without the carrier's
+// secrets.
+func (c *Carrier) redactExchanges(ctx context.Context) context.Context {
 	keep := ExchangesOf(ctx)
 	if keep == nil {
 		return ctx
 	}
-	return WithExchanges(ctx, func(x Exchange) {
-		x.URL, x.Body, x.Answered, x.Error = c.redact(x.URL), c.redact(x.Body), c.redact(x.Answered), c.redact(x.Error)
-		x.Header, x.Answer = c.redactHeader(x.Header), c.redactHeader(x.Answer)
-		keep(x)
+
+	return WithExchanges(ctx, func(exchange Exchange) {
+		exchange.URL = c.redact(exchange.URL)
+		exchange.Header = c.redactHeader(exchange.Header)
+		exchange.Body = c.redact(exchange.Body)
+		exchange.Answer = c.redactHeader(exchange.Answer)
+		exchange.Answered = c.redact(exchange.Answered)
+		exchange.Error = c.redact(exchange.Error)
+		keep(exchange)
 	})
 }
 
-func (c *Carrier) redactHeader(h http.Header) http.Header {
-	clean := make(http.Header, len(h))
-	for name, values := range h {
+func (c *Carrier) redactHeader(header http.Header) http.Header {
+	clean := make(http.Header, len(header))
+	for name, values := range header {
 		values = slices.Clone(values)
 		for i := range values {
 			values[i] = c.redact(values[i])

@@ -11,9 +11,9 @@ import (
 )
 
 func (c *Carrier) errorf(kind ship.Kind, format string, args ...any) error {
-	e := ship.Errorf(kind, format, args...)
-	e.Carrier = c.spec.Name
-	return e
+	failure := ship.Errorf(kind, format, args...)
+	failure.Carrier = c.spec.Name
+	return failure
 }
 
 // explain turns any error of the driver into a *ship.Error of this carrier,
@@ -23,43 +23,47 @@ func (c *Carrier) explain(err error, lost ship.Kind) error {
 	if err == nil {
 		return nil
 	}
-	var e ship.Error
+
+	var failure ship.Error
 	if known, ok := errors.AsType[*ship.Error](err); ok {
-		e = *known // the driver may return the same error to all its callers
+		failure = *known // the driver may return the same error to all its callers
 	} else {
-		e = c.classify(err, lost)
+		failure = c.classify(err, lost)
 	}
-	e.Carrier = c.spec.Name
-	if e.Message == ship.InvalidFieldsMessage {
-		e.Message = c.sentences(e.Fields)
+	failure.Carrier = c.spec.Name
+	if failure.Message == ship.InvalidFieldsMessage {
+		failure.Message = c.sentences(failure.Fields)
 	}
-	e.Message = c.redact(e.Message)
-	e.Refusal.Code = c.redact(e.Refusal.Code)
-	e.Refusal.Message = c.redact(e.Refusal.Message)
-	e.Fields = slices.Clone(e.Fields)
-	for i := range e.Fields {
-		e.Fields[i].Detail = c.redact(e.Fields[i].Detail)
+
+	// Carriers repeat parts of the request, and an error reaches clients and
+	// logs.
+	failure.Message = c.redact(failure.Message)
+	failure.Refusal.Code = c.redact(failure.Refusal.Code)
+	failure.Refusal.Message = c.redact(failure.Refusal.Message)
+	failure.Fields = slices.Clone(failure.Fields)
+	for i := range failure.Fields {
+		failure.Fields[i].Detail = c.redact(failure.Fields[i].Detail)
 	}
-	if e.Err != nil {
-		if text := e.Err.Error(); c.redact(text) != text {
-			e.Err = errors.New(c.redact(text))
+	if failure.Err != nil {
+		if text := failure.Err.Error(); c.redact(text) != text {
+			failure.Err = errors.New(c.redact(text))
 		}
 	}
-	return &e
+	return &failure
 }
 
-// sentences says what is wrong with the fields in words that name the carrier:
-// "DHL Express needs the sender's phone number".
+// sentences describes the invalid fields in words that name the carrier: "DHL
+// Express needs the sender's phone number".
 func (c *Carrier) sentences(fields []ship.FieldError) string {
 	var list []string
-	for _, f := range fields {
+	for _, field := range fields {
 		switch {
-		case strings.Contains(f.Detail, c.spec.Title):
-			list = append(list, f.Detail)
-		case f.Code == "required":
-			list = append(list, c.spec.Title+" needs "+fieldName(f.Pointer))
+		case strings.Contains(field.Detail, c.spec.Title):
+			list = append(list, field.Detail)
+		case field.Code == "required":
+			list = append(list, c.spec.Title+" needs "+fieldName(field.Pointer))
 		default:
-			list = append(list, c.spec.Title+" does not accept "+fieldName(f.Pointer)+": "+f.Detail)
+			list = append(list, c.spec.Title+" does not accept "+fieldName(field.Pointer)+": "+field.Detail)
 		}
 	}
 	return strings.Join(list, "; ")
@@ -90,7 +94,7 @@ func fieldName(pointer string) string {
 	return strings.Join(parts, ".")
 }
 
-// classify judges an error that the driver did not understand.
+// classify gives an error that the driver did not understand its kind.
 func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -104,8 +108,8 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 
 // redact replaces every secret in text.
 func (c *Carrier) redact(text string) string {
-	for _, s := range c.secrets {
-		text = strings.ReplaceAll(text, s, "[secret]")
+	for _, secret := range c.secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	return text
 }

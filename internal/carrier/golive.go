@@ -8,7 +8,7 @@ import (
 )
 
 // GoLive is what a carrier's package contributes to "waybill connection
-// certify": what its test environment cannot show, and the papers that its
+// certify": what its test environment cannot show, and the documents that its
 // review before production asks for. The zero value contributes nothing.
 type GoLive struct {
 	// Domestic and International are the services that are bought where the
@@ -40,7 +40,7 @@ type TestAnswer struct {
 	Err       error
 }
 
-// A CertifiedConnection is what the papers of a go-live review are filled in
+// A CertifiedConnection is what the documents of a go-live review are filled in
 // with. It holds no secret.
 type CertifiedConnection struct {
 	At          time.Time
@@ -75,9 +75,9 @@ type CertifiedCheck struct {
 
 // Check returns the result of the check with the name; empty if there was none.
 func (c CertifiedConnection) Check(name string) CertifiedCheck {
-	for _, one := range c.Checks {
-		if one.Name == name {
-			return one
+	for _, check := range c.Checks {
+		if check.Name == name {
+			return check
 		}
 	}
 	return CertifiedCheck{}

@@ -40,6 +40,6 @@ func WithEffect(ctx context.Context) context.Context {
 
 // IsEffect reports whether a request spends or returns money.
 func IsEffect(ctx context.Context) bool {
-	is, _ := ctx.Value(effectKey{}).(bool)
-	return is
+	hasEffect, _ := ctx.Value(effectKey{}).(bool)
+	return hasEffect
 }

@@ -49,7 +49,7 @@ type Opening struct {
 	Credentials Credentials
 	BaseURL     string // of the carrier's API, without a slash at its end
 	Live        bool   // what is bought costs money
-	PushSecret  string // 32 characters that the carrier's pushes prove themselves with, where we choose them
+	PushSecret  string // 32 characters that verify the carrier's pushes, where we choose them
 	Via         Doer
 }
 
@@ -89,8 +89,8 @@ type Packaging struct {
 	Name string
 }
 
-// Credentials are the values of a Spec's fields. However they are printed, they
-// are not shown.
+// Credentials are the values of a Spec's fields. Printing them in any format
+// does not show them.
 type Credentials map[string]string
 
 func (Credentials) String() string { return "[credentials]" }
@@ -116,27 +116,28 @@ func (s Spec) Service(code string) (Service, bool) {
 // check reports the required fields that are empty and the credentials that
 // the carrier has no field for.
 func (s Spec) check(given Credentials) error {
-	var wrong []ship.FieldError
-	for _, f := range s.Fields {
-		if f.Required && strings.TrimSpace(given[f.Name]) == "" {
-			wrong = append(wrong, ship.FieldError{Pointer: "/" + f.Name, Code: "required", Detail: "is required"})
+	var invalid []ship.FieldError
+	for _, field := range s.Fields {
+		if field.Required && strings.TrimSpace(given[field.Name]) == "" {
+			invalid = append(invalid, ship.FieldError{Pointer: "/" + field.Name, Code: "required", Detail: "is required"})
 		}
 	}
 	for name := range given {
 		if !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == name }) {
-			wrong = append(wrong, ship.FieldError{Pointer: "/" + name, Code: "unknown_field", Detail: "is not a credential of this carrier"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/" + name, Code: "unknown_field", Detail: "is not a credential of this carrier"})
 		}
 	}
-	slices.SortFunc(wrong, func(a, b ship.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return ship.InvalidFields(wrong)
+
+	slices.SortFunc(invalid, func(a, b ship.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return ship.InvalidFields(invalid)
 }
 
 // secrets returns the values that may not appear anywhere.
 func (s Spec) secrets(given Credentials) []string {
 	var list []string
-	for _, f := range s.Fields {
-		if v := given[f.Name]; f.Secret && v != "" {
-			list = append(list, v)
+	for _, field := range s.Fields {
+		if value := given[field.Name]; field.Secret && value != "" {
+			list = append(list, value)
 		}
 	}
 	return list
