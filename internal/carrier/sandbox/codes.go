@@ -2,7 +2,7 @@ package sandbox
 
 import "github.com/waybillhq/waybill/internal/ship"
 
-// The reasons of exceptions that the sandbox can tell.
+// The reasons of exceptions that the sandbox can report.
 const (
 	ReasonAddress = "address_not_found"
 	ReasonWeather = "weather_delay"
@@ -13,15 +13,15 @@ const (
 	ReasonLost    = "lost"
 )
 
-// Reasons lists them. After a refused, returned, damaged or lost parcel
-// nothing follows; after the others its way goes on.
+// Reasons lists them. After a refused, returned, damaged or lost parcel nothing
+// follows; after the others the parcel moves on.
 var Reasons = []string{ReasonAddress, ReasonWeather, ReasonCustoms, ReasonRefused, ReasonReturn, ReasonDamaged, ReasonLost}
 
 // scanCode is a carrier's code with its text.
 type scanCode struct{ code, text string }
 
-// scanCodes are the codes that a simulated carrier speaks in. Those of the
-// steps differ from each other.
+// scanCodes are the codes of a simulated carrier. Those of the steps differ
+// from each other.
 type scanCodes struct {
 	pickedUp, departed, arrived, cleared, out, delivered, unknown  scanCode
 	address, weather, customs, refused, returning, damaged, missed scanCode
@@ -30,21 +30,21 @@ type scanCodes struct {
 // exception is the step of an exception; without a reason, or with one that
 // the sandbox does not know, the address was not found.
 func (m *model) exception(reason, place string) step {
-	c := &m.scans
-	code := c.address
+	codes := &m.scans
+	code := codes.address
 	switch reason {
 	case ReasonWeather:
-		code = c.weather
+		code = codes.weather
 	case ReasonCustoms:
-		code = c.customs
+		code = codes.customs
 	case ReasonRefused:
-		code = c.refused
+		code = codes.refused
 	case ReasonReturn:
-		code = c.returning
+		code = codes.returning
 	case ReasonDamaged:
-		code = c.damaged
+		code = codes.damaged
 	case ReasonLost:
-		code = c.missed
+		code = codes.missed
 	default:
 		reason = ReasonAddress
 	}

@@ -63,12 +63,12 @@ var Magic = []Destination{
 }
 
 // FaultOf returns what goes wrong with the order, "" if nothing does.
-func FaultOf(o ship.Order) Fault { return faultOf(&o.Destination) }
+func FaultOf(order ship.Order) Fault { return faultOf(&order.Destination) }
 
-// NeedsIntent reports whether the purchase may end in anything but a label at
-// once, so that it must be written down before and settled after, as with a
-// live carrier.
-func NeedsIntent(o ship.Order) bool { return faultOf(&o.Destination) != "" }
+// NeedsIntent reports whether the purchase may end in anything but an immediate
+// label, so that it must be recorded before and settled after, as with a live
+// carrier.
+func NeedsIntent(order ship.Order) bool { return faultOf(&order.Destination) != "" }
 
 const (
 	magicName = "FAULT "
@@ -76,15 +76,16 @@ const (
 )
 
 func faultOf(to *ship.Address) Fault {
-	named := len(to.Name) > len(magicName) && strings.EqualFold(to.Name[:len(magicName)], magicName)
-	zipped := to.Country == "US" && strings.HasPrefix(to.Zip, magicZip)
-	if !named && !zipped {
+	hasName := len(to.Name) > len(magicName) && strings.EqualFold(to.Name[:len(magicName)], magicName)
+	hasZip := to.Country == "US" && strings.HasPrefix(to.Zip, magicZip)
+	if !hasName && !hasZip {
 		return "" // nearly always
 	}
+
 	for i := range Magic {
-		d := &Magic[i]
-		if named && strings.EqualFold(to.Name, d.Name) || zipped && to.Zip == d.Zip {
-			return d.Fault
+		magic := &Magic[i]
+		if hasName && strings.EqualFold(to.Name, magic.Name) || hasZip && to.Zip == magic.Zip {
+			return magic.Fault
 		}
 	}
 	return ""
@@ -94,12 +95,15 @@ func faultOf(to *ship.Address) Fault {
 // the deadline of one.
 const slowQuote = 6 * time.Second
 
-func (m *model) quoteFault(ctx context.Context, o *ship.Order) error {
-	f := faultOf(&o.Destination)
+func (m *model) quoteFault(ctx context.Context, order *ship.Order) error {
+	fault := faultOf(&order.Destination)
 	switch {
-	case f == FaultQuote, f == FaultQuoteUSPS && m.name == "usps":
+	case fault == FaultQuote, fault == FaultQuoteUSPS && m.name == "usps":
 		return ship.Errorf(ship.Unavailable, "%s could not be reached", m.title)
-	case f == FaultSlowQuote && m.name == "fedex":
+
+	case fault == FaultSlowQuote && m.name == "fedex":
+		// Only one carrier is slow, so that the others show that a quote does
+		// not wait for the last.
 		timer := time.NewTimer(slowQuote)
 		defer timer.Stop()
 		select {
@@ -111,10 +115,10 @@ func (m *model) quoteFault(ctx context.Context, o *ship.Order) error {
 	return nil
 }
 
-func (m *model) buyFault(o *ship.Order) error {
-	switch f := faultOf(&o.Destination); f {
+func (m *model) buyFault(order *ship.Order) error {
+	switch fault := faultOf(&order.Destination); fault {
 	case FaultRefuse, FaultRefuseUPS:
-		if f == FaultRefuse || m.name == "ups" {
+		if fault == FaultRefuse || m.name == "ups" {
 			return m.refuse(m.refusals.address, "the address of the recipient does not exist")
 		}
 	case FaultUnavailable:
@@ -127,11 +131,12 @@ func (m *model) buyFault(o *ship.Order) error {
 	return nil
 }
 
-// findFault judges a look-up: what was refused or never arrived is not there.
-func (m *model) findFault(o *ship.Order) error {
-	switch f := faultOf(&o.Destination); f {
+// findFault is the error of a look-up: what was refused or never arrived is not
+// found.
+func (m *model) findFault(order *ship.Order) error {
+	switch fault := faultOf(&order.Destination); fault {
 	case FaultRefuse, FaultRefuseUPS, FaultUnavailable, FaultLimited, FaultTimeout:
-		if f != FaultRefuseUPS || m.name == "ups" {
+		if fault != FaultRefuseUPS || m.name == "ups" {
 			return ship.Errorf(ship.NotFound, "%s sold nothing under this reference", m.title)
 		}
 	case FaultNoConfirmation:

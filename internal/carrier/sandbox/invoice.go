@@ -7,17 +7,17 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Documents are the papers that a simulated carrier makes for an order that
-// crosses a border with a customs declaration: a commercial invoice, kept as
-// data of label.Invoice. They follow from the order and the tracking number.
-func Documents(o *ship.Order, carrierTitle, trackingNumber string) []ship.Document {
-	if o.Customs == nil || laneOf(&o.Origin, &o.Destination).kind != across {
+// Documents are what a simulated carrier makes for an order that crosses a
+// border with a customs declaration: a commercial invoice, kept as data of
+// label.Invoice. They depend only on the order and the tracking number.
+func Documents(order *ship.Order, carrierTitle, trackingNumber string) []ship.Document {
+	if order.Customs == nil || laneOf(&order.Origin, &order.Destination).kind != across {
 		return nil
 	}
 	return []ship.Document{{
 		Type:   "commercial_invoice",
 		Format: "scene",
-		Data:   invoiceOf(o, carrierTitle, trackingNumber).Marshal(),
+		Data:   invoiceOf(order, carrierTitle, trackingNumber).Marshal(),
 	}}
 }
 
@@ -29,43 +29,44 @@ func Title(carrier string) string {
 	return carrier
 }
 
-func invoiceOf(o *ship.Order, carrierTitle, trackingNumber string) label.Invoice {
-	c := o.Customs
-	v := label.Invoice{
+func invoiceOf(order *ship.Order, carrierTitle, trackingNumber string) label.Invoice {
+	customs := order.Customs
+	invoice := label.Invoice{
 		Sample: true,
 		Size:   label.SizeA4,
-		Number: c.InvoiceNumber,
-		Date:   string(o.ShipDate),
-		From:   o.Origin.Lines(true),
-		To:     o.Destination.Lines(true),
+		Number: customs.InvoiceNumber,
+		Date:   string(order.ShipDate),
+		From:   order.Origin.Lines(true),
+		To:     order.Destination.Lines(true),
 		Facts: []label.InvoiceFact{
-			{Name: "Order", Value: o.OrderID},
+			{Name: "Order", Value: order.OrderID},
 			{Name: "Carrier", Value: carrierTitle},
 			{Name: "Tracking number", Value: trackingNumber},
-			{Name: "Reason for export", Value: strings.ReplaceAll(c.ContentsType, "_", " ")},
-			{Name: "Terms of sale (Incoterms)", Value: c.Incoterm},
+			{Name: "Reason for export", Value: strings.ReplaceAll(customs.ContentsType, "_", " ")},
+			{Name: "Terms of sale (Incoterms)", Value: customs.Incoterm},
 		},
-		Signer:   c.Signer,
+		Signer:   customs.Signer,
 		Declares: "I declare that all information on this invoice is true and correct.",
 	}
-	switch o.Origin.Country {
+
+	switch order.Origin.Country {
 	case "US", "CA", "MX":
-		v.Size = label.SizeLetter
+		invoice.Size = label.SizeLetter
 	}
-	if v.Number == "" {
-		v.Number = o.OrderID
+	if invoice.Number == "" {
+		invoice.Number = order.OrderID
 	}
-	for _, id := range c.TaxNumbers() {
-		v.Facts = append(v.Facts, label.InvoiceFact{Name: strings.ToUpper(id.Type) + " of the " + id.Party, Value: id.Number})
+	for _, id := range customs.TaxNumbers() {
+		invoice.Facts = append(invoice.Facts, label.InvoiceFact{Name: strings.ToUpper(id.Type) + " of the " + id.Party, Value: id.Number})
 	}
 
 	var total ship.Money
-	for _, item := range c.Items {
+	for _, item := range customs.Items {
 		sum := item.Value
 		sum.Minor *= int64(item.Quantity)
 		total.Currency = sum.Currency
 		total.Minor += sum.Minor
-		v.Items = append(v.Items, label.InvoiceItem{
+		invoice.Items = append(invoice.Items, label.InvoiceItem{
 			Description: item.Description,
 			HSCode:      item.HSCode,
 			Origin:      item.OriginCountry,
@@ -74,13 +75,13 @@ func invoiceOf(o *ship.Order, carrierTitle, trackingNumber string) label.Invoice
 			Total:       moneyText(sum),
 		})
 	}
-	v.Total = moneyText(total)
-	return v
+	invoice.Total = moneyText(total)
+	return invoice
 }
 
-func moneyText(m ship.Money) string {
-	if m.IsZero() {
+func moneyText(amount ship.Money) string {
+	if amount.IsZero() {
 		return ""
 	}
-	return m.Amount() + " " + m.Currency
+	return amount.Amount() + " " + amount.Currency
 }

@@ -15,34 +15,36 @@ type step struct {
 	place  string
 }
 
-// Next is what the carrier tells next of a parcel that has been scanned so
-// far; scans are in any order and may hold the service's own. done reports
-// that nothing follows. Each piece is told of alone, and all move together.
-func Next(o ship.Order, scans []ship.Scan, now time.Time, carrier string) (next []ship.Scan, done bool) {
+// Next is what the carrier reports next of a parcel that has been scanned so
+// far; scans are in any order and may hold the service's own. done reports that
+// nothing follows. Each piece is reported by itself, and all move together.
+func Next(order ship.Order, scans []ship.Scan, now time.Time, carrier string) (next []ship.Scan, done bool) {
 	m := modelOf(carrier)
-	if m == nil || slices.ContainsFunc(scans, final) {
+	if m == nil || slices.ContainsFunc(scans, isFinal) {
 		return nil, true
 	}
+
 	now = now.UTC().Truncate(time.Millisecond)
-	fault := faultOf(&o.Destination)
+	fault := faultOf(&order.Destination)
 	if fault == FaultOutOfOrder {
-		return m.nextOutOfOrder(&o, scans, now)
+		return m.nextOutOfOrder(&order, scans, now)
 	}
+
 	var buf [8]step
-	plan := m.plan(buf[:0], &o, fault)
-	i := reached(plan, scans)
+	plan := m.plan(buf[:0], &order, fault)
+	i := firstUnreached(plan, scans)
 	if i >= len(plan) {
 		return nil, true
 	}
-	return plan[i].scans(&o, now), i == len(plan)-1
+	return plan[i].scans(&order, now), i == len(plan)-1
 }
 
-// final reports whether nothing comes after the scan.
-func final(s ship.Scan) bool {
-	if s.Status == ship.Delivered {
+// isFinal reports whether nothing comes after the scan.
+func isFinal(scan ship.Scan) bool {
+	if scan.Status == ship.Delivered {
 		return true
 	}
-	switch s.Reason {
+	switch scan.Reason {
 	case ReasonLost, ReasonDamaged, ReasonRefused, ReasonReturn:
 		return true
 	}
@@ -50,107 +52,123 @@ func final(s ship.Scan) bool {
 }
 
 // plan is the whole life of the parcel.
-func (m *model) plan(plan []step, o *ship.Order, fault Fault) []step {
-	c := &m.scans
-	from, to := placeOf(&o.Origin), placeOf(&o.Destination)
-	way := laneOf(&o.Origin, &o.Destination)
-	plan = append(plan, step{c.pickedUp, ship.PickedUp, "", from}, step{c.departed, ship.InTransit, "", from})
+func (m *model) plan(plan []step, order *ship.Order, fault Fault) []step {
+	codes := &m.scans
+	from := placeOf(&order.Origin)
+	to := placeOf(&order.Destination)
+	plan = append(plan,
+		step{codes.pickedUp, ship.PickedUp, "", from},
+		step{codes.departed, ship.InTransit, "", from})
 	if fault == FaultUnmapped {
-		return append(plan, step{c.unknown, "", ship.ReasonUnmapped, ""})
+		return append(plan, step{codes.unknown, "", ship.ReasonUnmapped, ""})
 	}
-	switch {
-	case way.kind == across:
-		plan = append(plan, step{c.cleared, ship.InTransit, "", m.hubs[1]})
-	case way.zone > 0:
-		plan = append(plan, step{c.arrived, ship.InTransit, "", m.hubs[0]})
+
+	switch lane := laneOf(&order.Origin, &order.Destination); {
+	case lane.kind == across:
+		plan = append(plan, step{codes.cleared, ship.InTransit, "", m.hubs[1]})
+	case lane.zone > 0:
+		plan = append(plan, step{codes.arrived, ship.InTransit, "", m.hubs[0]})
 	}
-	plan = append(plan, step{c.out, ship.OutForDelivery, "", to})
+	plan = append(plan, step{codes.out, ship.OutForDelivery, "", to})
 	if fault == FaultException {
 		return append(plan, m.exception(ReasonAddress, to))
 	}
-	return append(plan, step{c.delivered, ship.Delivered, "", to})
+	return append(plan, step{codes.delivered, ship.Delivered, "", to})
 }
 
-// reached is the first step of the plan that no scan has reached.
-func reached(plan []step, scans []ship.Scan) int {
-	n := 0
+// firstUnreached is the first step of the plan that no scan has reached.
+func firstUnreached(plan []step, scans []ship.Scan) int {
+	next := 0
 	for i := range plan {
 		if slices.ContainsFunc(scans, func(s ship.Scan) bool { return s.Code == plan[i].code }) {
-			n = i + 1
+			next = i + 1
 		}
 	}
-	return n
+	return next
 }
 
-// nextOutOfOrder tells of the parcel's way after its end, and of its beginning
-// once more.
-func (m *model) nextOutOfOrder(o *ship.Order, scans []ship.Scan, now time.Time) ([]ship.Scan, bool) {
-	c := &m.scans
-	from, to := placeOf(&o.Origin), placeOf(&o.Destination)
-	picked := step{c.pickedUp, ship.PickedUp, "", from}
-	pickedAt, was := at(scans, c.pickedUp)
-	if !was {
-		return picked.scans(o, now), false
+// nextOutOfOrder reports the middle of the journey after its end, and the
+// beginning once more.
+func (m *model) nextOutOfOrder(order *ship.Order, scans []ship.Scan, now time.Time) ([]ship.Scan, bool) {
+	codes := &m.scans
+	from := placeOf(&order.Origin)
+	to := placeOf(&order.Destination)
+
+	pickUp := step{codes.pickedUp, ship.PickedUp, "", from}
+	pickedUpAt, isPickedUp := scannedAt(scans, codes.pickedUp)
+	if !isPickedUp {
+		return pickUp.scans(order, now), false
 	}
-	outAt, was := at(scans, c.out)
-	if !was {
-		return step{c.out, ship.OutForDelivery, "", to}.scans(o, now), false
+	outAt, isOut := scannedAt(scans, codes.out)
+	if !isOut {
+		return step{codes.out, ship.OutForDelivery, "", to}.scans(order, now), false
 	}
-	if _, was := at(scans, c.arrived); !was {
-		third := outAt.Sub(pickedAt) / 3
-		late := step{c.arrived, ship.InTransit, "", m.hubs[0]}.scans(o, pickedAt.Add(2*third))
-		return append(late, step{c.departed, ship.InTransit, "", from}.scans(o, pickedAt.Add(third))...), false
+
+	// The arrival and the departure come after "out for delivery", the later
+	// one first.
+	if _, isArrived := scannedAt(scans, codes.arrived); !isArrived {
+		third := outAt.Sub(pickedUpAt) / 3
+		late := step{codes.arrived, ship.InTransit, "", m.hubs[0]}.scans(order, pickedUpAt.Add(2*third))
+		return append(late, step{codes.departed, ship.InTransit, "", from}.scans(order, pickedUpAt.Add(third))...), false
 	}
-	again := picked.scans(o, pickedAt)
-	return append(step{c.delivered, ship.Delivered, "", to}.scans(o, now), again...), true
+
+	repeated := pickUp.scans(order, pickedUpAt)
+	return append(step{codes.delivered, ship.Delivered, "", to}.scans(order, now), repeated...), true
 }
 
-// at is when a scan of the code was made.
-func at(scans []ship.Scan, c scanCode) (time.Time, bool) {
-	for _, s := range scans {
-		if s.Code == c.code {
-			return s.At, true
+// scannedAt is when a scan of the code was made.
+func scannedAt(scans []ship.Scan, code scanCode) (time.Time, bool) {
+	for _, scan := range scans {
+		if scan.Code == code.code {
+			return scan.At, true
 		}
 	}
 	return time.Time{}, false
 }
 
 // ScanFor is the scan of one piece that brings a parcel to the status at once;
-// a reason is one of Reasons and is for exceptions alone. A status that no
-// carrier tells (created, label_generated) or an unknown carrier gives the
+// a reason is one of Reasons and is only for exceptions. A status that no
+// carrier reports (created, label_generated) or an unknown carrier gives the
 // zero Scan.
-func ScanFor(o ship.Order, status ship.Status, reason string, now time.Time, carrier string) ship.Scan {
+func ScanFor(order ship.Order, status ship.Status, reason string, now time.Time, carrier string) ship.Scan {
 	m := modelOf(carrier)
 	if m == nil {
 		return ship.Scan{}
 	}
-	var s step
+
+	var next step
 	switch status {
 	case ship.PickedUp:
-		s = step{m.scans.pickedUp, status, "", placeOf(&o.Origin)}
+		next = step{m.scans.pickedUp, status, "", placeOf(&order.Origin)}
 	case ship.InTransit:
-		s = step{m.scans.departed, status, "", placeOf(&o.Origin)}
+		next = step{m.scans.departed, status, "", placeOf(&order.Origin)}
 	case ship.OutForDelivery:
-		s = step{m.scans.out, status, "", placeOf(&o.Destination)}
+		next = step{m.scans.out, status, "", placeOf(&order.Destination)}
 	case ship.Delivered:
-		s = step{m.scans.delivered, status, "", placeOf(&o.Destination)}
+		next = step{m.scans.delivered, status, "", placeOf(&order.Destination)}
 	case ship.Exception:
-		s = m.exception(reason, placeOf(&o.Destination))
+		next = m.exception(reason, placeOf(&order.Destination))
 	default:
 		return ship.Scan{}
 	}
-	return s.scan(0, now.UTC().Truncate(time.Millisecond))
+	return next.scan(0, now.UTC().Truncate(time.Millisecond))
 }
 
 func (s step) scan(piece int, now time.Time) ship.Scan {
 	return ship.Scan{
-		Piece: piece, Code: s.code, At: now, Status: s.status, Reason: s.reason, Description: s.text, Location: s.place,
+		Piece:       piece,
+		Code:        s.code,
+		At:          now,
+		Status:      s.status,
+		Reason:      s.reason,
+		Description: s.text,
+		Location:    s.place,
 	}
 }
 
-// scans is the step told of every piece.
-func (s step) scans(o *ship.Order, now time.Time) []ship.Scan {
-	list := make([]ship.Scan, max(len(o.Parcels), 1))
+// scans is the step for every piece.
+func (s step) scans(order *ship.Order, now time.Time) []ship.Scan {
+	list := make([]ship.Scan, max(len(order.Parcels), 1))
 	for i := range list {
 		list[i] = s.scan(i, now)
 	}
@@ -158,12 +176,12 @@ func (s step) scans(o *ship.Order, now time.Time) []ship.Scan {
 }
 
 // placeOf is a place as it is shown: "Los Angeles, CA, US".
-func placeOf(a *ship.Address) string {
+func placeOf(address *ship.Address) string {
 	switch {
-	case a.City == "":
+	case address.City == "":
 		return ""
-	case a.State == "":
-		return a.City + ", " + a.Country
+	case address.State == "":
+		return address.City + ", " + address.Country
 	}
-	return a.City + ", " + a.State + ", " + a.Country
+	return address.City + ", " + address.State + ", " + address.Country
 }

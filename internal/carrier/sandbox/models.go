@@ -14,7 +14,7 @@ type model struct {
 	maxGrams    int64 // of one piece
 	maxSideMM   int64 // the longest side
 	maxGirthMM  int64 // length and girth together
-	domesticUS  bool  // takes parcels from the United States alone
+	domesticUS  bool  // takes parcels only from the United States
 	onePiece    bool  // sells every parcel as a label of its own
 	daysAhead   int   // how far ahead labels are sold
 	daysAbroad  int   // likewise across a border
@@ -30,7 +30,7 @@ type model struct {
 	hubs     [2]string // at home, abroad
 }
 
-// refusals are the codes by which the carrier says no.
+// refusals are the codes with which the carrier declines.
 type refusals struct {
 	address, weight, size, lane, service, packaging, value, void, date, pieces string
 }
@@ -42,7 +42,7 @@ const (
 	usa     reach = 1 << iota // inside the United States
 	inside                    // inside any other country
 	across                    // across a border
-	homes                     // to homes alone
+	homes                     // only to homes
 	offices                   // not to homes
 )
 

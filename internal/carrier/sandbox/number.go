@@ -8,22 +8,24 @@ import "github.com/waybillhq/waybill/internal/carrier/carrierkit"
 // waybill no more than 29, so among some ten thousand DHL waybills two are
 // equal. A look-up by number must bear that, as it must between carriers.
 
-// seed mixes the reference and the number of the piece into 64 bits.
+// seed mixes the reference and the number of the piece into 64 bits: FNV-1a of
+// the reference, then the mixer of SplitMix64.
 func seed(reference string, piece int) uint64 {
-	h := uint64(14695981039346656037)
+	hash := uint64(14695981039346656037)
 	for i := range len(reference) {
-		h = (h ^ uint64(reference[i])) * 1099511628211
+		hash = (hash ^ uint64(reference[i])) * 1099511628211
 	}
-	h += uint64(piece) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
+
+	hash += uint64(piece) * 0x9e3779b97f4a7c15
+	hash = (hash ^ hash>>30) * 0xbf58476d1ce4e5b9
+	hash = (hash ^ hash>>27) * 0x94d049bb133111eb
+	return hash ^ hash>>31
 }
 
-// digits writes the low decimal digits of *n over b and takes them from it.
-func digits(b []byte, n *uint64) {
-	for i := range b {
-		b[i] = '0' + byte(*n%10)
+// digits writes the low decimal digits of *n over text and takes them from it.
+func digits(text []byte, n *uint64) {
+	for i := range text {
+		text[i] = '0' + byte(*n%10)
 		*n /= 10
 	}
 }
@@ -31,44 +33,44 @@ func digits(b []byte, n *uint64) {
 const alphanumerics = "0123456789ABCDEFGHJKLMNPQRSTVWXY" // 32: nobody mistakes I, O, U and Z
 
 // upsNumber is 1Z, an account of six, the service, seven digits and the check.
-func upsNumber(n uint64, s *service) string {
-	b := [18]byte{'1', 'Z'}
+func upsNumber(n uint64, sold *service) string {
+	number := [18]byte{'1', 'Z'}
 	for i := 2; i < 8; i++ {
-		b[i] = alphanumerics[n%32]
+		number[i] = alphanumerics[n%32]
 		n /= 32
 	}
-	copy(b[8:10], s.mark)
-	digits(b[10:17], &n)
-	b[17] = carrierkit.AlphanumericCheckDigit(string(b[2:17]))
-	return string(b[:])
+	copy(number[8:10], sold.mark)
+	digits(number[10:17], &n)
+	number[17] = carrierkit.AlphanumericCheckDigit(string(number[2:17]))
+	return string(number[:])
 }
 
 // uspsNumber is 94, the service, a mailer of nine digits, a serial and the
 // check: 22 digits.
-func uspsNumber(n uint64, s *service) string {
-	b := [22]byte{'9', '4', 5: '9'}
-	copy(b[2:5], s.mark)
-	digits(b[6:21], &n)
-	b[21] = carrierkit.GS1CheckDigit(string(b[:21]))
-	return string(b[:])
+func uspsNumber(n uint64, sold *service) string {
+	number := [22]byte{'9', '4', 5: '9'}
+	copy(number[2:5], sold.mark)
+	digits(number[6:21], &n)
+	number[21] = carrierkit.GS1CheckDigit(string(number[:21]))
+	return string(number[:])
 }
 
 // fedexNumber is twelve digits.
 func fedexNumber(n uint64, _ *service) string {
-	var b [12]byte
-	b[0] = '1' + byte(n%9)
+	var number [12]byte
+	number[0] = '1' + byte(n%9)
 	n /= 9
-	digits(b[1:11], &n)
-	b[11] = carrierkit.WeightedCheckDigit(string(b[:11]), [3]int{3, 1, 7})
-	return string(b[:])
+	digits(number[1:11], &n)
+	number[11] = carrierkit.WeightedCheckDigit(string(number[:11]), [3]int{3, 1, 7})
+	return string(number[:])
 }
 
 // dhlNumber is ten digits.
 func dhlNumber(n uint64, _ *service) string {
-	var b [10]byte
-	b[0] = '1' + byte(n%9)
+	var number [10]byte
+	number[0] = '1' + byte(n%9)
 	n /= 9
-	digits(b[1:9], &n)
-	b[9] = carrierkit.Mod7CheckDigit(string(b[:9]))
-	return string(b[:])
+	digits(number[1:9], &n)
+	number[9] = carrierkit.Mod7CheckDigit(string(number[:9]))
+	return string(number[:])
 }

@@ -28,31 +28,33 @@ type load struct {
 }
 
 // rates quotes every service that takes the order.
-func (m *model) rates(o *ship.Order, now time.Time) ([]ship.Rate, error) {
-	l, err := m.weigh(o, now)
+func (m *model) rates(order *ship.Order, now time.Time) ([]ship.Rate, error) {
+	load, err := m.weigh(order, now)
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]ship.Rate, 0, len(m.services))
 	for i := range m.services {
-		s := &m.services[i]
-		days := s.transit(&l)
+		offered := &m.services[i]
+		days := offered.transit(&load)
 		if days == 0 {
 			continue
 		}
-		at := s.arrival(&l, days)
-		price := m.price(s, &l, at)
+
+		at := offered.arrival(&load, days)
+		price := m.price(offered, &load, at)
 		list = append(list, ship.Rate{
 			Carrier:             m.name,
-			Service:             s.code,
-			ServiceName:         s.name,
+			Service:             offered.code,
+			ServiceName:         offered.name,
 			Price:               price,
 			TransitDays:         days,
 			DeliveryAt:          at,
-			Guaranteed:          s.express,
+			Guaranteed:          offered.express,
 			ListPrice:           listPrice(price),
-			Charges:             l.charges(price, m.saturdayFee(s, &l, at)),
-			BillableWeightGrams: l.billable,
+			Charges:             load.charges(price, m.saturdayFee(offered, &load, at)),
+			BillableWeightGrams: load.billable,
 		})
 	}
 	if len(list) == 0 {
@@ -62,78 +64,86 @@ func (m *model) rates(o *ship.Order, now time.Time) ([]ship.Rate, error) {
 }
 
 // service returns the service of the code, if it takes the load.
-func (m *model) service(code string, l *load) (*service, error) {
+func (m *model) service(code string, load *load) (*service, error) {
 	for i := range m.services {
-		if s := &m.services[i]; s.code == code {
-			if s.transit(l) == 0 {
-				return nil, m.refuse(m.refusals.lane, "%s does not take this parcel to its destination", s.name)
+		if offered := &m.services[i]; offered.code == code {
+			if offered.transit(load) == 0 {
+				return nil, m.refuse(m.refusals.lane, "%s does not take this parcel to its destination", offered.name)
 			}
-			return s, nil
+			return offered, nil
 		}
 	}
 	return nil, m.refuse(m.refusals.service, "the service does not exist")
 }
 
 // weigh checks the order against the carrier's limits.
-func (m *model) weigh(o *ship.Order, now time.Time) (load, error) {
-	l := load{
-		lane: laneOf(&o.Origin, &o.Destination), home: o.Destination.Residential != nil && *o.Destination.Residential,
-		saturday: o.Options.SaturdayDelivery, pieces: int64(len(o.Parcels)), day: shipDay(o.ShipDate, now),
+func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
+	weighed := load{
+		lane:     laneOf(&order.Origin, &order.Destination),
+		home:     order.Destination.Residential != nil && *order.Destination.Residential,
+		saturday: order.Options.SaturdayDelivery,
+		pieces:   int64(len(order.Parcels)),
+		day:      shipDay(order.ShipDate, now),
 	}
-	if err := m.checkOrder(o, &l, now); err != nil {
+	if err := m.checkOrder(order, &weighed, now); err != nil {
 		return load{}, err
 	}
-	for i := range o.Parcels {
-		p := &o.Parcels[i]
-		grams, err := m.charged(p)
+
+	for i := range order.Parcels {
+		parcel := &order.Parcels[i]
+		grams, err := m.billableWeight(parcel)
 		if err != nil {
 			return load{}, err
 		}
-		l.heaviest = max(l.heaviest, p.WeightGrams)
-		l.units += m.units(grams)
-		l.billable += grams
+		weighed.heaviest = max(weighed.heaviest, parcel.WeightGrams)
+		weighed.units += m.units(grams)
+		weighed.billable += grams
 	}
-	if v := o.Options.InsuredValue; !v.IsZero() {
-		if v.Currency != "USD" {
+
+	if insured := order.Options.InsuredValue; !insured.IsZero() {
+		if insured.Currency != "USD" {
 			return load{}, m.refuse(m.refusals.value, "the insured value must be in USD")
 		}
-		l.insurance = (max(v.Minor, 10000) - 1) / 10000 * m.insurance // the first 100 dollars are free
+		weighed.insurance = (max(insured.Minor, 10000) - 1) / 10000 * m.insurance // the first 100 dollars are free
 	}
-	switch o.Options.Signature {
+	switch order.Options.Signature {
 	case "":
 	case "adult":
-		l.signature = m.adult * l.pieces
+		weighed.signature = m.adult * weighed.pieces
 	default:
-		l.signature = m.signature * l.pieces
+		weighed.signature = m.signature * weighed.pieces
 	}
-	if l.home {
-		l.residential = m.residential * l.pieces
+	if weighed.home {
+		weighed.residential = m.residential * weighed.pieces
 	}
-	return l, nil
+	return weighed, nil
 }
 
-// charged is the weight that a parcel is charged for: its own or that of its
-// volume.
-func (m *model) charged(p *ship.Parcel) (int64, error) {
-	if p.WeightGrams > m.maxGrams {
-		return 0, m.refuse(m.refusals.weight, "a piece may weigh %s at most", p.WeightUnit.Format(m.maxGrams))
+// billableWeight is the weight that a parcel is charged for: its own or that of
+// its volume.
+func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
+	if parcel.WeightGrams > m.maxGrams {
+		return 0, m.refuse(m.refusals.weight, "a piece may weigh %s at most", parcel.WeightUnit.Format(m.maxGrams))
 	}
-	if p.Packaging != "" && p.Packaging != "custom" {
-		if !slices.ContainsFunc(m.packagings, func(v carrier.Packaging) bool { return v.Code == p.Packaging }) {
+	if parcel.Packaging != "" && parcel.Packaging != "custom" {
+		if !slices.ContainsFunc(m.packagings, func(p carrier.Packaging) bool { return p.Code == parcel.Packaging }) {
 			return 0, m.refuse(m.refusals.packaging, "the packaging is not one of %s", m.title)
 		}
-		return p.WeightGrams, nil // the carrier's own boxes have no volume
+		return parcel.WeightGrams, nil // the carrier's own boxes have no volume
 	}
-	d := p.Dimensions
-	if d == nil {
-		return p.WeightGrams, nil
+
+	sides := parcel.Dimensions
+	if sides == nil {
+		return parcel.WeightGrams, nil
 	}
-	long := max(d.LengthMM, d.WidthMM, d.HeightMM)
-	// Bounded first, so that the product below cannot overflow.
-	if long > m.maxSideMM || long+2*(d.LengthMM+d.WidthMM+d.HeightMM-long) > m.maxGirthMM {
-		return 0, m.refuse(m.refusals.size, "the longest side may be %s, length and girth together %s", d.Unit.Format(m.maxSideMM), d.Unit.Format(m.maxGirthMM))
+
+	// The sides are bounded first, so that the product below cannot overflow.
+	longest := max(sides.LengthMM, sides.WidthMM, sides.HeightMM)
+	girth := 2 * (sides.LengthMM + sides.WidthMM + sides.HeightMM - longest)
+	if longest > m.maxSideMM || longest+girth > m.maxGirthMM {
+		return 0, m.refuse(m.refusals.size, "the longest side may be %s, length and girth together %s", sides.Unit.Format(m.maxSideMM), sides.Unit.Format(m.maxGirthMM))
 	}
-	return max(p.WeightGrams, d.LengthMM*d.WidthMM*d.HeightMM/m.volume), nil
+	return max(parcel.WeightGrams, sides.LengthMM*sides.WidthMM*sides.HeightMM/m.volume), nil
 }
 
 // units is a weight in thousandths of the carrier's unit, rounded up to whole
@@ -146,19 +156,20 @@ func (m *model) units(grams int64) int64 {
 }
 
 // price is what the service charges for a load that arrives then.
-func (m *model) price(s *service, l *load, at time.Time) ship.Money {
-	zone := int64(l.lane.zone)
-	cents := l.pieces*(s.base+s.farther*zone) + ((s.unit+s.longer*zone)*l.units+500)/1000
-	cents += l.insurance + l.signature + l.residential + m.saturdayFee(s, l, at)
+func (m *model) price(sold *service, load *load, at time.Time) ship.Money {
+	zone := int64(load.lane.zone)
+	cents := load.pieces * (sold.base + sold.farther*zone)
+	cents += ((sold.unit+sold.longer*zone)*load.units + 500) / 1000 // units are thousandths
+	cents += load.insurance + load.signature + load.residential + m.saturdayFee(sold, load, at)
 	return ship.Money{Minor: cents, Currency: "USD"}
 }
 
 // saturdayFee is what a delivery on a Saturday costs in addition, in cents.
-func (m *model) saturdayFee(s *service, l *load, at time.Time) int64 {
-	if !s.express || at.Weekday() != time.Saturday {
+func (m *model) saturdayFee(sold *service, load *load, at time.Time) int64 {
+	if !sold.express || at.Weekday() != time.Saturday {
 		return 0
 	}
-	return m.saturday * l.pieces
+	return m.saturday * load.pieces
 }
 
 // listPrice is the published price: simulated accounts have a discount of a
@@ -193,31 +204,31 @@ func (l *load) charges(price ship.Money, saturdayFee int64) []ship.Charge {
 	return charges
 }
 
-// transit is how many days of delivery the way takes; zero if the service does
-// not take the load.
-func (s *service) transit(l *load) int {
+// transit is how many delivery days the service needs; zero if it does not take
+// the load.
+func (s *service) transit(load *load) int {
 	switch {
-	case s.reach&l.lane.kind == 0,
-		s.reach&homes != 0 && !l.home,
-		s.reach&offices != 0 && l.home,
-		s.maxGrams > 0 && l.heaviest > s.maxGrams,
-		l.lane.zone >= len(s.days):
+	case s.reach&load.lane.kind == 0,
+		s.reach&homes != 0 && !load.home,
+		s.reach&offices != 0 && load.home,
+		s.maxGrams > 0 && load.heaviest > s.maxGrams,
+		load.lane.zone >= len(s.days):
 		return 0
 	}
-	return int(s.days[l.lane.zone] - '0')
+	return int(s.days[load.lane.zone] - '0')
 }
 
 // arrival counts the days of delivery from the day of shipping: no Sundays,
 // and no Saturdays for an express service unless they are paid for.
-func (s *service) arrival(l *load, days int) time.Time {
-	day := l.day
+func (s *service) arrival(load *load, days int) time.Time {
+	day := load.day
 	for days > 0 {
 		day++
 		switch weekday(day) {
 		case time.Sunday:
 			continue
 		case time.Saturday:
-			if s.express && !l.saturday {
+			if s.express && !load.saturday {
 				continue
 			}
 		}
@@ -230,17 +241,18 @@ func (s *service) arrival(l *load, days int) time.Time {
 func weekday(day int64) time.Weekday { return time.Weekday((day + int64(time.Thursday)) % 7) }
 
 // shipDay is the day of shipping, counted from 1970: the order's, else today.
-func shipDay(d ship.Date, now time.Time) int64 {
-	if d != "" {
-		now = d.Time()
+func shipDay(date ship.Date, now time.Time) int64 {
+	if date != "" {
+		now = date.Time()
 	}
 	return now.Unix() / 86400
 }
 
-// refuse is the carrier saying no in its own words.
+// refuse is a refusal of the carrier in its own words.
 func (m *model) refuse(code, format string, args ...any) error {
 	return &ship.Error{
-		Kind: ship.Invalid, Message: m.title + " refused the order",
+		Kind:    ship.Invalid,
+		Message: m.title + " refused the order",
 		Refusal: ship.Refusal{Code: code, Message: fmt.Sprintf(format, args...)},
 	}
 }

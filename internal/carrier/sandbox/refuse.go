@@ -13,25 +13,29 @@ import (
 const embargoed = "BY CU IR KP RU SY"
 
 // checkOrder refuses what the live carrier refuses before it looks at weights.
-func (m *model) checkOrder(o *ship.Order, l *load, now time.Time) error {
-	if m.domesticUS && !isUS(o.Origin.Country) {
+func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) error {
+	if m.domesticUS && !isUS(order.Origin.Country) {
 		return m.refuseField(m.refusals.lane, "/origin/country", "%s takes parcels from the United States and its territories alone", m.title)
 	}
-	for _, end := range [...]struct{ pointer, country string }{{"/destination/country", o.Destination.Country}, {"/origin/country", o.Origin.Country}} {
+	for _, end := range [...]struct{ pointer, country string }{
+		{"/destination/country", order.Destination.Country},
+		{"/origin/country", order.Origin.Country},
+	} {
 		if end.country != "" && strings.Contains(embargoed, end.country) {
 			return m.refuseField(m.refusals.lane, end.pointer, "%s does not serve %s: there is an embargo, or service is suspended", m.title, ship.CountryName(end.country))
 		}
 	}
-	if m.onePiece && len(o.Parcels) > 1 {
+	if m.onePiece && len(order.Parcels) > 1 {
 		return m.refuseField(m.refusals.pieces, "/parcels", "%s sells every parcel as a label of its own: send a shipment for each parcel", m.title)
 	}
 
 	days := m.daysAhead
-	if l.lane.kind == across {
+	if weighed.lane.kind == across {
 		days = m.daysAbroad
 	}
-	// The clocks of the world are up to 14 hours ahead of ours.
-	if last := ship.DateOf(now.Add(14*time.Hour).AddDate(0, 0, days)); o.ShipDate > last {
+
+	// The sender's day may have begun up to 14 hours before ours.
+	if last := ship.DateOf(now.Add(14*time.Hour).AddDate(0, 0, days)); order.ShipDate > last {
 		return m.refuseField(m.refusals.date, "/shipDate", "%s sells labels up to %d days ahead", m.title, days)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 // origin is where a Service listens. No such host exists.
 const origin = "https://sandbox.invalid/"
 
-// remote is a simulated carrier behind HTTP: the way of a live carrier, for
-// tests that break it.
+// remote is a simulated carrier behind HTTP, like a live carrier, for tests
+// that break the exchange.
 type remote struct {
 	name string
 	key  string
@@ -43,51 +43,51 @@ func (r remote) call(ctx context.Context, operation string, effect bool, body, a
 		Body:   body,
 		Effect: effect,
 		Refusal: func(body []byte) ship.Refusal {
-			var said refusalAnswer
-			if json.Unmarshal(body, &said) != nil {
+			var refusal refusalAnswer
+			if json.Unmarshal(body, &refusal) != nil {
 				return ship.Refusal{}
 			}
-			return ship.Refusal{Code: said.Code, Message: said.Message}
+			return ship.Refusal{Code: refusal.Code, Message: refusal.Message}
 		},
 	}.Do(ctx, r.via, answer)
 }
 
-// Check asks whether the key is good.
+// Check asks whether the key is valid.
 func (r remote) Check(ctx context.Context) error {
-	var a checkAnswer
-	if err := r.call(ctx, "check", false, struct{}{}, &a); err != nil {
+	var answer checkAnswer
+	if err := r.call(ctx, "check", false, struct{}{}, &answer); err != nil {
 		return err
 	}
-	if !a.OK {
+	if !answer.OK {
 		return ship.Errorf(ship.Unavailable, "the carrier did not say whether the key is good")
 	}
 	return nil
 }
 
 // Rates quotes over the wire.
-func (r remote) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	var a ratesAnswer
-	err := r.call(ctx, "rates", false, o, &a)
-	return a.Rates, err
+func (r remote) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	var answer ratesAnswer
+	err := r.call(ctx, "rates", false, order, &answer)
+	return answer.Rates, err
 }
 
 // Buy buys over the wire.
-func (r remote) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	var p ship.Purchase
-	err := r.call(ctx, "buy", true, b, &p)
-	return p, err
+func (r remote) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	var purchase ship.Purchase
+	err := r.call(ctx, "buy", true, request, &purchase)
+	return purchase, err
 }
 
 // Find looks up over the wire.
-func (r remote) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	var p ship.Purchase
-	err := r.call(ctx, "find", false, b, &p)
-	return p, err
+func (r remote) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	var purchase ship.Purchase
+	err := r.call(ctx, "find", false, request, &purchase)
+	return purchase, err
 }
 
-// Void takes back over the wire.
-func (r remote) Void(ctx context.Context, d ship.Deal) (carrier.VoidResult, error) {
-	var v carrier.VoidResult
-	err := r.call(ctx, "void", true, d, &v)
-	return v, err
+// Void voids over the wire.
+func (r remote) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
+	var result carrier.VoidResult
+	err := r.call(ctx, "void", true, deal, &result)
+	return result, err
 }

@@ -1,6 +1,6 @@
 // Package sandbox holds the simulated carriers of test mode: ups, usps, fedex
 // and dhl_express. They quote by zone and weight, sell labels whose numbers
-// have valid check digits, take them back, and move parcels.
+// have valid check digits, void them, and move parcels.
 //
 // They keep no state: what they answer is a function of the order, the service
 // and our reference, so any copy of the program gives the same answer, also
@@ -31,25 +31,28 @@ func Specs() []carrier.Spec {
 }
 
 func (m *model) spec() carrier.Spec {
-	s := carrier.Spec{
+	spec := carrier.Spec{
 		Name:       m.name,
 		Title:      m.title,
 		Packagings: m.packagings,
 		Fields: []carrier.Field{{
-			Name: "api_key", Title: "API key", Secret: true,
-			Help: "Any text: the simulated carriers let everybody in.",
+			Name:   "api_key",
+			Title:  "API key",
+			Secret: true,
+			Help:   "Any text: the simulated carriers let everybody in.",
 		}},
-		Open: func(o carrier.Opening) (carrier.Driver, error) {
-			if o.Via == nil {
+		Open: func(opening carrier.Opening) (carrier.Driver, error) {
+			if opening.Via == nil {
 				return direct{m}, nil
 			}
-			return remote{m.name, o.Credentials["api_key"], o.Via}, nil
+			return remote{m.name, opening.Credentials["api_key"], opening.Via}, nil
 		},
 	}
-	for _, v := range m.services {
-		s.Services = append(s.Services, carrier.Service{Code: v.code, Name: v.name})
+
+	for _, offered := range m.services {
+		spec.Services = append(spec.Services, carrier.Service{Code: offered.code, Name: offered.name})
 	}
-	return s
+	return spec
 }
 
 // modelOf returns the simulated carrier of the name, nil if there is none.
@@ -62,42 +65,42 @@ func modelOf(name string) *model {
 	return nil
 }
 
-// direct is a simulated carrier without a network between.
+// direct is a simulated carrier without a network in between.
 type direct struct{ *model }
 
 // Instant marks a driver that needs no deadline.
 func (direct) Instant() {}
 
-// Check lets everybody in.
+// Check accepts every key.
 func (direct) Check(context.Context) error { return nil }
 
 // Rates quotes every service that takes the order.
-func (d direct) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) {
-	if err := d.quoteFault(ctx, &o); err != nil {
+func (d direct) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error) {
+	if err := d.quoteFault(ctx, &order); err != nil {
 		return nil, err
 	}
-	return d.rates(&o, time.Now())
+	return d.rates(&order, time.Now())
 }
 
-// Buy sells. The answer is a function of b.
-func (d direct) Buy(_ context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	if err := d.buyFault(&b.Order); err != nil {
+// Buy sells. The answer depends only on the request.
+func (d direct) Buy(_ context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	if err := d.buyFault(&request.Order); err != nil {
 		return ship.Purchase{}, err
 	}
-	return d.sell(&b)
+	return d.sell(&request)
 }
 
 // Find returns what Buy sold under the reference. A carrier without state
 // takes every reference for one that it sold, unless a magic destination says
 // that the request never arrived: what a crash left open settles as bought.
-func (d direct) Find(_ context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
-	if err := d.findFault(&b.Order); err != nil {
+func (d direct) Find(_ context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+	if err := d.findFault(&request.Order); err != nil {
 		return ship.Purchase{}, err
 	}
-	return d.sell(&b)
+	return d.sell(&request)
 }
 
-// Void takes a label back.
+// Void voids a label.
 func (d direct) Void(_ context.Context, deal ship.Deal) (carrier.VoidResult, error) {
 	return d.void(deal)
 }

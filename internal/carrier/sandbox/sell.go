@@ -16,54 +16,66 @@ const faultMark = "~"
 // noCustoms is shared by all purchases; nobody appends to it.
 var noCustoms = []string{"customs data is missing: a live carrier refuses a parcel that crosses a border without it"}
 
-// sell is the purchase of b: always the same for the same b.
-func (m *model) sell(b *carrier.BuyOrder) (ship.Purchase, error) {
-	l, err := m.weigh(&b.Order, momentOf(b))
+// sell is the purchase of the request: always the same for the same request.
+func (m *model) sell(request *carrier.BuyOrder) (ship.Purchase, error) {
+	order := &request.Order
+	load, err := m.weigh(order, orderedAt(request))
 	if err != nil {
 		return ship.Purchase{}, err
 	}
-	s, err := m.service(b.Service, &l)
+	sold, err := m.service(request.Service, &load)
 	if err != nil {
 		return ship.Purchase{}, err
 	}
-	at := s.arrival(&l, s.transit(&l))
-	p := ship.Purchase{
-		Carrier: m.name, Service: s.code, ServiceName: s.name, CarrierRef: b.Reference, Price: m.price(s, &l, at), DeliveryAt: at,
+
+	at := sold.arrival(&load, sold.transit(&load))
+	purchase := ship.Purchase{
+		Carrier:     m.name,
+		Service:     sold.code,
+		ServiceName: sold.name,
+		CarrierRef:  request.Reference,
+		Price:       m.price(sold, &load, at),
+		DeliveryAt:  at,
 	}
-	switch f := faultOf(&b.Order.Destination); f {
+	switch fault := faultOf(&order.Destination); fault {
 	case FaultPriceChanged:
-		p.Price.Minor += p.Price.Minor / 10
+		purchase.Price.Minor += purchase.Price.Minor / 10
 	case FaultVoidRefused, FaultVoidPending, FaultVoidLost:
-		p.CarrierRef += faultMark + string(f) // a void knows the purchase but not the order
+		// A void knows the purchase but not the order, so the fault travels in
+		// the reference.
+		purchase.CarrierRef += faultMark + string(fault)
 	}
-	if l.lane.kind == across && b.Order.Customs == nil {
-		p.Warnings = noCustoms[:1:1]
+	if load.lane.kind == across && order.Customs == nil {
+		purchase.Warnings = noCustoms[:1:1]
 	}
-	numbers := make([]string, max(len(b.Order.Parcels), 1))
+
+	// The numbers follow from the reference, so a look-up finds the same ones
+	// without anything being stored.
+	numbers := make([]string, max(len(order.Parcels), 1))
 	for i := range numbers {
-		numbers[i] = m.number(seed(b.Reference, i), s)
+		numbers[i] = m.number(seed(request.Reference, i), sold)
 	}
-	p.TrackingNumber = numbers[0]
+	purchase.TrackingNumber = numbers[0]
 	if len(numbers) > 1 {
-		p.Pieces = numbers
+		purchase.Pieces = numbers
 	}
-	p.Label = m.label(b, s, &l, numbers)
-	p.Documents = Documents(&b.Order, m.title, p.TrackingNumber)
-	return p, nil
+	purchase.Label = m.label(order, sold, &load, numbers)
+	purchase.Documents = Documents(order, m.title, purchase.TrackingNumber)
+	return purchase, nil
 }
 
-// momentOf is when the order was made: the shipment's id tells, so that a
+// orderedAt is when the order was made. The shipment's id holds that, so a
 // purchase that is looked up on the next day is still the same.
-func momentOf(b *carrier.BuyOrder) time.Time {
-	if b.Order.ShipDate == "" && b.Shipment != "" {
-		return b.Shipment.Raw().Time()
+func orderedAt(request *carrier.BuyOrder) time.Time {
+	if request.Order.ShipDate == "" && request.Shipment != "" {
+		return request.Shipment.Raw().Time()
 	}
 	return time.Now()
 }
 
-// void takes a label back, as the destination of its order demands.
-func (m *model) void(d ship.Deal) (carrier.VoidResult, error) {
-	_, fault, _ := strings.Cut(d.CarrierRef, faultMark)
+// void voids a label, as the destination of its order demands.
+func (m *model) void(deal ship.Deal) (carrier.VoidResult, error) {
+	_, fault, _ := strings.Cut(deal.CarrierRef, faultMark)
 	switch Fault(fault) {
 	case FaultVoidRefused:
 		return carrier.VoidResult{}, m.refuse(m.refusals.void, "the label can no longer be voided")
@@ -75,48 +87,58 @@ func (m *model) void(d ship.Deal) (carrier.VoidResult, error) {
 	return carrier.VoidResult{State: ship.StateVoided}, nil
 }
 
-// label is the label as data; pictures are made when somebody wants them.
-func (m *model) label(b *carrier.BuyOrder, s *service, l *load, numbers []string) ship.Label {
-	o := &b.Order
-	border := l.lane.kind == across
-	from, to := o.Origin.Lines(border), o.Destination.Lines(border)
+// label is the label as data; it is rendered when somebody asks for it.
+func (m *model) label(order *ship.Order, sold *service, load *load, numbers []string) ship.Label {
+	crossesBorder := load.lane.kind == across
+	from := order.Origin.Lines(crossesBorder)
+	to := order.Destination.Lines(crossesBorder)
 	var references []string
-	for _, r := range [...]string{o.OrderID, o.Reference} {
-		if r != "" {
-			references = append(references, r)
+	for _, reference := range [...]string{order.OrderID, order.Reference} {
+		if reference != "" {
+			references = append(references, reference)
 		}
 	}
-	day := string(ship.DateOf(time.Unix(l.day*86400, 0)))
-	route := routing(&o.Destination, s)
-	doc := label.Document{Sample: true, Pages: make([]label.Page, len(numbers))}
+
+	day := string(ship.DateOf(time.Unix(load.day*86400, 0)))
+	route := routing(&order.Destination, sold)
+	document := label.Document{Sample: true, Pages: make([]label.Page, len(numbers))}
 	for i, number := range numbers {
-		doc.Pages[i] = label.Page{
-			Carrier: m.title, Service: s.name, From: from, To: to, Tracking: number, Routing: route,
-			Reference: references, Piece: i + 1, Pieces: len(numbers), ShipDate: day,
+		document.Pages[i] = label.Page{
+			Carrier:   m.title,
+			Service:   sold.name,
+			From:      from,
+			To:        to,
+			Tracking:  number,
+			Routing:   route,
+			Reference: references,
+			Piece:     i + 1,
+			Pieces:    len(numbers),
+			ShipDate:  day,
 		}
-		if i < len(o.Parcels) {
-			doc.Pages[i].Weight = weightText(&o.Parcels[i])
+		if i < len(order.Parcels) {
+			document.Pages[i].Weight = weightText(&order.Parcels[i])
 		}
 	}
-	return ship.Label{Format: "scene", Data: doc.Marshal()}
+	return ship.Label{Format: "scene", Data: document.Marshal()}
 }
 
 // routing is the large sort code.
-func routing(to *ship.Address, s *service) string {
+func routing(to *ship.Address, sold *service) string {
 	area := to.Zip
 	if len(area) > 3 {
 		area = area[:3]
 	}
+
 	isLetters := strings.Trim(to.State, "0123456789") != ""
 	if isLetters && len(to.State) <= 3 {
-		return to.State + " " + area + " " + s.mark
+		return to.State + " " + area + " " + sold.mark
 	}
-	return to.Country + " " + area + " " + s.mark
+	return to.Country + " " + area + " " + sold.mark
 }
 
-func weightText(p *ship.Parcel) string {
+func weightText(parcel *ship.Parcel) string {
 	var buf [32]byte
-	b := strconv.AppendFloat(buf[:0], p.Weight, 'f', -1, 64)
-	b = append(b, ' ')
-	return string(append(b, p.WeightUnit...))
+	text := strconv.AppendFloat(buf[:0], parcel.Weight, 'f', -1, 64)
+	text = append(text, ' ')
+	return string(append(text, parcel.WeightUnit...))
 }

@@ -18,47 +18,51 @@ import (
 )
 
 // Service is the simulated carriers as a server inside the program: a Doer to
-// open them with. It keeps no state; whatever is to go wrong on the way is put
-// between it and the driver.
+// open them with. It keeps no state; faults of the network are put between it
+// and the driver.
 type Service struct{}
 
 // Do answers one request.
-func (Service) Do(r *http.Request) (*http.Response, error) {
+func (Service) Do(request *http.Request) (*http.Response, error) {
 	var body []byte
-	if r.Body != nil {
+	if request.Body != nil {
 		var err error
-		body, err = io.ReadAll(r.Body)
-		if err := errors.Join(err, r.Body.Close()); err != nil {
-			return nil, failed(r, err)
+		body, err = io.ReadAll(request.Body)
+		if err := errors.Join(err, request.Body.Close()); err != nil {
+			return nil, failed(request, err)
 		}
 	}
-	name, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+
+	name, operation, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	m := modelOf(name)
 	if m == nil {
 		return answer(http.StatusNotFound, refusalAnswer{"unknown_carrier", "no such carrier"}, 0)
 	}
-	result, err := serve(r.Context(), direct{m}, operation, body)
+	result, err := serve(request.Context(), direct{m}, operation, body)
 	if err == nil {
 		return answer(http.StatusOK, result, 0)
 	}
-	e, ok := errors.AsType[*ship.Error](err)
+
+	failure, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return answer(http.StatusBadRequest, refusalAnswer{"bad_request", "the request is not readable"}, 0)
 	}
-	said := refusalAnswer{e.Refusal.Code, e.Refusal.Message}
-	switch e.Kind {
+	refusal := refusalAnswer{failure.Refusal.Code, failure.Refusal.Message}
+	switch failure.Kind {
 	case ship.Invalid:
-		return answer(http.StatusUnprocessableEntity, said, 0)
+		return answer(http.StatusUnprocessableEntity, refusal, 0)
 	case ship.NotFound:
-		return answer(http.StatusNotFound, said, 0)
+		return answer(http.StatusNotFound, refusal, 0)
 	case ship.Limited:
-		return answer(http.StatusTooManyRequests, said, int(e.RetryAfter.Seconds()))
+		return answer(http.StatusTooManyRequests, refusal, int(failure.RetryAfter.Seconds()))
 	case ship.Unavailable:
-		return nil, failed(r, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+		// A connection that was refused shows the driver that nothing was sent.
+		return nil, failed(request, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
 	case ship.Uncertain:
-		return nil, failed(r, io.ErrUnexpectedEOF)
+		// An answer that breaks off leaves open what was done.
+		return nil, failed(request, io.ErrUnexpectedEOF)
 	}
-	return answer(http.StatusInternalServerError, said, 0)
+	return answer(http.StatusInternalServerError, refusal, 0)
 }
 
 // serve does what the request asks for.
@@ -66,22 +70,25 @@ func serve(ctx context.Context, d direct, operation string, body []byte) (any, e
 	switch operation {
 	case "check":
 		return checkAnswer{OK: true}, nil
+
 	case "rates":
-		o, err := read[ship.Order](body)
+		order, err := read[ship.Order](body)
 		if err != nil {
 			return nil, err
 		}
-		rates, err := d.Rates(ctx, o)
+		rates, err := d.Rates(ctx, order)
 		return ratesAnswer{rates}, err
+
 	case "buy", "find":
-		b, err := read[carrier.BuyOrder](body)
+		request, err := read[carrier.BuyOrder](body)
 		if err != nil {
 			return nil, err
 		}
 		if operation == "buy" {
-			return d.Buy(ctx, b)
+			return d.Buy(ctx, request)
 		}
-		return d.Find(ctx, b)
+		return d.Find(ctx, request)
+
 	case "void":
 		deal, err := read[ship.Deal](body)
 		if err != nil {
@@ -93,9 +100,9 @@ func serve(ctx context.Context, d direct, operation string, body []byte) (any, e
 }
 
 func read[T any](body []byte) (T, error) {
-	var v T
-	err := json.Unmarshal(body, &v)
-	return v, err
+	var value T
+	err := json.Unmarshal(body, &value)
+	return value, err
 }
 
 func answer(status int, body any, retryAfter int) (*http.Response, error) {
@@ -103,13 +110,20 @@ func answer(status int, body any, retryAfter int) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := http.Header{"Content-Type": {"application/json"}}
+
+	header := http.Header{"Content-Type": {"application/json"}}
 	if retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(retryAfter))
+		header.Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: h, Body: io.NopCloser(bytes.NewReader(data)), ContentLength: int64(len(data)),
+		StatusCode:    status,
+		Status:        http.StatusText(status),
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(data)),
+		ContentLength: int64(len(data)),
 	}, nil
 }
 

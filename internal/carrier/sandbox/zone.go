@@ -13,7 +13,7 @@ type lane struct {
 	zone int // from 0, the nearest
 }
 
-// laneOf measures the way between two addresses.
+// laneOf is the lane between two addresses.
 func laneOf(from, to *ship.Address) lane {
 	switch {
 	case isUS(from.Country) && isUS(to.Country):
@@ -21,11 +21,13 @@ func laneOf(from, to *ship.Address) lane {
 	case from.Country == to.Country:
 		return lane{inside, 0}
 	}
-	a, b := regionOf(from.Country), regionOf(to.Country)
+
+	start := regionOf(from.Country)
+	end := regionOf(to.Country)
 	switch {
-	case a == b && a != elsewhere:
+	case start == end && start != elsewhere:
 		return lane{across, 0}
-	case near[a]&(1<<b) != 0:
+	case near[start]&(1<<end) != 0:
 		return lane{across, 1}
 	}
 	return lane{across, 2}
@@ -48,27 +50,31 @@ const farZone = 7 // Alaska, Hawaii and the territories
 
 // usZone is the zone between two zip codes.
 func usZone(from, to *ship.Address) int {
-	if remoteUS(from) != remoteUS(to) {
+	if isRemoteUS(from) != isRemoteUS(to) {
 		return farZone
 	}
-	a, b := zipPlace(from.Zip), zipPlace(to.Zip)
-	height := float64(a.lat-b.lat) / 10
-	width := float64(a.lon-b.lon) / 10 * math.Cos(float64(a.lat+b.lat)/20*math.Pi/180)
+
+	// Over such distances a plane is exact enough: a degree of latitude is 69.1
+	// miles, one of longitude as much less as its circle is smaller.
+	start := zipPlace(from.Zip)
+	end := zipPlace(to.Zip)
+	height := float64(start.lat-end.lat) / 10
+	width := float64(start.lon-end.lon) / 10 * math.Cos(float64(start.lat+end.lat)/20*math.Pi/180)
 	miles := 69.1 * math.Sqrt(height*height+width*width)
-	for i, end := range zoneMiles {
-		if miles <= end {
+	for i, limit := range zoneMiles {
+		if miles <= limit {
 			return i
 		}
 	}
 	return len(zoneMiles)
 }
 
-// remoteUS reports whether the address is off the 48 states.
-func remoteUS(a *ship.Address) bool {
-	if a.Country != "US" {
+// isRemoteUS reports whether the address is outside the 48 states.
+func isRemoteUS(address *ship.Address) bool {
+	if address.Country != "US" {
 		return true
 	}
-	switch a.State {
+	switch address.State {
 	case "AK", "HI", "PR", "VI", "GU", "AS", "MP":
 		return true
 	}
@@ -205,7 +211,7 @@ const (
 	southAmerica
 )
 
-// near tells which regions are one zone further, as sets of bits.
+// near is which regions are one zone further, as sets of bits.
 var near = [...]uint8{
 	elsewhere:    0,
 	northAmerica: 1<<europe | 1<<eastAsia | 1<<southAmerica,
