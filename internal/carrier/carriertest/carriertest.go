@@ -1,6 +1,6 @@
 // Package carriertest defines what a carrier is: a suite that every driver
 // passes, with faults injected between the driver and its carrier. None of
-// them can be skipped. It is for tests alone; nothing that ships imports it.
+// them can be skipped. It is only for tests; nothing that ships imports it.
 package carriertest
 
 import (
@@ -31,7 +31,7 @@ type Subject struct {
 	// Absent was never bought; the zero value is Order under another
 	// reference.
 	Absent carrier.BuyOrder
-	// Refusal is how the carrier says no.
+	// Refusal is how the carrier declines.
 	Refusal Refusal
 	// TokenPaths are how the paths of the carrier's token requests end, none if
 	// it has none. They are not counted, and faults of operations spare them.
@@ -39,7 +39,7 @@ type Subject struct {
 }
 
 // openVia opens the carrier with its own sandbox's address. What via answers
-// takes the service's own way to the driver.
+// reaches the driver over the transport that the service uses.
 func (s Subject) openVia(via carrier.Doer) (*carrier.Carrier, error) {
 	return carrier.Open(s.Spec, carrier.Opening{
 		Credentials: s.Credentials,
@@ -61,18 +61,18 @@ type Refusal struct {
 }
 
 // Run runs the whole suite.
-func Run(t *testing.T, s Subject) {
-	for _, c := range s.cases() {
-		t.Run(c.name, func(t *testing.T) {
-			if err := c.run(t); err != nil {
+func Run(t *testing.T, subject Subject) {
+	for _, demand := range subject.cases() {
+		t.Run(demand.name, func(t *testing.T) {
+			if err := demand.run(t); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// testCase is one demand on a carrier. It returns what is wrong instead of
-// failing the test, so that the suite itself can be tested.
+// testCase is one demand on a carrier. It returns an error instead of failing
+// the test, so that the suite itself can be tested.
 type testCase struct {
 	name string
 	run  func(testing.TB) error
@@ -122,6 +122,7 @@ func (s Subject) cases() []testCase {
 	if err != nil {
 		return append(list, testCase{"it opens", func(testing.TB) error { return err }})
 	}
+
 	able := append(probe.Abilities(), "check")
 	for _, op := range operations {
 		if !slices.Contains(able, op.name) {
@@ -130,6 +131,7 @@ func (s Subject) cases() []testCase {
 			}})
 			continue
 		}
+
 		list = append(list, testCase{op.name + " works", func(t testing.TB) error { return s.testWorks(t, op, nil) }})
 		for name, change := range compressions {
 			list = append(list, testCase{op.name + " works when the " + name, func(t testing.TB) error {
@@ -138,6 +140,7 @@ func (s Subject) cases() []testCase {
 		}
 		list = append(list, s.faultCases(op)...)
 	}
+
 	list = append(list, testCase{"purchases are whole", s.testPurchase}, testCase{"many at once", s.testParallel})
 	if slices.Contains(able, "find") {
 		list = append(list, testCase{"finds what was bought and nothing else", s.testFind})
@@ -165,11 +168,11 @@ func (s Subject) testSpec(testing.TB) error {
 func (s Subject) testWorks(t testing.TB, op operation, change fault) error {
 	service := s.Service(t)
 	w := &wire{subject: s, service: service, fault: change, tokenFault: change}
-	c, p, err := s.open(t, op, service, w)
+	c, needed, err := s.open(t, op, service, w)
 	if err != nil {
 		return err
 	}
-	if err := op.run(t.Context(), c, p); err != nil {
+	if err := op.run(t.Context(), c, needed); err != nil {
 		return err
 	}
 	return w.complaint(op)
@@ -183,18 +186,19 @@ func (s Subject) testPurchase(t testing.TB) error {
 	if !slices.Contains(c.Abilities(), "buy") {
 		return nil
 	}
-	b, err := c.Buy(t.Context(), s.Order)
+
+	bought, err := c.Buy(t.Context(), s.Order)
 	if err != nil {
 		return err
 	}
-	if n := len(s.Order.Order.Parcels); n > 1 && len(b.Pieces) != n {
-		return fmt.Errorf("%d parcels have %d numbers", n, len(b.Pieces))
+	if n := len(s.Order.Order.Parcels); n > 1 && len(bought.Pieces) != n {
+		return fmt.Errorf("%d parcels have %d numbers", n, len(bought.Pieces))
 	}
-	if b.Price.Minor <= 0 || len(b.Price.Currency) != 3 {
-		return fmt.Errorf("the price is %v", b.Price)
+	if bought.Price.Minor <= 0 || len(bought.Price.Currency) != 3 {
+		return fmt.Errorf("the price is %v", bought.Price)
 	}
-	if b.Carrier != s.Spec.Name || b.Service != s.Order.Service {
-		return fmt.Errorf("bought %s %s, want %s %s", b.Carrier, b.Service, s.Spec.Name, s.Order.Service)
+	if bought.Carrier != s.Spec.Name || bought.Service != s.Order.Service {
+		return fmt.Errorf("bought %s %s, want %s %s", bought.Carrier, bought.Service, s.Spec.Name, s.Order.Service)
 	}
 	return nil
 }
@@ -208,6 +212,8 @@ func (s Subject) testFind(t testing.TB) error {
 	if err != nil {
 		return err
 	}
+
+	// A look-up need not know the price, but it may not know another one.
 	found, err := c.Find(t.Context(), s.Order)
 	if err != nil {
 		return err
@@ -215,6 +221,7 @@ func (s Subject) testFind(t testing.TB) error {
 	if found.TrackingNumber != bought.TrackingNumber || found.CarrierRef != bought.CarrierRef || !found.Price.IsZero() && found.Price != bought.Price {
 		return fmt.Errorf("bought %s, found %s", bought.TrackingNumber, found.TrackingNumber)
 	}
+
 	absent := s.Absent
 	if absent.Reference == "" {
 		absent = s.Order
@@ -230,6 +237,7 @@ func (s Subject) testParallel(t testing.TB) error {
 	if err != nil {
 		return err
 	}
+
 	errs := make([]error, 8)
 	var group sync.WaitGroup
 	for i := range errs {
@@ -242,30 +250,37 @@ func (s Subject) testParallel(t testing.TB) error {
 // open opens the subject over w, with what op needs prepared over the clean
 // service.
 func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire) (*carrier.Carrier, prepared, error) {
-	p := prepared{order: s.Order}
+	needed := prepared{order: s.Order}
 	if op.name == "void" || op.name == "find" || op.name == "track" {
 		clean, err := s.openVia(service)
 		if err != nil {
-			return nil, p, err
+			return nil, needed, err
 		}
-		b, err := clean.Buy(t.Context(), s.Order)
+		bought, err := clean.Buy(t.Context(), s.Order)
 		if err != nil {
-			return nil, p, err
+			return nil, needed, err
 		}
-		p.deal = ship.Deal{
-			Carrier: b.Carrier, Service: b.Service, ServiceName: b.ServiceName, CarrierRef: b.CarrierRef,
-			TrackingNumber: b.TrackingNumber, Pieces: b.Pieces, Price: b.Price, BoughtAt: time.Now(),
+		needed.deal = ship.Deal{
+			Carrier:        bought.Carrier,
+			Service:        bought.Service,
+			ServiceName:    bought.ServiceName,
+			CarrierRef:     bought.CarrierRef,
+			TrackingNumber: bought.TrackingNumber,
+			Pieces:         bought.Pieces,
+			Price:          bought.Price,
+			BoughtAt:       time.Now(),
 		}
 	}
+
 	c, err := s.openVia(w)
-	return c, p, err
+	return c, needed, err
 }
 
 func (s Subject) secrets() []string {
 	var list []string
-	for _, f := range s.Spec.Fields {
-		if f.Secret && s.Credentials[f.Name] != "" {
-			list = append(list, s.Credentials[f.Name])
+	for _, field := range s.Spec.Fields {
+		if field.Secret && s.Credentials[field.Name] != "" {
+			list = append(list, s.Credentials[field.Name])
 		}
 	}
 	return list

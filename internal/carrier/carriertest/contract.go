@@ -52,38 +52,46 @@ func NewContract(t testing.TB, baseURL string, departures []Departure, files ...
 		t.Log("CARRIER_SPECS is not set: exchanges are not checked against the carrier's own OpenAPI files")
 		return nil
 	}
+
 	base, err := url.Parse(baseURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Contract{t: t, base: base.Path, departures: departures, departed: make([]int, len(departures))}
-	for _, f := range files {
-		c.routers = append(c.routers, readContract(t, filepath.Join(dir, f)))
+	contract := &Contract{
+		t:          t,
+		base:       base.Path,
+		departures: departures,
+		departed:   make([]int, len(departures)),
 	}
-	t.Cleanup(c.conclude)
-	return c
+	for _, file := range files {
+		contract.routers = append(contract.routers, readContract(t, filepath.Join(dir, file)))
+	}
+	t.Cleanup(contract.conclude)
+	return contract
 }
 
 func readContract(t testing.TB, file string) routers.Router {
 	t.Helper()
 	loader := openapi3.NewLoader()
-	doc, err := loader.LoadFromFile(file)
+	document, err := loader.LoadFromFile(file)
 	if err != nil {
 		t.Fatalf("read %s: %v", file, err)
 	}
-	doc.Servers = nil
-	for _, item := range doc.Paths.Map() {
+
+	// Requests are matched by their path, whichever host they go to.
+	document.Servers = nil
+	for _, item := range document.Paths.Map() {
 		item.Servers = nil
 	}
-	r, err := gorillamux.NewRouter(doc)
+	router, err := gorillamux.NewRouter(document)
 	if err != nil {
 		t.Fatalf("routes of %s: %v", file, err)
 	}
-	return r
+	return router
 }
 
 // Checked passes requests on and checks them and their answers. A nil Contract
-// passes them on alone.
+// only passes them on.
 func (c *Contract) Checked(via carrier.Doer) carrier.Doer {
 	if c == nil {
 		return via
@@ -97,21 +105,22 @@ type checkedDoer struct {
 }
 
 // Do is carrier.Doer.
-func (d checkedDoer) Do(r *http.Request) (*http.Response, error) {
-	sent, err := copyBody(&r.Body)
+func (d checkedDoer) Do(request *http.Request) (*http.Response, error) {
+	sent, err := copyBody(&request.Body)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := d.via.Do(r)
+	response, err := d.via.Do(request)
 	if err != nil {
-		return resp, err
+		return response, err
 	}
-	got, err := copyBody(&resp.Body)
+
+	received, err := copyBody(&response.Body)
 	if err != nil {
-		return resp, nil // the emulator cut it on purpose
+		return response, nil // the emulator cut it on purpose
 	}
-	d.contract.check(r, sent, resp, got)
-	return resp, nil
+	d.contract.check(request, sent, response, received)
+	return response, nil
 }
 
 // copyBody reads a body and leaves it to be read again.
@@ -119,6 +128,7 @@ func copyBody(body *io.ReadCloser) ([]byte, error) {
 	if *body == nil {
 		return nil, nil
 	}
+
 	data, err := io.ReadAll(*body)
 	err = errors.Join(err, (*body).Close())
 	*body = io.NopCloser(bytes.NewReader(data))
@@ -128,24 +138,43 @@ func copyBody(body *io.ReadCloser) ([]byte, error) {
 	return data, err
 }
 
-func (c *Contract) check(r *http.Request, sent []byte, resp *http.Response, got []byte) {
-	req := r.Clone(r.Context())
-	req.Body = io.NopCloser(bytes.NewReader(sent))
-	req.URL.Scheme, req.URL.Host = "", ""
-	req.URL.Path = strings.TrimPrefix(req.URL.Path, c.base)
-	req.URL.RawPath = strings.TrimPrefix(req.URL.RawPath, c.base)
-	route, params, err := c.route(req)
+func (c *Contract) check(original *http.Request, sent []byte, response *http.Response, received []byte) {
+	request := original.Clone(original.Context())
+	request.Body = io.NopCloser(bytes.NewReader(sent))
+	request.URL.Scheme = ""
+	request.URL.Host = ""
+	request.URL.Path = strings.TrimPrefix(request.URL.Path, c.base)
+	request.URL.RawPath = strings.TrimPrefix(request.URL.RawPath, c.base)
+
+	route, params, err := c.route(request)
 	if err != nil {
-		c.complain(Departure{Operation: req.Method + " " + req.URL.Path}, err)
+		c.complain(Departure{Operation: request.Method + " " + request.URL.Path}, err)
 		return
 	}
-	operation := req.Method + " " + route.Path
-	options := &openapi3filter.Options{MultiError: true, SkipSettingDefaults: true, IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
-	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}
-	c.complain(Departure{Operation: operation}, openapi3filter.ValidateRequest(req.Context(), in))
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: options}
-	out.SetBodyBytes(got)
-	c.complain(Departure{Operation: operation, Answer: true}, openapi3filter.ValidateResponse(req.Context(), out))
+
+	operation := request.Method + " " + route.Path
+	options := &openapi3filter.Options{
+		MultiError:            true,
+		SkipSettingDefaults:   true,
+		IncludeResponseStatus: true,
+		AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc,
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request:    request,
+		PathParams: params,
+		Route:      route,
+		Options:    options,
+	}
+	c.complain(Departure{Operation: operation}, openapi3filter.ValidateRequest(request.Context(), in))
+
+	out := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in,
+		Status:                 response.StatusCode,
+		Header:                 response.Header,
+		Options:                options,
+	}
+	out.SetBodyBytes(received)
+	c.complain(Departure{Operation: operation, Answer: true}, openapi3filter.ValidateResponse(request.Context(), out))
 }
 
 // route finds the operation in the first file that has it.
@@ -158,25 +187,27 @@ func (c *Contract) route(r *http.Request) (*routers.Route, map[string]string, er
 	return nil, nil, errors.New("is in none of the carrier's files")
 }
 
-// complain fails the test for whatever is not a departure.
-func (c *Contract) complain(at Departure, err error) {
+// complain fails the test for every violation that is not a departure.
+func (c *Contract) complain(where Departure, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.checked++
-	for _, one := range flat(err) {
-		if !c.departs(at, one.Error()) {
-			side := "request"
-			if at.Answer {
-				side = "answer"
-			}
-			c.t.Errorf("%s: the %s does not keep to the carrier's OpenAPI file: %v", at.Operation, side, one)
+	for _, violation := range flatten(err) {
+		if c.isDeparture(where, violation.Error()) {
+			continue
 		}
+		side := "request"
+		if where.Answer {
+			side = "answer"
+		}
+		c.t.Errorf("%s: the %s does not keep to the carrier's OpenAPI file: %v", where.Operation, side, violation)
 	}
 }
 
-func (c *Contract) departs(at Departure, complaint string) bool {
-	for i, d := range c.departures {
-		if d.Operation == at.Operation && d.Answer == at.Answer && strings.Contains(complaint, d.Contains) {
+func (c *Contract) isDeparture(where Departure, complaint string) bool {
+	for i, known := range c.departures {
+		if known.Operation == where.Operation && known.Answer == where.Answer && strings.Contains(complaint, known.Contains) {
 			c.departed[i]++
 			return true
 		}
@@ -184,36 +215,38 @@ func (c *Contract) departs(at Departure, complaint string) bool {
 	return false
 }
 
-// flat takes collected errors apart.
-func flat(err error) []error {
+// flatten takes collected errors apart.
+func flatten(err error) []error {
 	if err == nil {
 		return nil
 	}
 	if many, ok := err.(openapi3.MultiError); ok {
 		var list []error
 		for _, one := range many {
-			list = append(list, flat(one)...)
+			list = append(list, flatten(one)...)
 		}
 		return list
 	}
+
 	switch wrapped := err.(type) {
 	case *openapi3filter.RequestError:
 		if many, ok := wrapped.Err.(openapi3.MultiError); ok {
-			return flat(many)
+			return flatten(many)
 		}
 	case *openapi3filter.ResponseError:
 		if many, ok := wrapped.Err.(openapi3.MultiError); ok {
-			return flat(many)
+			return flatten(many)
 		}
 	}
 	return []error{err}
 }
 
-// conclude says how much was checked. A departure that nobody needs is struck
-// from the list.
+// conclude logs how much was checked, and fails the test for a departure that
+// was never met, so that the list stays short.
 func (c *Contract) conclude() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	for i, n := range c.departed {
 		if n == 0 && !c.t.Failed() {
 			c.t.Errorf("the departure %+v is not needed", c.departures[i])

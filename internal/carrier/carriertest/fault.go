@@ -56,7 +56,7 @@ func hangInBody(service carrier.Doer, r *http.Request) (*http.Response, error) {
 	})
 }
 
-// truncate: half of the answer comes, and ends as if it were whole.
+// truncate: half of the answer comes, and ends as if it were complete.
 func truncate(service carrier.Doer, r *http.Request) (*http.Response, error) {
 	return reply(service, r, func(body []byte) io.Reader { return bytes.NewReader(body[:len(body)/2]) })
 }
@@ -130,28 +130,30 @@ func compress(body []byte) []byte {
 	return packed.Bytes()
 }
 
-// loseLabel: the answer is whole but for its longest text, which in the answer
-// to a purchase is the label.
+// loseLabel: the answer lacks only its longest text, which in the answer to a
+// purchase is the label.
 func loseLabel(service carrier.Doer, r *http.Request) (*http.Response, error) {
 	return reply(service, r, func(body []byte) io.Reader {
-		var doc any
-		if err := json.Unmarshal(body, &doc); err != nil {
+		var document any
+		if err := json.Unmarshal(body, &document); err != nil {
 			return errorReader{err}
 		}
+
 		longest := ""
-		walk(doc, func(text string) string {
+		walk(document, func(text string) string {
 			if len(text) > len(longest) {
 				longest = text
 			}
 			return text
 		})
-		doc = walk(doc, func(text string) string {
+		document = walk(document, func(text string) string {
 			if text == longest {
 				return ""
 			}
 			return text
 		})
-		without, err := json.Marshal(doc)
+
+		without, err := json.Marshal(document)
 		if err != nil {
 			return errorReader{err}
 		}
@@ -160,20 +162,20 @@ func loseLabel(service carrier.Doer, r *http.Request) (*http.Response, error) {
 }
 
 // walk replaces every text of a JSON document.
-func walk(doc any, with func(string) string) any {
-	switch v := doc.(type) {
+func walk(document any, with func(string) string) any {
+	switch value := document.(type) {
 	case string:
-		return with(v)
+		return with(value)
 	case []any:
-		for i := range v {
-			v[i] = walk(v[i], with)
+		for i := range value {
+			value[i] = walk(value[i], with)
 		}
 	case map[string]any:
-		for k := range v {
-			v[k] = walk(v[k], with)
+		for name := range value {
+			value[name] = walk(value[name], with)
 		}
 	}
-	return doc
+	return document
 }
 
 // bigSize is more than any answer may be.
@@ -207,6 +209,7 @@ func echo(refusal Refusal) fault {
 				text.Write(body)
 			}
 		}
+
 		quoted, err := json.Marshal(text.String())
 		if err != nil {
 			return nil, err
@@ -226,6 +229,8 @@ func reply(service carrier.Doer, r *http.Request, change func([]byte) io.Reader)
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
 	}
+
+	// The changed body has another length than the header of the carrier says.
 	resp.Body = io.NopCloser(change(body))
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
@@ -234,8 +239,14 @@ func reply(service carrier.Doer, r *http.Request, change func([]byte) io.Reader)
 
 func response(status int, body io.Reader) *http.Response {
 	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), ContentLength: -1,
+		StatusCode:    status,
+		Status:        http.StatusText(status),
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {"application/json"}},
+		Body:          io.NopCloser(body),
+		ContentLength: -1,
 	}
 }
 

@@ -44,6 +44,7 @@ func (f faultCase) deadline() time.Duration {
 const page = "<!doctype html><title>Sorry</title><p>We are down for maintenance."
 
 func (s Subject) faults(op operation) []faultCase {
+	// An effect whose answer is lost is uncertain; a read can be repeated.
 	const unsure, away = ship.Uncertain, ship.Unavailable
 	list := []faultCase{
 		{"refused before sending", dialFails, away, away, nil},
@@ -67,6 +68,7 @@ func (s Subject) faults(op operation) []faultCase {
 		{"not let in", answer(401, "{}"), ship.Forbidden, ship.Forbidden, nil},
 		{"not allowed", answer(403, "{}"), ship.Forbidden, ship.Forbidden, nil},
 	}
+
 	if op.name != "check" {
 		refusal := answer(s.Refusal.Status, fmt.Sprintf(s.Refusal.Body, "no such street"))
 		list = append(list,
@@ -74,6 +76,7 @@ func (s Subject) faults(op operation) []faultCase {
 			faultCase{"refused in a compressed answer", compressedRefusal(refusal), ship.Invalid, ship.Invalid, s.refusalCode},
 			faultCase{"refused with the request repeated", echo(s.Refusal), ship.Invalid, ship.Invalid, s.refusalCode})
 	}
+
 	switch op.name {
 	case "buy":
 		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
@@ -82,6 +85,7 @@ func (s Subject) faults(op operation) []faultCase {
 			list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
 		}
 	}
+
 	switch op.name {
 	case "buy", "find", "void", "rates":
 		list = append(list, faultCase{"answer says nothing", answer(200, "{}"), unsure, away, nil})
@@ -101,16 +105,16 @@ type doerFunc func(*http.Request) (*http.Response, error)
 // Do is carrier.Doer.
 func (f doerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
-func wait7(e *ship.Error) error {
-	if e.RetryAfter != 7*time.Second {
-		return fmt.Errorf("retry after %v, want 7s", e.RetryAfter)
+func wait7(limited *ship.Error) error {
+	if limited.RetryAfter != 7*time.Second {
+		return fmt.Errorf("retry after %v, want 7s", limited.RetryAfter)
 	}
 	return nil
 }
 
-func (s Subject) refusalCode(e *ship.Error) error {
-	if e.Refusal.Code != s.Refusal.Code {
-		return fmt.Errorf("the carrier's code is %q, want %q", e.Refusal.Code, s.Refusal.Code)
+func (s Subject) refusalCode(refused *ship.Error) error {
+	if refused.Refusal.Code != s.Refusal.Code {
+		return fmt.Errorf("the carrier's code is %q, want %q", refused.Refusal.Code, s.Refusal.Code)
 	}
 	return nil
 }
@@ -118,56 +122,60 @@ func (s Subject) refusalCode(e *ship.Error) error {
 // faultCases are the cases of one operation under every fault.
 func (s Subject) faultCases(op operation) []testCase {
 	var list []testCase
-	for _, f := range s.faults(op) {
-		list = append(list, testCase{op.name + " " + f.name, func(t testing.TB) error { return s.testFault(t, op, f) }})
+	for _, injected := range s.faults(op) {
+		list = append(list, testCase{op.name + " " + injected.name, func(t testing.TB) error { return s.testFault(t, op, injected) }})
 	}
 	list = append(list, testCase{op.name + " not let in once", func(t testing.TB) error { return s.testLetInAgain(t, op) }})
-	if len(s.TokenPaths) > 0 {
-		list = append(list,
-			s.tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
-			s.tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
-			s.tokenCase(op, "token fetch loses its answer", cutAfterSend, ship.Unavailable),
-			s.tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
+	if len(s.TokenPaths) == 0 {
+		return list
 	}
-	return list
+
+	return append(list,
+		s.tokenCase(op, "token fetch not let in", answer(401, "{}"), ship.Forbidden),
+		s.tokenCase(op, "token fetch fails", answer(500, page), ship.Unavailable),
+		s.tokenCase(op, "token fetch loses its answer", cutAfterSend, ship.Unavailable),
+		s.tokenCase(op, "token fetch never answers", hang, ship.Unavailable))
 }
 
 // tokenCase breaks the request for a token. Whatever happens to it, nothing
 // was bought.
-func (s Subject) tokenCase(op operation, name string, f fault, want ship.Kind) testCase {
+func (s Subject) tokenCase(op operation, name string, injected fault, want ship.Kind) testCase {
 	return testCase{op.name + " " + name, func(t testing.TB) error {
 		service := s.Service(t)
-		w := &wire{subject: s, service: service, tokenFault: f}
+		w := &wire{subject: s, service: service, tokenFault: injected}
 		within := generous
 		if name == "token fetch never answers" {
 			within = patience
 		}
+
 		err := s.runOver(t, op, service, w, within)
 		return errors.Join(wantKind(err, want), s.inspect(err), w.complaint(op))
 	}}
 }
 
-func (s Subject) testFault(t testing.TB, op operation, f faultCase) error {
+func (s Subject) testFault(t testing.TB, op operation, injected faultCase) error {
 	service := s.Service(t)
-	w := &wire{subject: s, service: service, fault: f.fault}
+	w := &wire{subject: s, service: service, fault: injected.fault}
 	if op.name == "check" {
-		w.tokenFault = f.fault // the check may be the fetch itself
+		w.tokenFault = injected.fault // the check may be the fetch itself
 	}
+
 	began := time.Now()
-	err := s.runOver(t, op, service, w, f.deadline())
-	if took := time.Since(began); took > 40*patience && f.deadline() == patience {
+	err := s.runOver(t, op, service, w, injected.deadline())
+	if took := time.Since(began); took > 40*patience && injected.deadline() == patience {
 		return fmt.Errorf("took %v with a deadline of %v", took, patience)
 	}
-	want := f.read
+
+	want := injected.read
 	if op.effect {
-		want = f.effect
+		want = injected.effect
 	}
 	if err := wantKind(err, want); err != nil {
 		return err
 	}
-	if f.also != nil {
-		if e, ok := errors.AsType[*ship.Error](err); ok && f.also(e) != nil {
-			return f.also(e)
+	if injected.also != nil {
+		if failure, ok := errors.AsType[*ship.Error](err); ok && injected.also(failure) != nil {
+			return injected.also(failure)
 		}
 	}
 	return errors.Join(s.inspect(err), w.complaint(op))
@@ -185,6 +193,7 @@ func (s Subject) testLetInAgain(t testing.TB, op operation) error {
 		}
 		return service.Do(r)
 	}}
+
 	err := s.runOver(t, op, service, w, generous)
 	switch {
 	case len(s.TokenPaths) == 0:
@@ -198,25 +207,33 @@ func (s Subject) testLetInAgain(t testing.TB, op operation) error {
 }
 
 func (s Subject) runOver(t testing.TB, op operation, service carrier.Doer, w *wire, within time.Duration) error {
-	c, p, err := s.open(t, op, service, w)
+	c, needed, err := s.open(t, op, service, w)
 	if err != nil {
 		return err
 	}
+
 	c.Deadlines = carrier.Deadlines{
-		Check: within, Rates: within, Buy: within, Find: within, Void: within, Track: within,
+		Check: within,
+		Rates: within,
+		Buy:   within,
+		Find:  within,
+		Void:  within,
+		Track: within,
 	}
-	return op.run(t.Context(), c, p)
+	return op.run(t.Context(), c, needed)
 }
 
 // inspect demands that an error names its carrier and holds no secret.
 func (s Subject) inspect(err error) error {
-	if e, ok := errors.AsType[*ship.Error](err); !ok || e.Carrier != s.Spec.Name {
+	if failure, ok := errors.AsType[*ship.Error](err); !ok || failure.Carrier != s.Spec.Name {
 		return fmt.Errorf("err = %v does not name the carrier", err)
 	}
+
+	// Logs print causes too, so each of them is searched.
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		text := fmt.Sprintf("%v %+v", cause, cause)
-		if e, ok := cause.(*ship.Error); ok {
-			text += fmt.Sprintf("%+v", *e)
+		if failure, ok := cause.(*ship.Error); ok {
+			text += fmt.Sprintf("%+v", *failure)
 		}
 		for _, secret := range s.secrets() {
 			if strings.Contains(text, secret) {
@@ -246,42 +263,46 @@ type wire struct {
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	isToken := w.subject.isToken(r)
 	w.mu.Lock()
-	f := w.fault
+	injected := w.fault
 	if isToken {
 		w.tokens++
-		f = w.tokenFault
+		injected = w.tokenFault
 	} else {
 		w.sent++
 	}
 	w.mu.Unlock()
-	if f == nil {
-		f = func(service carrier.Doer, r *http.Request) (*http.Response, error) { return service.Do(r) }
+
+	// The lock is not held during the exchange: some faults never answer.
+	if injected == nil {
+		injected = func(service carrier.Doer, r *http.Request) (*http.Response, error) { return service.Do(r) }
 	}
-	resp, err := f(w.service, r)
+	response, err := injected(w.service, r)
 	if err != nil {
 		return nil, err
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if resp.StatusCode == http.StatusUnauthorized && !isToken {
+	if response.StatusCode == http.StatusUnauthorized && !isToken {
 		w.refused++
 	}
-	body := &countedBody{ReadCloser: resp.Body, wire: w}
+	body := &countedBody{ReadCloser: response.Body, wire: w}
 	if !isToken { // a fetch goes on for the next caller when this one has left
 		w.open++
 		body.counts = true
 	}
-	resp.Body = body
-	return resp, nil
+	response.Body = body
+	return response, nil
 }
 
-// complaint is what is wrong with the traffic of a case.
+// complaint is the error of the traffic of a case, if there is one.
 func (w *wire) complaint(op operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	allowed := 1
 	if len(w.subject.TokenPaths) > 0 && w.refused > 0 {
-		allowed = 2 // what was not let in had no effect
+		allowed = 2 // a request that was answered with 401 had no effect
 	}
 	switch {
 	case op.effect && w.sent > allowed:

@@ -12,22 +12,22 @@ import (
 )
 
 // Server starts a stand-in carrier on this machine, over real HTTP, and returns
-// the way to it: whatever host a request names, it goes there. The way is the
-// one that the service uses, connections included.
-func Server(t testing.TB, h http.Handler) carrier.Doer {
+// a Doer that sends every request there, whatever host it names. Requests go
+// over the transport that the service uses, connections included.
+func Server(t testing.TB, handler http.Handler) carrier.Doer {
 	t.Helper()
-	s := httptest.NewServer(h)
-	t.Cleanup(s.CloseClientConnections)
-	t.Cleanup(s.Close)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.CloseClientConnections)
+	t.Cleanup(server.Close)
 
-	to, err := url.Parse(s.URL)
+	to, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return rewired{Via(t), to}
 }
 
-// Via returns the way by which the service reaches a carrier, without its
+// Via returns the Doer by which the service reaches a carrier, without its
 // quotas: requests that a test makes in a second would be paced over hours.
 func Via(t testing.TB) carrier.Doer {
 	t.Helper()
@@ -36,14 +36,14 @@ func Via(t testing.TB) carrier.Doer {
 	return traffic.Doer(carrier.Spec{}, "")
 }
 
-// over is the way by which the service reaches a carrier, with service in place
-// of the connections: what service answers is unpacked and judged as it would be
+// over is the Doer by which the service reaches a carrier, with service in
+// place of the connections: what service answers is unpacked and classified as
 // if it came from the carrier.
 func over(service carrier.Doer) carrier.Doer {
 	return carrierkit.NewTraffic(patient(service)).Doer(carrier.Spec{}, "")
 }
 
-// patient are the options of traffic that never gives a carrier up and never
+// patient are the options of traffic whose breakers never open and that never
 // pauses: a suite of faults would open every breaker.
 func patient(service carrier.Doer) carrierkit.TrafficOptions {
 	options := carrierkit.DefaultTrafficOptions()
@@ -71,6 +71,8 @@ type rewired struct {
 // Do is carrier.Doer.
 func (w rewired) Do(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, r.Host = w.to.Scheme, w.to.Host, ""
+	r.URL.Scheme = w.to.Scheme
+	r.URL.Host = w.to.Host
+	r.Host = ""
 	return w.via.Do(r)
 }
