@@ -76,8 +76,8 @@ func (s *Service) PageOf(token string) (ship.Tenant, ship.ShipmentID, error) {
 		return ship.Tenant{}, "", errNoParcelPage
 	}
 
-	// The MAC is over the plain text, so it is decrypted first and believed
-	// only if the MAC is right.
+	// The MAC is over the plain text, so that is decrypted first, and used only
+	// if the MAC is right.
 	plain := make([]byte, pageSize-pageMAC)
 	cipher.NewCTR(s.pages.block, raw[:pageMAC]).XORKeyStream(plain, raw[pageMAC:])
 	if !hmac.Equal(s.pages.mac(plain), raw[:pageMAC]) {
