@@ -16,87 +16,118 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// An Exchange is one thing said to a carrier about a shipment, and its answer.
-// It has no secrets.
+// An Exchange is one request to a carrier about a shipment, and its answer. It
+// holds no secrets.
 type Exchange struct {
 	carrier.Exchange
 	Connection ship.ConnectionID
 }
 
-// said is what is compressed of an exchange.
-type said struct {
-	Header http.Header `json:"header,omitempty"`
-	Body   string      `json:"body,omitempty"`
-	Answer http.Header `json:"answer,omitempty"`
-	Told   string      `json:"told,omitempty"`
+// exchangeText is the part of an exchange that is compressed.
+type exchangeText struct {
+	Header   http.Header `json:"header,omitempty"`
+	Body     string      `json:"body,omitempty"`
+	Answer   http.Header `json:"answer,omitempty"`
+	Answered string      `json:"told,omitempty"`
 }
 
-// NoteExchange takes an exchange down. It never waits for the database.
-func (s *Service) NoteExchange(t ship.Tenant, shipment ship.ShipmentID, connection ship.ConnectionID, x carrier.Exchange) {
+// NoteExchange records an exchange. It never waits for the database.
+func (s *Service) NoteExchange(t ship.Tenant, shipment ship.ShipmentID, connection ship.ConnectionID, exchange carrier.Exchange) {
 	if !s.Exchanges {
 		return
 	}
-	packed, err := pack(said{x.Header, x.Body, x.Answer, x.Answered})
+
+	// Compressing takes longest, so it is done before the lock is held.
+	compressed, err := compress(exchangeText{
+		Header:   exchange.Header,
+		Body:     exchange.Body,
+		Answer:   exchange.Answer,
+		Answered: exchange.Answered,
+	})
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || s.bytes+len(packed) > maxExchanges {
+	if err != nil || s.bytes+len(compressed) > maxExchanges {
 		s.droppedExchanges.Add(1)
 		return
 	}
-	s.bytes += len(packed)
+
+	s.bytes += len(compressed)
 	s.exchanges = append(s.exchanges, store.CarrierExchange{
-		ID: ship.NewRawID(t.Shard(), x.At), Tenant: t, Shipment: shipment, Connection: connection, Operation: string(x.Operation),
-		Method: x.Method, URL: cut(x.URL, 2000), Status: x.Status, Took: x.Took, Error: cut(x.Error, 500), Said: packed,
+		ID:         ship.NewRawID(t.Shard(), exchange.At),
+		Tenant:     t,
+		Shipment:   shipment,
+		Connection: connection,
+		Operation:  string(exchange.Operation),
+		Method:     exchange.Method,
+		URL:        truncate(exchange.URL, 2000),
+		Status:     exchange.Status,
+		Took:       exchange.Took,
+		Error:      truncate(exchange.Error, 500),
+		Said:       compressed,
 	})
 }
 
-// maxShown bounds the exchanges of one shipment: a purchase in doubt is looked
+// maxShown bounds the exchanges of one shipment: an uncertain purchase is looked
 // up for a day.
 const maxShown = 200
 
-// OfShipment lists what was said to carriers about the shipment, oldest first.
+// OfShipment lists the exchanges with carriers about the shipment, oldest first.
 func (s *Service) OfShipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]Exchange, error) {
 	rows, err := s.Store.Exchanges(ctx, t, id, maxShown)
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]Exchange, len(rows))
 	for i, row := range rows {
-		text, err := unpack(row.Said)
+		text, err := decompress(row.Said)
 		if err != nil {
 			return nil, fmt.Errorf("exchange of %s: %w", id, err)
 		}
-		list[i] = Exchange{Connection: row.Connection, Exchange: carrier.Exchange{
-			Operation: carrier.Operation(row.Operation), At: row.ID.Time(), Took: row.Took, Method: row.Method, URL: row.URL, Status: row.Status, Error: row.Error,
-			Header: text.Header, Body: text.Body, Answer: text.Answer, Answered: text.Told,
-		}}
+		list[i] = Exchange{
+			Connection: row.Connection,
+			Exchange: carrier.Exchange{
+				Operation: carrier.Operation(row.Operation),
+				At:        row.ID.Time(),
+				Took:      row.Took,
+				Method:    row.Method,
+				URL:       row.URL,
+				Status:    row.Status,
+				Error:     row.Error,
+				Header:    text.Header,
+				Body:      text.Body,
+				Answer:    text.Answer,
+				Answered:  text.Answered,
+			},
+		}
 	}
 	return list, nil
 }
 
-func pack(v said) ([]byte, error) {
+func compress(text exchangeText) ([]byte, error) {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(v); err != nil {
+	zip := gzip.NewWriter(&b)
+	if err := json.NewEncoder(zip).Encode(text); err != nil {
 		return nil, err
 	}
-	err := z.Close()
+	err := zip.Close()
 	return b.Bytes(), err
 }
 
-func unpack(b []byte) (v said, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(b))
+func decompress(compressed []byte) (text exchangeText, err error) {
+	zip, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
-		return v, err
+		return text, err
 	}
-	text, err := io.ReadAll(io.LimitReader(z, 16<<20))
+	encoded, err := io.ReadAll(io.LimitReader(zip, 16<<20))
 	if err != nil {
-		return v, err
+		return text, err
 	}
-	return v, json.Unmarshal(text, &v)
+	return text, json.Unmarshal(encoded, &text)
 }
 
-// Curl is the request as a command, with what was secret to be filled in.
+// Curl is the request as a command, with placeholders for its secrets.
 func (x Exchange) Curl() string {
 	lines := []string{"curl -X " + x.Method + " " + quote(x.URL)}
 	for _, line := range HeadLines(x.Header) {
@@ -109,14 +140,14 @@ func (x Exchange) Curl() string {
 }
 
 // quote is text as one word of a shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// HeadLines are the lines of a head, in order.
-func HeadLines(h http.Header) []string {
+// HeadLines are the lines of a header, in order.
+func HeadLines(header http.Header) []string {
 	var lines []string
-	for name, values := range h {
-		for _, v := range values {
-			lines = append(lines, name+": "+v)
+	for name, values := range header {
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
 		}
 	}
 	slices.Sort(lines)

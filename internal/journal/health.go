@@ -22,8 +22,8 @@ type callKey struct {
 	slot       int64
 }
 
-// buckets is how many times are told apart: each bound is sqrt(2) times the one
-// before, from a millisecond to over a minute.
+// buckets is how many durations are distinguished: each bound is sqrt(2) times
+// the one before, from a millisecond to over a minute.
 const buckets = 33
 
 func bucketOf(d time.Duration) int {
@@ -34,43 +34,55 @@ func bucketOf(d time.Duration) int {
 	return min(int(math.Ceil(2*math.Log2(ms))), buckets-1)
 }
 
-// upTo is the longest time of a bucket.
-func upTo(bucket int) time.Duration {
+// longestOf is the longest time of a bucket.
+func longestOf(bucket int) time.Duration {
 	return time.Duration(math.Pow(2, float64(bucket)/2) * float64(time.Millisecond))
 }
 
 // Observe is a connection's Observe: it counts every call.
 func (s *Service) Observe(t ship.Tenant, id ship.ConnectionID) func(carrier.Operation, time.Duration, error) {
-	return func(op carrier.Operation, took time.Duration, err error) {
+	return func(operation carrier.Operation, took time.Duration, err error) {
 		begin := time.Now().Truncate(slot)
-		key := callKey{id, op, begin.Unix()}
+		key := callKey{id, operation, begin.Unix()}
+
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		c := s.calls[key]
-		if c == nil {
+
+		calls := s.calls[key]
+		if calls == nil {
+			// A count that exists goes on under pressure; only new ones are
+			// dropped.
 			if len(s.calls) >= maxCalls {
 				s.droppedCalls.Add(1)
 				return
 			}
-			c = &store.Calls{Tenant: t, Connection: id, Operation: string(op), Slot: begin, Times: make([]int32, buckets)}
-			s.calls[key] = c
+			calls = &store.Calls{
+				Tenant:     t,
+				Connection: id,
+				Operation:  string(operation),
+				Slot:       begin,
+				Times:      make([]int32, buckets),
+			}
+			s.calls[key] = calls
 		}
-		c.Calls++
-		c.Times[bucketOf(took)]++
+
+		// A carrier that declines a request works: it is not a failure.
+		calls.Calls++
+		calls.Times[bucketOf(took)]++
 		switch ship.KindOf(err) {
 		case "":
 		case ship.Invalid, ship.NotFound, ship.Unsupported, ship.Conflict:
-			c.Refused++
+			calls.Refused++
 		default:
-			c.Failed++
+			calls.Failed++
 		}
 	}
 }
 
-func counted(m map[callKey]*store.Calls) []store.Calls {
-	list := make([]store.Calls, 0, len(m))
-	for _, c := range m {
-		list = append(list, *c)
+func callList(byKey map[callKey]*store.Calls) []store.Calls {
+	list := make([]store.Calls, 0, len(byKey))
+	for _, calls := range byKey {
+		list = append(list, *calls)
 	}
 	return list
 }
@@ -78,7 +90,7 @@ func counted(m map[callKey]*store.Calls) []store.Calls {
 // Health is how a connection did lately.
 type Health struct {
 	Tally
-	Operations []OperationHealth // that were asked for, or stand badly; most calls first
+	Operations []OperationHealth // with calls, or with a standing in this copy of the program; most calls first
 	Parts      []Tally           // of the time, oldest first
 	Begin      time.Time         // of the first part
 	Part       time.Duration
@@ -99,9 +111,11 @@ type Tally struct {
 	times                  [buckets]int
 }
 
-func (t *Tally) add(c store.Calls) {
-	t.Calls, t.Refused, t.Failed = t.Calls+c.Calls, t.Refused+c.Refused, t.Failed+c.Failed
-	for i, n := range c.Times[:min(len(c.Times), buckets)] {
+func (t *Tally) add(calls store.Calls) {
+	t.Calls += calls.Calls
+	t.Refused += calls.Refused
+	t.Failed += calls.Failed
+	for i, n := range calls.Times[:min(len(calls.Times), buckets)] {
 		t.times[i] += int(n)
 	}
 }
@@ -116,13 +130,16 @@ func (t Tally) Within(share float64) time.Duration {
 	if total == 0 {
 		return 0
 	}
-	need, seen := int(math.Ceil(share*float64(total))), 0
+
+	needed := int(math.Ceil(share * float64(total)))
+	seen := 0
 	for i, n := range t.times {
-		if seen += n; seen >= need {
-			return upTo(i)
+		seen += n
+		if seen >= needed {
+			return longestOf(i)
 		}
 	}
-	return upTo(buckets - 1)
+	return longestOf(buckets - 1)
 }
 
 // Span and parts of Health.
@@ -131,7 +148,7 @@ const (
 	healthParts = 48
 )
 
-// Health tells how the tenant's connections did in the last 24 hours. One that
+// Health returns how the tenant's connections did in the last 24 hours. One that
 // made no call is not in it.
 func (s *Service) Health(ctx context.Context, t ship.Tenant) (map[ship.ConnectionID]*Health, error) {
 	part := healthFor / healthParts
@@ -140,51 +157,64 @@ func (s *Service) Health(ctx context.Context, t ship.Tenant) (map[ship.Connectio
 	if err != nil {
 		return nil, err
 	}
-	all := map[ship.ConnectionID]*Health{}
-	of := func(id ship.ConnectionID) *Health {
-		if all[id] == nil {
-			all[id] = &Health{Parts: make([]Tally, healthParts), Begin: begin, Part: part, QuotaLeft: -1}
+
+	byConnection := map[ship.ConnectionID]*Health{}
+	for _, calls := range rows {
+		health := byConnection[calls.Connection]
+		if health == nil {
+			health = &Health{
+				Parts:     make([]Tally, healthParts),
+				Begin:     begin,
+				Part:      part,
+				QuotaLeft: -1,
+			}
+			byConnection[calls.Connection] = health
 		}
-		return all[id]
+
+		n := min(max(int(calls.Slot.Sub(begin)/part), 0), healthParts-1)
+		health.add(calls)
+		health.Parts[n].add(calls)
+		health.operation(carrier.Operation(calls.Operation)).add(calls)
 	}
-	for _, c := range rows {
-		h := of(c.Connection)
-		h.add(c)
-		h.Parts[min(max(int(c.Slot.Sub(begin)/part), 0), healthParts-1)].add(c)
-		h.operation(carrier.Operation(c.Operation)).add(c)
-	}
-	s.standing(all)
-	for _, h := range all {
-		slices.SortFunc(h.Operations, func(a, b OperationHealth) int {
+
+	s.addStanding(byConnection)
+	for _, health := range byConnection {
+		slices.SortFunc(health.Operations, func(a, b OperationHealth) int {
 			return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Operation, b.Operation))
 		})
 	}
-	return all, nil
+	return byConnection, nil
 }
 
-// standing adds what this copy of the program knows of those connections now.
-// Another tenant's are not among them.
-func (s *Service) standing(all map[ship.ConnectionID]*Health) {
+// addStanding adds what this copy of the program knows of those connections now.
+func (s *Service) addStanding(byConnection map[ship.ConnectionID]*Health) {
 	if s.Standing == nil {
 		return
 	}
-	for _, st := range s.Standing() {
-		h := all[st.Connection]
-		if st.Operation == "" || h == nil {
+
+	for _, standing := range s.Standing() {
+		// Standing lists the connections of all tenants. Only those with calls
+		// of this tenant are shown.
+		health := byConnection[standing.Connection]
+		if standing.Operation == "" || health == nil {
 			continue
 		}
-		h.QuotaLeft = st.QuotaLeft
-		op := h.operation(st.Operation)
-		op.Breaker, op.HeldFor = st.Breaker, st.HeldFor
+
+		health.QuotaLeft = standing.QuotaLeft
+		operation := health.operation(standing.Operation)
+		operation.Breaker = standing.Breaker
+		operation.HeldFor = standing.HeldFor
 	}
 }
 
-func (h *Health) operation(op carrier.Operation) *OperationHealth {
+// operation returns the entry of an operation, which it adds if need be. The
+// pointer is valid until the next call.
+func (h *Health) operation(name carrier.Operation) *OperationHealth {
 	for i := range h.Operations {
-		if h.Operations[i].Operation == op {
+		if h.Operations[i].Operation == name {
 			return &h.Operations[i]
 		}
 	}
-	h.Operations = append(h.Operations, OperationHealth{Operation: op})
+	h.Operations = append(h.Operations, OperationHealth{Operation: name})
 	return &h.Operations[len(h.Operations)-1]
 }

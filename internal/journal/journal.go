@@ -1,8 +1,9 @@
-// Package journal is what happened, for those who look into it: what programs
-// asked of the API, what was said to carriers about a shipment, and how the
-// calls of each connection go. All of it is gathered in memory, written now and
-// then, and kept for days. It decides nothing, and nothing waits for it: under
-// pressure it drops records and counts what it dropped.
+// Package journal records what happened, for people who look into it: the
+// requests that programs made of the API, the exchanges with carriers about a
+// shipment, and how the calls of each connection go. All of it is buffered in
+// memory, written now and then, and kept for days. It decides nothing, and
+// nothing waits for it: under pressure it drops records and counts what it
+// dropped.
 package journal
 
 import (
@@ -25,8 +26,8 @@ type Config struct {
 	Store *store.Store
 	// Requests and Exchanges say whether these are kept at all.
 	Requests, Exchanges bool
-	// Standing tells how the connections stand now in this copy of the
-	// program; nil tells nothing.
+	// Standing returns how the connections stand now in this copy of the
+	// program; may be nil.
 	Standing func() []Standing
 }
 
@@ -39,7 +40,7 @@ type Standing struct {
 	HeldFor    time.Duration
 }
 
-// Service gathers, writes and reads the journal. It is safe for concurrent use.
+// Service buffers, writes and reads the journal. It is safe for concurrent use.
 type Service struct {
 	Config
 
@@ -52,7 +53,7 @@ type Service struct {
 	droppedRequests, droppedExchanges, droppedCalls atomic.Int64
 }
 
-// What is gathered at most until it is written.
+// The bounds of what is buffered until it is written.
 const (
 	maxRequests  = 20_000
 	maxExchanges = 8 << 20 // bytes
@@ -62,42 +63,47 @@ const (
 // New returns a service.
 func New(c Config) *Service { return &Service{Config: c, calls: map[callKey]*store.Calls{}} }
 
-// Most of a request that is kept.
+// The bounds of what is kept of a request.
 const (
 	maxPath        = 300
 	maxIdempotency = 255
 	maxProblem     = 16 << 10
 )
 
-// Note takes a request down. It never waits for the database.
-func (s *Service) Note(r Request) {
-	if !s.Requests || r.Tenant.Account == "" {
+// Note records a request. It never waits for the database.
+func (s *Service) Note(request Request) {
+	if !s.Requests || request.Tenant.Account == "" {
 		return
 	}
-	r.Path, r.Idempotency = cut(r.Path, maxPath), cut(r.Idempotency, maxIdempotency)
-	if len(r.Problem) > maxProblem {
-		r.Problem = nil // it would not be JSON any more
+
+	// A problem is JSON, so it is kept in full or not at all.
+	request.Path = truncate(request.Path, maxPath)
+	request.Idempotency = truncate(request.Idempotency, maxIdempotency)
+	if len(request.Problem) > maxProblem {
+		request.Problem = nil
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.requests) >= maxRequests {
 		s.droppedRequests.Add(1)
 		return
 	}
-	s.requests = append(s.requests, r)
+	s.requests = append(s.requests, request)
 }
 
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
+// truncate cuts a text to n bytes at most, between two characters.
+func truncate(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
+	for n > 0 && text[n]&0xc0 == 0x80 {
 		n--
 	}
-	return s[:n]
+	return text[:n]
 }
 
-// Dropped tells how many records were not kept since the start.
+// Dropped returns how many records were not kept since the start.
 func (s *Service) Dropped() (requests, exchanges, calls int64) {
 	return s.droppedRequests.Load(), s.droppedExchanges.Load(), s.droppedCalls.Load()
 }
@@ -105,27 +111,34 @@ func (s *Service) Dropped() (requests, exchanges, calls int64) {
 // perStatement bounds one statement.
 const perStatement = 2000
 
-// Flush writes what was gathered. What cannot be written is dropped: the
-// journal is never in the way of what it tells of.
+// Flush writes what is buffered. What cannot be written is dropped: the journal
+// must never get in the way of what it records.
 func (s *Service) Flush(ctx context.Context) error {
+	// The buffers are swapped, so that nobody waits for the database.
 	s.mu.Lock()
-	requests, exchanges, calls := s.requests, s.exchanges, s.calls
-	s.requests, s.exchanges, s.bytes, s.calls = nil, nil, 0, map[callKey]*store.Calls{}
+	requests := s.requests
+	exchanges := s.exchanges
+	calls := s.calls
+	s.requests = nil
+	s.exchanges = nil
+	s.bytes = 0
+	s.calls = map[callKey]*store.Calls{}
 	s.mu.Unlock()
+
 	return errors.Join(
-		write(requests, &s.droppedRequests, func(part []Request) error { return s.Store.AddRequests(ctx, part) }),
-		write(exchanges, &s.droppedExchanges, func(part []store.CarrierExchange) error { return s.Store.AddExchanges(ctx, part) }),
-		write(counted(calls), &s.droppedCalls, func(part []store.Calls) error { return s.Store.AddCalls(ctx, part) }),
+		writeParts(requests, &s.droppedRequests, func(part []Request) error { return s.Store.AddRequests(ctx, part) }),
+		writeParts(exchanges, &s.droppedExchanges, func(part []store.CarrierExchange) error { return s.Store.AddExchanges(ctx, part) }),
+		writeParts(callList(calls), &s.droppedCalls, func(part []store.Calls) error { return s.Store.AddCalls(ctx, part) }),
 	)
 }
 
-// write gives the list away in parts, and counts those that fail as dropped.
-func write[T any](list []T, dropped *atomic.Int64, add func([]T) error) (err error) {
+// writeParts writes the list in parts, and counts those that fail as dropped.
+func writeParts[T any](list []T, dropped *atomic.Int64, add func([]T) error) (err error) {
 	for len(list) > 0 {
 		n := min(len(list), perStatement)
-		if wrong := add(list[:n]); wrong != nil {
+		if failed := add(list[:n]); failed != nil {
 			dropped.Add(int64(n))
-			err = wrong
+			err = failed
 		}
 		list = list[n:]
 	}
@@ -142,21 +155,31 @@ type RequestFilter struct {
 
 // List returns a page of the tenant's requests, newest first, and whether
 // there are more.
-func (s *Service) List(ctx context.Context, t ship.Tenant, f RequestFilter, p ship.Page) (list []Request, more bool, err error) {
-	limit := p.Limit
-	p.Limit++
-	list, err = s.Store.Requests(ctx, t, store.RequestQuery{Class: f.Class, Key: f.Key, Route: f.Route, From: f.From, Before: f.Before, Page: p})
+func (s *Service) List(ctx context.Context, t ship.Tenant, filter RequestFilter, page ship.Page) (list []Request, more bool, err error) {
+	// One row more than a page says whether there are more.
+	limit := page.Limit
+	page.Limit++
+	list, err = s.Store.Requests(ctx, t, store.RequestQuery{
+		Class:  filter.Class,
+		Key:    filter.Key,
+		Route:  filter.Route,
+		From:   filter.From,
+		Before: filter.Before,
+		Page:   page,
+	})
+
 	if len(list) > limit {
-		list, more = list[:limit], true
+		list = list[:limit]
+		more = true
 	}
 	return list, more, err
 }
 
-// Request is one of the tenant's, with the problem that was answered.
+// Request is one of the tenant's requests, with the problem that was answered.
 func (s *Service) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (Request, error) {
-	r, err := s.Store.Request(ctx, t, id)
+	request, err := s.Store.Request(ctx, t, id)
 	if ship.KindOf(err) == ship.NotFound {
-		return r, ship.Errorf(ship.NotFound, "no such request is kept")
+		return request, ship.Errorf(ship.NotFound, "no such request is kept")
 	}
-	return r, err
+	return request, err
 }
