@@ -9,48 +9,56 @@ import (
 )
 
 // A Loop calls a function again and again. It is for work that is too frequent
-// and too small to be a job, and that nobody misses if it is done late.
+// and too small to be a job, and that may be done late.
 type Loop struct {
 	Name  string
 	Do    func(context.Context) (did int, err error)
 	Least time.Duration // wait after a call that did nothing
-	Most  time.Duration // the wait doubles up to this while there is nothing
+	Most  time.Duration // the wait doubles up to this while there is nothing to do
 	Log   *slog.Logger
 }
 
-// longestPause is between two calls that fail.
-const longestPause = 10 * time.Second
+// maxPause bounds the pause between two calls that fail.
+const maxPause = 10 * time.Second
 
 // Run calls Do until ctx ends: at once while there is something to do, else
 // after a wait. A failure is logged when it begins, not each time.
 func (l Loop) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	wait, pause := l.Least, time.Duration(0)
+
+	wait := l.Least
+	pause := time.Duration(0) // zero while calls succeed
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		did, err := l.safely(ctx)
+
+		did, err := l.callSafely(ctx)
 		switch {
 		case ctx.Err() != nil:
+			// What failed because the program stops is no failure.
 			return
+
 		case err != nil:
 			if pause == 0 {
 				l.Log.WarnContext(ctx, "background work fails", "work", l.Name, "error", err)
 			}
-			pause = min(max(2*pause, l.Most), max(longestPause, l.Most))
+			pause = min(max(2*pause, l.Most), max(maxPause, l.Most))
 			timer.Reset(pause)
 			continue
+
 		case did > 0:
 			wait = l.Least
 			timer.Reset(0)
+
 		default:
 			timer.Reset(wait)
 			wait = min(2*wait, l.Most)
 		}
+
 		if pause > 0 {
 			l.Log.InfoContext(ctx, "background work goes on", "work", l.Name)
 			pause = 0
@@ -58,8 +66,9 @@ func (l Loop) Run(ctx context.Context) {
 	}
 }
 
-// safely makes a panic an error: one odd thing must not stop the program.
-func (l Loop) safely(ctx context.Context) (did int, err error) {
+// callSafely turns a panic into an error: one bad record must not stop the
+// program.
+func (l Loop) callSafely(ctx context.Context) (did int, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v", cause)

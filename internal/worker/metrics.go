@@ -17,15 +17,18 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_jobs_total", Help: "Runs of background jobs: done, again (it looks again later), failed (it is tried again), cancelled.",
+			Name: "waybill_jobs_total",
+			Help: "Runs of background jobs: done, again (it looks again later), failed (it is tried again), cancelled.",
 		}, []string{"kind", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "waybill_job_seconds", Help: "Time that a run of a background job takes.",
+			Name:    "waybill_job_seconds",
+			Help:    "Time that a run of a background job takes.",
 			Buckets: []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60},
 		}, []string{"kind"}),
 	}
-	for _, c := range []prometheus.Collector{m.jobs, m.seconds} {
-		if err := reg.Register(c); err != nil {
+
+	for _, collector := range []prometheus.Collector{m.jobs, m.seconds} {
+		if err := reg.Register(collector); err != nil {
 			return nil, fmt.Errorf("job metrics: %w", err)
 		}
 	}

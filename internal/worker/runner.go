@@ -16,8 +16,8 @@ import (
 )
 
 // How many jobs of a queue one copy of the program works on at once. Jobs
-// about money wait for carriers, so they may be many; the others are few and
-// busy the database.
+// about money wait for carriers, so there may be many; the others are few and
+// keep the database busy.
 const (
 	moneyWorkers = 50
 	probeWorkers = 50
@@ -42,8 +42,8 @@ type Config struct {
 	Log      *slog.Logger
 	Metrics  *Metrics // nil counts nothing
 
-	SweepEvery     time.Duration // between two looks for purchases that wait; zero means a minute
-	LateSweepEvery time.Duration // between two looks for labels that turn up late; zero means an hour
+	SweepEvery     time.Duration // between two sweeps for open purchases; zero means a minute
+	LateSweepEvery time.Duration // between two sweeps for labels that turn up late; zero means an hour
 
 	// RescueAfter is when the jobs of a copy that died are given to another;
 	// zero means a minute. No job may take so long: it has three quarters.
@@ -53,7 +53,14 @@ type Config struct {
 
 // New returns a runner that is not started yet.
 func New(c Config) (*Runner, error) {
-	w := watcher{log: c.Log, observe: c.Metrics.observe, retry: cmp.Or(c.RetryAfter, retryAfter)}
+	observer := jobObserver{
+		log:     c.Log,
+		observe: c.Metrics.observe,
+		retry:   cmp.Or(c.RetryAfter, retryAfter),
+	}
+
+	// A job must have ended before it is rescued, or two copies would work on
+	// it.
 	rescue := cmp.Or(c.RescueAfter, rescueAfter)
 	client, err := river.NewClient(riverpgxv5.New(c.Services.Store.System()), &river.Config{
 		Queues: map[string]river.QueueConfig{
@@ -61,13 +68,13 @@ func New(c Config) (*Runner, error) {
 			store.QueueWebhooks: {MaxWorkers: probeWorkers},
 			river.QueueDefault:  {MaxWorkers: otherWorkers},
 		},
-		Workers:                     workers(c.Services, w),
-		PeriodicJobs:                periodic(c),
+		Workers:                     workers(c.Services, observer),
+		PeriodicJobs:                periodicJobs(c),
 		JobTimeout:                  rescue * 3 / 4,
 		RescueStuckJobsAfter:        rescue,
 		CompletedJobRetentionPeriod: completedKept,
 		ReindexerIndexNames:         []string{}, // only the owner of an index may rebuild it, and jobs run as another
-		Logger:                      slog.New(quiet{c.Log.Handler()}),
+		Logger:                      slog.New(warningsOnly{c.Log.Handler()}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("job runner: %w", err)
@@ -75,8 +82,7 @@ func New(c Config) (*Runner, error) {
 	return &Runner{start: client.Start, stop: client.Stop, kill: client.StopAndCancel}, nil
 }
 
-// Start begins to work on jobs. It goes on until Stop, whatever becomes of
-// ctx.
+// Start begins to work on jobs. It continues until Stop, even if ctx ends.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the job runner: %w", err)
@@ -90,6 +96,7 @@ func (r *Runner) Stop(ctx context.Context) error {
 	if r.stop(ctx) == nil {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := r.kill(ctx); err != nil {
@@ -98,41 +105,49 @@ func (r *Runner) Stop(ctx context.Context) error {
 	return nil
 }
 
-// pendingStates are those in which a periodic job makes another needless.
+// pendingStates are those in which a periodic job makes another one redundant.
 var pendingStates = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+	rivertype.JobStateAvailable,
+	rivertype.JobStatePending,
+	rivertype.JobStateRunning,
+	rivertype.JobStateRetryable,
+	rivertype.JobStateScheduled,
 }
 
-func every(d time.Duration, args river.JobArgs) *river.PeriodicJob {
-	return river.NewPeriodicJob(river.PeriodicInterval(d), func() (river.JobArgs, *river.InsertOpts) {
+func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
+	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
 		return args, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: pendingStates}}
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// quiet passes on what the queue warns of. What else it tells is not of this
-// program, and that it was interrupted by a stop is no news.
-type quiet struct{ slog.Handler }
+// warningsOnly passes on the warnings of the queue. Its other records are not
+// about this program, and an interruption by a stop is expected.
+type warningsOnly struct{ slog.Handler }
 
 // Handle passes a record on.
-func (h quiet) Handle(ctx context.Context, r slog.Record) error {
+func (h warningsOnly) Handle(ctx context.Context, record slog.Record) error {
 	interrupted := false
-	r.Attrs(func(a slog.Attr) bool {
-		interrupted = strings.Contains(a.Value.String(), context.Canceled.Error())
+	record.Attrs(func(attr slog.Attr) bool {
+		interrupted = strings.Contains(attr.Value.String(), context.Canceled.Error())
 		return !interrupted
 	})
 	if interrupted {
 		return nil
 	}
-	return h.Handler.Handle(ctx, r)
+	return h.Handler.Handle(ctx, record)
 }
 
 // Enabled reports whether records of the level are passed on.
-func (h quiet) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+func (h warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
 
 // WithAttrs keeps the wrapper.
-func (h quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{h.Handler.WithAttrs(attrs)} }
+func (h warningsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warningsOnly{h.Handler.WithAttrs(attrs)}
+}
 
 // WithGroup keeps the wrapper.
-func (h quiet) WithGroup(name string) slog.Handler { return quiet{h.Handler.WithGroup(name)} }
+func (h warningsOnly) WithGroup(name string) slog.Handler {
+	return warningsOnly{h.Handler.WithGroup(name)}
+}

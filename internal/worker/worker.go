@@ -1,6 +1,6 @@
-// Package worker runs what happens in the background: one line a job kind, and
-// the loops that are not jobs. It turns the kind of a failure into what the
-// queue should do about it, and decides nothing else.
+// Package worker runs background work: one worker per job kind, and the loops
+// that are not jobs. It turns the kind of a failure into what the queue should
+// do about it, and decides nothing else.
 package worker
 
 import (
@@ -29,42 +29,46 @@ type Services struct {
 	Webhook     *webhook.Service
 	Batch       *batch.Service
 	Store       *store.Store
-	DatabaseURL string // of the owner, who alone may make and drop partitions
+	DatabaseURL string // of the owner, the only role that may create and drop partitions
 	Keep        store.Keep
 }
 
-// workers returns one worker per job kind. It is the whole list.
-func workers(s Services, w watcher) *river.Workers {
+// workers returns one worker per job kind. It is the complete list.
+func workers(s Services, observer jobObserver) *river.Workers {
 	all := river.NewWorkers()
-	addLasting(all, w, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
+
+	// Jobs that are never given up: about money, parked endpoints and batches.
+	addLasting(all, observer, func(ctx context.Context, j job.SettlePurchase) (time.Duration, error) {
 		return s.Shipping.Settle(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
 	})
-	addLasting(all, w, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
+	addLasting(all, observer, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
 		return s.Shipping.SettleVoid(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
 	})
-	addLasting(all, w, func(ctx context.Context, j job.VoidStranded) (time.Duration, error) {
+	addLasting(all, observer, func(ctx context.Context, j job.VoidStranded) (time.Duration, error) {
 		return s.Shipping.VoidStranded(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Carrier, j.Number)
 	})
-	addLasting(all, w, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
+	addLasting(all, observer, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
 		return s.Webhook.Probe(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Endpoint)
 	})
-	addLasting(all, w, func(ctx context.Context, j job.WorkBatch) (time.Duration, error) {
+	addLasting(all, observer, func(ctx context.Context, j job.WorkBatch) (time.Duration, error) {
 		return s.Batch.Work(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Batch)
 	})
-	add(all, w, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
-	add(all, w, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
-	add(all, w, func(ctx context.Context, _ job.TellOwners) error { return s.Webhook.TellOwners(ctx) })
-	add(all, w, func(ctx context.Context, _ job.KeepPartitions) error {
+
+	// Jobs that come by the clock, as periodicJobs says.
+	add(all, observer, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.TellOwners) error { return s.Webhook.TellOwners(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.KeepPartitions) error {
 		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now(), s.Keep)
 	})
-	add(all, w, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
-	add(all, w, func(ctx context.Context, _ job.ForgetBatches) error { return s.Batch.Forget(ctx, time.Now()) })
+	add(all, observer, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
+	add(all, observer, func(ctx context.Context, _ job.ForgetBatches) error { return s.Batch.Forget(ctx, time.Now()) })
 	return all
 }
 
-// periodic are the jobs that come by the clock. The queue's leader alone
-// writes them down, and not while the one before is still there.
-func periodic(c Config) []*river.PeriodicJob {
+// periodicJobs are the jobs that come by the clock. Only the queue's leader
+// inserts them, and not while the one before is still pending.
+func periodicJobs(c Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(cmp.Or(c.SweepEvery, time.Minute), job.SweepPurchases{}),
 		every(cmp.Or(c.LateSweepEvery, time.Hour), job.SweepAttempts{}),
@@ -75,6 +79,7 @@ func periodic(c Config) []*river.PeriodicJob {
 	}
 }
 
+// forgetKeys deletes expired idempotency keys, batch by batch.
 func forgetKeys(ctx context.Context, st *store.Store) error {
 	for {
 		n, err := st.ForgetKeys(ctx, time.Now())
@@ -84,36 +89,40 @@ func forgetKeys(ctx context.Context, st *store.Store) error {
 	}
 }
 
-func add[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) error) {
-	river.AddWorker(all, &worker[T]{watcher: w, do: func(ctx context.Context, j T) (time.Duration, error) { return 0, do(ctx, j) }})
+func add[T river.JobArgs](all *river.Workers, observer jobObserver, do func(context.Context, T) error) {
+	river.AddWorker(all, &worker[T]{
+		jobObserver: observer,
+		do:          func(ctx context.Context, args T) (time.Duration, error) { return 0, do(ctx, args) },
+	})
 }
 
 // addLasting adds a job that is never given up: about a purchase, or an
 // endpoint that is parked. What do returns beside its error is after how long
-// to look again; zero ends the job.
-func addLasting[T river.JobArgs](all *river.Workers, w watcher, do func(context.Context, T) (time.Duration, error)) {
-	river.AddWorker(all, &worker[T]{watcher: w, do: do, money: true})
+// the job runs again; zero ends it.
+func addLasting[T river.JobArgs](all *river.Workers, observer jobObserver, do func(context.Context, T) (time.Duration, error)) {
+	river.AddWorker(all, &worker[T]{jobObserver: observer, do: do, lasting: true})
 }
 
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
-	watcher
+	jobObserver
 
-	do    func(context.Context, T) (time.Duration, error)
-	money bool // never cancelled or discarded
+	do      func(context.Context, T) (time.Duration, error)
+	lasting bool // never cancelled or discarded
 }
 
 // NextRetry is when a job that failed, or whose process died, is tried again.
-// The queue's own answer grows with the fourth power of the attempts: a few
-// crashes would put off for hours what must not wait.
+// The queue's default grows with the fourth power of the attempts: a few crashes
+// would delay for hours what must not wait.
 func (w *worker[T]) NextRetry(*river.Job[T]) time.Time { return time.Now().Add(w.retry) }
 
 // Work does the job, and turns the kind of a failure into what the queue
 // should do about it.
 func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
 	start := time.Now()
-	again, err := w.safely(ctx, j.Args)
+	again, err := w.doSafely(ctx, j.Args)
 	outcome, result := w.outcome(again, err)
+
 	w.observe(j.Kind, outcome, time.Since(start))
 	if err != nil {
 		w.log.WarnContext(ctx, "job failed", "job", j.ID, "kind", j.Kind, "attempt", j.Attempt, "outcome", outcome, "error", err)
@@ -121,26 +130,29 @@ func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
 	return result
 }
 
+// outcome returns the outcome for the metrics, and what is returned to the
+// queue. again is after how long the job runs again.
 func (w *worker[T]) outcome(again time.Duration, err error) (string, error) {
 	switch {
 	case err == nil && again > 0:
 		return "again", river.JobSnooze(again)
 	case err == nil:
 		return "done", nil
-	case w.money:
+	case w.lasting:
 		// A snooze uses up no attempt, so the job outlives any failure.
 		return "failed", river.JobSnooze(max(again, w.retry))
 	}
+
 	switch ship.KindOf(err) {
 	case ship.Invalid, ship.NotFound, ship.Unsupported, ship.Conflict:
-		return "cancelled", river.JobCancel(err) // it will never work
+		return "cancelled", river.JobCancel(err) // another attempt would fail in the same way
 	}
 	return "failed", err // retried with backoff
 }
 
-// safely makes a panic an error: the queue would count it against the job's
-// attempts.
-func (w *worker[T]) safely(ctx context.Context, args T) (again time.Duration, err error) {
+// doSafely turns a panic into an error: the queue would count a panic against
+// the job's attempts.
+func (w *worker[T]) doSafely(ctx context.Context, args T) (again time.Duration, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v", cause)
@@ -150,8 +162,8 @@ func (w *worker[T]) safely(ctx context.Context, args T) (again time.Duration, er
 	return w.do(ctx, args)
 }
 
-// watcher sees what becomes of jobs.
-type watcher struct {
+// jobObserver logs and counts the outcomes of jobs.
+type jobObserver struct {
 	log     *slog.Logger
 	observe func(kind, outcome string, took time.Duration)
 	retry   time.Duration // until a job that failed is tried again

@@ -26,11 +26,11 @@ import (
 	"github.com/waybillhq/waybill/internal/store/storetest"
 )
 
-func testWorker(money bool, do func() (time.Duration, error)) *worker[job.SettlePurchase] {
+func testWorker(lasting bool, do func() (time.Duration, error)) *worker[job.SettlePurchase] {
 	return &worker[job.SettlePurchase]{
-		watcher: watcher{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe, retry: retryAfter},
-		do:      func(context.Context, job.SettlePurchase) (time.Duration, error) { return do() },
-		money:   money,
+		jobObserver: jobObserver{log: slog.New(slog.DiscardHandler), observe: (*Metrics)(nil).observe, retry: retryAfter},
+		do:          func(context.Context, job.SettlePurchase) (time.Duration, error) { return do() },
+		lasting:     lasting,
 	}
 }
 
