@@ -21,8 +21,8 @@ type Event struct {
 	Data      EventData `json:"data" doc:"What the event speaks of."`
 }
 
-// EventData is what an event speaks of: a shipment or a tracker, and the
-// tracking event that made it.
+// EventData is what an event is about: a shipment or a tracker, and the
+// tracking event that caused it.
 type EventData struct {
 	Shipment       *Shipment     `json:"shipment,omitempty" doc:"The shipment, as it was after the event."`
 	Tracker        *Tracker      `json:"tracker,omitempty" doc:"The tracker, for a parcel that was not bought here."`
@@ -30,67 +30,84 @@ type EventData struct {
 	PreviousStatus string        `json:"previousStatus,omitempty" doc:"The status before the event."`
 }
 
-// EventBody is the body of e, which speaks of s or of t. The body is the same
-// on every call and after every upgrade: what can change later comes from the
-// event's snapshot, and a body of a version is never rendered in another way.
-func EventBody(e ship.Event, s ship.Shipment, t ship.Tracker) ([]byte, error) {
-	switch e.Version {
+// EventBody is the body of an event, which is about a shipment or a tracker.
+// The body is the same on every call and after every upgrade: what can change
+// later comes from the event's snapshot, and a body of a version is never
+// rendered in another way.
+func EventBody(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) ([]byte, error) {
+	switch event.Version {
 	case 1:
-		return Marshal(eventV1(e, s, t))
+		return Marshal(eventV1(event, shipment, tracker))
 	}
-	return nil, fmt.Errorf("event %s has a body of unknown version %d", e.ID, e.Version)
+	return nil, fmt.Errorf("event %s has a body of unknown version %d", event.ID, event.Version)
 }
 
-func eventV1(e ship.Event, s ship.Shipment, t ship.Tracker) Event {
-	out := Event{
-		ID:        string(e.ID),
-		Type:      string(e.Kind),
-		Timestamp: Time(e.At()),
-		Livemode:  e.Tenant.Livemode,
-		Sequence:  e.Sequence,
-		Late:      e.Late,
-		Test:      e.Test,
+func eventV1(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) Event {
+	body := Event{
+		ID:        string(event.ID),
+		Type:      string(event.Kind),
+		Timestamp: Time(event.At()),
+		Livemode:  event.Tenant.Livemode,
+		Sequence:  event.Sequence,
+		Late:      event.Late,
+		Test:      event.Test,
 	}
-	snap := e.Snapshot
-	out.Data.PreviousStatus = string(snap.PreviousStatus)
-	then := ship.Progress{
-		Status: snap.Status, Reason: snap.Reason, Pieces: snap.Pieces,
-		EstimateAt: snap.EstimateAt, EstimateSource: snap.EstimateSource,
+
+	// The rows may have changed since the event. What the body shows of that
+	// is taken from the snapshot.
+	snapshot := event.Snapshot
+	body.Data.PreviousStatus = string(snapshot.PreviousStatus)
+	progress := ship.Progress{
+		Status:         snapshot.Status,
+		Reason:         snapshot.Reason,
+		Pieces:         snapshot.Pieces,
+		EstimateAt:     snapshot.EstimateAt,
+		EstimateSource: snapshot.EstimateSource,
 	}
-	if e.Tracker != "" {
-		t.Progress = then
-		out.Data.Tracker = trackerOf(t)
+
+	if event.Tracker != "" {
+		tracker.Progress = progress
+		body.Data.Tracker = trackerOf(tracker)
 	} else {
-		s.Progress, s.State = then, snap.State
-		if snap.Deal != nil {
-			s.Deal = *snap.Deal
+		shipment.Progress = progress
+		shipment.State = snapshot.State
+		if snapshot.Deal != nil {
+			shipment.Deal = *snapshot.Deal
 		}
-		shown := ShipmentOf(s, snap.BaseURL)
+		shown := ShipmentOf(shipment, snapshot.BaseURL)
 		shown.Routing = shown.Routing.v1()
-		out.Data.Shipment = &shown
+		body.Data.Shipment = &shown
 	}
-	scan := scanOf(e, s, t)
-	out.Data.Event = trackingEventOf(&scan)
-	return out
+
+	scan := scanOf(event, shipment, tracker)
+	body.Data.Event = trackingEventOf(&scan)
+	return body
 }
 
-// scanOf is the tracking event of e. The ones that the service itself makes
-// are not in the snapshot: they follow from the rest.
-func scanOf(e ship.Event, s ship.Shipment, t ship.Tracker) ship.Scan {
-	if n := e.Snapshot.Scan; n != nil {
+// scanOf is the tracking event of an event. The ones that the service itself
+// makes are not in the snapshot: they follow from the rest.
+func scanOf(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) ship.Scan {
+	if note := event.Snapshot.Scan; note != nil {
 		return ship.Scan{
-			Piece: n.Piece, Code: n.Code, At: n.At, Status: n.Status,
-			Reason: n.Reason, Description: n.Description, Location: n.Location, ZoneUnknown: n.ZoneUnknown,
+			Piece:       note.Piece,
+			Code:        note.Code,
+			At:          note.At,
+			Status:      note.Status,
+			Reason:      note.Reason,
+			Description: note.Description,
+			Location:    note.Location,
+			ZoneUnknown: note.ZoneUnknown,
 		}
 	}
-	switch e.Kind {
+
+	switch event.Kind {
 	case ship.LabelMade:
-		return ship.LabelScan(s.Deal.BoughtAt)
+		return ship.LabelScan(shipment.Deal.BoughtAt)
 	case ship.ShipmentException:
-		return ship.FailedScan(e.At(), e.Snapshot.Reason)
+		return ship.FailedScan(event.At(), event.Snapshot.Reason)
 	}
-	if e.Tracker != "" {
-		return ship.CreatedScan(t.CreatedAt())
+	if event.Tracker != "" {
+		return ship.CreatedScan(tracker.CreatedAt())
 	}
-	return ship.CreatedScan(s.CreatedAt())
+	return ship.CreatedScan(shipment.CreatedAt())
 }

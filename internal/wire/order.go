@@ -2,7 +2,7 @@ package wire
 
 import "github.com/waybillhq/waybill/internal/ship"
 
-// Address is where a parcel comes from or goes to, as the service keeps it.
+// Address is where a parcel comes from or goes to, as the service stores it.
 type Address struct {
 	Name        string `json:"name,omitempty" example:"Ada Lovelace" doc:"Person or, with company, who to ask for."`
 	Address1    string `json:"address1,omitempty" example:"500 Main St" doc:"Street and number."`
@@ -89,122 +89,140 @@ type Creation struct {
 	Metadata    map[string]string `json:"metadata,omitempty" doc:"The client's own notes."`
 }
 
-// WholeShipmentOf is s with its order, as it is read by itself. page is the
-// address of the recipient's page, empty if there is none.
-func WholeShipmentOf(s ship.Shipment, base, page string) Shipment {
-	out := ShipmentOf(s, base)
-	origin, destination := addressOf(s.Order.Origin), addressOf(s.Order.Destination)
-	out.Origin = &origin
-	out.Destination = &destination
-	out.Parcels = parcelsOf(s.Order.Parcels)
-	out.Customs = customsOf(s.Order.Customs)
-	out.Options = optionsOf(s.Order.Options)
-	out.ShipDate = string(s.Order.ShipDate)
-	out.TrackingPageURL = page
-	out.VoidedAt = Time(s.VoidedAt)
-	return out
+// WholeShipmentOf is a shipment with its order, as it is read by itself. page is
+// the address of the recipient's page, empty if there is none.
+func WholeShipmentOf(shipment ship.Shipment, base, page string) Shipment {
+	order := shipment.Order
+	origin := addressOf(order.Origin)
+	destination := addressOf(order.Destination)
+
+	shown := ShipmentOf(shipment, base)
+	shown.Origin = &origin
+	shown.Destination = &destination
+	shown.Parcels = parcelsOf(order.Parcels)
+	shown.Customs = customsOf(order.Customs)
+	shown.Options = optionsOf(order.Options)
+	shown.ShipDate = string(order.ShipDate)
+	shown.TrackingPageURL = page
+	shown.VoidedAt = Time(shipment.VoidedAt)
+	return shown
 }
 
-// CreatedShipmentOf is the answer to the creation of s, in the version that it
-// was first answered with. Versions are never rendered in another way.
-func CreatedShipmentOf(s ship.Shipment, base, page string) Shipment {
-	out := WholeShipmentOf(s, base, page)
-	if s.Version < 2 {
-		out = ShipmentOf(s, base)
+// CreatedShipmentOf is the answer to the creation of a shipment, in the version
+// that it was first answered with. Versions are never rendered in another way.
+func CreatedShipmentOf(shipment ship.Shipment, base, page string) Shipment {
+	shown := WholeShipmentOf(shipment, base, page)
+	if shipment.Version < 2 {
+		shown = ShipmentOf(shipment, base)
 	}
-	out.Status = string(ship.Created)
-	for i := range out.Pieces {
-		out.Pieces[i].Status = out.Status
+
+	// A retry gets the answer of the first request, whatever has happened to
+	// the parcel since.
+	shown.Status = string(ship.Created)
+	for i := range shown.Pieces {
+		shown.Pieces[i].Status = shown.Status
 	}
-	return out
+	return shown
 }
 
 // CreationOf is an order as a client would send it.
-func CreationOf(o ship.Order) Creation {
-	origin := addressOf(o.Origin)
-	out := Creation{
-		OrderID:     o.OrderID,
-		Destination: addressOf(o.Destination),
+func CreationOf(order ship.Order) Creation {
+	origin := addressOf(order.Origin)
+	creation := Creation{
+		OrderID:     order.OrderID,
+		Destination: addressOf(order.Destination),
 		Origin:      &origin,
-		LabelFormat: o.LabelFormat,
-		Reference:   o.Reference,
-		IsReturn:    o.IsReturn,
-		Customs:     customsOf(o.Customs),
-		Options:     optionsOf(o.Options),
-		Metadata:    o.Metadata,
+		LabelFormat: order.LabelFormat,
+		Reference:   order.Reference,
+		IsReturn:    order.IsReturn,
+		Customs:     customsOf(order.Customs),
+		Options:     optionsOf(order.Options),
+		Metadata:    order.Metadata,
 	}
-	if parcels := parcelsOf(o.Parcels); len(parcels) == 1 {
-		out.Parcel = &parcels[0]
+
+	if parcels := parcelsOf(order.Parcels); len(parcels) == 1 {
+		creation.Parcel = &parcels[0]
 	} else {
-		out.Parcels = parcels
+		creation.Parcels = parcels
 	}
-	if b := o.Billing; b != nil {
-		out.Billing = &Billing{Type: b.Type, Account: b.Account, Zip: b.Zip, Country: b.Country}
+	if billing := order.Billing; billing != nil {
+		creation.Billing = &Billing{
+			Type:    billing.Type,
+			Account: billing.Account,
+			Zip:     billing.Zip,
+			Country: billing.Country,
+		}
 	}
-	return out
+	return creation
 }
 
-func addressOf(a ship.Address) Address {
+func addressOf(address ship.Address) Address {
 	return Address{
-		Name:        a.Name,
-		Company:     a.Company,
-		Address1:    a.Address1,
-		Address2:    a.Address2,
-		Address3:    a.Address3,
-		City:        a.City,
-		State:       a.State,
-		Zip:         a.Zip,
-		Country:     a.Country,
-		Phone:       a.Phone,
-		Email:       a.Email,
-		Residential: a.Residential,
-		Type:        a.Type,
+		Name:        address.Name,
+		Company:     address.Company,
+		Address1:    address.Address1,
+		Address2:    address.Address2,
+		Address3:    address.Address3,
+		City:        address.City,
+		State:       address.State,
+		Zip:         address.Zip,
+		Country:     address.Country,
+		Phone:       address.Phone,
+		Email:       address.Email,
+		Residential: address.Residential,
+		Type:        address.Type,
 	}
 }
 
-func parcelsOf(list []ship.Parcel) []Parcel {
-	out := make([]Parcel, len(list))
-	for i, p := range list {
-		out[i] = ParcelOf(p)
+func parcelsOf(parcels []ship.Parcel) []Parcel {
+	list := make([]Parcel, len(parcels))
+	for i, parcel := range parcels {
+		list[i] = ParcelOf(parcel)
 	}
-	return out
+	return list
 }
 
-func optionsOf(o ship.Options) *Options {
-	if o == (ship.Options{}) {
+func optionsOf(options ship.Options) *Options {
+	if options == (ship.Options{}) {
 		return nil
 	}
 	return &Options{
-		Signature:        o.Signature,
-		SaturdayDelivery: o.SaturdayDelivery,
-		InsuredValue:     moneyOf(o.InsuredValue),
+		Signature:        options.Signature,
+		SaturdayDelivery: options.SaturdayDelivery,
+		InsuredValue:     moneyOf(options.InsuredValue),
 	}
 }
 
-func customsOf(c *ship.Customs) *Customs {
-	if c == nil {
+func customsOf(customs *ship.Customs) *Customs {
+	if customs == nil {
 		return nil
 	}
-	out := &Customs{
-		ContentsType:  c.ContentsType,
-		Incoterm:      c.Incoterm,
-		Signer:        c.Signer,
-		InvoiceNumber: c.InvoiceNumber,
-		TaxIDs:        c.TaxIDs,
-		Items:         make([]CustomsItem, len(c.Items)),
-		Paperless:     c.Paperless,
+
+	declaration := &Customs{
+		ContentsType:  customs.ContentsType,
+		Incoterm:      customs.Incoterm,
+		Signer:        customs.Signer,
+		InvoiceNumber: customs.InvoiceNumber,
+		TaxIDs:        customs.TaxIDs,
+		Items:         make([]CustomsItem, len(customs.Items)),
+		Paperless:     customs.Paperless,
 	}
-	for _, id := range c.TaxIdentifiers {
-		out.TaxIdentifiers = append(out.TaxIdentifiers, TaxIdentifier{Type: id.Type, Number: id.Number, Country: id.Country, Party: id.Party})
+	for i, item := range customs.Items {
+		declaration.Items[i] = customsItemOf(item)
 	}
-	for i, item := range c.Items {
-		out.Items[i] = customsItemOf(item)
+	for _, id := range customs.TaxIdentifiers {
+		declaration.TaxIdentifiers = append(declaration.TaxIdentifiers, TaxIdentifier{
+			Type:    id.Type,
+			Number:  id.Number,
+			Country: id.Country,
+			Party:   id.Party,
+		})
 	}
-	return out
+	return declaration
 }
 
 func customsItemOf(item ship.CustomsItem) CustomsItem {
-	out := CustomsItem{
+	line := CustomsItem{
 		Description:   item.Description,
 		Quantity:      item.Quantity,
 		Value:         MoneyOf(item.Value),
@@ -215,7 +233,7 @@ func customsItemOf(item ship.CustomsItem) CustomsItem {
 		Manufacturer:  item.Manufacturer,
 	}
 	for _, id := range item.ProductIdentifiers {
-		out.ProductIdentifiers = append(out.ProductIdentifiers, ProductIdentifier{Type: id.Type, Number: id.Number})
+		line.ProductIdentifiers = append(line.ProductIdentifiers, ProductIdentifier{Type: id.Type, Number: id.Number})
 	}
-	return out
+	return line
 }

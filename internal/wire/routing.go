@@ -6,8 +6,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Routing says why this carrier and service. Events show its first four
-// members alone.
+// Routing says why this carrier and service were chosen. Events show its first
+// four members only.
 type Routing struct {
 	Strategy   string   `json:"strategy" example:"cheapest" doc:"What chose: a rule, the rules' default, cheapest of the offers where there are no rules, named by the client, or a rate."`
 	Considered int      `json:"considered" doc:"How many offers were compared."`
@@ -34,7 +34,7 @@ type Offer struct {
 	Source       string `json:"source,omitempty" enum:"carrier,sheet,cache" doc:"Who named the price: the carrier when asked, the account's rate sheet, or the carrier minutes before."`
 }
 
-// Failed is a carrier that could not help.
+// Failed is a carrier that was asked and failed.
 type Failed struct {
 	Carrier string `json:"carrier" doc:"Identifier of the carrier."`
 	Code    string `json:"code" doc:"What happened, as a stable code."`
@@ -55,59 +55,81 @@ type Raised struct {
 	To   string `json:"to" enum:"standard,adult" doc:"The signature that the rules require."`
 }
 
-// RoutingOf is r as clients see it; nil if nothing was decided.
-func RoutingOf(r ship.Routing) *Routing {
-	if r.Strategy == "" && len(r.Failed) == 0 {
+// RoutingOf is a routing as clients see it; nil if nothing was decided.
+func RoutingOf(routing ship.Routing) *Routing {
+	if routing.Strategy == "" && len(routing.Failed) == 0 {
 		return nil
 	}
-	out := &Routing{
-		Strategy: r.Strategy, Considered: r.Considered, Failed: make([]Failed, len(r.Failed)),
-		Version: r.Version, Rule: r.Rule, Also: r.Also, Why: r.Why, Offers: OffersOf(r.Seen), Dropped: make([]Dropped, len(r.Dropped)),
+
+	shown := &Routing{
+		Strategy:   routing.Strategy,
+		Considered: routing.Considered,
+		Failed:     make([]Failed, len(routing.Failed)),
+		Version:    routing.Version,
+		Rule:       routing.Rule,
+		Also:       routing.Also,
+		Why:        routing.Why,
+		Offers:     OffersOf(routing.Seen),
+		Dropped:    make([]Dropped, len(routing.Dropped)),
 	}
-	if u := r.RunnerUp; u != nil {
-		offer := OfferOf(*u)
-		out.RunnerUp = &offer
+
+	if routing.RunnerUp != nil {
+		offer := OfferOf(*routing.RunnerUp)
+		shown.RunnerUp = &offer
 	}
-	for i, f := range r.Failed {
-		out.Failed[i] = Failed{Carrier: f.Carrier, Code: f.Code, Message: f.Message}
+	for i, failed := range routing.Failed {
+		shown.Failed[i] = Failed{Carrier: failed.Carrier, Code: failed.Code, Message: failed.Message}
 	}
-	for i, d := range r.Dropped {
-		out.Dropped[i] = Dropped(d)
+	for i, dropped := range routing.Dropped {
+		shown.Dropped[i] = Dropped(dropped)
 	}
-	if r.Raised != nil {
-		out.Raised = &Raised{From: r.Raised.From, To: r.Raised.To}
+	if raised := routing.Raised; raised != nil {
+		shown.Raised = &Raised{From: raised.From, To: raised.To}
 	}
-	return out
+	return shown
 }
 
-// OfferOf is r as clients see it.
-func OfferOf(r ship.Rate) Offer {
+// OfferOf is a rate as clients see it.
+func OfferOf(rate ship.Rate) Offer {
 	return Offer{
-		Carrier: r.Carrier, Service: r.Service, Amount: r.Price.Amount(), Currency: r.Price.Currency,
-		ConnectionID: string(r.Connection), TransitDays: r.TransitDays, Source: SourceOf(r),
+		Carrier:      rate.Carrier,
+		Service:      rate.Service,
+		Amount:       rate.Price.Amount(),
+		Currency:     rate.Price.Currency,
+		ConnectionID: string(rate.Connection),
+		TransitDays:  rate.TransitDays,
+		Source:       SourceOf(rate),
 	}
 }
 
 // OffersOf is the list as clients see it.
 func OffersOf(rates []ship.Rate) []Offer {
-	out := make([]Offer, len(rates))
-	for i, r := range rates {
-		out[i] = OfferOf(r)
+	offers := make([]Offer, len(rates))
+	for i, rate := range rates {
+		offers[i] = OfferOf(rate)
 	}
-	return out
+	return offers
 }
 
-// SourceOf says who named a price.
-func SourceOf(r ship.Rate) string { return cmp.Or(r.Source, "carrier") }
+// SourceOf says where a price comes from.
+func SourceOf(rate ship.Rate) string { return cmp.Or(rate.Source, "carrier") }
 
 // v1 is the routing as bodies of events have it since their first version.
 func (r *Routing) v1() *Routing {
 	if r == nil {
 		return nil
 	}
-	out := &Routing{Strategy: r.Strategy, Considered: r.Considered, Failed: r.Failed}
-	if u := r.RunnerUp; u != nil {
-		out.RunnerUp = &Offer{Carrier: u.Carrier, Service: u.Service, Amount: u.Amount, Currency: u.Currency}
+
+	// Members that were added later stay out: a body of a version never
+	// changes.
+	first := &Routing{Strategy: r.Strategy, Considered: r.Considered, Failed: r.Failed}
+	if offer := r.RunnerUp; offer != nil {
+		first.RunnerUp = &Offer{
+			Carrier:  offer.Carrier,
+			Service:  offer.Service,
+			Amount:   offer.Amount,
+			Currency: offer.Currency,
+		}
 	}
-	return out
+	return first
 }

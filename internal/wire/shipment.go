@@ -44,7 +44,7 @@ type Shipment struct {
 	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier took the label back. Not in lists and events."`
 }
 
-// Labels are the addresses of a label, one a format.
+// Labels are the addresses of a label, one for each format.
 type Labels struct {
 	PDF string `json:"pdf" format:"uri" doc:"PDF, for office printers."`
 	ZPL string `json:"zpl" format:"uri" doc:"ZPL, for label printers."`
@@ -86,83 +86,100 @@ type Document struct {
 	URL  string `json:"url,omitempty" format:"uri" doc:"Where it can be fetched."`
 }
 
-// ShipmentOf is s as clients see it; base is the address of the service.
-func ShipmentOf(s ship.Shipment, base string) Shipment {
-	d := &s.Deal
-	id := string(s.ID)
+// ShipmentOf is a shipment as clients see it; base is the address of the
+// service.
+func ShipmentOf(shipment ship.Shipment, base string) Shipment {
+	purchase := &shipment.Deal
+	id := string(shipment.ID)
 	label := base + "/v1/labels/" + id
-	out := Shipment{
+
+	shown := Shipment{
 		ID:                    id,
-		Status:                string(s.Progress.Status),
-		Carrier:               d.Carrier,
-		TrackingNumber:        d.TrackingNumber,
+		Status:                string(shipment.Progress.Status),
+		Carrier:               purchase.Carrier,
+		TrackingNumber:        purchase.TrackingNumber,
 		LabelURL:              label + ".pdf",
-		OrderID:               s.Order.OrderID,
-		Service:               d.Service,
-		ConnectionID:          string(d.Connection),
-		Rate:                  moneyOf(d.Price),
-		EstimatedDeliveryDate: Time(s.Progress.EstimateAt),
-		Routing:               RoutingOf(d.Routing),
-		LabelStatus:           s.State.LabelStatus(),
-		Pieces:                piecesOf(s),
-		Documents:             make([]Document, len(d.Documents)),
-		Warnings:              d.Warnings,
-		PossibleDuplicateOf:   string(s.DuplicateOf),
-		Reason:                s.Progress.Reason,
-		Reference:             s.Order.Reference,
-		Metadata:              s.Order.Metadata,
-		Simulated:             d.Simulated,
-		Livemode:              s.Tenant.Livemode,
-		CreatedAt:             Time(s.CreatedAt()),
+		OrderID:               shipment.Order.OrderID,
+		Service:               purchase.Service,
+		ConnectionID:          string(purchase.Connection),
+		Rate:                  moneyOf(purchase.Price),
+		EstimatedDeliveryDate: Time(shipment.Progress.EstimateAt),
+		Routing:               RoutingOf(purchase.Routing),
+		LabelStatus:           shipment.State.LabelStatus(),
+		Pieces:                piecesOf(shipment),
+		Documents:             make([]Document, len(purchase.Documents)),
+		Warnings:              purchase.Warnings,
+		PossibleDuplicateOf:   string(shipment.DuplicateOf),
+		Reason:                shipment.Progress.Reason,
+		Reference:             shipment.Order.Reference,
+		Metadata:              shipment.Order.Metadata,
+		Simulated:             purchase.Simulated,
+		Livemode:              shipment.Tenant.Livemode,
+		CreatedAt:             Time(shipment.CreatedAt()),
 	}
-	out.Labels = Labels{PDF: out.LabelURL, ZPL: label + ".zpl", PNG: label + ".png"}
-	for i, kind := range d.Documents {
-		out.Documents[i] = Document{Type: kind, URL: base + "/v1/shipments/" + id + "/documents/" + strconv.Itoa(i+1)}
+	shown.Labels = Labels{PDF: shown.LabelURL, ZPL: label + ".zpl", PNG: label + ".png"}
+
+	for i, kind := range purchase.Documents {
+		shown.Documents[i] = Document{Type: kind, URL: base + "/v1/shipments/" + id + "/documents/" + strconv.Itoa(i+1)}
 	}
-	if out.Warnings == nil {
-		out.Warnings = []string{}
+	if shown.Warnings == nil {
+		shown.Warnings = []string{} // a list in JSON, never null
 	}
-	return out
+	return shown
 }
 
-// MoneyOf is m as clients see it.
-func MoneyOf(m ship.Money) Money { return Money{Amount: m.Amount(), Currency: m.Currency} }
+// MoneyOf is an amount as clients see it.
+func MoneyOf(money ship.Money) Money {
+	return Money{Amount: money.Amount(), Currency: money.Currency}
+}
 
-func moneyOf(m ship.Money) *Money {
-	if m.IsZero() {
+// moneyOf is MoneyOf for a field that is left out without an amount.
+func moneyOf(money ship.Money) *Money {
+	if money.IsZero() {
 		return nil
 	}
-	w := MoneyOf(m)
-	return &w
+	shown := MoneyOf(money)
+	return &shown
 }
 
 // piecesOf lists the parcels with what is known of each. The shipment's own
 // number and status stand for those of a single parcel.
-func piecesOf(s ship.Shipment) []Piece {
-	out := make([]Piece, len(s.Order.Parcels))
-	for i, p := range s.Order.Parcels {
-		out[i] = Piece{Parcel: ParcelOf(p), Status: string(s.Progress.Status)}
-		if len(s.Order.Parcels) == 1 {
-			out[i].TrackingNumber = s.Deal.TrackingNumber
+func piecesOf(shipment ship.Shipment) []Piece {
+	parcels := shipment.Order.Parcels
+	pieces := make([]Piece, len(parcels))
+	for i, parcel := range parcels {
+		piece := Piece{Parcel: ParcelOf(parcel), Status: string(shipment.Progress.Status)}
+		if len(parcels) == 1 {
+			piece.TrackingNumber = shipment.Deal.TrackingNumber
 		}
-		if i < len(s.Deal.Pieces) {
-			out[i].TrackingNumber = s.Deal.Pieces[i]
+		if i < len(shipment.Deal.Pieces) {
+			piece.TrackingNumber = shipment.Deal.Pieces[i]
 		}
-		if i < len(s.Progress.Pieces) {
-			out[i].Status = string(s.Progress.Pieces[i])
+		if i < len(shipment.Progress.Pieces) {
+			piece.Status = string(shipment.Progress.Pieces[i])
 		}
+		pieces[i] = piece
 	}
-	return out
+	return pieces
 }
 
-// ParcelOf is p as clients see it: in the units they used.
-func ParcelOf(p ship.Parcel) Parcel {
-	out := Parcel{Weight: p.Weight, WeightUnit: string(p.WeightUnit), Packaging: p.Packaging}
-	if out.Packaging == "" {
-		out.Packaging = "custom"
+// ParcelOf is a parcel as clients see it: in the units they used.
+func ParcelOf(parcel ship.Parcel) Parcel {
+	shown := Parcel{
+		Weight:     parcel.Weight,
+		WeightUnit: string(parcel.WeightUnit),
+		Packaging:  parcel.Packaging,
 	}
-	if d := p.Dimensions; d != nil {
-		out.Dimensions = &Dimensions{Length: d.Length, Width: d.Width, Height: d.Height, Unit: string(d.Unit)}
+	if shown.Packaging == "" {
+		shown.Packaging = "custom"
 	}
-	return out
+	if sides := parcel.Dimensions; sides != nil {
+		shown.Dimensions = &Dimensions{
+			Length: sides.Length,
+			Width:  sides.Width,
+			Height: sides.Height,
+			Unit:   string(sides.Unit),
+		}
+	}
+	return shown
 }

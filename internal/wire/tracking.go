@@ -47,7 +47,7 @@ type Tracker struct {
 	CreatedAt             string `json:"createdAt" format:"date-time" doc:"When the following began."`
 }
 
-// Timeline is what the services know of a parcel.
+// Timeline is what the services know about a parcel.
 type Timeline struct {
 	TrackingNumber string
 	Carrier        string
@@ -58,62 +58,65 @@ type Timeline struct {
 	CheckedAt      time.Time
 }
 
-// TrackingOf is t as clients see it.
-func TrackingOf(t Timeline) TrackingResult {
-	out := TrackingResult{
-		TrackingNumber:        t.TrackingNumber,
-		Carrier:               t.Carrier,
-		Status:                string(t.Progress.Status),
-		EstimatedDeliveryDate: Time(t.Progress.EstimateAt),
-		Events:                make([]TrackingEvent, len(t.Scans)),
-		ID:                    string(t.Tracker),
-		ShipmentID:            string(t.Shipment),
-		Reason:                t.Progress.Reason,
-		LastCheckedAt:         Time(t.CheckedAt),
+// TrackingOf is a timeline as clients see it.
+func TrackingOf(timeline Timeline) TrackingResult {
+	progress := timeline.Progress
+	result := TrackingResult{
+		TrackingNumber:        timeline.TrackingNumber,
+		Carrier:               timeline.Carrier,
+		Status:                string(progress.Status),
+		EstimatedDeliveryDate: Time(progress.EstimateAt),
+		Events:                make([]TrackingEvent, len(timeline.Scans)),
+		ID:                    string(timeline.Tracker),
+		ShipmentID:            string(timeline.Shipment),
+		Reason:                progress.Reason,
+		LastCheckedAt:         Time(timeline.CheckedAt),
 	}
-	if out.EstimatedDeliveryDate != "" {
-		out.EstimateSource = t.Progress.EstimateSource
+	if result.EstimatedDeliveryDate != "" {
+		result.EstimateSource = progress.EstimateSource
 	}
-	for i := range t.Scans {
-		out.Events[i] = trackingEventOf(&t.Scans[i])
+
+	for i := range timeline.Scans {
+		result.Events[i] = trackingEventOf(&timeline.Scans[i])
 	}
-	return out
+	return result
 }
 
-// trackingEventOf is s as clients see it. Codes that begin with a dot are the
-// service's own and stay inside.
-func trackingEventOf(s *ship.Scan) TrackingEvent {
-	out := TrackingEvent{
-		Status:      string(s.Status),
-		Description: s.Description,
-		Timestamp:   Time(s.At),
-		Reason:      s.Reason,
+// trackingEventOf is a scan as clients see it.
+func trackingEventOf(scan *ship.Scan) TrackingEvent {
+	event := TrackingEvent{
+		Status:      string(scan.Status),
+		Description: scan.Description,
+		Timestamp:   Time(scan.At),
+		Reason:      scan.Reason,
 	}
-	if s.Location != "" {
-		out.Location = &s.Location
+	if scan.Location != "" {
+		event.Location = &scan.Location
 	}
-	if s.Code != "" && s.Code[0] != '.' {
-		out.CarrierCode = s.Code
+
+	// Codes that begin with a dot are the service's own and are not shown.
+	if scan.Code != "" && scan.Code[0] != '.' {
+		event.CarrierCode = scan.Code
 	}
-	if s.ZoneUnknown {
-		out.TimeZoneKnown = new(false)
+	if scan.ZoneUnknown {
+		event.TimeZoneKnown = new(false)
 	}
-	return out
+	return event
 }
 
-func trackerOf(t ship.Tracker) *Tracker {
-	out := &Tracker{
-		ID:                    string(t.ID),
-		Status:                string(t.Progress.Status),
-		Carrier:               t.Carrier,
-		TrackingNumber:        t.TrackingNumber,
-		EstimatedDeliveryDate: Time(t.Progress.EstimateAt),
-		Reason:                t.Progress.Reason,
-		Livemode:              t.Tenant.Livemode,
-		CreatedAt:             Time(t.CreatedAt()),
+func trackerOf(tracker ship.Tracker) *Tracker {
+	shown := &Tracker{
+		ID:                    string(tracker.ID),
+		Status:                string(tracker.Progress.Status),
+		Carrier:               tracker.Carrier,
+		TrackingNumber:        tracker.TrackingNumber,
+		EstimatedDeliveryDate: Time(tracker.Progress.EstimateAt),
+		Reason:                tracker.Progress.Reason,
+		Livemode:              tracker.Tenant.Livemode,
+		CreatedAt:             Time(tracker.CreatedAt()),
 	}
-	if out.EstimatedDeliveryDate != "" {
-		out.EstimateSource = t.Progress.EstimateSource
+	if shown.EstimatedDeliveryDate != "" {
+		shown.EstimateSource = tracker.Progress.EstimateSource
 	}
-	return out
+	return shown
 }

@@ -24,7 +24,7 @@ type Webhook struct {
 	CreatedAt               string `json:"createdAt" format:"date-time" doc:"When the webhook was created."`
 }
 
-// Delivery is one attempt to tell a webhook of an event.
+// Delivery is one attempt to send an event to a webhook.
 type Delivery struct {
 	ID        string            `json:"id" example:"att_01KJMBQDHV00GXF2Z6M1R8VY5C" doc:"Identifier of the attempt, prefix att_."`
 	EventID   string            `json:"eventId" example:"evt_01KJMBQDHV00GB3K9T4ZP6YS0R" doc:"The event."`

@@ -1,6 +1,6 @@
 // Package wire holds the JSON shapes that clients see: the answers of the API
 // and the bodies of events are made of the same ones. It translates from the
-// vocabulary and decides nothing; it does no I/O.
+// types of package ship and decides nothing; it does no I/O.
 package wire
 
 import (
@@ -37,7 +37,7 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// maxKept bounds the buffers that are used again.
+// maxKept bounds the buffers that are reused.
 const maxKept = 64 << 10
 
 // Marshal is v as JSON on one line, without a newline at its end. Text is not
@@ -46,8 +46,10 @@ func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	e.buf.Reset()
 	if err := e.enc.Encode(v); err != nil {
-		return nil, err // the encoder is spoilt: it stays out of the pool
+		return nil, err // an encoder keeps its error, so it stays out of the pool
 	}
+
+	// The bytes belong to the buffer, which the next caller writes to.
 	b := slices.Clone(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
 	if e.buf.Cap() <= maxKept {
 		encoders.Put(e)
