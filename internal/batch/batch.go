@@ -1,7 +1,7 @@
-// Package batch buys many orders from one file: it reads CSV, says what its
-// columns mean and what is wrong with its lines, asks for rates, and buys each
-// line once. It is a service beside shipping, which it is handed as functions:
-// it asks no carrier itself, and knows nothing of pages.
+// Package batch buys many orders from one file: it reads CSV, recognizes its
+// columns, validates its lines, asks for rates, and buys each line once. It is
+// a service beside shipping, whose operations it is given as functions: it
+// calls no carrier itself, and knows nothing about pages.
 package batch
 
 import (
@@ -34,14 +34,14 @@ const (
 	RowRated   = "rated"
 	RowSkipped = "skipped"
 	RowBuying  = "purchasing"
-	RowPending = "pending" // a carrier was asked, and its answer is not known yet
+	RowPending = "pending" // a carrier was asked, and the outcome is not known yet
 	RowBought  = "purchased"
-	RowFailed  = "failed" // nobody sold it
+	RowFailed  = "failed" // no carrier sold it
 )
 
-// mendable are the states in which it is known that nothing was bought under
-// the line's present name.
-var mendable = []string{RowBad, RowGood, RowRated, RowSkipped, RowFailed}
+// editableStates are those in which it is known that nothing was bought under
+// the line's present idempotency key.
+var editableStates = []string{RowBad, RowGood, RowRated, RowSkipped, RowFailed}
 
 // A Request is a line as the service that ships sees it.
 type Request struct {
@@ -51,7 +51,7 @@ type Request struct {
 	Carrier     string     // that the line names; the account's rules choose if both are empty
 	Service     string     // likewise
 	Limit       ship.Money // the most that it may cost
-	Key         string     // names the purchase
+	Key         string     // idempotency key of the purchase
 	Fingerprint [32]byte
 	// AcceptDuplicate is the live shipment of the order that a person saw and
 	// wants to ship beside; "" for none.
@@ -61,15 +61,15 @@ type Request struct {
 // Config is what a Service needs.
 type Config struct {
 	Store *store.Store
-	// Account returns whose orders they are.
+	// Account returns the account that the orders belong to.
 	Account func(context.Context, ship.AccountID) (ship.Account, error)
-	// Carriers returns who can be named in a line.
+	// Carriers returns the carriers that a line can name.
 	Carriers func(context.Context, ship.Tenant) ([]Carrier, error)
-	// Quote returns the offer of whom the line names, else the one that the
-	// account's rules choose.
+	// Quote returns the offer of the carrier that the line names, else the one
+	// that the account's rules choose.
 	Quote func(context.Context, Request) (ship.Rate, error)
-	// Purchase buys the order likewise, once under its key, and not if the
-	// order has a shipment already, other than the one that is accepted. One
+	// Purchase buys the order in the same way, once under its key, and not if
+	// the order has a shipment already, other than the accepted one. A shipment
 	// that is not settled is not bought yet.
 	Purchase func(context.Context, Request) (ship.Shipment, error)
 	Keep     time.Duration // after this long files are deleted
@@ -93,7 +93,7 @@ type Batch struct {
 type Tally struct {
 	Rows  map[string]int // by state
 	Costs []ship.Money   // of the lines that are rated, one amount a currency
-	Open  []ship.Money   // for those that are pending: it may be spent
+	Open  []ship.Money   // for those that are pending: it may have been spent
 	Paid  []ship.Money   // for those that are bought
 }
 
@@ -118,16 +118,16 @@ func (t Tally) Waiting(state string) int {
 func (s *Service) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (Batch, error) {
 	stored, err := s.Store.Batch(ctx, t, id)
 	if err != nil {
-		return Batch{}, missing(err)
+		return Batch{}, notFound(err)
 	}
-	list, err := s.counted(ctx, t, []store.Batch{stored})
+	list, err := s.withTallies(ctx, t, []store.Batch{stored})
 	if err != nil {
 		return Batch{}, err
 	}
 	return list[0], nil
 }
 
-func missing(err error) error {
+func notFound(err error) error {
 	if ship.KindOf(err) == ship.NotFound {
 		return ship.Coded(ship.NotFound, "batch_not_found", "no such batch")
 	}
@@ -136,30 +136,32 @@ func missing(err error) error {
 
 // Batches lists batches, newest first, of a state unless it is empty, and
 // reports whether there are more.
-func (s *Service) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) ([]Batch, bool, error) {
-	stored, err := s.Store.Batches(ctx, t, state, ship.Page{Limit: p.Limit + 1, Before: p.Before})
+func (s *Service) Batches(ctx context.Context, t ship.Tenant, state string, page ship.Page) ([]Batch, bool, error) {
+	// One row more than a page says whether there are more.
+	stored, err := s.Store.Batches(ctx, t, state, ship.Page{Limit: page.Limit + 1, Before: page.Before})
 	if err != nil {
 		return nil, false, err
 	}
-	more := len(stored) > p.Limit
+	more := len(stored) > page.Limit
 	if more {
-		stored = stored[:p.Limit]
+		stored = stored[:page.Limit]
 	}
-	list, err := s.counted(ctx, t, stored)
+
+	list, err := s.withTallies(ctx, t, stored)
 	return list, more, err
 }
 
-// counted adds to batches where they stand.
-func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Batch) ([]Batch, error) {
+// withTallies adds to batches where their lines stand.
+func (s *Service) withTallies(ctx context.Context, t ship.Tenant, stored []store.Batch) ([]Batch, error) {
 	ids := make([]ship.BatchID, len(stored))
-	at := map[ship.BatchID]int{}
+	index := map[ship.BatchID]int{}
 	list := make([]Batch, len(stored))
-	for i, b := range stored {
-		ids[i] = b.ID
-		at[b.ID] = i
-		list[i] = Batch{Batch: b, Tally: Tally{Rows: map[string]int{}}}
-		if err := json.Unmarshal(b.Mapping, &list[i].Meaning); err != nil {
-			return nil, fmt.Errorf("read the mapping of %s: %w", b.ID, err)
+	for i, batch := range stored {
+		ids[i] = batch.ID
+		index[batch.ID] = i
+		list[i] = Batch{Batch: batch, Tally: Tally{Rows: map[string]int{}}}
+		if err := json.Unmarshal(batch.Mapping, &list[i].Meaning); err != nil {
+			return nil, fmt.Errorf("read the mapping of %s: %w", batch.ID, err)
 		}
 	}
 
@@ -167,58 +169,69 @@ func (s *Service) counted(ctx context.Context, t ship.Tenant, stored []store.Bat
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range tallies {
-		tally := &list[at[x.Batch]].Tally
-		tally.Rows[x.State] += x.Rows
+	for _, group := range tallies {
+		tally := &list[index[group.Batch]].Tally
+		tally.Rows[group.State] += group.Rows
 
-		cost := ship.Money{Minor: x.Minor, Currency: x.Currency}
+		cost := ship.Money{Minor: group.Minor, Currency: group.Currency}
 		switch {
-		case x.Currency == "":
-		case x.State == RowRated || x.State == RowBuying:
-			tally.Costs = add(tally.Costs, cost)
-		case x.State == RowPending:
-			tally.Open = add(tally.Open, cost)
-		case x.State == RowBought:
-			tally.Paid = add(tally.Paid, cost)
+		case group.Currency == "":
+		case group.State == RowRated || group.State == RowBuying:
+			tally.Costs = addMoney(tally.Costs, cost)
+		case group.State == RowPending:
+			tally.Open = addMoney(tally.Open, cost)
+		case group.State == RowBought:
+			tally.Paid = addMoney(tally.Paid, cost)
 		}
 	}
 	return list, nil
 }
 
-func add(sums []ship.Money, m ship.Money) []ship.Money {
+// addMoney adds an amount to the sum of its currency.
+func addMoney(sums []ship.Money, amount ship.Money) []ship.Money {
 	for i := range sums {
-		if sums[i].Currency == m.Currency {
-			sums[i].Minor += m.Minor
+		if sums[i].Currency == amount.Currency {
+			sums[i].Minor += amount.Minor
 			return sums
 		}
 	}
-	return append(sums, m)
+	return append(sums, amount)
 }
 
-// Upload reads a file and keeps it, its columns named as well as can be
-// guessed. Nothing is asked or bought yet.
+// Upload reads a file and stores it, with its columns guessed as well as
+// possible. Nothing is rated or bought yet.
 func (s *Service) Upload(ctx context.Context, t ship.Tenant, name, by string, data []byte) (Batch, error) {
-	f, err := Read(data)
+	file, err := Read(data)
 	if err != nil {
 		return Batch{}, err
 	}
-	b := Batch{Meaning: Guess(f.Header)}
-	b.Batch = store.Batch{ID: ship.NewBatchID(t.Shard(), time.Now()), Tenant: t, Name: fileName(name), MadeBy: by, State: Mapping, Header: f.Header}
-	if b.Mapping, err = json.Marshal(b.Meaning); err != nil {
+
+	batch := Batch{
+		Meaning: Guess(file.Header),
+		Batch: store.Batch{
+			ID:     ship.NewBatchID(t.Shard(), time.Now()),
+			Tenant: t,
+			Name:   fileName(name),
+			MadeBy: by,
+			State:  Mapping,
+			Header: file.Header,
+		},
+	}
+	if batch.Mapping, err = json.Marshal(batch.Meaning); err != nil {
 		return Batch{}, fmt.Errorf("write the mapping of a batch: %w", err)
 	}
-	return b, s.Store.AddBatch(ctx, b.Batch, f.Lines)
+	return batch, s.Store.AddBatch(ctx, batch.Batch, file.Lines)
 }
 
 // Discard deletes a batch of which nothing was bought.
 func (s *Service) Discard(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
 	if _, err := s.Store.Batch(ctx, t, id); err != nil {
-		return missing(err)
+		return notFound(err)
 	}
 	return s.Store.DeleteBatch(ctx, t, id)
 }
 
-// Forget deletes files of all tenants past their time.
+// Forget deletes expired files of all tenants.
 func (s *Service) Forget(ctx context.Context, now time.Time) error {
 	for {
 		if n, err := s.Store.ForgetBatches(ctx, now.Add(-s.Keep)); err != nil || n == 0 {
@@ -227,18 +240,18 @@ func (s *Service) Forget(ctx context.Context, now time.Time) error {
 	}
 }
 
-// Check says what the columns mean, reads every line again that is not bought,
-// and has the good ones rated.
-func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m Meaning) error {
-	b, err := s.Batch(ctx, t, id)
+// Check sets what the columns mean, validates every line again that is not
+// bought, and has the valid ones rated.
+func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, meaning Meaning) error {
+	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
 		return err
 	}
-	if err := m.check(len(b.Header)); err != nil {
+	if err := meaning.check(len(batch.Header)); err != nil {
 		return err
 	}
 
-	read, err := s.reader(ctx, t, m)
+	reader, err := s.newReader(ctx, t, meaning)
 	if err != nil {
 		return err
 	}
@@ -249,15 +262,15 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 
 	changed := make([]store.ChangedRow, 0, len(rows))
 	for _, row := range rows {
-		if slices.Contains(unread, row.State) || wasRecognized(row) {
-			changed = append(changed, read.again(row))
+		if slices.Contains(rereadStates, row.State) || wasSkippedAsShipped(row) {
+			changed = append(changed, reader.reread(row))
 		}
 	}
-	if err := s.recognize(ctx, t, m, changed); err != nil {
+	if err := s.skipShipped(ctx, t, meaning, changed); err != nil {
 		return err
 	}
 
-	mapping, err := json.Marshal(m)
+	mapping, err := json.Marshal(meaning)
 	if err != nil {
 		return fmt.Errorf("write the mapping of a batch: %w", err)
 	}
@@ -268,7 +281,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 		if err := tx.MoveBatch(ctx, t, id, Rating, mapping, Mapping, Ready, Done); err != nil {
 			return err
 		}
-		if _, err := tx.SaveBatchRows(ctx, t, id, changed, append([]string{RowSkipped}, unread...)...); err != nil {
+		if _, err := tx.SaveBatchRows(ctx, t, id, changed, append([]string{RowSkipped}, rereadStates...)...); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, job.WorkBatch{Account: t.Account, Livemode: t.Livemode, Batch: id}, 0); err != nil {
@@ -278,20 +291,24 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, m M
 	})
 }
 
-// unread are the states in which a line is read again when its columns mean
+// rereadStates are those in which a line is read again when its columns mean
 // something else.
-var unread = []string{RowUnread, RowBad, RowGood, RowRated, RowFailed}
+var rereadStates = []string{RowUnread, RowBad, RowGood, RowRated, RowFailed}
 
-// again is a line under the meaning: good, or bad and why.
-func (r reader) again(row store.BatchRow) store.ChangedRow {
+// reread validates a line under the meaning and forgets its rate. It is a new
+// revision, and so a purchase under another key.
+func (r reader) reread(row store.BatchRow) store.ChangedRow {
 	was := row.Revision
 	row.Revision++
-	row.Tries, row.Rate, row.Price = 0, nil, ship.Money{}
+	row.Tries = 0
+	row.Rate = nil
+	row.Price = ship.Money{}
+
 	row.State = RowGood
-	_, wrong := r.request(row.Cells)
-	if len(wrong) > 0 {
+	_, problems := r.request(row.Cells)
+	if len(problems) > 0 {
 		row.State = RowBad
 	}
-	row.Wrong = rewrite(row.Wrong, wrong)
+	row.Wrong = replaceProblems(row.Wrong, problems)
 	return store.ChangedRow{BatchRow: row, Was: was}
 }

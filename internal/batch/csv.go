@@ -22,70 +22,80 @@ const (
 	maxCell    = 2000 // characters; more than any field takes
 )
 
-// A File is CSV, read: its titles, and its lines filled up to their number.
+// A File is a CSV file that was read: its titles, and its lines with as many
+// cells as there are titles.
 type File struct {
 	Header []string
 	Lines  [][]string
 }
 
 // Read reads a file as spreadsheets save it: with commas, semicolons or tabs,
-// in UTF-8 or in the old Western code page. What is wrong with it is one
-// ship.Invalid that says what to do.
+// in UTF-8 or in the old Western code page. If it cannot be read, the error is
+// a ship.Invalid that says what to do.
 func Read(data []byte) (File, error) {
 	text, err := decode(data)
 	if err != nil {
 		return File{}, err
 	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = separator(text)
-	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	var f File
+
+	// Lines may have fewer cells than there are titles, and quotation marks may
+	// stand inside of cells.
+	records := csv.NewReader(strings.NewReader(text))
+	records.Comma = separator(text)
+	records.FieldsPerRecord = -1
+	records.LazyQuotes = true
+	records.ReuseRecord = true
+
+	var file File
 	for {
-		record, err := r.Read()
+		record, err := records.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			line, _ := r.FieldPos(0)
-			return File{}, fault("line " + strconv.Itoa(line) + " cannot be read as CSV: look at its quotation marks")
+			line, _ := records.FieldPos(0)
+			return File{}, invalidFile("line " + strconv.Itoa(line) + " cannot be read as CSV: look at its quotation marks")
 		}
-		if err := f.add(record); err != nil {
+		if err := file.add(record); err != nil {
 			return File{}, err
 		}
 	}
-	if len(f.Lines) == 0 {
-		return File{}, fault("the file has no lines below its titles: the first line names the columns, each further one is an order")
+
+	if len(file.Lines) == 0 {
+		return File{}, invalidFile("the file has no lines below its titles: the first line names the columns, each further one is an order")
 	}
-	return f, nil
+	return file, nil
 }
 
-// add takes the next line: the first is the header, empty ones are none.
+// add adds the next line: the first is the header, empty ones are left out.
 func (f *File) add(record []string) error {
-	if !slices.ContainsFunc(record, func(s string) bool { return strings.TrimSpace(s) != "" }) {
+	if !slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 		return nil
 	}
+
 	line := make([]string, max(len(f.Header), len(record)))
 	for i, cell := range record {
 		cell = strings.TrimSpace(cell)
 		if utf8.RuneCountInString(cell) > maxCell {
-			return fault("line " + strconv.Itoa(len(f.Lines)+2) + " has a cell of more than " + strconv.Itoa(maxCell) + " characters")
+			return invalidFile("line " + strconv.Itoa(len(f.Lines)+2) + " has a cell of more than " + strconv.Itoa(maxCell) + " characters")
 		}
-		line[i] = strings.ReplaceAll(cell, "\x00", "")
+		line[i] = strings.ReplaceAll(cell, "\x00", "") // Postgres stores no NUL
 	}
+
 	switch {
 	case f.Header == nil && len(line) > maxColumns:
-		return fault("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove those that do not matter")
+		return invalidFile("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove those that do not matter")
 	case f.Header == nil:
 		f.Header = line
 	case len(f.Lines) == MaxRows:
-		return fault("the file has more than " + strconv.Itoa(MaxRows) + " orders: divide it")
+		return invalidFile("the file has more than " + strconv.Itoa(MaxRows) + " orders: divide it")
 	default:
 		f.Lines = append(f.Lines, line[:len(f.Header)])
 	}
 	return nil
 }
 
-func fault(text string) error {
+func invalidFile(text string) error {
 	return ship.InvalidFields([]ship.FieldError{{Pointer: "/file", Code: "invalid", Detail: text}})
 }
 
@@ -96,56 +106,64 @@ var western = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090
 func decode(data []byte) (string, error) {
 	switch {
 	case len(data) == 0:
-		return "", fault("the file is empty")
+		return "", invalidFile("the file is empty")
 	case len(data) > MaxBytes:
-		return "", fault("the file is larger than 5 MB: divide it")
+		return "", invalidFile("the file is larger than 5 MB: divide it")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return "", fault("this is a workbook: save it as CSV first")
+		return "", invalidFile("this is a workbook: save it as CSV first")
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return "", fault("the file is in UTF-16: save it as CSV in UTF-8")
+		return "", invalidFile("the file is in UTF-16: save it as CSV in UTF-8")
 	}
+
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if utf8.Valid(data) {
 		return string(data), nil
 	}
-	var b strings.Builder
-	for _, c := range data {
-		r := rune(c)
-		if c >= 0x80 && c < 0xa0 {
-			r = western[c-0x80]
+
+	// Text that is not UTF-8 is taken for the Western code page, in which every
+	// byte is a character.
+	var text strings.Builder
+	for _, b := range data {
+		character := rune(b)
+		if b >= 0x80 && b < 0xa0 {
+			character = western[b-0x80]
 		}
-		b.WriteRune(r)
+		text.WriteRune(character)
 	}
-	return b.String(), nil
+	return text.String(), nil
 }
 
-// separator is what stands between the titles.
+// separator is the character between the titles: the most frequent candidate.
 func separator(text string) rune {
-	first, _, _ := strings.Cut(text, "\n")
-	best, most := ',', 0
-	for _, c := range []rune{',', ';', '\t'} {
-		if n := strings.Count(first, string(c)); n > most {
-			best, most = c, n
+	titles, _, _ := strings.Cut(text, "\n")
+
+	best := ','
+	most := 0
+	for _, candidate := range []rune{',', ';', '\t'} {
+		if n := strings.Count(titles, string(candidate)); n > most {
+			best = candidate
+			most = n
 		}
 	}
 	return best
 }
 
-// fileName is a file's name as it is kept: the last part of a path, what can
-// be printed of it, and not much of that.
-func fileName(s string) string {
-	s = s[strings.LastIndexAny(s, `/\`)+1:]
-	s = strings.Map(func(r rune) rune {
+// fileName is a file's name as it is stored: the last part of a path, its
+// printable characters, and at most 100 of them.
+func fileName(path string) string {
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, ""))
-	if r := []rune(s); len(r) > 100 {
-		s = string(r[:100])
+	}, strings.ToValidUTF8(name, ""))
+
+	if characters := []rune(name); len(characters) > 100 {
+		name = string(characters[:100])
 	}
-	if s = strings.TrimSpace(s); s == "" {
+	if name = strings.TrimSpace(name); name == "" {
 		return "orders.csv"
 	}
-	return s
+	return name
 }

@@ -12,7 +12,7 @@ type Field struct {
 	Title    string
 	Required bool   // a file without it cannot be bought
 	Example  string // in the template
-	also     string // other words for it, folded
+	aliases  string // other words for it, folded
 }
 
 // Fields are all of them, in the order of the template.
@@ -49,8 +49,8 @@ var Fields = []Field{
 	{"origin", "Customs: made in", false, "", "originccountry countryoforigin itemorigin madein origincountry"},
 }
 
-// field returns the field of the name; false if there is none.
-func field(name string) (Field, bool) {
+// fieldByName returns the field of the name; false if there is none.
+func fieldByName(name string) (Field, bool) {
 	i := slices.IndexFunc(Fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
 		return Field{}, false
@@ -60,71 +60,77 @@ func field(name string) (Field, bool) {
 
 // Title is what people call the field; the name itself if there is none.
 func Title(name string) string {
-	if f, ok := field(name); ok {
+	if f, ok := fieldByName(name); ok {
 		return f.Title
 	}
 	return name
 }
 
-// A Meaning says what the columns of a file are, and what stands in for those
+// A Meaning says what the columns of a file mean, and which values replace those
 // that it lacks.
 type Meaning struct {
 	Columns []string          `json:"columns"`         // the field of each column; "" for none
 	Fixed   map[string]string `json:"fixed,omitempty"` // of a line without one of its own
 }
 
-// prefixes stand before what a column means in the exports of shops. A column
-// with one is nearer to the point than one without.
+// prefixes stand before the name of a field in the exports of shops. A column
+// with one is a better match than one without.
 var prefixes = []string{"", "shipping", "shipto", "shippingaddress", "recipient", "destination", "delivery", "deliveryaddress", "receiver", "consignee", "to"}
 
-// Guess names the columns of a header.
+// Guess returns what the columns of a header mean. A field is given to one
+// column at most: the best match.
 func Guess(header []string) Meaning {
-	m := Meaning{Columns: make([]string, len(header))}
-	best := map[string]int{} // field -> column
-	strength := map[string]int{}
+	columns := map[string]int{} // by field
+	scores := map[string]int{}  // by field
 	for i, title := range header {
-		name, how := guessOne(plain(title))
-		if name != "" && how > strength[name] {
-			best[name], strength[name] = i, how
+		name, score := guessField(fold(title))
+		if name != "" && score > scores[name] {
+			columns[name] = i
+			scores[name] = score
 		}
 	}
-	for name, i := range best {
-		m.Columns[i] = name
+
+	meaning := Meaning{Columns: make([]string, len(header))}
+	for name, i := range columns {
+		meaning.Columns[i] = name
 	}
-	return m
+	return meaning
 }
 
-// guessOne is the field of a folded title, and how sure that is.
-func guessOne(title string) (name string, how int) {
+// guessField is the field of a folded title, and how good the match is.
+func guessField(title string) (name string, best int) {
 	for i, prefix := range prefixes {
 		word, ok := strings.CutPrefix(title, prefix)
 		if !ok || word == "" {
 			continue
 		}
-		for _, f := range Fields {
-			strong := 0
-			if plain(f.Name) == word || plain(f.Title) == word {
-				strong = 2
-			} else if slices.Contains(strings.Fields(f.also), word) {
-				strong = 1
+
+		for _, field := range Fields {
+			score := 0
+			if fold(field.Name) == word || fold(field.Title) == word {
+				score = 2
+			} else if slices.Contains(strings.Fields(field.aliases), word) {
+				score = 1
 			}
-			if strong > 0 && i > 0 {
-				strong += 2
+			if score > 0 && i > 0 {
+				score += 2
 			}
-			if strong > how {
-				name, how = f.Name, strong
+
+			if score > best {
+				name = field.Name
+				best = score
 			}
 		}
 	}
-	return name, how
+	return name, best
 }
 
-// plain is a title without case, spaces and signs.
-func plain(s string) string {
+// fold is a title without case, spaces and punctuation.
+func fold(title string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, s)
+	}, title)
 }

@@ -23,52 +23,66 @@ type reader struct {
 	meaning  Meaning
 	tenant   ship.Tenant
 	account  ship.Account
-	carriers []Carrier // who can be named; none if no column names one
+	carriers []Carrier // that a line can name; none if no column names one
 }
 
-func (s *Service) reader(ctx context.Context, t ship.Tenant, m Meaning) (reader, error) {
-	r := reader{meaning: m, tenant: t}
-	var err error
-	if r.account, err = s.Account(ctx, t.Account); err == nil && (m.has("carrier") || m.has("service")) {
-		r.carriers, err = s.Carriers(ctx, t)
+func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning Meaning) (reader, error) {
+	account, err := s.Account(ctx, t.Account)
+	read := reader{meaning: meaning, tenant: t, account: account}
+	if err != nil {
+		return read, err
 	}
-	return r, err
+
+	if meaning.has("carrier") || meaning.has("service") {
+		read.carriers, err = s.Carriers(ctx, t)
+	}
+	return read, err
 }
 
-// request is what a line asks for, checked as every order is, and what is
-// wrong with it.
+// request is the request of a line, validated as every order is, and the
+// problems with it.
 func (r reader) request(cells []string) (Request, []Wrong) {
-	l := line{values: r.meaning.Values(cells)}
-	in := Request{Tenant: r.tenant, Account: r.account, Order: l.order(r.account)}
-	l.check(in.Order, ship.Normalizing{Tenant: r.tenant, Account: r.account, OneParcel: len(in.Order.Parcels) == 1, Now: time.Now().UTC()})
-	in.Carrier, in.Service = l.named(r.carriers)
-	return in, l.wrong
+	line := line{values: r.meaning.Values(cells)}
+	request := Request{Tenant: r.tenant, Account: r.account, Order: line.order(r.account)}
+	line.check(request.Order, ship.Normalizing{
+		Tenant:    r.tenant,
+		Account:   r.account,
+		OneParcel: len(request.Order.Parcels) == 1,
+		Now:       time.Now().UTC(),
+	})
+	request.Carrier, request.Service = line.carrierAndService(r.carriers)
+	return request, line.problems
 }
 
-// named reads who shall sell the line, by code or by title; "" for what it
-// leaves open. A service alone names its carrier too, if only one has it.
-func (l *line) named(carriers []Carrier) (carrier, service string) {
-	who, what := plain(l.values["carrier"]), plain(l.values["service"])
-	if who != "" {
-		carriers = matching(carriers, who)
+// carrierAndService reads which carrier and service the line names, by code or
+// by title; "" for what it leaves open. A service alone names its carrier too,
+// if only one has it.
+func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
+	carrierWord := fold(l.values["carrier"])
+	serviceWord := fold(l.values["service"])
+
+	if carrierWord != "" {
+		carriers = matchingCarriers(carriers, carrierWord)
 		if len(carriers) != 1 {
 			l.add("carrier", "is not a carrier that you can buy from: write its name, or leave it empty and the rules choose")
 			return "", ""
 		}
 		carrier = carriers[0].Name
 	}
-	if what == "" {
+	if serviceWord == "" {
 		return carrier, ""
 	}
-	for _, c := range carriers {
-		code := c.service(what)
+
+	for _, candidate := range carriers {
+		code := candidate.serviceCode(serviceWord)
 		switch {
 		case code == "":
 		case service != "":
 			l.add("service", "is a service of several carriers: name the carrier too")
 			return "", ""
 		default:
-			carrier, service = c.Name, code
+			carrier = candidate.Name
+			service = code
 		}
 	}
 	if service == "" {
@@ -77,28 +91,29 @@ func (l *line) named(carriers []Carrier) (carrier, service string) {
 	return carrier, service
 }
 
-// matching are the carriers of a folded word: by name or title, else those
-// whose title begins so, as "DHL" is DHL Express.
-func matching(carriers []Carrier, word string) (begin []Carrier) {
-	for _, c := range carriers {
-		if plain(c.Name) == word || plain(c.Title) == word {
-			return []Carrier{c}
+// matchingCarriers are the carriers of a folded word: by name or title, else
+// those whose title begins with it, as "DHL" is DHL Express.
+func matchingCarriers(carriers []Carrier, word string) (byPrefix []Carrier) {
+	for _, candidate := range carriers {
+		if fold(candidate.Name) == word || fold(candidate.Title) == word {
+			return []Carrier{candidate}
 		}
-		if len(word) >= 3 && strings.HasPrefix(plain(c.Title), word) {
-			begin = append(begin, c)
+		if len(word) >= 3 && strings.HasPrefix(fold(candidate.Title), word) {
+			byPrefix = append(byPrefix, candidate)
 		}
 	}
-	return begin
+	return byPrefix
 }
 
-// service is the code of the service of a folded word: its code or name, with
-// the carrier's own name before it or without; "" if there is none.
-func (c Carrier) service(word string) string {
-	bare := strings.TrimPrefix(word, plain(c.Title))
-	for _, s := range c.Services {
-		for _, known := range []string{plain(s.Code), plain(s.Name)} {
-			if word == known || bare != "" && bare == strings.TrimPrefix(known, plain(c.Title)) {
-				return s.Code
+// serviceCode is the code of the service of a folded word: its code or name,
+// with the carrier's own name before it or without; "" if there is none.
+func (c Carrier) serviceCode(word string) string {
+	title := fold(c.Title)
+	bare := strings.TrimPrefix(word, title)
+	for _, service := range c.Services {
+		for _, known := range []string{fold(service.Code), fold(service.Name)} {
+			if word == known || bare != "" && bare == strings.TrimPrefix(known, title) {
+				return service.Code
 			}
 		}
 	}

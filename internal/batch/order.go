@@ -10,46 +10,53 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Wrong is what is wrong with a line: in a field, or "" in the whole.
+// A Wrong is a problem with a line: in a field, or in the whole line if Field is
+// empty.
 type Wrong struct {
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
 
-	// Shipment is the live shipment that the order has already, if that is
-	// what is wrong. With Accepted nothing is: a person saw that shipment and
-	// wants the order shipped again.
+	// Shipment is the live shipment that the order has already, if that is the
+	// problem. With Accepted there is no problem: a person saw that shipment
+	// and wants the order shipped again.
 	Shipment ship.ShipmentID `json:"shipment,omitempty"`
 	Accepted bool            `json:"accepted,omitempty"`
 }
 
 // check refuses a meaning under which no line could be bought.
 func (m Meaning) check(columns int) error {
-	var wrong []ship.FieldError
 	if len(m.Columns) != columns {
 		return ship.Errorf(ship.Conflict, "the file has other columns than these")
 	}
+
+	var invalid []ship.FieldError
 	seen := map[string]bool{}
 	for i, name := range m.Columns {
 		if name == "" {
 			continue
 		}
 		pointer := "/columns/" + strconv.Itoa(i)
-		if _, known := field(name); !known {
-			wrong = append(wrong, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is not a field"})
+		if _, known := fieldByName(name); !known {
+			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is not a field"})
 		} else if seen[name] {
-			wrong = append(wrong, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is taken by another column: a field comes from one"})
+			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is taken by another column: a field comes from one"})
 		}
 		seen[name] = true
 	}
-	for _, f := range Fields {
-		if f.Required && !seen[f.Name] && m.Fixed[f.Name] == "" {
-			wrong = append(wrong, ship.FieldError{Pointer: "/fields/" + f.Name, Code: "required", Detail: "choose the column that holds it: " + f.Title})
+
+	for _, field := range Fields {
+		if field.Required && !seen[field.Name] && m.Fixed[field.Name] == "" {
+			invalid = append(invalid, ship.FieldError{
+				Pointer: "/fields/" + field.Name,
+				Code:    "required",
+				Detail:  "choose the column that holds it: " + field.Title,
+			})
 		}
 	}
-	return ship.InvalidFields(wrong)
+	return ship.InvalidFields(invalid)
 }
 
-// Values are a line by field.
+// Values are the values of a line by field.
 func (m Meaning) Values(cells []string) map[string]string {
 	values := make(map[string]string, len(m.Columns))
 	for i, name := range m.Columns {
@@ -57,6 +64,7 @@ func (m Meaning) Values(cells []string) map[string]string {
 			values[name] = cells[i]
 		}
 	}
+
 	for name, value := range m.Fixed {
 		if values[name] == "" {
 			values[name] = value
@@ -65,99 +73,130 @@ func (m Meaning) Values(cells []string) map[string]string {
 	return values
 }
 
-// has reports whether a column, or what stands in for one, gives the field.
+// has reports whether a column or a fixed value gives the field.
 func (m Meaning) has(name string) bool {
 	return slices.Contains(m.Columns, name) || m.Fixed[name] != ""
 }
 
-// advice is a mistake and the way out of it.
-func advice(f ship.FieldError) string {
-	if f.Suggestion != "" {
-		return f.Detail + "; did you mean " + f.Suggestion + "?"
+// advice is the detail of a field error, with its suggestion.
+func advice(e ship.FieldError) string {
+	if e.Suggestion != "" {
+		return e.Detail + "; did you mean " + e.Suggestion + "?"
 	}
-	return f.Detail
+	return e.Detail
 }
 
-// fields by what the last part of a pointer calls them, where that differs.
-var pointed = map[string]string{"orderId": "order", "unit": "lengthUnit", "description": "item", "originCountry": "origin", "contentsType": "contents", "items": "item", "dimensions": "length"}
+// fieldByPointer has the fields by what the last part of a pointer calls them,
+// where that differs.
+var fieldByPointer = map[string]string{
+	"orderId":       "order",
+	"unit":          "lengthUnit",
+	"description":   "item",
+	"originCountry": "origin",
+	"contentsType":  "contents",
+	"items":         "item",
+	"dimensions":    "length",
+}
 
+// fieldOf is the field of a line that a pointer into its order stands for; "" if
+// there is none.
 func fieldOf(pointer string) string {
 	name := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	name = cmp.Or(pointed[name], name)
-	if _, known := field(name); !known {
+	name = cmp.Or(fieldByPointer[name], name)
+	if _, known := fieldByName(name); !known {
 		return ""
 	}
 	return name
 }
 
-// line reads the values of one.
+// line reads the values of a line, and collects the problems with them.
 type line struct {
-	values map[string]string
-	wrong  []Wrong
+	values   map[string]string
+	problems []Wrong
 }
 
-// add notes a mistake, the first of a field.
+// add notes a problem, unless the field has one already.
 func (l *line) add(field, detail string) {
-	if !slices.ContainsFunc(l.wrong, func(w Wrong) bool { return w.Field == field }) {
-		l.wrong = append(l.wrong, Wrong{Field: field, Detail: detail})
+	if !slices.ContainsFunc(l.problems, func(w Wrong) bool { return w.Field == field }) {
+		l.problems = append(l.problems, Wrong{Field: field, Detail: detail})
 	}
 }
 
-// check notes what every order is checked for.
-func (l *line) check(o ship.Order, how ship.Normalizing) {
-	_, err := o.Normalize(how)
-	e, ok := errors.AsType[*ship.Error](err)
+// check notes the problems that every order is validated for.
+func (l *line) check(order ship.Order, options ship.Normalizing) {
+	_, err := order.Normalize(options)
+	invalid, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return
 	}
-	for _, f := range e.Fields {
-		l.add(fieldOf(f.Pointer), member(f.Pointer, o)+advice(f))
+
+	for _, e := range invalid.Fields {
+		l.add(fieldOf(e.Pointer), memberPrefix(e.Pointer, order)+advice(e))
 	}
-	if len(e.Fields) == 0 {
-		l.add("", e.Message)
+	if len(invalid.Fields) == 0 {
+		l.add("", invalid.Message)
 	}
 }
 
-func (l *line) order(a ship.Account) ship.Order {
-	v := l.values
-	o := ship.Order{
-		OrderID: v["order"], Reference: v["reference"], ShipDate: ship.Date(v["shipDate"]),
+// order is the order of the line.
+func (l *line) order(account ship.Account) ship.Order {
+	values := l.values
+	order := ship.Order{
+		OrderID:   values["order"],
+		Reference: values["reference"],
+		ShipDate:  ship.Date(values["shipDate"]),
 		Destination: ship.Address{
-			Name: v["name"], Company: v["company"], Address1: v["address1"], Address2: v["address2"], Address3: v["address3"],
-			City: v["city"], State: v["state"], Zip: v["zip"], Country: countryOf(v["country"], a), Phone: v["phone"], Email: v["email"],
+			Name:     values["name"],
+			Company:  values["company"],
+			Address1: values["address1"],
+			Address2: values["address2"],
+			Address3: values["address3"],
+			City:     values["city"],
+			State:    values["state"],
+			Zip:      values["zip"],
+			Country:  countryOf(values["country"], account),
+			Phone:    values["phone"],
+			Email:    values["email"],
 		},
 		Options: ship.Options{Signature: l.signature()},
 	}
-	for _, one := range l.several("weight", "weightUnit", "length", "width", "height", "lengthUnit") {
-		o.Parcels = append(o.Parcels, l.parcel(one))
+
+	for _, parcel := range l.splitValues("weight", "weightUnit", "length", "width", "height", "lengthUnit") {
+		order.Parcels = append(order.Parcels, l.parcel(parcel))
 	}
-	if v["item"] != "" {
-		o.Customs = l.customs(a)
+	if values["item"] != "" {
+		order.Customs = l.customs(account)
 	}
-	return o
+	return order
 }
 
-func (l *line) parcel(v map[string]string) ship.Parcel {
-	p := ship.Parcel{Weight: l.number("weight", v["weight"]), WeightUnit: ship.WeightUnit(unitOf(v["weightUnit"]))}
-	if v["length"]+v["width"]+v["height"] != "" {
-		p.Dimensions = &ship.Dimensions{
-			Length: l.number("length", v["length"]), Width: l.number("width", v["width"]), Height: l.number("height", v["height"]), Unit: ship.LengthUnit(unitOf(v["lengthUnit"])),
+func (l *line) parcel(values map[string]string) ship.Parcel {
+	parcel := ship.Parcel{
+		Weight:     l.number("weight", values["weight"]),
+		WeightUnit: ship.WeightUnit(unitOf(values["weightUnit"])),
+	}
+	if values["length"]+values["width"]+values["height"] != "" {
+		parcel.Dimensions = &ship.Dimensions{
+			Length: l.number("length", values["length"]),
+			Width:  l.number("width", values["width"]),
+			Height: l.number("height", values["height"]),
+			Unit:   ship.LengthUnit(unitOf(values["lengthUnit"])),
 		}
 	}
-	return p
+	return parcel
 }
 
 // countryOf reads a code or a name. A line without one stays in the account's
 // own country.
-func countryOf(written string, a ship.Account) string {
-	if written == "" && a.Origin != nil {
-		return a.Origin.Country
+func countryOf(written string, account ship.Account) string {
+	if written == "" && account.Origin != nil {
+		return account.Origin.Country
 	}
-	return code(written)
+	return countryCode(written)
 }
 
-// code is a country's, as far as it is known.
-func code(written string) string {
+// countryCode is the code of a country, or what is written if it is not known.
+func countryCode(written string) string {
 	if code, ok := ship.CountryCode(written); ok {
 		return code
 	}
@@ -165,17 +204,19 @@ func code(written string) string {
 }
 
 // number reads what spreadsheets write, with a point or a comma.
-func (l *line) number(name, s string) float64 {
-	if s == "" {
+func (l *line) number(name, written string) float64 {
+	if written == "" {
 		if name == "weight" {
 			l.add(name, "is required")
 		}
 		return 0
 	}
-	if strings.Contains(s, ".") {
-		s = strings.ReplaceAll(s, ",", "")
+
+	// Beside a point a comma separates thousands; alone it is the decimal sign.
+	if strings.Contains(written, ".") {
+		written = strings.ReplaceAll(written, ",", "")
 	}
-	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
+	n, err := strconv.ParseFloat(strings.ReplaceAll(written, ",", "."), 64)
 	if err != nil {
 		l.add(name, "is not a number: write it as 2.5, and the unit in a column of its own")
 		return 0
@@ -183,54 +224,62 @@ func (l *line) number(name, s string) float64 {
 	return n
 }
 
-// units as people write them.
+// unitWords are units as people write them.
 var unitWords = map[string]string{
 	"lbs": "lb", "pound": "lb", "pounds": "lb", "ounce": "oz", "ounces": "oz", "kilogram": "kg", "kilograms": "kg", "kgs": "kg", "gram": "g", "grams": "g", "gr": "g",
 	"inch": "in", "inches": "in", `"`: "in", "centimeter": "cm", "centimetre": "cm", "centimeters": "cm", "centimetres": "cm", "millimeter": "mm", "millimetre": "mm",
 }
 
-func unitOf(s string) string {
-	s = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(s), "."))
-	return cmp.Or(unitWords[s], s)
+func unitOf(written string) string {
+	unit := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(written), "."))
+	return cmp.Or(unitWords[unit], unit)
 }
 
 func (l *line) signature() string {
-	switch s := strings.ToLower(l.values["signature"]); s {
+	switch signature := strings.ToLower(l.values["signature"]); signature {
 	case "no", "none", "false", "0", "not needed":
 		return ""
 	case "yes", "true", "1", "required":
 		return "standard"
 	default:
-		return s
+		return signature
 	}
 }
 
-// customs is the declaration.
-func (l *line) customs(a ship.Account) *ship.Customs {
+// customs is the customs declaration.
+func (l *line) customs(account ship.Account) *ship.Customs {
 	contents := cmp.Or(strings.ToLower(l.values["contents"]), ship.ContentsTypes[0])
 	if !slices.Contains(ship.ContentsTypes, contents) {
 		l.add("contents", "is not one of "+strings.Join(ship.ContentsTypes, ", "))
 	}
-	c := &ship.Customs{ContentsType: contents}
-	for _, one := range l.several("value", "item", "quantity", "currency", "hsCode", "origin") {
-		c.Items = append(c.Items, l.item(one, a))
+
+	customs := &ship.Customs{ContentsType: contents}
+	for _, item := range l.splitValues("value", "item", "quantity", "currency", "hsCode", "origin") {
+		customs.Items = append(customs.Items, l.item(item, account))
 	}
-	return c
+	return customs
 }
 
-// item is one kind of thing.
-func (l *line) item(v map[string]string, a ship.Account) ship.CustomsItem {
-	item := ship.CustomsItem{Description: v["item"], Quantity: 1, HSCode: v["hsCode"], OriginCountry: code(v["origin"])}
-	if v["quantity"] != "" {
-		n, err := strconv.Atoi(v["quantity"])
+// item is one line of the declaration.
+func (l *line) item(values map[string]string, account ship.Account) ship.CustomsItem {
+	item := ship.CustomsItem{
+		Description:   values["item"],
+		Quantity:      1,
+		HSCode:        values["hsCode"],
+		OriginCountry: countryCode(values["origin"]),
+	}
+
+	if values["quantity"] != "" {
+		n, err := strconv.Atoi(values["quantity"])
 		if err != nil {
 			l.add("quantity", "is not a whole number")
 		}
 		item.Quantity = n
 	}
-	if v["value"] != "" {
+	if values["value"] != "" {
+		currency := strings.ToUpper(cmp.Or(values["currency"], account.Currency))
 		var ok bool
-		if item.Value, ok = ship.ParseMoney(v["value"], strings.ToUpper(cmp.Or(v["currency"], a.Currency))); !ok {
+		if item.Value, ok = ship.ParseMoney(values["value"], currency); !ok {
 			l.add("value", "is not an amount such as 12.50")
 		}
 	}

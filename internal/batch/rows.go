@@ -21,29 +21,29 @@ type Row struct {
 // Earlier is the live shipment that the line's order has already, if that keeps
 // the line from being bought.
 func (r Row) Earlier() ship.ShipmentID {
-	for _, w := range r.Wrong {
-		if w.Shipment != "" {
-			return w.Shipment
+	for _, problem := range r.Wrong {
+		if problem.Shipment != "" {
+			return problem.Shipment
 		}
 	}
 	return ""
 }
 
-// At is what is wrong with a field of the line, "" if nothing is.
+// At is the problem with a field of the line, "" if there is none.
 func (r Row) At(field string) string {
-	for _, w := range r.Wrong {
-		if w.Field == field {
-			return w.Detail
+	for _, problem := range r.Wrong {
+		if problem.Field == field {
+			return problem.Detail
 		}
 	}
 	return ""
 }
 
 // MayMend reports whether the line can be changed: nothing was bought for it.
-func (r Row) MayMend() bool { return slices.Contains(mendable, r.State) }
+func (r Row) MayMend() bool { return slices.Contains(editableStates, r.State) }
 
-func encode(wrong []Wrong) json.RawMessage {
-	data, err := json.Marshal(wrong)
+func encodeProblems(problems []Wrong) json.RawMessage {
+	data, err := json.Marshal(problems)
 	if err != nil {
 		panic("batch: " + err.Error()) // texts always encode
 	}
@@ -51,28 +51,33 @@ func encode(wrong []Wrong) json.RawMessage {
 }
 
 func rowOf(stored store.BatchRow) (Row, error) {
-	r := Row{BatchRow: stored}
+	row := Row{BatchRow: stored}
 	if stored.Wrong == nil {
-		return r, nil
+		return row, nil
 	}
-	if err := json.Unmarshal(stored.Wrong, &r.Wrong); err != nil {
-		return r, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
+	if err := json.Unmarshal(stored.Wrong, &row.Wrong); err != nil {
+		return row, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
 	}
-	r.Again = acceptedDuplicate(stored.Wrong)
-	r.Wrong = slices.DeleteFunc(r.Wrong, func(w Wrong) bool { return w.Accepted })
-	return r, nil
+
+	// An accepted duplicate is stored among the problems, but is none.
+	row.Again = acceptedDuplicate(stored.Wrong)
+	row.Wrong = slices.DeleteFunc(row.Wrong, func(w Wrong) bool { return w.Accepted })
+	return row, nil
 }
 
 // Rows lists the lines of a batch behind a number, those in the states if any
 // are named, and reports whether there are more.
 func (s *Service) Rows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int, states ...string) (list []Row, more bool, err error) {
+	// One row more than a page says whether there are more.
 	stored, err := s.Store.BatchRows(ctx, t, id, after, limit+1, states...)
 	if err != nil {
 		return nil, false, err
 	}
-	if more = len(stored) > limit; more {
+	more = len(stored) > limit
+	if more {
 		stored = stored[:limit]
 	}
+
 	list = make([]Row, len(stored))
 	for i := range stored {
 		if list[i], err = rowOf(stored[i]); err != nil {
@@ -94,32 +99,34 @@ func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 	return list[0], nil
 }
 
-// Mend changes values of a line, checks it again and, if it is good, asks for
-// its rate at once. Values of fields without a column are ignored.
+// Mend changes values of a line, validates it again and, if it is valid, asks
+// for its rate at once. Values of fields without a column are ignored.
 func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
-	b, row, err := s.mendable(ctx, t, id, number)
+	batch, row, err := s.editableRow(ctx, t, id, number)
 	if err != nil {
 		return Row{}, err
 	}
+
 	cells := slices.Clone(row.Cells)
-	for i, name := range b.Meaning.Columns {
-		if v, given := values[name]; given && name != "" {
-			cells[i] = v
+	for i, name := range batch.Meaning.Columns {
+		if value, given := values[name]; given && name != "" {
+			cells[i] = value
 		}
 	}
 	row.Cells = cells
-	read, err := s.reader(ctx, t, b.Meaning)
+
+	reader, err := s.newReader(ctx, t, batch.Meaning)
 	if err != nil {
 		return Row{}, err
 	}
-	return s.readAgain(ctx, b, read, row, "batch.row_changed")
+	return s.rereadAndRate(ctx, batch, reader, row, "batch.row_changed")
 }
 
 // ShipAgain has a line bought although its order has a live shipment: the one
 // that the line names now. If somebody ships the order once more before the
 // line is bought, the line is refused again.
 func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Row, error) {
-	b, row, err := s.mendable(ctx, t, id, number)
+	batch, row, err := s.editableRow(ctx, t, id, number)
 	if err != nil {
 		return Row{}, err
 	}
@@ -127,76 +134,85 @@ func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID,
 	if earlier == "" {
 		return Row{}, ship.Errorf(ship.Conflict, "the order of the line has no other shipment any more")
 	}
-	read, err := s.reader(ctx, t, b.Meaning)
+
+	reader, err := s.newReader(ctx, t, batch.Meaning)
 	if err != nil {
 		return Row{}, err
 	}
-	row.BatchRow.Wrong = encode([]Wrong{{Field: "order", Shipment: earlier, Accepted: true}})
-	return s.readAgain(ctx, b, read, row, "batch.row_changed")
+	row.BatchRow.Wrong = encodeProblems([]Wrong{{Field: "order", Shipment: earlier, Accepted: true}})
+	return s.rereadAndRate(ctx, batch, reader, row, "batch.row_changed")
 }
 
-// readAgain checks a line that a person changed and, if it is good, asks for
-// its rate at once.
-func (s *Service) readAgain(ctx context.Context, b Batch, read reader, row Row, action string) (Row, error) {
-	changed := []store.ChangedRow{read.again(row.BatchRow)}
-	if err := s.recognize(ctx, b.Tenant, b.Meaning, changed); err != nil {
+// rereadAndRate validates a line that a person changed and, if it is valid,
+// asks for its rate at once.
+func (s *Service) rereadAndRate(ctx context.Context, batch Batch, reader reader, row Row, action string) (Row, error) {
+	changed := []store.ChangedRow{reader.reread(row.BatchRow)}
+	if err := s.skipShipped(ctx, batch.Tenant, batch.Meaning, changed); err != nil {
 		return Row{}, err
 	}
 	if changed[0].State == RowGood {
-		s.rateRow(ctx, read, &changed[0].BatchRow)
+		s.rateRow(ctx, reader, &changed[0].BatchRow)
 	}
-	return s.change(ctx, b, action, changed[0])
+	return s.saveChange(ctx, batch, action, changed[0])
 }
 
 // Skip leaves a line out of the purchase.
 func (s *Service) Skip(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Row, error) {
-	b, row, err := s.mendable(ctx, t, id, number)
+	batch, row, err := s.editableRow(ctx, t, id, number)
 	if err != nil {
 		return Row{}, err
 	}
+
 	changed := store.ChangedRow{BatchRow: row.BatchRow, Was: row.Revision}
 	changed.State = RowSkipped
 	changed.Revision++
-	return s.change(ctx, b, "batch.row_skipped", changed)
+	return s.saveChange(ctx, batch, "batch.row_skipped", changed)
 }
 
-func (s *Service) mendable(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Batch, Row, error) {
-	b, err := s.Batch(ctx, t, id)
+// editableRow returns a line that can be changed, with its batch.
+func (s *Service) editableRow(ctx context.Context, t ship.Tenant, id ship.BatchID, number int) (Batch, Row, error) {
+	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
-		return b, Row{}, err
+		return batch, Row{}, err
 	}
 	row, err := s.Row(ctx, t, id, number)
-	if err == nil && (!row.MayMend() || b.State == Buying) {
+	if err == nil && (!row.MayMend() || batch.State == Buying) {
 		err = errBusy
 	}
-	return b, row, err
+	return batch, row, err
 }
 
 var errBusy = ship.Errorf(ship.Conflict, "the line is being bought, or was; it cannot be changed any more")
 
-// change writes a line that a person changed. What was finished is open again.
-func (s *Service) change(ctx context.Context, b Batch, action string, changed store.ChangedRow) (Row, error) {
-	err := s.Store.InTx(ctx, b.Tenant, func(tx *store.Store) error {
-		n, err := tx.SaveBatchRows(ctx, b.Tenant, b.ID, []store.ChangedRow{changed}, mendable...)
+// saveChange stores a line that a person changed. A batch that was done is open
+// again.
+func (s *Service) saveChange(ctx context.Context, batch Batch, action string, changed store.ChangedRow) (Row, error) {
+	err := s.Store.InTx(ctx, batch.Tenant, func(tx *store.Store) error {
+		// The line may have been claimed for its purchase since it was read:
+		// then no row is saved.
+		n, err := tx.SaveBatchRows(ctx, batch.Tenant, batch.ID, []store.ChangedRow{changed}, editableStates...)
 		if err == nil && n == 0 {
 			err = errBusy
 		}
 		if err != nil {
 			return err
 		}
-		return tx.AuditChange(ctx, store.EntryOf(b.Tenant, action, string(b.ID)))
+		return tx.AuditChange(ctx, store.EntryOf(batch.Tenant, action, string(batch.ID)))
 	})
 	if err != nil {
 		return Row{}, err
 	}
+
 	switch changed.State {
 	case RowRated:
-		err = s.Store.MoveBatch(ctx, b.Tenant, b.ID, Ready, nil, Ready, Done)
+		err = s.Store.MoveBatch(ctx, batch.Tenant, batch.ID, Ready, nil, Ready, Done)
 	case RowGood: // no carrier answered just now
-		err = s.Store.InTx(ctx, b.Tenant, func(tx *store.Store) error { return work(ctx, tx, b.Tenant, b.ID, Rating, Ready, Done) })
+		err = s.Store.InTx(ctx, batch.Tenant, func(tx *store.Store) error {
+			return startWork(ctx, tx, batch.Tenant, batch.ID, Rating, Ready, Done)
+		})
 	}
 	if ship.KindOf(err) == ship.Conflict {
-		err = nil // it is being worked on
+		err = nil // the batch is being worked on
 	}
 	if err != nil {
 		return Row{}, err
@@ -204,7 +220,7 @@ func (s *Service) change(ctx context.Context, b Batch, action string, changed st
 	return rowOf(changed.BatchRow)
 }
 
-// Formats are what a batch can be printed in, the usual one first.
+// Formats are the label formats of a batch, the default first.
 var Formats = []string{"pdf", "zpl"}
 
 // Buy begins to buy every line that has a rate, for at most that rate, with
@@ -213,15 +229,17 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 	if !slices.Contains(Formats, format) {
 		return ship.InvalidFields([]ship.FieldError{{Pointer: "/format", Code: "invalid", Detail: "choose pdf or zpl"}})
 	}
-	b, err := s.Batch(ctx, t, id)
+
+	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
 		return err
 	}
-	if b.State != Buying && b.Tally.Rows[RowRated] == 0 {
+	if batch.State != Buying && batch.Tally.Rows[RowRated] == 0 {
 		return ship.Errorf(ship.Conflict, "no line of the batch can be bought: mend one first")
 	}
+
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
-		if err := work(ctx, tx, t, id, Buying, Ready); err != nil {
+		if err := startWork(ctx, tx, t, id, Buying, Ready); err != nil {
 			return err
 		}
 		if err := tx.SetBatchFormat(ctx, t, id, format); err != nil {
@@ -231,13 +249,13 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 	})
 }
 
-// Retry has the lines that nobody sold rated again.
+// Retry has the lines that no carrier sold rated again.
 func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
 	if _, err := s.Store.Batch(ctx, t, id); err != nil {
-		return missing(err)
+		return notFound(err)
 	}
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {
-		if err := work(ctx, tx, t, id, Rating, Ready, Done); err != nil {
+		if err := startWork(ctx, tx, t, id, Rating, Ready, Done); err != nil {
 			return err
 		}
 		if _, err := tx.RetryBatchRows(ctx, t, id); err != nil {
@@ -247,8 +265,9 @@ func (s *Service) Retry(ctx context.Context, t ship.Tenant, id ship.BatchID) err
 	})
 }
 
-// work moves a batch to where it is worked on, with the job that does it.
-func work(ctx context.Context, tx *store.Store, t ship.Tenant, id ship.BatchID, to string, from ...string) error {
+// startWork moves a batch to a state in which it is worked on, together with the
+// job that does it.
+func startWork(ctx context.Context, tx *store.Store, t ship.Tenant, id ship.BatchID, to string, from ...string) error {
 	if err := tx.MoveBatch(ctx, t, id, to, nil, from...); err != nil {
 		return err
 	}

@@ -8,24 +8,26 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// bar stands between the values of several parcels, or of several kinds of
-// things, in one cell.
+// bar separates the values of several parcels, or of several customs items, in
+// one cell.
 const bar = "|"
 
-// several reads the fields of parcels or things: the first says by its bars how
-// many there are, each other has one value for all or one for each. Where there
-// is one, a bar is a sign like any other.
-func (l *line) several(first string, others ...string) []map[string]string {
+// splitValues reads the fields of parcels or customs items: the bars of the
+// first field say how many there are, each other field has one value for all or
+// one for each. If there is only one, a bar is a character like any other.
+func (l *line) splitValues(first string, others ...string) []map[string]string {
 	n := strings.Count(l.values[first], bar) + 1
 	list := make([]map[string]string, n)
 	for i := range list {
 		list[i] = map[string]string{}
 	}
+
 	for _, name := range append([]string{first}, others...) {
 		parts := []string{l.values[name]}
 		if n > 1 {
 			parts = strings.Split(l.values[name], bar)
 		}
+
 		if len(parts) != 1 && len(parts) != n {
 			l.add(name, fmt.Sprintf("has %d values, and %s has %d: write one for all, or one for each", len(parts), Title(first), n))
 		}
@@ -36,17 +38,17 @@ func (l *line) several(first string, others ...string) []map[string]string {
 	return list
 }
 
-// member says which of several parcels or things of an order a pointer points
-// to; "" if there is one.
-func member(pointer string, o ship.Order) string {
+// memberPrefix names the one of several parcels or customs items of an order
+// that a pointer points to; "" if there is only one.
+func memberPrefix(pointer string, order ship.Order) string {
 	parts := strings.Split(pointer, "/")
 	for i := range len(parts) - 1 {
 		n, err := strconv.Atoi(parts[i+1])
 		switch {
 		case err != nil:
-		case parts[i] == "parcels" && len(o.Parcels) > 1:
+		case parts[i] == "parcels" && len(order.Parcels) > 1:
 			return fmt.Sprintf("parcel %d: ", n+1)
-		case parts[i] == "items" && o.Customs != nil && len(o.Customs.Items) > 1:
+		case parts[i] == "items" && order.Customs != nil && len(order.Customs.Items) > 1:
 			return fmt.Sprintf("thing %d: ", n+1)
 		}
 	}
@@ -56,10 +58,12 @@ func member(pointer string, o ship.Order) string {
 // Examples are the lines of the template: an order of one parcel, and one of
 // two.
 func Examples() [][]string {
-	one, two := make([]string, len(Fields)), make([]string, len(Fields))
-	for i, f := range Fields {
-		one[i], two[i] = f.Example, f.Example
-		switch f.Name {
+	one := make([]string, len(Fields))
+	two := make([]string, len(Fields))
+	for i, field := range Fields {
+		one[i] = field.Example
+		two[i] = field.Example
+		switch field.Name {
 		case "order":
 			two[i] = "1002"
 		case "weight":

@@ -10,65 +10,65 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// shippedBefore is what is wrong with a line whose order has a live shipment.
-func shippedBefore(existing ship.ShipmentID) Wrong {
+// shippedProblem is the problem with a line whose order has a live shipment.
+func shippedProblem(existing ship.ShipmentID) Wrong {
 	return Wrong{Field: "order", Detail: "this order was shipped already", Shipment: existing}
 }
 
 // ShippedBefore returns the live shipments that orders of the batch have
 // already, by the number of the line, as far as the columns are named.
-func (s *Service) ShippedBefore(ctx context.Context, b Batch) (map[int]ship.ShipmentID, error) {
-	if !b.Meaning.has("order") {
+func (s *Service) ShippedBefore(ctx context.Context, batch Batch) (map[int]ship.ShipmentID, error) {
+	if !batch.Meaning.has("order") {
 		return nil, nil
 	}
-	rows, err := s.Store.BatchRows(ctx, b.Tenant, b.ID, 0, MaxRows)
+	rows, err := s.Store.BatchRows(ctx, batch.Tenant, batch.ID, 0, MaxRows)
 	if err != nil {
 		return nil, err
 	}
-	live, err := s.liveOrders(ctx, b.Tenant, b.Meaning, rows)
+	live, err := s.liveOrders(ctx, batch.Tenant, batch.Meaning, rows)
 	if err != nil {
 		return nil, err
 	}
 
 	found := map[int]ship.ShipmentID{}
 	for _, row := range rows {
-		if id, ok := live[orderOf(b.Meaning, row)]; ok {
+		if id, ok := live[orderNumber(batch.Meaning, row)]; ok {
 			found[row.Number] = id
 		}
 	}
 	return found, nil
 }
 
-// recognize leaves lines out whose order has a live shipment, unless a person
+// skipShipped skips lines whose order has a live shipment, unless a person
 // accepted that very one. It only spares people a surprise: whether an order is
 // bought twice is decided under a lock when it is bought.
-func (s *Service) recognize(ctx context.Context, t ship.Tenant, m Meaning, changed []store.ChangedRow) error {
+func (s *Service) skipShipped(ctx context.Context, t ship.Tenant, meaning Meaning, changed []store.ChangedRow) error {
 	rows := make([]store.BatchRow, len(changed))
-	for i, c := range changed {
-		rows[i] = c.BatchRow
+	for i := range changed {
+		rows[i] = changed[i].BatchRow
 	}
-	live, err := s.liveOrders(ctx, t, m, rows)
+	live, err := s.liveOrders(ctx, t, meaning, rows)
 	if err != nil {
 		return err
 	}
 
 	for i := range changed {
 		row := &changed[i].BatchRow
-		existing, ok := live[orderOf(m, *row)]
+		existing, ok := live[orderNumber(meaning, *row)]
 		if !ok || existing == acceptedDuplicate(row.Wrong) {
 			continue
 		}
 		row.State = RowSkipped
-		row.Wrong = encode([]Wrong{shippedBefore(existing)})
+		row.Wrong = encodeProblems([]Wrong{shippedProblem(existing)})
 	}
 	return nil
 }
 
 // liveOrders finds the live shipments of the lines' orders, by order number.
-func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, m Meaning, rows []store.BatchRow) (map[string]ship.ShipmentID, error) {
+func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, meaning Meaning, rows []store.BatchRow) (map[string]ship.ShipmentID, error) {
 	var orders []string
 	for _, row := range rows {
-		if order := orderOf(m, row); order != "" {
+		if order := orderNumber(meaning, row); order != "" {
 			orders = append(orders, order)
 		}
 	}
@@ -78,42 +78,43 @@ func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, m Meaning, rows
 	return s.Store.LiveOrders(ctx, t, orders)
 }
 
-// orderOf is the order number of a line.
-func orderOf(m Meaning, row store.BatchRow) string {
-	return strings.TrimSpace(m.Values(row.Cells)["order"])
+// orderNumber is the order number of a line.
+func orderNumber(meaning Meaning, row store.BatchRow) string {
+	return strings.TrimSpace(meaning.Values(row.Cells)["order"])
 }
 
-// wasRecognized reports whether a line was left out because its order has a
+// wasSkippedAsShipped reports whether a line was skipped because its order has a
 // shipment: it is read again when its columns mean something else.
-func wasRecognized(row store.BatchRow) bool {
-	return row.State == RowSkipped && slices.ContainsFunc(decodeWrong(row.Wrong), func(w Wrong) bool { return w.Shipment != "" })
+func wasSkippedAsShipped(row store.BatchRow) bool {
+	return row.State == RowSkipped && slices.ContainsFunc(decodeProblems(row.Wrong), func(w Wrong) bool { return w.Shipment != "" })
 }
 
 // acceptedDuplicate is the shipment that a person accepted to ship beside; ""
 // for none.
-func acceptedDuplicate(wrong json.RawMessage) ship.ShipmentID {
-	for _, w := range decodeWrong(wrong) {
-		if w.Accepted {
-			return w.Shipment
+func acceptedDuplicate(stored json.RawMessage) ship.ShipmentID {
+	for _, problem := range decodeProblems(stored) {
+		if problem.Accepted {
+			return problem.Shipment
 		}
 	}
 	return ""
 }
 
-// rewrite replaces what is wrong with a line and keeps what a person accepted.
-// It is nil if there is nothing of either.
-func rewrite(was json.RawMessage, wrong []Wrong) json.RawMessage {
-	if id := acceptedDuplicate(was); id != "" {
-		wrong = append(slices.Clip(wrong), Wrong{Field: "order", Shipment: id, Accepted: true})
+// replaceProblems replaces the problems of a line and keeps what a person
+// accepted. It is nil if there is nothing of either.
+func replaceProblems(stored json.RawMessage, problems []Wrong) json.RawMessage {
+	if id := acceptedDuplicate(stored); id != "" {
+		problems = append(slices.Clip(problems), Wrong{Field: "order", Shipment: id, Accepted: true})
 	}
-	if len(wrong) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
-	return encode(wrong)
+	return encodeProblems(problems)
 }
 
-// decodeWrong reads what encode wrote; what cannot be read is nothing.
-func decodeWrong(data json.RawMessage) []Wrong {
+// decodeProblems reads what encodeProblems wrote; what cannot be read is no
+// problem.
+func decodeProblems(data json.RawMessage) []Wrong {
 	var list []Wrong
 	if data != nil && json.Unmarshal(data, &list) != nil {
 		return nil

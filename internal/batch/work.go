@@ -14,205 +14,247 @@ import (
 )
 
 const (
-	atOnce   = 8                     // lines that carriers are asked about
-	chunk    = 24                    // lines between two writes
-	turn     = 15 * time.Second      // a job works so long, then lets others
-	further  = 10 * time.Millisecond // until its next turn
-	patience = 5 * time.Second       // after carriers that did not answer
-	maxTries = 3                     // before a person decides
-	slowest  = 25 * time.Second      // that a line takes when a carrier does not answer
+	concurrency = 8                     // lines that carriers are asked about at once
+	chunkSize   = 24                    // lines between two writes
+	turnTime    = 15 * time.Second      // how long a job works before it lets others
+	turnPause   = 10 * time.Millisecond // until its next turn
+	retryDelay  = 5 * time.Second       // after carriers that did not answer
+	maxTries    = 3                     // before a person decides
+	slowestRow  = 25 * time.Second      // that a line takes when a carrier does not answer
 )
 
-// Work goes on with a batch: it rates or buys lines for a while. What it
-// returns beside the error is after how long to go on; zero when it is done.
-// It can end anywhere and be called again: a line is bought under a name of
-// its own, so it is never bought twice.
+// Work continues with a batch: it rates or buys lines for a while. What it
+// returns beside the error is after how long to continue; zero when it is done.
+// It can end anywhere and be called again: a line is bought under an idempotency
+// key of its own, so it is never bought twice.
 func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (time.Duration, error) {
-	b, err := s.Batch(ctx, t, id)
+	batch, err := s.Batch(ctx, t, id)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil // it was discarded
 	}
 	if err != nil {
 		return 0, err
 	}
-	if b.State != Rating && b.State != Buying {
-		return s.settle(ctx, b)
+	if batch.State != Rating && batch.State != Buying {
+		return s.settle(ctx, batch)
 	}
-	read, err := s.reader(ctx, t, b.Meaning)
+
+	reader, err := s.newReader(ctx, t, batch.Meaning)
 	if err != nil {
 		return 0, err
 	}
-	until := time.Now().Add(turn)
+
+	until := time.Now().Add(turnTime)
 	for after := 0; time.Now().Before(until) && !isLate(ctx); {
-		rows, err := s.take(ctx, b, after)
+		rows, err := s.nextRows(ctx, batch, after)
 		if err != nil {
 			return 0, err
 		}
 		if len(rows) == 0 {
 			return s.finish(ctx, t, id, after > 0)
 		}
-		if err := s.each(ctx, b, read, rows); err != nil {
+
+		if err := s.workOnRows(ctx, batch, reader, rows); err != nil {
 			return 0, err
 		}
 		for _, row := range rows {
 			after = max(after, row.Number)
 		}
 	}
-	return further, nil
+	return turnPause, nil
 }
 
 // isLate reports whether the job may be cut off before one more line is done.
 func isLate(ctx context.Context) bool {
 	end, limited := ctx.Deadline()
-	return limited && time.Until(end) < slowest
+	return limited && time.Until(end) < slowestRow
 }
 
-// take returns the next lines of the batch to work on.
-func (s *Service) take(ctx context.Context, b Batch, after int) ([]store.BatchRow, error) {
-	if b.State == Rating {
-		return s.Store.BatchRows(ctx, b.Tenant, b.ID, after, chunk, RowGood)
+// nextRows returns the next lines of the batch to work on.
+func (s *Service) nextRows(ctx context.Context, batch Batch, after int) ([]store.BatchRow, error) {
+	if batch.State == Rating {
+		return s.Store.BatchRows(ctx, batch.Tenant, batch.ID, after, chunkSize, RowGood)
 	}
-	return s.Store.ClaimBatchRows(ctx, b.Tenant, b.ID, after, chunk)
+	return s.Store.ClaimBatchRows(ctx, batch.Tenant, batch.ID, after, chunkSize)
 }
 
-// finish ends the work if no line is left, else it says when to go on.
+// finish ends the work if no line is left, else it returns when to continue.
+// worked says whether this turn has worked on lines.
 func (s *Service) finish(ctx context.Context, t ship.Tenant, id ship.BatchID, worked bool) (time.Duration, error) {
-	b, err := s.Batch(ctx, t, id)
+	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
-		return 0, missing(err)
+		return 0, notFound(err)
 	}
-	if b.Tally.Waiting(b.State) > 0 {
+
+	// Lines that are left after a turn have carriers that did not answer.
+	if batch.Tally.Waiting(batch.State) > 0 {
 		if worked {
-			return patience, nil
+			return retryDelay, nil
 		}
-		return further, nil
+		return turnPause, nil
 	}
+
+	// A retry that rated no line leaves nothing to buy: the batch is done again.
 	to := Ready
-	if b.State == Buying || b.Tally.Rows[RowRated] == 0 && b.Tally.Rows[RowBought]+b.Tally.Rows[RowPending] > 0 {
+	rows := batch.Tally.Rows
+	if batch.State == Buying || rows[RowRated] == 0 && rows[RowBought]+rows[RowPending] > 0 {
 		to = Done
 	}
-	err = s.Store.MoveBatch(ctx, t, id, to, nil, b.State)
+
+	// A conflict means that somebody else has moved the batch on.
+	err = s.Store.MoveBatch(ctx, t, id, to, nil, batch.State)
 	if err != nil && ship.KindOf(err) != ship.Conflict {
 		return 0, err
 	}
-	return s.settle(ctx, b)
+	return s.settle(ctx, batch)
 }
 
-// each works on lines, some at once, and writes down what became of them. Those
+// workOnRows rates or buys lines, some at once, and records the outcomes. Those
 // for which the time is too short stay as they are.
-func (s *Service) each(ctx context.Context, b Batch, read reader, rows []store.BatchRow) error {
+func (s *Service) workOnRows(ctx context.Context, batch Batch, reader reader, rows []store.BatchRow) error {
 	changed := make([]store.ChangedRow, len(rows))
-	faults := make([]error, len(rows))
-	var busy sync.WaitGroup
-	free := make(chan struct{}, atOnce)
+	failures := make([]error, len(rows))
+
+	var group sync.WaitGroup
+	slots := make(chan struct{}, concurrency)
 	begun := 0
 	for i, row := range rows {
-		free <- struct{}{}
+		slots <- struct{}{}
 		if isLate(ctx) {
 			break
 		}
+
 		begun++
-		busy.Go(func() {
-			defer func() { <-free }()
-			if b.State == Rating {
-				s.rateRow(ctx, read, &row)
+		group.Go(func() {
+			defer func() { <-slots }()
+			if batch.State == Rating {
+				s.rateRow(ctx, reader, &row)
 			} else {
-				faults[i] = s.buyRow(ctx, b, read, &row)
+				failures[i] = s.buyRow(ctx, batch, reader, &row)
 			}
 			changed[i] = store.ChangedRow{BatchRow: row, Was: row.Revision}
 		})
 	}
-	busy.Wait()
+	group.Wait()
+
 	from := RowGood
-	if b.State == Buying {
+	if batch.State == Buying {
 		from = RowBuying
 	}
-	// A purchase that is not written down is found again under its name.
-	_, err := s.Store.SaveBatchRows(context.WithoutCancel(ctx), b.Tenant, b.ID, changed[:begun], from)
-	return errors.Join(append(faults, err)...)
+
+	// The outcomes are recorded even if the job was cancelled. A purchase that
+	// is not recorded here is found again under its key.
+	_, err := s.Store.SaveBatchRows(context.WithoutCancel(ctx), batch.Tenant, batch.ID, changed[:begun], from)
+	return errors.Join(append(failures, err)...)
 }
 
 // rateRow asks for the line's rate.
-func (s *Service) rateRow(ctx context.Context, read reader, row *store.BatchRow) {
-	in, wrong := read.request(row.Cells)
-	if len(wrong) > 0 {
-		row.State, row.Wrong = RowBad, rewrite(row.Wrong, wrong)
+func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRow) {
+	request, problems := reader.request(row.Cells)
+	if len(problems) > 0 {
+		row.State = RowBad
+		row.Wrong = replaceProblems(row.Wrong, problems)
 		return
 	}
-	rate, err := s.Quote(ctx, in)
+
+	rate, err := s.Quote(ctx, request)
 	switch {
 	case err == nil:
-		row.State, row.Wrong, row.Tries, row.Rate, row.Price = RowRated, rewrite(row.Wrong, nil), 0, &rate, rate.Price
-	case isPassing(err) && row.Tries+1 < maxTries:
+		row.State = RowRated
+		row.Wrong = replaceProblems(row.Wrong, nil)
+		row.Tries = 0
+		row.Rate = &rate
+		row.Price = rate.Price
+
+	case isTransient(err) && row.Tries+1 < maxTries:
 		row.Tries++
+
 	default:
-		row.State, row.Wrong, row.Tries = RowBad, rewrite(row.Wrong, reasons(err)), 0
+		row.State = RowBad
+		row.Wrong = replaceProblems(row.Wrong, problemsOf(err))
+		row.Tries = 0
 	}
 }
 
-// buyRow buys the line. It returns an error only where nobody knows what
-// became of it: then the line stays, and the same purchase is asked for again.
-func (s *Service) buyRow(ctx context.Context, b Batch, read reader, row *store.BatchRow) error {
-	in, wrong := read.request(row.Cells)
-	if len(wrong) > 0 {
-		row.State, row.Wrong = RowFailed, rewrite(row.Wrong, wrong)
+// buyRow buys the line. It returns an error only if the outcome is not known:
+// then the line stays, and the same purchase is requested again.
+func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *store.BatchRow) error {
+	request, problems := reader.request(row.Cells)
+	if len(problems) > 0 {
+		row.State = RowFailed
+		row.Wrong = replaceProblems(row.Wrong, problems)
 		return nil
 	}
-	// The name says it all: what stands in the line changes only with its
-	// revision, and what the account adds to it must not make it another.
-	in.Key = fmt.Sprintf("batch-%s-%d-%d", b.ID, row.Number, row.Revision)
-	in.Fingerprint, in.Limit, in.Order.LabelFormat = sha256.Sum256([]byte(in.Key)), row.Price, b.Format
-	in.AcceptDuplicate = acceptedDuplicate(row.Wrong)
-	sh, err := s.Purchase(ctx, in)
+
+	// The key alone identifies the purchase: the line changes only with its
+	// revision, and what the account adds to it must not make it another
+	// purchase. So the fingerprint is that of the key.
+	request.Key = fmt.Sprintf("batch-%s-%d-%d", batch.ID, row.Number, row.Revision)
+	request.Fingerprint = sha256.Sum256([]byte(request.Key))
+	request.Limit = row.Price
+	request.Order.LabelFormat = batch.Format
+	request.AcceptDuplicate = acceptedDuplicate(row.Wrong)
+
+	shipment, err := s.Purchase(ctx, request)
 	switch {
 	case err == nil:
-		row.State, row.Wrong, row.Shipment = RowPending, nil, sh.ID
-		sold(row, sh)
+		row.State = RowPending
+		row.Wrong = nil
+		row.Shipment = shipment.ID
+		markBought(row, shipment)
+
 	case ship.CodeOf(err) == "idempotency_in_progress":
-	case isPassing(err) && row.Tries+1 < maxTries:
+		// Another run of the job is buying the line right now.
+
+	case isTransient(err) && row.Tries+1 < maxTries:
 		row.Tries++
+
 	case ship.KindOf(err) == ship.Internal || ship.KindOf(err) == ship.Uncertain:
 		return err
+
 	default:
-		row.State, row.Wrong, row.Tries = RowFailed, rewrite(row.Wrong, refusal(err)), 0
+		row.State = RowFailed
+		row.Wrong = replaceProblems(row.Wrong, purchaseProblems(err))
+		row.Tries = 0
 	}
 	return nil
 }
 
-// isPassing reports whether the same may work in a moment.
-func isPassing(err error) bool {
+// isTransient reports whether the same request may succeed in a moment.
+func isTransient(err error) bool {
 	kind := ship.KindOf(err)
 	return kind == ship.Unavailable || kind == ship.Limited
 }
 
-// reasons are what stands at a line that a carrier or a rule refused.
-func reasons(err error) []Wrong {
-	e, ok := errors.AsType[*ship.Error](err)
+// problemsOf are the problems of a line that a carrier or a rule refused.
+func problemsOf(err error) []Wrong {
+	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
 		return []Wrong{{Detail: "something went wrong here: try the line again"}}
 	}
-	var list []Wrong
-	for _, f := range e.Fields {
-		list = append(list, Wrong{Field: fieldOf(f.Pointer), Detail: advice(f)})
+
+	var problems []Wrong
+	for _, e := range refused.Fields {
+		problems = append(problems, Wrong{Field: fieldOf(e.Pointer), Detail: advice(e)})
 	}
 	switch {
-	case len(list) > 0:
-		return list
-	case isPassing(err):
+	case len(problems) > 0:
+		return problems
+	case isTransient(err):
 		return []Wrong{{Detail: "no carrier could be asked, and nothing was bought: try the line again later"}}
 	}
-	return []Wrong{{Detail: cmp.Or(e.Refusal.Message, e.Message)}}
+	return []Wrong{{Detail: cmp.Or(refused.Refusal.Message, refused.Message)}}
 }
 
-// refusal is why a line with a rate was not bought.
-func refusal(err error) []Wrong {
+// purchaseProblems are the problems of a line with a rate that was not bought.
+func purchaseProblems(err error) []Wrong {
 	switch ship.CodeOf(err) {
 	case "duplicate_order":
-		e, _ := errors.AsType[*ship.Error](err)
-		existing, _ := e.Details["possibleDuplicateOf"].(string)
-		return []Wrong{shippedBefore(ship.ShipmentID(existing))}
+		duplicate, _ := errors.AsType[*ship.Error](err)
+		existing, _ := duplicate.Details["possibleDuplicateOf"].(string)
+		return []Wrong{shippedProblem(ship.ShipmentID(existing))}
 	case "no_rate", "price_changed":
 		return []Wrong{{Detail: "the offer that was shown is gone, or costs more now: try the line again"}}
 	}
-	return reasons(err)
+	return problemsOf(err)
 }
