@@ -16,17 +16,22 @@ func (s *Web) routingRoutes() []route {
 	return []route{
 		get("/app/{mode}/routing", member.ViewRouting, s.routing),
 		post("/app/{mode}/routing", member.ManageRouting, s.changeRules),
+
 		get("/app/{mode}/routing/rule", member.ViewRouting, s.rule),
 		post("/app/{mode}/routing/rule", member.ManageRouting, s.saveRule),
 		post("/app/{mode}/routing/rule/form", member.ManageRouting, s.ruleFormPart),
 		post("/app/{mode}/routing/rule/check", member.ManageRouting, s.checkRule),
+
 		get("/app/{mode}/routing/try", member.ViewRouting, s.tryPage),
 		post("/app/{mode}/routing/try", member.BuyShipments, s.tryRules),
+
 		get("/app/{mode}/routing/backtest", member.ViewRouting, s.backtestPage),
 		post("/app/{mode}/routing/backtest", member.ViewRouting, s.backtest),
 		post("/app/{mode}/routing/backtest.csv", member.ExportShipments, s.backtestCSV),
+
 		get("/app/{mode}/routing/publish", member.ManageRouting, s.publishPage),
 		post("/app/{mode}/routing/publish", member.ManageRouting, s.publishRules),
+
 		get("/app/{mode}/routing/history", member.ViewRouting, s.ruleHistory),
 		get("/app/{mode}/routing/history.csv", member.ViewRouting, s.ruleHistoryCSV),
 		get("/app/{mode}/routing/versions/{id}", member.ViewRouting, s.ruleVersion),
@@ -39,105 +44,126 @@ func (s *Web) routingRoutes() []route {
 type deskView struct {
 	rulebook.Desk
 	Names   catalog
-	Changes []routing.Difference // of the draft, against what counts
+	Changes []routing.Difference // of the draft, against the published rules
 	Problem string
-	Broken  []string // what became wrong with the draft
-	Said    string   // what was just done, for those who do not see it
+	Broken  []string // what has become invalid in the draft
+	Said    string   // what was just done, for screen readers
 }
 
-// Can reports whether the place of the i-th rule can change by so many.
+// Can reports whether the i-th rule can be moved by so many positions.
 func (p deskView) Can(i, by int) bool { return i+by >= 0 && i+by < len(p.Rules.Rules) }
 
-// desk reads the page.
-func (v *visit) desk() (p deskView, err error) {
-	if p.Desk, err = v.Rules.Desk(v.ctx(), v.tenant()); err != nil {
-		return p, err
+// desk reads the draft and the published rules for the page.
+func (v *visit) desk() (page deskView, err error) {
+	if page.Desk, err = v.Rules.Desk(v.ctx(), v.tenant()); err != nil {
+		return page, err
 	}
-	return p, v.dress(&p)
+	return page, v.describeDesk(&page)
 }
 
-// dress adds what the page says about the desk.
-func (v *visit) dress(p *deskView) (err error) {
-	if p.Names, err = v.catalog(); err != nil {
+// describeDesk adds names, changes and problems to the page.
+func (v *visit) describeDesk(page *deskView) (err error) {
+	if page.Names, err = v.catalog(); err != nil {
 		return err
 	}
-	if p.Drafted {
-		p.Changes = routing.Compare(p.Published.Rules, p.Rules)
+	if page.Drafted {
+		page.Changes = routing.Compare(page.Published.Rules, page.Rules)
 	}
-	if wrong, ok := problemsOf(p.Wrong); ok {
-		for pointer, text := range wrong.Fields {
-			p.Broken = append(p.Broken, ruleAt(p.Rules, pointer)+": "+text)
+
+	if found, ok := problemsOf(page.Wrong); ok {
+		for pointer, text := range found.Fields {
+			page.Broken = append(page.Broken, ruleAt(page.Rules, pointer)+": "+text)
 		}
-		slices.Sort(p.Broken)
+		slices.Sort(page.Broken)
 	}
 	return nil
 }
 
 // ruleAt names the rule that a pointer leads to.
-func ruleAt(b routing.Book, pointer string) string {
-	if i, ok := ruleIndex(pointer); ok && i < len(b.Rules) {
-		return "Rule “" + b.Rules[i].Name + "”"
+func ruleAt(book routing.Book, pointer string) string {
+	if i, ok := ruleIndex(pointer); ok && i < len(book.Rules) {
+		return "Rule “" + book.Rules[i].Name + "”"
 	}
 	return "The default"
 }
 
 // routing handles GET /app/{mode}/routing.
 func (s *Web) routing(v *visit) error {
-	p, err := v.desk()
+	page, err := v.desk()
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, routingPage(v.frame("Routing", "routing"), p))
+	return v.show(http.StatusOK, routingPage(v.frame("Routing", "routing"), page))
 }
 
-// ruleDone is what the buttons do to a rule, for the audit log.
-var ruleDone = map[string]string{"up": "moved", "down": "moved", "order": "moved", "off": "switched_off", "on": "switched_on", "delete": "deleted"}
+// ruleDone is what the audit log calls the actions of the buttons.
+var ruleDone = map[string]string{
+	"up":     "moved",
+	"down":   "moved",
+	"order":  "moved",
+	"off":    "switched_off",
+	"on":     "switched_on",
+	"delete": "deleted",
+}
 
-// changeRules handles POST /app/{mode}/routing: what the button says, to the
-// rule or to the whole draft.
+// changeRules handles POST /app/{mode}/routing: the action of the button, on
+// one rule or on the whole draft.
 func (s *Web) changeRules(v *visit) error {
-	do, name := v.form("do"), v.r.FormValue("rule")
-	switch do {
+	action := v.form("do")
+	name := v.r.FormValue("rule")
+	switch action {
 	case "discard":
 		if err := s.Rules.DropDraft(v.audited("routing.draft_discarded", "", nil), v.tenant()); err != nil {
 			return err
 		}
 		return v.redirect(v.to("routing"), "discarded")
-	case "up", "down", "order", "off", "on", "delete", "keep":
+	case "keep":
+		return v.keepDraft(v.form("mark"))
+	case "up", "down", "order", "off", "on", "delete":
 	default:
 		return errNoPage
 	}
-	in := rulebook.EditInput{Tenant: v.tenant(), Mark: v.form("mark"), Change: func(b routing.Book) (routing.Book, error) {
-		return rearrange(b, do, name, v.r.PostForm["order"])
-	}}
-	if do == "keep" {
-		return v.keepDraft(in.Mark)
-	}
-	desk, err := s.Rules.Edit(v.audited("routing.rule_"+ruleDone[do], name, nil), in)
-	p := deskView{Desk: desk}
-	wrong, mendable := problemsOf(err)
-	if err != nil && !mendable {
+
+	desk, err := s.Rules.Edit(v.audited("routing.rule_"+ruleDone[action], name, nil), rulebook.EditInput{
+		Tenant: v.tenant(),
+		Mark:   v.form("mark"),
+		Change: func(book routing.Book) (routing.Book, error) {
+			return rearrange(book, action, name, v.r.PostForm["order"])
+		},
+	})
+	found, fixable := problemsOf(err)
+	if err != nil && !fixable {
 		return err
 	}
 	if err == nil && !v.isPart() {
-		return v.redirect(v.to("routing"), map[bool]string{true: "deleted", false: "saved"}[do == "delete"])
+		done := "saved"
+		if action == "delete" {
+			done = "deleted"
+		}
+		return v.redirect(v.to("routing"), done)
 	}
+
+	// An edit that failed still returns the draft, which the page shows.
+	page := deskView{Desk: desk}
 	status := http.StatusOK
 	if err != nil {
-		p.Problem, status = wrong.All+" This is how it is now.", http.StatusUnprocessableEntity
+		page.Problem = found.All + " This is how it is now."
+		status = http.StatusUnprocessableEntity
 	}
-	if err := v.dress(&p); err != nil {
+	if err := v.describeDesk(&page); err != nil {
 		return err
 	}
-	p.Said = p.saidOf(name)
-	f := v.frame("Routing", "routing")
+	page.Said = page.positionWords(name)
+
+	frame := v.frame("Routing", "routing")
 	if v.isPart() {
-		return v.show(status, deskPart(f, p))
+		return v.show(status, deskPart(frame, page))
 	}
-	return v.show(status, routingPage(f, p))
+	return v.show(status, routingPage(frame, page))
 }
 
-func (p deskView) saidOf(name string) string {
+// positionWords says which position a rule has now; "" if it is gone.
+func (p deskView) positionWords(name string) string {
 	i := slices.IndexFunc(p.Rules.Rules, func(r routing.Rule) bool { return r.Name == name })
 	if i < 0 {
 		return ""
@@ -145,51 +171,61 @@ func (p deskView) saidOf(name string) string {
 	return "“" + name + "” is number " + strconv.Itoa(i+1) + " of " + strconv.Itoa(len(p.Rules.Rules)) + "."
 }
 
-// keepDraft has the draft replace what was published since it was begun.
+// keepDraft makes the draft replace what was published since it was begun.
 func (v *visit) keepDraft(mark string) error {
-	p, err := v.desk()
+	page, err := v.desk()
 	if err != nil {
 		return err
 	}
-	if p.Mark() != mark {
-		p.Problem = "Someone else changed the draft in the meantime. This is the current version."
-		return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), p))
+	if page.Mark() != mark {
+		page.Problem = "Someone else changed the draft in the meantime. This is the current version."
+		return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), page))
 	}
-	if _, err := v.Rules.SaveDraft(v.audited("routing.draft_kept", "", map[string]string{"version": strconv.Itoa(p.Published.Version)}), v.tenant(), p.Rules); err != nil {
+
+	// Saving the draft again bases it on the rules that are published now.
+	ctx := v.audited("routing.draft_kept", "", map[string]string{"version": strconv.Itoa(page.Published.Version)})
+	if _, err := v.Rules.SaveDraft(ctx, v.tenant(), page.Rules); err != nil {
 		return err
 	}
 	return v.redirect(v.to("routing"), "saved")
 }
 
-// rearrange changes the list of rules, and no rule but for its switch.
-func rearrange(b routing.Book, do, name string, order []string) (routing.Book, error) {
-	b.Rules = slices.Clone(b.Rules)
-	at := func(name string) int {
-		return slices.IndexFunc(b.Rules, func(r routing.Rule) bool { return r.Name == name })
+// rearrange applies a button to the list of rules. It moves, switches or
+// deletes rules and changes nothing else in them.
+func rearrange(book routing.Book, action, name string, order []string) (routing.Book, error) {
+	// An edit must not modify the rules that it is given.
+	book.Rules = slices.Clone(book.Rules)
+	indexOf := func(name string) int {
+		return slices.IndexFunc(book.Rules, func(r routing.Rule) bool { return r.Name == name })
 	}
-	if do == "order" {
-		sorted := make([]routing.Rule, 0, len(b.Rules))
-		for _, n := range order {
-			if i := at(n); i >= 0 {
-				sorted, b.Rules = append(sorted, b.Rules[i]), slices.Delete(b.Rules, i, i+1)
+
+	if action == "order" {
+		// Rules that the list does not name keep their order, behind it.
+		sorted := make([]routing.Rule, 0, len(book.Rules))
+		for _, next := range order {
+			if i := indexOf(next); i >= 0 {
+				sorted = append(sorted, book.Rules[i])
+				book.Rules = slices.Delete(book.Rules, i, i+1)
 			}
 		}
-		b.Rules = append(sorted, b.Rules...)
-		return b, nil
+		book.Rules = append(sorted, book.Rules...)
+		return book, nil
 	}
-	i := at(name)
+
+	i := indexOf(name)
 	if i < 0 {
-		return b, ship.Errorf(ship.Conflict, "that rule is not there any more")
+		return book, ship.Errorf(ship.Conflict, "that rule is not there any more")
 	}
+	rules := book.Rules
 	switch {
-	case do == "up" && i > 0:
-		b.Rules[i-1], b.Rules[i] = b.Rules[i], b.Rules[i-1]
-	case do == "down" && i+1 < len(b.Rules):
-		b.Rules[i+1], b.Rules[i] = b.Rules[i], b.Rules[i+1]
-	case do == "off" || do == "on":
-		b.Rules[i].Disabled = do == "off"
-	case do == "delete":
-		b.Rules = slices.Delete(b.Rules, i, i+1)
+	case action == "up" && i > 0:
+		rules[i-1], rules[i] = rules[i], rules[i-1]
+	case action == "down" && i+1 < len(rules):
+		rules[i+1], rules[i] = rules[i], rules[i+1]
+	case action == "off" || action == "on":
+		rules[i].Disabled = action == "off"
+	case action == "delete":
+		book.Rules = slices.Delete(rules, i, i+1)
 	}
-	return b, nil
+	return book, nil
 }

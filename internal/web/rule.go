@@ -21,34 +21,41 @@ func (s *Web) rule(v *visit) error {
 	if err != nil {
 		return err
 	}
+
+	// The name is compared untrimmed, as it is stored.
 	name := v.r.URL.Query().Get("name")
-	var p ruleForm
-	switch i := slices.IndexFunc(desk.Rules.Rules, func(r routing.Rule) bool { return r.Name == name }); {
+	i := slices.IndexFunc(desk.Rules.Rules, func(r routing.Rule) bool { return r.Name == name })
+
+	var form ruleForm
+	switch {
 	case v.query("default") != "":
-		p = ruleFormOf(routing.Rule{Then: desk.Rules.Default})
-		p.Default = true
+		form = ruleFormOf(routing.Rule{Then: desk.Rules.Default})
+		form.Default = true
 	case name == "":
-		p = ruleFormOf(routing.Rule{})
-		p.Clauses, p.Focus = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}, "name"
+		form = ruleFormOf(routing.Rule{})
+		form.Clauses = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}
+		form.Focus = "name"
 	case i < 0:
 		return ship.Errorf(ship.NotFound, "there is no such rule in the draft")
 	default:
-		p = ruleFormOf(desk.Rules.Rules[i])
+		form = ruleFormOf(desk.Rules.Rules[i])
 	}
-	p.Mark = desk.Mark()
-	return v.showRule(http.StatusOK, p)
+
+	form.Mark = desk.Mark()
+	return v.showRule(http.StatusOK, form)
 }
 
-func (v *visit) showRule(status int, p ruleForm) (err error) {
-	if p.Names, err = v.catalog(); err != nil {
+func (v *visit) showRule(status int, form ruleForm) (err error) {
+	if form.Names, err = v.catalog(); err != nil {
 		return err
 	}
-	p.Read = !v.who.Can(member.ManageRouting)
-	f := v.frame(p.title(), "routing")
+	form.Read = !v.who.Can(member.ManageRouting)
+
+	frame := v.frame(form.title(), "routing")
 	if v.isPart() {
-		return v.show(status, ruleFormView(f, p))
+		return v.show(status, ruleFormView(frame, form))
 	}
-	return v.show(status, rulePage(f, p))
+	return v.show(status, rulePage(frame, form))
 }
 
 func (f ruleForm) title() string {
@@ -64,128 +71,146 @@ func (f ruleForm) title() string {
 // ruleFormPart handles POST /app/{mode}/routing/rule/form: the form again with
 // a row more or less, or with the fields that a choice needs.
 func (s *Web) ruleFormPart(v *visit) error {
-	p := v.ruleForm()
-	p.apply(v.form("do"))
-	return v.showRule(http.StatusOK, p)
+	form := v.ruleForm()
+	form.apply(v.form("do"))
+	return v.showRule(http.StatusOK, form)
 }
 
-// apply does what a button of the form says.
-func (f *ruleForm) apply(do string) {
-	what, number, _ := strings.Cut(do, "-")
+// apply performs the action of a button of the form, such as "add" or "drop-2".
+func (f *ruleForm) apply(button string) {
+	action, number, _ := strings.Cut(button, "-")
 	i, err := strconv.Atoi(number)
 	if err != nil {
 		i = -1
 	}
-	a := &f.Then
+
+	then := &f.Then
 	switch {
-	case what == "cel" && f.Builder:
-		f.When, f.Builder, f.Focus = f.condition(), false, "when"
-	case what == "build" && !f.Builder:
+	case action == "cel" && f.Builder:
+		f.When = f.condition()
+		f.Builder = false
+		f.Focus = "when"
+
+	case action == "build" && !f.Builder:
 		f.build()
-	case what == "add":
+
+	case action == "add":
 		f.Clauses = append(f.Clauses, clauseForm{Name: "destination.country", Test: routing.TestIs})
 		f.Focus = rowField("c", len(f.Clauses)-1, "name")
-	case what == "drop" && i >= 0 && i < len(f.Clauses):
+
+	case action == "drop" && i >= 0 && i < len(f.Clauses):
 		f.Clauses = slices.Delete(f.Clauses, i, i+1)
-	case what == "target":
-		a.Targets = append(a.Targets, targetForm{})
-		f.Focus = rowField("t", len(a.Targets)-1, "value")
-	case what == "untarget" && i >= 0 && i < len(a.Targets):
-		a.Targets = slices.Delete(a.Targets, i, i+1)
-	case what == "raise" && i > 0 && i < len(a.Targets):
-		a.Targets[i-1], a.Targets[i] = a.Targets[i], a.Targets[i-1]
+
+	case action == "target":
+		then.Targets = append(then.Targets, targetForm{})
+		f.Focus = rowField("t", len(then.Targets)-1, "value")
+
+	case action == "untarget" && i >= 0 && i < len(then.Targets):
+		then.Targets = slices.Delete(then.Targets, i, i+1)
+
+	case action == "raise" && i > 0 && i < len(then.Targets):
+		then.Targets[i-1], then.Targets[i] = then.Targets[i], then.Targets[i-1]
 	}
-	if len(a.Targets) == 0 && a.Kind != "choose" && a.Kind != "require" {
-		a.Targets = []targetForm{{}}
+
+	// These actions need at least one target, so there is always a row for it.
+	if len(then.Targets) == 0 && then.Kind != "choose" && then.Kind != "require" {
+		then.Targets = []targetForm{{}}
 	}
 }
 
-// A verdict is what the check says of a rule while it is written.
+// A verdict is the result of checking a rule while it is being written.
 type verdict struct {
 	ruleForm
 	Rule     routing.Rule
 	Warnings []string
-	Rows     []string // what each clause lacks
+	Rows     []string // the error of each clause
 	Line     string   // of the condition, that the error is in
 	Caret    string
 	List     []string // other errors
 }
 
-// verdict is what the form means, before it was checked.
+// verdict returns what the form means, before it is checked.
 func (f ruleForm) verdict() verdict {
-	r, _ := f.rule() // what is wrong stands at its fields
-	return verdict{ruleForm: f, Rule: r}
+	rule, _ := f.rule() // errors are shown at their fields
+	return verdict{ruleForm: f, Rule: rule}
 }
 
-// checkRule handles POST /app/{mode}/routing/rule/check: what is wrong with
-// what is written so far. It saves nothing.
+// checkRule handles POST /app/{mode}/routing/rule/check: the errors of what is
+// written so far. It saves nothing.
 func (s *Web) checkRule(v *visit) (err error) {
 	out := verdict{ruleForm: v.ruleForm()}
 	if out.Names, err = v.catalog(); err != nil {
 		return err
 	}
-	var wrong []ship.FieldError
-	out.Rule, wrong = out.rule()
+
+	var invalid []ship.FieldError
+	out.Rule, invalid = out.rule()
 	out.Warnings, err = s.Rules.Check(v.ctx(), v.tenant(), out.bookOf(out.Rule))
-	e, ok := errors.AsType[*ship.Error](err)
-	if err != nil && (!ok || e.Kind != ship.Invalid) {
+	coded, ok := errors.AsType[*ship.Error](err)
+	if err != nil && (!ok || coded.Kind != ship.Invalid) {
 		return err
 	}
 	if ok {
-		wrong = append(wrong, e.Fields...)
+		invalid = append(invalid, coded.Fields...)
 	}
-	out.judge(wrong)
+
+	out.assignErrors(invalid)
 	return v.show(http.StatusOK, verdictPart(v.frame("", "routing"), out))
 }
 
-// bookOf is a book of the one rule, or of the one default.
-func (f ruleForm) bookOf(r routing.Rule) routing.Book {
+// bookOf returns a book of the one rule, or of the default alone.
+func (f ruleForm) bookOf(rule routing.Rule) routing.Book {
 	if f.Default {
-		return routing.Book{Default: r.Then}
+		return routing.Book{Default: rule.Then}
 	}
-	r.Name = or(r.Name, "x") // a name that is not written yet is no mistake
-	return routing.Book{Rules: []routing.Rule{r}}
+	rule.Name = or(rule.Name, "x") // a name that is not typed yet is not an error
+	return routing.Book{Rules: []routing.Rule{rule}}
 }
 
-// judge sorts what is wrong to where it is said.
-func (p *verdict) judge(wrong []ship.FieldError) {
-	p.Wrong = relative(wrong, "/rules/0")
+// assignErrors assigns each error to the place where the form shows it.
+func (p *verdict) assignErrors(invalid []ship.FieldError) {
+	p.Wrong = relative(invalid, "/rules/0")
 	p.Rows = make([]string, len(p.Clauses))
 	for i := range p.Rows {
 		p.Rows[i] = p.Wrong.At("/clauses/" + strconv.Itoa(i))
 	}
-	for _, f := range wrong {
-		at := placeOf(f.Pointer, "/rules/0")
-		if at == "/when" && p.Builder && slices.ContainsFunc(p.Rows, func(s string) bool { return s != "" }) {
-			delete(p.Wrong.Fields, at) // the row says it
-		} else if at == "/when" {
-			p.Line, p.Caret = caret(p.Rule.When, f.Detail)
-		} else if !strings.HasPrefix(at, "/clauses/") {
-			p.List = append(p.List, p.Wrong.At(at))
+	hasRowError := slices.ContainsFunc(p.Rows, func(text string) bool { return text != "" })
+
+	for _, field := range invalid {
+		pointer := formPointer(field.Pointer, "/rules/0")
+		switch {
+		case pointer == "/when" && p.Builder && hasRowError:
+			delete(p.Wrong.Fields, pointer) // the row shows it
+		case pointer == "/when":
+			p.Line, p.Caret = caret(p.Rule.When, field.Detail)
+		case !strings.HasPrefix(pointer, "/clauses/"):
+			p.List = append(p.List, p.Wrong.At(pointer))
 		}
 	}
 }
 
-// relative are the errors of one rule, with pointers that begin at it.
-func relative(wrong []ship.FieldError, rule string) problems {
-	moved := make([]ship.FieldError, len(wrong))
-	for i, f := range wrong {
-		f.Pointer = placeOf(f.Pointer, rule)
-		moved[i] = f
+// relative returns the errors of one rule, with pointers relative to it.
+func relative(invalid []ship.FieldError, rule string) problems {
+	moved := make([]ship.FieldError, len(invalid))
+	for i, field := range invalid {
+		field.Pointer = formPointer(field.Pointer, rule)
+		moved[i] = field
 	}
-	p, _ := problemsOf(ship.InvalidFields(moved))
-	return p
+
+	found, _ := problemsOf(ship.InvalidFields(moved))
+	return found
 }
 
-// placeOf is a pointer as the form knows it: of the default it is the action.
-func placeOf(pointer, rule string) string {
+// formPointer returns a pointer as the form knows it: relative to the rule, and
+// below /then for the default, which is an action alone.
+func formPointer(pointer, rule string) string {
 	if rest, ok := strings.CutPrefix(pointer, "/default"); ok {
 		return "/then" + rest
 	}
 	return strings.TrimPrefix(pointer, rule)
 }
 
-// ruleIndex is the place of the rule that a pointer leads to.
+// ruleIndex returns the index of the rule that a pointer leads to.
 func ruleIndex(pointer string) (int, bool) {
 	rest, ok := strings.CutPrefix(pointer, "/rules/")
 	number, _, _ := strings.Cut(rest, "/")
@@ -193,54 +218,66 @@ func ruleIndex(pointer string) (int, bool) {
 	return i, ok && err == nil
 }
 
+// columnOf matches the position at the start of an error of a condition.
 var columnOf = regexp.MustCompile(`^(?:line (\d+), )?column (\d+): `)
 
-// caret is the line that an error of a condition is in, and a mark under its
-// column.
+// caret returns the line of a condition that an error is in, and a mark below
+// its column.
 func caret(source, detail string) (line, mark string) {
-	m := columnOf.FindStringSubmatch(detail)
-	if m == nil {
+	match := columnOf.FindStringSubmatch(detail)
+	if match == nil {
 		return "", ""
 	}
-	n, _ := strconv.Atoi(or(m[1], "1")) // digits by the pattern
-	column, _ := strconv.Atoi(m[2])
+
+	number, _ := strconv.Atoi(or(match[1], "1")) // digits by the pattern
+	column, _ := strconv.Atoi(match[2])
 	lines := strings.Split(source, "\n")
-	if n > len(lines) {
+	if number > len(lines) {
 		return "", ""
 	}
-	return lines[n-1], strings.Repeat(" ", max(0, column-1)) + "^"
+	return lines[number-1], strings.Repeat(" ", max(0, column-1)) + "^"
 }
 
 // saveRule handles POST /app/{mode}/routing/rule.
 func (s *Web) saveRule(v *visit) error {
-	p := v.ruleForm()
-	r, wrong := p.rule()
-	if len(wrong) > 0 {
-		p.Wrong = relative(wrong, "")
-		return v.showRule(http.StatusUnprocessableEntity, p)
+	form := v.ruleForm()
+	rule, invalid := form.rule()
+	if len(invalid) > 0 {
+		form.Wrong = relative(invalid, "")
+		return v.showRule(http.StatusUnprocessableEntity, form)
 	}
-	at, what := 0, "routing.rule_changed"
-	if p.Was == "" && !p.Default {
-		what = "routing.rule_added"
+
+	action := "routing.rule_changed"
+	if form.Was == "" && !form.Default {
+		action = "routing.rule_added"
 	}
-	desk, err := s.Rules.Edit(v.audited(what, or(p.Name, "default"), nil), rulebook.EditInput{Tenant: v.tenant(), Mark: p.Mark, Change: func(b routing.Book) (routing.Book, error) {
-		b, at = p.put(b, r)
-		return b, nil
-	}})
+	index := 0
+	desk, err := s.Rules.Edit(v.audited(action, or(form.Name, "default"), nil), rulebook.EditInput{
+		Tenant: v.tenant(),
+		Mark:   form.Mark,
+		Change: func(book routing.Book) (routing.Book, error) {
+			book, index = form.put(book, rule)
+			return book, nil
+		},
+	})
+
+	// Somebody else saved first. The form takes the new mark, so saving again
+	// is a decision with both versions in view.
 	if ship.CodeOf(err) == "draft_changed" {
-		p.Mark = desk.Mark()
-		if p.Names, err = v.catalog(); err != nil {
+		form.Mark = desk.Mark()
+		if form.Names, err = v.catalog(); err != nil {
 			return err
 		}
-		p.Problem = p.meanwhile(desk.Rules)
-		return v.showRule(http.StatusUnprocessableEntity, p)
+		form.Problem = form.conflictWords(desk.Rules)
+		return v.showRule(http.StatusUnprocessableEntity, form)
 	}
-	if e, ok := errors.AsType[*ship.Error](err); ok && e.Kind == ship.Invalid {
-		p.Wrong = relative(e.Fields, "/rules/"+strconv.Itoa(at))
-		if len(e.Fields) == 0 {
-			p.Wrong.All = sentence(e.Message)
+
+	if coded, ok := errors.AsType[*ship.Error](err); ok && coded.Kind == ship.Invalid {
+		form.Wrong = relative(coded.Fields, "/rules/"+strconv.Itoa(index))
+		if len(coded.Fields) == 0 {
+			form.Wrong.All = sentence(coded.Message)
 		}
-		return v.showRule(http.StatusUnprocessableEntity, p)
+		return v.showRule(http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {
 		return err
@@ -248,35 +285,38 @@ func (s *Web) saveRule(v *visit) error {
 	return v.redirect(v.to("routing"), "rule-saved")
 }
 
-// put places the rule in the book: where it was, or at the end.
-func (f ruleForm) put(b routing.Book, r routing.Rule) (routing.Book, int) {
+// put places the rule in the book, where it was or at the end, and returns its
+// index.
+func (f ruleForm) put(book routing.Book, rule routing.Rule) (routing.Book, int) {
 	if f.Default {
-		b.Default = r.Then
-		return b, 0
+		book.Default = rule.Then
+		return book, 0
 	}
-	b.Rules = slices.Clone(b.Rules)
-	i := slices.IndexFunc(b.Rules, func(known routing.Rule) bool { return f.Was != "" && known.Name == f.Was })
+
+	// An edit must not modify the rules that it is given.
+	book.Rules = slices.Clone(book.Rules)
+	i := slices.IndexFunc(book.Rules, func(known routing.Rule) bool { return f.Was != "" && known.Name == f.Was })
 	if i < 0 {
-		b.Rules = append(b.Rules, r)
-		return b, len(b.Rules) - 1
+		book.Rules = append(book.Rules, rule)
+		return book, len(book.Rules) - 1
 	}
-	b.Rules[i] = r
-	return b, i
+	book.Rules[i] = rule
+	return book, i
 }
 
-// meanwhile says what saving again would do after somebody else saved first.
-func (f ruleForm) meanwhile(b routing.Book) string {
+// conflictWords says what saving again would do after somebody else saved
+// first.
+func (f ruleForm) conflictWords(book routing.Book) string {
 	text := "Someone else changed the draft while you were editing, so nothing was saved. Your version is below."
-	i := slices.IndexFunc(b.Rules, func(r routing.Rule) bool { return r.Name == f.Was })
+	i := slices.IndexFunc(book.Rules, func(r routing.Rule) bool { return r.Name == f.Was })
 	switch {
 	case f.Default || f.Was == "":
 		return text + " Save again to add it to theirs."
 	case i < 0:
 		return text + " This rule was deleted or renamed: saving again adds yours at the end."
 	}
-	now := whenWords(b.Rules[i].When)
-	if now == "" {
-		now = b.Rules[i].When
-	}
-	return text + " The rule is now: " + now + ": " + f.Names.actionWords(b.Rules[i].Then) + ". Save again to put yours in its place."
+
+	theirs := book.Rules[i]
+	condition := or(whenWords(theirs.When), theirs.When)
+	return text + " The rule is now: " + condition + ": " + f.Names.actionWords(theirs.Then) + ". Save again to put yours in its place."
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A catalog knows carriers, their services and the account's connections by
+// A catalog resolves carriers, their services and the account's connections to
 // the names that people use.
 type catalog []catalogCarrier
 
@@ -23,42 +23,45 @@ type catalogCarrier struct {
 
 // offers lists the carriers of the visit's mode and their services.
 func (v *visit) offers() catalog {
-	var c catalog
+	var list catalog
 	for _, spec := range v.Rules.Carriers(v.live) {
-		i := slices.IndexFunc(c, func(known catalogCarrier) bool { return known.Name == spec.Name })
+		i := slices.IndexFunc(list, func(known catalogCarrier) bool { return known.Name == spec.Name })
 		if i < 0 {
-			i = len(c)
-			c = append(c, catalogCarrier{Name: spec.Name, Title: carrierTitle(spec.Name)})
+			i = len(list)
+			list = append(list, catalogCarrier{Name: spec.Name, Title: carrierTitle(spec.Name)})
 		}
-		for _, s := range spec.Services {
-			if !slices.ContainsFunc(c[i].Services, func(known carrier.Service) bool { return known.Code == s.Code }) {
-				c[i].Services = append(c[i].Services, s)
+
+		for _, service := range spec.Services {
+			if !slices.ContainsFunc(list[i].Services, func(known carrier.Service) bool { return known.Code == service.Code }) {
+				list[i].Services = append(list[i].Services, service)
 			}
 		}
 	}
-	slices.SortFunc(c, func(a, b catalogCarrier) int { return cmp.Compare(a.Title, b.Title) })
-	return c
+
+	slices.SortFunc(list, func(a, b catalogCarrier) int { return cmp.Compare(a.Title, b.Title) })
+	return list
 }
 
 // catalog lists what rules and rate sheets can name in the visit's mode.
 func (v *visit) catalog() (catalog, error) {
-	c := v.offers()
+	list := v.offers()
 	connections, err := v.Account.Connections(v.ctx(), v.tenant())
 	if err != nil {
 		return nil, err
 	}
-	for _, conn := range connections {
-		for i := range c {
-			if c[i].Name == conn.Carrier && conn.RemovedAt.IsZero() {
-				c[i].Accounts = append(c[i].Accounts, conn)
+
+	for _, connection := range connections {
+		for i := range list {
+			if list[i].Name == connection.Carrier && connection.RemovedAt.IsZero() {
+				list[i].Accounts = append(list[i].Accounts, connection)
 			}
 		}
 	}
-	return c, nil
+	return list, nil
 }
 
-// find is a carrier by its name, one without services if it is not there any
-// more.
+// find returns a carrier by its name, without services if it is no longer
+// available.
 func (c catalog) find(name string) catalogCarrier {
 	for _, known := range c {
 		if known.Name == name {
@@ -68,43 +71,45 @@ func (c catalog) find(name string) catalogCarrier {
 	return catalogCarrier{Name: name, Title: carrierTitle(name)}
 }
 
-// offer is what the carrier calls a service, with its own name before it:
-// "USPS Ground Advantage". A service that it does not have any more is called
-// as it was told, or else by its code.
-func (c catalogCarrier) offer(code, told string) string {
-	name := or(told, plain(code))
-	for _, s := range c.Services {
-		if s.Code == code && s.Name != "" {
-			name = s.Name
+// offer returns the carrier's name for a service, with the carrier before it:
+// "USPS Ground Advantage". A service that no longer exists has the reported
+// name, or else its code.
+func (c catalogCarrier) offer(code, reported string) string {
+	name := or(reported, plain(code))
+	for _, service := range c.Services {
+		if service.Code == code && service.Name != "" {
+			name = service.Name
 		}
 	}
+
+	// Some carriers put their own name, or a part of it, before the service's.
 	first, _, _ := strings.Cut(c.Title, " ")
 	if strings.HasPrefix(name, first+" ") {
 		return name
 	}
 	if word, rest, many := strings.Cut(name, " "); many && strings.HasSuffix(c.Title, " "+word) {
-		name = rest // DHL Express domestic, not Express twice
+		name = rest // "DHL Express domestic", not "DHL Express Express domestic"
 	}
 	return c.Title + " " + name
 }
 
-// target is what a rule names, in words.
-func (c catalog) target(t routing.Target) string {
-	known := c.find(t.Carrier)
+// target describes what a rule names.
+func (c catalog) target(target routing.Target) string {
+	known := c.find(target.Carrier)
 	words := known.Title
-	if t.Service != "" {
-		words = known.offer(t.Service, "")
+	if target.Service != "" {
+		words = known.offer(target.Service, "")
 	}
-	if t.ConnectionID != "" {
-		words += " over " + known.account(t.ConnectionID)
+	if target.ConnectionID != "" {
+		words += " over " + known.account(target.ConnectionID)
 	}
 	return words
 }
 
 func (c catalogCarrier) account(id ship.ConnectionID) string {
-	for _, conn := range c.Accounts {
-		if conn.ID == id {
-			return or(conn.Name, short(string(id)))
+	for _, connection := range c.Accounts {
+		if connection.ID == id {
+			return or(connection.Name, short(string(id)))
 		}
 	}
 	return short(string(id))
@@ -112,75 +117,83 @@ func (c catalogCarrier) account(id ship.ConnectionID) string {
 
 func (c catalog) targets(list []routing.Target, between string) string {
 	words := make([]string, len(list))
-	for i, t := range list {
-		words[i] = c.target(t)
+	for i, target := range list {
+		words[i] = c.target(target)
 	}
 	return strings.Join(words, between)
 }
 
-// offer is an offer's carrier and service in words.
-func (c catalog) offer(r ship.Rate) string {
-	return c.find(r.Carrier).offer(r.Service, r.ServiceName)
+// offer describes an offer's carrier and service.
+func (c catalog) offer(rate ship.Rate) string {
+	return c.find(rate.Carrier).offer(rate.Service, rate.ServiceName)
 }
 
-// A choiceGroup is a part of a long select.
+// A choiceGroup is a group of options in a long select.
 type choiceGroup struct {
 	Title   string
 	Choices []choice
 }
 
-// targetValue is a target as one value of a form.
-func targetValue(t routing.Target) string {
-	return t.Carrier + "/" + t.Service + "/" + string(t.ConnectionID)
+// targetValue encodes a target as one form value.
+func targetValue(target routing.Target) string {
+	return target.Carrier + "/" + target.Service + "/" + string(target.ConnectionID)
 }
 
-// targetOf reads it back.
+// targetOf decodes what targetValue encoded.
 func targetOf(value string) routing.Target {
 	parts := append(strings.SplitN(value, "/", 3), "", "", "")
 	return routing.Target{Carrier: parts[0], Service: parts[1], ConnectionID: ship.ConnectionID(parts[2])}
 }
 
-// choices are all targets, by carrier, and the one that is chosen even if it
-// is not there any more.
+// choices lists all targets by carrier, and the chosen one even if it is no
+// longer available.
 func (c catalog) choices(chosen string) []choiceGroup {
 	found := chosen == ""
 	var groups []choiceGroup
 	for _, known := range c {
-		g := choiceGroup{Title: known.Title}
-		add := func(t routing.Target, title string) {
-			value := targetValue(t)
+		group := choiceGroup{Title: known.Title}
+		add := func(target routing.Target, title string) {
+			value := targetValue(target)
 			found = found || value == chosen
-			g.Choices = append(g.Choices, choice{value, title})
+			group.Choices = append(group.Choices, choice{value, title})
 		}
+
+		// The empty connection stands for every account of the carrier.
 		accounts := []ship.ConnectionID{""}
-		for _, conn := range known.Accounts {
-			accounts = append(accounts, conn.ID)
+		for _, connection := range known.Accounts {
+			accounts = append(accounts, connection.ID)
 		}
 		for _, id := range accounts {
 			over := ""
 			if id != "" {
 				over = " over " + known.account(id)
 			}
+
 			add(routing.Target{Carrier: known.Name, ConnectionID: id}, known.Title+", any service"+over)
-			for _, s := range known.Services {
-				add(routing.Target{Carrier: known.Name, Service: s.Code, ConnectionID: id}, known.offer(s.Code, "")+over)
+			for _, service := range known.Services {
+				target := routing.Target{Carrier: known.Name, Service: service.Code, ConnectionID: id}
+				add(target, known.offer(service.Code, "")+over)
 			}
 		}
-		groups = append(groups, g)
+		groups = append(groups, group)
 	}
+
+	// Without it, saving the form would silently replace the target by another.
 	if !found {
 		groups = append(groups, choiceGroup{"Not there any more", []choice{{chosen, c.target(targetOf(chosen))}}})
 	}
 	return groups
 }
 
-// accountChoices are the carriers and their connections, for a rate sheet.
+// accountChoices lists the carriers and their connections, for a rate sheet.
 func (c catalog) accountChoices() []choice {
 	var list []choice
 	for _, known := range c {
-		list = append(list, choice{targetValue(routing.Target{Carrier: known.Name}), known.Title + ", every account"})
-		for _, conn := range known.Accounts {
-			list = append(list, choice{targetValue(routing.Target{Carrier: known.Name, ConnectionID: conn.ID}), known.Title + " over " + known.account(conn.ID)})
+		all := routing.Target{Carrier: known.Name}
+		list = append(list, choice{targetValue(all), known.Title + ", every account"})
+		for _, connection := range known.Accounts {
+			target := routing.Target{Carrier: known.Name, ConnectionID: connection.ID}
+			list = append(list, choice{targetValue(target), known.Title + " over " + known.account(connection.ID)})
 		}
 	}
 	return list

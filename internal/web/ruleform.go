@@ -17,23 +17,23 @@ type ruleForm struct {
 	Default bool   // it is the default: an action alone
 	Name    string
 	Off     bool
-	Builder bool // the condition is in clauses; else in When
+	Builder bool // the condition is in Clauses; else in When
 	Any     bool
 	Clauses []clauseForm
 	When    string
-	Stuck   bool // the condition cannot be shown in the builder
+	Stuck   bool // the builder cannot show the condition
 	Then    actionForm
 	Names   catalog
 	Wrong   problems
 	Problem string
-	Focus   string // name of the field to go to
-	Read    bool   // may not be changed by who reads it
+	Focus   string // name of the field to focus
+	Read    bool   // the reader may not change it
 }
 
 // A clauseForm is a row of the builder.
 type clauseForm struct{ Name, Key, Test, Value string }
 
-// An actionForm is what a rule does, field by field.
+// An actionForm is a rule's action, field by field.
 type actionForm struct {
 	Kind                                        string
 	Targets                                     []targetForm
@@ -57,7 +57,7 @@ var actionKinds = []choice{
 	{"require", "Ask for a signature"},
 }
 
-// kinds are those that the form can have: the default must choose.
+// kinds returns the actions that the form offers: the default must choose.
 func (f ruleForm) kinds() []choice {
 	if f.Default {
 		return actionKinds[:4]
@@ -65,10 +65,10 @@ func (f ruleForm) kinds() []choice {
 	return actionKinds
 }
 
-// goesOn reports whether the action leaves the choice to the rules behind.
+// goesOn reports whether the action leaves the choice to the following rules.
 func (a actionForm) goesOn() bool { return a.Kind == "forbid" || a.Kind == "require" }
 
-// list is the field of the model that the targets belong to.
+// list returns the field of routing.Action that the targets belong to.
 func (a actionForm) list() string {
 	if a.Kind == "choose" {
 		return "only"
@@ -77,61 +77,91 @@ func (a actionForm) list() string {
 }
 
 // ruleFormOf fills the form with a rule.
-func ruleFormOf(r routing.Rule) ruleForm {
-	f := ruleForm{Was: r.Name, Name: r.Name, Off: r.Disabled, When: r.When, Then: actionFormOf(r)}
-	f.build()
-	return f
+func ruleFormOf(rule routing.Rule) ruleForm {
+	form := ruleForm{
+		Was:  rule.Name,
+		Name: rule.Name,
+		Off:  rule.Disabled,
+		When: rule.When,
+		Then: actionFormOf(rule),
+	}
+	form.build()
+	return form
 }
 
-// build shows the condition in the builder, if it can.
+// build shows the condition in the builder, if that is possible.
 func (f *ruleForm) build() {
 	simple, ok := routing.ReadSimple(f.When)
-	f.Builder, f.Stuck = ok, !ok
+	f.Builder = ok
+	f.Stuck = !ok
 	if !ok {
 		return
 	}
-	f.Any, f.Clauses = simple.Any, nil
-	for _, c := range simple.Clauses {
-		f.Clauses = append(f.Clauses, clauseForm{c.Name, c.Key, c.Test, strings.Join(c.Values, ", ")})
+
+	f.Any = simple.Any
+	f.Clauses = nil
+	for _, clause := range simple.Clauses {
+		f.Clauses = append(f.Clauses, clauseForm{
+			Name:  clause.Name,
+			Key:   clause.Key,
+			Test:  clause.Test,
+			Value: strings.Join(clause.Values, ", "),
+		})
 	}
 }
 
-func actionFormOf(r routing.Rule) actionForm {
-	a, g := r.Then, r.Guard
-	f := actionForm{
-		Kind: "choose", Choose: or(a.Choose, "cheapest"), By: string(a.By), WithinDays: wholeText(a.WithinDays), OfFastest: wholeText(a.WithinDaysOfFastest),
-		Cheapest: floatText(a.WithinPercentOfCheapest), Percent: floatText(a.TolerancePercent), Amount: a.ToleranceAmount, Signature: "standard",
-		Guard: "any", GuardPercent: floatText(g.ExtraPercent), GuardAmount: g.ExtraAmount, GuardDays: wholeText(g.ExtraDays), Otherwise: or(r.Otherwise, "next"),
+func actionFormOf(rule routing.Rule) actionForm {
+	action := rule.Then
+	guard := rule.Guard
+	form := actionForm{
+		Kind:         "choose",
+		Choose:       or(action.Choose, "cheapest"),
+		By:           string(action.By),
+		WithinDays:   intText(action.WithinDays),
+		OfFastest:    intText(action.WithinDaysOfFastest),
+		Cheapest:     floatText(action.WithinPercentOfCheapest),
+		Percent:      floatText(action.TolerancePercent),
+		Amount:       action.ToleranceAmount,
+		Signature:    "standard",
+		Guard:        "any",
+		GuardPercent: floatText(guard.ExtraPercent),
+		GuardAmount:  guard.ExtraAmount,
+		GuardDays:    intText(guard.ExtraDays),
+		Otherwise:    or(rule.Otherwise, "next"),
 	}
+
 	switch {
-	case g.None:
-		f.Guard = "none"
-	case g != (routing.Guard{}):
-		f.Guard = "limits"
+	case guard.None:
+		form.Guard = "none"
+	case guard != (routing.Guard{}):
+		form.Guard = "limits"
 	}
-	list := slices.Concat(a.Use, a.Only, a.Prefer, a.Forbid)
+
 	switch {
-	case a.Use != nil:
-		f.Kind = "use"
-	case a.Prefer != nil:
-		f.Kind = "prefer"
-	case a.Forbid != nil:
-		f.Kind = "forbid"
-	case a.Split != nil:
-		f.Kind = "split"
-	case a.Require != nil:
-		f.Kind, f.Signature = "require", a.Require.Signature
+	case action.Use != nil:
+		form.Kind = "use"
+	case action.Prefer != nil:
+		form.Kind = "prefer"
+	case action.Forbid != nil:
+		form.Kind = "forbid"
+	case action.Split != nil:
+		form.Kind = "split"
+	case action.Require != nil:
+		form.Kind = "require"
+		form.Signature = action.Require.Signature
 	}
-	for _, t := range list {
-		f.Targets = append(f.Targets, targetForm{Value: targetValue(t)})
+
+	// A rule has one action, so at most one of these lists has targets.
+	for _, target := range slices.Concat(action.Use, action.Only, action.Prefer, action.Forbid) {
+		form.Targets = append(form.Targets, targetForm{Value: targetValue(target)})
 	}
-	for _, s := range a.Split {
-		f.Targets = append(f.Targets, targetForm{targetValue(s.Target), strconv.Itoa(s.Percent)})
+	for _, share := range action.Split {
+		form.Targets = append(form.Targets, targetForm{targetValue(share.Target), strconv.Itoa(share.Percent)})
 	}
-	return f
+	return form
 }
 
-func wholeText(n *int) string {
+func intText(n *int) string {
 	if n == nil {
 		return ""
 	}
@@ -147,126 +177,175 @@ func floatText(n *float64) string {
 
 // ruleForm reads the form.
 func (v *visit) ruleForm() ruleForm {
-	f := ruleForm{
-		Mark: v.form("mark"), Was: v.r.FormValue("was"), Default: v.form("default") != "", Name: v.form("name"), Off: v.form("off") != "",
-		Builder: v.form("by") != "cel", Any: v.form("join") == "any", When: v.form("when"),
+	form := ruleForm{
+		Mark:    v.form("mark"),
+		Was:     v.r.FormValue("was"), // untrimmed: it is compared with the stored name
+		Default: v.form("default") != "",
+		Name:    v.form("name"),
+		Off:     v.form("off") != "",
+		Builder: v.form("by") != "cel",
+		Any:     v.form("join") == "any",
+		When:    v.form("when"),
 	}
 	for i := 0; v.r.PostForm.Has(rowField("c", i, "name")) && i < routing.MaxCondition; i++ {
-		f.Clauses = append(f.Clauses, clauseForm{v.form(rowField("c", i, "name")), v.form(rowField("c", i, "key")), v.form(rowField("c", i, "test")), v.form(rowField("c", i, "value"))})
+		clause := clauseForm{
+			Name:  v.form(rowField("c", i, "name")),
+			Key:   v.form(rowField("c", i, "key")),
+			Test:  v.form(rowField("c", i, "test")),
+			Value: v.form(rowField("c", i, "value")),
+		}
+		clause.settle()
+		form.Clauses = append(form.Clauses, clause)
 	}
-	f.Then = actionForm{
-		Kind: v.form("kind"), Choose: v.form("choose"), By: v.form("byDay"), WithinDays: v.form("withinDays"), OfFastest: v.form("ofFastest"),
-		Cheapest: v.form("ofCheapest"), Percent: v.form("percent"), Amount: v.form("amount"), Signature: v.form("signature"),
-		Guard: v.form("guard"), GuardPercent: v.form("guardPercent"), GuardAmount: v.form("guardAmount"), GuardDays: v.form("guardDays"), Otherwise: v.form("otherwise"),
+
+	form.Then = actionForm{
+		Kind:         v.form("kind"),
+		Choose:       v.form("choose"),
+		By:           v.form("byDay"),
+		WithinDays:   v.form("withinDays"),
+		OfFastest:    v.form("ofFastest"),
+		Cheapest:     v.form("ofCheapest"),
+		Percent:      v.form("percent"),
+		Amount:       v.form("amount"),
+		Signature:    v.form("signature"),
+		Guard:        v.form("guard"),
+		GuardPercent: v.form("guardPercent"),
+		GuardAmount:  v.form("guardAmount"),
+		GuardDays:    v.form("guardDays"),
+		Otherwise:    v.form("otherwise"),
 	}
 	for i := 0; v.r.PostForm.Has(rowField("t", i, "value")) && i <= routing.MaxTargets; i++ {
-		f.Then.Targets = append(f.Then.Targets, targetForm{v.form(rowField("t", i, "value")), v.form(rowField("t", i, "percent"))})
+		form.Then.Targets = append(form.Then.Targets, targetForm{
+			Value:   v.form(rowField("t", i, "value")),
+			Percent: v.form(rowField("t", i, "percent")),
+		})
 	}
-	for i := range f.Clauses {
-		f.Clauses[i].settle()
-	}
-	return f
+	return form
 }
 
-// rowField names a field of a row.
+// rowField returns the name of a field in a row.
 func rowField(list string, i int, field string) string {
 	return list + "." + strconv.Itoa(i) + "." + field
 }
 
-// settle gives a row whose variable was changed a test that the variable has.
+// settle replaces a test that the row's variable does not have, which happens
+// when the variable was changed.
 func (c *clauseForm) settle() {
-	if v, ok := routing.FindVariable(c.Name); ok && !slices.Contains(v.Tests(), c.Test) && len(v.Tests()) > 0 {
-		c.Test = v.Tests()[0]
+	variable, ok := routing.FindVariable(c.Name)
+	if ok && !slices.Contains(variable.Tests(), c.Test) && len(variable.Tests()) > 0 {
+		c.Test = variable.Tests()[0]
 	}
 }
 
-// clause is the row as a clause.
+// clause returns the row as a clause of the condition.
 func (c clauseForm) clause() routing.Clause {
 	out := routing.Clause{Name: c.Name, Key: c.Key, Test: c.Test}
 	switch {
 	case out.Bare() || c.Value == "":
+
 	case out.Several():
 		for _, part := range strings.Split(c.Value, ",") {
 			if part = strings.TrimSpace(part); part != "" {
 				out.Values = append(out.Values, part)
 			}
 		}
+
 	default:
 		out.Values = []string{c.Value}
 	}
 	return out
 }
 
-// condition is the condition in CEL.
+// condition returns the condition in CEL.
 func (f ruleForm) condition() string {
 	if !f.Builder {
 		return f.When
 	}
-	s := routing.Simple{Any: f.Any}
-	for _, c := range f.Clauses {
-		s.Clauses = append(s.Clauses, c.clause())
+
+	simple := routing.Simple{Any: f.Any}
+	for _, row := range f.Clauses {
+		simple.Clauses = append(simple.Clauses, row.clause())
 	}
-	return s.String()
+	return simple.String()
 }
 
-// rule is the form as a rule, and what cannot be one.
+// rule returns the form as a rule, and the errors of fields that cannot be
+// read.
 func (f ruleForm) rule() (routing.Rule, []ship.FieldError) {
 	var in fieldReader
-	a, g := f.Then, routing.Guard{}
-	r := routing.Rule{Name: f.Name, When: f.condition(), Disabled: f.Off}
+	rule := routing.Rule{Name: f.Name, When: f.condition(), Disabled: f.Off}
 	if f.Builder {
-		for i, c := range f.Clauses {
-			if p := c.clause().Problem(); p != "" {
-				in.add(fmt.Sprintf("/clauses/%d", i), p)
+		for i, row := range f.Clauses {
+			if problem := row.clause().Problem(); problem != "" {
+				in.add(fmt.Sprintf("/clauses/%d", i), problem)
 			}
 		}
 	}
-	r.Then = a.action(&in)
-	if a.goesOn() || f.Default {
-		return r, in.wrong
+
+	then := f.Then
+	rule.Then = then.action(&in)
+	if then.goesOn() || f.Default {
+		return rule, in.invalid
 	}
-	if a.Otherwise == "refuse" {
-		r.Otherwise = "refuse"
+
+	if then.Otherwise == "refuse" {
+		rule.Otherwise = "refuse"
 	}
-	switch a.Guard {
+	switch then.Guard {
 	case "none":
-		g.None = true
+		rule.Guard.None = true
 	case "limits":
-		g = routing.Guard{ExtraPercent: in.float(a.GuardPercent, "/guard/extraPercent"), ExtraAmount: a.GuardAmount, ExtraDays: in.whole(a.GuardDays, "/guard/extraDays")}
+		rule.Guard = routing.Guard{
+			ExtraPercent: in.float(then.GuardPercent, "/guard/extraPercent"),
+			ExtraAmount:  then.GuardAmount,
+			ExtraDays:    in.integer(then.GuardDays, "/guard/extraDays"),
+		}
 	}
-	r.Guard = g
-	return r, in.wrong
+	return rule, in.invalid
 }
 
-// action is the form as an action.
+// action returns the form as an action.
 func (a actionForm) action(in *fieldReader) routing.Action {
 	targets := []routing.Target{}
-	for _, t := range a.Targets {
-		targets = append(targets, targetOf(t.Value))
+	for _, row := range a.Targets {
+		targets = append(targets, targetOf(row.Value))
 	}
+
 	switch a.Kind {
 	case "use":
 		return routing.Action{Use: targets}
+
 	case "forbid":
 		return routing.Action{Forbid: targets}
+
 	case "prefer":
-		return routing.Action{Prefer: targets, TolerancePercent: in.float(a.Percent, "/then/tolerancePercent"), ToleranceAmount: a.Amount}
+		return routing.Action{
+			Prefer:           targets,
+			TolerancePercent: in.float(a.Percent, "/then/tolerancePercent"),
+			ToleranceAmount:  a.Amount,
+		}
+
 	case "require":
 		return routing.Action{Require: &routing.Requirement{Signature: a.Signature}}
+
 	case "split":
 		shares := []routing.Share{}
-		for i, t := range targets {
-			s := routing.Share{Target: t}
-			if n := in.whole(a.Targets[i].Percent, fmt.Sprintf("/then/split/%d/percent", i)); n != nil {
-				s.Percent = *n
+		for i, target := range targets {
+			share := routing.Share{Target: target}
+			if percent := in.integer(a.Targets[i].Percent, fmt.Sprintf("/then/split/%d/percent", i)); percent != nil {
+				share.Percent = *percent
 			}
-			shares = append(shares, s)
+			shares = append(shares, share)
 		}
 		return routing.Action{Split: shares}
 	}
+
 	out := routing.Action{
-		Choose: or(a.Choose, "cheapest"), By: ship.Date(a.By), WithinDays: in.whole(a.WithinDays, "/then/withinDays"),
-		WithinDaysOfFastest: in.whole(a.OfFastest, "/then/withinDaysOfFastest"), WithinPercentOfCheapest: in.float(a.Cheapest, "/then/withinPercentOfCheapest"),
+		Choose:                  or(a.Choose, "cheapest"),
+		By:                      ship.Date(a.By),
+		WithinDays:              in.integer(a.WithinDays, "/then/withinDays"),
+		WithinDaysOfFastest:     in.integer(a.OfFastest, "/then/withinDaysOfFastest"),
+		WithinPercentOfCheapest: in.float(a.Cheapest, "/then/withinPercentOfCheapest"),
 	}
 	if len(targets) > 0 {
 		out.Only = targets
@@ -274,29 +353,30 @@ func (a actionForm) action(in *fieldReader) routing.Action {
 	return out
 }
 
-// A fieldReader reads numbers and keeps what is none.
-type fieldReader struct{ wrong []ship.FieldError }
+// A fieldReader parses numbers and collects the errors of those that are
+// invalid.
+type fieldReader struct{ invalid []ship.FieldError }
 
 func (in *fieldReader) add(pointer, detail string) {
-	in.wrong = append(in.wrong, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: detail})
+	in.invalid = append(in.invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: detail})
 }
 
-func (in *fieldReader) whole(s, pointer string) *int {
-	if s == "" {
+func (in *fieldReader) integer(text, pointer string) *int {
+	if text == "" {
 		return nil
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		in.add(pointer, "give a whole number")
 	}
 	return &n
 }
 
-func (in *fieldReader) float(s, pointer string) *float64 {
-	if s == "" {
+func (in *fieldReader) float(text, pointer string) *float64 {
+	if text == "" {
 		return nil
 	}
-	n, err := strconv.ParseFloat(strings.TrimSuffix(strings.ReplaceAll(s, ",", "."), "%"), 64)
+	n, err := strconv.ParseFloat(strings.TrimSuffix(strings.ReplaceAll(text, ",", "."), "%"), 64)
 	if err != nil {
 		in.add(pointer, "give a number")
 	}

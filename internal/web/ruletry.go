@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// ruleTry is a sample, and what the rules would do with it.
+// ruleTry is a sample order, and what the rules would do with it.
 type ruleTry struct {
 	newShipment
 	Shipment  string // whose order is the sample; "" for the form's own
@@ -27,235 +27,273 @@ type ruleTry struct {
 
 // tryPage handles GET /app/{mode}/routing/try.
 func (s *Web) tryPage(v *visit) error {
-	p, err := v.tryForm()
+	page, err := v.tryForm()
 	if err != nil {
 		return err
 	}
-	p.Shipment = v.query("shipment")
-	p.Order.Destination.Country = "US"
-	if o := v.who.Account.Origin; o != nil {
-		p.Order.Destination.Country = o.Country
-	}
-	return v.show(http.StatusOK, tryPageView(v.frame("Try rules", "routing"), p))
+
+	page.Shipment = v.query("shipment")
+	page.Order.Destination.Country = v.originCountry()
+	return v.show(http.StatusOK, tryPageView(v.frame("Try rules", "routing"), page))
 }
 
-// tryForm reads the form and the rules.
-func (v *visit) tryForm() (p ruleTry, err error) {
-	p = ruleTry{newShipment: v.readShipmentForm(), Shipment: v.form("shipment"), Metadata: v.form("metadata"), DeliverBy: v.form("deliverBy"), Which: v.form("which")}
-	p.Order.Metadata, p.Order.DeliverBy = pairs(p.Metadata), ship.Date(p.DeliverBy)
-	if p.Names, err = v.catalog(); err != nil {
-		return p, err
+// tryForm reads the form and the rules that it is tried with: the draft if
+// there is one, unless the form asks for the published rules.
+func (v *visit) tryForm() (page ruleTry, err error) {
+	page = ruleTry{
+		newShipment: v.readShipmentForm(),
+		Shipment:    v.form("shipment"),
+		Metadata:    v.form("metadata"),
+		DeliverBy:   v.form("deliverBy"),
+		Which:       v.form("which"),
 	}
+	page.Order.Metadata = pairs(page.Metadata)
+	page.Order.DeliverBy = ship.Date(page.DeliverBy)
+	if page.Names, err = v.catalog(); err != nil {
+		return page, err
+	}
+
 	desk, err := v.Rules.Desk(v.ctx(), v.tenant())
 	if err != nil {
-		return p, err
+		return page, err
 	}
-	p.Drafted, p.Book = desk.Drafted, desk.Rules
-	if p.Which == "" || !desk.Drafted {
-		p.Which = "published"
-		if desk.Drafted {
-			p.Which = "draft"
-		}
+	page.Drafted = desk.Drafted
+	page.Book = desk.Rules
+	switch {
+	case !desk.Drafted:
+		page.Which = "published"
+	case page.Which == "":
+		page.Which = "draft"
 	}
-	if p.Which == "published" {
-		p.Book = desk.Published.Rules
+	if page.Which == "published" {
+		page.Book = desk.Published.Rules
 	}
-	return p, nil
+	return page, nil
 }
 
-// pairs reads lines of "key = value".
+// pairs parses lines of "key = value".
 func pairs(text string) map[string]string {
 	var out map[string]string
 	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(line, "=")
-		if key = strings.TrimSpace(key); ok && key != "" {
-			if out == nil {
-				out = map[string]string{}
-			}
-			out[key] = strings.TrimSpace(value)
+		key = strings.TrimSpace(key)
+		if !ok || key == "" {
+			continue
 		}
+
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = strings.TrimSpace(value)
 	}
 	return out
 }
 
-// tryRules handles POST /app/{mode}/routing/try: asks the carriers for prices
-// and lets the rules choose. It buys nothing.
+// tryRules handles POST /app/{mode}/routing/try: it requests rates from the
+// carriers and lets the rules choose. It buys nothing.
 func (s *Web) tryRules(v *visit) error {
-	p, err := v.tryForm()
+	page, err := v.tryForm()
 	if err != nil {
 		return err
 	}
-	err = v.try(&p)
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Wrong = wrong
-		p.explain(wrong)
-	} else if err != nil {
-		return err
-	}
+
 	status := http.StatusOK
-	if err != nil {
+	if err := v.try(&page); err != nil {
+		found, fixable := problemsOf(err)
+		if !fixable {
+			return err
+		}
+		page.Wrong = found
+		page.explain(found)
 		status = http.StatusUnprocessableEntity
 	}
-	f := v.frame("Try rules", "routing")
+
+	frame := v.frame("Try rules", "routing")
 	if v.isPart() {
-		return v.show(status, triedPart(f, p))
+		return v.show(status, triedPart(frame, page))
 	}
-	return v.show(status, tryPageView(f, p))
+	return v.show(status, tryPageView(frame, page))
 }
 
-func (v *visit) try(p *ruleTry) (err error) {
-	in := shipping.TryInput{Tenant: v.tenant(), Account: v.who.Account, Order: p.sample(), OneParcel: len(p.Order.Parcels) == 1}
-	if p.Shipment != "" {
-		if in.Order, err = v.orderOf(p.Shipment); err != nil {
+func (v *visit) try(page *ruleTry) (err error) {
+	in := shipping.TryInput{
+		Tenant:    v.tenant(),
+		Account:   v.who.Account,
+		Order:     page.sample(),
+		OneParcel: len(page.Order.Parcels) == 1,
+	}
+	if page.Shipment != "" {
+		if in.Order, err = v.orderOf(page.Shipment); err != nil {
 			return err
 		}
 		in.OneParcel = len(in.Order.Parcels) == 1
 	}
-	if p.Which == "draft" {
-		if p.Warnings, err = v.Rules.Check(v.ctx(), v.tenant(), p.Book); err != nil {
+
+	// Without a book of its own, the input is tried with the published rules.
+	if page.Which == "draft" {
+		if page.Warnings, err = v.Rules.Check(v.ctx(), v.tenant(), page.Book); err != nil {
 			return err
 		}
-		if in.Book, err = routing.Compile(p.Book); err != nil {
+		if in.Book, err = routing.Compile(page.Book); err != nil {
 			return err
 		}
 	}
+
 	tried, err := v.Shipping.Try(v.ctx(), in)
 	if err == nil {
-		p.Tried = &tried
+		page.Tried = &tried
 	}
 	return err
 }
 
-// sample is the form's order. What rules cannot read is made up.
+// sample returns the form's order. What rules cannot read is filled with
+// sample values.
 func (p ruleTry) sample() ship.Order {
-	o := p.Order
-	o.Destination.Name = or(o.Destination.Name, "Sample")
-	o.Destination.Address1 = or(o.Destination.Address1, "1 Main Street")
-	return o
+	order := p.Order
+	order.Destination.Name = or(order.Destination.Name, "Sample")
+	order.Destination.Address1 = or(order.Destination.Address1, "1 Main Street")
+	return order
 }
 
-// orderOf is the order of a shipment, as it would be sent today.
+// orderOf returns the order of a shipment, as it would be sent today.
 func (v *visit) orderOf(id string) (ship.Order, error) {
-	notThere := ship.InvalidFields([]ship.FieldError{{Pointer: "/shipment", Code: "not_found", Detail: "there is no such shipment"}})
+	notFound := ship.InvalidFields([]ship.FieldError{{Pointer: "/shipment", Code: "not_found", Detail: "there is no such shipment"}})
 	parsed, ok := ship.ParseShipmentID(id)
 	if !ok {
-		return ship.Order{}, notThere
+		return ship.Order{}, notFound
 	}
-	sh, err := v.Shipping.Shipment(v.ctx(), v.tenant(), parsed)
+	shipment, err := v.Shipping.Shipment(v.ctx(), v.tenant(), parsed)
 	if ship.KindOf(err) == ship.NotFound {
-		return ship.Order{}, notThere
+		return ship.Order{}, notFound
 	}
-	o := sh.Order
-	o.ShipDate, o.DeliverBy = "", ""
-	return o, err
+
+	// Its own dates are past.
+	order := shipment.Order
+	order.ShipDate = ""
+	order.DeliverBy = ""
+	return order, err
 }
 
 // A triedRule is a rule of the book and what became of it.
 type triedRule struct {
 	routing.Rule
-	Outcome string // of the routing package's steps; "" if it was not asked
+	Outcome string // of the routing package's steps; "" if it was not evaluated
 }
 
-// Rules are the rules in their order, with what became of each.
+// Rules returns the rules in their order, with the outcome of each.
 func (p ruleTry) Rules() []triedRule {
 	list := make([]triedRule, len(p.Book.Rules))
-	for i, r := range p.Book.Rules {
-		list[i].Rule = r
-		for _, s := range p.Tried.Steps {
-			if s.Rule == r.Name {
-				list[i].Outcome = s.Outcome
+	for i, rule := range p.Book.Rules {
+		list[i].Rule = rule
+		for _, step := range p.Tried.Steps {
+			if step.Rule == rule.Name {
+				list[i].Outcome = step.Outcome
 			}
 		}
 	}
 	return list
 }
 
-// Word is what became of the rule, and the icon and the class of it.
+// Word returns the rule's outcome as text, with its icon and class.
 func (r triedRule) Word() (word, icon, class string) {
-	switch {
-	case r.Disabled:
+	if r.Disabled {
 		return "Switched off", "cross", "muted"
-	case r.Outcome == routing.StepChose:
+	}
+
+	switch r.Outcome {
+	case routing.StepChose:
 		return "Decides", "check", "ok"
-	case r.Outcome == routing.StepForbade:
+	case routing.StepForbade:
 		return "Holds: forbids", "check", "ok"
-	case r.Outcome == routing.StepRequired:
+	case routing.StepRequired:
 		return "Holds: asks for a signature", "check", "ok"
-	case r.Outcome == routing.StepMissed:
+	case routing.StepMissed:
 		return "Holds, and no offer fits: the next rule is asked", "alert", "warn"
-	case r.Outcome == routing.StepRefused:
+	case routing.StepRefused:
 		return "Holds, and no offer fits: the shipment is refused", "alert", "fail"
-	case r.Outcome == routing.StepFailed:
+	case routing.StepFailed:
 		return "Cannot be computed for this order: counts as not met", "alert", "warn"
-	case r.Outcome == routing.StepNotMet:
+	case routing.StepNotMet:
 		return "Does not hold", "cross", "muted"
 	}
 	return "Not asked: a rule before it decides", "right", "muted"
 }
 
-// A triedOffer is an offer and where it stands.
+// A triedOffer is an offer and its standing.
 type triedOffer struct {
 	ship.Rate
 	Word  string
 	Class string
 }
 
-// candidates are all offers: those that may be bought in their order, then
+// candidates lists all offers: those that may be bought in their order, then
 // those that were dropped, with the reason.
 func candidates(seen, allowed []ship.Rate, dropped []ship.Dropped) []triedOffer {
 	var list []triedOffer
-	for i, r := range allowed {
-		o := triedOffer{Rate: r, Word: "If the one before says no"}
+	for i, rate := range allowed {
+		offer := triedOffer{Rate: rate, Word: "If the one before says no"}
 		if i == 0 {
-			o.Word, o.Class = "Chosen", "taken"
+			offer.Word = "Chosen"
+			offer.Class = "taken"
 		}
-		list = append(list, o)
+		list = append(list, offer)
 	}
-	for _, r := range seen {
-		if slices.ContainsFunc(allowed, func(a ship.Rate) bool {
-			return a.Carrier == r.Carrier && a.Service == r.Service && a.Connection == r.Connection
+
+	for _, rate := range seen {
+		if slices.ContainsFunc(allowed, func(other ship.Rate) bool {
+			return other.Carrier == rate.Carrier && other.Service == rate.Service && other.Connection == rate.Connection
 		}) {
 			continue
 		}
-		o := triedOffer{Rate: r, Word: "Not chosen", Class: "dropped"}
-		for _, d := range dropped {
-			if d.Carrier == r.Carrier && d.Service == r.Service {
-				o.Word = droppedWord(d)
+
+		offer := triedOffer{Rate: rate, Word: "Not chosen", Class: "dropped"}
+		for _, drop := range dropped {
+			if drop.Carrier == rate.Carrier && drop.Service == rate.Service {
+				offer.Word = droppedWord(drop)
 			}
 		}
-		list = append(list, o)
+		list = append(list, offer)
 	}
 	return list
 }
 
-// Offers are the offers that a shipment was chosen of, the cheapest first, at
-// most ten, with the reason of those that could not be.
+// Offers lists the offers that were compared for a shipment, cheapest first, at
+// most ten, with the reason for those that could not be chosen.
 func (p shipmentView) Offers() []triedOffer {
-	r := p.Deal.Routing
+	routed := p.Deal.Routing
 	var list []triedOffer
-	for _, rate := range r.Seen[:min(len(r.Seen), 10)] {
-		o := triedOffer{Rate: rate}
-		for _, d := range r.Dropped {
-			if d.Carrier == rate.Carrier && d.Service == rate.Service {
-				o.Word, o.Class = droppedWord(d), "dropped"
+	for _, rate := range routed.Seen[:min(len(routed.Seen), 10)] {
+		offer := triedOffer{Rate: rate}
+		for _, drop := range routed.Dropped {
+			if drop.Carrier == rate.Carrier && drop.Service == rate.Service {
+				offer.Word = droppedWord(drop)
+				offer.Class = "dropped"
 			}
 		}
 		if rate.Carrier == p.Deal.Carrier && rate.Service == p.Deal.Service {
-			o.Word, o.Class = "", "taken"
+			offer.Word = ""
+			offer.Class = "taken"
 		}
-		list = append(list, o)
+		list = append(list, offer)
 	}
 	return list
 }
 
+// droppedWords are the reasons for which an offer could not be chosen.
+var droppedWords = map[string]string{
+	"late":           "Too late",
+	"over_limit":     "Over the limit",
+	"other_currency": "In another currency",
+	"forbidden":      "Forbidden",
+	"not_in_rule":    "Not what the rule names",
+	"guard":          "Outside the rule's limits",
+}
+
 // droppedWord says why an offer could not be chosen.
-func droppedWord(d ship.Dropped) string {
-	word := map[string]string{
-		"late": "Too late", "over_limit": "Over the limit", "other_currency": "In another currency", "forbidden": "Forbidden", "not_in_rule": "Not what the rule names",
-		"guard": "Outside the rule's limits",
-	}[d.Why]
-	if word = or(word, plain(d.Why)); d.Rule != "" && d.Why == "forbidden" {
-		word += " by “" + d.Rule + "”"
+func droppedWord(dropped ship.Dropped) string {
+	word := or(droppedWords[dropped.Why], plain(dropped.Why))
+	if dropped.Rule != "" && dropped.Why == "forbidden" {
+		word += " by “" + dropped.Rule + "”"
 	}
 	return word
 }

@@ -13,33 +13,37 @@ import (
 
 // publishPage handles GET /app/{mode}/routing/publish: what would change.
 func (s *Web) publishPage(v *visit) error {
-	p, err := v.desk()
+	page, err := v.desk()
 	if err != nil {
 		return err
 	}
-	if !p.Drafted {
+	if !page.Drafted {
 		return v.redirect(v.to("routing"), "")
 	}
-	return v.show(http.StatusOK, publishPageView(v.frame("Publish rules", "routing"), p))
+	return v.show(http.StatusOK, publishPageView(v.frame("Publish rules", "routing"), page))
 }
 
 // publishRules handles POST /app/{mode}/routing/publish.
 func (s *Web) publishRules(v *visit) error {
 	note := v.form("note")
-	if len([]rune(note)) > maxNote {
-		note = string([]rune(note)[:maxNote])
+	if runes := []rune(note); len(runes) > maxNote {
+		note = string(runes[:maxNote]) // a cut between bytes could split a character
 	}
-	_, err := s.Rules.Publish(v.audited("routing.published", "", map[string]string{"note": note}), rulebook.PublishInput{Tenant: v.tenant(), Note: note, Mark: v.form("mark")})
-	if wrong, mendable := problemsOf(err); mendable {
-		p, err := v.desk()
+
+	ctx := v.audited("routing.published", "", map[string]string{"note": note})
+	_, err := s.Rules.Publish(ctx, rulebook.PublishInput{Tenant: v.tenant(), Note: note, Mark: v.form("mark")})
+	if found, fixable := problemsOf(err); fixable {
+		page, err := v.desk()
 		if err != nil {
 			return err
 		}
-		p.Problem = wrong.All
-		if !p.Drafted {
-			return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), p))
+
+		// Somebody else may have published or discarded the draft meanwhile.
+		page.Problem = found.All
+		if !page.Drafted {
+			return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), page))
 		}
-		return v.show(http.StatusUnprocessableEntity, publishPageView(v.frame("Publish rules", "routing"), p))
+		return v.show(http.StatusUnprocessableEntity, publishPageView(v.frame("Publish rules", "routing"), page))
 	}
 	if err != nil {
 		return err
@@ -47,7 +51,7 @@ func (s *Web) publishRules(v *visit) error {
 	return v.redirect(v.to("routing"), "published")
 }
 
-// maxNote is how long a note may be, in characters.
+// maxNote is the longest note, in characters.
 const maxNote = 500
 
 // historyView is the list of versions.
@@ -57,30 +61,33 @@ type historyView struct {
 	Next string
 }
 
-// changesOf is what a version changed, in few words.
-func changesOf(v rulebook.Head) string {
-	if v.Version == 1 {
-		return or(countWords(v.Changes), "No rules")
+// changesOf summarizes what a version changed.
+func changesOf(version rulebook.Head) string {
+	if version.Version == 1 {
+		return or(countWords(version.Changes), "No rules")
 	}
-	return or(countWords(v.Changes), "Nothing changed")
+	return or(countWords(version.Changes), "Nothing changed")
 }
 
 // ruleHistory handles GET /app/{mode}/routing/history.
 func (s *Web) ruleHistory(v *visit) error {
-	p := historyView{At: v.query("cursor")}
-	before, _ := versionOf(p.At)
-	var err error
-	if p.List, err = s.Rules.History(v.ctx(), v.tenant(), before, pageSize+1); err != nil {
+	page := historyView{At: v.query("cursor")}
+	before, _ := versionOf(page.At)
+
+	// One more than a page shows whether there is a next one.
+	list, err := s.Rules.History(v.ctx(), v.tenant(), before, pageSize+1)
+	if err != nil {
 		return err
 	}
-	if len(p.List) > pageSize {
-		p.List = p.List[:pageSize]
-		p.Next = v.to("routing", "history") + "?cursor=" + strconv.Itoa(p.List[pageSize-1].Version)
+	page.List = list
+	if len(list) > pageSize {
+		page.List = list[:pageSize]
+		page.Next = v.to("routing", "history") + "?cursor=" + strconv.Itoa(list[pageSize-1].Version)
 	}
-	return v.show(http.StatusOK, historyPage(v.frame("History of the rules", "routing"), p))
+	return v.show(http.StatusOK, historyPage(v.frame("History of the rules", "routing"), page))
 }
 
-// versionOf reads the number of a version.
+// versionOf parses the number of a version.
 func versionOf(text string) (int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int(n), err == nil && n > 0
@@ -95,13 +102,21 @@ func (s *Web) ruleHistoryCSV(v *visit) error {
 		if err != nil {
 			return err
 		}
-		for _, made := range list {
+
+		for _, version := range list {
 			restored := ""
-			if made.Restored > 0 {
-				restored = strconv.Itoa(made.Restored)
+			if version.Restored > 0 {
+				restored = strconv.Itoa(version.Restored)
 			}
-			out.row(strconv.Itoa(made.Version), machineTime(made.WrittenAt), strconv.Itoa(made.Rules), made.Note, restored, changesOf(made))
-			before = made.Version
+			out.row(
+				strconv.Itoa(version.Version),
+				machineTime(version.WrittenAt),
+				strconv.Itoa(version.Rules),
+				version.Note,
+				restored,
+				changesOf(version),
+			)
+			before = version.Version
 		}
 		if len(list) < pageSize {
 			break
@@ -114,43 +129,46 @@ func (s *Web) ruleHistoryCSV(v *visit) error {
 type versionView struct {
 	rulebook.Version
 	Newest  int
-	Against int // the version it is compared with, 0 for no rules at all
-	Before  int // the menu has versions before this one; 0 for the newest
+	Against int // the version it is compared with; 0 for no rules at all
+	Before  int // the menu lists versions before this one; 0 for the newest
 	Changes []routing.Difference
 	Names   catalog
 	Problem string
 }
 
-// versionOf reads the version of the address.
-func (v *visit) versionOf() (p versionView, err error) {
-	n, ok := versionOf(v.r.PathValue("id"))
+// versionOf reads the version that the address names.
+func (v *visit) versionOf() (page versionView, err error) {
+	number, ok := versionOf(v.r.PathValue("id"))
 	if !ok {
-		return p, ship.Coded(ship.NotFound, "version_not_found", "there is no such version of the rules")
+		return page, ship.Coded(ship.NotFound, "version_not_found", "there is no such version of the rules")
 	}
-	if p.Version, err = v.Rules.Published(v.ctx(), v.tenant(), n); err != nil {
-		return p, err
+	if page.Version, err = v.Rules.Published(v.ctx(), v.tenant(), number); err != nil {
+		return page, err
 	}
 	newest, err := v.Rules.Published(v.ctx(), v.tenant(), 0)
 	if err != nil {
-		return p, err
+		return page, err
 	}
-	p.Newest, p.Against = newest.Version, n-1
-	p.Before, _ = versionOf(v.query("before"))
-	if other, ok := versionOf(v.query("against")); ok && other != n {
-		p.Against = other
+	page.Newest = newest.Version
+	page.Before, _ = versionOf(v.query("before"))
+
+	page.Against = number - 1
+	if other, ok := versionOf(v.query("against")); ok && other != number {
+		page.Against = other
 	}
-	var was rulebook.Version
-	if p.Against > 0 {
-		if was, err = v.Rules.Published(v.ctx(), v.tenant(), p.Against); err != nil {
-			return p, err
+	var previous rulebook.Version
+	if page.Against > 0 {
+		if previous, err = v.Rules.Published(v.ctx(), v.tenant(), page.Against); err != nil {
+			return page, err
 		}
 	}
-	p.Changes = routing.Compare(was.Rules, p.Rules)
-	p.Names, err = v.catalog()
-	return p, err
+	page.Changes = routing.Compare(previous.Rules, page.Rules)
+
+	page.Names, err = v.catalog()
+	return page, err
 }
 
-// Others are the versions that it can be compared with: a page of them, and
+// Others lists the versions that it can be compared with: a page of them, and
 // the one that it is compared with.
 func (p versionView) Others() []choice {
 	list := p.menu().choices(p.Against)
@@ -159,16 +177,16 @@ func (p versionView) Others() []choice {
 
 func (p versionView) menu() versionMenu { return versionMenu{p.Newest, p.Before} }
 
-// menuSize is how many versions a menu has.
+// menuSize is the number of versions in a menu.
 const menuSize = 50
 
-// A versionMenu is a page of a list of versions, the newest first.
+// A versionMenu is a page of a list of versions, newest first.
 type versionMenu struct {
 	newest int
-	before int // it has those before this one; 0 for the newest
+	before int // it lists those before this one; 0 for the newest
 }
 
-// first is the newest version on the page.
+// first returns the newest version on the page.
 func (m versionMenu) first() int {
 	if m.before > 0 {
 		return min(m.newest, m.before-1)
@@ -176,11 +194,12 @@ func (m versionMenu) first() int {
 	return m.newest
 }
 
-// choices are the versions of the page, and the chosen one wherever it is; 0
-// for none.
+// choices lists the versions of the page, and the chosen one even if it is on
+// another; 0 for none.
 func (m versionMenu) choices(chosen int) []choice {
 	var list []choice
 	add := func(n int) { list = append(list, choice{strconv.Itoa(n), "Version " + strconv.Itoa(n)}) }
+
 	if chosen > m.first() && chosen <= m.newest {
 		add(chosen)
 	}
@@ -194,7 +213,7 @@ func (m versionMenu) choices(chosen int) []choice {
 	return list
 }
 
-// Older is the cursor of the next page; "" if this is the last.
+// Older returns the cursor of the next page; "" if this is the last.
 func (m versionMenu) Older() string {
 	if m.first() <= menuSize {
 		return ""
@@ -204,40 +223,48 @@ func (m versionMenu) Older() string {
 
 // ruleVersion handles GET /app/{mode}/routing/versions/{id}.
 func (s *Web) ruleVersion(v *visit) error {
-	p, err := v.versionOf()
+	page, err := v.versionOf()
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, versionPage(v.frame("Version "+strconv.Itoa(p.Version.Version), "routing"), p))
+	return v.show(http.StatusOK, versionPage(v.frame("Version "+strconv.Itoa(page.Version.Version), "routing"), page))
 }
 
 // ruleVersionJSON handles GET /app/{mode}/routing/versions/{id}/rules.json:
 // the file that the commands and the API read.
 func (s *Web) ruleVersionJSON(v *visit) error {
-	p, err := v.versionOf()
+	page, err := v.versionOf()
 	if err != nil {
 		return err
 	}
-	v.w.Header().Set("Content-Type", "application/json")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="rules-`+v.mode()+"-"+strconv.Itoa(p.Version.Version)+`.json"`)
-	enc := json.NewEncoder(v.w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(p.Rules)
+
+	header := v.w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Disposition", `attachment; filename="rules-`+v.mode()+"-"+strconv.Itoa(page.Version.Version)+`.json"`)
+
+	encoder := json.NewEncoder(v.w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(page.Rules)
 }
 
 // rollBack handles POST /app/{mode}/routing/versions/{id}.
 func (s *Web) rollBack(v *visit) error {
-	p, err := v.versionOf()
+	page, err := v.versionOf()
 	if err != nil {
 		return err
 	}
-	_, err = s.Rules.RollBack(v.audited("routing.rolled_back", "", map[string]string{"to": strconv.Itoa(p.Version.Version)}), v.tenant(), p.Version.Version, v.form("note"))
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Problem = "These rules cannot be published again as they are. " + wrong.All
-		for pointer, text := range wrong.Fields {
-			p.Problem += " " + ruleAt(p.Rules, pointer) + ": " + text
+
+	number := page.Version.Version
+	ctx := v.audited("routing.rolled_back", "", map[string]string{"to": strconv.Itoa(number)})
+	_, err = s.Rules.RollBack(ctx, v.tenant(), number, v.form("note"))
+
+	// Old rules can name services or accounts that no longer exist.
+	if found, fixable := problemsOf(err); fixable {
+		page.Problem = "These rules cannot be published again as they are. " + found.All
+		for pointer, text := range found.Fields {
+			page.Problem += " " + ruleAt(page.Rules, pointer) + ": " + text
 		}
-		return v.show(http.StatusUnprocessableEntity, versionPage(v.frame("Version "+strconv.Itoa(p.Version.Version), "routing"), p))
+		return v.show(http.StatusUnprocessableEntity, versionPage(v.frame("Version "+strconv.Itoa(number), "routing"), page))
 	}
 	if err != nil {
 		return err

@@ -16,10 +16,11 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// sheetRoutes are about the price lists of contracts.
+// sheetRoutes are about rate sheets: the price lists of carrier contracts.
 func (s *Web) sheetRoutes() []route {
 	upload := post("/app/{mode}/rate-sheets", member.ManageRouting, s.importSheet)
-	upload.most = sheet.MaxBytes + 1<<16 // and the other fields
+	upload.most = sheet.MaxBytes + 1<<16 // the file and the other fields
+
 	return []route{
 		get("/app/{mode}/rate-sheets", member.ViewRouting, s.sheets),
 		get("/app/{mode}/rate-sheets.csv", member.ViewRouting, s.sheetsCSV),
@@ -49,13 +50,13 @@ var sheetLine = line[store.RateSheet]{
 // sheetForm is an import as it was filled in.
 type sheetForm struct {
 	Name, For string
-	CSV       string // to say what stands in a line that is wrong
+	CSV       string // to show the lines that have errors
 	Fixed     bool   // it replaces the sheet of the name
 	Wrong     problems
 	Errors    []sheet.Problem
 }
 
-// lineOf is a line of the sheet that was sent.
+// lineOf returns the n-th line of the sheet that was sent.
 func (f sheetForm) lineOf(n int) string {
 	for line := range strings.Lines(f.CSV) {
 		if n--; n == 0 {
@@ -69,23 +70,25 @@ func (f sheetForm) lineOf(n int) string {
 func (s *Web) sheets(v *visit) error { return v.showSheets(http.StatusOK, sheetForm{}) }
 
 func (v *visit) showSheets(status int, form sheetForm) (err error) {
-	p := sheetList{Form: form}
-	if p.Names, err = v.catalog(); err != nil {
+	page := sheetList{Form: form}
+	if page.Names, err = v.catalog(); err != nil {
 		return err
 	}
 	states := []choice{{"", "All carriers"}}
-	for _, c := range p.Names {
-		states = append(states, choice{c.Name, c.Title})
+	for _, carrier := range page.Names {
+		states = append(states, choice{carrier.Name, carrier.Title})
 	}
+
+	// Sheets are large: only those that the page shows are parsed.
 	rows, err := v.Rules.SheetRows(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
-	rows, p.Tools = shorten(v, "rate-sheets", rows, states, sheetLine)
-	if p.List, err = v.Rules.Read(v.ctx(), v.tenant(), rows); err != nil {
+	rows, page.Tools = shorten(v, "rate-sheets", rows, states, sheetLine)
+	if page.List, err = v.Rules.Read(v.ctx(), v.tenant(), rows); err != nil {
 		return err
 	}
-	return v.show(status, sheetsPage(v.frame("Rate sheets", "routing"), p))
+	return v.show(status, sheetsPage(v.frame("Rate sheets", "routing"), page))
 }
 
 // sheetsCSV handles GET /app/{mode}/rate-sheets.csv.
@@ -94,16 +97,31 @@ func (s *Web) sheetsCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
+
 	out := v.exportCSV("rate-sheets", "name", "version", "carrier", "connection", "title", "currency", "valid from", "valid until", "services", "zones", "prices", "imported")
 	for part := range slices.Chunk(matching(v, rows, sheetLine), pageSize) {
 		list, err := s.Rules.Read(v.ctx(), v.tenant(), part)
 		if err != nil {
 			return err
 		}
-		for _, sh := range list {
-			n := sh.Parsed.Counts()
-			out.row(sh.Name, strconv.Itoa(sh.Version), sh.Carrier, string(sh.Connection), sh.Parsed.Name, sh.Parsed.Currency, string(sh.Parsed.ValidFrom),
-				string(sh.Parsed.ValidUntil), strconv.Itoa(n.Services), strconv.Itoa(n.Zones), strconv.Itoa(n.Prices), machineTime(sh.AddedAt))
+
+		for _, row := range list {
+			parsed := row.Parsed
+			counts := parsed.Counts()
+			out.row(
+				row.Name,
+				strconv.Itoa(row.Version),
+				row.Carrier,
+				string(row.Connection),
+				parsed.Name,
+				parsed.Currency,
+				string(parsed.ValidFrom),
+				string(parsed.ValidUntil),
+				strconv.Itoa(counts.Services),
+				strconv.Itoa(counts.Zones),
+				strconv.Itoa(counts.Prices),
+				machineTime(row.AddedAt),
+			)
 		}
 	}
 	return nil
@@ -115,29 +133,39 @@ func (s *Web) importSheet(v *visit) error {
 	form, err := v.sheetForm()
 	if err == nil {
 		target := targetOf(form.For)
-		var made rulebook.Sheet
-		made, err = s.Rules.ImportSheet(v.audited("rate_sheet.imported", "", map[string]string{"carrier": target.Carrier}), v.tenant(), rulebook.SheetInput{Name: form.Name, Carrier: target.Carrier, Connection: target.ConnectionID, CSV: form.CSV})
+		ctx := v.audited("rate_sheet.imported", "", map[string]string{"carrier": target.Carrier})
+		var imported rulebook.Sheet
+		imported, err = s.Rules.ImportSheet(ctx, v.tenant(), rulebook.SheetInput{
+			Name:       form.Name,
+			Carrier:    target.Carrier,
+			Connection: target.ConnectionID,
+			CSV:        form.CSV,
+		})
 		if err == nil {
-			return v.redirect(v.to("rate-sheets", made.Name), "imported")
+			return v.redirect(v.to("rate-sheets", imported.Name), "imported")
 		}
 	}
-	wrong, mendable := problemsOf(err)
-	if !mendable {
+
+	found, fixable := problemsOf(err)
+	if !fixable {
 		return err
 	}
-	form.Errors, form.Wrong = sheet.ProblemsOf(err), wrong
+	form.Wrong = found
+	form.Errors = sheet.ProblemsOf(err)
 	if len(form.Errors) > 0 {
 		form.Wrong = problems{All: "Nothing was imported: " + countOf(len(form.Errors), "error") + " in the file."}
 	}
+
+	// The errors appear on the page that the form was on.
 	if !form.Fixed {
 		return v.showSheets(http.StatusUnprocessableEntity, form)
 	}
-	p, err := v.sheetOf(form.Name)
+	page, err := v.sheetOf(form.Name)
 	if err != nil {
 		return err
 	}
-	p.Form = form
-	return v.show(http.StatusUnprocessableEntity, sheetPage(v.frame(p.Name, "routing"), p))
+	page.Form = form
+	return v.show(http.StatusUnprocessableEntity, sheetPage(v.frame(page.Name, "routing"), page))
 }
 
 // sheetForm reads the form and the file.
@@ -145,11 +173,14 @@ func (v *visit) sheetForm() (sheetForm, error) {
 	refuse := func(detail string) error {
 		return ship.InvalidFields([]ship.FieldError{{Pointer: "/csv", Code: "invalid", Detail: detail}})
 	}
+
 	err := v.r.ParseMultipartForm(sheet.MaxBytes)
 	form := sheetForm{Name: v.form("name"), For: v.form("for"), Fixed: v.form("fixed") != ""}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return form, refuse("is larger than 10 MB")
 	}
+
+	// Any other error of the form means that there is no file in it.
 	file, head, err := v.r.FormFile("csv")
 	if err != nil {
 		return form, refuse("choose a file")
@@ -159,6 +190,7 @@ func (v *visit) sheetForm() (sheetForm, error) {
 	if err != nil {
 		return form, err
 	}
+
 	if form.Name == "" {
 		form.Name = nameOfFile(head.Filename)
 	}
@@ -166,7 +198,7 @@ func (v *visit) sheetForm() (sheetForm, error) {
 	return form, nil
 }
 
-// nameOfFile is what a sheet is called after its file.
+// nameOfFile returns the default name of a sheet, after its file.
 func nameOfFile(file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	name := strings.Map(func(r rune) rune {
@@ -182,11 +214,11 @@ func nameOfFile(file string) string {
 // was imported.
 func (s *Web) sheetFile(v *visit) error {
 	version, _ := versionOf(v.query("version"))
-	got, err := s.Rules.Sheet(v.ctx(), v.tenant(), v.r.PathValue("id"), version)
+	imported, err := s.Rules.Sheet(v.ctx(), v.tenant(), v.r.PathValue("id"), version)
 	if err != nil {
 		return err
 	}
-	return v.download(got.Name+"-"+strconv.Itoa(got.Version)+".csv", got.CSV)
+	return v.download(imported.Name+"-"+strconv.Itoa(imported.Version)+".csv", imported.CSV)
 }
 
 func (v *visit) download(name, text string) error {
@@ -212,33 +244,42 @@ func (s *Web) sheetTemplate(v *visit) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(names, func(c catalogCarrier) bool { return c.Name == v.query("carrier") })
-	if i < 0 {
-		i = 0
-	}
 	if len(names) == 0 {
 		return errNoPage
 	}
-	return v.download("rate-sheet-"+names[i].Name+".csv", templateFor(names[i], v.who.Account.Currency))
+
+	chosen := names[0]
+	if i := slices.IndexFunc(names, func(c catalogCarrier) bool { return c.Name == v.query("carrier") }); i >= 0 {
+		chosen = names[i]
+	}
+	return v.download("rate-sheet-"+chosen.Name+".csv", templateFor(chosen, v.who.Account.Currency))
 }
 
-// templateFor writes the template.
-func templateFor(c catalogCarrier, currency string) string {
-	var b strings.Builder
-	b.WriteString("# Rows that begin with # are for people\n[sheet]\nname,\"" + c.Title + " contract\"\ncurrency," + or(currency, "USD") +
-		"\nweight unit,lb\nlength unit,in\n\n[services]\nservice,name\n")
-	for _, s := range c.Services {
-		b.WriteString(s.Code + ",\"" + s.Name + "\"\n")
+// templateFor writes the template for a carrier.
+func templateFor(carrier catalogCarrier, currency string) string {
+	var text strings.Builder
+	text.WriteString("# Rows that begin with # are for people\n[sheet]\n" +
+		"name,\"" + carrier.Title + " contract\"\n" +
+		"currency," + or(currency, "USD") + "\n" +
+		"weight unit,lb\nlength unit,in\n")
+
+	text.WriteString("\n[services]\nservice,name\n")
+	for _, service := range carrier.Services {
+		text.WriteString(service.Code + ",\"" + service.Name + "\"\n")
 	}
-	b.WriteString("\n[zones]\nzone,country,zip\n1,US,0\n2,US,1..9\n\n[rates]\nservice,up to,zone 1,zone 2\n")
-	for i, s := range c.Services {
+
+	text.WriteString("\n[zones]\nzone,country,zip\n1,US,0\n2,US,1..9\n")
+
+	text.WriteString("\n[rates]\nservice,up to,zone 1,zone 2\n")
+	for i, service := range carrier.Services {
 		for _, weight := range []int{1, 5, 20} {
-			b.WriteString(s.Code + "," + strconv.Itoa(weight) + "," + strconv.Itoa(6+i+weight) + ".00," + strconv.Itoa(8+i+weight) + ".00\n")
+			text.WriteString(service.Code + "," + strconv.Itoa(weight) + "," + strconv.Itoa(6+i+weight) + ".00," + strconv.Itoa(8+i+weight) + ".00\n")
 		}
 	}
-	b.WriteString("\n[transit]\nservice,zone 1,zone 2\n")
-	for _, s := range c.Services {
-		b.WriteString(s.Code + ",2,4\n")
+
+	text.WriteString("\n[transit]\nservice,zone 1,zone 2\n")
+	for _, service := range carrier.Services {
+		text.WriteString(service.Code + ",2,4\n")
 	}
-	return b.String()
+	return text.String()
 }

@@ -7,34 +7,39 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// why is a choice in words, made of what its trace says. The offer is the one
-// that was taken in the end.
-func (c catalog) why(taken ship.Rate, r ship.Routing) string {
-	reason := routing.ReasonWords(r)
+// why explains a choice from its trace. taken is the offer that was bought in
+// the end.
+func (c catalog) why(taken ship.Rate, routed ship.Routing) string {
+	reason := routing.ReasonWords(routed)
 	if reason == "" {
-		return plainWhy(r)
+		return plainWhy(routed)
 	}
-	first, no := taken, refusals(r)
-	if len(no) > 0 {
-		first = ship.Rate{Carrier: no[0].Carrier, Service: no[0].Service, Price: no[0].Price}
+
+	// The reason is about the first offer, which is not the one that was bought
+	// if its carrier declined.
+	first := taken
+	declined := refusals(routed)
+	if len(declined) > 0 {
+		first = ship.Rate{Carrier: declined[0].Carrier, Service: declined[0].Service, Price: declined[0].Price}
 	}
-	text := chooser(r) + c.priced(first, r) + " " + reason
-	if len(no) > 0 {
-		text += ". " + noSellers(no) + " did not sell"
-		if last := no[len(no)-1]; last.Carrier != taken.Carrier || last.Service != taken.Service {
-			text += ", so " + c.priced(taken, r) + " was taken"
+	text := chooser(routed) + c.priced(first, routed) + " " + reason
+	if len(declined) > 0 {
+		text += ". " + carrierNames(declined) + " did not sell"
+		if last := declined[len(declined)-1]; last.Carrier != taken.Carrier || last.Service != taken.Service {
+			text += ", so " + c.priced(taken, routed) + " was taken"
 		}
 	}
-	if r.RunnerUp != nil {
-		text += "; next is " + c.priced(*r.RunnerUp, r)
+
+	if routed.RunnerUp != nil {
+		text += "; next is " + c.priced(*routed.RunnerUp, routed)
 	}
-	return sentence(text + routing.Notes(r))
+	return sentence(text + routing.Notes(routed))
 }
 
-// plainWhy is a choice whose trace has no reason: the order named it, or it was
-// made before reasons were stored.
-func plainWhy(r ship.Routing) string {
-	switch r.Strategy {
+// plainWhy explains a choice whose trace has no reason: the order named it, or
+// it was made before reasons were stored.
+func plainWhy(routed ship.Routing) string {
+	switch routed.Strategy {
 	case "cheapest":
 		return "The cheapest offer that fits was taken."
 	case "named":
@@ -42,47 +47,47 @@ func plainWhy(r ship.Routing) string {
 	case "rate":
 		return "This rate was chosen in the request."
 	case "rule":
-		return "The rule “" + r.Rule + "” chose it."
+		return "The rule “" + routed.Rule + "” chose it."
 	case "default":
 		return "No rule decided, so what the rules say for the rest did."
 	}
 	return ""
 }
 
-// chooser is who chose, before what was chosen.
-func chooser(r ship.Routing) string {
-	switch r.Strategy {
+// chooser says who chose; the choice follows it.
+func chooser(routed ship.Routing) string {
+	switch routed.Strategy {
 	case "rule":
-		return "Rule “" + r.Rule + "”: "
+		return "Rule “" + routed.Rule + "”: "
 	case "default":
 		return "No rule decides: "
 	}
 	return ""
 }
 
-// refusals are the carriers that were asked to sell and did not, in their
-// order.
-func refusals(r ship.Routing) []ship.Tried {
-	return slices.DeleteFunc(slices.Clone(r.Failed), func(t ship.Tried) bool { return t.Service == "" })
+// refusals returns the purchases that carriers declined, in their order. An
+// entry without a service is a carrier that gave no offer.
+func refusals(routed ship.Routing) []ship.Tried {
+	return slices.DeleteFunc(slices.Clone(routed.Failed), func(t ship.Tried) bool { return t.Service == "" })
 }
 
-func noSellers(list []ship.Tried) string {
+func carrierNames(attempts []ship.Tried) string {
 	var names []string
-	for _, t := range list {
-		if name := carrierTitle(t.Carrier); !slices.Contains(names, name) {
+	for _, attempt := range attempts {
+		if name := carrierTitle(attempt.Carrier); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return joinWords(names, "and")
 }
 
-// priced is an offer and what it was to cost when the choice was made.
-func (c catalog) priced(o ship.Rate, r ship.Routing) string {
-	price := o.Price
-	for _, seen := range r.Seen {
-		if seen.Carrier == o.Carrier && seen.Service == o.Service && seen.Connection == o.Connection {
+// priced returns an offer and its price when the choice was made.
+func (c catalog) priced(offer ship.Rate, routed ship.Routing) string {
+	price := offer.Price
+	for _, seen := range routed.Seen {
+		if seen.Carrier == offer.Carrier && seen.Service == offer.Service && seen.Connection == offer.Connection {
 			price = seen.Price
 		}
 	}
-	return c.offer(o) + " (" + money(price) + ")"
+	return c.offer(offer) + " (" + money(price) + ")"
 }
