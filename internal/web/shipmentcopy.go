@@ -8,9 +8,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// copyAddress is the form of a new shipment, filled in from an earlier one.
-// With its order number the order is shipped again; without it the form is a
-// template for another order.
+// copyAddress returns the address of the form for a new shipment, filled in
+// from an earlier one. With its order number the order is shipped again;
+// without it the form is a template for another order.
 func copyAddress(f frame, id ship.ShipmentID, withOrderNumber bool) string {
 	query := url.Values{"from": {string(id)}}
 	if !withOrderNumber {
@@ -19,7 +19,7 @@ func copyAddress(f frame, id ship.ShipmentID, withOrderNumber bool) string {
 	return f.To("shipments", "new") + "?" + query.Encode()
 }
 
-// showCopy answers with the form of a new shipment, filled in from the one
+// showCopy answers with the form for a new shipment, filled in from the one
 // that the address names. Nothing is bought until the form is sent.
 func (v *visit) showCopy() error {
 	id, ok := ship.ParseShipmentID(v.query("from"))
@@ -37,15 +37,16 @@ func (v *visit) showCopy() error {
 		values.Del("order")
 	}
 
-	// The form is read as if it had been sent, so that what it shows and what
-	// it would buy cannot differ.
-	v.r.Form, v.r.PostForm = values, values
+	// The form is read as if it had been sent, so what it shows and what it
+	// would buy cannot differ.
+	v.r.Form = values
+	v.r.PostForm = values
 	return v.showForm(http.StatusOK, v.readShipmentForm())
 }
 
-// orderValues are the fields of the form of a new shipment that make the
-// order: the reverse of readShipmentForm. The ship date is left out, because a
-// copy is shipped today.
+// orderValues returns the fields of the form for a new shipment that make up
+// the order: the reverse of readShipmentForm. The ship date is left out,
+// because a copy is shipped today.
 func orderValues(order ship.Order) url.Values {
 	values := url.Values{}
 	set := func(name, value string) {
@@ -91,15 +92,15 @@ func orderValues(order ship.Order) url.Values {
 	return values
 }
 
-func setParcel(set func(name, value string), at string, parcel ship.Parcel) {
-	set(at+"weight", decimal(parcel.Weight))
-	set(at+"weightUnit", string(parcel.WeightUnit))
-	set(at+"packaging", parcel.Packaging)
-	if d := parcel.Dimensions; d != nil {
-		set(at+"length", decimal(d.Length))
-		set(at+"width", decimal(d.Width))
-		set(at+"height", decimal(d.Height))
-		set(at+"lengthUnit", string(d.Unit))
+func setParcel(set func(name, value string), prefix string, parcel ship.Parcel) {
+	set(prefix+"weight", decimal(parcel.Weight))
+	set(prefix+"weightUnit", string(parcel.WeightUnit))
+	set(prefix+"packaging", parcel.Packaging)
+	if sides := parcel.Dimensions; sides != nil {
+		set(prefix+"length", decimal(sides.Length))
+		set(prefix+"width", decimal(sides.Width))
+		set(prefix+"height", decimal(sides.Height))
+		set(prefix+"lengthUnit", string(sides.Unit))
 	}
 }
 
@@ -113,32 +114,33 @@ func setCustoms(set func(name, value string), declared *ship.Customs, unit ship.
 	}
 
 	for i, item := range declared.Items {
-		at := "item." + strconv.Itoa(i) + "."
-		set(at+"description", item.Description)
-		set(at+"quantity", strconv.Itoa(item.Quantity))
-		set(at+"hsCode", item.HSCode)
-		set(at+"originCountry", item.OriginCountry)
-		set(at+"sku", item.SKU)
-		set(at+"manufacturer", item.Manufacturer)
+		prefix := "item." + strconv.Itoa(i) + "."
+		set(prefix+"description", item.Description)
+		set(prefix+"quantity", strconv.Itoa(item.Quantity))
+		set(prefix+"hsCode", item.HSCode)
+		set(prefix+"originCountry", item.OriginCountry)
+		set(prefix+"sku", item.SKU)
+		set(prefix+"manufacturer", item.Manufacturer)
 		for k, product := range item.ProductIdentifiers {
-			set(productField(at, k, "type"), product.Type)
-			set(productField(at, k, "number"), product.Number)
+			set(productField(prefix, k, "type"), product.Type)
+			set(productField(prefix, k, "number"), product.Number)
 		}
+
 		if !item.Value.IsZero() {
-			set(at+"value", item.Value.Amount())
-			set("currency", item.Value.Currency)
+			set(prefix+"value", item.Value.Amount())
+			set("currency", item.Value.Currency) // the form has one for all items
 		}
 		if item.Weight > 0 {
-			set(at+"weight", decimal(item.WeightIn(unit)))
+			set(prefix+"weight", decimal(item.WeightIn(unit)))
 		}
 	}
 
 	for i, id := range declared.TaxNumbers() {
-		at := "tax." + strconv.Itoa(i) + "."
-		set(at+"type", id.Type)
-		set(at+"number", id.Number)
-		set(at+"country", id.Country)
-		set(at+"party", id.Party)
+		prefix := "tax." + strconv.Itoa(i) + "."
+		set(prefix+"type", id.Type)
+		set(prefix+"number", id.Number)
+		set(prefix+"country", id.Country)
+		set(prefix+"party", id.Party)
 	}
 }
 

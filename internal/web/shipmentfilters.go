@@ -6,13 +6,14 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A statusFilter is a choice of the list of shipments by what became of them.
-// A shipment with a live label is where its parcel is; any other one is what
-// became of its label. So every shipment is in one filter, besides "active".
+// A statusFilter selects shipments in the list by what became of them. A
+// shipment with a live label is listed by the status of its parcel, any other
+// by the state of its label. So every shipment is in exactly one filter,
+// besides "active".
 type statusFilter struct {
 	Value  string // in the address
 	Title  string
-	Status ship.Status  // of the parcel; empty does not narrow
+	Status ship.Status  // of the parcel; empty matches all
 	States []ship.State // of the purchase, any of them
 }
 
@@ -38,6 +39,7 @@ var statusFilters = func() []statusFilter {
 			})
 		}
 	}
+
 	return append(list,
 		statusFilter{Value: "pending", Title: "Label pending", States: pendingStates},
 		statusFilter{Value: "voided", Title: "Voided", States: voidedStates},
@@ -45,12 +47,15 @@ var statusFilters = func() []statusFilter {
 	)
 }()
 
-// statusFilterOf is the filter with the value; ok is false if there is none.
-// "created" was a value before shipments were told apart by their labels.
+// statusFilterOf returns the filter with the value; ok is false if there is
+// none.
 func statusFilterOf(value string) (found statusFilter, ok bool) {
+	// "created" was a value before shipments were told apart by their labels,
+	// and old links still have it.
 	if value == string(ship.Created) {
 		value = "pending"
 	}
+
 	i := slices.IndexFunc(statusFilters, func(f statusFilter) bool { return f.Value == value })
 	if i < 0 {
 		return statusFilter{}, false
@@ -58,12 +63,12 @@ func statusFilterOf(value string) (found statusFilter, ok bool) {
 	return statusFilters[i], true
 }
 
-// filterValueOf is the value of the one filter, besides "active", that lists
-// shipments of the status and state.
+// filterValueOf returns the value of the one filter, besides "active", that
+// lists shipments of the status and state.
 func filterValueOf(status ship.Status, state ship.State) string {
-	for _, f := range statusFilters {
-		if f.Value != activeFilter && slices.Contains(f.States, state) && (f.Status == "" || f.Status == status) {
-			return f.Value
+	for _, filter := range statusFilters {
+		if filter.Value != activeFilter && slices.Contains(filter.States, state) && (filter.Status == "" || filter.Status == status) {
+			return filter.Value
 		}
 	}
 	return ""

@@ -8,18 +8,18 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// viewBox is the part of the whole picture that the sheet shows.
+// viewBox returns the part of the whole picture that the sheet shows.
 func (s labelSheet) viewBox() string {
 	return fmt.Sprintf("0 %d %d %d", s.Top, s.Width, s.Height)
 }
 
-// is4x6 reports whether the sheet is as large as a label usually is.
+// is4x6 reports whether the sheet has the usual size of a label.
 func (s labelSheet) is4x6() bool {
 	return s.Width <= 41*printDPI/10 && s.Height <= 61*printDPI/10
 }
 
-// class is the paper that the sheet needs: 4 x 6 inches, the longer kind of the
-// same width, or a page.
+// class returns the paper that the sheet needs: 4 x 6 inches, the longer kind
+// of the same width, or a page.
 func (s labelSheet) class() string {
 	switch {
 	case s.is4x6():
@@ -30,10 +30,10 @@ func (s labelSheet) class() string {
 	return "sheet sheet-page"
 }
 
-// inches is a number of dots as a length on paper.
+// inches returns a number of dots as a length on paper.
 func inches(dots int) string { return decimal(float64(dots)/printDPI) + "in" }
 
-// choiceTitle is what people call a value of a list of choices.
+// choiceTitle returns the title of a value in a list of choices.
 func choiceTitle(list []choice, value string) string {
 	i := slices.IndexFunc(list, func(c choice) bool { return c.Value == value })
 	if i < 0 {
@@ -42,10 +42,10 @@ func choiceTitle(list []choice, value string) string {
 	return list[i].Title
 }
 
-// declaredTotal is the value of all declared goods, one amount a currency.
-func declaredTotal(c ship.Customs) string {
+// declaredTotal returns the value of all declared goods, one amount a currency.
+func declaredTotal(declared ship.Customs) string {
 	var sums []ship.Money
-	for _, item := range c.Items {
+	for _, item := range declared.Items {
 		value := ship.Money{Minor: item.Value.Minor * int64(item.Quantity), Currency: item.Value.Currency}
 		i := slices.IndexFunc(sums, func(m ship.Money) bool { return m.Currency == value.Currency })
 		if i < 0 {
@@ -62,7 +62,7 @@ func declaredTotal(c ship.Customs) string {
 	return or(strings.Join(words, " + "), "–")
 }
 
-// taxTitle is what people call a kind of tax identifier.
+// taxTitle returns the name of a kind of tax identifier.
 func taxTitle(kind string) string {
 	if kind == "other" {
 		return "Tax number"
@@ -79,6 +79,6 @@ func taxOwner(id ship.TaxIdentifier) string {
 	return words
 }
 
-// itemUnit is the unit of the weights of declared goods: that of the first
-// parcel.
+// itemUnit returns the unit for the weights of declared goods: that of the
+// first parcel.
 func (p shipmentView) itemUnit() ship.WeightUnit { return p.Order.Parcels[0].WeightUnit }

@@ -11,45 +11,57 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// pageSize is how many lines a list shows.
+// pageSize is the number of lines on a page of a list.
 const pageSize = 50
 
 // shipmentList is the page of shipments.
 type shipmentList struct {
 	Filter   shipmentQuery
 	List     []ship.Shipment
-	Next     string // address of the page behind
+	Next     string // address of the next page
 	Carriers []choice
 
-	NoCarrier bool // is connected in the mode
+	NoCarrier bool // no carrier is connected in the mode
 }
 
-// shipmentQuery is the filter as the address carries it.
+// A shipmentQuery is the filter as the address carries it.
 type shipmentQuery struct {
 	Status, Carrier, Order, To, From, Until string
-	Sort                                    string // "" is the newest first; "oldest", "due" or "due-last"
+	Sort                                    string // "" is newest first; "oldest", "due" or "due-last"
 	Cursor                                  string
 }
 
 func (v *visit) shipmentQuery() shipmentQuery {
-	q := shipmentQuery{
-		Status: v.query("status"), Carrier: v.query("carrier"), Order: v.query("order"), To: v.query("to"),
-		From: v.query("from"), Until: v.query("until"), Cursor: v.query("cursor"),
+	query := shipmentQuery{
+		Status:  v.query("status"),
+		Carrier: v.query("carrier"),
+		Order:   v.query("order"),
+		To:      v.query("to"),
+		From:    v.query("from"),
+		Until:   v.query("until"),
+		Cursor:  v.query("cursor"),
 	}
-	q.Sort = q.sortable(v.query("sort"))
-	return q
+	query.Sort = query.sortable(v.query("sort"))
+	return query
 }
 
-// sortable is the order, if an index carries it together with the filters.
+// sortable returns the sort order, or "" if no index serves it together with
+// the filters.
 func (q shipmentQuery) sortable(sort string) string {
+	if q.Order != "" || q.To != "" {
+		return ""
+	}
+	if sort == "oldest" {
+		return sort
+	}
+
+	// Labels that are pending, voided or failed are not sorted by due date.
 	chosen, _ := statusFilterOf(q.Status)
-	unsettled := chosen.Value != "" && chosen.Status == "" && chosen.Value != activeFilter
-	switch {
-	case q.Order != "" || q.To != "":
+	hasNoLiveLabel := chosen.Value != "" && chosen.Status == "" && chosen.Value != activeFilter
+	if hasNoLiveLabel || q.Carrier != "" || q.From != "" || q.Until != "" {
 		return ""
-	case unsettled && strings.HasPrefix(sort, "due"):
-		return ""
-	case sort == "oldest", (sort == "due" || sort == "due-last") && q.Carrier == "" && q.From == "" && q.Until == "":
+	}
+	if sort == "due" || sort == "due-last" {
 		return sort
 	}
 	return ""
@@ -64,8 +76,9 @@ func (q shipmentQuery) narrowed() bool {
 	return !q.isEmpty()
 }
 
-// address is a list with the filter, changed as with says.
-func (q shipmentQuery) address(path string, with ...string) string {
+// address returns the address of a list with the filter; changes are names and
+// values that replace those of the filter.
+func (q shipmentQuery) address(path string, changes ...string) string {
 	values := url.Values{}
 	set := func(name, value string) {
 		values.Del(name)
@@ -73,6 +86,7 @@ func (q shipmentQuery) address(path string, with ...string) string {
 			values.Set(name, value)
 		}
 	}
+
 	set("status", q.Status)
 	set("carrier", q.Carrier)
 	set("order", q.Order)
@@ -80,112 +94,131 @@ func (q shipmentQuery) address(path string, with ...string) string {
 	set("sort", q.Sort)
 	set("from", q.From)
 	set("until", q.Until)
-	for i := 0; i+1 < len(with); i += 2 {
-		set(with[i], with[i+1])
+	for i := 0; i+1 < len(changes); i += 2 {
+		set(changes[i], changes[i+1])
 	}
+
 	if len(values) == 0 {
 		return path
 	}
 	return path + "?" + values.Encode()
 }
 
-// filter is what the service is asked for. What makes no sense does not
-// narrow: an address that was typed must not end in an error.
+// filter returns the filter for the service. Invalid values are ignored: an
+// address that was typed must not end in an error.
 func (q shipmentQuery) filter() shipping.Filter {
-	f := shipping.Filter{OrderID: q.Order, Carrier: q.Carrier, Query: q.To, Page: ship.Page{Limit: pageSize}}
-	f.Order = shipping.Order{Due: strings.HasPrefix(q.Sort, "due"), First: q.Sort == "due" || q.Sort == "oldest"}
+	filter := shipping.Filter{
+		OrderID: q.Order,
+		Carrier: q.Carrier,
+		Query:   q.To,
+		Page:    ship.Page{Limit: pageSize},
+		Order: shipping.Order{
+			Due:   strings.HasPrefix(q.Sort, "due"),
+			First: q.Sort == "due" || q.Sort == "oldest",
+		},
+	}
 	if chosen, ok := statusFilterOf(q.Status); ok {
-		f.Status, f.States = chosen.Status, chosen.States
+		filter.Status = chosen.Status
+		filter.States = chosen.States
 	}
-	if t, err := time.Parse(time.DateOnly, q.From); err == nil {
-		f.CreatedAfter = t
+
+	if day, err := time.Parse(time.DateOnly, q.From); err == nil {
+		filter.CreatedAfter = day
 	}
-	if t, err := time.Parse(time.DateOnly, q.Until); err == nil {
-		f.CreatedBefore = t.AddDate(0, 0, 1)
+	if day, err := time.Parse(time.DateOnly, q.Until); err == nil {
+		filter.CreatedBefore = day.AddDate(0, 0, 1) // the last day is included
 	}
+
+	// A cursor is an ID, and the due time behind it if that is the order.
 	name, due, _ := strings.Cut(q.Cursor, "~")
 	if id, ok := ship.ParseShipmentID(name); ok {
-		f.Page.Before = id.Raw()
+		filter.Page.Before = id.Raw()
 	}
 	if micros, err := strconv.ParseInt(due, 10, 64); err == nil {
-		f.DueAt = time.UnixMicro(micros)
+		filter.DueAt = time.UnixMicro(micros)
 	}
-	return f
+	return filter
 }
 
-// behind is the cursor of the page behind a shipment.
-func (q shipmentQuery) behind(sh ship.Shipment) string {
-	if !strings.HasPrefix(q.Sort, "due") || sh.Progress.EstimateAt.IsZero() {
-		return string(sh.ID)
+// behind returns the cursor of the page that follows a shipment.
+func (q shipmentQuery) behind(shipment ship.Shipment) string {
+	if !strings.HasPrefix(q.Sort, "due") || shipment.Progress.EstimateAt.IsZero() {
+		return string(shipment.ID)
 	}
-	return string(sh.ID) + "~" + strconv.FormatInt(sh.Progress.EstimateAt.UnixMicro(), 10)
+	return string(shipment.ID) + "~" + strconv.FormatInt(shipment.Progress.EstimateAt.UnixMicro(), 10)
 }
 
-// A sorting is a column's head by which a list can be sorted.
+// A sorting is the head of a column by which a list can be sorted.
 type sorting struct {
-	To   string // address of the list, sorted by it; empty if it cannot be
+	To   string // address of the list sorted by it; empty if it cannot be
 	Aria string // "ascending", "descending"
 }
 
-// sorting is the head of a column with two orders, the first of which comes
-// first.
+// sorting returns the head of a column with two orders. A click chooses the
+// first, and the second if the list has the first already.
 func (q shipmentQuery) sorting(path, first, second, firstAria, secondAria string) sorting {
-	sort, s := first, sorting{}
+	var head sorting
+	next := first
 	switch q.Sort {
 	case first:
-		sort, s.Aria = second, firstAria
+		next = second
+		head.Aria = firstAria
 	case second:
-		s.Aria = secondAria
+		head.Aria = secondAria
 	}
-	if q.sortable(sort) == sort {
-		s.To = q.address(path, "sort", sort)
+
+	if q.sortable(next) == next {
+		head.To = q.address(path, "sort", next)
 	}
-	return s
+	return head
 }
 
 // shipments handles GET /app/{mode}/shipments.
 func (s *Web) shipments(v *visit) error {
-	q := v.shipmentQuery()
-	list, more, err := s.Shipping.Shipments(v.ctx(), v.tenant(), q.filter())
+	query := v.shipmentQuery()
+	list, more, err := s.Shipping.Shipments(v.ctx(), v.tenant(), query.filter())
 	if err != nil {
 		return err
 	}
-	page := shipmentList{Filter: q, List: list, Carriers: carrierChoices()}
+
+	page := shipmentList{Filter: query, List: list, Carriers: carrierChoices()}
 	if more {
-		page.Next = q.address(v.to("shipments"), "cursor", q.behind(list[len(list)-1]))
+		page.Next = query.address(v.to("shipments"), "cursor", query.behind(list[len(list)-1]))
 	}
 	if len(list) == 0 {
 		if page.NoCarrier, err = v.noCarrier(); err != nil {
 			return err
 		}
 	}
-	f := v.frame("Shipments", "shipments")
+
+	frame := v.frame("Shipments", "shipments")
 	if v.isPart() {
-		return v.show(http.StatusOK, shipmentTable(f, page))
+		return v.show(http.StatusOK, shipmentTable(frame, page))
 	}
-	return v.show(http.StatusOK, shipmentsPage(f, page))
+	return v.show(http.StatusOK, shipmentsPage(frame, page))
 }
 
 // shipmentsCSV handles GET /app/{mode}/shipments.csv: the list as it is
-// filtered, up to a bound.
+// filtered, up to csvLimit lines.
 func (s *Web) shipmentsCSV(v *visit) error {
 	ctx, cancel := v.exporting()
 	defer cancel()
 
-	f := v.shipmentQuery().filter()
-	f.Page = ship.Page{Limit: pageSize}
-	f.DueAt = time.Time{}
+	// An export begins at the top, whichever page it was started from.
+	filter := v.shipmentQuery().filter()
+	filter.Page = ship.Page{Limit: pageSize}
+	filter.DueAt = time.Time{}
 	out := v.exportCSV("shipments", "id", "order", "status", "label", "recipient", "city", "state", "zip", "country",
 		"carrier", "service", "tracking number", "amount", "currency", "created", "estimated delivery")
 
 	for n := 0; n < csvLimit && out.err == nil && !v.hasLeft(); {
-		list, more, err := s.Shipping.Shipments(ctx, v.tenant(), f)
+		list, more, err := s.Shipping.Shipments(ctx, v.tenant(), filter)
 		if err != nil {
 			return err
 		}
 
-		for _, sh := range list {
-			out.row(shipmentCells(sh)...)
+		for _, shipment := range list {
+			out.row(shipmentCells(shipment)...)
 		}
 		if n == 0 {
 			v.begin()
@@ -195,21 +228,39 @@ func (s *Web) shipmentsCSV(v *visit) error {
 			return nil
 		}
 
+		// The first part is a page, so the download starts soon; each further
+		// part is twice as long.
 		last := list[len(list)-1]
-		f.Page = ship.Page{Limit: min(2*f.Page.Limit, csvPart), Before: last.ID.Raw()}
-		f.DueAt = last.Progress.EstimateAt
+		filter.Page = ship.Page{Limit: min(2*filter.Page.Limit, csvPart), Before: last.ID.Raw()}
+		filter.DueAt = last.Progress.EstimateAt
 	}
 	return nil
 }
 
-func shipmentCells(sh ship.Shipment) []string {
-	to := sh.Order.Destination
+func shipmentCells(shipment ship.Shipment) []string {
+	to := shipment.Order.Destination
+	deal := shipment.Deal
 	estimate := ""
-	if !sh.Progress.EstimateAt.IsZero() {
-		estimate = machineTime(sh.Progress.EstimateAt)
+	if !shipment.Progress.EstimateAt.IsZero() {
+		estimate = machineTime(shipment.Progress.EstimateAt)
 	}
+
 	return []string{
-		string(sh.ID), sh.Order.OrderID, string(sh.Progress.Status), sh.State.LabelStatus(), to.Name, to.City, to.State, to.Zip, to.Country,
-		sh.Deal.Carrier, sh.Deal.Service, sh.Deal.TrackingNumber, sh.Deal.Price.Amount(), sh.Deal.Price.Currency, machineTime(sh.CreatedAt()), estimate,
+		string(shipment.ID),
+		shipment.Order.OrderID,
+		string(shipment.Progress.Status),
+		shipment.State.LabelStatus(),
+		to.Name,
+		to.City,
+		to.State,
+		to.Zip,
+		to.Country,
+		deal.Carrier,
+		deal.Service,
+		deal.TrackingNumber,
+		deal.Price.Amount(),
+		deal.Price.Currency,
+		machineTime(shipment.CreatedAt()),
+		estimate,
 	}
 }

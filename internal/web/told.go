@@ -9,38 +9,41 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// toldOf adds what was told of the shipment, for those who may see it.
-func (v *visit) toldOf(p *shipmentView) (err error) {
+// addDeliveries adds the shipment's events and their deliveries to the page, as
+// far as the person may see them.
+func (v *visit) addDeliveries(page *shipmentView) (err error) {
 	if !v.who.Can(member.ViewEvents) {
 		return nil
 	}
-	if p.Told, err = v.Webhook.Told(v.ctx(), v.tenant(), p.ID); err != nil || !v.who.Can(member.ViewWebhooks) {
+	if page.Told, err = v.Webhook.Told(v.ctx(), v.tenant(), page.ID); err != nil || !v.who.Can(member.ViewWebhooks) {
 		return err
 	}
-	list, err := v.Webhook.Endpoints(v.ctx(), v.tenant())
-	p.Hooks = map[ship.EndpointID]string{}
-	for _, e := range list {
-		p.Hooks[e.ID] = e.URL
-		if u, err := url.Parse(e.URL); err == nil {
-			p.Hooks[e.ID] = u.Host + u.Path
+
+	endpoints, err := v.Webhook.Endpoints(v.ctx(), v.tenant())
+	page.Hooks = map[ship.EndpointID]string{}
+	for _, endpoint := range endpoints {
+		page.Hooks[endpoint.ID] = endpoint.URL
+		if address, err := url.Parse(endpoint.URL); err == nil {
+			page.Hooks[endpoint.ID] = address.Host + address.Path
 		}
 	}
 	return err
 }
 
-// tellingWord says how an event came to an endpoint, and the class of it.
-func tellingWord(x store.Telling) (word, class string) {
+// tellingWord returns the state of an event's delivery to an endpoint, and the
+// class of its badge.
+func tellingWord(delivery store.Telling) (word, class string) {
 	switch {
-	case x.Outcome == "delivered" && x.Took > 0:
-		return "Delivered in " + ms(x.Took), "badge badge-ok"
-	case x.Outcome == "delivered":
+	case delivery.Outcome == "delivered" && delivery.Took > 0:
+		return "Delivered in " + ms(delivery.Took), "badge badge-ok"
+	case delivery.Outcome == "delivered":
 		return "Delivered", "badge badge-ok"
-	case !x.NextAt.IsZero() && x.Status != 0:
-		return strconv.Itoa(x.Status) + ", tried " + times(x.Tries), "badge badge-warn"
-	case !x.NextAt.IsZero():
-		return "Waits, tried " + times(x.Tries), "badge badge-warn"
-	case x.Status != 0:
-		return "First answer " + strconv.Itoa(x.Status), "badge badge-warn"
+	case !delivery.NextAt.IsZero() && delivery.Status != 0:
+		return strconv.Itoa(delivery.Status) + ", tried " + times(delivery.Tries), "badge badge-warn"
+	case !delivery.NextAt.IsZero():
+		return "Waits, tried " + times(delivery.Tries), "badge badge-warn"
+	case delivery.Status != 0:
+		return "First answer " + strconv.Itoa(delivery.Status), "badge badge-warn"
 	}
 	return "First try failed", "badge badge-warn"
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// trackRoutes are what recipients see. They sign in nowhere: the address is
-// all they have, so it shows no more than they know.
+// trackRoutes are the pages for recipients. They do not sign in: the address is
+// all they have, so a page shows no more than they already know.
 func (s *Web) trackRoutes() []route {
+	missing := func(v *visit) error { return v.noParcel(http.StatusNotFound, "missing") }
 	return []route{
 		open(route{method: http.MethodGet, path: "/track/{token}", handle: s.track}),
 		open(route{method: http.MethodGet, path: "/track/{token}/logo/{hash}", handle: s.trackLogo}),
-		open(route{method: http.MethodGet, path: "/track/", handle: func(v *visit) error { return v.noParcel(http.StatusNotFound, "missing") }}),
+		open(route{method: http.MethodGet, path: "/track/", handle: missing}),
 	}
 }
 
@@ -43,7 +44,7 @@ type trackView struct {
 	Sender   string
 	Logo     account.Logo
 	Test     bool
-	Status   string // a text's name
+	Status   string // name of a text
 	Bad      bool
 	Reason   string
 	Estimate string
@@ -64,137 +65,147 @@ type trackScan struct {
 	Parcel                string // "Parcel 2" where there are several
 }
 
-// T is a text of the page's language.
+// T returns a text in the page's language.
 func (l tongue) T(name string) string { return l.Texts[name] }
 
-// why is what a reason means to the recipient, "" if that is not told.
-func (l tongue) why(reason string) string { return l.Texts[whys[reason]] }
+// why explains a reason to the recipient; "" if it is not for them.
+func (l tongue) why(reason string) string { return l.Texts[reasonTexts[reason]] }
 
-// tongueOf is the language of the address, else the first that the browser
-// asks for and that is here, else English.
+// tongueOf returns the language that the address names, else the first
+// available one that the browser accepts, else English.
 func tongueOf(r *http.Request) tongue {
-	wanted := []string{r.URL.Query().Get("lang")}
-	type asked struct {
+	type preference struct {
 		tag  string
 		rank float64
 	}
-	var list []asked
+	var accepted []preference
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
-		tag, q, _ := strings.Cut(strings.TrimSpace(part), ";")
+		tag, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
 		rank := 1.0
-		if n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(q), "q="), 64); err == nil {
+		if n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(quality), "q="), 64); err == nil {
 			rank = n
 		}
-		if len(list) < 20 && rank > 0 {
-			list = append(list, asked{tag, rank})
+		if len(accepted) < 20 && rank > 0 { // anybody can send a header of any length
+			accepted = append(accepted, preference{tag, rank})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b asked) int { return cmp.Compare(b.rank, a.rank) })
-	for _, a := range list {
-		wanted = append(wanted, a.tag)
+	slices.SortStableFunc(accepted, func(a, b preference) int { return cmp.Compare(b.rank, a.rank) })
+
+	tags := []string{r.URL.Query().Get("lang")}
+	for _, language := range accepted {
+		tags = append(tags, language.tag)
 	}
-	for _, tag := range wanted {
-		if l, ok := tongueFor(tag); ok {
-			return l
+	for _, tag := range tags {
+		if found, ok := tongueFor(tag); ok {
+			return found
 		}
 	}
 	return tongues[0]
 }
 
-// tongueFor is the language of a tag. English is written in the American way
-// there, and in the British way everywhere else that says where.
+// tongueFor returns the language of a tag. English is American in the United
+// States and Canada and where no region is given, and British elsewhere.
 func tongueFor(tag string) (tongue, bool) {
 	base, region, _ := strings.Cut(strings.ToLower(tag), "-")
 	if base == "en" && region != "" && region != "us" && region != "ca" {
 		base = "en-gb"
 	}
-	for _, l := range tongues {
-		if strings.ToLower(l.Code) == base {
-			return l, true
+
+	for _, known := range tongues {
+		if strings.ToLower(known.Code) == base {
+			return known, true
 		}
 	}
 	return tongue{}, false
 }
 
-// recipientHeaders are those of pages that strangers see.
+// recipientHeaders sets the headers of pages that strangers see.
 func (v *visit) recipientHeaders() {
-	h := v.w.Header()
-	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
-	h.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Accept-Language")
+	header := v.w.Header()
+	header.Set("Referrer-Policy", "no-referrer") // the address is the secret
+	header.Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Vary", "Accept-Language")
 }
 
-// trackSource is what requests are counted by: the address; of IPv6, the
-// network that one subscriber has.
-func (v *visit) trackSource() string {
-	a := httpkit.ClientAddr(v.r, v.TrustedProxies)
-	if a.Is6() {
-		if p, err := a.Prefix(64); err == nil {
-			a = p.Addr()
+// rateLimitKey returns what requests for tracking pages are counted by: the
+// client's address; for IPv6 the /64 network that one subscriber has.
+func (v *visit) rateLimitKey() string {
+	address := httpkit.ClientAddr(v.r, v.TrustedProxies)
+	if address.Is6() {
+		if network, err := address.Prefix(64); err == nil {
+			address = network.Addr()
 		}
 	}
-	if a == (netip.Addr{}) {
+
+	if address == (netip.Addr{}) {
 		return ""
 	}
-	return a.String()
+	return address.String()
 }
 
-// parcelOf reads the parcel of the address.
-func (v *visit) parcelOf() (shipmentView, ship.Account, error) {
+// parcelOf reads the parcel that the address names, and the account that sent
+// it.
+func (v *visit) parcelOf() (page shipmentView, sender ship.Account, err error) {
 	v.recipientHeaders()
-	var p shipmentView
-	if err := v.tracks.Admit(v.w.Header(), v.trackSource()); err != nil {
-		return p, ship.Account{}, err
+
+	// The limit comes before the token is looked at, so it also slows down
+	// somebody who tries tokens.
+	if err := v.tracks.Admit(v.w.Header(), v.rateLimitKey()); err != nil {
+		return page, sender, err
 	}
-	t, id, err := v.Tracking.PageOf(v.r.PathValue("token"))
+	tenant, id, err := v.Tracking.PageOf(v.r.PathValue("token"))
 	if err != nil {
-		return p, ship.Account{}, err
+		return page, sender, err
 	}
-	if p.Shipment, err = v.Shipping.Shipment(v.ctx(), t, id); err != nil {
-		return p, ship.Account{}, err
+
+	if page.Shipment, err = v.Shipping.Shipment(v.ctx(), tenant, id); err != nil {
+		return page, sender, err
 	}
-	if p.Tracked, err = v.Tracking.Track(v.ctx(), t, string(id), ""); err != nil {
-		return p, ship.Account{}, err
+	if page.Tracked, err = v.Tracking.Track(v.ctx(), tenant, string(id), ""); err != nil {
+		return page, sender, err
 	}
-	owner, err := v.Account.Account(v.ctx(), t.Account)
-	return p, owner, err
+	sender, err = v.Account.Account(v.ctx(), tenant.Account)
+	return page, sender, err
 }
 
 // track handles GET /track/{token}.
 func (s *Web) track(v *visit) error {
-	p, owner, err := v.parcelOf()
+	shipment, sender, err := v.parcelOf()
 	if err != nil {
 		return v.noParcelFor(err)
 	}
-	logo, err := s.Account.Logo(v.ctx(), owner.ID)
+	logo, err := s.Account.Logo(v.ctx(), sender.ID)
 	if err != nil {
 		return v.noParcelFor(err)
 	}
-	return v.showTagged(trackPage(trackViewOf(tongueOf(v.r), v.r.URL.Path, p, owner.Name, logo)))
+	return v.showTagged(trackPage(trackViewOf(tongueOf(v.r), v.r.URL.Path, shipment, sender.Name, logo)))
 }
 
-// showTagged answers with a page, or says that the reader has it already.
-func (v *visit) showTagged(c templ.Component) error {
-	var b strings.Builder
-	if err := c.Render(v.ctx(), &b); err != nil {
+// showTagged answers with a page and its ETag, or with 304 if the reader has it
+// already.
+func (v *visit) showTagged(page templ.Component) error {
+	var body strings.Builder
+	if err := page.Render(v.ctx(), &body); err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(b.String()))
+	sum := sha256.Sum256([]byte(body.String()))
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
-	h := v.w.Header()
-	h.Set("ETag", tag)
+
+	// An open page asks again every minute, and most times nothing has changed.
+	header := v.w.Header()
+	header.Set("ETag", tag)
 	if v.r.Header.Get("If-None-Match") == tag {
 		v.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	v.w.Write([]byte(b.String())) // the reader may have left
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Write([]byte(body.String())) // the reader may have left
 	return nil
 }
 
-// noParcelFor says in the reader's language why there is nothing to see. What
-// is not there and what never was look the same.
+// noParcelFor explains in the reader's language why there is nothing to see. A
+// parcel that is gone and one that never existed look the same.
 func (v *visit) noParcelFor(err error) error {
 	switch ship.KindOf(err) {
 	case ship.NotFound:
@@ -203,8 +214,9 @@ func (v *visit) noParcelFor(err error) error {
 		v.w.Header().Set("Retry-After", "60")
 		return v.noParcel(http.StatusTooManyRequests, "busy")
 	}
-	// What failed here is no concern of the recipient, and the page of the
-	// dashboard would show it.
+
+	// The dashboard's error page would show what failed, which is not for
+	// recipients.
 	v.Log.ErrorContext(v.ctx(), "tracking page", "error", err)
 	v.w.Header().Set("Retry-After", "60")
 	return v.noParcel(http.StatusServiceUnavailable, "later")
@@ -217,11 +229,11 @@ func (v *visit) noParcel(status int, text string) error {
 
 // trackLogo handles GET /track/{token}/logo/{hash}.
 func (s *Web) trackLogo(v *visit) error {
-	_, owner, err := v.parcelOf()
+	_, sender, err := v.parcelOf()
 	if err != nil {
 		return v.noParcelFor(err)
 	}
-	if err := v.showLogo(owner.ID); err != nil {
+	if err := v.showLogo(sender.ID); err != nil {
 		return v.noParcelFor(err)
 	}
 	return nil
@@ -229,14 +241,15 @@ func (s *Web) trackLogo(v *visit) error {
 
 // showLogo answers with the picture whose hash is in the address.
 func (v *visit) showLogo(id ship.AccountID) error {
-	l, err := v.Account.LogoPicture(v.ctx(), id, v.r.PathValue("hash"))
+	logo, err := v.Account.LogoPicture(v.ctx(), id, v.r.PathValue("hash"))
 	if err != nil {
 		return err
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "image/png")
-	h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	h.Set("Content-Length", strconv.Itoa(len(l.Picture)))
-	v.w.Write(l.Picture) // the reader may have left
+
+	header := v.w.Header()
+	header.Set("Content-Type", "image/png")
+	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	header.Set("Content-Length", strconv.Itoa(len(logo.Picture)))
+	v.w.Write(logo.Picture) // the reader may have left
 	return nil
 }

@@ -173,7 +173,7 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 				t.Errorf("%s lacks the status %s", l.Code, s)
 			}
 		}
-		for reason, name := range whys {
+		for reason, name := range reasonTexts {
 			if l.why(reason) == "" {
 				t.Errorf("%s lacks %s for %s", l.Code, name, reason)
 			}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,8 +10,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// zoneOf is the zone of a place as scans name it, "Austin, TX, US" or "Tokyo,
-// JP"; nil if it is not certain. Those times are shown in the reader's own zone.
+// zoneOf returns the time zone of a place as scans name it, "Austin, TX, US" or
+// "Tokyo, JP"; nil if it is not certain. Such times are shown in the reader's
+// own zone.
 func zoneOf(text string) *time.Location {
 	parts := strings.Split(text, ",")
 	for i := range parts {
@@ -20,12 +22,15 @@ func zoneOf(text string) *time.Location {
 	n := len(parts)
 	place := carrierkit.Place{Country: strings.ToUpper(parts[n-1])}
 	if n > 1 {
-		place.State = parts[n-2] // of "TX, US"; a city is no state's code
+		// The part before the country is a state or a city. A city is not a
+		// state's code, so it does no harm as both.
+		place.State = parts[n-2]
 		place.City = parts[n-2]
 	}
 	if n > 2 {
 		place.City = parts[n-3]
 	}
+
 	zone, ok := place.Zone()
 	if !ok {
 		return nil
@@ -33,55 +38,57 @@ func zoneOf(text string) *time.Location {
 	return zone
 }
 
-// cityOf is a place without what stands in it beyond the city: a part with a
-// digit can be a postal code or a house.
+// cityOf returns a place without anything more precise than the city: a word
+// with a digit can be a postal code or a house number.
 func cityOf(place string) string {
 	var parts []string
 	for part := range strings.SplitSeq(place, ",") {
 		words := strings.FieldsFunc(part, func(r rune) bool { return r == ' ' })
-		kept := words[:0]
-		for _, w := range words {
-			if !strings.ContainsAny(w, "0123456789") {
-				kept = append(kept, w)
-			}
-		}
-		if len(kept) > 0 {
-			parts = append(parts, strings.Join(kept, " "))
+		words = slices.DeleteFunc(words, func(word string) bool { return strings.ContainsAny(word, "0123456789") })
+		if len(words) > 0 {
+			parts = append(parts, strings.Join(words, " "))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// day is a date in the language.
-func (l tongue) day(t time.Time) string {
-	number := strconv.Itoa(t.Day())
+// day returns a date in the language.
+func (l tongue) day(date time.Time) string {
+	number := strconv.Itoa(date.Day())
 	if l.Code == "fr" && number == "1" {
 		number = "1er"
 	}
-	return strings.NewReplacer("{weekday}", l.Weekdays[t.Weekday()], "{day}", number, "{month}", l.Months[t.Month()-1]).Replace(l.Date)
+
+	fields := strings.NewReplacer(
+		"{weekday}", l.Weekdays[date.Weekday()],
+		"{day}", number,
+		"{month}", l.Months[date.Month()-1],
+	)
+	return fields.Replace(l.Date)
 }
 
-// A trackMoment is when something was, as the page writes it.
+// A trackMoment is a point in time, as the page writes it.
 type trackMoment struct {
 	Text    string
-	Machine string // for the script, to write it in the reader's zone; "" if the text is right
+	Machine string // for the script, to show it in the reader's zone; "" if the text is final
 }
 
-// when writes the moment of a scan: on the clock of its place where that is
-// known, else in UTC until the script has the reader's own zone.
-func (l tongue) when(sc ship.Scan) trackMoment {
-	at := sc.At.UTC()
-	if sc.ZoneUnknown { // this is the clock of the place already
+// when writes the time of a scan: on the clock of its place if that is known,
+// else in UTC, until the script replaces it by the reader's own zone.
+func (l tongue) when(scan ship.Scan) trackMoment {
+	at := scan.At.UTC()
+	if scan.ZoneUnknown {
+		// The carrier gave the local time without a zone, stored as if in UTC.
 		return trackMoment{Text: l.day(at) + ", " + at.Format(l.Clock)}
 	}
-	if zone := zoneOf(sc.Location); zone != nil {
+	if zone := zoneOf(scan.Location); zone != nil {
 		at = at.In(zone)
 		return trackMoment{Text: l.day(at) + ", " + at.Format(l.Clock)}
 	}
 	return l.anywhere(at)
 }
 
-// anywhere writes a moment that has no place.
+// anywhere writes a point in time that has no place.
 func (l tongue) anywhere(at time.Time) trackMoment {
 	at = at.UTC()
 	return trackMoment{Text: l.day(at) + ", " + at.Format(l.Clock) + " UTC", Machine: machineTime(at)}

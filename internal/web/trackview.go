@@ -7,61 +7,98 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// trackViewOf chooses what a recipient may see of a shipment. The carrier's
-// own words stay out: they can name people, and are in one language.
-func trackViewOf(l tongue, path string, p shipmentView, sender string, logo account.Logo) trackView {
-	out := trackView{
-		tongue: l, Path: path, Sender: sender, Logo: logo, Test: !p.Tenant.Livemode,
-		Status: string(p.Progress.Status), Bad: p.Progress.Status == ship.Exception, Reason: l.why(p.Progress.Reason),
-		To: cityOf(place(p.Order.Destination)), Carrier: carrierTitle(p.Deal.Carrier), Steps: p.Milestones(),
+// trackViewOf selects what a recipient may see of a shipment. The carrier's own
+// words stay out: they can name people, and are in one language.
+func trackViewOf(language tongue, path string, shipment shipmentView, sender string, logo account.Logo) trackView {
+	progress := shipment.Progress
+	view := trackView{
+		tongue:  language,
+		Path:    path,
+		Sender:  sender,
+		Logo:    logo,
+		Test:    !shipment.Tenant.Livemode,
+		To:      cityOf(place(shipment.Order.Destination)),
+		Carrier: carrierTitle(shipment.Deal.Carrier),
 	}
-	switch p.State {
+
+	switch shipment.State {
 	case ship.StatePurchasing, ship.StateUncertain, ship.StateNeedsReview:
 		// Whether a label was bought is between the sender and the carrier.
-		out.Status, out.Steps, out.Reason, out.Bad = string(ship.Created), nil, "", false
-		return out
+		view.Status = string(ship.Created)
+		return view
 	case ship.StateVoiding, ship.StateRefundPending, ship.StateVoided, ship.StateFailed:
-		out.Status, out.Steps, out.Reason, out.Bad = "voided", nil, "", false
-		return out // the rest is about a parcel that does not travel
+		// Nothing travels under this label, so there is no more to show.
+		view.Status = "voided"
+		return view
 	}
-	out.Numbers = p.Deal.Pieces
-	if len(out.Numbers) == 0 && p.Deal.TrackingNumber != "" {
-		out.Numbers = []string{p.Deal.TrackingNumber}
+
+	view.Status = string(progress.Status)
+	view.Bad = progress.Status == ship.Exception
+	view.Reason = language.why(progress.Reason)
+	view.Steps = shipment.Milestones()
+	view.Numbers = shipment.Deal.Pieces
+	if len(view.Numbers) == 0 && shipment.Deal.TrackingNumber != "" {
+		view.Numbers = []string{shipment.Deal.TrackingNumber}
 	}
-	for _, sc := range p.Tracked.Scans {
-		if l.T(string(sc.Status)) == "" || sc.Reason == ship.ReasonPurchaseFailed || sc.Reason == ship.ReasonPurchaseUnconfirmed {
-			continue // a code without a meaning, or an event of the purchase
+
+	for _, scan := range shipment.Tracked.Scans {
+		if isForRecipient(language, scan) {
+			view.Scans = append(view.Scans, trackScanOf(language, shipment, scan))
 		}
-		line := trackScan{Class: "dot-" + string(sc.Status), Status: l.T(string(sc.Status)), Reason: l.why(sc.Reason), Place: cityOf(sc.Location)}
-		if sc.Location == "" && (sc.Status == ship.Created || sc.Status == ship.LabelGenerated) {
-			sc.Location = place(p.Order.Origin) // the sender's clock, and not the place itself
-		}
-		line.At = l.when(sc)
-		if len(p.Order.Parcels) > 1 {
-			line.Parcel = l.T("parcel") + " " + strconv.Itoa(sc.Piece+1)
-		}
-		out.Scans = append(out.Scans, line)
 	}
+
 	switch {
-	case p.Progress.Status == ship.Delivered && len(p.Tracked.Scans) > 0:
-		for _, sc := range p.Tracked.Scans {
-			if sc.Status == ship.Delivered {
-				out.Done = l.when(sc).Text
+	case progress.Status == ship.Delivered && len(shipment.Tracked.Scans) > 0:
+		for _, scan := range shipment.Tracked.Scans {
+			if scan.Status == ship.Delivered {
+				view.Done = language.when(scan).Text
 				break
 			}
 		}
-	case !p.Progress.EstimateAt.IsZero():
-		// An estimate is a day where the parcel goes, kept as if in UTC.
-		out.Estimate = l.day(p.Progress.EstimateAt.UTC())
+	case !progress.EstimateAt.IsZero():
+		// An estimate is a day at the destination, stored as if in UTC.
+		view.Estimate = language.day(progress.EstimateAt.UTC())
 	}
-	if !p.Tracked.CheckedAt.IsZero() {
-		out.Checked = l.anywhere(p.Tracked.CheckedAt)
+
+	if !shipment.Tracked.CheckedAt.IsZero() {
+		view.Checked = language.anywhere(shipment.Tracked.CheckedAt)
 	}
-	return out
+	return view
 }
 
-// LogoPath is the address of the logo.
+// isForRecipient reports whether the timeline shows a scan: not one whose status
+// has no text, nor an event of the purchase.
+func isForRecipient(language tongue, scan ship.Scan) bool {
+	return language.T(string(scan.Status)) != "" &&
+		scan.Reason != ship.ReasonPurchaseFailed &&
+		scan.Reason != ship.ReasonPurchaseUnconfirmed
+}
+
+// trackScanOf returns the timeline's line of a scan.
+func trackScanOf(language tongue, shipment shipmentView, scan ship.Scan) trackScan {
+	status := string(scan.Status)
+	line := trackScan{
+		Class:  "dot-" + status,
+		Status: language.T(status),
+		Reason: language.why(scan.Reason),
+		Place:  cityOf(scan.Location),
+	}
+
+	// Events before the pickup may have no place. Their time is on the sender's
+	// clock, but the sender's place is not shown.
+	if scan.Location == "" && (scan.Status == ship.Created || scan.Status == ship.LabelGenerated) {
+		scan.Location = place(shipment.Order.Origin)
+	}
+	line.At = language.when(scan)
+
+	if len(shipment.Order.Parcels) > 1 {
+		line.Parcel = language.T("parcel") + " " + strconv.Itoa(scan.Piece+1)
+	}
+	return line
+}
+
+// LogoPath returns the address of the logo.
 func (p trackView) LogoPath() string { return p.Path + "/logo/" + p.Logo.Hash }
 
-// Follows reports whether anything more can happen.
+// Follows reports whether the parcel's status can still change.
 func (p trackView) Follows() bool { return p.Status != "voided" && p.Done == "" }

@@ -23,61 +23,71 @@ type hookForm struct {
 	Wrong                       problems
 }
 
-// Has reports whether the kind is ticked.
+// Has reports whether the kind is selected.
 func (f hookForm) Has(kind ship.EventKind) bool {
 	return len(f.Kinds) == 0 || slices.Contains(f.Kinds, string(kind))
 }
 
 func (v *visit) hookForm() hookForm {
-	f := hookForm{URL: v.form("url"), Description: v.form("description"), Signature: v.form("signature")}
-	f.Kinds = v.r.PostForm["kind"]
-	return f
+	form := hookForm{URL: v.form("url"), Description: v.form("description"), Signature: v.form("signature")}
+	form.Kinds = v.r.PostForm["kind"] // parsed by the line above
+	return form
 }
 
 func (f hookForm) settings() webhook.Settings {
-	set := webhook.Settings{URL: &f.URL, Description: &f.Description, Kinds: []ship.EventKind{}}
+	settings := webhook.Settings{URL: &f.URL, Description: &f.Description, Kinds: []ship.EventKind{}}
 	if f.Signature != "" {
-		set.Signature = &f.Signature
+		settings.Signature = &f.Signature
 	}
-	for _, k := range f.Kinds {
-		set.Kinds = append(set.Kinds, ship.EventKind(k))
+
+	for _, kind := range f.Kinds {
+		settings.Kinds = append(settings.Kinds, ship.EventKind(kind))
 	}
+
+	// The wildcard also covers kinds of events that are added later.
 	if len(f.Kinds) == len(ship.EventKinds) {
-		set.Kinds = []ship.EventKind{webhook.AllKinds}
+		settings.Kinds = []ship.EventKind{webhook.AllKinds}
 	}
-	return set
+	return settings
 }
 
-var signatureKinds = []choice{{webhook.SignV1, "Secret (HMAC, v1)"}, {webhook.SignV1a, "Public key (Ed25519, v1a)"}, {webhook.SignBoth, "Both"}}
+var signatureKinds = []choice{
+	{webhook.SignV1, "Secret (HMAC, v1)"},
+	{webhook.SignV1a, "Public key (Ed25519, v1a)"},
+	{webhook.SignBoth, "Both"},
+}
 
 // webhooks handles GET /app/{mode}/webhooks.
 func (s *Web) webhooks(v *visit) error {
-	list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
+	endpoints, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
-	var p hookList
-	p.List, p.Tools = shorten(v, "webhooks", list, hookStates, hookLine)
-	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), p))
+
+	var page hookList
+	page.List, page.Tools = shorten(v, "webhooks", endpoints, hookStates, hookLine)
+	return v.show(http.StatusOK, webhooksPage(v.frame("Webhooks", "webhooks"), page))
 }
 
-// makeWebhook handles POST /app/{mode}/webhooks. The answer shows the secret
-// this once.
+// makeWebhook handles POST /app/{mode}/webhooks. The answer shows the secret,
+// only this once.
 func (s *Web) makeWebhook(v *visit) error {
 	form := v.hookForm()
-	e, err := s.Webhook.Create(v.audited("webhook.made", "", map[string]string{"url": form.URL}), v.tenant(), form.settings())
-	if wrong, mendable := problemsOf(err); mendable {
-		form.Wrong = wrong
-		list, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
+	ctx := v.audited("webhook.made", "", map[string]string{"url": form.URL})
+	endpoint, err := s.Webhook.Create(ctx, v.tenant(), form.settings())
+	if found, fixable := problemsOf(err); fixable {
+		form.Wrong = found
+		endpoints, err := s.Webhook.Endpoints(v.ctx(), v.tenant())
 		if err != nil {
 			return err
 		}
-		return v.show(http.StatusUnprocessableEntity, webhooksPage(v.frame("Webhooks", "webhooks"), hookList{List: list, Form: form}))
+		page := hookList{List: endpoints, Form: form}
+		return v.show(http.StatusUnprocessableEntity, webhooksPage(v.frame("Webhooks", "webhooks"), page))
 	}
 	if err != nil {
 		return err
 	}
-	return v.showHook(http.StatusOK, hookView{Endpoint: e})
+	return v.showHook(http.StatusOK, hookView{Endpoint: endpoint})
 }
 
 // hookView is the page of one webhook.
@@ -91,112 +101,132 @@ type hookView struct {
 	Form       hookForm // as it is, or as it was filled in
 }
 
-// State is one word for how it does, and the class of its badge.
+// State returns the endpoint's state in words, and the class of its badge.
 func (p hookView) State() (word, class string) { return hookState(p.Endpoint) }
 
-func hookState(e webhook.Endpoint) (word, class string) {
+func hookState(endpoint webhook.Endpoint) (word, class string) {
 	switch {
-	case !e.Enabled && e.DisabledReason == webhook.DisabledByClient:
+	case !endpoint.Enabled && endpoint.DisabledReason == webhook.DisabledByClient:
 		return "Switched off", "badge"
-	case !e.Enabled && e.DisabledReason == webhook.DisabledGone:
+	case !endpoint.Enabled && endpoint.DisabledReason == webhook.DisabledGone:
 		return "Gone (410)", "badge badge-fail"
-	case !e.Enabled:
+	case !endpoint.Enabled:
 		return "Disabled: failing for days", "badge badge-fail"
-	case e.Parked:
+	case endpoint.Parked:
 		return "Parked: failing", "badge badge-parked"
-	case e.Failures > 0:
+	case endpoint.Failures > 0:
 		return "Failing", "badge badge-warn"
 	}
 	return "Working", "badge badge-ok"
 }
 
-// hookFormOf is the form of a webhook as it is.
-func hookFormOf(e webhook.Endpoint) hookForm {
-	f := hookForm{URL: e.URL, Description: e.Description, Signature: e.Signature}
-	for _, k := range e.Kinds {
-		if k == webhook.AllKinds {
-			return hookForm{URL: e.URL, Description: e.Description, Signature: e.Signature}
-		}
-		f.Kinds = append(f.Kinds, string(k))
+// hookFormOf returns the form of an endpoint with its current settings.
+func hookFormOf(endpoint webhook.Endpoint) hookForm {
+	form := hookForm{URL: endpoint.URL, Description: endpoint.Description, Signature: endpoint.Signature}
+	if slices.Contains(endpoint.Kinds, webhook.AllKinds) {
+		return form
 	}
-	return f
+	for _, kind := range endpoint.Kinds {
+		form.Kinds = append(form.Kinds, string(kind))
+	}
+	return form
 }
 
-// hookOf reads the webhook of the address.
+// hookOf reads the endpoint that the address names.
 func (v *visit) hookOf() (hookView, error) {
 	id, ok := ship.ParseEndpointID(v.r.PathValue("id"))
 	if !ok {
 		return hookView{}, ship.Coded(ship.NotFound, "webhook_not_found", "no such webhook")
 	}
-	e, err := v.Webhook.Endpoint(v.ctx(), v.tenant(), id)
-	return hookView{Endpoint: e}, err
+
+	endpoint, err := v.Webhook.Endpoint(v.ctx(), v.tenant(), id)
+	return hookView{Endpoint: endpoint}, err
 }
 
 // webhook handles GET /app/{mode}/webhooks/{id}.
 func (s *Web) webhook(v *visit) error {
-	p, err := v.hookOf()
+	page, err := v.hookOf()
 	if err != nil {
 		return err
 	}
-	return v.showHook(http.StatusOK, p)
+	return v.showHook(http.StatusOK, page)
 }
 
 // showHook adds the deliveries and shows the page.
-func (v *visit) showHook(status int, p hookView) error {
-	page := ship.Page{Limit: pageSize}
-	p.At = v.query("cursor")
-	if p.Form.URL == "" {
-		p.Form = hookFormOf(p.Endpoint)
+func (v *visit) showHook(status int, view hookView) error {
+	if view.Form.URL == "" {
+		view.Form = hookFormOf(view.Endpoint)
 	}
-	if id, ok := ship.ParseAttemptID(p.At); ok {
+
+	view.At = v.query("cursor")
+	page := ship.Page{Limit: pageSize}
+	if id, ok := ship.ParseAttemptID(view.At); ok {
 		page.Before = id.Raw()
 	}
-	list, more, err := v.Webhook.Deliveries(v.ctx(), v.tenant(), p.ID, page)
+	list, more, err := v.Webhook.Deliveries(v.ctx(), v.tenant(), view.ID, page)
 	if err != nil {
 		return err
 	}
-	p.Deliveries = list
+	view.Deliveries = list
 	if more {
-		p.Next = v.to("webhooks", string(p.ID)) + "?cursor=" + string(list[len(list)-1].ID)
+		view.Next = v.to("webhooks", string(view.ID)) + "?cursor=" + string(list[len(list)-1].ID)
 	}
-	return v.show(status, webhookPage(v.frame("Webhook", "webhooks"), p))
+	return v.show(status, webhookPage(v.frame("Webhook", "webhooks"), view))
 }
 
-// hookDone is what the audit log calls what was done.
-var hookDone = map[string]string{"save": "changed", "enable": "enabled", "disable": "disabled", "recover": "recovered", "delete": "deleted"}
+// hookDone is what the audit log calls the actions of the buttons.
+var hookDone = map[string]string{
+	"save":    "changed",
+	"enable":  "enabled",
+	"disable": "disabled",
+	"recover": "recovered",
+	"delete":  "deleted",
+}
 
-// changeWebhook handles POST /app/{mode}/webhooks/{id}: what the button says.
+// changeWebhook handles POST /app/{mode}/webhooks/{id}: the action of the
+// button.
 func (s *Web) changeWebhook(v *visit) error {
-	p, err := v.hookOf()
+	page, err := v.hookOf()
 	if err != nil {
 		return err
 	}
-	t, id, back := v.tenant(), p.ID, v.to("webhooks", string(p.ID))
-	done, what := "saved", v.form("do")
-	ctx := v.audited("webhook."+hookDone[what], "", nil)
-	switch what {
+
+	tenant := v.tenant()
+	action := v.form("do")
+	ctx := v.audited("webhook."+hookDone[action], "", nil)
+	back := v.to("webhooks", string(page.ID))
+	done := "saved"
+	switch action {
 	case "test":
-		return v.tryHook(p)
+		return v.tryHook(page)
+
 	case "rotate":
-		if p.Endpoint, err = s.Webhook.RotateSecret(v.audited("webhook.secret_rotated", "", nil), t, id); err != nil {
+		ctx := v.audited("webhook.secret_rotated", "", nil)
+		if page.Endpoint, err = s.Webhook.RotateSecret(ctx, tenant, page.ID); err != nil {
 			return err
 		}
-		return v.showHook(http.StatusOK, p)
+		return v.showHook(http.StatusOK, page) // a redirect would lose the new secret
+
 	case "save":
-		p.Form = v.hookForm()
-		_, err = s.Webhook.Update(ctx, t, id, p.Form.settings())
-		if wrong, mendable := problemsOf(err); mendable {
-			p.Form.Wrong = wrong
-			return v.showHook(http.StatusUnprocessableEntity, p)
+		page.Form = v.hookForm()
+		_, err = s.Webhook.Update(ctx, tenant, page.ID, page.Form.settings())
+		if found, fixable := problemsOf(err); fixable {
+			page.Form.Wrong = found
+			return v.showHook(http.StatusUnprocessableEntity, page)
 		}
+
 	case "enable", "disable":
-		_, err = s.Webhook.Update(ctx, t, id, webhook.Settings{Enabled: new(what == "enable")})
+		_, err = s.Webhook.Update(ctx, tenant, page.ID, webhook.Settings{Enabled: new(action == "enable")})
+
 	case "recover":
-		_, err = s.Webhook.Recover(ctx, t, id, time.Now().Add(-hours(v.form("hours"))))
+		_, err = s.Webhook.Recover(ctx, tenant, page.ID, time.Now().Add(-hours(v.form("hours"))))
 		done = "recovering"
+
 	case "delete":
-		err = s.Webhook.Delete(ctx, t, id)
-		done, back = "deleted", v.to("webhooks")
+		err = s.Webhook.Delete(ctx, tenant, page.ID)
+		back = v.to("webhooks")
+		done = "deleted"
+
 	default:
 		return errNoPage
 	}
@@ -206,29 +236,31 @@ func (s *Web) changeWebhook(v *visit) error {
 	return v.redirect(back, done)
 }
 
-// hours reads how far back to go; a day if it is not said.
-func hours(s string) time.Duration {
-	n := number(s)
+// hours parses how far back to recover events. It is a day if the number is
+// missing, invalid or more than 30 days.
+func hours(text string) time.Duration {
+	n := number(text)
 	if n <= 0 || n > 24*30 {
 		n = 24
 	}
 	return time.Duration(n * float64(time.Hour))
 }
 
-// tryHook sends a test event and shows what became of it.
-func (v *visit) tryHook(p hookView) error {
+// tryHook sends a test event and shows the result.
+func (v *visit) tryHook(page hookView) error {
 	kind := ship.EventKind(v.form("kind"))
 	if !slices.Contains(ship.EventKinds, kind) {
 		kind = ship.ShipmentCreated
 	}
-	a, err := v.Webhook.Test(v.ctx(), v.tenant(), p.ID, kind)
-	if wrong, mendable := problemsOf(err); mendable {
-		p.Problem = wrong.All
-		return v.showHook(http.StatusUnprocessableEntity, p)
+
+	attempt, err := v.Webhook.Test(v.ctx(), v.tenant(), page.ID, kind)
+	if found, fixable := problemsOf(err); fixable {
+		page.Problem = found.All
+		return v.showHook(http.StatusUnprocessableEntity, page)
 	}
 	if err != nil {
 		return err
 	}
-	p.Tried = &a
-	return v.showHook(http.StatusOK, p)
+	page.Tried = &attempt
+	return v.showHook(http.StatusOK, page)
 }
