@@ -8,60 +8,64 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// carrierAccount is a carrier account that is asked for its rates.
+// A carrierAccount is a carrier account whose rates are requested.
 type carrierAccount struct {
 	Carrier    string
 	Connection ship.ConnectionID
-	Name       string // of the connection; the carrier's title without one
+	Name       string // of the connection; the carrier's title if it has none
 }
 
-// address is where its rates come from. The offer that was ticked before stays
-// ticked among the new ones.
+// address returns the address that the account's rates are fetched from. The
+// offer that was selected before stays selected among the new ones.
 func (a carrierAccount) address(f frame, chosen string) string {
-	q := url.Values{"carrier": {a.Carrier}}
+	query := url.Values{"carrier": {a.Carrier}}
 	if a.Connection != "" {
-		q.Set("connection", string(a.Connection))
+		query.Set("connection", string(a.Connection))
 	}
 	if chosen != "" {
-		q.Set("chosen", chosen)
+		query.Set("chosen", chosen)
 	}
-	return f.To("shipments", "rates") + "?" + q.Encode()
+	return f.To("shipments", "rates") + "?" + query.Encode()
 }
 
-// accountNames are what the client calls its accounts with carriers, of those
-// carriers alone that it has several accounts with: there the carrier's name
-// does not say which one is meant.
+// accountNames are the names that the client gave its carrier accounts, only
+// of carriers with which it has several: there the carrier's name does not say
+// which account is meant.
 type accountNames map[ship.ConnectionID]string
 
 func accountNamesOf(carriers []shipping.CarrierInfo) accountNames {
 	names := accountNames{}
-	for _, c := range carriers {
-		if len(c.Connections) < 2 {
+	for _, carrier := range carriers {
+		if len(carrier.Connections) < 2 {
 			continue
 		}
 
 		uses := map[string]int{}
-		for _, own := range c.Connections {
-			uses[own.Name]++
+		for _, connection := range carrier.Connections {
+			uses[connection.Name]++
 		}
-		for _, own := range c.Connections {
-			name := or(own.Name, short(string(own.ID)))
-			if uses[own.Name] > 1 && own.Name != "" {
-				name += " (" + short(string(own.ID)) + ")"
+
+		// Names need not be unique; the end of the ID tells two accounts of one
+		// name apart.
+		for _, connection := range carrier.Connections {
+			name := or(connection.Name, short(string(connection.ID)))
+			if uses[connection.Name] > 1 && connection.Name != "" {
+				name += " (" + short(string(connection.ID)) + ")"
 			}
-			names[own.ID] = name
+			names[connection.ID] = name
 		}
 	}
 	return names
 }
 
-// accountNames reads them.
+// accountNames reads the names of the tenant's carrier accounts.
 func (v *visit) accountNames() (accountNames, error) {
 	carriers, err := v.Shipping.Carriers(v.ctx(), v.tenant())
 	return accountNamesOf(carriers), err
 }
 
-// accountTitle is a carrier's name, and the account's where there are several.
+// accountTitle returns a carrier's name, followed by the account's where there
+// are several.
 func (p newShipment) accountTitle(carrier string, connection ship.ConnectionID) string {
 	title := carrierTitle(carrier)
 	if name := p.Accounts[connection]; name != "" {
@@ -70,12 +74,13 @@ func (p newShipment) accountTitle(carrier string, connection ship.ConnectionID) 
 	return title
 }
 
-// offerKey tells offers apart, whatever they cost now.
-func offerKey(r ship.Rate) string {
-	return r.Carrier + "/" + r.Service + "/" + string(r.Connection)
+// offerKey identifies an offer independently of its current price.
+func offerKey(rate ship.Rate) string {
+	return rate.Carrier + "/" + rate.Service + "/" + string(rate.Connection)
 }
 
-// chosenOffer is the offer that is ticked in the form; "" for the rules'.
+// chosenOffer returns the key of the offer that is selected in the form; "" if
+// the rules are to choose.
 func (v *visit) chosenOffer() string {
 	rate, ok := v.Shipping.QuotedRate(v.tenant(), v.form("rate"))
 	if !ok {
@@ -84,59 +89,62 @@ func (v *visit) chosenOffer() string {
 	return offerKey(rate)
 }
 
-// rates handles POST /app/{mode}/shipments/rates. The page gets a list in which
-// every carrier account asks for itself, and shows each as it comes; without
-// the script, all that came in time.
+// rates handles POST /app/{mode}/shipments/rates. The script receives a list in
+// which every carrier account is fetched by a request of its own, and shows
+// each as it arrives; without the script the page shows all that arrived in
+// time.
 //
-// All of them take quotes of the last minutes: the form asks again with every
-// change, and most changes do not change the price.
+// Quotes of the last minutes are accepted: the form asks again with every
+// change, and most changes do not affect the price.
 func (s *Web) rates(v *visit) error {
-	p := v.readShipmentForm()
+	page := v.readShipmentForm()
 	in := shipping.QuoteInput{
 		Tenant:    v.tenant(),
 		Account:   v.who.Account,
-		Order:     p.Order,
-		OneParcel: len(p.Order.Parcels) == 1,
+		Order:     page.Order,
+		OneParcel: len(page.Order.Parcels) == 1,
 		Recent:    true,
 	}
 
-	f := v.frame("New shipment", "shipments")
+	frame := v.frame("New shipment", "shipments")
 	switch {
 	case !v.isPart():
-		return v.allRates(p, in)
+		return v.allRates(page, in)
 	case v.query("carrier") != "":
-		return v.ratesOf(p, in)
+		return v.ratesOf(page, in)
 	case v.query("rules") != "":
-		return v.rulesRate(p, in)
+		return v.rulesRate(page, in)
 	}
 
-	p.Chosen = v.chosenOffer()
-	accounts, err := v.whoIsAsked(p, in)
+	page.Chosen = v.chosenOffer()
+	accounts, err := v.accountsToQuote(page, in)
 	if err != nil {
-		wrong, fixable := problemsOf(err)
+		problems, fixable := problemsOf(err)
 		if !fixable {
 			return err
 		}
-		p.explain(wrong)
+		page.explain(problems)
 	}
-	p.Asked = accounts
-	return v.show(http.StatusOK, offers(f, p))
+
+	page.Asked = accounts
+	return v.show(http.StatusOK, offers(frame, page))
 }
 
 // noCarrier reports whether nothing can be bought in the mode, because no
-// carrier is connected. Test mode has the simulated ones.
+// carrier is connected. Test mode always has the simulated ones.
 func (v *visit) noCarrier() (bool, error) {
 	if !v.live {
 		return false, nil
 	}
-	list, err := v.Shipping.Carriers(v.ctx(), v.tenant())
-	return len(list) == 0, err
+
+	carriers, err := v.Shipping.Carriers(v.ctx(), v.tenant())
+	return len(carriers) == 0, err
 }
 
-// whoIsAsked lists the carrier accounts, unless something is missing in the
-// form: no carrier is asked before it is complete.
-func (v *visit) whoIsAsked(p newShipment, in shipping.QuoteInput) (list []carrierAccount, err error) {
-	if err := ship.InvalidFields(p.Unread); err != nil {
+// accountsToQuote lists the carrier accounts whose rates are requested. It
+// fails if the form is incomplete: no carrier is called before it is filled in.
+func (v *visit) accountsToQuote(page newShipment, in shipping.QuoteInput) (list []carrierAccount, err error) {
+	if err := ship.InvalidFields(page.Unread); err != nil {
 		return nil, err
 	}
 	if _, err := v.Shipping.CheckOrder(in); err != nil {
@@ -147,14 +155,21 @@ func (v *visit) whoIsAsked(p newShipment, in shipping.QuoteInput) (list []carrie
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range carriers {
-		if len(c.Connections) == 0 {
-			list = append(list, carrierAccount{Carrier: c.Name, Name: carrierTitle(c.Name)})
+
+	for _, carrier := range carriers {
+		title := carrierTitle(carrier.Name)
+		if len(carrier.Connections) == 0 {
+			list = append(list, carrierAccount{Carrier: carrier.Name, Name: title})
 		}
-		for _, own := range c.Connections {
-			list = append(list, carrierAccount{Carrier: c.Name, Connection: own.ID, Name: or(own.Name, carrierTitle(c.Name))})
+		for _, connection := range carrier.Connections {
+			list = append(list, carrierAccount{
+				Carrier:    carrier.Name,
+				Connection: connection.ID,
+				Name:       or(connection.Name, title),
+			})
 		}
 	}
+
 	if len(list) == 0 {
 		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected in this mode: connect one under Carriers first")
 	}
@@ -162,7 +177,7 @@ func (v *visit) whoIsAsked(p newShipment, in shipping.QuoteInput) (list []carrie
 }
 
 // rulesRate answers with the offer that the rules choose.
-func (v *visit) rulesRate(p newShipment, in shipping.QuoteInput) error {
+func (v *visit) rulesRate(page newShipment, in shipping.QuoteInput) error {
 	offer, err := v.Shipping.Offer(v.ctx(), shipping.TryInput{
 		Tenant:    in.Tenant,
 		Account:   in.Account,
@@ -170,68 +185,76 @@ func (v *visit) rulesRate(p newShipment, in shipping.QuoteInput) error {
 		OneParcel: in.OneParcel,
 		Recent:    true,
 	})
-	why, fixable := problemsOf(err)
+	reason, fixable := problemsOf(err)
 	if err != nil && !fixable {
 		return err
 	}
-	if p.Accounts, err = v.accountNames(); err != nil {
+
+	if page.Accounts, err = v.accountNames(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, rulesOffer(p, offer, why.All))
+	return v.show(http.StatusOK, rulesOffer(page, offer, reason.All))
 }
 
 // ratesOf answers with the offers of one carrier account, or why it has none.
-func (v *visit) ratesOf(p newShipment, in shipping.QuoteInput) error {
-	asked := carrierAccount{Carrier: v.query("carrier"), Connection: ship.ConnectionID(v.query("connection"))}
-	in.Carriers, in.Connection = []string{asked.Carrier}, asked.Connection
+func (v *visit) ratesOf(page newShipment, in shipping.QuoteInput) error {
+	asked := carrierAccount{
+		Carrier:    v.query("carrier"),
+		Connection: ship.ConnectionID(v.query("connection")),
+	}
+	in.Carriers = []string{asked.Carrier}
+	in.Connection = asked.Connection
 
 	quotes, err := v.Shipping.Quote(v.ctx(), in)
-	why, fixable := problemsOf(err)
+	reason, fixable := problemsOf(err)
 	if err != nil && !fixable {
 		return err
 	}
-	p.Quotes = &quotes
-	if p.Accounts, err = v.accountNames(); err != nil {
+
+	page.Quotes = &quotes
+	if page.Accounts, err = v.accountNames(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, offersOf(p, asked, why))
+	return v.show(http.StatusOK, offersOf(page, asked, reason))
 }
 
-// allRates answers with the whole page and what came in time.
-func (v *visit) allRates(p newShipment, in shipping.QuoteInput) error {
-	p.Chosen = v.chosenOffer()
-	err := ship.InvalidFields(p.Unread)
+// allRates answers with the whole page and the quotes that arrived in time.
+func (v *visit) allRates(page newShipment, in shipping.QuoteInput) error {
+	page.Chosen = v.chosenOffer()
+
 	var quotes shipping.Quotes
+	err := ship.InvalidFields(page.Unread)
 	if err == nil {
 		quotes, err = v.Shipping.Quote(v.ctx(), in)
 	}
 
-	wrong, fixable := problemsOf(err)
+	problems, fixable := problemsOf(err)
 	switch {
 	case err == nil:
-		p.Quotes = &quotes
+		page.Quotes = &quotes
 	case fixable:
-		p.explain(wrong)
+		page.explain(problems)
 	default:
 		return err
 	}
-	return v.showForm(http.StatusOK, p)
+	return v.showForm(http.StatusOK, page)
 }
 
 // isFastest reports whether no offer arrives on an earlier day than the i-th;
-// of those that arrive on the same day, the cheapest is the one.
+// of those that arrive on the same day, only the cheapest counts.
 func (p newShipment) isFastest(i int) bool {
-	rates, shipDate := p.Quotes.Rates, p.shipDate()
-	arrives := rates[i].ArrivalDate(shipDate)
-	if len(rates) < 2 || arrives == "" {
+	rates := p.Quotes.Rates
+	shipDate := p.shipDate()
+	arrival := rates[i].ArrivalDate(shipDate)
+	if len(rates) < 2 || arrival == "" {
 		return false
 	}
 
-	for k, r := range rates {
-		other := r.ArrivalDate(shipDate)
+	for k, rate := range rates {
+		other := rate.ArrivalDate(shipDate)
 		switch {
-		case k == i || other == "" || other > arrives:
-		case other < arrives, k < i: // they come cheapest first
+		case k == i || other == "" || other > arrival:
+		case other < arrival, k < i: // rates are sorted by price, cheapest first
 			return false
 		}
 	}
@@ -240,7 +263,7 @@ func (p newShipment) isFastest(i int) bool {
 
 func (p newShipment) shipDate() ship.Date { return ship.Date(or(string(p.Order.ShipDate), today())) }
 
-// quoteProblems are why a carrier did not quote, in the words of the API.
+// quoteProblems explains why a carrier did not quote, in the API's words.
 func quoteProblems(e shipping.QuoteError) problems {
 	return problems{All: sentence(e.Message)}
 }

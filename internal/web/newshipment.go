@@ -14,8 +14,8 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// formRoutes are the parts of the form of a new shipment, and the boxes that
-// it offers.
+// formRoutes are the parts of the form for a new shipment, and the saved boxes
+// that it offers.
 func (s *Web) formRoutes() []route {
 	return []route{
 		keeping(post("/app/{mode}/shipments/fields", member.BuyShipments, s.shipmentFields)),
@@ -25,33 +25,33 @@ func (s *Web) formRoutes() []route {
 	}
 }
 
-// newShipment is the form of a new shipment, as it was filled in.
+// newShipment is the form for a new shipment, as it was filled in.
 type newShipment struct {
 	Order   ship.Order // what the form says, as the service takes it
-	Once    string     // names the purchase: a second click is the same one
+	Once    string     // identifies the purchase: a second click is the same one
 	From    string     // the shipment that the form is a copy of, if it is one
-	Then    string     // what follows the purchase that a question interrupted
+	Then    string     // what follows the purchase once a question is answered
 	Parcels []parcelForm
 	Insured amountForm
 	Customs customsForm
 	Abroad  bool // the parcel crosses a border
 	Unread  []ship.FieldError
 
-	Problem   problems          // as the service tells it, by pointer
-	Fields    map[string]string // what is wrong, by the form's own fields
+	Problem   problems          // as the service reports it, by pointer
+	Fields    map[string]string // error messages, by the form's own fields
 	Earlier   *ship.Shipment    // the live shipment of the order, before it is shipped again
-	EarlierID ship.ShipmentID   // likewise; known even where the shipment is not yet shown
+	EarlierID ship.ShipmentID   // likewise; known even while the shipment cannot be shown yet
 
 	Countries  []choice
 	Packagings []choice
 	Units      ship.Units
 	Boxes      []account.Box
-	Asked      []carrierAccount // who is asked for rates, when all is well
+	Asked      []carrierAccount // whose rates are requested; none while the form has errors
 	Accounts   accountNames
-	Chosen     string // the offer that is ticked: see offerKey
+	Chosen     string // the selected offer: see offerKey
 	Quotes     *shipping.Quotes
-	NoCarrier  bool           // is connected in the mode
-	Last       *ship.Shipment // that was just bought and printed
+	NoCarrier  bool           // no carrier is connected in the mode
+	Last       *ship.Shipment // the one that was just bought and printed
 }
 
 // emptyShipment handles GET /app/{mode}/shipments/new: an empty form, or one
@@ -60,30 +60,31 @@ func (s *Web) emptyShipment(v *visit) error {
 	if v.query("from") != "" {
 		return v.showCopy()
 	}
-	p := v.readShipmentForm()
-	p.Order.Destination.Country = v.originCountry()
+
+	page := v.readShipmentForm()
+	page.Order.Destination.Country = v.originCountry()
 
 	// After printing, the person is back here for the next order.
 	if id, ok := ship.ParseShipmentID(v.query("last")); ok {
 		if last, err := s.Shipping.Shipment(v.ctx(), v.tenant(), id); err == nil {
-			p.Last = &last
+			page.Last = &last
 		}
 	}
-	return v.showForm(http.StatusOK, p)
+	return v.showForm(http.StatusOK, page)
 }
 
 // showForm answers with the whole page.
-func (v *visit) showForm(status int, p newShipment) error {
-	if err := v.offerChoices(&p); err != nil {
+func (v *visit) showForm(status int, page newShipment) error {
+	if err := v.offerChoices(&page); err != nil {
 		return err
 	}
-	return v.show(status, newShipmentPage(v.frame("New shipment", "shipments"), p))
+	return v.show(status, newShipmentPage(v.frame("New shipment", "shipments"), page))
 }
 
 // offerChoices adds what can be chosen in the form.
-func (v *visit) offerChoices(p *newShipment) error {
+func (v *visit) offerChoices(page *newShipment) error {
 	var err error
-	if p.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
+	if page.Boxes, err = v.Account.Boxes(v.ctx(), v.tenant()); err != nil {
 		return err
 	}
 
@@ -91,50 +92,51 @@ func (v *visit) offerChoices(p *newShipment) error {
 	if err != nil {
 		return err
 	}
-	p.NoCarrier = v.live && len(carriers) == 0
-	p.Packagings = packagingChoices(carriers)
-	p.Accounts = accountNamesOf(carriers)
+
+	page.NoCarrier = v.live && len(carriers) == 0
+	page.Packagings = packagingChoices(carriers)
+	page.Accounts = accountNamesOf(carriers)
 	return nil
 }
 
-// packagingChoices are the packagings of all carriers, the account's own boxes
-// first.
+// packagingChoices lists the packagings of all carriers, after the client's own
+// packaging.
 func packagingChoices(carriers []shipping.CarrierInfo) []choice {
 	list := []choice{{"", "Your own packaging"}}
-	for _, c := range carriers {
-		for _, packaging := range c.Packagings {
+	for _, carrier := range carriers {
+		for _, packaging := range carrier.Packagings {
 			known := slices.ContainsFunc(list, func(have choice) bool { return have.Value == packaging.Code })
 			if !known && packaging.Code != "custom" {
-				list = append(list, choice{packaging.Code, carrierTitle(c.Name) + ": " + packaging.Name})
+				list = append(list, choice{packaging.Code, carrierTitle(carrier.Name) + ": " + packaging.Name})
 			}
 		}
 	}
 	return list
 }
 
-// buyShipment handles POST /app/{mode}/shipments: buys the rate that was
-// chosen, or what the rules choose.
+// buyShipment handles POST /app/{mode}/shipments: it buys the chosen rate, or
+// what the rules choose.
 //
-// An order that has a live shipment is not bought a second time before the
-// person says so. The purchase itself decides that, under the lock that the
+// An order that has a live shipment is not bought a second time until the
+// person confirms it. The purchase itself decides that, under the lock that the
 // API's onDuplicateOrder uses: two people who ship the same order at once get
 // one label and one question.
 func (s *Web) buyShipment(v *visit) error {
-	p := v.readShipmentForm()
-	if err := ship.InvalidFields(p.Unread); err != nil {
-		return v.notBought(p, err)
+	page := v.readShipmentForm()
+	if err := ship.InvalidFields(page.Unread); err != nil {
+		return v.notBought(page, err)
 	}
 
 	in := shipping.BuyInput{
 		Tenant:         v.tenant(),
 		Account:        v.who.Account,
-		Order:          p.Order,
-		OneParcel:      len(p.Order.Parcels) == 1,
+		Order:          page.Order,
+		OneParcel:      len(page.Order.Parcels) == 1,
 		RateID:         v.form("rate"),
 		OnDuplicate:    "reject",
-		IdempotencyKey: "dashboard-" + p.Once,
-		// The form and the rate make the purchase: the same form sent twice
-		// buys once, and a changed one is another.
+		IdempotencyKey: "dashboard-" + page.Once,
+		// The form and the rate identify the purchase: the same form sent twice
+		// buys once, and a changed one is another purchase.
 		Fingerprint: sha256.Sum256([]byte(v.r.PostForm.Encode())),
 	}
 	if id, ok := ship.ParseShipmentID(v.form("again")); ok {
@@ -143,7 +145,7 @@ func (s *Web) buyShipment(v *visit) error {
 
 	bought, err := s.Shipping.Buy(v.ctx(), in)
 	if err != nil {
-		return v.notBought(p, err)
+		return v.notBought(page, err)
 	}
 	return v.afterPurchase(bought)
 }
@@ -153,6 +155,7 @@ func (s *Web) buyShipment(v *visit) error {
 func (v *visit) afterPurchase(bought shipping.Bought) error {
 	id := string(bought.Shipment.ID)
 	v.record("shipment.bought", id, nil)
+
 	switch {
 	case bought.Pending:
 		return v.redirect(v.to("shipments", id), "pending")
@@ -163,39 +166,41 @@ func (v *visit) afterPurchase(bought shipping.Bought) error {
 }
 
 // notBought shows the form again with what was typed, why nothing was bought,
-// and where.
-func (v *visit) notBought(p newShipment, err error) error {
-	wrong, fixable := problemsOf(err)
+// and which fields are the reason.
+func (v *visit) notBought(page newShipment, err error) error {
+	// While the outcome of a purchase is unknown, the form must not come back
+	// under a new key: sending it again could buy a second label.
+	problems, fixable := problemsOf(err)
 	if !fixable || ship.KindOf(err) == ship.Uncertain || ship.CodeOf(err) == "idempotency_in_progress" {
 		return err
 	}
 
-	// Nothing was bought under the old name, and another try is another
-	// purchase.
-	p.Once = newOnce()
-	p.Chosen = v.chosenOffer()
-	p.explain(wrong)
+	// Nothing was bought under the old key, so another try is another purchase.
+	page.Once = newOnce()
+	page.Chosen = v.chosenOffer()
+	page.explain(problems)
 
 	if ship.CodeOf(err) == "duplicate_order" {
-		p.Then = v.form("then")
-		if err := v.findEarlier(&p, err); err != nil {
+		page.Then = v.form("then")
+		if err := v.findEarlier(&page, err); err != nil {
 			return err
 		}
-		return v.showForm(http.StatusConflict, p)
+		return v.showForm(http.StatusConflict, page)
 	}
-	return v.showForm(http.StatusUnprocessableEntity, p)
+	return v.showForm(http.StatusUnprocessableEntity, page)
 }
 
-// findEarlier adds to the form the shipment that its order has already.
-func (v *visit) findEarlier(p *newShipment, duplicate error) error {
-	e, _ := errors.AsType[*ship.Error](duplicate)
-	text, _ := e.Details["possibleDuplicateOf"].(string)
-	p.EarlierID = ship.ShipmentID(text)
+// findEarlier adds to the form the shipment that its order already has.
+func (v *visit) findEarlier(page *newShipment, duplicate error) error {
+	coded, _ := errors.AsType[*ship.Error](duplicate)
+	text, _ := coded.Details["possibleDuplicateOf"].(string)
+	page.EarlierID = ship.ShipmentID(text)
 
-	earlier, err := v.Shipping.Shipment(v.ctx(), v.tenant(), p.EarlierID)
+	// The ID is known even while the shipment itself cannot be read yet.
+	earlier, err := v.Shipping.Shipment(v.ctx(), v.tenant(), page.EarlierID)
 	switch {
 	case err == nil:
-		p.Earlier = &earlier
+		page.Earlier = &earlier
 	case ship.KindOf(err) != ship.NotFound:
 		return err
 	}
@@ -203,46 +208,48 @@ func (v *visit) findEarlier(p *newShipment, duplicate error) error {
 }
 
 // shipmentFields handles POST /app/{mode}/shipments/fields: a part of the form
-// that follows from another.
+// that depends on another.
 func (s *Web) shipmentFields(v *visit) error {
-	p := v.readShipmentForm()
-	if err := v.offerChoices(&p); err != nil {
+	page := v.readShipmentForm()
+	if err := v.offerChoices(&page); err != nil {
 		return err
 	}
 
-	v.w.Header().Set("HX-Trigger-After-Swap", "filled") // the rates are asked for again
-	f := v.frame("", "")
+	// The event makes the page request the rates again.
+	v.w.Header().Set("HX-Trigger-After-Swap", "filled")
+
+	frame := v.frame("", "")
 	switch v.query("part") {
 	case "country":
-		return v.show(http.StatusOK, countryParts(f, p))
+		return v.show(http.StatusOK, countryParts(frame, page))
 
 	case "item":
-		p.Customs.Items = edited(p.Customs.Items, v.query("remove"), customsLine{Quantity: "1"}, maxLines)
-		return v.show(http.StatusOK, customsCard(f, p, false))
+		page.Customs.Items = edited(page.Customs.Items, v.query("remove"), customsLine{Quantity: "1"}, maxLines)
+		return v.show(http.StatusOK, customsCard(frame, page, false))
 
 	case "tax":
-		p.Customs.TaxIDs = edited(p.Customs.TaxIDs, v.query("remove"), taxLine{Party: "sender"}, maxLines)
-		return v.show(http.StatusOK, customsCard(f, p, false))
+		page.Customs.TaxIDs = edited(page.Customs.TaxIDs, v.query("remove"), taxLine{Party: "sender"}, maxLines)
+		return v.show(http.StatusOK, customsCard(frame, page, false))
 
 	case "parcel":
 		// Another parcel is most often like the last one.
-		last := p.Parcels[len(p.Parcels)-1]
-		p.Parcels = edited(p.Parcels, v.query("remove"), last, ship.MaxParcels)
-		return v.show(http.StatusOK, parcelsFields(f, p))
+		last := page.Parcels[len(page.Parcels)-1]
+		page.Parcels = edited(page.Parcels, v.query("remove"), last, ship.MaxParcels)
+		return v.show(http.StatusOK, parcelsFields(frame, page))
 
 	case "box":
 		i, err := strconv.Atoi(or(v.query("parcel"), "0"))
-		if err != nil || i < 0 || i >= len(p.Parcels) {
+		if err != nil || i < 0 || i >= len(page.Parcels) {
 			return errNoPage
 		}
-		p.Parcels[i].fillBox(p.Boxes)
-		return v.show(http.StatusOK, parcelsFields(f, p))
+		page.Parcels[i].fillBox(page.Boxes)
+		return v.show(http.StatusOK, parcelsFields(frame, page))
 	}
 	return errNoPage
 }
 
-// edited is a list of lines with one more, or without the one whose number is
-// given.
+// edited returns the lines without the one whose number is given, or with
+// another one added if no number is given.
 func edited[T any](list []T, remove string, added T, most int) []T {
 	i, err := strconv.Atoi(remove)
 	switch {
@@ -254,11 +261,11 @@ func edited[T any](list []T, remove string, added T, most int) []T {
 	return list
 }
 
-// originCountry is where the account's parcels come from; the sandbox sends
-// from a sample warehouse until that is known.
+// originCountry returns the country that the account ships from; the sandbox
+// uses a sample warehouse until that is known.
 func (v *visit) originCountry() string {
-	if o := v.who.Account.Origin; o != nil {
-		return o.Country
+	if origin := v.who.Account.Origin; origin != nil {
+		return origin.Country
 	}
 	return "US"
 }

@@ -21,8 +21,8 @@ type parcelForm struct {
 	Box        string
 }
 
-// parcelPrefix stands before the fields of a parcel; those of the first have
-// none.
+// parcelPrefix returns the prefix of a parcel's fields; those of the first
+// parcel have none.
 func parcelPrefix(i int) string {
 	if i == 0 {
 		return ""
@@ -30,10 +30,10 @@ func parcelPrefix(i int) string {
 	return "parcel." + strconv.Itoa(i) + "."
 }
 
-// readShipmentForm reads the form. It keeps what was typed, even where that is
-// no number: the person must be able to correct it.
+// readShipmentForm reads the form. It keeps what was typed even if that is not
+// a number, so the person can correct it.
 func (v *visit) readShipmentForm() newShipment {
-	p := newShipment{
+	page := newShipment{
 		Units:     v.who.Account.Units,
 		Countries: countryChoices(),
 		Once:      or(v.form("once"), newOnce()),
@@ -42,32 +42,34 @@ func (v *visit) readShipmentForm() newShipment {
 		Chosen:    v.query("chosen"),
 	}
 
-	o := &p.Order
-	o.OrderID = v.form("order")
-	o.Reference = v.form("reference")
-	o.ShipDate = ship.Date(v.form("shipDate"))
-	o.DeliverBy = ship.Date(v.form("deliverBy"))
-	o.Destination = v.readDestination()
-	o.Options = ship.Options{
+	order := &page.Order
+	order.OrderID = v.form("order")
+	order.Reference = v.form("reference")
+	order.ShipDate = ship.Date(v.form("shipDate"))
+	order.DeliverBy = ship.Date(v.form("deliverBy"))
+	order.Destination = v.readDestination()
+	order.Options = ship.Options{
 		Signature:        v.form("signature"),
 		SaturdayDelivery: v.form("saturday") != "",
-		InsuredValue:     p.amount("/options/insuredValue", p.Insured),
+		InsuredValue:     page.amount("/options/insuredValue", page.Insured),
 	}
-	if p.From != "" {
-		v.keepUnshown(&p)
-	}
-
-	p.Parcels = v.readParcels(p.Units)
-	for _, parcel := range p.Parcels {
-		o.Parcels = append(o.Parcels, parcel.parcel())
+	if page.From != "" {
+		v.keepUnshown(&page)
 	}
 
-	p.Abroad = p.crossesBorder(v)
-	v.readCustoms(&p)
-	return p
+	page.Parcels = v.readParcels(page.Units)
+	for _, parcel := range page.Parcels {
+		order.Parcels = append(order.Parcels, parcel.parcel())
+	}
+
+	// Customs depend on both countries, and a copy takes its origin from the
+	// earlier shipment, so they come last.
+	page.Abroad = page.crossesBorder(v)
+	v.readCustoms(&page)
+	return page
 }
 
-// readDestination reads where it goes.
+// readDestination reads the recipient's address.
 func (v *visit) readDestination() ship.Address {
 	to := ship.Address{
 		Name:     v.form("name"),
@@ -89,45 +91,47 @@ func (v *visit) readDestination() ship.Address {
 	return to
 }
 
-// readParcels reads the parcels; there is always one.
+// readParcels reads the parcels; there is always at least one.
 func (v *visit) readParcels(units ship.Units) []parcelForm {
 	var list []parcelForm
 	for i := range ship.MaxParcels {
-		at := parcelPrefix(i)
-		if _, sent := v.r.PostForm[at+"weight"]; !sent {
+		prefix := parcelPrefix(i)
+		if _, sent := v.r.PostForm[prefix+"weight"]; !sent {
 			break
 		}
+
 		list = append(list, parcelForm{
-			Weight:     v.form(at + "weight"),
-			WeightUnit: or(v.form(at+"weightUnit"), string(units.Weight)),
-			Sides:      [3]string{v.form(at + "length"), v.form(at + "width"), v.form(at + "height")},
-			LengthUnit: or(v.form(at+"lengthUnit"), string(units.Length)),
-			Packaging:  v.form(at + "packaging"),
-			Box:        v.form(at + "box"),
+			Weight:     v.form(prefix + "weight"),
+			WeightUnit: or(v.form(prefix+"weightUnit"), string(units.Weight)),
+			Sides:      [3]string{v.form(prefix + "length"), v.form(prefix + "width"), v.form(prefix + "height")},
+			LengthUnit: or(v.form(prefix+"lengthUnit"), string(units.Length)),
+			Packaging:  v.form(prefix + "packaging"),
+			Box:        v.form(prefix + "box"),
 		})
 	}
+
 	if len(list) == 0 {
 		list = []parcelForm{{WeightUnit: string(units.Weight), LengthUnit: string(units.Length)}}
 	}
 	return list
 }
 
-// parcel is the parcel as the service takes it.
+// parcel returns the parcel as the service takes it.
 func (f parcelForm) parcel() ship.Parcel {
-	p := ship.Parcel{
+	parcel := ship.Parcel{
 		Weight:     number(f.Weight),
 		WeightUnit: ship.WeightUnit(f.WeightUnit),
 		Packaging:  f.Packaging,
 	}
 	if f.Sides != [3]string{} {
-		p.Dimensions = &ship.Dimensions{
+		parcel.Dimensions = &ship.Dimensions{
 			Length: number(f.Sides[0]),
 			Width:  number(f.Sides[1]),
 			Height: number(f.Sides[2]),
 			Unit:   ship.LengthUnit(f.LengthUnit),
 		}
 	}
-	return p
+	return parcel
 }
 
 // fillBox puts the sides of the chosen box into the form.
@@ -136,31 +140,33 @@ func (f *parcelForm) fillBox(boxes []account.Box) {
 	if i < 0 {
 		return
 	}
+
 	box := boxes[i]
 	f.Sides = [3]string{decimal(box.Length), decimal(box.Width), decimal(box.Height)}
 	f.LengthUnit = string(box.Unit)
 }
 
-// number reads what people type; what is none is zero, which the service
-// refuses.
-func number(s string) float64 {
-	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
+// number parses a number as people type it. Anything else is zero, which the
+// service rejects.
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", "."), 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // amountForm is an amount of money, as it was filled in.
 type amountForm struct{ Value, Currency string }
 
-// amount reads an amount of money; what is none is noted.
+// amount parses an amount of money, and notes a field error if it is not one.
 func (p *newShipment) amount(pointer string, given amountForm) ship.Money {
 	if given.Value == "" {
 		return ship.Money{}
 	}
+
 	value, ok := ship.ParseMoney(strings.ReplaceAll(given.Value, ",", "."), given.Currency)
 	if !ok {
 		p.Unread = append(p.Unread, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "must be an amount such as 12.50"})
@@ -175,50 +181,50 @@ func (p newShipment) crossesBorder(v *visit) bool {
 	return to != "" && to != from
 }
 
-// keepUnshown takes over from the shipment that the form is a copy of what the
-// form does not show: where it comes from, who pays, and the notes of programs.
-func (v *visit) keepUnshown(p *newShipment) {
-	id, ok := ship.ParseShipmentID(p.From)
+// keepUnshown copies from the earlier shipment what the form does not show: the
+// origin, who pays the carrier, metadata, and whether it is a return.
+func (v *visit) keepUnshown(page *newShipment) {
+	id, ok := ship.ParseShipmentID(page.From)
 	if !ok {
 		return
 	}
 	earlier, err := v.Shipping.Shipment(v.ctx(), v.tenant(), id)
 	if err != nil {
-		return // it is sent from the account's own address then
+		return // the parcel is sent from the account's own address then
 	}
-	p.Order.Origin = earlier.Order.Origin
-	p.Order.Billing = earlier.Order.Billing
-	p.Order.Metadata = earlier.Order.Metadata
-	p.Order.IsReturn = earlier.Order.IsReturn
+
+	page.Order.Origin = earlier.Order.Origin
+	page.Order.Billing = earlier.Order.Billing
+	page.Order.Metadata = earlier.Order.Metadata
+	page.Order.IsReturn = earlier.Order.IsReturn
 }
 
-// boxChoices are the saved boxes with their sides.
+// boxChoices lists the saved boxes with their sides.
 func (p newShipment) boxChoices() []choice {
 	list := []choice{{"", "No saved box"}}
-	for _, b := range p.Boxes {
-		list = append(list, choice{string(b.ID), b.Name + " (" + boxSize(b) + ")"})
+	for _, box := range p.Boxes {
+		list = append(list, choice{string(box.ID), box.Name + " (" + boxSize(box) + ")"})
 	}
 	return list
 }
 
 func boxSize(b account.Box) string { return size(ship.Parcel{Dimensions: &b.Dimensions}) }
 
-// explain notes what is wrong with the form, by its own fields.
-func (p *newShipment) explain(wrong problems) {
-	p.Problem = wrong
+// explain records the errors of the form, by its own fields.
+func (p *newShipment) explain(found problems) {
+	p.Problem = found
 	p.Fields = map[string]string{}
-	for pointer, text := range wrong.Fields {
+	for pointer, text := range found.Fields {
 		if field := p.fieldOf(pointer); field != "" {
 			p.Fields[field] = text
 		}
 	}
 }
 
-// wrong is what is wrong with a field of the form; "" if nothing is.
+// wrong returns the error message of a field; "" if it has none.
 func (p newShipment) wrong(field string) string { return p.Fields[field] }
 
-// hasWrong reports whether anything is wrong with the fields whose names begin
-// so.
+// hasWrong reports whether a field whose name begins with prefix has an error.
 func (p newShipment) hasWrong(prefix string) bool {
 	for field := range p.Fields {
 		if strings.HasPrefix(field, prefix) {
@@ -228,8 +234,8 @@ func (p newShipment) hasWrong(prefix string) bool {
 	return false
 }
 
-// orderFields are the fields of the form by the pointers of the API, where
-// they have another name.
+// orderFields are the form's fields by the pointers of the API, where the names
+// differ.
 var orderFields = map[string]string{
 	"/orderId":                  "order",
 	"/reference":                "reference",
@@ -250,8 +256,8 @@ var orderFields = map[string]string{
 	"/customs/taxIdentifiers":   "tax.0.number",
 }
 
-// fieldOf is the form's field at a pointer of the API; "" if the form does not
-// show it.
+// fieldOf returns the form's field for a pointer of the API; "" if the form
+// does not show it.
 func (p newShipment) fieldOf(pointer string) string {
 	if field, ok := orderFields[pointer]; ok {
 		return field
@@ -278,45 +284,56 @@ func (p newShipment) fieldOf(pointer string) string {
 		return orderFields["/options/"+rest]
 
 	case "customs":
-		kind, line, _ := strings.Cut(rest, "/")
-		number, name, _ := strings.Cut(line, "/")
-		i, err := strconv.Atoi(number)
-		if err != nil {
-			return ""
-		}
-		switch kind {
-		case "items":
-			if product, ok := strings.CutPrefix(name, "productIdentifiers"); ok {
-				name = "product" + cmp.Or(strings.ReplaceAll(product, "/", "."), ".0.number")
-			}
-			return "item." + strconv.Itoa(at(p.Customs.itemLines, i)) + "." + cmp.Or(name, "description")
-		case "taxIdentifiers":
-			return "tax." + strconv.Itoa(at(p.Customs.taxLines, i)) + "." + cmp.Or(name, "number")
-		}
+		return p.customsField(rest)
 	}
 	return ""
 }
 
-// parcelField is the form's field of a parcel.
+// customsField returns the form's field for a pointer below /customs. Empty
+// lines of the form are not declared, so a line's number in the form can be
+// higher than in the order.
+func (p newShipment) customsField(pointer string) string {
+	kind, rest, _ := strings.Cut(pointer, "/")
+	number, name, _ := strings.Cut(rest, "/")
+	i, err := strconv.Atoi(number)
+	if err != nil {
+		return ""
+	}
+
+	switch kind {
+	case "items":
+		if product, ok := strings.CutPrefix(name, "productIdentifiers"); ok {
+			name = "product" + cmp.Or(strings.ReplaceAll(product, "/", "."), ".0.number")
+		}
+		return "item." + strconv.Itoa(lineAt(p.Customs.itemLines, i)) + "." + cmp.Or(name, "description")
+	case "taxIdentifiers":
+		return "tax." + strconv.Itoa(lineAt(p.Customs.taxLines, i)) + "." + cmp.Or(name, "number")
+	}
+	return ""
+}
+
+// parcelField returns the form's field of a parcel.
 func parcelField(i int, name string) string {
 	switch name {
-	case "", "dimensions":
-		name = map[string]string{"": "weight", "dimensions": "length"}[name]
+	case "":
+		name = "weight"
+	case "dimensions":
+		name = "length"
 	case "dimensions/unit":
 		name = "lengthUnit"
 	}
 	return parcelPrefix(i) + strings.TrimPrefix(name, "dimensions/")
 }
 
-// at is the i-th of a list, or i where the list is shorter.
-func at(list []int, i int) int {
-	if i < len(list) {
-		return list[i]
+// lineAt returns the i-th line number, or i if the list is shorter.
+func lineAt(lines []int, i int) int {
+	if i < len(lines) {
+		return lines[i]
 	}
 	return i
 }
 
-// fieldTitles are what people call the fields.
+// fieldTitles are the labels of the fields.
 var fieldTitles = map[string]string{
 	"address1":      "Street",
 	"address2":      "Suite, floor",
@@ -337,31 +354,30 @@ var fieldTitles = map[string]string{
 	"recipientType": "Recipient",
 }
 
-// A fieldProblem is one thing that stands between the form and its rates.
+// A fieldProblem is one error that keeps the form from being quoted.
 type fieldProblem struct {
 	Field string // of the form; "" where the form does not show it
 	Title string
 	Text  string
 }
 
-// fieldProblems are what is wrong, field by field, in the order of the
-// pointers.
+// fieldProblems lists the errors field by field, in the order of the pointers.
 func (p newShipment) fieldProblems() []fieldProblem { return p.listProblems(p.Problem) }
 
-func (p newShipment) listProblems(wrong problems) []fieldProblem {
+func (p newShipment) listProblems(found problems) []fieldProblem {
 	var list []fieldProblem
-	for _, pointer := range slices.Sorted(maps.Keys(wrong.Fields)) {
+	for _, pointer := range slices.Sorted(maps.Keys(found.Fields)) {
 		if pointer == "/rateId" {
-			continue
+			continue // refusal reports it
 		}
 		field := p.fieldOf(pointer)
-		list = append(list, fieldProblem{Field: field, Title: fieldTitle(field, pointer), Text: wrong.Fields[pointer]})
+		list = append(list, fieldProblem{Field: field, Title: fieldTitle(field, pointer), Text: found.Fields[pointer]})
 	}
 	return list
 }
 
-// fieldTitle is what people call a field of the form, or what a pointer to
-// something else points at.
+// fieldTitle returns the label of a form field, or words for the pointer if the
+// form has no such field.
 func fieldTitle(field, pointer string) string {
 	if field == "" {
 		words := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
@@ -380,11 +396,13 @@ func fieldTitle(field, pointer string) string {
 	if len(parts) < 3 {
 		return title
 	}
+
+	// A field of a line: "Item 2, HS code".
 	i, _ := strconv.Atoi(parts[1])
 	return plain(parts[0]) + " " + strconv.Itoa(i+1) + ", " + strings.ToLower(title[:1]) + title[1:]
 }
 
-// refusal is why the label was not bought, where no field is the reason.
+// refusal says why the label was not bought, if that is not about a field.
 func (p newShipment) refusal() string {
 	if text := p.Problem.At("/rateId"); text != "" {
 		return text + " Nothing was bought."
@@ -395,12 +413,12 @@ func (p newShipment) refusal() string {
 	return p.Problem.All + " Nothing was bought."
 }
 
-// elsewhere are the problems with what the form does not show.
+// elsewhere lists the errors of what the form does not show.
 func (p newShipment) elsewhere() []fieldProblem {
 	return slices.DeleteFunc(p.fieldProblems(), func(f fieldProblem) bool { return f.Field != "" })
 }
 
-// placeValue is the destination's value of a field below the street.
+// placeValue returns the destination's city, state or postal code.
 func (p newShipment) placeValue(name string) string {
 	to := p.Order.Destination
 	return map[string]string{"city": to.City, "state": to.State, "zip": to.Zip}[name]
@@ -408,22 +426,22 @@ func (p newShipment) placeValue(name string) string {
 
 // isResidential reports whether the recipient lives at the address.
 func (p newShipment) isResidential() bool {
-	r := p.Order.Destination.Residential
-	return r != nil && *r
+	residential := p.Order.Destination.Residential
+	return residential != nil && *residential
 }
 
-// earlierWords say what became of the order before, in front of when.
-func earlierWords(sh ship.Shipment) string {
-	if sh.State.Bought() {
+// earlierWords says what became of the order before; the time follows it.
+func earlierWords(shipment ship.Shipment) string {
+	if shipment.State.Bought() {
 		return "was shipped"
 	}
 	return "was ordered from the carrier"
 }
 
-// numberWords are the tracking number in brackets, if there is one.
-func numberWords(sh ship.Shipment) string {
-	if sh.Deal.TrackingNumber == "" {
+// numberWords returns the tracking number in brackets, if there is one.
+func numberWords(shipment ship.Shipment) string {
+	if shipment.Deal.TrackingNumber == "" {
 		return ""
 	}
-	return " (" + sh.Deal.TrackingNumber + ")"
+	return " (" + shipment.Deal.TrackingNumber + ")"
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/waybillhq/waybill/internal/webhook"
 )
 
-// overviewPage is what a manager asks in the morning.
+// overviewPage answers what a manager asks in the morning.
 type overviewPage struct {
 	shipping.Overview
 	Range     dayRange
@@ -23,10 +23,11 @@ type overviewPage struct {
 	Statuses  []share
 	Slow      []webhook.Pace
 	Attention shipping.Attention
-	NoCarrier bool // is connected in the mode
+	NoCarrier bool // no carrier is connected in the mode
 }
 
-// A share is a part of all: of one carrier, or in one filter of the list.
+// A share is the part of all shipments that belongs to one carrier, or to one
+// filter of the list.
 type share struct {
 	Name  string // of the carrier, or the filter's value
 	Count int
@@ -46,87 +47,102 @@ type figures struct {
 
 // overview handles GET /app/{mode}.
 func (s *Web) overview(v *visit) error {
-	p := overviewPage{Range: rangeOf(v.query("days"), v.query("from"), v.query("until"), time.Now())}
 	var err error
-	if p.Overview, err = s.Shipping.Overview(v.ctx(), v.tenant(), p.Range.From, p.Range.end()); err != nil {
+	page := overviewPage{Range: rangeOf(v.query("days"), v.query("from"), v.query("until"), time.Now())}
+	if page.Overview, err = s.Shipping.Overview(v.ctx(), v.tenant(), page.Range.From, page.Range.end()); err != nil {
 		return err
 	}
 	if v.who.Can(member.ViewWebhooks) {
-		if p.Slow, err = s.Webhook.Paces(v.ctx(), v.tenant(), 5); err != nil {
+		if page.Slow, err = s.Webhook.Paces(v.ctx(), v.tenant(), 5); err != nil {
 			return err
 		}
 	}
-	p.count(v.who.Account.Currency)
-	f := v.frame("Overview", "")
-	p.Attention = f.Attention
-	if p.Now.All == 0 {
-		if p.NoCarrier, err = v.noCarrier(); err != nil {
+
+	page.addUp(v.who.Account.Currency)
+	if page.Now.All == 0 {
+		if page.NoCarrier, err = v.noCarrier(); err != nil {
 			return err
 		}
 	}
+
+	frame := v.frame("Overview", "")
+	page.Attention = frame.Attention
 	if v.isPart() {
-		return v.show(http.StatusOK, overviewBody(f, p))
+		return v.show(http.StatusOK, overviewBody(frame, page))
 	}
-	return v.show(http.StatusOK, overviewPageView(f, p))
+	return v.show(http.StatusOK, overviewPageView(frame, page))
 }
 
-// count adds up.
-func (p *overviewPage) count(currency string) {
-	p.Now, p.Then = sum(p.Tallies, currency), sum(p.Before, currency)
-	carriers, statuses := map[string]share{}, map[string]share{}
-	add := func(to map[string]share, name string, a shipping.Tally) {
-		part := to[name]
-		part.Name, part.Count, part.Of = name, part.Count+a.Count, p.Now.All
+// addUp computes the figures, the shares and the chart from the tallies.
+func (p *overviewPage) addUp(currency string) {
+	p.Now = sum(p.Tallies, currency)
+	p.Then = sum(p.Before, currency)
+
+	carriers := map[string]share{}
+	statuses := map[string]share{}
+	add := func(shares map[string]share, name string, tally shipping.Tally) {
+		part := shares[name]
+		part.Name = name
+		part.Count += tally.Count
+		part.Of = p.Now.All
 		part.Spend.Currency = currency
-		if counts(a, currency) {
-			part.Spend.Minor += a.Price.Minor
+		if isSpend(tally, currency) {
+			part.Spend.Minor += tally.Price.Minor
 		}
-		to[name] = part
+		shares[name] = part
 	}
-	for _, a := range p.Tallies {
-		if a.State == ship.StatePurchased {
-			add(carriers, a.Carrier, a)
+	for _, tally := range p.Tallies {
+		// A label that was voided or not bought has a status, but is part of no
+		// carrier's share.
+		if tally.State == ship.StatePurchased {
+			add(carriers, tally.Carrier, tally)
 		}
-		add(statuses, filterValueOf(a.Status, a.State), a)
+		add(statuses, filterValueOf(tally.Status, tally.State), tally)
 	}
+
 	for _, part := range carriers {
 		p.Carriers = append(p.Carriers, part)
 	}
-	slices.SortFunc(p.Carriers, func(a, b share) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
-	for _, f := range statusFilters {
-		if part, any := statuses[f.Value]; any && part.Count > 0 {
+	slices.SortFunc(p.Carriers, func(a, b share) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+
+	for _, filter := range statusFilters {
+		if part, ok := statuses[filter.Value]; ok && part.Count > 0 {
 			p.Statuses = append(p.Statuses, part)
 		}
 	}
 	p.Chart = draw(p.Range, p.Days)
 }
 
-// counts reports whether the tally's price is money spent in the currency.
-func counts(a shipping.Tally, currency string) bool {
-	return a.State == ship.StatePurchased && a.Price.Currency == currency
+// isSpend reports whether the tally's price is money spent in the currency.
+func isSpend(tally shipping.Tally, currency string) bool {
+	return tally.State == ship.StatePurchased && tally.Price.Currency == currency
 }
 
-func sum(list []shipping.Tally, currency string) figures {
-	f := figures{Spend: ship.Money{Currency: currency}}
-	for _, a := range list {
-		f.All += a.Count
-		if a.State != ship.StatePurchased {
+func sum(tallies []shipping.Tally, currency string) figures {
+	total := figures{Spend: ship.Money{Currency: currency}}
+	for _, tally := range tallies {
+		total.All += tally.Count
+		if tally.State != ship.StatePurchased {
 			continue
 		}
-		f.Count += a.Count
-		f.Promised, f.OnTime = f.Promised+a.Promised, f.OnTime+a.OnTime
-		if counts(a, currency) {
-			f.Spend.Minor += a.Price.Minor
-			f.Paid += a.Count
+
+		total.Count += tally.Count
+		total.Promised += tally.Promised
+		total.OnTime += tally.OnTime
+		if isSpend(tally, currency) {
+			total.Spend.Minor += tally.Price.Minor
+			total.Paid += tally.Count
 		}
-		if a.Status == ship.Exception {
-			f.Exceptions += a.Count
+		if tally.Status == ship.Exception {
+			total.Exceptions += tally.Count
 		}
 	}
-	return f
+	return total
 }
 
-// Each is the cost of a parcel.
+// Each is the average cost of a parcel.
 func (f figures) Each() ship.Money {
 	if f.Paid == 0 {
 		return ship.Money{Currency: f.Spend.Currency}
@@ -134,11 +150,11 @@ func (f figures) Each() ship.Money {
 	return ship.Money{Minor: f.Spend.Minor / int64(f.Paid), Currency: f.Spend.Currency}
 }
 
-// OnTimePercent is the part of the promised parcels that came on time; zero if
-// none was promised.
+// OnTimePercent is the share of parcels with a promised date that arrived on
+// time; zero if none had one.
 func (f figures) OnTimePercent() int64 { return int64(f.OnTime * 100 / max(f.Promised, 1)) }
 
-// Punctual is the same for people.
+// Punctual is OnTimePercent as text.
 func (f figures) Punctual() string {
 	if f.Promised == 0 {
 		return "–"
@@ -146,7 +162,7 @@ func (f figures) Punctual() string {
 	return strconv.FormatInt(f.OnTimePercent(), 10) + " %"
 }
 
-// Trouble is the part of all parcels that are exceptions.
+// Trouble is the share of all parcels that are exceptions, as text.
 func (f figures) Trouble() string {
 	if f.Count == 0 {
 		return "none"
@@ -162,6 +178,7 @@ func against(now, then int64) string {
 	case then == 0:
 		return "none before"
 	}
+
 	change := (now - then) * 100 / then
 	switch {
 	case change > 0:
@@ -172,9 +189,8 @@ func against(now, then int64) string {
 	return "as before"
 }
 
-// better is the tone of two numbers of which the first should be the higher
-// one. There is none where one is missing, or where they are less than a
-// percent apart.
+// better returns the tone of two numbers of which the first should be higher.
+// It is neutral if one is missing, or if they differ by less than a percent.
 func better(high, low int64) string {
 	switch {
 	case high == 0 || low == 0 || (high-low)*100/min(high, low) == 0:
@@ -185,7 +201,7 @@ func better(high, low int64) string {
 	return "worse"
 }
 
-// alarm is the tone of what should be none.
+// alarm returns the tone of a number that should be zero.
 func alarm(n int) string {
 	if n > 0 {
 		return "alarm"

@@ -2,14 +2,14 @@ package web
 
 import "net/http"
 
-// Pages are the paths of everything that can be looked at, as the mux has
-// them, those for everybody included: whoever measures or pictures the
-// dashboard walks them, so that no page is left out.
+// Pages lists the paths of everything that can be viewed, as the mux has them,
+// public pages included. Tools that measure or photograph the dashboard walk
+// this list, so no page is left out.
 func Pages() []string {
 	var list []string
-	for _, rt := range (&Web{}).table() {
-		if rt.method == http.MethodGet {
-			list = append(list, rt.path)
+	for _, page := range (&Web{}).table() {
+		if page.method == http.MethodGet {
+			list = append(list, page.path)
 		}
 	}
 	return list

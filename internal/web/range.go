@@ -9,52 +9,53 @@ import (
 	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-// ranges are the usual ones, in days.
+// ranges are the presets, in days.
 var ranges = []int{7, 30, 90, 365}
 
-// longestRange bounds what a person asks for.
+// longestRange is the longest range that can be asked for, in days.
 const longestRange = 731
 
-// A dayRange is some whole days, UTC.
+// A dayRange is a number of whole days in UTC.
 type dayRange struct {
-	From, Until time.Time // both are in it
-	Preset      int       // one of ranges; zero for days that a person chose
-	Wrong       string    // what is wrong with those, if anything
+	From, Until time.Time // both inclusive
+	Preset      int       // one of ranges; zero for a custom range
+	Wrong       string    // what is wrong with a custom range, if anything
 }
 
 func (r dayRange) end() time.Time { return r.Until.AddDate(0, 0, 1) }
 
-// Days is how many there are.
+// Days returns the number of days.
 func (r dayRange) Days() int { return int(r.end().Sub(r.From).Hours()) / 24 }
 
-// rangeOf reads a range as an address holds it. Without one it is the last 30
-// days.
+// rangeOf parses a range from the query. Without one it is the last 30 days.
 func rangeOf(days, from, until string, now time.Time) dayRange {
 	today := now.UTC().Truncate(24 * time.Hour)
-	r := dayRange{Until: today, Preset: 30}
+	preset := dayRange{Until: today, Preset: 30}
 	if n, err := strconv.Atoi(days); err == nil && slices.Contains(ranges, n) {
-		r.Preset = n
+		preset.Preset = n
 	}
-	r.From = today.AddDate(0, 0, 1-r.Preset)
+	preset.From = today.AddDate(0, 0, 1-preset.Preset)
 	if from == "" && until == "" {
-		return r
+		return preset
 	}
+
+	// A custom range that is invalid shows the preset, with the reason.
 	first, errFrom := time.Parse(time.DateOnly, from)
 	last, errUntil := time.Parse(time.DateOnly, until)
 	switch {
 	case errFrom != nil || errUntil != nil:
-		r.Wrong = "Give both days."
+		preset.Wrong = "Give both days."
 	case last.Before(first):
-		r.Wrong = "The last day is before the first."
+		preset.Wrong = "The last day is before the first."
 	case last.Sub(first) >= longestRange*24*time.Hour:
-		r.Wrong = "At most two years at once."
+		preset.Wrong = "At most two years at once."
 	default:
 		return dayRange{From: first, Until: last}
 	}
-	return r
+	return preset
 }
 
-// query is the range as an address holds it.
+// query returns the range as a query of the page's address.
 func (r dayRange) query() string {
 	if r.Preset > 0 {
 		return "?days=" + strconv.Itoa(r.Preset)
@@ -62,18 +63,19 @@ func (r dayRange) query() string {
 	return "?" + url.Values{"from": {r.From.Format(time.DateOnly)}, "until": {r.Until.Format(time.DateOnly)}}.Encode()
 }
 
-// list is the filter of a list to the range, with more.
+// list returns the query that filters a list to the range, with further names
+// and values.
 func (r dayRange) list(more ...string) string { return daysQuery(r.From, r.Until, more...) }
 
 func daysQuery(from, until time.Time, more ...string) string {
-	q := url.Values{"from": {from.Format(time.DateOnly)}, "until": {until.Format(time.DateOnly)}}
+	query := url.Values{"from": {from.Format(time.DateOnly)}, "until": {until.Format(time.DateOnly)}}
 	for i := 0; i+1 < len(more); i += 2 {
-		q.Set(more[i], more[i+1])
+		query.Set(more[i], more[i+1])
 	}
-	return "?" + q.Encode()
+	return "?" + query.Encode()
 }
 
-// Words is the range for people.
+// Words returns the range as text.
 func (r dayRange) Words() string {
 	if r.Preset > 0 {
 		return "in the last " + strconv.Itoa(r.Preset) + " days"
@@ -86,17 +88,18 @@ func (r dayRange) chosen() bool { return r.Preset == 0 || r.Wrong != "" }
 
 // beside says what the numbers of the range are compared with.
 func (r dayRange) beside() string {
-	n := strconv.Itoa(r.Days()) + " days"
+	length := strconv.Itoa(r.Days()) + " days"
 	if r.Days() == 1 {
-		n = "day"
+		length = "day"
 	}
+
 	if r.Preset > 0 {
-		return "The last " + n + ", beside the " + n + " before."
+		return "The last " + length + ", beside the " + length + " before."
 	}
-	return r.Words() + ", beside the " + n + " before."
+	return r.Words() + ", beside the " + length + " before."
 }
 
-// nothing says that there is nothing.
+// nothing is the heading of a page without shipments.
 func (r dayRange) nothing() string {
 	if r.Preset > 0 {
 		return "Nothing was shipped yet"
@@ -104,73 +107,91 @@ func (r dayRange) nothing() string {
 	return "Nothing was shipped on these days"
 }
 
-// A chart is shipments and spend over the days of a range.
+// A chart shows the shipments of a range by day or week.
 type chart struct {
 	Title string
 	Bars  []dayBar
 	Most  string // the highest bar's number
 }
 
-// A dayBar is one day or week of the chart, in its own measure.
+// A dayBar is one day or week of the chart, in the chart's own units.
 type dayBar struct {
 	X, Y, Height, Width string
 	Title, Class        string
-	List                string // filter of the list behind it
+	List                string // query of the list that it links to
 }
 
-// The chart's own measure.
-const chartWidth, chartHeight = 600.0, 120.0
+// The size of the chart in its own units.
+const (
+	chartWidth  = 600.0
+	chartHeight = 120.0
+)
 
-// weekly is from how many days on a bar is a week.
+// weekly is the number of days above which a bar is a week.
 const weekly = 93
 
 func draw(r dayRange, days []shipping.DayCount) chart {
-	c, span := chart{Title: "Shipments per day"}, 1
+	drawn := chart{Title: "Shipments per day"}
+	span := 1
 	if r.Days() > weekly {
-		c.Title, span = "Shipments per week", 7
+		drawn.Title = "Shipments per week"
+		span = 7
 	}
-	bars := make([]int, (r.Days()+span-1)/span)
+
+	counts := make([]int, (r.Days()+span-1)/span)
 	most := 1
-	for _, a := range days {
-		i := int(a.Day.Sub(r.From).Hours()) / 24 / span
-		bars[i] += a.Count
-		most = max(most, bars[i])
+	for _, day := range days {
+		i := int(day.Day.Sub(r.From).Hours()) / 24 / span
+		counts[i] += day.Count
+		most = max(most, counts[i])
 	}
-	c.Most = grouped(most)
-	step := chartWidth / float64(len(bars))
-	f := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
-	for i, n := range bars {
+	drawn.Most = grouped(most)
+
+	step := chartWidth / float64(len(counts))
+	units := func(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
+	for i, count := range counts {
+		// The last week can be shorter than seven days.
 		first := r.From.AddDate(0, 0, i*span)
 		last := first.AddDate(0, 0, span-1)
 		if last.After(r.Until) {
 			last = r.Until
 		}
-		h, class := float64(n)/float64(most)*(chartHeight-10), ""
-		if n == 0 {
-			h, class = 1.5, "under"
-		}
 		title := first.Format("2 Jan")
 		if last.After(first) {
 			title += " to " + last.Format("2 Jan")
 		}
-		c.Bars = append(c.Bars, dayBar{
-			X: f(float64(i)*step + step*0.12), Y: f(chartHeight - h), Height: f(h), Width: f(step * 0.76),
-			Title: title + ": " + grouped(n), Class: class, List: daysQuery(first, last, "status", activeFilter),
+
+		// A day without shipments keeps a thin bar.
+		height := float64(count) / float64(most) * (chartHeight - 10)
+		class := ""
+		if count == 0 {
+			height = 1.5
+			class = "under"
+		}
+
+		drawn.Bars = append(drawn.Bars, dayBar{
+			X:      units(float64(i)*step + step*0.12),
+			Y:      units(chartHeight - height),
+			Height: units(height),
+			Width:  units(step * 0.76),
+			Title:  title + ": " + grouped(count),
+			Class:  class,
+			List:   daysQuery(first, last, "status", activeFilter),
 		})
 	}
-	return c
+	return drawn
 }
 
-// grouped is a number with its thousands apart.
+// grouped returns a number with separated thousands.
 func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return s
+	return digits
 }
 
-// rangeTitle is the name of a usual range.
+// rangeTitle returns the name of a preset.
 func rangeTitle(days int) string {
 	if days == 365 {
 		return "Year"
@@ -178,8 +199,8 @@ func rangeTitle(days int) string {
 	return strconv.Itoa(days) + " days"
 }
 
-// tabIndex keeps long charts out of the way of the keyboard: the days beside
-// them lead to the same lists.
+// tabIndex keeps long charts out of the keyboard's tab order: the date filter
+// beside them leads to the same lists.
 func (c chart) tabIndex() string {
 	if len(c.Bars) > 31 {
 		return "-1"
@@ -187,10 +208,10 @@ func (c chart) tabIndex() string {
 	return "0"
 }
 
-// paceWords is a time that something took.
-func paceWords(d time.Duration) string {
-	if d < time.Second {
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+// paceWords returns a duration as text.
+func paceWords(took time.Duration) string {
+	if took < time.Second {
+		return strconv.FormatInt(took.Milliseconds(), 10) + " ms"
 	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	return strconv.FormatFloat(took.Seconds(), 'f', 1, 64) + " s"
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/member"
 )
 
-// referenceRoutes are the reference of the API.
+// referenceRoutes are the API reference.
 func (s *Web) referenceRoutes() []route {
 	return []route{
 		get("/app/{mode}/reference", member.ViewKeys, s.reference),
@@ -20,7 +20,7 @@ func (s *Web) referenceRoutes() []route {
 	}
 }
 
-// A refGroup is a part of the reference, as the API tells it.
+// A refGroup is a section of the reference, as the API describes it.
 type refGroup struct {
 	Name, About string
 	Operations  []refOperation
@@ -49,19 +49,20 @@ type refFailure struct {
 	Codes  []string
 }
 
-// A refField is a field or a parameter; an object's own fields are below it.
+// A refField is a field or a parameter; Fields are those of an object.
 type refField struct {
 	Name, Type, About, Rules string
 	Required                 bool
 	Fields                   []refField
 }
 
-// readReference decodes what the API tells of itself.
-func readReference(tell func() ([]byte, error)) (groups []refGroup, err error) {
-	if tell == nil {
+// readReference decodes the API's description of itself.
+func readReference(describe func() ([]byte, error)) (groups []refGroup, err error) {
+	if describe == nil {
 		return nil, nil
 	}
-	text, err := tell()
+
+	text, err := describe()
 	if err != nil {
 		return nil, err
 	}
@@ -74,49 +75,53 @@ type referenceView struct {
 	Groups []refGroup
 	Group  refGroup
 	refOperation
-	Key string // that was just made; shown this once
+	Key string // the key that was just created; shown only once
 }
 
-// routeChoices are the routes to filter requests by.
+// routeChoices lists the routes that requests can be filtered by.
 func (s *Web) routeChoices() []choice {
 	list := []choice{{"", "All routes"}}
-	for _, g := range s.groups() {
-		for _, o := range g.Operations {
-			c := choice{o.Path, o.Path}
-			if !slices.Contains(list, c) {
-				list = append(list, c)
+	for _, group := range s.groups() {
+		for _, operation := range group.Operations {
+			route := choice{operation.Path, operation.Path}
+			if !slices.Contains(list, route) {
+				list = append(list, route)
 			}
 		}
 	}
 	return list
 }
 
-// referenceAt is the operation of the address, or the first.
+// referenceAt returns the page of the operation in the address, or of the first
+// one.
 func (v *visit) referenceAt() (referenceView, error) {
-	p, wanted := referenceView{Groups: v.groups()}, v.r.PathValue("operation")
-	for _, g := range p.Groups {
-		for _, o := range g.Operations {
-			if o.ID == wanted || wanted == "" {
-				p.Group, p.refOperation = g, o
-				return p, nil
+	page := referenceView{Groups: v.groups()}
+	wanted := v.r.PathValue("operation")
+	for _, group := range page.Groups {
+		for _, operation := range group.Operations {
+			if operation.ID == wanted || wanted == "" {
+				page.Group = group
+				page.refOperation = operation
+				return page, nil
 			}
 		}
 	}
-	return p, errNoPage
+	return page, errNoPage
 }
 
 // reference handles GET /app/{mode}/reference and GET
 // /app/{mode}/reference/{operation}.
 func (s *Web) reference(v *visit) error {
-	p, err := v.referenceAt()
+	page, err := v.referenceAt()
 	if err != nil {
 		return err
 	}
-	f := v.frame("API reference", "reference")
+
+	frame := v.frame("API reference", "reference")
 	if v.isPart() {
-		return v.show(http.StatusOK, operationView(f, p))
+		return v.show(http.StatusOK, operationView(frame, page))
 	}
-	return v.show(http.StatusOK, referencePage(f, p))
+	return v.show(http.StatusOK, referencePage(frame, page))
 }
 
 // A key for trying things out, and how long it works.
@@ -125,27 +130,33 @@ const (
 	referenceKeyLife = 7 * 24 * time.Hour
 )
 
-// referenceKey handles POST /app/test/reference: it makes a test key for the
-// examples. The key is in this answer and never again in another.
+// referenceKey handles POST /app/test/reference: it creates a test key for the
+// examples. The key is in this answer and in no other.
 func (s *Web) referenceKey(v *visit) error {
-	p, err := v.referenceAt()
+	page, err := v.referenceAt()
 	if err != nil {
 		return err
 	}
 	if v.live {
-		return errNoPage // no page is made with a live key in it
+		return errNoPage // no page ever contains a live key
 	}
-	key, _, err := s.Account.NewKey(v.audited("key.made", "", map[string]string{"name": referenceKeyName}), account.NewKeyInput{
-		Account: v.who.Account.ID, Name: referenceKeyName, Scopes: []string{"*"}, ExpiresAt: time.Now().Add(referenceKeyLife),
+
+	ctx := v.audited("key.made", "", map[string]string{"name": referenceKeyName})
+	key, _, err := s.Account.NewKey(ctx, account.NewKeyInput{
+		Account:   v.who.Account.ID,
+		Name:      referenceKeyName,
+		Scopes:    []string{"*"},
+		ExpiresAt: time.Now().Add(referenceKeyLife),
 	})
 	if err != nil {
 		return err
 	}
-	p.Key = string(key)
-	return v.show(http.StatusOK, referencePage(v.frame("API reference", "reference"), p))
+
+	page.Key = string(key)
+	return v.show(http.StatusOK, referencePage(v.frame("API reference", "reference"), page))
 }
 
-// A phrase is text, or code in it.
+// A phrase is a run of text or of code.
 type phrase struct {
 	Text string
 	Code bool

@@ -15,7 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// journalRoutes are what happened, for developers.
+// journalRoutes are the log of requests, for developers.
 func (s *Web) journalRoutes() []route {
 	return []route{
 		get("/app/{mode}/requests", member.ViewRequests, s.requests),
@@ -25,65 +25,74 @@ func (s *Web) journalRoutes() []route {
 	}
 }
 
-// requestQuery is the filter as the address carries it.
+// A requestQuery is the filter as the address carries it.
 type requestQuery struct {
 	Class, Key, Route, From, Until, Cursor string
 }
 
 func (v *visit) requestQuery() requestQuery {
 	return requestQuery{
-		Class: v.query("status"), Key: v.query("key"), Route: v.query("route"), From: v.query("from"), Until: v.query("until"), Cursor: v.query("cursor"),
+		Class:  v.query("status"),
+		Key:    v.query("key"),
+		Route:  v.query("route"),
+		From:   v.query("from"),
+		Until:  v.query("until"),
+		Cursor: v.query("cursor"),
 	}
 }
 
 // isEmpty reports whether nothing is filtered.
 func (q requestQuery) isEmpty() bool { return q == requestQuery{Cursor: q.Cursor} }
 
-// narrowed reports whether more than the kind of answer is filtered.
+// narrowed reports whether more than the status class is filtered.
 func (q requestQuery) narrowed() bool {
 	q.Class = ""
 	return !q.isEmpty()
 }
 
-// address is a list with the filter, changed as with says.
-func (q requestQuery) address(path string, with ...string) string {
+// address returns the address of a list with the filter; changes are names and
+// values that replace those of the filter.
+func (q requestQuery) address(path string, changes ...string) string {
 	values := url.Values{}
-	pairs := append([]string{"status", q.Class, "key", q.Key, "route", q.Route, "from", q.From, "until", q.Until}, with...)
+	pairs := append([]string{"status", q.Class, "key", q.Key, "route", q.Route, "from", q.From, "until", q.Until}, changes...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values.Del(pairs[i])
 		if pairs[i+1] != "" {
 			values.Set(pairs[i], pairs[i+1])
 		}
 	}
+
 	if len(values) == 0 {
 		return path
 	}
 	return path + "?" + values.Encode()
 }
 
-// filter is what the journal is asked for. What makes no sense does not
-// narrow: an address that was typed must not end in an error.
-func (q requestQuery) filter() (f journal.RequestFilter, p ship.Page) {
-	p.Limit = pageSize
-	f.Route = q.Route
+// filter returns the filter and the page to read from the journal. Invalid
+// values are ignored: an address that was typed must not end in an error.
+func (q requestQuery) filter() (filter journal.RequestFilter, page ship.Page) {
+	filter.Route = q.Route
 	if key, ok := ship.ParseKeyID(q.Key); ok {
-		f.Key = key
+		filter.Key = key
 	}
-	for _, c := range requestClasses {
-		if c.Value == q.Class && q.Class != "" {
-			f.Class = int(q.Class[0] - '0')
+	for _, class := range requestClasses {
+		if class.Value == q.Class && q.Class != "" {
+			filter.Class = int(q.Class[0] - '0')
 		}
 	}
-	if t, err := time.Parse(time.DateOnly, q.From); err == nil {
-		f.From = t
+
+	if day, err := time.Parse(time.DateOnly, q.From); err == nil {
+		filter.From = day
 	}
-	if t, err := time.Parse(time.DateOnly, q.Until); err == nil {
-		f.Before = t.AddDate(0, 0, 1)
+	if day, err := time.Parse(time.DateOnly, q.Until); err == nil {
+		filter.Before = day.AddDate(0, 0, 1) // the last day is included
 	}
+
+	page.Limit = pageSize
 	if id, ok := ship.ParseRequestID(q.Cursor); ok {
-		p.Before = id.Raw()
+		page.Before = id.Raw()
 	}
-	return f, p
+	return filter, page
 }
 
 var requestClasses = []choice{{"", "All"}, {"2xx", "Answered"}, {"4xx", "Refused (4xx)"}, {"5xx", "Failed (5xx)"}}
@@ -97,7 +106,7 @@ type requestList struct {
 	Next   string
 }
 
-// KeyName is what the person calls the key.
+// KeyName returns the name that the client gave the key.
 func (p requestList) KeyName(id ship.KeyID) string {
 	return nameOf(p.Keys, string(id), short(string(id)))
 }
@@ -109,54 +118,69 @@ func nameOf(list []choice, value, otherwise string) string {
 	return otherwise
 }
 
-// keyChoices are the keys to filter by.
+// keyChoices lists the keys that requests can be filtered by.
 func (v *visit) keyChoices() ([]choice, error) {
 	list := []choice{{"", "All keys"}}
 	keys, err := v.keysOf()
-	for _, k := range keys {
-		list = append(list, choice{string(k.ID), k.Name})
+	for _, key := range keys {
+		list = append(list, choice{string(key.ID), key.Name})
 	}
 	return list, err
 }
 
 // requests handles GET /app/{mode}/requests.
 func (s *Web) requests(v *visit) error {
-	p := requestList{Filter: v.requestQuery(), Routes: s.routeChoices()}
-	filter, page := p.Filter.filter()
-	var more bool
-	var err error
-	if p.List, more, err = s.Journal.List(v.ctx(), v.tenant(), filter, page); err != nil {
+	view := requestList{Filter: v.requestQuery(), Routes: s.routeChoices()}
+	filter, page := view.Filter.filter()
+	list, more, err := s.Journal.List(v.ctx(), v.tenant(), filter, page)
+	if err != nil {
 		return err
 	}
-	if p.Keys, err = v.keyChoices(); err != nil {
-		return err
-	}
+	view.List = list
 	if more {
-		p.Next = p.Filter.address(v.to("requests"), "cursor", string(p.List[len(p.List)-1].ID))
+		view.Next = view.Filter.address(v.to("requests"), "cursor", string(list[len(list)-1].ID))
 	}
-	f := v.frame("Requests", "requests")
+
+	if view.Keys, err = v.keyChoices(); err != nil {
+		return err
+	}
+
+	frame := v.frame("Requests", "requests")
 	if v.isPart() {
-		return v.show(http.StatusOK, requestTable(f, p))
+		return v.show(http.StatusOK, requestTable(frame, view))
 	}
-	return v.show(http.StatusOK, requestsPage(f, p))
+	return v.show(http.StatusOK, requestsPage(frame, view))
 }
 
 // requestsCSV handles GET /app/{mode}/requests.csv: the list as it is
-// filtered, up to a bound.
+// filtered, up to csvLimit lines.
 func (s *Web) requestsCSV(v *visit) error {
 	filter, page := v.requestQuery().filter()
 	page.Limit = 500
 	out := v.exportCSV("requests", "id", "time", "method", "route", "path", "status", "ms", "key", "code", "idempotency key")
+
 	for n := 0; n < csvLimit && out.err == nil; {
 		list, more, err := s.Journal.List(v.ctx(), v.tenant(), filter, page)
 		if err != nil {
 			return err
 		}
-		for _, r := range list {
-			out.row(string(r.ID), machineTime(r.ID.Raw().Time()), r.Method, r.Route, r.Path, strconv.Itoa(r.Status),
-				strconv.FormatFloat(float64(r.Took.Microseconds())/1000, 'f', 1, 64), string(r.Key), r.Code, r.Idempotency)
+
+		for _, request := range list {
+			out.row(
+				string(request.ID),
+				machineTime(request.ID.Raw().Time()),
+				request.Method,
+				request.Route,
+				request.Path,
+				strconv.Itoa(request.Status),
+				strconv.FormatFloat(float64(request.Took.Microseconds())/1000, 'f', 1, 64),
+				string(request.Key),
+				request.Code,
+				request.Idempotency,
+			)
 		}
-		if n += len(list); !more {
+		n += len(list)
+		if !more {
 			return nil
 		}
 		page.Before = list[len(list)-1].ID.Raw()
@@ -179,7 +203,7 @@ func (s *Web) request(v *visit) error {
 	if !ok {
 		return errNoPage
 	}
-	r, err := s.Journal.Request(v.ctx(), v.tenant(), id)
+	request, err := s.Journal.Request(v.ctx(), v.tenant(), id)
 	if err != nil {
 		return err
 	}
@@ -187,25 +211,30 @@ func (s *Web) request(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := requestView{Request: r, KeyName: nameOf(keys, string(r.Key), short(string(r.Key))), Help: helpFor(r.Code)}
-	var pretty bytes.Buffer
-	if json.Unmarshal(r.Problem, &p.Problem) == nil && json.Indent(&pretty, r.Problem, "", "  ") == nil {
-		p.Body = pretty.String()
+
+	page := requestView{
+		Request: request,
+		KeyName: nameOf(keys, string(request.Key), short(string(request.Key))),
+		Help:    helpFor(request.Code),
 	}
-	return v.show(http.StatusOK, requestPage(v.frame("Request", "requests"), p))
+	var pretty bytes.Buffer
+	if json.Unmarshal(request.Problem, &page.Problem) == nil && json.Indent(&pretty, request.Problem, "", "  ") == nil {
+		page.Body = pretty.String()
+	}
+	return v.show(http.StatusOK, requestPage(v.frame("Request", "requests"), page))
 }
 
-// helpFor is what the documentation says to do about a code.
+// helpFor returns what the documentation recommends for an error code.
 func helpFor(code string) string {
-	for _, c := range httpkit.Codes {
-		if c.Name == code {
-			return c.Help
+	for _, known := range httpkit.Codes {
+		if known.Name == code {
+			return known.Help
 		}
 	}
 	return ""
 }
 
-// statusTone is the class of an answer's badge.
+// statusTone returns the class of a response status's badge.
 func statusTone(status int) string {
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -216,10 +245,10 @@ func statusTone(status int) string {
 	return "badge badge-ok"
 }
 
-// took is how long a request took, also one that took less than can be told.
-func took(d time.Duration) string {
-	if d > 0 && d < time.Millisecond {
+// took returns a request's duration as text, also below a millisecond.
+func took(duration time.Duration) string {
+	if duration > 0 && duration < time.Millisecond {
 		return "< 1 ms"
 	}
-	return ms(d)
+	return ms(duration)
 }

@@ -26,150 +26,170 @@ func (s *Web) sandboxRoutes() []route {
 
 // sandboxView is the page of the sandbox.
 type sandboxView struct {
-	Moving []ship.Shipment // parcels that can be moved on
+	Moving []ship.Shipment // parcels that can be advanced
 	Fault  sandbox.Destination
-	Asked  []apiCall // what was just tried
+	Asked  []apiCall // the requests that were just sent
 }
 
-// An apiCall is one request of the API and its answer.
+// An apiCall is one request to the API and its response.
 type apiCall struct {
 	Method, Path string
 	Sent         string // the body
 	Status       int
-	Head         []string // of the answer, what matters
+	Head         []string // the response headers that matter
 	Body         string
-	Shipment     ship.ShipmentID // that it made
+	Shipment     ship.ShipmentID // that it created
 }
 
-// movable is how many parcels the page offers to move.
-const movable = 8
+// maxMoving is how many parcels the page offers to advance.
+const maxMoving = 8
 
 // sandbox handles GET /app/{mode}/sandbox.
 func (s *Web) sandbox(v *visit) error {
-	var p sandboxView
+	var page sandboxView
 	if !v.live {
 		var err error
-		if p.Moving, err = v.moving(); err != nil {
+		if page.Moving, err = v.moving(); err != nil {
 			return err
 		}
 	}
-	return v.show(http.StatusOK, sandboxPage(v.frame("Sandbox", "sandbox"), p))
+	return v.show(http.StatusOK, sandboxPage(v.frame("Sandbox", "sandbox"), page))
 }
 
-// moving are the newest parcels that are not at their end.
+// moving lists the newest simulated parcels that are not delivered yet.
 func (v *visit) moving() ([]ship.Shipment, error) {
 	list, _, err := v.Shipping.Shipments(v.ctx(), v.tenant(), shipping.Filter{Page: ship.Page{Limit: pageSize}})
-	list = slices.DeleteFunc(list, func(sh ship.Shipment) bool {
-		return sh.State != ship.StatePurchased || sh.Progress.Status == ship.Delivered || !sh.Deal.Simulated
+	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
+		return shipment.State != ship.StatePurchased || shipment.Progress.Status == ship.Delivered || !shipment.Deal.Simulated
 	})
-	return list[:min(len(list), movable)], err
+	return list[:min(len(list), maxMoving)], err
 }
 
-// asksForRates are the faults of quotes: nothing is bought to see them.
-var asksForRates = []sandbox.Fault{sandbox.FaultQuote, sandbox.FaultQuoteUSPS, sandbox.FaultSlowQuote}
+// quoteFaults are the faults of quotes: nothing is bought to see them.
+var quoteFaults = []sandbox.Fault{sandbox.FaultQuote, sandbox.FaultQuoteUSPS, sandbox.FaultSlowQuote}
 
-// voids are the faults that show when the label is given back.
-var voids = []sandbox.Fault{sandbox.FaultVoidRefused, sandbox.FaultVoidPending, sandbox.FaultVoidLost}
+// voidFaults are the faults that show when the label is voided.
+var voidFaults = []sandbox.Fault{sandbox.FaultVoidRefused, sandbox.FaultVoidPending, sandbox.FaultVoidLost}
 
-// forceFault handles POST /app/test/sandbox: it sends the API what makes the
-// fault happen, and shows what the API answers.
+// forceFault handles POST /app/test/sandbox: it sends the API a request that
+// triggers the fault, and shows what the API answers.
 func (s *Web) forceFault(v *visit) error {
 	i := slices.IndexFunc(sandbox.Magic, func(d sandbox.Destination) bool { return string(d.Fault) == v.form("fault") })
 	if i < 0 || v.live || s.API == nil {
 		return errNoPage
 	}
-	p := sandboxView{Fault: sandbox.Magic[i]}
-	order := newOnce()
-	to := map[string]any{"name": p.Fault.Name, "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"}
-	body := map[string]any{"destination": to, "parcel": map[string]any{"weight": 2.5}}
-	if slices.Contains(asksForRates, p.Fault.Fault) {
-		p.Asked = append(p.Asked, v.ask(http.MethodPost, "/v1/rates", body))
-	} else {
-		body["orderId"] = "FAULT-" + strings.ToUpper(order[:6])
-		made := v.ask(http.MethodPost, "/v1/shipments", body, "Idempotency-Key", "sandbox-"+order)
-		p.Asked = append(p.Asked, made)
-		if slices.Contains(voids, p.Fault.Fault) && made.Shipment != "" {
-			p.Asked = append(p.Asked, v.ask(http.MethodPost, "/v1/shipments/"+string(made.Shipment)+"/void", nil))
-		}
-		v.record("sandbox.fault", string(made.Shipment), map[string]string{"fault": string(p.Fault.Fault)})
+
+	page := sandboxView{Fault: sandbox.Magic[i]}
+	fault := page.Fault.Fault
+	body := map[string]any{
+		"destination": map[string]any{
+			"name":     page.Fault.Name,
+			"address1": "500 Main St",
+			"city":     "Austin",
+			"state":    "TX",
+			"zip":      "78701",
+			"country":  "US",
+		},
+		"parcel": map[string]any{"weight": 2.5},
 	}
-	f := v.frame("Sandbox", "sandbox")
+
+	if slices.Contains(quoteFaults, fault) {
+		page.Asked = append(page.Asked, v.ask(http.MethodPost, "/v1/rates", body))
+	} else {
+		once := newOnce()
+		body["orderId"] = "FAULT-" + strings.ToUpper(once[:6])
+		created := v.ask(http.MethodPost, "/v1/shipments", body, "Idempotency-Key", "sandbox-"+once)
+		page.Asked = append(page.Asked, created)
+		if slices.Contains(voidFaults, fault) && created.Shipment != "" {
+			page.Asked = append(page.Asked, v.ask(http.MethodPost, "/v1/shipments/"+string(created.Shipment)+"/void", nil))
+		}
+		v.record("sandbox.fault", string(created.Shipment), map[string]string{"fault": string(fault)})
+	}
+
+	frame := v.frame("Sandbox", "sandbox")
 	var err error
-	if p.Moving, err = v.moving(); err != nil {
+	if page.Moving, err = v.moving(); err != nil {
 		return err
 	}
 	if v.isPart() {
-		return v.show(http.StatusOK, faultPart(f, p))
+		return v.show(http.StatusOK, faultPart(frame, page))
 	}
-	return v.show(http.StatusOK, sandboxPage(f, p))
+	return v.show(http.StatusOK, sandboxPage(frame, page))
 }
 
-// ask sends a request to the API in this program, for the person who is signed
-// in.
-func (v *visit) ask(method, path string, body any, header ...string) apiCall {
-	a := apiCall{Method: method, Path: path}
+// ask sends a request to the API of this process, as the person who is signed
+// in. Headers are names and values.
+func (v *visit) ask(method, path string, body any, headers ...string) apiCall {
+	call := apiCall{Method: method, Path: path}
 	var sent []byte
 	if body != nil {
 		sent, _ = json.MarshalIndent(body, "", "  ") // maps of text and numbers always encode
-		a.Sent = string(sent)
+		call.Sent = string(sent)
 	}
-	who := account.Principal{Tenant: v.tenant(), Account: v.who.Account, Scopes: []string{"*"}}
-	r, err := http.NewRequestWithContext(httpkit.WithPrincipal(v.audited("", "", nil), who), method, path, bytes.NewReader(sent))
+
+	// The principal replaces the API key, which the dashboard does not have.
+	principal := account.Principal{Tenant: v.tenant(), Account: v.who.Account, Scopes: []string{"*"}}
+	ctx := httpkit.WithPrincipal(v.audited("", "", nil), principal)
+	request, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(sent))
 	if err != nil {
-		a.Status, a.Body = http.StatusInternalServerError, "the request could not be made"
-		return a
+		call.Status = http.StatusInternalServerError
+		call.Body = "the request could not be made"
+		return call
 	}
-	r.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
 	}
-	w := &answer{header: http.Header{}}
-	v.API.ServeHTTP(w, r)
-	a.Status, a.Body = w.status, w.body.String()
+
+	response := &answer{header: http.Header{}}
+	v.API.ServeHTTP(response, request)
+	call.Status = response.status
+	call.Body = response.body.String()
 	for _, name := range []string{"Content-Type", "Location", "Retry-After", "Request-Id"} {
-		if value := w.header.Get(name); value != "" {
-			a.Head = append(a.Head, name+": "+value)
+		if value := response.header.Get(name); value != "" {
+			call.Head = append(call.Head, name+": "+value)
 		}
 	}
+
 	var pretty bytes.Buffer
-	if json.Indent(&pretty, w.body.Bytes(), "", "  ") == nil {
-		a.Body = pretty.String()
+	if json.Indent(&pretty, response.body.Bytes(), "", "  ") == nil {
+		call.Body = pretty.String()
 	}
-	var made struct {
+	var created struct {
 		ID string `json:"id"`
 	}
-	if json.Unmarshal(w.body.Bytes(), &made) == nil {
-		if id, ok := ship.ParseShipmentID(made.ID); ok {
-			a.Shipment = id
+	if json.Unmarshal(response.body.Bytes(), &created) == nil {
+		if id, ok := ship.ParseShipmentID(created.ID); ok {
+			call.Shipment = id
 		}
 	}
-	return a
+	return call
 }
 
-// answer keeps what a handler writes.
+// An answer is a ResponseWriter that keeps what a handler writes.
 type answer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header is the answer's.
+// Header returns the response headers.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader takes the first status.
+// WriteHeader keeps the first status.
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
 }
 
-// Write keeps a part of the body.
-func (a *answer) Write(b []byte) (int, error) {
+// Write appends to the body.
+func (a *answer) Write(data []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
-	return a.body.Write(b)
+	return a.body.Write(data)
 }
 
-// Curl is the request as a program sends it.
+// Curl returns the request as a curl command.
 func (a apiCall) Curl(base string) string {
 	lines := []string{"curl -X " + a.Method + " " + base + a.Path, `-H "Authorization: Bearer sk_test_..."`}
 	if a.Sent != "" {

@@ -6,23 +6,23 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// search handles GET /app/{mode}/search: the finder's answers.
+// search handles GET /app/{mode}/search: the results of the search box.
 func (s *Web) search(v *visit) error {
 	text := v.query("q")
 	var found []ship.Shipment
-	var err error
 	if text != "" {
-		found, err = s.Shipping.Search(v.ctx(), v.tenant(), text)
+		var err error
+		if found, err = s.Shipping.Search(v.ctx(), v.tenant(), text); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	f := v.frame("Find", "shipments")
+
+	frame := v.frame("Find", "shipments")
 	switch {
 	case v.isPart():
-		return v.show(http.StatusOK, hits(f, text, found))
+		return v.show(http.StatusOK, hits(frame, text, found))
 	case len(found) == 1:
 		return v.redirect(v.to("shipments", string(found[0].ID)), "")
 	}
-	return v.show(http.StatusOK, searchPage(f, text, found))
+	return v.show(http.StatusOK, searchPage(frame, text, found))
 }

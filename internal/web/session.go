@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// cookieName is that of the session's cookie. Browsers keep one with the
-// prefix from every other host, and take it over https alone; a service
-// without https is one on this machine.
+// cookieName returns the name of the session's cookie. Browsers accept one with
+// the __Host- prefix over https only, and never send it to another host. A
+// service without https runs on the developer's own machine.
 func (s *Web) cookieName() string {
 	if s.https() {
 		return "__Host-waybill"
@@ -26,97 +26,140 @@ func (s *Web) https() bool { return strings.HasPrefix(s.BaseURL, "https://") }
 // remember gives the browser its session.
 func (v *visit) remember(in member.SignedIn) {
 	http.SetCookie(v.w, &http.Cookie{
-		Name: v.cookieName(), Value: in.Token, Path: "/", Expires: in.Expires, HttpOnly: true, Secure: v.https(), SameSite: http.SameSiteLaxMode,
+		Name:     v.cookieName(),
+		Value:    in.Token,
+		Path:     "/",
+		Expires:  in.Expires,
+		HttpOnly: true,
+		Secure:   v.https(),
+		SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// forget takes it back.
+// forget deletes the session's cookie.
 func (v *visit) forget() {
-	http.SetCookie(v.w, &http.Cookie{Name: v.cookieName(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: v.https(), SameSite: http.SameSiteLaxMode})
+	http.SetCookie(v.w, &http.Cookie{
+		Name:     v.cookieName(),
+		Path:     "/",
+		MaxAge:   -1,
+		HttpOnly: true,
+		Secure:   v.https(),
+		SameSite: http.SameSiteLaxMode,
+	})
 }
 
-// keep puts a value into a cookie of one step of signing in; "" takes it back.
+// keep stores a value in a cookie for one step of signing in; "" deletes it.
 func (v *visit) keep(name, value string) {
-	c := &http.Cookie{Name: v.cookieName() + "-" + name, Value: value, Path: "/", MaxAge: int((10 * time.Minute).Seconds()), HttpOnly: true, Secure: v.https(), SameSite: http.SameSiteLaxMode}
-	if value == "" {
-		c.MaxAge = -1
+	cookie := &http.Cookie{
+		Name:     v.cookieName() + "-" + name,
+		Value:    value,
+		Path:     "/",
+		MaxAge:   int((10 * time.Minute).Seconds()),
+		HttpOnly: true,
+		Secure:   v.https(),
+		SameSite: http.SameSiteLaxMode,
 	}
-	http.SetCookie(v.w, c)
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(v.w, cookie)
 }
 
+// kept returns a value that keep stored; "" if there is none.
 func (v *visit) kept(name string) string {
-	c, err := v.r.Cookie(v.cookieName() + "-" + name)
+	cookie, err := v.r.Cookie(v.cookieName() + "-" + name)
 	if err != nil {
 		return ""
 	}
-	return c.Value
+	return cookie.Value
 }
 
-// from is where the request comes from.
+// from returns where the request comes from.
 func (v *visit) from() member.Origin {
 	return member.Origin{Addr: httpkit.ClientAddr(v.r, v.TrustedProxies), Agent: v.r.UserAgent()}
 }
 
-// signIn finds the person behind the cookie.
+// signIn identifies the person by the session's cookie.
 func (v *visit) signIn() error {
-	c, err := v.r.Cookie(v.cookieName())
+	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil {
 		return ship.Coded(ship.Forbidden, "not_signed_in", "sign in first")
 	}
-	actor, err := v.Member.Authenticate(v.ctx(), c.Value, v.from())
+
+	actor, err := v.Member.Authenticate(v.ctx(), cookie.Value, v.from())
 	if err != nil {
 		return err
 	}
-	acct, err := v.Account.Account(v.ctx(), actor.Account)
+	owner, err := v.Account.Account(v.ctx(), actor.Account)
 	if err != nil {
 		return err
 	}
-	v.who = visitor{Actor: actor, Account: acct}
+	v.who = visitor{Actor: actor, Account: owner}
 	return nil
 }
 
-// sendElsewhere sends those who must sign in first, or again, to where they
-// can, and reports whether it did.
-func (v *visit) sendElsewhere(err error) bool {
+// redirectToSignIn sends people who must sign in, or confirm who they are, to
+// the page for it, and reports whether it did. A form that was sent is held on
+// that page, so it can be sent again afterwards.
+func (v *visit) redirectToSignIn(err error) bool {
+	// A request that changes something cannot be repeated by a link: the person
+	// returns to the page that the form was on.
 	back := v.r.URL.RequestURI()
 	if v.r.Method != http.MethodGet {
 		back = v.r.Referer()
-		if u, err := url.Parse(back); err == nil {
-			back = u.RequestURI()
+		if referer, err := url.Parse(back); err == nil {
+			back = referer.RequestURI()
 		}
 	}
-	to := ""
+	back = ownPath(back)
+
+	var to string
 	switch ship.CodeOf(err) {
 	case "not_signed_in":
 		v.forget()
 		to = "/app/login"
-		p := loginForm{To: ownPath(back), Held: v.hold(false), Passkeys: v.Member.PasskeysPossible(), OIDC: v.Member.OIDCPossible()}
-		if p.Held != "" && v.show(http.StatusForbidden, loginPage(v.frame("Sign in", ""), p)) == nil {
+		form := loginForm{
+			To:       back,
+			Held:     v.hold(false),
+			Passkeys: v.Member.PasskeysPossible(),
+			OIDC:     v.Member.OIDCPossible(),
+		}
+		if form.Held != "" && v.show(http.StatusForbidden, loginPage(v.frame("Sign in", ""), form)) == nil {
 			return true
 		}
+
 	case "step_up_required":
 		to = "/app/confirm"
-		p := loginForm{To: ownPath(back), Held: v.hold(true), Passkeys: v.Member.PasskeysPossible()}
-		if p.Held != "" && v.askToConfirm(http.StatusForbidden, p, nil) == nil {
+		form := loginForm{To: back, Held: v.hold(true), Passkeys: v.Member.PasskeysPossible()}
+		if form.Held != "" && v.askToConfirm(http.StatusForbidden, form, nil) == nil {
 			return true
 		}
+
 	default:
 		return false
 	}
-	if back = ownPath(back); back != "" && back != "/app" && back != "/" {
+
+	if back != "" && back != "/app" && back != "/" {
 		to += "?to=" + url.QueryEscape(back)
 	}
 	_ = v.redirect(to, "")
 	return true
 }
 
-// ownPath is the path if it is one of the dashboard's own pages, else "": a
-// sign-in never leads anywhere else.
+// ownPath returns the path if it is one of the dashboard's own pages, else "":
+// a sign-in must never redirect to another site, nor back to itself.
 func ownPath(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.Host != "" || u.Scheme != "" || strings.ContainsAny(path, "\\\r\n\t") || !strings.HasPrefix(path, "/app") || strings.HasPrefix(path, "//") {
+	address, err := url.Parse(path)
+	if err != nil || address.Host != "" || address.Scheme != "" {
 		return ""
 	}
+
+	// Browsers read a backslash as a slash and drop control characters, so what
+	// looks like a path can lead to another host.
+	if strings.ContainsAny(path, "\\\r\n\t") || !strings.HasPrefix(path, "/app") || strings.HasPrefix(path, "//") {
+		return ""
+	}
+
 	if strings.HasPrefix(path, "/app/login") || strings.HasPrefix(path, "/app/confirm") || strings.HasPrefix(path, "/app/logout") {
 		return ""
 	}

@@ -18,31 +18,33 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// staticPath is where files are that never change: their address holds their
-// hash.
+// staticPath is the route of files that never change: their address contains
+// their hash.
 const staticPath = "/app/static/{hash}/{file}"
 
 // An asset is a file as it is sent.
 type asset struct {
 	kind        string
 	hash        string
-	data, small []byte // small is the same, compressed
+	data, small []byte // small is data, compressed
 }
 
 // assets are the files by name. The style sheets are one file to the browser.
 var assets = sync.OnceValue(func() map[string]asset {
-	all := map[string]asset{}
-	var css bytes.Buffer
 	names, err := fs.Glob(staticFiles, "static/*")
 	if err != nil {
 		panic("web: " + err.Error()) // the pattern is a constant
 	}
-	slices.Sort(names)
+	slices.Sort(names) // the cascade depends on the order of the style sheets
+
+	all := map[string]asset{}
+	var css bytes.Buffer
 	for _, name := range names {
 		data, err := staticFiles.ReadFile(name)
 		if err != nil {
 			panic("web: " + err.Error()) // it is embedded
 		}
+
 		switch path.Ext(name) {
 		case ".css":
 			css.Write(data)
@@ -58,37 +60,46 @@ var assets = sync.OnceValue(func() map[string]asset {
 })
 
 func newAsset(kind string, data []byte) asset {
-	sum := sha256.Sum256(data)
 	var small bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // the level is a good one
-	_, err := z.Write(data)
+	compressor, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // a valid level
+	_, err := compressor.Write(data)
 	if err == nil {
-		err = z.Close()
+		err = compressor.Close()
 	}
 	if err != nil {
-		panic("web: " + err.Error()) // memory always takes it
+		panic("web: " + err.Error()) // writing to memory does not fail
 	}
-	return asset{kind: kind, hash: hex.EncodeToString(sum[:8]), data: data, small: small.Bytes()}
+
+	sum := sha256.Sum256(data)
+	return asset{
+		kind:  kind,
+		hash:  hex.EncodeToString(sum[:8]),
+		data:  data,
+		small: small.Bytes(),
+	}
 }
 
-// static is the address of a file.
+// static returns the address of a file.
 func static(name string) string { return "/app/static/" + assets()[name].hash + "/" + name }
 
 // serveStatic handles GET /app/static/{hash}/{file}.
 func (s *Web) serveStatic(v *visit) error {
-	a, known := assets()[v.r.PathValue("file")]
-	if !known || a.hash != v.r.PathValue("hash") {
+	file, ok := assets()[v.r.PathValue("file")]
+	if !ok || file.hash != v.r.PathValue("hash") {
 		return errNoPage
 	}
-	h, body := v.w.Header(), a.data
-	h.Set("Content-Type", a.kind)
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("Vary", "Accept-Encoding")
+
+	header := v.w.Header()
+	header.Set("Content-Type", file.kind)
+	header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	header.Set("Vary", "Accept-Encoding")
+
+	body := file.data
 	if strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = a.small
+		header.Set("Content-Encoding", "gzip")
+		body = file.small
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	v.w.WriteHeader(http.StatusOK)
 	v.w.Write(body) // the reader may have left
 	return nil

@@ -18,14 +18,14 @@ type visit struct {
 	*Web
 	w    http.ResponseWriter
 	r    *http.Request
-	who  visitor // empty for those who are not signed in
-	live bool    // the address says so
+	who  visitor // empty for people who are not signed in
+	live bool    // the address is of live mode
 	rt   route
 
-	admitted bool // the person may do this; what fails now may have been done
+	admitted bool // the person may do this; an action that fails now may have taken effect
 }
 
-// tenant is whose data the page shows.
+// tenant returns whose data the page shows.
 func (v *visit) tenant() ship.Tenant { return ship.Tenant{Account: v.who.Account.ID, Livemode: v.live} }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
@@ -37,64 +37,71 @@ func (v *visit) mode() string {
 	return "test"
 }
 
-// to is the address of a page in the visit's mode.
+// to returns the address of a page in the visit's mode.
 func (v *visit) to(parts ...string) string { return modePath(v.live, parts...) }
 
 func modePath(live bool, parts ...string) string {
-	mode := "test"
+	path := "/app/test"
 	if live {
-		mode = "live"
+		path = "/app/live"
 	}
-	path := "/app/" + mode
-	for _, p := range parts {
-		path += "/" + url.PathEscape(p)
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
 	}
 	return path
 }
 
-// isPart reports whether only a part of a page is asked for: the script swaps
-// it in.
+// isPart reports whether only a part of a page is requested, which the script
+// swaps in. When the browser goes back in its history, htmx needs the whole
+// page.
 func (v *visit) isPart() bool {
 	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// form is a value that was sent, trimmed.
+// form returns a value of the form, trimmed.
 func (v *visit) form(name string) string { return strings.TrimSpace(v.r.FormValue(name)) }
 
-// query is a value of the address.
+// query returns a value of the address's query, trimmed.
 func (v *visit) query(name string) string { return strings.TrimSpace(v.r.URL.Query().Get(name)) }
 
-// policy is what a page may do: nothing but show what this server sends.
+// policy is the Content-Security-Policy of pages: they load and run only what
+// this server sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
 
-func secure(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-	h.Set("Cache-Control", "no-store")
+func secure(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	header.Set("Cache-Control", "no-store")
 }
 
 // show answers with a page, or a part of one.
-func (v *visit) show(status int, c templ.Component) error {
-	var b strings.Builder
-	if err := c.Render(v.ctx(), &b); err != nil {
+func (v *visit) show(status int, page templ.Component) error {
+	// The page is rendered first, so an error can still be answered with a
+	// status of its own.
+	var body strings.Builder
+	if err := page.Render(v.ctx(), &body); err != nil {
 		return err
 	}
+
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.send(status, b.String())
+	v.send(status, body.String())
 	return nil
 }
 
-// redirect sends the person on; done names the toast that says what was done.
+// redirect sends the person to another page; done names the toast that confirms
+// what was done.
 func (v *visit) redirect(path, done string) error {
 	if done != "" {
 		path += "?done=" + url.QueryEscape(done)
 	}
+
+	// htmx would follow a plain redirect and swap the whole page into a part.
 	if v.isPart() {
 		v.w.Header().Set("HX-Redirect", path)
 		v.w.WriteHeader(http.StatusNoContent)
@@ -108,33 +115,36 @@ var errNoPage = ship.Errorf(ship.NotFound, "there is no such page")
 
 // fail shows what went wrong, in the frame if the person is signed in.
 func (v *visit) fail(err error) {
-	p := httpkit.From(v.ctx()).Problem(err)
-	if p.Status == http.StatusUnauthorized {
-		p.Status = http.StatusForbidden
+	problem := httpkit.From(v.ctx()).Problem(err)
+	if problem.Status == http.StatusUnauthorized {
+		problem.Status = http.StatusForbidden
 	}
-	h := v.w.Header()
+
+	// A part that failed leaves the page as it is; the script shows the reason.
 	if v.isPart() {
-		h.Set("HX-Reswap", "none")
-		h.Set("X-Problem", url.PathEscape(sentence(p.Detail)))
+		header := v.w.Header()
+		header.Set("HX-Reswap", "none")
+		header.Set("X-Problem", url.PathEscape(sentence(problem.Detail)))
 	}
-	page := failure{Problem: p, Outcome: v.outcome()}
-	if p.Status >= http.StatusInternalServerError {
+
+	page := failure{Problem: problem, Outcome: v.outcome()}
+	if problem.Status >= http.StatusInternalServerError {
 		page.Held = v.hold(true)
 	}
-	if err := v.show(p.Status, problemPage(v.frame("Something went wrong", ""), page)); err != nil {
+	if err := v.show(problem.Status, problemPage(v.frame("Something went wrong", ""), page)); err != nil {
 		v.Log.ErrorContext(v.ctx(), "problem page", "error", err)
 	}
 }
 
-// A failure is what a page says of a request that failed.
+// A failure is what a page says about a request that failed.
 type failure struct {
 	*httpkit.Problem
 	Outcome string // whether anything was changed; empty if nothing was to be
 	Held    string // the form, to send it again
 }
 
-// noPage answers for addresses that nothing is at. Recipients of parcels are
-// not shown that there is a dashboard.
+// noPage answers for addresses that do not exist. Recipients of parcels are not
+// shown that there is a dashboard.
 func (s *Web) noPage(v *visit) error {
 	if strings.HasPrefix(v.r.URL.Path, "/track") {
 		return v.noParcel(http.StatusNotFound, "missing")
@@ -142,35 +152,40 @@ func (s *Web) noPage(v *visit) error {
 	return errNoPage
 }
 
-// problems are the field errors of err by pointer, and what it says as a whole.
+// problems are the errors of an input: a message for all of it, and messages of
+// fields by pointer.
 type problems struct {
 	All    string
 	Fields map[string]string
 }
 
-// At is what is wrong with the field, "" if nothing is.
+// At returns the message of the field; "" if it has none.
 func (p problems) At(pointer string) string { return p.Fields[pointer] }
 
-// problemsOf splits an error that the person can mend; ok is false for others.
-func problemsOf(err error) (p problems, ok bool) {
-	e, is := errors.AsType[*ship.Error](err)
-	if !is || e.Kind == ship.Internal {
-		return p, false
+// problemsOf returns the messages of an error that the person can fix; ok is
+// false for others.
+func problemsOf(err error) (found problems, ok bool) {
+	coded, ok := errors.AsType[*ship.Error](err)
+	if !ok || coded.Kind == ship.Internal {
+		return found, false
 	}
-	p.Fields = map[string]string{}
-	for _, f := range e.Fields {
-		text := f.Detail
-		if f.Suggestion != "" {
-			text += "; did you mean " + f.Suggestion + "?"
+
+	found.Fields = map[string]string{}
+	for _, field := range coded.Fields {
+		text := field.Detail
+		if field.Suggestion != "" {
+			text += "; did you mean " + field.Suggestion + "?"
 		}
-		p.Fields[f.Pointer] = sentence(text)
+		found.Fields[field.Pointer] = sentence(text)
 	}
-	p.All = sentence(e.Message)
-	if e.Refusal.Message != "" {
-		p.All += " " + sentence(e.Refusal.Message)
+
+	// The carrier's own words follow ours.
+	found.All = sentence(coded.Message)
+	if coded.Refusal.Message != "" {
+		found.All += " " + sentence(coded.Refusal.Message)
 	}
-	if e.Code == "validation_failed" && len(e.Fields) > 0 {
-		p.All = "Check the marked fields."
+	if coded.Code == "validation_failed" && len(coded.Fields) > 0 {
+		found.All = "Check the marked fields."
 	}
-	return p, true
+	return found, true
 }

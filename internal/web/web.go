@@ -1,7 +1,7 @@
 // Package web is the dashboard: pages for people, rendered here, under /app,
 // and the public tracking page under /track. It calls the same services as the
 // API; it decodes forms and renders, and has no rule and no query of its own.
-// Pages ask nothing of anybody but this server, and run no script but its own.
+// Pages load nothing from other servers and run no scripts but their own.
 package web
 
 import (
@@ -38,14 +38,14 @@ type Config struct {
 	Webhook  *webhook.Service
 	Batch    *batch.Service
 	Journal  *journal.Service
-	Box      *seal.Box // encrypts forms that wait for a sign-in; nil holds none
+	Box      *seal.Box // encrypts forms that wait for a sign-in; nil disables it
 
 	// Waits says how long the next call of each operation would wait at the
 	// connection, as far as this copy of the program knows; nil knows nothing.
 	Waits func(ship.ConnectionID) map[carrier.Operation]time.Duration
 
-	API       http.Handler           // of this program, for pages that show what it answers; may be nil
-	Reference func() ([]byte, error) // of the API, as it tells it; nil for none
+	API       http.Handler           // of this process, for pages that show its responses; may be nil
+	Reference func() ([]byte, error) // the API's description of itself; nil for none
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
@@ -53,61 +53,68 @@ type Config struct {
 	Metrics        *httpkit.Metrics // nil counts nothing
 }
 
-// Web is the dashboard, and what its open pages are told.
+// Web is the dashboard, with the hub that notifies its open pages.
 type Web struct {
 	Config
 	handler http.Handler
 	mux     *http.ServeMux // of all pages but the stream
 	hub     *hub
-	groups  func() []refGroup // of the reference, read when somebody first asks
-	tracks  *httpkit.Limiter  // of public pages, by address
+	groups  func() []refGroup // of the API reference, decoded on first use
+	tracks  *httpkit.Limiter  // of public pages, by client address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
 const requestTime = 30 * time.Second
 
 // New returns the dashboard.
-func New(c Config) *Web {
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	s := &Web{Config: c, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
-	s.hub = newHub(s.Webhook, s.Shipping.States, c.Log)
+func New(config Config) *Web {
+	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
+	s := &Web{Config: config, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
+	s.hub = newHub(s.Webhook, s.Shipping.States, config.Log)
 	s.groups = sync.OnceValue(func() []refGroup {
-		groups, err := readReference(c.Reference)
+		groups, err := readReference(config.Reference)
 		if err != nil {
-			c.Log.Error("the reference cannot be shown", "error", err)
+			config.Log.Error("the reference cannot be shown", "error", err)
 		}
 		return groups
 	})
-	mux := http.NewServeMux()
-	s.mux = mux
+
+	s.mux = http.NewServeMux()
 	for _, rt := range s.table() {
 		for _, pattern := range rt.patterns() {
-			mux.HandleFunc(pattern, s.serve(rt))
+			s.mux.HandleFunc(pattern, s.serve(rt))
 		}
 	}
-	mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
-	pages := httpkit.Wrap(mux, httpkit.Options{
-		BaseURL: c.BaseURL, Timeout: requestTime, Log: c.Log, Metrics: c.Metrics, Quiet: []string{staticPath},
+	s.mux.HandleFunc("/", s.serve(route{path: "none", open: true, handle: s.noPage}))
+	pages := httpkit.Wrap(s.mux, httpkit.Options{
+		BaseURL: config.BaseURL,
+		Timeout: requestTime,
+		Log:     config.Log,
+		Metrics: config.Metrics,
+		Quiet:   []string{staticPath},
 	})
+
+	// A stream outlives any request's time limit, so it is outside the wrapper.
 	outer := http.NewServeMux()
-	// A stream outlives any request's time, so it stands beside the wrapper.
 	for _, pattern := range (route{method: http.MethodGet, path: livePath}).patterns() {
 		outer.HandleFunc(pattern, s.serveLive)
 	}
 	outer.Handle("/", pages)
-	guard := http.NewCrossOriginProtection()
-	s.handler = guard.Handler(outer)
+
+	// Forms of other sites are rejected by the browser's own headers, so pages
+	// carry no token against forged requests.
+	s.handler = http.NewCrossOriginProtection().Handler(outer)
 	return s
 }
 
 // ServeHTTP answers with a page.
 func (s *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Owns reports whether the path is one of the dashboard's.
+// Owns reports whether the dashboard serves the path.
 func Owns(path string) bool {
 	return path == "/" || path == "/app" || strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/track/")
 }
 
-// Stop ends the streams of open pages; they find another copy, or this one
-// when it is back.
+// Stop ends the streams of open pages; they reconnect to another copy, or to
+// this one when it is back.
 func (s *Web) Stop() { s.hub.stop() }

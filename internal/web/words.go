@@ -10,8 +10,8 @@ import (
 
 // The words and marks that pages show for what the services know.
 
-func statusWord(s ship.Status) string {
-	switch s {
+func statusWord(status ship.Status) string {
+	switch status {
 	case ship.Created:
 		return "Created"
 	case ship.LabelGenerated:
@@ -27,13 +27,13 @@ func statusWord(s ship.Status) string {
 	case ship.Exception:
 		return "Exception"
 	}
-	return plain(string(s))
+	return plain(string(status))
 }
 
-// labelWord says where the purchase stands when that is not the usual; "" if
-// it is.
-func labelWord(s ship.State) string {
-	switch s {
+// labelWord returns the state of the label if that is unusual; "" for a label
+// that was bought.
+func labelWord(state ship.State) string {
+	switch state {
 	case ship.StatePurchasing, ship.StateUncertain:
 		return "Label pending"
 	case ship.StateNeedsReview:
@@ -50,61 +50,64 @@ func labelWord(s ship.State) string {
 	return ""
 }
 
-// plain is a code as words: "address_not_found" is "Address not found".
+// plain returns a code as words: "address_not_found" is "Address not found".
 func plain(code string) string {
-	s := strings.ReplaceAll(code, "_", " ")
-	if s == "" {
+	words := strings.ReplaceAll(code, "_", " ")
+	if words == "" {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// serviceTitle is the service without the carrier's name before it, nor a part
-// of that: DHL Express sells "DHL Economy Select".
-func serviceTitle(sh ship.Shipment) string {
-	service := or(sh.Deal.ServiceName, plain(sh.Deal.Service))
-	carrier := carrierTitle(sh.Deal.Carrier)
+// serviceTitle returns the service without the carrier's name before it, nor a
+// part of that: DHL Express sells "DHL Economy Select".
+func serviceTitle(shipment ship.Shipment) string {
+	service := or(shipment.Deal.ServiceName, plain(shipment.Deal.Service))
+	carrier := carrierTitle(shipment.Deal.Carrier)
 	if rest, ok := strings.CutPrefix(service, carrier+" "); ok {
 		return rest
 	}
+
 	brand, _, _ := strings.Cut(carrier, " ")
 	return strings.TrimPrefix(service, brand+" ")
 }
 
-// money is an amount as people read it.
-func money(m ship.Money) string {
-	if m.IsZero() {
+// money returns an amount as people read it.
+func money(amount ship.Money) string {
+	if amount.IsZero() {
 		return "–"
 	}
-	sign := map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}[m.Currency]
-	whole, frac, dotted := strings.Cut(m.Amount(), ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+
+	text, fraction, hasFraction := strings.Cut(amount.Amount(), ".")
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	if dotted {
-		whole += "." + frac
+	if hasFraction {
+		text += "." + fraction
 	}
-	if sign == "" {
-		return whole + " " + m.Currency
+
+	symbol := map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}[amount.Currency]
+	if symbol == "" {
+		return text + " " + amount.Currency
 	}
-	return sign + whole
+	return symbol + text
 }
 
 func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// ago is how long ago t was, for those without the script; the script shows
-// the same in the reader's own time.
+// ago returns how long ago t was, for readers without the script; the script
+// shows the same in the reader's own time zone.
 func ago(t time.Time) string {
-	d := time.Since(t)
+	passed := time.Since(t)
 	switch {
-	case d < 0:
+	case passed < 0:
 		return t.UTC().Format("2 Jan")
-	case d < time.Minute:
+	case passed < time.Minute:
 		return "just now"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min ago"
-	case d < 24*time.Hour:
-		return strconv.Itoa(int(d.Hours())) + " h ago"
+	case passed < time.Hour:
+		return strconv.Itoa(int(passed.Minutes())) + " min ago"
+	case passed < 24*time.Hour:
+		return strconv.Itoa(int(passed.Hours())) + " h ago"
 	case t.Year() == time.Now().Year():
 		return t.UTC().Format("2 Jan")
 	}
@@ -113,39 +116,38 @@ func ago(t time.Time) string {
 
 func fullTime(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
-func place(a ship.Address) string {
-	parts := []string{a.City}
-	if a.State != "" {
-		parts = append(parts, a.State)
+func place(address ship.Address) string {
+	parts := []string{address.City}
+	if address.State != "" {
+		parts = append(parts, address.State)
 	}
-	return strings.Join(append(parts, a.Country), ", ")
+	return strings.Join(append(parts, address.Country), ", ")
 }
 
-// addressLines are the lines below the name, in the order that the country uses
-// on a parcel.
-func addressLines(a ship.Address) []string {
-	a.Name = ""
-	lines := a.Lines(false)
-	if country := ship.CountryName(a.Country); country != "" {
+// addressLines returns the lines below the name, in the order that the country
+// uses on a parcel.
+func addressLines(address ship.Address) []string {
+	address.Name = ""
+	lines := address.Lines(false)
+	if country := ship.CountryName(address.Country); country != "" {
 		lines = append(lines, country)
 	}
 	return lines
 }
 
-func weight(p ship.Parcel) string {
-	return strconv.FormatFloat(p.Weight, 'f', -1, 64) + " " + string(p.WeightUnit)
+func weight(parcel ship.Parcel) string {
+	return decimal(parcel.Weight) + " " + string(parcel.WeightUnit)
 }
 
-func size(p ship.Parcel) string {
-	d := p.Dimensions
-	if d == nil {
+func size(parcel ship.Parcel) string {
+	sides := parcel.Dimensions
+	if sides == nil {
 		return ""
 	}
-	n := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	return n(d.Length) + " × " + n(d.Width) + " × " + n(d.Height) + " " + string(d.Unit)
+	return decimal(sides.Length) + " × " + decimal(sides.Width) + " × " + decimal(sides.Height) + " " + string(sides.Unit)
 }
 
-// short is the end of an id, which tells ids apart.
+// short returns the prefix and the end of an ID, which tells IDs apart.
 func short(id string) string {
 	prefix, rest, ok := strings.Cut(id, "_")
 	if !ok || len(rest) < 8 {
@@ -175,7 +177,7 @@ func estimateWord(source string) string {
 	return ""
 }
 
-// keyHint is where a key belongs in an example.
+// keyHint returns the placeholder for an API key in an example.
 func keyHint(live bool) string {
 	if live {
 		return "sk_live_..."
@@ -183,9 +185,9 @@ func keyHint(live bool) string {
 	return "sk_test_..."
 }
 
-func ms(d time.Duration) string {
-	if d == 0 {
+func ms(duration time.Duration) string {
+	if duration == 0 {
 		return "–"
 	}
-	return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	return strconv.FormatInt(duration.Milliseconds(), 10) + " ms"
 }

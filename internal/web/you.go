@@ -20,76 +20,84 @@ type yourPage struct {
 	Accounts []member.Membership
 	TOTP     *member.TOTPSetup // an authenticator that waits for its first code
 	QR       string            // the same as a picture
-	Codes    []string          // recovery codes, shown this once
+	Codes    []string          // recovery codes, shown only once
 	Wrong    problems
 }
 
-func (v *visit) yourPage() (p yourPage, err error) {
-	if p.Profile, err = v.Member.Profile(v.ctx(), v.who.Actor); err != nil {
-		return p, err
+func (v *visit) yourPage() (page yourPage, err error) {
+	if page.Profile, err = v.Member.Profile(v.ctx(), v.who.Actor); err != nil {
+		return page, err
 	}
-	if p.Sessions, err = v.Member.Sessions(v.ctx(), v.who.Actor); err != nil {
-		return p, err
+	if page.Sessions, err = v.Member.Sessions(v.ctx(), v.who.Actor); err != nil {
+		return page, err
 	}
-	p.Accounts, err = v.Member.Accounts(v.ctx(), v.who.Actor)
-	return p, err
+	page.Accounts, err = v.Member.Accounts(v.ctx(), v.who.Actor)
+	return page, err
 }
 
-func (v *visit) showYou(p yourPage, wrong error) error {
+// showYou shows the page, with the error of an attempt to change something.
+func (v *visit) showYou(page yourPage, failed error) error {
 	status := http.StatusOK
-	if wrong != nil {
-		var mendable bool
-		if p.Wrong, mendable = problemsOf(wrong); !mendable {
-			return wrong
+	if failed != nil {
+		var fixable bool
+		if page.Wrong, fixable = problemsOf(failed); !fixable {
+			return failed
 		}
 		status = http.StatusUnprocessableEntity
 	}
-	return v.show(status, youPage(v.frame("You", "you"), p))
+	return v.show(status, youPage(v.frame("You", "you"), page))
 }
 
 // you handles GET /app/{mode}/you.
 func (s *Web) you(v *visit) error {
-	p, err := v.yourPage()
+	page, err := v.yourPage()
 	if err != nil {
 		return err
 	}
-	return v.showYou(p, nil)
+	return v.showYou(page, nil)
 }
 
-// changeYou handles POST /app/{mode}/you: what the button says.
+// changeYou handles POST /app/{mode}/you: the action of the button.
 func (s *Web) changeYou(v *visit) error {
 	var err error
+	actor := v.who.Actor
 	done := "saved"
 	switch v.form("do") {
 	case "rename":
-		err = s.Member.Rename(v.ctx(), v.who.Actor, v.form("name"))
+		err = s.Member.Rename(v.ctx(), actor, v.form("name"))
+
 	case "end-session":
 		id, ok := ship.ParseSessionID(v.form("session"))
 		if !ok {
 			return errNoPage
 		}
-		err, done = s.Member.RevokeSession(v.ctx(), v.who.Actor, id), "session-ended"
-	case "end-others":
-		_, err = s.Member.RevokeOtherSessions(v.ctx(), v.who.Actor)
+		err = s.Member.RevokeSession(v.ctx(), actor, id)
 		done = "session-ended"
+
+	case "end-others":
+		_, err = s.Member.RevokeOtherSessions(v.ctx(), actor)
+		done = "session-ended"
+
 	case "switch":
 		id, ok := ship.ParseAccountID(v.form("account"))
 		if !ok {
 			return errNoPage
 		}
-		if err := s.Member.SwitchAccount(v.ctx(), v.who.Actor, id); err != nil {
+		if err := s.Member.SwitchAccount(v.ctx(), actor, id); err != nil {
 			return err
 		}
 		return v.redirect("/app", "")
+
 	default:
 		return errNoPage
 	}
-	if wrong, mendable := problemsOf(err); mendable && len(wrong.Fields) > 0 {
-		p, broken := v.yourPage()
-		if broken != nil {
-			return broken
+
+	if found, fixable := problemsOf(err); fixable && len(found.Fields) > 0 {
+		page, pageErr := v.yourPage()
+		if pageErr != nil {
+			return pageErr
 		}
-		return v.showYou(p, err)
+		return v.showYou(page, err)
 	}
 	if err != nil {
 		return err
@@ -97,70 +105,91 @@ func (s *Web) changeYou(v *visit) error {
 	return v.redirect(v.to("you"), done)
 }
 
-// changeSecrets handles POST /app/{mode}/you/secrets: what proves a person.
+// changeSecrets handles POST /app/{mode}/you/secrets: password, authenticator,
+// recovery codes and passkeys.
 func (s *Web) changeSecrets(v *visit) error {
-	p, err := v.yourPage()
+	page, err := v.yourPage()
 	if err != nil {
 		return err
 	}
+
 	actor := v.who.Actor
 	switch v.form("do") {
 	case "password":
-		in, err := s.Member.SetPassword(v.ctx(), actor, v.r.FormValue("password"))
+		// The other sessions end, and this one continues under a new token.
+		session, err := s.Member.SetPassword(v.ctx(), actor, v.r.FormValue("password"))
 		if err != nil {
-			return v.showYou(p, err)
+			return v.showYou(page, err)
 		}
-		v.remember(in)
+		v.remember(session)
+
 	case "totp":
 		setup, err := s.Member.BeginTOTP(v.ctx(), actor)
 		if err != nil {
-			return v.showYou(p, err)
+			return v.showYou(page, err)
 		}
-		p.TOTP, p.QR = &setup, qrPicture(setup.URI)
-		return v.showYou(p, nil)
+		page.TOTP = &setup
+		page.QR = qrPicture(setup.URI)
+		return v.showYou(page, nil)
+
 	case "totp-confirm":
 		codes, err := s.Member.ConfirmTOTP(v.ctx(), actor, v.form("token"), v.form("code"))
-		if ship.CodeOf(err) == "wrong_code" { // what was scanned still counts
-			p.TOTP, p.QR = &member.TOTPSetup{Token: v.form("token"), Secret: v.form("secret"), URI: v.form("uri")}, qrPicture(v.form("uri"))
+		if ship.CodeOf(err) == "wrong_code" {
+			// The secret that was scanned is still valid: another code can be
+			// tried without scanning again.
+			page.TOTP = &member.TOTPSetup{Token: v.form("token"), Secret: v.form("secret"), URI: v.form("uri")}
+			page.QR = qrPicture(v.form("uri"))
 		}
 		if err != nil {
-			return v.showYou(p, err)
+			return v.showYou(page, err)
 		}
-		p.Codes, p.HasTOTP = codes, true
-		return v.showYou(p, nil)
+		page.Codes = codes
+		page.HasTOTP = true
+		return v.showYou(page, nil)
+
 	case "recovery":
-		if p.Codes, err = s.Member.NewRecoveryCodes(v.ctx(), actor); err != nil {
-			return v.showYou(p, err)
+		if page.Codes, err = s.Member.NewRecoveryCodes(v.ctx(), actor); err != nil {
+			return v.showYou(page, err)
 		}
-		return v.showYou(p, nil)
+		return v.showYou(page, nil)
+
 	case "totp-remove":
 		err = s.Member.RemoveTOTP(v.ctx(), actor)
+
 	case "passkey":
-		_, err = s.Member.AddPasskey(v.ctx(), actor, member.AddPasskeyInput{Token: v.kept("ceremony"), Response: []byte(v.r.FormValue("credential")), Name: v.form("name")})
-		v.keep("ceremony", "")
+		_, err = s.Member.AddPasskey(v.ctx(), actor, member.AddPasskeyInput{
+			Token:    v.kept("ceremony"),
+			Response: []byte(v.r.FormValue("credential")),
+			Name:     v.form("name"),
+		})
+		v.keep("ceremony", "") // it is used once, whatever the result
+
 	case "passkey-remove":
 		err = s.Member.RemovePasskey(v.ctx(), actor, v.form("passkey"))
+
 	default:
 		return errNoPage
 	}
 	if err != nil {
-		return v.showYou(p, err)
+		return v.showYou(page, err)
 	}
 	return v.redirect(v.to("you"), "saved")
 }
 
-// qrPicture is text as a picture that a phone reads, "" if it does not fit.
+// qrPicture returns text as a QR code in a data URL; "" if it does not fit.
 func qrPicture(text string) string {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err == nil {
-		code, err = barcode.Scale(code, 220, 220)
-	}
-	var b bytes.Buffer
-	if err == nil {
-		err = png.Encode(&b, code)
-	}
 	if err != nil {
 		return ""
 	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+	code, err = barcode.Scale(code, 220, 220)
+	if err != nil {
+		return ""
+	}
+
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, code); err != nil {
+		return ""
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture.Bytes())
 }
