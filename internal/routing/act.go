@@ -27,21 +27,26 @@ const (
 	hasShare      = "share"          // of the orders that this one falls to
 )
 
-// A picking is what an action makes of the offers.
-type picking struct {
+// A selection is what an action makes of the offers.
+type selection struct {
 	allowed []offer // best first
 	dropped []ship.Dropped
 	reason  string // what the first choice has over the others
 }
 
-func (p *picking) drop(o offer, why, rule string) {
-	p.dropped = append(p.dropped, ship.Dropped{Carrier: o.rate.Carrier, Service: o.rate.Service, Why: why, Rule: rule})
+func (p *selection) drop(dropped offer, why, rule string) {
+	p.dropped = append(p.dropped, ship.Dropped{
+		Carrier: dropped.rate.Carrier,
+		Service: dropped.rate.Service,
+		Why:     why,
+		Rule:    rule,
+	})
 }
 
 // apply puts the offers in the action's order. It allows none if none fits.
-// The offers come ranked and stay as they are. Where prices decide, the
-// account's own currency comes first; where targets do, these.
-func (a *action) apply(d *deciding, rule string, offers []offer) picking {
+// The offers come ranked and are not modified. Where prices decide, the
+// account's own currency comes first; where targets decide, their order does.
+func (a *action) apply(d *decider, rule string, offers []offer) selection {
 	switch a.kind {
 	case use:
 		return a.use(rule, offers)
@@ -50,78 +55,86 @@ func (a *action) apply(d *deciding, rule string, offers []offer) picking {
 	case split:
 		return a.split(d.in, rule, offers)
 	}
-	p := a.choose(rule, offers)
-	ownFirst(p.allowed)
-	return p
+
+	selected := a.choose(rule, offers)
+	ownFirst(selected.allowed)
+	return selected
 }
 
 // use takes the targets in their order.
-func (a *action) use(rule string, offers []offer) picking {
-	p := picking{reason: isListed}
-	p.take(a.targets, offers, rule)
-	return p
+func (a *action) use(rule string, offers []offer) selection {
+	selected := selection{reason: isListed}
+	selected.take(a.targets, offers, rule)
+	return selected
 }
 
-// take allows the offers of the targets, in the order of these, and drops the
-// others.
-func (p *picking) take(targets []Target, offers []offer, rule string) {
+// take allows the offers of the targets, in the order of the targets, and drops
+// the others.
+func (p *selection) take(targets []Target, offers []offer, rule string) {
 	taken := make([]bool, len(offers))
 	for t := range targets {
-		for i, o := range offers {
-			if !taken[i] && targets[t].match(o) {
+		for i, candidate := range offers {
+			if !taken[i] && targets[t].match(candidate) {
 				taken[i] = true
-				p.allowed = append(p.allowed, o)
+				p.allowed = append(p.allowed, candidate)
 			}
 		}
 	}
-	for i, o := range offers {
+
+	for i, candidate := range offers {
 		if !taken[i] {
-			p.drop(o, notInRule, rule)
+			p.drop(candidate, notInRule, rule)
 		}
 	}
 }
 
 // choose takes the cheapest or the fastest. The limits apply one after the
-// other: "of the fastest" and "of the cheapest" speak of those that are left
-// by only, by and withinDays.
-func (a *action) choose(rule string, offers []offer) picking {
-	p := picking{reason: isCheapest, allowed: make([]offer, 0, len(offers))}
+// other: "of the fastest" and "of the cheapest" refer to the offers that only,
+// by and withinDays leave.
+func (a *action) choose(rule string, offers []offer) selection {
+	selected := selection{reason: isCheapest, allowed: make([]offer, 0, len(offers))}
 	if a.fastest {
-		p.reason = isFastest
+		selected.reason = isFastest
 	}
-	for _, o := range offers {
+
+	for _, candidate := range offers {
 		switch {
-		case len(a.targets) > 0 && !matchAny(a.targets, o):
-			p.drop(o, notInRule, rule)
-		case a.by != noDay && o.day > a.by, a.withinDays >= 0 && o.days > a.withinDays:
-			p.drop(o, late, rule)
+		case len(a.targets) > 0 && !matchAny(a.targets, candidate):
+			selected.drop(candidate, notInRule, rule)
+		case a.by != noDay && candidate.day > a.by, a.withinDays >= 0 && candidate.days > a.withinDays:
+			selected.drop(candidate, late, rule)
 		default:
-			p.allowed = append(p.allowed, o)
+			selected.allowed = append(selected.allowed, candidate)
 		}
 	}
-	if len(p.allowed) > 0 && (a.ofFastest >= 0 || a.ofCheapest >= 0) {
-		p.near(a, rule)
+	if len(selected.allowed) > 0 && (a.ofFastest >= 0 || a.ofCheapest >= 0) {
+		selected.keepNear(a, rule)
 	}
+
+	// A stable sort leaves offers that are equally fast cheapest first.
 	if a.fastest {
-		slices.SortStableFunc(p.allowed, func(x, y offer) int { return cmp.Compare(x.days, y.days) })
+		slices.SortStableFunc(selected.allowed, func(x, y offer) int { return cmp.Compare(x.days, y.days) })
 	}
-	return p
+	return selected
 }
 
-// near keeps what is close enough to the fastest and to the cheapest.
-func (p *picking) near(a *action, rule string) {
-	cheapest, soonest := p.allowed[0], p.allowed[0].days
-	for _, o := range p.allowed {
-		soonest = min(soonest, o.days)
+// keepNear drops the offers that are too far from the fastest or from the
+// cheapest.
+func (p *selection) keepNear(a *action, rule string) {
+	cheapest := p.allowed[0] // offers come ranked
+	soonest := cheapest.days
+	for _, candidate := range p.allowed {
+		soonest = min(soonest, candidate.days)
 	}
-	p.allowed = slices.DeleteFunc(p.allowed, func(o offer) bool {
+
+	p.allowed = slices.DeleteFunc(p.allowed, func(candidate offer) bool {
 		switch {
-		case a.ofFastest >= 0 && o.days > soonest+a.ofFastest:
-			p.drop(o, late, rule)
-		case a.ofCheapest >= 0 && !sameCurrency(o, cheapest):
-			p.drop(o, otherCurrency, rule)
-		case !within(o, cheapest, a.ofCheapest, -1):
-			p.drop(o, overLimit, rule)
+		case a.ofFastest >= 0 && candidate.days > soonest+a.ofFastest:
+			p.drop(candidate, late, rule)
+		case a.ofCheapest >= 0 && !sameCurrency(candidate, cheapest):
+			p.drop(candidate, otherCurrency, rule)
+		case !within(candidate, cheapest, a.ofCheapest, -1):
+			p.drop(candidate, overLimit, rule)
 		default:
 			return false
 		}
@@ -130,58 +143,70 @@ func (p *picking) near(a *action, rule string) {
 }
 
 // prefer takes the preferred that are within the tolerance, then all others.
-func (a *action) prefer(offers []offer) picking {
-	p := picking{reason: nonePreferred, allowed: make([]offer, 0, len(offers))}
-	preferred := func(o offer) bool { return matchAny(a.targets, o) && within(o, offers[0], a.percent, a.amount) }
-	for _, o := range offers {
-		if preferred(o) {
-			p.allowed = append(p.allowed, o)
+func (a *action) prefer(offers []offer) selection {
+	selected := selection{reason: nonePreferred, allowed: make([]offer, 0, len(offers))}
+
+	// Offers come ranked, so the first is the cheapest.
+	isPreferredOffer := func(candidate offer) bool {
+		return matchAny(a.targets, candidate) && within(candidate, offers[0], a.percent, a.amount)
+	}
+
+	for _, candidate := range offers {
+		if isPreferredOffer(candidate) {
+			selected.allowed = append(selected.allowed, candidate)
 		}
 	}
-	if len(p.allowed) > 0 {
-		p.reason = isPreferred
+	if len(selected.allowed) > 0 {
+		selected.reason = isPreferred
 	}
-	for _, o := range offers {
-		if !preferred(o) {
-			p.allowed = append(p.allowed, o)
+	for _, candidate := range offers {
+		if !isPreferredOffer(candidate) {
+			selected.allowed = append(selected.allowed, candidate)
 		}
 	}
-	return p
+	return selected
 }
 
 // split takes the share that the order falls to, then the other shares.
-func (a *action) split(in *Input, rule string, offers []offer) picking {
-	at := shareOf(a.shares, string(in.Account), in.Order.OrderID, rule)
-	first := a.shares[at]
-	p := picking{reason: hasShare}
+func (a *action) split(in *Input, rule string, offers []offer) selection {
+	chosen := shareOf(a.shares, string(in.Account), in.Order.OrderID, rule)
+	first := a.shares[chosen]
+	selected := selection{reason: hasShare}
 	if !slices.ContainsFunc(offers, first.match) {
-		return p
+		return selected
 	}
+
 	targets := []Target{first.Target}
-	for i, s := range a.shares {
-		if i != at {
-			targets = append(targets, s.Target)
+	for i, share := range a.shares {
+		if i != chosen {
+			targets = append(targets, share.Target)
 		}
 	}
-	p.take(targets, offers, rule)
-	return p
+	selected.take(targets, offers, rule)
+	return selected
 }
 
-// shareOf is the share that an order falls to. It depends on nothing but the
-// account, the order and the rule's name, and never changes between releases.
+// shareOf returns the index of the share that an order falls to. It depends
+// only on the account, the order and the rule's name, and must never change
+// between releases.
 func shareOf(shares []Share, account, order, rule string) int {
-	h := uint64(14695981039346656037) // FNV-1a
-	for _, s := range []string{account, order, rule} {
-		for i := range len(s) {
-			h = (h ^ uint64(s[i])) * 1099511628211
+	hash := uint64(14695981039346656037) // FNV-1a
+	for _, text := range []string{account, order, rule} {
+		for i := range len(text) {
+			hash = (hash ^ uint64(text[i])) * 1099511628211
 		}
-		h = (h ^ 0xff) * 1099511628211 // never part of text
+		hash = (hash ^ 0xff) * 1099511628211 // a byte that no text contains separates them
 	}
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9 // splitmix64: FNV alone is not even in its low bits
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	n := int((h ^ h>>31) % 100)
-	for i, s := range shares {
-		if n -= s.Percent; n < 0 {
+
+	// FNV alone is not evenly distributed in its low bits, so the result goes
+	// through the finalizer of splitmix64.
+	hash = (hash ^ hash>>30) * 0xbf58476d1ce4e5b9
+	hash = (hash ^ hash>>27) * 0x94d049bb133111eb
+	n := int((hash ^ hash>>31) % 100)
+
+	for i, share := range shares {
+		n -= share.Percent
+		if n < 0 {
 			return i
 		}
 	}

@@ -10,43 +10,49 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A checker collects what is wrong with a book.
+// A checker collects the errors of a book.
 type checker struct {
-	wrong []ship.FieldError
-	names map[string]int // of rules, to their places
-	cost  uint64
+	invalid []ship.FieldError
+	names   map[string]int // of rules, to their indexes
+	cost    uint64
 }
 
 func (c *checker) add(pointer, code, detail, suggestion string) {
-	if len(c.wrong) < maxWrong {
-		c.wrong = append(c.wrong, ship.FieldError{Pointer: pointer, Code: code, Detail: detail, Suggestion: suggestion})
+	if len(c.invalid) < maxErrors {
+		c.invalid = append(c.invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail, Suggestion: suggestion})
 	}
 }
 
-func (c *checker) rule(r Rule, i int) rule {
+func (c *checker) rule(given Rule, i int) rule {
 	pointer := "/rules/" + strconv.Itoa(i)
-	c.name(r.Name, i, pointer+"/name")
-	out := rule{name: r.Name, refuse: r.Otherwise == "refuse"}
-	var wrong *problem
-	if out.when, wrong = compileCondition(r.When); wrong != nil {
-		c.add(pointer+"/when", "invalid_condition", wrong.String(), wrong.suggestion)
+	c.name(given.Name, i, pointer+"/name")
+	out := rule{name: given.Name, refuse: given.Otherwise == "refuse"}
+
+	var found *problem
+	if out.when, found = compileCondition(given.When); found != nil {
+		c.add(pointer+"/when", "invalid_condition", found.String(), found.suggestion)
 	}
 	if out.when != nil {
 		c.cost += out.when.cost
 	}
-	out.then = c.action(r.Then, pointer+"/then")
-	out.guard = c.guard(r.Guard, pointer+"/guard")
-	if r.Otherwise != "" && r.Otherwise != "next" && !out.refuse {
-		c.add(pointer+"/otherwise", "not_allowed", `must be "next" or "refuse"`, ship.Nearest(r.Otherwise, []string{"next", "refuse"}))
+
+	out.then = c.action(given.Then, pointer+"/then")
+	out.guard = c.guard(given.Guard, pointer+"/guard")
+	if given.Otherwise != "" && given.Otherwise != "next" && !out.refuse {
+		c.add(pointer+"/otherwise", "not_allowed", `must be "next" or "refuse"`, ship.Nearest(given.Otherwise, []string{"next", "refuse"}))
 	}
+
 	if out.then.kind == forbid || out.then.kind == require {
-		if r.Otherwise != "" {
+		if given.Otherwise != "" {
 			c.add(pointer+"/otherwise", "not_allowed", "a rule that forbids or requires always goes on", "")
 		}
-		if r.Guard != (Guard{}) {
+		if given.Guard != (Guard{}) {
 			c.add(pointer+"/guard", "not_allowed", "a rule that forbids or requires chooses nothing that could be guarded", "")
 		}
 	}
+
+	// A signature changes the carriers' prices, so it is required before there
+	// are any offers.
 	if out.then.kind == require && out.when != nil && out.when.offers {
 		c.add(pointer+"/when", "invalid_condition", "require applies before the carriers are asked, so its condition cannot read quotes, cheapest or fastest", "")
 	}
@@ -54,7 +60,8 @@ func (c *checker) rule(r Rule, i int) rule {
 }
 
 func (c *checker) name(name string, i int, pointer string) {
-	switch first, taken := c.names[name]; {
+	first, taken := c.names[name]
+	switch {
 	case strings.TrimSpace(name) == "":
 		c.add(pointer, "required", "a rule needs a name", "")
 	case utf8.RuneCountInString(name) > MaxName:
@@ -68,11 +75,13 @@ func (c *checker) name(name string, i int, pointer string) {
 	}
 }
 
-// asked is the one action that an Action asks for and its field's name; none
-// if it is not exactly one.
-func (a Action) asked() (kind, string) {
-	found, field := none, ""
-	for _, k := range []struct {
+// kindAndField returns the one action that an Action asks for and its field's
+// name; none if it does not ask for exactly one.
+func (a Action) kindAndField() (kind, string) {
+	found := none
+	field := ""
+
+	for _, candidate := range []struct {
 		given bool
 		kind  kind
 		field string
@@ -84,92 +93,107 @@ func (a Action) asked() (kind, string) {
 		{a.Forbid != nil, forbid, "forbid"},
 		{a.Require != nil, require, "require"},
 	} {
-		if k.given && found != none {
+		if !candidate.given {
+			continue
+		}
+		if found != none {
 			return none, ""
 		}
-		if k.given {
-			found, field = k.kind, k.field
-		}
+		found = candidate.kind
+		field = candidate.field
 	}
 	return found, field
 }
 
 const oneAction = "must be exactly one of use, choose, prefer, split, forbid and require"
 
-func (c *checker) action(a Action, pointer string) action {
+func (c *checker) action(given Action, pointer string) action {
 	var out action
 	var field string
-	out.kind, field = a.asked()
+	out.kind, field = given.kindAndField()
 	field = pointer + "/" + field
+
 	switch out.kind {
 	case none:
 		c.add(pointer, "invalid", oneAction, "")
 		return out
 	case use:
-		out.targets = c.targets(a.Use, field)
+		out.targets = c.targets(given.Use, field)
 	case prefer:
-		out.targets = c.targets(a.Prefer, field)
+		out.targets = c.targets(given.Prefer, field)
 	case forbid:
-		out.targets = c.targets(a.Forbid, field)
+		out.targets = c.targets(given.Forbid, field)
 	case split:
-		out.shares = c.shares(a.Split, field)
+		out.shares = c.shares(given.Split, field)
 	case require:
-		out.signature = c.signature(a.Require.Signature, field+"/signature")
+		out.signature = c.signature(given.Require.Signature, field+"/signature")
 	case choose:
-		out.fastest = a.Choose == "fastest"
-		if !out.fastest && a.Choose != "cheapest" {
-			c.add(field, "not_allowed", `must be "cheapest" or "fastest"`, ship.Nearest(a.Choose, []string{"cheapest", "fastest"}))
+		out.fastest = given.Choose == "fastest"
+		if !out.fastest && given.Choose != "cheapest" {
+			c.add(field, "not_allowed", `must be "cheapest" or "fastest"`, ship.Nearest(given.Choose, []string{"cheapest", "fastest"}))
 		}
 	}
-	c.choosing(a, &out, pointer)
-	c.preferring(a, &out, pointer)
+
+	c.chooseLimits(given, &out, pointer)
+	c.tolerances(given, &out, pointer)
 	return out
 }
 
-// choosing checks the limits that belong to choose.
-func (c *checker) choosing(a Action, out *action, pointer string) {
-	out.by, out.withinDays, out.ofFastest, out.ofCheapest = noDay, -1, -1, -1
-	given := map[string]bool{
-		"by": a.By != "", "withinDays": a.WithinDays != nil, "withinDaysOfFastest": a.WithinDaysOfFastest != nil,
-		"withinPercentOfCheapest": a.WithinPercentOfCheapest != nil, "only": a.Only != nil,
-	}
+// chooseLimits checks the limits that belong to choose.
+func (c *checker) chooseLimits(given Action, out *action, pointer string) {
+	out.by = noDay
+	out.withinDays = -1
+	out.ofFastest = -1
+	out.ofCheapest = -1
 	if out.kind != choose {
-		c.belongs(given, "choose", pointer)
+		c.rejectFields(map[string]bool{
+			"by":                      given.By != "",
+			"withinDays":              given.WithinDays != nil,
+			"withinDaysOfFastest":     given.WithinDaysOfFastest != nil,
+			"withinPercentOfCheapest": given.WithinPercentOfCheapest != nil,
+			"only":                    given.Only != nil,
+		}, "choose", pointer)
 		return
 	}
-	if a.By != "" {
-		day, ok := ship.ParseDate(string(a.By))
+
+	if given.By != "" {
+		day, ok := ship.ParseDate(string(given.By))
 		if !ok {
 			c.add(pointer+"/by", "invalid", `must be a day such as "2026-12-24"`, "")
 		}
 		out.by = dayOf(day)
 	}
-	out.withinDays = c.days(a.WithinDays, pointer+"/withinDays")
-	out.ofFastest = c.days(a.WithinDaysOfFastest, pointer+"/withinDaysOfFastest")
-	out.ofCheapest = c.percent(a.WithinPercentOfCheapest, pointer+"/withinPercentOfCheapest")
-	if a.Only != nil {
-		out.targets = c.targets(a.Only, pointer+"/only")
+	out.withinDays = c.days(given.WithinDays, pointer+"/withinDays")
+	out.ofFastest = c.days(given.WithinDaysOfFastest, pointer+"/withinDaysOfFastest")
+	out.ofCheapest = c.percent(given.WithinPercentOfCheapest, pointer+"/withinPercentOfCheapest")
+	if given.Only != nil {
+		out.targets = c.targets(given.Only, pointer+"/only")
 	}
 }
 
-// preferring checks the tolerances that belong to prefer.
-func (c *checker) preferring(a Action, out *action, pointer string) {
+// tolerances checks the tolerances that belong to prefer.
+func (c *checker) tolerances(given Action, out *action, pointer string) {
 	if out.kind != prefer {
-		c.belongs(map[string]bool{"tolerancePercent": a.TolerancePercent != nil, "toleranceAmount": a.ToleranceAmount != ""}, "prefer", pointer)
+		c.rejectFields(map[string]bool{
+			"tolerancePercent": given.TolerancePercent != nil,
+			"toleranceAmount":  given.ToleranceAmount != "",
+		}, "prefer", pointer)
 		return
 	}
-	out.percent = c.percent(a.TolerancePercent, pointer+"/tolerancePercent")
-	out.amount = c.amount(a.ToleranceAmount, pointer+"/toleranceAmount")
-	if a.TolerancePercent == nil && a.ToleranceAmount == "" {
+
+	out.percent = c.percent(given.TolerancePercent, pointer+"/tolerancePercent")
+	out.amount = c.amount(given.ToleranceAmount, pointer+"/toleranceAmount")
+	if given.TolerancePercent == nil && given.ToleranceAmount == "" {
 		c.add(pointer, "required", "prefer needs tolerancePercent or toleranceAmount: how much more the preferred may cost", "tolerancePercent")
 	}
 }
 
-// belongs refuses fields of another action.
-func (c *checker) belongs(given map[string]bool, to, pointer string) {
+// rejectFields rejects the given fields, which belong to another action.
+func (c *checker) rejectFields(given map[string]bool, owner, pointer string) {
+	// A list, because the order of errors must not depend on that of a map.
 	for _, name := range []string{"by", "withinDays", "withinDaysOfFastest", "withinPercentOfCheapest", "only", "tolerancePercent", "toleranceAmount"} {
 		if given[name] {
-			c.add(pointer+"/"+name, "not_allowed", "belongs to "+to+" alone", "")
+			c.add(pointer+"/"+name, "not_allowed", "belongs to "+owner+" alone", "")
 		}
 	}
 }

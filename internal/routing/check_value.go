@@ -21,17 +21,17 @@ func (c *checker) targets(list []Target, pointer string) []Target {
 	case len(list) > MaxTargets:
 		c.add(pointer, "too_long", fmt.Sprintf("has more than %d targets", MaxTargets), "")
 	}
-	for i, t := range list {
-		c.target(t, pointer+"/"+strconv.Itoa(i))
+	for i, target := range list {
+		c.target(target, pointer+"/"+strconv.Itoa(i))
 	}
 	return list
 }
 
-func (c *checker) target(t Target, pointer string) {
-	if t.Carrier == "" {
+func (c *checker) target(target Target, pointer string) {
+	if target.Carrier == "" {
 		c.add(pointer+"/carrier", "required", "a target names its carrier", "")
 	}
-	for _, part := range [][2]string{{"carrier", t.Carrier}, {"service", t.Service}, {"connectionId", string(t.ConnectionID)}} {
+	for _, part := range [][2]string{{"carrier", target.Carrier}, {"service", target.Service}, {"connectionId", string(target.ConnectionID)}} {
 		if len(part[1]) > lineSize {
 			c.add(pointer+"/"+part[0], "too_long", fmt.Sprintf("is longer than %d characters", lineSize), "")
 		}
@@ -46,43 +46,45 @@ func (c *checker) shares(list []Share, pointer string) []Share {
 	case len(list) > MaxTargets:
 		c.add(pointer, "too_long", fmt.Sprintf("has more than %d shares", MaxTargets), "")
 	}
-	sum, good := 0, true
-	for i, s := range list {
-		at := pointer + "/" + strconv.Itoa(i)
-		c.target(s.Target, at)
-		if s.Percent < 1 || s.Percent > 100 {
-			c.add(at+"/percent", "invalid", "must be 1 to 100", "")
-			good = false
+
+	sum := 0
+	allValid := true
+	for i, share := range list {
+		sharePointer := pointer + "/" + strconv.Itoa(i)
+		c.target(share.Target, sharePointer)
+		if share.Percent < 1 || share.Percent > 100 {
+			c.add(sharePointer+"/percent", "invalid", "must be 1 to 100", "")
+			allValid = false
 		}
-		sum += s.Percent
+		sum += share.Percent
 	}
-	if good && sum != 100 {
+	if allValid && sum != 100 {
 		c.add(pointer, "invalid", fmt.Sprintf("the percents add up to %d, and must to 100", sum), "")
 	}
 	return list
 }
 
-func (c *checker) signature(s, pointer string) string {
-	if rank[s] == 0 {
-		c.add(pointer, "not_allowed", `must be "standard" or "adult"`, ship.Nearest(s, signatures[1:]))
+func (c *checker) signature(signature, pointer string) string {
+	if signatureRank[signature] == 0 {
+		c.add(pointer, "not_allowed", `must be "standard" or "adult"`, ship.Nearest(signature, signatures[1:]))
 	}
-	return s
+	return signature
 }
 
-func (c *checker) guard(g Guard, pointer string) guard {
+func (c *checker) guard(given Guard, pointer string) guard {
 	out := guard{
-		percent: c.percent(g.ExtraPercent, pointer+"/extraPercent"),
-		amount:  c.amount(g.ExtraAmount, pointer+"/extraAmount"),
-		days:    c.days(g.ExtraDays, pointer+"/extraDays"),
-		none:    g.None,
+		percent: c.percent(given.ExtraPercent, pointer+"/extraPercent"),
+		amount:  c.amount(given.ExtraAmount, pointer+"/extraAmount"),
+		days:    c.days(given.ExtraDays, pointer+"/extraDays"),
+		none:    given.None,
 	}
-	if g.None && (g.ExtraPercent != nil || g.ExtraAmount != "" || g.ExtraDays != nil) {
+	if given.None && (given.ExtraPercent != nil || given.ExtraAmount != "" || given.ExtraDays != nil) {
 		c.add(pointer+"/none", "not_allowed", "nothing may follow, so there is nothing else to limit", "")
 	}
 	return out
 }
 
-// days checks a number of days; -1 stands for none.
+// days checks a number of days; -1 means no limit.
 func (c *checker) days(n *int, pointer string) int64 {
 	if n == nil {
 		return -1
@@ -93,43 +95,48 @@ func (c *checker) days(n *int, pointer string) int64 {
 	return int64(*n)
 }
 
-// percent checks a percentage and returns it in hundredths; -1 stands for none.
-func (c *checker) percent(p *float64, pointer string) int64 {
-	if p == nil {
+// percent checks a percentage and returns it in hundredths; -1 means no limit.
+func (c *checker) percent(given *float64, pointer string) int64 {
+	if given == nil {
 		return -1
 	}
-	if !(*p >= 0 && *p <= maxPercent) {
+
+	// Written so that NaN is rejected, too.
+	percent := *given
+	if !(percent >= 0 && percent <= maxPercent) {
 		c.add(pointer, "invalid", fmt.Sprintf("must be 0 to %d", maxPercent), "")
 		return -1
 	}
-	hundredths := math.Round(*p * 100)
-	if math.Abs(*p*100-hundredths) > 1e-6 {
+
+	// Integers from here on: prices are compared exactly.
+	hundredths := math.Round(percent * 100)
+	if math.Abs(percent*100-hundredths) > 1e-6 {
 		c.add(pointer, "invalid", "has more than two decimals", strconv.FormatFloat(hundredths/100, 'f', -1, 64))
 	}
 	return int64(hundredths)
 }
 
-// widest is a currency with as many decimals as any has: an amount of a book
-// is kept in its minor unit until the account's currency is known.
-const widest = "CLF"
+// widestCurrency is a currency with as many decimals as any has. An amount of a
+// book is kept in its minor unit until the account's currency is known.
+const widestCurrency = "CLF"
 
-// amount checks an amount; -1 stands for none.
-func (c *checker) amount(s, pointer string) int64 {
-	if s == "" {
+// amount checks an amount; -1 means no limit.
+func (c *checker) amount(text, pointer string) int64 {
+	if text == "" {
 		return -1
 	}
-	m, ok := ship.ParseMoney(s, widest)
+	amount, ok := ship.ParseMoney(text, widestCurrency)
 	if !ok {
 		c.add(pointer, "invalid", `must be an amount such as "1.50"`, "")
 		return -1
 	}
-	return m.Minor
+	return amount.Minor
 }
 
-// inCurrency is an amount of a book in the minor unit of a currency, rounded
-// down.
+// inCurrency converts an amount of a book to the minor unit of a currency,
+// rounded down.
 func inCurrency(amount int64, currency string) int64 {
-	for range ship.Exponent(widest) - ship.Exponent(currency) {
+	for range ship.Exponent(widestCurrency) - ship.Exponent(currency) {
 		amount /= 10
 	}
 	return amount

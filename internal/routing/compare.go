@@ -14,48 +14,55 @@ const (
 	DefaultChanged = "default"
 )
 
-// A Difference is one thing that two books do not have in common.
+// A Difference is one thing in which two books differ.
 type Difference struct {
 	What     string
-	Was, Is  Rule // of the default, Then alone
-	From, To int  // places of the rule, the first is 1; 0 where there is none
+	Was, Is  Rule // for the default, Then alone
+	From, To int  // positions of the rule, the first is 1; 0 where there is none
 }
 
-// Compare lists what was changed to make one book of another: by the place of
-// the rules that are, then those that are gone, then the default. A rule is
-// the same by its name; one that is gone and one that is new and does the same
-// is one that was renamed.
+// Compare lists what changed from one book to another: first the rules of the
+// new book in their order, then those that were removed, then the default. A
+// rule is identified by its name; a removed and an added rule that do the same
+// are one that was renamed.
 func Compare(was, is Book) []Difference {
-	olds := matchRules(was.Rules, is.Rules)
-	stay := longestRise(olds)
+	oldIndexes := matchRules(was.Rules, is.Rules)
+	stayed := longestRise(oldIndexes)
+
 	var list []Difference
-	for i, r := range is.Rules {
-		at := olds[i]
-		d := Difference{Is: r, From: at + 1, To: i + 1}
+	for i, rule := range is.Rules {
+		old := oldIndexes[i]
+		difference := Difference{Is: rule, From: old + 1, To: i + 1}
 		switch {
-		case at < 0:
-			d.What = RuleAdded
-		case !reflect.DeepEqual(was.Rules[at], r):
-			d.What, d.Was = RuleChanged, was.Rules[at]
-		case !slices.Contains(stay, i):
-			d.What, d.Was = RuleMoved, r
+		case old < 0:
+			difference.What = RuleAdded
+		case !reflect.DeepEqual(was.Rules[old], rule):
+			difference.What = RuleChanged
+			difference.Was = was.Rules[old]
+		case !slices.Contains(stayed, i):
+			difference.What = RuleMoved
+			difference.Was = rule
 		default:
 			continue
 		}
-		list = append(list, d)
+		list = append(list, difference)
 	}
-	for at, r := range was.Rules {
-		if !slices.Contains(olds, at) {
-			list = append(list, Difference{What: RuleRemoved, Was: r, From: at + 1})
+
+	for old, rule := range was.Rules {
+		if !slices.Contains(oldIndexes, old) {
+			list = append(list, Difference{What: RuleRemoved, Was: rule, From: old + 1})
 		}
 	}
-	if !reflect.DeepEqual(was.fallbackAction(), is.fallbackAction()) {
-		list = append(list, Difference{What: DefaultChanged, Was: Rule{Then: was.fallbackAction()}, Is: Rule{Then: is.fallbackAction()}})
+
+	before := was.fallbackAction()
+	after := is.fallbackAction()
+	if !reflect.DeepEqual(before, after) {
+		list = append(list, Difference{What: DefaultChanged, Was: Rule{Then: before}, Is: Rule{Then: after}})
 	}
 	return list
 }
 
-// fallbackAction is the default, as it counts if there is none.
+// fallbackAction returns the default that applies, also if the book has none.
 func (b Book) fallbackAction() Action {
 	if reflect.ValueOf(b.Default).IsZero() {
 		return Action{Choose: "cheapest"}
@@ -63,44 +70,53 @@ func (b Book) fallbackAction() Action {
 	return b.Default
 }
 
-// matchRules finds for each rule that is the place where it was, or -1.
+// matchRules returns the old index of each new rule, or -1.
 func matchRules(was, is []Rule) []int {
-	at := map[string]int{}
-	for i, r := range was {
-		at[r.Name] = i
+	byName := map[string]int{}
+	for i, rule := range was {
+		byName[rule.Name] = i
 	}
-	olds, taken := make([]int, len(is)), make([]bool, len(was))
-	for i, r := range is {
-		olds[i] = -1
-		if old, ok := at[r.Name]; ok && !taken[old] {
-			olds[i], taken[old] = old, true
+
+	oldIndexes := make([]int, len(is))
+	taken := make([]bool, len(was))
+	for i, rule := range is {
+		oldIndexes[i] = -1
+		if old, ok := byName[rule.Name]; ok && !taken[old] {
+			oldIndexes[i] = old
+			taken[old] = true
 		}
 	}
-	for i, r := range is {
+
+	// What is left may have been renamed: it is equal but for the name.
+	for i, rule := range is {
 		for old := range was {
-			r.Name = was[old].Name
-			if olds[i] < 0 && !taken[old] && reflect.DeepEqual(r, was[old]) {
-				olds[i], taken[old] = old, true
+			rule.Name = was[old].Name
+			if oldIndexes[i] < 0 && !taken[old] && reflect.DeepEqual(rule, was[old]) {
+				oldIndexes[i] = old
+				taken[old] = true
 			}
 		}
 	}
-	return olds
+	return oldIndexes
 }
 
-// longestRise is the longest list of places whose old places rise: the rules
-// that stayed while others were moved around them.
-func longestRise(olds []int) []int {
-	best := make([][]int, len(olds)) // that ends at the place
+// longestRise returns the longest list of indexes whose old indexes increase:
+// the rules that stayed while others were moved around them.
+func longestRise(oldIndexes []int) []int {
+	best := make([][]int, len(oldIndexes)) // the longest that ends at the index
 	var longest []int
-	for i, old := range olds {
+	for i, old := range oldIndexes {
 		if old < 0 {
 			continue
 		}
+
 		for j := range i {
-			if olds[j] >= 0 && olds[j] < old && len(best[j]) > len(best[i]) {
+			if oldIndexes[j] >= 0 && oldIndexes[j] < old && len(best[j]) > len(best[i]) {
 				best[i] = best[j]
 			}
 		}
+
+		// Clip, because several lists can share the beginning.
 		best[i] = append(slices.Clip(best[i]), i)
 		if len(best[i]) > len(longest) {
 			longest = best[i]

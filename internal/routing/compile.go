@@ -8,9 +8,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Compiled book decides. It never changes, is safe for concurrent use, and
-// shares with other books all but its own rules; rules of one condition share
-// that.
+// A Compiled book decides. It never changes and is safe for concurrent use.
+// Rules with the same condition share it, also across books.
 type Compiled struct {
 	rules    []rule // that choose or forbid, without the disabled
 	requires []rule
@@ -41,7 +40,7 @@ const (
 	require
 )
 
-// An action is an Action, checked. -1 stands for no limit.
+// An action is an Action, checked. -1 means no limit.
 type action struct {
 	kind       kind
 	targets    []Target // of use, prefer, forbid; only of choose
@@ -53,54 +52,60 @@ type action struct {
 	ofFastest  int64 // days
 	ofCheapest int64 // hundredths of a percent
 	percent    int64 // hundredths of a percent
-	amount     int64 // in the minor unit of widest
+	amount     int64 // in the minor unit of widestCurrency
 }
 
-// A guard is a Guard, checked. -1 stands for no limit.
+// A guard is a Guard, checked. -1 means no limit.
 type guard struct {
 	percent int64 // hundredths
-	amount  int64 // in the minor unit of widest
+	amount  int64 // in the minor unit of widestCurrency
 	days    int64
 	none    bool
 }
 
-// Compile checks a book, disabled rules too. The error lists all that is
-// wrong, with pointers into the book: a condition's has the code
-// "invalid_condition" and says the column. Whether the account has the carriers
-// that the book names is for the caller to check, by Targets.
-func Compile(b Book) (*Compiled, error) {
-	c := checker{names: map[string]int{}}
-	if len(b.Rules) > MaxRules {
-		c.add("/rules", "too_long", fmt.Sprintf("has more than %d rules", MaxRules), "")
-		return nil, ship.InvalidFields(c.wrong)
+// Compile checks a book, including its disabled rules. The error lists all
+// problems, with pointers into the book; that of a condition has the code
+// "invalid_condition" and the column. Whether the account has the carriers that
+// the book names is for the caller to check, with Targets.
+func Compile(book Book) (*Compiled, error) {
+	check := checker{names: map[string]int{}}
+	if len(book.Rules) > MaxRules {
+		check.add("/rules", "too_long", fmt.Sprintf("has more than %d rules", MaxRules), "")
+		return nil, ship.InvalidFields(check.invalid)
 	}
+
 	out := &Compiled{}
-	for i, given := range b.Rules {
-		switch r := c.rule(given, i); {
+	for i, given := range book.Rules {
+		checked := check.rule(given, i)
+		switch {
 		case given.Disabled:
-		case r.then.kind == require:
-			out.requires = append(out.requires, r)
+		case checked.then.kind == require:
+			out.requires = append(out.requires, checked)
 		default:
-			out.rules = append(out.rules, r)
+			out.rules = append(out.rules, checked)
 		}
 	}
-	if c.cost > maxBookCost {
-		c.add("/rules", "too_long", fmt.Sprintf("the conditions together do too much: up to %s steps, over %d", steps(c.cost), maxBookCost), "")
+
+	// Each condition is bounded on its own; many of them together must be, too.
+	if check.cost > maxBookCost {
+		check.add("/rules", "too_long", fmt.Sprintf("the conditions together do too much: up to %s steps, over %d", steps(check.cost), maxBookCost), "")
 	}
-	out.fallback = c.fallback(b.Default)
-	out.plain = len(b.Rules) == 0 && out.fallback.unlimited()
-	if len(c.wrong) > 0 {
-		return nil, ship.InvalidFields(c.wrong)
+
+	out.fallback = check.fallback(book.Default)
+	out.plain = len(book.Rules) == 0 && out.fallback.unlimited()
+	if len(check.invalid) > 0 {
+		return nil, ship.InvalidFields(check.invalid)
 	}
 	return out, nil
 }
 
-// fallback checks the default; the cheapest is that of a book without one.
-func (c *checker) fallback(a Action) action {
-	if reflect.ValueOf(a).IsZero() {
-		a.Choose = "cheapest"
+// fallback checks the default; a book without one chooses the cheapest.
+func (c *checker) fallback(given Action) action {
+	if reflect.ValueOf(given).IsZero() {
+		given.Choose = "cheapest"
 	}
-	out := c.action(a, "/default")
+
+	out := c.action(given, "/default")
 	if out.kind == forbid || out.kind == require {
 		c.add("/default", "invalid", "the default must choose: use, choose, prefer or split", "")
 	}
@@ -112,25 +117,26 @@ func (a action) unlimited() bool {
 	return a.kind == choose && !a.fastest && len(a.targets) == 0 && a.by == noDay && a.withinDays < 0 && a.ofFastest < 0 && a.ofCheapest < 0
 }
 
-// Targets lists every target of the book and where it is named, so that a
-// caller who knows the account's carriers can check them.
+// Targets lists every target of the book and where it is named, for callers who
+// know the account's carriers and check them.
 func (b Book) Targets() []NamedTarget {
 	var all []NamedTarget
-	add := func(a Action, pointer string) {
+	add := func(action Action, pointer string) {
 		for _, list := range []struct {
 			name    string
 			targets []Target
-		}{{"use", a.Use}, {"only", a.Only}, {"prefer", a.Prefer}, {"forbid", a.Forbid}} {
-			for i, t := range list.targets {
-				all = append(all, NamedTarget{t, pointer + "/" + list.name + "/" + strconv.Itoa(i)})
+		}{{"use", action.Use}, {"only", action.Only}, {"prefer", action.Prefer}, {"forbid", action.Forbid}} {
+			for i, target := range list.targets {
+				all = append(all, NamedTarget{target, pointer + "/" + list.name + "/" + strconv.Itoa(i)})
 			}
 		}
-		for i, s := range a.Split {
-			all = append(all, NamedTarget{s.Target, pointer + "/split/" + strconv.Itoa(i)})
+		for i, share := range action.Split {
+			all = append(all, NamedTarget{share.Target, pointer + "/split/" + strconv.Itoa(i)})
 		}
 	}
-	for i, r := range b.Rules {
-		add(r.Then, "/rules/"+strconv.Itoa(i)+"/then")
+
+	for i, rule := range b.Rules {
+		add(rule.Then, "/rules/"+strconv.Itoa(i)+"/then")
 	}
 	add(b.Default, "/default")
 	return all

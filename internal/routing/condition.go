@@ -12,12 +12,12 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// A condition is a checked one. The nil condition is always met.
+// A condition is one that was checked. The nil condition is always met.
 //
 // Most conditions compare variables with constants; these are tested directly.
-// The others are run by the language's interpreter, if what can be tested of
-// them holds. Both give the same answer, and both end: the cost is bounded
-// before the condition is accepted, and there is no loop but over an input.
+// The others are run by the CEL interpreter, if the parts that can be tested
+// directly hold. Both give the same answer, and both terminate: the cost is
+// bounded before the condition is accepted, and loops go only over inputs.
 type condition struct {
 	test    test        // must hold; nil if there is nothing to test
 	program cel.Program // decides then; nil if the test decides
@@ -25,7 +25,7 @@ type condition struct {
 	offers  bool        // reads the offers
 }
 
-// A problem is what is wrong with a condition, in plain words.
+// A problem is an error of a condition, in plain words.
 type problem struct {
 	at         common.Location
 	detail     string
@@ -53,6 +53,7 @@ func compileText(source string) (*condition, *problem) {
 	if n := utf8.RuneCountInString(source); n > MaxCondition {
 		return nil, &problem{detail: fmt.Sprintf("the condition has %d characters, over %d", n, MaxCondition)}
 	}
+
 	env, err := language()
 	if err != nil {
 		return nil, &problem{detail: "the language of conditions is not available"}
@@ -61,18 +62,25 @@ func compileText(source string) (*condition, *problem) {
 	if issues.Err() != nil {
 		return nil, explainSyntax(source, issues.Errors())
 	}
-	r := reader{info: parsed.NativeRep().SourceInfo(), next: ast.MaxID(parsed.NativeRep()) + 1}
-	if r.read(parsed.NativeRep().Expr(), nil); r.wrong != nil {
-		return nil, r.wrong
+
+	// Before the types are checked: the reader explains unknown names better
+	// than the type checker, and converts numbers that it would reject.
+	tree := parsed.NativeRep()
+	r := reader{info: tree.SourceInfo(), next: ast.MaxID(tree) + 1}
+	r.read(tree.Expr(), nil)
+	if r.problem != nil {
+		return nil, r.problem
 	}
+
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, explainTypes(parsed.NativeRep(), issues.Errors())
+		return nil, explainTypes(tree, issues.Errors())
 	}
-	if t := checked.OutputType(); t != types.BoolType {
+	if output := checked.OutputType(); output != types.BoolType {
 		return nil, &problem{
-			at:     common.NewLocation(1, 0),
-			detail: "the condition must be true or false, and this is " + plainType(t.String()), suggestion: comparison(source, t),
+			at:         common.NewLocation(1, 0),
+			detail:     "the condition must be true or false, and this is " + plainType(output.String()),
+			suggestion: suggestComparison(source, output),
 		}
 	}
 	return plan(env, checked, r.offers)
@@ -80,26 +88,27 @@ func compileText(source string) (*condition, *problem) {
 
 // plan makes a checked condition ready to run.
 func plan(env *cel.Env, checked *cel.Ast, offers bool) (*condition, *problem) {
-	c := &condition{offers: offers}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
 		return nil, &problem{detail: "the cost of the condition cannot be bounded"}
 	}
-	if c.cost = estimate.Max; c.cost > maxCost {
-		return nil, &problem{detail: fmt.Sprintf("the condition does too much: up to %s steps, over %d; use fewer loops inside each other", steps(c.cost), maxCost)}
+	if estimate.Max > maxCost {
+		return nil, &problem{detail: fmt.Sprintf("the condition does too much: up to %s steps, over %d; use fewer loops inside each other", steps(estimate.Max), maxCost)}
 	}
-	var whole bool
-	if c.test, whole = direct(checked.NativeRep().Expr()); whole {
-		return c, nil
+
+	planned := &condition{cost: estimate.Max, offers: offers}
+	var isComplete bool
+	if planned.test, isComplete = direct(checked.NativeRep().Expr()); isComplete {
+		return planned, nil
 	}
-	if c.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	if planned.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, &problem{detail: "the condition cannot be run: " + firstLine(err.Error())}
 	}
-	return c, nil
+	return planned, nil
 }
 
-// met reports whether the condition holds. An error is one of the values, such
-// as a postal code that is not a number.
+// met reports whether the condition holds. An error is about one of the values,
+// such as a postal code that is not a number.
 func (c *condition) met(s *scope) (bool, error) {
 	switch {
 	case c == nil:
@@ -109,6 +118,7 @@ func (c *condition) met(s *scope) (bool, error) {
 	case c.program == nil:
 		return true, nil
 	}
+
 	frame, err := interpreter.NewExecutionFrame(s)
 	if err != nil {
 		return false, err
@@ -121,7 +131,7 @@ func (c *condition) met(s *scope) (bool, error) {
 	return out == types.True, nil
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
 	return line
 }

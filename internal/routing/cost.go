@@ -25,75 +25,80 @@ func steps(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// sizes tells the language how large its inputs can be.
+// sizes tells CEL's cost estimator how large the inputs can be.
 type sizes struct{}
 
-// EstimateSize is the size of a variable, or of a part of one.
-func (sizes) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
-	path := n.Path()
+// EstimateSize returns the size of a variable, or of a part of one.
+func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+	path := node.Path()
 	if len(path) == 0 {
 		return nil
 	}
-	i, ok := place[path[0]]
+	i, ok := variableIndex[path[0]]
 	if !ok {
 		return nil
 	}
-	if len(path) == 1 {
-		return &cost.SizeEstimate{Max: variables[i].size}
-	}
+
+	isText := node.Type().Kind() == types.StringKind
 	switch {
-	case n.Type().Kind() == types.StringKind && variables[i].Type == mapType:
+	case len(path) == 1:
+		return &cost.SizeEstimate{Max: variables[i].size}
+	case isText && variables[i].Type == mapType:
 		return &cost.SizeEstimate{Max: noteSize}
-	case n.Type().Kind() == types.StringKind:
+	case isText:
 		return &cost.SizeEstimate{Max: lineSize}
 	}
 	return &cost.SizeEstimate{Min: 1, Max: 1}
 }
 
-// EstimateCallCost is the cost of the functions that the language does not
-// know the cost of.
+// EstimateCallCost returns the cost of functions whose cost CEL does not know.
 func (s sizes) EstimateCallCost(function, _ string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
-	var on cost.AstNode
+	var operand cost.AstNode
 	switch {
 	case target != nil:
-		on = *target
+		operand = *target
 	case len(args) > 0:
-		on = args[0]
+		operand = args[0]
 	}
+
 	switch function {
 	case "lowerAscii", "upperAscii", "trim", "substring":
-		size := s.size(on)
-		return &cost.CallEstimate{CostEstimate: walk(size), ResultSize: &cost.SizeEstimate{Max: size.Max}}
+		size := s.size(operand)
+		return &cost.CallEstimate{CostEstimate: traversal(size), ResultSize: &cost.SizeEstimate{Max: size.Max}}
+
 	case "string":
-		size := s.size(on)
-		if on.Type().Kind() != types.StringKind {
+		size := s.size(operand)
+		if operand.Type().Kind() != types.StringKind {
 			size = cost.SizeEstimate{Max: longestNumber}
 		}
-		return &cost.CallEstimate{CostEstimate: walk(size), ResultSize: &size}
+		return &cost.CallEstimate{CostEstimate: traversal(size), ResultSize: &size}
+
 	case "int", "double":
-		return &cost.CallEstimate{CostEstimate: walk(s.size(on)), ResultSize: &cost.SizeEstimate{Min: 1, Max: 1}}
+		return &cost.CallEstimate{CostEstimate: traversal(s.size(operand)), ResultSize: &cost.SizeEstimate{Min: 1, Max: 1}}
 	}
 	return nil
 }
 
-// longestNumber is the most characters that a number is written in.
+// longestNumber is the most characters that a number is written with.
 const longestNumber = 32
 
-// size is what is known of a part's size.
-func (s sizes) size(n cost.AstNode) cost.SizeEstimate {
-	if size := n.ComputedSize(); size != nil {
+// size returns what is known of a part's size.
+func (s sizes) size(node cost.AstNode) cost.SizeEstimate {
+	if size := node.ComputedSize(); size != nil {
 		return *size
 	}
-	if size := s.EstimateSize(n); size != nil {
+	if size := s.EstimateSize(node); size != nil {
 		return *size
 	}
-	if n.Type().Kind() == types.StringKind {
+
+	// A text of unknown length is unbounded, so its condition is rejected.
+	if node.Type().Kind() == types.StringKind {
 		return cost.SizeEstimate{Max: math.MaxUint64}
 	}
 	return cost.SizeEstimate{Min: 1, Max: 1}
 }
 
-// walk is the cost of reading a text once.
-func walk(size cost.SizeEstimate) cost.Estimate {
+// traversal returns the cost of reading a text once.
+func traversal(size cost.SizeEstimate) cost.Estimate {
 	return cost.Estimate{Min: 1, Max: 1}.Add(size.MultiplyByCostFactor(cost.StringTraversalCostFactor))
 }

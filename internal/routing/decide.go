@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Input is all that rules can read, but for the offers.
+// Input is everything that rules can read, except for the offers.
 type Input struct {
 	Account   ship.AccountID
 	Order     ship.Order
@@ -25,31 +25,36 @@ type Decision struct {
 	Refused string       // why nothing may be bought, one lower-case sentence; "" otherwise
 }
 
-// rank orders the signatures. "" and what is not one are 0.
-var rank = map[string]int{"standard": 1, "adult": 2}
+// signatureRank orders the signatures. "" and unknown ones are 0.
+var signatureRank = map[string]int{"standard": 1, "adult": 2}
 
 // Prepare applies the require rules, all that match, wherever they stand. It
-// must come before the carriers are asked, because what they ask for depends
-// on it; Decide gets what it returns. A condition that fails counts as not
-// met. Prepare changes nothing that in refers to.
+// must come before the carriers are asked, because what they are asked for
+// depends on it; Decide takes what it returns. A condition that fails counts as
+// not met. Prepare does not modify anything that in refers to.
 func (c *Compiled) Prepare(in Input) Input {
 	if len(c.requires) == 0 {
 		return in
 	}
+
 	s := newScope(&in)
 	defer s.close()
 	signature := in.Order.Options.Signature
 	var required, untested []string
 	for i := range c.requires {
-		r := &c.requires[i]
-		met, err := r.when.met(s)
+		rule := &c.requires[i]
+		met, err := rule.when.met(s)
 		switch {
 		case err != nil:
-			untested = append(untested, r.name)
-		case met && rank[r.then.signature] > rank[signature]:
-			signature, required = r.then.signature, append(required, r.name)
+			untested = append(untested, rule.name)
+
+		// A requirement only raises what the client asked for.
+		case met && signatureRank[rule.then.signature] > signatureRank[signature]:
+			signature = rule.then.signature
+			required = append(required, rule.name)
 		}
 	}
+
 	out := in
 	out.Order.Options.Signature = signature
 	out.Required = append(slices.Clip(in.Required), required...)
@@ -57,81 +62,91 @@ func (c *Compiled) Prepare(in Input) Input {
 	return out
 }
 
-// deciding is one decision on its way.
-type deciding struct {
+// A decider is a decision in progress.
+type decider struct {
 	in      *Input
 	offers  []offer // still allowed, ranked
 	trace   ship.Routing
 	missed  []string // rules that matched and found no offer
 	failed  []string // rules whose condition failed
 	refused string
-	steps   func(rule, outcome string) // told of every rule that is asked; may be nil
+	steps   func(rule, outcome string) // called for every rule that is evaluated; may be nil
 }
 
 // Decide applies the book to the offers. Those that miss the order's deliverBy
 // or cost more than maxAmount are dropped first, whatever the rules say. Then
 // the first rule whose condition is met and whose action finds an offer
 // decides. A condition that fails on this order, such as a postal code that is
-// not a number, counts as not met, and the trace says so. The rates stay as
-// they are. The same input always gives the same decision.
+// not a number, counts as not met, and the trace says so. The rates are not
+// modified. The same input always gives the same decision.
 func (c *Compiled) Decide(in Input, rates []ship.Rate) Decision { return c.decide(in, rates, nil) }
 
 func (c *Compiled) decide(in Input, rates []ship.Rate, steps func(rule, outcome string)) Decision {
 	s := newScope(&in)
 	defer s.close()
-	d := begin(&in, rates, s.shipDay)
+
+	d := newDecider(&in, rates, s.shipDay)
 	d.steps = steps
 	if d.refused != "" {
-		return d.end(nil)
+		return d.finish(nil)
 	}
 	s.offers = d.offers
+
 	for i := range c.rules {
-		r := &c.rules[i]
-		met, err := r.when.met(s)
+		rule := &c.rules[i]
+		met, err := rule.when.met(s)
 		switch {
 		case err != nil:
-			d.failed = append(d.failed, r.name)
-			d.step(r, StepFailed)
+			d.failed = append(d.failed, rule.name)
+			d.step(rule, StepFailed)
+
 		case !met:
-			d.step(r, StepNotMet)
-		case r.then.kind == forbid:
-			d.step(r, StepForbade)
-			if d.forbid(r) {
-				s.narrow(d.offers)
+			d.step(rule, StepNotMet)
+
+		case rule.then.kind == forbid:
+			d.step(rule, StepForbade)
+			if d.forbid(rule) {
+				s.narrow(d.offers) // the next conditions see only what is left
 			}
 			if d.refused != "" {
-				return d.end(nil)
+				return d.finish(nil)
 			}
+
 		default:
-			picked, done := d.try(r)
-			d.step(r, outcomeOf(picked, done))
+			found, done := d.try(rule)
+			d.step(rule, outcomeOf(found, done))
 			if done {
-				return d.end(picked)
+				return d.finish(found)
 			}
 		}
 	}
-	return d.end(d.fallback(c))
+	return d.finish(d.fallback(c))
 }
 
-// begin ranks the offers and drops what the order does not allow.
-func begin(in *Input, rates []ship.Rate, shipDay int64) *deciding {
+// newDecider ranks the offers and drops those that the order does not allow.
+func newDecider(in *Input, rates []ship.Rate, shipDay int64) *decider {
 	ranked := slices.Clone(rates)
 	Rank(ranked, in.Currency)
-	d := &deciding{in: in, failed: slices.Clip(in.Untested)}
+
+	// The input's lists are copied or clipped, so appending does not write into
+	// them. All offers are kept in the trace: a back-test needs them.
+	d := &decider{in: in, failed: slices.Clip(in.Untested)}
 	d.trace = ship.Routing{Considered: len(ranked), Seen: ranked, Also: slices.Clone(in.Required)}
+
 	by := int64(noDay)
 	if in.Order.DeliverBy != "" {
 		by = dayOf(in.Order.DeliverBy)
 	}
 	all := offersOf(ranked, in.Currency, shipDay)
 	d.offers = all[:0]
-	for _, o := range all {
-		if why := unfit(o, by, in.MaxAmount); why != "" {
-			d.drop(o, why)
+	for _, candidate := range all {
+		if why := dropReason(candidate, by, in.MaxAmount); why != "" {
+			d.drop(candidate, why)
 			continue
 		}
-		d.offers = append(d.offers, o)
+		d.offers = append(d.offers, candidate)
 	}
+
 	switch {
 	case len(ranked) == 0:
 		d.refused = "no carrier made an offer"
@@ -141,42 +156,51 @@ func begin(in *Input, rates []ship.Rate, shipDay int64) *deciding {
 	return d
 }
 
-// unfit says why the order does not allow the offer, "" if it does.
-func unfit(o offer, by int64, limit ship.Money) string {
+// dropReason says why the order does not allow the offer; "" if it does.
+func dropReason(candidate offer, by int64, limit ship.Money) string {
+	price := candidate.rate.Price
 	switch {
-	case by != noDay && o.day > by:
+	case by != noDay && candidate.day > by:
 		return late
 	case limit.IsZero():
-	case o.rate.Price.Currency != limit.Currency:
+	case price.Currency != limit.Currency:
 		return otherCurrency
-	case o.rate.Price.Minor > limit.Minor:
+	case price.Minor > limit.Minor:
 		return overLimit
 	}
 	return ""
 }
 
-func (d *deciding) drop(o offer, why string) {
-	d.trace.Dropped = append(d.trace.Dropped, ship.Dropped{Carrier: o.rate.Carrier, Service: o.rate.Service, Why: why})
+func (d *decider) drop(dropped offer, why string) {
+	d.trace.Dropped = append(d.trace.Dropped, ship.Dropped{Carrier: dropped.rate.Carrier, Service: dropped.rate.Service, Why: why})
 }
 
-// forbid takes the rule's targets away and reports whether there were any.
-func (d *deciding) forbid(r *rule) bool {
+// forbid removes the offers of the rule's targets and reports whether there
+// were any.
+func (d *decider) forbid(rule *rule) bool {
 	left := make([]offer, 0, len(d.offers))
-	for _, o := range d.offers {
-		if matchAny(r.then.targets, o) {
-			d.trace.Dropped = append(d.trace.Dropped, ship.Dropped{Carrier: o.rate.Carrier, Service: o.rate.Service, Why: forbidden, Rule: r.name})
+	for _, candidate := range d.offers {
+		if !matchAny(rule.then.targets, candidate) {
+			left = append(left, candidate)
 			continue
 		}
-		left = append(left, o)
+		d.trace.Dropped = append(d.trace.Dropped, ship.Dropped{
+			Carrier: candidate.rate.Carrier,
+			Service: candidate.rate.Service,
+			Why:     forbidden,
+			Rule:    rule.name,
+		})
 	}
 	if len(left) == len(d.offers) {
 		return false
 	}
+
 	d.offers = left
-	d.trace.Also = append(d.trace.Also, r.name)
+	d.trace.Also = append(d.trace.Also, rule.name)
 	if len(left) == 0 {
-		d.trace.Strategy, d.trace.Rule = "rule", r.name
-		d.refused = "rule “" + r.name + "” forbids the last of the offers"
+		d.trace.Strategy = "rule"
+		d.trace.Rule = rule.name
+		d.refused = "rule “" + rule.name + "” forbids the last of the offers"
 	}
 	return true
 }

@@ -10,25 +10,27 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// A test is a condition that is tested without the language's interpreter,
-// some twenty times as fast. It cannot fail.
+// A test is a condition that is evaluated without the CEL interpreter, some
+// twenty times as fast. It cannot fail.
 type test func(*scope) bool
 
 // direct makes a test of a checked condition, if it is of the plain kind:
 // comparisons of variables with constants and with each other, tests of texts,
 // one loop over the offers, and these joined by &&, || and !.
 //
-// Of another condition it tests the parts that must all hold and are plain, if
-// there are any; it reports whether the test is the whole condition. A part
-// that does not hold makes the condition false, even if another part fails.
-func direct(e ast.Expr) (test, bool) {
-	if whole, ok := (directly{}).test(e); ok {
-		return whole, true
+// Of any other condition it tests the parts that must all hold and are plain,
+// if there are any; it reports whether the test is the complete condition. A
+// part that does not hold makes the condition false, even if another part
+// fails.
+func direct(expr ast.Expr) (compiled test, isComplete bool) {
+	if complete, ok := (directCompiler{}).test(expr); ok {
+		return complete, true
 	}
+
 	var parts []test
-	for _, p := range conjuncts(e) {
-		if t, ok := (directly{}).test(p); ok {
-			parts = append(parts, t)
+	for _, part := range conjuncts(expr) {
+		if partTest, ok := (directCompiler{}).test(part); ok {
+			parts = append(parts, partTest)
 		}
 	}
 	if len(parts) == 0 {
@@ -37,22 +39,23 @@ func direct(e ast.Expr) (test, bool) {
 	return allOf(parts), false
 }
 
-// conjuncts are the parts of a && b && c.
-func conjuncts(e ast.Expr) []ast.Expr {
-	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
-		return []ast.Expr{e}
+// conjuncts returns the parts of a && b && c.
+func conjuncts(expr ast.Expr) []ast.Expr {
+	if expr.Kind() != ast.CallKind || expr.AsCall().FunctionName() != operators.LogicalAnd {
+		return []ast.Expr{expr}
 	}
+
 	var all []ast.Expr
-	for _, a := range e.AsCall().Args() {
-		all = append(all, conjuncts(a)...)
+	for _, arg := range expr.AsCall().Args() {
+		all = append(all, conjuncts(arg)...)
 	}
 	return all
 }
 
 func allOf(parts []test) test {
 	return func(s *scope) bool {
-		for _, t := range parts {
-			if !t(s) {
+		for _, part := range parts {
+			if !part(s) {
 				return false
 			}
 		}
@@ -60,114 +63,127 @@ func allOf(parts []test) test {
 	}
 }
 
-// directly makes tests. Inside a loop it knows the loop's variable.
-type directly struct{ loop string }
+// A directCompiler makes tests. Inside a loop it knows the loop's variable.
+type directCompiler struct{ loop string }
 
-func (d directly) test(e ast.Expr) (test, bool) {
-	switch e.Kind() {
+func (d directCompiler) test(expr ast.Expr) (test, bool) {
+	switch expr.Kind() {
 	case ast.LiteralKind:
-		yes, ok := e.AsLiteral().(types.Bool)
-		return func(*scope) bool { return bool(yes) }, ok
+		value, ok := expr.AsLiteral().(types.Bool)
+		return func(*scope) bool { return bool(value) }, ok
 	case ast.IdentKind, ast.SelectKind:
-		g, ok := d.getters(e)
-		return g.truth, ok && g.truth != nil
+		found, ok := d.getters(expr)
+		return found.boolean, ok && found.boolean != nil
 	case ast.ComprehensionKind:
-		return d.overOffers(e.AsComprehension())
+		return d.overOffers(expr.AsComprehension())
 	case ast.CallKind:
-		return d.call(e.AsCall())
+		return d.call(expr.AsCall())
 	}
 	return nil, false
 }
 
-func (d directly) call(c ast.CallExpr) (test, bool) {
-	args := c.Args()
-	switch name := c.FunctionName(); name {
+func (d directCompiler) call(call ast.CallExpr) (test, bool) {
+	args := call.Args()
+	switch name := call.FunctionName(); name {
 	case operators.LogicalNot:
-		not, ok := d.test(args[0])
-		return func(s *scope) bool { return !not(s) }, ok
+		negated, ok := d.test(args[0])
+		return func(s *scope) bool { return !negated(s) }, ok
+
 	case operators.LogicalAnd, operators.LogicalOr:
 		return d.join(name == operators.LogicalAnd, args)
+
 	case operators.In:
-		return d.among(args[0], args[1])
+		return d.membership(args[0], args[1])
+
 	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
 		return d.compare(name, args[0], args[1])
+
 	case "startsWith", "endsWith", "contains", "matches":
-		if c.IsMemberFunction() {
-			return d.texts(name, c.Target(), args[0])
+		if call.IsMemberFunction() {
+			return d.textFunction(name, call.Target(), args[0])
 		}
 	}
 	return nil, false
 }
 
-func (d directly) join(and bool, args []ast.Expr) (test, bool) {
-	a, ok := d.test(args[0])
-	b, both := d.test(args[1])
-	if !ok || !both || len(args) != 2 {
+func (d directCompiler) join(and bool, args []ast.Expr) (test, bool) {
+	left, leftOK := d.test(args[0])
+	right, rightOK := d.test(args[1])
+	if !leftOK || !rightOK || len(args) != 2 {
 		return nil, false
 	}
+
 	if and {
-		return func(s *scope) bool { return a(s) && b(s) }, true
+		return func(s *scope) bool { return left(s) && right(s) }, true
 	}
-	return func(s *scope) bool { return a(s) || b(s) }, true
+	return func(s *scope) bool { return left(s) || right(s) }, true
 }
 
 // compare compares two values of one type. Numbers of different types are left
 // to the interpreter.
-func (d directly) compare(op string, x, y ast.Expr) (test, bool) {
-	if a, ok := d.text(x); ok {
-		b, ok := d.text(y)
-		return comparing(op, a, b), ok
+func (d directCompiler) compare(operator string, x, y ast.Expr) (test, bool) {
+	if left, ok := d.text(x); ok {
+		right, ok := d.text(y)
+		return compareTest(operator, left, right), ok
 	}
-	if a, ok := d.whole(x); ok {
-		b, ok := d.whole(y)
-		return comparing(op, a, b), ok
+	if left, ok := d.integer(x); ok {
+		right, ok := d.integer(y)
+		return compareTest(operator, left, right), ok
 	}
-	if a, ok := d.number(x); ok {
-		b, ok := d.number(y)
-		return comparing(op, a, b), ok
+	if left, ok := d.number(x); ok {
+		right, ok := d.number(y)
+		return compareTest(operator, left, right), ok
 	}
-	if op != operators.Equals && op != operators.NotEquals {
+
+	// Booleans are equal or not; they have no order.
+	if operator != operators.Equals && operator != operators.NotEquals {
 		return nil, false
 	}
-	a, ok := d.test(x)
-	b, both := d.test(y)
-	return func(s *scope) bool { return (a(s) == b(s)) == (op == operators.Equals) }, ok && both
+	left, leftOK := d.test(x)
+	right, rightOK := d.test(y)
+	return func(s *scope) bool { return (left(s) == right(s)) == (operator == operators.Equals) }, leftOK && rightOK
 }
 
-func comparing[T int64 | float64 | string](op string, a, b func(*scope) T) test {
-	switch op {
+func compareTest[T int64 | float64 | string](operator string, left, right func(*scope) T) test {
+	switch operator {
 	case operators.Equals:
-		return func(s *scope) bool { return a(s) == b(s) }
+		return func(s *scope) bool { return left(s) == right(s) }
 	case operators.NotEquals:
-		return func(s *scope) bool { return a(s) != b(s) }
+		return func(s *scope) bool { return left(s) != right(s) }
 	case operators.Less:
-		return func(s *scope) bool { return a(s) < b(s) }
+		return func(s *scope) bool { return left(s) < right(s) }
 	case operators.LessEquals:
-		return func(s *scope) bool { return a(s) <= b(s) }
+		return func(s *scope) bool { return left(s) <= right(s) }
 	case operators.Greater:
-		return func(s *scope) bool { return a(s) > b(s) }
+		return func(s *scope) bool { return left(s) > right(s) }
 	}
-	return func(s *scope) bool { return a(s) >= b(s) }
+	return func(s *scope) bool { return left(s) >= right(s) }
 }
 
-// among tests whether a text is in a list of constants, or a constant is a key
-// of the metadata.
-func (d directly) among(x, list ast.Expr) (test, bool) {
+// membership tests whether a text is in a list of constants, or a constant is a
+// key of the metadata.
+func (d directCompiler) membership(x, list ast.Expr) (test, bool) {
 	if key, ok := constant(x); ok && list.Kind() == ast.IdentKind && list.AsIdent() == "metadata" {
-		return func(s *scope) bool { _, given := s.in.Order.Metadata[key]; return given }, true
+		return func(s *scope) bool {
+			_, given := s.in.Order.Metadata[key]
+			return given
+		}, true
 	}
+
 	get, ok := d.text(x)
 	if !ok || list.Kind() != ast.ListKind {
 		return nil, false
 	}
 	var words []string
-	for _, e := range list.AsList().Elements() {
-		word, ok := constant(e)
+	for _, element := range list.AsList().Elements() {
+		word, ok := constant(element)
 		if !ok {
 			return nil, false
 		}
 		words = append(words, word)
 	}
+
+	// A short list is searched faster than a map.
 	if len(words) <= 8 {
 		return func(s *scope) bool { return slices.Contains(words, get(s)) }, true
 	}
@@ -178,20 +194,21 @@ func (d directly) among(x, list ast.Expr) (test, bool) {
 	return func(s *scope) bool { return set[get(s)] }, true
 }
 
-func constant(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
+func constant(expr ast.Expr) (string, bool) {
+	if expr.Kind() != ast.LiteralKind {
 		return "", false
 	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
+	text, ok := expr.AsLiteral().(types.String)
+	return string(text), ok
 }
 
-func (d directly) texts(name string, target, arg ast.Expr) (test, bool) {
+func (d directCompiler) textFunction(name string, target, arg ast.Expr) (test, bool) {
 	get, ok := d.text(target)
-	part, fixed := constant(arg)
-	if !ok || !fixed {
+	part, isConstant := constant(arg)
+	if !ok || !isConstant {
 		return nil, false
 	}
+
 	switch name {
 	case "startsWith":
 		return func(s *scope) bool { return strings.HasPrefix(get(s), part) }, true

@@ -21,16 +21,27 @@ const (
 	maxPattern = 200  // instructions of a regular expression
 )
 
-// functions are all that a condition can call, beside the operators. What is
-// not here does not exist, whatever the language has.
+// functions are all that a condition can call, beside the operators. It is an
+// allow list: what CEL or its extensions add later does not exist here.
 var functions = []string{
-	"contains", "double", "endsWith", "int", "lowerAscii", "matches", "size", "startsWith", "string", "substring", "trim", "upperAscii",
+	"contains",
+	"double",
+	"endsWith",
+	"int",
+	"lowerAscii",
+	"matches",
+	"size",
+	"startsWith",
+	"string",
+	"substring",
+	"trim",
+	"upperAscii",
 }
 
-// loops are the macros that go through a list.
+// loops are the macros that iterate over a list.
 var loops = []string{"all", "exists", "exists_one", "filter", "map"}
 
-// calls are the functions and operators that a parsed condition may hold.
+// calls are the functions and operators that a parsed condition may contain.
 var calls = func() map[string]bool {
 	set := map[string]bool{}
 	for _, name := range slices.Concat(functions, []string{
@@ -44,41 +55,55 @@ var calls = func() map[string]bool {
 	return set
 }()
 
-// language is the one environment of all books: it has no state, and a
-// compiled condition refers to it.
+// language returns the one CEL environment of all books. It has no state, and
+// compiled conditions refer to it.
 var language = sync.OnceValues(func() (*cel.Env, error) {
 	registry, err := types.NewRegistry()
 	if err != nil {
 		return nil, err
 	}
+
 	options := []cel.EnvOption{
-		cel.CustomTypeProvider(provider{registry}), cel.CustomTypeAdapter(registry),
-		cel.StdLib(), ext.Strings(ext.StringsVersion(0)),
-		cel.ClearMacros(), cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro, cel.MapMacro, cel.MapFilterMacro, hasMacro),
-		cel.EnableHiddenAccumulatorName(true), cel.CrossTypeNumericComparisons(true), cel.HomogeneousAggregateLiterals(),
-		cel.ParserRecursionLimit(maxNesting), cel.ExpressionNodeLimit(maxNodes), cel.ParserExpressionSizeLimit(MaxCondition),
-		cel.ParserErrorRecoveryLimit(1), cel.RegexProgramSizeLimit(maxPattern), cel.ASTValidators(cel.ValidateRegexLiterals()),
+		cel.CustomTypeProvider(provider{registry}),
+		cel.CustomTypeAdapter(registry),
+		cel.StdLib(),
+		ext.Strings(ext.StringsVersion(0)),
+
+		cel.ClearMacros(),
+		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro, cel.MapMacro, cel.MapFilterMacro, hasMacro),
+		cel.EnableHiddenAccumulatorName(true),
+		cel.CrossTypeNumericComparisons(true),
+		cel.HomogeneousAggregateLiterals(),
+
+		// Conditions come from clients: what is too large is rejected while it
+		// is parsed.
+		cel.ParserRecursionLimit(maxNesting),
+		cel.ExpressionNodeLimit(maxNodes),
+		cel.ParserExpressionSizeLimit(MaxCondition),
+		cel.ParserErrorRecoveryLimit(1),
+		cel.RegexProgramSizeLimit(maxPattern),
+		cel.ASTValidators(cel.ValidateRegexLiterals()),
 	}
-	for _, v := range variables {
-		options = append(options, cel.Variable(v.Name, v.celType()))
+	for _, variable := range variables {
+		options = append(options, cel.Variable(variable.Name, variable.celType()))
 	}
 	return cel.NewCustomEnv(options...)
 })
 
-// hasMacro makes has(metadata.gift) mean that the client gave it. The
-// language's own would always be true, because nothing is missing.
-var hasMacro = parser.NewGlobalMacro(operators.Has, 1, func(h parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+// hasMacro makes has(metadata.gift) mean that the client gave the key. CEL's
+// own macro would always be true, because a missing key reads as empty text.
+var hasMacro = parser.NewGlobalMacro(operators.Has, 1, func(helper parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	if args[0].Kind() == ast.SelectKind {
-		if of := args[0].AsSelect().Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "metadata" {
-			return h.NewCall(operators.In, h.NewLiteral(types.String(args[0].AsSelect().FieldName())), of), nil
+		if operand := args[0].AsSelect().Operand(); operand.Kind() == ast.IdentKind && operand.AsIdent() == "metadata" {
+			return helper.NewCall(operators.In, helper.NewLiteral(types.String(args[0].AsSelect().FieldName())), operand), nil
 		}
 	}
-	return nil, h.NewError(args[0].ID(), hasMisused)
+	return nil, helper.NewError(args[0].ID(), hasMisused)
 })
 
 const hasMisused = "has() asks whether metadata has a key, as in has(metadata.gift)"
 
-// A provider adds the type of offers to those of the language.
+// A provider adds the type of offers to CEL's own.
 type provider struct{ *types.Registry }
 
 func (p provider) FindStructType(name string) (*types.Type, bool) {
@@ -99,7 +124,8 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 	if name != offerType.TypeName() {
 		return p.Registry.FindStructFieldType(name, field)
 	}
-	i := slices.IndexFunc(offerFields, func(f variable) bool { return f.Name == field })
+
+	i := slices.IndexFunc(offerFields, func(v variable) bool { return v.Name == field })
 	if i < 0 {
 		return nil, false
 	}
@@ -110,15 +136,15 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 	}, true
 }
 
-// NewValue makes nothing: conditions cannot make offers.
+// NewValue fails: conditions cannot create offers.
 func (p provider) NewValue(name string, _ map[string]ref.Val) ref.Val {
 	return types.NewErr("%s cannot be made", name)
 }
 
 func fieldNames() []string {
 	names := make([]string, len(offerFields))
-	for i, f := range offerFields {
-		names[i] = f.Name
+	for i, field := range offerFields {
+		names[i] = field.Name
 	}
 	return names
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// unknownName says that there is no such variable, and which one it most
-// likely means.
+// unknownName says that there is no such variable, and which one is most likely
+// meant.
 func unknownName(name string) (detail, suggestion string) {
 	group, rest, _ := cutName(name)
 	members := groups[group]
@@ -25,33 +25,37 @@ func unknownName(name string) (detail, suggestion string) {
 	case len(members) > 0:
 		return "there is no " + name, nearestMember(group, rest)
 	}
-	all, last := make([]string, len(variables)), name[strings.LastIndexByte(name, '.')+1:]
-	same := ""
-	for i, v := range variables {
-		all[i] = v.Name
-		if same == "" && strings.EqualFold(v.Name[strings.LastIndexByte(v.Name, '.')+1:], last) {
-			same = v.Name
+
+	// A name without its group, such as country, is the first variable whose
+	// last part is the same.
+	lastPart := func(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+	names := make([]string, len(variables))
+	samePart := ""
+	for i, variable := range variables {
+		names[i] = variable.Name
+		if samePart == "" && strings.EqualFold(lastPart(variable.Name), lastPart(name)) {
+			samePart = variable.Name
 		}
 	}
-	if near := cmp.Or(ship.Nearest(name, all), same); near != "" {
-		return "there is no " + name, near
+	if nearest := cmp.Or(ship.Nearest(name, names), samePart); nearest != "" {
+		return "there is no " + name, nearest
 	}
+
 	if rest == "" {
 		return "there is no " + name + "; a text is written in quotes", quote(name)
 	}
 	return "there is no " + name, ""
 }
 
-// nearestMember is the variable of the group that a wrong one most likely
-// means.
-func nearestMember(group, wrong string) string {
+// nearestMember returns the variable of the group that is most likely meant.
+func nearestMember(group, given string) string {
 	var parts []string
 	for _, name := range groups[group] {
 		_, part, _ := cutName(name)
 		parts = append(parts, part)
 	}
-	if near := ship.Nearest(wrong, parts); near != "" {
-		return group + "." + near
+	if nearest := ship.Nearest(given, parts); nearest != "" {
+		return group + "." + nearest
 	}
 	return ""
 }
@@ -71,48 +75,52 @@ var (
 	badPattern = regexp.MustCompile(`^regex program size`)
 )
 
-// explainTypes puts the language's complaint about types in plain words.
-func explainTypes(a *ast.AST, errs []*common.Error) *problem {
-	e := errs[0]
-	p := &problem{at: e.Location, detail: firstLine(e.Message)}
-	if m := noOverload.FindStringSubmatch(e.Message); m != nil {
-		p.detail, p.suggestion = explainCall(a, e.ExprID, m[1], m[2])
-	} else if m := mismatch.FindStringSubmatch(e.Message); m != nil {
-		p.detail = plainType(m[1]) + " is needed here, and this is " + plainType(m[2])
-	} else if m := noField.FindStringSubmatch(e.Message); m != nil {
-		p.detail, p.suggestion = "an offer has no "+m[1], ship.Nearest(m[1], fieldNames())
-	} else if m := noSelect.FindStringSubmatch(e.Message); m != nil {
-		p.detail = plainType(m[1]) + " has no parts"
-	} else if badPattern.MatchString(e.Message) {
-		p.detail = "the pattern is too large"
-	} else if strings.HasPrefix(e.Message, "invalid matches argument") {
-		p.detail = "the pattern is not a regular expression (RE2)"
-	} else if strings.HasPrefix(e.Message, "expression node count") {
-		p.detail = fmt.Sprintf("the condition has too many parts, over %d; divide it into several rules", maxNodes)
+// explainTypes puts CEL's type errors in plain words. CEL has no codes for
+// them, so they are recognized by their text.
+func explainTypes(tree *ast.AST, errs []*common.Error) *problem {
+	first := errs[0]
+	message := first.Message
+	found := &problem{at: first.Location, detail: firstLine(message)}
+
+	if match := noOverload.FindStringSubmatch(message); match != nil {
+		found.detail, found.suggestion = explainCall(tree, first.ExprID, match[1], match[2])
+	} else if match := mismatch.FindStringSubmatch(message); match != nil {
+		found.detail = plainType(match[1]) + " is needed here, and this is " + plainType(match[2])
+	} else if match := noField.FindStringSubmatch(message); match != nil {
+		found.detail = "an offer has no " + match[1]
+		found.suggestion = ship.Nearest(match[1], fieldNames())
+	} else if match := noSelect.FindStringSubmatch(message); match != nil {
+		found.detail = plainType(match[1]) + " has no parts"
+	} else if badPattern.MatchString(message) {
+		found.detail = "the pattern is too large"
+	} else if strings.HasPrefix(message, "invalid matches argument") {
+		found.detail = "the pattern is not a regular expression (RE2)"
+	} else if strings.HasPrefix(message, "expression node count") {
+		found.detail = fmt.Sprintf("the condition has too many parts, over %d; divide it into several rules", maxNodes)
 	}
-	return p
+	return found
 }
 
 // explainCall says why an operator or a function does not take its arguments.
-func explainCall(a *ast.AST, id int64, name, signature string) (detail, suggestion string) {
-	suggestion = otherConstant(a, id)
-	kinds := splitTypes(signature)
+func explainCall(tree *ast.AST, id int64, name, signature string) (detail, suggestion string) {
+	operandTypes := splitTypes(signature)
 	sign := strings.Trim(name, "_")
 	switch {
 	case name == "@in":
 		return "in looks for one value in a list of the same kind", ""
-	case len(kinds) == 2 && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, sign):
-		return fmt.Sprintf("%s cannot compare %s with %s", sign, plainType(kinds[0]), plainType(kinds[1])), suggestion
-	case len(kinds) == 2 && name == "_[_]":
-		return "there is nothing to look up with [] in " + plainType(kinds[0]), ""
-	case len(kinds) == 2 && strings.HasPrefix(name, "_"):
-		return fmt.Sprintf("%s does not work on %s and %s", sign, plainType(kinds[0]), plainType(kinds[1])), ""
-	case len(kinds) == 1 && strings.HasSuffix(name, "_"):
-		return fmt.Sprintf("%s does not work on %s", sign, plainType(kinds[0])), ""
+	case len(operandTypes) == 2 && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, sign):
+		return fmt.Sprintf("%s cannot compare %s with %s", sign, plainType(operandTypes[0]), plainType(operandTypes[1])), convertedComparison(tree, id)
+	case len(operandTypes) == 2 && name == "_[_]":
+		return "there is nothing to look up with [] in " + plainType(operandTypes[0]), ""
+	case len(operandTypes) == 2 && strings.HasPrefix(name, "_"):
+		return fmt.Sprintf("%s does not work on %s and %s", sign, plainType(operandTypes[0]), plainType(operandTypes[1])), ""
+	case len(operandTypes) == 1 && strings.HasSuffix(name, "_"):
+		return fmt.Sprintf("%s does not work on %s", sign, plainType(operandTypes[0])), ""
 	}
-	words := make([]string, len(kinds))
-	for i, k := range kinds {
-		words[i] = plainType(k)
+
+	words := make([]string, len(operandTypes))
+	for i, operandType := range operandTypes {
+		words[i] = plainType(operandType)
 	}
 	if len(words) == 0 {
 		return name + " needs something in its brackets", ""
@@ -120,48 +128,54 @@ func explainCall(a *ast.AST, id int64, name, signature string) (detail, suggesti
 	return fmt.Sprintf("%s does not work on %s", name, strings.Join(words, " and ")), ""
 }
 
-// otherConstant writes a comparison of a variable and a constant with the
+// convertedComparison writes a comparison of a variable and a constant with the
 // constant in the variable's type, if there is an obvious one.
-func otherConstant(a *ast.AST, id int64) string {
-	found := ast.MatchDescendants(ast.NavigateAST(a), func(e ast.NavigableExpr) bool { return e.ID() == id && e.Kind() == ast.CallKind })
+func convertedComparison(tree *ast.AST, id int64) string {
+	found := ast.MatchDescendants(ast.NavigateAST(tree), func(expr ast.NavigableExpr) bool {
+		return expr.ID() == id && expr.Kind() == ast.CallKind
+	})
 	if len(found) == 0 || len(found[0].AsCall().Args()) != 2 {
 		return ""
 	}
+
 	args := found[0].AsCall().Args()
 	name, _ := nameOf(args[0])
-	at, ok := place[name]
+	i, ok := variableIndex[name]
 	if !ok || args[1].Kind() != ast.LiteralKind {
 		return ""
 	}
-	var want string
+
+	converted := ""
 	switch value := args[1].AsLiteral().(type) {
 	case types.Int, types.Double:
-		if variables[at].Type == textType {
-			want = fmt.Sprintf(`"%v"`, value.Value())
+		if variables[i].Type == textType {
+			converted = fmt.Sprintf(`"%v"`, value.Value())
 		}
 	case types.String:
-		s := strings.ToLower(string(value))
-		switch variables[at].Type {
-		case wholeType, numberType:
-			want = plainNumber.FindString(s)
-		case truthType:
-			want = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}[s]
+		text := strings.ToLower(string(value))
+		switch variables[i].Type {
+		case integerType, numberType:
+			converted = plainNumber.FindString(text)
+		case booleanType:
+			converted = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}[text]
 		}
 	}
-	if want == "" {
+	if converted == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %s %s", name, strings.Trim(found[0].AsCall().FunctionName(), "_"), want)
+	return fmt.Sprintf("%s %s %s", name, strings.Trim(found[0].AsCall().FunctionName(), "_"), converted)
 }
 
 var plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// splitTypes divides "(string, list(int))" or "string.(int)".
+// splitTypes splits a signature such as "(string, list(int))" or
+// "string.(int)".
 func splitTypes(signature string) []string {
-	s := strings.NewReplacer(".(", ", ", ").", ", ").Replace(signature)
-	s = strings.TrimSuffix(strings.TrimPrefix(s, "("), ")")
+	list := strings.NewReplacer(".(", ", ", ").", ", ").Replace(signature)
+	list = strings.TrimSuffix(strings.TrimPrefix(list, "("), ")")
+
 	var out []string
-	for part := range strings.SplitSeq(s, ", ") {
+	for part := range strings.SplitSeq(list, ", ") {
 		if part != "" {
 			out = append(out, part)
 		}
@@ -169,34 +183,36 @@ func splitTypes(signature string) []string {
 	return out
 }
 
-// plainType is a type of the language in words.
-func plainType(t string) string {
+// plainType returns a CEL type in words.
+func plainType(name string) string {
 	switch {
-	case t == "string":
+	case name == "string":
 		return "text"
-	case t == "int":
+	case name == "int":
 		return "a whole number"
-	case t == "double":
+	case name == "double":
 		return "a number"
-	case t == "bool":
+	case name == "bool":
 		return "true or false"
-	case t == "offer":
+	case name == "offer":
 		return "an offer"
-	case strings.HasPrefix(t, "list"):
+	case strings.HasPrefix(name, "list"):
 		return "a list"
-	case strings.HasPrefix(t, "map"):
+	case strings.HasPrefix(name, "map"):
 		return "a map"
 	}
 	return "something else"
 }
 
-// comparison is how a value that is no condition could become one.
-func comparison(source string, t *types.Type) string {
+// suggestComparison returns how a variable that is not a condition could become
+// one.
+func suggestComparison(source string, output *types.Type) string {
 	source = strings.TrimSpace(source)
-	if _, ok := place[source]; !ok {
+	if _, ok := variableIndex[source]; !ok {
 		return ""
 	}
-	switch t.Kind() {
+
+	switch output.Kind() {
 	case types.StringKind:
 		return source + ` == "..."`
 	case types.IntKind, types.DoubleKind:
@@ -205,17 +221,17 @@ func comparison(source string, t *types.Type) string {
 	return ""
 }
 
-func quote(s string) string {
-	if s == "" {
+func quote(text string) string {
+	if text == "" {
 		return ""
 	}
-	return `"` + s + `"`
+	return `"` + text + `"`
 }
 
 func quoted(list []string) string {
 	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = `"` + s + `"`
+	for i, text := range list {
+		out[i] = `"` + text + `"`
 	}
 	return strings.Join(out, ", ")
 }

@@ -7,41 +7,42 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// What is remembered of conditions, by their text: a book of hundreds of rules
-// is checked whole whenever one of them changes. The same text always means
-// the same, and nothing that is remembered changes.
+// Conditions are cached by their text: a book of hundreds of rules is checked
+// as a whole whenever one of them changes. The same text always means the same,
+// and cached values never change.
 var (
-	compiled = sync.OnceValue(func() *otter.Cache[string, *condition] { return remember[*condition](64) })
-	simples  = sync.OnceValue(func() *otter.Cache[string, *simpleRead] { return remember[*simpleRead](8) })
+	compiledConditions = sync.OnceValue(func() *otter.Cache[string, *condition] { return newCache[*condition](64) })
+	simpleConditions   = sync.OnceValue(func() *otter.Cache[string, *simpleRead] { return newCache[*simpleRead](8) })
 )
 
-// memory is how much each memo may take, in bytes, by a rough estimate.
-const memory = 32 << 20
+// cacheBytes is how much each cache may hold, by a rough estimate.
+const cacheBytes = 32 << 20
 
-// remember is a memo of texts whose meaning takes about so many bytes for each
-// of theirs, and some for each text. It holds pointers: for all of them the
-// cache is compiled once.
-func remember[V any](times int) *otter.Cache[string, V] {
+// newCache returns a cache by text. An entry takes about factor bytes for each
+// byte of its text, and some for itself. Its values are pointers, so the
+// compiler instantiates the cache's code only once.
+func newCache[V any](factor int) *otter.Cache[string, V] {
 	return otter.Must(&otter.Options[string, V]{
-		MaximumWeight: memory,
-		Weigher:       func(text string, _ V) uint32 { return uint32(512 + times*len(text)) },
+		MaximumWeight: cacheBytes,
+		Weigher:       func(text string, _ V) uint32 { return uint32(512 + factor*len(text)) },
 	})
 }
 
-// compileCondition checks one condition. What is wrong is not remembered: it
-// is on its way to be mended.
+// compileCondition checks one condition. Errors are not cached: the condition
+// is about to be corrected.
 func compileCondition(source string) (*condition, *problem) {
-	if c, ok := compiled().GetIfPresent(source); ok {
-		return c, nil
+	if cached, ok := compiledConditions().GetIfPresent(source); ok {
+		return cached, nil
 	}
-	c, wrong := compileText(source)
-	if wrong == nil {
-		compiled().Set(source, c)
+
+	compiled, found := compileText(source)
+	if found == nil {
+		compiledConditions().Set(source, compiled)
 	}
-	return c, wrong
+	return compiled, found
 }
 
-// simpleRead is what ReadSimple answers.
+// simpleRead is the result of ReadSimple.
 type simpleRead struct {
 	Simple
 	ok bool
@@ -49,20 +50,22 @@ type simpleRead struct {
 
 // ReadSimple reads a condition as a simple one; false if it is not. What it
 // reads has variables, tests and values that fit each other, and may still be
-// refused by Compile, as a country that there is not. A condition with a
-// comment is not simple: nothing of it may get lost.
+// rejected by Compile, such as an unknown country. A condition with a comment
+// is not simple: nothing of it may get lost.
 func ReadSimple(source string) (Simple, bool) {
-	read, known := simples().GetIfPresent(source)
-	if !known {
+	read, cached := simpleConditions().GetIfPresent(source)
+	if !cached {
 		read = &simpleRead{}
 		read.Simple, read.ok = readSimple(source)
 		if len(source) <= 4*MaxCondition { // longer than any condition
-			simples().Set(source, read)
+			simpleConditions().Set(source, read)
 		}
 	}
-	s := Simple{Any: read.Any, Clauses: slices.Clone(read.Clauses)}
-	for i := range s.Clauses {
-		s.Clauses[i].Values = slices.Clone(s.Clauses[i].Values) // the caller's own
+
+	// The caller may modify its copy; the cached one is shared.
+	simple := Simple{Any: read.Any, Clauses: slices.Clone(read.Clauses)}
+	for i := range simple.Clauses {
+		simple.Clauses[i].Values = slices.Clone(simple.Clauses[i].Values)
 	}
-	return s, read.ok
+	return simple, read.ok
 }

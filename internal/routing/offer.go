@@ -8,10 +8,10 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// noDay is the number of no day. It comes after all others.
+// noDay is the number of no day. It is later than all others.
 const noDay = math.MaxInt64
 
-// An offer is a rate with what is worked out of it once.
+// An offer is a rate with what is computed from it once.
 type offer struct {
 	rate *ship.Rate
 	own  bool  // in the account's currency
@@ -19,33 +19,40 @@ type offer struct {
 	day  int64 // number of the promised day, noDay if none is promised
 }
 
-// offersOf are the rates as offers, in their order.
+// offersOf returns the rates as offers, in their order.
 func offersOf(rates []ship.Rate, currency string, shipDay int64) []offer {
 	offers := make([]offer, len(rates))
 	for i := range rates {
-		r := &rates[i]
-		o := offer{rate: r, own: r.Price.Currency == currency, days: unknownDays, day: noDay}
-		if r.TransitDays > 0 {
-			o.days = int64(r.TransitDays)
+		rate := &rates[i]
+		offers[i] = offer{
+			rate: rate,
+			own:  rate.Price.Currency == currency,
+			days: unknownDays,
+			day:  noDay,
 		}
-		if !r.DeliveryAt.IsZero() {
-			o.day = dayAt(r.DeliveryAt)
-			o.days = max(0, o.day-shipDay)
+
+		// A promised day is more exact than a number of days.
+		if rate.TransitDays > 0 {
+			offers[i].days = int64(rate.TransitDays)
 		}
-		offers[i] = o
+		if !rate.DeliveryAt.IsZero() {
+			offers[i].day = dayAt(rate.DeliveryAt)
+			offers[i].days = max(0, offers[i].day-shipDay)
+		}
 	}
 	return offers
 }
 
 // match reports whether the target names the offer.
-func (t *Target) match(o offer) bool {
-	return t.Carrier == o.rate.Carrier && (t.Service == "" || t.Service == o.rate.Service) && (t.ConnectionID == "" || t.ConnectionID == o.rate.Connection)
+func (t *Target) match(candidate offer) bool {
+	rate := candidate.rate
+	return t.Carrier == rate.Carrier && (t.Service == "" || t.Service == rate.Service) && (t.ConnectionID == "" || t.ConnectionID == rate.Connection)
 }
 
 // matchAny reports whether one of the targets names the offer.
-func matchAny(targets []Target, o offer) bool {
+func matchAny(targets []Target, candidate offer) bool {
 	for i := range targets {
-		if targets[i].match(o) {
+		if targets[i].match(candidate) {
 			return true
 		}
 	}
@@ -55,21 +62,23 @@ func matchAny(targets []Target, o offer) bool {
 // sameCurrency reports whether two offers have prices that can be compared.
 func sameCurrency(a, b offer) bool { return a.rate.Price.Currency == b.rate.Price.Currency }
 
-// within reports whether o costs at most so much more than base: hundredths of
-// a percent and an amount of a book, -1 for no limit. Prices that cannot be
-// compared are not within a limit.
-func within(o, base offer, percent, amount int64) bool {
+// within reports whether an offer costs at most so much more than base:
+// hundredths of a percent and an amount of a book, -1 for no limit. Prices that
+// cannot be compared are not within a limit.
+func within(candidate, base offer, percent, amount int64) bool {
 	if percent < 0 && amount < 0 {
 		return true
 	}
-	price, from := o.rate.Price, base.rate.Price
-	if price.Currency != from.Currency {
+
+	price := candidate.rate.Price
+	basePrice := base.rate.Price
+	if price.Currency != basePrice.Currency {
 		return false
 	}
-	if percent >= 0 && !atMost(price.Minor, from.Minor, percent) {
+	if percent >= 0 && !atMost(price.Minor, basePrice.Minor, percent) {
 		return false
 	}
-	return amount < 0 || price.Minor-from.Minor <= inCurrency(amount, price.Currency)
+	return amount < 0 || price.Minor-basePrice.Minor <= inCurrency(amount, price.Currency)
 }
 
 // atMost reports whether n is at most the hundredths of a percent above base,
@@ -81,9 +90,11 @@ func atMost(n, base, hundredths int64) bool {
 	if base < 0 {
 		return false
 	}
-	hi, lo := bits.Mul64(uint64(n), 10_000)
-	limitHi, limitLo := bits.Mul64(uint64(base), uint64(10_000+hundredths))
-	return hi < limitHi || hi == limitHi && lo <= limitLo
+
+	// In 128 bits, because the products can overflow 64.
+	high, low := bits.Mul64(uint64(n), 10_000)
+	limitHigh, limitLow := bits.Mul64(uint64(base), uint64(10_000+hundredths))
+	return high < limitHigh || high == limitHigh && low <= limitLow
 }
 
 // ownFirst puts the offers in the account's currency first, in their order.

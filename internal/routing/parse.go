@@ -13,8 +13,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// ParseBook reads a book from JSON, strictly: a field that is not known, is
-// there twice or has the wrong type is refused, with a pointer to it and the
+// ParseBook reads a book from JSON, strictly: a field that is unknown,
+// duplicate or of the wrong type is rejected, with a pointer to it and the
 // nearest known name. What the fields say is checked by Compile.
 func ParseBook(data []byte) (Book, error) {
 	if len(data) > MaxBook {
@@ -23,71 +23,77 @@ func ParseBook(data []byte) (Book, error) {
 	if !json.Valid(data) {
 		return Book{}, ship.InvalidFields([]ship.FieldError{{Code: "invalid", Detail: badJSON(data)}})
 	}
-	var s strict
-	s.value(data, reflect.TypeFor[Book](), "")
-	if len(s.wrong) > 0 {
-		return Book{}, ship.InvalidFields(s.wrong)
+
+	// The decoder alone reports only the first error, and accepts duplicate
+	// fields.
+	var schema schemaChecker
+	schema.value(data, reflect.TypeFor[Book](), "")
+	if len(schema.invalid) > 0 {
+		return Book{}, ship.InvalidFields(schema.invalid)
 	}
-	var b Book
-	if err := json.Unmarshal(data, &b); err != nil {
+
+	var book Book
+	if err := json.Unmarshal(data, &book); err != nil {
 		return Book{}, ship.InvalidFields([]ship.FieldError{{Code: "invalid", Detail: "the rules cannot be read"}})
 	}
-	return b, nil
+	return book, nil
 }
 
-// ReadBook reads a book that was stored after ParseBook had read it. A field
-// that is not known is refused: it is of a later release, and without it the
-// book would mean something else.
-func ReadBook(data []byte) (b Book, err error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&b); err != nil {
+// ReadBook reads a book that was stored after ParseBook had read it. An unknown
+// field is rejected: it is of a later release, and without it the book would
+// mean something else.
+func ReadBook(data []byte) (book Book, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&book); err != nil {
 		return Book{}, fmt.Errorf("read the stored rules: %w", err)
 	}
-	if b.Rules == nil {
-		b.Rules = []Rule{} // a list, as clients see it
+	if book.Rules == nil {
+		book.Rules = []Rule{} // a list, as clients see it
 	}
-	return b, nil
+	return book, nil
 }
 
-// badJSON says where JSON stops to be JSON.
+// badJSON says where the text stops being JSON.
 func badJSON(data []byte) string {
-	var whole json.RawMessage
-	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &whole)); ok {
+	var raw json.RawMessage
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &raw)); ok {
 		before := string(data[:max(0, min(len(data), int(syntax.Offset)-1))])
-		at := locate(before, len(before))
-		return fmt.Sprintf("line %d, column %d: this is not JSON: %s", at.Line(), at.Column()+1, syntax)
+		location := locate(before, len(before))
+		return fmt.Sprintf("line %d, column %d: this is not JSON: %s", location.Line(), location.Column()+1, syntax)
 	}
 	return "this is not JSON"
 }
 
-// escapes write a name in a JSON pointer.
+// escapes quotes a name in a JSON pointer.
 var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// strict compares JSON with the types that it is to fill.
-type strict struct{ wrong []ship.FieldError }
+// A schemaChecker compares JSON with the types that it is decoded into.
+type schemaChecker struct{ invalid []ship.FieldError }
 
-// maxWrong is how many errors are told at once.
-const maxWrong = 50
+// maxErrors is how many errors are reported at once.
+const maxErrors = 50
 
-func (s *strict) add(pointer, code, detail, suggestion string) {
-	if len(s.wrong) < maxWrong {
-		s.wrong = append(s.wrong, ship.FieldError{Pointer: pointer, Code: code, Detail: detail, Suggestion: suggestion})
+func (s *schemaChecker) add(pointer, code, detail, suggestion string) {
+	if len(s.invalid) < maxErrors {
+		s.invalid = append(s.invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail, Suggestion: suggestion})
 	}
 }
 
-func (s *strict) value(data []byte, t reflect.Type, pointer string) {
+func (s *schemaChecker) value(data []byte, goType reflect.Type, pointer string) {
 	data = bytes.TrimSpace(data)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	if goType.Kind() == reflect.Pointer {
+		goType = goType.Elem()
 	}
-	switch t.Kind() {
+
+	switch goType.Kind() {
 	case reflect.Struct:
 		if data[0] != '{' {
 			s.add(pointer, "invalid", "must be an object", "")
 			return
 		}
-		s.object(data, t, pointer)
+		s.object(data, goType, pointer)
+
 	case reflect.Slice:
 		var items []json.RawMessage
 		if data[0] != '[' || json.Unmarshal(data, &items) != nil {
@@ -95,39 +101,43 @@ func (s *strict) value(data []byte, t reflect.Type, pointer string) {
 			return
 		}
 		for i, item := range items {
-			s.value(item, t.Elem(), pointer+"/"+strconv.Itoa(i))
+			s.value(item, goType.Elem(), pointer+"/"+strconv.Itoa(i))
 		}
+
 	default:
-		if data[0] == 'n' || json.Unmarshal(data, reflect.New(t).Interface()) != nil {
-			s.add(pointer, "invalid", "must be "+article(t.Kind()), "")
+		// json.Unmarshal ignores null, which is not a value here.
+		if data[0] == 'n' || json.Unmarshal(data, reflect.New(goType).Interface()) != nil {
+			s.add(pointer, "invalid", "must be "+article(goType.Kind()), "")
 		}
 	}
 }
 
-func (s *strict) object(data []byte, t reflect.Type, pointer string) {
-	known := fieldsOf(t)
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if _, err := dec.Token(); err != nil {
-		return // valid JSON has no such
+func (s *schemaChecker) object(data []byte, goType reflect.Type, pointer string) {
+	known := fieldsOf(goType)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if _, err := decoder.Token(); err != nil {
+		return // cannot happen: the JSON is valid
 	}
+
 	seen := map[string]bool{}
-	for dec.More() {
-		token, err := dec.Token()
+	for decoder.More() {
+		token, err := decoder.Token()
 		name, ok := token.(string)
 		var value json.RawMessage
-		if err != nil || !ok || dec.Decode(&value) != nil {
+		if err != nil || !ok || decoder.Decode(&value) != nil {
 			return
 		}
-		at := pointer + "/" + escapes.Replace(name)
+
+		fieldPointer := pointer + "/" + escapes.Replace(name)
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0:
-			s.add(at, "unknown_field", "there is no such field", nearestField(name, known))
+			s.add(fieldPointer, "unknown_field", "there is no such field", nearestField(name, known))
 		case seen[name]:
-			s.add(at, "duplicate", "this field is there twice", "")
+			s.add(fieldPointer, "duplicate", "this field is there twice", "")
 		default:
-			s.value(value, known[i].is, at)
+			s.value(value, known[i].goType, fieldPointer)
 		}
 		seen[name] = true
 	}
@@ -135,33 +145,33 @@ func (s *strict) object(data []byte, t reflect.Type, pointer string) {
 
 // A field is a JSON field of a type.
 type field struct {
-	name string
-	is   reflect.Type
+	name   string
+	goType reflect.Type
 }
 
-func fieldsOf(t reflect.Type) []field {
+func fieldsOf(goType reflect.Type) []field {
 	var all []field
-	for f := range t.Fields() {
-		if f.Anonymous {
-			all = append(all, fieldsOf(f.Type)...)
+	for structField := range goType.Fields() {
+		if structField.Anonymous {
+			all = append(all, fieldsOf(structField.Type)...)
 			continue
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		all = append(all, field{name, f.Type})
+		name, _, _ := strings.Cut(structField.Tag.Get("json"), ",")
+		all = append(all, field{name, structField.Type})
 	}
 	return all
 }
 
 func nearestField(name string, known []field) string {
 	names := make([]string, len(known))
-	for i, f := range known {
-		names[i] = f.name
+	for i, candidate := range known {
+		names[i] = candidate.name
 	}
 	return ship.Nearest(name, names)
 }
 
-func article(k reflect.Kind) string {
-	switch k {
+func article(kind reflect.Kind) string {
+	switch kind {
 	case reflect.String:
 		return "a text"
 	case reflect.Bool:

@@ -150,8 +150,8 @@ func TestAllThatIsWrongWithABookIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	b := Book{Rules: make([]Rule, 100)}
 	_, err := Compile(b)
-	if n := len(fieldsIn(err)); n != maxWrong {
-		t.Errorf("%d errors, want %d", n, maxWrong)
+	if n := len(fieldsIn(err)); n != maxErrors {
+		t.Errorf("%d errors, want %d", n, maxErrors)
 	}
 	b = Book{Rules: []Rule{{Name: "a", When: "1 ==", Then: Action{Choose: "x"}, Otherwise: "y"}}}
 	_, err = Compile(b)

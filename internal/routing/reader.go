@@ -14,72 +14,81 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A reader goes through a parsed condition before its types are checked. It
-// refuses what conditions may not hold, whatever the language allows, and
-// makes numbers of different types work together.
+// A reader walks a parsed condition before its types are checked. It rejects
+// what conditions may not contain, whatever CEL allows, and makes numbers of
+// different types work together.
 type reader struct {
-	info   *ast.SourceInfo
-	next   int64 // id of the next part that is added
-	wrong  *problem
-	offers bool // the condition reads the offers
+	info    *ast.SourceInfo
+	next    int64 // ID of the next part that is added
+	problem *problem
+	offers  bool // the condition reads the offers
 }
 
+// fail records the first problem. It returns the empty type, for callers that
+// return one.
 func (r *reader) fail(at common.Location, detail, suggestion string) string {
-	if r.wrong == nil {
-		r.wrong = &problem{at: at, detail: detail, suggestion: suggestion}
+	if r.problem == nil {
+		r.problem = &problem{at: at, detail: detail, suggestion: suggestion}
 	}
 	return ""
 }
 
-func (r *reader) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
+func (r *reader) location(expr ast.Expr) common.Location { return r.info.GetStartLocation(expr.ID()) }
 
 // read checks a part, in which the bound names are loop variables, and returns
-// its type as far as numbers go: wholeType, numberType or "".
-func (r *reader) read(e ast.Expr, bound []string) string {
-	switch e.Kind() {
+// its type as far as numbers go: integerType, numberType or "".
+func (r *reader) read(expr ast.Expr, bound []string) string {
+	switch expr.Kind() {
 	case ast.LiteralKind:
-		return r.literal(e)
+		return r.literal(expr)
+
 	case ast.IdentKind, ast.SelectKind:
-		return r.name(e, bound)
+		return r.name(expr, bound)
+
 	case ast.CallKind:
-		return r.call(e, bound)
+		return r.call(expr, bound)
+
 	case ast.ListKind:
-		r.together(e.AsList().Elements(), bound)
+		r.unify(expr.AsList().Elements(), bound)
 		return ""
+
 	case ast.MapKind:
-		for _, entry := range e.AsMap().Entries() {
+		for _, entry := range expr.AsMap().Entries() {
 			r.read(entry.AsMapEntry().Key(), bound)
 			r.read(entry.AsMapEntry().Value(), bound)
 		}
 		return ""
+
 	case ast.ComprehensionKind:
-		return r.loop(e.AsComprehension(), bound)
+		return r.loop(expr.AsComprehension(), bound)
 	}
-	return r.fail(r.at(e), "a condition cannot make things", "")
+	return r.fail(r.location(expr), "a condition cannot make things", "")
 }
 
-func (r *reader) literal(e ast.Expr) string {
-	switch e.AsLiteral().(type) {
+func (r *reader) literal(expr ast.Expr) string {
+	switch expr.AsLiteral().(type) {
 	case types.Int:
-		return wholeType
+		return integerType
 	case types.Double:
 		return numberType
 	case types.String, types.Bool:
 		return ""
 	case types.Null:
-		return r.fail(r.at(e), "nothing is ever null; a text that is missing is empty", `""`)
+		return r.fail(r.location(expr), "nothing is ever null; a text that is missing is empty", `""`)
 	}
-	return r.fail(r.at(e), "a constant is a text, a number, true or false", "")
+	return r.fail(r.location(expr), "a constant is a text, a number, true or false", "")
 }
 
 // name checks that there is such a variable.
-func (r *reader) name(e ast.Expr, bound []string) string {
-	name, root := nameOf(e)
+func (r *reader) name(expr ast.Expr, bound []string) string {
+	name, root := nameOf(expr)
 	if root == nil {
-		of := e.AsSelect()
-		r.read(of.Operand(), bound)
-		return fieldType(of.FieldName())
+		selected := expr.AsSelect()
+		r.read(selected.Operand(), bound)
+		return fieldType(selected.FieldName())
 	}
+
+	// Names with @ are the hidden variables of CEL's macros.
 	first, rest, dotted := strings.Cut(name, ".")
 	if slices.Contains(bound, first) || strings.HasPrefix(first, "@") {
 		if dotted {
@@ -87,112 +96,126 @@ func (r *reader) name(e ast.Expr, bound []string) string {
 		}
 		return ""
 	}
+
+	// A variable's name has dots itself, and a key of metadata can follow it:
+	// the longest part that is a variable is meant.
 	r.offers = r.offers || readsOffers[first]
 	for part := name; part != ""; part = part[:max(0, strings.LastIndexByte(part, '.'))] {
-		if i, ok := place[part]; ok {
-			if t := variables[i].Type; part == name && (t == wholeType || t == numberType) {
-				return t
-			}
-			return ""
+		i, ok := variableIndex[part]
+		if !ok {
+			continue
 		}
+		if found := variables[i].Type; part == name && (found == integerType || found == numberType) {
+			return found
+		}
+		return ""
 	}
+
 	detail, suggestion := unknownName(name)
-	return r.fail(r.at(root), detail, suggestion)
+	return r.fail(r.location(root), detail, suggestion)
 }
 
-// nameOf is the dotted name that a part spells and the part that it starts
-// with, nil if it is not a plain name.
-func nameOf(e ast.Expr) (string, ast.Expr) {
-	switch e.Kind() {
+// nameOf returns the dotted name that a part spells and the part that it starts
+// with, which is nil if it is not a plain name.
+func nameOf(expr ast.Expr) (string, ast.Expr) {
+	switch expr.Kind() {
 	case ast.IdentKind:
-		return e.AsIdent(), e
+		return expr.AsIdent(), expr
 	case ast.SelectKind:
-		if name, root := nameOf(e.AsSelect().Operand()); root != nil {
-			return name + "." + e.AsSelect().FieldName(), root
+		if name, root := nameOf(expr.AsSelect().Operand()); root != nil {
+			return name + "." + expr.AsSelect().FieldName(), root
 		}
 	}
 	return "", nil
 }
 
-// fieldType is the type of an offer's field, as far as numbers go.
+// fieldType returns the type of an offer's field, as far as numbers go.
 func fieldType(name string) string {
-	for _, f := range offerFields {
-		if f.Name == name && (f.Type == wholeType || f.Type == numberType) {
-			return f.Type
+	for _, field := range offerFields {
+		if field.Name == name && (field.Type == integerType || field.Type == numberType) {
+			return field.Type
 		}
 	}
 	return ""
 }
 
-func (r *reader) loop(c ast.ComprehensionExpr, bound []string) string {
-	r.read(c.IterRange(), bound)
-	if _, taken := groups[c.IterVar()]; taken {
-		return r.fail(r.at(c.IterRange()), "the loop needs a name of its own; "+c.IterVar()+" is taken", "q")
+func (r *reader) loop(loop ast.ComprehensionExpr, bound []string) string {
+	r.read(loop.IterRange(), bound)
+
+	// A loop variable named parcel would hide parcel.weightKg.
+	if _, taken := groups[loop.IterVar()]; taken {
+		return r.fail(r.location(loop.IterRange()), "the loop needs a name of its own; "+loop.IterVar()+" is taken", "q")
 	}
-	inside := append(slices.Clip(bound), c.IterVar(), c.AccuVar())
-	r.read(c.AccuInit(), inside)
-	r.read(c.LoopCondition(), inside)
-	r.read(c.LoopStep(), inside)
-	r.read(c.Result(), inside)
+
+	inside := append(slices.Clip(bound), loop.IterVar(), loop.AccuVar())
+	r.read(loop.AccuInit(), inside)
+	r.read(loop.LoopCondition(), inside)
+	r.read(loop.LoopStep(), inside)
+	r.read(loop.Result(), inside)
 	return ""
 }
 
 // call checks a function or an operator and its arguments.
-func (r *reader) call(e ast.Expr, bound []string) string {
-	c := e.AsCall()
-	name, args := c.FunctionName(), c.Args()
+func (r *reader) call(expr ast.Expr, bound []string) string {
+	call := expr.AsCall()
+	name := call.FunctionName()
+	args := call.Args()
 	if !calls[name] {
 		detail, suggestion := unknownFunction(name, len(args))
-		return r.fail(r.before(e, name), detail, suggestion)
+		return r.fail(r.nameLocation(expr, name), detail, suggestion)
 	}
-	if c.IsMemberFunction() {
-		r.read(c.Target(), bound)
+	if call.IsMemberFunction() {
+		r.read(call.Target(), bound)
 	}
+
 	switch name {
 	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
-		r.together(args, bound)
-		r.values(args)
+		r.unify(args, bound)
+		r.checkValues(args)
 		return ""
 	case operators.Add, operators.Subtract, operators.Multiply, operators.Divide:
-		return r.together(args, bound)
+		return r.unify(args, bound)
 	case operators.Conditional:
 		r.read(args[0], bound)
-		return r.together(args[1:], bound)
+		return r.unify(args[1:], bound)
 	case operators.In:
 		return r.membership(args, bound)
 	}
-	return r.simple(e, name, args, bound)
+	return r.plainCall(expr, name, args, bound)
 }
 
 // membership checks "x in list".
 func (r *reader) membership(args []ast.Expr, bound []string) string {
 	kind := r.read(args[0], bound)
 	r.read(args[1], bound)
+
 	if kind == numberType && args[1].Kind() == ast.ListKind {
 		list := args[1].AsList().Elements()
-		for i, e := range list {
-			if e.Kind() == ast.LiteralKind && e.AsLiteral().Type() == types.IntType {
-				list[i] = r.asNumber(e)
+		for i, element := range list {
+			if element.Kind() == ast.LiteralKind && element.AsLiteral().Type() == types.IntType {
+				list[i] = r.asNumber(element)
 			}
 		}
 	}
-	r.values(args)
+	r.checkValues(args)
 	return ""
 }
 
-// simple checks a call whose arguments have types of their own.
-func (r *reader) simple(e ast.Expr, name string, args []ast.Expr, bound []string) string {
+// plainCall checks a call whose arguments have types of their own.
+func (r *reader) plainCall(expr ast.Expr, name string, args []ast.Expr, bound []string) string {
 	kind := ""
-	for _, a := range args {
-		kind = r.read(a, bound)
+	for _, arg := range args {
+		kind = r.read(arg, bound)
 	}
+
 	switch name {
 	case "matches":
+		// Only a constant pattern can be checked and bounded in advance.
 		if len(args) > 0 && args[len(args)-1].Kind() != ast.LiteralKind {
-			return r.fail(r.before(e, name), "the pattern of matches must be written out as text", "")
+			return r.fail(r.nameLocation(expr, name), "the pattern of matches must be written out as text", "")
 		}
 	case "size", "int", operators.Modulo:
-		return wholeType
+		return integerType
 	case "double":
 		return numberType
 	case operators.Negate:
@@ -201,23 +224,25 @@ func (r *reader) simple(e ast.Expr, name string, args []ast.Expr, bound []string
 	return ""
 }
 
-// before is the place of a call's name, which ends where its bracket is.
-func (r *reader) before(e ast.Expr, name string) common.Location {
-	at := r.at(e)
-	return common.NewLocation(at.Line(), max(0, at.Column()-utf8.RuneCountInString(name)))
+// nameLocation returns the location of a call's name. CEL's own is that of the
+// bracket behind it.
+func (r *reader) nameLocation(expr ast.Expr, name string) common.Location {
+	bracket := r.location(expr)
+	return common.NewLocation(bracket.Line(), max(0, bracket.Column()-utf8.RuneCountInString(name)))
 }
 
-// together reads parts that must have one type. If one is a number, the whole
-// numbers beside it become numbers too.
-func (r *reader) together(parts []ast.Expr, bound []string) string {
+// unify reads parts that must have one type. If one is a number, the whole
+// numbers beside it become numbers, too: a client may write weightKg > 20.
+func (r *reader) unify(parts []ast.Expr, bound []string) string {
 	kinds := make([]string, len(parts))
-	for i, p := range parts {
-		kinds[i] = r.read(p, bound)
+	for i, part := range parts {
+		kinds[i] = r.read(part, bound)
 	}
+
 	switch {
 	case slices.Contains(kinds, numberType):
-		for i, k := range kinds {
-			if k == wholeType {
+		for i, kind := range kinds {
+			if kind == integerType {
 				parts[i] = r.asNumber(parts[i])
 			}
 		}
@@ -228,60 +253,70 @@ func (r *reader) together(parts []ast.Expr, bound []string) string {
 	return ""
 }
 
-// asNumber is a whole number as a number.
-func (r *reader) asNumber(e ast.Expr) ast.Expr {
-	fac := ast.NewExprFactory()
-	if e.Kind() == ast.LiteralKind {
-		return fac.NewLiteral(e.ID(), types.Double(e.AsLiteral().(types.Int)))
+// asNumber converts a whole number to a number.
+func (r *reader) asNumber(expr ast.Expr) ast.Expr {
+	factory := ast.NewExprFactory()
+	if expr.Kind() == ast.LiteralKind {
+		return factory.NewLiteral(expr.ID(), types.Double(expr.AsLiteral().(types.Int)))
 	}
+
+	// The added call has the location of what it converts, for error messages.
 	r.next++
-	if span, ok := r.info.GetOffsetRange(e.ID()); ok {
+	if span, ok := r.info.GetOffsetRange(expr.ID()); ok {
 		r.info.SetOffsetRange(r.next, span)
 	}
-	return fac.NewCall(r.next, "double", e)
+	return factory.NewCall(r.next, "double", expr)
 }
 
-// values refuses to compare a variable with a text that it can never be.
-func (r *reader) values(args []ast.Expr) {
+// checkValues rejects the comparison of a variable with a text that it can
+// never be.
+func (r *reader) checkValues(args []ast.Expr) {
 	if len(args) != 2 {
 		return
 	}
-	for i, of := range args {
-		name, root := nameOf(of)
-		at, ok := place[name]
-		if root == nil || !ok || variables[at].known == nil {
+
+	for i, arg := range args {
+		name, root := nameOf(arg)
+		index, ok := variableIndex[name]
+		if root == nil || !ok || variables[index].known == nil {
 			continue
 		}
-		against := []ast.Expr{args[1-i]}
-		if args[1-i].Kind() == ast.ListKind {
-			against = args[1-i].AsList().Elements()
+
+		other := args[1-i]
+		compared := []ast.Expr{other}
+		if other.Kind() == ast.ListKind {
+			compared = other.AsList().Elements()
 		}
-		for _, e := range against {
-			if e.Kind() == ast.LiteralKind {
-				r.value(e, variables[at], e.AsLiteral())
+		for _, expr := range compared {
+			if expr.Kind() == ast.LiteralKind {
+				r.checkValue(expr, variables[index], expr.AsLiteral())
 			}
 		}
 	}
 }
 
-func (r *reader) value(e ast.Expr, v variable, literal ref.Val) {
-	s, ok := literal.(types.String)
-	if !ok || v.known(string(s)) {
+func (r *reader) checkValue(expr ast.Expr, compared variable, literal ref.Val) {
+	value, ok := literal.(types.String)
+	text := string(value)
+	if !ok || compared.known(text) {
 		return
 	}
-	if v.Values == nil {
-		_, wrong := ship.Address{Country: string(s)}.Normalize("")
-		suggestion := ""
-		for _, w := range wrong {
-			if w.Pointer == "/country" {
-				suggestion = w.Suggestion
-			}
-		}
-		if up := strings.ToUpper(string(s)); ship.KnownCountry(up) {
-			suggestion = up
-		}
-		r.fail(r.at(e), v.Name+" is a two-letter code in capitals, and there is no such country", quote(suggestion))
+	if compared.Values != nil {
+		r.fail(r.location(expr), compared.Name+" is never this; it is one of "+quoted(compared.Values), quote(ship.Nearest(text, compared.Values)))
 		return
 	}
-	r.fail(r.at(e), v.Name+" is never this; it is one of "+quoted(v.Values), quote(ship.Nearest(string(s), v.Values)))
+
+	// Without a list of values the variable is a country. Addresses suggest the
+	// code for a country's name.
+	suggestion := ""
+	_, invalid := ship.Address{Country: text}.Normalize("")
+	for _, field := range invalid {
+		if field.Pointer == "/country" {
+			suggestion = field.Suggestion
+		}
+	}
+	if upper := strings.ToUpper(text); ship.KnownCountry(upper) {
+		suggestion = upper
+	}
+	r.fail(r.location(expr), compared.Name+" is a two-letter code in capitals, and there is no such country", quote(suggestion))
 }

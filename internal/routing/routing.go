@@ -23,19 +23,23 @@ type Wish struct {
 }
 
 // Rank sorts offers as they are quoted: the account's currency first, within a
-// currency the cheapest, ties by the sooner and then by name, so that the same
-// offers always rank the same.
+// currency the cheapest, ties by the faster and then by name. The order is
+// total, so the same offers always rank the same.
 func Rank(rates []ship.Rate, currency string) {
 	slices.SortFunc(rates, func(a, b ship.Rate) int { return compareRates(&a, &b, currency) })
 }
 
 func compareRates(a, b *ship.Rate, currency string) int {
 	if a.Price.Currency != b.Price.Currency {
-		return cmp.Or(-compareBool(a.Price.Currency == currency, b.Price.Currency == currency), cmp.Compare(a.Price.Currency, b.Price.Currency))
+		return cmp.Or(
+			-compareBool(a.Price.Currency == currency, b.Price.Currency == currency),
+			cmp.Compare(a.Price.Currency, b.Price.Currency),
+		)
 	}
 	if a.Price.Minor != b.Price.Minor {
 		return cmp.Compare(a.Price.Minor, b.Price.Minor)
 	}
+
 	return cmp.Or(
 		cmp.Compare(a.TransitDays, b.TransitDays),
 		cmp.Compare(a.Carrier, b.Carrier),
@@ -57,18 +61,29 @@ func compareBool(a, b bool) int {
 
 // noBook decides for accounts without rules.
 var noBook = &Compiled{
-	plain:    true,
-	fallback: action{kind: choose, by: noDay, withinDays: -1, ofFastest: -1, ofCheapest: -1},
+	plain: true,
+	fallback: action{
+		kind:       choose,
+		by:         noDay,
+		withinDays: -1,
+		ofFastest:  -1,
+		ofCheapest: -1,
+	},
 }
 
 // Choose ranks the offers that meet the wish, best first, and says why: it is
 // the decision of an empty book. The strategy is the cheapest that arrives in
 // time and costs no more than wanted.
-func Choose(rates []ship.Rate, w Wish) ([]ship.Rate, ship.Routing) {
-	d := noBook.Decide(Input{Order: ship.Order{DeliverBy: w.DeliverBy}, MaxAmount: w.MaxAmount, Currency: w.Currency}, rates)
-	d.Routing.Strategy = "cheapest"
-	if w.Named {
-		d.Routing.Strategy = "named"
+func Choose(rates []ship.Rate, wish Wish) ([]ship.Rate, ship.Routing) {
+	decision := noBook.Decide(Input{
+		Order:     ship.Order{DeliverBy: wish.DeliverBy},
+		MaxAmount: wish.MaxAmount,
+		Currency:  wish.Currency,
+	}, rates)
+
+	decision.Routing.Strategy = "cheapest"
+	if wish.Named {
+		decision.Routing.Strategy = "named"
 	}
-	return d.Offers, d.Routing
+	return decision.Offers, decision.Routing
 }

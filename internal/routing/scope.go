@@ -10,27 +10,28 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A scope is what the conditions of one decision read. It answers the
-// language's questions for variables; each is worked out when it is first
-// read, so a book pays only for what it asks.
+// A scope is what the conditions of one decision read. It resolves variables
+// for CEL; each is computed when it is first read, so a book pays only for what
+// it reads.
 type scope struct {
 	in       *Input
 	shipDate ship.Date
 	shipDay  int64
 	offers   []offer // still allowed, cheapest first
-	turn     offer   // the one that a loop is at
+	current  offer   // of the loop
 	values   []ref.Val
-	pile     *pieces
+	sums     *parcelTotals
 	today    string
 	seen     offerList // the list that values hold, kept for its memory
 }
 
-// scopes are kept for their memory alone.
+// scopes are reused only for their memory.
 var scopes = sync.Pool{New: func() any { return &scope{values: make([]ref.Val, len(variables))} }}
 
 func newScope(in *Input) *scope {
 	s := scopes.Get().(*scope)
-	s.in, s.shipDate = in, in.Order.ShipDate
+	s.in = in
+	s.shipDate = in.Order.ShipDate
 	if s.shipDate == "" {
 		s.shipDate = ship.DateOf(in.Now)
 	}
@@ -38,17 +39,22 @@ func newScope(in *Input) *scope {
 	return s
 }
 
-// close gives the scope back. Nothing of the order stays in it.
+// close returns the scope to the pool. Nothing of the order may stay in it: the
+// next decision can be of another account.
 func (s *scope) close() {
 	clear(s.values)
 	s.seen.clear()
-	s.in, s.offers, s.turn, s.pile, s.today = nil, nil, offer{}, nil, ""
+	s.in = nil
+	s.offers = nil
+	s.current = offer{}
+	s.sums = nil
+	s.today = ""
 	scopes.Put(s)
 }
 
-// ResolveName is the value of a variable.
+// ResolveName returns the value of a variable.
 func (s *scope) ResolveName(name string) (any, bool) {
-	i, ok := place[name]
+	i, ok := variableIndex[name]
 	if !ok {
 		return nil, false
 	}
@@ -58,11 +64,11 @@ func (s *scope) ResolveName(name string) (any, bool) {
 	return s.values[i], true
 }
 
-// Parent is part of the language's interface.
+// Parent is part of CEL's interface.
 func (s *scope) Parent() interpreter.Activation { return nil }
 
-// narrow makes the offers those that are left. What was read of the others is
-// forgotten.
+// narrow replaces the offers by those that are left, and forgets what was read
+// of the others.
 func (s *scope) narrow(left []offer) {
 	s.offers = left
 	for i := firstOfferVariable; i < firstOfferVariable+len(offerVariables); i++ {
@@ -70,65 +76,67 @@ func (s *scope) narrow(left []offer) {
 	}
 }
 
-var firstOfferVariable = place[offerVariables[0].Name]
+var firstOfferVariable = variableIndex[offerVariables[0].Name]
 
-// fastest is the offer that arrives first; of equals the cheapest.
+// fastest returns the offer that arrives first; of equals the cheapest.
 func (s *scope) fastest() offer {
 	best := s.offers[0]
-	for _, o := range s.offers[1:] {
-		if o.days < best.days {
-			best = o
+	for _, other := range s.offers[1:] {
+		if other.days < best.days {
+			best = other
 		}
 	}
 	return best
 }
 
-// quotes are the offers as conditions see them.
+// quotes returns the offers as conditions see them.
 func (s *scope) quotes() ref.Val {
 	s.seen.fill(s.offers[:min(len(s.offers), maxQuotes)])
 	return &s.seen
 }
 
-// pieces are the sums of the parcels of an order, in grams and millimetres.
-type pieces struct {
+// parcelTotals are the totals of an order's parcels, in grams and millimetres.
+type parcelTotals struct {
 	grams, heaviest int64
 	longest, girth  int64
 	volume          float64 // cm³
 	measured        bool
 }
 
-// pieces adds the parcels up, once.
-func (s *scope) pieces() *pieces {
-	if s.pile != nil {
-		return s.pile
+// totals adds the parcels up, once.
+func (s *scope) totals() *parcelTotals {
+	if s.sums != nil {
+		return s.sums
 	}
-	p := &pieces{measured: len(s.in.Order.Parcels) > 0}
+
+	sums := &parcelTotals{measured: len(s.in.Order.Parcels) > 0}
 	for _, parcel := range s.in.Order.Parcels {
-		p.grams += parcel.WeightGrams
-		p.heaviest = max(p.heaviest, parcel.WeightGrams)
-		d := parcel.Dimensions
-		if d == nil {
-			p.measured = false
+		sums.grams += parcel.WeightGrams
+		sums.heaviest = max(sums.heaviest, parcel.WeightGrams)
+		sides := parcel.Dimensions
+		if sides == nil {
+			sums.measured = false
 			continue
 		}
-		longest := max(d.LengthMM, d.WidthMM, d.HeightMM)
-		p.longest = max(p.longest, longest)
-		p.girth = max(p.girth, longest+2*(d.LengthMM+d.WidthMM+d.HeightMM-longest))
-		p.volume += float64(d.LengthMM) * float64(d.WidthMM) * float64(d.HeightMM) / 1000
+
+		longest := max(sides.LengthMM, sides.WidthMM, sides.HeightMM)
+		sums.longest = max(sums.longest, longest)
+		sums.girth = max(sums.girth, longest+2*(sides.LengthMM+sides.WidthMM+sides.HeightMM-longest))
+		sums.volume += float64(sides.LengthMM) * float64(sides.WidthMM) * float64(sides.HeightMM) / 1000
 	}
-	s.pile = p
-	return p
+	s.sums = sums
+	return sums
 }
 
-// dayOf is the number of a calendar day.
-func dayOf(d ship.Date) int64 { return dayAt(d.Time()) }
+// dayOf returns the number of a calendar day.
+func dayOf(date ship.Date) int64 { return dayAt(date.Time()) }
 
-// dayAt is the number of the UTC day of t.
+// dayAt returns the number of the UTC day of t.
 func dayAt(t time.Time) int64 {
 	const day = 24 * 60 * 60
-	n := t.Unix()
-	if n < 0 {
-		n -= day - 1
+	seconds := t.Unix()
+	if seconds < 0 {
+		seconds -= day - 1 // Go's division rounds toward zero
 	}
-	return n / day
+	return seconds / day
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // A Simple condition is one that a form can show: clauses about one variable
-// each. It is another spelling of some conditions, and no language of its own.
+// each. It is another spelling of some conditions, not a language of its own.
 type Simple struct {
 	Any     bool // one clause is enough; else all must hold
 	Clauses []Clause
@@ -42,21 +42,26 @@ const (
 	TestNo       = "no"  // no value
 )
 
-// signs are the operators that compare.
+// signs are the operators of tests that compare.
 var signs = map[string]string{
-	TestIs: "==", TestIsNot: "!=", TestLess: "<", TestAtMost: "<=", TestMore: ">", TestAtLeast: ">=",
+	TestIs:      "==",
+	TestIsNot:   "!=",
+	TestLess:    "<",
+	TestAtMost:  "<=",
+	TestMore:    ">",
+	TestAtLeast: ">=",
 }
 
 var (
-	textTests   = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf, TestStarts, TestEnds, TestContains, TestLacks, TestEmpty, TestFilled}
-	listTests   = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf}
-	dayTests    = []string{TestIs, TestIsNot, TestLess, TestAtMost, TestMore, TestAtLeast, TestEmpty, TestFilled}
-	numberTests = []string{TestMore, TestAtLeast, TestLess, TestAtMost, TestIs, TestIsNot}
-	truthTests  = []string{TestYes, TestNo}
+	textTests    = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf, TestStarts, TestEnds, TestContains, TestLacks, TestEmpty, TestFilled}
+	listTests    = []string{TestIs, TestIsNot, TestOneOf, TestNoneOf}
+	dayTests     = []string{TestIs, TestIsNot, TestLess, TestAtMost, TestMore, TestAtLeast, TestEmpty, TestFilled}
+	numberTests  = []string{TestMore, TestAtLeast, TestLess, TestAtMost, TestIs, TestIsNot}
+	booleanTests = []string{TestYes, TestNo}
 )
 
-// Tests are those that a clause about the variable can make; none if no clause
-// can be about it.
+// Tests returns the tests that a clause about the variable can make; none if no
+// clause can be about it.
 func (v Variable) Tests() []string {
 	switch {
 	case v.IsDay():
@@ -67,14 +72,14 @@ func (v Variable) Tests() []string {
 		return textTests
 	case v.IsNumber():
 		return numberTests
-	case v.Type == truthType:
-		return truthTests
+	case v.Type == booleanType:
+		return booleanTests
 	}
 	return nil
 }
 
 // IsNumber reports whether the variable holds a number.
-func (v Variable) IsNumber() bool { return v.Type == wholeType || v.Type == numberType }
+func (v Variable) IsNumber() bool { return v.Type == integerType || v.Type == numberType }
 
 // IsDay reports whether the variable holds a day, as text that sorts.
 func (v Variable) IsDay() bool {
@@ -84,29 +89,29 @@ func (v Variable) IsDay() bool {
 // HasKeys reports whether a clause about the variable names a key of it.
 func (v Variable) HasKeys() bool { return v.Type == mapType }
 
-// FindVariable is the variable of the name.
+// FindVariable returns the variable of the name.
 func FindVariable(name string) (Variable, bool) {
-	i, ok := place[name]
+	i, ok := variableIndex[name]
 	if !ok {
 		return Variable{}, false
 	}
 	return variables[i].Variable, true
 }
 
-// Problem says what is missing before the clause means anything; "" if nothing
-// is.
+// Problem says what is missing before the clause means anything; "" if it is
+// complete.
 func (c Clause) Problem() string {
-	v, ok := FindVariable(c.Name)
+	variable, ok := FindVariable(c.Name)
 	switch {
-	case !ok || !slices.Contains(v.Tests(), c.Test):
+	case !ok || !slices.Contains(variable.Tests(), c.Test):
 		return "choose what to look at"
-	case v.HasKeys() && c.Key == "":
+	case variable.HasKeys() && c.Key == "":
 		return "name the key of the metadata"
 	case c.Bare():
 		return ""
 	case len(c.Values) == 0 || slices.Contains(c.Values, ""):
 		return "give a value"
-	case v.IsNumber() && !plainNumber.MatchString(strings.TrimPrefix(c.Values[0], "-")):
+	case variable.IsNumber() && !plainNumber.MatchString(strings.TrimPrefix(c.Values[0], "-")):
 		return "give a number, such as 20 or 1.5"
 	}
 	return ""
@@ -123,8 +128,8 @@ func (c Clause) Several() bool { return c.Test == TestOneOf || c.Test == TestNon
 // String writes the condition in CEL; "" if there are no clauses.
 func (s Simple) String() string {
 	parts := make([]string, len(s.Clauses))
-	for i, c := range s.Clauses {
-		parts[i] = c.String()
+	for i, clause := range s.Clauses {
+		parts[i] = clause.String()
 	}
 	if s.Any {
 		return strings.Join(parts, " || ")
@@ -134,15 +139,16 @@ func (s Simple) String() string {
 
 // String writes the clause in CEL.
 func (c Clause) String() string {
-	v, _ := FindVariable(c.Name)
+	variable, _ := FindVariable(c.Name)
 	name := c.Name
-	if v.HasKeys() {
+	if variable.HasKeys() {
 		name += "[" + literalText(c.Key) + "]"
 	}
-	one := ""
+	value := ""
 	if len(c.Values) > 0 {
-		one = c.Values[0]
+		value = c.Values[0]
 	}
+
 	switch c.Test {
 	case TestYes:
 		return name
@@ -153,21 +159,22 @@ func (c Clause) String() string {
 	case TestFilled:
 		return name + ` != ""`
 	case TestStarts:
-		return name + ".startsWith(" + literalText(one) + ")"
+		return name + ".startsWith(" + literalText(value) + ")"
 	case TestEnds:
-		return name + ".endsWith(" + literalText(one) + ")"
+		return name + ".endsWith(" + literalText(value) + ")"
 	case TestContains:
-		return name + ".contains(" + literalText(one) + ")"
+		return name + ".contains(" + literalText(value) + ")"
 	case TestLacks:
-		return "!" + name + ".contains(" + literalText(one) + ")"
+		return "!" + name + ".contains(" + literalText(value) + ")"
 	case TestOneOf, TestNoneOf:
 		return c.inList(name)
 	}
-	value := literalText(one)
-	if v.IsNumber() && plainNumber.MatchString(strings.TrimPrefix(one, "-")) {
-		value = one
+
+	literal := literalText(value)
+	if variable.IsNumber() && plainNumber.MatchString(strings.TrimPrefix(value, "-")) {
+		literal = value
 	}
-	return name + " " + signs[c.Test] + " " + value
+	return name + " " + signs[c.Test] + " " + literal
 }
 
 func (c Clause) inList(name string) string {
@@ -182,11 +189,11 @@ func (c Clause) inList(name string) string {
 	return in
 }
 
-// literalText is a text in quotes. What is not UTF-8 is made so: conditions
-// are.
-func literalText(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
+// literalText returns a text in quotes. Conditions are UTF-8, so other bytes
+// are replaced.
+func literalText(text string) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
-	return strconv.Quote(s)
+	return strconv.Quote(text)
 }

@@ -15,10 +15,13 @@ func readSimple(source string) (Simple, bool) {
 	if strings.TrimSpace(source) == "" {
 		return Simple{}, true
 	}
-	code, _ := blank(source)
+
+	// Texts are blanked, because a URL in one is not a comment.
+	code, _ := blankTexts(source)
 	if strings.Contains(code, "//") || utf8.RuneCountInString(source) > MaxCondition {
 		return Simple{}, false
 	}
+
 	env, err := language()
 	if err != nil {
 		return Simple{}, false
@@ -27,111 +30,119 @@ func readSimple(source string) (Simple, bool) {
 	if issues.Err() != nil {
 		return Simple{}, false
 	}
-	e := parsed.NativeRep().Expr()
-	s := Simple{Any: isCall(e, operators.LogicalOr)}
-	joined := operators.LogicalAnd
-	if s.Any {
-		joined = operators.LogicalOr
+
+	expr := parsed.NativeRep().Expr()
+	simple := Simple{Any: isCall(expr, operators.LogicalOr)}
+	operator := operators.LogicalAnd
+	if simple.Any {
+		operator = operators.LogicalOr
 	}
-	for _, part := range partsOf(e, joined) {
-		c, ok := clauseOf(part)
+	for _, part := range partsOf(expr, operator) {
+		clause, ok := clauseOf(part)
 		if !ok {
 			return Simple{}, false
 		}
-		s.Clauses = append(s.Clauses, c)
+		simple.Clauses = append(simple.Clauses, clause)
 	}
-	return s, true
+	return simple, true
 }
 
-func isCall(e ast.Expr, name string) bool {
-	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == name
+func isCall(expr ast.Expr, name string) bool {
+	return expr.Kind() == ast.CallKind && expr.AsCall().FunctionName() == name
 }
 
-// partsOf are the parts of a && b && c, or of a || b || c.
-func partsOf(e ast.Expr, joined string) []ast.Expr {
-	if !isCall(e, joined) {
-		return []ast.Expr{e}
+// partsOf returns the parts of a && b && c, or of a || b || c.
+func partsOf(expr ast.Expr, operator string) []ast.Expr {
+	if !isCall(expr, operator) {
+		return []ast.Expr{expr}
 	}
+
 	var all []ast.Expr
-	for _, a := range e.AsCall().Args() {
-		all = append(all, partsOf(a, joined)...)
+	for _, arg := range expr.AsCall().Args() {
+		all = append(all, partsOf(arg, operator)...)
 	}
 	return all
 }
 
 // clauseOf reads one part.
-func clauseOf(e ast.Expr) (Clause, bool) {
-	if c, v, ok := subjectOf(e); ok {
-		c.Test = TestYes
-		return c, v.Type == truthType
+func clauseOf(expr ast.Expr) (Clause, bool) {
+	if clause, variable, ok := subjectOf(expr); ok {
+		clause.Test = TestYes
+		return clause, variable.Type == booleanType
 	}
-	if e.Kind() != ast.CallKind {
+	if expr.Kind() != ast.CallKind {
 		return Clause{}, false
 	}
-	call := e.AsCall()
+
+	call := expr.AsCall()
 	if call.FunctionName() == operators.LogicalNot {
-		c, ok := clauseOf(call.Args()[0])
-		opposite, has := map[string]string{TestYes: TestNo, TestContains: TestLacks, TestOneOf: TestNoneOf}[c.Test]
-		c.Test = opposite
-		return c, ok && has
+		clause, ok := clauseOf(call.Args()[0])
+		opposite, hasOpposite := map[string]string{TestYes: TestNo, TestContains: TestLacks, TestOneOf: TestNoneOf}[clause.Test]
+		clause.Test = opposite
+		return clause, ok && hasOpposite
 	}
 	if call.IsMemberFunction() {
 		return functionClause(call)
 	}
+
 	if len(call.Args()) != 2 {
 		return Clause{}, false
 	}
-	c, v, ok := subjectOf(call.Args()[0])
+	clause, variable, ok := subjectOf(call.Args()[0])
 	if !ok {
 		return Clause{}, false
 	}
 	if call.FunctionName() == operators.In {
-		return c.listClause(v, call.Args()[1])
+		return clause.listClause(variable, call.Args()[1])
 	}
-	return c.compared(v, strings.Trim(call.FunctionName(), "_"), call.Args()[1])
+	return clause.comparisonClause(variable, strings.Trim(call.FunctionName(), "_"), call.Args()[1])
 }
 
-// subjectOf is what a clause is about, if the part is a variable or a key of
-// one.
-func subjectOf(e ast.Expr) (Clause, Variable, bool) {
-	if isCall(e, operators.Index) {
-		args := e.AsCall().Args()
+// subjectOf returns what a clause is about, if the part is a variable or a key
+// of one.
+func subjectOf(expr ast.Expr) (Clause, Variable, bool) {
+	if isCall(expr, operators.Index) {
+		args := expr.AsCall().Args()
 		name, _ := nameOf(args[0])
-		key, isText := textOf(args[1])
-		v, known := FindVariable(name)
-		return Clause{Name: name, Key: key}, v, isText && known && v.HasKeys() && key != ""
+		key, isText := constant(args[1])
+		variable, known := FindVariable(name)
+		return Clause{Name: name, Key: key}, variable, isText && known && variable.HasKeys() && key != ""
 	}
-	name, root := nameOf(e)
+
+	name, root := nameOf(expr)
 	if root == nil {
 		return Clause{}, Variable{}, false
 	}
-	if of, key, _ := cutName(name); key != "" && !strings.Contains(key, ".") {
-		if v, known := FindVariable(of); known && v.HasKeys() {
-			return Clause{Name: of, Key: key}, v, true
+	if group, key, _ := cutName(name); key != "" && !strings.Contains(key, ".") {
+		if variable, known := FindVariable(group); known && variable.HasKeys() {
+			return Clause{Name: group, Key: key}, variable, true
 		}
 	}
-	v, known := FindVariable(name)
-	return Clause{Name: name}, v, known && !v.HasKeys() && len(v.Tests()) > 0
+	variable, known := FindVariable(name)
+	return Clause{Name: name}, variable, known && !variable.HasKeys() && len(variable.Tests()) > 0
 }
 
 func functionClause(call ast.CallExpr) (Clause, bool) {
 	test, known := map[string]string{"startsWith": TestStarts, "endsWith": TestEnds, "contains": TestContains}[call.FunctionName()]
-	c, v, ok := subjectOf(call.Target())
-	if !known || !ok || len(call.Args()) != 1 || !slices.Contains(v.Tests(), test) {
+	clause, variable, ok := subjectOf(call.Target())
+	if !known || !ok || len(call.Args()) != 1 || !slices.Contains(variable.Tests(), test) {
 		return Clause{}, false
 	}
-	value, isText := textOf(call.Args()[0])
-	c.Test, c.Values = test, []string{value}
-	return c, isText && value != ""
+
+	value, isText := constant(call.Args()[0])
+	clause.Test = test
+	clause.Values = []string{value}
+	return clause, isText && value != ""
 }
 
-func (c Clause) listClause(v Variable, e ast.Expr) (Clause, bool) {
-	if e.Kind() != ast.ListKind || !slices.Contains(v.Tests(), TestOneOf) {
+func (c Clause) listClause(variable Variable, list ast.Expr) (Clause, bool) {
+	if list.Kind() != ast.ListKind || !slices.Contains(variable.Tests(), TestOneOf) {
 		return c, false
 	}
+
 	c.Test = TestOneOf
-	for _, item := range e.AsList().Elements() {
-		value, ok := textOf(item)
+	for _, item := range list.AsList().Elements() {
+		value, ok := constant(item)
 		if !ok || value == "" {
 			return c, false
 		}
@@ -140,50 +151,46 @@ func (c Clause) listClause(v Variable, e ast.Expr) (Clause, bool) {
 	return c, len(c.Values) > 0
 }
 
-// compared reads a comparison with a constant.
-func (c Clause) compared(v Variable, sign string, e ast.Expr) (Clause, bool) {
-	for test, s := range signs {
-		if s == sign {
+// comparisonClause reads a comparison with a constant.
+func (c Clause) comparisonClause(variable Variable, sign string, operand ast.Expr) (Clause, bool) {
+	for test, known := range signs {
+		if known == sign {
 			c.Test = test
 		}
 	}
-	value, isText := textOf(e)
-	if !isText && v.IsNumber() {
-		value, isText = numberOf(e), true
+
+	value, ok := constant(operand)
+	if !ok && variable.IsNumber() {
+		value = numberOf(operand)
+		ok = true
 	}
-	if v.Type == truthType || !isText || value == "" && v.IsNumber() {
+	if variable.Type == booleanType || !ok || value == "" && variable.IsNumber() {
 		return c, false
 	}
+
 	if value == "" {
 		c.Test = map[string]string{TestIs: TestEmpty, TestIsNot: TestFilled}[c.Test]
-		return c, slices.Contains(v.Tests(), c.Test)
+		return c, slices.Contains(variable.Tests(), c.Test)
 	}
 	c.Values = []string{value}
-	return c, slices.Contains(v.Tests(), c.Test)
+	return c, slices.Contains(variable.Tests(), c.Test)
 }
 
-func textOf(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
-}
-
-// numberOf is a constant as people write it; "" if it is no number.
-func numberOf(e ast.Expr) string {
-	if e.Kind() != ast.LiteralKind {
+// numberOf returns a constant as people write it; "" if it is not a number.
+func numberOf(expr ast.Expr) string {
+	if expr.Kind() != ast.LiteralKind {
 		return ""
 	}
-	s := ""
-	switch n := e.AsLiteral().(type) {
+
+	text := ""
+	switch n := expr.AsLiteral().(type) {
 	case types.Int:
-		s = strconv.FormatInt(int64(n), 10)
+		text = strconv.FormatInt(int64(n), 10)
 	case types.Double:
-		s = strconv.FormatFloat(float64(n), 'f', -1, 64)
+		text = strconv.FormatFloat(float64(n), 'f', -1, 64)
 	}
-	if !plainNumber.MatchString(strings.TrimPrefix(s, "-")) {
+	if !plainNumber.MatchString(strings.TrimPrefix(text, "-")) {
 		return ""
 	}
-	return s
+	return text
 }

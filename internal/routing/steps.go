@@ -17,38 +17,39 @@ const (
 	StepChose    = "chose"
 )
 
-// A Step is what became of one rule.
+// A Step is the outcome of one rule.
 type Step struct{ Rule, Outcome string }
 
-// Steps decides as Decide does, and says what became of each rule that was
-// asked: first those that require, then the others in their order. Rules
-// behind the one that decides are not asked. The input is what Prepare
+// Steps decides as Decide does, and returns the outcome of each rule that was
+// evaluated: first those that require, then the others in their order. Rules
+// behind the one that decides are not evaluated. The input is what Prepare
 // returned.
 func (c *Compiled) Steps(in Input, rates []ship.Rate) []Step {
 	var list []Step
-	for _, r := range c.requires {
+	for _, rule := range c.requires {
 		outcome := StepNotMet
 		switch {
-		case slices.Contains(in.Required, r.name):
+		case slices.Contains(in.Required, rule.name):
 			outcome = StepRequired
-		case slices.Contains(in.Untested, r.name):
+		case slices.Contains(in.Untested, rule.name):
 			outcome = StepFailed
 		}
-		list = append(list, Step{r.name, outcome})
+		list = append(list, Step{rule.name, outcome})
 	}
+
 	c.decide(in, rates, func(rule, outcome string) { list = append(list, Step{rule, outcome}) })
 	return list
 }
 
-func (d *deciding) step(r *rule, outcome string) {
+func (d *decider) step(rule *rule, outcome string) {
 	if d.steps != nil {
-		d.steps(r.name, outcome)
+		d.steps(rule.name, outcome)
 	}
 }
 
-func outcomeOf(picked *choice, done bool) string {
+func outcomeOf(found *choice, done bool) string {
 	switch {
-	case picked != nil:
+	case found != nil:
 		return StepChose
 	case done:
 		return StepRefused

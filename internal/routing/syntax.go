@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common"
 )
 
-// A slip is a way of writing that other languages have.
+// A slip is a spelling that other languages have and CEL has not.
 type slip struct {
 	pattern    *regexp.Regexp
 	detail     string
@@ -36,62 +36,72 @@ var slips = []slip{
 	{regexp.MustCompile(`\b[0-9]+,[0-9]{3}\b`), "a number has no thousands separator", ""},
 }
 
-// explainSyntax says what is wrong with a condition that cannot be read.
+// explainSyntax says what is wrong with a condition that cannot be parsed. The
+// likely mistakes of people come before what the parser says.
 func explainSyntax(source string, errs []*common.Error) *problem {
-	code, open := blank(source)
+	code, open := blankTexts(source)
 	if open >= 0 {
 		return &problem{at: locate(source, open), detail: "the text that starts here has no end", suggestion: source[open : open+1]}
 	}
+
 	first := errs[0]
 	if first.Message == hasMisused {
 		return &problem{at: first.Location, detail: hasMisused, suggestion: "has(metadata.gift)"}
 	}
+
 	if !strings.Contains(first.Message, "recursion limit") {
-		for _, s := range slips {
-			if m := s.pattern.FindStringIndex(code); m != nil {
-				return &problem{at: locate(source, m[0]+lead(code[m[0]:m[1]], s)), detail: s.detail, suggestion: s.suggestion}
+		for _, candidate := range slips {
+			if match := candidate.pattern.FindStringIndex(code); match != nil {
+				start := match[0] + leadIn(code[match[0]:match[1]], candidate)
+				return &problem{at: locate(source, start), detail: candidate.detail, suggestion: candidate.suggestion}
 			}
 		}
 	}
-	if p := brackets(source, code); p != nil {
-		return p
+	if unbalanced := unbalancedBracket(source, code); unbalanced != nil {
+		return unbalanced
 	}
 	return &problem{at: first.Location, detail: plainSyntax(first.Message)}
 }
 
-// lead is how far into a match the wrong part starts: some patterns look at
+// leadIn returns how far into a match the slip starts: some patterns look at
 // the character before it.
-func lead(match string, s slip) int {
-	if strings.HasPrefix(s.pattern.String(), "[^") {
+func leadIn(match string, matched slip) int {
+	if strings.HasPrefix(matched.pattern.String(), "[^") {
 		_, n := utf8.DecodeRuneInString(match)
 		return n
 	}
 	return 0
 }
 
-// plainSyntax is the parser's complaint in plain words.
+// plainSyntax puts the parser's message in plain words.
 func plainSyntax(message string) string {
 	message = strings.TrimPrefix(firstLine(message), "Syntax error: ")
 	found := between(message, "input '", "' expecting")
 	switch {
 	case strings.Contains(message, "recursion limit"), strings.Contains(message, "max recursion"):
 		return fmt.Sprintf("too many brackets inside each other, over %d", maxNesting)
+
 	case strings.HasPrefix(message, "expression node count"), strings.Contains(message, "node"):
 		return fmt.Sprintf("the condition has too many parts, over %d; divide it into several rules", maxNodes)
+
 	case found == "<EOF>":
 		return "the condition ends too early"
+
 	case found != "":
 		return fmt.Sprintf("%q is not expected here", found)
+
 	case strings.HasPrefix(message, "token recognition error at: '"):
-		return fmt.Sprintf("%q is not expected here", strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(message, "token recognition error at: '"), "'")))
+		token := strings.TrimSuffix(strings.TrimPrefix(message, "token recognition error at: '"), "'")
+		return fmt.Sprintf("%q is not expected here", strings.TrimSpace(token))
+
 	case strings.HasPrefix(message, "no viable alternative"):
 		return "the condition cannot be read from here on"
 	}
 	return "the condition cannot be read here"
 }
 
-func between(s, before, after string) string {
-	_, rest, ok := strings.Cut(s, before)
+func between(text, before, after string) string {
+	_, rest, ok := strings.Cut(text, before)
 	if !ok {
 		return ""
 	}
@@ -102,21 +112,25 @@ func between(s, before, after string) string {
 	return found
 }
 
-// blank returns the condition with its texts made empty, byte for byte, and
-// where a text starts that has no end, -1 if all have.
-func blank(source string) (string, int) {
+// blankTexts returns the condition with the contents of its texts replaced by
+// spaces, byte for byte, and where a text starts that has no end, or -1.
+func blankTexts(source string) (string, int) {
 	out := []byte(source)
 	open := -1
 	for i := 0; i < len(out); i++ {
-		c := source[i]
+		char := source[i]
 		switch {
-		case open < 0 && (c == '"' || c == '\''):
+		case open < 0 && (char == '"' || char == '\''):
 			open = i
-		case open >= 0 && c == '\\' && i+1 < len(out):
-			out[i], out[i+1] = ' ', ' '
-			i++
-		case open >= 0 && c == source[open]:
+
+		case open >= 0 && char == '\\' && i+1 < len(out):
+			out[i] = ' '
+			out[i+1] = ' '
+			i++ // an escaped quote does not end the text
+
+		case open >= 0 && char == source[open]:
 			open = -1
+
 		case open >= 0:
 			out[i] = ' '
 		}
@@ -124,18 +138,18 @@ func blank(source string) (string, int) {
 	return string(out), open
 }
 
-// brackets finds the bracket that has no other end.
-func brackets(source, code string) *problem {
-	ends := map[byte]byte{')': '(', ']': '[', '}': '{'}
-	names := map[byte]string{'(': ")", '[': "]", '{': "}"}
+// unbalancedBracket finds a bracket that closes nothing or is never closed.
+func unbalancedBracket(source, code string) *problem {
+	opening := map[byte]byte{')': '(', ']': '[', '}': '{'}
+	closing := map[byte]string{'(': ")", '[': "]", '{': "}"}
 	var open []int
 	for i := range len(code) {
-		switch c := code[i]; c {
+		switch char := code[i]; char {
 		case '(', '[', '{':
 			open = append(open, i)
 		case ')', ']', '}':
-			if len(open) == 0 || code[open[len(open)-1]] != ends[c] {
-				return &problem{at: locate(source, i), detail: fmt.Sprintf("this %c closes nothing", c)}
+			if len(open) == 0 || code[open[len(open)-1]] != opening[char] {
+				return &problem{at: locate(source, i), detail: fmt.Sprintf("this %c closes nothing", char)}
 			}
 			open = open[:len(open)-1]
 		}
@@ -143,13 +157,20 @@ func brackets(source, code string) *problem {
 	if len(open) == 0 {
 		return nil
 	}
+
 	last := open[len(open)-1]
-	return &problem{at: locate(source, last), detail: fmt.Sprintf("this %c is never closed", code[last]), suggestion: names[code[last]]}
+	return &problem{
+		at:         locate(source, last),
+		detail:     fmt.Sprintf("this %c is never closed", code[last]),
+		suggestion: closing[code[last]],
+	}
 }
 
-// locate is the line and column of a byte of the source.
+// locate returns the line and column of a byte of the source.
 func locate(source string, offset int) common.Location {
 	before := source[:offset]
 	line := strings.Count(before, "\n")
+
+	// A column is a number of characters, as an editor shows it.
 	return common.NewLocation(line+1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]))
 }

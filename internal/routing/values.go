@@ -11,20 +11,20 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// offerType is an offer in the language.
+// offerType is the CEL type of an offer.
 var offerType = types.NewObjectType("offer")
 
-// An offerValue is an offer as conditions see it. Its fields are made when
+// An offerValue is an offer as conditions see it. Its fields are computed when
 // they are read.
 type offerValue struct {
 	offer  offer
 	fields []ref.Val
 }
 
-// field is the value of the i-th of offerFields.
+// field returns the value of the i-th of offerFields.
 func (v *offerValue) field(i int) ref.Val {
 	if v.fields[i] == nil {
-		v.fields[i] = offerFields[i].read(&scope{turn: v.offer})
+		v.fields[i] = offerFields[i].read(&scope{current: v.offer})
 	}
 	return v.fields[i]
 }
@@ -39,8 +39,8 @@ func (v *offerValue) ConvertToType(t ref.Type) ref.Val {
 
 // Equal reports whether both are the same offer.
 func (v *offerValue) Equal(other ref.Val) ref.Val {
-	o, ok := other.(*offerValue)
-	return types.Bool(ok && o.offer.rate == v.offer.rate)
+	otherOffer, ok := other.(*offerValue)
+	return types.Bool(ok && otherOffer.offer.rate == v.offer.rate)
 }
 
 func (v *offerValue) Type() ref.Type { return offerType }
@@ -55,16 +55,23 @@ type offerList struct {
 	fields        []ref.Val
 }
 
-// fill makes it the list of these offers.
+// fill makes it the list of these offers. It allocates only if there are more
+// than before.
 func (l *offerList) fill(offers []offer) {
-	n, each := len(offers), len(offerFields)
-	if cap(l.items) < n {
-		l.items, l.values, l.fields = make([]offerValue, n), make([]ref.Val, n), make([]ref.Val, n*each)
+	count := len(offers)
+	width := len(offerFields)
+	if cap(l.items) < count {
+		l.items = make([]offerValue, count)
+		l.values = make([]ref.Val, count)
+		l.fields = make([]ref.Val, count*width)
 	}
-	l.items, l.values, l.fields = l.items[:n], l.values[:n], l.fields[:n*each]
+	l.items = l.items[:count]
+	l.values = l.values[:count]
+	l.fields = l.fields[:count*width]
+
 	clear(l.fields)
-	for i, o := range offers {
-		l.items[i] = offerValue{offer: o, fields: l.fields[i*each : (i+1)*each]}
+	for i, next := range offers {
+		l.items[i] = offerValue{offer: next, fields: l.fields[i*width : (i+1)*width]}
 		l.values[i] = &l.items[i]
 	}
 	l.Lister = types.NewRefValList(types.DefaultTypeAdapter, l.values)
@@ -78,31 +85,31 @@ func (l *offerList) clear() {
 	l.Lister = nil
 }
 
-// metadata is the map of the client's own values, in which nothing is missing:
-// a key that is not there reads as empty text.
+// metadata is the map of the client's own values. No key is missing: one that
+// was not given reads as empty text.
 type metadata map[string]string
 
-// Find is the value of a key. It is always found.
+// Find returns the value of a key. It is always found.
 func (m metadata) Find(key ref.Val) (ref.Val, bool) {
-	k, ok := key.(types.String)
+	name, ok := key.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(key), false
 	}
-	return types.String(m[string(k)]), true
+	return types.String(m[string(name)]), true
 }
 
 func (m metadata) Get(key ref.Val) ref.Val {
-	v, _ := m.Find(key)
-	return v
+	value, _ := m.Find(key)
+	return value
 }
 
 // Contains reports whether the client gave the key.
 func (m metadata) Contains(key ref.Val) ref.Val {
-	k, ok := key.(types.String)
+	name, ok := key.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(key)
 	}
-	_, ok = m[string(k)]
+	_, ok = m[string(name)]
 	return types.Bool(ok)
 }
 
@@ -112,8 +119,7 @@ func (m metadata) plain() traits.Mapper {
 
 func (m metadata) Size() ref.Val { return types.Int(len(m)) }
 
-// Iterator goes through the keys in their order, so that the same order always
-// reads the same.
+// Iterator returns the keys sorted, so the same order always reads the same.
 func (m metadata) Iterator() traits.Iterator {
 	keys := slices.Sorted(maps.Keys(m))
 	return types.NewStringList(types.DefaultTypeAdapter, keys).(traits.Iterable).Iterator()

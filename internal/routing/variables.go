@@ -10,8 +10,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Variable is something that a condition can read. No name, street, phone or
-// e-mail address is one: what rules read may be told in a trace.
+// A Variable is something that a condition can read. Names, streets, phone
+// numbers and e-mail addresses are not among them: what rules read may appear
+// in a trace.
 type Variable struct {
 	Name    string   `json:"name"`             // "destination.country"
 	Type    string   `json:"type"`             // see the types of variables
@@ -23,38 +24,38 @@ type Variable struct {
 // The types of variables, in the words of the docs and of error messages.
 const (
 	textType    = "text"
-	wholeType   = "whole number"
+	integerType = "whole number"
 	numberType  = "number"
-	truthType   = "true or false"
+	booleanType = "true or false"
 	mapType     = "map of text"
 	offersType  = "list of offers"
 	unknownDays = 999 // of an offer that promises nothing: never fast
 )
 
-// A variable is a Variable with its place in the language. One of the four
-// getters reads it, or read alone.
+// A variable is a Variable with how it is read. One of the four getters reads
+// it, or read alone.
 type variable struct {
 	Variable
 	known func(string) bool // whether it can ever be this, where Values is too long to list
-	size  uint64            // the most characters or entries, for the estimate of costs
+	size  uint64            // the most characters or entries, for the cost estimate
 	getters
 	read func(*scope) ref.Val
 }
 
-// getters read a value without the language.
+// getters read a value without the interpreter.
 type getters struct {
-	text   func(*scope) string
-	whole  func(*scope) int64
-	number func(*scope) float64
-	truth  func(*scope) bool
+	text    func(*scope) string
+	integer func(*scope) int64
+	number  func(*scope) float64
+	boolean func(*scope) bool
 }
 
 // Variables lists what conditions can read, in groups of the same first part.
 func Variables() []Variable {
 	out := make([]Variable, len(variables))
-	for i, v := range variables {
-		out[i] = v.Variable
-		out[i].Values = slices.Clone(v.Values)
+	for i, known := range variables {
+		out[i] = known.Variable
+		out[i].Values = slices.Clone(known.Values)
 	}
 	return out
 }
@@ -63,8 +64,8 @@ func Variables() []Variable {
 // names follow that of the loop: "q.carrier".
 func OfferFields() []Variable {
 	out := make([]Variable, len(offerFields))
-	for i, f := range offerFields {
-		out[i] = f.Variable
+	for i, field := range offerFields {
+		out[i] = field.Variable
 	}
 	return out
 }
@@ -77,71 +78,80 @@ var (
 
 var variables = slices.Concat(placeVariables, parcelVariables, orderVariables, offerVariables, timeVariables)
 
-// place maps the names of variables to their places in the list, and groups
-// their first parts to their names.
-var place, groups = arrange(variables)
+// variableIndex maps the names of variables to their indexes in the list, and
+// groups their first parts to their names.
+var variableIndex, groups = indexVariables(variables)
 
-func arrange(list []variable) (map[string]int, map[string][]string) {
-	at, by := make(map[string]int, len(list)), map[string][]string{}
-	for i, v := range list {
-		at[v.Name] = i
-		group, _, _ := cutName(v.Name)
-		by[group] = append(by[group], v.Name)
+func indexVariables(list []variable) (indexes map[string]int, groups map[string][]string) {
+	indexes = make(map[string]int, len(list))
+	groups = map[string][]string{}
+	for i, next := range list {
+		indexes[next.Name] = i
+		group, _, _ := cutName(next.Name)
+		groups[group] = append(groups[group], next.Name)
 	}
-	return at, by
+	return indexes, groups
 }
 
 func text(name string, size uint64, doc, example string, read func(*scope) string) variable {
 	return variable{
-		Variable: Variable{Name: name, Type: textType, Doc: doc, Example: example}, size: size, getters: getters{text: read},
-		read: func(s *scope) ref.Val { return types.String(read(s)) },
+		Variable: Variable{Name: name, Type: textType, Doc: doc, Example: example},
+		size:     size,
+		getters:  getters{text: read},
+		read:     func(s *scope) ref.Val { return types.String(read(s)) },
 	}
 }
 
-func whole(name, doc, example string, read func(*scope) int64) variable {
+func integer(name, doc, example string, read func(*scope) int64) variable {
 	return variable{
-		Variable: Variable{Name: name, Type: wholeType, Doc: doc, Example: example}, size: 1, getters: getters{whole: read},
-		read: func(s *scope) ref.Val { return types.Int(read(s)) },
+		Variable: Variable{Name: name, Type: integerType, Doc: doc, Example: example},
+		size:     1,
+		getters:  getters{integer: read},
+		read:     func(s *scope) ref.Val { return types.Int(read(s)) },
 	}
 }
 
 func number(name, doc, example string, read func(*scope) float64) variable {
 	return variable{
-		Variable: Variable{Name: name, Type: numberType, Doc: doc, Example: example}, size: 1, getters: getters{number: read},
-		read: func(s *scope) ref.Val { return types.Double(read(s)) },
+		Variable: Variable{Name: name, Type: numberType, Doc: doc, Example: example},
+		size:     1,
+		getters:  getters{number: read},
+		read:     func(s *scope) ref.Val { return types.Double(read(s)) },
 	}
 }
 
-func truth(name, doc, example string, read func(*scope) bool) variable {
+func boolean(name, doc, example string, read func(*scope) bool) variable {
 	return variable{
-		Variable: Variable{Name: name, Type: truthType, Doc: doc, Example: example}, size: 1, getters: getters{truth: read},
-		read: func(s *scope) ref.Val { return types.Bool(read(s)) },
+		Variable: Variable{Name: name, Type: booleanType, Doc: doc, Example: example},
+		size:     1,
+		getters:  getters{boolean: read},
+		read:     func(s *scope) ref.Val { return types.Bool(read(s)) },
 	}
 }
 
-// oneOf says all that the variable can be.
+// oneOf lists all values of the variable.
 func (v variable) oneOf(values []string) variable {
 	v.Values = values
-	v.known = func(s string) bool { return slices.Contains(values, s) }
+	v.known = func(value string) bool { return slices.Contains(values, value) }
 	return v
 }
 
-// country says that the variable is a country.
+// country makes the variable a country.
 func (v variable) country() variable {
-	v.known = func(s string) bool { return s == "" || ship.KnownCountry(s) }
+	v.known = func(code string) bool { return code == "" || ship.KnownCountry(code) }
 	return v
 }
 
-// celType is the type of the variable in the language.
+// celType returns the CEL type of the variable.
 func (v variable) celType() *cel.Type {
 	switch v.Type {
 	case textType:
 		return cel.StringType
-	case wholeType:
+	case integerType:
 		return cel.IntType
 	case numberType:
 		return cel.DoubleType
-	case truthType:
+	case booleanType:
 		return cel.BoolType
 	case mapType:
 		return cel.MapType(cel.StringType, cel.StringType)

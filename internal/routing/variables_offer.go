@@ -27,7 +27,7 @@ var offerVariables = []variable{
 		func(s *scope) string { return s.offers[0].rate.Service }),
 	number("cheapest.amount", "Price of the cheapest offer.", `cheapest.amount > 40`,
 		func(s *scope) float64 { return major(s.offers[0].rate.Price) }),
-	whole("cheapest.days", "Days that the cheapest offer takes, 999 if not known.", `cheapest.days > 5`,
+	integer("cheapest.days", "Days that the cheapest offer takes, 999 if not known.", `cheapest.days > 5`,
 		func(s *scope) int64 { return s.offers[0].days }),
 	text("fastest.carrier", lineSize, "Carrier of the fastest offer, of these the cheapest.", `fastest.carrier == "fedex"`,
 		func(s *scope) string { return s.fastest().rate.Carrier }),
@@ -35,37 +35,37 @@ var offerVariables = []variable{
 		func(s *scope) string { return s.fastest().rate.Service }),
 	number("fastest.amount", "Price of the fastest offer.", `fastest.amount < cheapest.amount * 1.2`,
 		func(s *scope) float64 { return major(s.fastest().rate.Price) }),
-	whole("fastest.days", "Days that the fastest offer takes, 999 if not known.", `fastest.days <= 1`,
+	integer("fastest.days", "Days that the fastest offer takes, 999 if not known.", `fastest.days <= 1`,
 		func(s *scope) int64 { return s.fastest().days }),
 }
 
 // readsOffers are the groups that only Decide knows.
 var readsOffers = map[string]bool{"quotes": true, "cheapest": true, "fastest": true}
 
-// offerFields are what conditions read of an offer: the one whose turn it is
-// in the loop.
+// offerFields are what conditions read of an offer: the current one of the
+// loop.
 var offerFields = []variable{
 	text("carrier", lineSize, "Carrier of the offer.", `quotes.exists(q, q.carrier == "ups")`,
-		func(s *scope) string { return s.turn.rate.Carrier }),
+		func(s *scope) string { return s.current.rate.Carrier }),
 	text("service", lineSize, "Service of the offer.", `quotes.exists(q, q.service == "next_day")`,
-		func(s *scope) string { return s.turn.rate.Service }),
+		func(s *scope) string { return s.current.rate.Service }),
 	text("connection", lineSize, "Id of the connection that offers.", `quotes.exists(q, q.connection.startsWith("con_"))`,
-		func(s *scope) string { return string(s.turn.rate.Connection) }),
+		func(s *scope) string { return string(s.current.rate.Connection) }),
 	number("amount", "Price, in the offer's own currency.", `quotes.all(q, q.amount > 10)`,
-		func(s *scope) float64 { return major(s.turn.rate.Price) }),
+		func(s *scope) float64 { return major(s.current.rate.Price) }),
 	text("currency", codeSize, "Currency of the price.", `quotes.all(q, q.currency == "USD")`,
-		func(s *scope) string { return s.turn.rate.Price.Currency }),
-	whole("days", "Days from the ship date to the delivery, 999 if not known.", `quotes.exists(q, q.days <= 2)`,
-		func(s *scope) int64 { return s.turn.days }),
-	truth("guaranteed", "Whether the carrier guarantees the day.", `quotes.exists(q, q.guaranteed)`,
-		func(s *scope) bool { return s.turn.rate.Guaranteed }),
+		func(s *scope) string { return s.current.rate.Price.Currency }),
+	integer("days", "Days from the ship date to the delivery, 999 if not known.", `quotes.exists(q, q.days <= 2)`,
+		func(s *scope) int64 { return s.current.days }),
+	boolean("guaranteed", "Whether the carrier guarantees the day.", `quotes.exists(q, q.guaranteed)`,
+		func(s *scope) bool { return s.current.rate.Guaranteed }),
 	text("date", codeSize, "Day of delivery, empty if not promised.", `quotes.exists(q, q.date != "" && q.date <= "2026-12-24")`,
-		func(s *scope) string { return promised(s.turn.rate) }),
+		func(s *scope) string { return promised(s.current.rate) }),
 }
 
-func promised(r *ship.Rate) string {
-	if r.DeliveryAt.IsZero() {
+func promised(rate *ship.Rate) string {
+	if rate.DeliveryAt.IsZero() {
 		return ""
 	}
-	return string(ship.DateOf(r.DeliveryAt))
+	return string(ship.DateOf(rate.DeliveryAt))
 }

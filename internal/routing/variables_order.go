@@ -26,7 +26,7 @@ var placeVariables = []variable{
 		func(s *scope) string { return s.in.Order.Destination.City }),
 	text("destination.zip", 20, "Postal code it goes to, in the country's spelling.", `destination.zip.startsWith("99")`,
 		func(s *scope) string { return s.in.Order.Destination.Zip }),
-	truth("destination.residential", "Whether the client said that it is a home; false if it did not say.", `destination.residential`,
+	boolean("destination.residential", "Whether the client said that it is a home; false if it did not say.", `destination.residential`,
 		func(s *scope) bool { r := s.in.Order.Destination.Residential; return r != nil && *r }),
 	text("destination.company", lineSize, "Company it goes to, empty for a person.", `destination.company != ""`,
 		func(s *scope) string { return s.in.Order.Destination.Company }),
@@ -41,28 +41,28 @@ var placeVariables = []variable{
 }
 
 var parcelVariables = []variable{
-	whole("parcel.count", "How many pieces there are.", `parcel.count > 1`,
+	integer("parcel.count", "How many pieces there are.", `parcel.count > 1`,
 		func(s *scope) int64 { return int64(len(s.in.Order.Parcels)) }),
-	whole("parcel.weightGrams", "Weight of all pieces together, in grams.", `parcel.weightGrams < 450`,
-		func(s *scope) int64 { return s.pieces().grams }),
+	integer("parcel.weightGrams", "Weight of all pieces together, in grams.", `parcel.weightGrams < 450`,
+		func(s *scope) int64 { return s.totals().grams }),
 	number("parcel.weightKg", "Weight of all pieces together, in kilograms.", `parcel.weightKg > 20`,
-		func(s *scope) float64 { return float64(s.pieces().grams) / 1000 }),
+		func(s *scope) float64 { return float64(s.totals().grams) / 1000 }),
 	number("parcel.weightLb", "Weight of all pieces together, in pounds.", `parcel.weightLb > 50`,
-		func(s *scope) float64 { return float64(s.pieces().grams) / gramsPerPound }),
+		func(s *scope) float64 { return float64(s.totals().grams) / gramsPerPound }),
 	number("parcel.weightOz", "Weight of all pieces together, in ounces.", `parcel.weightOz < 16`,
-		func(s *scope) float64 { return float64(s.pieces().grams) / gramsPerPound * 16 }),
+		func(s *scope) float64 { return float64(s.totals().grams) / gramsPerPound * 16 }),
 	number("parcel.heaviestKg", "Weight of the heaviest piece, in kilograms.", `parcel.heaviestKg > 31.5`,
-		func(s *scope) float64 { return float64(s.pieces().heaviest) / 1000 }),
+		func(s *scope) float64 { return float64(s.totals().heaviest) / 1000 }),
 	number("parcel.longestCm", "Longest side of any piece, in centimetres; 0 if not known.", `parcel.longestCm > 120`,
-		func(s *scope) float64 { return float64(s.pieces().longest) / 10 }),
+		func(s *scope) float64 { return float64(s.totals().longest) / 10 }),
 	number("parcel.longestIn", "Longest side of any piece, in inches; 0 if not known.", `parcel.longestIn > 48`,
-		func(s *scope) float64 { return float64(s.pieces().longest) / 25.4 }),
+		func(s *scope) float64 { return float64(s.totals().longest) / 25.4 }),
 	number("parcel.girthCm", "Longest side plus twice the two others, of the largest piece, in centimetres.", `parcel.girthCm > 300`,
-		func(s *scope) float64 { return float64(s.pieces().girth) / 10 }),
+		func(s *scope) float64 { return float64(s.totals().girth) / 10 }),
 	number("parcel.girthIn", "Longest side plus twice the two others, of the largest piece, in inches.", `parcel.girthIn > 130`,
-		func(s *scope) float64 { return float64(s.pieces().girth) / 25.4 }),
+		func(s *scope) float64 { return float64(s.totals().girth) / 25.4 }),
 	number("parcel.volumeCm3", "Volume of all pieces together, in cubic centimetres.", `parcel.volumeCm3 > 60000`,
-		func(s *scope) float64 { return s.pieces().volume }),
+		func(s *scope) float64 { return s.totals().volume }),
 	text("parcel.packaging", lineSize, "Carrier's packaging of the first piece; empty for the client's own box.", `parcel.packaging == "flat_rate_envelope"`,
 		func(s *scope) string {
 			if len(s.in.Order.Parcels) == 0 {
@@ -70,8 +70,8 @@ var parcelVariables = []variable{
 			}
 			return s.in.Order.Parcels[0].Packaging
 		}),
-	truth("parcel.hasDimensions", "Whether every piece has its dimensions.", `!parcel.hasDimensions`,
-		func(s *scope) bool { return s.pieces().measured }),
+	boolean("parcel.hasDimensions", "Whether every piece has its dimensions.", `!parcel.hasDimensions`,
+		func(s *scope) bool { return s.totals().measured }),
 }
 
 var orderVariables = []variable{
@@ -79,13 +79,13 @@ var orderVariables = []variable{
 		func(s *scope) string { return s.in.Order.OrderID }),
 	text("order.reference", lineSize, "The client's reference.", `order.reference.contains("SAMPLE")`,
 		func(s *scope) string { return s.in.Order.Reference }),
-	truth("order.international", "Whether it crosses a border.", `order.international`,
+	boolean("order.international", "Whether it crosses a border.", `order.international`,
 		func(s *scope) bool { return s.in.Order.Origin.Country != s.in.Order.Destination.Country }),
-	truth("order.isReturn", "Whether it is a return.", `order.isReturn`,
+	boolean("order.isReturn", "Whether it is a return.", `order.isReturn`,
 		func(s *scope) bool { return s.in.Order.IsReturn }),
 	text("order.signature", codeSize, "Signature that is asked for.", `order.signature == "adult"`,
 		func(s *scope) string { return s.in.Order.Options.Signature }).oneOf(signatures),
-	truth("order.saturdayDelivery", "Whether delivery on a Saturday is asked for.", `order.saturdayDelivery`,
+	boolean("order.saturdayDelivery", "Whether delivery on a Saturday is asked for.", `order.saturdayDelivery`,
 		func(s *scope) bool { return s.in.Order.Options.SaturdayDelivery }),
 	number("order.insuredValue", "Insured value in its own currency, 0 if none.", `order.insuredValue >= 500`,
 		func(s *scope) float64 { return major(s.in.Order.Options.InsuredValue) }),
@@ -95,7 +95,7 @@ var orderVariables = []variable{
 		func(s *scope) string { return string(s.in.Order.DeliverBy) }),
 	text("order.shipDate", codeSize, "Day it is handed over.", `order.shipDate >= "2026-12-20"`,
 		func(s *scope) string { return string(s.shipDate) }),
-	whole("order.daysToDeliver", "Days from the ship date to deliverBy, -1 if there is none.", `order.daysToDeliver >= 0 && order.daysToDeliver <= 2`,
+	integer("order.daysToDeliver", "Days from the ship date to deliverBy, -1 if there is none.", `order.daysToDeliver >= 0 && order.daysToDeliver <= 2`,
 		func(s *scope) int64 {
 			if s.in.Order.DeliverBy == "" {
 				return -1
@@ -131,7 +131,7 @@ var orderVariables = []variable{
 var timeVariables = []variable{
 	text("time.weekday", codeSize, "Day of the week now, in UTC.", `time.weekday in ["saturday", "sunday"]`,
 		func(s *scope) string { return weekday(s.in.Now.UTC().Weekday()) }).oneOf(weekdays),
-	whole("time.hour", "Hour now, 0 to 23, in UTC.", `time.hour >= 16`,
+	integer("time.hour", "Hour now, 0 to 23, in UTC.", `time.hour >= 16`,
 		func(s *scope) int64 { return int64(s.in.Now.UTC().Hour()) }),
 	text("time.date", codeSize, "Day now, in UTC.", `time.date >= "2026-12-18"`,
 		func(s *scope) string {
@@ -140,7 +140,7 @@ var timeVariables = []variable{
 			}
 			return s.today
 		}),
-	whole("time.month", "Month now, 1 to 12, in UTC.", `time.month == 12`,
+	integer("time.month", "Month now, 1 to 12, in UTC.", `time.month == 12`,
 		func(s *scope) int64 { return int64(s.in.Now.UTC().Month()) }),
 	text("ship.weekday", codeSize, "Day of the week of the ship date.", `ship.weekday == "friday"`,
 		func(s *scope) string { return weekday(s.shipDate.Time().Weekday()) }).oneOf(weekdays),
@@ -148,24 +148,25 @@ var timeVariables = []variable{
 
 const gramsPerPound = 453.59237
 
-func weekday(d time.Weekday) string { return weekdays[(int(d)+6)%7] }
+func weekday(day time.Weekday) string { return weekdays[(int(day)+6)%7] }
 
-// major is an amount in whole units of its currency, as conditions read it.
-func major(m ship.Money) float64 {
-	return float64(m.Minor) / math.Pow10(ship.Exponent(m.Currency))
+// major returns an amount in whole units of its currency, as conditions read it.
+func major(amount ship.Money) float64 {
+	return float64(amount.Minor) / math.Pow10(ship.Exponent(amount.Currency))
 }
 
-func customsValue(c *ship.Customs) float64 {
-	if c == nil {
+func customsValue(declared *ship.Customs) float64 {
+	if declared == nil {
 		return 0
 	}
+
 	var sum ship.Money
-	for _, item := range c.Items {
+	for _, item := range declared.Items {
 		sum.Minor += item.Value.Minor * int64(item.Quantity)
 		sum.Currency = item.Value.Currency
 	}
 	return major(sum)
 }
 
-// cutName divides a variable's name into its group and the rest.
+// cutName splits a variable's name into its group and the rest.
 func cutName(name string) (group, rest string, ok bool) { return strings.Cut(name, ".") }
