@@ -10,8 +10,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// An Entry is what is written of something that somebody did, besides who and
-// where from. It holds no secret.
+// An Entry is what the audit log says of something that somebody did, besides
+// who did it and from where. It holds no secret.
 type Entry struct {
 	Action  string // what was done: "member.role_changed"
 	Target  string // id or name of what it was done to
@@ -19,81 +19,96 @@ type Entry struct {
 	Details map[string]string
 }
 
-// operatorName is who the operator is in the record.
+// operatorName is the operator's name in the audit log.
 const operatorName = "operator"
 
-// tell writes an entry of the actor's account, in the transaction of the
-// change.
-func (s *Service) tell(ctx context.Context, tx *store.Store, a Actor, e Entry) error {
-	return tx.AddAudit(ctx, s.entryOf(a, a.Account, e))
+// audit writes an entry in the log of the actor's account, in the transaction
+// of the change.
+func (s *Service) audit(ctx context.Context, tx *store.Store, a Actor, entry Entry) error {
+	return tx.AddAudit(ctx, s.entryOf(a, a.Account, entry))
 }
 
-// tellAll writes an entry in every account of the actor: what a person does
+// auditAll writes an entry in every account of the actor: what a person does
 // with their ways to sign in concerns all of them.
-func (s *Service) tellAll(ctx context.Context, tx *store.Store, a Actor, e Entry) error {
-	in, err := tx.Memberships(ctx, a.Person.ID)
+func (s *Service) auditAll(ctx context.Context, tx *store.Store, a Actor, entry Entry) error {
+	memberships, err := tx.Memberships(ctx, a.Person.ID)
 	if err != nil {
 		return err
 	}
-	for _, m := range in {
-		if err := tx.AddAudit(ctx, s.entryOf(a, m.Account, e)); err != nil {
+	for _, membership := range memberships {
+		if err := tx.AddAudit(ctx, s.entryOf(a, membership.Account, entry)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) entryOf(a Actor, account ship.AccountID, e Entry) store.AuditEntry {
-	made := store.AuditEntry{
-		ID: s.store.NewAuditID(account, s.now()), Account: account, Action: e.Action, Target: plain(e.Target), Mode: e.Mode, Details: e.Details,
+func (s *Service) entryOf(a Actor, account ship.AccountID, entry Entry) store.AuditEntry {
+	row := store.AuditEntry{
+		ID:      s.store.NewAuditID(account, s.now()),
+		Account: account,
+		Action:  entry.Action,
+		Target:  storableText(entry.Target),
+		Mode:    entry.Mode,
+		Details: entry.Details,
 	}
-	a.sign(&made)
-	return made
+	a.sign(&row)
+	return row
 }
 
-// sign says whose entry it is.
-func (a Actor) sign(e *store.AuditEntry) {
-	e.Addr, e.Agent = a.From.Addr, cut(a.From.Agent, maxAgent)
+// sign sets who made the entry, and from where.
+func (a Actor) sign(row *store.AuditEntry) {
+	row.Addr = a.From.Addr
+	row.Agent = truncateText(a.From.Agent, maxAgent)
+
+	// The name is kept as it was: a person can be renamed and a key deleted.
 	switch {
 	case a.operator:
-		e.Who = operatorName
+		row.Who = operatorName
 	case a.key != "":
-		e.Key, e.Who = a.key, a.keyName
+		row.Key = a.key
+		row.Who = a.keyName
 	default:
-		e.Person, e.Who = a.Person.ID, a.Person.Name+" <"+a.Person.Email+">"
+		row.Person = a.Person.ID
+		row.Who = a.Person.Name + " <" + a.Person.Email + ">"
 	}
 }
 
 // Audited returns a context for changes that the actor makes through other
-// services: the transaction of each writes its entry, so that both happen or
-// neither. The change says what it is, and on what; where the actor knows
-// better, as a page does that says what its button did, e says it. An operator
-// of no account in particular acts in that of the change.
+// services: the transaction of each change writes its entry, so that both happen
+// or neither. The change itself provides the action and the target. Where the
+// actor knows better, as a page does that knows what its button was for, e
+// overrides them. An operator of no account in particular acts in that of the
+// change.
 func Audited(ctx context.Context, a Actor, e Entry) context.Context {
-	return store.WithAudit(ctx, func(made *store.AuditEntry) {
+	return store.WithAudit(ctx, func(row *store.AuditEntry) {
 		if a.Account != "" {
-			made.Account = a.Account
+			row.Account = a.Account
 		}
-		made.Action, made.Mode = cmp.Or(e.Action, made.Action), cmp.Or(e.Mode, made.Mode)
-		made.Target = plain(cmp.Or(e.Target, made.Target))
-		details := maps.Clone(made.Details)
+		row.Action = cmp.Or(e.Action, row.Action)
+		row.Mode = cmp.Or(e.Mode, row.Mode)
+		row.Target = storableText(cmp.Or(e.Target, row.Target))
+
+		// The map belongs to the service that made the change.
+		details := maps.Clone(row.Details)
 		if details == nil {
 			details = map[string]string{}
 		}
 		maps.Copy(details, e.Details)
 		for name, value := range details {
-			details[name] = plain(value)
+			details[name] = storableText(value)
 		}
-		made.Details = details
-		a.sign(made)
+		row.Details = details
+
+		a.sign(row)
 	})
 }
 
-// Record writes an entry of something that the actor did through another
-// service, after it was done: of a purchase or a void, during which no
-// transaction is open. The shipment tells of it in any case.
+// Record writes an entry about something that the actor did through another
+// service, after it was done: a purchase or a void, during which no transaction
+// is open. The shipment itself shows it in any case.
 func (s *Service) Record(ctx context.Context, a Actor, e Entry) error {
-	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.tell(ctx, tx, a, e) })
+	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.audit(ctx, tx, a, e) })
 }
 
 // An AuditEntry is one thing that somebody did.
@@ -107,7 +122,7 @@ type AuditEntry struct {
 	From   Origin
 }
 
-// By is what kind of actor did it.
+// By returns the kind of actor who did it.
 func (e AuditEntry) By() string {
 	switch {
 	case e.Person != "":
@@ -125,7 +140,7 @@ const (
 	ByOperators = store.ByOperators // at the command line
 )
 
-// AuditFilter chooses entries. What is empty does not choose.
+// AuditFilter selects entries. An empty field selects all.
 type AuditFilter struct {
 	By            string // ByPeople, ByKeys or ByOperators
 	Person        ship.PersonID
@@ -143,20 +158,31 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 	if err := a.Allow(ViewAudit); err != nil {
 		return nil, "", err
 	}
-	q := store.AuditQuery{Account: a.Account, By: plain(f.By), Person: f.Person, Key: f.Key, Action: plain(f.Action), Target: plain(f.Target), After: f.After, Before: f.Before}
-	if q.Limit = min(f.Limit, 200); q.Limit <= 0 {
-		q.Limit = 50
+
+	size := min(f.Limit, 200)
+	if size <= 0 {
+		size = 50
 	}
-	size := q.Limit
-	q.Limit++ // one more tells whether there is another page
+	query := store.AuditQuery{
+		Account: a.Account,
+		By:      storableText(f.By),
+		Person:  f.Person,
+		Key:     f.Key,
+		Action:  storableText(f.Action),
+		Target:  storableText(f.Target),
+		After:   f.After,
+		Before:  f.Before,
+		Limit:   size + 1, // one more shows whether there is another page
+	}
 	if f.Cursor != "" {
 		behind, ok := ship.ParseAuditID(f.Cursor)
 		if !ok {
 			return nil, "", ship.InvalidFields([]ship.FieldError{{Pointer: "/cursor", Code: "invalid", Detail: "is not a cursor of this list"}})
 		}
-		q.Behind = behind
+		query.Behind = behind
 	}
-	rows, err := s.store.Audit(ctx, q)
+
+	rows, err := s.store.Audit(ctx, query)
 	if err != nil {
 		return nil, "", err
 	}
@@ -165,11 +191,22 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 		rows = rows[:size]
 		next = string(rows[size-1].ID)
 	}
+
 	list := make([]AuditEntry, len(rows))
-	for i, r := range rows {
+	for i, row := range rows {
 		list[i] = AuditEntry{
-			ID: r.ID, At: r.ID.Raw().Time(), Person: r.Person, Key: r.Key, Who: r.Who, From: Origin{Addr: r.Addr, Agent: r.Agent},
-			Entry: Entry{Action: r.Action, Target: r.Target, Mode: r.Mode, Details: r.Details},
+			Entry: Entry{
+				Action:  row.Action,
+				Target:  row.Target,
+				Mode:    row.Mode,
+				Details: row.Details,
+			},
+			ID:     row.ID,
+			At:     row.ID.Raw().Time(),
+			Person: row.Person,
+			Key:    row.Key,
+			Who:    row.Who,
+			From:   Origin{Addr: row.Addr, Agent: row.Agent},
 		}
 	}
 	return list, next, nil

@@ -19,10 +19,10 @@ type TOTPSetup struct {
 	URI    string // otpauth://, to scan
 }
 
-// place is where a person's seed is sealed for.
-func place(p ship.PersonID) []string { return []string{"person", string(p), "totp"} }
+// seedPlace is what the seal of a person's seed is bound to.
+func seedPlace(p ship.PersonID) []string { return []string{"person", string(p), "totp"} }
 
-// BeginTOTP makes a seed for the actor's authenticator. It counts once
+// BeginTOTP creates a seed for the actor's authenticator. It becomes active once
 // ConfirmTOTP has seen a code of it.
 func (s *Service) BeginTOTP(ctx context.Context, a Actor) (TOTPSetup, error) {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
@@ -31,42 +31,57 @@ func (s *Service) BeginTOTP(ctx context.Context, a Actor) (TOTPSetup, error) {
 	if s.box == nil {
 		return TOTPSetup{}, errNoBox
 	}
+
 	seed := newSeed()
 	token, hash := newToken()
 	err := s.store.AddCeremony(ctx, store.Ceremony{
-		Hash: hash, Kind: kindTOTP, Person: a.Person.ID, Data: s.box.Seal(seed, place(a.Person.ID)...), ExpiresAt: s.clock().Add(ceremonyFor),
+		Hash:      hash,
+		Kind:      kindTOTP,
+		Person:    a.Person.ID,
+		Data:      s.box.Seal(seed, seedPlace(a.Person.ID)...),
+		ExpiresAt: s.clock().Add(ceremonyLifetime),
 	})
-	return TOTPSetup{Token: token, Secret: seedText.EncodeToString(seed), URI: otpauth(appName, a.Person.Email, seed)}, err
+
+	return TOTPSetup{
+		Token:  token,
+		Secret: seedText.EncodeToString(seed),
+		URI:    otpauth(appName, a.Person.Email, seed),
+	}, err
 }
 
-// ConfirmTOTP makes the authenticator count, and returns the recovery codes:
-// they are shown this once.
+// ConfirmTOTP activates the authenticator, and returns the recovery codes: they
+// are shown only this once.
 func (s *Service) ConfirmTOTP(ctx context.Context, a Actor, token, code string) ([]string, error) {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return nil, err
 	}
+
 	hash := hashOf(token)
-	c, err := s.store.TryCeremony(ctx, hash, kindTOTP, codeTries, s.clock())
+	ceremony, err := s.store.TryCeremony(ctx, hash, kindTOTP, codeTries, s.clock())
 	if err != nil {
 		return nil, err
 	}
-	if c.Person != a.Person.ID {
+	if ceremony.Person != a.Person.ID {
 		return nil, expired()
 	}
-	seed, err := s.box.Open(c.Data, place(a.Person.ID)...)
+
+	seed, err := s.box.Open(ceremony.Data, seedPlace(a.Person.ID)...)
 	if err != nil {
 		return nil, fmt.Errorf("seed of %s: %w", a.Person.ID, err)
 	}
-	step, ok := stepOf(seed, tidyCode(code), s.now())
+	step, ok := matchingStep(seed, normalizeCode(code), s.now())
 	if !ok {
-		return nil, wrongCode()
+		return nil, invalidCode()
 	}
+
+	// The step is stored with the seed, so that this code is not accepted again
+	// for a sign-in.
 	codes, hashes := newRecoveryCodes(a.Person.ID)
 	err = s.changeSelf(ctx, a, Entry{Action: "totp.added"}, func(tx *store.Store, _ store.Person) error {
 		if _, err := tx.TakeCeremony(ctx, hash, kindTOTP, s.clock()); err != nil {
 			return err
 		}
-		if err := tx.SetTOTP(ctx, a.Person.ID, c.Data, step); err != nil {
+		if err := tx.SetTOTP(ctx, a.Person.ID, ceremony.Data, step); err != nil {
 			return err
 		}
 		return tx.SetRecoveryCodes(ctx, a.Person.ID, hashes)
@@ -77,11 +92,12 @@ func (s *Service) ConfirmTOTP(ctx context.Context, a Actor, token, code string) 
 	return codes, nil
 }
 
-// RemoveTOTP takes the actor's authenticator and recovery codes away.
+// RemoveTOTP removes the actor's authenticator and recovery codes.
 func (s *Service) RemoveTOTP(ctx context.Context, a Actor) error {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return err
 	}
+
 	return s.changeSelf(ctx, a, Entry{Action: "totp.removed"}, func(tx *store.Store, _ store.Person) error {
 		if err := tx.SetTOTP(ctx, a.Person.ID, nil, 0); err != nil {
 			return err
@@ -90,15 +106,16 @@ func (s *Service) RemoveTOTP(ctx context.Context, a Actor) error {
 	})
 }
 
-// NewRecoveryCodes replaces the actor's recovery codes. They are shown this
+// NewRecoveryCodes replaces the actor's recovery codes. They are shown only this
 // once. It is ship.Conflict without an authenticator.
 func (s *Service) NewRecoveryCodes(ctx context.Context, a Actor) ([]string, error) {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return nil, err
 	}
+
 	codes, hashes := newRecoveryCodes(a.Person.ID)
-	err := s.changeSelf(ctx, a, Entry{Action: "recovery_codes.made"}, func(tx *store.Store, p store.Person) error {
-		if p.TOTPSeed == nil {
+	err := s.changeSelf(ctx, a, Entry{Action: "recovery_codes.made"}, func(tx *store.Store, person store.Person) error {
+		if person.TOTPSeed == nil {
 			return ship.Coded(ship.Conflict, "no_authenticator", "there is no authenticator to recover from")
 		}
 		return tx.SetRecoveryCodes(ctx, a.Person.ID, hashes)
@@ -109,27 +126,29 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, a Actor) ([]string, erro
 	return codes, nil
 }
 
-// changeSelf changes the actor's own ways to sign in under a lock, with the
-// entry that tells of it.
-func (s *Service) changeSelf(ctx context.Context, a Actor, e Entry, change func(*store.Store, store.Person) error) error {
-	if e.Target == "" {
-		e.Target = string(a.Person.ID)
+// changeSelf changes the actor's own ways to sign in under a lock, and writes
+// the entry in the audit log of each of their accounts.
+func (s *Service) changeSelf(ctx context.Context, a Actor, entry Entry, change func(*store.Store, store.Person) error) error {
+	if entry.Target == "" {
+		entry.Target = string(a.Person.ID)
 	}
+
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		p, err := tx.LockPerson(ctx, a.Person.ID)
+		person, err := tx.LockPerson(ctx, a.Person.ID)
 		if err != nil {
 			return err
 		}
-		if err := change(tx, p); err != nil {
+		if err := change(tx, person); err != nil {
 			return err
 		}
-		return s.tellAll(ctx, tx, a, e)
+		return s.auditAll(ctx, tx, a, entry)
 	})
 }
 
-func tidyCode(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), " ", "") }
+// normalizeCode removes the spaces with which codes are shown and typed.
+func normalizeCode(code string) string { return strings.ReplaceAll(strings.TrimSpace(code), " ", "") }
 
-func wrongCode() error {
+func invalidCode() error {
 	e := ship.Coded(ship.Forbidden, "wrong_code", "the code is not right, or was used already")
 	e.Fields = []ship.FieldError{{Pointer: "/code", Code: "invalid", Detail: "is not right, or was used already"}}
 	return e
@@ -137,58 +156,63 @@ func wrongCode() error {
 
 // proveCode checks a code of the person's authenticator, or a recovery code,
 // and uses it up. It reports which it was, as the method of a session.
-func (s *Service) proveCode(ctx context.Context, p store.Person, code string, from Origin) (method string, err error) {
-	who := subject("code", string(p.ID))
-	if _, err := s.attempt(ctx, who, from.Addr); err != nil {
+func (s *Service) proveCode(ctx context.Context, person store.Person, code string, from Origin) (method string, err error) {
+	// The attempt counts as failed until it has succeeded, so that many at once
+	// cannot all be tried.
+	key := throttleKey("code", string(person.ID))
+	if _, err := s.countAttempt(ctx, key, from.Addr); err != nil {
 		return "", err
 	}
+
 	ok := false
-	if code = tidyCode(code); len(code) == totpDigits {
+	if code = normalizeCode(code); len(code) == totpDigits {
 		method = "totp"
-		ok, err = s.takeCode(ctx, p, code)
+		ok, err = s.takeCode(ctx, person, code)
 	} else {
 		method = "recovery_code"
-		ok, err = s.takeRecoveryCode(ctx, p, code, from)
+		ok, err = s.takeRecoveryCode(ctx, person, code, from)
 	}
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return "", wrongCode()
+		return "", invalidCode()
 	}
-	return method, s.succeeded(ctx, who, from.Addr)
+	return method, s.clearAttempt(ctx, key, from.Addr)
 }
 
 // takeCode uses up a code of the authenticator: it and those before it are not
-// taken again.
-func (s *Service) takeCode(ctx context.Context, p store.Person, code string) (bool, error) {
-	if s.box == nil || p.TOTPSeed == nil {
+// accepted again.
+func (s *Service) takeCode(ctx context.Context, person store.Person, code string) (bool, error) {
+	if s.box == nil || person.TOTPSeed == nil {
 		return false, nil
 	}
-	seed, err := s.box.Open(p.TOTPSeed, place(p.ID)...)
+	seed, err := s.box.Open(person.TOTPSeed, seedPlace(person.ID)...)
 	if err != nil {
-		return false, fmt.Errorf("seed of %s: %w", p.ID, err)
+		return false, fmt.Errorf("seed of %s: %w", person.ID, err)
 	}
-	step, ok := stepOf(seed, code, s.now())
+	step, ok := matchingStep(seed, code, s.now())
 	if !ok {
 		return false, nil
 	}
-	if s.box.Old(p.TOTPSeed) {
-		if err := s.store.ResealTOTP(ctx, p.ID, p.TOTPSeed, s.box.Seal(seed, place(p.ID)...)); err != nil {
+
+	// A seed that is sealed with an old key moves to the current one.
+	if s.box.Old(person.TOTPSeed) {
+		if err := s.store.ResealTOTP(ctx, person.ID, person.TOTPSeed, s.box.Seal(seed, seedPlace(person.ID)...)); err != nil {
 			return false, err
 		}
 	}
-	return s.store.TakeTOTPStep(ctx, p.ID, step)
+	return s.store.TakeTOTPStep(ctx, person.ID, step)
 }
 
-// takeRecoveryCode uses up a recovery code, and tells of it.
-func (s *Service) takeRecoveryCode(ctx context.Context, p store.Person, code string, from Origin) (ok bool, err error) {
+// takeRecoveryCode uses up a recovery code, and writes that in the audit log.
+func (s *Service) takeRecoveryCode(ctx context.Context, person store.Person, code string, from Origin) (ok bool, err error) {
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		ok, err = tx.TakeRecoveryCode(ctx, p.ID, recoveryHash(p.ID, code), s.clock())
+		ok, err = tx.TakeRecoveryCode(ctx, person.ID, recoveryHash(person.ID, code), s.clock())
 		if err != nil || !ok {
 			return err
 		}
-		return s.tellAll(ctx, tx, Actor{Person: personOf(p), From: from}, Entry{Action: "recovery_code.used", Target: string(p.ID)})
+		return s.auditAll(ctx, tx, Actor{Person: personOf(person), From: from}, Entry{Action: "recovery_code.used", Target: string(person.ID)})
 	})
 	return ok && err == nil, err
 }

@@ -10,138 +10,165 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// signInAs signs in whom the identity provider means: whoever is connected
-// with it; an invited person, who joins by it; or somebody with the verified
-// e-mail who has no other way to sign in. Nobody who has one is connected
-// unasked: that is theirs to do once they are signed in.
-func (s *Service) signInAs(ctx context.Context, c claims, from Origin, end func(*store.Store) error) (SignedIn, error) {
-	o := opening{method: "oidc", from: from, end: end}
-	if c.AuthTime > 0 {
-		// It may know them from long ago: that is no proof for a step-up.
-		o.proved = time.Unix(c.AuthTime, 0).UTC()
+// signInWithIdentity signs in the person whom the identity provider names:
+// whoever is connected with the identity; an invited person, who joins with it;
+// or somebody with the verified e-mail who has no other way to sign in. Nobody
+// who has another way is connected without asking: they do that themselves once
+// they are signed in.
+func (s *Service) signInWithIdentity(ctx context.Context, identity claims, from Origin, finish func(*store.Store) error) (SignedIn, error) {
+	start := sessionStart{method: "oidc", from: from, finish: finish}
+
+	// The provider may have asked them long ago: that is no proof for a step-up.
+	if identity.AuthTime > 0 {
+		start.provedAt = time.Unix(identity.AuthTime, 0).UTC()
 	}
-	p, err := s.store.PersonByIdentity(ctx, c.issuer, c.Subject)
+
+	person, err := s.store.PersonByIdentity(ctx, identity.issuer, identity.Subject)
 	if err == nil {
-		return s.begin(ctx, p, o)
+		return s.startSession(ctx, person, start)
 	}
 	if !isKind(err, ship.NotFound) {
 		return SignedIn{}, err
 	}
-	email := tidyEmail(c.Email)
-	if !bool(c.EmailVerified) || checkEmail(email) != nil {
+
+	// An e-mail that the provider has not verified could be anybody's.
+	email := normalizeEmail(identity.Email)
+	if !bool(identity.EmailVerified) || checkEmail(email) != nil {
 		return SignedIn{}, notAMember()
 	}
-	p, err = s.store.PersonByEmail(ctx, email)
+	person, err = s.store.PersonByEmail(ctx, email)
 	switch {
 	case err == nil:
-		return s.adopt(ctx, p, c, o)
+		return s.linkByEmail(ctx, person, identity, start)
 	case isKind(err, ship.NotFound):
-		return s.joinAs(ctx, email, c, o)
+		return s.joinWithIdentity(ctx, email, identity, start)
 	}
 	return SignedIn{}, err
 }
 
-// adopt connects somebody who has no way to sign in yet.
-func (s *Service) adopt(ctx context.Context, p store.Person, c claims, o opening) (SignedIn, error) {
-	o.also = func(tx *store.Store) error {
-		p, err := tx.LockPerson(ctx, p.ID)
+// linkByEmail connects and signs in somebody who has no way to sign in yet.
+func (s *Service) linkByEmail(ctx context.Context, person store.Person, identity claims, start sessionStart) (SignedIn, error) {
+	start.prepare = func(tx *store.Store) error {
+		locked, err := tx.LockPerson(ctx, person.ID)
 		if err != nil {
 			return err
 		}
-		ways, err := tx.WaysIn(ctx, p.ID)
+		ways, err := tx.WaysIn(ctx, person.ID)
 		if err != nil {
 			return err
 		}
-		if p.PasswordHash != "" || ways.Passkeys > 0 || ways.Identities > 0 {
+
+		// Otherwise whoever controls the e-mail at the provider would take over
+		// an account that was never connected with it.
+		if locked.PasswordHash != "" || ways.Passkeys > 0 || ways.Identities > 0 {
 			return ship.Coded(ship.Forbidden, "oidc_not_linked", "sign in as you did before, and connect the identity provider on your own page")
 		}
-		return s.addIdentity(ctx, tx, Actor{Person: personOf(p), From: o.from}, c)
+		return s.addIdentity(ctx, tx, Actor{Person: personOf(locked), From: start.from}, identity)
 	}
-	return s.begin(ctx, p, o)
+	return s.startSession(ctx, person, start)
 }
 
-// joinAs makes a new person of the open invitations of the e-mail.
-func (s *Service) joinAs(ctx context.Context, email string, c claims, o opening) (SignedIn, error) {
+// joinWithIdentity creates a person who accepts all open invitations of the
+// e-mail, and signs them in.
+func (s *Service) joinWithIdentity(ctx context.Context, email string, identity claims, start sessionStart) (SignedIn, error) {
 	now := s.clock()
-	p := store.Person{ID: ship.NewPersonID(now), Email: email, Name: strings.TrimSpace(c.Name), CreatedAt: now}
-	if checkName("/name", p.Name) != nil {
-		p.Name, _, _ = strings.Cut(email, "@")
+	person := store.Person{
+		ID:        ship.NewPersonID(now),
+		Email:     email,
+		Name:      strings.TrimSpace(identity.Name),
+		CreatedAt: now,
 	}
-	a := Actor{Person: personOf(p), From: o.from}
-	o.also = func(tx *store.Store) error {
-		invited, err := tx.InvitationsByEmail(ctx, email, now)
+	if checkName("/name", person.Name) != nil {
+		person.Name, _, _ = strings.Cut(email, "@")
+	}
+
+	actor := Actor{Person: personOf(person), From: start.from}
+	start.prepare = func(tx *store.Store) error {
+		invitations, err := tx.InvitationsByEmail(ctx, email, now)
 		if err != nil {
 			return err
 		}
-		if len(invited) == 0 {
+		if len(invitations) == 0 {
 			return notAMember()
 		}
-		if err := tx.AddPerson(ctx, p); err != nil {
+
+		if err := tx.AddPerson(ctx, person); err != nil {
 			return err
 		}
-		for _, i := range invited {
-			if err := s.join(ctx, tx, a, i); err != nil {
+		for _, invitation := range invitations {
+			if err := s.acceptInvitation(ctx, tx, actor, invitation); err != nil {
 				return err
 			}
 		}
-		return s.addIdentity(ctx, tx, a, c)
+		return s.addIdentity(ctx, tx, actor, identity)
 	}
-	return s.begin(ctx, p, o)
+	return s.startSession(ctx, person, start)
 }
 
-func (s *Service) addIdentity(ctx context.Context, tx *store.Store, a Actor, c claims) error {
-	if err := tx.AddIdentity(ctx, a.Person.ID, c.issuer, c.Subject, s.clock()); err != nil {
+func (s *Service) addIdentity(ctx context.Context, tx *store.Store, a Actor, identity claims) error {
+	if err := tx.AddIdentity(ctx, a.Person.ID, identity.issuer, identity.Subject, s.clock()); err != nil {
 		return err
 	}
-	return s.tellAll(ctx, tx, a, Entry{Action: "identity.linked", Target: string(a.Person.ID), Details: map[string]string{"issuer": c.issuer}})
+	return s.auditAll(ctx, tx, a, Entry{
+		Action:  "identity.linked",
+		Target:  string(a.Person.ID),
+		Details: map[string]string{"issuer": identity.issuer},
+	})
 }
 
-// actorOf is whoever began a ceremony in the session that is still theirs.
-func (s *Service) actorOf(ctx context.Context, t sealedToken, from Origin) (Actor, error) {
+// ceremonyActor returns the actor who began a ceremony, if the session is still
+// the same.
+func (s *Service) ceremonyActor(ctx context.Context, ceremony sealedToken, from Origin) (Actor, error) {
 	a, err := s.Authenticate(ctx, from.Token, from)
 	if err != nil {
 		return Actor{}, err
 	}
-	if a.Person.ID != t.Person || a.Session != t.Session {
+	if a.Person.ID != ceremony.Person || a.Session != ceremony.Session {
 		return Actor{}, expired()
 	}
 	return a, nil
 }
 
-// link connects the actor with whom the identity provider means.
-func (s *Service) link(ctx context.Context, a Actor, c claims, end func(*store.Store) error) error {
+// linkIdentity connects the actor with the identity.
+func (s *Service) linkIdentity(ctx context.Context, a Actor, identity claims, finish func(*store.Store) error) error {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return err
 	}
+
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		if err := end(tx); err != nil {
+		if err := finish(tx); err != nil {
 			return err
 		}
-		p, err := tx.PersonByIdentity(ctx, c.issuer, c.Subject)
+
+		person, err := tx.PersonByIdentity(ctx, identity.issuer, identity.Subject)
 		switch {
-		case err == nil && p.ID == a.Person.ID:
+		case err == nil && person.ID == a.Person.ID:
 			return nil
 		case err == nil:
 			return ship.Coded(ship.Conflict, "identity_taken", "somebody else here is connected with this identity")
 		case !isKind(err, ship.NotFound):
 			return err
 		}
-		return s.addIdentity(ctx, tx, a, c)
+		return s.addIdentity(ctx, tx, a, identity)
 	})
 }
 
-// stepUpAs makes the actor's session fresh, if the identity provider means
-// them and has asked them since this began.
-func (s *Service) stepUpAs(ctx context.Context, a Actor, c claims, m oidcMemory, end func(*store.Store) error) (SignedIn, error) {
-	p, err := s.store.PersonByIdentity(ctx, c.issuer, c.Subject)
+// stepUpWithIdentity makes the actor's session fresh, if the identity is theirs
+// and the provider has asked them since this began.
+func (s *Service) stepUpWithIdentity(ctx context.Context, a Actor, identity claims, exchange oidcExchange, finish func(*store.Store) error) (SignedIn, error) {
+	person, err := s.store.PersonByIdentity(ctx, identity.issuer, identity.Subject)
 	if err != nil && !isKind(err, ship.NotFound) {
 		return SignedIn{}, err
 	}
-	if err != nil || p.ID != a.Person.ID {
+	if err != nil || person.ID != a.Person.ID {
 		return SignedIn{}, oidcRefused(errors.New("another person signed in"))
 	}
-	if time.Unix(c.AuthTime, 0).Before(time.Unix(m.Began, 0).Add(-oidcSkew)) {
+
+	// The provider's clock may be behind ours. One that does not say when it
+	// asked has an auth_time of zero, and is refused.
+	began := time.Unix(exchange.Began, 0)
+	if time.Unix(identity.AuthTime, 0).Before(began.Add(-oidcSkew)) {
 		return SignedIn{}, oidcRefused(errors.New("the identity provider did not ask anew"))
 	}
-	return s.renew(ctx, a, "oidc", end)
+	return s.renewSession(ctx, a, "oidc", finish)
 }

@@ -32,8 +32,13 @@ type Person struct {
 	CreatedAt time.Time
 }
 
-func personOf(p store.Person) Person {
-	return Person{ID: p.ID, Email: p.Email, Name: p.Name, CreatedAt: p.CreatedAt}
+func personOf(row store.Person) Person {
+	return Person{
+		ID:        row.ID,
+		Email:     row.Email,
+		Name:      row.Name,
+		CreatedAt: row.CreatedAt,
+	}
 }
 
 // An Origin is where a request comes from.
@@ -55,12 +60,12 @@ type OIDC struct {
 // Config is what a Service is made of.
 type Config struct {
 	Store   *store.Store
-	Box     *seal.Box // seals the seeds of codes; only operators' commands do without
+	Box     *seal.Box // seals the seeds of authenticators; only operators' commands do without
 	BaseURL string    // of the dashboard: in every link, and what passkeys are bound to
 	OIDC    OIDC
 	Log     *slog.Logger
 
-	CheapHashes bool // of passwords, that anybody can guess: for tests that are not about them
+	CheapHashes bool // of passwords, easy to guess: for tests that are not about them
 }
 
 // Service knows people, their sessions and their memberships. It is safe for
@@ -76,12 +81,20 @@ type Service struct {
 	now       func() time.Time
 }
 
-// New returns a service. It asks nobody over the network.
+// New returns a service. It makes no network request.
 func New(c Config) (*Service, error) {
-	s := &Service{store: c.Store, box: c.Box, base: strings.TrimRight(c.BaseURL, "/"), log: c.Log, passwords: newPasswords(c.cost()), now: time.Now}
+	s := &Service{
+		store:     c.Store,
+		box:       c.Box,
+		base:      strings.TrimRight(c.BaseURL, "/"),
+		log:       c.Log,
+		passwords: newPasswords(c.cost()),
+		now:       time.Now,
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+
 	var err error
 	if s.passkeys, err = newPasskeys(s.base); err != nil {
 		return nil, fmt.Errorf("passkeys: %w", err)
@@ -100,27 +113,29 @@ const (
 	oidcPath   = "/app/oidc"
 )
 
-// clock is the time as it is stored.
+// clock returns the time as it is stored: UTC, in microseconds, which is what
+// Postgres keeps.
 func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// SignedIn is the end of a step of signing in: a session, or the wait for a
+// SignedIn is the result of a step of signing in: a session, or the wait for a
 // code.
 type SignedIn struct {
-	Token   string         // the session's; the cookie's value. Empty while Pending is not
+	Token   string         // of the session, the value of the cookie; empty while Pending is not
 	Pending string         // give it to SecondFactor together with a code
 	Account ship.AccountID // whose pages are shown; empty after a step-up
 	Return  string         // what BeginOIDC was given
 	Expires time.Time      // of the token
 }
 
-// Sweep removes what is over: sessions, links, what was begun and not ended.
+// Sweep removes what has expired: sessions, links, and ceremonies that were
+// begun and not finished.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.clock()
-	return s.store.SweepSignIns(ctx, now, now.Add(-idleFor), now.Add(-quietFor))
+	return s.store.SweepSignIns(ctx, now, now.Add(-idleTimeout), now.Add(-forgetAfter))
 }
 
 // isKind reports whether err is of the kind.
-func isKind(err error, k ship.Kind) bool { return err != nil && ship.KindOf(err) == k }
+func isKind(err error, kind ship.Kind) bool { return err != nil && ship.KindOf(err) == kind }
 
-// errNoBox is the fault of a service that is to seal without a box.
+// errNoBox means that the service has to seal something and has no box.
 var errNoBox = errors.New("member: there is no key to seal with")

@@ -143,7 +143,7 @@ func TestAnInvitationIsGoodOnceAndForAWhile(t *testing.T) {
 		t.Errorf("taken back twice: %v", err)
 	}
 	_, late := invite("eve@example.com")
-	f.pass(inviteFor)
+	f.pass(inviteLifetime)
 	wantCode(t, accept(late), "expired")
 	if n := f.count(t, "SELECT count(*) FROM people"); n != 2 {
 		t.Errorf("%d people", n)
@@ -218,6 +218,6 @@ func TestAResetLinkSetsAPasswordOnceAndEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.pass(resetFor)
+	f.pass(resetLifetime)
 	wantCode(t, f.Reset(t.Context(), ResetInput{Token: tokenOf(late), Password: testPassword}), "expired")
 }

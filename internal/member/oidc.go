@@ -17,8 +17,8 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// identityProvider is the provider of the settings. What it tells of itself is
-// asked for when it is first needed, and kept.
+// identityProvider is the provider of the settings. Its discovery document is
+// fetched when it is first needed, and kept.
 type identityProvider struct {
 	OIDC
 	redirect string
@@ -35,107 +35,122 @@ func newIdentityProvider(o OIDC, redirect string) *identityProvider {
 	return &identityProvider{OIDC: o, redirect: redirect}
 }
 
-// bounded keeps answers small; the library reads them whole.
-type bounded struct{ via http.RoundTripper }
+// limitedTransport bounds the size of answers; the library reads them whole.
+type limitedTransport struct{ next http.RoundTripper }
 
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.via.RoundTrip(r)
+// RoundTrip sends the request and limits the body of its answer.
+func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, oidcMaxBody)
+		response.Body = http.MaxBytesReader(nil, response.Body, oidcMaxBody)
 	}
-	return resp, err
+	return response, err
 }
 
-// client is ctx with the way to the provider. It follows no redirects: the
-// client's secret goes to the addresses of the discovery document alone.
+// client returns ctx with the HTTP client for the provider. It follows no
+// redirects: the client secret is sent to the addresses of the discovery
+// document alone.
 func (p *identityProvider) client(ctx context.Context) context.Context {
-	c := *oauth2.NewClient(ctx, nil) // a copy of the usual one
-	c.Timeout = oidcTimeout
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := *oauth2.NewClient(ctx, nil) // a copy of the default one
+	client.Timeout = oidcTimeout
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if p.Transport != nil {
-		c.Transport = bounded{p.Transport}
+		client.Transport = limitedTransport{p.Transport}
 	}
-	return oidc.ClientContext(ctx, &c)
+	return oidc.ClientContext(ctx, &client)
 }
 
 // open returns the provider and how to exchange codes with it. ctx must come
 // from client.
 func (p *identityProvider) open(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
-	known := p.known.Load()
-	if known == nil {
+	provider := p.known.Load()
+	if provider == nil {
 		var err error
-		if known, err = oidc.NewProvider(ctx, p.Issuer); err != nil {
-			return nil, nil, providerSilent(err)
+		if provider, err = oidc.NewProvider(ctx, p.Issuer); err != nil {
+			return nil, nil, providerUnavailable(err)
 		}
-		p.known.Store(known)
+		p.known.Store(provider)
 	}
-	return known, &oauth2.Config{
-		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: known.Endpoint(), RedirectURL: p.redirect, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+
+	return provider, &oauth2.Config{
+		ClientID:     p.ClientID,
+		ClientSecret: p.ClientSecret,
+		Endpoint:     provider.Endpoint(),
+		RedirectURL:  p.redirect,
+		Scopes:       []string{oidc.ScopeOpenID, "email", "profile"},
 	}, nil
 }
 
-func providerSilent(cause error) error {
+func providerUnavailable(cause error) error {
 	e := ship.Coded(ship.Unavailable, "oidc_unavailable", "the identity provider does not answer")
 	e.Err = cause
 	return e
 }
 
-// claims are what is read of a token.
+// claims are the parts of an ID token that are used.
 type claims struct {
-	Subject       string `json:"sub"`
-	Email         string `json:"email"`
-	EmailVerified truth  `json:"email_verified"`
-	Name          string `json:"name"`
-	AuthTime      int64  `json:"auth_time"`
-	AuthorizedBy  string `json:"azp"`
+	Subject       string      `json:"sub"`
+	Email         string      `json:"email"`
+	EmailVerified lenientBool `json:"email_verified"`
+	Name          string      `json:"name"`
+	AuthTime      int64       `json:"auth_time"`
+	AuthorizedBy  string      `json:"azp"`
 	issuer        string
 	audience      []string
 }
 
-// truth is a boolean that some providers send as text.
-type truth bool
+// lenientBool is a boolean that some providers send as text.
+type lenientBool bool
 
-func (t *truth) UnmarshalJSON(b []byte) error {
-	*t = strings.Trim(string(b), `"`) == "true"
+// UnmarshalJSON reads true and "true" as true, and all else as false.
+func (b *lenientBool) UnmarshalJSON(text []byte) error {
+	*b = strings.Trim(string(text), `"`) == "true"
 	return nil
 }
 
-// exchange trades a code for what the provider says of the person, verified.
-func (p *identityProvider) exchange(ctx context.Context, code string, m oidcMemory, now func() time.Time) (claims, error) {
-	var c claims
+// exchange trades a code for the verified claims of the provider about the
+// person.
+func (p *identityProvider) exchange(ctx context.Context, code string, begun oidcExchange, now func() time.Time) (claims, error) {
+	var identity claims
 	ctx = p.client(ctx)
 	provider, config, err := p.open(ctx)
 	if err != nil {
-		return c, err
+		return identity, err
 	}
-	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(m.Verifier))
+
+	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(begun.Verifier))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil && refused.Response.StatusCode < 500 {
-			return c, oidcRefused(err)
+			return identity, oidcRefused(err)
 		}
-		return c, providerSilent(err)
+		return identity, providerUnavailable(err)
 	}
+
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return c, oidcRefused(errors.New("the answer has no id token"))
+		return identity, oidcRefused(errors.New("the answer has no id token"))
 	}
 	id, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, Now: now}).Verify(ctx, raw)
 	if err != nil {
-		return c, oidcRefused(err)
+		return identity, oidcRefused(err)
 	}
-	if err := id.Claims(&c); err != nil {
-		return c, oidcRefused(err)
+	if err := id.Claims(&identity); err != nil {
+		return identity, oidcRefused(err)
 	}
-	c.issuer, c.audience = id.Issuer, id.Audience
+	identity.issuer = id.Issuer
+	identity.audience = id.Audience
+
+	// The library checks the signature, the issuer, the audience and the times;
+	// the rest is for the caller to check.
 	switch {
-	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(m.Nonce)) != 1:
-		return c, oidcRefused(errors.New("the token is for another sign-in"))
-	case c.Subject == "" || len(c.Subject) > 255:
-		return c, oidcRefused(errors.New("the token names nobody"))
-	case len(c.audience) > 1 && c.AuthorizedBy != p.ClientID:
-		return c, oidcRefused(errors.New("the token is for another client too"))
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(begun.Nonce)) != 1:
+		return identity, oidcRefused(errors.New("the token is for another sign-in"))
+	case identity.Subject == "" || len(identity.Subject) > 255:
+		return identity, oidcRefused(errors.New("the token names nobody"))
+	case len(identity.audience) > 1 && identity.AuthorizedBy != p.ClientID:
+		return identity, oidcRefused(errors.New("the token is for another client too"))
 	}
-	return c, nil
+	return identity, nil
 }
 
 func oidcRefused(cause error) error {
@@ -154,8 +169,9 @@ const (
 	toLink   = "link"
 )
 
-// oidcMemory is what is kept of an exchange until its answer comes.
-type oidcMemory struct {
+// oidcExchange is what is kept of an exchange with the identity provider until
+// its answer comes.
+type oidcExchange struct {
 	For      string `json:"f"`
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -164,10 +180,10 @@ type oidcMemory struct {
 	Began    int64  `json:"b"`
 }
 
-// OIDCStart sends the browser to the identity provider.
+// OIDCStart is where the browser is sent to begin with the identity provider.
 type OIDCStart struct {
-	URL   string // where to
-	Token string // belongs in a cookie of the browser, and comes back with FinishOIDC
+	URL   string // of the identity provider
+	Token string // for a cookie of the browser; it comes back with FinishOIDC
 }
 
 // BeginOIDC begins to sign somebody in with the identity provider. returnTo
@@ -176,8 +192,8 @@ func (s *Service) BeginOIDC(ctx context.Context, returnTo string) (OIDCStart, er
 	return s.beginOIDC(ctx, Actor{}, toSignIn, returnTo)
 }
 
-// BeginOIDCStepUp begins to prove the actor again. The identity provider is
-// told to ask them anew.
+// BeginOIDCStepUp begins to prove the actor again. The identity provider has to
+// ask them anew.
 func (s *Service) BeginOIDCStepUp(ctx context.Context, a Actor, returnTo string) (OIDCStart, error) {
 	return s.beginOIDC(ctx, a, toStepUp, returnTo)
 }
@@ -191,7 +207,7 @@ func (s *Service) BeginOIDCLink(ctx context.Context, a Actor, returnTo string) (
 	return s.beginOIDC(ctx, a, toLink, returnTo)
 }
 
-func (s *Service) beginOIDC(ctx context.Context, a Actor, end, returnTo string) (OIDCStart, error) {
+func (s *Service) beginOIDC(ctx context.Context, a Actor, purpose, returnTo string) (OIDCStart, error) {
 	if s.oidc == nil {
 		return OIDCStart{}, noOIDC()
 	}
@@ -199,20 +215,28 @@ func (s *Service) beginOIDC(ctx context.Context, a Actor, end, returnTo string) 
 	if err != nil {
 		return OIDCStart{}, err
 	}
-	m := oidcMemory{For: end, Verifier: oauth2.GenerateVerifier(), Return: returnTo, Began: s.now().Unix()}
-	m.State, _ = newToken()
-	m.Nonce, _ = newToken()
-	token, err := s.sealCeremony(kindOIDC, a, m)
+
+	exchange := oidcExchange{
+		For:      purpose,
+		Verifier: oauth2.GenerateVerifier(),
+		Return:   returnTo,
+		Began:    s.now().Unix(),
+	}
+	exchange.State, _ = newToken()
+	exchange.Nonce, _ = newToken()
+	token, err := s.sealCeremony(kindOIDC, a, exchange)
 	if err != nil {
 		return OIDCStart{}, err
 	}
-	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(m.Verifier), oidc.Nonce(m.Nonce)}
-	if end == toStepUp {
+
+	// With any max_age the provider must tell when it asked the person.
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(exchange.Verifier), oidc.Nonce(exchange.Nonce)}
+	if purpose == toStepUp {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
-	} else { // any age has it tell when it asked them
-		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(lastFor.Seconds()))))
+	} else {
+		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(sessionLifetime.Seconds()))))
 	}
-	return OIDCStart{URL: config.AuthCodeURL(m.State, options...), Token: token}, nil
+	return OIDCStart{URL: config.AuthCodeURL(exchange.State, options...), Token: token}, nil
 }
 
 func noOIDC() error {
@@ -233,34 +257,39 @@ func (s *Service) FinishOIDC(ctx context.Context, in FinishOIDCInput) (SignedIn,
 	if s.oidc == nil {
 		return SignedIn{}, noOIDC()
 	}
-	var m oidcMemory
-	t, err := s.openCeremony(kindOIDC, in.Token, &m)
+
+	// The cookie and the query must belong to the same exchange, or a link could
+	// sign somebody in as another person.
+	var exchange oidcExchange
+	ceremony, err := s.openCeremony(kindOIDC, in.Token, &exchange)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if subtle.ConstantTimeCompare([]byte(in.State), []byte(m.State)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(in.State), []byte(exchange.State)) != 1 {
 		return SignedIn{}, oidcRefused(errors.New("the answer is to another question"))
 	}
-	c, err := s.oidc.exchange(ctx, in.Code, m, s.now)
+	identity, err := s.oidc.exchange(ctx, in.Code, exchange, s.now)
 	if err != nil {
 		return SignedIn{}, err
 	}
+
 	var out SignedIn
-	end := func(tx *store.Store) error { return spend(ctx, tx, in.Token, t) }
-	switch m.For {
+	finish := func(tx *store.Store) error { return spendCeremony(ctx, tx, in.Token, ceremony) }
+	switch exchange.For {
 	case toSignIn:
-		out, err = s.signInAs(ctx, c, in.From, end)
+		out, err = s.signInWithIdentity(ctx, identity, in.From, finish)
+
 	case toStepUp, toLink:
 		var a Actor
-		if a, err = s.actorOf(ctx, t, in.From); err != nil {
+		if a, err = s.ceremonyActor(ctx, ceremony, in.From); err != nil {
 			return SignedIn{}, err
 		}
-		if m.For == toLink {
-			err = s.link(ctx, a, c, end)
+		if exchange.For == toLink {
+			err = s.linkIdentity(ctx, a, identity, finish)
 		} else {
-			out, err = s.stepUpAs(ctx, a, c, m, end)
+			out, err = s.stepUpWithIdentity(ctx, a, identity, exchange, finish)
 		}
 	}
-	out.Return = m.Return
+	out.Return = exchange.Return
 	return out, err
 }

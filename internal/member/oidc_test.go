@@ -223,7 +223,7 @@ func TestTheProviderStepsUpIfItAsksAnew(t *testing.T) {
 	if silent, err := f.through(t, p, long); err != nil || f.as(t, silent.Token).Fresh() {
 		t.Errorf("who was asked an hour ago is fresh: %v", err)
 	}
-	f.pass(freshFor)
+	f.pass(freshDuration)
 	old := user("eve-1", "eve@example.com")
 	old["auth_time"], old["exp"] = f.clock().Add(-time.Hour).Unix(), f.clock().Add(time.Minute).Unix()
 	_, err = stepUp(old)

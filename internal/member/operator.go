@@ -9,52 +9,69 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// resetFor is how long a link to set a password works.
-const resetFor = 24 * time.Hour
+// resetLifetime is how long a link to set a password works.
+const resetLifetime = 24 * time.Hour
 
-// AddMemberInput is a person whom the operator makes a member.
+// AddMemberInput is a person whom the operator makes a member of an account.
 type AddMemberInput struct {
 	Email, Name string
 	Role        Role
 }
 
 // AddMember makes somebody a member without an invitation. Only the operator
-// may. Somebody who is new gets a link to set a password; for others it is
+// may. A new person gets a link to set a password; for others the link is
 // empty.
 func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (link string, err error) {
 	if !a.operator {
 		return "", notAllowed()
 	}
+
 	now := s.clock()
-	p := store.Person{ID: ship.NewPersonID(now), Email: tidyEmail(in.Email), Name: strings.TrimSpace(in.Name), CreatedAt: now}
-	if p.Name == "" {
-		p.Name, _, _ = strings.Cut(p.Email, "@")
+	person := store.Person{
+		ID:        ship.NewPersonID(now),
+		Email:     normalizeEmail(in.Email),
+		Name:      strings.TrimSpace(in.Name),
+		CreatedAt: now,
 	}
-	if err := ship.InvalidFields(append(checkPerson(p.Email, p.Name), checkRole(in.Role)...)); err != nil {
+	if person.Name == "" {
+		person.Name, _, _ = strings.Cut(person.Email, "@")
+	}
+	if err := ship.InvalidFields(append(checkPerson(person.Email, person.Name), checkRole(in.Role)...)); err != nil {
 		return "", err
 	}
+
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
 		if _, err := tx.LockAccount(ctx, a.Account); err != nil {
 			return err
 		}
-		known, err := tx.PersonByEmail(ctx, p.Email)
+
+		known, err := tx.PersonByEmail(ctx, person.Email)
 		switch {
 		case err == nil:
-			p = known
+			person = known
 		case isKind(err, ship.NotFound):
-			if err := tx.AddPerson(ctx, p); err != nil {
+			if err := tx.AddPerson(ctx, person); err != nil {
 				return err
 			}
-			if link, err = s.addReset(ctx, tx, p.ID); err != nil {
+			if link, err = s.addReset(ctx, tx, person.ID); err != nil {
 				return err
 			}
 		default:
 			return err
 		}
-		if err := tx.AddMember(ctx, a.Account, p.ID, string(in.Role), now); err != nil {
+
+		if err := tx.AddMember(ctx, a.Account, person.ID, string(in.Role), now); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, a, Entry{Action: "member.joined", Target: string(p.ID), Details: map[string]string{"email": p.Email, "role": string(in.Role), "invited_by": operatorName}})
+		return s.audit(ctx, tx, a, Entry{
+			Action: "member.joined",
+			Target: string(person.ID),
+			Details: map[string]string{
+				"email":      person.Email,
+				"role":       string(in.Role),
+				"invited_by": operatorName,
+			},
+		})
 	})
 	if err != nil {
 		return "", err
@@ -62,39 +79,48 @@ func (s *Service) AddMember(ctx context.Context, a Actor, in AddMemberInput) (li
 	return link, nil
 }
 
+// addReset stores a reset in place of those before it, and returns its link.
 func (s *Service) addReset(ctx context.Context, tx *store.Store, p ship.PersonID) (link string, err error) {
 	token, hash := newToken()
 	if err := tx.DropCeremonies(ctx, kindReset, p); err != nil {
 		return "", err
 	}
-	err = tx.AddCeremony(ctx, store.Ceremony{Hash: hash, Kind: kindReset, Person: p, ExpiresAt: s.clock().Add(resetFor)})
+	err = tx.AddCeremony(ctx, store.Ceremony{
+		Hash:      hash,
+		Kind:      kindReset,
+		Person:    p,
+		ExpiresAt: s.clock().Add(resetLifetime),
+	})
 	return s.base + resetPath + token, err
 }
 
-// ResetURL makes a link for somebody to set a password with, once. Only the
+// ResetURL creates a link with which somebody sets a password, once. Only the
 // operator may: whoever has the link becomes that person. If they have lost
 // their authenticator or passkeys too, these can be dropped at once.
 func (s *Service) ResetURL(ctx context.Context, a Actor, email string, dropSecondFactors bool) (link string, err error) {
 	if !a.operator {
 		return "", notAllowed()
 	}
-	p, err := s.store.PersonByEmail(ctx, tidyEmail(email))
+	person, err := s.store.PersonByEmail(ctx, normalizeEmail(email))
 	if err != nil {
 		return "", err
 	}
+
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		if link, err = s.addReset(ctx, tx, p.ID); err != nil {
+		if link, err = s.addReset(ctx, tx, person.ID); err != nil {
 			return err
 		}
-		details := map[string]string{"email": p.Email}
+		details := map[string]string{"email": person.Email}
 		if dropSecondFactors {
 			details["second_factors"] = "dropped"
-			if err := tx.DropSecondFactors(ctx, p.ID); err != nil {
+			if err := tx.DropSecondFactors(ctx, person.ID); err != nil {
 				return err
 			}
 		}
-		a.Person = personOf(p) // the entry is the operator's, in all of the person's accounts
-		return s.tellAll(ctx, tx, a, Entry{Action: "password.link_made", Target: string(p.ID), Details: details})
+
+		// The entry is the operator's, in all of the person's accounts.
+		a.Person = personOf(person)
+		return s.auditAll(ctx, tx, a, Entry{Action: "password.link_made", Target: string(person.ID), Details: details})
 	})
 	if err != nil {
 		return "", err
@@ -102,18 +128,18 @@ func (s *Service) ResetURL(ctx context.Context, a Actor, email string, dropSecon
 	return link, nil
 }
 
-// ResetOf returns whose password a link sets; ship.Gone if it sets none any
-// more.
+// ResetOf returns the person whose password a link sets; ship.Gone if it can no
+// longer be used.
 func (s *Service) ResetOf(ctx context.Context, token string) (Person, error) {
-	c, err := s.store.Ceremony(ctx, hashOf(token), kindReset, s.clock())
+	ceremony, err := s.store.Ceremony(ctx, hashOf(token), kindReset, s.clock())
 	if err != nil {
 		return Person{}, err
 	}
-	p, err := s.store.Person(ctx, c.Person)
-	return personOf(p), err
+	person, err := s.store.Person(ctx, ceremony.Person)
+	return personOf(person), err
 }
 
-// ResetInput sets a password by link.
+// ResetInput is a new password, set with a link.
 type ResetInput struct {
 	Token    string
 	Password string
@@ -123,29 +149,32 @@ type ResetInput struct {
 // Reset sets the password, and ends all sessions of the person. They sign in
 // with it next, and with a code if they have an authenticator.
 func (s *Service) Reset(ctx context.Context, in ResetInput) error {
-	p, err := s.ResetOf(ctx, in.Token)
+	person, err := s.ResetOf(ctx, in.Token)
 	if err != nil {
 		return err
 	}
-	if err := ship.InvalidFields(checkPassword(in.Password, p.Email, p.Name)); err != nil {
+	if err := ship.InvalidFields(checkPassword(in.Password, person.Email, person.Name)); err != nil {
 		return err
 	}
+
+	// Hashing is slow on purpose, so it is done before the transaction.
 	hash, err := s.passwords.hash(ctx, in.Password)
 	if err != nil {
 		return err
 	}
-	a := Actor{Person: p, From: in.From}
+
+	a := Actor{Person: person, From: in.From}
 	return s.changeSelf(ctx, a, Entry{Action: "password.reset"}, func(tx *store.Store, _ store.Person) error {
 		if _, err := tx.TakeCeremony(ctx, hashOf(in.Token), kindReset, s.clock()); err != nil {
 			return err
 		}
-		if err := tx.SetPasswordHash(ctx, p.ID, hash, ""); err != nil {
+		if err := tx.SetPasswordHash(ctx, person.ID, hash, ""); err != nil {
 			return err
 		}
-		if err := tx.ClearThrottle(ctx, subject("person", p.Email)); err != nil {
+		if err := tx.ClearThrottle(ctx, throttleKey("person", person.Email)); err != nil {
 			return err
 		}
-		_, err := tx.EndSessions(ctx, p.ID, "")
+		_, err := tx.EndSessions(ctx, person.ID, "")
 		return err
 	})
 }

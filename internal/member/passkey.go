@@ -17,22 +17,29 @@ import (
 )
 
 // newPasskeys binds passkeys to the address of the dashboard: they are offered
-// nowhere else. An address without a name, or one in the clear that is not this
-// machine's, has none: browsers refuse.
+// nowhere else. It returns nil for an address where browsers refuse passkeys:
+// one without a host name, or one without https that is not localhost.
 func newPasskeys(base string) (*webauthn.WebAuthn, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Hostname() != "localhost" {
+	address, err := url.Parse(base)
+	if err != nil || address.Hostname() == "" || address.Scheme != "https" && address.Hostname() != "localhost" {
 		return nil, nil
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+	if _, err := netip.ParseAddr(address.Hostname()); err == nil {
 		return nil, nil
 	}
+
+	// Nobody types an e-mail to sign in with a passkey, so the authenticator
+	// must store it; and no code follows, so it must verify its user.
 	resident := true
 	return webauthn.New(&webauthn.Config{
-		RPID: strings.ToLower(u.Hostname()), RPDisplayName: appName, RPOrigins: []string{u.Scheme + "://" + u.Host},
+		RPID:                  strings.ToLower(address.Hostname()),
+		RPDisplayName:         appName,
+		RPOrigins:             []string{address.Scheme + "://" + address.Host},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
-			RequireResidentKey: &resident, ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
+			RequireResidentKey: &resident,
+			ResidentKey:        protocol.ResidentKeyRequirementRequired,
+			UserVerification:   protocol.VerificationRequired,
 		},
 	})
 }
@@ -41,61 +48,68 @@ func newPasskeys(base string) (*webauthn.WebAuthn, error) {
 // address: one with a name, over https or on localhost.
 func (s *Service) PasskeysPossible() bool { return s.passkeys != nil }
 
-// holder is a person as the library wants one.
-type holder struct {
+// passkeyUser is a person in the form that the library asks for.
+type passkeyUser struct {
 	person store.Person
 	keys   []webauthn.Credential
 }
 
-func (h holder) WebAuthnID() []byte                         { id := h.person.ID.Raw(); return id[:] }
-func (h holder) WebAuthnName() string                       { return h.person.Email }
-func (h holder) WebAuthnDisplayName() string                { return h.person.Name }
-func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
+func (u passkeyUser) WebAuthnID() []byte                         { id := u.person.ID.Raw(); return id[:] }
+func (u passkeyUser) WebAuthnName() string                       { return u.person.Email }
+func (u passkeyUser) WebAuthnDisplayName() string                { return u.person.Name }
+func (u passkeyUser) WebAuthnCredentials() []webauthn.Credential { return u.keys }
 
-func (s *Service) holder(ctx context.Context, id ship.PersonID) (holder, error) {
+// passkeyUser returns a person with their passkeys.
+func (s *Service) passkeyUser(ctx context.Context, id ship.PersonID) (passkeyUser, error) {
 	if s.passkeys == nil {
-		return holder{}, noPasskeys()
+		return passkeyUser{}, noPasskeys()
 	}
-	p, err := s.store.Person(ctx, id)
+	person, err := s.store.Person(ctx, id)
 	if err != nil {
-		return holder{}, err
+		return passkeyUser{}, err
 	}
+
 	rows, err := s.store.Passkeys(ctx, id)
-	h := holder{person: p}
-	for _, r := range rows {
-		var c webauthn.Credential
-		if err := json.Unmarshal(r.Credential, &c); err != nil {
-			return h, fmt.Errorf("passkey of %s: %w", id, err)
+	user := passkeyUser{person: person}
+	for _, row := range rows {
+		var credential webauthn.Credential
+		if err := json.Unmarshal(row.Credential, &credential); err != nil {
+			return user, fmt.Errorf("passkey of %s: %w", id, err)
 		}
-		h.keys = append(h.keys, c)
+		user.keys = append(user.keys, credential)
 	}
-	return h, err
+	return user, err
 }
 
 func noPasskeys() error {
 	return ship.Coded(ship.Unsupported, "no_passkeys", "passkeys need an address with a name, over https")
 }
 
-// A Ceremony is an exchange with the browser that has begun: it ends once, and
-// soon.
+// A Ceremony is an exchange with the browser that has begun. It can be finished
+// once, and expires soon.
 type Ceremony struct {
 	Token   string          // give it back with the answer
 	Options json.RawMessage // for navigator.credentials.create or get: {"publicKey":{...}}
 }
 
-// ceremony begins one with the library's options and memory.
-func (s *Service) ceremony(kind string, a Actor, options any, memory *webauthn.SessionData) (Ceremony, error) {
+// beginCeremony begins a ceremony with the library's options and session data.
+func (s *Service) beginCeremony(kind string, a Actor, options any, session *webauthn.SessionData) (Ceremony, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("options of a passkey: %w", err)
 	}
-	token, err := s.sealCeremony(kind, a, memory)
+	token, err := s.sealCeremony(kind, a, session)
 	return Ceremony{Token: token, Options: text}, err
 }
 
-// spend ends a sealed ceremony, in the transaction of what it leads to.
-func spend(ctx context.Context, tx *store.Store, token string, t sealedToken) error {
-	return tx.SpendCeremony(ctx, store.Ceremony{Hash: hashOf(token), Kind: kindSpent, ExpiresAt: time.Unix(t.Expires, 0)})
+// spendCeremony ends a sealed ceremony, in the transaction of what it leads to.
+// It fails if the ceremony was finished before.
+func spendCeremony(ctx context.Context, tx *store.Store, token string, ceremony sealedToken) error {
+	return tx.SpendCeremony(ctx, store.Ceremony{
+		Hash:      hashOf(token),
+		Kind:      kindSpent,
+		ExpiresAt: time.Unix(ceremony.Expires, 0),
+	})
 }
 
 // BeginPasskeySignIn begins to sign in whoever has a passkey of this address.
@@ -104,25 +118,26 @@ func (s *Service) BeginPasskeySignIn(context.Context) (Ceremony, error) {
 	if s.passkeys == nil {
 		return Ceremony{}, noPasskeys()
 	}
-	options, memory, err := s.passkeys.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+
+	options, session, err := s.passkeys.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin with a passkey: %w", err)
 	}
-	return s.ceremony(kindPasskey, Actor{}, options, memory)
+	return s.beginCeremony(kindPasskey, Actor{}, options, session)
 }
 
-// PasskeyAnswer is what the browser made of a Ceremony.
+// PasskeyAnswer is the browser's answer to a Ceremony.
 type PasskeyAnswer struct {
 	Token    string
 	Response []byte // the credential as JSON (PublicKeyCredential.toJSON)
 	From     Origin // FinishPasskeyStepUp takes the actor's
 }
 
-// FinishPasskeySignIn signs the passkey's holder in. The authenticator has
-// verified them, so no code follows.
+// FinishPasskeySignIn signs in the person who holds the passkey. The
+// authenticator has verified them, so no code follows.
 func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (SignedIn, error) {
-	var memory webauthn.SessionData
-	t, err := s.openCeremony(kindPasskey, in.Token, &memory)
+	var session webauthn.SessionData
+	ceremony, err := s.openCeremony(kindPasskey, in.Token, &session)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -133,41 +148,56 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 	if err != nil {
 		return SignedIn{}, passkeyRefused(err)
 	}
-	var h holder
-	var broken error
+
+	// The error of the lookup is kept aside: a fault of the database is not a
+	// refusal.
+	var user passkeyUser
+	var lookupErr error
 	_, used, err := s.passkeys.ValidatePasskeyLogin(func(_, handle []byte) (webauthn.User, error) {
 		var raw ship.RawID
 		if copy(raw[:], handle) != len(raw) || len(handle) != len(raw) {
 			return nil, ship.Errorf(ship.NotFound, "no such person")
 		}
-		h, broken = s.holder(ctx, ship.PersonIDOf(raw))
-		return h, broken
-	}, memory, answer)
-	if broken != nil && !isKind(broken, ship.NotFound) {
-		return SignedIn{}, broken
+		user, lookupErr = s.passkeyUser(ctx, ship.PersonIDOf(raw))
+		return user, lookupErr
+	}, session, answer)
+	if lookupErr != nil && !isKind(lookupErr, ship.NotFound) {
+		return SignedIn{}, lookupErr
 	}
 	if err != nil {
 		return SignedIn{}, passkeyRefused(err)
 	}
-	return s.begin(ctx, h.person, opening{method: "passkey", from: in.From, end: func(tx *store.Store) error {
-		if err := spend(ctx, tx, in.Token, t); err != nil {
-			return err
-		}
-		return s.usePasskey(ctx, tx, h.person.ID, used)
-	}})
+
+	return s.startSession(ctx, user.person, sessionStart{
+		method: "passkey",
+		from:   in.From,
+		finish: func(tx *store.Store) error {
+			if err := spendCeremony(ctx, tx, in.Token, ceremony); err != nil {
+				return err
+			}
+			return s.usePasskey(ctx, tx, user.person.ID, used)
+		},
+	})
 }
 
-// usePasskey writes down the passkey's new count. One that does not count on
-// is a copy, and refused.
+// usePasskey stores the passkey's new signature count. A passkey whose count
+// does not go up is a copy, and is refused.
 func (s *Service) usePasskey(ctx context.Context, tx *store.Store, p ship.PersonID, used *webauthn.Credential) error {
 	if used.Authenticator.CloneWarning {
 		return passkeyRefused(fmt.Errorf("passkey of %s: its count went back", p))
 	}
+
 	text, err := json.Marshal(used)
 	if err != nil {
 		return fmt.Errorf("passkey of %s: %w", p, err)
 	}
-	return tx.UsePasskey(ctx, store.Passkey{ID: used.ID, Person: p, Credential: text, UsedAt: s.clock()}, used.Authenticator.SignCount)
+	row := store.Passkey{
+		ID:         used.ID,
+		Person:     p,
+		Credential: text,
+		UsedAt:     s.clock(),
+	}
+	return tx.UsePasskey(ctx, row, used.Authenticator.SignCount)
 }
 
 func passkeyRefused(cause error) error {
@@ -176,34 +206,36 @@ func passkeyRefused(cause error) error {
 	return e
 }
 
-// BeginPasskeyStepUp begins to prove the actor again, by one of their
+// BeginPasskeyStepUp begins to prove the actor again, with one of their
 // passkeys.
 func (s *Service) BeginPasskeyStepUp(ctx context.Context, a Actor) (Ceremony, error) {
-	h, err := s.holder(ctx, a.Person.ID)
+	user, err := s.passkeyUser(ctx, a.Person.ID)
 	if err != nil {
 		return Ceremony{}, err
 	}
-	if len(h.keys) == 0 {
+	if len(user.keys) == 0 {
 		return Ceremony{}, ship.Coded(ship.Conflict, "no_passkeys", "you have no passkey")
 	}
-	options, memory, err := s.passkeys.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationRequired))
+
+	options, session, err := s.passkeys.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin with a passkey: %w", err)
 	}
-	return s.ceremony(kindPasskeyStepUp, a, options, memory)
+	return s.beginCeremony(kindPasskeyStepUp, a, options, session)
 }
 
 // FinishPasskeyStepUp makes the actor's session fresh, under another token.
 func (s *Service) FinishPasskeyStepUp(ctx context.Context, a Actor, in PasskeyAnswer) (SignedIn, error) {
-	var memory webauthn.SessionData
-	t, err := s.openCeremony(kindPasskeyStepUp, in.Token, &memory)
+	var session webauthn.SessionData
+	ceremony, err := s.openCeremony(kindPasskeyStepUp, in.Token, &session)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if t.Person != a.Person.ID || t.Session != a.Session {
+	if ceremony.Person != a.Person.ID || ceremony.Session != a.Session {
 		return SignedIn{}, expired()
 	}
-	h, err := s.holder(ctx, a.Person.ID)
+
+	user, err := s.passkeyUser(ctx, a.Person.ID)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -211,12 +243,13 @@ func (s *Service) FinishPasskeyStepUp(ctx context.Context, a Actor, in PasskeyAn
 	if err != nil {
 		return SignedIn{}, passkeyRefused(err)
 	}
-	used, err := s.passkeys.ValidateLogin(h, memory, answer)
+	used, err := s.passkeys.ValidateLogin(user, session, answer)
 	if err != nil {
 		return SignedIn{}, passkeyRefused(err)
 	}
-	return s.renew(ctx, a, "passkey", func(tx *store.Store) error {
-		if err := spend(ctx, tx, in.Token, t); err != nil {
+
+	return s.renewSession(ctx, a, "passkey", func(tx *store.Store) error {
+		if err := spendCeremony(ctx, tx, in.Token, ceremony); err != nil {
 			return err
 		}
 		return s.usePasskey(ctx, tx, a.Person.ID, used)

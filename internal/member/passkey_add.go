@@ -17,23 +17,26 @@ import (
 // maxPasskeys is how many a person may have.
 const maxPasskeys = 20
 
-// BeginPasskey begins to make a passkey for the actor.
+// BeginPasskey begins to create a passkey for the actor.
 func (s *Service) BeginPasskey(ctx context.Context, a Actor) (Ceremony, error) {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return Ceremony{}, err
 	}
-	h, err := s.holder(ctx, a.Person.ID)
+	user, err := s.passkeyUser(ctx, a.Person.ID)
 	if err != nil {
 		return Ceremony{}, err
 	}
-	if len(h.keys) >= maxPasskeys {
-		return Ceremony{}, ship.Coded(ship.Conflict, "too_many_passkeys", "you have %d passkeys: remove one first", len(h.keys))
+	if len(user.keys) >= maxPasskeys {
+		return Ceremony{}, ship.Coded(ship.Conflict, "too_many_passkeys", "you have %d passkeys: remove one first", len(user.keys))
 	}
-	options, memory, err := s.passkeys.BeginRegistration(h, webauthn.WithExclusions(webauthn.Credentials(h.keys).CredentialDescriptors()))
+
+	// The same authenticator is not asked for a second passkey.
+	exclusions := webauthn.Credentials(user.keys).CredentialDescriptors()
+	options, session, err := s.passkeys.BeginRegistration(user, webauthn.WithExclusions(exclusions))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin to make a passkey: %w", err)
 	}
-	return s.ceremony(kindNewPasskey, a, options, memory)
+	return s.beginCeremony(kindNewPasskey, a, options, session)
 }
 
 // AddPasskeyInput is a new passkey.
@@ -43,7 +46,7 @@ type AddPasskeyInput struct {
 	Name     string // as the person calls it
 }
 
-// AddPasskey stores the passkey that the browser has made.
+// AddPasskey stores the passkey that the browser has created.
 func (s *Service) AddPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (Passkey, error) {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return Passkey{}, err
@@ -55,17 +58,25 @@ func (s *Service) AddPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (
 	if err := ship.InvalidFields(checkName("/name", name)); err != nil {
 		return Passkey{}, err
 	}
-	made, t, err := s.newPasskey(ctx, a, in)
+
+	credential, ceremony, err := s.verifyNewPasskey(ctx, a, in)
 	if err != nil {
 		return Passkey{}, err
 	}
-	text, err := json.Marshal(made)
+	text, err := json.Marshal(credential)
 	if err != nil {
 		return Passkey{}, fmt.Errorf("passkey of %s: %w", a.Person.ID, err)
 	}
-	row := store.Passkey{ID: made.ID, Person: a.Person.ID, Name: name, Credential: text, CreatedAt: s.clock()}
+	row := store.Passkey{
+		ID:         credential.ID,
+		Person:     a.Person.ID,
+		Name:       name,
+		Credential: text,
+		CreatedAt:  s.clock(),
+	}
+
 	err = s.changeSelf(ctx, a, Entry{Action: "passkey.added", Details: map[string]string{"name": name}}, func(tx *store.Store, _ store.Person) error {
-		if err := spend(ctx, tx, in.Token, t); err != nil {
+		if err := spendCeremony(ctx, tx, in.Token, ceremony); err != nil {
 			return err
 		}
 		return tx.AddPasskey(ctx, row)
@@ -73,34 +84,37 @@ func (s *Service) AddPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (
 	return passkeyOf(row), err
 }
 
-// newPasskey checks the browser's answer.
-func (s *Service) newPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (*webauthn.Credential, sealedToken, error) {
-	var memory webauthn.SessionData
-	t, err := s.openCeremony(kindNewPasskey, in.Token, &memory)
+// verifyNewPasskey verifies the browser's answer and returns the passkey in it.
+func (s *Service) verifyNewPasskey(ctx context.Context, a Actor, in AddPasskeyInput) (*webauthn.Credential, sealedToken, error) {
+	var session webauthn.SessionData
+	ceremony, err := s.openCeremony(kindNewPasskey, in.Token, &session)
 	if err != nil {
-		return nil, t, err
+		return nil, ceremony, err
 	}
-	if t.Person != a.Person.ID || t.Session != a.Session {
-		return nil, t, expired()
+	if ceremony.Person != a.Person.ID || ceremony.Session != a.Session {
+		return nil, ceremony, expired()
 	}
-	h, err := s.holder(ctx, a.Person.ID)
+
+	user, err := s.passkeyUser(ctx, a.Person.ID)
 	if err != nil {
-		return nil, t, err
+		return nil, ceremony, err
 	}
 	answer, err := protocol.ParseCredentialCreationResponseBytes(in.Response)
 	if err != nil {
-		return nil, t, passkeyRefused(err)
+		return nil, ceremony, passkeyRefused(err)
 	}
-	made, err := s.passkeys.CreateCredential(h, memory, answer)
+	credential, err := s.passkeys.CreateCredential(user, session, answer)
 	if err != nil {
-		return nil, t, passkeyRefused(err)
+		return nil, ceremony, passkeyRefused(err)
 	}
-	made.Attestation = webauthn.CredentialAttestation{} // asked for none, kept none
-	return made, t, nil
+
+	// No attestation is asked for, so none is stored.
+	credential.Attestation = webauthn.CredentialAttestation{}
+	return credential, ceremony, nil
 }
 
-// RemovePasskey removes one of the actor's passkeys; ship.NotFound if it is
-// none. The last way to sign in stays.
+// RemovePasskey removes one of the actor's passkeys; ship.NotFound if it is not
+// theirs. The last way to sign in cannot be removed.
 func (s *Service) RemovePasskey(ctx context.Context, a Actor, id string) error {
 	if err := a.Allow(ManageOwnSecrets); err != nil {
 		return err
@@ -109,12 +123,15 @@ func (s *Service) RemovePasskey(ctx context.Context, a Actor, id string) error {
 	if err != nil {
 		return ship.Errorf(ship.NotFound, "no such passkey")
 	}
-	return s.changeSelf(ctx, a, Entry{Action: "passkey.removed", Details: map[string]string{"passkey": id}}, func(tx *store.Store, p store.Person) error {
+
+	return s.changeSelf(ctx, a, Entry{Action: "passkey.removed", Details: map[string]string{"passkey": id}}, func(tx *store.Store, person store.Person) error {
 		if err := tx.RemovePasskey(ctx, a.Person.ID, raw); err != nil {
 			return err
 		}
+
+		// What is left is counted after the removal; an error undoes it.
 		ways, err := tx.WaysIn(ctx, a.Person.ID)
-		if err == nil && p.PasswordHash == "" && ways.Passkeys == 0 && ways.Identities == 0 {
+		if err == nil && person.PasswordHash == "" && ways.Passkeys == 0 && ways.Identities == 0 {
 			err = ship.Coded(ship.Conflict, "last_way_in", "this is your only way to sign in: set a password first")
 		}
 		return err

@@ -119,7 +119,7 @@ func TestAnAnswerOfAPasskeyIsGoodOnce(t *testing.T) {
 	_, err = f.FinishPasskeySignIn(t.Context(), answer)
 	wantCode(t, err, "passkey_refused")
 	answer = PasskeyAnswer{Token: other.Token, Response: key.get(t, other)}
-	f.pass(ceremonyFor)
+	f.pass(ceremonyLifetime)
 	_, err = f.FinishPasskeySignIn(t.Context(), answer)
 	wantCode(t, err, "expired")
 	_, err = f.FinishPasskeySignIn(t.Context(), PasskeyAnswer{Token: "nonsense", Response: answer.Response})
@@ -167,7 +167,7 @@ func TestAPasskeyStepsUpItsOwnSession(t *testing.T) {
 	bob, _ := f.joined(t, ada, "bob@example.com", Owner)
 	_, err = f.BeginPasskeyStepUp(t.Context(), bob)
 	wantCode(t, err, "no_passkeys")
-	f.pass(freshFor)
+	f.pass(freshDuration)
 	stale := f.as(t, in.Token)
 	c, err := f.BeginPasskeyStepUp(t.Context(), stale)
 	if err != nil || len(ask(t, c).PublicKey.AllowCredentials) != 1 {
@@ -209,7 +209,7 @@ func TestTheLastWayInStays(t *testing.T) {
 	if won := atOnce(2, func(i int) error { return f.RemovePasskey(t.Context(), ada, p.Passkeys[i].ID) }); won != 1 {
 		t.Errorf("%d of two passkeys can be removed", won)
 	}
-	f.pass(freshFor)
+	f.pass(freshDuration)
 	for _, k := range p.Passkeys {
 		wantCode(t, f.RemovePasskey(t.Context(), f.again(ada), k.ID), "step_up_required")
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestAPasswordMatchesItsOwnHashAlone(t *testing.T) {
 	t.Parallel()
-	p := newPasswords(present)
+	p := newPasswords(currentCost)
 	hash, err := p.hash(t.Context(), "pässword of mine")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestAPasswordMatchesItsOwnHashAlone(t *testing.T) {
 // The time is not compared, which would fail on a busy machine, but the work:
 // argon2 takes its memory for each password that it is given.
 func TestNoHashCostsAsMuchAsAWrongPassword(t *testing.T) {
-	p := newPasswords(present)
+	p := newPasswords(currentCost)
 	hash, err := p.hash(t.Context(), "a password of somebody")
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestNoHashCostsAsMuchAsAWrongPassword(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	known, unknown := work(hash), work("")
-	if least := uint64(present.memoryKiB) << 10; known < least || unknown < least || max(known, unknown)-min(known, unknown) > least/100 {
+	if least := uint64(currentCost.memoryKiB) << 10; known < least || unknown < least || max(known, unknown)-min(known, unknown) > least/100 {
 		t.Errorf("a wrong password takes %d bytes, no hash %d", known, unknown)
 	}
 }
@@ -62,7 +62,7 @@ func TestAnOldHashIsOutdated(t *testing.T) {
 	t.Parallel()
 	weak := cost{memoryKiB: 8 * 1024, passes: 1, lanes: 1}
 	salt := make([]byte, saltSize)
-	p := newPasswords(present)
+	p := newPasswords(currentCost)
 	if hash := phc(weak, salt, derive("old password", salt, weak)); !p.outdated(hash) {
 		t.Error("a cheap hash counts as today's")
 	} else if ok, err := p.matches(t.Context(), "old password", hash); !ok || err != nil {
@@ -72,7 +72,7 @@ func TestAnOldHashIsOutdated(t *testing.T) {
 
 func TestHashesAreReadOnlyAsWritten(t *testing.T) {
 	t.Parallel()
-	good := phc(present, make([]byte, saltSize), make([]byte, keySize))
+	good := phc(currentCost, make([]byte, saltSize), make([]byte, keySize))
 	rapid.Check(t, func(t *rapid.T) {
 		b := []byte(good)
 		b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
@@ -97,7 +97,7 @@ func TestPasswordsThatAreGuessedFirstAreRefused(t *testing.T) {
 }
 
 func BenchmarkArgon2(b *testing.B) {
-	p := newPasswords(present)
+	p := newPasswords(currentCost)
 	for b.Loop() {
 		if _, err := p.hash(b.Context(), "a password of somebody"); err != nil {
 			b.Fatal(err)

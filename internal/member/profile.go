@@ -20,7 +20,7 @@ type Profile struct {
 	Identities        int // with the identity provider
 }
 
-// A Passkey is a key that a browser, phone or token holds.
+// A Passkey is a key that a browser, phone or security key holds.
 type Passkey struct {
 	ID         string // base64url
 	Name       string
@@ -28,26 +28,36 @@ type Passkey struct {
 	LastUsedAt time.Time
 }
 
-func passkeyOf(k store.Passkey) Passkey {
-	return Passkey{ID: base64.RawURLEncoding.EncodeToString(k.ID), Name: k.Name, CreatedAt: k.CreatedAt, LastUsedAt: k.UsedAt}
+func passkeyOf(row store.Passkey) Passkey {
+	return Passkey{
+		ID:         base64.RawURLEncoding.EncodeToString(row.ID),
+		Name:       row.Name,
+		CreatedAt:  row.CreatedAt,
+		LastUsedAt: row.UsedAt,
+	}
 }
 
-// Profile is the actor's own.
+// Profile returns the actor's own profile.
 func (s *Service) Profile(ctx context.Context, a Actor) (Profile, error) {
-	p, err := s.store.Person(ctx, a.Person.ID)
+	person, err := s.store.Person(ctx, a.Person.ID)
 	if err != nil {
 		return Profile{}, err
 	}
-	ways, err := s.store.WaysIn(ctx, p.ID)
+	ways, err := s.store.WaysIn(ctx, person.ID)
 	if err != nil {
 		return Profile{}, err
 	}
-	keys, err := s.store.Passkeys(ctx, p.ID)
+	keys, err := s.store.Passkeys(ctx, person.ID)
+
 	out := Profile{
-		Person: personOf(p), HasPassword: p.PasswordHash != "", HasTOTP: p.TOTPSeed != nil, RecoveryCodesLeft: ways.RecoveryCodes, Identities: ways.Identities,
+		Person:            personOf(person),
+		HasPassword:       person.PasswordHash != "",
+		HasTOTP:           person.TOTPSeed != nil,
+		RecoveryCodesLeft: ways.RecoveryCodes,
+		Identities:        ways.Identities,
 	}
-	for _, k := range keys {
-		out.Passkeys = append(out.Passkeys, passkeyOf(k))
+	for _, key := range keys {
+		out.Passkeys = append(out.Passkeys, passkeyOf(key))
 	}
 	return out, err
 }
@@ -72,16 +82,22 @@ func (s *Service) SetPassword(ctx context.Context, a Actor, password string) (Si
 	if err := ship.InvalidFields(checkPassword(password, a.Person.Email, a.Person.Name)); err != nil {
 		return SignedIn{}, err
 	}
+
+	// Hashing is slow on purpose, so it is done before the transaction.
 	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
 		return SignedIn{}, err
 	}
+
 	token, tokenHash := newToken()
 	out := SignedIn{Token: token, Account: a.Account}
 	err = s.changeSelf(ctx, a, Entry{Action: "password.changed"}, func(tx *store.Store, _ store.Person) (err error) {
 		if err := tx.SetPasswordHash(ctx, a.Person.ID, hash, ""); err != nil {
 			return err
 		}
+
+		// Whoever knew the old password, or has a reset link, must not get in
+		// with it any more.
 		if err := tx.DropCeremonies(ctx, kindReset, a.Person.ID); err != nil {
 			return err
 		}

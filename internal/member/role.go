@@ -17,7 +17,7 @@ const (
 	Viewer    Role = "viewer"    // looks
 )
 
-// Roles lists the roles, the mightiest first.
+// Roles lists the roles, the most powerful first.
 var Roles = []Role{Owner, Developer, Shipper, Viewer}
 
 // Valid reports whether r is one of the roles.
@@ -57,7 +57,7 @@ const (
 	ManageOwnSecrets  Action = "self.secrets"
 )
 
-// A decision is an answer that was thought about; the zero one was not.
+// A decision is an explicit yes or no; the zero value means that none was made.
 type decision int8
 
 const (
@@ -66,14 +66,14 @@ const (
 	no
 )
 
-// A rule says who may do an action.
+// A rule states who may do an action.
 type rule struct {
 	owner, developer, shipper, viewer decision
 	fresh                             bool // needs a sign-in of the last minutes
 }
 
-// rules is the whole of it: each action with a decision for every role.
-// Developers may buy, because the keys that they make can.
+// rules is the whole permission table: each action with a decision for every
+// role. Developers may buy, because the keys that they create can.
 var rules = map[Action]rule{
 	ViewOverview:      {yes, yes, yes, yes, false},
 	ViewShipments:     {yes, yes, yes, yes, false},
@@ -104,7 +104,7 @@ var rules = map[Action]rule{
 	ManageOwnSecrets:  {yes, yes, yes, yes, true},
 }
 
-// columns are the columns of rules.
+// columns select the decision for a role.
 var columns = map[Role]func(rule) decision{
 	Owner:     func(r rule) decision { return r.owner },
 	Developer: func(r rule) decision { return r.developer },
@@ -112,8 +112,8 @@ var columns = map[Role]func(rule) decision{
 	Viewer:    func(r rule) decision { return r.viewer },
 }
 
-// Can reports whether the role may do the action. What is not in the table may
-// nobody.
+// Can reports whether the role may do the action. Nobody may do what is not in
+// the table.
 func (r Role) Can(a Action) bool {
 	column, known := columns[r]
 	return known && column(rules[a]) == yes
@@ -122,10 +122,10 @@ func (r Role) Can(a Action) bool {
 // NeedsStepUp reports whether the action needs a fresh sign-in.
 func (a Action) NeedsStepUp() bool { return rules[a].fresh }
 
-// freshFor is how long a sign-in counts as fresh.
-const freshFor = 10 * time.Minute
+// freshDuration is how long a sign-in counts as fresh.
+const freshDuration = 10 * time.Minute
 
-// An Actor is who does something: a member of an account, signed in, an API key
+// An Actor is who does something: a signed-in member of an account, an API key
 // of it, or the operator of the installation.
 type Actor struct {
 	Person     Person
@@ -140,14 +140,14 @@ type Actor struct {
 	now        time.Time
 }
 
-// Operator is the actor of the operators' commands: whoever reads the
+// Operator returns the actor of the operators' commands: whoever can read the
 // installation's secrets may do everything in the account.
 func Operator(a ship.AccountID) Actor {
 	return Actor{Account: a, Role: Owner, operator: true}
 }
 
-// Program is the actor of what is done with an API key. What it may do is for the
-// key's scopes to say: no action of people is allowed to it.
+// Program returns the actor of what is done with an API key. The key's scopes
+// decide what it may do: it is allowed no action of people.
 func Program(a ship.AccountID, key ship.KeyID, name, hint string, from Origin) Actor {
 	if name != "" {
 		hint = name + " (" + hint + ")"
@@ -156,13 +156,13 @@ func Program(a ship.AccountID, key ship.KeyID, name, hint string, from Origin) A
 }
 
 // Can reports whether the actor may do the action at all, perhaps after a
-// step-up. Pages show what the actor can.
+// step-up. Pages show what the actor can do.
 func (a Actor) Can(action Action) bool { return a.Role.Can(action) }
 
 // Fresh reports whether the actor has signed in or stepped up lately.
 func (a Actor) Fresh() bool { return a.operator || a.now.Before(a.FreshUntil) }
 
-// Allow is nil if the actor may do the action now. Otherwise it is
+// Allow returns nil if the actor may do the action now. Otherwise it returns
 // ship.Forbidden with the code "not_allowed", or "step_up_required" if a fresh
 // sign-in is all that is missing.
 func (a Actor) Allow(action Action) error {

@@ -13,22 +13,26 @@ import (
 
 // How long sessions last.
 const (
-	lastFor    = 14 * 24 * time.Hour
-	idleFor    = 12 * time.Hour
-	touchEvery = time.Minute // the time last seen is this exact
+	sessionLifetime = 14 * 24 * time.Hour
+	idleTimeout     = 12 * time.Hour
+	touchEvery      = time.Minute // how exact the time last seen is
 )
 
 const maxAgent = 200
 
-// plain is s without what Postgres cannot hold.
-func plain(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "") }
+// storableText returns s without what Postgres cannot store as text.
+func storableText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
+}
 
-// cut is s as plain text of n bytes at most.
-func cut(s string, n int) string {
-	s = plain(s)
+// truncateText returns s as storable text of at most n bytes.
+func truncateText(s string, n int) string {
+	s = storableText(s)
 	if len(s) <= n {
 		return s
 	}
+
+	// A character is not cut in two.
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
@@ -36,26 +40,36 @@ func cut(s string, n int) string {
 }
 
 // Authenticate returns who holds the session's token. It is ship.Forbidden
-// with the code "not_signed_in" if nobody does. It looks every time: a session
-// that is ended is over at once.
+// with the code "not_signed_in" if nobody does. It reads the session every time:
+// one that was ended is over at once.
 func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (Actor, error) {
 	now := s.clock()
-	in, err := s.store.SessionByHash(ctx, hashOf(token), now, now.Add(-idleFor))
+	found, err := s.store.SessionByHash(ctx, hashOf(token), now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
 		return Actor{}, ship.Coded(ship.Forbidden, "not_signed_in", "sign in")
 	}
 	if err != nil {
 		return Actor{}, err
 	}
-	if now.Sub(in.Session.SeenAt) >= touchEvery {
-		if err := s.store.TouchSession(ctx, in.Session.ID, now, from.Addr); err != nil {
+
+	// The time last seen is not written with every request.
+	session := found.Session
+	if now.Sub(session.SeenAt) >= touchEvery {
+		if err := s.store.TouchSession(ctx, session.ID, now, from.Addr); err != nil {
 			return Actor{}, err
 		}
 	}
-	from.Agent, from.Token = cut(from.Agent, maxAgent), ""
+
+	from.Agent = truncateText(from.Agent, maxAgent)
+	from.Token = ""
 	return Actor{
-		Person: personOf(in.Person), Account: in.Session.Account, Role: Role(in.Role), Session: in.Session.ID, From: from,
-		FreshUntil: in.Session.ProvedAt.Add(freshFor), now: now,
+		Person:     personOf(found.Person),
+		Account:    session.Account,
+		Role:       Role(found.Role),
+		Session:    session.ID,
+		From:       from,
+		FreshUntil: session.ProvedAt.Add(freshDuration),
+		now:        now,
 	}, nil
 }
 
@@ -70,15 +84,20 @@ type Session struct {
 	Current   bool
 }
 
-// Sessions lists the actor's own, the one last seen first.
+// Sessions lists the actor's own sessions, the one last seen first.
 func (s *Service) Sessions(ctx context.Context, a Actor) ([]Session, error) {
 	now := s.clock()
-	rows, err := s.store.Sessions(ctx, a.Person.ID, now, now.Add(-idleFor))
+	rows, err := s.store.Sessions(ctx, a.Person.ID, now, now.Add(-idleTimeout))
 	list := make([]Session, len(rows))
-	for i, r := range rows {
+	for i, row := range rows {
 		list[i] = Session{
-			ID: r.ID, Method: r.Method, From: Origin{Addr: r.Addr, Agent: r.Agent}, CreatedAt: r.CreatedAt, SeenAt: r.SeenAt,
-			ExpiresAt: earlier(r.ExpiresAt, r.SeenAt.Add(idleFor)), Current: r.ID == a.Session,
+			ID:        row.ID,
+			Method:    row.Method,
+			From:      Origin{Addr: row.Addr, Agent: row.Agent},
+			CreatedAt: row.CreatedAt,
+			SeenAt:    row.SeenAt,
+			ExpiresAt: earlier(row.ExpiresAt, row.SeenAt.Add(idleTimeout)),
+			Current:   row.ID == a.Session,
 		}
 	}
 	return list, err
@@ -96,7 +115,8 @@ func (s *Service) SignOut(ctx context.Context, a Actor) error {
 	return s.endSession(ctx, a, a.Session, "session.ended")
 }
 
-// RevokeSession ends one of the actor's sessions; ship.NotFound if it is none.
+// RevokeSession ends one of the actor's sessions; ship.NotFound if it is not
+// theirs.
 func (s *Service) RevokeSession(ctx context.Context, a Actor, id ship.SessionID) error {
 	return s.endSession(ctx, a, id, "session.revoked")
 }
@@ -106,7 +126,7 @@ func (s *Service) endSession(ctx context.Context, a Actor, id ship.SessionID, ac
 		if err := tx.EndSession(ctx, a.Person.ID, id); err != nil {
 			return err
 		}
-		return s.tellAll(ctx, tx, a, Entry{Action: action, Target: string(id)})
+		return s.auditAll(ctx, tx, a, Entry{Action: action, Target: string(id)})
 	})
 }
 
@@ -117,7 +137,11 @@ func (s *Service) RevokeOtherSessions(ctx context.Context, a Actor) (n int, err 
 		if n, err = tx.EndSessions(ctx, a.Person.ID, a.Session); err != nil {
 			return err
 		}
-		return s.tellAll(ctx, tx, a, Entry{Action: "session.revoked", Target: string(a.Person.ID), Details: counted("sessions", n)})
+		return s.auditAll(ctx, tx, a, Entry{
+			Action:  "session.revoked",
+			Target:  string(a.Person.ID),
+			Details: countDetail("sessions", n),
+		})
 	})
 	return n, err
 }
@@ -129,6 +153,7 @@ func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p ship.PersonID
 	if err := a.Allow(ManageMembers); err != nil {
 		return 0, err
 	}
+
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {
 		if _, _, err := tx.Member(ctx, a.Account, p); err != nil {
 			return err
@@ -136,12 +161,19 @@ func (s *Service) RevokeSessionsOf(ctx context.Context, a Actor, p ship.PersonID
 		if n, err = tx.EndSessions(ctx, p, ""); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, a, Entry{Action: "session.revoked", Target: string(p), Details: counted("sessions", n)})
+		return s.audit(ctx, tx, a, Entry{
+			Action:  "session.revoked",
+			Target:  string(p),
+			Details: countDetail("sessions", n),
+		})
 	})
 	return n, err
 }
 
-func counted(what string, n int) map[string]string { return map[string]string{what: strconv.Itoa(n)} }
+// countDetail is the detail of an entry that counts something.
+func countDetail(name string, n int) map[string]string {
+	return map[string]string{name: strconv.Itoa(n)}
+}
 
 // A Membership is an account that a person belongs to.
 type Membership struct {
@@ -154,14 +186,14 @@ type Membership struct {
 func (s *Service) Accounts(ctx context.Context, a Actor) ([]Membership, error) {
 	rows, err := s.store.Memberships(ctx, a.Person.ID)
 	list := make([]Membership, len(rows))
-	for i, r := range rows {
-		list[i] = Membership{Account: r.Account, Name: r.Name, Role: Role(r.Role)}
+	for i, row := range rows {
+		list[i] = Membership{Account: row.Account, Name: row.Name, Role: Role(row.Role)}
 	}
 	return list, err
 }
 
-// SwitchAccount has the actor's session show another of their accounts;
-// ship.NotFound if it is none of them.
+// SwitchAccount makes the actor's session show another of their accounts;
+// ship.NotFound if they do not belong to it.
 func (s *Service) SwitchAccount(ctx context.Context, a Actor, to ship.AccountID) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error {
 		if _, _, err := tx.Member(ctx, to, a.Person.ID); err != nil {

@@ -41,7 +41,7 @@ func TestSessionsEndWhenIdleAndInAnyCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, step := f.clock().Add(lastFor), idleFor-time.Minute
+	end, step := f.clock().Add(sessionLifetime), idleTimeout-time.Minute
 	for end.Sub(f.clock()) > step {
 		f.pass(step)
 		f.as(t, in.Token) // used before it is idle for too long
@@ -53,7 +53,7 @@ func TestSessionsEndWhenIdleAndInAnyCase(t *testing.T) {
 	if in, err = f.signIn(t, "ada@example.com", testPassword); err != nil {
 		t.Fatal(err)
 	}
-	f.pass(idleFor + time.Second)
+	f.pass(idleTimeout + time.Second)
 	_, err = f.Authenticate(t.Context(), in.Token, here)
 	wantCode(t, err, "not_signed_in")
 	if err := f.Sweep(t.Context()); err != nil {
@@ -94,7 +94,7 @@ func TestAStepUpChangesTheTokenAndMakesTheSessionFresh(t *testing.T) {
 	if err := f.as(t, in.Token).Allow(ManageKeys); err != nil {
 		t.Errorf("right after the sign-in: %v", err)
 	}
-	f.pass(freshFor)
+	f.pass(freshDuration)
 	ada := f.as(t, in.Token)
 	wantCode(t, ada.Allow(ManageKeys), "step_up_required")
 	_, err = f.StepUp(t.Context(), ada, StepUpInput{Password: "not the password"})
@@ -196,7 +196,7 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	me := f.as(t, out.Token)
 	_, err = f.signIn(t, "ada@example.com", testPassword)
 	wantCode(t, err, "sign_in_failed")
-	f.pass(freshFor)
+	f.pass(freshDuration)
 	_, err = f.SetPassword(t.Context(), f.as(t, out.Token), testPassword)
 	wantCode(t, err, "step_up_required")
 	if err := f.Rename(t.Context(), me, " Ada Lovelace "); err != nil || f.as(t, out.Token).Person.Name != "Ada Lovelace" {

@@ -28,7 +28,7 @@ func TestTheFirstOwnerNeedsTheLinkOfTheOperator(t *testing.T) {
 		t.Errorf("the link is %s", url)
 	}
 	in.Token = tokenOf(url)
-	f.pass(setupFor + time.Second)
+	f.pass(setupLifetime + time.Second)
 	_, err = f.Setup(t.Context(), in)
 	wantCode(t, err, "setup_token_invalid")
 	if n := f.count(t, "SELECT count(*) FROM people"); n != 0 {

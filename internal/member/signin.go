@@ -17,50 +17,59 @@ type SignInInput struct {
 
 // SignIn signs a person in by password. If they have an authenticator, the
 // answer is pending and SecondFactor follows. Whatever is wrong, the error is
-// the same, and takes as long: it does not tell who is known here.
+// the same, and takes as long: it does not reveal who has an account here.
 func (s *Service) SignIn(ctx context.Context, in SignInInput) (SignedIn, error) {
-	email := tidyEmail(in.Email)
+	email := normalizeEmail(in.Email)
 	if checkEmail(email) != nil {
 		email = "" // nobody's, and looked up all the same
 	}
-	who := subject("person", email)
-	failed, err := s.attempt(ctx, who, in.From.Addr)
+
+	// The attempt counts as failed until the password has matched.
+	key := throttleKey("person", email)
+	failedBefore, err := s.countAttempt(ctx, key, in.From.Addr)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	p, err := s.store.PersonByEmail(ctx, email)
+
+	// An unknown person has no hash, and matches takes as long for none.
+	person, err := s.store.PersonByEmail(ctx, email)
 	if err != nil && !isKind(err, ship.NotFound) {
 		return SignedIn{}, err
 	}
-	ok, err := s.passwords.matches(ctx, in.Password, p.PasswordHash)
+	ok, err := s.passwords.matches(ctx, in.Password, person.PasswordHash)
 	if err != nil {
 		return SignedIn{}, err
 	}
 	if !ok {
 		return SignedIn{}, signInFailed()
 	}
-	if err := s.succeeded(ctx, who, in.From.Addr); err != nil {
+	if err := s.clearAttempt(ctx, key, in.From.Addr); err != nil {
 		return SignedIn{}, err
 	}
-	if p.PasswordHash, err = s.renewHash(ctx, p, in.Password); err != nil {
+
+	if person.PasswordHash, err = s.renewHash(ctx, person, in.Password); err != nil {
 		return SignedIn{}, err
 	}
-	if p.TOTPSeed != nil {
-		return s.awaitCode(ctx, p, failed)
+	if person.TOTPSeed != nil {
+		return s.beginSecondFactor(ctx, person, failedBefore)
 	}
-	return s.begin(ctx, p, opening{method: "password", from: in.From, failed: failed, also: func(tx *store.Store) error {
-		return stillProves(ctx, tx, p)
-	}})
+	return s.startSession(ctx, person, sessionStart{
+		method:       "password",
+		from:         in.From,
+		failedBefore: failedBefore,
+		prepare:      func(tx *store.Store) error { return recheckPassword(ctx, tx, person) },
+	})
 }
 
-// stillProves looks again under a lock: a password that was changed, or an
-// authenticator that was added, since the password was checked counts.
-func stillProves(ctx context.Context, tx *store.Store, p store.Person) error {
-	now, err := tx.LockPerson(ctx, p.ID)
+// recheckPassword checks the person again under a lock: a sign-in fails if the
+// password was changed, or an authenticator was added, since the password was
+// checked.
+func recheckPassword(ctx context.Context, tx *store.Store, checked store.Person) error {
+	person, err := tx.LockPerson(ctx, checked.ID)
 	if err != nil {
 		return err
 	}
-	if now.PasswordHash != p.PasswordHash || now.TOTPSeed != nil {
+	if person.PasswordHash != checked.PasswordHash || person.TOTPSeed != nil {
 		return signInFailed()
 	}
 	return nil
@@ -72,24 +81,29 @@ func signInFailed() error {
 
 // renewHash stores the password at today's cost, if it was stored at another,
 // and returns the hash that is stored then.
-func (s *Service) renewHash(ctx context.Context, p store.Person, password string) (string, error) {
-	if !s.passwords.outdated(p.PasswordHash) {
-		return p.PasswordHash, nil
+func (s *Service) renewHash(ctx context.Context, person store.Person, password string) (string, error) {
+	if !s.passwords.outdated(person.PasswordHash) {
+		return person.PasswordHash, nil
 	}
+
 	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
 		return "", err
 	}
-	return hash, s.store.SetPasswordHash(ctx, p.ID, hash, p.PasswordHash)
+	return hash, s.store.SetPasswordHash(ctx, person.ID, hash, person.PasswordHash)
 }
 
 const codeTries = 5
 
-// awaitCode remembers that the password was right.
-func (s *Service) awaitCode(ctx context.Context, p store.Person, failed int) (SignedIn, error) {
+// beginSecondFactor stores that the password was right, until the code comes.
+func (s *Service) beginSecondFactor(ctx context.Context, person store.Person, failedBefore int) (SignedIn, error) {
 	token, hash := newToken()
 	err := s.store.AddCeremony(ctx, store.Ceremony{
-		Hash: hash, Kind: kindCode, Person: p.ID, Data: []byte(strconv.Itoa(failed)), ExpiresAt: s.clock().Add(ceremonyFor),
+		Hash:      hash,
+		Kind:      kindCode,
+		Person:    person.ID,
+		Data:      []byte(strconv.Itoa(failedBefore)),
+		ExpiresAt: s.clock().Add(ceremonyLifetime),
 	})
 	return SignedIn{Pending: token}, err
 }
@@ -101,54 +115,69 @@ type SecondFactorInput struct {
 	From    Origin
 }
 
-// SecondFactor ends a sign-in that waits for a code. A code is good once; a
-// few wrong ones end the sign-in.
+// SecondFactor finishes a sign-in that waits for a code. A code can be used
+// once; a few wrong ones end the sign-in.
 func (s *Service) SecondFactor(ctx context.Context, in SecondFactorInput) (SignedIn, error) {
 	hash := hashOf(in.Pending)
-	c, err := s.store.TryCeremony(ctx, hash, kindCode, codeTries, s.clock())
+	ceremony, err := s.store.TryCeremony(ctx, hash, kindCode, codeTries, s.clock())
 	if err != nil {
 		return SignedIn{}, err
 	}
-	p, err := s.store.Person(ctx, c.Person)
+	person, err := s.store.Person(ctx, ceremony.Person)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	method, err := s.proveCode(ctx, p, in.Code, in.From)
+	method, err := s.proveCode(ctx, person, in.Code, in.From)
 	if err != nil {
 		return SignedIn{}, err
 	}
-	failed, _ := strconv.Atoi(string(c.Data)) // only told in the record
-	return s.begin(ctx, p, opening{method: method, from: in.From, failed: failed, end: func(tx *store.Store) error {
-		_, err := tx.TakeCeremony(ctx, hash, kindCode, s.clock())
-		return err
-	}})
+
+	failedBefore, _ := strconv.Atoi(string(ceremony.Data)) // only for the audit log
+	return s.startSession(ctx, person, sessionStart{
+		method:       method,
+		from:         in.From,
+		failedBefore: failedBefore,
+		finish: func(tx *store.Store) error {
+			_, err := tx.TakeCeremony(ctx, hash, kindCode, s.clock())
+			return err
+		},
+	})
 }
 
-// opening is how a session begins.
-type opening struct {
-	method string
-	from   Origin
-	failed int                         // wrong passwords before
-	proved time.Time                   // when the person was last asked; zero for now
-	to     ship.AccountID              // whose pages to show, a member of which the person is; empty for the first
-	end    func(tx *store.Store) error // ends what led here, in the same transaction; may be nil
-	also   func(tx *store.Store) error // what else changes before; may be nil
+// sessionStart is how a session begins.
+type sessionStart struct {
+	method       string
+	from         Origin
+	failedBefore int                         // wrong passwords before
+	provedAt     time.Time                   // when the person was last asked; zero for now
+	account      ship.AccountID              // whose pages to show, one that the person belongs to; empty for the first
+	prepare      func(tx *store.Store) error // what must happen before, in the same transaction; may be nil
+	finish       func(tx *store.Store) error // ends the ceremony that led here, in the same transaction; may be nil
 }
 
-// begin starts a session, with a token that nobody has seen, and ends the one
-// that the browser had.
-func (s *Service) begin(ctx context.Context, p store.Person, o opening) (SignedIn, error) {
+// startSession starts a session, with a token that nobody has seen, and ends the
+// one that the browser had.
+func (s *Service) startSession(ctx context.Context, person store.Person, start sessionStart) (SignedIn, error) {
 	token, hash := newToken()
 	now := s.clock()
 	row := store.Session{
-		ID: ship.NewSessionID(now), Hash: hash, Person: p.ID, Account: o.to, Method: o.method, Addr: o.from.Addr, Agent: cut(o.from.Agent, maxAgent),
-		CreatedAt: now, ProvedAt: now, ExpiresAt: now.Add(lastFor),
+		ID:        ship.NewSessionID(now),
+		Hash:      hash,
+		Person:    person.ID,
+		Account:   start.account,
+		Method:    start.method,
+		Addr:      start.from.Addr,
+		Agent:     truncateText(start.from.Agent, maxAgent),
+		CreatedAt: now,
+		ProvedAt:  now,
+		ExpiresAt: now.Add(sessionLifetime),
 	}
-	if !o.proved.IsZero() {
-		row.ProvedAt = earlier(now, o.proved)
+	if !start.provedAt.IsZero() {
+		row.ProvedAt = earlier(now, start.provedAt)
 	}
+
 	err := s.store.InSystemTx(ctx, func(tx *store.Store) error {
-		for _, step := range []func(*store.Store) error{o.also, o.end} {
+		for _, step := range []func(*store.Store) error{start.prepare, start.finish} {
 			if step == nil {
 				continue
 			}
@@ -156,17 +185,18 @@ func (s *Service) begin(ctx context.Context, p store.Person, o opening) (SignedI
 				return err
 			}
 		}
+
 		if row.Account == "" {
-			in, err := tx.Memberships(ctx, p.ID)
+			memberships, err := tx.Memberships(ctx, person.ID)
 			if err != nil {
 				return err
 			}
-			if len(in) == 0 {
+			if len(memberships) == 0 {
 				return notAMember()
 			}
-			row.Account = in[0].Account
+			row.Account = memberships[0].Account
 		}
-		return s.open(ctx, tx, p, row, o)
+		return s.storeSession(ctx, tx, person, row, start)
 	})
 	if err != nil {
 		return SignedIn{}, err
@@ -174,21 +204,26 @@ func (s *Service) begin(ctx context.Context, p store.Person, o opening) (SignedI
 	return SignedIn{Token: token, Account: row.Account, Expires: row.ExpiresAt}, nil
 }
 
-// open stores the session, and tells of it.
-func (s *Service) open(ctx context.Context, tx *store.Store, p store.Person, row store.Session, o opening) error {
+// storeSession stores the session, and writes that in the audit log.
+func (s *Service) storeSession(ctx context.Context, tx *store.Store, person store.Person, row store.Session, start sessionStart) error {
 	if err := tx.AddSession(ctx, row); err != nil {
 		return err
 	}
-	if o.from.Token != "" {
-		if err := tx.EndSessionByHash(ctx, hashOf(o.from.Token)); err != nil {
+	if start.from.Token != "" {
+		if err := tx.EndSessionByHash(ctx, hashOf(start.from.Token)); err != nil {
 			return err
 		}
 	}
-	details := map[string]string{"method": o.method}
-	if o.failed > 0 {
-		details["failed_before"] = strconv.Itoa(o.failed)
+
+	details := map[string]string{"method": start.method}
+	if start.failedBefore > 0 {
+		details["failed_before"] = strconv.Itoa(start.failedBefore)
 	}
-	return s.tellAll(ctx, tx, Actor{Person: personOf(p), From: o.from}, Entry{Action: "session.started", Target: string(row.ID), Details: details})
+	return s.auditAll(ctx, tx, Actor{Person: personOf(person), From: start.from}, Entry{
+		Action:  "session.started",
+		Target:  string(row.ID),
+		Details: details,
+	})
 }
 
 func notAMember() error {

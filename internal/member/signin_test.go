@@ -117,7 +117,7 @@ func TestAPasswordThatIsChangedMeanwhileBeginsNoSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() error {
-		_, err := f.begin(t.Context(), p, opening{method: "password", from: here, also: func(tx *store.Store) error { return stillProves(t.Context(), tx, p) }})
+		_, err := f.startSession(t.Context(), p, sessionStart{method: "password", from: here, prepare: func(tx *store.Store) error { return recheckPassword(t.Context(), tx, p) }})
 		return err
 	}
 	if err := begin(); err != nil {

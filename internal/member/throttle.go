@@ -18,51 +18,57 @@ var (
 	addressPace = store.Pace{Free: 30, Most: 15 * time.Minute, Fade: 2 * time.Minute}
 )
 
-// quietFor is after how long failures are forgotten altogether.
-const quietFor = 24 * time.Hour
+// forgetAfter is how long after the last attempt failures are forgotten.
+const forgetAfter = 24 * time.Hour
 
-// A subject is what failures are counted for.
-func subject(kind, name string) [32]byte { return sha256.Sum256([]byte(kind + "\x00" + name)) }
+// throttleKey identifies what failures are counted for: a person or an address.
+func throttleKey(kind, name string) [32]byte { return sha256.Sum256([]byte(kind + "\x00" + name)) }
 
-// bySource is the subject of an address; of IPv6, of the network that one
+// addressKey is the key of an address; of IPv6, of the network that one
 // subscriber has.
-func bySource(a netip.Addr) [32]byte {
-	a = a.Unmap().WithZone("")
-	if a.Is6() {
-		if p, err := a.Prefix(64); err == nil {
-			return subject("address", p.String())
+func addressKey(addr netip.Addr) [32]byte {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		if network, err := addr.Prefix(64); err == nil {
+			return throttleKey("address", network.String())
 		}
 	}
-	return subject("address", a.String())
+	return throttleKey("address", addr.String())
 }
 
-// attempt counts an attempt to prove somebody as failed, until it is taken
-// back. It is ship.Limited if they or the address must wait. It returns how
-// often they have failed before.
-func (s *Service) attempt(ctx context.Context, who [32]byte, from netip.Addr) (before int, err error) {
+// countAttempt counts an attempt to prove somebody as failed, until clearAttempt
+// takes it back. It is ship.Limited if they or the address must wait. It returns
+// how often they have failed before.
+func (s *Service) countAttempt(ctx context.Context, key [32]byte, from netip.Addr) (failedBefore int, err error) {
 	now := s.clock()
-	_, wait, err := s.store.TryThrottle(ctx, bySource(from), addressPace, now)
+
+	// The address comes first: what it may not try does not count against the
+	// person.
+	attempts := 0
+	_, wait, err := s.store.TryThrottle(ctx, addressKey(from), addressPace, now)
 	if err != nil {
 		return 0, err
 	}
 	if wait == 0 {
-		before, wait, err = s.store.TryThrottle(ctx, who, personPace, now)
+		attempts, wait, err = s.store.TryThrottle(ctx, key, personPace, now)
 		if err != nil {
 			return 0, err
 		}
 	}
+
 	if wait > 0 {
 		e := ship.Coded(ship.Limited, "too_many_attempts", "too many attempts: wait a moment and try again")
 		e.RetryAfter = wait.Round(time.Second)
 		return 0, e
 	}
-	return before - 1, nil
+	return attempts - 1, nil
 }
 
-// succeeded takes an attempt back.
-func (s *Service) succeeded(ctx context.Context, who [32]byte, from netip.Addr) error {
-	if err := s.store.ClearThrottle(ctx, who); err != nil {
+// clearAttempt takes an attempt back that has succeeded. The person starts anew;
+// of the address, which others may share, only this attempt is forgotten.
+func (s *Service) clearAttempt(ctx context.Context, key [32]byte, from netip.Addr) error {
+	if err := s.store.ClearThrottle(ctx, key); err != nil {
 		return err
 	}
-	return s.store.EaseThrottle(ctx, bySource(from))
+	return s.store.EaseThrottle(ctx, addressKey(from))
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// newToken makes a secret of 256 bits, and what is stored of it.
+// newToken returns a secret of 256 bits, and the hash that is stored of it.
 func newToken() (token string, hash [32]byte) {
-	var b [32]byte
-	rand.Read(b[:]) // never fails
-	token = base64.RawURLEncoding.EncodeToString(b[:])
+	var secret [32]byte
+	rand.Read(secret[:]) // never fails
+	token = base64.RawURLEncoding.EncodeToString(secret[:])
 	return token, hashOf(token)
 }
 
-// hashOf is what is stored of a token. Tokens are random and long, so a plain
-// hash cannot be reversed, and looking one up by it tells nothing by its time.
+// hashOf returns what is stored of a token. Tokens are random and long, so a
+// plain hash cannot be reversed, and the time of a lookup by it reveals nothing.
 func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// The kinds of what begins and ends once. Those of the first group are rows;
-// the others travel sealed in their token, so that a stranger who begins many
-// writes nothing.
+// The kinds of ceremonies: what is begun and can be finished once. Those of the
+// first group are rows; the others travel sealed in their token, so that a
+// stranger who begins many writes nothing.
 const (
 	kindSetup = "setup"
 	kindCode  = "code"
@@ -36,7 +36,7 @@ const (
 	kindPasskeyStepUp = "passkey_step_up"
 	kindNewPasskey    = "passkey_new"
 	kindOIDC          = "oidc"
-	kindSpent         = "spent" // the row of a sealed one that has ended
+	kindSpent         = "spent" // the row of a sealed one that was finished
 )
 
 // sealedToken is a ceremony inside its token.
@@ -47,52 +47,63 @@ type sealedToken struct {
 	Data    json.RawMessage `json:"d"`
 }
 
-// ceremonyFor is how long the browser has for its part.
-const ceremonyFor = 10 * time.Minute
+// ceremonyLifetime is how long the browser has to answer.
+const ceremonyLifetime = 10 * time.Minute
 
-// sealCeremony begins a ceremony that no row tells of.
+// sealCeremony begins a ceremony of which nothing is stored.
 func (s *Service) sealCeremony(kind string, a Actor, data any) (string, error) {
 	if s.box == nil {
 		return "", errNoBox
 	}
+
 	inner, err := json.Marshal(data)
 	if err != nil {
 		return "", fmt.Errorf("ceremony %s: %w", kind, err)
 	}
-	text, err := json.Marshal(sealedToken{Expires: s.now().Add(ceremonyFor).Unix(), Person: a.Person.ID, Session: a.Session, Data: inner})
+	text, err := json.Marshal(sealedToken{
+		Expires: s.now().Add(ceremonyLifetime).Unix(),
+		Person:  a.Person.ID,
+		Session: a.Session,
+		Data:    inner,
+	})
 	if err != nil {
 		return "", fmt.Errorf("ceremony %s: %w", kind, err)
 	}
-	// The random part makes each token a different one, so that each is spent
-	// for itself.
+
+	// The seal has a random part, so each token is different and is spent for
+	// itself.
 	return base64.RawURLEncoding.EncodeToString(s.box.Seal(text, "ceremony", kind)), nil
 }
 
-// openCeremony reads what sealCeremony made into data. It does not end it:
-// that is for the transaction of what it leads to.
+// openCeremony reads what sealCeremony sealed into data. It does not end the
+// ceremony: that is part of the transaction that it leads to.
 func (s *Service) openCeremony(kind, token string, data any) (sealedToken, error) {
-	var t sealedToken
+	var ceremony sealedToken
 	if s.box == nil {
-		return t, errNoBox
+		return ceremony, errNoBox
 	}
+
+	// A token has one spelling: another of the same bytes would have another
+	// hash, and could be spent again.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil {
-		return t, expired()
+		return ceremony, expired()
 	}
 	text, err := s.box.Open(raw, "ceremony", kind)
 	if err != nil {
-		return t, expired()
+		return ceremony, expired()
 	}
-	if err := json.Unmarshal(text, &t); err != nil {
-		return t, fmt.Errorf("ceremony %s: %w", kind, err)
+
+	if err := json.Unmarshal(text, &ceremony); err != nil {
+		return ceremony, fmt.Errorf("ceremony %s: %w", kind, err)
 	}
-	if s.now().Unix() >= t.Expires {
-		return t, expired()
+	if s.now().Unix() >= ceremony.Expires {
+		return ceremony, expired()
 	}
-	if err := json.Unmarshal(t.Data, data); err != nil {
-		return t, fmt.Errorf("ceremony %s: %w", kind, err)
+	if err := json.Unmarshal(ceremony.Data, data); err != nil {
+		return ceremony, fmt.Errorf("ceremony %s: %w", kind, err)
 	}
-	return t, nil
+	return ceremony, nil
 }
 
 func expired() error {

@@ -31,7 +31,7 @@ func TestACodeIsTakenNearItsTimeAlone(t *testing.T) {
 		off := rapid.Int64Range(-3, 3).Draw(t, "off")
 		code := codeAt(seed, step)
 		at := time.Unix((step+off)*totpStep+rapid.Int64Range(0, totpStep-1).Draw(t, "second"), 0)
-		got, ok := stepOf(seed, code, at)
+		got, ok := matchingStep(seed, code, at)
 		near := off >= -totpDrift && off <= totpDrift
 		if near && (!ok || codeAt(seed, got) != code) {
 			t.Fatalf("the code of %d steps off is not taken", off)
@@ -39,7 +39,7 @@ func TestACodeIsTakenNearItsTimeAlone(t *testing.T) {
 		if ok && (codeAt(seed, got) != code || max(got-stepAt(at), stepAt(at)-got) > totpDrift) {
 			t.Fatalf("the code of %d steps off is taken for that of step %d", off, got)
 		}
-		if _, ok := stepOf(seed, code[:5], at); ok {
+		if _, ok := matchingStep(seed, code[:5], at); ok {
 			t.Fatal("half a code is taken")
 		}
 	})
@@ -185,7 +185,7 @@ func TestTheSeedIsSealedAndSealedAnewWithANewKey(t *testing.T) {
 		t.Errorf("the seed is still under the old key: %v", err)
 	}
 	err = f.store.InSystemTx(t.Context(), func(tx *store.Store) error { // a seed opens for its own person alone
-		return tx.SetTOTP(t.Context(), ada.Person.ID, box.Seal(seed, place("per_somebody_else")...), 0)
+		return tx.SetTOTP(t.Context(), ada.Person.ID, box.Seal(seed, seedPlace("per_somebody_else")...), 0)
 	})
 	if err != nil {
 		t.Fatal(err)
