@@ -40,16 +40,23 @@ type Server struct {
 	knobs  atomic.Pointer[Knobs]
 	mux    *http.ServeMux
 	mu     sync.Mutex
-	tokens map[string]time.Time // until when each is good
+	tokens map[string]time.Time // until when each is valid
 }
 
 // New returns a stand-in without paths of its own.
 func New(carrier string, l *Ledger) *Server {
-	s := &Server{Carrier: carrier, Ledger: l, mux: http.NewServeMux(), tokens: map[string]time.Time{}, Send: (&http.Client{Timeout: pushTimeout}).Do}
+	s := &Server{
+		Carrier: carrier,
+		Ledger:  l,
+		Send:    (&http.Client{Timeout: pushTimeout}).Do,
+		mux:     http.NewServeMux(),
+		tokens:  map[string]time.Time{},
+	}
 	s.knobs.Store(&Knobs{})
+
 	s.mux.HandleFunc("GET /_emulator/ledger", s.showLedger)
 	s.mux.HandleFunc("GET /_emulator/knobs", s.showKnobs)
-	s.mux.HandleFunc("PUT /_emulator/knobs", s.turnKnobs)
+	s.mux.HandleFunc("PUT /_emulator/knobs", s.setKnobs)
 	return s
 }
 
@@ -68,45 +75,47 @@ func (s *Server) Turn(k Knobs) error {
 	return nil
 }
 
-// Knobs are the knobs as they are set.
+// Knobs returns the knobs as they are set.
 func (s *Server) Knobs() Knobs { return *s.knobs.Load() }
 
 // Handle adds a path of the carrier. It answers late, not at all, or with the
-// carrier's own failures, as the knobs say. Paths that need a token say so.
+// carrier's own failures, as the knobs say. needsToken is set for a path that
+// needs a token.
 func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		k := s.Knobs()
-		wait := time.Duration(k.Latency)
-		if k.Spread > 0 {
-			wait += rand.N(time.Duration(k.Spread))
+		// One request sees one setting of the knobs, even if they change.
+		knobs := s.Knobs()
+		wait := time.Duration(knobs.Latency)
+		if knobs.Spread > 0 {
+			wait += rand.N(time.Duration(knobs.Spread))
 		}
 		if !pause(r, wait) {
 			return
 		}
 
 		isCarriers := !strings.HasPrefix(r.URL.Path, "/_emulator/")
-		if isCarriers && (s.Compresses || rand.Float64() < k.Compress) {
-			packed := &compressedWriter{ResponseWriter: w}
-			s.respond(packed, r, k, needsToken, h)
-			packed.close() // not reached by an answer that is cut on purpose
+		if isCarriers && (s.Compresses || rand.Float64() < knobs.Compress) {
+			compressed := &compressedWriter{ResponseWriter: w}
+			s.respond(compressed, r, knobs, needsToken, h)
+			compressed.close() // not reached by an answer that is cut on purpose
 			return
 		}
-		s.respond(w, r, k, needsToken, h)
+		s.respond(w, r, knobs, needsToken, h)
 	})
 }
 
-// respond answers with what the knobs say goes wrong, or else as h does.
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, k Knobs, needsToken bool, h http.HandlerFunc) {
+// respond answers with the fault that the knobs choose, or else as h does.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, knobs Knobs, needsToken bool, h http.HandlerFunc) {
 	switch {
-	case rand.Float64() < k.Stall:
+	case rand.Float64() < knobs.Stall:
 		s.hang(r)
 		panic(http.ErrAbortHandler)
-	case rand.Float64() < k.Limit:
+	case rand.Float64() < knobs.Limit:
 		w.Header().Set("Retry-After", "1")
 		s.Fail(w, http.StatusTooManyRequests)
-	case rand.Float64() < k.Down:
+	case rand.Float64() < knobs.Down:
 		s.Fail(w, http.StatusServiceUnavailable)
-	case needsToken && (rand.Float64() < k.Expired || !s.hasToken(r)):
+	case needsToken && (rand.Float64() < knobs.Expired || !s.hasToken(r)):
 		s.Fail(w, http.StatusUnauthorized)
 	default:
 		h(w, r)
@@ -122,19 +131,21 @@ func (s *Server) Fail(w http.ResponseWriter, status int) {
 			w.Header().Set("Content-Type", kind)
 		}
 	}
+
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
 // pause waits, and reports whether the client is still there.
-func pause(r *http.Request, d time.Duration) bool {
-	if d <= 0 {
+func pause(r *http.Request, wait time.Duration) bool {
+	if wait <= 0 {
 		return true
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
+
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
-	case <-t.C:
+	case <-timer.C:
 		return true
 	case <-r.Context().Done():
 		return false
@@ -143,20 +154,23 @@ func pause(r *http.Request, d time.Duration) bool {
 
 // hang answers nothing until the client leaves.
 func (s *Server) hang(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client leave
-	d := time.Duration(s.Knobs().HangFor)
-	if d == 0 {
-		d = time.Minute
+	// The server notices that the client leaves only once the body is read.
+	_, _ = io.Copy(io.Discard, r.Body)
+
+	wait := time.Duration(s.Knobs().HangFor)
+	if wait == 0 {
+		wait = time.Minute
 	}
-	pause(r, d)
+	pause(r, wait)
 }
 
-// NewToken makes a token that is good for a while, and says for how long.
+// NewToken returns a token that is valid for a while, and for how long.
 func (s *Server) NewToken() (token string, life time.Duration) {
 	life = time.Duration(s.Knobs().TokenLife)
 	if life == 0 {
 		life = time.Hour
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	token = s.Carrier + "-token-" + strconv.FormatUint(rand.Uint64(), 36)
@@ -164,14 +178,13 @@ func (s *Server) NewToken() (token string, life time.Duration) {
 	return token, life
 }
 
-// hasToken reports whether the request carries a token that is good.
+// hasToken reports whether the request carries a valid token.
 func (s *Server) hasToken(r *http.Request) bool {
-	const scheme = "Bearer "
-	h := r.Header.Get("Authorization")
-	return len(h) > len(scheme) && h[:len(scheme)] == scheme && s.TokenGood(h[len(scheme):])
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && token != "" && s.TokenGood(token)
 }
 
-// TokenGood reports whether a token is good.
+// TokenGood reports whether a token is valid.
 func (s *Server) TokenGood(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,15 +195,18 @@ func (s *Server) TokenGood(token string) bool {
 func (s *Server) Refuses() bool { return rand.Float64() < s.Knobs().Refuse }
 
 // Sell writes a sale into the ledger and answers with it, or does what the
-// knobs say happens after a sale. answer makes the carrier's body of a sale;
+// knobs choose to happen after a sale. answer makes the carrier's body of a sale;
 // it is called once, and for "wrong_reference" with another reference.
 func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer func(Entry) (status int, contentType string, body []byte)) {
+	// The sale is in the ledger before anything can go wrong: from here on the
+	// client is charged, whether or not it gets an answer.
 	sale.Kind = "sold"
 	sale, err := s.Ledger.Append(sale)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+
 	fault := choose(s.Knobs().Buy, rand.Float64())
 	if fault == "wrong_reference" {
 		sale.Reference = "OTHER" + sale.Reference
@@ -199,7 +215,7 @@ func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer
 	s.reply(w, r, fault, status, kind, body)
 }
 
-// TakeBack answers a void of the number: done tells what the ledger says, and
+// TakeBack answers a void of the number. done is given what the ledger says, and
 // makes the carrier's body.
 func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string, done func(again, known bool) (status int, contentType string, body []byte)) {
 	fault := choose(s.Knobs().Void, rand.Float64())
@@ -207,6 +223,7 @@ func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string,
 		s.Fail(w, http.StatusBadRequest)
 		return
 	}
+
 	again, known, err := s.Ledger.Void(number)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -236,28 +253,29 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, sta
 		_, _ = io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body>502 Bad Gateway</body></html>")
 		return
 	}
+
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	if fault == "truncate" {
-		w.WriteHeader(status)
 		_, _ = w.Write(body[:len(body)/2])
 		_ = http.NewResponseController(w).Flush() // else nothing of it leaves
 		panic(http.ErrAbortHandler)
 	}
-	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
 // Find returns the sales under a reference that a look-up shows now.
 func (s *Server) Find(reference string) []Entry {
-	k := s.Knobs()
-	if rand.Float64() < k.LookupFlap {
+	knobs := s.Knobs()
+	if rand.Float64() < knobs.LookupFlap {
 		return nil
 	}
+
 	var shown []Entry
-	for _, e := range s.Ledger.byReference(reference) {
-		if time.Since(e.At) >= time.Duration(k.LookupLag) {
-			shown = append(shown, e)
+	for _, sale := range s.Ledger.byReference(reference) {
+		if time.Since(sale.At) >= time.Duration(knobs.LookupLag) {
+			shown = append(shown, sale)
 		}
 	}
 	return shown
@@ -266,9 +284,9 @@ func (s *Server) Find(reference string) []Entry {
 func (s *Server) showLedger(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	lines := json.NewEncoder(w)
-	for _, e := range s.Ledger.Entries() {
-		e.Kept = nil
-		if err := lines.Encode(e); err != nil {
+	for _, entry := range s.Ledger.Entries() {
+		entry.Kept = nil
+		if err := lines.Encode(entry); err != nil {
 			return
 		}
 	}
@@ -279,13 +297,13 @@ func (s *Server) showKnobs(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(s.Knobs())
 }
 
-func (s *Server) turnKnobs(w http.ResponseWriter, r *http.Request) {
-	var k Knobs
-	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&k)
+func (s *Server) setKnobs(w http.ResponseWriter, r *http.Request) {
+	var knobs Knobs
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&knobs)
 	if err == nil {
-		err = s.Turn(k)
+		err = s.Turn(knobs)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)

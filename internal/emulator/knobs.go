@@ -60,11 +60,11 @@ var (
 	voidFaults = []string{"refuse", "lost", "hang"}
 )
 
-// check says what is wrong with the knobs.
+// check returns what is invalid in the knobs.
 func (k Knobs) check() error {
-	for _, d := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
-		if d < 0 {
-			return fmt.Errorf("%v is before its time", time.Duration(d))
+	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
+		if duration < 0 {
+			return fmt.Errorf("%v is before its time", time.Duration(duration))
 		}
 	}
 	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.Compress, k.LookupFlap} {
@@ -72,35 +72,42 @@ func (k Knobs) check() error {
 			return fmt.Errorf("%v is not a share between 0 and 1", share)
 		}
 	}
-	for what, f := range map[string]struct {
-		set   map[string]float64
-		known []string
-	}{"buy": {k.Buy, buyFaults}, "void": {k.Void, voidFaults}} {
-		sum := 0.0
-		for name, share := range f.set {
-			if !slices.Contains(f.known, name) {
-				return fmt.Errorf("there is no fault %q of %s: choose from %s", name, what, strings.Join(f.known, ", "))
-			}
-			if share < 0 {
-				return fmt.Errorf("%v of %s is not a share between 0 and 1", share, name)
-			}
-			sum += share
+
+	if err := checkShares("buy", k.Buy, buyFaults); err != nil {
+		return err
+	}
+	return checkShares("void", k.Void, voidFaults)
+}
+
+// checkShares returns what is invalid in the shares of faults.
+func checkShares(operation string, shares map[string]float64, known []string) error {
+	sum := 0.0
+	for name, share := range shares {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no fault %q of %s: choose from %s", name, operation, strings.Join(known, ", "))
 		}
-		if sum > 1+1e-9 { // ten tenths are a little more than one
-			return fmt.Errorf("the shares of %s add up to %v", what, sum)
+		if share < 0 {
+			return fmt.Errorf("%v of %s is not a share between 0 and 1", share, name)
 		}
+		sum += share
+	}
+
+	// Ten tenths are a little more than one in floating point.
+	if sum > 1+1e-9 {
+		return fmt.Errorf("the shares of %s add up to %v", operation, sum)
 	}
 	return nil
 }
 
 // choose picks a fault by the shares, given a number between 0 and 1; "" is
 // none.
-func choose(shares map[string]float64, at float64) string {
+func choose(shares map[string]float64, point float64) string {
+	// The order is that of the names: a map has none.
 	for _, name := range slices.Sorted(maps.Keys(shares)) {
-		if at < shares[name] {
+		if point < shares[name] {
 			return name
 		}
-		at -= shares[name]
+		point -= shares[name]
 	}
 	return ""
 }
@@ -117,7 +124,7 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &text); err != nil {
 		return err
 	}
-	v, err := time.ParseDuration(text)
-	*d = Duration(v)
+	value, err := time.ParseDuration(text)
+	*d = Duration(value)
 	return err
 }

@@ -50,39 +50,42 @@ func OpenLedger(name string) (*Ledger, error) {
 	if name == "" {
 		return l, nil
 	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	lines := bufio.NewReader(f)
+
+	lines := bufio.NewReader(file)
 	for {
 		text, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			// A half-written last line was never answered for: it is cut off.
-			return l, l.keep(f, int64(len(text)))
+			return l, l.adopt(file, int64(len(text)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the ledger: %w", err)
 		}
-		var e Entry
-		if err := json.Unmarshal(text, &e); err != nil {
+
+		var entry Entry
+		if err := json.Unmarshal(text, &entry); err != nil {
 			return nil, fmt.Errorf("line %d of the ledger: %w", len(l.entries)+1, err)
 		}
-		l.entries = append(l.entries, e)
-		l.given = max(l.given, e.Given)
+		l.entries = append(l.entries, entry)
+		l.given = max(l.given, entry.Given)
 	}
 }
 
-func (l *Ledger) keep(f *os.File, torn int64) error {
-	l.file = f
+// adopt goes on with the file, without the bytes of a torn last line.
+func (l *Ledger) adopt(file *os.File, torn int64) error {
+	l.file = file
 	if torn == 0 {
 		return nil
 	}
-	info, err := f.Stat()
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	return f.Truncate(info.Size() - torn)
+	return file.Truncate(info.Size() - torn)
 }
 
 // Done is closed when the ledger is: what the carrier does by itself ends then.
@@ -110,7 +113,12 @@ func (l *Ledger) Append(e Entry) (Entry, error) {
 }
 
 func (l *Ledger) append(e Entry) (Entry, error) {
-	e.Line, e.At, e.Given = len(l.entries)+1, time.Now().UTC(), l.given
+	e.Line = len(l.entries) + 1
+	e.At = time.Now().UTC()
+	e.Given = l.given
+
+	// The line is in the file before it counts: the carrier answers for no sale
+	// that a restart would forget.
 	if l.file != nil {
 		text, err := json.Marshal(e)
 		if err != nil {
@@ -124,7 +132,7 @@ func (l *Ledger) append(e Entry) (Entry, error) {
 	return e, nil
 }
 
-// Entries is the whole ledger.
+// Entries returns the whole ledger.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,19 +147,20 @@ func (l *Ledger) Sold(number string) (e Entry, voided, ok bool) {
 	return l.sold(number)
 }
 
-func (l *Ledger) sold(number string) (found Entry, voided, ok bool) {
-	for _, e := range l.entries {
-		if e.Number != number && e.ID != number && !slices.Contains(e.Pieces, number) {
+func (l *Ledger) sold(number string) (sale Entry, voided, ok bool) {
+	for _, entry := range l.entries {
+		if entry.Number != number && entry.ID != number && !slices.Contains(entry.Pieces, number) {
 			continue
 		}
-		switch e.Kind {
+		switch entry.Kind {
 		case "sold":
-			found, ok = e, true
+			sale = entry
+			ok = true
 		case "voided":
 			voided = true
 		}
 	}
-	return found, voided, ok
+	return sale, voided, ok
 }
 
 // Void writes that a sale is voided, once. It reports false for what was never
@@ -159,30 +168,40 @@ func (l *Ledger) sold(number string) (found Entry, voided, ok bool) {
 func (l *Ledger) Void(number string) (again, ok bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, voided, ok := l.sold(number)
+
+	sale, voided, ok := l.sold(number)
 	if !ok || voided {
 		return voided, ok, nil
 	}
-	_, err = l.append(Entry{Kind: "voided", Number: e.Number, ID: e.ID, Pieces: e.Pieces, Reference: e.Reference, Amount: e.Amount, Currency: e.Currency})
+	_, err = l.append(Entry{
+		Kind:      "voided",
+		Number:    sale.Number,
+		ID:        sale.ID,
+		Pieces:    sale.Pieces,
+		Reference: sale.Reference,
+		Amount:    sale.Amount,
+		Currency:  sale.Currency,
+	})
 	return false, true, err
 }
 
-// byReference are the sales under a client's reference that are not voided.
+// byReference returns the sales under a client's reference that are not voided.
 func (l *Ledger) byReference(reference string) (list []Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.entries {
+
+	for _, entry := range l.entries {
 		switch {
-		case e.Kind == "sold" && (e.Reference == reference || e.Second == reference):
-			list = append(list, e)
-		case e.Kind == "voided":
-			list = slices.DeleteFunc(list, func(sold Entry) bool { return sold.Number == e.Number })
+		case entry.Kind == "sold" && (entry.Reference == reference || entry.Second == reference):
+			list = append(list, entry)
+		case entry.Kind == "voided":
+			list = slices.DeleteFunc(list, func(sale Entry) bool { return sale.Number == entry.Number })
 		}
 	}
 	return list
 }
 
-// Next is a number that no other sale has, nor had before a restart.
+// Next returns a number that no other sale has, nor had before a restart.
 func (l *Ledger) Next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
