@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What a request must have, as paths; "[]" goes into every element. An empty
-// postal code is one.
+// What a request must have, as paths; "[]" means every element. An empty
+// postal code is accepted.
 var (
 	ratesNeed = []string{
 		"customerDetails.shipperDetails.postalCode", "customerDetails.shipperDetails.cityName", "customerDetails.shipperDetails.countryCode",
@@ -38,14 +38,15 @@ var (
 )
 
 // read decodes a request twice: as it is, to see what is missing, and into v.
-func read(r *http.Request, v any) (doc map[string]any, wrong []string) {
+func read(r *http.Request, v any) (doc map[string]any, invalid []string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 4<<20))
 	if err != nil {
 		return nil, []string{"the request could not be read"}
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if err := dec.Decode(&doc); err != nil {
+
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&doc); err != nil {
 		return nil, []string{"#: the request is not well-formed JSON"}
 	}
 	if err := json.Unmarshal(body, v); err != nil {
@@ -55,77 +56,85 @@ func read(r *http.Request, v any) (doc map[string]any, wrong []string) {
 }
 
 // missing lists the paths that doc lacks, in the words of DHL's own check.
-func missing(doc any, at string, paths ...string) (wrong []string) {
-	for _, p := range paths {
-		if text := lacks(doc, at, p); text != "" {
-			wrong = append(wrong, text)
+func missing(doc any, pointer string, paths ...string) (invalid []string) {
+	for _, path := range paths {
+		if text := findMissing(doc, pointer, path); text != "" {
+			invalid = append(invalid, text)
 		}
 	}
-	return wrong
+	return invalid
 }
 
-func lacks(doc any, at, path string) string {
+// findMissing returns the first thing that is missing along a path, "" if
+// nothing is.
+func findMissing(doc any, pointer, path string) string {
 	name, rest, deeper := strings.Cut(path, ".")
 	key, isList := strings.CutSuffix(name, "[]")
 	object, ok := doc.(map[string]any)
 	if !ok {
-		return at + ": expected type: JSONObject"
+		return pointer + ": expected type: JSONObject"
 	}
 	value, ok := object[key]
 	if !ok || value == nil {
-		return fmt.Sprintf("%s: required key [%s] not found", at, key)
+		return fmt.Sprintf("%s: required key [%s] not found", pointer, key)
 	}
-	at += "/" + key
+
+	pointer += "/" + key
 	if !isList {
 		if deeper {
-			return lacks(value, at, rest)
+			return findMissing(value, pointer, rest)
 		}
 		return ""
 	}
+
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 {
-		return at + ": expected minimum item count: 1, found: 0"
+		return pointer + ": expected minimum item count: 1, found: 0"
 	}
-	for i, one := range list {
-		if text := lacks(one, at+"/"+strconv.Itoa(i), rest); text != "" {
+	for i, element := range list {
+		if text := findMissing(element, pointer+"/"+strconv.Itoa(i), rest); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-// missized lists the texts that are longer than DHL takes, and countries that
-// are no codes.
-func missized(doc any, at string) (wrong []string) {
+// invalidSizes lists the texts that are longer than DHL accepts, and countries
+// that are no codes.
+func invalidSizes(doc any, pointer string) (invalid []string) {
 	switch v := doc.(type) {
 	case map[string]any:
 		for key, value := range v {
 			text, isText := value.(string)
-			if n := len([]rune(text)); isText && limits[key] > 0 && n > limits[key] {
-				wrong = append(wrong, fmt.Sprintf("%s/%s: expected maxLength: %d, actual: %d", at, key, limits[key], n))
+			if length := len([]rune(text)); isText && limits[key] > 0 && length > limits[key] {
+				invalid = append(invalid, fmt.Sprintf("%s/%s: expected maxLength: %d, actual: %d", pointer, key, limits[key], length))
 			}
 			if isText && key == "countryCode" && len(text) < 2 {
-				wrong = append(wrong, fmt.Sprintf("%s/%s: expected minLength: 2, actual: %d", at, key, len(text)))
+				invalid = append(invalid, fmt.Sprintf("%s/%s: expected minLength: 2, actual: %d", pointer, key, len(text)))
 			}
-			wrong = append(wrong, missized(value, at+"/"+key)...)
+			invalid = append(invalid, invalidSizes(value, pointer+"/"+key)...)
 		}
+
 	case []any:
 		for i, value := range v {
-			wrong = append(wrong, missized(value, at+"/"+strconv.Itoa(i))...)
+			invalid = append(invalid, invalidSizes(value, pointer+"/"+strconv.Itoa(i))...)
 		}
 	}
-	return wrong
+	return invalid
 }
 
-// badDate says what is wrong with a planned time, "" if nothing is.
-func badDate(planned string, now time.Time) string {
-	t, err := time.Parse("2006-01-02T15:04:05 GMT-07:00", planned)
+// plannedFormat is how requests write the planned time.
+const plannedFormat = "2006-01-02T15:04:05 GMT-07:00"
+
+// invalidDate returns what is wrong with a planned time, "" if nothing is.
+func invalidDate(planned string, now time.Time) string {
+	date, err := time.Parse(plannedFormat, planned)
 	switch {
 	case err != nil:
 		return "998: ShipTimeStamp is not well formatted.(Expected Sample Format : '2010-02-11T17:10:09 GMT+01:00')"
-	case t.Before(now):
+	case date.Before(now):
 		return "998: The requested shipment date is in the past."
-	case t.After(now.AddDate(0, 0, 10).Add(time.Hour)):
+	case date.After(now.AddDate(0, 0, 10).Add(time.Hour)):
 		return "998: The requested shipment date is more than 10 days in the future."
 	}
 	return ""

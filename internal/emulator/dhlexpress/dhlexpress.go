@@ -14,20 +14,21 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the stand-in lets in: HTTP Basic, and one account.
+// What the stand-in accepts: HTTP Basic, and one account.
 const (
 	APIKey    = "emulated-dhl-key"
 	APISecret = "emulated-dhl-secret"
 	Account   = "123456789"
 )
 
-// stand is the carrier.
-type stand struct{ *emulator.Server }
+// standIn is the carrier.
+type standIn struct{ *emulator.Server }
 
 // New returns a stand-in that writes its sales into l.
 func New(l *emulator.Ledger) *emulator.Server {
-	s := stand{emulator.New("dhl_express", l)}
+	s := standIn{emulator.New("dhl_express", l)}
 	s.Failure = failure
+
 	for _, prefix := range []string{"", "/mydhlapi", "/mydhlapi/test"} {
 		s.route("GET "+prefix+"/address-validate", s.validateAddress)
 		s.route("POST "+prefix+"/rates", s.rates)
@@ -39,7 +40,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 }
 
 // route adds a path that needs a login and the version of the interface.
-func (s stand) route(pattern string, h http.HandlerFunc) {
+func (s standIn) route(pattern string, handler http.HandlerFunc) {
 	s.Handle(pattern, false, func(w http.ResponseWriter, r *http.Request) {
 		key, secret, ok := r.BasicAuth()
 		switch {
@@ -48,12 +49,12 @@ func (s stand) route(pattern string, h http.HandlerFunc) {
 		case r.Header.Get("X-Version") == "":
 			refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: x-version")
 		default:
-			h(w, r)
+			handler(w, r)
 		}
 	})
 }
 
-// problem is how DHL says no. Its code stands before the detail.
+// problem is an error as DHL answers it. Its code stands before the detail.
 type problem struct {
 	Instance          string   `json:"instance,omitempty"`
 	Detail            string   `json:"detail"`
@@ -73,7 +74,7 @@ var titles = map[int][2]string{
 	503: {"Service Unavailable", "Service Unavailable"},
 }
 
-// failure is DHL's body for a status that the knobs chose.
+// failure returns the body of DHL for a status that the knobs chose.
 func failure(status int) (contentType string, body []byte) {
 	detail := ""
 	switch status {
@@ -89,13 +90,18 @@ func failure(status int) (contentType string, body []byte) {
 
 func problemOf(instance string, status int, details ...string) problem {
 	p := problem{
-		Instance: instance, Title: titles[status][0], Message: titles[status][1], Status: strconv.Itoa(status),
+		Instance: instance,
+		Title:    titles[status][0],
+		Message:  titles[status][1],
+		Status:   strconv.Itoa(status),
 	}
 	if len(details) == 1 {
 		p.Detail = details[0]
-	} else {
-		p.Detail, p.AdditionalDetails = "Multiple problems found, see Additional Details", details
+		return p
 	}
+
+	p.Detail = "Multiple problems found, see Additional Details"
+	p.AdditionalDetails = details
 	return p
 }
 
@@ -109,7 +115,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(encode(body))
 }
 
-// encode writes what the package itself made, which always can be.
+// encode encodes what the package itself made, which never fails.
 func encode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -118,20 +124,24 @@ func encode(v any) []byte {
 	return body
 }
 
-// validateAddress says that DHL serves every place.
-func (s stand) validateAddress(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	if kind := q.Get("type"); kind != "pickup" && kind != "delivery" {
+// validateAddress answers that DHL serves every place.
+func (s standIn) validateAddress(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	if kind := query.Get("type"); kind != "pickup" && kind != "delivery" {
 		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: type")
 		return
 	}
-	if len(q.Get("countryCode")) != 2 {
+	country := query.Get("countryCode")
+	if len(country) != 2 {
 		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: countryCode")
 		return
 	}
-	area := areaOf(q.Get("countryCode"), q.Get("cityName"))
+
+	area := areaOf(country, query.Get("cityName"))
 	reply(w, http.StatusOK, map[string]any{"address": []any{map[string]any{
-		"countryCode": q.Get("countryCode"), "postalCode": q.Get("postalCode"), "cityName": q.Get("cityName"),
+		"countryCode": country,
+		"postalCode":  query.Get("postalCode"),
+		"cityName":    query.Get("cityName"),
 		"serviceArea": map[string]string{"code": area.Code, "description": area.Description, "GMTOffset": "+00:00"},
 	}}})
 }

@@ -30,30 +30,34 @@ func (p *page) text(x, y, size int, format string, args ...any) {
 }
 
 // bars draws content as a Code 128 symbol with modules of a point and a half.
-func (p *page) bars(x, y, high int, content string) {
-	at := float64(x)
-	black := true
-	for _, width := range code128(content) {
-		w := float64(width-'0') * 1.5
-		if black {
-			p.drawn = fmt.Appendf(p.drawn, "%.1f %d %.1f %d re f\n", at, y, w, high)
+func (p *page) bars(x, y, height int, content string) {
+	left := float64(x)
+	isBar := true
+	for _, modules := range code128(content) {
+		width := float64(modules-'0') * 1.5
+		if isBar {
+			p.drawn = fmt.Appendf(p.drawn, "%.1f %d %.1f %d re f\n", left, y, width, height)
 		}
-		at, black = at+w, !black
+		left += width
+		isBar = !isBar
 	}
 }
 
 // pdf puts pages together: the catalogue, the pages, the font, and two objects
 // a page.
 func pdf(pages []page) []byte {
-	var b bytes.Buffer
+	var out bytes.Buffer
 	var offsets []int
 	object := func(format string, args ...any) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n", len(offsets))
-		fmt.Fprintf(&b, format, args...)
-		b.WriteString("\nendobj\n")
+		offsets = append(offsets, out.Len())
+		fmt.Fprintf(&out, "%d 0 obj\n", len(offsets))
+		fmt.Fprintf(&out, format, args...)
+		out.WriteString("\nendobj\n")
 	}
-	b.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
+
+	// Objects are numbered in the order in which they are written: page i is
+	// object 4+2i, and its content the one after it.
+	out.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
 	object("<</Type/Catalog/Pages 2 0 R>>")
 	kids := make([]string, len(pages))
 	for i := range pages {
@@ -66,48 +70,53 @@ func pdf(pages []page) []byte {
 		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 %d %d]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", p.wide, p.high, 5+2*i)
 		object("<</Length %d>>\nstream\n%s\nendstream", len(p.drawn), p.drawn)
 	}
-	table := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, at := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", at)
+
+	table := out.Len()
+	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+	for _, offset := range offsets {
+		fmt.Fprintf(&out, "%010d 00000 n \n", offset)
 	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, table)
-	return b.Bytes()
+	fmt.Fprintf(&out, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, table)
+	return out.Bytes()
 }
 
 // labelPage is the label of one piece, A6.
-func labelPage(e emulator.Entry, k kept, piece string, i int, from, to party) page {
+func labelPage(sale emulator.Entry, k kept, piece string, i int, from, to party) page {
 	p := page{wide: 298, high: 420}
 	p.text(16, 392, 16, "DHL EXPRESS  %s", k.Product)
 	p.text(16, 376, 8, "NOT A REAL LABEL")
+
 	y := 356
-	for _, who := range []struct {
+	for _, side := range []struct {
 		title string
 		party
 	}{{"From", from}, {"To", to}} {
-		a := who.PostalAddress
-		p.text(16, y, 8, "%s: %s, %s", who.title, who.ContactInformation.CompanyName, who.ContactInformation.FullName)
-		p.text(16, y-12, 8, "%s", a.AddressLine1)
-		p.text(16, y-24, 8, "%s %s %s", a.PostalCode, a.CityName, a.CountryCode)
+		address := side.PostalAddress
+		p.text(16, y, 8, "%s: %s, %s", side.title, side.ContactInformation.CompanyName, side.ContactInformation.FullName)
+		p.text(16, y-12, 8, "%s", address.AddressLine1)
+		p.text(16, y-24, 8, "%s %s %s", address.PostalCode, address.CityName, address.CountryCode)
 		y -= 44
 	}
+
 	p.text(16, 256, 8, "Piece %d/%d   %.3f   %s", i+1, len(k.Pieces), k.Weights[i], k.Content)
 	if len(k.References) > 0 {
 		p.text(16, 244, 8, "Ref %s", k.References[0].Value)
 	}
-	p.bars(16, 160, 64, e.Number)
-	p.text(16, 148, 10, "WAYBILL %s", e.Number)
+	p.bars(16, 160, 64, sale.Number)
+	p.text(16, 148, 10, "WAYBILL %s", sale.Number)
 	p.bars(16, 60, 64, piece)
 	p.text(16, 48, 10, "%s", piece)
 	return p
 }
 
-// invoicePage is the invoice, A4.
-func (in shipment) invoicePage(e emulator.Entry, k kept) page {
+// invoicePage is the invoice, A4. It has room for 40 lines.
+func (in shipment) invoicePage(sale emulator.Entry, k kept) page {
 	p := page{wide: 595, high: 842}
 	p.text(40, 790, 16, "COMMERCIAL INVOICE")
-	p.text(40, 770, 10, "Waybill %s   %s to %s", e.Number, k.From.CountryCode, k.To.CountryCode)
-	for i, item := range in.Content.ExportDeclaration.LineItems[:min(40, len(in.Content.ExportDeclaration.LineItems))] {
+	p.text(40, 770, 10, "Waybill %s   %s to %s", sale.Number, k.From.CountryCode, k.To.CountryCode)
+
+	items := in.Content.ExportDeclaration.LineItems
+	for i, item := range items[:min(40, len(items))] {
 		p.text(40, 740-16*i, 9, "%d  %s  %s", i+1, item.Description, item.Price)
 	}
 	return p
@@ -117,10 +126,12 @@ func (in shipment) invoicePage(e emulator.Entry, k kept) page {
 // the stop: two digits a word at the end of content where they are even in
 // number, letters before.
 func code128(content string) string {
+	// Digits take half the width in pairs, so an odd one goes with the letters.
 	letters := strings.TrimRight(content, "0123456789")
 	if n := len(content) - len(letters); n%2 == 1 {
 		letters = content[:len(letters)+1]
 	}
+
 	words := []int{105} // start with digits
 	if letters != "" {
 		words[0] = 104 // start with letters
@@ -134,13 +145,16 @@ func code128(content string) string {
 	for rest := content[len(letters):]; rest != ""; rest = rest[2:] {
 		words = append(words, int(rest[0]-'0')*10+int(rest[1]-'0'))
 	}
+
+	// The check word is the sum of all words, each times its position, by 103.
 	sum := words[0]
-	for i, w := range words[1:] {
-		sum += (i + 1) * w
+	for i, word := range words[1:] {
+		sum += (i + 1) * word
 	}
+
 	var out strings.Builder
-	for _, w := range append(words, sum%103) {
-		out.WriteString(widths[w*6 : w*6+6])
+	for _, word := range append(words, sum%103) {
+		out.WriteString(widths[word*6 : word*6+6])
 	}
 	return out.String() + "2331112"
 }

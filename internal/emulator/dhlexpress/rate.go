@@ -25,7 +25,7 @@ type (
 		ServiceCode string  `json:"serviceCode"`
 		Value       float64 `json:"value"`
 	}
-	pack struct {
+	parcel struct {
 		Weight     float64 `json:"weight"`
 		Dimensions struct {
 			Length float64 `json:"length"`
@@ -47,7 +47,7 @@ type (
 			TypeCode    string `json:"typeCode"`
 			IsRequested bool   `json:"isRequested"`
 		} `json:"getAdditionalInformation"`
-		Packages []pack `json:"packages"`
+		Packages []parcel `json:"packages"`
 	}
 )
 
@@ -58,7 +58,7 @@ type load struct {
 	imperial bool
 	planned  string
 	extras   []extra
-	packages []pack
+	packages []parcel
 }
 
 // offer is a product on some lanes. Prices are in cents: for the first half
@@ -90,32 +90,39 @@ var offers = []offer{
 }
 
 var (
-	union  = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
-	extras = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0}
-	coins  = map[string]string{"US": "USD", "GB": "GBP", "CH": "CHF", "CA": "CAD", "JP": "JPY"}
+	europeanUnion = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
+	extras        = map[string]int64{"AA": 1500, "AG": 1200, "SF": 600, "SD": 700, "IB": 500, "DD": 1900, "WY": 0}
+	currencies    = map[string]string{"US": "USD", "GB": "GBP", "CH": "CHF", "CA": "CAD", "JP": "JPY"}
 )
 
 // rates answers POST /rates.
-func (s stand) rates(w http.ResponseWriter, r *http.Request) {
+func (s standIn) rates(w http.ResponseWriter, r *http.Request) {
+	// The content is looked at only once the schema has nothing to object to.
 	var in rateRequest
-	doc, wrong := read(r, &in)
-	if wrong == nil {
-		wrong = append(missing(doc, "#", ratesNeed...), missized(doc, "#")...)
+	doc, invalid := read(r, &in)
+	if invalid == nil {
+		invalid = append(missing(doc, "#", ratesNeed...), invalidSizes(doc, "#")...)
 	}
-	if wrong == nil {
-		wrong = in.wrong(time.Now())
+	if invalid == nil {
+		invalid = in.check(time.Now())
 	}
-	if wrong != nil {
-		refuse(w, r, http.StatusBadRequest, wrong...)
+	if invalid != nil {
+		refuse(w, r, http.StatusBadRequest, invalid...)
 		return
 	}
+
 	l := load{
-		in.CustomerDetails.ShipperDetails, in.CustomerDetails.ReceiverDetails, in.IsCustomsDeclarable,
-		in.UnitOfMeasurement == "imperial", in.PlannedShippingDateAndTime, in.ValueAddedServices, in.Packages,
+		from:     in.CustomerDetails.ShipperDetails,
+		to:       in.CustomerDetails.ReceiverDetails,
+		dutiable: in.IsCustomsDeclarable,
+		imperial: in.UnitOfMeasurement == "imperial",
+		planned:  in.PlannedShippingDateAndTime,
+		extras:   in.ValueAddedServices,
+		packages: in.Packages,
 	}
 	var products []any
 	for _, o := range offers {
-		if o.goes(l) {
+		if o.serves(l) {
 			products = append(products, o.quote(l, in.wantsServices()))
 		}
 	}
@@ -125,53 +132,59 @@ func (s stand) rates(w http.ResponseWriter, r *http.Request) {
 // wantsServices reports whether the answer is to list the services that could
 // be added to each product.
 func (in rateRequest) wantsServices() bool {
-	for _, more := range in.GetAdditionalInformation {
-		if more.IsRequested && strings.HasPrefix(more.TypeCode, "allValueAddedServices") {
+	for _, option := range in.GetAdditionalInformation {
+		if option.IsRequested && strings.HasPrefix(option.TypeCode, "allValueAddedServices") {
 			return true
 		}
 	}
 	return false
 }
 
-// wrong is what DHL says of a request that is whole but not right.
-func (in rateRequest) wrong(now time.Time) (list []string) {
-	if text := badDate(in.PlannedShippingDateAndTime, now); text != "" {
-		list = append(list, text)
+// check returns DHL's errors about a request that is complete but invalid.
+func (in rateRequest) check(now time.Time) (invalid []string) {
+	if text := invalidDate(in.PlannedShippingDateAndTime, now); text != "" {
+		invalid = append(invalid, text)
 	}
 	if !slices.Contains(in.Accounts, account{"shipper", Account}) {
-		list = append(list, "The account number is not found or invalid. Please check the account number and retry.")
+		invalid = append(invalid, "The account number is not found or invalid. Please check the account number and retry.")
 	}
-	return append(list, unknownExtras(in.ValueAddedServices)...)
+	return append(invalid, unknownExtras(in.ValueAddedServices)...)
 }
 
-func unknownExtras(list []extra) (wrong []string) {
-	for _, e := range list {
-		if _, ok := extras[e.ServiceCode]; !ok && e.ServiceCode != "II" {
-			wrong = append(wrong, "7008: The requested Special Service Code '"+e.ServiceCode+"' is not available between this origin and destination.")
+func unknownExtras(list []extra) (invalid []string) {
+	for _, service := range list {
+		if _, ok := extras[service.ServiceCode]; !ok && service.ServiceCode != "II" {
+			invalid = append(invalid, "7008: The requested Special Service Code '"+service.ServiceCode+"' is not available between this origin and destination.")
 		}
 	}
-	return wrong
+	return invalid
 }
 
+// lane returns the kind of lane, as a letter of offer.lanes.
 func (l load) lane() string {
-	from, to := l.from.CountryCode, l.to.CountryCode
+	from := l.from.CountryCode
+	to := l.to.CountryCode
 	switch {
 	case from == to:
 		return "d"
-	case l.dutiable: // also inside the union: then there is no U and no W
+	case l.dutiable: // also inside the Union: then there is no U and no W
 		return "g"
-	case slices.Contains(union, from) && slices.Contains(union, to):
+	case slices.Contains(europeanUnion, from) && slices.Contains(europeanUnion, to):
 		return "u"
 	}
 	return "p"
 }
 
-// zone is 0 inside a country or the union, and up to 3 across borders.
+// zone is 0 inside a country or the Union, and up to 3 across borders.
 func (l load) zone() int64 {
 	if lane := l.lane(); lane == "d" || lane == "u" {
 		return 0
 	}
-	from, to := l.from.CountryCode, l.to.CountryCode
+
+	// The zone is made up from the letters of the countries, so a lane always
+	// has the same.
+	from := l.from.CountryCode
+	to := l.to.CountryCode
 	return int64(from[0]^to[0]+from[1]^to[1])%3 + 1
 }
 
@@ -180,24 +193,29 @@ func (l load) zone() int64 {
 func (l load) halves() int64 {
 	sum := 0.0
 	for _, p := range l.packages {
-		weight, volume := p.Weight, p.Dimensions.Length*p.Dimensions.Width*p.Dimensions.Height
+		weight := p.Weight
+		volume := p.Dimensions.Length * p.Dimensions.Width * p.Dimensions.Height
 		if l.imperial {
-			weight, volume = weight*0.45359237, volume*16.387064
+			weight *= 0.45359237
+			volume *= 16.387064
 		}
 		sum += max(weight, volume/5000)
 	}
+
+	// The small amount absorbs what floating point adds to a whole half.
 	return max(int64(math.Ceil(sum*2-1e-9)), 1)
 }
 
-func (o offer) goes(l load) bool { return strings.Contains(o.lanes, l.lane()) }
+// serves reports whether the product is offered on the lane of the load.
+func (o offer) serves(l load) bool { return strings.Contains(o.lanes, l.lane()) }
 
 // cents is what the offer costs.
 func (o offer) cents(l load) int64 {
 	sum := o.base + o.half*(l.halves()-1) + o.apart*l.zone()
-	for _, e := range l.extras {
-		sum += extras[e.ServiceCode]
-		if e.ServiceCode == "II" {
-			sum += max(1500, int64(math.Ceil(e.Value)))
+	for _, service := range l.extras {
+		sum += extras[service.ServiceCode]
+		if service.ServiceCode == "II" {
+			sum += max(1500, int64(math.Ceil(service.Value)))
 		}
 	}
 	return sum
@@ -205,42 +223,43 @@ func (o offer) cents(l load) int64 {
 
 // price is the amount and its currency, as a number in text.
 func (o offer) price(l load) (amount json.Number, currency string) {
-	cents := o.cents(l)
-	currency, ok := coins[l.from.CountryCode]
+	currency, ok := currencies[l.from.CountryCode]
 	if !ok {
 		currency = "EUR"
 	}
+
+	cents := o.cents(l)
 	if currency == "JPY" {
-		return json.Number(digits(int(cents*3/2), 1)), currency
+		return json.Number(padded(int(cents*3/2), 1)), currency // the yen has no cents
 	}
-	return json.Number(digits(int(cents/100), 1) + "." + digits(int(cents%100), 2)), currency
+	return json.Number(padded(int(cents/100), 1) + "." + padded(int(cents%100), 2)), currency
 }
 
 // arrival counts working days from the planned one.
 func (o offer) arrival(l load) (at string, days int) {
-	day, _ := time.Parse("2006-01-02T15:04:05 GMT-07:00", l.planned)
+	day, _ := time.Parse(plannedFormat, l.planned)
 	days = o.days + int(l.zone())
-	for n := days; n > 0; {
+	for left := days; left > 0; {
 		day = day.AddDate(0, 0, 1)
 		if day.Weekday() != time.Saturday && day.Weekday() != time.Sunday {
-			n--
+			left--
 		}
 	}
 	return day.Format(time.DateOnly) + "T" + o.until, days
 }
 
-// printedOnly are countries whose customs take no invoice as data.
+// printedOnly are countries whose customs accept no invoice as data.
 var printedOnly = []string{"BR", "NG"}
 
-// hasPaperless reports whether customs of the destination take the invoice as
+// hasPaperless reports whether customs of the destination accept the invoice as
 // data.
 func (l load) hasPaperless() bool {
 	return l.lane() == "g" && !slices.Contains(printedOnly, l.to.CountryCode)
 }
 
-// local is the code of the product in its country. British domestic products
+// localCode is the code of the product in its country. British domestic products
 // have codes of their own, and are not sold without them.
-func (o offer) local(l load) string {
+func (o offer) localCode(l load) string {
 	if l.lane() == "d" && l.from.CountryCode == "GB" {
 		return o.code + "GB"
 	}
@@ -255,16 +274,21 @@ func (o offer) breakdown(l load, services bool) []any {
 	bare.extras = nil
 	base, _ := o.price(bare)
 
+	// What a service costs is the difference between the loads without and with
+	// it.
 	list := []any{map[string]any{"name": o.name, "price": base}}
-	for i, e := range l.extras {
-		before, after := l, l
-		before.extras, after.extras = l.extras[:i], l.extras[:i+1]
+	for i, service := range l.extras {
+		before := l
+		before.extras = l.extras[:i]
+		after := l
+		after.extras = l.extras[:i+1]
 		list = append(list, map[string]any{
-			"name":        e.ServiceCode,
-			"serviceCode": e.ServiceCode,
+			"name":        service.ServiceCode,
+			"serviceCode": service.ServiceCode,
 			"price":       difference(o, before, after),
 		})
 	}
+
 	if services {
 		offered := []string{"AA", "II", "SF", "DD"}
 		if l.hasPaperless() {
@@ -285,12 +309,13 @@ func (o offer) breakdown(l load, services bool) []any {
 	}}
 }
 
-// difference is what a load costs more than another.
+// difference is how much more a load costs than another.
 func difference(o offer, before, after load) json.Number {
-	x, currency := o.price(before)
-	y, _ := o.price(after)
-	low, _ := strconv.ParseFloat(x.String(), 64)
-	high, _ := strconv.ParseFloat(y.String(), 64)
+	lower, currency := o.price(before)
+	higher, _ := o.price(after)
+	low, _ := strconv.ParseFloat(lower.String(), 64)
+	high, _ := strconv.ParseFloat(higher.String(), 64)
+
 	places := 2
 	if currency == "JPY" {
 		places = 0
@@ -298,23 +323,39 @@ func difference(o offer, before, after load) json.Number {
 	return json.Number(strconv.FormatFloat(high-low, 'f', places, 64))
 }
 
+// quote is the product as the answer lists it.
 func (o offer) quote(l load, services bool) map[string]any {
 	amount, currency := o.price(l)
-	at, days := o.arrival(l)
-	from, to := areaOf(l.from.CountryCode, l.from.CityName), areaOf(l.to.CountryCode, l.to.CityName)
-	kilos := json.Number(digits(int(l.halves()/2), 1) + "." + digits(int(l.halves()%2*5), 1))
+	arrival, days := o.arrival(l)
+	from := areaOf(l.from.CountryCode, l.from.CityName)
+	to := areaOf(l.to.CountryCode, l.to.CityName)
+	kilos := json.Number(padded(int(l.halves()/2), 1) + "." + padded(int(l.halves()%2*5), 1))
+
 	return map[string]any{
-		"productName": o.name, "productCode": o.code, "localProductCode": o.local(l), "localProductCountryCode": l.from.CountryCode,
-		"networkTypeCode": o.network, "isCustomerAgreement": false,
-		"weight": map[string]any{"provided": kilos, "unitOfMeasurement": "metric"},
+		"productName":             o.name,
+		"productCode":             o.code,
+		"localProductCode":        o.localCode(l),
+		"localProductCountryCode": l.from.CountryCode,
+		"networkTypeCode":         o.network,
+		"isCustomerAgreement":     false,
+		"weight":                  map[string]any{"provided": kilos, "unitOfMeasurement": "metric"},
 		"totalPrice": []any{
 			map[string]any{"currencyType": "BILLC", "priceCurrency": currency, "price": amount},
 			map[string]any{"currencyType": "PULCL", "price": 0}, // as the real one does
 			map[string]any{"currencyType": "BASEC", "price": 0},
 		},
 		"detailedPriceBreakdown": o.breakdown(l, services),
-		"pickupCapabilities":     map[string]any{"nextBusinessDay": false, "originServiceAreaCode": from.Code, "originFacilityAreaCode": from.Code},
-		"deliveryCapabilities":   map[string]any{"deliveryTypeCode": "QDDC", "estimatedDeliveryDateAndTime": at, "destinationServiceAreaCode": to.Code, "totalTransitDays": days},
-		"pricingDate":            time.Now().UTC().Format(time.DateOnly),
+		"pickupCapabilities": map[string]any{
+			"nextBusinessDay":        false,
+			"originServiceAreaCode":  from.Code,
+			"originFacilityAreaCode": from.Code,
+		},
+		"deliveryCapabilities": map[string]any{
+			"deliveryTypeCode":             "QDDC",
+			"estimatedDeliveryDateAndTime": arrival,
+			"destinationServiceAreaCode":   to.Code,
+			"totalTransitDays":             days,
+		},
+		"pricingDate": time.Now().UTC().Format(time.DateOnly),
 	}
 }

@@ -42,8 +42,8 @@ type shipment struct {
 		TypeCode string `json:"typeCode"`
 	} `json:"documentImages"`
 	Content struct {
-		Packages            []pack `json:"packages"`
-		IsCustomsDeclarable bool   `json:"isCustomsDeclarable"`
+		Packages            []parcel `json:"packages"`
+		IsCustomsDeclarable bool     `json:"isCustomsDeclarable"`
 		ExportDeclaration   struct {
 			LineItems []struct {
 				Description string      `json:"description"`
@@ -86,24 +86,26 @@ var (
 	taxTypes   = strings.Fields("VAT EIN GST SSN EOR DUN FED STA CNP IE INN KPP OGR OKP MRN SDT FTZ DAN TAN DTF RGP DLI NID PAS MID IMS EIC FTN CIC PEP")
 )
 
-// wrong is what the schema says of a party, at its path in the request.
-func (p party) wrong(at string) (list []string) {
+// check returns the errors of DHL's schema about a party, at its path in the
+// request.
+func (p party) check(pointer string) (invalid []string) {
 	if p.TypeCode != "" && !slices.Contains(partyTypes, p.TypeCode) {
-		list = append(list, fmt.Sprintf("%s/typeCode: %s is not a valid enum value", at, p.TypeCode))
+		invalid = append(invalid, fmt.Sprintf("%s/typeCode: %s is not a valid enum value", pointer, p.TypeCode))
 	}
-	for i, n := range p.RegistrationNumbers {
-		path := fmt.Sprintf("%s/registrationNumbers/%d", at, i)
-		if !slices.Contains(taxTypes, n.TypeCode) {
-			list = append(list, path+"/typeCode: "+n.TypeCode+" is not a valid enum value")
+
+	for i, registration := range p.RegistrationNumbers {
+		path := fmt.Sprintf("%s/registrationNumbers/%d", pointer, i)
+		if !slices.Contains(taxTypes, registration.TypeCode) {
+			invalid = append(invalid, path+"/typeCode: "+registration.TypeCode+" is not a valid enum value")
 		}
-		if size := len([]rune(n.Number)); size < 1 || size > 35 {
-			list = append(list, fmt.Sprintf("%s/number: expected maxLength: 35, actual: %d", path, size))
+		if length := len([]rune(registration.Number)); length < 1 || length > 35 {
+			invalid = append(invalid, fmt.Sprintf("%s/number: expected maxLength: 35, actual: %d", path, length))
 		}
-		if len(n.IssuerCountryCode) != 2 {
-			list = append(list, path+"/issuerCountryCode: expected minLength: 2")
+		if len(registration.IssuerCountryCode) != 2 {
+			invalid = append(invalid, path+"/issuerCountryCode: expected minLength: 2")
 		}
 	}
-	return list
+	return invalid
 }
 
 // kept is what tracking needs of a sale.
@@ -121,160 +123,195 @@ type kept struct {
 }
 
 // ship answers POST /shipments.
-func (s stand) ship(w http.ResponseWriter, r *http.Request) {
+func (s standIn) ship(w http.ResponseWriter, r *http.Request) {
 	var in shipment
-	doc, wrong := read(r, &in)
-	if wrong == nil {
-		wrong = schemaErrors(doc, in.Content.IsCustomsDeclarable)
-		wrong = append(wrong, in.CustomerDetails.ShipperDetails.wrong("#/customerDetails/shipperDetails")...)
-		wrong = append(wrong, in.CustomerDetails.ReceiverDetails.wrong("#/customerDetails/receiverDetails")...)
-		if p := in.CustomerDetails.ImporterDetails; p != nil {
-			wrong = append(wrong, p.wrong("#/customerDetails/importerDetails")...)
+	doc, invalid := read(r, &in)
+	if invalid == nil {
+		details := in.CustomerDetails
+		invalid = schemaErrors(doc, in.Content.IsCustomsDeclarable)
+		invalid = append(invalid, details.ShipperDetails.check("#/customerDetails/shipperDetails")...)
+		invalid = append(invalid, details.ReceiverDetails.check("#/customerDetails/receiverDetails")...)
+		if details.ImporterDetails != nil {
+			invalid = append(invalid, details.ImporterDetails.check("#/customerDetails/importerDetails")...)
 		}
 	}
-	if wrong != nil {
-		refuse(w, r, http.StatusUnprocessableEntity, wrong...)
+	if invalid != nil {
+		refuse(w, r, http.StatusUnprocessableEntity, invalid...)
 		return
 	}
+
+	// Errors beyond the schema have another status.
 	l := in.load()
-	i := slices.IndexFunc(offers, func(o offer) bool { return o.code == in.ProductCode && o.goes(l) })
-	offered := i >= 0 && in.namesLocally(offers[i], l)
-	if wrong = in.wrong(time.Now(), l, offered); wrong != nil {
-		refuse(w, r, http.StatusBadRequest, wrong...)
+	i := slices.IndexFunc(offers, func(o offer) bool { return o.code == in.ProductCode && o.serves(l) })
+	isOffered := i >= 0 && in.hasLocalCode(offers[i], l)
+	if invalid = in.check(time.Now(), l, isOffered); invalid != nil {
+		refuse(w, r, http.StatusBadRequest, invalid...)
 		return
 	}
 	if s.Refuses() {
 		s.Fail(w, http.StatusBadRequest)
 		return
 	}
+
+	// Here i is an offer: a product that is not offered was refused above.
 	sale := s.sale(in, l, offers[i])
-	s.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
-		return http.StatusCreated, "application/json", encode(in.answer(e, l, offers[i]))
+	s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
+		return http.StatusCreated, "application/json", encode(in.answer(sold, l, offers[i]))
 	})
 }
 
-// namesLocally reports whether the local code of the product is right. It can
-// be left out but for the domestic products of some countries.
-func (in shipment) namesLocally(o offer, l load) bool {
-	local := o.local(l)
+// hasLocalCode reports whether the local code of the product is right. It can
+// be left out except for the domestic products of some countries.
+func (in shipment) hasLocalCode(o offer, l load) bool {
+	local := o.localCode(l)
 	return in.LocalProductCode == local || in.LocalProductCode == "" && local == o.code
 }
 
 // hasInvoice reports whether an invoice is rendered or comes with the request.
 func (in shipment) hasInvoice() bool {
-	for _, o := range in.OutputImageProperties.ImageOptions {
-		if o.TypeCode == "invoice" && o.IsRequested {
+	for _, option := range in.OutputImageProperties.ImageOptions {
+		if option.TypeCode == "invoice" && option.IsRequested {
 			return true
 		}
 	}
-	for _, d := range in.DocumentImages {
-		if d.TypeCode == "INV" || d.TypeCode == "PNV" || d.TypeCode == "CIN" {
+	for _, image := range in.DocumentImages {
+		if image.TypeCode == "INV" || image.TypeCode == "PNV" || image.TypeCode == "CIN" {
 			return true
 		}
 	}
 	return false
 }
 
-func schemaErrors(doc map[string]any, dutiable bool) (wrong []string) {
-	wrong = missing(doc, "#", shipmentNeeds...)
+// schemaErrors returns what is missing or of the wrong size in a purchase.
+func schemaErrors(doc map[string]any, dutiable bool) (invalid []string) {
+	invalid = missing(doc, "#", shipmentNeeds...)
 	for _, side := range []string{"shipperDetails", "receiverDetails"} {
 		for _, need := range partyNeeds {
-			wrong = append(wrong, missing(doc, "#", "customerDetails."+side+"."+need)...)
+			invalid = append(invalid, missing(doc, "#", "customerDetails."+side+"."+need)...)
 		}
 	}
+
 	if dutiable {
 		for _, need := range declarationNeeds {
-			wrong = append(wrong, missing(doc, "#", "content.exportDeclaration."+need)...)
+			invalid = append(invalid, missing(doc, "#", "content.exportDeclaration."+need)...)
 		}
-		wrong = append(wrong, missing(doc, "#", "content.declaredValue", "content.declaredValueCurrency")...)
+		invalid = append(invalid, missing(doc, "#", "content.declaredValue", "content.declaredValueCurrency")...)
 	}
-	return append(wrong, missized(doc, "#")...)
+	return append(invalid, invalidSizes(doc, "#")...)
 }
 
 func (in shipment) load() load {
 	return load{
-		in.CustomerDetails.ShipperDetails.PostalAddress.place, in.CustomerDetails.ReceiverDetails.PostalAddress.place,
-		in.Content.IsCustomsDeclarable, in.Content.UnitOfMeasurement == "imperial", in.PlannedShippingDateAndTime,
-		in.ValueAddedServices, in.Content.Packages,
+		from:     in.CustomerDetails.ShipperDetails.PostalAddress.place,
+		to:       in.CustomerDetails.ReceiverDetails.PostalAddress.place,
+		dutiable: in.Content.IsCustomsDeclarable,
+		imperial: in.Content.UnitOfMeasurement == "imperial",
+		planned:  in.PlannedShippingDateAndTime,
+		extras:   in.ValueAddedServices,
+		packages: in.Content.Packages,
 	}
 }
 
-// wrong is what DHL says of a purchase that is whole but not right.
-func (in shipment) wrong(now time.Time, l load, offered bool) (list []string) {
-	if text := badDate(in.PlannedShippingDateAndTime, now); text != "" {
-		list = append(list, text)
+// check returns DHL's errors about a purchase that is complete but invalid.
+func (in shipment) check(now time.Time, l load, isOffered bool) (invalid []string) {
+	if text := invalidDate(in.PlannedShippingDateAndTime, now); text != "" {
+		invalid = append(invalid, text)
 	}
 	if !slices.Contains(in.Accounts, account{"shipper", Account}) {
-		list = append(list, "8007: The shipper account number is not found or invalid.")
+		invalid = append(invalid, "8007: The shipper account number is not found or invalid.")
 	}
-	if !offered {
-		list = append(list, fmt.Sprintf("996: The requested product(s) (%s) not available based on your search criteria.", in.ProductCode))
+	if !isOffered {
+		invalid = append(invalid, fmt.Sprintf("996: The requested product(s) (%s) not available based on your search criteria.", in.ProductCode))
 	}
+
+	// DHL refuses descriptions of goods that are too general.
 	for i, item := range in.Content.ExportDeclaration.LineItems {
 		if slices.Contains([]string{"goods", "stuff", "items", "parcel"}, strings.ToLower(item.Description)) {
-			list = append(list, fmt.Sprintf("7147: The export line item description #/content/exportdeclaration/lineitems/%d/description "+
+			invalid = append(invalid, fmt.Sprintf("7147: The export line item description #/content/exportdeclaration/lineitems/%d/description "+
 				"Match Keyword[Description:%s]. Please update the description and retry.", i+1, strings.ToUpper(item.Description)))
 		}
 	}
+
+	// WY is paperless trade, which needs the invoice as data.
 	if i := slices.IndexFunc(in.ValueAddedServices, func(e extra) bool { return e.ServiceCode == "WY" }); i >= 0 {
 		switch {
 		case !l.hasPaperless():
-			list = append(list, fmt.Sprintf("7008: The requested Special Service Code  #/valueAddedServices/%d/serviceCode 'WY' is not available between this origin and destination.", i))
+			invalid = append(invalid, fmt.Sprintf("7008: The requested Special Service Code  #/valueAddedServices/%d/serviceCode 'WY' is not available between this origin and destination.", i))
 		case !in.hasInvoice():
-			list = append(list, "7120: Required either #/outputImageProperties/imageOptions where typeCode=invoice or provide #/documentImages")
+			invalid = append(invalid, "7120: Required either #/outputImageProperties/imageOptions where typeCode=invoice or provide #/documentImages")
 		}
 	}
-	if f := in.OutputImageProperties.EncodingFormat; f != "" && f != "pdf" {
-		list = append(list, "1506: This stand-in makes PDF labels alone.")
+
+	if format := in.OutputImageProperties.EncodingFormat; format != "" && format != "pdf" {
+		invalid = append(invalid, "1506: This stand-in makes PDF labels alone.")
 	}
-	return append(list, unknownExtras(in.ValueAddedServices)...)
+	return append(invalid, unknownExtras(in.ValueAddedServices)...)
 }
 
 // sale is the line of the ledger.
-func (s stand) sale(in shipment, l load, o offer) emulator.Entry {
+func (s standIn) sale(in shipment, l load, o offer) emulator.Entry {
 	serial := s.Ledger.Next()
 	amount, currency := o.price(l)
-	e := emulator.Entry{
-		Number: waybill(serial), Service: in.ProductCode, Account: Account, Amount: amount.String(), Currency: currency,
+	entry := emulator.Entry{
+		Number:   waybill(serial),
+		Service:  in.ProductCode,
+		Account:  Account,
+		Amount:   amount.String(),
+		Currency: currency,
 	}
-	for _, r := range in.CustomerReferences {
+
+	// The first reference of type CU, or of none, is the sale's own reference;
+	// one of the others is kept beside it.
+	for _, given := range in.CustomerReferences {
 		switch {
-		case e.Reference == "" && (r.TypeCode == "CU" || r.TypeCode == ""):
-			e.Reference = r.Value
-		case e.Second == "":
-			e.Second = r.Value
+		case entry.Reference == "" && (given.TypeCode == "CU" || given.TypeCode == ""):
+			entry.Reference = given.Value
+		case entry.Second == "":
+			entry.Second = given.Value
 		}
 	}
+
 	k := kept{
-		Product: in.ProductCode, From: l.from, To: l.to, Planned: l.planned, Content: in.Content.Description,
-		References: in.CustomerReferences, Dutiable: l.dutiable,
+		Product:    in.ProductCode,
+		From:       l.from,
+		To:         l.to,
+		Planned:    l.planned,
+		Content:    in.Content.Description,
+		References: in.CustomerReferences,
+		Dutiable:   l.dutiable,
 	}
 	k.Arrival, _ = o.arrival(l)
 	for i, p := range l.packages {
 		k.Weights = append(k.Weights, p.Weight)
 		k.Pieces = append(k.Pieces, pieceID(serial, i))
 	}
+
 	if len(k.Pieces) > 1 {
-		e.Pieces = k.Pieces
+		entry.Pieces = k.Pieces
 	}
-	e.Kept = encode(k)
-	return e
+	entry.Kept = encode(k)
+	return entry
 }
 
 // answer is DHL's answer to a purchase. Nothing of it repeats the reference.
-func (in shipment) answer(e emulator.Entry, l load, o offer) map[string]any {
-	k := keptOf(e)
+func (in shipment) answer(sale emulator.Entry, l load, o offer) map[string]any {
 	const site = "https://express.api.dhl.com/mydhlapi/shipments/"
+	k := keptOf(sale)
 	var packages []any
 	for i, id := range k.Pieces {
 		packages = append(packages, map[string]any{
-			"referenceNumber": i + 1, "trackingNumber": id, "trackingUrl": site + e.Number + "/tracking?pieceTrackingNumber=" + id,
+			"referenceNumber": i + 1,
+			"trackingNumber":  id,
+			"trackingUrl":     site + sale.Number + "/tracking?pieceTrackingNumber=" + id,
 		})
 	}
 	body := map[string]any{
-		"shipmentTrackingNumber": e.Number, "trackingUrl": site + e.Number + "/tracking", "packages": packages,
-		"documents": in.documents(e, k),
+		"shipmentTrackingNumber": sale.Number,
+		"trackingUrl":            site + sale.Number + "/tracking",
+		"packages":               packages,
+		"documents":              in.documents(sale, k),
 	}
+
 	if in.GetRateEstimates {
 		amount, currency := o.price(l)
 		body["shipmentCharges"] = []any{map[string]any{"currencyType": "BILLC", "priceCurrency": currency, "price": amount}}
@@ -283,43 +320,47 @@ func (in shipment) answer(e emulator.Entry, l load, o offer) map[string]any {
 		body["estimatedDeliveryDate"] = map[string]any{"estimatedDeliveryDate": k.Arrival + "Z", "estimatedDeliveryType": "QDDC"}
 	}
 	if in.Pickup.IsRequested {
-		body["dispatchConfirmationNumber"] = "PRG" + e.Number
+		body["dispatchConfirmationNumber"] = "PRG" + sale.Number
 	}
 	return body
 }
 
-// documents are the papers that were asked for; the label always is.
-func (in shipment) documents(e emulator.Entry, k kept) []any {
-	pages := make([]page, len(k.Pieces))
-	from, to := in.CustomerDetails.ShipperDetails, in.CustomerDetails.ReceiverDetails
-	free := in.freeText()
+// documents are the documents that were asked for; the label always is.
+func (in shipment) documents(sale emulator.Entry, k kept) []any {
+	from := in.CustomerDetails.ShipperDetails
+	to := in.CustomerDetails.ReceiverDetails
+	freeText := in.freeText()
+	labels := make([]page, len(k.Pieces))
 	for i, id := range k.Pieces {
-		pages[i] = labelPage(e, k, id, i, from, to)
-		if free != "" {
-			pages[i].text(16, 232, 8, "%s", free)
+		labels[i] = labelPage(sale, k, id, i, from, to)
+		if freeText != "" {
+			labels[i].text(16, 232, 8, "%s", freeText)
 		}
 	}
+
 	var list []any
 	add := func(kind string, piece int, pages ...page) {
-		d := map[string]any{"imageFormat": "PDF", "content": pdf(pages), "typeCode": kind}
+		document := map[string]any{"imageFormat": "PDF", "content": pdf(pages), "typeCode": kind}
 		if piece > 0 {
-			d["packageReferenceNumber"] = piece
+			document["packageReferenceNumber"] = piece
 		}
-		list = append(list, d)
+		list = append(list, document)
 	}
+
+	// Each label is a document of its own, or a page of one.
 	if in.OutputImageProperties.SplitDocumentsByPages {
-		for i, p := range pages {
-			add("label", i+1, p)
+		for i, label := range labels {
+			add("label", i+1, label)
 		}
 	} else {
-		add("label", 0, pages...)
+		add("label", 0, labels...)
 	}
-	for _, o := range in.OutputImageProperties.ImageOptions {
+	for _, option := range in.OutputImageProperties.ImageOptions {
 		switch {
-		case o.TypeCode == "waybillDoc" && o.IsRequested:
-			add("waybillDoc", 0, labelPage(e, k, e.Number, 0, from, to))
-		case o.TypeCode == "invoice" && o.IsRequested:
-			add("invoice", 0, in.invoicePage(e, k))
+		case option.TypeCode == "waybillDoc" && option.IsRequested:
+			add("waybillDoc", 0, labelPage(sale, k, sale.Number, 0, from, to))
+		case option.TypeCode == "invoice" && option.IsRequested:
+			add("invoice", 0, in.invoicePage(sale, k))
 		}
 	}
 	return list
@@ -328,9 +369,9 @@ func (in shipment) documents(e emulator.Entry, k kept) []any {
 // freeText is what the client has printed on the label; not all templates have
 // room for it.
 func (in shipment) freeText() string {
-	for _, o := range in.OutputImageProperties.ImageOptions {
-		if o.TypeCode == "label" && o.TemplateName == "ECOM26_A6_002" {
-			return o.LabelFreeText
+	for _, option := range in.OutputImageProperties.ImageOptions {
+		if option.TypeCode == "label" && option.TemplateName == "ECOM26_A6_002" {
+			return option.LabelFreeText
 		}
 	}
 	return ""
@@ -343,14 +384,15 @@ func keptOf(e emulator.Entry) (k kept) {
 	return k
 }
 
-// waybill is a number of ten digits; the last is the rest of the others by
-// seven.
+// waybill is a number of ten digits; the last is the remainder of the others
+// divided by seven.
 func waybill(serial int) string {
-	n := 213_000_000 + serial
-	return digits(n, 9) + digits(n%7, 1)
+	number := 213_000_000 + serial
+	return padded(number, 9) + padded(number%7, 1)
 }
 
 // pieceID is the number of one piece.
-func pieceID(serial, piece int) string { return "JD0146" + digits(serial*1000+piece, 14) }
+func pieceID(serial, piece int) string { return "JD0146" + padded(serial*1000+piece, 14) }
 
-func digits(n, places int) string { return fmt.Sprintf("%0*d", places, n) }
+// padded is a number with at least so many digits.
+func padded(n, places int) string { return fmt.Sprintf("%0*d", places, n) }

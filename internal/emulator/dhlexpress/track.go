@@ -15,14 +15,17 @@ type area struct {
 	Description string `json:"description"`
 }
 
-// areaOf names the area of a place by its first letters.
+// areaOf names the area of a place by the first letters of its city.
 func areaOf(country, city string) area {
-	code := strings.Map(func(r rune) rune {
+	letters := strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return -1
-	}, strings.ToUpper(city)) + "XXX"
+	}, strings.ToUpper(city))
+
+	// A code has three letters, also that of a city with fewer.
+	code := letters + "XXX"
 	return area{code[:3], strings.ToUpper(city) + "-" + country}
 }
 
@@ -44,7 +47,7 @@ type step struct {
 	border      bool // it happens on the way across one alone
 }
 
-var life = []step{
+var usualScans = []step{
 	{time.Hour, "PU", "Shipment picked up", false, false},
 	{2 * time.Hour, "PL", "Processed at", false, false},
 	{4 * time.Hour, "DF", "Shipment has departed from a DHL facility", false, false},
@@ -56,41 +59,51 @@ var life = []step{
 	{26 * time.Hour, "OK", "Delivered", true, false},
 }
 
-// events are what has happened to a sale by now, oldest first.
-func (s stand) events(e emulator.Entry, k kept, now time.Time, offsets bool) []event {
+// events returns what has happened to a sale by now, oldest first.
+func (s standIn) events(sale emulator.Entry, k kept, now time.Time, offsets bool) []event {
 	var list []event
-	add := func(after time.Duration, code, text string, at area) {
-		t := e.At.Add(after)
-		if t.After(now) {
+	add := func(after time.Duration, code, text string, where area) {
+		at := sale.At.Add(after)
+		if at.After(now) {
 			return
 		}
-		v := event{Date: t.Format(time.DateOnly), Time: t.Format(time.TimeOnly), TypeCode: code, Description: text, ServiceArea: []area{at}}
+
+		scanned := event{
+			Date:        at.Format(time.DateOnly),
+			Time:        at.Format(time.TimeOnly),
+			TypeCode:    code,
+			Description: text,
+			ServiceArea: []area{where},
+		}
 		if offsets {
-			v.GMTOffset = "+00:00"
+			scanned.GMTOffset = "+00:00"
 		}
 		if code == "OK" {
-			v.SignedBy = "J DOE"
+			scanned.SignedBy = "J DOE"
 		}
-		list = append(list, v)
+		list = append(list, scanned)
 	}
-	from, to := areaOf(k.From.CountryCode, k.From.CityName), areaOf(k.To.CountryCode, k.To.CityName)
+
+	from := areaOf(k.From.CountryCode, k.From.CityName)
+	to := areaOf(k.To.CountryCode, k.To.CityName)
 	if script := s.Knobs().Tracking; len(script) > 0 {
 		for _, scan := range script {
-			at := to
+			where := to
 			if scan.City != "" {
-				at = areaOf(k.To.CountryCode, scan.City)
+				where = areaOf(k.To.CountryCode, scan.City)
 			}
-			add(time.Duration(scan.After), scan.Code, scan.Text, at)
+			add(time.Duration(scan.After), scan.Code, scan.Text, where)
 		}
 		return list
 	}
-	for _, st := range life {
-		at := from
-		if st.destination {
-			at = to
+
+	for _, scan := range usualScans {
+		where := from
+		if scan.destination {
+			where = to
 		}
-		if !st.border || k.Dutiable {
-			add(st.after, st.code, st.text+" "+at.Description, at)
+		if !scan.border || k.Dutiable {
+			add(scan.after, scan.code, scan.text+" "+where.Description, where)
 		}
 	}
 	return list
@@ -102,97 +115,115 @@ type view struct {
 }
 
 func viewOf(r *http.Request) view {
-	q := r.URL.Query()
+	query := r.URL.Query()
 	return view{
-		advance: q.Get("trackingView") == "advance-shipment",
-		details: q.Get("trackingView") == "shipment-details-only",
-		last:    q.Get("trackingView") == "last-checkpoint",
-		pieces:  q.Get("levelOfDetail") == "all" || q.Get("levelOfDetail") == "piece",
-		offsets: q.Get("requestGMTOffsetPerEvent") == "true",
+		advance: query.Get("trackingView") == "advance-shipment",
+		details: query.Get("trackingView") == "shipment-details-only",
+		last:    query.Get("trackingView") == "last-checkpoint",
+		pieces:  query.Get("levelOfDetail") == "all" || query.Get("levelOfDetail") == "piece",
+		offsets: query.Get("requestGMTOffsetPerEvent") == "true",
 	}
 }
 
-// show is a sale as tracking shows it; not at all before its first scan, unless
-// the view says so.
-func (s stand) show(e emulator.Entry, v view) (any, bool) {
-	k := keptOf(e)
-	events := s.events(e, k, time.Now(), v.offsets)
+// trackingOf returns a sale as tracking shows it; not at all before its first
+// scan, unless the view asks for that.
+func (s standIn) trackingOf(sale emulator.Entry, v view) (shown any, isVisible bool) {
+	k := keptOf(sale)
+	events := s.events(sale, k, time.Now(), v.offsets)
 	if len(events) == 0 && !v.advance {
 		return nil, false
 	}
+
 	switch {
 	case v.details:
 		events = nil
 	case v.last:
 		events = events[len(events)-1:]
 	}
-	if events == nil {
+	if events == nil { // an empty list in JSON, not null
 		events = []event{}
 	}
-	total, pieces := 0.0, []any{}
-	for i, w := range k.Weights {
-		total += w
+
+	total := 0.0
+	pieces := []any{}
+	for i, weight := range k.Weights {
+		total += weight
 		pieces = append(pieces, map[string]any{
-			"number": i + 1, "shipmentTrackingNumber": e.Number, "trackingNumber": k.Pieces[i], "weight": w,
-			"unitOfMeasurements": "metric", "events": events,
+			"number":                 i + 1,
+			"shipmentTrackingNumber": sale.Number,
+			"trackingNumber":         k.Pieces[i],
+			"weight":                 weight,
+			"unitOfMeasurements":     "metric",
+			"events":                 events,
 		})
 	}
-	shown := map[string]any{
-		"shipmentTrackingNumber": e.Number, "status": "Success", "shipmentTimestamp": e.At.Format("2006-01-02T15:04:05"),
-		"productCode": k.Product, "description": k.Content, "totalWeight": total, "unitOfMeasurements": "metric",
-		"shipperDetails":    side(k.From),
-		"receiverDetails":   side(k.To),
-		"shipperReferences": k.References, "events": events, "numberOfPieces": len(k.Pieces),
-		"estimatedDeliveryDate": k.Arrival[:len(time.DateOnly)],
+
+	body := map[string]any{
+		"shipmentTrackingNumber": sale.Number,
+		"status":                 "Success",
+		"shipmentTimestamp":      sale.At.Format("2006-01-02T15:04:05"),
+		"productCode":            k.Product,
+		"description":            k.Content,
+		"totalWeight":            total,
+		"unitOfMeasurements":     "metric",
+		"shipperDetails":         partyOf(k.From),
+		"receiverDetails":        partyOf(k.To),
+		"shipperReferences":      k.References,
+		"events":                 events,
+		"numberOfPieces":         len(k.Pieces),
+		"estimatedDeliveryDate":  k.Arrival[:len(time.DateOnly)],
 	}
 	if v.pieces {
-		shown["pieces"] = pieces
+		body["pieces"] = pieces
 	}
-	return shown, true
+	return body, true
 }
 
-// side is a party of a shipment. Its name is left empty, as privacy demands.
-func side(p place) map[string]any {
+// partyOf is a party of a shipment. Its name is left empty for privacy.
+func partyOf(p place) map[string]any {
 	return map[string]any{
-		"name": "", "postalAddress": map[string]any{"cityName": "", "postalCode": "", "countryCode": p.CountryCode},
-		"serviceArea": []area{areaOf(p.CountryCode, p.CityName)},
+		"name":          "",
+		"postalAddress": map[string]any{"cityName": "", "postalCode": "", "countryCode": p.CountryCode},
+		"serviceArea":   []area{areaOf(p.CountryCode, p.CityName)},
 	}
 }
 
 // trackOne answers GET /shipments/{number}/tracking.
-func (s stand) trackOne(w http.ResponseWriter, r *http.Request) {
+func (s standIn) trackOne(w http.ResponseWriter, r *http.Request) {
 	s.track(w, r, []string{r.PathValue("number")})
 }
 
 // trackMany answers GET /tracking, by numbers or by the client's reference.
-func (s stand) trackMany(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	numbers := append(q["shipmentTrackingNumber"], q["pieceTrackingNumber"]...)
+func (s standIn) trackMany(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	numbers := append(query["shipmentTrackingNumber"], query["pieceTrackingNumber"]...)
+
 	switch {
 	case len(numbers) > 200:
 		refuse(w, r, http.StatusBadRequest, "A maximum of 200 tracking numbers is allowed")
 	case len(numbers) > 0:
 		s.track(w, r, numbers)
-	case q.Get("shipmentReference") != "":
+	case query.Get("shipmentReference") != "":
 		s.lookUp(w, r)
 	default:
 		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: shipmentTrackingNumber")
 	}
 }
 
-func (s stand) track(w http.ResponseWriter, r *http.Request, numbers []string) {
+func (s standIn) track(w http.ResponseWriter, r *http.Request, numbers []string) {
 	var shipments []any
 	shown := map[int]bool{} // a shipment stands once, however many of its pieces are asked for
-	for _, n := range numbers {
-		e, _, ok := s.Ledger.Sold(n)
-		if !ok || shown[e.Line] {
+	for _, number := range numbers {
+		sale, _, ok := s.Ledger.Sold(number)
+		if !ok || shown[sale.Line] {
 			continue
 		}
-		shown[e.Line] = true
-		if one, visible := s.show(e, viewOf(r)); visible {
-			shipments = append(shipments, one)
+		shown[sale.Line] = true
+		if shipment, isVisible := s.trackingOf(sale, viewOf(r)); isVisible {
+			shipments = append(shipments, shipment)
 		}
 	}
+
 	if len(shipments) == 0 {
 		refuse(w, r, http.StatusNotFound, "No data found")
 		return
@@ -200,12 +231,12 @@ func (s stand) track(w http.ResponseWriter, r *http.Request, numbers []string) {
 	reply(w, http.StatusOK, map[string]any{"shipments": shipments})
 }
 
-// lookUp finds sales by reference. DHL wants the account and a range of days.
-func (s stand) lookUp(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
+// lookUp finds sales by reference. DHL requires the account and a range of days.
+func (s standIn) lookUp(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
 	var absent []string
 	for _, name := range []string{"shipperAccountNumber", "dateRangeFrom", "dateRangeTo"} {
-		if q.Get(name) == "" {
+		if query.Get(name) == "" {
 			absent = append(absent, name)
 		}
 	}
@@ -213,21 +244,24 @@ func (s stand) lookUp(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusBadRequest, "Missing mandatory parameters: "+strings.Join(absent, ", "))
 		return
 	}
+
 	var shipments []any
-	for _, e := range s.Find(q.Get("shipmentReference")) {
-		day := e.At.Format(time.DateOnly)
-		if e.Account != q.Get("shipperAccountNumber") || day < q.Get("dateRangeFrom") || day > q.Get("dateRangeTo") {
+	value := query.Get("shipmentReference")
+	for _, sale := range s.Find(value) {
+		day := sale.At.Format(time.DateOnly)
+		if sale.Account != query.Get("shipperAccountNumber") || day < query.Get("dateRangeFrom") || day > query.Get("dateRangeTo") {
 			continue
 		}
-		if kind := q.Get("shipmentReferenceType"); kind != "" && !slices.Contains(keptOf(e).References, reference{q.Get("shipmentReference"), kind}) {
+		if kind := query.Get("shipmentReferenceType"); kind != "" && !slices.Contains(keptOf(sale).References, reference{value, kind}) {
 			continue
 		}
-		if one, visible := s.show(e, viewOf(r)); visible {
-			shipments = append(shipments, one)
+		if shipment, isVisible := s.trackingOf(sale, viewOf(r)); isVisible {
+			shipments = append(shipments, shipment)
 		}
 	}
+
 	if len(shipments) == 0 {
-		refuse(w, r, http.StatusNotFound, "No Shipments Found for ReferenceID | "+q.Get("shipmentReference"))
+		refuse(w, r, http.StatusNotFound, "No Shipments Found for ReferenceID | "+value)
 		return
 	}
 	reply(w, http.StatusOK, map[string]any{"shipments": shipments})
