@@ -2,7 +2,7 @@ package usps
 
 import "time"
 
-// An item is the next thing to tell one subscriber of one parcel.
+// An item is the next event of one parcel to send to one subscriber.
 type item struct {
 	sub    string
 	parcel *parcel

@@ -24,7 +24,7 @@ func (s *service) create(api labelAPI) http.HandlerFunc {
 		in, body, p := readOrder(r, api)
 		key := r.Header.Get("X-Idempotency-Key")
 		switch {
-		case !s.paid(r):
+		case !s.isPaid(r):
 			s.Fail(w, http.StatusUnauthorized)
 			return
 		case p.detail != "":
@@ -33,7 +33,10 @@ func (s *service) create(api labelAPI) http.HandlerFunc {
 		case key != "" && s.replay(w, r, api, key, body):
 			return
 		}
-		defer s.sold(key)
+
+		// The key was taken by replay, and is free again once the sale is in
+		// the ledger.
+		defer s.releaseKey(key)
 		if s.Refuses() {
 			s.Fail(w, http.StatusBadRequest)
 			return
@@ -41,14 +44,14 @@ func (s *service) create(api labelAPI) http.HandlerFunc {
 		sale := s.sale(api, in, body)
 		sale.ID = key
 		reference := sale.Reference
-		s.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
-			s.pushes.follow(e)
-			return api.created, vendorJSON, answer(e, e.Reference != reference)
+		s.Sell(w, r, sale, func(sold emulator.Entry) (int, string, []byte) {
+			s.pushes.follow(sold)
+			return api.created, vendorJSON, answer(sold, sold.Reference != reference)
 		})
 	}
 }
 
-// readOrder reads and judges an order for a label, and hashes its body.
+// readOrder reads and checks an order for a label, and hashes its body.
 func readOrder(r *http.Request, api labelAPI) (in labelRequest, body string, p problem) {
 	raw, p := read(r, &in, "imageInfo", "toAddress", "fromAddress", "senderAddress", "returnAddress", "packageDescription", "customsForm")
 	if p.detail != "" {
@@ -62,20 +65,23 @@ func readOrder(r *http.Request, api labelAPI) (in labelRequest, body string, p p
 }
 
 // replay answers for a key that was used before, and reports whether it was.
-// If not, the key is taken until sold is called; who comes meanwhile waits for
-// the sale.
+// If not, the key is taken until releaseKey is called; requests that come
+// meanwhile wait for the sale.
 func (s *service) replay(w http.ResponseWriter, r *http.Request, api labelAPI, key, body string) bool {
 	for {
+		// The ledger and the keys under way are read under one lock, so that
+		// of two requests with the same key only one can sell.
 		s.mu.Lock()
-		e, voided, known := s.Ledger.Sold(key)
+		sold, voided, known := s.Ledger.Sold(key)
 		taken := s.selling[key]
 		if !known && !taken {
 			s.selling[key] = true
 		}
 		s.mu.Unlock()
+
 		switch {
 		case known:
-			answerAgain(w, api, e, voided, body)
+			answerAgain(w, api, sold, voided, body)
 			return true
 		case !taken:
 			return false
@@ -88,34 +94,34 @@ func (s *service) replay(w http.ResponseWriter, r *http.Request, api labelAPI, k
 	}
 }
 
-func answerAgain(w http.ResponseWriter, api labelAPI, e emulator.Entry, voided bool, body string) {
-	var k kept
+func answerAgain(w http.ResponseWriter, api labelAPI, sold emulator.Entry, voided bool, body string) {
+	var sale kept
 	switch {
-	case json.Unmarshal(e.Kept, &k) != nil || k.Body != body:
+	case json.Unmarshal(sold.Kept, &sale) != nil || sale.Body != body:
 		refuse(w, api.path, problem{"", "X-Idempotency-Key", "The idempotency key was used with another request"})
 	case voided:
 		refuse(w, api.path, problem{"160186", "X-Idempotency-Key", "Order already canceled"})
 	default:
 		w.Header().Set("Content-Type", vendorJSON)
 		w.WriteHeader(api.created)
-		_, _ = w.Write(answer(e, false))
+		_, _ = w.Write(answer(sold, false))
 	}
 }
 
-func (s *service) sold(key string) {
+func (s *service) releaseKey(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.selling, key)
 }
 
-// find is the sale that a request speaks of, by its key or its number.
-func (s *service) find(r *http.Request) (e emulator.Entry, voided, known bool) {
+// find is the sale that a request is about, by its key or its number.
+func (s *service) find(r *http.Request) (sold emulator.Entry, voided, known bool) {
 	name := r.PathValue("number")
 	if name == "" {
 		name = r.Header.Get("X-Idempotency-Key")
 	}
 	if name == "" {
-		return e, false, false
+		return sold, false, false
 	}
 	return s.Ledger.Sold(name)
 }
@@ -129,88 +135,98 @@ func (s *service) reprint(api labelAPI) http.HandlerFunc {
 			} `json:"imageInfo"`
 		}
 		_, p := read(r, &in, "imageInfo")
-		if !s.paid(r) {
+		if !s.isPaid(r) {
 			s.Fail(w, http.StatusUnauthorized)
 			return
 		}
-		e, voided, known := s.find(r)
+
+		sold, voided, known := s.find(r)
 		n := 0
 		if p.detail == "" {
-			n, p = s.mayReprint(api, e, voided, known)
+			n, p = s.countReprint(api, sold, voided, known)
 		}
 		if p.detail != "" {
 			refuse(w, api.path, p)
 			return
 		}
-		metadata, image := describe(e, false, in.ImageInfo.ImageType)
+
+		metadata, image := describe(sold, false, in.ImageInfo.ImageType)
 		body, _ := json.Marshal(map[string]any{ // of strings and numbers
-			"labelMetadata": metadata, "labelImage": image, "reprintInfo": map[string]any{"reprintNumber": n, "reprintLimit": Reprints},
+			"labelMetadata": metadata,
+			"labelImage":    image,
+			"reprintInfo":   map[string]any{"reprintNumber": n, "reprintLimit": Reprints},
 		})
 		w.Header().Set("Content-Type", vendorJSON)
-		w.Header().Set("X-Idempotency-Key", e.ID)
+		w.Header().Set("X-Idempotency-Key", sold.ID)
 		_, _ = w.Write(body)
 	}
 }
 
-// mayReprint counts the reprint of a sale, or says why there is none.
-func (s *service) mayReprint(api labelAPI, e emulator.Entry, voided, known bool) (n int, p problem) {
-	var k kept
-	known = known && json.Unmarshal(e.Kept, &k) == nil && k.Abroad == api.abroad
-	shown := known && (voided || s.shows(e))
+// countReprint counts the reprint of a sale, or returns why there is none.
+func (s *service) countReprint(api labelAPI, sold emulator.Entry, voided, known bool) (n int, p problem) {
+	var sale kept
+	known = known && json.Unmarshal(sold.Kept, &sale) == nil && sale.Abroad == api.abroad
+	isShown := known && (voided || s.shows(sold))
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !shown:
+	case !isShown:
 		return 0, problem{"160378", "trackingNumber", "Tracking number not found for a mailing date within the last 45 days"}
 	case voided:
 		return 0, problem{"160379", "trackingNumber", "Canceled labels are unavailable for reprint"}
-	case manifested(k, time.Now()):
+	case isManifested(sale, time.Now()):
 		return 0, problem{"160381", "trackingNumber", "Labels past their mailingDate are unavailable for reprint"}
-	case s.reprints[e.Number] >= Reprints:
+	case s.reprints[sold.Number] >= Reprints:
 		return 0, problem{"160382", "reprintInfo.reprintCount", fmt.Sprintf("This label has reached the reprint limit of %d reprints", Reprints)}
 	}
-	s.reprints[e.Number]++
-	return s.reprints[e.Number], problem{}
+	s.reprints[sold.Number]++
+	return s.reprints[sold.Number], problem{}
 }
 
 // shows reports whether a look-up sees the sale already.
-func (s *service) shows(e emulator.Entry) bool {
-	for _, found := range s.Find(e.Reference) {
-		if found.Number == e.Number {
+func (s *service) shows(sold emulator.Entry) bool {
+	for _, found := range s.Find(sold.Reference) {
+		if found.Number == sold.Number {
 			return true
 		}
 	}
 	return false
 }
 
-// manifested reports whether the label's manifest has gone out.
-func manifested(k kept, now time.Time) bool {
-	d := k.Request.PackageDescription
-	day, err := time.Parse(time.DateOnly, d.MailingDate)
-	return d.PackageOptions.ImmediateManifest || err == nil && now.After(day.Add(36*time.Hour))
+// isManifested reports whether the label's manifest was sent.
+func isManifested(sale kept, now time.Time) bool {
+	parcel := sale.Request.PackageDescription
+	day, err := time.Parse(time.DateOnly, parcel.MailingDate)
+	return parcel.PackageOptions.ImmediateManifest || err == nil && now.After(day.Add(36*time.Hour))
 }
 
-// cancel takes a label back, or opens a refund request for it.
+// cancel voids a label, or opens a refund request for it.
 func (s *service) cancel(api labelAPI) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.paid(r) {
+		if !s.isPaid(r) {
 			s.Fail(w, http.StatusUnauthorized)
 			return
 		}
-		e, _, known := s.find(r)
-		var k kept
-		if !known || json.Unmarshal(e.Kept, &k) != nil || k.Abroad != api.abroad {
+
+		sold, _, known := s.find(r)
+		var sale kept
+		if !known || json.Unmarshal(sold.Kept, &sale) != nil || sale.Abroad != api.abroad {
 			refuse(w, api.path, problem{"160185", "trackingNumber", "Order not found"})
 			return
 		}
-		s.TakeBack(w, r, e.Number, func(again, _ bool) (int, string, []byte) {
-			s.pushes.forget(e.Number)
+
+		s.TakeBack(w, r, sold.Number, func(again, _ bool) (int, string, []byte) {
+			s.pushes.forget(sold.Number)
 			if again {
 				return http.StatusBadRequest, "application/json", errorBody(api.path, http.StatusBadRequest, problem{"160186", "trackingNumber", "Order already canceled"})
 			}
-			done := map[string]any{"trackingNumber": e.Number, "status": "CANCELED"}
-			if manifested(k, time.Now()) {
-				done["status"], done["disputeId"] = "DISPUTED", strconv.Itoa(100000+e.Line)
+
+			// After the manifest the carrier opens a refund request instead.
+			done := map[string]any{"trackingNumber": sold.Number, "status": "CANCELED"}
+			if isManifested(sale, time.Now()) {
+				done["status"] = "DISPUTED"
+				done["disputeId"] = strconv.Itoa(100000 + sold.Line)
 			}
 			body, _ := json.Marshal(done) // of strings
 			return http.StatusOK, "application/json", body

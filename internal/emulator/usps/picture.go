@@ -47,6 +47,7 @@ func (p picture) pdf() []byte {
 		text = strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(text)
 		fmt.Fprintf(&page, "BT /F1 %d Tf %d %d Td (%s) Tj ET\n", size, x, y, text)
 	}
+
 	write(20, 400, 14, strings.ReplaceAll(p.class, "_", " "))
 	for i, line := range p.from.lines() {
 		write(20, 375-10*i, 8, line)
@@ -54,10 +55,11 @@ func (p picture) pdf() []byte {
 	for i, line := range p.to.lines() {
 		write(40, 280-16*i, 13, line)
 	}
+
 	bars, modules := code128(p.routing, p.number)
 	width := 248.0 / float64(modules)
-	for _, b := range bars {
-		fmt.Fprintf(&page, "%.3f 80 %.3f 80 re f\n", 20+float64(b.at)*width, float64(b.wide)*width)
+	for _, bar := range bars {
+		fmt.Fprintf(&page, "%.3f 80 %.3f 80 re f\n", 20+float64(bar.at)*width, float64(bar.wide)*width)
 	}
 	write(60, 60, 11, p.number)
 	write(20, 40, 8, strings.Join(p.references, "   "))
@@ -73,38 +75,42 @@ func document(content []byte) []byte {
 		fmt.Sprintf("<< /Length %d >>\nstream\n%sendstream", len(content), content),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 	}
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
+
+	var file bytes.Buffer
+	file.WriteString("%PDF-1.4\n")
 	table := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for i, o := range objects {
-		table += fmt.Sprintf("%010d 00000 n \n", b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	for i, object := range objects {
+		table += fmt.Sprintf("%010d 00000 n \n", file.Len())
+		fmt.Fprintf(&file, "%d 0 obj\n%s\nendobj\n", i+1, object)
 	}
-	start := b.Len()
-	fmt.Fprintf(&b, "%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", table, len(objects)+1, start)
-	return b.Bytes()
+	start := file.Len()
+	fmt.Fprintf(&file, "%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", table, len(objects)+1, start)
+	return file.Bytes()
 }
 
 // png is a frame, text and the bars, 203 dots an inch.
 func (p picture) png() []byte {
 	const wide, high = 812, 1218
 	img := image.NewPaletted(image.Rect(0, 0, wide, high), color.Palette{color.White, color.Black})
-	fill := func(x, y, w, h int) {
-		for row := y; row < y+h; row++ {
-			for col := x; col < x+w; col++ {
-				img.Pix[row*img.Stride+col] = 1
+	fill := func(x, y, width, height int) {
+		for row := y; row < y+height; row++ {
+			for column := x; column < x+width; column++ {
+				img.Pix[row*img.Stride+column] = 1
 			}
 		}
 	}
-	for _, r := range [][4]int{{20, 20, 772, 4}, {20, 1194, 772, 4}, {20, 20, 4, 1178}, {788, 20, 4, 1178}, {20, 700, 772, 4}} {
-		fill(r[0], r[1], r[2], r[3])
+	for _, line := range [][4]int{{20, 20, 772, 4}, {20, 1194, 772, 4}, {20, 20, 4, 1178}, {788, 20, 4, 1178}, {20, 700, 772, 4}} {
+		fill(line[0], line[1], line[2], line[3])
 	}
+
+	// Bars of whole dots, so that a scanner reads them.
 	bars, modules := code128(p.routing, p.number)
 	module := 720 / modules
 	left := (wide - module*modules) / 2
-	for _, b := range bars {
-		fill(left+b.at*module, 780, b.wide*module, 240)
+	for _, bar := range bars {
+		fill(left+bar.at*module, 780, bar.wide*module, 240)
 	}
+
 	pen := font.Drawer{Dst: img, Src: image.NewUniform(color.Black), Face: basicfont.Face7x13}
 	write := func(y int, text string) {
 		pen.Dot = fixed.P(40, y)
@@ -116,6 +122,7 @@ func (p picture) png() []byte {
 	}
 	write(1060, p.number)
 	write(1090, strings.Join(p.references, "   "))
+
 	var out bytes.Buffer
 	_ = png.Encode(&out, img) // a buffer takes everything
 	return out.Bytes()
@@ -127,7 +134,8 @@ type bar struct{ at, wide int }
 // code128 encodes digits in pairs, with a function character before each part,
 // and other text by characters.
 func code128(routing, number string) (bars []bar, modules int) {
-	const startB, startC, fnc1 = 104, 105, 102
+	const startB, startC, fnc1, stop = 104, 105, 102, 106
+
 	words := []int{startB}
 	if routing != "" {
 		words = []int{startC}
@@ -142,14 +150,16 @@ func code128(routing, number string) (bars []bar, modules int) {
 			words = append(words, int(number[i])-' ')
 		}
 	}
+
 	sum := words[0]
-	for i, w := range words {
-		sum += i * w
+	for i, word := range words {
+		sum += i * word
 	}
-	words = append(words, sum%103, 106)
-	for _, w := range words {
-		widths := patterns[6*w : min(6*w+6, len(patterns))]
-		if w == 106 {
+	words = append(words, sum%103, stop)
+
+	for _, word := range words {
+		widths := patterns[6*word : min(6*word+6, len(patterns))]
+		if word == stop {
 			widths = "2331112"
 		}
 		for i := range len(widths) {

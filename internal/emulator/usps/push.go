@@ -20,13 +20,13 @@ import (
 
 const (
 	pushesAtOnce = 8
-	pushTries    = 5           // then the carrier gives an event up
+	pushTries    = 5           // then the carrier drops an event
 	pushWait     = time.Second // before the second try, twice that before the third
 	pushTimeout  = 5 * time.Second
 )
 
-// pushes tell subscribers of parcels, each event as it happens, as well as it
-// goes. They end with the ledger.
+// pushes sends subscribers the events of parcels as they happen, on a best
+// effort basis. It ends with the ledger.
 type pushes struct {
 	service *service
 	client  *http.Client
@@ -38,7 +38,7 @@ type pushes struct {
 	subs    map[string]subscription
 	parcels map[string]*parcel
 	plan    agenda
-	era     int             // of the plan: it is made anew when the knobs are turned
+	era     int             // of the plan: a new one is made when the faults are changed
 	script  []emulator.Scan // that the plan was made by
 }
 
@@ -51,24 +51,32 @@ type parcel struct {
 
 func newPushes(s *service) *pushes {
 	p := &pushes{
-		service: s, client: &http.Client{Timeout: pushTimeout}, wake: make(chan struct{}, 1), slots: make(chan struct{}, pushesAtOnce),
-		subs: map[string]subscription{}, parcels: map[string]*parcel{}, script: s.Knobs().Tracking,
+		service: s,
+		client:  &http.Client{Timeout: pushTimeout},
+		wake:    make(chan struct{}, 1),
+		slots:   make(chan struct{}, pushesAtOnce),
+		subs:    map[string]subscription{},
+		parcels: map[string]*parcel{},
+		script:  s.Knobs().Tracking,
 	}
-	for _, e := range s.Ledger.Entries() {
-		var sub subscription
-		switch e.Kind {
+
+	// What a process before this one sold and promised is in the ledger.
+	for _, entry := range s.Ledger.Entries() {
+		switch entry.Kind {
 		case "sold":
-			p.follow(e)
+			p.follow(entry)
 		case "voided":
-			p.forget(e.Number)
+			p.forget(entry.Number)
 		case "subscribed":
-			if json.Unmarshal(e.Kept, &sub) == nil {
+			var sub subscription
+			if json.Unmarshal(entry.Kept, &sub) == nil {
 				p.subs[sub.ID] = sub
 			}
 		case "unsubscribed":
-			delete(p.subs, e.Number)
+			delete(p.subs, entry.Number)
 		}
 	}
+
 	p.replan(time.Now())
 	if len(p.subs) > 0 {
 		p.begin()
@@ -78,7 +86,8 @@ func newPushes(s *service) *pushes {
 
 func (p *pushes) begin() { p.started.Do(func() { go p.run() }) }
 
-// subscribe adds a subscription, or says which one has its address and mailer.
+// subscribe adds a subscription, or returns the one that has its address and
+// mailer.
 func (p *pushes) subscribe(sub subscription) (taken string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,19 +96,22 @@ func (p *pushes) subscribe(sub subscription) (taken string, err error) {
 			return id, nil
 		}
 	}
-	if err := p.service.note("subscribed", sub); err != nil {
+	if err := p.service.record("subscribed", sub); err != nil {
 		return "", err
 	}
+
+	// Events from before the subscription are not sent to it. A new script is
+	// planned for the others first, to whom all of it is new.
 	now := time.Now()
-	if !sameScript(p.service.Knobs().Tracking, p.script) {
-		p.replan(now) // for the others: what was before is no news to this one
+	if !isSameScript(p.service.Knobs().Tracking, p.script) {
+		p.replan(now)
 	}
 	p.subs[sub.ID] = sub
 	for _, parcel := range p.parcels {
 		p.add(item{sub: sub.ID, parcel: parcel, next: len(p.service.happened(parcel.soldAt, parcel.kept, now))})
 	}
 	p.begin()
-	p.stir()
+	p.wakeUp()
 	return "", nil
 }
 
@@ -107,7 +119,7 @@ func (p *pushes) unsubscribe(sub subscription) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.subs, sub.ID)
-	return p.service.note("unsubscribed", sub)
+	return p.service.record("unsubscribed", sub)
 }
 
 func (p *pushes) subscription(id string) (subscription, bool) {
@@ -123,68 +135,72 @@ func (p *pushes) list(mid string) []subscription {
 	return slices.DeleteFunc(slices.Collect(maps.Values(p.subs)), func(s subscription) bool { return s.Filter.MID != mid })
 }
 
-// follow tells of a sale from its first event on.
-func (p *pushes) follow(e emulator.Entry) {
-	var k kept
-	if json.Unmarshal(e.Kept, &k) != nil {
+// follow sends the events of a sale from its first one on.
+func (p *pushes) follow(entry emulator.Entry) {
+	var sale kept
+	if json.Unmarshal(entry.Kept, &sale) != nil {
 		return
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := &parcel{e.Number, e.At, k}
-	p.parcels[e.Number] = one
+	followed := &parcel{entry.Number, entry.At, sale}
+	p.parcels[entry.Number] = followed
 	for id := range p.subs {
-		p.add(item{sub: id, parcel: one})
+		p.add(item{sub: id, parcel: followed})
 	}
-	p.stir()
+	p.wakeUp()
 }
 
-// forget tells no more of a sale.
+// forget sends nothing more about a sale.
 func (p *pushes) forget(number string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.parcels, number)
 }
 
-// add plans an item, if anything is left to tell. The caller holds the lock.
-func (p *pushes) add(i item) {
-	steps := p.service.steps(i.parcel.soldAt, i.parcel.kept)
-	if i.next >= len(steps) {
+// add plans an item, if any event is left. The caller holds the lock.
+func (p *pushes) add(planned item) {
+	steps := p.service.steps(planned.parcel.soldAt, planned.parcel.kept)
+	if planned.next >= len(steps) {
 		return
 	}
-	i.era = p.era
-	i.at = steps[i.next].at
-	if i.tries > 0 {
-		i.at = time.Now().Add(pushWait << (i.tries - 1))
+
+	planned.era = p.era
+	planned.at = steps[planned.next].at
+	if planned.tries > 0 {
+		planned.at = time.Now().Add(pushWait << (planned.tries - 1))
 	}
-	heap.Push(&p.plan, i)
+	heap.Push(&p.plan, planned)
 }
 
-// replan makes the plan anew. What has happened by now is news only if the
-// script is another one. The caller holds the lock, or is alone.
+// replan makes a new plan. What has happened by now is sent only if the script
+// is another one. The caller holds the lock, or is the only user.
 func (p *pushes) replan(now time.Time) {
 	script := p.service.Knobs().Tracking
-	another := !sameScript(script, p.script)
-	p.script, p.plan = script, nil
+	isNew := !isSameScript(script, p.script)
+	p.script = script
+	p.plan = nil
 	p.era++
+
 	for id := range p.subs {
-		for _, one := range p.parcels {
-			i := item{sub: id, parcel: one}
-			if !another {
-				i.next = len(p.service.happened(one.soldAt, one.kept, now))
+		for _, followed := range p.parcels {
+			planned := item{sub: id, parcel: followed}
+			if !isNew {
+				planned.next = len(p.service.happened(followed.soldAt, followed.kept, now))
 			}
-			p.add(i)
+			p.add(planned)
 		}
 	}
 }
 
-// sameScript reports whether two scripts are the same one.
-func sameScript(a, b []emulator.Scan) bool {
+// isSameScript reports whether two scripts are the same one.
+func isSameScript(a, b []emulator.Scan) bool {
 	return len(a) == len(b) && (a == nil) == (b == nil) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// stir wakes run up.
-func (p *pushes) stir() {
+// wakeUp makes run look at the plan.
+func (p *pushes) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -197,8 +213,9 @@ func (p *pushes) run() {
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+
 	for {
-		i, wait := p.take(time.Now())
+		due, wait := p.take(time.Now())
 		if wait == 0 {
 			select {
 			case <-p.service.Ledger.Done():
@@ -206,11 +223,12 @@ func (p *pushes) run() {
 			case p.slots <- struct{}{}:
 			}
 			go func() {
-				defer func() { <-p.slots; p.stir() }()
-				p.send(ctx, i)
+				defer func() { <-p.slots; p.wakeUp() }()
+				p.send(ctx, due)
 			}()
 			continue
 		}
+
 		timer.Reset(wait)
 		select {
 		case <-p.service.Ledger.Done():
@@ -221,66 +239,76 @@ func (p *pushes) run() {
 	}
 }
 
-// take is the next item that is due, or how long to wait for one: the knobs are
-// looked at once in a second.
+// take is the next item that is due, or how long to wait for one: the faults
+// are read once a second.
 func (p *pushes) take(now time.Time) (item, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !sameScript(p.service.Knobs().Tracking, p.script) {
+	if !isSameScript(p.service.Knobs().Tracking, p.script) {
 		p.replan(now)
 	}
+
 	for len(p.plan) > 0 {
 		if wait := p.plan[0].at.Sub(now); wait > 0 {
 			return item{}, min(wait, time.Second)
 		}
-		i := heap.Pop(&p.plan).(item)
-		if _, ok := p.subs[i.sub]; ok && p.parcels[i.parcel.number] == i.parcel {
-			return i, 0
+		due := heap.Pop(&p.plan).(item)
+		if _, ok := p.subs[due.sub]; ok && p.parcels[due.parcel.number] == due.parcel {
+			return due, 0
 		}
 	}
 	return item{}, time.Second
 }
 
-// send tells a subscriber of one event, and plans what comes next.
-func (p *pushes) send(ctx context.Context, i item) {
-	sub, ok := p.subscription(i.sub)
-	steps := p.service.steps(i.parcel.soldAt, i.parcel.kept)
-	if !ok || i.next >= len(steps) {
+// send sends a subscriber one event, and plans the next.
+func (p *pushes) send(ctx context.Context, due item) {
+	sub, ok := p.subscription(due.sub)
+	steps := p.service.steps(due.parcel.soldAt, due.parcel.kept)
+	if !ok || due.next >= len(steps) {
 		return
 	}
-	body := newer(p.service.tell(i.parcel.number, i.parcel.kept, steps[i.next:i.next+1]))
-	if p.post(ctx, sub, body) || i.tries+1 >= pushTries {
-		i.next, i.tries = i.next+1, 0
+
+	body := newer(p.service.trackingDetails(due.parcel.number, due.parcel.kept, steps[due.next:due.next+1]))
+	if p.post(ctx, sub, body) || due.tries+1 >= pushTries {
+		due.next++
+		due.tries = 0
 	} else {
-		i.tries++
+		due.tries++
 	}
+
+	// The plan may have been replaced meanwhile: it has the event already.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i.era == p.era {
-		p.add(i)
+	if due.era == p.era {
+		p.add(due)
 	}
 }
 
-// post sends one notification and reports whether it was taken.
+// post sends one notification and reports whether it was accepted.
 func (p *pushes) post(ctx context.Context, sub subscription, result any) bool {
 	payload, _ := json.Marshal(result) // of strings
 	stamp := time.Now().UTC().Format(time.RFC3339)
 	mac := hmac.New(sha256.New, []byte(sub.Secret))
 	mac.Write([]byte(stamp + string(payload)))
 	body, _ := json.Marshal(map[string]any{ // of strings
-		"subscriptionId": sub.ID, "subscriptionType": "TRACKING", "timestamp": stamp, "payload": string(payload),
+		"subscriptionId":   sub.ID,
+		"subscriptionType": "TRACKING",
+		"timestamp":        stamp,
+		"payload":          string(payload),
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.URL, bytes.NewReader(body))
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.URL, bytes.NewReader(body))
 	if err != nil {
 		return true // it will never be one
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-HMAC", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	resp, err := p.client.Do(req)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-HMAC", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+
+	response, err := p.client.Do(request)
 	if err != nil {
 		return false
 	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be used again
-	return resp.StatusCode < 300
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be used again
+	return response.StatusCode < 300
 }

@@ -75,48 +75,52 @@ func zoneOf(from, to string) int64 {
 	if len(from) == 0 || len(to) == 0 {
 		return 1
 	}
-	d := int64(from[0]) - int64(to[0])
-	return min(max(d, -d), 8) + 1
+	apart := int64(from[0]) - int64(to[0])
+	return min(max(apart, -apart), 8) + 1
 }
 
 // postage is the price of a class in the client's own box, by the greater of
 // weight and volume.
-func (c mailClass) postage(l load) (cents int64, indicator string) {
-	pounds, indicator := l.pounds, c.indicator
-	if volume := l.length * l.width * l.height; !c.abroad && volume > 1728 {
-		pounds, indicator = max(pounds, volume/166), "DR"
+func (c mailClass) postage(parcel load) (cents int64, indicator string) {
+	pounds := parcel.pounds
+	indicator = c.indicator
+	if volume := parcel.length * parcel.width * parcel.height; !c.abroad && volume > 1728 {
+		pounds = max(pounds, volume/166)
+		indicator = "DR"
 	}
-	if !c.abroad && l.length+2*(l.width+l.height) > 108 {
-		pounds, indicator = max(pounds, 70), "OS"
+	if !c.abroad && parcel.length+2*(parcel.width+parcel.height) > 108 {
+		pounds = max(pounds, 70)
+		indicator = "OS"
 	}
-	whole := int64(pounds)
-	if float64(whole) < pounds {
-		whole++
+
+	charged := int64(pounds)
+	if float64(charged) < pounds {
+		charged++
 	}
-	return c.base + c.zone*(l.zone-1) + c.pound*(whole-1), indicator
+	return c.base + c.zone*(parcel.zone-1) + c.pound*(charged-1), indicator
 }
 
 // cubic reports whether the parcel may be priced by its volume: it is at home,
 // small and not heavy.
-func (c mailClass) cubic(l load) bool {
-	return !c.abroad && c.indicator == "SP" && l.pounds <= 20 && l.length <= 18 && l.length*l.width*l.height <= 864
+func (c mailClass) cubic(parcel load) bool {
+	return !c.abroad && c.indicator == "SP" && parcel.pounds <= 20 && parcel.length <= 18 && parcel.length*parcel.width*parcel.height <= 864
 }
 
 // cubicPostage is the price by volume, in tiers of a tenth of a cubic foot.
-func (c mailClass) cubicPostage(l load) int64 {
-	tier := int64(l.length*l.width*l.height/172.8) + 1
-	return c.base + 2*c.pound + c.zone*(l.zone-1) + 25*(tier-1) // less than by weight from four pounds on
+func (c mailClass) cubicPostage(parcel load) int64 {
+	tier := int64(parcel.length*parcel.width*parcel.height/172.8) + 1
+	return c.base + 2*c.pound + c.zone*(parcel.zone-1) + 25*(tier-1) // less than by weight from four pounds on
 }
 
 // priced is the postage by the rate indicator that the client names, or by the
 // one that the carrier finds.
-func (c mailClass) priced(l load, indicator string) (cents int64, ok bool) {
-	cents, own := c.postage(l)
+func (c mailClass) priced(parcel load, indicator string) (cents int64, ok bool) {
+	cents, own := c.postage(parcel)
 	switch indicator {
 	case "", own:
 		return cents, true
 	case "CP":
-		return c.cubicPostage(l), c.cubic(l)
+		return c.cubicPostage(parcel), c.cubic(parcel)
 	}
 	return 0, false
 }
@@ -169,7 +173,7 @@ var (
 )
 
 func (in optionsRequest) check() problem {
-	p := in.PackageDescription
+	parcel := in.PackageDescription
 	abroad := in.DestinationCountryCode != ""
 	switch {
 	case len(in.PricingOptions) == 0:
@@ -180,15 +184,16 @@ func (in optionsRequest) check() problem {
 		return problem{"", "destinationZIPCode", "OASValidation: destinationZIPCode is not a ZIP code"}
 	case abroad && (!country.MatchString(in.DestinationCountryCode) || in.DestinationZIPCode != ""):
 		return problem{"", "destinationCountryCode", "OASValidation: destinationCountryCode is not a country"}
-	case p.Weight <= 0 || p.Weight > 70:
+	case parcel.Weight <= 0 || parcel.Weight > 70:
 		return problem{"030002", "weight", "Could not find working sku from SSF ingredients"}
-	case p.Length <= 0 || p.Width <= 0 || p.Height <= 0:
+	case parcel.Length <= 0 || parcel.Width <= 0 || parcel.Height <= 0:
 		return problem{"160294", "length", "length, width, and height must either be all zero or greater than zero"}
-	case abroad && p.MailClass != "ALL", !abroad && p.MailClass != "ALL_OUTBOUND" && p.MailClass != "ALL":
+	case abroad && parcel.MailClass != "ALL", !abroad && parcel.MailClass != "ALL_OUTBOUND" && parcel.MailClass != "ALL":
 		return problem{"", "mailClass", "OASValidation: the stand-in quotes all mail classes at once"}
 	}
-	for _, o := range in.PricingOptions {
-		if o.PriceType == "CONTRACT" && (o.PaymentAccount == nil || o.PaymentAccount.AccountNumber != Account) {
+
+	for _, option := range in.PricingOptions {
+		if option.PriceType == "CONTRACT" && (option.PaymentAccount == nil || option.PaymentAccount.AccountNumber != Account) {
 			return problem{"160255", "paymentAccount", "An approved contract could not be found."}
 		}
 	}
@@ -206,18 +211,24 @@ func (s *service) options(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "/shipments/v3", p)
 		return
 	}
+
 	abroad := in.DestinationCountryCode != ""
 	answer := map[string]any{"originZIPCode": in.OriginZIPCode}
 	if abroad {
-		answer["destinationCountryCode"], answer["foreignPostalCode"] = in.DestinationCountryCode, in.ForeignPostalCode
+		answer["destinationCountryCode"] = in.DestinationCountryCode
+		answer["foreignPostalCode"] = in.ForeignPostalCode
 	} else {
 		answer["destinationZIPCode"] = in.DestinationZIPCode
 	}
+
 	var priced []any
-	for _, o := range in.PricingOptions {
-		option := map[string]any{"priceType": o.PriceType, "shippingOptions": in.shippingOptions(o.PriceType, abroad)}
-		if o.PaymentAccount != nil {
-			option["paymentAccount"] = o.PaymentAccount
+	for _, asked := range in.PricingOptions {
+		option := map[string]any{
+			"priceType":       asked.PriceType,
+			"shippingOptions": in.shippingOptions(asked.PriceType, abroad),
+		}
+		if asked.PaymentAccount != nil {
+			option["paymentAccount"] = asked.PaymentAccount
 		}
 		priced = append(priced, option)
 	}
@@ -226,59 +237,87 @@ func (s *service) options(w http.ResponseWriter, r *http.Request) {
 }
 
 // shippingOptions are the offers of every class: in the client's own box, in
-// each flat rate packaging, and one for who brings the parcel further himself.
+// each flat rate packaging, and one for senders who bring the parcel to the
+// destination's post office themselves.
 func (in optionsRequest) shippingOptions(priceType string, abroad bool) []any {
-	d := in.PackageDescription
-	l := load{d.Weight, d.Length, d.Width, d.Height, zoneOf(in.OriginZIPCode, in.DestinationZIPCode+in.DestinationCountryCode), d.PackageValue}
+	asked := in.PackageDescription
+	parcel := load{
+		pounds: asked.Weight,
+		length: asked.Length,
+		width:  asked.Width,
+		height: asked.Height,
+		zone:   zoneOf(in.OriginZIPCode, in.DestinationZIPCode+in.DestinationCountryCode),
+		value:  asked.PackageValue,
+	}
+	category := "MACHINABLE"
+	if parcel.length > 22 || parcel.width > 18 || parcel.height > 15 || parcel.pounds > 25 {
+		category = "NONSTANDARD"
+	}
+
 	var list []any
-	for _, c := range classes {
-		if c.abroad != abroad {
+	for _, class := range classes {
+		if class.abroad != abroad {
 			continue
 		}
-		cents, indicator := c.postage(l)
-		category := "MACHINABLE"
-		if l.length > 22 || l.width > 18 || l.height > 15 || l.pounds > 25 {
-			category = "NONSTANDARD"
-		}
-		options := []any{c.option(in, priceType, indicator, category, "NONE", cents, l)}
-		if c.cubic(l) {
-			options = append(options, c.option(in, priceType, "CP", category, "NONE", c.cubicPostage(l), l))
+
+		cents, indicator := class.postage(parcel)
+		options := []any{class.option(in, priceType, indicator, category, "NONE", cents, parcel)}
+		if class.cubic(parcel) {
+			options = append(options, class.option(in, priceType, "CP", category, "NONE", class.cubicPostage(parcel), parcel))
 		}
 		if !abroad {
-			options = append(options, c.option(in, priceType, indicator, category, "DESTINATION_DELIVERY_UNIT", cents/2, l))
+			options = append(options, class.option(in, priceType, indicator, category, "DESTINATION_DELIVERY_UNIT", cents/2, parcel))
 		}
-		for _, f := range c.flat {
-			options = append(options, c.option(in, priceType, f.indicator, f.category, "NONE", f.price, load{zone: l.zone, value: l.value}))
+		for _, flat := range class.flat {
+			options = append(options, class.option(in, priceType, flat.indicator, flat.category, "NONE", flat.price, load{zone: parcel.zone, value: parcel.value}))
 		}
-		list = append(list, map[string]any{"mailClass": c.name, "rateOptions": options})
+		list = append(list, map[string]any{"mailClass": class.name, "rateOptions": options})
 	}
 	return list
 }
 
-func (c mailClass) option(in optionsRequest, priceType, indicator, category, entry string, cents int64, l load) map[string]any {
+func (c mailClass) option(in optionsRequest, priceType, indicator, category, entry string, cents int64, parcel load) map[string]any {
 	fees := []any{}
-	if fee := l.fee(); fee > 0 {
+	if fee := parcel.fee(); fee > 0 {
 		fees = append(fees, map[string]any{"name": "Nonstandard Length > 22", "SKU": "D811XVCXXXX0000", "price": dollars(fee)})
 	}
 	rate := map[string]any{
-		"description": c.name + " " + indicator, "startDate": "2026-01-18", "endDate": "", "price": dollars(cents),
-		"zone": fmt.Sprintf("%02d", l.zone), "weight": l.pounds, "priceType": priceType, "mailClass": c.name, "fees": fees,
-		"processingCategory": category, "rateIndicator": indicator, "destinationEntryFacilityType": entry, "SKU": sku(c, l),
+		"description":                  c.name + " " + indicator,
+		"startDate":                    "2026-01-18",
+		"endDate":                      "",
+		"price":                        dollars(cents),
+		"zone":                         fmt.Sprintf("%02d", parcel.zone),
+		"weight":                       parcel.pounds,
+		"priceType":                    priceType,
+		"mailClass":                    c.name,
+		"fees":                         fees,
+		"processingCategory":           category,
+		"rateIndicator":                indicator,
+		"destinationEntryFacilityType": entry,
+		"SKU":                          sku(c, parcel),
 	}
-	total := cents + l.fee()
+
+	total := cents + parcel.fee()
 	option := map[string]any{"totalBasePrice": dollars(total), "rates": []any{rate}}
 	var extras []any
 	for _, code := range in.PackageDescription.ExtraServices {
-		if price, ok := c.extra(code, l.value); ok {
+		if price, ok := c.extra(code, parcel.value); ok {
 			total += price
-			extras = append(extras, map[string]any{"name": extraName(code), "extraService": strconv.Itoa(code), "price": dollars(price), "priceType": priceType, "SKU": "DXXX0XXXXCX0000"})
+			extras = append(extras, map[string]any{
+				"name":         extraName(code),
+				"extraService": strconv.Itoa(code),
+				"price":        dollars(price),
+				"priceType":    priceType,
+				"SKU":          "DXXX0XXXXCX0000",
+			})
 		}
 	}
 	if extras != nil {
-		option["extraServices"], option["totalPrice"] = extras, dollars(total)
+		option["extraServices"] = extras
+		option["totalPrice"] = dollars(total)
 	}
 	if !c.abroad {
-		option["commitment"] = c.commitment(in.PackageDescription.MailingDate, l.zone)
+		option["commitment"] = c.commitment(in.PackageDescription.MailingDate, parcel.zone)
 	}
 	return option
 }
@@ -294,19 +333,23 @@ func (c mailClass) commitment(mailing string, zone int64) map[string]any {
 	if to.Weekday() == time.Sunday {
 		to = to.AddDate(0, 0, 1)
 	}
+
 	name := strconv.Itoa(days) + " Days"
 	if days == 1 {
 		name = "1 Day"
 	}
 	day := to.Format(time.DateOnly)
 	return map[string]any{
-		"name": name, "scheduleDeliveryDate": day, "expectedDeliveryDate": day,
-		"guaranteedDelivery": c.indicator == "PA", "isPriorityMailNextDay": false,
+		"name":                  name,
+		"scheduleDeliveryDate":  day,
+		"expectedDeliveryDate":  day,
+		"guaranteedDelivery":    c.indicator == "PA",
+		"isPriorityMailNextDay": false,
 	}
 }
 
-func sku(c mailClass, l load) string {
-	return fmt.Sprintf("D%.3sXXXXC%02d%05d", c.mark, l.zone, min(int(l.pounds*16), 99999))
+func sku(class mailClass, parcel load) string {
+	return fmt.Sprintf("D%.3sXXXXC%02d%05d", class.mark, parcel.zone, min(int(parcel.pounds*16), 99999))
 }
 
 func extraName(code int) string {

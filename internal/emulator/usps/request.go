@@ -84,14 +84,14 @@ var (
 	zip5  = regexp.MustCompile(`^\d{5}$`)
 	state = regexp.MustCompile(`^[A-Z]{2}$`)
 
-	soldiers = []string{"AA", "AE", "AP"}
+	military = []string{"AA", "AE", "AP"}
 	vague    = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
 
 	imagesAtHome  = []string{"", "PDF", "PNG"}
 	imagesCustoms = []string{"", "PDF"}
 )
 
-// check judges a request as the carrier does; the zero problem lets it pass.
+// check checks a request as the carrier does; the zero problem accepts it.
 func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	if p := in.FromAddress.check("fromAddress", false); p.detail != "" {
 		return p
@@ -102,6 +102,7 @@ func (in labelRequest) check(api labelAPI, now time.Time) problem {
 	if p := in.PackageDescription.check(api.abroad, now); p.detail != "" {
 		return p
 	}
+
 	images := imagesAtHome
 	if in.CustomsForm != nil || api.abroad {
 		images = imagesCustoms
@@ -138,23 +139,27 @@ func (a address) check(name string, abroad bool) problem {
 }
 
 func (d packageDescription) check(abroad bool, now time.Time) problem {
-	c, known := classOf(d.MailClass)
-	_, flat := c.flat[d.PackagingType]
+	class, known := classOf(d.MailClass)
+	_, isFlat := class.flat[d.PackagingType]
 	days := 45
 	if abroad {
 		days = 7
 	}
+
+	// The day of the origin counts, whose zone is not known here, so every zone
+	// of the world is accepted.
 	day, err := time.Parse(time.DateOnly, d.MailingDate)
-	// It is the origin's day that counts; the widest clocks are let pass.
-	past, future := now.UTC().Add(-36*time.Hour), now.UTC().Add(12*time.Hour).AddDate(0, 0, days)
+	earliest := now.UTC().Add(-36 * time.Hour)
+	latest := now.UTC().Add(12*time.Hour).AddDate(0, 0, days)
+
 	switch {
-	case !known || c.abroad != abroad:
+	case !known || class.abroad != abroad:
 		return problem{"", "packageDescription.mailClass", "OASValidation: mailClass is not valid"}
 	case d.RateIndicator != "" && d.PackagingType != "":
 		return problem{"160287", "rateIndicator, packagingType", "cannot include packagingType with rateIndicator"}
 	case d.RateIndicator == "" && d.PackagingType == "":
 		return problem{"160286", "rateIndicator, packagingType", "either rateIndicator or packagingType is required"}
-	case d.PackagingType != "" && d.PackagingType != "VARIABLE" && !flat:
+	case d.PackagingType != "" && d.PackagingType != "VARIABLE" && !isFlat:
 		return problem{"160013", "packageDescription.packagingType", "packagingType does not match " + d.MailClass}
 	case d.PackagingType != "" && !abroad && d.Shape == "":
 		return problem{"160285", "rateIndicator, packagingType", "either rateIndicator or shape and packagingType are required"}
@@ -170,67 +175,77 @@ func (d packageDescription) check(abroad bool, now time.Time) problem {
 		return problem{"160294", "packageDescription.length", "length, width, and height must either be all zero or greater than zero"}
 	case d.Length+2*(d.Width+d.Height) > 130:
 		return problem{"030008", "length, height, width, mailClass", "Package size exceeds maximum allowed for mail class"}
-	case err != nil || day.Before(past) || day.After(future):
+	case err != nil || day.Before(earliest) || day.After(latest):
 		return problem{"160001", "packageDescription.mailingDate", "cannot be in the past or more than " + strconv.Itoa(days) + " days in the future"}
-	case d.RateIndicator != "" && !d.pricedBy(c):
+	case d.RateIndicator != "" && !d.pricedBy(class):
 		return problem{"160013", "packageDescription.rateIndicator", "rateIndicator does not match the package of " + d.MailClass}
 	}
-	return d.checkExtras(c, abroad)
+	return d.checkExtras(class, abroad)
 }
 
 // pricedBy reports whether the class has a price for the package under its rate
 // indicator.
-func (d packageDescription) pricedBy(c mailClass) bool {
-	for _, f := range c.flat {
-		if f.indicator == d.RateIndicator {
+func (d packageDescription) pricedBy(class mailClass) bool {
+	for _, flat := range class.flat {
+		if flat.indicator == d.RateIndicator {
 			return true
 		}
 	}
-	_, ok := c.priced(load{pounds: d.Weight, length: d.Length, width: d.Width, height: d.Height, zone: 1}, d.RateIndicator)
+	parcel := load{
+		pounds: d.Weight,
+		length: d.Length,
+		width:  d.Width,
+		height: d.Height,
+		zone:   1,
+	}
+	_, ok := class.priced(parcel, d.RateIndicator)
 	return ok
 }
 
-// taxReference judges a tax number of a customs form: a text at home, a text
-// with its type abroad.
-func taxReference(name string, raw json.RawMessage, abroad bool) problem {
+// checkTaxReference checks a tax number of a customs form: a text at home, a
+// text with its type abroad.
+func checkTaxReference(name string, raw json.RawMessage, abroad bool) problem {
 	if len(raw) == 0 {
 		return problem{}
 	}
-	bad := problem{"", "customsForm." + name, "OASValidation: " + name + " is not valid"}
+
+	invalid := problem{"", "customsForm." + name, "OASValidation: " + name + " is not valid"}
 	if !abroad {
 		var text string
 		if json.Unmarshal(raw, &text) != nil || text == "" || len(text) > 40 {
-			return bad
+			return invalid
 		}
 		return problem{}
 	}
+
 	var typed struct {
 		Type      string `json:"referenceType"`
 		Reference string `json:"reference"`
 	}
 	if json.Unmarshal(raw, &typed) != nil || typed.Reference == "" || len(typed.Reference) > 28 ||
 		!slices.Contains([]string{"TAX_CODE", "VAT_NUMBER", "IMPORTER_CODE"}, typed.Type) {
-		return bad
+		return invalid
 	}
 	return problem{}
 }
 
-func (d packageDescription) checkExtras(c mailClass, abroad bool) problem {
+func (d packageDescription) checkExtras(class mailClass, abroad bool) problem {
 	for _, code := range d.ExtraServices {
-		_, ok := c.extra(code, 0)
-		signed := code == 921 || code == 922 || code == 931 || code == 925 || code == 981
-		insured := code == 930 || code == 931 || code == 925
+		_, ok := class.extra(code, 0)
+		isSigned := code == 921 || code == 922 || code == 931 || code == 925 || code == 981
+		isInsured := code == 930 || code == 931 || code == 925
 		switch {
 		case !ok:
-			return problem{"160010", "packageDescription.extraServices", "Mailclass : " + c.name + " with ExtraServices: [" + strconv.Itoa(code) + "] is an unsupported combination."}
-		case insured && d.PackageOptions.PackageValue <= 0:
+			return problem{"160010", "packageDescription.extraServices", "Mailclass : " + class.name + " with ExtraServices: [" + strconv.Itoa(code) + "] is an unsupported combination."}
+		case isInsured && d.PackageOptions.PackageValue <= 0:
 			return problem{"160017", "packageDescription/packageOptions", "packageValue is required with insurance(extraService = 930)"}
-		case signed && !abroad && d.PhysicalSignature == nil && !(code == 925 && d.PackageOptions.PackageValue <= 500):
+		case isSigned && !abroad && d.PhysicalSignature == nil && !(code == 925 && d.PackageOptions.PackageValue <= 500):
 			return problem{"", "packageDescription.physicalSignatureRequired", "OASValidation: physicalSignatureRequired is required"}
 		}
 	}
-	for i, r := range d.CustomerReference {
-		if n := len(r.ReferenceNumber); n < 1 || n > 30 || i > 3 || abroad && i > 1 {
+
+	for i, reference := range d.CustomerReference {
+		if n := len(reference.ReferenceNumber); n < 1 || n > 30 || i > 3 || abroad && i > 1 {
 			return problem{"160314", "packageDescription.customerReference", "customer references have 1 to 30 characters"}
 		}
 	}
@@ -239,11 +254,11 @@ func (d packageDescription) checkExtras(c mailClass, abroad bool) problem {
 
 func (in labelRequest) checkCustoms(abroad bool) problem {
 	form := in.CustomsForm
-	military := slices.Contains(soldiers, in.ToAddress.State) || slices.Contains(soldiers, in.FromAddress.State)
+	isMilitary := slices.Contains(military, in.ToAddress.State) || slices.Contains(military, in.FromAddress.State)
 	switch {
 	case form == nil && abroad:
 		return problem{"160133", "customsForm", "must not be null"}
-	case form == nil && military:
+	case form == nil && isMilitary:
 		return problem{"160120", "toAddress", "Military ZIP Code requires a customs form"}
 	case form == nil:
 		return problem{}
@@ -254,16 +269,19 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 	case form.ContentType == "" || len(form.Contents) == 0 || len(form.Contents) > 30 || abroad && form.AESITN == "":
 		return problem{"", "customsForm", "OASValidation: customsContentType, contents and AESITN are required"}
 	}
-	if p := taxReference("importersReference", form.Importer, abroad); p.detail != "" {
+
+	if p := checkTaxReference("importersReference", form.Importer, abroad); p.detail != "" {
 		return p
 	}
-	if p := taxReference("exportersReference", form.Exporter, abroad); p.detail != "" {
+	if p := checkTaxReference("exportersReference", form.Exporter, abroad); p.detail != "" {
 		return p
 	}
-	total, worth := 0.0, 0.0
+
+	weight := 0.0
+	value := 0.0
 	for _, item := range form.Contents {
-		total += item.TotalWeight
-		worth += item.TotalValue
+		weight += item.TotalWeight
+		value += item.TotalValue
 		switch {
 		case item.Description == "" || len(item.Description) > 30 || slices.Contains(vague, strings.ToLower(item.Description)):
 			return problem{"", "itemDescription", "OASValidation: itemDescription is not valid"}
@@ -273,10 +291,11 @@ func (in labelRequest) checkCustoms(abroad bool) problem {
 			return problem{"160141", "countryOfOrigin", item.OriginCountry + " is not a valid Country Code"}
 		}
 	}
-	if first := "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE"; in.PackageDescription.MailClass == first && worth > 400 {
+
+	if first := "FIRST-CLASS_PACKAGE_INTERNATIONAL_SERVICE"; in.PackageDescription.MailClass == first && value > 400 {
 		return problem{"160201", "packageOptions.packageValue", "cannot exceed $400 for " + first}
 	}
-	if total > in.PackageDescription.Weight {
+	if weight > in.PackageDescription.Weight {
 		return problem{"160021", "packageDescription.weight", "total weight of all of the content items cannot be more than the total weight of the package"}
 	}
 	return problem{}

@@ -20,45 +20,63 @@ type kept struct {
 
 // sale prices a request and gives it a number.
 func (s *service) sale(api labelAPI, in labelRequest, body string) emulator.Entry {
-	d := in.PackageDescription
-	c, _ := classOf(d.MailClass)
-	k := kept{Body: body, Request: in, Abroad: api.abroad}
-	k.Zone = zoneOf(in.FromAddress.ZIPCode, in.ToAddress.ZIPCode+in.ToAddress.CountryCode)
-	l := load{d.Weight, d.Length, d.Width, d.Height, k.Zone, d.PackageOptions.PackageValue}
-	if f, flat := c.flatRate(d); flat {
-		k.Postage = f.price
-	} else {
-		k.Postage, _ = c.priced(l, d.RateIndicator)
-		k.Fee = l.fee()
+	ordered := in.PackageDescription
+	class, _ := classOf(ordered.MailClass)
+	sold := kept{
+		Body:    body,
+		Request: in,
+		Abroad:  api.abroad,
+		Zone:    zoneOf(in.FromAddress.ZIPCode, in.ToAddress.ZIPCode+in.ToAddress.CountryCode),
 	}
-	total := k.Postage + k.Fee
-	for _, code := range d.ExtraServices {
-		price, _ := c.extra(code, l.value)
+	parcel := load{
+		pounds: ordered.Weight,
+		length: ordered.Length,
+		width:  ordered.Width,
+		height: ordered.Height,
+		zone:   sold.Zone,
+		value:  ordered.PackageOptions.PackageValue,
+	}
+	if flat, ok := class.flatRate(ordered); ok {
+		sold.Postage = flat.price
+	} else {
+		sold.Postage, _ = class.priced(parcel, ordered.RateIndicator)
+		sold.Fee = parcel.fee()
+	}
+
+	total := sold.Postage + sold.Fee
+	for _, code := range ordered.ExtraServices {
+		price, _ := class.extra(code, parcel.value)
 		total += price
 	}
-	keep, _ := json.Marshal(k) // it came from JSON
-	e := emulator.Entry{
-		Number: s.number(c), Account: Account, Service: c.name, Amount: dollars(total).String(), Currency: "USD", Kept: keep,
+
+	keep, _ := json.Marshal(sold) // it came from JSON
+	entry := emulator.Entry{
+		Number:   s.number(class),
+		Account:  Account,
+		Service:  class.name,
+		Amount:   dollars(total).String(),
+		Currency: "USD",
+		Kept:     keep,
 	}
-	for i, r := range d.CustomerReference {
+	for i, reference := range ordered.CustomerReference {
 		switch i {
 		case 0:
-			e.Reference = r.ReferenceNumber
+			entry.Reference = reference.ReferenceNumber
 		case 1:
-			e.Second = r.ReferenceNumber
+			entry.Second = reference.ReferenceNumber
 		}
 	}
-	return e
+	return entry
 }
 
 // flatRate is the flat rate that a package is sold by, if it is.
-func (c mailClass) flatRate(d packageDescription) (flatRate, bool) {
-	if f, ok := c.flat[d.PackagingType]; ok {
-		return f, true
+func (c mailClass) flatRate(parcel packageDescription) (flatRate, bool) {
+	if flat, ok := c.flat[parcel.PackagingType]; ok {
+		return flat, true
 	}
-	for _, f := range c.flat {
-		if d.RateIndicator != "" && f.indicator == d.RateIndicator {
-			return f, true
+	for _, flat := range c.flat {
+		if parcel.RateIndicator != "" && flat.indicator == parcel.RateIndicator {
+			return flat, true
 		}
 	}
 	return flatRate{}, false
@@ -66,13 +84,13 @@ func (c mailClass) flatRate(d packageDescription) (flatRate, bool) {
 
 // number makes a tracking number that no other sale has: 22 digits with the
 // mailer's id, or thirteen characters in the form of the postal union abroad.
-func (s *service) number(c mailClass) string {
+func (s *service) number(class mailClass) string {
 	n := s.Ledger.Next()
-	if c.abroad {
+	if class.abroad {
 		digits := fmt.Sprintf("%08d", n%100_000_000)
-		return c.mark + digits + postalCheck(digits) + "US"
+		return class.mark + digits + postalCheck(digits) + "US"
 	}
-	digits := fmt.Sprintf("94%s%s%07d", c.mark, MID, n%10_000_000)
+	digits := fmt.Sprintf("94%s%s%07d", class.mark, MID, n%10_000_000)
 	return digits + barcodeCheck(digits)
 }
 
@@ -105,50 +123,68 @@ func postalCheck(digits string) string {
 	}
 }
 
-// answer is the carrier's body of a sale. A sale that was mixed up tells of
-// another address.
-func answer(e emulator.Entry, mixedUp bool) []byte {
-	metadata, image := describe(e, mixedUp, "")
+// answer is the carrier's body of a sale. A sale that was mixed up has another
+// address.
+func answer(sold emulator.Entry, mixedUp bool) []byte {
+	metadata, image := describe(sold, mixedUp, "")
 	metadata["labelImage"] = image
 	body, _ := json.Marshal(metadata) // of strings and numbers
 	return body
 }
 
-// describe is what the carrier tells of a sale, and its label.
-func describe(e emulator.Entry, mixedUp bool, imageType string) (map[string]any, []byte) {
-	var k kept
-	_ = json.Unmarshal(e.Kept, &k) // as it was marshalled
-	in := k.Request
+// describe is what the carrier answers about a sale, and its label.
+func describe(sold emulator.Entry, mixedUp bool, imageType string) (map[string]any, []byte) {
+	var sale kept
+	_ = json.Unmarshal(sold.Kept, &sale) // as it was marshalled
+	in := sale.Request
 	if imageType == "" {
 		imageType = in.ImageInfo.ImageType
 	}
-	if mixedUp && k.Abroad {
-		in.ToAddress.CountryCode, in.ToAddress.Country = "AQ", "Antarctica"
+	if mixedUp && sale.Abroad {
+		in.ToAddress.CountryCode = "AQ"
+		in.ToAddress.Country = "Antarctica"
 	} else if mixedUp {
 		in.ToAddress.ZIPCode = "00000"
 	}
-	c, _ := classOf(in.PackageDescription.MailClass)
-	extras, fees := k.charges(c)
-	d := in.PackageDescription
-	m := map[string]any{
-		"labelAddress": in.ToAddress, "SKU": sku(c, load{pounds: d.Weight, zone: k.Zone}), "postage": dollars(k.Postage),
-		"extraServices": extras, "fees": fees, "weightUOM": "lb", "weight": max(d.Weight, 0.01),
+
+	class, _ := classOf(in.PackageDescription.MailClass)
+	extras, fees := sale.charges(class)
+	parcel := in.PackageDescription
+	metadata := map[string]any{
+		"labelAddress":  in.ToAddress,
+		"SKU":           sku(class, load{pounds: parcel.Weight, zone: sale.Zone}),
+		"postage":       dollars(sale.Postage),
+		"extraServices": extras,
+		"fees":          fees,
+		"weightUOM":     "lb",
+		"weight":        max(parcel.Weight, 0.01),
 	}
-	code := "420" + in.ToAddress.ZIPCode
-	if k.Abroad {
-		code = ""
-		m["internationalTrackingNumber"], m["constructCode"] = e.Number, "I01"
-		m["internationalPriceGroup"], m["mailingDate"], m["dimensionalWeight"] = fmt.Sprintf("%02d", k.Zone), d.MailingDate, "0.0"
+
+	// The two APIs have different names and types for the same things.
+	zone := fmt.Sprintf("%02d", sale.Zone)
+	routing := ""
+	if sale.Abroad {
+		metadata["internationalTrackingNumber"] = sold.Number
+		metadata["constructCode"] = "I01"
+		metadata["internationalPriceGroup"] = zone
+		metadata["mailingDate"] = parcel.MailingDate
+		metadata["dimensionalWeight"] = "0.0"
 	} else {
-		m["trackingNumber"], m["routingInformation"], m["constructCode"] = e.Number, code, "C02"
-		m["zone"], m["mailingDate"], m["dimensionalWeight"] = fmt.Sprintf("%02d", k.Zone), d.MailingDate+"T22:00:00Z", 0
-		m["serviceTypeCode"] = c.mark
-		m["commitment"] = c.commitment(d.MailingDate, k.Zone)
+		routing = "420" + in.ToAddress.ZIPCode
+		metadata["trackingNumber"] = sold.Number
+		metadata["routingInformation"] = routing
+		metadata["constructCode"] = "C02"
+		metadata["zone"] = zone
+		metadata["mailingDate"] = parcel.MailingDate + "T22:00:00Z"
+		metadata["dimensionalWeight"] = 0
+		metadata["serviceTypeCode"] = class.mark
+		metadata["commitment"] = class.commitment(parcel.MailingDate, sale.Zone)
 	}
-	return m, picture{
-		class:      c.name,
-		number:     e.Number,
-		routing:    code,
+
+	return metadata, picture{
+		class:      class.name,
+		number:     sold.Number,
+		routing:    routing,
 		from:       in.FromAddress,
 		to:         in.ToAddress,
 		references: in.printedReferences(),
@@ -161,25 +197,27 @@ func (in labelRequest) printedReferences() (list []string) {
 	if in.CustomsForm != nil {
 		return nil
 	}
-	for _, r := range in.PackageDescription.CustomerReference {
-		if r.Print {
-			list = append(list, r.ReferenceNumber)
+	for _, reference := range in.PackageDescription.CustomerReference {
+		if reference.Print {
+			list = append(list, reference.ReferenceNumber)
 		}
 	}
 	return list
 }
 
-// charges are what a sale cost beside its postage.
-func (k kept) charges(c mailClass) (extras, fees []any) {
-	extras, fees = []any{}, []any{} // empty, never null
+// charges are what a sale cost besides its postage.
+func (k kept) charges(class mailClass) (extras, fees []any) {
+	extras = []any{} // empty, never null
 	for _, code := range k.Request.PackageDescription.ExtraServices {
-		price, _ := c.extra(code, k.Request.PackageDescription.PackageOptions.PackageValue)
+		price, _ := class.extra(code, k.Request.PackageDescription.PackageOptions.PackageValue)
 		extra := map[string]any{"name": extraName(code), "SKU": "DXXX0XXXXCX0000", "price": dollars(price)}
 		if k.Abroad { // the two APIs do not agree on names
 			extra = map[string]any{"serviceID": strconv.Itoa(code), "serviceName": extraName(code), "sku": "IXXX0XXXXCX0000", "price": dollars(price)}
 		}
 		extras = append(extras, extra)
 	}
+
+	fees = []any{}
 	if k.Fee > 0 {
 		fees = append(fees, map[string]any{"name": "Nonstandard Length > 22", "SKU": "D811XVCXXXX0000", "price": dollars(k.Fee)})
 	}

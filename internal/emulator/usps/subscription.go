@@ -17,8 +17,8 @@ const (
 	subscriptions    = subscriptionsAPI + "/subscriptions"
 )
 
-// A subscription is where the carrier tells of the parcels of a mailer. The
-// ledger keeps it, so that it outlives the process.
+// A subscription is where the carrier sends the events of the parcels of a
+// mailer. The ledger keeps it, so that it outlives the process.
 type subscription struct {
 	ID     string `json:"subscriptionId"`
 	URL    string `json:"listenerURL"`
@@ -45,7 +45,9 @@ func (s *service) subscribe(w http.ResponseWriter, r *http.Request) {
 		refuse(w, subscriptionsAPI, p)
 		return
 	}
-	in.ID, in.Status = newID(), "ENABLED"
+
+	in.ID = newID()
+	in.Status = "ENABLED"
 	taken, err := s.pushes.subscribe(in)
 	switch {
 	case err != nil:
@@ -65,13 +67,13 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// check judges what is asked for. The carrier takes https alone; here a plain
-// address of this machine is good too.
+// check checks what is asked for. The carrier takes only https; here a plain
+// address of this machine is accepted too.
 func (s subscription) check() problem {
 	to, err := url.Parse(s.URL)
-	local := err == nil && to.Scheme == "http" && (to.Hostname() == "localhost" || strings.HasPrefix(to.Hostname(), "127."))
+	isLocal := err == nil && to.Scheme == "http" && (to.Hostname() == "localhost" || strings.HasPrefix(to.Hostname(), "127."))
 	switch {
-	case err != nil || to.Host == "" || to.Scheme != "https" && !local:
+	case err != nil || to.Host == "" || to.Scheme != "https" && !isLocal:
 		return problem{"", "listenerURL", "OASValidation: listenerURL is not an https address"}
 	case len(s.Secret) != 32:
 		return problem{"", "secret", "OASValidation: secret has not 32 characters"}
@@ -87,6 +89,7 @@ func (s *service) subscribed(w http.ResponseWriter, r *http.Request) {
 		refuse(w, subscriptionsAPI, problem{"", "MID", "OASValidation: a required field is missing"})
 		return
 	}
+
 	list := s.pushes.list(mid)
 	if len(list) == 0 {
 		send(w, http.StatusNotFound, errorBody(subscriptionsAPI, http.StatusNotFound, problem{"", "MID", "No Subscriptions were found"}))
@@ -121,8 +124,8 @@ func (s *service) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// note writes into the ledger that a subscription began or ended.
-func (s *service) note(kind string, sub subscription) error {
+// record writes into the ledger that a subscription began or ended.
+func (s *service) record(kind string, sub subscription) error {
 	keep, _ := json.Marshal(sub) // of strings
 	_, err := s.Ledger.Append(emulator.Entry{Kind: kind, Number: sub.ID, Kept: keep})
 	return err

@@ -17,7 +17,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the stand-in lets in.
+// The credentials that the stand-in accepts.
 const (
 	ClientID     = "emulated-consumer-key"
 	ClientSecret = "emulated-consumer-secret"
@@ -41,9 +41,14 @@ type service struct {
 }
 
 // New returns a stand-in that keeps the ledger.
-func New(l *emulator.Ledger) *emulator.Server {
-	s := &service{Server: emulator.New("usps", l), selling: map[string]bool{}, reprints: map[string]int{}}
+func New(ledger *emulator.Ledger) *emulator.Server {
+	s := &service{
+		Server:   emulator.New("usps", ledger),
+		selling:  map[string]bool{},
+		reprints: map[string]int{},
+	}
 	s.Failure = s.failure
+
 	s.Handle("POST /oauth2/v3/token", false, s.token)
 	s.Handle("POST /payments/v3/payment-authorization", true, s.authorize)
 	s.Handle("GET /payments/v3/payment-account/{number}", true, s.account)
@@ -61,6 +66,8 @@ func New(l *emulator.Ledger) *emulator.Server {
 	s.Handle("GET "+subscriptions, true, s.subscribed)
 	s.Handle("GET "+subscriptions+"/{id}", true, s.subscription)
 	s.Handle("DELETE "+subscriptions+"/{id}", true, s.unsubscribe)
+
+	// The pushes begin with what is in the ledger, so they come last.
 	s.pushes = newPushes(s)
 	return s.Server
 }
@@ -80,7 +87,8 @@ var (
 // A problem is why a request is refused.
 type problem struct{ code, parameter, detail string }
 
-// failure is the carrier's body for a status, or that of the gateway before it.
+// failure is the carrier's body for a status, or that of the gateway in front
+// of it.
 func (s *service) failure(status int) (string, []byte) {
 	if s.Knobs().Gateway {
 		return "application/json", gatewayBody(status)
@@ -97,7 +105,8 @@ func gatewayBody(status int) []byte {
 	case http.StatusTooManyRequests:
 		code = "policies.ratelimit.QuotaViolation"
 	}
-	body, _ := json.Marshal(map[string]any{ // of strings alone: it cannot fail
+
+	body, _ := json.Marshal(map[string]any{ // only strings: it cannot fail
 		"fault": map[string]any{
 			"faultstring": "Refused by the gateway: " + http.StatusText(status),
 			"detail":      map[string]any{"errorcode": code},
@@ -127,7 +136,8 @@ func errorBody(api string, status int, p problem) []byte {
 	if p.parameter != "" {
 		item["source"] = map[string]any{"parameter": p.parameter}
 	}
-	body, _ := json.Marshal(map[string]any{ // of strings alone: it cannot fail
+
+	body, _ := json.Marshal(map[string]any{ // only strings: it cannot fail
 		"apiVersion": api,
 		"error":      map[string]any{"code": strconv.Itoa(status), "message": http.StatusText(status), "errors": []any{item}},
 	})
@@ -154,7 +164,7 @@ func reply(w http.ResponseWriter, answer any) {
 }
 
 // read decodes a request. Members that the carrier does not know are refused
-// where it refuses them: at the top, if it is told which there are.
+// where it refuses them: at the top, if members lists those that it knows.
 func read(r *http.Request, into any, members ...string) (raw []byte, p problem) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err == nil {
@@ -163,6 +173,7 @@ func read(r *http.Request, into any, members ...string) (raw []byte, p problem) 
 	if err != nil {
 		return nil, problem{"", "body", "OASValidation: " + err.Error()}
 	}
+
 	var top map[string]json.RawMessage
 	if len(members) == 0 || json.Unmarshal(raw, &top) != nil {
 		return raw, problem{}
@@ -184,11 +195,14 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 		Scope        string `json:"scope"`
 	}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		in.GrantType, in.ClientID, in.ClientSecret = r.PostFormValue("grant_type"), r.PostFormValue("client_id"), r.PostFormValue("client_secret")
+		in.GrantType = r.PostFormValue("grant_type")
+		in.ClientID = r.PostFormValue("client_id")
+		in.ClientSecret = r.PostFormValue("client_secret")
 	} else if _, p := read(r, &in); p.detail != "" {
 		send(w, http.StatusBadRequest, []byte(`{"error":"invalid_request","error_description":"The body is not valid."}`))
 		return
 	}
+
 	switch {
 	case in.GrantType != "client_credentials":
 		send(w, http.StatusBadRequest, []byte(`{"error":"unsupported_grant_type","error_description":"The grant type is not supported."}`))
@@ -197,13 +211,16 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 	default:
 		token, life := s.NewToken()
 		reply(w, map[string]any{
-			"access_token": token, "token_type": "Bearer", "expires_in": strconv.Itoa(max(int(life.Seconds()), 1)), "status": "approved",
-			"scope": "addresses prices international-prices shipments locations payments labels international-labels tracking subscriptions-tracking",
+			"access_token": token,
+			"token_type":   "Bearer",
+			"expires_in":   strconv.Itoa(max(int(life.Seconds()), 1)),
+			"status":       "approved",
+			"scope":        "addresses prices international-prices shipments locations payments labels international-labels tracking subscriptions-tracking",
 		})
 	}
 }
 
-// paymentMark tells a payment authorization from an access token.
+// paymentMark distinguishes a payment authorization from an access token.
 const paymentMark = "payment."
 
 type role struct {
@@ -224,15 +241,18 @@ func (s *service) authorize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, api, p)
 		return
 	}
+
 	switch fault := s.Knobs().Account; fault {
 	case "":
-	case "not_enrolled": // as the real one: 200, words, and no token
+	case "not_enrolled":
+		// The real carrier answers this with 200, an explanation and no token.
 		reply(w, map[string]any{"body": "CRID isn't enrolled in USPS Ship Outbound", "roles": in.Roles})
 		return
 	default:
 		refuse(w, api, problem{fault, "roles", "The account cannot be used"})
 		return
 	}
+
 	seen := map[string]bool{}
 	for _, part := range in.Roles {
 		if p := part.check(seen[part.RoleName]); p.detail != "" {
@@ -241,6 +261,7 @@ func (s *service) authorize(w http.ResponseWriter, r *http.Request) {
 		}
 		seen[part.RoleName] = true
 	}
+
 	switch {
 	case !seen["PAYER"]:
 		refuse(w, api, problem{"160228", "roles", "PAYER is required"})
@@ -274,8 +295,8 @@ func (r role) check(again bool) problem {
 	return problem{}
 }
 
-// paid reports whether a request carries a payment authorization that is good.
-func (s *service) paid(r *http.Request) bool {
+// isPaid reports whether a request carries a valid payment authorization.
+func (s *service) isPaid(r *http.Request) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("X-Payment-Authorization-Token"), paymentMark)
 	return ok && s.TokenGood(token)
 }
