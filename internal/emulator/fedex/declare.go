@@ -11,62 +11,63 @@ var (
 	idTypes      = strings.Fields("COMPANY INDIVIDUAL PASSPORT")
 )
 
-// undeclarable is what FedEx says to the papers and references of a purchase
-// that could be sold otherwise; nil if they are fine.
-func (s *shipment) undeclarable(account string) *problem {
-	if bad := s.badReferences(); bad != nil {
+// checkDeclaration is why FedEx refuses the documents and references of a
+// purchase that could be sold otherwise; nil if it does not.
+func (s *shipment) checkDeclaration(account string) *problem {
+	if bad := s.checkReferences(); bad != nil {
 		return bad
 	}
-	for _, p := range []*party{&s.Shipper, s.to()} {
-		if bad := p.badTaxNumbers(); bad != nil {
+	for _, side := range []*party{&s.Shipper, s.to()} {
+		if bad := side.checkTaxNumbers(); bad != nil {
 			return bad
 		}
 	}
-	if bad := s.badPaperless(account); bad != nil || s.Customs == nil {
+	if bad := s.checkPaperless(account); bad != nil || s.Customs == nil {
 		return bad
 	}
 
-	c := s.Customs
+	customs := s.Customs
 	payor := ""
-	if c.DutiesPayment.Payor != nil {
-		payor = c.DutiesPayment.Payor.ResponsibleParty.AccountNumber.Value
+	if customs.DutiesPayment.Payor != nil {
+		payor = customs.DutiesPayment.Payor.ResponsibleParty.AccountNumber.Value
 	}
-	switch kind := c.DutiesPayment.PaymentType; {
-	case kind == "RECIPIENT" && c.DutiesPayment.Payor != nil && len(payor) != 9, kind == "SENDER" && payor != account, kind == "THIRD_PARTY" && len(payor) != 9:
+	switch kind := customs.DutiesPayment.PaymentType; {
+	case kind == "RECIPIENT" && customs.DutiesPayment.Payor != nil && len(payor) != 9, kind == "SENDER" && payor != account, kind == "THIRD_PARTY" && len(payor) != 9:
 		return &problem{"ACCOUNT.NUMBER.INVALID", "The account number of the payor of duties is invalid."}
 	case !slices.Contains(payers, kind):
 		return &problem{"DUTIESPAYMENT.PAYMENTTYPE.INVALID", "The payment type of duties is invalid."}
-	case c.RecipientID != nil && (!slices.Contains(idTypes, c.RecipientID.Type) || c.RecipientID.Value == ""):
+	case customs.RecipientID != nil && (!slices.Contains(idTypes, customs.RecipientID.Type) || customs.RecipientID.Value == ""):
 		return &problem{"RECIPIENTCUSTOMSID.INVALID", "The recipient's customs id is invalid."}
 	}
-	if c.Importer != nil {
-		if bad := c.Importer.wrong(); bad != nil {
+
+	if customs.Importer != nil {
+		if bad := customs.Importer.check(); bad != nil {
 			return bad
 		}
-		if bad := c.Importer.badTaxNumbers(); bad != nil {
+		if bad := customs.Importer.checkTaxNumbers(); bad != nil {
 			return bad
 		}
 	}
-	for i := range c.Commodities {
-		if bad := c.Commodities[i].badImport(s); bad != nil {
+	for i := range customs.Commodities {
+		if bad := customs.Commodities[i].checkImport(s); bad != nil {
 			return bad
 		}
 	}
 	return nil
 }
 
-// badReferences is what is wrong with the references of packages.
-func (s *shipment) badReferences() *problem {
-	for _, p := range s.Pieces {
-		for _, r := range p.References {
+// checkReferences is why FedEx refuses the references of packages.
+func (s *shipment) checkReferences() *problem {
+	for _, sent := range s.Pieces {
+		for _, given := range sent.References {
 			limit := 30
-			if r.Type == "CUSTOMER_REFERENCE" && !services[s.ServiceType].ground {
+			if given.Type == "CUSTOMER_REFERENCE" && !services[s.ServiceType].ground {
 				limit = 40
 			}
-			if !slices.ContainsFunc(printed, func(known struct{ kind, name string }) bool { return known.kind == r.Type }) {
+			if !slices.ContainsFunc(printed, func(known struct{ kind, name string }) bool { return known.kind == given.Type }) {
 				return &problem{"CUSTOMERREFERENCETYPE.INVALID", "The type of a customer reference is invalid."}
 			}
-			if len([]rune(r.Value)) > limit {
+			if len([]rune(given.Value)) > limit {
 				return &problem{"CUSTOMERREFERENCE.VALUE.TOOLONG", "A customer reference is too long."}
 			}
 		}
@@ -74,18 +75,18 @@ func (s *shipment) badReferences() *problem {
 	return nil
 }
 
-// badTaxNumbers is what is wrong with the tax numbers of a party.
-func (p *party) badTaxNumbers() *problem {
-	for _, t := range p.Tins {
-		if t.Number == "" || len(t.Number) > 18 || !slices.Contains(tinTypes, t.TinType) {
+// checkTaxNumbers is why FedEx refuses the tax numbers of a party.
+func (p *party) checkTaxNumbers() *problem {
+	for _, tin := range p.Tins {
+		if tin.Number == "" || len(tin.Number) > 18 || !slices.Contains(tinTypes, tin.TinType) {
 			return &problem{"TINS.NUMBER.INVALID", "A tax identification number is invalid."}
 		}
 	}
 	return nil
 }
 
-// badPaperless is what is wrong with electronic papers.
-func (s *shipment) badPaperless(account string) *problem {
+// checkPaperless is why FedEx refuses electronic documents.
+func (s *shipment) checkPaperless(account string) *problem {
 	switch {
 	case !s.isPaperless():
 		return nil
@@ -99,17 +100,18 @@ func (s *shipment) badPaperless(account string) *problem {
 	return nil
 }
 
-// badImport is what is wrong with what the destination asks of a line. The
-// numbers of products are known on the way into the European Union alone.
-func (c *commodity) badImport(s *shipment) *problem {
+// checkImport is why FedEx refuses a line because of what the destination asks.
+// The numbers of products are known only for goods that enter the European
+// Union.
+func (c *commodity) checkImport(s *shipment) *problem {
 	if c.Purpose != "" && c.Purpose != "BUSINESS" && c.Purpose != "CONSUMER" {
 		return &problem{"COMMODITY.PURPOSE.INVALID", "Commodity purpose is invalid."}
 	}
 	if len(c.Regulatory) > 0 && !s.entersEurope() {
 		return &problem{"INVALID.INPUT.EXCEPTION", "Invalid field value in the input: regulatoryDetails."}
 	}
-	for _, r := range c.Regulatory {
-		if r.RegulationCode != "EU_DE_MINIMIS" || r.ProductID == "" || !slices.Contains(productTypes, r.ProductIDType) {
+	for _, detail := range c.Regulatory {
+		if detail.RegulationCode != "EU_DE_MINIMIS" || detail.ProductID == "" || !slices.Contains(productTypes, detail.ProductIDType) {
 			return &problem{"COMMODITY.REGULATORYDETAILS.INVALID", "The regulatory details of a commodity are invalid."}
 		}
 	}

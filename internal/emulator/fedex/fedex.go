@@ -23,10 +23,10 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// What the stand-in lets in. The second pair is of a tracking project: its
-// tokens are good for tracking alone. The third has the other interface for
-// rates, Comprehensive Rates. The second account is not enrolled for electronic
-// trade documents.
+// The credentials that the stand-in accepts. The second pair is of a tracking
+// project: its tokens are valid only for tracking. The third has the other
+// interface for rates, Comprehensive Rates. The second account is not enrolled
+// for electronic trade documents.
 const (
 	ClientID          = "l7fedexemulatorshippingkey"
 	ClientSecret      = "fedex-emulator-shipping-secret"
@@ -51,12 +51,13 @@ type fedex struct {
 }
 
 // New returns the stand-in, with what it did before in the ledger.
-func New(l *emulator.Ledger) *emulator.Server {
-	f := &fedex{Server: emulator.New("fedex", l), projects: map[string]string{}}
+func New(ledger *emulator.Ledger) *emulator.Server {
+	f := &fedex{Server: emulator.New("fedex", ledger), projects: map[string]string{}}
 	f.Failure = failure
 	f.Compresses = true // with and without Accept-Encoding, refusals too
 	f.webhook = newWebhook(f)
 	f.settings.Store(&settings{})
+
 	f.Handle("POST /oauth/token", false, f.token)
 	f.Handle("POST /rate/v1/rates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ClientID))
 	f.Handle("POST /rate/v1/comprehensiverates/quotes", true, f.onlyFor(f.answered("rates", f.rates), ComprehensiveClientID))
@@ -64,6 +65,7 @@ func New(l *emulator.Ledger) *emulator.Server {
 	f.Handle("PUT /ship/v1/shipments/cancel", true, f.onlyFor(f.answered("cancel", f.cancel), ClientID, ComprehensiveClientID))
 	f.Handle("POST /track/v1/referencenumbers", true, f.answered("track", f.trackReference))
 	f.Handle("POST /track/v1/trackingnumbers", true, f.answered("track", f.trackNumbers))
+
 	f.Handle("PUT /_emulator/push", false, f.webhook.set)
 	f.Handle("GET /_emulator/push", false, f.webhook.show)
 	f.Handle("PUT /_emulator/settings", false, f.changeSettings)
@@ -77,16 +79,24 @@ func (f *fedex) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given grant type is not supported.")
 		return
 	}
-	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+
+	id := r.PostForm.Get("client_id")
+	secret := r.PostForm.Get("client_secret")
 	if known, ok := secrets[id]; !ok || secret != known {
 		refuse(w, r, http.StatusUnauthorized, "NOT.AUTHORIZED.ERROR", "The given client credentials were not valid. Please modify your request and try again.")
 		return
 	}
+
 	token, life := f.NewToken()
 	f.mu.Lock()
 	f.projects[token] = id
 	f.mu.Unlock()
-	send(w, http.StatusOK, object{"access_token": token, "token_type": "bearer", "expires_in": int(life.Seconds()), "scope": "CXS"})
+	send(w, http.StatusOK, object{
+		"access_token": token,
+		"token_type":   "bearer",
+		"expires_in":   int(life.Seconds()),
+		"scope":        "CXS",
+	})
 }
 
 // secrets are the projects' secrets by their keys.
@@ -96,8 +106,8 @@ var secrets = map[string]string{
 	ComprehensiveClientID: ComprehensiveClientSecret,
 }
 
-// onlyFor keeps tokens of other projects out.
-func (f *fedex) onlyFor(h http.HandlerFunc, projects ...string) http.HandlerFunc {
+// onlyFor refuses tokens of other projects.
+func (f *fedex) onlyFor(handler http.HandlerFunc, projects ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		project := f.projects[r.Header.Get("Authorization")[len("Bearer "):]]
@@ -106,7 +116,7 @@ func (f *fedex) onlyFor(h http.HandlerFunc, projects ...string) http.HandlerFunc
 			f.Fail(w, http.StatusForbidden)
 			return
 		}
-		h(w, r)
+		handler(w, r)
 	}
 }
 
@@ -176,6 +186,7 @@ func marshal(body object) []byte {
 // read decodes a request, and refuses what is no JSON of the right shape.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	const limit = 1 << 20
+
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		refuse(w, r, http.StatusBadRequest, "INVALID.INPUT.EXCEPTION", "Invalid content type.")
 		return false

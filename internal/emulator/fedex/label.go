@@ -18,10 +18,10 @@ const (
 // canvas is a picture; a set bit is black.
 type canvas [height][stride]byte
 
-func (c *canvas) fill(x, y, w, h int) {
-	for row := y; row < y+h; row++ {
-		for col := x; col < x+w; col++ {
-			c[row][col/8] |= 0x80 >> (col % 8)
+func (c *canvas) fill(x, y, width, height int) {
+	for row := y; row < y+height; row++ {
+		for column := x; column < x+width; column++ {
+			c[row][column/8] |= 0x80 >> (column % 8)
 		}
 	}
 }
@@ -35,22 +35,24 @@ var printed = []struct{ kind, name string }{
 }
 
 // picture draws the label of a piece: its number in bars and in digits, its
-// place in the shipment, its references, and a frame.
-func picture(number string, place, of int, references []reference) []byte {
+// position in the shipment, its references, and a frame.
+func picture(number string, position, total int, references []reference) []byte {
 	var c canvas
 	line := 320
-	for _, p := range printed {
-		for _, r := range references {
-			if r.Type == p.kind {
-				c.write(40, line, 3, strings.ToUpper(p.name+": "+r.Value))
+	for _, known := range printed {
+		for _, given := range references {
+			if given.Type == known.kind {
+				c.write(40, line, 3, strings.ToUpper(known.name+": "+given.Value))
 				line += 40
 			}
 		}
 	}
+
 	for _, side := range [][4]int{{8, 8, 784, 4}, {8, 1188, 784, 4}, {8, 8, 4, 1184}, {788, 8, 4, 1184}, {8, 600, 784, 4}} {
 		c.fill(side[0], side[1], side[2], side[3])
 	}
-	c.write(60, 80, 5, fmt.Sprintf("%d/%d", place, of))
+	c.write(60, 80, 5, fmt.Sprintf("%d/%d", position, total))
+
 	const module = 4
 	x := 120
 	for i, bar := range bars(number) {
@@ -125,50 +127,55 @@ const patterns = "21222222212222222112122312132213122212221312231213221222121322
 // digits, in Code 128 C, a bar first.
 func bars(number string) []int {
 	const startC, stop = 105, "2331112"
+
 	values := []int{startC}
 	for i := 0; i+1 < len(number); i += 2 {
 		values = append(values, int(number[i]-'0')*10+int(number[i+1]-'0'))
 	}
 	check := startC
-	for i, v := range values[1:] {
-		check += (i + 1) * v
+	for i, value := range values[1:] {
+		check += (i + 1) * value
 	}
+
 	var widths []int
 	add := func(pattern string) {
-		for _, w := range pattern {
-			widths = append(widths, int(w-'0'))
+		for _, width := range pattern {
+			widths = append(widths, int(width-'0'))
 		}
 	}
-	for _, v := range append(values, check%103) {
-		if v == startC {
+	for _, value := range append(values, check%103) {
+		if value == startC {
 			add("211232")
 			continue
 		}
-		add(patterns[v*6 : v*6+6])
+		add(patterns[value*6 : value*6+6])
 	}
 	add(stop)
 	return widths
 }
 
-// png writes the picture. Every row is the difference to the one above, which
-// is mostly nothing.
+// png writes the picture.
 func (c *canvas) png() []byte {
 	var data bytes.Buffer
-	z, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
+	packed, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
 	if err != nil {
 		panic(err) // the level is one
 	}
+
+	// Every row is the difference to the one above, which is mostly zero and
+	// compresses well.
 	var above [stride]byte
 	line := make([]byte, 1+stride)
 	for y := range c {
 		line[0] = 2 // up
-		for i, b := range c[y] {
-			line[1+i] = ^b - above[i] // in a picture a set bit is white
-			above[i] = ^b
+		for i, dots := range c[y] {
+			line[1+i] = ^dots - above[i] // in a picture a set bit is white
+			above[i] = ^dots
 		}
-		_, _ = z.Write(line)
+		_, _ = packed.Write(line)
 	}
-	_ = z.Close()
+	_ = packed.Close()
+
 	header := binary.BigEndian.AppendUint32(nil, width)
 	header = binary.BigEndian.AppendUint32(header, height)
 	header = append(header, 1, 0, 0, 0, 0) // one bit, grey
@@ -189,15 +196,18 @@ func chunk(out []byte, kind string, data []byte) []byte {
 func invoice(number string) []byte {
 	text := fmt.Sprintf("BT /F1 18 Tf 72 700 Td (COMMERCIAL INVOICE %s) Tj ET", number)
 	objects := []string{
-		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Catalog/Pages 2 0 R>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
-		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text), "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
+
 	out := []byte("%PDF-1.4\n")
 	table := "0000000000 65535 f \n"
-	for i, o := range objects {
+	for i, content := range objects {
 		table += fmt.Sprintf("%010d 00000 n \n", len(out))
-		out = fmt.Appendf(out, "%d 0 obj%s endobj\n", i+1, o)
+		out = fmt.Appendf(out, "%d 0 obj%s endobj\n", i+1, content)
 	}
 	start := len(out)
 	return fmt.Appendf(out, "xref\n0 %d\n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table, len(objects)+1, start)

@@ -28,8 +28,8 @@ const (
 	mostSteps    = 62      // of a script
 )
 
-// webhook pushes what becomes of parcels to one address, at least once and in
-// no order, until the ledger is closed.
+// webhook pushes the scans of parcels to one address, at least once and in no
+// order, until the ledger is closed.
 type webhook struct {
 	stand *fedex
 	queue chan push
@@ -41,10 +41,10 @@ type webhook struct {
 	pushed, failed int
 }
 
-// followed is a parcel whose way is not over.
+// followed is a parcel whose journey is not over.
 type followed struct {
 	sale      emulator.Entry
-	told      uint64 // steps of the script that were pushed, a bit each
+	sent      uint64 // steps of the script that were pushed, a bit each
 	cancelled bool
 }
 
@@ -57,35 +57,42 @@ type push struct {
 }
 
 func newWebhook(f *fedex) *webhook {
-	return &webhook{stand: f, queue: make(chan push, pushQueue), open: map[int]*followed{}}
+	return &webhook{
+		stand: f,
+		queue: make(chan push, pushQueue),
+		open:  map[int]*followed{},
+	}
 }
 
 // set begins to push to an address, what happened before too, or ends it.
 func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 	var to struct{ URL, Token string }
 	err := json.NewDecoder(r.Body).Decode(&to)
-	address, bad := url.Parse(to.URL)
+	address, invalid := url.Parse(to.URL)
 	switch {
 	case h.stand.Send == nil:
 		http.Error(w, "nothing sends for this stand-in", http.StatusNotImplemented)
 		return
-	case err != nil || bad != nil || to.URL != "" && (address.Host == "" || to.Token == ""):
+	case err != nil || invalid != nil || to.URL != "" && (address.Host == "" || to.Token == ""):
 		http.Error(w, "the address and the token that signs are needed", http.StatusUnprocessableEntity)
 		return
 	}
+
 	sales := h.stand.Ledger.Entries()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.url, h.token = to.URL, to.Token
+	h.url = to.URL
+	h.token = to.Token
 	clear(h.open)
-	for _, e := range sales {
-		switch e.Kind {
+	for _, entry := range sales {
+		switch entry.Kind {
 		case "sold":
-			h.add(e)
+			h.add(entry)
 		case "voided":
-			h.cancel(e.Number)
+			h.cancel(entry.Number)
 		}
 	}
+
 	if h.url != "" && !h.running {
 		h.running = true
 		h.start()
@@ -96,33 +103,39 @@ func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 func (h *webhook) show(w http.ResponseWriter, _ *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	send(w, http.StatusOK, object{"url": h.url, "parcels": len(h.open), "waiting": len(h.queue), "pushed": h.pushed, "failed": h.failed})
+	send(w, http.StatusOK, object{
+		"url":     h.url,
+		"parcels": len(h.open),
+		"waiting": len(h.queue),
+		"pushed":  h.pushed,
+		"failed":  h.failed,
+	})
 }
 
 // follow has a sale pushed.
-func (h *webhook) follow(e emulator.Entry) {
+func (h *webhook) follow(sold emulator.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(e)
+	h.add(sold)
 }
 
-func (h *webhook) add(e emulator.Entry) {
+func (h *webhook) add(sold emulator.Entry) {
 	if h.url != "" && len(h.open) < mostParcels {
-		h.open[e.Line] = &followed{sale: e}
+		h.open[sold.Line] = &followed{sale: sold}
 	}
 }
 
 // cancelled has the end of a sale pushed.
-func (h *webhook) cancelled(e emulator.Entry) {
+func (h *webhook) cancelled(sold emulator.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.cancel(e.Number)
+	h.cancel(sold.Number)
 }
 
 func (h *webhook) cancel(number string) {
-	for _, p := range h.open {
-		if p.sale.Number == number {
-			p.cancelled = true
+	for _, parcel := range h.open {
+		if parcel.sale.Number == number {
+			parcel.cancelled = true
 		}
 	}
 }
@@ -134,6 +147,7 @@ func (h *webhook) start() {
 		<-h.stand.Ledger.Done()
 		stop()
 	}()
+
 	for range pushSenders {
 		go h.deliver(ctx)
 	}
@@ -156,38 +170,42 @@ func (h *webhook) start() {
 func (h *webhook) look() {
 	script := h.stand.script()
 	script = script[:min(len(script), mostSteps)]
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for line, p := range h.open {
-		age := time.Since(p.sale.At)
-		for i, s := range script {
-			if bit := uint64(1) << i; p.told&bit == 0 && age >= time.Duration(s.After) {
-				if !h.enqueue(p.sale, s) {
-					return
-				}
-				p.told |= bit
+	for line, parcel := range h.open {
+		age := time.Since(parcel.sale.At)
+		for i, scan := range script {
+			bit := uint64(1) << i
+			if parcel.sent&bit != 0 || age < time.Duration(scan.After) {
+				continue
 			}
-		}
-		over := p.told == 1<<len(script)-1
-		if p.cancelled {
-			if !h.enqueue(p.sale, cancellation) {
+			if !h.enqueue(parcel.sale, scan) {
 				return
 			}
-			over = true
+			parcel.sent |= bit
 		}
-		if over {
+
+		isOver := parcel.sent == 1<<len(script)-1
+		if parcel.cancelled {
+			if !h.enqueue(parcel.sale, cancellation) {
+				return
+			}
+			isOver = true
+		}
+		if isOver {
 			delete(h.open, line)
 		}
 	}
 }
 
 // enqueue puts a scan of every piece into the queue, if all of them fit.
-func (h *webhook) enqueue(e emulator.Entry, s emulator.Scan) bool {
-	if cap(h.queue)-len(h.queue) < len(e.Pieces) {
+func (h *webhook) enqueue(sold emulator.Entry, scan emulator.Scan) bool {
+	if cap(h.queue)-len(h.queue) < len(sold.Pieces) {
 		return false
 	}
-	for i := range e.Pieces {
-		h.queue <- push{h.url, h.token, e, i, s} // look alone fills the queue: it has room
+	for i := range sold.Pieces {
+		h.queue <- push{h.url, h.token, sold, i, scan} // only look fills the queue, so there is room
 	}
 	return true
 }
@@ -198,8 +216,8 @@ func (h *webhook) deliver(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case p := <-h.queue:
-			ok := h.try(ctx, p)
+		case due := <-h.queue:
+			ok := h.try(ctx, due)
 			h.mu.Lock()
 			if ok {
 				h.pushed++
@@ -211,9 +229,9 @@ func (h *webhook) deliver(ctx context.Context) {
 	}
 }
 
-func (h *webhook) try(ctx context.Context, p push) bool {
+func (h *webhook) try(ctx context.Context, due push) bool {
 	for attempt := 1; attempt <= pushAttempts; attempt++ {
-		if h.post(ctx, p, attempt) {
+		if h.post(ctx, due, attempt) {
 			return true
 		}
 		select {
@@ -225,30 +243,33 @@ func (h *webhook) try(ctx context.Context, p push) bool {
 	return false
 }
 
-// post sends a push once, signed; 200 and 202 take it.
-func (h *webhook) post(ctx context.Context, p push, attempt int) bool {
+// post sends a push once, signed; 200 and 202 accept it.
+func (h *webhook) post(ctx context.Context, due push, attempt int) bool {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
 	body := marshal(object{
 		"transactionId":  transaction,
 		"outputMetaData": object{"attemptNumber": attempt, "attemptTime": time.Now().UTC().Format(time.RFC3339)},
 		"output": object{"completeTrackResults": []object{{
-			"trackingNumber": p.sale.Pieces[p.piece], "trackResults": []object{story(p.sale, p.piece, []emulator.Scan{p.scan}, true)},
+			"trackingNumber": due.sale.Pieces[due.piece],
+			"trackResults":   []object{history(due.sale, due.piece, []emulator.Scan{due.scan}, true)},
 		}}},
 	})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, due.url, bytes.NewReader(body))
 	if err != nil {
 		return false
 	}
-	mac := hmac.New(sha256.New, []byte(p.token))
+	mac := hmac.New(sha256.New, []byte(due.token))
 	_, _ = mac.Write(body) // never fails
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Fdx-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	resp, err := h.stand.Send(r)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Fdx-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+
+	response, err := h.stand.Send(request)
 	if err != nil {
 		return false
 	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
-	return resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusAccepted
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	return response.StatusCode == http.StatusOK || response.StatusCode == http.StatusAccepted
 }

@@ -52,7 +52,8 @@ var services = map[string]service{
 
 // takes reports whether the service goes where the shipment goes.
 func (v service) takes(s *shipment) bool {
-	from, to := s.Shipper.Address.CountryCode, s.to().Address.CountryCode
+	from := s.Shipper.Address.CountryCode
+	to := s.to().Address.CountryCode
 	switch {
 	case v.carrier == "FDXG" && s.abroad():
 		return from == "US" && to == "CA" || from == "CA" && to == "US"
@@ -72,8 +73,18 @@ var currencies = map[string]struct {
 	code  string
 	value float64
 }{
-	"GB": {"UKL", 0.8}, "JP": {"JYE", 150}, "CA": {"CAD", 1.35}, "MX": {"NMP", 18}, "CH": {"SFR", 0.9}, "SG": {"SID", 1.3},
-	"DE": {"EUR", 0.9}, "FR": {"EUR", 0.9}, "IT": {"EUR", 0.9}, "ES": {"EUR", 0.9}, "NL": {"EUR", 0.9}, "PL": {"PLN", 4},
+	"GB": {"UKL", 0.8},
+	"JP": {"JYE", 150},
+	"CA": {"CAD", 1.35},
+	"MX": {"NMP", 18},
+	"CH": {"SFR", 0.9},
+	"SG": {"SID", 1.3},
+	"DE": {"EUR", 0.9},
+	"FR": {"EUR", 0.9},
+	"IT": {"EUR", 0.9},
+	"ES": {"EUR", 0.9},
+	"NL": {"EUR", 0.9},
+	"PL": {"PLN", 4},
 }
 
 // knownCurrency reports whether FedEx takes the code. The ISO codes of the
@@ -99,44 +110,50 @@ type quote struct {
 
 // price quotes one service. The same shipment always costs the same.
 func (v service) price(s *shipment) quote {
-	q := quote{currency: "USD", zone: zone(s)}
+	quoted := quote{currency: "USD", zone: zone(s)}
 	factor := 1.0
-	if c, ok := currencies[s.Shipper.Address.CountryCode]; ok {
-		q.currency, factor = c.code, c.value
+	if known, ok := currencies[s.Shipper.Address.CountryCode]; ok {
+		quoted.currency = known.code
+		factor = known.value
 	}
-	cents, units := 0.0, 0.0
+
+	cents := 0.0
+	units := 0.0
 	extras := map[string]float64{}
-	for _, p := range s.Pieces {
-		weight := p.Weight.Value
+	for _, sent := range s.Pieces {
+		weight := sent.Weight.Value
 		units += weight
-		if p.Weight.Units == "KG" {
+		if sent.Weight.Units == "KG" {
 			weight *= 2.20462
 		}
-		cents += (v.base + math.Ceil(weight)*v.perUnit) * (0.85 + 0.05*float64(q.zone))
-		switch p.Special.SignatureOptionType {
+		cents += (v.base + math.Ceil(weight)*v.perUnit) * (0.85 + 0.05*float64(quoted.zone))
+		switch sent.Special.SignatureOptionType {
 		case "ADULT":
 			extras["SIGNATURE_OPTION"] += 790
 		case "DIRECT":
 			extras["SIGNATURE_OPTION"] += 640
 		}
-		if p.DeclaredValue != nil {
-			extras["INSURED_VALUE"] += math.Max(0, math.Ceil(p.DeclaredValue.Amount/100)-1) * 135
+		if sent.DeclaredValue != nil {
+			extras["INSURED_VALUE"] += math.Max(0, math.Ceil(sent.DeclaredValue.Amount/100)-1) * 135
 		}
 	}
+	onSaturday := slices.Contains(s.Special.Types, "SATURDAY_DELIVERY")
 	if s.to().Address.Residential {
 		extras["RESIDENTIAL_DELIVERY"] += 565
 	}
-	if slices.Contains(s.Special.Types, "SATURDAY_DELIVERY") {
+	if onSaturday {
 		extras["SATURDAY_DELIVERY"] += 1600
 	}
-	q.itemize(cents*factor, extras, factor)
-	q.billed = object{"units": s.Pieces[0].Weight.Units, "value": math.Ceil(units)}
-	q.transit = v.days
+	quoted.itemize(cents*factor, extras, factor)
+	quoted.billed = object{"units": s.Pieces[0].Weight.Units, "value": math.Ceil(units)}
+
+	quoted.transit = v.days
 	if v.ground {
-		q.transit = max(v.days, q.zone-1)
+		quoted.transit = max(v.days, quoted.zone-1)
 	}
-	q.commit, q.guaranteed = arrival(s.day(), q.transit, v.hour, slices.Contains(s.Special.Types, "SATURDAY_DELIVERY")), !v.ground
-	return q
+	quoted.commit = arrival(s.day(), quoted.transit, v.hour, onSaturday)
+	quoted.guaranteed = !v.ground
+	return quoted
 }
 
 // itemize makes the totals of a quote from its parts, each rounded by itself,
@@ -155,7 +172,10 @@ func (q *quote) itemize(cents float64, extras map[string]float64, factor float64
 		}
 		extra += amount
 		q.surcharges = append(q.surcharges, object{
-			"type": kind, "description": strings.ToLower(strings.ReplaceAll(kind, "_", " ")), "level": "SHIPMENT", "amount": q.written(amount),
+			"type":        kind,
+			"description": strings.ToLower(strings.ReplaceAll(kind, "_", " ")),
+			"level":       "SHIPMENT",
+			"amount":      q.written(amount),
 		})
 	}
 
@@ -185,12 +205,14 @@ func (q *quote) written(amount int64) json.Number {
 
 // zone is how far it is, from 2 to 8.
 func zone(s *shipment) int {
-	from, to := s.Shipper.Address, s.to().Address
+	from := s.Shipper.Address
+	to := s.to().Address
 	if from.CountryCode != to.CountryCode {
 		return 2 + (int(from.CountryCode[0])+int(to.CountryCode[1]))%7
 	}
-	a, b := prefix(from.PostalCode), prefix(to.PostalCode)
-	return min(2+max(a-b, b-a)/130, 8)
+
+	apart := prefix(from.PostalCode) - prefix(to.PostalCode)
+	return min(2+max(apart, -apart)/130, 8)
 }
 
 // prefix is the number that a postal code begins with, of three digits.
@@ -205,11 +227,11 @@ func prefix(code string) int {
 // day is when the parcel is sent: a day that has passed becomes today.
 func (s *shipment) day() time.Time {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	said := s.ShipDatestamp
-	if said == "" {
-		said = s.RateDate
+	date := s.ShipDatestamp
+	if date == "" {
+		date = s.RateDate
 	}
-	if t, err := time.Parse(time.DateOnly, said); err == nil && t.After(today) {
+	if t, err := time.Parse(time.DateOnly, date); err == nil && t.After(today) {
 		return t
 	}
 	return today
@@ -232,38 +254,40 @@ func arrival(day time.Time, days, hour int, saturday bool) time.Time {
 
 // rates answers with every service that goes there.
 func (f *fedex) rates(w http.ResponseWriter, r *http.Request) {
-	var req struct {
+	var request struct {
 		AccountNumber value
 		Control       struct{ ReturnTransitTimes bool } `json:"rateRequestControlParameters"`
 		Shipment      shipment                          `json:"requestedShipment"`
 	}
-	if !read(w, r, &req) {
+	if !read(w, r, &request) {
 		return
 	}
-	s := &req.Shipment
-	bad := s.wrong()
+
+	s := &request.Shipment
+	bad := s.check()
 	if bad == nil && s.Customs != nil && s.Customs.DutiesPayment.PaymentType != "SENDER" {
 		bad = &problem{"DUTIESPAYMENT.PAYMENTTYPE.INVALID", "Duties of a quote are paid by the sender."}
 	}
-	if !knownAccount(req.AccountNumber.Value) {
+	if !knownAccount(request.AccountNumber.Value) {
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
+
 	var list []object
 	for _, kind := range slices.Sorted(maps.Keys(services)) {
-		v := services[kind]
+		offered := services[kind]
 		to := s.to().Address
-		own := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"
+		inOwnBox := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"
 		switch {
-		case s.ServiceType != "" && s.ServiceType != kind, !v.takes(s), v.ground && !own,
+		case s.ServiceType != "" && s.ServiceType != kind, !offered.takes(s), offered.ground && !inOwnBox,
 			kind == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, kind == "GROUND_HOME_DELIVERY" && !to.Residential,
 			kind == "SMART_POST" && (s.Economy.HubID != Hub || len(s.Pieces) > 1):
 			continue
 		}
-		list = append(list, v.offer(kind, s, req.Control.ReturnTransitTimes))
+		list = append(list, offered.offer(kind, s, request.Control.ReturnTransitTimes))
 	}
 	if list == nil {
 		refuse(w, r, http.StatusBadRequest, "SERVICE.LANE.INVALID", "There are no services between these addresses.")
@@ -278,40 +302,56 @@ const local = "2006-01-02T15:04:05" // FedEx writes no zone
 
 // offer is one service in the answer. Across borders FedEx promises no day.
 func (v service) offer(kind string, s *shipment, withTransit bool) object {
-	q := v.price(s)
-	operational := object{"ineligibleForMoneyBackGuarantee": !q.guaranteed, "serviceCode": "03", "transitTime": days[q.transit]}
+	quoted := v.price(s)
+	operational := object{"ineligibleForMoneyBackGuarantee": !quoted.guaranteed, "serviceCode": "03"}
 	commit := object{"label": "Delivery date unavailable", "saturdayDelivery": false}
 	if withTransit && !s.abroad() {
-		at := q.commit.Format(local)
-		operational["commitDate"], operational["deliveryDate"], operational["commitDays"] = at, at, []string{strings.ToUpper(q.commit.Format("Mon"))}
+		at := quoted.commit.Format(local)
+		operational["transitTime"] = days[quoted.transit]
+		operational["commitDate"] = at
+		operational["deliveryDate"] = at
+		operational["commitDays"] = []string{strings.ToUpper(quoted.commit.Format("Mon"))}
 		commit = object{
-			"dateDetail":  object{"dayOfWeek": q.commit.Format("Mon"), "dayFormat": at},
-			"transitDays": object{"minimumTransitTime": days[q.transit]},
+			"dateDetail":  object{"dayOfWeek": quoted.commit.Format("Mon"), "dayFormat": at},
+			"transitDays": object{"minimumTransitTime": days[quoted.transit]},
 		}
-	} else {
-		delete(operational, "transitTime")
 	}
-	rated := []object{q.rated("ACCOUNT", q.net, q.discount)}
+
+	rated := []object{quoted.rated("ACCOUNT", quoted.net, quoted.discount)}
 	if slices.Contains(s.RateRequestType, "LIST") {
-		rated = append(rated, q.rated("LIST", q.list, "0"))
+		rated = append(rated, quoted.rated("LIST", quoted.list, "0"))
 	}
 	packaging := s.PackagingType
 	if packaging == "" {
 		packaging = "YOUR_PACKAGING"
 	}
 	return object{
-		"serviceType": kind, "serviceName": v.name, "packagingType": packaging, "commit": commit,
-		"ratedShipmentDetails": rated, "operationalDetail": operational, "signatureOptionType": "SERVICE_DEFAULT",
+		"serviceType":          kind,
+		"serviceName":          v.name,
+		"packagingType":        packaging,
+		"commit":               commit,
+		"ratedShipmentDetails": rated,
+		"operationalDetail":    operational,
+		"signatureOptionType":  "SERVICE_DEFAULT",
 	}
 }
 
 func (q quote) rated(kind string, total, discount json.Number) object {
 	return object{
-		"rateType": kind, "ratedWeightMethod": "ACTUAL", "totalDiscounts": discount, "totalBaseCharge": q.base, "totalNetCharge": total,
-		"totalNetFedExCharge": total, "currency": q.currency,
+		"rateType":            kind,
+		"ratedWeightMethod":   "ACTUAL",
+		"totalDiscounts":      discount,
+		"totalBaseCharge":     q.base,
+		"totalNetCharge":      total,
+		"totalNetFedExCharge": total,
+		"currency":            q.currency,
 		"shipmentRateDetail": object{
-			"rateZone": decimal(int64(q.zone), 0).String(), "totalSurcharges": q.totalSurcharge, "currency": q.currency,
-			"surCharges": q.surcharges, "totalFreightDiscount": discount, "totalBillingWeight": q.billed,
+			"rateZone":             decimal(int64(q.zone), 0).String(),
+			"totalSurcharges":      q.totalSurcharge,
+			"currency":             q.currency,
+			"surCharges":           q.surcharges,
+			"totalFreightDiscount": discount,
+			"totalBillingWeight":   q.billed,
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What a request holds, as far as the stand-in looks at it.
+// What a request holds, as far as the stand-in reads it.
 type (
 	shipment struct {
 		Shipper         party
@@ -104,7 +104,8 @@ func (s *shipment) abroad() bool { return s.Shipper.Address.CountryCode != s.to(
 
 var union = strings.Fields("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MC MT NL PL PT RO SE SI SK")
 
-// european reports whether no customs papers are needed for all that.
+// european reports whether both sides are in the European Union, where no
+// customs documents are needed.
 func (s *shipment) european() bool {
 	return slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
 }
@@ -114,16 +115,16 @@ func (s *shipment) entersEurope() bool {
 	return !slices.Contains(union, s.Shipper.Address.CountryCode) && slices.Contains(union, s.to().Address.CountryCode)
 }
 
-// isPaperless reports whether customs are to get the papers electronically.
+// isPaperless reports whether customs are to get the documents electronically.
 func (s *shipment) isPaperless() bool {
 	return slices.Contains(s.Special.Types, "ELECTRONIC_TRADE_DOCUMENTS")
 }
 
 // reference is the value of the first piece's reference of the type.
 func (s *shipment) reference(kind string) string {
-	for _, r := range s.Pieces[0].References {
-		if r.Type == kind {
-			return r.Value
+	for _, given := range s.Pieces[0].References {
+		if given.Type == kind {
+			return given.Value
 		}
 	}
 	return ""
@@ -136,10 +137,11 @@ var (
 	payers     = strings.Fields("SENDER RECIPIENT THIRD_PARTY COLLECT")
 )
 
-// wrong is what FedEx says to a request for rates, or to the part of a
-// purchase that is like one; nil if it is fine.
-func (s *shipment) wrong() *problem {
-	from, to := s.Shipper.Address, s.to().Address
+// check is why FedEx refuses a request for rates, or the part of a purchase
+// that is like one; nil if it does not.
+func (s *shipment) check() *problem {
+	from := s.Shipper.Address
+	to := s.to().Address
 	switch {
 	case len(from.CountryCode) != 2 || len(to.CountryCode) != 2:
 		return &problem{"COUNTRYCODE.INVALID", "Country code is invalid or missing."}
@@ -156,22 +158,24 @@ func (s *shipment) wrong() *problem {
 	case s.abroad() && s.Customs.DutiesPayment.PaymentType == "":
 		return &problem{"DUTIESPAYMENT.REQUIRED", "Duties payment is required for international shipments."}
 	}
-	for _, p := range s.Pieces {
-		if bad := p.wrong(s, s.Pieces[0].Weight.Units); bad != nil {
+
+	for _, sent := range s.Pieces {
+		if bad := sent.check(s, s.Pieces[0].Weight.Units); bad != nil {
 			return bad
 		}
 	}
 	if s.Customs != nil {
-		return s.declared()
+		return s.checkCommodities()
 	}
 	return nil
 }
 
-func (p *piece) wrong(s *shipment, units string) *problem {
+func (p *piece) check(s *shipment, units string) *problem {
 	limit := 150.0
 	if units == "KG" {
 		limit = 68
 	}
+
 	switch own := s.PackagingType == "" || s.PackagingType == "YOUR_PACKAGING"; {
 	case units != "LB" && units != "KG" || p.Weight.Units != units:
 		return &problem{"WEIGHT.UNITS.MISMATCH", "Weight units are invalid or differ between packages."}
@@ -187,41 +191,42 @@ func (p *piece) wrong(s *shipment, units string) *problem {
 	return nil
 }
 
-// declared is what is wrong with the declaration to the customs.
-func (s *shipment) declared() *problem {
+// checkCommodities is why FedEx refuses the customs declaration.
+func (s *shipment) checkCommodities() *problem {
 	if len(s.Customs.Commodities) == 0 {
 		return &problem{"COMMODITIES.REQUIRED", "At least one commodity is required."}
 	}
-	for _, c := range s.Customs.Commodities {
+
+	for _, line := range s.Customs.Commodities {
 		switch {
-		case c.Description == "" || len(c.Description) > 450:
+		case line.Description == "" || len(line.Description) > 450:
 			return &problem{"COMMODITY.DESCRIPTION.INVALID", "Commodity description is invalid or missing."}
-		case c.Quantity < 1 || c.QuantityUnits == "":
+		case line.Quantity < 1 || line.QuantityUnits == "":
 			return &problem{"COMMODITY.QUANTITY.INVALID", "Commodity quantity is invalid or missing."}
-		case len(c.CountryOfManufacture) != 2:
+		case len(line.CountryOfManufacture) != 2:
 			return &problem{"COUNTRYOFMANUFACTURE.INVALID", "Country of manufacture is invalid or missing."}
-		case c.CustomsValue.Amount <= 0 || !knownCurrency(c.CustomsValue.Currency):
+		case line.CustomsValue.Amount <= 0 || !knownCurrency(line.CustomsValue.Currency):
 			return &problem{"COMMODITY.CUSTOMSVALUE.INVALID", "Commodity customs value is invalid or missing."}
-		case c.Weight.Value <= 0 || c.Weight.Units != s.Pieces[0].Weight.Units:
+		case line.Weight.Value <= 0 || line.Weight.Units != s.Pieces[0].Weight.Units:
 			return &problem{"COMMODITY.WEIGHT.INVALID", "Commodity weight is invalid or in another unit than the packages."}
 		}
 	}
 	return nil
 }
 
-// unsellable is what FedEx says to a purchase that could be rated; nil if it
-// is fine.
-func (s *shipment) unsellable() *problem {
-	v, known := services[s.ServiceType]
+// checkSale is why FedEx refuses a purchase that could be rated; nil if it does
+// not.
+func (s *shipment) checkSale() *problem {
+	ordered, known := services[s.ServiceType]
 	to := &s.to().Address
 	switch own := s.PackagingType == "YOUR_PACKAGING"; {
 	case len(s.Recipients) != 1:
 		return &problem{"RECIPIENTS.REQUIRED", "Exactly one recipient is required."}
-	case !known || !v.takes(s):
+	case !known || !ordered.takes(s):
 		return &problem{"SERVICE.TYPE.INVALID", "The service is not available between these addresses."}
 	case s.ServiceType == "FEDEX_GROUND" && to.CountryCode == "US" && to.Residential, s.ServiceType == "GROUND_HOME_DELIVERY" && !to.Residential:
 		return &problem{"SERVICE.TYPE.RESIDENTIAL.MISMATCH", "The service does not match the residential indicator of the recipient."}
-	case !slices.Contains(packagings, s.PackagingType), v.ground && !own:
+	case !slices.Contains(packagings, s.PackagingType), ordered.ground && !own:
 		return &problem{"PACKAGINGTYPE.MISSING.OR.INVALID", "Packaging type is invalid for the service."}
 	case s.ServiceType == "SMART_POST" && (s.Economy.HubID != Hub || s.Economy.Indicia == "" || len(s.Pieces) != 1):
 		return &problem{"SMARTPOST.HUBID.INVALID", "The hub or indicia is not valid for the account."}
@@ -236,33 +241,36 @@ func (s *shipment) unsellable() *problem {
 	case len(s.Pieces) > 40:
 		return &problem{"SHIPMENT.PACKAGECOUNT.EXCEEDED", "Synchronous processing allows 40 packages."}
 	}
-	for _, p := range []*party{&s.Shipper, s.to()} {
-		if bad := p.wrong(); bad != nil {
+
+	for _, side := range []*party{&s.Shipper, s.to()} {
+		if bad := side.check(); bad != nil {
 			return bad
 		}
 	}
 	return nil
 }
 
-// wrong is what is wrong with one side of a purchase.
-func (p *party) wrong() *problem {
-	a, c := &p.Address, &p.Contact
-	american := a.CountryCode == "US" || a.CountryCode == "CA" || a.CountryCode == "PR"
-	phone := strings.TrimPrefix(strings.TrimPrefix(c.PhoneNumber, "+"), "1")
+// check is why FedEx refuses one side of a purchase.
+func (p *party) check() *problem {
+	address := &p.Address
+	contact := &p.Contact
+	isAmerican := address.CountryCode == "US" || address.CountryCode == "CA" || address.CountryCode == "PR"
+	phone := strings.TrimPrefix(strings.TrimPrefix(contact.PhoneNumber, "+"), "1")
+
 	switch _, err := strconv.ParseUint(phone, 10, 64); {
-	case len(a.StreetLines) == 0 || len(a.StreetLines) > 3:
+	case len(address.StreetLines) == 0 || len(address.StreetLines) > 3:
 		return &problem{"STREETLINES.INVALID", "One to three street lines are required."}
-	case slices.ContainsFunc(a.StreetLines, func(l string) bool { return len([]rune(l)) > 35 }):
+	case slices.ContainsFunc(address.StreetLines, func(l string) bool { return len([]rune(l)) > 35 }):
 		return &problem{"STREETLINE.TOOLONG", "A street line has 35 characters at most."}
-	case a.City == "" || len([]rune(a.City)) > 35:
+	case address.City == "" || len([]rune(address.City)) > 35:
 		return &problem{"CITY.INVALID", "City is invalid or missing."}
-	case american && len(a.State) != 2:
+	case isAmerican && len(address.State) != 2:
 		return &problem{"STATEORPROVINCECODE.INVALID", "State or province code is invalid or missing."}
-	case c.PersonName == "" && c.CompanyName == "":
+	case contact.PersonName == "" && contact.CompanyName == "":
 		return &problem{"CONTACT.NAME.REQUIRED", "A person or company name is required."}
-	case len([]rune(c.CompanyName)) > 35 || len([]rune(c.PersonName)) > 70:
+	case len([]rune(contact.CompanyName)) > 35 || len([]rune(contact.PersonName)) > 70:
 		return &problem{"CONTACT.NAME.TOOLONG", "A name is too long."}
-	case err != nil || american && len(phone) != 10 || len(phone) > 15:
+	case err != nil || isAmerican && len(phone) != 10 || len(phone) > 15:
 		return &problem{"PHONENUMBER.INVALID", "Phone number is invalid or missing."}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // settings are how this FedEx differs from production. They are no faults: the
-// test environment of FedEx is virtual, and knows recorded requests alone.
+// test environment of FedEx is virtual, and knows only recorded requests.
 type settings struct {
 	// Unanswered are the interfaces that answer every request with
 	// REQUEST.MISMATCH, as those of the test environment do to a request that
@@ -21,13 +21,13 @@ var interfaces = []string{"rates", "ship", "cancel", "track"}
 
 // answered is the handler of an interface, unless the settings leave its
 // requests unanswered.
-func (f *fedex) answered(name string, h http.HandlerFunc) http.HandlerFunc {
+func (f *fedex) answered(name string, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(f.settings.Load().Unanswered, name) {
 			refuse(w, r, http.StatusBadRequest, "REQUEST.MISMATCH", "Response is unavailable for the request payload sent to this virtualized sandbox instance.")
 			return
 		}
-		h(w, r)
+		handler(w, r)
 	}
 }
 
@@ -42,6 +42,7 @@ func (f *fedex) changeSettings(w http.ResponseWriter, r *http.Request) {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&next)
+
 	for _, name := range next.Unanswered {
 		if err == nil && !slices.Contains(interfaces, name) {
 			err = fmt.Errorf("there is no interface %q: choose from %s", name, strings.Join(interfaces, ", "))

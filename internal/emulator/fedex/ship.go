@@ -9,7 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// kept is what tracking tells of a sale later.
+// kept is what tracking needs of a sale later.
 type kept struct {
 	ShipDate  string `json:"shipDate"`
 	Commit    string `json:"commit"`
@@ -29,33 +29,34 @@ type shipRequest struct {
 }
 
 // check reads a purchase, and refuses what FedEx refuses.
-func check(w http.ResponseWriter, r *http.Request) (req shipRequest, ok bool) {
-	if !read(w, r, &req) {
-		return req, false
+func check(w http.ResponseWriter, r *http.Request) (request shipRequest, ok bool) {
+	if !read(w, r, &request) {
+		return request, false
 	}
+
 	var bad *problem
 	switch {
-	case !knownAccount(req.AccountNumber.Value):
+	case !knownAccount(request.AccountNumber.Value):
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
-	case req.LabelResponseOptions != "LABEL" && req.LabelResponseOptions != "URL_ONLY":
+	case request.LabelResponseOptions != "LABEL" && request.LabelResponseOptions != "URL_ONLY":
 		bad = &problem{"LABELRESPONSEOPTIONS.REQUIRED", "Label response options are invalid or missing."}
 	default:
-		if bad = req.Shipment.wrong(); bad == nil {
-			bad = req.Shipment.unsellable()
+		if bad = request.Shipment.check(); bad == nil {
+			bad = request.Shipment.checkSale()
 		}
 		if bad == nil {
-			bad = req.Shipment.undeclarable(req.AccountNumber.Value)
+			bad = request.Shipment.checkDeclaration(request.AccountNumber.Value)
 		}
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 	}
-	return req, bad == nil
+	return request, bad == nil
 }
 
 // buy sells a label for every package.
 func (f *fedex) buy(w http.ResponseWriter, r *http.Request) {
-	req, ok := check(w, r)
+	request, ok := check(w, r)
 	if !ok {
 		return
 	}
@@ -63,137 +64,179 @@ func (f *fedex) buy(w http.ResponseWriter, r *http.Request) {
 		f.Fail(w, http.StatusBadRequest)
 		return
 	}
-	s := &req.Shipment
-	v := services[s.ServiceType]
-	q := v.price(s)
+
+	s := &request.Shipment
+	ordered := services[s.ServiceType]
+	quoted := ordered.price(s)
 	memory, err := json.Marshal(kept{
-		ShipDate: s.day().Format(time.DateOnly), Commit: q.commit.Format(local), Carrier: v.carrier, Packaging: s.PackagingType,
-		From: s.Shipper.Address, To: s.to().Address, References: s.Pieces[0].References,
+		ShipDate:   s.day().Format(time.DateOnly),
+		Commit:     quoted.commit.Format(local),
+		Carrier:    ordered.carrier,
+		Packaging:  s.PackagingType,
+		From:       s.Shipper.Address,
+		To:         s.to().Address,
+		References: s.Pieces[0].References,
 	})
 	if err != nil {
 		f.Fail(w, http.StatusInternalServerError)
 		return
 	}
+
 	sale := emulator.Entry{
-		Account: req.AccountNumber.Value, Reference: s.reference("CUSTOMER_REFERENCE"), Second: r.Header.Get("X-Customer-Transaction-Id"), Service: s.ServiceType,
-		Amount: q.net.String(), Currency: q.currency, Kept: memory,
+		Account:   request.AccountNumber.Value,
+		Reference: s.reference("CUSTOMER_REFERENCE"),
+		Second:    r.Header.Get("X-Customer-Transaction-Id"),
+		Service:   s.ServiceType,
+		Amount:    quoted.net.String(),
+		Currency:  quoted.currency,
+		Kept:      memory,
 	}
 	for range s.Pieces {
 		sale.Pieces = append(sale.Pieces, f.number())
 	}
 	sale.Number = sale.Pieces[0]
-	f.Sell(w, r, sale, func(e emulator.Entry) (int, string, []byte) {
-		f.webhook.follow(e)
-		return http.StatusOK, "application/json", marshal(sold(r, &req, e, q))
+	f.Sell(w, r, sale, func(entry emulator.Entry) (int, string, []byte) {
+		f.webhook.follow(entry)
+		return http.StatusOK, "application/json", marshal(sold(r, &request, entry, quoted))
 	})
 }
 
 // sold is the answer to a purchase.
-func sold(r *http.Request, req *shipRequest, e emulator.Entry, q quote) object {
-	s := &req.Shipment
-	v := services[e.Service]
-	operational := object{"ineligibleForMoneyBackGuarantee": !q.guaranteed, "deliveryDate": "", "commitDate": ""}
+func sold(r *http.Request, request *shipRequest, entry emulator.Entry, quoted quote) object {
+	s := &request.Shipment
+	ordered := services[entry.Service]
+	operational := object{"ineligibleForMoneyBackGuarantee": !quoted.guaranteed, "deliveryDate": "", "commitDate": ""}
 	if !s.abroad() {
-		at := q.commit.Format(local)
-		operational["deliveryDate"], operational["commitDate"], operational["transitTime"] = at, at, days[q.transit]
+		at := quoted.commit.Format(local)
+		operational["deliveryDate"] = at
+		operational["commitDate"] = at
+		operational["transitTime"] = days[quoted.transit]
 	}
-	one := object{
-		"serviceType": e.Service, "serviceName": v.name, "shipDatestamp": s.day().Format(time.DateOnly), "masterTrackingNumber": e.Number,
-		"pieceResponses": soldPieces(req, e),
-		"completedShipmentDetail": object{
-			"usDomestic": s.Shipper.Address.CountryCode == "US" && !s.abroad(), "carrierCode": v.carrier,
-			"masterTrackingId":  object{"trackingIdType": "FEDEX", "trackingNumber": e.Number},
-			"operationalDetail": operational,
-			"shipmentRating":    object{"actualRateType": "PAYOR_ACCOUNT_SHIPMENT", "shipmentRateDetails": []object{charged(q)}},
-		},
+
+	completed := object{
+		"usDomestic":        s.Shipper.Address.CountryCode == "US" && !s.abroad(),
+		"carrierCode":       ordered.carrier,
+		"masterTrackingId":  object{"trackingIdType": "FEDEX", "trackingNumber": entry.Number},
+		"operationalDetail": operational,
+		"shipmentRating":    object{"actualRateType": "PAYOR_ACCOUNT_SHIPMENT", "shipmentRateDetails": []object{charged(quoted)}},
 	}
 	if s.isPaperless() {
-		one["completedShipmentDetail"].(object)["completedEtdDetail"] = object{
-			"folderId": "0b0493e580dc1a1b", "type": "COMMERCIAL_INVOICE",
+		completed["completedEtdDetail"] = object{
+			"folderId":                       "0b0493e580dc1a1b",
+			"type":                           "COMMERCIAL_INVOICE",
 			"uploadDocumentReferenceDetails": []object{{"documentType": "COMMERCIAL_INVOICE", "documentId": "090927d680038c61"}},
 		}
 	}
+	shipped := object{
+		"serviceType":             entry.Service,
+		"serviceName":             ordered.name,
+		"shipDatestamp":           s.day().Format(time.DateOnly),
+		"masterTrackingNumber":    entry.Number,
+		"pieceResponses":          soldPieces(request, entry),
+		"completedShipmentDetail": completed,
+	}
 	if slices.Contains(s.Papers.Types, "COMMERCIAL_INVOICE") && s.Customs != nil {
-		one["shipmentDocuments"] = []object{{
-			"contentType": "COMMERCIAL_INVOICE", "copiesToPrint": 3, "docType": "PDF", "trackingNumber": e.Number, "encodedLabel": invoice(e.Number),
+		shipped["shipmentDocuments"] = []object{{
+			"contentType":    "COMMERCIAL_INVOICE",
+			"copiesToPrint":  3,
+			"docType":        "PDF",
+			"trackingNumber": entry.Number,
+			"encodedLabel":   invoice(entry.Number),
 		}}
 	}
+
+	// A sale that was mixed up repeats another transaction, as it has another
+	// reference.
 	body := envelope(r)
-	if _, told := body["customerTransactionId"]; told && e.Reference != s.reference("CUSTOMER_REFERENCE") {
-		body["customerTransactionId"] = e.Reference
+	if _, isRepeated := body["customerTransactionId"]; isRepeated && entry.Reference != s.reference("CUSTOMER_REFERENCE") {
+		body["customerTransactionId"] = entry.Reference
 	}
-	body["output"] = object{"transactionShipments": []object{one}}
+	body["output"] = object{"transactionShipments": []object{shipped}}
 	return body
 }
 
-func soldPieces(req *shipRequest, e emulator.Entry) (list []object) {
-	for i, number := range e.Pieces {
-		var refs []reference
-		for _, ref := range req.Shipment.Pieces[i].References {
-			if ref.Type == "CUSTOMER_REFERENCE" {
-				ref.Value = e.Reference
+func soldPieces(request *shipRequest, entry emulator.Entry) (list []object) {
+	for i, number := range entry.Pieces {
+		var references []reference
+		for _, given := range request.Shipment.Pieces[i].References {
+			if given.Type == "CUSTOMER_REFERENCE" {
+				given.Value = entry.Reference
 			}
-			refs = append(refs, ref)
+			references = append(references, given)
 		}
+
 		list = append(list, object{
-			"masterTrackingNumber": e.Number, "packageSequenceNumber": i + 1, "trackingNumber": number, "trackingIdType": "FEDEX",
-			"netChargeAmount": 0, "baseRateAmount": 0, "customerReferences": refs,
-			"packageDocuments": []object{paper(req, number, i, len(e.Pieces))},
+			"masterTrackingNumber":  entry.Number,
+			"packageSequenceNumber": i + 1,
+			"trackingNumber":        number,
+			"trackingIdType":        "FEDEX",
+			"netChargeAmount":       0,
+			"baseRateAmount":        0,
+			"customerReferences":    references,
+			"packageDocuments":      []object{labelOf(request, number, i, len(entry.Pieces))},
 		})
 	}
 	return list
 }
 
-func charged(q quote) object {
+func charged(quoted quote) object {
 	return object{
-		"rateType": "PAYOR_ACCOUNT_SHIPMENT", "rateZone": decimal(int64(q.zone), 0).String(), "ratedWeightMethod": "ACTUAL",
-		"totalBaseCharge": q.base, "totalSurcharges": q.totalSurcharge, "totalNetFedExCharge": q.net, "totalNetCharge": q.net, "currency": q.currency,
+		"rateType":            "PAYOR_ACCOUNT_SHIPMENT",
+		"rateZone":            decimal(int64(quoted.zone), 0).String(),
+		"ratedWeightMethod":   "ACTUAL",
+		"totalBaseCharge":     quoted.base,
+		"totalSurcharges":     quoted.totalSurcharge,
+		"totalNetFedExCharge": quoted.net,
+		"totalNetCharge":      quoted.net,
+		"currency":            quoted.currency,
 	}
 }
 
-// paper is the label of one piece, or where it lies.
-func paper(req *shipRequest, number string, i, of int) object {
-	out := object{"contentType": "LABEL", "copiesToPrint": 1, "docType": req.Shipment.Label.ImageType}
-	if req.LabelResponseOptions == "URL_ONLY" {
-		out["url"] = "https://fedex.example/document/" + number
+// labelOf is the label of one piece, or its address.
+func labelOf(request *shipRequest, number string, i, total int) object {
+	document := object{"contentType": "LABEL", "copiesToPrint": 1, "docType": request.Shipment.Label.ImageType}
+	if request.LabelResponseOptions == "URL_ONLY" {
+		document["url"] = "https://fedex.example/document/" + number
 	} else {
-		out["encodedLabel"] = picture(number, i+1, of, req.Shipment.Pieces[i].References)
+		document["encodedLabel"] = picture(number, i+1, total, request.Shipment.Pieces[i].References)
 	}
-	return out
+	return document
 }
 
-// cancel takes a shipment back until the parcel is picked up.
+// cancel voids a shipment until the parcel is picked up.
 func (f *fedex) cancel(w http.ResponseWriter, r *http.Request) {
-	var req struct {
+	var request struct {
 		AccountNumber                   value
 		TrackingNumber, DeletionControl string
 	}
-	if !read(w, r, &req) {
+	if !read(w, r, &request) {
 		return
 	}
-	e, voided, known := f.Ledger.Sold(req.TrackingNumber)
+
+	entry, voided, known := f.Ledger.Sold(request.TrackingNumber)
 	var bad *problem
 	switch {
-	case !knownAccount(req.AccountNumber.Value):
+	case !knownAccount(request.AccountNumber.Value):
 		bad = &problem{"ACCOUNT.NUMBER.MISMATCH", "The account number is not valid for the credentials."}
-	case req.DeletionControl != "" && req.DeletionControl != "DELETE_ALL_PACKAGES":
+	case request.DeletionControl != "" && request.DeletionControl != "DELETE_ALL_PACKAGES":
 		bad = &problem{"DELETIONCONTROL.INVALID", "Deletion control is invalid."}
-	case !known || e.Number != req.TrackingNumber:
+	case !known || entry.Number != request.TrackingNumber:
 		bad = &problem{"TRACKINGNUMBER.NOT.FOUND", "The tracking number is not that of a shipment."}
-	case !voided && f.tendered(e):
+	case !voided && f.isTendered(entry):
 		bad = &problem{"SHIPMENT.CANCEL.NOTALLOWED", "The shipment has been tendered and cannot be cancelled."}
 	}
 	if bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
-	f.TakeBack(w, r, req.TrackingNumber, func(again, _ bool) (int, string, []byte) {
+
+	f.TakeBack(w, r, request.TrackingNumber, func(again, _ bool) (int, string, []byte) {
 		body := envelope(r)
 		if again {
 			body["errors"] = []object{{"code": "SHIPMENT.ALREADY.CANCELLED", "message": "The shipment has already been cancelled."}}
 			return http.StatusBadRequest, "application/json", marshal(body)
 		}
-		f.webhook.cancelled(e)
+		f.webhook.cancelled(entry)
 		body["output"] = object{"cancelledShipment": true, "cancelledHistory": true, "message": "Success"}
 		return http.StatusOK, "application/json", marshal(body)
 	})

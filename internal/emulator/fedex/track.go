@@ -33,20 +33,20 @@ func (f *fedex) script() []emulator.Scan {
 }
 
 // life is what a parcel went through so far, newest first.
-func (f *fedex) life(e emulator.Entry) []emulator.Scan {
+func (f *fedex) life(entry emulator.Entry) []emulator.Scan {
 	var past []emulator.Scan
-	for _, s := range f.script() {
-		if time.Since(e.At) >= time.Duration(s.After) {
-			past = append(past, s)
+	for _, scan := range f.script() {
+		if time.Since(entry.At) >= time.Duration(scan.After) {
+			past = append(past, scan)
 		}
 	}
 	slices.Reverse(past)
 	return past
 }
 
-// tendered reports whether FedEx has the parcel.
-func (f *fedex) tendered(e emulator.Entry) bool {
-	return slices.ContainsFunc(f.life(e), func(s emulator.Scan) bool { return s.Code != "OC" && s.Code != "MD" })
+// isTendered reports whether FedEx has the parcel.
+func (f *fedex) isTendered(entry emulator.Entry) bool {
+	return slices.ContainsFunc(f.life(entry), func(s emulator.Scan) bool { return s.Code != "OC" && s.Code != "MD" })
 }
 
 // A search is by a reference of the client's.
@@ -55,8 +55,8 @@ type search struct {
 	DestinationCountryCode, DestinationPostalCode                           string
 }
 
-// wrong is why FedEx does not begin to search; nil if it does.
-func (q *search) wrong() *problem {
+// check is why FedEx does not begin to search; nil if it does.
+func (q *search) check() *problem {
 	switch {
 	case q.Value == "":
 		return &problem{"TRACKING.REFERENCEVALUE.EMPTY", "Please provide a valid reference number."}
@@ -76,71 +76,75 @@ func (q *search) end() string {
 	return q.ShipDateEndDate
 }
 
-// hits reports whether a sale is what is searched for.
-func (q *search) hits(e emulator.Entry) bool {
-	day := memory(e).ShipDate
-	ours := e.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE")
-	return ours && (q.AccountNumber == "" || q.AccountNumber == e.Account) && q.ShipDateBegin <= day && day <= q.end()
+// matches reports whether a sale is what is searched for.
+func (q *search) matches(entry emulator.Entry) bool {
+	day := memory(entry).ShipDate
+	hasReference := entry.Reference == q.Value && (q.Type == "" || q.Type == "CUSTOMER_REFERENCE")
+	hasAccount := q.AccountNumber == "" || q.AccountNumber == entry.Account
+	return hasReference && hasAccount && q.ShipDateBegin <= day && day <= q.end()
 }
 
 // trackReference looks shipments up by a reference of the client's.
 func (f *fedex) trackReference(w http.ResponseWriter, r *http.Request) {
-	var req struct {
+	var request struct {
 		IncludeDetailedScans bool
 		Search               search `json:"referencesInformation"`
 	}
-	if !read(w, r, &req) {
+	if !read(w, r, &request) {
 		return
 	}
-	if bad := req.Search.wrong(); bad != nil {
+	if bad := request.Search.check(); bad != nil {
 		refuse(w, r, http.StatusBadRequest, bad.code, bad.message)
 		return
 	}
+
 	var results []object
-	for _, e := range f.Find(req.Search.Value) {
-		if !req.Search.hits(e) {
+	for _, entry := range f.Find(request.Search.Value) {
+		if !request.Search.matches(entry) {
 			continue
 		}
-		for i := range e.Pieces {
-			results = append(results, object{"trackingNumber": e.Pieces[i], "trackResults": []object{f.result(e, i, req.IncludeDetailedScans)}})
+		for i := range entry.Pieces {
+			results = append(results, object{"trackingNumber": entry.Pieces[i], "trackResults": []object{f.result(entry, i, request.IncludeDetailedScans)}})
 		}
 	}
 	if results == nil {
-		results = []object{unknown(req.Search.Value, "TRACKING.REFERENCENUMBER.NOTFOUND", "Reference number cannot be found. Please correct the reference number and try again.")}
+		results = []object{unknown(request.Search.Value, "TRACKING.REFERENCENUMBER.NOTFOUND", "Reference number cannot be found. Please correct the reference number and try again.")}
 	}
 	answer(w, r, object{"completeTrackResults": results})
 }
 
-// trackNumbers tells of up to thirty numbers.
+// trackNumbers answers about up to thirty numbers.
 func (f *fedex) trackNumbers(w http.ResponseWriter, r *http.Request) {
-	var req struct {
+	var request struct {
 		IncludeDetailedScans bool
 		Info                 []struct {
 			Number struct{ TrackingNumber string } `json:"trackingNumberInfo"`
 		} `json:"trackingInfo"`
 	}
-	if !read(w, r, &req) {
+	if !read(w, r, &request) {
 		return
 	}
 	const most = 30
-	if n := len(req.Info); n == 0 || n > most {
+	if n := len(request.Info); n == 0 || n > most {
 		refuse(w, r, http.StatusBadRequest, "TRACKING.TRACKINGNUMBER.EMPTY", "Please provide one to thirty tracking numbers.")
 		return
 	}
+
 	var results []object
-	for _, info := range req.Info {
+	for _, info := range request.Info {
 		number := info.Number.TrackingNumber
-		e, _, known := f.Ledger.Sold(number)
+		entry, _, known := f.Ledger.Sold(number)
 		if !known {
 			results = append(results, unknown(number, "TRACKING.TRACKINGNUMBER.NOTFOUND", "Tracking number cannot be found. Please correct the tracking number and try again."))
 			continue
 		}
-		results = append(results, object{"trackingNumber": number, "trackResults": []object{f.result(e, max(slices.Index(e.Pieces, number), 0), req.IncludeDetailedScans)}})
+		position := max(slices.Index(entry.Pieces, number), 0)
+		results = append(results, object{"trackingNumber": number, "trackResults": []object{f.result(entry, position, request.IncludeDetailedScans)}})
 	}
 	answer(w, r, object{"completeTrackResults": results})
 }
 
-// unknown is how FedEx says that there is nothing: inside of a good answer.
+// unknown is how FedEx says that there is nothing: inside an answer of 200.
 func unknown(value, code, message string) object {
 	return object{"trackingNumber": value, "trackResults": []object{{
 		"trackingNumberInfo": object{"trackingNumber": value, "trackingNumberUniqueId": ""},
@@ -148,46 +152,67 @@ func unknown(value, code, message string) object {
 	}}}
 }
 
-func memory(e emulator.Entry) (k kept) {
-	_ = json.Unmarshal(e.Kept, &k) // written by this package
+func memory(entry emulator.Entry) (k kept) {
+	_ = json.Unmarshal(entry.Kept, &k) // written by this package
 	return k
 }
 
-// cancellation is the scan of a shipment that was taken back.
+// cancellation is the scan of a shipment that was cancelled.
 var cancellation = emulator.Scan{Code: "CA", Text: "Shipment cancelled by sender"}
 
-// result is what FedEx tells of one piece: where it was scanned only if the
-// request wants to know.
-func (f *fedex) result(e emulator.Entry, i int, detailed bool) object {
-	scans := f.life(e)
-	if _, voided, _ := f.Ledger.Sold(e.Number); voided {
+// result is what FedEx knows of one piece, with its scans only if the request
+// asks for them.
+func (f *fedex) result(entry emulator.Entry, i int, detailed bool) object {
+	scans := f.life(entry)
+	if _, voided, _ := f.Ledger.Sold(entry.Number); voided {
 		scans = slices.Insert(scans, 0, cancellation)
 	}
-	return story(e, i, scans, detailed)
+	return history(entry, i, scans, detailed)
 }
 
-// story is what FedEx tells of one piece and its scans, newest first.
-func story(e emulator.Entry, i int, scans []emulator.Scan, detailed bool) object {
-	k := memory(e)
+// history is what FedEx knows of one piece and its scans, newest first.
+func history(entry emulator.Entry, i int, scans []emulator.Scan, detailed bool) object {
+	sale := memory(entry)
+	number := entry.Pieces[i]
 	out := object{
 		"trackingNumberInfo": object{
-			"trackingNumber": e.Pieces[i], "carrierCode": k.Carrier, "trackingNumberUniqueId": strconv.Itoa(2460000000+e.Line) + "~" + e.Pieces[i] + "~FX",
+			"trackingNumber":         number,
+			"carrierCode":            sale.Carrier,
+			"trackingNumberUniqueId": strconv.Itoa(2460000000+entry.Line) + "~" + number + "~FX",
 		},
-		"additionalTrackingInfo": object{"hasAssociatedShipments": len(e.Pieces) > 1, "nickname": "", "packageIdentifiers": identifiers(e)},
-		"serviceDetail":          object{"type": e.Service, "description": services[e.Service].name},
-		"packageDetails":         object{"sequenceNumber": strconv.Itoa(i + 1), "count": strconv.Itoa(len(e.Pieces)), "packagingDescription": object{"type": k.Packaging}},
-		"dateAndTimes":           []object{{"type": "SHIP", "dateTime": k.ShipDate + "T00:00:00-06:00"}, {"type": "ESTIMATED_DELIVERY", "dateTime": k.Commit + "-06:00"}},
+		"additionalTrackingInfo": object{
+			"hasAssociatedShipments": len(entry.Pieces) > 1,
+			"nickname":               "",
+			"packageIdentifiers":     identifiers(entry),
+		},
+		"serviceDetail": object{"type": entry.Service, "description": services[entry.Service].name},
+		"packageDetails": object{
+			"sequenceNumber":       strconv.Itoa(i + 1),
+			"count":                strconv.Itoa(len(entry.Pieces)),
+			"packagingDescription": object{"type": sale.Packaging},
+		},
+		"dateAndTimes": []object{
+			{"type": "SHIP", "dateTime": sale.ShipDate + "T00:00:00-06:00"},
+			{"type": "ESTIMATED_DELIVERY", "dateTime": sale.Commit + "-06:00"},
+		},
 	}
 	if len(scans) == 0 {
 		return out
 	}
-	latest := object{"code": scans[0].Code, "derivedCode": coarse(scans[0].Code), "statusByLocale": scans[0].Text, "description": scans[0].Text}
+
+	last := scans[0]
+	latest := object{
+		"code":           last.Code,
+		"derivedCode":    coarse(last.Code),
+		"statusByLocale": last.Text,
+		"description":    last.Text,
+	}
 	out["latestStatusDetail"] = latest
 	if detailed {
-		latest["scanLocation"] = scanned(k, scans[0])
+		latest["scanLocation"] = scanned(sale, last)
 		var events []object
-		for _, s := range scans {
-			events = append(events, event(e, k, s))
+		for _, scan := range scans {
+			events = append(events, event(entry, sale, scan))
 		}
 		out["scanEvents"] = events
 	}
@@ -202,44 +227,56 @@ var identifierTypes = map[string]string{
 }
 
 // identifiers are the client's own names of a package.
-func identifiers(e emulator.Entry) []object {
-	list := []object{{"type": "CUSTOMER_REFERENCE", "value": []string{e.Reference}, "trackingNumberUniqueId": ""}}
-	for _, r := range memory(e).References {
-		if kind := identifierTypes[r.Type]; kind != "" {
-			list = append(list, object{"type": kind, "value": []string{r.Value}, "trackingNumberUniqueId": ""})
+func identifiers(entry emulator.Entry) []object {
+	list := []object{{"type": "CUSTOMER_REFERENCE", "value": []string{entry.Reference}, "trackingNumberUniqueId": ""}}
+	for _, given := range memory(entry).References {
+		if kind := identifierTypes[given.Type]; kind != "" {
+			list = append(list, object{"type": kind, "value": []string{given.Value}, "trackingNumberUniqueId": ""})
 		}
 	}
-	if len(e.Pieces) > 1 {
-		list = append(list, object{"type": "STANDARD_MPS", "value": []string{e.Number}, "trackingNumberUniqueId": ""})
+	if len(entry.Pieces) > 1 {
+		list = append(list, object{"type": "STANDARD_MPS", "value": []string{entry.Number}, "trackingNumberUniqueId": ""})
 	}
 	return list
 }
 
-func event(e emulator.Entry, k kept, s emulator.Scan) object {
+func event(entry emulator.Entry, sale kept, scan emulator.Scan) object {
 	return object{
-		"date": e.At.Add(time.Duration(s.After)).UTC().Format("2006-01-02T15:04:05-07:00"), "eventType": s.Code, "eventDescription": s.Text,
-		"derivedStatusCode": coarse(s.Code), "derivedStatus": s.Text, "exceptionCode": "", "exceptionDescription": "", "scanLocation": scanned(k, s),
+		"date":                 entry.At.Add(time.Duration(scan.After)).UTC().Format("2006-01-02T15:04:05-07:00"),
+		"eventType":            scan.Code,
+		"eventDescription":     scan.Text,
+		"derivedStatusCode":    coarse(scan.Code),
+		"derivedStatus":        scan.Text,
+		"exceptionCode":        "",
+		"exceptionDescription": "",
+		"scanLocation":         scanned(sale, scan),
 	}
 }
 
 func coarse(code string) string {
-	if d, ok := derived[code]; ok {
-		return d
+	if known, ok := derived[code]; ok {
+		return known
 	}
 	return "IT"
 }
 
 // scanned is where something happened: at the sender's, at the recipient's,
 // or where the script says.
-func scanned(k kept, s emulator.Scan) object {
-	at := k.To
-	if s.Code == "OC" || s.Code == "PU" || s.Code == "DP" {
-		at = k.From
+func scanned(sale kept, scan emulator.Scan) object {
+	at := sale.To
+	if scan.Code == "OC" || scan.Code == "PU" || scan.Code == "DP" {
+		at = sale.From
 	}
-	if s.City != "" {
-		at = place{City: s.City, CountryCode: "US"}
+	if scan.City != "" {
+		at = place{City: scan.City, CountryCode: "US"}
 	}
+
 	return object{
-		"streetLines": []string{""}, "city": at.City, "stateOrProvinceCode": at.State, "postalCode": at.PostalCode, "countryCode": at.CountryCode, "residential": false,
+		"streetLines":         []string{""},
+		"city":                at.City,
+		"stateOrProvinceCode": at.State,
+		"postalCode":          at.PostalCode,
+		"countryCode":         at.CountryCode,
+		"residential":         false,
 	}
 }
