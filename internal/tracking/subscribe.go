@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -83,15 +84,34 @@ func (s *Service) subscribe(ctx context.Context, connection *carrier.Carrier, wa
 		return 0, err
 	}
 
-	var numbers []string
-	for _, parcel := range parcels {
-		numbers = append(numbers, byParcel[parcel].Numbers...)
+	// Without numbers the call would subscribe to the whole account.
+	covered, numbers := fitIntoCall(parcels, byParcel, batch)
+	if len(numbers) == 0 {
+		return 0, nil
 	}
-	until, err := connection.Subscribe(ctx, carrier.Subscription{URL: to, Numbers: numbers[:min(len(numbers), batch)]})
+	until, err := connection.Subscribe(ctx, carrier.Subscription{URL: to, Numbers: numbers})
 	if err != nil {
 		return 0, err
 	}
-	return 1, s.store.SetPushed(ctx, parcels, orIndefinite(until, now))
+	return 1, s.store.SetPushed(ctx, covered, orIndefinite(until, now))
+}
+
+// fitIntoCall returns the parcels whose numbers fit into one call, and these
+// numbers. A parcel of several pieces has several numbers. What does not fit is
+// claimed again later; only a parcel with more pieces than a call takes is cut.
+func fitIntoCall(parcels []ship.Subject, byParcel map[ship.Subject]store.Watched, limit int) (covered []ship.Subject, numbers []string) {
+	for _, parcel := range parcels {
+		pieces := byParcel[parcel].Numbers
+		if len(pieces) > limit {
+			pieces = pieces[:limit]
+		}
+		if len(pieces) == 0 || len(numbers)+len(pieces) > limit {
+			continue
+		}
+		covered = append(covered, parcel)
+		numbers = append(numbers, pieces...)
+	}
+	return covered, numbers
 }
 
 func orIndefinite(until, now time.Time) time.Time {
