@@ -117,7 +117,7 @@ func (c *checkup) run(ctx context.Context) []Finding {
 	if slices.Contains(abilities, "rates") && !c.judgePermission(opened, carrier.OpRates, "rates", "the account may ask for prices") {
 		c.tryRates(ctx, opened)
 	}
-	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account may ask for parcels") {
+	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account may track parcels") {
 		c.tryTracking(ctx, opened)
 	}
 	return c.list

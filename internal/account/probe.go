@@ -211,7 +211,7 @@ func (c *checkup) tryTracking(ctx context.Context, opened *carrier.Carrier) {
 	_, err := opened.Track(ctx, []string{"000000000000"})
 	switch ship.KindOf(err) {
 	case "", ship.NotFound, ship.Invalid:
-		c.add(passed("tracking", "the account may ask for parcels"))
+		c.add(passed("tracking", "the account may track parcels"))
 	case ship.Forbidden:
 		c.add(failure("tracking", describeError(err), "the app in the carrier's developer portal lacks the product for tracking: add it there"))
 	default:

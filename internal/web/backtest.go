@@ -43,7 +43,7 @@ func (p backtestView) Rules() []choice {
 	if p.Drafted {
 		list = append(list, choice{"draft", "The draft"})
 	}
-	list = append(list, choice{"published", "Those that count now"})
+	list = append(list, choice{"published", "The published rules"})
 
 	chosen, _ := versionOf(p.Which)
 	return append(list, p.menu().choices(chosen)...)
@@ -155,7 +155,7 @@ func (s *Web) backtest(v *visit) error {
 		status = http.StatusUnprocessableEntity
 	default:
 		v.Log.ErrorContext(v.ctx(), "back-test", "error", err)
-		page.Problem = "The back-test did not come to its end. Try fewer shipments."
+		page.Problem = "The back-test took too long. Try fewer shipments."
 	}
 
 	if !isStream {

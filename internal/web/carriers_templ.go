@@ -65,7 +65,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Connections) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Account</th><th scope=\"col\">State</th><th scope=\"col\">Carrier</th><th scope=\"col\">Last 24 hours</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">95 % within</th><th scope=\"col\" class=\"right\">Checked</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Account</th><th scope=\"col\">State</th><th scope=\"col\">Carrier</th><th scope=\"col\">Last 24 hours</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">95th percentile</th><th scope=\"col\" class=\"right\">Checked</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -72,13 +72,13 @@ func portion(part, whole int) string {
 func breakerWord(state string) (word, class string) {
 	switch state {
 	case "open":
-		return "Left alone", "badge badge-fail"
+		return "Paused", "badge badge-fail"
 	case "half-open":
-		return "Being tried", "badge badge-warn"
+		return "Testing", "badge badge-warn"
 	case "closed":
-		return "Let through", "badge badge-ok"
+		return "Normal", "badge badge-ok"
 	}
-	return "Not asked here", "badge"
+	return "Not called by this process", "badge"
 }
 
 // actionable returns the findings that somebody must act on, worded for a page.

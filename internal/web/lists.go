@@ -165,7 +165,7 @@ func (s *Web) webhooksCSV(v *visit) error {
 		return err
 	}
 
-	out := v.exportCSV("webhooks", "id", "address", "description", "state", "hears of", "failures", "failing since", "last success")
+	out := v.exportCSV("webhooks", "id", "address", "description", "state", "events", "failures", "failing since", "last success")
 	for _, endpoint := range matching(v, list, hookLine) {
 		word, _ := hookState(endpoint)
 		out.row(

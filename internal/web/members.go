@@ -22,7 +22,7 @@ var roleChoices = []choice{
 	{"owner", "Owner: everything"},
 	{"developer", "Developer: everything but members and settings"},
 	{"shipper", "Shipper: buys, prints, voids"},
-	{"viewer", "Viewer: looks"},
+	{"viewer", "Viewer: read-only"},
 }
 
 func (v *visit) memberList() (memberList, error) {

@@ -700,11 +700,11 @@ func afterCard(f frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "guardPercent", Label: "% dearer, at most", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "guardPercent", Label: "At most % more expensive", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "guardAmount", Label: "Dearer by, at most", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "guardAmount", Label: "At most this much more", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -89,7 +89,7 @@ func tryPageView(f frame, p ruleTry) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Drafted {
-				templ_7745c5c3_Err = field(input{Name: "which", Label: "Rules", Value: p.Which, Choices: []choice{{"draft", "The draft"}, {"published", "Those that count now"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = field(input{Name: "which", Label: "Rules", Value: p.Which, Choices: []choice{{"draft", "The draft"}, {"published", "The published rules"}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -122,7 +122,7 @@ func publishPageView(f frame, p deskView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "note", Label: "What it is about", Optional: true, Focus: true, Placeholder: "Heavy parcels by UPS", Help: "Shown in the history."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "note", Label: "Summary", Optional: true, Focus: true, Placeholder: "Heavy parcels by UPS", Help: "Shown in the history."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -683,7 +683,7 @@ func versionPage(f frame, p versionView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = field(input{Name: "note", Label: "Why", Optional: true, Placeholder: "The new rules were dearer"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = field(input{Name: "note", Label: "Why", Optional: true, Placeholder: "The new rules cost more"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -46,7 +46,7 @@ func settingsPage(f frame, p settingsForm) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Settings", "They are the same in test and in live mode.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Settings", "These apply to test and live mode.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -79,19 +79,19 @@ func settingsPage(f frame, p settingsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "currency", Label: "Currency", Value: p.Currency, Required: true, Help: "Rates in it come first.", Wrong: p.Wrong.At("/currency")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "currency", Label: "Currency", Value: p.Currency, Required: true, Help: "Rates in this currency are listed first.", Wrong: p.Wrong.At("/currency")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "weightUnit", Label: "Weights in", Value: string(p.Units.Weight), Choices: weightUnits}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "weightUnit", Label: "Weight unit", Value: string(p.Units.Weight), Choices: weightUnits}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "lengthUnit", Label: "Lengths in", Value: string(p.Units.Length), Choices: lengthUnits}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "lengthUnit", Label: "Length unit", Value: string(p.Units.Length), Choices: lengthUnits}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></section><section class=\"card\"><header><h2>Where parcels come from</h2></header><div class=\"body fields\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></section><section class=\"card\"><header><h2>Ship-from address</h2></header><div class=\"body fields\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -181,7 +181,7 @@ func logoCard(f frame, p settingsForm) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"card narrow\" id=\"logo\"><header><h2>Logo</h2></header><div class=\"body logo-form\"><p class=\"muted\">It stands on the tracking pages that recipients see. Without one, the account's name does.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"card narrow\" id=\"logo\"><header><h2>Logo</h2></header><div class=\"body logo-form\"><p class=\"muted\">Shown on tracking pages. Without a logo, the account name is shown.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -36,7 +36,7 @@ var Spec = carrier.Spec{
 		},
 		{
 			Name: "client_secret", Title: "Client secret", Secret: true, Required: true,
-			Help: "Stands beside the Client ID of the same app.",
+			Help: "Shown next to the Client ID of the same app.",
 		},
 		{
 			Name: "account_number", Title: "Account number", Required: true,
