@@ -32,39 +32,45 @@ func (q *subscription) check(r *http.Request) (refusal, bool) {
 	return refusal{}, true
 }
 
-// subscribe has parcels pushed. Numbers that are none cost the others nothing.
+// subscribe has parcels pushed. Invalid numbers do not affect the others.
 func (s *server) subscribe(w http.ResponseWriter, r *http.Request) {
-	var q subscription
-	if !decode(w, r, &q) {
+	var request subscription
+	if !decode(w, r, &request) {
 		return
 	}
-	no, ok := q.check(r)
-	switch n := len(q.TrackingNumberList); {
+
+	no, ok := request.check(r)
+	switch n := len(request.TrackingNumberList); {
 	case !ok:
 	case n == 0:
-		no, ok = refusal{"VSS200", "Tracking Number List is required. The Subscription request has been rejected."}, false
+		no = refusal{"VSS200", "Tracking Number List is required. The Subscription request has been rejected."}
+		ok = false
 	case n > 100:
-		no, ok = refusal{"VSS220", "You have submitted over 100 tracking numbers which is not allowed."}, false
+		no = refusal{"VSS220", "You have submitted over 100 tracking numbers which is not allowed."}
+		ok = false
 	}
 	if !ok {
 		refuse(w, no)
 		return
 	}
-	valid, invalid := []string{}, []string{}
-	for _, n := range q.TrackingNumberList {
-		if alertNumber.MatchString(n) {
-			valid = append(valid, n)
+
+	valid := []string{}
+	invalid := []string{}
+	for _, number := range request.TrackingNumberList {
+		if alertNumber.MatchString(number) {
+			valid = append(valid, number)
 		} else {
-			invalid = append(invalid, n)
+			invalid = append(invalid, number)
 		}
 	}
 	if len(valid) == 0 {
 		refuse(w, refusal{"VSS210", "The Subscription request should have at least one valid tracking number. The Subscription request has been rejected."})
 		return
 	}
-	for _, n := range valid {
-		if e, voided, ok := s.Ledger.Sold(n); ok && !voided {
-			s.webhook.follow(e, n)
+
+	for _, number := range valid {
+		if entry, voided, ok := s.Ledger.Sold(number); ok && !voided {
+			s.webhook.follow(entry, number)
 		}
 	}
 	answer(w, http.StatusOK, encode(map[string]any{"validTrackingNumbers": valid, "invalidTrackingNumbers": invalid}))
@@ -89,24 +95,33 @@ func (s *server) subscribeAccount(w http.ResponseWriter, r *http.Request) {
 }
 
 // alertOf is the body of a push. The stand-in's clocks all show UTC.
-func alertOf(e emulator.Entry, number string, s step) []byte {
+func alertOf(entry emulator.Entry, number string, s step) []byte {
 	when := s.at.UTC()
-	date, clock := when.Format("20060102"), when.Format("150405")
-	at := map[string]string{"country": s.country}
+	date := when.Format("20060102")
+	clock := when.Format("150405")
+	location := map[string]string{"country": s.country}
 	if s.city != "" {
-		at["city"] = s.city
+		location["city"] = s.city
 	}
 	if s.state != "" {
-		at["stateProvince"] = s.state
+		location["stateProvince"] = s.state
 	}
-	a := map[string]any{
-		"trackingNumber": number, "activityLocation": at,
-		"activityStatus":    map[string]string{"type": s.kind, "code": s.activity, "description": s.text, "descriptionCode": s.status},
-		"localActivityDate": date, "localActivityTime": clock, "gmtActivityDate": date, "gmtActivityTime": clock, "gmtOffset": "+00.00",
-		"scheduledDeliveryDate": arrives(e.At, keptOf(e).Days).Format("20060102"), "deliveryTimeDescription": "end of day",
+
+	alert := map[string]any{
+		"trackingNumber":          number,
+		"activityLocation":        location,
+		"activityStatus":          map[string]string{"type": s.kind, "code": s.activity, "description": s.text, "descriptionCode": s.status},
+		"localActivityDate":       date,
+		"localActivityTime":       clock,
+		"gmtActivityDate":         date,
+		"gmtActivityTime":         clock,
+		"gmtOffset":               "+00.00",
+		"scheduledDeliveryDate":   arrives(entry.At, keptOf(entry).Days).Format("20060102"),
+		"deliveryTimeDescription": "end of day",
 	}
 	if s.kind == "D" {
-		a["actualDeliveryDate"], a["actualDeliveryTime"] = date, clock
+		alert["actualDeliveryDate"] = date
+		alert["actualDeliveryTime"] = clock
 	}
-	return encode(a)
+	return encode(alert)
 }

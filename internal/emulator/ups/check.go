@@ -54,6 +54,7 @@ func checkRatedPlaces(s *shipment) (refusal, bool) {
 		{s.from().Address, "110308", "111285", "ShipFrom", s.ShipmentRatingOptions != nil},
 	} {
 		p := one.place
+
 		switch {
 		case len(p.CountryCode) != 2:
 			return flaw(one.country, "Missing or invalid "+one.whose+" CountryCode")
@@ -108,9 +109,11 @@ func goodState(p place) bool {
 // the recipient from 120200 and those of the place of origin from 120300; the
 // sender's begin one later.
 func checkParty(who who, series, label string, abroad bool) (refusal, bool) {
-	name, attention := "00", "01"
+	name := "00"
+	attention := "01"
 	if series == "1201" {
-		name, attention = "01", "10"
+		name = "01"
+		attention = "10"
 	}
 	missing := func(number, field string) (refusal, bool) {
 		return flaw(series+number, "Missing/Invalid "+label+" "+field)
@@ -151,13 +154,15 @@ func checkBox(b box, packaging *code, units string) (refusal, bool) {
 	if b.PackageWeight == nil || !strings.HasPrefix(units, b.PackageWeight.UnitOfMeasurement.Code) || b.PackageWeight.UnitOfMeasurement.Code == "" {
 		return flaw("120546", "That is not a valid unit of measurement for weight for this shipment")
 	}
-	w, err := strconv.ParseFloat(b.PackageWeight.Weight, 64)
+
+	weight, err := strconv.ParseFloat(b.PackageWeight.Weight, 64)
 	switch {
-	case err != nil || w <= 0 || len(b.PackageWeight.Weight) > 5:
+	case err != nil || weight <= 0 || len(b.PackageWeight.Weight) > 5:
 		return flaw("120601", "Missing/Invalid Package weight")
-	case w > 150:
+	case weight > 150:
 		return flaw("111035", "The maximum per package weight for the selected service is 150 pounds")
 	}
+
 	if d := b.Dimensions; d != nil {
 		for _, side := range []string{d.Length, d.Width, d.Height} {
 			if n, err := strconv.Atoi(side); err != nil || n <= 0 || len(side) > 3 || !strings.HasSuffix(units, d.UnitOfMeasurement.Code) {
@@ -170,7 +175,8 @@ func checkBox(b box, packaging *code, units string) (refusal, bool) {
 
 // checkPurchase is what only a purchase demands.
 func checkPurchase(s *shipment) (refusal, bool) {
-	from, to := s.from().Address.CountryCode, s.ShipTo.Address.CountryCode
+	from := s.from().Address.CountryCode
+	to := s.ShipTo.Address.CountryCode
 	abroad := from != to
 	if r, ok := checkParty(s.Shipper, "1201", "Shipper", abroad); !ok {
 		return r, false
@@ -229,6 +235,7 @@ func checkReferences(s *shipment, from, to string) (refusal, bool) {
 	case !good(s.ReferenceNumber):
 		return flaw("120501", "Invalid Shipment/ReferenceNumber/Value")
 	}
+
 	for _, b := range s.Package {
 		switch {
 		case !onParcels && len(b.ReferenceNumber) > 0:
@@ -251,7 +258,7 @@ func sold(s *shipment) bool {
 	return false
 }
 
-// paid reports whether somebody pays for the way.
+// paid reports whether somebody pays for transportation.
 func paid(charges []charge) bool {
 	for _, c := range charges {
 		payers := 0

@@ -23,19 +23,19 @@ const (
 
 // labelOf is the label of one parcel, in base64. It follows from the sale
 // alone.
-func labelOf(number string, e emulator.Entry) string {
-	k := keptOf(e)
+func labelOf(number string, entry emulator.Entry) string {
+	sale := keptOf(entry)
 	c := make(canvas, imageWidth*imageHeight)
-	c.write(40, 40, 8, "UPS "+e.Service)
+	c.write(40, 40, 8, "UPS "+entry.Service)
 	c.write(40, 140, 5, "SHIP TO")
-	c.write(40, 190, 6, k.Receiver)
-	c.write(40, 240, 6, strings.Join([]string{k.To, k.State, k.Zip, k.Country}, " "))
+	c.write(40, 190, 6, sale.Receiver)
+	c.write(40, 240, 6, strings.Join([]string{sale.To, sale.State, sale.Zip, sale.Country}, " "))
 	c.fill(40, 320, labelWidth-80, 6)
 	c.write(40, 360, 5, "TRACKING NUMBER")
 	c.write(40, 410, 8, number)
 	c.barcode(50, 500, 3, 240, number)
 	c.fill(40, 800, labelWidth-80, 6)
-	for i, reference := range k.References {
+	for i, reference := range sale.References {
 		c.write(40, 840+50*i, 4, fmt.Sprintf("REF %d  %s", i+1, reference)) // 35 characters have room
 	}
 	c.write(40, 1120, 5, "EMULATED LABEL NOT FOR SHIPPING")
@@ -89,15 +89,19 @@ const bars = "212222222122222221121223121322131222122213122312132212221213221312
 
 // barcode draws Code 128, set B.
 func (c canvas) barcode(x, y, module, height int, text string) {
-	words, sum := []int{104}, 104
+	const startB = 104
+
+	words := []int{startB}
+	sum := startB
 	for i, r := range text {
 		words = append(words, int(r-' '))
 		sum += (i + 1) * int(r-' ')
 	}
 	widths := ""
-	for _, w := range append(words, sum%103) {
-		widths += bars[6*w : 6*w+6]
+	for _, word := range append(words, sum%103) {
+		widths += bars[6*word : 6*word+6]
 	}
+
 	for i, r := range widths + "2331112" {
 		width := int(r-'0') * module
 		if i%2 == 0 {
@@ -145,7 +149,8 @@ type packer struct {
 }
 
 func (p *packer) reset() {
-	p.width, p.next = 3, endCode+1
+	p.width = 3
+	p.next = endCode + 1
 	p.white = append(p.white[:0], 0)
 	clear(p.tree[:])
 }
@@ -182,6 +187,7 @@ func (c canvas) lzw() []byte {
 	p.width = 3
 	p.emit(clearCode)
 	p.reset()
+
 	for i, black := 0, -1; i < len(c); { // black is the next such point
 		if black < i {
 			if black = bytes.IndexByte(c[i:], 1); black < 0 {
@@ -190,6 +196,8 @@ func (c canvas) lzw() []byte {
 				black += i
 			}
 		}
+
+		// White is taken in the longest run that the table knows.
 		at := uint32(c[i])
 		if n := min(black-i, len(p.white)); n > 0 {
 			at = p.white[n-1]
@@ -201,6 +209,7 @@ func (c canvas) lzw() []byte {
 			at = uint32(p.tree[at][c[i]])
 			i++
 		}
+
 		if i == len(c) {
 			p.emit(at)
 			break

@@ -42,10 +42,12 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no)
 		return
 	}
+
 	live, voided := s.sales(q)
 	how := s.settings.Load()
 	context := q.Request.TransactionReference.CustomerContext
 	byReference := q.TrackingNumber == ""
+
 	switch {
 	case how.TestEnvironment:
 		refuse(w, unknownShipment)
@@ -71,25 +73,29 @@ var unknownShipment = refusal{"300007", "The shipment for the requested tracking
 // candidates are the parcels of the sales, without their labels.
 func candidates(sales []emulator.Entry, leadOnly bool, context string) []byte {
 	var list []map[string]any
-	for _, e := range sales {
-		numbers := pieces(e)
+	for _, entry := range sales {
+		numbers := pieces(entry)
 		if leadOnly {
 			numbers = numbers[:1]
 		}
-		for _, n := range numbers {
-			one := map[string]any{
-				"TrackingNumber":         n,
-				"DestinationCountryCode": keptOf(e).Country,
-				"PickupDateRange":        map[string]string{"BeginDate": e.At.Format("20060102"), "EndDate": e.At.Format("20060102")},
+		day := entry.At.Format("20060102")
+		for _, number := range numbers {
+			candidate := map[string]any{
+				"TrackingNumber":         number,
+				"DestinationCountryCode": keptOf(entry).Country,
+				"PickupDateRange":        map[string]string{"BeginDate": day, "EndDate": day},
 			}
-			if zip := keptOf(e).Zip; zip != "" {
-				one["DestinationPostalCode"] = zip
+			if zip := keptOf(entry).Zip; zip != "" {
+				candidate["DestinationPostalCode"] = zip
 			}
-			list = append(list, one)
+			list = append(list, candidate)
 		}
 	}
+
 	return encode(map[string]any{"LabelRecoveryResponse": map[string]any{
-		"Response": responseOf(context), "LabelResults": []any{}, "TrackingCandidate": list,
+		"Response":          responseOf(context),
+		"LabelResults":      []any{},
+		"TrackingCandidate": list,
 	}})
 }
 
@@ -102,6 +108,7 @@ func (s *server) sales(q *recovery) (live []emulator.Entry, voided bool) {
 		}
 		return live, voided
 	}
+
 	reference := q.ReferenceValues.ReferenceNumber.Value
 	if live = s.Find(reference); len(live) > 0 {
 		return live, false
@@ -111,24 +118,24 @@ func (s *server) sales(q *recovery) (live []emulator.Entry, voided bool) {
 }
 
 // recovered are the labels of some parcels of a sale.
-func recovered(e emulator.Entry, numbers []string, context string) []byte {
+func recovered(entry emulator.Entry, numbers []string, context string) []byte {
 	var labels []map[string]any
-	for _, n := range numbers {
+	for _, number := range numbers {
 		labels = append(labels, map[string]any{
-			"TrackingNumber": n,
-			"LabelImage":     map[string]any{"LabelImageFormat": code{Code: "GIF"}, "GraphicImage": labelOf(n, e), "HTMLImage": "PGh0bWw+PC9odG1sPg=="},
+			"TrackingNumber": number,
+			"LabelImage":     map[string]any{"LabelImageFormat": code{Code: "GIF"}, "GraphicImage": labelOf(number, entry), "HTMLImage": "PGh0bWw+PC9odG1sPg=="},
 		})
 	}
-	r := map[string]any{
-		"Response": responseOf(context), "ShipmentIdentificationNumber": e.Number, "LabelResults": labels,
+	answer := map[string]any{
+		"Response": responseOf(context), "ShipmentIdentificationNumber": entry.Number, "LabelResults": labels,
 	}
-	if keptOf(e).Invoice {
-		r["Form"] = map[string]any{"Image": invoiceOf(e)}
+	if keptOf(entry).Invoice {
+		answer["Form"] = map[string]any{"Image": invoiceOf(entry)}
 	}
-	return encode(map[string]any{"LabelRecoveryResponse": r})
+	return encode(map[string]any{"LabelRecoveryResponse": answer})
 }
 
-// void takes a shipment back. Once more is no error.
+// void voids a shipment. Once more is no error.
 func (s *server) void(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if id == placeholder {
@@ -139,16 +146,18 @@ func (s *server) void(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{"190100", "Invalid ShipmentIdentificationNumber."})
 		return
 	}
-	e, _, _ := s.Ledger.Sold(id)
+
+	entry, _, _ := s.Ledger.Sold(id)
 	s.TakeBack(w, r, id, func(_, known bool) (int, string, []byte) {
 		if !known {
 			kind, body := failure(http.StatusBadRequest)
 			return http.StatusBadRequest, kind, body
 		}
-		s.webhook.voided(e)
+
+		s.webhook.voided(entry)
 		var each []map[string]any
-		for _, n := range pieces(e) {
-			each = append(each, map[string]any{"TrackingNumber": n, "Status": code{"1", "Voided"}})
+		for _, number := range pieces(entry) {
+			each = append(each, map[string]any{"TrackingNumber": number, "Status": code{"1", "Voided"}})
 		}
 		return http.StatusOK, "application/json", encode(map[string]any{"VoidShipmentResponse": map[string]any{
 			"Response":            responseOf(""),

@@ -103,54 +103,63 @@ func (q quote) list() int64 { return q.transport + q.extra }
 func (q quote) own() int64 { return q.list() - q.list()/5 }
 
 // price quotes one service for the shipment.
-func price(s *shipment, o offer) quote {
-	from, to := s.from().Address, s.ShipTo.Address
-	z := zone(from, to)
-	q := quote{offer: o, days: o.days, unit: s.Package[0].PackageWeight.UnitOfMeasurement}
-	if q.days == 0 {
-		q.days = 1 + int(z)/2
+func price(s *shipment, sold offer) quote {
+	to := s.ShipTo.Address
+	distance := zone(s.from().Address, to)
+	quoted := quote{
+		offer: sold,
+		days:  sold.days,
+		unit:  s.Package[0].PackageWeight.UnitOfMeasurement,
 	}
+	if quoted.days == 0 {
+		quoted.days = 1 + int(distance)/2
+	}
+
 	total := 0.0
-	for _, b := range s.Package {
-		w := math.Ceil(b.billed())
-		total += w
-		pounds := int64(w)
-		if b.PackageWeight.UnitOfMeasurement.Code == "KGS" {
-			pounds = int64(math.Ceil(w * 2.20462))
+	for _, parcel := range s.Package {
+		weight := math.Ceil(parcel.billed())
+		total += weight
+		pounds := int64(weight)
+		if parcel.PackageWeight.UnitOfMeasurement.Code == "KGS" {
+			pounds = int64(math.Ceil(weight * 2.20462))
 		}
-		q.transport += o.base + o.each*pounds*z/4
-		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeliveryConfirmation != nil {
-			q.charge("120", "Signature Required", 625)
+		quoted.transport += sold.base + sold.each*pounds*distance/4
+
+		if parcel.PackageServiceOptions != nil && parcel.PackageServiceOptions.DeliveryConfirmation != nil {
+			quoted.charge("120", "Signature Required", 625)
 		}
-		if b.PackageServiceOptions != nil && b.PackageServiceOptions.DeclaredValue != nil {
-			q.charge("400", "Declared Value", 420)
+		if parcel.PackageServiceOptions != nil && parcel.PackageServiceOptions.DeclaredValue != nil {
+			quoted.charge("400", "Declared Value", 420)
 		}
 	}
+
 	if to.ResidentialAddressIndicator != nil {
-		q.charge("270", "Residential Surcharge", 545)
+		quoted.charge("270", "Residential Surcharge", 545)
 	}
-	if opt := s.ShipmentServiceOptions; opt != nil && opt.SaturdayDeliveryIndicator != nil {
-		q.charge("300", "Saturday Delivery", 1600)
+	if options := s.ShipmentServiceOptions; options != nil && options.SaturdayDeliveryIndicator != nil {
+		quoted.charge("300", "Saturday Delivery", 1600)
 	}
-	q.weight = strconv.FormatFloat(total, 'f', 1, 64)
-	return q
+	quoted.weight = strconv.FormatFloat(total, 'f', 1, 64)
+	return quoted
 }
 
 // billed is the weight or that of the volume, whichever is more.
 func (b box) billed() float64 {
-	w, _ := strconv.ParseFloat(b.PackageWeight.Weight, 64)
+	weight, _ := strconv.ParseFloat(b.PackageWeight.Weight, 64)
 	if b.Dimensions == nil {
-		return w
+		return weight
 	}
-	volume, divisor := 1.0, 139.0
+
+	volume := 1.0
 	for _, side := range []string{b.Dimensions.Length, b.Dimensions.Width, b.Dimensions.Height} {
-		v, _ := strconv.ParseFloat(side, 64)
-		volume *= v
+		length, _ := strconv.ParseFloat(side, 64)
+		volume *= length
 	}
+	divisor := 139.0
 	if b.Dimensions.UnitOfMeasurement.Code == "CM" {
 		divisor = 5000
 	}
-	return max(w, volume/divisor)
+	return max(weight, volume/divisor)
 }
 
 func usd(cents int64) amount {

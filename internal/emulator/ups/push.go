@@ -73,9 +73,11 @@ func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the address and the credential are needed", http.StatusUnprocessableEntity)
 		return
 	}
+
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.url, h.credential = to.URL, to.Credential
+	h.url = to.URL
+	h.credential = to.Credential
 	if h.url != "" && !h.running {
 		h.running = true
 		h.start()
@@ -92,17 +94,17 @@ func (h *webhook) show(w http.ResponseWriter, _ *http.Request) {
 }
 
 // follow has a parcel pushed from now on.
-func (h *webhook) follow(e emulator.Entry, number string) {
+func (h *webhook) follow(sold emulator.Entry, number string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(e, number, time.Now())
+	h.add(sold, number, time.Now())
 }
 
-func (h *webhook) add(e emulator.Entry, number string, since time.Time) {
-	if p := h.open[number]; p != nil {
-		p.until = since.Add(pushedFor)
+func (h *webhook) add(sold emulator.Entry, number string, since time.Time) {
+	if parcel := h.open[number]; parcel != nil {
+		parcel.until = since.Add(pushedFor)
 	} else if len(h.open) < mostParcels {
-		h.open[number] = &followed{sale: e, since: since, until: since.Add(pushedFor)}
+		h.open[number] = &followed{sale: sold, since: since, until: since.Add(pushedFor)}
 	}
 }
 
@@ -114,23 +116,24 @@ func (h *webhook) followAll() {
 }
 
 // sold has a sale pushed, if all are.
-func (h *webhook) sold(e emulator.Entry) {
+func (h *webhook) sold(entry emulator.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.all {
-		for _, n := range pieces(e) {
-			h.add(e, n, e.At.Add(-time.Nanosecond))
+		for _, number := range pieces(entry) {
+			h.add(entry, number, entry.At.Add(-time.Nanosecond))
 		}
 	}
 }
 
 // voided has the end of a sale pushed.
-func (h *webhook) voided(e emulator.Entry) {
+func (h *webhook) voided(entry emulator.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, n := range pieces(e) {
-		if p := h.open[n]; p != nil && p.void.IsZero() {
-			p.void, p.due = time.Now(), time.Time{}
+	for _, number := range pieces(entry) {
+		if parcel := h.open[number]; parcel != nil && parcel.void.IsZero() {
+			parcel.void = time.Now()
+			parcel.due = time.Time{}
 		}
 	}
 }
@@ -142,9 +145,11 @@ func (h *webhook) start() {
 		<-h.stand.Ledger.Done()
 		stop()
 	}()
+
 	for range pushSenders {
 		go h.deliver(ctx)
 	}
+
 	go func() {
 		tick := time.NewTicker(pushEvery)
 		defer tick.Stop()
@@ -165,54 +170,60 @@ func (h *webhook) look(now time.Time) {
 	script := h.stand.Knobs().Tracking
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	turned := !slices.Equal(script, h.script)
+
+	// Under a new script every parcel may have something to push now.
+	isNew := !slices.Equal(script, h.script)
 	h.script = script
-	for _, p := range h.open {
-		if turned {
-			p.due = time.Time{}
+	for _, parcel := range h.open {
+		if isNew {
+			parcel.due = time.Time{}
 		}
 	}
-	for number, p := range h.open {
-		if now.Before(p.due) {
+
+	for number, parcel := range h.open {
+		if now.Before(parcel.due) {
 			continue
 		}
-		if !h.tell(number, p, now) {
+		if !h.enqueue(number, parcel, now) {
 			return
 		}
-		if p.due.IsZero() || now.After(p.until) {
+		if parcel.due.IsZero() || now.After(parcel.until) {
 			delete(h.open, number)
 		}
 	}
 }
 
-// tell puts the news of one parcel into the queue, all or none, and finds when
-// there are more: never, if it is the zero time. It reports whether there was
-// room.
-func (h *webhook) tell(number string, p *followed, now time.Time) bool {
-	plan := h.stand.plan(p.sale)
-	if !p.void.IsZero() {
-		plan = []step{voiding(p.sale, p.void)}
+// enqueue puts the new steps of one parcel into the queue, all or none, and
+// finds when there are more: never, if it is the zero time. It reports whether
+// there was room.
+func (h *webhook) enqueue(number string, parcel *followed, now time.Time) bool {
+	plan := h.stand.plan(parcel.sale)
+	if !parcel.void.IsZero() {
+		plan = []step{voiding(parcel.sale, parcel.void)}
 	}
-	var news []step
+
+	var due []step
 	var next time.Time
-	for _, one := range plan {
+	for _, planned := range plan {
 		switch {
-		case !one.at.After(p.since):
-		case !one.at.After(now):
-			news = append(news, one)
-		case next.IsZero() || one.at.Before(next):
-			next = one.at
+		case !planned.at.After(parcel.since):
+		case !planned.at.After(now):
+			due = append(due, planned)
+		case next.IsZero() || planned.at.Before(next):
+			next = planned.at
 		}
 	}
-	if h.url != "" && cap(h.queue)-len(h.queue) < len(news) {
+
+	if h.url != "" && cap(h.queue)-len(h.queue) < len(due) {
 		return false
 	}
-	for _, one := range news {
+	for _, happened := range due {
 		if h.url != "" {
-			h.queue <- push{h.url, h.credential, alertOf(p.sale, number, one)} // look alone fills the queue: it has room
+			h.queue <- push{h.url, h.credential, alertOf(parcel.sale, number, happened)} // only look fills the queue, so there is room
 		}
 	}
-	p.since, p.due = now, next
+	parcel.since = now
+	parcel.due = next
 	return true
 }
 
@@ -222,8 +233,8 @@ func (h *webhook) deliver(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case p := <-h.queue:
-			ok := h.try(ctx, p)
+		case due := <-h.queue:
+			ok := h.try(ctx, due)
 			h.mu.Lock()
 			if ok {
 				h.pushed++
@@ -235,9 +246,9 @@ func (h *webhook) deliver(ctx context.Context) {
 	}
 }
 
-func (h *webhook) try(ctx context.Context, p push) bool {
+func (h *webhook) try(ctx context.Context, due push) bool {
 	for range pushAttempts {
-		if h.post(ctx, p) {
+		if h.post(ctx, due) {
 			return true
 		}
 		select {
@@ -250,21 +261,21 @@ func (h *webhook) try(ctx context.Context, p push) bool {
 }
 
 // post sends a push once, with the credential that the webhook was given.
-func (h *webhook) post(ctx context.Context, p push) bool {
+func (h *webhook) post(ctx context.Context, due push) bool {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(p.body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, due.url, bytes.NewReader(due.body))
 	if err != nil {
 		return false
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "UPSPubSubTrackingService")
-	r.Header.Set("Credential", p.credential)
-	resp, err := h.stand.Send(r)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "UPSPubSubTrackingService")
+	request.Header.Set("Credential", due.credential)
+	response, err := h.stand.Send(request)
 	if err != nil {
 		return false
 	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
-	return resp.StatusCode == http.StatusOK
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	return response.StatusCode == http.StatusOK
 }

@@ -23,6 +23,7 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{"9110002", "Missing or invalid RateRequest"})
 		return
 	}
+
 	sh := in.RateRequest.Shipment
 	if no, ok := checkShipment(sh, func(b box) *code { return b.PackagingType }); !ok {
 		refuse(w, no)
@@ -32,6 +33,7 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no)
 		return
 	}
+
 	option := strings.ToLower(r.PathValue("option"))
 	timed := strings.HasSuffix(option, "timeintransit") || strings.EqualFold(r.URL.Query().Get("additionalinfo"), "timeintransit")
 	if timed {
@@ -40,6 +42,7 @@ func (s *server) rate(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+
 	detailed := in.RateRequest.Request.SubVersion >= "1601"
 	rated := rateAll(sh, strings.HasPrefix(option, "rate"), timed, detailed)
 	if len(rated) == 0 {
@@ -98,6 +101,7 @@ func ratedShipment(sh *shipment, q quote, timed, detailed bool) map[string]any {
 		"TotalCharges":          usd(q.list()),
 		"RatedPackage":          []any{map[string]any{"BillingWeight": weight, "TotalCharges": usd(q.list())}},
 	}
+
 	if sh.ShipmentRatingOptions != nil && sh.ShipmentRatingOptions.NegotiatedRatesIndicator != nil && sh.Shipper.ShipperNumber == Account {
 		own := map[string]any{"TotalCharge": usd(q.own())}
 		if detailed && len(q.items) > 0 {
@@ -105,6 +109,7 @@ func ratedShipment(sh *shipment, q quote, timed, detailed bool) map[string]any {
 		}
 		one["NegotiatedRateCharges"] = own
 	}
+
 	if detailed && len(q.items) > 0 {
 		one["ItemizedCharges"] = q.itemized()
 	}
@@ -122,6 +127,7 @@ func timeInTransit(sh *shipment, q quote) map[string]any {
 	if err != nil {
 		pickup = time.Now().UTC()
 	}
+
 	at := arrives(pickup, q.days)
 	summary := map[string]any{
 		"Service": map[string]string{"Description": "UPS " + q.offer.code},
@@ -136,6 +142,8 @@ func timeInTransit(sh *shipment, q quote) map[string]any {
 		summary["GuaranteedIndicator"] = ""
 	}
 	return map[string]any{
-		"PickupDate": pickup.Format("20060102"), "PackageBillType": sh.DeliveryTimeInformation.PackageBillType, "ServiceSummary": summary,
+		"PickupDate":      pickup.Format("20060102"),
+		"PackageBillType": sh.DeliveryTimeInformation.PackageBillType,
+		"ServiceSummary":  summary,
 	}
 }

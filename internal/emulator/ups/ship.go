@@ -66,13 +66,13 @@ func (s *server) ship(w http.ResponseWriter, r *http.Request) {
 
 // shipped is the answer of a sale. It asks for a printed invoice if the client
 // does not want a paperless one.
-func shipped(context string, e emulator.Entry, sh *shipment, p quote) []byte {
+func shipped(context string, entry emulator.Entry, sh *shipment, quoted quote) []byte {
 	head := responseOf(context)
-	if o := sh.ShipmentServiceOptions; o != nil && o.InternationalForms != nil && o.InternationalForms.OverridePaperlessIndicator != nil {
+	if options := sh.ShipmentServiceOptions; options != nil && options.InternationalForms != nil && options.InternationalForms.OverridePaperlessIndicator != nil {
 		head["Alert"] = []code{{"120016", "Customs Invoice is required when the shipment is tendered to UPS."}}
 	}
 	return encode(map[string]any{"ShipmentResponse": map[string]any{
-		"Response": head, "ShipmentResults": results(e, sh, p),
+		"Response": head, "ShipmentResults": results(entry, sh, quoted),
 	}})
 }
 
@@ -81,18 +81,18 @@ const placeholder = "1ZXXXXXXXXXXXXXXXX"
 
 // unsold is what the test environment answers with: a sale with its number
 // only.
-func unsold(e emulator.Entry) emulator.Entry {
-	e.Number = placeholder
-	for i := range e.Pieces {
-		e.Pieces[i] = placeholder
+func unsold(entry emulator.Entry) emulator.Entry {
+	entry.Number = placeholder
+	for i := range entry.Pieces {
+		entry.Pieces[i] = placeholder
 	}
-	return e
+	return entry
 }
 
 func priced(sh *shipment) quote {
-	for _, o := range offers {
-		if o.code == sh.Service.Code {
-			return price(sh, o)
+	for _, sold := range offers {
+		if sold.code == sh.Service.Code {
+			return price(sh, sold)
 		}
 	}
 	return quote{} // checkPurchase has found it
@@ -102,86 +102,106 @@ func priced(sh *shipment) quote {
 // the one that the client has UPS repeat in its answer; the second gives way to
 // an id that the client names as the source of the request.
 func (s *server) sale(sh *shipment, q quote, context, id string) emulator.Entry {
-	from, to := sh.from().Address, sh.ShipTo.Address
+	from := sh.from().Address
+	to := sh.ShipTo.Address
 	references := sh.ReferenceNumber
 	if len(references) == 0 {
 		references = sh.Package[0].ReferenceNumber
 	}
 	var values []string
-	for _, r := range references {
-		values = append(values, r.Value)
+	for _, given := range references {
+		values = append(values, given.Value)
 	}
+
 	given := numbers(Account, sh.Service.Code, s.Ledger.Next(), len(sh.Package))
 	paid := usd(q.own())
-	e := emulator.Entry{
-		Number: given[0], Account: sh.Shipper.ShipperNumber, Service: sh.Service.Code,
-		Amount: paid.MonetaryValue, Currency: paid.CurrencyCode,
+	entry := emulator.Entry{
+		Number:   given[0],
+		Account:  sh.Shipper.ShipperNumber,
+		Service:  sh.Service.Code,
+		Amount:   paid.MonetaryValue,
+		Currency: paid.CurrencyCode,
 		Kept: encode(kept{
-			From: from.City, Province: from.StateProvinceCode, Start: from.CountryCode, To: to.City, Zip: to.PostalCode, State: to.StateProvinceCode,
-			Country: to.CountryCode, Receiver: sh.ShipTo.Name, Days: q.days,
+			From:       from.City,
+			Province:   from.StateProvinceCode,
+			Start:      from.CountryCode,
+			To:         to.City,
+			Zip:        to.PostalCode,
+			State:      to.StateProvinceCode,
+			Country:    to.CountryCode,
+			Receiver:   sh.ShipTo.Name,
+			Days:       q.days,
 			Invoice:    sh.ShipmentServiceOptions != nil && sh.ShipmentServiceOptions.InternationalForms != nil,
 			References: values,
 			IsReturn:   sh.ReturnService != nil,
 		}),
 	}
 	if len(given) > 1 {
-		e.Pieces = given
+		entry.Pieces = given
 	}
+
 	switch {
 	case len(values) > 1 && values[1] == context:
-		e.Reference, e.Second = values[1], values[0]
+		entry.Reference = values[1]
+		entry.Second = values[0]
 	case len(values) > 1:
-		e.Reference, e.Second = values[0], values[1]
+		entry.Reference = values[0]
+		entry.Second = values[1]
 	case len(values) == 1:
-		e.Reference = values[0]
+		entry.Reference = values[0]
 	}
 	if id != "" {
-		e.Second = id
+		entry.Second = id
 	}
-	return e
+	return entry
 }
 
 // pieces are the tracking numbers of a sale.
-func pieces(e emulator.Entry) []string {
-	if len(e.Pieces) > 0 {
-		return e.Pieces
+func pieces(entry emulator.Entry) []string {
+	if len(entry.Pieces) > 0 {
+		return entry.Pieces
 	}
-	return []string{e.Number}
+	return []string{entry.Number}
 }
 
-func keptOf(e emulator.Entry) (k kept) {
-	_ = json.Unmarshal(e.Kept, &k) // it is our own
-	return k
+func keptOf(entry emulator.Entry) (sale kept) {
+	_ = json.Unmarshal(entry.Kept, &sale) // it is our own
+	return sale
 }
 
 // results is what was sold.
-func results(e emulator.Entry, sh *shipment, q quote) map[string]any {
+func results(entry emulator.Entry, sh *shipment, q quote) map[string]any {
 	var packages []map[string]any
-	for _, n := range pieces(e) {
+	for _, number := range pieces(entry) {
 		packages = append(packages, map[string]any{
-			"TrackingNumber": n,
+			"TrackingNumber": number,
 			"ShippingLabel": map[string]any{
-				"ImageFormat": code{"GIF", "GIF"}, "GraphicImage": labelOf(n, e), "HTMLImage": "PGh0bWw+PC9odG1sPg==",
+				"ImageFormat":  code{"GIF", "GIF"},
+				"GraphicImage": labelOf(number, entry),
+				"HTMLImage":    "PGh0bWw+PC9odG1sPg==",
 			},
 		})
 	}
-	r := map[string]any{
+
+	sold := map[string]any{
 		"ShipmentCharges": map[string]any{
-			"TransportationCharges": usd(q.transport), "ServiceOptionsCharges": usd(q.extra), "TotalCharges": usd(q.list()),
+			"TransportationCharges": usd(q.transport),
+			"ServiceOptionsCharges": usd(q.extra),
+			"TotalCharges":          usd(q.list()),
 		},
 		"BillingWeight":                map[string]any{"UnitOfMeasurement": code{q.unit.Code, "Weight"}, "Weight": q.weight},
-		"ShipmentIdentificationNumber": e.Number,
+		"ShipmentIdentificationNumber": entry.Number,
 		"PackageResults":               packages,
 	}
 	if sh.ShipmentRatingOptions != nil && sh.ShipmentRatingOptions.NegotiatedRatesIndicator != nil {
-		r["NegotiatedRateCharges"] = map[string]any{"TotalCharge": usd(q.own())}
+		sold["NegotiatedRateCharges"] = map[string]any{"TotalCharge": usd(q.own())}
 	}
-	if keptOf(e).Invoice {
-		r["Form"] = map[string]any{"Code": "01", "Description": "All Requested International Forms", "Image": invoiceOf(e)}
+	if keptOf(entry).Invoice {
+		sold["Form"] = map[string]any{"Code": "01", "Description": "All Requested International Forms", "Image": invoiceOf(entry)}
 	}
-	return r
+	return sold
 }
 
-func invoiceOf(e emulator.Entry) map[string]any {
-	return map[string]any{"ImageFormat": code{"PDF", "PDF"}, "GraphicImage": invoicePDF(e.Number)}
+func invoiceOf(entry emulator.Entry) map[string]any {
+	return map[string]any{"ImageFormat": code{"PDF", "PDF"}, "GraphicImage": invoicePDF(entry.Number)}
 }

@@ -71,6 +71,7 @@ func checkProduct(p article, toConsumer bool) (refusal, bool) {
 	if len(p.ProductIdentifier) > 6 {
 		return flaw("128906", "No more than 6 ProductIdentifier can be given per product")
 	}
+
 	standard := false
 	for _, id := range p.ProductIdentifier {
 		if id.ProductID == "" || len([]rune(id.ProductID)) > 100 || !slices.Contains([]string{"0100", "0200", "0300"}, id.ProductIDTypeCode) {
@@ -78,6 +79,7 @@ func checkProduct(p article, toConsumer bool) (refusal, bool) {
 		}
 		standard = standard || id.ProductIDTypeCode == "0300"
 	}
+
 	switch p.CommodityFieldSpecialConditionCode {
 	case "":
 		if toConsumer && !standard {
@@ -103,7 +105,7 @@ var (
 	vendorTypes    = []string{"0000", "0356", "0357", "0359", "1051", "1052", "1053", "1054"}
 )
 
-// checkTax judges the tax identifiers, wherever the shipment goes.
+// checkTax checks the tax identifiers, wherever the shipment goes.
 func checkTax(s *shipment) (refusal, bool) {
 	if s.ShipFrom != nil && s.ShipFrom.VendorInfo != nil {
 		v := s.ShipFrom.VendorInfo

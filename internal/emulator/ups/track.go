@@ -76,13 +76,13 @@ func (s *server) plan(e emulator.Entry) (list []step) {
 }
 
 // steps are the scans of a parcel until now.
-func (s *server) steps(e emulator.Entry, now time.Time) []step {
-	return slices.DeleteFunc(s.plan(e), func(one step) bool { return one.at.After(now) })
+func (s *server) steps(entry emulator.Entry, now time.Time) []step {
+	return slices.DeleteFunc(s.plan(entry), func(one step) bool { return one.at.After(now) })
 }
 
 // voiding is the end of a parcel that was never sent.
-func voiding(e emulator.Entry, at time.Time) step {
-	return step{scanCode{"MV", "VP", "007", "Shipment Canceled"}, at, "", "", keptOf(e).Start}
+func voiding(entry emulator.Entry, at time.Time) step {
+	return step{scanCode{"MV", "VP", "007", "Shipment Canceled"}, at, "", "", keptOf(entry).Start}
 }
 
 // track tells all of one parcel.
@@ -121,14 +121,14 @@ func (s *server) trackShipment(w http.ResponseWriter, r *http.Request) {
 	if !named(w, r) {
 		return
 	}
-	e, voided, ok := s.Ledger.Sold(number)
+	entry, voided, ok := s.Ledger.Sold(number)
 	if !ok || s.settings.Load().TestEnvironment {
 		tell(w, number, nil)
 		return
 	}
 	var list []any
-	for _, n := range pieces(e) {
-		list = append(list, s.parcel(e, n, voided))
+	for _, piece := range pieces(entry) {
+		list = append(list, s.parcel(entry, piece, voided))
 	}
 	tell(w, number, list)
 }
@@ -144,13 +144,13 @@ func (s *server) trackReference(w http.ResponseWriter, r *http.Request) {
 		tell(w, reference, nil)
 		return
 	}
-	for _, e := range s.Find(reference) {
-		numbers := pieces(e)
+	for _, entry := range s.Find(reference) {
+		numbers := pieces(entry)
 		if s.settings.Load().LeadOnly {
 			numbers = numbers[:1]
 		}
-		for _, n := range numbers {
-			list = append(list, s.parcel(e, n, false))
+		for _, number := range numbers {
+			list = append(list, s.parcel(entry, number, false))
 		}
 	}
 	tell(w, reference, list)
@@ -175,47 +175,53 @@ func tell(w http.ResponseWriter, inquiry string, parcels []any) {
 }
 
 // parcel is one parcel with its scans, the newest first.
-func (s *server) parcel(e emulator.Entry, number string, voided bool) map[string]any {
-	steps := s.steps(e, time.Now())
+func (s *server) parcel(entry emulator.Entry, number string, voided bool) map[string]any {
+	steps := s.steps(entry, time.Now())
 	if voided {
-		steps = append(steps, voiding(e, s.voidedAt(e.Number)))
+		steps = append(steps, voiding(entry, s.voidedAt(entry.Number)))
 	}
 	var activity []any
 	for i := len(steps) - 1; i >= 0; i-- {
 		activity = append(activity, activityOf(steps[i]))
 	}
-	p := map[string]any{"trackingNumber": number, "activity": activity, "packageCount": len(pieces(e))}
+
+	sale := keptOf(entry)
+	parcel := map[string]any{"trackingNumber": number, "activity": activity, "packageCount": len(pieces(entry))}
 	var references []map[string]string
-	for _, value := range keptOf(e).References {
+	for _, value := range sale.References {
 		references = append(references, map[string]string{"type": "SHIPMENT", "number": value})
 	}
 	if len(references) > 0 {
-		p["referenceNumber"] = references
+		parcel["referenceNumber"] = references
 	}
-	if k := keptOf(e); k.Zip != "" {
-		p["packageAddress"] = []any{map[string]any{
+	if sale.Zip != "" {
+		parcel["packageAddress"] = []any{map[string]any{
 			"type":    "DESTINATION",
-			"address": map[string]string{"city": k.To, "stateProvince": k.State, "postalCode": k.Zip, "countryCode": k.Country, "country": k.Country},
+			"address": map[string]string{"city": sale.To, "stateProvince": sale.State, "postalCode": sale.Zip, "countryCode": sale.Country, "country": sale.Country},
 		}}
 	}
-	if len(steps) > 0 {
-		p["currentStatus"] = statusOf(steps[len(steps)-1])
+
+	due := arrives(entry.At, sale.Days)
+	parcel["deliveryDate"] = []map[string]string{{"type": "SDD", "date": due.Format("20060102")}}
+	parcel["deliveryTime"] = map[string]string{"type": "EOD", "endTime": "230000"}
+	if len(steps) == 0 {
+		return parcel
 	}
-	due := arrives(e.At, keptOf(e).Days)
-	p["deliveryDate"] = []map[string]string{{"type": "SDD", "date": due.Format("20060102")}}
-	p["deliveryTime"] = map[string]string{"type": "EOD", "endTime": "230000"}
-	if n := len(steps); n > 0 && steps[n-1].kind == "D" {
-		p["deliveryDate"] = []map[string]string{{"type": "DEL", "date": steps[n-1].at.Format("20060102")}}
-		p["deliveryTime"] = map[string]string{"type": "DEL", "endTime": steps[n-1].at.Format("150405")}
+
+	last := steps[len(steps)-1]
+	parcel["currentStatus"] = statusOf(last)
+	if last.kind == "D" {
+		parcel["deliveryDate"] = []map[string]string{{"type": "DEL", "date": last.at.Format("20060102")}}
+		parcel["deliveryTime"] = map[string]string{"type": "DEL", "endTime": last.at.Format("150405")}
 	}
-	return p
+	return parcel
 }
 
 // voidedAt is when the shipment was voided.
 func (s *server) voidedAt(number string) (at time.Time) {
-	for _, e := range s.Ledger.Entries() {
-		if e.Kind == "voided" && e.Number == number {
-			at = e.At
+	for _, entry := range s.Ledger.Entries() {
+		if entry.Kind == "voided" && entry.Number == number {
+			at = entry.At
 		}
 	}
 	return at
@@ -227,17 +233,24 @@ func statusOf(s step) map[string]string {
 
 // activityOf is one scan. The stand-in's clocks all show UTC.
 func activityOf(s step) map[string]any {
-	at := map[string]string{"countryCode": s.country, "country": s.country}
+	address := map[string]string{"countryCode": s.country, "country": s.country}
 	if s.city != "" {
-		at["city"] = s.city
+		address["city"] = s.city
 	}
 	if s.state != "" {
-		at["stateProvince"] = s.state
+		address["stateProvince"] = s.state
 	}
+
 	when := s.at.UTC()
+	date := when.Format("20060102")
+	clock := when.Format("150405")
 	return map[string]any{
-		"location": map[string]any{"address": at}, "status": statusOf(s),
-		"date": when.Format("20060102"), "time": when.Format("150405"),
-		"gmtDate": when.Format("20060102"), "gmtTime": when.Format("150405"), "gmtOffset": "+00:00",
+		"location":  map[string]any{"address": address},
+		"status":    statusOf(s),
+		"date":      date,
+		"time":      clock,
+		"gmtDate":   date,
+		"gmtTime":   clock,
+		"gmtOffset": "+00:00",
 	}
 }
