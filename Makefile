@@ -17,7 +17,7 @@ STEP := scripts/step
 # CMD with DATABASE_URL set: the caller's own, or a private cluster's.
 WITH_DB := scripts/postgres run
 
-.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release-check generate install-tools clean
+.PHONY: help dev build test check lint fuzz browser screenshots prove bench image release-check carrier generate install-tools clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ image: build ## the container image as an OCI layout in image/, without Docker
 
 release-check: ## what a release is checked with beside the gate: the image, clients, key services
 	@scripts/release-check
+
+carrier: ## write the skeleton of a carrier's driver: NAME=acme TITLE="Acme Parcel"
+	@go -C tools run ./carrier -name "$(NAME)" -title "$(TITLE)" -into ..
 
 generate: ## write the generated files again
 	go generate ./...
