@@ -264,8 +264,13 @@ func describe(order ship.Order, declarable bool) string {
 		}
 		text = longer
 	}
-	if text == "" {
-		text = strings.TrimSpace(string([]rune(customs.Items[0].Description)[:limit]))
+	if text != "" {
+		return text
 	}
-	return text
+
+	first := []rune(strings.TrimSpace(customs.Items[0].Description))
+	if len(first) == 0 {
+		return "Merchandise"
+	}
+	return strings.TrimSpace(string(first[:min(len(first), limit)]))
 }

@@ -239,6 +239,11 @@ func TestContentsAreDescribedInSeventyCharacters(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	o.Customs.ContentsType = "documents"
+	blank := o
+	blank.Customs = &ship.Customs{ContentsType: "merchandise", Items: []ship.CustomsItem{{Description: " "}}}
+	if got := describe(blank, true); got != "Merchandise" {
+		t.Errorf("goods without a description are %q", got)
+	}
 	if got := describe(o, false) + describe(o, true); got != "DocumentsDocuments" {
 		t.Errorf("%q", got)
 	}
