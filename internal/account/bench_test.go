@@ -94,7 +94,7 @@ func (d acme) Rates(ctx context.Context, _ ship.Order) ([]ship.Rate, error) {
 	return []ship.Rate{{Service: "ground", Price: ship.Money{Minor: 1234, Currency: "USD"}}}, err
 }
 
-func (d acme) Track(ctx context.Context, _ []string) ([]carrier.Heard, error) {
+func (d acme) Track(ctx context.Context, _ []string) ([]carrier.TrackingUpdate, error) {
 	return nil, d.call(ctx, "/track")
 }
 

@@ -16,7 +16,7 @@ import (
 type Finding struct {
 	Level   Level  `json:"level"`
 	Subject string `json:"subject"`          // "credentials", "network", "clock", "token", ...
-	Says    string `json:"says"`             // what was found, without secrets
+	Message string `json:"says"`             // what was found, without secrets
 	Advice  string `json:"advice,omitempty"` // what to do about it
 }
 

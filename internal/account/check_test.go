@@ -26,7 +26,7 @@ func (b *bench) check(t *testing.T, live bool, id ship.ConnectionID) map[string]
 		if f.Level != account.LevelOK && f.Advice == "" && f.Subject != "connection" {
 			t.Errorf("no advice with %+v", f)
 		}
-		if strings.Contains(f.Says+f.Advice, "canary") {
+		if strings.Contains(f.Message+f.Advice, "canary") {
 			t.Errorf("a secret is shown: %+v", f)
 		}
 		found[f.Subject] = f
@@ -78,7 +78,7 @@ func TestACheckSaysWhatIsWrong(t *testing.T) {
 			c := b.connect(t, tc.live, "")
 			tc.spoil(b)
 			got := b.check(t, tc.live, c.ID)[tc.subject]
-			if got.Level != tc.level || !strings.Contains(got.Says, tc.says) || !strings.Contains(got.Advice, tc.advice) {
+			if got.Level != tc.level || !strings.Contains(got.Message, tc.says) || !strings.Contains(got.Advice, tc.advice) {
 				t.Errorf("%+v, want %s %q -> %q", got, tc.level, tc.says, tc.advice)
 			}
 		})
@@ -106,7 +106,7 @@ func TestACheckTellsTheStepsOfTheWayApart(t *testing.T) {
 		config := b.config
 		config.URLs = map[string]string{"acme": address}
 		there := &bench{Service: account.NewWith(config), account: b.account}
-		if got := there.check(t, false, c.ID)["network"]; got.Level != account.LevelFail || !strings.Contains(got.Says, want) {
+		if got := there.check(t, false, c.ID)["network"]; got.Level != account.LevelFail || !strings.Contains(got.Message, want) {
 			t.Errorf("%s: %+v", address, got)
 		}
 	}

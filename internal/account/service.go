@@ -150,7 +150,7 @@ func (s *Service) markUsed(id ship.KeyID) {
 }
 
 // NoteUse stores when keys were last used.
-func (s *Service) NoteUse(ctx context.Context) error {
+func (s *Service) RecordUse(ctx context.Context) error {
 	// The map is replaced under the lock and written outside of it: requests
 	// must not wait for the database here.
 	s.mu.Lock()
@@ -170,7 +170,7 @@ const hold = 60 * time.Second
 
 // Once runs do once for the key, however often it is called with it: the first
 // answer that succeeds is repeated byte for byte.
-func (s *Service) Once(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
+func (s *Service) OnceByKey(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
 	taken, err := s.store.TakeKey(ctx, t, key, fingerprint, hold)
 	if err != nil {
 		return ship.Answer{}, false, err
@@ -194,7 +194,7 @@ func (s *Service) Once(ctx context.Context, t ship.Tenant, key string, fingerpri
 
 // storedAnswer returns the answer that the key repeats.
 func (s *Service) storedAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte) (ship.Answer, error) {
-	stored, err := s.store.Memory(ctx, t, key)
+	stored, err := s.store.IdempotencyRecord(ctx, t, key)
 	switch {
 	case ship.KindOf(err) == ship.NotFound: // freed meanwhile
 		return ship.Answer{}, errInProgress()
@@ -215,6 +215,6 @@ func errInProgress() error {
 }
 
 // Remember makes the key of a purchase repeat a definite refusal.
-func (s *Service) Remember(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
+func (s *Service) RecordRefusal(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
 	return s.store.KeepAnswer(ctx, t, key, fingerprint, a)
 }

@@ -173,13 +173,13 @@ func TestEveryRouteThatChangesSettingsIsInTheAuditLog(t *testing.T) {
 	tried := func(id string) bool {
 		return slices.ContainsFunc(steps, func(s auditStep) bool { return s.route == id })
 	}
-	var told []string
+	var notified []string
 	for _, rt := range newServer(testConfig(t)).order {
 		switch {
 		case rt.method == http.MethodGet && rt.unaudited != "":
 			t.Errorf("%s reads, and says why it is not told", rt.id)
 		case rt.isAudited():
-			told = append(told, rt.id)
+			notified = append(notified, rt.id)
 			if !tried(rt.id) {
 				t.Errorf("%s %s changes something, and no step shows its entry", rt.method, rt.path)
 			}
@@ -187,7 +187,7 @@ func TestEveryRouteThatChangesSettingsIsInTheAuditLog(t *testing.T) {
 			t.Errorf("%s has a step and is not told", rt.id)
 		}
 	}
-	if len(told) < 10 {
-		t.Errorf("only %v are told", told)
+	if len(notified) < 10 {
+		t.Errorf("only %v are told", notified)
 	}
 }

@@ -121,7 +121,7 @@ func (c *contract) as(key string) *bench {
 type hands struct {
 	rates  func([]ship.Rate) []ship.Rate
 	buy    func(carrier.BuyOrder)
-	bought func(ship.Purchase) ship.Purchase
+	bought func(ship.Sale) ship.Sale
 	void   func() (carrier.VoidResult, error)
 
 	refuse func(carrier string, op carrier.Operation) error // before a quote or a sale
@@ -169,10 +169,10 @@ func (d tampered) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) 
 	return rates, err
 }
 
-func (d tampered) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+func (d tampered) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error) {
 	if d.hands.refuse != nil {
 		if err := d.hands.refuse(d.name, carrier.OpBuy); err != nil {
-			return ship.Purchase{}, err
+			return ship.Sale{}, err
 		}
 	}
 	if d.hands.buy != nil {
@@ -190,11 +190,11 @@ type voidable struct {
 	voider carrier.Voider
 }
 
-func (d voidable) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
+func (d voidable) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	if d.hands.void != nil {
 		return d.hands.void()
 	}
-	return d.voider.Void(ctx, deal)
+	return d.voider.Void(ctx, purchase)
 }
 
 // to is the specification's body with another name in the destination: that
@@ -338,7 +338,7 @@ func (c *contract) hear(id string, scans ...ship.Scan) {
 		tracker, _ := ship.ParseTrackerID(id)
 		subject = tracker.Raw()
 	}
-	heard := tracking.Heard{Subject: ship.Subject{Tenant: c.tenant, ID: subject}}
+	heard := tracking.Update{Subject: ship.Subject{Tenant: c.tenant, ID: subject}}
 	for _, s := range scans {
 		if s.At.IsZero() {
 			c.minutes++
@@ -349,7 +349,7 @@ func (c *contract) hear(id string, scans ...ship.Scan) {
 		}
 		heard.Scans = append(heard.Scans, store.NewScan{Scan: s})
 	}
-	if err := c.tracking.Absorb(c.Context(), []tracking.Heard{heard}); err != nil {
+	if err := c.tracking.ApplyUpdates(c.Context(), []tracking.Update{heard}); err != nil {
 		c.Fatal(err)
 	}
 }

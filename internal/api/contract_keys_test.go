@@ -97,7 +97,7 @@ func TestContractAKeyIsStoredAsItsHashAndKnownByItsLastUse(t *testing.T) {
 	if p, _ := c.as(key).do(http.StatusForbidden, "GET", "/v1/shipments", ""); p["code"] != "insufficient_scope" {
 		t.Errorf("beyond its scope: %v", p)
 	}
-	if err := c.account.NoteUse(t.Context()); err != nil {
+	if err := c.account.RecordUse(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := c.account.Keys(t.Context(), c.owner)

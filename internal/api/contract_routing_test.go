@@ -122,9 +122,9 @@ func TestContractAShipmentExplainsItsRouting(t *testing.T) {
 	if at(read, "routing", "rule") != "Ground" || len(at(read, "routing", "offers").([]any)) != len(offers) {
 		t.Errorf("later %v", read["routing"])
 	}
-	told := at(c.log(2)[1], "data", "shipment", "routing").(map[string]any)
-	if told["strategy"] != "rule" || told["considered"] != r["considered"] || told["offers"] != nil || told["dropped"] != nil || told["rule"] != nil || at(told, "runnerUp", "source") != nil {
-		t.Errorf("an event tells %v", told)
+	notified := at(c.log(2)[1], "data", "shipment", "routing").(map[string]any)
+	if notified["strategy"] != "rule" || notified["considered"] != r["considered"] || notified["offers"] != nil || notified["dropped"] != nil || notified["rule"] != nil || at(notified, "runnerUp", "source") != nil {
+		t.Errorf("an event tells %v", notified)
 	}
 }
 

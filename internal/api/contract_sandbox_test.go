@@ -40,7 +40,7 @@ func TestContractEveryMagicDestinationDoesWhatItSays(t *testing.T) {
 func TestContractASandboxParcelLives(t *testing.T) {
 	t.Parallel()
 	c := newContract(t).opened()
-	told := 0
+	notified := 0
 	for name, want := range map[string]struct {
 		status, reason string
 		late           bool
@@ -63,8 +63,8 @@ func TestContractASandboxParcelLives(t *testing.T) {
 		if tr["status"] != want.status || reason != want.reason {
 			t.Errorf("%s ends as %v because of %v", name, tr["status"], tr["reason"])
 		}
-		told += len(tr["events"].([]any))
-		late := slices.ContainsFunc(c.log(told), func(e map[string]any) bool { return e["late"] == true && at(e, "data", "shipment", "id") == id })
+		notified += len(tr["events"].([]any))
+		late := slices.ContainsFunc(c.log(notified), func(e map[string]any) bool { return e["late"] == true && at(e, "data", "shipment", "id") == id })
 		if late != want.late {
 			t.Errorf("%s: told late %v, want %v", name, late, want.late)
 		}

@@ -47,8 +47,8 @@ func TestContractARateSheetPricesItsCarrierUntilItIsRemoved(t *testing.T) {
 	if at(sh, "rate", "amount") != "8.80" {
 		t.Errorf("bought for %v", sh["rate"])
 	}
-	dearer := strings.Replace(sheetExample, "7.90,8.80", "7.90,7.60", 1)
-	if got, _ = c.do(http.StatusOK, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", dearer)); got["version"] != 2.0 {
+	overLimit := strings.Replace(sheetExample, "7.90,8.80", "7.90,7.60", 1)
+	if got, _ = c.do(http.StatusOK, "PUT", "/v1/rate-sheets/ups-2026", sheetBody("ups", overLimit)); got["version"] != 2.0 {
 		t.Errorf("imported again: %v", got)
 	}
 	if list := ups(); at(list, "amount") != "7.60" {
@@ -58,7 +58,7 @@ func TestContractARateSheetPricesItsCarrierUntilItIsRemoved(t *testing.T) {
 	if len(list["data"].([]any)) != 1 || at(list, "data", "name") != "ups-2026" || at(list, "data", "version") != 2.0 || at(list, "data", "csv") != nil || list["nextCursor"] != nil {
 		t.Errorf("list %v", list)
 	}
-	for query, csv := range map[string]string{"": dearer, "?version=1": sheetExample, "?version=2": dearer} {
+	for query, csv := range map[string]string{"": overLimit, "?version=1": sheetExample, "?version=2": overLimit} {
 		if one, _ := c.do(http.StatusOK, "GET", "/v1/rate-sheets/ups-2026"+query, ""); one["csv"] != csv || one["carrier"] != "ups" || one["importedAt"] == "" {
 			t.Errorf("%q: %v", query, one)
 		}

@@ -145,7 +145,7 @@ func TestContractAnEstimateIsTheCarriersElseShipDateAndTransitDays(t *testing.T)
 				}
 				return list
 			},
-			bought: func(p ship.Purchase) ship.Purchase { p.DeliveryAt = time.Time{}; return p },
+			bought: func(p ship.Sale) ship.Sale { p.DeliveryAt = time.Time{}; return p },
 		}
 	}).opened()
 	day := time.Now().UTC().AddDate(0, 0, 2)

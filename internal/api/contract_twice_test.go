@@ -253,7 +253,7 @@ func TestContractAPriceAboveTheAgreedOneIsGivenBack(t *testing.T) {
 func TestContractOnePercentAboveIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := newContract(t, func(w *wiring) {
-		w.hands = &hands{bought: func(p ship.Purchase) ship.Purchase { p.Price.Minor += p.Price.Minor / 100; return p }}
+		w.hands = &hands{bought: func(p ship.Sale) ship.Sale { p.Price.Minor += p.Price.Minor / 100; return p }}
 	}).opened()
 	quotes, _ := c.do(http.StatusOK, "POST", "/v1/rates", quoteTo("FAULT VOID PENDING"))
 	body := to("FAULT VOID PENDING", `"rateId":"`+at(quotes, "rates", "id").(string)+`"`)

@@ -82,7 +82,7 @@ func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
 			}},
 			ShipDate: ship.DateOf(boughtAt),
 		},
-		Deal: ship.Deal{
+		Purchase: ship.Purchase{
 			Carrier:        "ups",
 			Service:        "ground",
 			TrackingNumber: exampleNumber,
@@ -101,7 +101,7 @@ func shipmentExample(status ship.Status, state ship.State) ship.Shipment {
 
 	// While a purchase is pending there is neither a price nor a number.
 	if state == ship.StatePurchasing {
-		shipment.Deal = ship.Deal{Carrier: "ups", Service: "ground", Simulated: true}
+		shipment.Purchase = ship.Purchase{Carrier: "ups", Service: "ground", Simulated: true}
 	}
 	return shipment
 }
@@ -112,7 +112,7 @@ func timelineExample() wire.TrackingResult {
 
 	scans := append(shipment.OwnScans(), ship.Scan{
 		Code:        "DP",
-		At:          shipment.Deal.BoughtAt.Add(20 * time.Hour).Truncate(time.Minute),
+		At:          shipment.Purchase.BoughtAt.Add(20 * time.Hour).Truncate(time.Minute),
 		Status:      ship.InTransit,
 		Description: "Departed from facility",
 		Location:    "Louisville, KY, US",
@@ -139,7 +139,7 @@ func eventExample() json.RawMessage {
 	shipment := shipmentExample(ship.LabelGenerated, ship.StatePurchased)
 	event := ship.Event{
 		ID:       exampleEvent,
-		Kind:     ship.LabelMade,
+		Kind:     ship.ShipmentLabelGenerated,
 		Shipment: shipment.ID,
 		Sequence: 2,
 		Version:  1,

@@ -382,7 +382,7 @@ func (g generators) addWebhooks() {
 		schema.set("$ref", schemaRef+"Event")
 		media := &object{}
 		media.set("schema", schema)
-		if kind == ship.LabelMade {
+		if kind == ship.ShipmentLabelGenerated {
 			media.set("example", eventExample())
 		}
 		content := &object{}

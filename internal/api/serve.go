@@ -130,7 +130,7 @@ func hasBody(method string) bool {
 // idempotency keys. Answers that hold a secret are sealed while they are kept.
 func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
 	if !rt.secret {
-		return s.Account.Once
+		return s.Account.OnceByKey
 	}
 
 	return func(ctx context.Context, tenant ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
@@ -138,7 +138,7 @@ func (s *server) onceFunc(rt *route) httpkit.OnceFunc {
 		// open.
 		place := []string{string(tenant.Account), strconv.FormatBool(tenant.Livemode), "idempotency", key}
 
-		answer, replayed, err := s.Account.Once(ctx, tenant, key, fingerprint, func(ctx context.Context) ship.Answer {
+		answer, replayed, err := s.Account.OnceByKey(ctx, tenant, key, fingerprint, func(ctx context.Context) ship.Answer {
 			sealed := do(ctx)
 			sealed.Body = s.Box.Seal(sealed.Body, place...)
 			return sealed

@@ -143,7 +143,7 @@ func (s *server) rememberAnswer(ctx context.Context, ex *httpkit.Exchange, input
 	// answer.
 	ctx = context.WithoutCancel(ctx)
 	answer := ship.Answer{Status: out.status, Body: out.body}
-	return s.Account.Remember(ctx, input.Tenant, ex.Idempotency, input.Fingerprint, answer)
+	return s.Account.RecordRefusal(ctx, input.Tenant, ex.Idempotency, input.Fingerprint, answer)
 }
 
 // purchaseReply answers a purchase that did not fail. The status of the shipment
@@ -249,7 +249,7 @@ func (s *server) shipmentWithOrder(shipment ship.Shipment) wire.Shipment {
 // trackingPage returns the address of the recipient's page. A shipment without a
 // tracking number has none.
 func (s *server) trackingPage(shipment ship.Shipment) string {
-	if s.Tracking == nil || shipment.Deal.TrackingNumber == "" {
+	if s.Tracking == nil || shipment.Purchase.TrackingNumber == "" {
 		return ""
 	}
 	return s.BaseURL + s.Tracking.PagePath(shipment.Tenant, shipment.ID)

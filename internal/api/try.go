@@ -79,7 +79,7 @@ func (s *server) tryRules(ctx context.Context, in *tryRequest) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	trial, err := s.Shipping.Try(ctx, shipping.TryInput{
+	trial, err := s.Shipping.DryRun(ctx, shipping.DryRunInput{
 		Tenant:    caller.Tenant,
 		Account:   caller.Account,
 		Order:     order,

@@ -16,13 +16,13 @@ import (
 
 // A validator walks a tape against a shape.
 type validator struct {
-	tape    *httpkit.Tape
+	tape    *httpkit.Document
 	path    []byte // JSON pointer of the current value
 	invalid []ship.FieldError
 }
 
 // validate returns what is invalid in a body, nil if nothing is.
-func (s *shape) validate(tape *httpkit.Tape) []ship.FieldError {
+func (s *shape) validate(tape *httpkit.Document) []ship.FieldError {
 	v := validator{tape: tape}
 	v.checkValue(0, s)
 	return v.invalid

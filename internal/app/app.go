@@ -136,7 +136,7 @@ func (a *App) buildEdges() error {
 
 		a.loops = append(a.loops, worker.Loop{
 			Name:  "note the use of keys",
-			Do:    func(ctx context.Context) (int, error) { return 0, a.services.account.NoteUse(ctx) },
+			Do:    func(ctx context.Context) (int, error) { return 0, a.services.account.RecordUse(ctx) },
 			Least: noteEvery,
 			Most:  noteEvery,
 			Log:   a.log,
@@ -185,7 +185,7 @@ func (a *App) buildWorker() error {
 			Batch:       a.services.batch,
 			Store:       a.store,
 			DatabaseURL: a.cfg.DatabaseURL,
-			Keep:        journalRetention(a.cfg),
+			Retention:   journalRetention(a.cfg),
 		},
 		Log:            a.log,
 		Metrics:        metrics,
@@ -205,7 +205,7 @@ func (a *App) buildWorker() error {
 	a.dispatcher = webhook.NewDispatcher(a.services.webhook, deliveries)
 
 	for range pushLoops {
-		a.addLoop("take in what carriers push", a.services.tracking.Hear, pushBusy, pushIdle)
+		a.addLoop("take in what carriers push", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
 	}
 	a.addLoop("count shipments", a.store.RollUp, liveBusy, liveIdle)
 	a.addLoop("ask carriers about parcels", a.services.tracking.Poll, liveBusy, liveIdle)
@@ -352,7 +352,7 @@ func (a *App) noteUse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalNotes)
 	defer cancel()
 
-	if err := errors.Join(a.services.account.NoteUse(ctx), a.services.journal.Flush(ctx)); err != nil {
+	if err := errors.Join(a.services.account.RecordUse(ctx), a.services.journal.Flush(ctx)); err != nil {
 		return fmt.Errorf("last notes: %w", err)
 	}
 	return nil

@@ -15,10 +15,10 @@ import (
 // newBatches wires batches to the service that quotes and buys.
 func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
-		Store:   st,
-		Account: accounts.Account,
-		Keep:    cfg.BatchesFor,
-		Log:     log,
+		Store:     st,
+		Account:   accounts.Account,
+		Retention: cfg.BatchesFor,
+		Log:       log,
 
 		Carriers: func(ctx context.Context, tenant ship.Tenant) (list []batch.Carrier, err error) {
 			connected, err := buying.Carriers(ctx, tenant)
@@ -33,7 +33,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, b
 		},
 
 		Quote: func(ctx context.Context, request batch.Request) (ship.Rate, error) {
-			return buying.Offer(ctx, shipping.TryInput{
+			return buying.Offer(ctx, shipping.DryRunInput{
 				Tenant:    request.Tenant,
 				Account:   request.Account,
 				Order:     request.Order,

@@ -65,7 +65,7 @@ func TestConnectingUSPSLeavesItsQuota(t *testing.T) {
 
 	for _, f := range findings {
 		if f.Level != account.LevelOK {
-			t.Errorf("%s: %s", f.Subject, f.Says)
+			t.Errorf("%s: %s", f.Subject, f.Message)
 		}
 	}
 	for _, subject := range []string{"token", "rates", "tracking"} {

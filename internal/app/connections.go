@@ -72,7 +72,7 @@ type carriers struct {
 	pushSecret func(ship.ConnectionID) string // nil where nothing is pushed
 }
 
-// OpenConnections is OpenAccounts for the commands that deal with connections.
+// OpenConnections is OpenAccounts for the commands that purchase with connections.
 // The carriers are specs, or all if there are none.
 func OpenConnections(ctx context.Context, cfg config.Config, specs []carrier.Spec, log *slog.Logger) (*account.Service, func(), error) {
 	_, accounts, done, err := openConnections(ctx, cfg, specs, log)

@@ -62,8 +62,8 @@ func newJournal(cfg config.Config, st *store.Store, reg prometheus.Registerer, t
 }
 
 // journalRetention returns how long the settings keep the journal's tables.
-func journalRetention(cfg config.Config) store.Keep {
-	return store.Keep{"api_requests": cfg.RequestLogFor, "carrier_exchanges": cfg.ExchangesFor}
+func journalRetention(cfg config.Config) store.Retention {
+	return store.Retention{"api_requests": cfg.RequestLogFor, "carrier_exchanges": cfg.ExchangesFor}
 }
 
 func journalLoop(s services, log *slog.Logger) worker.Loop {

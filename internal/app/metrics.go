@@ -42,7 +42,7 @@ var (
 	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "For how long the oldest writing transaction holds up the readers of the event log.", nil, nil)
 	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids that wait for an outcome, or for a person (needs_review).", []string{"state"}, nil)
 	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void that waits for an outcome.", nil, nil)
-	orphans    = prometheus.NewDesc("waybill_labels_stranded", "Labels that were sold and are used by nobody: waiting to be voided (pending), or that the carrier does not void (void_declined).", []string{"state"}, nil)
+	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Labels that were sold and are used by nobody: waiting to be voided (pending), or that the carrier does not void (void_declined).", []string{"state"}, nil)
 	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not begun.", nil, nil)
 	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "For how long the oldest of them has been due.", nil, nil)
 )
@@ -89,7 +89,7 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(oldestOpen, now.OldestOpen.Seconds())
 	for _, state := range []string{store.OrphanPending, store.OrphanVoidDeclined} {
-		gauge(orphans, float64(now.Stranded[state]), state)
+		gauge(orphans, float64(now.OrphanedLabels[state]), state)
 	}
 
 	gauge(jobsDue, float64(now.JobsWaiting))

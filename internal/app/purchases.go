@@ -25,7 +25,7 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	if c.Labels, err = label.NewRenderer(cfg.FontDir); err != nil {
 		return nil, fmt.Errorf("label renderer: %w", err)
 	}
-	if c.Spool, c.Trail, err = openSpool(cfg, box); err != nil {
+	if c.Spool, c.RecoveryLog, err = openSpool(cfg, box); err != nil {
 		return nil, err
 	}
 
@@ -61,7 +61,7 @@ func purchaseWaits(cfg config.Config) shipping.Waits {
 
 // openSpool opens the directory that holds what was bought until it is
 // recorded, and in it the log of what carriers were asked for lately.
-func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.Trail, error) {
+func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog, error) {
 	dir := cfg.SpoolDir
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -75,11 +75,11 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.Trail, erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
-	trail, err := seal.OpenTrail(filepath.Join(dir, "trail"), box, shipping.TrailKept)
+	recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(dir, "trail"), box, shipping.RecoveryLogRetention)
 	if err != nil {
 		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
 	}
-	return spool, trail, nil
+	return spool, recoveryLog, nil
 }
 
 // spoolFiles reports how many purchases are on this machine's disk, -1 if it
@@ -140,14 +140,14 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 		},
 		{
 			Name:  "notice a restore",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.NoteRestore(ctx) },
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.RecordRestore(ctx) },
 			Least: restoreEvery,
 			Most:  restoreEvery,
 			Log:   log,
 		},
 		{
 			Name:  "take back what a restore lost",
-			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.TakeBackLost(ctx) },
+			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.VoidForgotten(ctx) },
 			Least: lateSweep,
 			Most:  lateSweep,
 			Log:   log,
@@ -155,8 +155,8 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 	}
 }
 
-// NoteRestore records that the database was restored to an earlier moment.
-func NoteRestore(ctx context.Context, cfg config.Config) error {
+// RecordRestore records that the database was restored to an earlier moment.
+func RecordRestore(ctx context.Context, cfg config.Config) error {
 	st, err := openStore(ctx, cfg, nil)
 	if err != nil {
 		return err

@@ -104,16 +104,16 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		return services{}, err
 	}
 	buying, err := newShipping(cfg, box, reg, shipping.Config{
-		Store:      st,
-		Simulated:  simulated,
-		SigningKey: key,
-		BaseURL:    baseURL,
-		Told:       recorded,
-		Log:        log,
-		Connected:  accounts.Carriers,
-		Connection: accounts.Carrier,
-		Policy:     routingPolicy(rules),
-		Exchanged:  records.NoteExchange,
+		Store:          st,
+		Simulated:      simulated,
+		SigningKey:     key,
+		BaseURL:        baseURL,
+		EventsRecorded: recorded,
+		Log:            log,
+		Connected:      accounts.Carriers,
+		Connection:     accounts.Carrier,
+		Policy:         routingPolicy(rules),
+		Exchanged:      records.NoteExchange,
 	})
 	if err != nil {
 		return services{}, err
@@ -128,18 +128,18 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 		box:      box,
 		traffic:  live.traffic,
 		tracking: tracking.New(tracking.Config{
-			Store:       st,
-			BaseURL:     baseURL,
-			SandboxStep: cfg.SandboxStep,
-			Told:        recorded,
-			Log:         log,
-			Key:         key,
-			PushBase:    pushBase(cfg),
-			Unmapped:    calls.unmapped,
-			Connection:  accounts.Carrier,
-			Connected:   accounts.Carriers,
-			TenantOf:    accounts.TenantOf,
-			Specs:       all.Specs,
+			Store:          st,
+			BaseURL:        baseURL,
+			SandboxStep:    cfg.SandboxStep,
+			EventsRecorded: recorded,
+			Log:            log,
+			Key:            key,
+			PushBase:       pushBase(cfg),
+			Unmapped:       calls.unmapped,
+			Connection:     accounts.Carrier,
+			Connected:      accounts.Carriers,
+			TenantOf:       accounts.TenantOf,
+			Specs:          all.Specs,
 		}),
 	}
 	if out.member, err = newMembers(cfg, baseURL, st, box, log); err != nil {
@@ -155,7 +155,7 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 
 	// Whether the database was restored must be known before the first
 	// purchase: after a restore, purchases are looked up before they are made.
-	return out, out.shipping.NoteRestore(ctx)
+	return out, out.shipping.RecordRestore(ctx)
 }
 
 // carrierSpecs returns the live carriers, with the quotas of the settings.

@@ -71,9 +71,9 @@ type Config struct {
 	// Purchase buys the order in the same way, once under its key, and not if
 	// the order has a shipment already, other than the accepted one. A shipment
 	// that is not settled is not bought yet.
-	Purchase func(context.Context, Request) (ship.Shipment, error)
-	Keep     time.Duration // after this long files are deleted
-	Log      *slog.Logger
+	Purchase  func(context.Context, Request) (ship.Shipment, error)
+	Retention time.Duration // after this long files are deleted
+	Log       *slog.Logger
 }
 
 // Service keeps batches and works on them.
@@ -85,8 +85,8 @@ func New(c Config) *Service { return &Service{c} }
 // A Batch is a file of orders.
 type Batch struct {
 	store.Batch
-	Meaning Meaning
-	Tally   Tally
+	ColumnMapping ColumnMapping
+	Tally         Tally
 }
 
 // A Tally is where the lines of a batch stand.
@@ -160,7 +160,7 @@ func (s *Service) withTallies(ctx context.Context, t ship.Tenant, stored []store
 		ids[i] = batch.ID
 		index[batch.ID] = i
 		list[i] = Batch{Batch: batch, Tally: Tally{Rows: map[string]int{}}}
-		if err := json.Unmarshal(batch.Mapping, &list[i].Meaning); err != nil {
+		if err := json.Unmarshal(batch.Mapping, &list[i].ColumnMapping); err != nil {
 			return nil, fmt.Errorf("read the mapping of %s: %w", batch.ID, err)
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Service) Upload(ctx context.Context, t ship.Tenant, name, by string, da
 	}
 
 	batch := Batch{
-		Meaning: Guess(file.Header),
+		ColumnMapping: GuessColumns(file.Header),
 		Batch: store.Batch{
 			ID:     ship.NewBatchID(t.Shard(), time.Now()),
 			Tenant: t,
@@ -217,7 +217,7 @@ func (s *Service) Upload(ctx context.Context, t ship.Tenant, name, by string, da
 			Header: file.Header,
 		},
 	}
-	if batch.Mapping, err = json.Marshal(batch.Meaning); err != nil {
+	if batch.Mapping, err = json.Marshal(batch.ColumnMapping); err != nil {
 		return Batch{}, fmt.Errorf("write the mapping of a batch: %w", err)
 	}
 	return batch, s.Store.AddBatch(ctx, batch.Batch, file.Lines)
@@ -232,9 +232,9 @@ func (s *Service) Discard(ctx context.Context, t ship.Tenant, id ship.BatchID) e
 }
 
 // Forget deletes expired files of all tenants.
-func (s *Service) Forget(ctx context.Context, now time.Time) error {
+func (s *Service) DeleteOld(ctx context.Context, now time.Time) error {
 	for {
-		if n, err := s.Store.ForgetBatches(ctx, now.Add(-s.Keep)); err != nil || n == 0 {
+		if n, err := s.Store.DeleteOldBatches(ctx, now.Add(-s.Retention)); err != nil || n == 0 {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (s *Service) Forget(ctx context.Context, now time.Time) error {
 
 // Check sets what the columns mean, validates every line again that is not
 // bought, and has the valid ones rated.
-func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, meaning Meaning) error {
+func (s *Service) Check(ctx context.Context, t ship.Tenant, id ship.BatchID, meaning ColumnMapping) error {
 	batch, err := s.Batch(ctx, t, id)
 	if err != nil {
 		return err
@@ -309,6 +309,6 @@ func (r reader) reread(row store.BatchRow) store.ChangedRow {
 	if len(problems) > 0 {
 		row.State = RowBad
 	}
-	row.Wrong = replaceProblems(row.Wrong, problems)
+	row.Problems = replaceProblems(row.Problems, problems)
 	return store.ChangedRow{BatchRow: row, Was: was}
 }

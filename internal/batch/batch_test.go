@@ -67,7 +67,7 @@ func (b *bench) begin() {
 	b.must(err)
 	var bought atomic.Int64
 	b.Service = batch.New(batch.Config{
-		Store: b.store, Account: b.accounts.Account, Keep: 24 * time.Hour, Log: slog.New(slog.DiscardHandler),
+		Store: b.store, Account: b.accounts.Account, Retention: 24 * time.Hour, Log: slog.New(slog.DiscardHandler),
 		Carriers: func(ctx context.Context, t ship.Tenant) (list []batch.Carrier, err error) {
 			known, err := b.shipping.Carriers(ctx, t)
 			for _, c := range known {
@@ -80,7 +80,7 @@ func (b *bench) begin() {
 			return list, err
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return b.shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+			return b.shipping.Offer(ctx, shipping.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{
@@ -117,7 +117,7 @@ func (b *bench) upload(text string) ship.BatchID {
 	b.Helper()
 	up, err := b.Upload(b.Context(), b.tenant, `C:\orders.csv`, "Dana", []byte(text))
 	b.must(err)
-	b.must(b.Check(b.Context(), b.tenant, up.ID, up.Meaning))
+	b.must(b.Check(b.Context(), b.tenant, up.ID, up.ColumnMapping))
 	return up.ID
 }
 
@@ -159,14 +159,14 @@ func TestABatchIsBoughtWithoutItsBadLines(t *testing.T) {
 	bad, _, err := b.Rows(t.Context(), b.tenant, id, 0, 10, batch.RowBad)
 	b.must(err)
 	for i, field := range []string{"name", "state", "weight"} {
-		if bad[i].At(field) == "" || len(bad[i].Wrong) != 1 {
-			t.Errorf("line %d: %v, want a word at %s", bad[i].Number, bad[i].Wrong, field)
+		if bad[i].At(field) == "" || len(bad[i].Problems) != 1 {
+			t.Errorf("line %d: %v, want a word at %s", bad[i].Number, bad[i].Problems, field)
 		}
 	}
 	if at := bad[1].At("state"); !strings.Contains(at, "did you mean TX?") {
 		t.Errorf("the state's mistake is %q", at)
 	}
-	row, err := b.Mend(t.Context(), b.tenant, id, bad[0].Number, map[string]string{"name": "Grace Hopper"})
+	row, err := b.Fix(t.Context(), b.tenant, id, bad[0].Number, map[string]string{"name": "Grace Hopper"})
 	if err != nil || row.State != batch.RowRated || row.Rate == nil {
 		t.Fatalf("mended: %+v %v", row, err)
 	}
@@ -288,10 +288,10 @@ func TestOtherColumnsAreRecognizedAnew(t *testing.T) {
 		t.Fatalf("%+v", got.Tally)
 	}
 	// The order number is another one now: the line can be bought.
-	if row, err := b.Mend(t.Context(), b.tenant, second, 1, map[string]string{"order": "another"}); err != nil || row.State != batch.RowRated {
+	if row, err := b.Fix(t.Context(), b.tenant, second, 1, map[string]string{"order": "another"}); err != nil || row.State != batch.RowRated {
 		t.Errorf("%+v, %v", row, err)
 	}
-	b.must(b.Check(t.Context(), b.tenant, second, got.Meaning))
+	b.must(b.Check(t.Context(), b.tenant, second, got.ColumnMapping))
 	if got := b.work(second); got.Tally.Rows[batch.RowSkipped] != 1 || got.Tally.Rows[batch.RowRated] != 1 {
 		t.Errorf("read again: %+v", got.Tally)
 	}
@@ -303,7 +303,7 @@ func TestALineThatIsBoughtCannotBeChanged(t *testing.T) {
 	id := b.upload(orders(1))
 	b.work(id)
 	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
-	if _, err := b.Mend(t.Context(), b.tenant, id, 1, map[string]string{"name": "Eve"}); ship.KindOf(err) != ship.Conflict {
+	if _, err := b.Fix(t.Context(), b.tenant, id, 1, map[string]string{"name": "Eve"}); ship.KindOf(err) != ship.Conflict {
 		t.Errorf("while it is bought: %v", err)
 	}
 	b.work(id)
@@ -327,7 +327,7 @@ func TestALineThatNobodySellsIsTriedAgain(t *testing.T) {
 	if got := b.work(second); got.Tally.Rows[batch.RowFailed] != 2 || got.Tally.Rows[batch.RowBought] != 1 {
 		t.Fatalf("%+v", got.Tally)
 	}
-	if row, err := b.Mend(t.Context(), b.tenant, second, 1, map[string]string{"order": "1001-b"}); err != nil || row.State != batch.RowRated {
+	if row, err := b.Fix(t.Context(), b.tenant, second, 1, map[string]string{"order": "1001-b"}); err != nil || row.State != batch.RowRated {
 		t.Fatal(row, err)
 	}
 	b.must(b.Retry(t.Context(), b.tenant, second))
@@ -348,7 +348,7 @@ func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
 	b.work(id)
 
 	// Since the rate was shown, the cheapest offer of the second line has
-	// become one cent dearer.
+	// become one cent more expensive.
 	_, err := storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE batch_rows SET amount_minor = amount_minor - 1 WHERE row_number = 2")
 	b.must(err)
 
@@ -360,7 +360,7 @@ func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
 	row, err := b.Row(t.Context(), b.tenant, id, 2)
 	b.must(err)
 	if !strings.Contains(row.At(""), "costs more now") {
-		t.Errorf("the line says %+v, want that its price rose", row.Wrong)
+		t.Errorf("the line says %+v, want that its price rose", row.Problems)
 	}
 
 	// Tried again, the line shows the new price and is bought for it.

@@ -61,7 +61,7 @@ func TestColumnsAreGuessedFromTheTitlesOfShops(t *testing.T) {
 		"order_id,ship-to name,address_line_1,town,postcode,country code,weight (kg)":                "order name address1 city zip country -",
 		"foo,bar": "- -",
 	} {
-		got := strings.Join(batch.Guess(strings.Split(header, ",")).Columns, " ")
+		got := strings.Join(batch.GuessColumns(strings.Split(header, ",")).Columns, " ")
 		got = strings.ReplaceAll(" "+got+" ", "  ", " - ")
 		got = strings.TrimSpace(strings.ReplaceAll(got, "  ", " - "))
 		if got != want {
@@ -76,7 +76,7 @@ func TestTheTemplateIsReadAsItSays(t *testing.T) {
 	for i, f := range batch.Fields {
 		titles[i] = f.Title
 	}
-	m := batch.Guess(titles)
+	m := batch.GuessColumns(titles)
 	for i, f := range batch.Fields {
 		if m.Columns[i] != f.Name {
 			t.Errorf("%s is read as %q, want %s", f.Title, m.Columns[i], f.Name)

@@ -68,7 +68,7 @@ func Title(name string) string {
 
 // A Meaning says what the columns of a file mean, and which values replace those
 // that it lacks.
-type Meaning struct {
+type ColumnMapping struct {
 	Columns []string          `json:"columns"`         // the field of each column; "" for none
 	Fixed   map[string]string `json:"fixed,omitempty"` // of a line without one of its own
 }
@@ -79,7 +79,7 @@ var prefixes = []string{"", "shipping", "shipto", "shippingaddress", "recipient"
 
 // Guess returns what the columns of a header mean. A field is given to one
 // column at most: the best match.
-func Guess(header []string) Meaning {
+func GuessColumns(header []string) ColumnMapping {
 	columns := map[string]int{} // by field
 	scores := map[string]int{}  // by field
 	for i, title := range header {
@@ -90,7 +90,7 @@ func Guess(header []string) Meaning {
 		}
 	}
 
-	meaning := Meaning{Columns: make([]string, len(header))}
+	meaning := ColumnMapping{Columns: make([]string, len(header))}
 	for name, i := range columns {
 		meaning.Columns[i] = name
 	}

@@ -118,11 +118,11 @@ func (b *liveBench) bought(id ship.BatchID) (ids []ship.ShipmentID, numbers, pie
 	for _, row := range rows {
 		sh, err := b.shipping.Shipment(b.Context(), b.tenant, row.Shipment)
 		b.must(err)
-		ids, numbers = append(ids, sh.ID), append(numbers, sh.Deal.TrackingNumber)
-		if len(sh.Deal.Pieces) > 1 {
-			pieces = append(pieces, sh.Deal.Pieces...)
+		ids, numbers = append(ids, sh.ID), append(numbers, sh.Purchase.TrackingNumber)
+		if len(sh.Purchase.Pieces) > 1 {
+			pieces = append(pieces, sh.Purchase.Pieces...)
 		} else {
-			pieces = append(pieces, sh.Deal.TrackingNumber)
+			pieces = append(pieces, sh.Purchase.TrackingNumber)
 		}
 	}
 	return ids, numbers, pieces
@@ -148,7 +148,7 @@ func TestABatchIsBoughtFromRealCarriers(t *testing.T) {
 		rows, _, _ := b.Rows(t.Context(), b.tenant, id, 0, 10, batch.RowBad)
 		t.Fatalf("%s %+v %+v", got.State, got.Tally, rows)
 	}
-	b.must(b.stands["ups"].Turn(emulator.Knobs{Buy: map[string]float64{"hang": 1}}))
+	b.must(b.stands["ups"].Turn(emulator.Faults{Buy: map[string]float64{"hang": 1}}))
 	b.must(b.Buy(t.Context(), b.tenant, id, "zpl"))
 	got := b.work(id)
 	pending := b.pendingLines(id)
@@ -166,7 +166,7 @@ func TestABatchIsBoughtFromRealCarriers(t *testing.T) {
 	if _, err := b.Skip(t.Context(), b.tenant, id, 1); ship.KindOf(err) != ship.Conflict {
 		t.Errorf("a pending line is skipped: %v", err)
 	}
-	b.must(b.stands["ups"].Turn(emulator.Knobs{}))
+	b.must(b.stands["ups"].Turn(emulator.Faults{}))
 	for _, row := range pending {
 		b.settleShipment(row.Shipment)
 	}
@@ -215,8 +215,8 @@ func (b *liveBench) checkPDF(id ship.BatchID) {
 	b.Helper()
 	ids, _, pieces := b.bought(id)
 	pile, err := b.shipping.Labels(b.Context(), b.tenant, ids, label.Options{Format: label.PDF, Size: label.Size4x6, DPI: 203})
-	if err != nil || pile.In != 7 || len(pile.Out) > 0 {
-		b.Fatalf("%d labels as PDF, left out %v, %v", pile.In, pile.Out, err)
+	if err != nil || pile.Included != 7 || len(pile.Excluded) > 0 {
+		b.Fatalf("%d labels as PDF, left out %v, %v", pile.Included, pile.Excluded, err)
 	}
 	info := strings.Join(strings.Fields(string(b.run(pile.Data, "pdfinfo", "-"))), " ")
 	if !strings.Contains(info, "Pages: 8 ") {
@@ -233,8 +233,8 @@ func (b *liveBench) checkZPL(id ship.BatchID) {
 	b.Helper()
 	ids, _, pieces := b.bought(id)
 	pile, err := b.shipping.Labels(b.Context(), b.tenant, ids, label.Options{Format: label.ZPL, Size: label.Size4x6, DPI: 203})
-	if err != nil || pile.In != 7 || len(pile.Out) > 0 {
-		b.Fatalf("%d labels as ZPL, left out %v, %v", pile.In, pile.Out, err)
+	if err != nil || pile.Included != 7 || len(pile.Excluded) > 0 {
+		b.Fatalf("%d labels as ZPL, left out %v, %v", pile.Included, pile.Excluded, err)
 	}
 	check := b.zplcheck()
 	for i, number := range pieces {

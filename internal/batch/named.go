@@ -20,13 +20,13 @@ type Offered struct{ Code, Name string }
 
 // reader reads the lines of a tenant's file.
 type reader struct {
-	meaning  Meaning
+	meaning  ColumnMapping
 	tenant   ship.Tenant
 	account  ship.Account
 	carriers []Carrier // that a line can name; none if no column names one
 }
 
-func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning Meaning) (reader, error) {
+func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning ColumnMapping) (reader, error) {
 	account, err := s.Account(ctx, t.Account)
 	read := reader{meaning: meaning, tenant: t, account: account}
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) newReader(ctx context.Context, t ship.Tenant, meaning Meaning)
 
 // request is the request of a line, validated as every order is, and the
 // problems with it.
-func (r reader) request(cells []string) (Request, []Wrong) {
+func (r reader) request(cells []string) (Request, []Problem) {
 	line := line{values: r.meaning.Values(cells)}
 	request := Request{Tenant: r.tenant, Account: r.account, Order: line.order(r.account)}
 	line.check(request.Order, ship.Normalizing{

@@ -32,12 +32,12 @@ func TestALineIsBoughtFromWhomItNames(t *testing.T) {
 			b.must(err)
 			if tc.wrong != "" {
 				if row.State != batch.RowBad || row.At(tc.wrong) == "" {
-					t.Errorf("%s %+v, want a word at %s", row.State, row.Wrong, tc.wrong)
+					t.Errorf("%s %+v, want a word at %s", row.State, row.Problems, tc.wrong)
 				}
 				return
 			}
 			if row.State != batch.RowRated {
-				t.Fatalf("%s %+v", row.State, row.Wrong)
+				t.Fatalf("%s %+v", row.State, row.Problems)
 			}
 			b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
 			b.work(id)
@@ -45,8 +45,8 @@ func TestALineIsBoughtFromWhomItNames(t *testing.T) {
 			b.must(err)
 			sh, err := b.shipping.Shipment(t.Context(), b.tenant, row.Shipment)
 			b.must(err)
-			if !strings.HasPrefix(sh.Deal.Carrier, tc.wantCarrier) || !strings.HasPrefix(sh.Deal.Service, tc.wantService) || sh.Deal.Carrier != row.Rate.Carrier || sh.Deal.Service != row.Rate.Service {
-				t.Errorf("bought %s %s, shown was %s %s", sh.Deal.Carrier, sh.Deal.Service, row.Rate.Carrier, row.Rate.Service)
+			if !strings.HasPrefix(sh.Purchase.Carrier, tc.wantCarrier) || !strings.HasPrefix(sh.Purchase.Service, tc.wantService) || sh.Purchase.Carrier != row.Rate.Carrier || sh.Purchase.Service != row.Rate.Service {
+				t.Errorf("bought %s %s, shown was %s %s", sh.Purchase.Carrier, sh.Purchase.Service, row.Rate.Carrier, row.Rate.Service)
 			}
 		})
 	}

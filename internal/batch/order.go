@@ -12,7 +12,7 @@ import (
 
 // A Wrong is a problem with a line: in a field, or in the whole line if Field is
 // empty.
-type Wrong struct {
+type Problem struct {
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
 
@@ -24,7 +24,7 @@ type Wrong struct {
 }
 
 // check refuses a meaning under which no line could be bought.
-func (m Meaning) check(columns int) error {
+func (m ColumnMapping) check(columns int) error {
 	if len(m.Columns) != columns {
 		return ship.Errorf(ship.Conflict, "the file has other columns than these")
 	}
@@ -57,7 +57,7 @@ func (m Meaning) check(columns int) error {
 }
 
 // Values are the values of a line by field.
-func (m Meaning) Values(cells []string) map[string]string {
+func (m ColumnMapping) Values(cells []string) map[string]string {
 	values := make(map[string]string, len(m.Columns))
 	for i, name := range m.Columns {
 		if name != "" && i < len(cells) {
@@ -74,7 +74,7 @@ func (m Meaning) Values(cells []string) map[string]string {
 }
 
 // has reports whether a column or a fixed value gives the field.
-func (m Meaning) has(name string) bool {
+func (m ColumnMapping) has(name string) bool {
 	return slices.Contains(m.Columns, name) || m.Fixed[name] != ""
 }
 
@@ -112,13 +112,13 @@ func fieldOf(pointer string) string {
 // line reads the values of a line, and collects the problems with them.
 type line struct {
 	values   map[string]string
-	problems []Wrong
+	problems []Problem
 }
 
 // add notes a problem, unless the field has one already.
 func (l *line) add(field, detail string) {
-	if !slices.ContainsFunc(l.problems, func(w Wrong) bool { return w.Field == field }) {
-		l.problems = append(l.problems, Wrong{Field: field, Detail: detail})
+	if !slices.ContainsFunc(l.problems, func(w Problem) bool { return w.Field == field }) {
+		l.problems = append(l.problems, Problem{Field: field, Detail: detail})
 	}
 }
 

@@ -50,8 +50,8 @@ func TestALineWithoutAnAnswerIsPendingUntilItIsKnown(t *testing.T) {
 			if again, err := b.Work(t.Context(), b.tenant, id); again != 0 || err != nil {
 				t.Errorf("after it is settled: again in %v, %v", again, err)
 			}
-			if row, err = b.Row(t.Context(), b.tenant, id, 2); err != nil || row.State != want || (want == batch.RowFailed) != (len(row.Wrong) > 0) {
-				t.Errorf("the line is %s, %+v, %v, want %s", row.State, row.Wrong, err, want)
+			if row, err = b.Row(t.Context(), b.tenant, id, 2); err != nil || row.State != want || (want == batch.RowFailed) != (len(row.Problems) > 0) {
+				t.Errorf("the line is %s, %+v, %v, want %s", row.State, row.Problems, err, want)
 			}
 			b.expectNoSecondPurchase(id, want)
 		})
@@ -80,11 +80,11 @@ func TestABatchIsForgottenInTime(t *testing.T) {
 	b.work(id)
 	b.must(b.Buy(t.Context(), b.tenant, id, "pdf"))
 	b.work(id)
-	b.must(b.Forget(t.Context(), time.Now().Add(23*time.Hour)))
+	b.must(b.DeleteOld(t.Context(), time.Now().Add(23*time.Hour)))
 	if _, err := b.Batch(t.Context(), b.tenant, id); err != nil {
 		t.Errorf("before its time: %v", err)
 	}
-	b.must(b.Forget(t.Context(), time.Now().Add(25*time.Hour)))
+	b.must(b.DeleteOld(t.Context(), time.Now().Add(25*time.Hour)))
 	if _, err := b.Batch(t.Context(), b.tenant, id); ship.KindOf(err) != ship.NotFound {
 		t.Errorf("past its time: %v", err)
 	}

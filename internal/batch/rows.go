@@ -14,14 +14,14 @@ import (
 // A Row is one line of a batch.
 type Row struct {
 	store.BatchRow
-	Wrong []Wrong
-	Again ship.ShipmentID // the shipment that the order has already, and that a person accepted
+	Problems []Problem
+	Again    ship.ShipmentID // the shipment that the order has already, and that a person accepted
 }
 
 // Earlier is the live shipment that the line's order has already, if that keeps
 // the line from being bought.
 func (r Row) Earlier() ship.ShipmentID {
-	for _, problem := range r.Wrong {
+	for _, problem := range r.Problems {
 		if problem.Shipment != "" {
 			return problem.Shipment
 		}
@@ -31,7 +31,7 @@ func (r Row) Earlier() ship.ShipmentID {
 
 // At is the problem with a field of the line, "" if there is none.
 func (r Row) At(field string) string {
-	for _, problem := range r.Wrong {
+	for _, problem := range r.Problems {
 		if problem.Field == field {
 			return problem.Detail
 		}
@@ -39,10 +39,10 @@ func (r Row) At(field string) string {
 	return ""
 }
 
-// MayMend reports whether the line can be changed: nothing was bought for it.
-func (r Row) MayMend() bool { return slices.Contains(editableStates, r.State) }
+// CanFix reports whether the line can be changed: nothing was bought for it.
+func (r Row) CanFix() bool { return slices.Contains(editableStates, r.State) }
 
-func encodeProblems(problems []Wrong) json.RawMessage {
+func encodeProblems(problems []Problem) json.RawMessage {
 	data, err := json.Marshal(problems)
 	if err != nil {
 		panic("batch: " + err.Error()) // texts always encode
@@ -52,16 +52,16 @@ func encodeProblems(problems []Wrong) json.RawMessage {
 
 func rowOf(stored store.BatchRow) (Row, error) {
 	row := Row{BatchRow: stored}
-	if stored.Wrong == nil {
+	if stored.Problems == nil {
 		return row, nil
 	}
-	if err := json.Unmarshal(stored.Wrong, &row.Wrong); err != nil {
+	if err := json.Unmarshal(stored.Problems, &row.Problems); err != nil {
 		return row, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
 	}
 
 	// An accepted duplicate is stored among the problems, but is none.
-	row.Again = acceptedDuplicate(stored.Wrong)
-	row.Wrong = slices.DeleteFunc(row.Wrong, func(w Wrong) bool { return w.Accepted })
+	row.Again = acceptedDuplicate(stored.Problems)
+	row.Problems = slices.DeleteFunc(row.Problems, func(w Problem) bool { return w.Accepted })
 	return row, nil
 }
 
@@ -101,21 +101,21 @@ func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 
 // Mend changes values of a line, validates it again and, if it is valid, asks
 // for its rate at once. Values of fields without a column are ignored.
-func (s *Service) Mend(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
+func (s *Service) Fix(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
 	batch, row, err := s.editableRow(ctx, t, id, number)
 	if err != nil {
 		return Row{}, err
 	}
 
 	cells := slices.Clone(row.Cells)
-	for i, name := range batch.Meaning.Columns {
+	for i, name := range batch.ColumnMapping.Columns {
 		if value, given := values[name]; given && name != "" {
 			cells[i] = value
 		}
 	}
 	row.Cells = cells
 
-	reader, err := s.newReader(ctx, t, batch.Meaning)
+	reader, err := s.newReader(ctx, t, batch.ColumnMapping)
 	if err != nil {
 		return Row{}, err
 	}
@@ -135,11 +135,11 @@ func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID,
 		return Row{}, ship.Errorf(ship.Conflict, "the order of the line has no other shipment any more")
 	}
 
-	reader, err := s.newReader(ctx, t, batch.Meaning)
+	reader, err := s.newReader(ctx, t, batch.ColumnMapping)
 	if err != nil {
 		return Row{}, err
 	}
-	row.BatchRow.Wrong = encodeProblems([]Wrong{{Field: "order", Shipment: earlier, Accepted: true}})
+	row.BatchRow.Problems = encodeProblems([]Problem{{Field: "order", Shipment: earlier, Accepted: true}})
 	return s.rereadAndRate(ctx, batch, reader, row, "batch.row_changed")
 }
 
@@ -147,7 +147,7 @@ func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID,
 // asks for its rate at once.
 func (s *Service) rereadAndRate(ctx context.Context, batch Batch, reader reader, row Row, action string) (Row, error) {
 	changed := []store.ChangedRow{reader.reread(row.BatchRow)}
-	if err := s.skipShipped(ctx, batch.Tenant, batch.Meaning, changed); err != nil {
+	if err := s.skipShipped(ctx, batch.Tenant, batch.ColumnMapping, changed); err != nil {
 		return Row{}, err
 	}
 	if changed[0].State == RowGood {
@@ -176,7 +176,7 @@ func (s *Service) editableRow(ctx context.Context, t ship.Tenant, id ship.BatchI
 		return batch, Row{}, err
 	}
 	row, err := s.Row(ctx, t, id, number)
-	if err == nil && (!row.MayMend() || batch.State == Buying) {
+	if err == nil && (!row.CanFix() || batch.State == Buying) {
 		err = errBusy
 	}
 	return batch, row, err

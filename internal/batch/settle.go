@@ -78,7 +78,7 @@ func (s *Service) settleRow(ctx context.Context, batch Batch, row *store.BatchRo
 	}
 
 	row.State = RowFailed
-	row.Wrong = encodeProblems([]Wrong{{Detail: why}})
+	row.Problems = encodeProblems([]Problem{{Detail: why}})
 	row.Shipment = ""
 	row.Tries = 0
 	return true, nil
@@ -91,8 +91,8 @@ func markBought(row *store.BatchRow, shipment ship.Shipment) bool {
 		return false
 	}
 	row.State = RowBought
-	if !shipment.Deal.Price.IsZero() {
-		row.Price = shipment.Deal.Price
+	if !shipment.Purchase.Price.IsZero() {
+		row.Price = shipment.Purchase.Price
 	}
 	return true
 }

@@ -37,16 +37,16 @@ func TestALineHasSeveralParcels(t *testing.T) {
 		"3,Ada,5 Main St,Austin,TX,78701,US,2.5|heavy,lb,10,8,4,UPS\n" +
 		"4,Ada,5 Main St,Austin,TX,78701,US,2.5|0,lb,10,8,4,UPS\n")
 	parcels := got[1].Order.Parcels
-	if len(parcels) != 3 || parcels[1].Weight != 4 || parcels[2].Dimensions.Length != 14 || parcels[2].Dimensions.Width != 8 || len(got[1].Deal.Pieces) != 3 {
-		t.Errorf("%s %+v: %+v", rows[0].State, rows[0].Wrong, parcels)
+	if len(parcels) != 3 || parcels[1].Weight != 4 || parcels[2].Dimensions.Length != 14 || parcels[2].Dimensions.Width != 8 || len(got[1].Purchase.Pieces) != 3 {
+		t.Errorf("%s %+v: %+v", rows[0].State, rows[0].Problems, parcels)
 	}
-	for i, want := range map[int]batch.Wrong{
+	for i, want := range map[int]batch.Problem{
 		1: {Field: "length", Detail: "has 3 values, and Weight has 2: write one for all, or one for each"},
 		2: {Field: "weight", Detail: "is not a number: write it as 2.5, and the unit in a column of its own"},
 		3: {Field: "weight", Detail: "parcel 2: must be greater than 0"},
 	} {
-		if rows[i].State != batch.RowBad || len(rows[i].Wrong) != 1 || rows[i].Wrong[0] != want {
-			t.Errorf("line %d: %s %+v, want %+v", i+1, rows[i].State, rows[i].Wrong, want)
+		if rows[i].State != batch.RowBad || len(rows[i].Problems) != 1 || rows[i].Problems[0] != want {
+			t.Errorf("line %d: %s %+v, want %+v", i+1, rows[i].State, rows[i].Problems, want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestALineDeclaresSeveralThings(t *testing.T) {
 		"2,Konrad,Friedrichstr 43,Berlin,10117,DE,+49301234567,2,Toys | wooden,2,12.50,9503.00,US\n" +
 		"3,Konrad,Friedrichstr 43,Berlin,10117,DE,+49301234567,2,Toys | Books,2,12.50 | cheap,9503.00,US\n")
 	if len(got) != 2 {
-		t.Fatalf("%+v %+v %+v", rows[0].Wrong, rows[1].Wrong, rows[2].Wrong)
+		t.Fatalf("%+v %+v %+v", rows[0].Problems, rows[1].Problems, rows[2].Problems)
 	}
 	two, one := got[1].Order.Customs.Items, got[2].Order.Customs.Items
 	if len(two) != 2 || two[0].Description != "Toys" || two[1].Description != "Books" || two[0].Quantity != 2 || two[1].Value.Amount() != "8.00" || two[1].OriginCountry != "US" {
@@ -69,7 +69,7 @@ func TestALineDeclaresSeveralThings(t *testing.T) {
 		t.Errorf("one thing with a bar in it: %+v", one)
 	}
 	if rows[2].State != batch.RowBad || rows[2].At("value") == "" {
-		t.Errorf("a value that is none: %+v", rows[2].Wrong)
+		t.Errorf("a value that is none: %+v", rows[2].Problems)
 	}
 }
 
@@ -84,6 +84,6 @@ func TestTheTemplateCanBeBought(t *testing.T) {
 	b.must(csv.NewWriter(&file).WriteAll(append([][]string{titles}, batch.Examples()...)))
 	rows, got := b.buyLines(file.String())
 	if len(got) != 2 || len(got[1].Order.Parcels) != 1 || len(got[2].Order.Parcels) != 2 {
-		t.Errorf("%d are bought: %+v %+v", len(got), rows[0].Wrong, rows[1].Wrong)
+		t.Errorf("%d are bought: %+v %+v", len(got), rows[0].Problems, rows[1].Problems)
 	}
 }

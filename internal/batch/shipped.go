@@ -11,28 +11,28 @@ import (
 )
 
 // shippedProblem is the problem with a line whose order has a live shipment.
-func shippedProblem(existing ship.ShipmentID) Wrong {
-	return Wrong{Field: "order", Detail: "this order was shipped already", Shipment: existing}
+func shippedProblem(existing ship.ShipmentID) Problem {
+	return Problem{Field: "order", Detail: "this order was shipped already", Shipment: existing}
 }
 
 // ShippedBefore returns the live shipments that orders of the batch have
 // already, by the number of the line, as far as the columns are named.
 func (s *Service) ShippedBefore(ctx context.Context, batch Batch) (map[int]ship.ShipmentID, error) {
-	if !batch.Meaning.has("order") {
+	if !batch.ColumnMapping.has("order") {
 		return nil, nil
 	}
 	rows, err := s.Store.BatchRows(ctx, batch.Tenant, batch.ID, 0, MaxRows)
 	if err != nil {
 		return nil, err
 	}
-	live, err := s.liveOrders(ctx, batch.Tenant, batch.Meaning, rows)
+	live, err := s.liveOrders(ctx, batch.Tenant, batch.ColumnMapping, rows)
 	if err != nil {
 		return nil, err
 	}
 
 	found := map[int]ship.ShipmentID{}
 	for _, row := range rows {
-		if id, ok := live[orderNumber(batch.Meaning, row)]; ok {
+		if id, ok := live[orderNumber(batch.ColumnMapping, row)]; ok {
 			found[row.Number] = id
 		}
 	}
@@ -42,7 +42,7 @@ func (s *Service) ShippedBefore(ctx context.Context, batch Batch) (map[int]ship.
 // skipShipped skips lines whose order has a live shipment, unless a person
 // accepted that very one. It only spares people a surprise: whether an order is
 // bought twice is decided under a lock when it is bought.
-func (s *Service) skipShipped(ctx context.Context, t ship.Tenant, meaning Meaning, changed []store.ChangedRow) error {
+func (s *Service) skipShipped(ctx context.Context, t ship.Tenant, meaning ColumnMapping, changed []store.ChangedRow) error {
 	rows := make([]store.BatchRow, len(changed))
 	for i := range changed {
 		rows[i] = changed[i].BatchRow
@@ -55,17 +55,17 @@ func (s *Service) skipShipped(ctx context.Context, t ship.Tenant, meaning Meanin
 	for i := range changed {
 		row := &changed[i].BatchRow
 		existing, ok := live[orderNumber(meaning, *row)]
-		if !ok || existing == acceptedDuplicate(row.Wrong) {
+		if !ok || existing == acceptedDuplicate(row.Problems) {
 			continue
 		}
 		row.State = RowSkipped
-		row.Wrong = encodeProblems([]Wrong{shippedProblem(existing)})
+		row.Problems = encodeProblems([]Problem{shippedProblem(existing)})
 	}
 	return nil
 }
 
 // liveOrders finds the live shipments of the lines' orders, by order number.
-func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, meaning Meaning, rows []store.BatchRow) (map[string]ship.ShipmentID, error) {
+func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, meaning ColumnMapping, rows []store.BatchRow) (map[string]ship.ShipmentID, error) {
 	var orders []string
 	for _, row := range rows {
 		if order := orderNumber(meaning, row); order != "" {
@@ -79,14 +79,14 @@ func (s *Service) liveOrders(ctx context.Context, t ship.Tenant, meaning Meaning
 }
 
 // orderNumber is the order number of a line.
-func orderNumber(meaning Meaning, row store.BatchRow) string {
+func orderNumber(meaning ColumnMapping, row store.BatchRow) string {
 	return strings.TrimSpace(meaning.Values(row.Cells)["order"])
 }
 
 // wasSkippedAsShipped reports whether a line was skipped because its order has a
 // shipment: it is read again when its columns mean something else.
 func wasSkippedAsShipped(row store.BatchRow) bool {
-	return row.State == RowSkipped && slices.ContainsFunc(decodeProblems(row.Wrong), func(w Wrong) bool { return w.Shipment != "" })
+	return row.State == RowSkipped && slices.ContainsFunc(decodeProblems(row.Problems), func(w Problem) bool { return w.Shipment != "" })
 }
 
 // acceptedDuplicate is the shipment that a person accepted to ship beside; ""
@@ -102,9 +102,9 @@ func acceptedDuplicate(stored json.RawMessage) ship.ShipmentID {
 
 // replaceProblems replaces the problems of a line and keeps what a person
 // accepted. It is nil if there is nothing of either.
-func replaceProblems(stored json.RawMessage, problems []Wrong) json.RawMessage {
+func replaceProblems(stored json.RawMessage, problems []Problem) json.RawMessage {
 	if id := acceptedDuplicate(stored); id != "" {
-		problems = append(slices.Clip(problems), Wrong{Field: "order", Shipment: id, Accepted: true})
+		problems = append(slices.Clip(problems), Problem{Field: "order", Shipment: id, Accepted: true})
 	}
 	if len(problems) == 0 {
 		return nil
@@ -114,8 +114,8 @@ func replaceProblems(stored json.RawMessage, problems []Wrong) json.RawMessage {
 
 // decodeProblems reads what encodeProblems wrote; what cannot be read is no
 // problem.
-func decodeProblems(data json.RawMessage) []Wrong {
-	var list []Wrong
+func decodeProblems(data json.RawMessage) []Problem {
+	var list []Problem
 	if data != nil && json.Unmarshal(data, &list) != nil {
 		return nil
 	}

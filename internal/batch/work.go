@@ -39,7 +39,7 @@ func (s *Service) Work(ctx context.Context, t ship.Tenant, id ship.BatchID) (tim
 		return s.settle(ctx, batch)
 	}
 
-	reader, err := s.newReader(ctx, t, batch.Meaning)
+	reader, err := s.newReader(ctx, t, batch.ColumnMapping)
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +153,7 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 	request, problems := reader.request(row.Cells)
 	if len(problems) > 0 {
 		row.State = RowBad
-		row.Wrong = replaceProblems(row.Wrong, problems)
+		row.Problems = replaceProblems(row.Problems, problems)
 		return
 	}
 
@@ -161,7 +161,7 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 	switch {
 	case err == nil:
 		row.State = RowRated
-		row.Wrong = replaceProblems(row.Wrong, nil)
+		row.Problems = replaceProblems(row.Problems, nil)
 		row.Tries = 0
 		row.Rate = &rate
 		row.Price = rate.Price
@@ -171,7 +171,7 @@ func (s *Service) rateRow(ctx context.Context, reader reader, row *store.BatchRo
 
 	default:
 		row.State = RowBad
-		row.Wrong = replaceProblems(row.Wrong, problemsOf(err))
+		row.Problems = replaceProblems(row.Problems, problemsOf(err))
 		row.Tries = 0
 	}
 }
@@ -182,7 +182,7 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 	request, problems := reader.request(row.Cells)
 	if len(problems) > 0 {
 		row.State = RowFailed
-		row.Wrong = replaceProblems(row.Wrong, problems)
+		row.Problems = replaceProblems(row.Problems, problems)
 		return nil
 	}
 
@@ -193,13 +193,13 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 	request.Fingerprint = sha256.Sum256([]byte(request.Key))
 	request.Limit = row.Price
 	request.Order.LabelFormat = batch.Format
-	request.AcceptDuplicate = acceptedDuplicate(row.Wrong)
+	request.AcceptDuplicate = acceptedDuplicate(row.Problems)
 
 	shipment, err := s.Purchase(ctx, request)
 	switch {
 	case err == nil:
 		row.State = RowPending
-		row.Wrong = nil
+		row.Problems = nil
 		row.Shipment = shipment.ID
 		markBought(row, shipment)
 
@@ -214,7 +214,7 @@ func (s *Service) buyRow(ctx context.Context, batch Batch, reader reader, row *s
 
 	default:
 		row.State = RowFailed
-		row.Wrong = replaceProblems(row.Wrong, purchaseProblems(err))
+		row.Problems = replaceProblems(row.Problems, purchaseProblems(err))
 		row.Tries = 0
 	}
 	return nil
@@ -227,34 +227,34 @@ func isTransient(err error) bool {
 }
 
 // problemsOf are the problems of a line that a carrier or a rule refused.
-func problemsOf(err error) []Wrong {
+func problemsOf(err error) []Problem {
 	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
-		return []Wrong{{Detail: "something went wrong here: try the line again"}}
+		return []Problem{{Detail: "something went wrong here: try the line again"}}
 	}
 
-	var problems []Wrong
+	var problems []Problem
 	for _, e := range refused.Fields {
-		problems = append(problems, Wrong{Field: fieldOf(e.Pointer), Detail: advice(e)})
+		problems = append(problems, Problem{Field: fieldOf(e.Pointer), Detail: advice(e)})
 	}
 	switch {
 	case len(problems) > 0:
 		return problems
 	case isTransient(err):
-		return []Wrong{{Detail: "no carrier could be asked, and nothing was bought: try the line again later"}}
+		return []Problem{{Detail: "no carrier could be asked, and nothing was bought: try the line again later"}}
 	}
-	return []Wrong{{Detail: cmp.Or(refused.Refusal.Message, refused.Message)}}
+	return []Problem{{Detail: cmp.Or(refused.Refusal.Message, refused.Message)}}
 }
 
 // purchaseProblems are the problems of a line with a rate that was not bought.
-func purchaseProblems(err error) []Wrong {
+func purchaseProblems(err error) []Problem {
 	switch ship.CodeOf(err) {
 	case "duplicate_order":
 		duplicate, _ := errors.AsType[*ship.Error](err)
 		existing, _ := duplicate.Details["possibleDuplicateOf"].(string)
-		return []Wrong{shippedProblem(ship.ShipmentID(existing))}
+		return []Problem{shippedProblem(ship.ShipmentID(existing))}
 	case "no_rate", "price_changed":
-		return []Wrong{{Detail: "the offer that was shown is gone, or costs more now: try the line again"}}
+		return []Problem{{Detail: "the offer that was shown is gone, or costs more now: try the line again"}}
 	}
 	return problemsOf(err)
 }

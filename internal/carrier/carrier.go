@@ -136,7 +136,7 @@ func (c *Carrier) Abilities() []string {
 	_, canFind := c.driver.(Finder)
 	_, canVoid := c.driver.(Voider)
 	_, canTrack := c.driver.(Tracker)
-	_, canDecode := c.driver.(Listener)
+	_, canDecode := c.driver.(PushDecoder)
 	_, canSubscribe := c.driver.(Subscriber)
 
 	add("rates", canRate)
@@ -187,21 +187,21 @@ func (c *Carrier) Rates(ctx context.Context, order ship.Order) (_ []ship.Rate, e
 
 // Buy purchases a label. The purchase it returns is complete, or err says why
 // there is none.
-func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Purchase, err error) {
+func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	buyer, ok := c.driver.(Buyer)
 	if !ok {
-		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
+		return ship.Sale{}, c.errorf(ship.Unsupported, "%s does not sell labels", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpBuy, c.BuyTime(len(request.Order.Parcels)))
 	defer func() { done(err) }()
 	purchase, err := buyer.Buy(ctx, request)
 	if err != nil {
-		return ship.Purchase{}, c.explain(err, ship.Uncertain)
+		return ship.Sale{}, c.explain(err, ship.Uncertain)
 	}
 	if !c.complete(&purchase, request) {
 		// Money may be spent, so this is not a plain failure.
-		return ship.Purchase{}, c.errorf(ship.Uncertain, "%s sent an incomplete label", c.spec.Title)
+		return ship.Sale{}, c.errorf(ship.Uncertain, "%s sent an incomplete label", c.spec.Title)
 	}
 	return purchase, nil
 }
@@ -209,30 +209,30 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Purchase, e
 // Find returns the purchase made under the reference of the request, or an
 // error of kind ship.NotFound if there is none. It lacks its label where the
 // carrier loses labels.
-func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Purchase, err error) {
+func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	finder, ok := c.driver.(Finder)
 	if !ok {
-		return ship.Purchase{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
+		return ship.Sale{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpFind, c.Deadlines.Find)
 	defer func() { done(err) }()
 	purchase, err := finder.Find(ctx, request)
 	if err != nil {
-		return ship.Purchase{}, c.explain(err, ship.Unavailable)
+		return ship.Sale{}, c.explain(err, ship.Unavailable)
 	}
 
 	// Where the carrier gives a label once, the numbers prove the purchase.
-	isEnough := c.spec.LosesLabel && purchase.TrackingNumber != "" && purchase.CarrierRef != ""
+	isEnough := c.spec.LookupLacksLabel && purchase.TrackingNumber != "" && purchase.CarrierRef != ""
 	if !c.complete(&purchase, request) && !isEnough {
-		return ship.Purchase{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
+		return ship.Sale{}, c.errorf(ship.Unavailable, "%s sent an incomplete label", c.spec.Title)
 	}
 	return purchase, nil
 }
 
 // Void voids the label. The result is ship.StateVoided or
 // ship.StateRefundPending; a refusal is an error of kind ship.Invalid.
-func (c *Carrier) Void(ctx context.Context, deal ship.Deal) (_ VoidResult, err error) {
+func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResult, err error) {
 	voider, ok := c.driver.(Voider)
 	if !ok {
 		return VoidResult{}, c.errorf(ship.Unsupported, "%s cannot void labels", c.spec.Title)
@@ -240,7 +240,7 @@ func (c *Carrier) Void(ctx context.Context, deal ship.Deal) (_ VoidResult, err e
 
 	ctx, done := c.begin(ctx, OpVoid, c.Deadlines.Void)
 	defer func() { done(err) }()
-	result, err := voider.Void(ctx, deal)
+	result, err := voider.Void(ctx, purchase)
 	if err != nil {
 		return VoidResult{}, c.explain(err, ship.Uncertain)
 	}
@@ -252,7 +252,7 @@ func (c *Carrier) Void(ctx context.Context, deal ship.Deal) (_ VoidResult, err e
 }
 
 // Track returns everything that the carrier knows of the numbers.
-func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []Heard, err error) {
+func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpdate, err error) {
 	tracker, ok := c.driver.(Tracker)
 	if !ok {
 		return nil, c.errorf(ship.Unsupported, "%s cannot be asked where a parcel is", c.spec.Title)
@@ -268,17 +268,17 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []Heard, err e
 }
 
 // Hear verifies and decodes one request that the carrier pushed.
-func (c *Carrier) Hear(header http.Header, body []byte) (Push, error) {
-	listener, ok := c.driver.(Listener)
+func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
+	listener, ok := c.driver.(PushDecoder)
 	if !ok {
 		return Push{}, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
 	}
 
-	push, err := listener.Hear(header, body)
+	push, err := listener.DecodePush(header, body)
 	if err != nil {
 		return Push{}, c.explain(err, ship.Invalid)
 	}
-	push.Heard = usableUpdates(push.Heard)
+	push.Updates = usableUpdates(push.Updates)
 	return push, nil
 }
 
@@ -317,7 +317,7 @@ func (c *Carrier) begin(ctx context.Context, op Operation, deadline time.Duratio
 
 // complete fills in what the carrier need not repeat, and reports whether the
 // purchase can be printed, tracked and voided.
-func (c *Carrier) complete(purchase *ship.Purchase, request BuyOrder) bool {
+func (c *Carrier) complete(purchase *ship.Sale, request BuyOrder) bool {
 	purchase.Carrier = c.spec.Name
 	if purchase.Service == "" {
 		purchase.Service = request.Service
@@ -331,7 +331,7 @@ func (c *Carrier) complete(purchase *ship.Purchase, request BuyOrder) bool {
 
 // usableUpdates drops updates without a parcel, a code or a time: a repeated
 // one could not be recognized.
-func usableUpdates(updates []Heard) []Heard {
+func usableUpdates(updates []TrackingUpdate) []TrackingUpdate {
 	usable := updates[:0]
 	for _, update := range updates {
 		if update.TrackingNumber != "" && update.Scan.Code != "" && !update.Scan.At.IsZero() {

@@ -18,9 +18,9 @@ import (
 // driver does what it is told.
 type driver struct {
 	rates    []ship.Rate
-	purchase ship.Purchase
+	purchase ship.Sale
 	void     carrier.VoidResult
-	heard    []carrier.Heard
+	heard    []carrier.TrackingUpdate
 	err      error
 	hang     bool
 }
@@ -39,24 +39,24 @@ func (d *driver) Rates(ctx context.Context, _ ship.Order) ([]ship.Rate, error) {
 	return d.rates, d.wait(ctx)
 }
 
-func (d *driver) Buy(ctx context.Context, _ carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Buy(ctx context.Context, _ carrier.BuyOrder) (ship.Sale, error) {
 	return d.purchase, d.wait(ctx)
 }
 
-func (d *driver) Find(ctx context.Context, _ carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Find(ctx context.Context, _ carrier.BuyOrder) (ship.Sale, error) {
 	return d.purchase, d.wait(ctx)
 }
 
-func (d *driver) Void(ctx context.Context, _ ship.Deal) (carrier.VoidResult, error) {
+func (d *driver) Void(ctx context.Context, _ ship.Purchase) (carrier.VoidResult, error) {
 	return d.void, d.wait(ctx)
 }
 
-func (d *driver) Track(ctx context.Context, _ []string) ([]carrier.Heard, error) {
+func (d *driver) Track(ctx context.Context, _ []string) ([]carrier.TrackingUpdate, error) {
 	return d.heard, d.wait(ctx)
 }
 
 func (d *driver) Hear(http.Header, []byte) (carrier.Push, error) {
-	return carrier.Push{Heard: d.heard}, d.err
+	return carrier.Push{Updates: d.heard}, d.err
 }
 
 func (d *driver) Subscribe(ctx context.Context, _ carrier.Subscription) (time.Time, error) {
@@ -75,8 +75,8 @@ var spec = carrier.Spec{
 }
 
 // whole is a complete purchase.
-func whole() ship.Purchase {
-	return ship.Purchase{TrackingNumber: "N", CarrierRef: "R", Label: ship.Label{Format: "pdf", Data: []byte("%PDF")}}
+func whole() ship.Sale {
+	return ship.Sale{TrackingNumber: "N", CarrierRef: "R", Label: ship.Label{Format: "pdf", Data: []byte("%PDF")}}
 }
 
 // operations runs each operation and returns its error.
@@ -95,7 +95,10 @@ var operations = []struct {
 		_, err := c.Find(ctx, carrier.BuyOrder{})
 		return err
 	}},
-	{"void", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Void(ctx, ship.Deal{}); return err }},
+	{"void", ship.Uncertain, func(ctx context.Context, c *carrier.Carrier) error {
+		_, err := c.Void(ctx, ship.Purchase{})
+		return err
+	}},
 	{"track", ship.Unavailable, func(ctx context.Context, c *carrier.Carrier) error { _, err := c.Track(ctx, nil); return err }},
 }
 
@@ -106,7 +109,7 @@ func TestWhatADriverCannotDoIsUnsupported(t *testing.T) {
 			t.Errorf("%s: %v, want unsupported", op.name, err)
 		}
 	}
-	if _, err := c.Hear(nil, nil); ship.KindOf(err) != ship.Unsupported {
+	if _, err := c.DecodePush(nil, nil); ship.KindOf(err) != ship.Unsupported {
 		t.Errorf("hear: %v, want unsupported", err)
 	}
 	if got := c.Abilities(); got != nil {
@@ -154,10 +157,10 @@ func TestACarrierMayHaveDeadlinesOfItsOwn(t *testing.T) {
 }
 
 func TestAnIncompletePurchaseIsUncertain(t *testing.T) {
-	for name, spoil := range map[string]func(*ship.Purchase){
-		"no number":    func(p *ship.Purchase) { p.TrackingNumber = "" },
-		"no reference": func(p *ship.Purchase) { p.CarrierRef = "" },
-		"no label":     func(p *ship.Purchase) { p.Label.Data = nil },
+	for name, spoil := range map[string]func(*ship.Sale){
+		"no number":    func(p *ship.Sale) { p.TrackingNumber = "" },
+		"no reference": func(p *ship.Sale) { p.CarrierRef = "" },
+		"no label":     func(p *ship.Sale) { p.Label.Data = nil },
 	} {
 		p := whole()
 		spoil(&p)
@@ -195,7 +198,7 @@ func TestAVoidThatSaysNothingIsUncertain(t *testing.T) {
 		"": ship.Uncertain, ship.StatePurchased: ship.Uncertain, ship.StateVoided: "", ship.StateRefundPending: "",
 	} {
 		c := carrier.New(spec, &driver{void: carrier.VoidResult{State: state}})
-		if _, err := c.Void(t.Context(), ship.Deal{}); ship.KindOf(err) != want {
+		if _, err := c.Void(t.Context(), ship.Purchase{}); ship.KindOf(err) != want {
 			t.Errorf("state %q: %v, want %q", state, err, want)
 		}
 	}
@@ -203,7 +206,7 @@ func TestAVoidThatSaysNothingIsUncertain(t *testing.T) {
 
 func TestWhatCannotBeToldFromItsRepeatsIsNotHeard(t *testing.T) {
 	at := time.Now()
-	d := &driver{heard: []carrier.Heard{
+	d := &driver{heard: []carrier.TrackingUpdate{
 		{Scan: ship.Scan{Code: "X", At: at}},
 		{TrackingNumber: "1", Scan: ship.Scan{At: at}},
 		{TrackingNumber: "2", Scan: ship.Scan{Code: "X"}},

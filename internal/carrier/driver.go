@@ -51,7 +51,7 @@ type BuyOrder struct {
 type Buyer interface {
 	// Buy purchases the order. If the request may have reached the carrier
 	// and no answer was read, the error must be of kind ship.Uncertain.
-	Buy(ctx context.Context, b BuyOrder) (ship.Purchase, error)
+	Buy(ctx context.Context, b BuyOrder) (ship.Sale, error)
 }
 
 // A Finder can look a purchase up by our reference. A Buyer that is also a
@@ -60,7 +60,7 @@ type Finder interface {
 	// Find returns what was bought under b.Reference, or an error of kind
 	// ship.NotFound if nothing was. The rest of b is the order as it was sent,
 	// for carriers whose answer lacks a part of the purchase.
-	Find(ctx context.Context, b BuyOrder) (ship.Purchase, error)
+	Find(ctx context.Context, b BuyOrder) (ship.Sale, error)
 }
 
 // A Voider voids labels.
@@ -68,7 +68,7 @@ type Voider interface {
 	// Void cancels the purchase. A refusal is an error of kind ship.Invalid
 	// with the carrier's own words; an answer that was lost is ship.Uncertain,
 	// and asking again is safe.
-	Void(ctx context.Context, d ship.Deal) (VoidResult, error)
+	Void(ctx context.Context, d ship.Purchase) (VoidResult, error)
 }
 
 // VoidResult is what became of a label that is voided.
@@ -80,22 +80,22 @@ type VoidResult struct {
 type Tracker interface {
 	// Track returns everything that the carrier knows of the numbers. A number
 	// that it does not know has nothing in the answer.
-	Track(ctx context.Context, numbers []string) ([]Heard, error)
+	Track(ctx context.Context, numbers []string) ([]TrackingUpdate, error)
 }
 
 // A Listener understands the carrier's own webhooks. It does no I/O.
-type Listener interface {
+type PushDecoder interface {
 	// Hear verifies and decodes one pushed request; body is its whole body. A
 	// request that is not the carrier's is an error of kind ship.Forbidden, one
 	// that cannot be read ship.Invalid.
-	Hear(header http.Header, body []byte) (Push, error)
+	DecodePush(header http.Header, body []byte) (Push, error)
 }
 
 // A Push is what a carrier sent by itself.
 type Push struct {
-	Heard   []Heard
-	Numbers []string // of which something changed, though the push does not say what
-	Proven  bool     // its signature or credential is valid; without, it is only a reason to ask the carrier
+	Updates  []TrackingUpdate
+	Numbers  []string // of which something changed, though the push does not say what
+	Verified bool     // its signature or credential is valid; without, it is only a reason to ask the carrier
 }
 
 // A Subscriber asks the carrier to push tracking updates.
@@ -114,7 +114,7 @@ type Subscription struct {
 }
 
 // Heard is one tracking update of one parcel, as a carrier reported it.
-type Heard struct {
+type TrackingUpdate struct {
 	TrackingNumber string
 	Scan           ship.Scan
 	EstimateAt     time.Time // the carrier's date of delivery, if it gave one

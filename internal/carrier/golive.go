@@ -30,13 +30,13 @@ type GoLive struct {
 
 	// Papers are Markdown files in the syntax of text/template, executed with a
 	// CertifiedConnection.
-	Papers fs.FS
+	Documents fs.FS
 }
 
 // A TestAnswer is how a carrier's test environment answered.
 type TestAnswer struct {
 	Operation Operation
-	Purchase  ship.Purchase // that was made, or that the operation is about; zero if it is about none
+	Sale      ship.Sale // that was made, or that the operation is about; zero if it is about none
 	Err       error
 }
 

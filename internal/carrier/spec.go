@@ -27,14 +27,14 @@ type Spec struct {
 	TrackBatch int           // numbers in one call of Track; 0 means 1
 	// SubscribeBatch is how many numbers one call of Subscribe takes; 0 if it
 	// subscribes to the account as a whole.
-	SubscribeBatch int
-	LookupLag      time.Duration // how long after its sale a purchase may be missing from a look-up
-	LosesLabel     bool          // a purchase that is looked up comes without its label
-	Limits         []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
+	SubscribeBatch   int
+	LookupLag        time.Duration // how long after its sale a purchase may be missing from a look-up
+	LookupLacksLabel bool          // a purchase that is looked up comes without its label
+	Limits           []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
 	// Track and Hear give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.
-	Meaning func(code string) (status ship.Status, reason string, known bool)
+	MeaningOf func(code string) (status ship.Status, reason string, known bool)
 	// Recognize says whether a tracking number, normalized, is one of the
 	// carrier's.
 	Recognize func(number string) Recognition

@@ -71,7 +71,7 @@ type Walk struct {
 type bought struct {
 	entry    *Purchase
 	order    carrier.BuyOrder
-	purchase ship.Purchase
+	purchase ship.Sale
 	files    []string // of its labels, relative to the report
 }
 
@@ -221,7 +221,7 @@ func (w *Walk) check(ctx context.Context) error {
 func (w *Walk) checkCredentials(ctx context.Context) bool {
 	err := w.options.Carrier.Check(w.record.context(ctx, "credentials"))
 	if err != nil {
-		w.addError("credentials", carrier.OpCheck, ship.Purchase{}, err)
+		w.addError("credentials", carrier.OpCheck, ship.Sale{}, err)
 		return false
 	}
 	w.add(Check{Name: "credentials", Result: OK, Message: w.spec.Title + " accepts the credentials"})
@@ -268,7 +268,7 @@ func (w *Walk) checkLane(ctx context.Context, l lane) {
 			})
 			return
 		}
-		w.addError(name, carrier.OpRates, ship.Purchase{}, err)
+		w.addError(name, carrier.OpRates, ship.Sale{}, err)
 		return
 	}
 
@@ -338,7 +338,7 @@ func (w *Walk) add(c Check) {
 
 // addError records how an operation failed. An answer that the carrier's test
 // environment is known to give to correct requests is not a failure.
-func (w *Walk) addError(name string, op carrier.Operation, p ship.Purchase, err error) Result {
+func (w *Walk) addError(name string, op carrier.Operation, p ship.Sale, err error) Result {
 	check := Check{Name: name, Result: Failed, CarrierCode: codeOf(err), Message: messageOf(err)}
 	if why := w.notTestable(op, p, err); why != "" {
 		check.Result = NotTestable
@@ -350,11 +350,11 @@ func (w *Walk) addError(name string, op carrier.Operation, p ship.Purchase, err 
 
 // notTestable explains an answer of the test environment that proves nothing;
 // empty for any other answer. Production has no such answers.
-func (w *Walk) notTestable(op carrier.Operation, p ship.Purchase, err error) string {
+func (w *Walk) notTestable(op carrier.Operation, p ship.Sale, err error) string {
 	if w.options.Tenant.Livemode || w.spec.GoLive.NotTestable == nil {
 		return ""
 	}
-	return w.spec.GoLive.NotTestable(carrier.TestAnswer{Operation: op, Purchase: p, Err: err})
+	return w.spec.GoLive.NotTestable(carrier.TestAnswer{Operation: op, Sale: p, Err: err})
 }
 
 // codeOf is the carrier's own code of a refusal.

@@ -316,7 +316,7 @@ func TestALostAnswerIsLookedUpAndNotBoughtAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, name)
-			if err := b.server.Turn(emulator.Knobs{Buy: map[string]float64{"reset": 1}}); err != nil {
+			if err := b.server.Turn(emulator.Faults{Buy: map[string]float64{"reset": 1}}); err != nil {
 				t.Fatal(err)
 			}
 			report := b.run(t)
@@ -343,7 +343,7 @@ func TestALostAnswerIsLookedUpAndNotBoughtAgain(t *testing.T) {
 func TestALostPurchaseThatIsNotFoundStaysOnTheList(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "ups")
-	if err := b.server.Turn(emulator.Knobs{Buy: map[string]float64{"reset": 1}, LookupFlap: 1}); err != nil {
+	if err := b.server.Turn(emulator.Faults{Buy: map[string]float64{"reset": 1}, LookupFlap: 1}); err != nil {
 		t.Fatal(err)
 	}
 	report := b.run(t)

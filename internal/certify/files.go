@@ -124,7 +124,7 @@ func (w *Walk) checkDocuments(b *bought) error {
 
 // writePapers fills in the carrier's papers.
 func (w *Walk) writePapers() error {
-	papers := w.spec.GoLive.Papers
+	papers := w.spec.GoLive.Documents
 	if papers == nil {
 		return nil
 	}

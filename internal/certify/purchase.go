@@ -141,7 +141,7 @@ func (w *Walk) buy(ctx context.Context, name string, o ship.Order, offer ship.Ra
 	default:
 		entry.State = Refused
 		entry.Detail = messageOf(err)
-		w.addError("purchase, "+name, carrier.OpBuy, ship.Purchase{}, err)
+		w.addError("purchase, "+name, carrier.OpBuy, ship.Sale{}, err)
 	}
 	return w.save()
 }
@@ -154,16 +154,16 @@ func mayHaveSold(err error) bool {
 }
 
 // findLost looks up a purchase whose answer was lost. It is never made again.
-func (w *Walk) findLost(ctx context.Context, request carrier.BuyOrder, lost error) (ship.Purchase, error) {
+func (w *Walk) findLost(ctx context.Context, request carrier.BuyOrder, lost error) (ship.Sale, error) {
 	if !w.can("find") {
-		return ship.Purchase{}, lost
+		return ship.Sale{}, lost
 	}
-	return w.find(ctx, request, ship.Purchase{})
+	return w.find(ctx, request, ship.Sale{})
 }
 
 // find looks a purchase up, for as long as the carrier may take to show it.
 // sold is what its answer said; zero if that was lost.
-func (w *Walk) find(ctx context.Context, request carrier.BuyOrder, sold ship.Purchase) (ship.Purchase, error) {
+func (w *Walk) find(ctx context.Context, request carrier.BuyOrder, sold ship.Sale) (ship.Sale, error) {
 	until := time.Now().Add(w.options.LookupWait)
 	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
 		purchase, err := w.options.Carrier.Find(ctx, request)
@@ -184,7 +184,7 @@ func (w *Walk) find(ctx context.Context, request carrier.BuyOrder, sold ship.Pur
 }
 
 // judgePurchase compares the answer with what was ordered.
-func (w *Walk) judgePurchase(name string, request carrier.BuyOrder, offer ship.Rate, p ship.Purchase, lost bool) Check {
+func (w *Walk) judgePurchase(name string, request carrier.BuyOrder, offer ship.Rate, p ship.Sale, lost bool) Check {
 	check := Check{Name: "purchase, " + name, Result: OK}
 	var wrong, notes []string
 
@@ -223,7 +223,7 @@ func (w *Walk) judgePurchase(name string, request carrier.BuyOrder, offer ship.R
 }
 
 // numbersOf are all tracking numbers of a purchase.
-func numbersOf(p ship.Purchase) []string {
+func numbersOf(p ship.Sale) []string {
 	if len(p.Pieces) > 0 {
 		return p.Pieces
 	}
@@ -333,7 +333,7 @@ func (w *Walk) void(ctx context.Context, b *bought) {
 		return
 	}
 
-	deal := ship.Deal{
+	deal := ship.Purchase{
 		Carrier:        b.purchase.Carrier,
 		Connection:     w.options.Carrier.Connection,
 		Service:        b.purchase.Service,

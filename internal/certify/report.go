@@ -86,7 +86,7 @@ func (p *Purchase) IsOpen() bool {
 }
 
 // settle fills in what was bought.
-func (p *Purchase) settle(bought ship.Purchase) {
+func (p *Purchase) settle(bought ship.Sale) {
 	p.State = Bought
 	p.TrackingNumber = bought.TrackingNumber
 	p.Pieces = bought.Pieces

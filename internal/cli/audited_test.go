@@ -140,8 +140,8 @@ func TestEveryCommandThatChangesAnAccountIsInTheAuditLog(t *testing.T) {
 			return
 		}
 		known[path] = true
-		if told, why := slices.Contains(tried, path), cli.Untold[path]; told == (why != "") {
-			t.Errorf("%s: told %v, not told because %q", path, told, why)
+		if notified, why := slices.Contains(tried, path), cli.Untold[path]; notified == (why != "") {
+			t.Errorf("%s: told %v, not told because %q", path, notified, why)
 		}
 	}
 	walk(cli.NewRoot(cli.Streams{}))

@@ -13,9 +13,9 @@ import (
 )
 
 // emulatedUPS is a shell whose UPS is a stand-in, with a test connection to it.
-func emulatedUPS(t *testing.T, knobs string) (s shell, connection, address string) {
+func emulatedUPS(t *testing.T, faults string) (s shell, connection, address string) {
 	t.Helper()
-	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--knobs", knobs).said(t)
+	text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--faults", faults).said(t)
 	base := regexp.MustCompile(`CARRIER_URLS=(ups=\S+)`).FindStringSubmatch(text)[1]
 	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(text)
 

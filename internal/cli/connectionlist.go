@@ -244,7 +244,7 @@ func shownFindings(list []account.Finding) []finding {
 		shown[i] = finding{
 			level:   string(f.Level),
 			subject: f.Subject,
-			says:    f.Says,
+			says:    f.Message,
 			advice:  f.Advice,
 		}
 		if f.Level == account.LevelFail {

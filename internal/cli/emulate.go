@@ -81,10 +81,10 @@ func (c *cli) emulateCommand() *cobra.Command {
 		Use:   "emulate CARRIER",
 		Short: "Play a carrier on this machine, for tests",
 		Long: "Play a carrier on this machine until stopped: it speaks the carrier's own protocol, sells\n" +
-			"nothing real, keeps a ledger of what it sold, and misbehaves as its knobs say.\n\n" +
+			"nothing real, keeps a ledger of what it sold, and misbehaves as its faults say.\n\n" +
 			"Carriers: " + strings.Join(names, ", ") + ".",
 		Example: "  waybill emulate ups --listen 127.0.0.1:9001\n" +
-			`  waybill emulate usps --ledger usps.jsonl --knobs '{"latency":"200ms","buy":{"hang":0.08}}'`,
+			`  waybill emulate usps --ledger usps.jsonl --faults '{"latency":"200ms","buy":{"hang":0.08}}'`,
 		Args:      oneArgument,
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,7 +99,7 @@ func (c *cli) emulateCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&e.listen, "listen", "127.0.0.1:9001", "address that it listens on")
 	flags.StringVar(&e.ledger, "ledger", "", "file of the ledger, read at the start and written on (default: kept in memory)")
-	flags.StringVar(&e.faults, "knobs", "", "how it misbehaves: JSON, or a file of JSON (default: it behaves)")
+	flags.StringVar(&e.faults, "faults", "", "how it misbehaves: JSON, or a file of JSON (default: it behaves)")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (e *emulation) run(ctx context.Context, played emulated) (err error) {
 
 	carrier := played.open(ledger)
 	if err := carrier.Turn(faults); err != nil {
-		return fmt.Errorf("--knobs: %w", err)
+		return fmt.Errorf("--faults: %w", err)
 	}
 
 	listener, err := net.Listen("tcp", e.listen)
@@ -155,7 +155,7 @@ func stopServer(ctx context.Context, server *http.Server) error {
 }
 
 // readFaults reads JSON, or a file of it.
-func readFaults(text string) (faults emulator.Knobs, err error) {
+func readFaults(text string) (faults emulator.Faults, err error) {
 	if text == "" {
 		return faults, nil
 	}
@@ -163,14 +163,14 @@ func readFaults(text string) (faults emulator.Knobs, err error) {
 	data := []byte(text)
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if data, err = os.ReadFile(strings.TrimPrefix(text, "@")); err != nil {
-			return faults, fmt.Errorf("--knobs is neither JSON nor a file: %w", err)
+			return faults, fmt.Errorf("--faults is neither JSON nor a file: %w", err)
 		}
 	}
 
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&faults); err != nil {
-		return faults, fmt.Errorf("--knobs: %w", err)
+		return faults, fmt.Errorf("--faults: %w", err)
 	}
 	return faults, nil
 }
@@ -196,7 +196,7 @@ func (e *emulation) announce(played emulated, address string) error {
 	fmt.Fprintf(&text, "\nSet this for the service, and where you connect it, so that they call here instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, played.name, address, base.Path)
 	fmt.Fprintf(&text, "\nThen connect it, for test keys (DATABASE_URL says to which service):\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
 	fmt.Fprintf(&text, "\nWhat it did, and how it is to misbehave from now on:\n\n  curl %s/_emulator/ledger\n", address)
-	fmt.Fprintf(&text, "  curl -X PUT %s/_emulator/knobs -d '{\"buy\":{\"reset\":1}}'\n", address)
+	fmt.Fprintf(&text, "  curl -X PUT %s/_emulator/faults -d '{\"buy\":{\"reset\":1}}'\n", address)
 
 	_, err = fmt.Fprint(e.Out, text.String())
 	return err

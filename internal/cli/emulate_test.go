@@ -71,24 +71,24 @@ func TestEmulateSaysHowToConnect(t *testing.T) {
 	}
 }
 
-func TestEmulateGoesOnWithItsLedgerAndKnobs(t *testing.T) {
+func TestEmulateGoesOnWithItsLedgerAndFaults(t *testing.T) {
 	t.Parallel()
-	ledger, knobs := filepath.Join(t.TempDir(), "ledger"), filepath.Join(t.TempDir(), "knobs.json")
+	ledger, faults := filepath.Join(t.TempDir(), "ledger"), filepath.Join(t.TempDir(), "faults.json")
 	sold := `{"line":1,"at":"2027-01-31T12:00:00Z","kind":"sold","number":"1Z","reference":"S1"}` + "\n"
 	if err := os.WriteFile(ledger, []byte(sold), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(knobs, []byte(`{"latency":"1ms"}`), 0o600); err != nil {
+	if err := os.WriteFile(faults, []byte(`{"latency":"1ms"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, how := range []string{`{"latency":"1ms"}`, knobs, "@" + knobs} {
-		text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--ledger", ledger, "--knobs", how).said(t)
+	for _, how := range []string{`{"latency":"1ms"}`, faults, "@" + faults} {
+		text := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--ledger", ledger, "--faults", how).said(t)
 		address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(text)
 		if got := fetch(t, address+"/_emulator/ledger"); !strings.Contains(got, `"number":"1Z","reference":"S1"`) {
 			t.Errorf("the ledger reads %s", got)
 		}
-		if got := fetch(t, address+"/_emulator/knobs"); strings.TrimSpace(got) != `{"latency":"1ms"}` {
-			t.Errorf("with %s the knobs read %s", how, got)
+		if got := fetch(t, address+"/_emulator/faults"); strings.TrimSpace(got) != `{"latency":"1ms"}` {
+			t.Errorf("with %s the faults read %s", how, got)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestEmulateGoesOnWithItsLedgerAndKnobs(t *testing.T) {
 // comes.
 func TestEmulateStopsWhileItHangs(t *testing.T) {
 	t.Parallel()
-	e := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--knobs", `{"stall":1}`)
+	e := shell{}.start(t, "emulate", "ups", "--listen", "127.0.0.1:0", "--faults", `{"stall":1}`)
 	address := regexp.MustCompile(`CARRIER_URLS=ups=(\S+)`).FindStringSubmatch(e.said(t))[1]
 	hung := make(chan error, 1)
 	go func() {
@@ -158,9 +158,9 @@ func TestEmulateExplainsWhatItNeeds(t *testing.T) {
 	for want, args := range map[string][]string{
 		"choose from ups, usps, fedex, dhl_express": {"acme"},
 		"not 0: waybill emulate CARRIER":            {},
-		"--knobs is neither JSON nor a file":        {"ups", "--knobs", "/nowhere/knobs.json"},
-		"unknown field":                             {"ups", "--knobs", `{"latencies":"1s"}`},
-		`there is no fault "explode"`:               {"ups", "--knobs", `{"buy":{"explode":1}}`},
+		"--faults is neither JSON nor a file":        {"ups", "--faults", "/nowhere/faults.json"},
+		"unknown field":                             {"ups", "--faults", `{"latencies":"1s"}`},
+		`there is no fault "explode"`:               {"ups", "--faults", `{"buy":{"explode":1}}`},
 		"open the ledger":                           {"ups", "--ledger", "/nowhere/ledger"},
 		"listen tcp":                                {"ups", "--listen", "nowhere"},
 	} {

@@ -24,7 +24,7 @@ func (c *cli) restoredCommand() *cobra.Command {
 				return err
 			}
 
-			if err := app.NoteRestore(cmd.Context(), cfg); err != nil {
+			if err := app.RecordRestore(cmd.Context(), cfg); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(c.Out, "noted: for 48 hours, purchases with a key are looked up before they are made; lost ones without a key are voided")

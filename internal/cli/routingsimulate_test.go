@@ -29,13 +29,13 @@ func bought(t *testing.T, s shell, n int) {
 	for i := range n {
 		sh := storetest.Shipment(ship.Tenant{Account: ship.AccountID(id)}, fmt.Sprintf("o%d", i))
 		sh.ID = ship.NewShipmentID(sh.Tenant.Shard(), storetest.Now().Add(time.Duration(i-n)*time.Millisecond))
-		sh.Deal.Price = ship.Money{Minor: 1000, Currency: "USD"}
-		sh.Deal.Routing = ship.Routing{Strategy: "cheapest", Considered: 2, Seen: ship.Seen{
+		sh.Purchase.Price = ship.Money{Minor: 1000, Currency: "USD"}
+		sh.Purchase.Routing = ship.Routing{Strategy: "cheapest", Considered: 2, Seen: ship.Seen{
 			{Carrier: "ups", Service: "ground", Price: ship.Money{Minor: 1000, Currency: "USD"}, TransitDays: 5},
 			{Carrier: "fedex", Service: "two_day", Price: ship.Money{Minor: 1200, Currency: "USD"}, TransitDays: 2},
 		}}
 		if i%10 == 9 {
-			sh.Deal.Routing.Strategy = "named"
+			sh.Purchase.Routing.Strategy = "named"
 		}
 		if _, err := st.Create(t.Context(), storetest.Bought(sh, fmt.Sprintf("1Z%d", i))); err != nil {
 			t.Fatal(err)

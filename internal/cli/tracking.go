@@ -231,7 +231,7 @@ func (c *cli) printDifferences(list []tracking.Difference) error {
 	for _, difference := range list {
 		clients := "are told"
 		switch {
-		case difference.Told:
+		case difference.Notified:
 			clients = "are not told again"
 		case difference.Is.Status == "":
 			clients = "need not know"
@@ -247,7 +247,7 @@ func (c *cli) printDifferences(list []tracking.Difference) error {
 	return table.Flush()
 }
 
-func formatSense(sense tracking.Sense) string {
+func formatSense(sense tracking.CodeMeaning) string {
 	return strings.TrimSpace(orDash(string(sense.Status)) + " " + sense.Reason)
 }
 

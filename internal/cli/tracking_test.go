@@ -23,13 +23,13 @@ func acmeParcel(t *testing.T, url string) {
 	}
 	t.Cleanup(st.Close)
 	sh := storetest.Shipment(storetest.Tenant(), "o")
-	sh.Deal.Carrier, sh.Deal.Simulated = "acme", false
+	sh.Purchase.Carrier, sh.Purchase.Simulated = "acme", false
 	c := storetest.Bought(sh, "AC1")
 	c.PollAt = time.Time{}
 	if _, err := st.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	err = tracking.New(tracking.Config{Store: st, Log: slog.New(slog.DiscardHandler)}).Absorb(t.Context(), []tracking.Heard{{
+	err = tracking.New(tracking.Config{Store: st, Log: slog.New(slog.DiscardHandler)}).ApplyUpdates(t.Context(), []tracking.Update{{
 		Subject: ship.Subject{Tenant: sh.Tenant, ID: sh.ID.Raw()},
 		Scans: []store.NewScan{
 			{Scan: ship.Scan{Code: "PU", At: storetest.Now(), Reason: ship.ReasonUnmapped, Description: "Collected\nby van"}},
@@ -44,7 +44,7 @@ func acmeParcel(t *testing.T, url string) {
 func TestABetterTableIsShownAndThenApplied(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t)
-	c.specs[0].Meaning = func(code string) (ship.Status, string, bool) {
+	c.specs[0].MeaningOf = func(code string) (ship.Status, string, bool) {
 		switch code {
 		case "PU":
 			return ship.PickedUp, "", true

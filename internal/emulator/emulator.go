@@ -1,5 +1,5 @@
 // Package emulator holds what stand-in carriers have in common: a ledger that
-// only grows, knobs that make them misbehave, and the server around them. The
+// only grows, faults that make them misbehave, and the server around them. The
 // carriers themselves are its subpackages. They speak the carrier's own
 // protocol over real HTTP, share no code with the service, and their ledgers
 // judge it.
@@ -7,8 +7,8 @@
 // Beside the carrier's own paths a stand-in answers to whoever runs it:
 //
 //	GET  /_emulator/ledger   the ledger, a line of JSON an entry
-//	GET  /_emulator/knobs    the knobs as they are set
-//	PUT  /_emulator/knobs    sets all of them
+//	GET  /_emulator/faults    the faults as they are set
+//	PUT  /_emulator/faults    sets all of them
 package emulator
 
 import (
@@ -31,13 +31,13 @@ type Server struct {
 	// refusal of a purchase (400). Nil writes none.
 	Failure func(status int) (contentType string, body []byte)
 	// Compresses is set for a carrier that compresses every answer, whatever the
-	// request accepts. Others do by the knob alone.
+	// request accepts. Others do by the fault alone.
 	Compresses bool
 	// Send sends what the carrier pushes by itself. It may be changed before the
 	// first request; nil pushes nothing.
 	Send func(*http.Request) (*http.Response, error)
 
-	knobs  atomic.Pointer[Knobs]
+	faults atomic.Pointer[Faults]
 	mux    *http.ServeMux
 	mu     sync.Mutex
 	tokens map[string]time.Time // until when each is valid
@@ -52,11 +52,11 @@ func New(carrier string, l *Ledger) *Server {
 		mux:     http.NewServeMux(),
 		tokens:  map[string]time.Time{},
 	}
-	s.knobs.Store(&Knobs{})
+	s.faults.Store(&Faults{})
 
 	s.mux.HandleFunc("GET /_emulator/ledger", s.showLedger)
-	s.mux.HandleFunc("GET /_emulator/knobs", s.showKnobs)
-	s.mux.HandleFunc("PUT /_emulator/knobs", s.setKnobs)
+	s.mux.HandleFunc("GET /_emulator/faults", s.showFaults)
+	s.mux.HandleFunc("PUT /_emulator/faults", s.setFaults)
 	return s
 }
 
@@ -66,56 +66,56 @@ const pushTimeout = 10 * time.Second
 // ServeHTTP answers as the carrier would.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Turn sets the knobs.
-func (s *Server) Turn(k Knobs) error {
+// Turn sets the faults.
+func (s *Server) Turn(k Faults) error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	s.knobs.Store(&k)
+	s.faults.Store(&k)
 	return nil
 }
 
-// Knobs returns the knobs as they are set.
-func (s *Server) Knobs() Knobs { return *s.knobs.Load() }
+// Faults returns the faults as they are set.
+func (s *Server) Faults() Faults { return *s.faults.Load() }
 
 // Handle adds a path of the carrier. It answers late, not at all, or with the
-// carrier's own failures, as the knobs say. needsToken is set for a path that
+// carrier's own failures, as the faults say. needsToken is set for a path that
 // needs a token.
 func (s *Server) Handle(pattern string, needsToken bool, h http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		// One request sees one setting of the knobs, even if they change.
-		knobs := s.Knobs()
-		wait := time.Duration(knobs.Latency)
-		if knobs.Spread > 0 {
-			wait += rand.N(time.Duration(knobs.Spread))
+		// One request sees one setting of the faults, even if they change.
+		faults := s.Faults()
+		wait := time.Duration(faults.Latency)
+		if faults.Spread > 0 {
+			wait += rand.N(time.Duration(faults.Spread))
 		}
 		if !pause(r, wait) {
 			return
 		}
 
 		isCarriers := !strings.HasPrefix(r.URL.Path, "/_emulator/")
-		if isCarriers && (s.Compresses || rand.Float64() < knobs.Compress) {
+		if isCarriers && (s.Compresses || rand.Float64() < faults.Compress) {
 			compressed := &compressedWriter{ResponseWriter: w}
-			s.respond(compressed, r, knobs, needsToken, h)
+			s.respond(compressed, r, faults, needsToken, h)
 			compressed.close() // not reached by an answer that is cut on purpose
 			return
 		}
-		s.respond(w, r, knobs, needsToken, h)
+		s.respond(w, r, faults, needsToken, h)
 	})
 }
 
-// respond answers with the fault that the knobs choose, or else as h does.
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, knobs Knobs, needsToken bool, h http.HandlerFunc) {
+// respond answers with the fault that the faults choose, or else as h does.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, faults Faults, needsToken bool, h http.HandlerFunc) {
 	switch {
-	case rand.Float64() < knobs.Stall:
+	case rand.Float64() < faults.Stall:
 		s.hang(r)
 		panic(http.ErrAbortHandler)
-	case rand.Float64() < knobs.Limit:
+	case rand.Float64() < faults.Limit:
 		w.Header().Set("Retry-After", "1")
 		s.Fail(w, http.StatusTooManyRequests)
-	case rand.Float64() < knobs.Down:
+	case rand.Float64() < faults.Down:
 		s.Fail(w, http.StatusServiceUnavailable)
-	case needsToken && (rand.Float64() < knobs.Expired || !s.hasToken(r)):
+	case needsToken && (rand.Float64() < faults.Expired || !s.hasToken(r)):
 		s.Fail(w, http.StatusUnauthorized)
 	default:
 		h(w, r)
@@ -157,7 +157,7 @@ func (s *Server) hang(r *http.Request) {
 	// The server notices that the client leaves only once the body is read.
 	_, _ = io.Copy(io.Discard, r.Body)
 
-	wait := time.Duration(s.Knobs().HangFor)
+	wait := time.Duration(s.Faults().HangFor)
 	if wait == 0 {
 		wait = time.Minute
 	}
@@ -166,7 +166,7 @@ func (s *Server) hang(r *http.Request) {
 
 // NewToken returns a token that is valid for a while, and for how long.
 func (s *Server) NewToken() (token string, life time.Duration) {
-	life = time.Duration(s.Knobs().TokenLife)
+	life = time.Duration(s.Faults().TokenLife)
 	if life == 0 {
 		life = time.Hour
 	}
@@ -192,10 +192,10 @@ func (s *Server) TokenGood(token string) bool {
 }
 
 // Refuses reports whether this purchase is to be refused.
-func (s *Server) Refuses() bool { return rand.Float64() < s.Knobs().Refuse }
+func (s *Server) Refuses() bool { return rand.Float64() < s.Faults().Refuse }
 
 // Sell writes a sale into the ledger and answers with it, or does what the
-// knobs choose to happen after a sale. answer makes the carrier's body of a sale;
+// faults choose to happen after a sale. answer makes the carrier's body of a sale;
 // it is called once, and for "wrong_reference" with another reference.
 func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer func(Entry) (status int, contentType string, body []byte)) {
 	// The sale is in the ledger before anything can go wrong: from here on the
@@ -207,7 +207,7 @@ func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer
 		return
 	}
 
-	fault := choose(s.Knobs().Buy, rand.Float64())
+	fault := choose(s.Faults().Buy, rand.Float64())
 	if fault == "wrong_reference" {
 		sale.Reference = "OTHER" + sale.Reference
 	}
@@ -218,7 +218,7 @@ func (s *Server) Sell(w http.ResponseWriter, r *http.Request, sale Entry, answer
 // TakeBack answers a void of the number. done is given what the ledger says, and
 // makes the carrier's body.
 func (s *Server) TakeBack(w http.ResponseWriter, r *http.Request, number string, done func(again, known bool) (status int, contentType string, body []byte)) {
-	fault := choose(s.Knobs().Void, rand.Float64())
+	fault := choose(s.Faults().Void, rand.Float64())
 	if fault == "refuse" {
 		s.Fail(w, http.StatusBadRequest)
 		return
@@ -267,14 +267,14 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, fault string, sta
 
 // Find returns the sales under a reference that a look-up shows now.
 func (s *Server) Find(reference string) []Entry {
-	knobs := s.Knobs()
-	if rand.Float64() < knobs.LookupFlap {
+	faults := s.Faults()
+	if rand.Float64() < faults.LookupFlap {
 		return nil
 	}
 
 	var shown []Entry
 	for _, sale := range s.Ledger.byReference(reference) {
-		if time.Since(sale.At) >= time.Duration(knobs.LookupLag) {
+		if time.Since(sale.At) >= time.Duration(faults.LookupLag) {
 			shown = append(shown, sale)
 		}
 	}
@@ -292,18 +292,18 @@ func (s *Server) showLedger(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func (s *Server) showKnobs(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) showFaults(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(s.Knobs())
+	_ = json.NewEncoder(w).Encode(s.Faults())
 }
 
-func (s *Server) setKnobs(w http.ResponseWriter, r *http.Request) {
-	var knobs Knobs
+func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) {
+	var faults Faults
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&knobs)
+	err := decoder.Decode(&faults)
 	if err == nil {
-		err = s.Turn(knobs)
+		err = s.Turn(faults)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)

@@ -79,7 +79,7 @@ func (s standIn) ask(t *testing.T, method, path, token, body string) answer {
 	return answer{resp.StatusCode, resp.Header, string(b), err}
 }
 
-func (s standIn) turn(t *testing.T, k emulator.Knobs) {
+func (s standIn) turn(t *testing.T, k emulator.Faults) {
 	t.Helper()
 	if err := s.Turn(k); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestEveryFaultAfterASaleLeavesTheSale(t *testing.T) {
 		},
 	} {
 		before := len(s.Ledger.Entries())
-		s.turn(t, emulator.Knobs{Buy: all(fault), HangFor: emulator.Duration(time.Second)})
+		s.turn(t, emulator.Faults{Buy: all(fault), HangFor: emulator.Duration(time.Second)})
 		if a := s.ask(t, "POST", "/buy", token, ""); !right(a) {
 			t.Errorf("%s: %+v", fault, a)
 		}
@@ -128,20 +128,20 @@ func TestFaultsBeforeASaleSellNothing(t *testing.T) {
 	s := newStandIn(t)
 	token, _ := s.NewToken()
 	for name, tc := range map[string]struct {
-		knobs  emulator.Knobs
+		faults emulator.Faults
 		token  string
 		status int
 	}{
-		"limit":    {emulator.Knobs{Limit: 1}, token, 429},
-		"down":     {emulator.Knobs{Down: 1}, token, 503},
-		"expired":  {emulator.Knobs{Expired: 1}, token, 401},
-		"stranger": {emulator.Knobs{}, "x", 401},
-		"no token": {emulator.Knobs{}, "", 401},
-		"refuse":   {emulator.Knobs{Refuse: 1}, token, 400},
-		"stall":    {emulator.Knobs{Stall: 1, HangFor: emulator.Duration(time.Second)}, token, 0},
-		"slow":     {emulator.Knobs{Latency: emulator.Duration(time.Second)}, token, 0},
+		"limit":    {emulator.Faults{Limit: 1}, token, 429},
+		"down":     {emulator.Faults{Down: 1}, token, 503},
+		"expired":  {emulator.Faults{Expired: 1}, token, 401},
+		"stranger": {emulator.Faults{}, "x", 401},
+		"no token": {emulator.Faults{}, "", 401},
+		"refuse":   {emulator.Faults{Refuse: 1}, token, 400},
+		"stall":    {emulator.Faults{Stall: 1, HangFor: emulator.Duration(time.Second)}, token, 0},
+		"slow":     {emulator.Faults{Latency: emulator.Duration(time.Second)}, token, 0},
 	} {
-		s.turn(t, tc.knobs)
+		s.turn(t, tc.faults)
 		a := s.ask(t, "POST", "/buy", tc.token, "1")
 		if a.status != tc.status || (a.status == 0) != (a.err != nil) {
 			t.Errorf("%s: %+v, want %d", name, a, tc.status)
@@ -162,17 +162,17 @@ func TestAnswersAreCompressedUnasked(t *testing.T) {
 	s := newStandIn(t)
 	token, _ := s.NewToken()
 	for name, tc := range map[string]struct {
-		knobs  emulator.Knobs
+		faults emulator.Faults
 		status int
 		body   string
 		err    error
 	}{
-		"sale":     {emulator.Knobs{Compress: 1}, 200, `{"number":"N1","reference":"1"}`, nil},
-		"refusal":  {emulator.Knobs{Compress: 1, Refuse: 1}, 400, `{"acme":B}`, nil},
-		"down":     {emulator.Knobs{Compress: 1, Down: 1}, 503, `{"acme":S}`, nil},
-		"truncate": {emulator.Knobs{Compress: 1, Buy: all("truncate")}, 200, `{"number":"N1",`, io.ErrUnexpectedEOF},
+		"sale":     {emulator.Faults{Compress: 1}, 200, `{"number":"N1","reference":"1"}`, nil},
+		"refusal":  {emulator.Faults{Compress: 1, Refuse: 1}, 400, `{"acme":B}`, nil},
+		"down":     {emulator.Faults{Compress: 1, Down: 1}, 503, `{"acme":S}`, nil},
+		"truncate": {emulator.Faults{Compress: 1, Buy: all("truncate")}, 200, `{"number":"N1",`, io.ErrUnexpectedEOF},
 	} {
-		s.turn(t, tc.knobs)
+		s.turn(t, tc.faults)
 		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/buy", strings.NewReader("1"))
 		if err != nil {
 			t.Fatal(err)
@@ -200,12 +200,12 @@ func TestAnswersAreCompressedUnasked(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
-	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(2 * time.Hour)})
+	s.turn(t, emulator.Faults{TokenLife: emulator.Duration(2 * time.Hour)})
 	token, life := s.NewToken()
 	if life != 2*time.Hour || !s.TokenGood(token) {
 		t.Fatalf("a new token is good for %v: %v", life, s.TokenGood(token))
 	}
-	s.turn(t, emulator.Knobs{TokenLife: emulator.Duration(10 * time.Millisecond)})
+	s.turn(t, emulator.Faults{TokenLife: emulator.Duration(10 * time.Millisecond)})
 	short, _ := s.NewToken()
 	time.Sleep(15 * time.Millisecond)
 	if s.TokenGood(short) {
@@ -231,7 +231,7 @@ func TestVoidsAreRefusedLostOrDoneAgain(t *testing.T) {
 		{"hang", "N3", "", 0, true},
 		{"", "N4", "{}", 404, false},
 	} {
-		s.turn(t, emulator.Knobs{Void: all(tc.fault), HangFor: emulator.Duration(time.Second)})
+		s.turn(t, emulator.Faults{Void: all(tc.fault), HangFor: emulator.Duration(time.Second)})
 		a := s.ask(t, "POST", "/void/"+tc.number, "", "")
 		if _, voided, _ := s.Ledger.Sold(tc.number); a.status != tc.status || a.body != tc.body || voided != tc.voided {
 			t.Errorf("%s of %s: %+v, voided %v", tc.fault, tc.number, a, voided)
@@ -246,16 +246,16 @@ func TestALookUpMissesWhatIsTooYoungOrVoided(t *testing.T) {
 	if n := len(s.Find("S1")) + len(s.Find("shp_1")); n != 2 || len(s.Find("S2")) != 0 {
 		t.Errorf("%d are found by both references", n)
 	}
-	s.turn(t, emulator.Knobs{LookupLag: emulator.Duration(time.Hour)})
+	s.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
 	if found := s.Find("S1"); len(found) > 0 {
 		t.Errorf("found at once: %+v", found)
 	}
-	s.turn(t, emulator.Knobs{LookupLag: emulator.Duration(50 * time.Millisecond)})
+	s.turn(t, emulator.Faults{LookupLag: emulator.Duration(50 * time.Millisecond)})
 	time.Sleep(60 * time.Millisecond)
 	if len(s.Find("S1")) != 1 {
 		t.Error("not found after the lag")
 	}
-	s.turn(t, emulator.Knobs{LookupFlap: 0.5})
+	s.turn(t, emulator.Faults{LookupFlap: 0.5})
 	found := 0
 	for range 1000 {
 		found += len(s.Find("S1"))
@@ -263,7 +263,7 @@ func TestALookUpMissesWhatIsTooYoungOrVoided(t *testing.T) {
 	if found < 400 || found > 600 {
 		t.Errorf("with half of the look-ups flapping %d of 1000 find it", found)
 	}
-	s.turn(t, emulator.Knobs{})
+	s.turn(t, emulator.Faults{})
 	sell(t, s.Ledger, emulator.Entry{Number: "N2", Reference: "S1"})
 	if _, _, err := s.Ledger.Void("N1"); err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestSharesAreAboutRight(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
 	token, _ := s.NewToken()
-	s.turn(t, emulator.Knobs{Refuse: 0.2, Buy: map[string]float64{"500": 0.25, "502": 0.125}})
+	s.turn(t, emulator.Faults{Refuse: 0.2, Buy: map[string]float64{"500": 0.25, "502": 0.125}})
 	seen := map[int]int{}
 	const n = 2000
 	for range n {
@@ -298,16 +298,16 @@ func TestSharesAreAboutRight(t *testing.T) {
 	}
 }
 
-func TestKnobsAreTurnedWhileItRuns(t *testing.T) {
+func TestFaultsAreTurnedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	s := newStandIn(t)
 	set := `{"latency":"5ms","limit":0.25,"buy":{"hang":0.08},"lookupLag":"1m30s"}`
-	if a := s.ask(t, "PUT", "/_emulator/knobs", "", set); a.status != 204 {
+	if a := s.ask(t, "PUT", "/_emulator/faults", "", set); a.status != 204 {
 		t.Fatalf("%+v", a)
 	}
-	a := s.ask(t, "GET", "/_emulator/knobs", "", "")
+	a := s.ask(t, "GET", "/_emulator/faults", "", "")
 	if strings.TrimSpace(a.body) != set {
-		t.Errorf("the knobs read %s, want %s", a.body, set)
+		t.Errorf("the faults read %s, want %s", a.body, set)
 	}
 	for body, want := range map[string]string{
 		`{"limit":1.5}`:                           "not a share",
@@ -323,15 +323,15 @@ func TestKnobsAreTurnedWhileItRuns(t *testing.T) {
 		`{"buy":{"500":0.7,"502":0.2,"hang":`:     "unexpected EOF",
 		`{"tracking":[{"after":"x","code":"D"}]}`: "invalid duration",
 	} {
-		if a := s.ask(t, "PUT", "/_emulator/knobs", "", body); a.status != 422 || !strings.Contains(a.body, want) {
+		if a := s.ask(t, "PUT", "/_emulator/faults", "", body); a.status != 422 || !strings.Contains(a.body, want) {
 			t.Errorf("%s: %d %s, want it to say %q", body, a.status, a.body, want)
 		}
 	}
-	if a := s.ask(t, "GET", "/_emulator/knobs", "", ""); strings.TrimSpace(a.body) != set {
-		t.Errorf("after mistakes the knobs read %s", a.body)
+	if a := s.ask(t, "GET", "/_emulator/faults", "", ""); strings.TrimSpace(a.body) != set {
+		t.Errorf("after mistakes the faults read %s", a.body)
 	}
 	tenths := map[string]float64{"hang": 0.1, "reset": 0.2, "500": 0.3, "502": 0.4}
-	if err := s.Turn(emulator.Knobs{Buy: tenths}); err != nil {
+	if err := s.Turn(emulator.Faults{Buy: tenths}); err != nil {
 		t.Errorf("shares of one in all: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Fingerprint tells requests apart under one idempotency key: the SHA-256 of
 // method, path and the body in canonical form, in which the order of names and
 // the space between values do not matter. Body may be nil.
-func Fingerprint(method, path string, body *Tape) [32]byte {
+func Fingerprint(method, path string, body *Document) [32]byte {
 	buf := make([]byte, 0, 2048)
 	buf = append(buf, method...)
 	buf = append(buf, ' ')
@@ -23,9 +23,9 @@ func Fingerprint(method, path string, body *Tape) [32]byte {
 
 // canonical appends the text with sorted names, no space and one way to write
 // each string. Numbers stay as written.
-func (t *Tape) canonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
+func (t *Document) canonical(dst []byte) []byte { return t.canonicalValue(dst, 0) }
 
-func (t *Tape) canonicalValue(dst []byte, i int) []byte {
+func (t *Document) canonicalValue(dst []byte, i int) []byte {
 	node := &t.nodes[i]
 	switch node.Kind {
 	case Object:
@@ -49,7 +49,7 @@ func (t *Tape) canonicalValue(dst []byte, i int) []byte {
 	return append(dst, t.Text(i)...)
 }
 
-func (t *Tape) canonicalObject(dst []byte, i int) []byte {
+func (t *Document) canonicalObject(dst []byte, i int) []byte {
 	var room [32]int // on the stack, enough for most objects
 	order := room[:0]
 	member := t.First(i)

@@ -23,7 +23,7 @@ type Exchange struct {
 	Principal account.Principal
 	Refused   account.Principal // owner of a key that is known but may not be used; nothing is done in its name
 	Body      []byte            // of the request, once read
-	JSON      *Tape             // the body, once parsed
+	JSON      *Document         // the body, once parsed
 	// Idempotency is the client's key for this request, "" if it sent none.
 	Idempotency string
 

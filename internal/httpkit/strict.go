@@ -22,9 +22,9 @@ const (
 // broken UTF-8, lone surrogates, U+0000, numbers beyond a float, and texts that
 // are too deep or too long. The error is Invalid with code malformed_json and,
 // where possible, points at the place.
-func ParseJSON(src []byte) (*Tape, error) {
+func ParseJSON(src []byte) (*Document, error) {
 	s := scanners.Get().(*scanner)
-	s.tape = Tape{src: src, nodes: s.tape.nodes[:0], scanner: s}
+	s.tape = Document{src: src, nodes: s.tape.nodes[:0], scanner: s}
 	s.pos = 0
 	s.depth = 0
 	s.betweenChildren = false
@@ -51,7 +51,7 @@ func ParseJSON(src []byte) (*Tape, error) {
 
 // scanner is a single pass over a JSON text.
 type scanner struct {
-	tape         Tape
+	tape         Document
 	pos          int
 	depth        int
 	containers   [maxDepth]int // nodes of the objects and arrays around pos

@@ -35,26 +35,26 @@ type Node struct {
 
 // A Tape is a checked JSON text as a flat list of its values, in the order of
 // the source. Node 0 is the whole text.
-type Tape struct {
+type Document struct {
 	src     []byte
 	nodes   []Node
 	scanner *scanner // that made it, and that Release gives back
 }
 
 // Node returns the i-th node.
-func (t *Tape) Node(i int) *Node { return &t.nodes[i] }
+func (t *Document) Node(i int) *Node { return &t.nodes[i] }
 
 // Len returns the number of members or elements of node i.
-func (t *Tape) Len(i int) int { return int(t.nodes[i].count) }
+func (t *Document) Len(i int) int { return int(t.nodes[i].count) }
 
 // First returns the index of the first child of node i, if it has any.
-func (t *Tape) First(i int) int { return i + 1 }
+func (t *Document) First(i int) int { return i + 1 }
 
 // Next returns the index of the value that follows node i and all in it.
-func (t *Tape) Next(i int) int { return int(t.nodes[i].next) }
+func (t *Document) Next(i int) int { return int(t.nodes[i].next) }
 
 // Name returns the name of member i, if it is one.
-func (t *Tape) Name(i int) []byte {
+func (t *Document) Name(i int) []byte {
 	node := &t.nodes[i]
 	if node.nameEscaped {
 		return unescape(t.src[node.nameStart-1 : node.nameEnd+1])
@@ -63,7 +63,7 @@ func (t *Tape) Name(i int) []byte {
 }
 
 // Text returns the text of string i, or the source of any other scalar.
-func (t *Tape) Text(i int) []byte {
+func (t *Document) Text(i int) []byte {
 	node := &t.nodes[i]
 	if node.Kind == String && node.Escaped {
 		return unescape(t.src[node.start-1 : node.end+1])
@@ -87,7 +87,7 @@ var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 // Release gives the tape back for the next request. It must not be used
 // afterwards.
-func (t *Tape) Release() {
+func (t *Document) Release() {
 	if t == nil || cap(t.nodes) > maxKeptNodes {
 		return
 	}

@@ -30,30 +30,30 @@ type SweepPurchases struct{}
 // Kind names the job in the queue.
 func (SweepPurchases) Kind() string { return "sweep_purchases" }
 
-// KeepPartitions makes the partitions that the near future needs and drops
+// MaintainPartitions makes the partitions that the near future needs and drops
 // what is past its time.
-type KeepPartitions struct{}
+type MaintainPartitions struct{}
 
 // Kind names the job in the queue.
-func (KeepPartitions) Kind() string { return "keep_partitions" }
+func (MaintainPartitions) Kind() string { return "maintain_partitions" }
 
-// ForgetKeys deletes idempotency keys past their time.
-type ForgetKeys struct{}
-
-// Kind names the job in the queue.
-func (ForgetKeys) Kind() string { return "forget_keys" }
-
-// ForgetBatches deletes files of orders past their time.
-type ForgetBatches struct{}
+// DeleteOldIdempotencyKeys deletes idempotency keys past their time.
+type DeleteIdempotencyKeys struct{}
 
 // Kind names the job in the queue.
-func (ForgetBatches) Kind() string { return "forget_batches" }
+func (DeleteIdempotencyKeys) Kind() string { return "delete_idempotency_keys" }
 
-// TellOwners writes to those whose webhook endpoints were given up.
-type TellOwners struct{}
+// DeleteOldBatches deletes files of orders past their time.
+type DeleteBatches struct{}
 
 // Kind names the job in the queue.
-func (TellOwners) Kind() string { return "tell_owners" }
+func (DeleteBatches) Kind() string { return "delete_batches" }
+
+// NotifyOwners writes to those whose webhook endpoints were given up.
+type NotifyOwners struct{}
+
+// Kind names the job in the queue.
+func (NotifyOwners) Kind() string { return "notify_owners" }
 
 // ProbeEndpoint tries a parked webhook endpoint until it answers.
 type ProbeEndpoint struct {
@@ -68,8 +68,8 @@ func (ProbeEndpoint) Kind() string { return "probe_endpoint" }
 // Queue is the job's own: endpoints that are down must not hold up money.
 func (ProbeEndpoint) Queue() string { return "webhooks" }
 
-// VoidStranded takes a label back that was sold and that nobody may use.
-type VoidStranded struct {
+// VoidOrphanedLabel takes a label back that was sold and that nobody may use.
+type VoidOrphanedLabel struct {
 	Account  ship.AccountID `json:"account"`
 	Livemode bool           `json:"livemode"`
 	Carrier  string         `json:"carrier"`
@@ -77,7 +77,7 @@ type VoidStranded struct {
 }
 
 // Kind names the job in the queue.
-func (VoidStranded) Kind() string { return "void_stranded" }
+func (VoidOrphanedLabel) Kind() string { return "void_orphaned_label" }
 
 // SweepAttempts looks for labels that turned up late.
 type SweepAttempts struct{}

@@ -54,17 +54,17 @@ func (s *Service) NoteExchange(t ship.Tenant, shipment ship.ShipmentID, connecti
 
 	s.bytes += len(compressed)
 	s.exchanges = append(s.exchanges, store.CarrierExchange{
-		ID:         ship.NewRawID(t.Shard(), exchange.At),
-		Tenant:     t,
-		Shipment:   shipment,
-		Connection: connection,
-		Operation:  string(exchange.Operation),
-		Method:     exchange.Method,
-		URL:        truncate(exchange.URL, 2000),
-		Status:     exchange.Status,
-		Took:       exchange.Took,
-		Error:      truncate(exchange.Error, 500),
-		Said:       compressed,
+		ID:          ship.NewRawID(t.Shard(), exchange.At),
+		Tenant:      t,
+		Shipment:    shipment,
+		Connection:  connection,
+		Operation:   string(exchange.Operation),
+		Method:      exchange.Method,
+		URL:         truncate(exchange.URL, 2000),
+		Status:      exchange.Status,
+		Took:        exchange.Took,
+		Error:       truncate(exchange.Error, 500),
+		CarrierCode: compressed,
 	})
 }
 
@@ -81,7 +81,7 @@ func (s *Service) OfShipment(ctx context.Context, t ship.Tenant, id ship.Shipmen
 
 	list := make([]Exchange, len(rows))
 	for i, row := range rows {
-		text, err := decompress(row.Said)
+		text, err := decompress(row.CarrierCode)
 		if err != nil {
 			return nil, fmt.Errorf("exchange of %s: %w", id, err)
 		}

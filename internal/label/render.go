@@ -116,7 +116,7 @@ func (p *pen) release() {
 	}
 }
 
-// acquire returns a typesetter, which release takes back.
+// acquire returns a typesetter, which release voids.
 func (r *Renderer) acquire() *typesetter {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -141,8 +141,8 @@ func TestTheProvidersAnswerIsChecked(t *testing.T) {
 		}
 	}
 	p.twist, p.raw, p.signs = nil, nil, p.key
-	var told atomic.Int32 // somebody else, who is told nothing
-	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told.Add(1) }))
+	var notified atomic.Int32 // somebody else, who is told nothing
+	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { notified.Add(1) }))
 	defer evil.Close()
 	for name, raw := range map[string]func(http.ResponseWriter){
 		"broken": func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
@@ -156,8 +156,8 @@ func TestTheProvidersAnswerIsChecked(t *testing.T) {
 		},
 	} {
 		p.raw = raw
-		if _, err := f.through(t, p, user("bob-1", "bob@example.com")); err == nil || told.Load() > 0 || f.count(t, "SELECT count(*) FROM identities") > 0 {
-			t.Errorf("%s: %v, and %d requests elsewhere", name, err, told.Load())
+		if _, err := f.through(t, p, user("bob-1", "bob@example.com")); err == nil || notified.Load() > 0 || f.count(t, "SELECT count(*) FROM identities") > 0 {
+			t.Errorf("%s: %v, and %d requests elsewhere", name, err, notified.Load())
 		}
 	}
 }

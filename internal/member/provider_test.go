@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// provider is an identity provider, with knobs to make it a bad one.
+// provider is an identity provider, with faults to make it a bad one.
 type provider struct {
 	*httptest.Server
 	key *ecdsa.PrivateKey

@@ -8,7 +8,7 @@ import (
 )
 
 // known are the outcomes of attempts that bought nothing that counts.
-var known = []Outcome{WasRefused, WasNotSent, WasAbsent, WasStranded}
+var known = []Outcome{WasRefused, WasNotSent, WasAbsent, WasOrphaned}
 
 // carryOut does an act. It says how long until the process knows, and then
 // what it knows.
@@ -29,13 +29,13 @@ func (w *world) do(node int, a Act) (time.Duration, Report) {
 		return w.send(a.Attempt)
 	case Look:
 		return w.upTo(time.Second), w.look(a.Attempt)
-	case TakeBack:
+	case VoidOrphan:
 		r := w.takeBack(a.Sale)
 		if r != Unsure {
-			w.stranded[a.Sale.Number] = true
+			w.orphaned[a.Sale.Number] = true
 		}
 		return w.upTo(time.Second), Report{Result: r}
-	case GiveBack:
+	case VoidOverLimit:
 		if w.voids && w.now-w.wroteAt[a.Attempt-1] > waits.Settle/3 {
 			return 0, Report{Result: Conflict} // the settle job may have found it
 		}
@@ -86,7 +86,7 @@ func (w *world) send(n int) (time.Duration, Report) {
 	case !w.honest && w.chance(15):
 		late, lost = w.upTo(30*time.Minute), true // the carrier queued it
 	}
-	s := &sale{Sale: Sale{Attempt: n, Labelled: true, TooDear: w.chance(50)}}
+	s := &sale{Sale: Sale{Attempt: n, Labelled: true, OverLimit: w.chance(50)}}
 	w.after(late, func() {
 		s.Number, s.live, s.at = w.number(), true, w.now
 		if w.honest {
@@ -100,7 +100,7 @@ func (w *world) send(n int) (time.Duration, Report) {
 		return answer, Report{Result: Lost}
 	}
 	// The number is known once the sale is: the report is made then.
-	return late, Report{Result: Sold, Sale: Sale{Attempt: n, Labelled: true, TooDear: s.TooDear}}
+	return late, Report{Result: Sold, Sale: Sale{Attempt: n, Labelled: true, OverLimit: s.OverLimit}}
 }
 
 // checkAlone holds at the moment of a sale: at a carrier that hides nothing, no
@@ -133,7 +133,7 @@ func (w *world) look(n int) Report {
 		if s.Attempt == n && s.live && s.at <= w.now && (w.honest || !w.chance(20)) {
 			found := s.Sale
 			found.Labelled = w.keepsLabels
-			found.TooDear = false // look-ups do not tell the price
+			found.OverLimit = false // look-ups do not tell the price
 			return Report{Result: Found, Sale: found}
 		}
 	}
@@ -147,25 +147,25 @@ func (w *world) write(a Act) Report {
 	case Intend:
 		w.written, w.state = true, ship.StatePurchasing
 		w.begin()
-	case Again:
+	case NextAttempt:
 		if !(open || w.state == ship.StateFailed) || w.attempt != a.Attempt || !slices.Contains(known, w.attempts[a.Attempt-1].Outcome) {
 			return Report{Result: Conflict}
 		}
 		w.state = ship.StatePurchasing
 		w.begin()
 	case Record:
-		if _, stranded := w.stranded[a.Sale.Number]; stranded || !open && w.state != ship.StateNeedsReview || w.attempt != a.Attempt {
+		if _, orphaned := w.orphaned[a.Sale.Number]; orphaned || !open && w.state != ship.StateNeedsReview || w.attempt != a.Attempt {
 			return Report{Result: Conflict}
 		}
-		w.state, w.recorded, w.told = ship.StatePurchased, a.Sale.Number, true
+		w.state, w.recorded, w.notified = ship.StatePurchased, a.Sale.Number, true
 		w.attempts[a.Sale.Attempt-1].Outcome = WasBought
 	case End:
-		if at := &w.attempts[a.Attempt-1]; at.Outcome == "" || at.Outcome == IsUnknown || a.Outcome == WasStranded {
+		if at := &w.attempts[a.Attempt-1]; at.Outcome == "" || at.Outcome == IsUnknown || a.Outcome == WasOrphaned {
 			at.Outcome, at.EndedAt = a.Outcome, w.clock()
 		}
-	case Doubt:
+	case MarkUncertain:
 		if open && w.attempt == a.Attempt {
-			w.state, w.told = ship.StateUncertain, true
+			w.state, w.notified = ship.StateUncertain, true
 		}
 	case Fail:
 		if open && w.attempt == a.Attempt {
@@ -176,17 +176,17 @@ func (w *world) write(a Act) Report {
 		}
 	case Review:
 		if open {
-			w.state, w.told = ship.StateNeedsReview, true
+			w.state, w.notified = ship.StateNeedsReview, true
 		}
 	case Read:
 		return Report{Result: Done, Sale: Sale{Number: w.recorded}}
-	case Strand:
+	case Orphan:
 		if w.recorded == a.Sale.Number {
 			return Report{Result: Conflict}
 		}
-		if _, known := w.stranded[a.Sale.Number]; !known {
-			w.stranded[a.Sale.Number] = false
-			w.voidStranded(a.Sale)
+		if _, known := w.orphaned[a.Sale.Number]; !known {
+			w.orphaned[a.Sale.Number] = false
+			w.voidOrphaned(a.Sale)
 		}
 	}
 	return Report{Result: Done}

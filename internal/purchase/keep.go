@@ -8,11 +8,11 @@ func (m Machine) keep(last int, s Sale) Verdict {
 	return m.record(last, s)
 }
 
-// Replay records a sale that is on this machine's disk. One that was too dear
+// Replay records a sale that is on this machine's disk. One that was over the limit
 // and is recorded all the same was kept: it is not given back behind the
 // client's back.
 func (m Machine) Replay(last int, s Sale) Verdict {
-	if s.TooDear {
+	if s.OverLimit {
 		now := m.Do(Act{Kind: Read})
 		if now.Result != Done {
 			return failed(now)
@@ -25,11 +25,11 @@ func (m Machine) Replay(last int, s Sale) Verdict {
 	return m.record(last, s)
 }
 
-// record stores a sale as what was bought, unless it is too dear and can be
+// record stores a sale as what was bought, unless it is over the limit and can be
 // given back.
 func (m Machine) record(last int, s Sale) Verdict {
-	if s.TooDear {
-		switch m.Do(Act{Kind: GiveBack, Attempt: s.Attempt, Sale: s}).Result {
+	if s.OverLimit {
+		switch m.Do(Act{Kind: VoidOverLimit, Attempt: s.Attempt, Sale: s}).Result {
 		case Done:
 			return m.givenBack(last, s)
 		case Conflict:
@@ -42,13 +42,13 @@ func (m Machine) record(last int, s Sale) Verdict {
 		m.Do(Act{Kind: Unspool, Attempt: s.Attempt, Sale: s})
 		return Verdict{Kind: Bought}
 	case Conflict:
-		return m.strand(s)
+		return m.orphan(s)
 	default:
 		return failed(r)
 	}
 }
 
-// givenBack ends a purchase whose label was too dear.
+// givenBack ends a purchase whose label was over the limit.
 func (m Machine) givenBack(last int, s Sale) Verdict {
 	if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasRefused}); r.Result != Done {
 		return failed(r)
@@ -63,14 +63,14 @@ func (m Machine) givenBack(last int, s Sale) Verdict {
 	return v
 }
 
-// tooLate takes back what is too dear when somebody else may have found it:
+// tooLate voids what is over the limit when somebody else may have found it:
 // whoever writes it down first decides, and the settle job goes on from there.
 func (m Machine) tooLate(s Sale) Verdict {
-	r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s})
+	r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s})
 	if r.Result == Done {
-		switch m.Do(Act{Kind: TakeBack, Attempt: s.Attempt, Sale: s}).Result {
+		switch m.Do(Act{Kind: VoidOrphan, Attempt: s.Attempt, Sale: s}).Result {
 		case Done, Cannot:
-			r = m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded})
+			r = m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasOrphaned})
 		}
 	}
 	if r.Result == Broken {
@@ -81,15 +81,15 @@ func (m Machine) tooLate(s Sale) Verdict {
 	return Verdict{Kind: Overtaken}
 }
 
-// strand deals with a sale that came too late to be the one that counts.
-func (m Machine) strand(s Sale) Verdict {
+// strand purchases with a sale that came too late to be the one that counts.
+func (m Machine) orphan(s Sale) Verdict {
 	now := m.Do(Act{Kind: Read})
 	if now.Result != Done {
 		return failed(now)
 	}
 
 	if now.Sale.Number != s.Number {
-		if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result == Broken {
+		if r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s}); r.Result == Broken {
 			return failed(r)
 		}
 	}

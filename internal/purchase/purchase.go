@@ -6,7 +6,7 @@
 //   - an answer that was lost is a third outcome, and no way leads from it to
 //     another purchase but through a look-up of every attempt ever made;
 //   - what the carrier sold is on this machine's disk before it is recorded,
-//     and what cannot be recorded is stranded: written down and taken back.
+//     and what cannot be recorded is orphaned: written down and voided.
 //
 // Package shipping carries the acts out. The tests of this package carry them
 // out in a world of dying processes and lying carriers.
@@ -31,21 +31,21 @@ type Kind string
 
 // The acts, with the results that a report on each can have besides Broken.
 const (
-	Intend   Kind = "intend"    // write the purchase and attempt 1 down: Done, Conflict
-	Send     Kind = "send"      // ask the carrier to sell: Sold, Refused, NotSent, Lost
-	Spool    Kind = "spool"     // write a sale to this machine's disk: Done
-	Unspool  Kind = "unspool"   // and delete it there: Done
-	GiveBack Kind = "give_back" // void what is too dear: Done, Unsure (kept, with a warning), Conflict (too late)
-	Record   Kind = "record"    // store the sale as what was bought, unless it is stranded: Done, Conflict
-	End      Kind = "end"       // write down what became of an attempt: Done
-	Again    Kind = "again"     // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
-	Doubt    Kind = "doubt"     // tell the client that the outcome is unknown: Done
-	Fail     Kind = "fail"      // nothing was bought, unless a later attempt is at it: Done, Conflict
-	Review   Kind = "review"    // a person must decide: Done
-	Read     Kind = "read"      // what is recorded now: Done, with the sale's number if there is one
-	Look     Kind = "look"      // look an attempt up: Found, Absent, Unsure
-	Strand   Kind = "strand"    // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
-	TakeBack Kind = "take_back" // void a stranded sale now: Done, Unsure; Cannot if the carrier never voids
+	Intend        Kind = "intend"    // write the purchase and attempt 1 down: Done, Conflict
+	Send          Kind = "send"      // ask the carrier to sell: Sold, Refused, NotSent, Lost
+	Spool         Kind = "spool"     // write a sale to this machine's disk: Done
+	Unspool       Kind = "unspool"   // and delete it there: Done
+	VoidOverLimit Kind = "give_back" // void what is over the limit: Done, Unsure (kept, with a warning), Conflict (too late)
+	Record        Kind = "record"    // store the sale as what was bought, unless it is orphaned: Done, Conflict
+	End           Kind = "end"       // write down what became of an attempt: Done
+	NextAttempt   Kind = "again"     // write the attempt after this one down, if this one is known not to have bought: Done, Conflict
+	MarkUncertain Kind = "doubt"     // tell the client that the outcome is unknown: Done
+	Fail          Kind = "fail"      // nothing was bought, unless a later attempt is at it: Done, Conflict
+	Review        Kind = "review"    // a person must decide: Done
+	Read          Kind = "read"      // what is recorded now: Done, with the sale's number if there is one
+	Look          Kind = "look"      // look an attempt up: Found, Absent, Unsure
+	Orphan        Kind = "strand"    // write down a sale that is not to be used, and a job that voids it, unless it is recorded: Done, Conflict
+	VoidOrphan    Kind = "take_back" // void a orphaned sale now: Done, Unsure; Cannot if the carrier never voids
 )
 
 // A Report is what came of an act.
@@ -75,10 +75,10 @@ const (
 
 // A Sale is a label that a carrier sold under an attempt's reference.
 type Sale struct {
-	Attempt  int
-	Number   string // tracking number
-	Labelled bool   // it came with its label
-	TooDear  bool   // above the client's limit
+	Attempt   int
+	Number    string // tracking number
+	Labelled  bool   // it came with its label
+	OverLimit bool   // above the client's limit
 }
 
 // An Outcome is what became of an attempt.
@@ -91,7 +91,7 @@ const (
 	WasNotSent  Outcome = "not_sent"
 	IsUnknown   Outcome = "uncertain" // not found once
 	WasAbsent   Outcome = "not_found" // not found twice
-	WasStranded Outcome = "orphaned"
+	WasOrphaned Outcome = "orphaned"
 )
 
 // An Attempt is one time that a carrier was asked, as written down.
@@ -105,7 +105,7 @@ type Attempt struct {
 // An Open purchase is one whose outcome is to be found out, as written down.
 type Open struct {
 	State     ship.State
-	Told      bool // the client knows of it
+	Notified  bool // the client knows of it
 	CreatedAt time.Time
 	Attempts  []Attempt // first to last
 }
@@ -163,7 +163,7 @@ func (m Machine) Buy(offers int) Verdict {
 // Retry makes the attempt after the last, which is known to have bought
 // nothing.
 func (m Machine) Retry(last, offers int) Verdict {
-	switch r := m.Do(Act{Kind: Again, Attempt: last}); r.Result {
+	switch r := m.Do(Act{Kind: NextAttempt, Attempt: last}); r.Result {
 	case Done:
 		return m.sell(last+1, offers)
 	case Conflict:
@@ -201,7 +201,7 @@ func (m Machine) sell(n, offers int) Verdict {
 		case Lost:
 			// The carrier may have sold: no other is asked until a look-up has
 			// found out.
-			if r := m.Do(Act{Kind: Doubt, Attempt: n}); r.Result != Done {
+			if r := m.Do(Act{Kind: MarkUncertain, Attempt: n}); r.Result != Done {
 				return failed(r)
 			}
 			return Verdict{Kind: Pending, Again: m.Waits.Settle}
@@ -225,7 +225,7 @@ func (m Machine) sell(n, offers int) Verdict {
 			return m.fail(n)
 		}
 
-		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
+		switch r := m.Do(Act{Kind: NextAttempt, Attempt: n}); r.Result {
 		case Done:
 			n++
 		case Conflict:

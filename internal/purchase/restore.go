@@ -6,8 +6,8 @@ import "maps"
 // to an earlier moment: attempts that it does not know were made, and one of
 // them may have bought. Its zero value is none.
 type Loss struct {
-	Reach     int          // how many attempts ahead are looked for before one is sent
-	TakenBack map[int]bool // attempts whose sale is dealt with, however live it looks
+	Reach  int          // how many attempts ahead are looked for before one is sent
+	Voided map[int]bool // attempts whose sale is dealt with, however live it looks
 }
 
 // reclaim finds what was bought under the references of a purchase in the time
@@ -15,7 +15,7 @@ type Loss struct {
 // back if its label is lost; what cannot be looked for is not bought. Unless it is
 // over, attempt next is written down and may be sent.
 func (m Machine) reclaim(n, from int) (v Verdict, next int, over bool) {
-	done := maps.Clone(m.Loss.TakenBack)
+	done := maps.Clone(m.Loss.Voided)
 	if done == nil {
 		done = map[int]bool{}
 	}
@@ -54,7 +54,7 @@ func (m Machine) reclaim(n, from int) (v Verdict, next int, over bool) {
 			}
 		}
 
-		switch r := m.Do(Act{Kind: Again, Attempt: n}); r.Result {
+		switch r := m.Do(Act{Kind: NextAttempt, Attempt: n}); r.Result {
 		case Done:
 			n++
 		case Conflict:
@@ -84,13 +84,13 @@ func (m Machine) lookFor(from, to int, but map[int]bool) (s Sale, sure bool) {
 	return s, true
 }
 
-// takeBackLost takes back a sale whose label is lost.
+// takeBackLost voids a sale whose label is lost.
 func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
-	if r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result != Done {
+	if r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s}); r.Result != Done {
 		return failed(r), true
 	}
 
-	switch r := m.Do(Act{Kind: TakeBack, Attempt: s.Attempt, Sale: s}); r.Result {
+	switch r := m.Do(Act{Kind: VoidOrphan, Attempt: s.Attempt, Sale: s}); r.Result {
 	case Done, Cannot:
 	case Unsure:
 		return Verdict{Kind: Pending, Again: m.Waits.Settle}, true // the settle job goes on
@@ -98,14 +98,14 @@ func (m Machine) takeBackLost(s Sale) (v Verdict, over bool) {
 		return failed(r), true
 	}
 
-	if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
+	if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasOrphaned}); r.Result != Done {
 		return failed(r), true
 	}
 	return v, false
 }
 
-// Forgotten deals with an attempt of which the database knows nothing any more:
-// what it bought is nobody's, and is taken back.
+// Forgotten purchases with an attempt of which the database knows nothing any more:
+// what it bought is nobody's, and is voided.
 func (m Machine) Forgotten(attempt int) Verdict {
 	r := m.Do(Act{Kind: Look, Attempt: attempt})
 	switch r.Result {
@@ -116,7 +116,7 @@ func (m Machine) Forgotten(attempt int) Verdict {
 		return Verdict{Kind: Pending, Again: m.Waits.Look}
 	}
 	r.Sale.Attempt = attempt
-	switch r := m.Do(Act{Kind: Strand, Attempt: attempt, Sale: r.Sale}); r.Result {
+	switch r := m.Do(Act{Kind: Orphan, Attempt: attempt, Sale: r.Sale}); r.Result {
 	case Done, Conflict: // or it counts under another name
 		return Verdict{Kind: Settled}
 	default:

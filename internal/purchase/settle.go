@@ -35,7 +35,7 @@ func (m Machine) Settle(p Open) Verdict {
 	}
 
 	switch last.Outcome {
-	case WasRefused, WasNotSent, WasStranded:
+	case WasRefused, WasNotSent, WasOrphaned:
 		// The process that wrote this down died before the next step.
 		return m.goOn(p, last)
 	}
@@ -46,7 +46,7 @@ func (m Machine) Settle(p Open) Verdict {
 // bought: a late answer to an early one is a label too. The newest comes first.
 func (m Machine) lookAll(attempts []Attempt) (found []Sale, unsure bool) {
 	for _, a := range slices.Backward(attempts) {
-		if a.Outcome == WasRefused || a.Outcome == WasNotSent || a.Outcome == WasStranded {
+		if a.Outcome == WasRefused || a.Outcome == WasNotSent || a.Outcome == WasOrphaned {
 			continue
 		}
 
@@ -68,7 +68,7 @@ func (m Machine) adopt(last Attempt, found []Sale, i int) Verdict {
 		if k == i {
 			continue
 		}
-		switch r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result {
+		switch r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done:
 		case Conflict:
 			return Verdict{Kind: Overtaken}
@@ -82,7 +82,7 @@ func (m Machine) adopt(last Attempt, found []Sale, i int) Verdict {
 // takeBack voids sales whose labels are lost. Only then may it be bought again.
 func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 	for _, s := range found {
-		switch r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result {
+		switch r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done:
 		case Conflict:
 			return Verdict{Kind: Overtaken} // its label was not lost after all
@@ -90,7 +90,7 @@ func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 			return failed(r)
 		}
 
-		switch r := m.Do(Act{Kind: TakeBack, Attempt: s.Attempt, Sale: s}); r.Result {
+		switch r := m.Do(Act{Kind: VoidOrphan, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done, Cannot:
 		case Unsure:
 			return m.stillUnknown(p)
@@ -98,7 +98,7 @@ func (m Machine) takeBack(p Open, last Attempt, found []Sale) Verdict {
 			return failed(r)
 		}
 
-		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
+		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasOrphaned}); r.Result != Done {
 			return failed(r)
 		}
 	}
@@ -130,7 +130,7 @@ func (m Machine) absent(p Open, last Attempt) Verdict {
 // goOn is reached when it is known that nothing is bought: it is bought again
 // while the client still waits for it, or has failed.
 func (m Machine) goOn(p Open, last Attempt) Verdict {
-	if !p.Told || m.Now().Sub(p.CreatedAt) > m.Waits.Rebuy || last.Outcome == WasRefused {
+	if !p.Notified || m.Now().Sub(p.CreatedAt) > m.Waits.Rebuy || last.Outcome == WasRefused {
 		return m.fail(last.Number)
 	}
 	return m.Retry(last.Number, 1)
@@ -145,7 +145,7 @@ func (m Machine) stillUnknown(p Open) Verdict {
 		return Verdict{Kind: Pending}
 	}
 
-	if r := m.Do(Act{Kind: Doubt, Attempt: p.Attempts[len(p.Attempts)-1].Number}); r.Result != Done {
+	if r := m.Do(Act{Kind: MarkUncertain, Attempt: p.Attempts[len(p.Attempts)-1].Number}); r.Result != Done {
 		return failed(r)
 	}
 
@@ -156,7 +156,7 @@ func (m Machine) stillUnknown(p Open) Verdict {
 
 // Sweep looks once more at attempts that bought nothing as far as is known.
 // recorded is the number of the purchase's label, if it has one. What turns up
-// is taken back.
+// is voided.
 func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
 	found, unsure := m.lookAll(attempts)
 	for _, s := range found {
@@ -164,7 +164,7 @@ func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
 			continue
 		}
 
-		switch r := m.Do(Act{Kind: Strand, Attempt: s.Attempt, Sale: s}); r.Result {
+		switch r := m.Do(Act{Kind: Orphan, Attempt: s.Attempt, Sale: s}); r.Result {
 		case Done:
 		case Conflict:
 			continue // it is what was recorded meanwhile
@@ -172,7 +172,7 @@ func (m Machine) Sweep(recorded string, attempts []Attempt) Verdict {
 			return failed(r)
 		}
 
-		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasStranded}); r.Result != Done {
+		if r := m.Do(Act{Kind: End, Attempt: s.Attempt, Outcome: WasOrphaned}); r.Result != Done {
 			return failed(r)
 		}
 	}

@@ -31,13 +31,13 @@ type world struct {
 	// What is written down.
 	written   bool
 	state     ship.State
-	told      bool
+	notified  bool
 	attempt   int
 	attempts  []Attempt
 	wroteAt   []time.Duration // when the process that wrote an attempt began to
 	recorded  string
-	returning string          // the void of a label that was too dear goes on after it is recorded
-	stranded  map[string]bool // number, whether it is dealt with
+	returning string          // the void of a label that was over the limit goes on after it is recorded
+	orphaned  map[string]bool // number, whether it is dealt with
 
 	spools [2]map[string]Sale
 	sales  []*sale
@@ -76,7 +76,7 @@ var epoch = time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 var errOurs = errors.New("our own side failed")
 
 func newWorld(seed uint64) *world {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), stranded: map[string]bool{}}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), orphaned: map[string]bool{}}
 	for i := range w.spools {
 		w.spools[i] = map[string]Sale{}
 	}
@@ -242,7 +242,7 @@ func (w *world) settle(node int, again func(time.Duration)) {
 	if !w.written {
 		return
 	}
-	p := Open{State: w.state, Told: w.told, CreatedAt: epoch, Attempts: slices.Clone(w.attempts)}
+	p := Open{State: w.state, Notified: w.notified, CreatedAt: epoch, Attempts: slices.Clone(w.attempts)}
 	w.start(node, func(m Machine) Verdict { return m.Settle(p) }, func(v Verdict) {
 		switch {
 		case again == nil:
@@ -263,7 +263,7 @@ func (w *world) job(d time.Duration) {
 	w.after(d, func() { w.settle(w.rng.IntN(2), w.job) })
 }
 
-// sweep looks for late sales, and asks back what is stranded.
+// sweep looks for late sales, and asks back what is orphaned.
 func (w *world) sweep() {
 	for node := range w.spools {
 		w.replay(node)
@@ -276,14 +276,14 @@ func (w *world) sweep() {
 	w.start(w.rng.IntN(2), func(m Machine) Verdict { return m.Sweep(recorded, attempts) }, func(Verdict) {}, nil)
 }
 
-// voidStranded is the job of a stranded sale.
-func (w *world) voidStranded(s Sale) {
+// voidStranded is the job of a orphaned sale.
+func (w *world) voidOrphaned(s Sale) {
 	w.after(w.upTo(time.Minute), func() {
-		if w.stranded[s.Number] || w.takeBack(s) != Unsure {
-			w.stranded[s.Number] = true
+		if w.orphaned[s.Number] || w.takeBack(s) != Unsure {
+			w.orphaned[s.Number] = true
 			return
 		}
-		w.voidStranded(s)
+		w.voidOrphaned(s)
 	})
 }
 
@@ -327,7 +327,7 @@ func (w *world) conclude() {
 			w.complain("it is %s, and alive are %v", cmp.Or(string(w.state), "not there"), alive)
 		}
 	case ship.StateNeedsReview:
-		if w.finds && len(alive) > 0 && w.told {
+		if w.finds && len(alive) > 0 && w.notified {
 			return // a person decides; the carrier had been silent for a day
 		}
 		if len(alive) > 1 {

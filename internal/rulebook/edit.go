@@ -13,19 +13,19 @@ import (
 
 // A Desk is the rules that somebody edits: the draft or, if there is none, the
 // published rules.
-type Desk struct {
-	Version           // its Version is the published one that it is based on
-	Drafted   bool    // there is a draft
-	Published Version // zero if nothing was published
-	Wrong     error   // why the draft is no longer valid; nil if it is
+type Workspace struct {
+	Version            // its Version is the published one that it is based on
+	HasDraft   bool    // there is a draft
+	Published  Version // zero if nothing was published
+	DraftError error   // why the draft is no longer valid; nil if it is
 }
 
 // Mark identifies the state of the desk. A change that names a mark is made
 // only if nobody else has changed the desk since.
-func (d Desk) Mark() string { return markOf(d.Version, d.Drafted) }
+func (d Workspace) Revision() string { return markOf(d.Version, d.HasDraft) }
 
 // Behind reports whether other rules were published since the draft was started.
-func (d Desk) Behind() bool { return d.Drafted && d.Version.Version != d.Published.Version }
+func (d Workspace) Behind() bool { return d.HasDraft && d.Version.Version != d.Published.Version }
 
 func markOf(version Version, drafted bool) string {
 	if drafted {
@@ -35,7 +35,7 @@ func markOf(version Version, drafted bool) string {
 }
 
 // Desk reads the rules to edit.
-func (s *Service) Desk(ctx context.Context, t ship.Tenant) (desk Desk, err error) {
+func (s *Service) Workspace(ctx context.Context, t ship.Tenant) (desk Workspace, err error) {
 	desk.Published, err = s.Published(ctx, t, 0)
 	if err != nil && ship.KindOf(err) != ship.NotFound {
 		return desk, err
@@ -50,13 +50,13 @@ func (s *Service) Desk(ctx context.Context, t ship.Tenant) (desk Desk, err error
 	case ok && draftError.Kind == ship.Invalid:
 		// A connection that the draft names may have been removed since. Such a
 		// draft can still be edited.
-		desk.Wrong = err
+		desk.DraftError = err
 	default:
 		return desk, err
 	}
 
 	desk.Version = draft
-	desk.Drafted = true
+	desk.HasDraft = true
 	return desk, nil
 }
 
@@ -71,12 +71,12 @@ type EditInput struct {
 // Edit changes the draft, and starts one if there is none. It is a conflict
 // with the code "draft_changed" if somebody changed it since the mark: then
 // nothing is saved.
-func (s *Service) Edit(ctx context.Context, in EditInput) (Desk, error) {
-	desk, err := s.Desk(ctx, in.Tenant)
+func (s *Service) Edit(ctx context.Context, in EditInput) (Workspace, error) {
+	desk, err := s.Workspace(ctx, in.Tenant)
 	if err != nil {
 		return desk, err
 	}
-	if in.Mark != desk.Mark() {
+	if in.Mark != desk.Revision() {
 		return desk, draftChanged()
 	}
 
@@ -103,7 +103,7 @@ func (s *Service) Edit(ctx context.Context, in EditInput) (Desk, error) {
 	// The mark was compared with what was read. The statement compares once
 	// more, because somebody may have saved between the two.
 	seen := store.RuleBook{Version: desk.Version.Version}
-	if desk.Drafted {
+	if desk.HasDraft {
 		seen.WrittenAt = desk.WrittenAt
 	}
 	row, err := s.Store.ChangeRuleDraft(ctx, in.Tenant, seen, text)
@@ -112,8 +112,8 @@ func (s *Service) Edit(ctx context.Context, in EditInput) (Desk, error) {
 	}
 
 	desk.Version = Version{RuleBook: row, Rules: book, Warnings: warnings}
-	desk.Drafted = true
-	desk.Wrong = nil
+	desk.HasDraft = true
+	desk.DraftError = nil
 	return desk, err
 }
 

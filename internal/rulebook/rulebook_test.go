@@ -165,12 +165,12 @@ func TestRulesThatNameWhatIsNotThereAreRefusedWithASuggestion(t *testing.T) {
 		{Name: "c", Then: routing.Action{Use: []routing.Target{{Carrier: "ups", ConnectionID: "con_01KJMBQDHV00G9W4T7H2K5NXQD"}}}},
 	}}
 	_, err := b.SaveDraft(t.Context(), b.tenant, book)
-	var told []string
+	var notified []string
 	for _, f := range asError(t, err).Fields {
-		told = append(told, f.Pointer+" "+f.Code+" "+f.Suggestion)
+		notified = append(notified, f.Pointer+" "+f.Code+" "+f.Suggestion)
 	}
 	want := "/rules/0/then/use/1/carrier unknown_carrier usps; /rules/1/then/forbid/0/service unknown_service ground; /rules/2/then/use/0/connectionId unknown_connection "
-	if got := strings.Join(told, "; "); got != want && got != strings.Replace(want, "usps", "ups", 1) {
+	if got := strings.Join(notified, "; "); got != want && got != strings.Replace(want, "usps", "ups", 1) {
 		t.Errorf("told\n%s, want\n%s", got, want)
 	}
 	if _, err := b.Draft(t.Context(), b.tenant); ship.CodeOf(err) != "draft_not_found" {
@@ -212,15 +212,15 @@ func TestTwoWhoEditTheDraftLoseNothing(t *testing.T) {
 		}
 	}
 	b.publish(t, useBook("usps"), "first")
-	desk, err := b.Desk(ctx, b.tenant)
-	if err != nil || desk.Drafted || len(desk.Rules.Rules) != 1 {
+	desk, err := b.Workspace(ctx, b.tenant)
+	if err != nil || desk.HasDraft || len(desk.Rules.Rules) != 1 {
 		t.Fatalf("without a draft the desk has %+v, %v", desk, err)
 	}
 	var wg sync.WaitGroup
 	var saved, refused atomic.Int64
 	for i := range 8 {
 		wg.Go(func() {
-			switch _, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: desk.Mark(), Change: add("r" + strconv.Itoa(i))}); {
+			switch _, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: desk.Revision(), Change: add("r" + strconv.Itoa(i))}); {
 			case err == nil:
 				saved.Add(1)
 			case ship.CodeOf(err) == "draft_changed":
@@ -234,25 +234,25 @@ func TestTwoWhoEditTheDraftLoseNothing(t *testing.T) {
 	if saved.Load() != 1 || refused.Load() != 7 {
 		t.Errorf("%d of 8 at once saved, %d were refused", saved.Load(), refused.Load())
 	}
-	now, err := b.Desk(ctx, b.tenant)
-	if err != nil || !now.Drafted || len(now.Rules.Rules) != 2 || now.Mark() == desk.Mark() {
+	now, err := b.Workspace(ctx, b.tenant)
+	if err != nil || !now.HasDraft || len(now.Rules.Rules) != 2 || now.Revision() == desk.Revision() {
 		t.Fatalf("the desk has %+v, %v", now, err)
 	}
-	later, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: now.Mark(), Change: add("later")})
+	later, err := b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: now.Revision(), Change: add("later")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Publish(ctx, rulebook.PublishInput{Tenant: b.tenant, Mark: now.Mark()}); ship.CodeOf(err) != "draft_changed" {
+	if _, err := b.Publish(ctx, rulebook.PublishInput{Tenant: b.tenant, Mark: now.Revision()}); ship.CodeOf(err) != "draft_changed" {
 		t.Errorf("a draft that the publisher has not read: %v", err)
 	}
 	if v, err := b.RollBack(ctx, b.tenant, 1, ""); err != nil || v.Version != 2 {
 		t.Fatal(v, err)
 	}
-	later, err = b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: later.Mark(), Change: add("last")})
+	later, err = b.Edit(ctx, rulebook.EditInput{Tenant: b.tenant, Mark: later.Revision(), Change: add("last")})
 	if err != nil || later.Version.Version != 1 {
 		t.Fatalf("an edit must not forget what the draft is based on: %+v, %v", later, err)
 	}
-	if now, err = b.Desk(ctx, b.tenant); err != nil || !now.Behind() {
+	if now, err = b.Workspace(ctx, b.tenant); err != nil || !now.Behind() {
 		t.Errorf("the draft is not behind: %+v, %v", now, err)
 	}
 	if _, err := b.Publish(ctx, rulebook.PublishInput{Tenant: b.tenant}); ship.CodeOf(err) != "rules_changed" {
@@ -266,8 +266,8 @@ func TestABookOfNothingButADefaultIsReadAgain(t *testing.T) {
 	if _, err := b.SaveDraft(t.Context(), b.tenant, routing.Book{Default: routing.Action{Choose: "fastest"}}); err != nil {
 		t.Fatal(err)
 	}
-	d, err := b.Desk(t.Context(), b.tenant)
-	if err != nil || d.Wrong != nil || !d.Drafted || d.Rules.Default.Choose != "fastest" || d.Rules.Rules == nil {
-		t.Errorf("the desk has %+v, %v, %v", d.Rules, d.Wrong, err)
+	d, err := b.Workspace(t.Context(), b.tenant)
+	if err != nil || d.DraftError != nil || !d.HasDraft || d.Rules.Default.Choose != "fastest" || d.Rules.Rules == nil {
+		t.Errorf("the desk has %+v, %v, %v", d.Rules, d.DraftError, err)
 	}
 }

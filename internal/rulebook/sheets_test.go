@@ -64,8 +64,8 @@ func TestARateSheetThatCannotBeBoughtByIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, tc := range map[string]struct {
-		in   rulebook.SheetInput
-		told string
+		in       rulebook.SheetInput
+		notified string
 	}{
 		"two for one account": {rulebook.SheetInput{Name: "second", Carrier: "ups", CSV: contract}, "rate_sheet_overlap"},
 		"no such service":     {rulebook.SheetInput{Name: "first", Carrier: "ups", CSV: strings.ReplaceAll(contract, "ground", "grund")}, "unknown_service ground"},
@@ -74,12 +74,12 @@ func TestARateSheetThatCannotBeBoughtByIsRefused(t *testing.T) {
 		"no sheet":            {rulebook.SheetInput{Name: "first", Carrier: "ups", CSV: "hello"}, "invalid_rate_sheet"},
 	} {
 		_, err := b.ImportSheet(t.Context(), b.tenant, tc.in)
-		told := ship.CodeOf(err)
+		notified := ship.CodeOf(err)
 		for _, f := range asError(t, err).Fields {
-			told += " " + f.Code + " " + f.Suggestion
+			notified += " " + f.Code + " " + f.Suggestion
 		}
-		if !strings.Contains(told, tc.told) {
-			t.Errorf("%s: %s, want %s", what, told, tc.told)
+		if !strings.Contains(notified, tc.notified) {
+			t.Errorf("%s: %s, want %s", what, notified, tc.notified)
 		}
 	}
 	if list, err := b.Sheets(t.Context(), b.tenant); err != nil || len(list) != 1 || list[0].Version != 1 {

@@ -116,16 +116,16 @@ func (s *Service) replay(ctx context.Context, in SimulateInput, book *routing.Co
 
 // redecide decides about one shipment again, and adds the result to the tally.
 func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.Compiled, row store.RoutedRow, sum *tally) error {
-	order, deal, err := row.Read()
+	order, purchase, err := row.Read()
 	if err != nil {
 		return err
 	}
-	if deal.BoughtAt.IsZero() {
+	if purchase.BoughtAt.IsZero() {
 		return nil // nothing was bought
 	}
 
 	sum.Shipments++
-	if deal.Routing.Strategy == "named" || deal.Routing.Strategy == "rate" {
+	if purchase.Routing.Strategy == "named" || purchase.Routing.Strategy == "rate" {
 		sum.Named++
 		return nil
 	}
@@ -133,24 +133,24 @@ func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.
 	// The order has the signature that the rules of then required. The new
 	// rules start from what the client asked for.
 	quotedSignature := order.Options.Signature
-	if deal.Routing.Raised != nil {
-		order.Options.Signature = deal.Routing.Raised.From
+	if purchase.Routing.Raised != nil {
+		order.Options.Signature = purchase.Routing.Raised.From
 	}
 	input := book.Prepare(routing.Input{
 		Account:   in.Tenant.Account,
 		Order:     order,
 		Currency:  in.Account.Currency,
-		MaxAmount: deal.Limit,
+		MaxAmount: purchase.Limit,
 		Now:       row.ID.Raw().Time(),
 	})
 
 	// The stored offers are for the signature of then. Only simulated carriers
 	// can be asked for the price of another one.
-	offers := []ship.Rate(deal.Routing.Seen)
+	offers := []ship.Rate(purchase.Routing.Seen)
 	otherSignature := input.Order.Options.Signature != quotedSignature
 	if otherSignature || len(offers) == 0 {
 		switch {
-		case deal.Simulated && s.Requote != nil:
+		case purchase.Simulated && s.Requote != nil:
 			offers = s.Requote(ctx, input.Order)
 			sum.Requoted++
 		case otherSignature && len(offers) > 0:
@@ -163,6 +163,6 @@ func (s *Service) redecide(ctx context.Context, in SimulateInput, book *routing.
 	}
 
 	decision := book.Decide(input, offers)
-	sum.count(row.ID, order, deal, decision)
+	sum.count(row.ID, order, purchase, decision)
 	return nil
 }

@@ -18,8 +18,8 @@ func usd(minor int64) ship.Money { return ship.Money{Minor: minor, Currency: "US
 func (b bench) keep(t *testing.T, order string, change func(*ship.Shipment)) {
 	t.Helper()
 	sh := storetest.Shipment(b.tenant, order)
-	sh.Deal.Price = usd(1000)
-	sh.Deal.Routing = ship.Routing{Strategy: "cheapest", Seen: ship.Seen{
+	sh.Purchase.Price = usd(1000)
+	sh.Purchase.Routing = ship.Routing{Strategy: "cheapest", Seen: ship.Seen{
 		{Carrier: "ups", Service: "ground", Price: usd(1000), TransitDays: 4},
 		{Carrier: "usps", Service: "priority", Price: usd(1200), TransitDays: 2},
 		{Carrier: "fedex", Service: "ground", Price: usd(1500), TransitDays: 3},
@@ -45,16 +45,16 @@ func TestABackTestSaysWhatWouldChangeAndWhatItCannotSay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.keep(t, "plain", nil)
-	b.keep(t, "refused by USPS", func(sh *ship.Shipment) { sh.Deal.Routing.Failed = []ship.Tried{{Carrier: "usps"}} })
-	b.keep(t, "named", func(sh *ship.Shipment) { sh.Deal.Routing.Strategy = "named" })
-	b.keep(t, "of before offers were kept", func(sh *ship.Shipment) { sh.Deal.Routing.Seen, sh.Deal.Simulated = nil, false })
+	b.keep(t, "refused by USPS", func(sh *ship.Shipment) { sh.Purchase.Routing.Failed = []ship.FailedOffer{{Carrier: "usps"}} })
+	b.keep(t, "named", func(sh *ship.Shipment) { sh.Purchase.Routing.Strategy = "named" })
+	b.keep(t, "of before offers were kept", func(sh *ship.Shipment) { sh.Purchase.Routing.Seen, sh.Purchase.Simulated = nil, false })
 	b.keep(t, "in euros", func(sh *ship.Shipment) {
-		sh.Deal.Price.Currency = "EUR"
-		for i := range sh.Deal.Routing.Seen {
-			sh.Deal.Routing.Seen[i].Price.Currency = "EUR"
+		sh.Purchase.Price.Currency = "EUR"
+		for i := range sh.Purchase.Routing.Seen {
+			sh.Purchase.Routing.Seen[i].Price.Currency = "EUR"
 		}
 	})
-	b.keep(t, "offered by UPS alone", func(sh *ship.Shipment) { sh.Deal.Routing.Seen = sh.Deal.Routing.Seen[:1] })
+	b.keep(t, "offered by UPS alone", func(sh *ship.Shipment) { sh.Purchase.Routing.Seen = sh.Purchase.Routing.Seen[:1] })
 	book := useBook("usps", "fedex")
 	book.Rules[0].Otherwise = "refuse"
 	sim := b.simulate(t, book)
@@ -76,10 +76,10 @@ func TestABackTestSaysWhatWouldChangeAndWhatItCannotSay(t *testing.T) {
 func TestASignatureThatWasNotQuotedMakesABackTestApproximate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.keep(t, "live", func(sh *ship.Shipment) { sh.Deal.Simulated = false })
+	b.keep(t, "live", func(sh *ship.Shipment) { sh.Purchase.Simulated = false })
 	b.keep(t, "raised then", func(sh *ship.Shipment) {
-		sh.Deal.Simulated = false
-		sh.Order.Options.Signature, sh.Deal.Routing.Raised = "adult", &ship.Raised{To: "adult"}
+		sh.Purchase.Simulated = false
+		sh.Order.Options.Signature, sh.Purchase.Routing.Raised = "adult", &ship.Raised{To: "adult"}
 	})
 	b.keep(t, "simulated", nil)
 	asked := 0

@@ -84,13 +84,13 @@ func newTally(in SimulateInput) *tally {
 }
 
 // count adds a shipment and what the rules would have done with it.
-func (t *tally) count(id ship.ShipmentID, order ship.Order, deal ship.Deal, decision routing.Decision) {
-	is, found := choiceOf(deal, decision)
+func (t *tally) count(id ship.ShipmentID, order ship.Order, purchase ship.Purchase, decision routing.Decision) {
+	is, found := choiceOf(purchase, decision)
 	switch {
 	case !found:
 		t.Refused++
 		return
-	case is.Price.Currency != t.Currency || deal.Price.Currency != t.Currency:
+	case is.Price.Currency != t.Currency || purchase.Price.Currency != t.Currency:
 		t.Foreign++
 		return
 	}
@@ -102,12 +102,12 @@ func (t *tally) count(id ship.ShipmentID, order ship.Order, deal ship.Deal, deci
 	// The days are those of the offer that was bought: the purchase itself does
 	// not have them.
 	was := ship.Rate{
-		Carrier:    deal.Carrier,
-		Connection: deal.Connection,
-		Service:    deal.Service,
-		Price:      deal.Price,
+		Carrier:    purchase.Carrier,
+		Connection: purchase.Connection,
+		Service:    purchase.Service,
+		Price:      purchase.Price,
 	}
-	for _, offer := range deal.Routing.Seen {
+	for _, offer := range purchase.Routing.Seen {
 		if sameOffer(offer, was) {
 			was.TransitDays = offer.TransitDays
 		}
@@ -141,12 +141,12 @@ func (t *tally) count(id ship.ShipmentID, order ship.Order, deal ship.Deal, deci
 // choiceOf returns the offer that would have been bought: the best one of a
 // carrier that did not fail then. The account that sold the label did not, even
 // if another account of its carrier did.
-func choiceOf(deal ship.Deal, decision routing.Decision) (ship.Rate, bool) {
+func choiceOf(purchase ship.Purchase, decision routing.Decision) (ship.Rate, bool) {
 	for _, offer := range decision.Offers {
-		hasFailed := slices.ContainsFunc(deal.Routing.Failed, func(tried ship.Tried) bool {
+		hasFailed := slices.ContainsFunc(purchase.Routing.Failed, func(tried ship.FailedOffer) bool {
 			return tried.Carrier == offer.Carrier
 		})
-		if !hasFailed || offer.Carrier == deal.Carrier && offer.Connection == deal.Connection {
+		if !hasFailed || offer.Carrier == purchase.Carrier && offer.Connection == purchase.Connection {
 			return offer, true
 		}
 	}

@@ -31,7 +31,7 @@ type Snapshot struct {
 	EstimateAt     time.Time `json:"e,omitzero"`
 	EstimateSource string    `json:"es,omitempty"`
 	BaseURL        string    `json:"u"`
-	Deal           *Deal     `json:"d,omitempty"` // while the deal is not final; else the shipment's own
+	Purchase       *Purchase `json:"d,omitempty"` // while the purchase is not final; else the shipment's own
 	Scan           *ScanNote `json:"x,omitempty"` // nil for what the service itself made; then Status tells
 }
 

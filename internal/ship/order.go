@@ -217,7 +217,7 @@ const (
 )
 
 // A Purchase is what a carrier sold.
-type Purchase struct {
+type Sale struct {
 	Carrier        string
 	Service        string
 	ServiceName    string

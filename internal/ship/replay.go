@@ -5,12 +5,12 @@ import "slices"
 // A Meaning says what a carrier's code means by its status table; known is
 // false if the table does not list it. A known code may have no status: it
 // changes nothing.
-type Meaning func(code string) (status Status, reason string, known bool)
+type CodeMeaning func(code string) (status Status, reason string, known bool)
 
 // Reread returns the scan by what its code means now, and whether that differs. A
 // code that the table does not know keeps the meaning it has: a table that lost
 // a code is not a better one.
-func (s Scan) Reread(meaning Meaning) (Scan, bool) {
+func (s Scan) Remap(meaning CodeMeaning) (Scan, bool) {
 	if s.isOwn() {
 		return s, false
 	}
@@ -19,7 +19,7 @@ func (s Scan) Reread(meaning Meaning) (Scan, bool) {
 		return s, false
 	}
 
-	s.Told = s.Told || s.Status != ""
+	s.Notified = s.Notified || s.Status != ""
 	s.Status = status
 	s.Reason = reason
 	return s, true
@@ -30,14 +30,14 @@ func (s Scan) Reread(meaning Meaning) (Scan, bool) {
 // for the first time. Scans that clients got an event for are corrected without
 // another. The progress after it is what the table would have led to from the
 // start.
-func (j *Journey) Reread(known []Scan, meaning Meaning, t Telling) (changed []Scan, events []Event) {
+func (j *TrackingState) Remap(known []Scan, meaning CodeMeaning, t EventContext) (changed []Scan, events []Event) {
 	all := slices.Clone(known)
 	var unannounced []Scan
 	for i, scan := range known {
-		now, differs := scan.Reread(meaning)
+		now, differs := scan.Remap(meaning)
 		switch {
 		case !differs:
-		case now.Status != "" && !now.Told:
+		case now.Status != "" && !now.Notified:
 			unannounced = append(unannounced, now)
 		default:
 			all[i] = now
@@ -50,6 +50,6 @@ func (j *Journey) Reread(known []Scan, meaning Meaning, t Telling) (changed []Sc
 	if len(changed) > 0 {
 		j.Progress = Advance(j.Progress, all, j.Pieces)
 	}
-	fresh, events := j.Hear(all, unannounced, t)
+	fresh, events := j.Apply(all, unannounced, t)
 	return append(changed, fresh...), events
 }

@@ -26,7 +26,7 @@ func tables(t *rapid.T) map[string]Scan {
 	return table
 }
 
-func meaningOf(table map[string]Scan) Meaning {
+func meaningOf(table map[string]Scan) CodeMeaning {
 	return func(code string) (Status, string, bool) {
 		m, known := table[code]
 		if !known {
@@ -45,8 +45,8 @@ func read(scans []Scan, table map[string]Scan) []Scan {
 	return list
 }
 
-func reread(j *Journey, stored []Scan, table map[string]Scan) (changed []Scan, events []Event) {
-	changed, events = j.Reread(slices.Concat(j.OwnScans(), stored), meaningOf(table), Telling{Now: boughtAt.Add(time.Hour)})
+func reread(j *TrackingState, stored []Scan, table map[string]Scan) (changed []Scan, events []Event) {
+	changed, events = j.Remap(slices.Concat(j.OwnScans(), stored), meaningOf(table), EventContext{Now: boughtAt.Add(time.Hour)})
 	for _, c := range changed {
 		i := slices.IndexFunc(stored, func(s Scan) bool { return s.Key() == c.Key() })
 		stored[i] = c
@@ -64,20 +64,20 @@ func TestABetterTableLeadsToWhatItWouldHaveFromTheStart(t *testing.T) {
 				then[code] = m // a better table does not forget
 			}
 		}
-		j := newJourney(pieces, followed)
-		stored, events := j.Hear(j.OwnScans(), read(scans, first), Telling{Now: boughtAt.Add(time.Minute)})
+		j := newTrackingState(pieces, followed)
+		stored, events := j.Apply(j.OwnScans(), read(scans, first), EventContext{Now: boughtAt.Add(time.Minute)})
 		_, more := reread(&j, stored, then)
 		events = append(events, more...)
 
-		want := newJourney(pieces, followed)
-		heard, _ := want.Hear(want.OwnScans(), read(scans, then), Telling{Now: boughtAt.Add(time.Minute)})
+		want := newTrackingState(pieces, followed)
+		heard, _ := want.Apply(want.OwnScans(), read(scans, then), EventContext{Now: boughtAt.Add(time.Minute)})
 		if p := Advance(want.Progress, slices.Concat(heard, want.OwnScans()), pieces); j.Progress.Pieces != nil && !reflect.DeepEqual(j.Progress, p) ||
 			j.Progress.Status != p.Status || j.Progress.Reason != p.Reason {
 			t.Errorf("it is %+v, want %+v", j.Progress, p)
 		}
 		line := Timeline(slices.Concat(stored, j.OwnScans()))
 		for i := range line {
-			line[i].Told = false
+			line[i].Notified = false
 		}
 		if wanted := Timeline(slices.Concat(heard, want.OwnScans())); !reflect.DeepEqual(line, wanted) {
 			t.Errorf("timeline\n%+v\nwant\n%+v", line, wanted)
@@ -106,9 +106,9 @@ func TestABetterTableLeadsToWhatItWouldHaveFromTheStart(t *testing.T) {
 }
 
 func TestWhatWasTakenBackIsNotToldAgain(t *testing.T) {
-	j := newJourney(1, false)
+	j := newTrackingState(1, false)
 	scan := Scan{Code: "AR", At: toSecond(boughtAt).Add(time.Hour), Status: InTransit}
-	stored, events := j.Hear(j.OwnScans(), []Scan{scan}, Telling{Now: boughtAt})
+	stored, events := j.Apply(j.OwnScans(), []Scan{scan}, EventContext{Now: boughtAt})
 	if len(events) != 1 {
 		t.Fatalf("%d events", len(events))
 	}
@@ -116,7 +116,7 @@ func TestWhatWasTakenBackIsNotToldAgain(t *testing.T) {
 		t.Errorf("after it was taken back: %s, %+v, %d events", j.Progress.Status, stored, len(events))
 	}
 	// A copy with the old table hears of it again.
-	fresh, events := j.Hear(slices.Concat(j.OwnScans(), stored), []Scan{scan}, Telling{Now: boughtAt})
+	fresh, events := j.Apply(slices.Concat(j.OwnScans(), stored), []Scan{scan}, EventContext{Now: boughtAt})
 	if len(events) != 0 || len(fresh) != 1 || j.Progress.Status != InTransit {
 		t.Errorf("heard again: %s, %+v, %d events", j.Progress.Status, fresh, len(events))
 	}
@@ -127,13 +127,13 @@ func TestWhatWasTakenBackIsNotToldAgain(t *testing.T) {
 }
 
 func TestATableThatForgetsTakesNothingAway(t *testing.T) {
-	j := newJourney(1, false)
-	stored, _ := j.Hear(j.OwnScans(), []Scan{{Code: "AR", At: boughtAt, Status: InTransit}}, Telling{Now: boughtAt})
+	j := newTrackingState(1, false)
+	stored, _ := j.Apply(j.OwnScans(), []Scan{{Code: "AR", At: boughtAt, Status: InTransit}}, EventContext{Now: boughtAt})
 	if changed, events := reread(&j, stored, nil); len(changed) != 0 || len(events) != 0 || j.Progress.Status != InTransit {
 		t.Errorf("%s, %+v, %d events", j.Progress.Status, changed, len(events))
 	}
 	failed := FailedScan(boughtAt, ReasonPurchaseFailed)
-	if _, differs := failed.Reread(func(string) (Status, string, bool) { return Delivered, "", true }); differs {
+	if _, differs := failed.Remap(func(string) (Status, string, bool) { return Delivered, "", true }); differs {
 		t.Error("an event of the service's own is read by a carrier's table")
 	}
 }

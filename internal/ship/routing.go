@@ -12,20 +12,20 @@ import (
 // Routing says why this carrier and service: enough to explain the choice, and
 // to make it again by other rules.
 type Routing struct {
-	Strategy   string    `json:"strategy,omitempty"` // "cheapest", "rule", "default", "named", "rate"
-	Version    int       `json:"version,omitempty"`  // of the rule book that was asked
-	Rule       string    `json:"rule,omitempty"`     // name of the rule that chose
-	Also       []string  `json:"also,omitempty"`     // names of the rules that forbade or required something, in their order
-	Why        string    `json:"why,omitempty"`      // the choice in plain words
-	Reason     string    `json:"reason,omitempty"`   // what the first choice has over the others: "cheapest", "fastest", "listed", "preferred", "none_preferred", "share"
-	Missed     *Noted    `json:"missed,omitempty"`   // rules that matched and found no offer
-	Untested   *Noted    `json:"untested,omitempty"` // rules whose condition failed on the order
-	Considered int       `json:"considered,omitempty"`
-	RunnerUp   *Rate     `json:"runnerUp,omitempty"`
-	Dropped    []Dropped `json:"dropped,omitempty"` // offers that were not allowed
-	Failed     []Tried   `json:"failed,omitempty"`  // what failed first
-	Seen       Seen      `json:"seen,omitempty"`    // every offer, cheapest first
-	Raised     *Raised   `json:"raised,omitempty"`  // a signature that rules required beyond the client's own
+	Strategy   string        `json:"strategy,omitempty"` // "cheapest", "rule", "default", "named", "rate"
+	Version    int           `json:"version,omitempty"`  // of the rule book that was asked
+	Rule       string        `json:"rule,omitempty"`     // name of the rule that chose
+	Also       []string      `json:"also,omitempty"`     // names of the rules that forbade or required something, in their order
+	Why        string        `json:"why,omitempty"`      // the choice in plain words
+	Reason     string        `json:"reason,omitempty"`   // what the first choice has over the others: "cheapest", "fastest", "listed", "preferred", "none_preferred", "share"
+	Missed     *Noted        `json:"missed,omitempty"`   // rules that matched and found no offer
+	Untested   *Noted        `json:"untested,omitempty"` // rules whose condition failed on the order
+	Considered int           `json:"considered,omitempty"`
+	RunnerUp   *Rate         `json:"runnerUp,omitempty"`
+	Dropped    []Dropped     `json:"dropped,omitempty"` // offers that were not allowed
+	Failed     []FailedOffer `json:"failed,omitempty"`  // what failed first
+	Seen       Seen          `json:"seen,omitempty"`    // every offer, cheapest first
+	Raised     *Raised       `json:"raised,omitempty"`  // a signature that rules required beyond the client's own
 }
 
 // Noted names rules, the first few of them.
@@ -49,7 +49,7 @@ type Dropped struct {
 }
 
 // Tried is a carrier that declined or was unavailable.
-type Tried struct {
+type FailedOffer struct {
 	Carrier string `json:"carrier"`
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -17,7 +17,7 @@ type Scan struct {
 	Description string
 	Location    string // empty when no place is known
 	ZoneUnknown bool   // At is the place's own clock read as UTC: the carrier named no zone
-	Told        bool   // clients got an event for it under another status, and get no second one
+	Notified    bool   // clients got an event for it under another status, and get no second one
 }
 
 // A ScanKey identifies a scan: repeats have the same key.
@@ -87,8 +87,8 @@ func (s Shipment) OwnScans() []Scan {
 		return nil
 	}
 	scans := []Scan{CreatedScan(s.CreatedAt())}
-	if !s.Deal.BoughtAt.IsZero() {
-		scans = append(scans, LabelScan(s.Deal.BoughtAt))
+	if !s.Purchase.BoughtAt.IsZero() {
+		scans = append(scans, LabelScan(s.Purchase.BoughtAt))
 	}
 	return scans
 }

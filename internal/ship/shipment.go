@@ -4,11 +4,11 @@ import "time"
 
 // A Shipment is an order with its purchase and its parcel's present status.
 type Shipment struct {
-	ID     ShipmentID
-	Tenant Tenant
-	Order  Order
-	Deal   Deal // zero until something is chosen
-	State  State
+	ID       ShipmentID
+	Tenant   Tenant
+	Order    Order
+	Purchase Purchase // zero until something is chosen
+	State    State
 	// Progress is as of now, or as of the event that the shipment is shown in.
 	Progress    Progress
 	DuplicateOf ShipmentID // an earlier shipment of the same order
@@ -29,17 +29,17 @@ func (s Shipment) CreatedAt() time.Time { return s.ID.Raw().Time() }
 // became of it since.
 func (s Shipment) AsCreated() Shipment {
 	s.State = StatePurchased
-	if s.Deal.Returned != "" {
-		s.State = s.Deal.Returned
+	if s.Purchase.Returned != "" {
+		s.State = s.Purchase.Returned
 	}
-	s.Progress = Progress{Status: Created, EstimateAt: s.Deal.EstimateAt, EstimateSource: s.Deal.EstimateSource}
+	s.Progress = Progress{Status: Created, EstimateAt: s.Purchase.EstimateAt, EstimateSource: s.Purchase.EstimateSource}
 	s.VoidedAt = time.Time{}
 	return s
 }
 
 // A Deal is what was, or is being, bought. It is written once when the
 // purchase settles and never changes after.
-type Deal struct {
+type Purchase struct {
 	Carrier        string       `json:"carrier,omitempty"`
 	Connection     ConnectionID `json:"connection,omitempty"`
 	Service        string       `json:"service,omitempty"`

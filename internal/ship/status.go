@@ -49,16 +49,16 @@ type EventKind string
 
 // The six kinds. There are no others.
 const (
-	ShipmentCreated   EventKind = "shipment.created"
-	LabelMade         EventKind = "label.generated"
-	ShipmentPickedUp  EventKind = "shipment.picked_up"
-	ShipmentInTransit EventKind = "shipment.in_transit"
-	ShipmentDelivered EventKind = "shipment.delivered"
-	ShipmentException EventKind = "shipment.exception"
+	ShipmentCreated        EventKind = "shipment.created"
+	ShipmentLabelGenerated EventKind = "label.generated"
+	ShipmentPickedUp       EventKind = "shipment.picked_up"
+	ShipmentInTransit      EventKind = "shipment.in_transit"
+	ShipmentDelivered      EventKind = "shipment.delivered"
+	ShipmentException      EventKind = "shipment.exception"
 )
 
 // EventKinds lists the six kinds.
-var EventKinds = []EventKind{ShipmentCreated, LabelMade, ShipmentPickedUp, ShipmentInTransit, ShipmentDelivered, ShipmentException}
+var EventKinds = []EventKind{ShipmentCreated, ShipmentLabelGenerated, ShipmentPickedUp, ShipmentInTransit, ShipmentDelivered, ShipmentException}
 
 // Kind returns the kind of the log event that a tracking event of status s
 // writes. A parcel out for delivery has no kind of its own and is reported as in
@@ -68,7 +68,7 @@ func (s Status) Kind() EventKind {
 	case Created:
 		return ShipmentCreated
 	case LabelGenerated:
-		return LabelMade
+		return ShipmentLabelGenerated
 	case PickedUp:
 		return ShipmentPickedUp
 	case InTransit, OutForDelivery:

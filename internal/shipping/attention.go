@@ -12,8 +12,8 @@ import (
 // An Attention counts what waits for a person, each kind up to a bound.
 type Attention = store.Attention
 
-// A Stranded label was sold by a carrier and is used by nobody.
-type Stranded = store.Stranded
+// A OrphanedLabel label was sold by a carrier and is used by nobody.
+type OrphanedLabel = store.OrphanedLabel
 
 // AttentionLimit is up to how many of a kind are counted.
 const AttentionLimit = store.AttentionLimit
@@ -39,7 +39,7 @@ func (s *Service) Attention(ctx context.Context, t ship.Tenant) (Attention, erro
 
 // Unknown lists purchases whose outcome is not known, newest first, and reports
 // whether there are more.
-func (s *Service) Unknown(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, bool, error) {
+func (s *Service) UncertainPurchases(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, bool, error) {
 	return page(p, func(p ship.Page) ([]ship.Shipment, error) { return s.store.Unknown(ctx, t, p) })
 }
 
@@ -51,10 +51,10 @@ func (s *Service) Exceptions(ctx context.Context, t ship.Tenant, p ship.Page) ([
 	})
 }
 
-// StrandedLabels lists labels that nobody may use and no carrier has taken
+// OrphanedLabels lists labels that nobody may use and no carrier has taken
 // back, the last found first, without the first skip of them.
-func (s *Service) StrandedLabels(ctx context.Context, t ship.Tenant, limit, skip int) ([]Stranded, error) {
-	return s.store.StrandedLabels(ctx, t, limit, skip)
+func (s *Service) OrphanedLabels(ctx context.Context, t ship.Tenant, limit, skip int) ([]OrphanedLabel, error) {
+	return s.store.OrphanedLabels(ctx, t, limit, skip)
 }
 
 // FailedPurchases lists the purchases of the last weeks that bought nothing,

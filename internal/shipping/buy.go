@@ -132,18 +132,18 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 		return nil, err
 	}
 
-	s.decided(b.shipment.Deal.Routing.Strategy)
+	s.decided(b.shipment.Purchase.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])
 	if in.named() && !b.isPlain() {
-		b.shipment.Deal.Key = in.IdempotencyKey
+		b.shipment.Purchase.Key = in.IdempotencyKey
 	}
 	return b, nil
 }
 
-// take makes the offer the deal that is being tried.
+// take makes the offer the purchase that is being tried.
 func (b *buying) take(r ship.Rate) {
-	d := &b.shipment.Deal
+	d := &b.shipment.Purchase
 	d.Carrier = r.Carrier
 	d.Connection = r.Connection
 	d.Service = r.Service
@@ -175,8 +175,8 @@ func (b *buying) take(r ship.Rate) {
 func (s *Service) order(b *buying) carrier.BuyOrder {
 	return carrier.BuyOrder{
 		Order:     b.shipment.Order,
-		Service:   b.shipment.Deal.Service,
-		Selection: b.shipment.Deal.Selection,
+		Service:   b.shipment.Purchase.Service,
+		Selection: b.shipment.Purchase.Selection,
 		Reference: s.reference(b, b.attempt),
 		Shipment:  b.shipment.ID,
 	}
@@ -184,7 +184,7 @@ func (s *Service) order(b *buying) carrier.BuyOrder {
 
 // reference is the name of an attempt at the carrier.
 func (s *Service) reference(b *buying, attempt int) string {
-	name := b.shipment.Deal.Key
+	name := b.shipment.Purchase.Key
 	if name == "" {
 		name = string(b.shipment.ID)
 	}
@@ -194,7 +194,7 @@ func (s *Service) reference(b *buying, attempt int) string {
 // buyAtOnce buys where no money is spent, and writes it down once.
 func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 	for {
-		c, err := s.carrierOf(ctx, b.in.Tenant, b.shipment.Deal)
+		c, err := s.carrierOf(ctx, b.in.Tenant, b.shipment.Purchase)
 		if err != nil {
 			return Bought{}, err
 		}
@@ -204,7 +204,7 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 			return s.create(ctx, b, p)
 		}
 
-		b.failed = append(b.failed, carrierError{b.shipment.Deal.Carrier, err})
+		b.failed = append(b.failed, carrierError{b.shipment.Purchase.Carrier, err})
 		if !b.next(err) {
 			return s.recallOr(ctx, b.in, s.refusal(b.failed, b.in.OneParcel))
 		}
@@ -212,7 +212,7 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 }
 
 // create stores a shipment that is bought.
-func (s *Service) create(ctx context.Context, b *buying, p ship.Purchase) (Bought, error) {
+func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, error) {
 	c := s.creation(b.shipment, p, b.in.IdempotencyKey, b.in.Fingerprint)
 	earlier, err := s.write(ctx, b, false, func(st *store.Store) (err error) {
 		c.Shipment.DuplicateOf, err = st.Create(ctx, c)
@@ -222,7 +222,7 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Purchase) (Bough
 		return value(earlier), err
 	}
 
-	s.told()
+	s.notified()
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
 
@@ -283,17 +283,17 @@ func value(b *Bought) Bought {
 	return *b
 }
 
-// creation is the purchase as stored: the deal, its label, and the two events
+// creation is the purchase as stored: the purchase, its label, and the two events
 // that tell of it.
-func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, fingerprint [32]byte) store.Creation {
+func (s *Service) creation(sh ship.Shipment, p ship.Sale, key string, fingerprint [32]byte) store.Creation {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	settle(&sh.Deal, p, now)
+	settle(&sh.Purchase, p, now)
 	sh.State = ship.StatePurchased
 	sh.Sequence = 2
 	sh.Progress = ship.Progress{
 		Status:         ship.LabelGenerated,
-		EstimateAt:     sh.Deal.EstimateAt,
-		EstimateSource: sh.Deal.EstimateSource,
+		EstimateAt:     sh.Purchase.EstimateAt,
+		EstimateSource: sh.Purchase.EstimateSource,
 	}
 	c := store.Creation{
 		Shipment:       sh,
@@ -307,8 +307,8 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 		Status:         ship.Created,
 		State:          ship.StatePurchased,
 		BaseURL:        s.baseURL,
-		EstimateAt:     sh.Deal.EstimateAt,
-		EstimateSource: sh.Deal.EstimateSource,
+		EstimateAt:     sh.Purchase.EstimateAt,
+		EstimateSource: sh.Purchase.EstimateSource,
 	}
 	c.Events[0] = ship.Event{
 		ID:       ids[0],
@@ -321,13 +321,13 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 	snapshot.PreviousStatus = ship.Created
 	c.Events[1] = ship.Event{
 		ID:       ids[1],
-		Kind:     ship.LabelMade,
+		Kind:     ship.ShipmentLabelGenerated,
 		Sequence: 2,
 		Snapshot: snapshot,
 	}
 
 	switch {
-	case !sh.Deal.Simulated:
+	case !sh.Purchase.Simulated:
 		c.PollAt = now.Add(s.waits.FirstLook)
 	case s.waits.SandboxAge > 0:
 		c.PollAt = now.Add(s.waits.SandboxAge)
@@ -335,8 +335,8 @@ func (s *Service) creation(sh ship.Shipment, p ship.Purchase, key string, finger
 	return c
 }
 
-// settle fills the deal with what was bought. Doing it again changes nothing.
-func settle(d *ship.Deal, p ship.Purchase, now time.Time) {
+// settle fills the purchase with what was bought. Doing it again changes nothing.
+func settle(d *ship.Purchase, p ship.Sale, now time.Time) {
 	d.CarrierRef = p.CarrierRef
 	d.TrackingNumber = p.TrackingNumber
 	d.BoughtAt = now

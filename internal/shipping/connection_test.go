@@ -28,8 +28,8 @@ func TestAConnectionOfSeveralIsChosenByItsID(t *testing.T) {
 	in := first.order(1)
 	in.Connection = second.carrier.Connection
 	got, err := s.Buy(t.Context(), in)
-	if err != nil || got.Shipment.Deal.Connection != second.carrier.Connection {
-		t.Fatalf("bought over %s, %v", got.Shipment.Deal.Connection, err)
+	if err != nil || got.Shipment.Purchase.Connection != second.carrier.Connection {
+		t.Fatalf("bought over %s, %v", got.Shipment.Purchase.Connection, err)
 	}
 	if len(first.alive()) != 0 || len(second.alive()) != 1 {
 		t.Errorf("sold were %d and %d", len(first.alive()), len(second.alive()))
@@ -68,11 +68,11 @@ func TestCustomsPapersCanBeFetched(t *testing.T) {
 		Description: "Cotton shirt", Quantity: 2, Value: ship.Money{Minor: 2500, Currency: "USD"}, Weight: 0.5, HSCode: "610910", OriginCountry: "US",
 	}}}
 	got, err := b.Buy(t.Context(), in)
-	if err != nil || got.Pending || len(got.Shipment.Deal.Documents) == 0 {
-		t.Fatalf("documents %v, %v", got.Shipment.Deal.Documents, err)
+	if err != nil || got.Pending || len(got.Shipment.Purchase.Documents) == 0 {
+		t.Fatalf("documents %v, %v", got.Shipment.Purchase.Documents, err)
 	}
 	d, err := b.Document(t.Context(), b.tenant, got.Shipment.ID, 1)
-	if err != nil || d.Type != got.Shipment.Deal.Documents[0] || !strings.HasPrefix(string(d.Data), "%PDF") {
+	if err != nil || d.Type != got.Shipment.Purchase.Documents[0] || !strings.HasPrefix(string(d.Data), "%PDF") {
 		t.Errorf("document %s of %d bytes, %v", d.Type, len(d.Data), err)
 	}
 	if _, err := b.Document(t.Context(), b.tenant, got.Shipment.ID, 9); ship.KindOf(err) != ship.NotFound {
@@ -90,12 +90,12 @@ func TestATestConnectionTakesThePlaceOfTheSimulatedCarrier(t *testing.T) {
 	in := b.order(1)
 	in.Tenant, in.Carrier = b.tenant, "ups"
 	got, err := b.Buy(t.Context(), in)
-	if err != nil || got.Shipment.Deal.Simulated || got.Shipment.Deal.Connection != b.carrier.Connection || len(b.alive()) != 1 {
-		t.Errorf("ups is %+v, %v; sold there are %d", got.Shipment.Deal, err, len(b.alive()))
+	if err != nil || got.Shipment.Purchase.Simulated || got.Shipment.Purchase.Connection != b.carrier.Connection || len(b.alive()) != 1 {
+		t.Errorf("ups is %+v, %v; sold there are %d", got.Shipment.Purchase, err, len(b.alive()))
 	}
 	in = b.order(2)
 	in.Tenant, in.Carrier = b.tenant, "fedex"
-	if got, err := b.Buy(t.Context(), in); err != nil || !got.Shipment.Deal.Simulated {
-		t.Errorf("fedex, which is not connected, is %+v, %v", got.Shipment.Deal, err)
+	if got, err := b.Buy(t.Context(), in); err != nil || !got.Shipment.Purchase.Simulated {
+		t.Errorf("fedex, which is not connected, is %+v, %v", got.Shipment.Purchase, err)
 	}
 }

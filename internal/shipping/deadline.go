@@ -53,13 +53,13 @@ func (r *run) settleAfter() time.Duration {
 	if r.waits.Buy == 0 {
 		return r.waits.Settle
 	}
-	deal := r.b.shipment.Deal
+	bought := r.b.shipment.Purchase
 	if attempt, ok := r.written[r.b.attempt]; ok {
-		deal = r.dealOf(attempt)
+		bought = r.purchaseOf(attempt)
 	}
 
 	window := r.waits.Settle/3 + r.waits.Buy // of a carrier that cannot be opened any more
-	if c, err := r.carrierOf(r.ctx, r.b.in.Tenant, deal); err == nil {
+	if c, err := r.carrierOf(r.ctx, r.b.in.Tenant, bought); err == nil {
 		window = r.saleWindow(c)
 	}
 	margin := r.waits.Settle / 12

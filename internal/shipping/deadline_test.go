@@ -25,17 +25,17 @@ func TestASlowCarrierIsNotCutOff(t *testing.T) {
 				c.Waits.Buy = 20 * time.Second
 				c.Waits.Settle = time.Second // the job would look while the carrier sells
 			})
-			b.turn(t, emulator.Knobs{Latency: emulator.Duration(1500 * time.Millisecond)})
+			b.turn(t, emulator.Faults{Latency: emulator.Duration(1500 * time.Millisecond)})
 
 			start := time.Now()
 			got, err := b.Buy(t.Context(), b.order(1))
-			if err != nil || !got.Pending || got.Shipment.Deal.TrackingNumber != "" || got.Shipment.Sequence != 1 {
+			if err != nil || !got.Pending || got.Shipment.Purchase.TrackingNumber != "" || got.Shipment.Sequence != 1 {
 				t.Fatalf("after %s: %+v, %v; want a pending shipment", time.Since(start), got, err)
 			}
 			// The job is woken all the time. It must leave the purchase alone.
 			sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
-			if sold := b.alive(); !slices.Equal(sold, []string{sh.Deal.TrackingNumber}) {
-				t.Errorf("sold are %v, recorded is %s", sold, sh.Deal.TrackingNumber)
+			if sold := b.alive(); !slices.Equal(sold, []string{sh.Purchase.TrackingNumber}) {
+				t.Errorf("sold are %v, recorded is %s", sold, sh.Purchase.TrackingNumber)
 			}
 			if n := len(b.emulator.Ledger.Entries()); n != 1 {
 				t.Errorf("the carrier's ledger has %d entries, want 1", n)
@@ -62,7 +62,7 @@ func TestASlowRefusalIsReported(t *testing.T) {
 		c.Waits.Answer = 300 * time.Millisecond
 		c.Waits.Buy = 20 * time.Second
 	})
-	b.turn(t, emulator.Knobs{Latency: emulator.Duration(time.Second), Refuse: 1})
+	b.turn(t, emulator.Faults{Latency: emulator.Duration(time.Second), Refuse: 1})
 	got, err := b.Buy(t.Context(), b.order(1))
 	if err != nil || !got.Pending {
 		t.Fatalf("%+v, %v; want a pending shipment", got, err)

@@ -29,7 +29,7 @@ func (d dateless) Rates(ctx context.Context, o ship.Order) ([]ship.Rate, error) 
 	return rates, err
 }
 
-func (d dateless) Buy(ctx context.Context, o carrier.BuyOrder) (ship.Purchase, error) {
+func (d dateless) Buy(ctx context.Context, o carrier.BuyOrder) (ship.Sale, error) {
 	p, err := d.Driver.(carrier.Buyer).Buy(ctx, o)
 	p.DeliveryAt = time.Time{}
 	return p, err
@@ -56,11 +56,11 @@ func TestADeliveryThatNobodyPromisesIsEstimatedFromHistory(t *testing.T) {
 		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return c, nil },
 	})
 	first, err := b.Buy(t.Context(), b.order(1))
-	if err != nil || first.Shipment.Deal.EstimateSource != "" || !first.Shipment.Progress.EstimateAt.IsZero() {
-		t.Fatalf("without a history: %+v, %v", first.Shipment.Deal, err)
+	if err != nil || first.Shipment.Purchase.EstimateSource != "" || !first.Shipment.Progress.EstimateAt.IsZero() {
+		t.Fatalf("without a history: %+v, %v", first.Shipment.Purchase, err)
 	}
 	o := first.Shipment.Order
-	lane := store.Lane{Tenant: b.tenant, Carrier: "fedex", Service: first.Shipment.Deal.Service, Origin: "US-941", Destination: o.Destination.Area()}
+	lane := store.Lane{Tenant: b.tenant, Carrier: "fedex", Service: first.Shipment.Purchase.Service, Origin: "US-941", Destination: o.Destination.Area()}
 	var days ship.TransitDays
 	for _, n := range []int{2, 3, 4, 4, 4, 5, 9} {
 		days.Add(n)

@@ -9,7 +9,7 @@ import (
 
 // overheard is ctx whose exchanges with the carrier are kept beside the
 // shipment. Simulated carriers have none.
-func (s *Service) overheard(ctx context.Context, t ship.Tenant, id ship.ShipmentID, d ship.Deal) context.Context {
+func (s *Service) overheard(ctx context.Context, t ship.Tenant, id ship.ShipmentID, d ship.Purchase) context.Context {
 	if s.exchanged == nil || d.Connection == "" {
 		return ctx
 	}

@@ -27,24 +27,24 @@ func (s *Service) ShipmentsByID(ctx context.Context, t ship.Tenant, ids []ship.S
 }
 
 // A Pile is labels in one file.
-type Pile struct {
-	Data []byte // nil if no label is in it
-	In   int
-	Out  map[ship.ShipmentID]error // labels that cannot be in such a file, and why
+type LabelBundle struct {
+	Data     []byte // nil if no label is in it
+	Included int
+	Excluded map[ship.ShipmentID]error // labels that cannot be in such a file, and why
 }
 
 // Labels puts the labels of shipments into one PDF or ZPL file, in the order of
 // the ids. A shipment without a label to print, because it is voided or its
 // purchase is not settled, is not in it; if none has one, that is the code
 // label_not_ready.
-func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) (Pile, error) {
+func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
-		return Pile{}, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
+		return LabelBundle{}, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
 	}
 
 	known, err := s.ShipmentsByID(ctx, t, ids)
 	if err != nil {
-		return Pile{}, err
+		return LabelBundle{}, err
 	}
 	var ready []ship.ShipmentID
 	for _, id := range ids {
@@ -53,12 +53,12 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		}
 	}
 	if len(ready) == 0 {
-		return Pile{}, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
+		return LabelBundle{}, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
 	}
 
 	stored, err := s.store.Labels(ctx, t, ready)
 	if err != nil {
-		return Pile{}, err
+		return LabelBundle{}, err
 	}
 	list := make([]ship.Label, len(ready))
 	for i, id := range ready {
@@ -66,9 +66,9 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 	}
 
 	data, out, err := s.labels.Merge(list, o)
-	p := Pile{Data: data, In: len(list) - len(out), Out: make(map[ship.ShipmentID]error, len(out))}
+	p := LabelBundle{Data: data, Included: len(list) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
 	for i, why := range out {
-		p.Out[ready[i]] = why
+		p.Excluded[ready[i]] = why
 	}
 	return p, err
 }
@@ -94,13 +94,13 @@ func (s *Service) LabelFormats(ctx context.Context, t ship.Tenant, id ship.Shipm
 // Documents puts the customs papers of shipments into one PDF file, in the
 // order of the ids, on the paper that their carriers made them for. Out names
 // the shipments of which a paper is not in it. A file without a paper is nil.
-func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (Pile, error) {
+func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
-		return Pile{}, ship.Errorf(ship.Invalid, "one file holds the documents of at most %d shipments", MaxLabels)
+		return LabelBundle{}, ship.Errorf(ship.Invalid, "one file holds the documents of at most %d shipments", MaxLabels)
 	}
 	known, err := s.ShipmentsByID(ctx, t, ids)
 	if err != nil {
-		return Pile{}, err
+		return LabelBundle{}, err
 	}
 
 	var papers []ship.Label
@@ -110,23 +110,23 @@ func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.Shipm
 		if !ok || labelReady(sh) != nil {
 			continue
 		}
-		for n := range sh.Deal.Documents {
+		for n := range sh.Purchase.Documents {
 			paper, err := s.store.Document(ctx, t, id, n)
 			if err != nil {
-				return Pile{}, err
+				return LabelBundle{}, err
 			}
 			papers = append(papers, ship.Label{Format: paper.Format, Data: paper.Data})
 			owners = append(owners, id)
 		}
 	}
 	if len(papers) == 0 {
-		return Pile{}, nil
+		return LabelBundle{}, nil
 	}
 
 	data, out, err := s.labels.Merge(papers, label.Options{Format: label.PDF})
-	p := Pile{Data: data, In: len(papers) - len(out), Out: make(map[ship.ShipmentID]error, len(out))}
+	p := LabelBundle{Data: data, Included: len(papers) - len(out), Excluded: make(map[ship.ShipmentID]error, len(out))}
 	for i, why := range out {
-		p.Out[owners[i]] = why
+		p.Excluded[owners[i]] = why
 	}
 	return p, err
 }

@@ -43,11 +43,11 @@ var standIns = map[string]struct {
 // stand-in over real HTTP.
 type liveBench struct {
 	bench
-	emulator *emulator.Server
-	carrier  *carrier.Carrier
-	spool    *seal.Spool
-	trailDir string
-	url      string // of the database
+	emulator       *emulator.Server
+	carrier        *carrier.Carrier
+	spool          *seal.Spool
+	recoveryLogDir string
+	url            string // of the database
 }
 
 func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) liveBench {
@@ -93,8 +93,8 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	if err != nil {
 		t.Fatal(err)
 	}
-	trailDir := t.TempDir()
-	trail, err := seal.OpenTrail(trailDir, box, shipping.TrailKept)
+	recoveryLogDir := t.TempDir()
+	recoveryLog, err := seal.OpenRecoveryLog(recoveryLogDir, box, shipping.RecoveryLogRetention)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 		t.Fatal(err)
 	}
 	config := shipping.Config{
-		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, Trail: trail,
+		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, RecoveryLog: recoveryLog,
 		Waits: shipping.Waits{
 			SoftQuote: 5 * time.Second, Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
 		},
@@ -113,7 +113,7 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	for _, c := range change {
 		c(&config)
 	}
-	return liveBench{emulator: stand, carrier: c, spool: sp, trailDir: trailDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
+	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
 }
 
 func (b liveBench) order(n int) shipping.BuyInput {
@@ -125,7 +125,7 @@ func (b liveBench) order(n int) shipping.BuyInput {
 	return keyed(in, fmt.Sprint("key-", n))
 }
 
-func (b liveBench) turn(t *testing.T, k emulator.Knobs) {
+func (b liveBench) turn(t *testing.T, k emulator.Faults) {
 	t.Helper()
 	if err := b.emulator.Turn(k); err != nil {
 		t.Fatal(err)
@@ -158,8 +158,8 @@ func TestALiveCarrierSellsOneLabel(t *testing.T) {
 			if err != nil || again.Shipment.ID != got.Shipment.ID || !again.Replayed {
 				t.Errorf("with the same key: %+v, %v", again, err)
 			}
-			if alive := b.alive(); !slices.Equal(alive, []string{got.Shipment.Deal.TrackingNumber}) {
-				t.Errorf("alive are %v, recorded is %s", alive, got.Shipment.Deal.TrackingNumber)
+			if alive := b.alive(); !slices.Equal(alive, []string{got.Shipment.Purchase.TrackingNumber}) {
+				t.Errorf("alive are %v, recorded is %s", alive, got.Shipment.Purchase.TrackingNumber)
 			}
 			if names, err := b.spool.Names(); err != nil || len(names) > 0 {
 				t.Errorf("on the disk: %v, %v", names, err)
@@ -184,23 +184,23 @@ func TestABuyThatIsNotAnsweredEndsWithOneLabel(t *testing.T) {
 			t.Run(name+" "+fault, func(t *testing.T) {
 				t.Parallel()
 				b := newLiveBench(t, name)
-				b.turn(t, emulator.Knobs{Buy: map[string]float64{fault: 1}})
+				b.turn(t, emulator.Faults{Buy: map[string]float64{fault: 1}})
 				got, err := b.Buy(t.Context(), b.order(1))
 				if err != nil {
 					t.Fatal(err)
 				}
-				b.turn(t, emulator.Knobs{})
+				b.turn(t, emulator.Faults{})
 				sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
 				alive := b.alive()
 				if name == "dhl_express" && fault != "wrong_reference" { // it voids nothing: the lost one is abandoned
-					x, err := b.store.Stranded(t.Context(), b.tenant, name, alive[0])
+					x, err := b.store.OrphanedLabel(t.Context(), b.tenant, name, alive[0])
 					if err != nil || x.State != store.OrphanVoidNotNeeded {
 						t.Errorf("the lost label is %s, %v", x.State, err)
 					}
 					alive = alive[1:]
 				}
-				if !slices.Equal(alive, []string{sh.Deal.TrackingNumber}) {
-					t.Errorf("alive are %v, recorded is %s", alive, sh.Deal.TrackingNumber)
+				if !slices.Equal(alive, []string{sh.Purchase.TrackingNumber}) {
+					t.Errorf("alive are %v, recorded is %s", alive, sh.Purchase.TrackingNumber)
 				}
 				if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
 					t.Errorf("violations %+v, %v", list, err)

@@ -17,21 +17,21 @@ import (
 // What a database that was put back to an earlier moment forgot, and this
 // machine's disk did not.
 
-// replayLost deals with a purchase of which the database knows nothing any
+// replayLost purchases with a purchase of which the database knows nothing any
 // more: it was put back to an earlier moment. A named one waits for its client
-// to ask again; any other is taken back.
+// to ask again; any other is voided.
 func (s *Service) replayLost(ctx context.Context, name string, x spooled) error {
-	if x.Deal.Key != "" && time.Since(x.Deal.BoughtAt) < restoreWatch {
+	if x.Purchase.Key != "" && time.Since(x.Purchase.BoughtAt) < restoreWatch {
 		return nil
 	}
 
 	err := failpoint.Around("lost_strand", func() error {
-		return s.store.Strand(ctx, store.Stranded{
+		return s.store.RecordOrphan(ctx, store.OrphanedLabel{
 			Tenant:   x.Tenant,
 			Shipment: x.Shipment,
 			Attempt:  x.Attempt,
 			FoundBy:  "restore",
-			Deal:     x.Deal,
+			Purchase: x.Purchase,
 		})
 	})
 	if err != nil && ship.KindOf(err) != ship.Conflict {
@@ -49,18 +49,18 @@ type asked struct {
 	Attempt   int             `json:"attempt"`
 	Reference string          `json:"reference"`
 	Order     ship.Order      `json:"order"`
-	Deal      ship.Deal       `json:"deal"`
+	Purchase  ship.Purchase   `json:"deal"`
 }
 
 // leaveTrail writes down on this machine's disk what the carrier is about to be
 // asked for. A purchase does not fail for it: the database has it too.
-func (r *run) leaveTrail() {
+func (r *run) leaveRecoveryLog() {
 	sh := r.b.shipment
-	if r.trail == nil || sh.Deal.Simulated {
+	if r.recoveryLog == nil || sh.Purchase.Simulated {
 		return
 	}
 
-	sh.Deal.Routing = ship.Routing{} // nobody asks a lost purchase why
+	sh.Purchase.Routing = ship.Routing{} // nobody asks a lost purchase why
 	data, err := json.Marshal(asked{
 		At:        r.b.written,
 		Tenant:    sh.Tenant,
@@ -68,19 +68,19 @@ func (r *run) leaveTrail() {
 		Attempt:   r.b.attempt,
 		Reference: r.reference(r.b, r.b.attempt),
 		Order:     sh.Order,
-		Deal:      sh.Deal,
+		Purchase:  sh.Purchase,
 	})
 	if err == nil {
-		err = failpoint.Around("trail", func() error { return r.trail.Leave(r.b.written, data) })
+		err = failpoint.Around("trail", func() error { return r.recoveryLog.Append(r.b.written, data) })
 	}
 	if err != nil {
 		r.log.ErrorContext(r.ctx, "a purchase leaves no trail on the disk: a restore of the database would forget it", "shipment", sh.ID, "error", err)
 	}
 }
 
-// TrailKept is for how long the trail must tell of a purchase: until the
+// RecoveryLogRetention is for how long the recovery log must tell of a purchase: until the
 // clients have had their time to ask again for what a restore lost, and a day.
-const TrailKept = restoreWatch + 24*time.Hour
+const RecoveryLogRetention = restoreWatch + 24*time.Hour
 
 // lostLooks is how often a lost purchase is looked for: one look may come
 // before the carrier shows it.
@@ -93,11 +93,11 @@ type lostOnes struct {
 	looks map[string]int
 }
 
-// TakeBackLost looks for what this machine had carriers sell before the
+// VoidForgotten looks for what this machine had carriers sell before the
 // database was put back to an earlier moment and which it forgot. It is taken
 // back; what a client has a name for, only when it had time to ask again.
-func (s *Service) TakeBackLost(ctx context.Context) error {
-	if s.trail == nil || !s.restoredWithin(TrailKept) {
+func (s *Service) VoidForgotten(ctx context.Context) error {
+	if s.recoveryLog == nil || !s.restoredWithin(RecoveryLogRetention) {
 		return nil
 	}
 
@@ -109,14 +109,14 @@ func (s *Service) TakeBackLost(ctx context.Context) error {
 
 	restored := time.Unix(0, s.restoredAt.Load())
 	var batch []asked
-	err := s.trail.Each(ctx, func(data []byte) error {
+	err := s.recoveryLog.Each(ctx, func(data []byte) error {
 		var x asked
 		if err := json.Unmarshal(data, &x); err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
 
 		isSought := s.lost.looks[x.Reference] >= lostLooks
-		isAwaited := x.Deal.Key != "" && s.restoredLately() // its client may still ask again
+		isAwaited := x.Purchase.Key != "" && s.restoredLately() // its client may still ask again
 		if x.At.After(restored) || isSought || isAwaited {
 			return nil
 		}
@@ -134,7 +134,7 @@ func (s *Service) TakeBackLost(ctx context.Context) error {
 	return errors.Join(err, s.takeBackUnknown(ctx, batch))
 }
 
-// takeBackUnknown takes back those of which the database knows nothing.
+// takeBackUnknown voids those of which the database knows nothing.
 func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 	if len(list) == 0 {
 		return nil
@@ -155,17 +155,17 @@ func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 		}
 
 		forgotten := ship.Shipment{
-			ID:     x.Shipment,
-			Tenant: x.Tenant,
-			Order:  x.Order,
-			Deal:   x.Deal,
+			ID:       x.Shipment,
+			Tenant:   x.Tenant,
+			Order:    x.Order,
+			Purchase: x.Purchase,
 		}
 		attempt := store.Attempt{
 			Number:     x.Attempt,
 			Reference:  x.Reference,
-			Carrier:    x.Deal.Carrier,
-			Connection: x.Deal.Connection,
-			Service:    x.Deal.Service,
+			Carrier:    x.Purchase.Carrier,
+			Connection: x.Purchase.Connection,
+			Service:    x.Purchase.Service,
 			StartedAt:  x.At,
 		}
 		r := s.resume(ctx, forgotten, []store.Attempt{attempt}, "restore")
@@ -175,7 +175,7 @@ func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 		case v.Kind == purchase.Settled:
 			s.lost.looks[x.Reference]++
 		case v.Err != nil:
-			s.log.WarnContext(ctx, "what a restore lost cannot be taken back yet", "shipment", x.Shipment, "carrier", x.Deal.Carrier, "error", v.Err)
+			s.log.WarnContext(ctx, "what a restore lost cannot be taken back yet", "shipment", x.Shipment, "carrier", x.Purchase.Carrier, "error", v.Err)
 		}
 	}
 	return ctx.Err()

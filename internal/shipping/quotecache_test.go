@@ -25,7 +25,7 @@ func TestTheSameQuestionIsAnsweredFromMemoryIfTheOperatorAllowsIt(t *testing.T) 
 	if err != nil || first.Rates[0].Source != "" {
 		t.Fatalf("quoted %+v, %v", first, err)
 	}
-	b.turn(t, emulator.Knobs{Down: 1})
+	b.turn(t, emulator.Faults{Down: 1})
 	for what, change := range map[string]func(*ship.Order){
 		"the same":                      nil,
 		"another street":                func(o *ship.Order) { o.Destination.Name, o.Destination.Address1 = "Grace", "30 Rockefeller Plaza" },
@@ -58,7 +58,7 @@ func TestWithoutASettingTheCarrierIsAskedEveryTime(t *testing.T) {
 	if _, err := b.quote(t, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.turn(t, emulator.Knobs{Down: 1})
+	b.turn(t, emulator.Faults{Down: 1})
 	if _, err := b.quote(t, nil); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("answered without asking: %v", err)
 	}
@@ -73,11 +73,11 @@ func TestAFormSharesTheQuotesOfTheLastMinutes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b.turn(t, emulator.Knobs{Down: 1})
+	b.turn(t, emulator.Faults{Down: 1})
 	if got, err := b.Quote(t.Context(), quote); err != nil || got.Rates[0].Source != "cache" {
 		t.Errorf("the same form: %+v, %v", got, err)
 	}
-	try := shipping.TryInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
+	try := shipping.DryRunInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
 	if _, err := b.Offer(t.Context(), try); err != nil {
 		t.Errorf("what the rules choose: %v", err)
 	}

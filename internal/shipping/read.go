@@ -190,7 +190,7 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	if err != nil {
 		return ship.Document{}, err
 	}
-	if sh.Deal.Simulated {
+	if sh.Purchase.Simulated {
 		return s.simulatedDocument(sh, number)
 	}
 
@@ -207,8 +207,8 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 // simulatedDocument draws a paper of a simulated carrier. Such papers follow
 // from the shipment, so they are not stored.
 func (s *Service) simulatedDocument(sh ship.Shipment, number int) (ship.Document, error) {
-	papers := sandbox.Documents(&sh.Order, sandbox.Title(sh.Deal.Carrier), sh.Deal.TrackingNumber)
-	if number < 1 || number > min(len(papers), len(sh.Deal.Documents)) {
+	papers := sandbox.Documents(&sh.Order, sandbox.Title(sh.Purchase.Carrier), sh.Purchase.TrackingNumber)
+	if number < 1 || number > min(len(papers), len(sh.Purchase.Documents)) {
 		return ship.Document{}, ship.Errorf(ship.NotFound, "the shipment has no such document")
 	}
 	paper := papers[number-1]

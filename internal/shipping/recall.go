@@ -12,7 +12,7 @@ import (
 // recall answers a purchase whose idempotency key was used before. It is
 // ship.NotFound if the key remembers nothing.
 func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
-	m, err := s.store.Memory(ctx, in.Tenant, in.IdempotencyKey)
+	m, err := s.store.IdempotencyRecord(ctx, in.Tenant, in.IdempotencyKey)
 	if err != nil {
 		return Bought{}, err
 	}
@@ -35,7 +35,7 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 
 // recallShipment answers with where the purchase stands; nothing new is bought
 // unless it is known that nothing was.
-func (s *Service) recallShipment(ctx context.Context, in BuyInput, m store.Memory, sh ship.Shipment) (Bought, error) {
+func (s *Service) recallShipment(ctx context.Context, in BuyInput, m store.IdempotencyRecord, sh ship.Shipment) (Bought, error) {
 	switch {
 	case sh.State.Bought() && m.Answer.Status == 201:
 		return Bought{Shipment: sh.AsCreated(), Replayed: true}, nil

@@ -19,8 +19,8 @@ func settleJob(sh ship.Shipment) job.SettlePurchase {
 func (r *run) record(a purchase.Act) purchase.Report {
 	sale := r.sold[a.Sale.Attempt]
 	sh := r.b.shipment
-	sh.Deal = sale.Deal
-	c := r.creation(sh, sale.Purchase, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	sh.Purchase = sale.Purchase
+	c := r.creation(sh, sale.Sale, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
 
 	var sequence int
 	write := func(st *store.Store) (err error) {
@@ -28,9 +28,9 @@ func (r *run) record(a purchase.Act) purchase.Report {
 			Creation:  c,
 			Attempt:   a.Attempt,
 			BoughtBy:  a.Sale.Attempt,
-			Documents: sale.Purchase.Documents,
+			Documents: sale.Sale.Documents,
 		})
-		if err != nil || c.Shipment.Deal.Returned == "" {
+		if err != nil || c.Shipment.Purchase.Returned == "" {
 			return err
 		}
 		return r.followReturn(st, c.Shipment)
@@ -39,7 +39,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 	// A label whose void has begun is recorded in one transaction with the job
 	// that finishes it, or the void would be forgotten after a crash.
 	var err error
-	if c.Shipment.Deal.Returned == "" {
+	if c.Shipment.Purchase.Returned == "" {
 		err = write(r.store)
 	} else {
 		err = r.store.InTx(r.ctx, sh.Tenant, write)
@@ -50,11 +50,11 @@ func (r *run) record(a purchase.Act) purchase.Report {
 
 	r.present = c.Shipment
 	r.present.Sequence = sequence
-	r.told()
+	r.notified()
 	return reported(nil)
 }
 
-// followReturn goes on with the void of a label that was too dear: the carrier
+// followReturn goes on with the void of a label that was over the limit: the carrier
 // has not confirmed it yet.
 func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 	if err := tx.Move(r.ctx, sh, ship.StateVoiding); err != nil {
@@ -62,7 +62,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 	}
 	sh.State = ship.StateVoiding
 
-	if sh.Deal.Returned == ship.StateRefundPending {
+	if sh.Purchase.Returned == ship.StateRefundPending {
 		if err := tx.Move(r.ctx, sh, ship.StateRefundPending); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 	return tx.Enqueue(r.ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, r.waits.Look)
 }
 
-// giveBack voids a label that is too dear. If that is not confirmed at once,
+// giveBack voids a label that is over the limit. If that is not confirmed at once,
 // the label is kept, with a warning and as much of the void as there is. It
 // does nothing that could go on when the settle job looks: a look-up does not
 // tell the price, and the job would record a label that is being voided.
@@ -84,10 +84,10 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 	defer cancel()
 
 	sale := r.sold[a.Sale.Attempt]
-	deal := &sale.Deal
-	limit := deal.Limit
+	bought := &sale.Purchase
+	limit := bought.Limit
 
-	c, err := r.carrierOf(ctx, r.b.in.Tenant, *deal)
+	c, err := r.carrierOf(ctx, r.b.in.Tenant, *bought)
 	if err == nil {
 		// The settle job may be looking already.
 		isLate := time.Since(r.written[a.Sale.Attempt].StartedAt) > r.giveBackWindow(c)
@@ -95,29 +95,29 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 			return purchase.Report{Result: purchase.Conflict}
 		}
 
-		v, voidErr := c.Void(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, *deal), *deal)
+		v, voidErr := c.Void(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, *bought), *bought)
 		err = voidErr
 		if err == nil && v.State == ship.StateVoided {
-			r.refused = priceChanged(*deal)
+			r.refused = priceChanged(*bought)
 			return reported(nil)
 		}
 
 		switch kind := ship.KindOf(err); {
 		case err == nil:
-			deal.Returned = v.State
+			bought.Returned = v.State
 		case kind != ship.Invalid && kind != ship.Unsupported:
-			deal.Returned = ship.StateVoiding
+			bought.Returned = ship.StateVoiding
 		}
 	}
 
-	deal.Warnings = append(deal.Warnings, "the label costs "+deal.Price.String()+", more than "+limit.String()+
+	bought.Warnings = append(bought.Warnings, "the label costs "+bought.Price.String()+", more than "+limit.String()+
 		" as agreed, and could not be voided at once; void it yourself if you do not want it")
 	r.sold[a.Sale.Attempt] = sale
 	return purchase.Report{Result: purchase.Unsure}
 }
 
-// priceChanged is the answer when a label was too dear and is voided.
-func priceChanged(d ship.Deal) error {
+// priceChanged is the answer when a label was over the limit and is voided.
+func priceChanged(d ship.Purchase) error {
 	e := ship.Coded(ship.Invalid, "price_changed", "the carrier charged more than agreed, and the label was voided")
 	e.Carrier = d.Carrier
 	e.Details = map[string]any{
@@ -153,7 +153,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 }
 
 // doubt tells the client that the carrier may have sold.
-func (r *run) doubt(a purchase.Act) purchase.Report {
+func (r *run) uncertain(a purchase.Act) purchase.Report {
 	return r.change(a.Attempt, func(sh *ship.Shipment) (bool, []ship.Scan) {
 		if sh.State == ship.StatePurchasing {
 			sh.State = ship.StateUncertain
@@ -193,14 +193,14 @@ func (r *run) fail(a purchase.Act) purchase.Report {
 // change edits an open purchase in one transaction. It does nothing to one
 // that was settled meanwhile, whose last attempt is another, or that cannot
 // become what the edit makes of it.
-func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []ship.Scan)) purchase.Report {
+func (r *run) change(attempt int, edit func(*ship.Shipment) (notified bool, scans []ship.Scan)) purchase.Report {
 	t := r.b.in.Tenant
 	id := r.b.shipment.ID
 
 	err := r.store.InTx(r.ctx, t, func(tx *store.Store) error {
 		// The lock comes first: the shipment is read as nobody else can change
 		// it any more.
-		journeys, err := tx.LockJourneys(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
+		trackingStates, err := tx.LockTrackingStates(r.ctx, []ship.Subject{{Tenant: t, ID: id.Raw()}})
 		if err != nil {
 			return err
 		}
@@ -210,39 +210,39 @@ func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []
 		}
 		r.present = sh
 
-		j := &journeys[0]
+		j := &trackingStates[0]
 		isEnded := sh.State.Bought() || sh.State == ship.StateFailed
 		isOther := attempt != 0 && j.Attempt != attempt
 		if isEnded || isOther {
 			return nil
 		}
 
-		known, err := tx.Scans(r.ctx, journeys)
+		known, err := tx.Scans(r.ctx, trackingStates)
 		if err != nil {
 			return err
 		}
 
-		told, scans := edit(&sh)
+		notified, scans := edit(&sh)
 		if j.State != sh.State && !j.State.CanBecome(sh.State) {
 			return nil
 		}
 		j.State = sh.State
 
 		c := store.Change{}
-		if told {
-			telling := ship.Telling{
-				Now:     time.Now().UTC().Truncate(time.Millisecond),
-				BaseURL: r.baseURL,
-				Deal:    &sh.Deal,
+		if notified {
+			delivery := ship.EventContext{
+				Now:      time.Now().UTC().Truncate(time.Millisecond),
+				BaseURL:  r.baseURL,
+				Purchase: &sh.Purchase,
 			}
-			c.Events = j.Announce(telling)
-			fresh, events := j.Hear(append(known[j.Subject], j.OwnScans()...), scans, telling)
+			c.Events = j.Announce(delivery)
+			fresh, events := j.Apply(append(known[j.Subject], j.OwnScans()...), scans, delivery)
 			for _, f := range fresh {
 				c.Scans = append(c.Scans, store.NewScan{Scan: f})
 			}
 			c.Events = append(c.Events, events...)
 		}
-		c.Journey = *j
+		c.State = *j
 
 		sh.Progress = j.Progress
 		sh.Sequence = j.Sequence
@@ -255,7 +255,7 @@ func (r *run) change(attempt int, edit func(*ship.Shipment) (told bool, scans []
 		return tx.Apply(r.ctx, []store.Change{c})
 	})
 	if err == nil {
-		r.told()
+		r.notified()
 	}
 	return reported(err)
 }
@@ -270,7 +270,7 @@ func (r *run) read(purchase.Act) purchase.Report {
 
 	out := purchase.Report{Result: purchase.Done}
 	if sh.State.Bought() {
-		out.Sale.Number = sh.Deal.TrackingNumber
+		out.Sale.Number = sh.Purchase.TrackingNumber
 	}
 	return out
 }
@@ -323,7 +323,7 @@ func (r *run) rejection() error {
 			Kind:       ship.Unavailable,
 			Code:       "carrier_unavailable",
 			Message:    "the carrier could not be asked",
-			Carrier:    r.b.shipment.Deal.Carrier,
+			Carrier:    r.b.shipment.Purchase.Carrier,
 			RetryAfter: 5 * time.Second,
 		}
 	case ship.CodeOf(r.refused) == "price_changed":
@@ -331,7 +331,7 @@ func (r *run) rejection() error {
 	}
 
 	if len(r.b.failed) == 0 {
-		r.b.failed = []carrierError{{r.b.shipment.Deal.Carrier, r.refused}}
+		r.b.failed = []carrierError{{r.b.shipment.Purchase.Carrier, r.refused}}
 	}
 	return r.refusal(r.b.failed, r.b.in.OneParcel)
 }

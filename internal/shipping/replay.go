@@ -26,7 +26,7 @@ func spoolName(id ship.ShipmentID, attempt int) string { return fmt.Sprintf("%s.
 // nothing.
 func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
 	x := r.sold[a.Sale.Attempt]
-	if r.spool == nil || x.Deal.Simulated {
+	if r.spool == nil || x.Purchase.Simulated {
 		return reported(nil)
 	}
 
@@ -103,6 +103,6 @@ func (s *Service) replay(ctx context.Context, name string) error {
 	}
 	r := s.resume(ctx, sh, attempts, "spool")
 	r.sold[x.Attempt] = x.sold
-	sale := r.take(x.Attempt, x.Purchase, x.Deal)
+	sale := r.take(x.Attempt, x.Sale, x.Purchase)
 	return r.machine().Replay(x.Attempt, sale).Err
 }

@@ -25,12 +25,12 @@ func unnamed(in shipping.BuyInput) shipping.BuyInput {
 func TestALivePurchaseWithoutAKeyIsJoinedByItsRetryUntilItsAnswerArrived(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
-	b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+	b.turn(t, emulator.Faults{Buy: map[string]float64{"hang": 1}})
 	first, err := b.Buy(t.Context(), unnamed(b.order(1)))
 	if err != nil || !first.Pending {
 		t.Fatalf("Buy = pending %t, %v", first.Pending, err)
 	}
-	b.turn(t, emulator.Knobs{})
+	b.turn(t, emulator.Faults{})
 	again, err := b.Buy(t.Context(), unnamed(b.order(1)))
 	if err != nil || again.Shipment.ID != first.Shipment.ID {
 		t.Fatalf("the retry made %s beside %s, %v", again.Shipment.ID, first.Shipment.ID, err)
@@ -87,13 +87,13 @@ func TestAfterARestoreNothingIsBoughtThatCannotBeLookedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.forget(t)
-			b.turn(t, emulator.Knobs{Down: 1})
+			b.turn(t, emulator.Faults{Down: 1})
 			for range 2 {
 				if _, err := b.Buy(t.Context(), b.order(1)); ship.KindOf(err) != ship.Unavailable {
 					t.Errorf("err = %v, want unavailable", err)
 				}
 			}
-			b.turn(t, emulator.Knobs{})
+			b.turn(t, emulator.Faults{})
 			if n := len(b.alive()); n != 1 {
 				t.Errorf("%d labels are alive", n)
 			}
@@ -110,21 +110,21 @@ func TestAfterARestoreNothingIsBoughtThatCannotBeLookedFor(t *testing.T) {
 // label can be used.
 func (b liveBench) oneIsLeft(t *testing.T, first, again shipping.Bought) {
 	t.Helper()
-	name, lost, alive := first.Shipment.Deal.Carrier, first.Shipment.Deal.TrackingNumber, b.alive()
+	name, lost, alive := first.Shipment.Purchase.Carrier, first.Shipment.Purchase.TrackingNumber, b.alive()
 	switch name {
 	case "ups", "usps": // the label comes again
-		if again.Shipment.Deal.TrackingNumber != lost {
-			t.Errorf("bought %s beside %s", again.Shipment.Deal.TrackingNumber, lost)
+		if again.Shipment.Purchase.TrackingNumber != lost {
+			t.Errorf("bought %s beside %s", again.Shipment.Purchase.TrackingNumber, lost)
 		}
 	case "dhl_express": // it voids nothing
-		x, err := b.store.Stranded(t.Context(), b.tenant, name, lost)
+		x, err := b.store.OrphanedLabel(t.Context(), b.tenant, name, lost)
 		if err != nil || x.State != store.OrphanVoidNotNeeded {
 			t.Errorf("the lost label is %s, %v", x.State, err)
 		}
 		alive = slices.DeleteFunc(alive, func(n string) bool { return n == lost })
 	}
-	if !slices.Equal(alive, []string{again.Shipment.Deal.TrackingNumber}) {
-		t.Errorf("alive are %v, recorded is %s", alive, again.Shipment.Deal.TrackingNumber)
+	if !slices.Equal(alive, []string{again.Shipment.Purchase.TrackingNumber}) {
+		t.Errorf("alive are %v, recorded is %s", alive, again.Shipment.Purchase.TrackingNumber)
 	}
 }
 
@@ -141,11 +141,11 @@ func TestAfterARestoreWhatNobodyCanAskForIsTakenBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+			b.turn(t, emulator.Faults{Buy: map[string]float64{"hang": 1}})
 			if got, err := b.Buy(t.Context(), unnamed(b.order(2))); err != nil || !got.Pending {
 				t.Fatalf("Buy = pending %t, %v", got.Pending, err)
 			}
-			b.turn(t, emulator.Knobs{})
+			b.turn(t, emulator.Faults{})
 			named, err := b.Buy(t.Context(), b.order(3))
 			if err != nil {
 				t.Fatal(err)
@@ -158,48 +158,48 @@ func TestAfterARestoreWhatNobodyCanAskForIsTakenBack(t *testing.T) {
 			before := b.alive()
 			b.leaveForeign(t)
 			for range 3 { // as often as it likes
-				if err := b.TakeBackLost(t.Context()); !errors.Is(err, seal.ErrOpen) {
+				if err := b.VoidForgotten(t.Context()); !errors.Is(err, seal.ErrOpen) {
 					t.Errorf("a file of another key: %v", err)
 				}
 			}
 			for _, n := range before {
-				if _, err := b.VoidStranded(t.Context(), b.tenant, name, n); err != nil && ship.KindOf(err) != ship.NotFound {
+				if _, err := b.VoidOrphanedLabel(t.Context(), b.tenant, name, n); err != nil && ship.KindOf(err) != ship.NotFound {
 					t.Error(err)
 				}
 			}
 			if name == "dhl_express" { // it voids nothing
 				for _, n := range before {
-					x, err := b.store.Stranded(t.Context(), b.tenant, name, n)
-					lost := n != named.Shipment.Deal.TrackingNumber && n != kept.Shipment.Deal.TrackingNumber
+					x, err := b.store.OrphanedLabel(t.Context(), b.tenant, name, n)
+					lost := n != named.Shipment.Purchase.TrackingNumber && n != kept.Shipment.Purchase.TrackingNumber
 					if lost && (err != nil || x.State != store.OrphanVoidNotNeeded || x.FoundBy != "restore") || !lost && err == nil {
 						t.Errorf("%s is %s, found by %s, %v", n, x.State, x.FoundBy, err)
 					}
 				}
 				return
 			}
-			want := []string{named.Shipment.Deal.TrackingNumber, kept.Shipment.Deal.TrackingNumber}
+			want := []string{named.Shipment.Purchase.TrackingNumber, kept.Shipment.Purchase.TrackingNumber}
 			slices.Sort(want)
 			alive := b.alive()
 			slices.Sort(alive)
-			if !slices.Equal(alive, want) || slices.Contains(alive, answered.Shipment.Deal.TrackingNumber) || len(before) != 4 {
+			if !slices.Equal(alive, want) || slices.Contains(alive, answered.Shipment.Purchase.TrackingNumber) || len(before) != 4 {
 				t.Errorf("alive were %v and are %v, want %v", before, alive, want)
 			}
 		})
 	}
 }
 
-// leaveForeign puts a file into the trail that only another key opens.
+// leaveForeign puts a file into the recovery log that only another key opens.
 func (b liveBench) leaveForeign(t *testing.T) {
 	t.Helper()
 	box, err := seal.New([]byte(strings.Repeat("x", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := seal.OpenTrail(b.trailDir, box, shipping.TrailKept)
+	other, err := seal.OpenRecoveryLog(b.recoveryLogDir, box, shipping.RecoveryLogRetention)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Leave(time.Now(), []byte("{}")); err != nil {
+	if err := other.Append(time.Now(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -215,41 +215,41 @@ func TestWhatItsClientDoesNotAskForAgainIsTakenBackAfterTwoDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.forget(t)
-	config.Trail = aged(t, config.Trail, 50*time.Hour)
+	config.RecoveryLog = aged(t, config.RecoveryLog, 50*time.Hour)
 	for _, step := range []struct{ hours, alive int }{{47, 1}, {49, 0}} {
 		if _, err := storetest.Conn(t, b.url).Exec(t.Context(), `UPDATE instance SET restored_at = now() - make_interval(hours => $1)`, step.hours); err != nil {
 			t.Fatal(err)
 		}
 		later := shipping.New(config)
-		if err := errors.Join(later.NoteRestore(t.Context()), later.TakeBackLost(t.Context())); err != nil {
+		if err := errors.Join(later.RecordRestore(t.Context()), later.VoidForgotten(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		_, err := later.VoidStranded(t.Context(), b.tenant, "ups", got.Shipment.Deal.TrackingNumber)
+		_, err := later.VoidOrphanedLabel(t.Context(), b.tenant, "ups", got.Shipment.Purchase.TrackingNumber)
 		if n := len(b.alive()); n != step.alive || (err == nil) != (step.alive == 0) {
 			t.Errorf("after %d hours %d labels are alive, %v", step.hours, n, err)
 		}
 	}
 }
 
-// aged is a trail whose entries were made so much earlier.
-func aged(t *testing.T, trail *seal.Trail, by time.Duration) *seal.Trail {
+// aged is a recovery log whose entries were made so much earlier.
+func aged(t *testing.T, recoveryLog *seal.RecoveryLog, by time.Duration) *seal.RecoveryLog {
 	t.Helper()
 	box, err := seal.New([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := seal.OpenTrail(t.TempDir(), box, shipping.TrailKept)
+	old, err := seal.OpenRecoveryLog(t.TempDir(), box, shipping.RecoveryLogRetention)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = trail.Each(t.Context(), func(data []byte) error {
+	err = recoveryLog.Each(t.Context(), func(data []byte) error {
 		var entry map[string]any
 		if err := json.Unmarshal(data, &entry); err != nil {
 			return err
 		}
 		entry["at"] = time.Now().Add(-by)
 		data, err := json.Marshal(entry)
-		return errors.Join(err, old.Leave(time.Now(), data))
+		return errors.Join(err, old.Append(time.Now(), data))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func (b liveBench) forget(t *testing.T) {
 	if err := b.store.SetRestored(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.NoteRestore(t.Context()); err != nil {
+	if err := b.RecordRestore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -294,8 +294,8 @@ func TestWhatTheDiskHoldsIsRecordedAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := b.Buy(t.Context(), b.order(1))
-	if err != nil || again.Pending || !slices.Equal(b.alive(), []string{again.Shipment.Deal.TrackingNumber}) {
-		t.Errorf("the same key: %+v, %v; alive are %v", again.Shipment.Deal.TrackingNumber, err, b.alive())
+	if err != nil || again.Pending || !slices.Equal(b.alive(), []string{again.Shipment.Purchase.TrackingNumber}) {
+		t.Errorf("the same key: %+v, %v; alive are %v", again.Shipment.Purchase.TrackingNumber, err, b.alive())
 	}
 	if names, err := b.spool.Names(); err != nil || len(names) != 0 {
 		t.Errorf("on the disk: %v, %v", names, err)
@@ -310,26 +310,26 @@ func TestWhatTheDiskHoldsIsRecordedAtTheNextStart(t *testing.T) {
 func TestALabelThatTurnsUpLateIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
-	b.turn(t, emulator.Knobs{Buy: map[string]float64{"reset": 1}})
+	b.turn(t, emulator.Faults{Buy: map[string]float64{"reset": 1}})
 	got, err := b.Buy(t.Context(), b.order(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.turn(t, emulator.Knobs{LookupLag: emulator.Duration(time.Hour)})
+	b.turn(t, emulator.Faults{LookupLag: emulator.Duration(time.Hour)})
 	sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
 	if n := len(b.alive()); n != 2 {
 		t.Fatalf("%d labels are alive, want the late one too", n)
 	}
-	b.turn(t, emulator.Knobs{})
+	b.turn(t, emulator.Faults{})
 	if err := b.SweepAttempts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	late := b.alive()[0]
-	if _, err := b.VoidStranded(t.Context(), b.tenant, "ups", late); err != nil {
+	if _, err := b.VoidOrphanedLabel(t.Context(), b.tenant, "ups", late); err != nil {
 		t.Fatal(err)
 	}
-	if alive := b.alive(); !slices.Equal(alive, []string{sh.Deal.TrackingNumber}) || late == sh.Deal.TrackingNumber {
-		t.Errorf("alive are %v, recorded is %s", alive, sh.Deal.TrackingNumber)
+	if alive := b.alive(); !slices.Equal(alive, []string{sh.Purchase.TrackingNumber}) || late == sh.Purchase.TrackingNumber {
+		t.Errorf("alive are %v, recorded is %s", alive, sh.Purchase.TrackingNumber)
 	}
 	if list, err := b.store.Violations(t.Context(), time.Now().Add(time.Second)); err != nil || len(list) > 0 {
 		t.Errorf("violations %+v, %v", list, err)

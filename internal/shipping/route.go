@@ -58,8 +58,8 @@ func (in *BuyInput) isNamed() bool {
 // route finds the offers that may be bought, best first, and says why. Rules
 // may ask more of the carriers than the client did.
 func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
-	deal := &b.shipment.Deal
-	deal.Limit = b.in.MaxAmount
+	purchase := &b.shipment.Purchase
+	purchase.Limit = b.in.MaxAmount
 
 	policy, err := s.policy(ctx, b.in.Tenant)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
 
 		// The price of the rate was agreed on, so it binds even where the
 		// client would have paid more.
-		deal.Limit = rate.Price
-		deal.Routing = ship.Routing{Strategy: "rate", Considered: 1}
+		purchase.Limit = rate.Price
+		purchase.Routing = ship.Routing{Strategy: "rate", Considered: 1}
 		b.offers = []ship.Rate{rate}
 		return nil
 
@@ -100,7 +100,7 @@ func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
 	// Even without an offer, the decision says which carriers did not quote.
 	b.shipment.Order = d.input.Order
 	b.offers = d.Offers
-	deal.Routing = d.Routing
+	purchase.Routing = d.Routing
 	b.failed = d.failed
 	return err
 }
@@ -140,7 +140,7 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 		return err
 	}
 
-	b.offers, b.shipment.Deal.Routing = routing.Choose(rates, routing.Wish{
+	b.offers, b.shipment.Purchase.Routing = routing.Choose(rates, routing.Wish{
 		Named:     true,
 		DeliverBy: b.shipment.Order.DeliverBy,
 		MaxAmount: b.in.MaxAmount,
@@ -149,7 +149,7 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 	if len(b.offers) == 0 {
 		return ship.Coded(ship.Invalid, "no_rate", "no offer arrives by deliverBy and costs no more than maxAmount")
 	}
-	b.shipment.Deal.Routing.Failed = s.notQuoted(got)
+	b.shipment.Purchase.Routing.Failed = s.notQuoted(got)
 	return nil
 }
 
@@ -200,10 +200,10 @@ func (s *Service) decide(
 }
 
 // notQuoted are the carriers that did not quote, and why.
-func (s *Service) notQuoted(got []asking) (list []ship.Tried) {
+func (s *Service) notQuoted(got []asking) (list []ship.FailedOffer) {
 	for _, a := range got {
 		if a.err != nil {
-			list = append(list, ship.Tried{
+			list = append(list, ship.FailedOffer{
 				Carrier: a.carrier,
 				Code:    saidNo(asError(a.err)),
 				Message: s.reasonOf(carrierError{a.carrier, a.err}),
@@ -226,9 +226,9 @@ func (b *buying) tries() int {
 // It reports false when there is none.
 func (b *buying) next(err error) bool {
 	e := asError(err)
-	d := &b.shipment.Deal
+	d := &b.shipment.Purchase
 	failed := accountKey{d.Carrier, d.Connection}
-	d.Routing.Failed = append(d.Routing.Failed, ship.Tried{
+	d.Routing.Failed = append(d.Routing.Failed, ship.FailedOffer{
 		Carrier: d.Carrier,
 		Code:    saidNo(e),
 		Message: e.Message,

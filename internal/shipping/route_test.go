@@ -42,9 +42,9 @@ func TestARuleChoosesAndTheShipmentSaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := sh.Deal.Routing
-	if sh.Deal.Carrier != "fedex" || r.Strategy != "rule" || r.Version != 4 || r.Rule != "New York by FedEx" || len(r.Also) != 1 || r.Why == "" {
-		t.Errorf("bought from %s: %+v", sh.Deal.Carrier, r)
+	r := sh.Purchase.Routing
+	if sh.Purchase.Carrier != "fedex" || r.Strategy != "rule" || r.Version != 4 || r.Rule != "New York by FedEx" || len(r.Also) != 1 || r.Why == "" {
+		t.Errorf("bought from %s: %+v", sh.Purchase.Carrier, r)
 	}
 	if len(r.Seen) < 8 || r.Considered != len(r.Seen) || r.RunnerUp == nil || r.RunnerUp.Carrier != "fedex" {
 		t.Errorf("saw %d of %d offers, runner-up %+v", len(r.Seen), r.Considered, r.RunnerUp)
@@ -66,8 +66,8 @@ func TestAClientThatNamesACarrierIsNotRuled(t *testing.T) {
 	in := b.input("Ada")
 	in.Carrier = "usps"
 	bought, err := b.Buy(t.Context(), in)
-	if err != nil || bought.Shipment.Deal.Carrier != "usps" || bought.Shipment.Deal.Routing.Strategy != "named" {
-		t.Errorf("bought %+v, %v", bought.Shipment.Deal, err)
+	if err != nil || bought.Shipment.Purchase.Carrier != "usps" || bought.Shipment.Purchase.Routing.Strategy != "named" {
+		t.Errorf("bought %+v, %v", bought.Shipment.Purchase, err)
 	}
 }
 
@@ -84,11 +84,11 @@ func TestASignatureThatARuleRequiresIsQuotedAndBought(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh := bought.Shipment
-	if sh.Order.Options.Signature != "adult" || sh.Deal.Routing.Raised == nil || sh.Deal.Routing.Raised.To != "adult" {
-		t.Errorf("bought with signature %q: %+v", sh.Order.Options.Signature, sh.Deal.Routing)
+	if sh.Order.Options.Signature != "adult" || sh.Purchase.Routing.Raised == nil || sh.Purchase.Routing.Raised.To != "adult" {
+		t.Errorf("bought with signature %q: %+v", sh.Order.Options.Signature, sh.Purchase.Routing)
 	}
-	if sh.Deal.Price.Minor <= before.Shipment.Deal.Price.Minor {
-		t.Errorf("with a signature it costs %s, without %s", sh.Deal.Price.Amount(), before.Shipment.Deal.Price.Amount())
+	if sh.Purchase.Price.Minor <= before.Shipment.Purchase.Price.Minor {
+		t.Errorf("with a signature it costs %s, without %s", sh.Purchase.Price.Amount(), before.Shipment.Purchase.Price.Amount())
 	}
 }
 
@@ -102,12 +102,12 @@ func TestTheNextOfferInsideTheGuardIsBoughtWhenACarrierRefuses(t *testing.T) {
 	} {
 		b := newBenchWith(t, shipping.Config{Policy: ruled(t, tc.rules), Waits: shipping.Waits{Answer: 10 * time.Second}})
 		bought, err := b.Buy(t.Context(), b.input("FAULT REFUSE UPS"))
-		if ship.CodeOf(err) != tc.code || bought.Shipment.Deal.Carrier != tc.carrier {
-			t.Errorf("%s: bought from %q, %v", tc.rules, bought.Shipment.Deal.Carrier, err)
+		if ship.CodeOf(err) != tc.code || bought.Shipment.Purchase.Carrier != tc.carrier {
+			t.Errorf("%s: bought from %q, %v", tc.rules, bought.Shipment.Purchase.Carrier, err)
 			continue
 		}
-		if failed := bought.Shipment.Deal.Routing.Failed; err == nil && (len(failed) != 1 || failed[0].Carrier != "ups" || !strings.Contains(bought.Shipment.Deal.Routing.Why, ". ups did not sell, so fedex ")) {
-			t.Errorf("%s: failed first are %+v, because %s", tc.rules, failed, bought.Shipment.Deal.Routing.Why)
+		if failed := bought.Shipment.Purchase.Routing.Failed; err == nil && (len(failed) != 1 || failed[0].Carrier != "ups" || !strings.Contains(bought.Shipment.Purchase.Routing.Why, ". ups did not sell, so fedex ")) {
+			t.Errorf("%s: failed first are %+v, because %s", tc.rules, failed, bought.Shipment.Purchase.Routing.Why)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestTryChoosesAndBuysNothing(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "FedEx", "then": {"use": [{"carrier": "fedex"}]}}`)})
 	in := b.input("Ada")
-	tried, err := b.Try(t.Context(), shipping.TryInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
+	tried, err := b.DryRun(t.Context(), shipping.DryRunInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
 	if err != nil || len(tried.Offers) == 0 || tried.Offers[0].Carrier != "fedex" || tried.Routing.Rule != "FedEx" {
 		t.Fatalf("tried %+v, %v", tried, err)
 	}
@@ -172,7 +172,7 @@ func TestARateSheetPricesACarrierInsteadOfItsRateCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := bought.Shipment.Deal
+	d := bought.Shipment.Purchase
 	if d.Carrier != "ups" || d.Sheet != "contract 1" || d.Price.Amount() != "3.21" {
 		t.Errorf("bought %+v", d)
 	}

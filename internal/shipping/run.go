@@ -36,10 +36,10 @@ type run struct {
 	earlyErr error
 }
 
-// sold is a sale with the deal that it fulfils.
+// sold is a sale with the purchase that it fulfils.
 type sold struct {
-	Purchase ship.Purchase `json:"purchase"`
-	Deal     ship.Deal     `json:"deal"`
+	Sale     ship.Sale     `json:"purchase"`
+	Purchase ship.Purchase `json:"deal"`
 }
 
 func (s *Service) newRun(ctx context.Context, b *buying, foundBy string) *run {
@@ -59,7 +59,7 @@ func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store
 	r := s.newRun(context.WithoutCancel(ctx), &buying{in: BuyInput{Tenant: sh.Tenant}, shipment: sh, attempt: len(attempts)}, foundBy)
 	r.present = sh
 
-	d := sh.Deal
+	d := sh.Purchase
 	r.b.offers = []ship.Rate{{
 		Carrier:     d.Carrier,
 		Connection:  d.Connection,
@@ -98,13 +98,13 @@ func (r *run) loss() purchase.Loss {
 	}
 	sh := r.b.shipment
 	restoredAt := time.Unix(0, r.restoredAt.Load())
-	if sh.Deal.Key == "" && sh.CreatedAt().After(restoredAt) {
+	if sh.Purchase.Key == "" && sh.CreatedAt().After(restoredAt) {
 		return purchase.Loss{}
 	}
 
-	loss := purchase.Loss{Reach: restoreReach, TakenBack: map[int]bool{}}
+	loss := purchase.Loss{Reach: restoreReach, Voided: map[int]bool{}}
 	for number, attempt := range r.written {
-		loss.TakenBack[number] = purchase.Outcome(attempt.Outcome) == purchase.WasStranded
+		loss.Voided[number] = purchase.Outcome(attempt.Outcome) == purchase.WasOrphaned
 	}
 	return loss
 }
@@ -132,16 +132,16 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 		return r.keepOnDisk
 	case purchase.Unspool:
 		return r.dropFromDisk
-	case purchase.GiveBack:
+	case purchase.VoidOverLimit:
 		return r.giveBack
 	case purchase.Record:
 		return r.record
 	case purchase.End:
 		return r.end
-	case purchase.Again:
+	case purchase.NextAttempt:
 		return r.again
-	case purchase.Doubt:
-		return r.doubt
+	case purchase.MarkUncertain:
+		return r.uncertain
 	case purchase.Fail:
 		return r.fail
 	case purchase.Review:
@@ -150,9 +150,9 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 		return r.read
 	case purchase.Look:
 		return r.look
-	case purchase.Strand:
-		return r.strand
-	case purchase.TakeBack:
+	case purchase.Orphan:
+		return r.orphan
+	case purchase.VoidOrphan:
 		return r.takeBack
 	}
 	panic("shipping: a machine asks for " + string(k))
@@ -207,7 +207,7 @@ func (r *run) note(a store.Attempt) {
 }
 
 func (r *run) attemptOf() store.Attempt {
-	d := r.b.shipment.Deal
+	d := r.b.shipment.Purchase
 	return store.Attempt{
 		Number:     r.b.attempt,
 		Reference:  r.reference(r.b, r.b.attempt),
@@ -245,7 +245,7 @@ func (r *run) again(a purchase.Act) purchase.Report {
 // send asks the carrier once. A process that slept since it wrote the attempt
 // down does not: the settle job may be looking already.
 func (r *run) send(a purchase.Act) purchase.Report {
-	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, r.b.shipment.Deal)
+	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, r.b.shipment.Purchase)
 	if err == nil && time.Since(r.b.written) > r.waits.Settle/3 {
 		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
 	}
@@ -269,15 +269,15 @@ func (r *run) send(a purchase.Act) purchase.Report {
 
 	// What is about to be bought is on this machine's disk before the carrier
 	// is asked: a restore of the database to an earlier moment loses the row.
-	r.leaveTrail()
-	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Deal), r.order(r.b))
+	r.leaveRecoveryLog()
+	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
 
 	switch ship.KindOf(err) {
 	case "":
-		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Deal)}
+		return purchase.Report{Result: purchase.Sold, Sale: r.take(a.Attempt, p, r.b.shipment.Purchase)}
 
 	case ship.Uncertain, ship.Internal:
-		r.log.WarnContext(ctx, "purchase outcome unknown", "shipment", r.b.shipment.ID, "carrier", r.b.shipment.Deal.Carrier, "error", err)
+		r.log.WarnContext(ctx, "purchase outcome unknown", "shipment", r.b.shipment.ID, "carrier", r.b.shipment.Purchase.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Lost}
 
 	case ship.Invalid, ship.Unsupported:
@@ -292,22 +292,22 @@ func (r *run) send(a purchase.Act) purchase.Report {
 // refuse remembers why the carrier of the present attempt did not sell.
 func (r *run) refuse(err error) {
 	r.refused = err
-	r.b.failed = append(r.b.failed, carrierError{r.b.shipment.Deal.Carrier, err})
+	r.b.failed = append(r.b.failed, carrierError{r.b.shipment.Purchase.Carrier, err})
 }
 
 // take remembers what a carrier sold.
-func (r *run) take(attempt int, p ship.Purchase, d ship.Deal) purchase.Sale {
+func (r *run) take(attempt int, p ship.Sale, d ship.Purchase) purchase.Sale {
 	settle(&d, p, time.Now().UTC().Truncate(time.Millisecond))
-	r.sold[attempt] = sold{Purchase: p, Deal: d}
+	r.sold[attempt] = sold{Sale: p, Purchase: d}
 
 	// A price from a rate sheet is the account's own: what the carrier says of
 	// it does not count.
 	isPriced := !p.Price.IsZero() && d.Sheet == ""
 	return purchase.Sale{
-		Attempt:  attempt,
-		Number:   p.TrackingNumber,
-		Labelled: len(p.Label.Data) > 0,
-		TooDear:  !d.Limit.IsZero() && isPriced && p.Price.Exceeds(d.Limit, 1),
+		Attempt:   attempt,
+		Number:    p.TrackingNumber,
+		Labelled:  len(p.Label.Data) > 0,
+		OverLimit: !d.Limit.IsZero() && isPriced && p.Price.Exceeds(d.Limit, 1),
 	}
 }
 
@@ -319,7 +319,7 @@ func (r *run) look(a purchase.Act) purchase.Report {
 		return r.lookEverywhere(a.Attempt)
 	}
 
-	d := r.dealOf(at)
+	d := r.purchaseOf(at)
 	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
 	if err != nil {
 		r.log.WarnContext(r.ctx, "a purchase cannot be looked up", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
@@ -334,9 +334,9 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	return report
 }
 
-// dealOf is the deal that an attempt was to buy.
-func (r *run) dealOf(a store.Attempt) ship.Deal {
-	d := r.b.shipment.Deal
+// dealOf is the purchase that an attempt was to buy.
+func (r *run) purchaseOf(a store.Attempt) ship.Purchase {
+	d := r.b.shipment.Purchase
 	if d.Carrier != a.Carrier || d.Connection != a.Connection || d.Service != a.Service {
 		d.Carrier = a.Carrier
 		d.Connection = a.Connection
@@ -351,7 +351,7 @@ func (r *run) dealOf(a store.Attempt) ship.Deal {
 // rememberSelection keeps the selection of an attempt before another offer is
 // tried: a later look-up must see the request as it was sent.
 func (b *buying) rememberSelection(attempt int) {
-	d := &b.shipment.Deal
+	d := &b.shipment.Purchase
 	if d.Selection == "" {
 		return
 	}
@@ -364,7 +364,7 @@ func (b *buying) rememberSelection(attempt int) {
 	d.EarlierSelections = earlier
 }
 
-func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.Deal) purchase.Report {
+func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.Purchase) purchase.Report {
 	p, err := c.Find(r.overheard(r.ctx, r.b.in.Tenant, r.b.shipment.ID, d), carrier.BuyOrder{
 		Order:     r.b.shipment.Order,
 		Service:   d.Service,
@@ -396,7 +396,7 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 
 	unsure := false
 	for _, c := range all {
-		d := r.b.shipment.Deal
+		d := r.b.shipment.Purchase
 		if d.Carrier != c.Spec().Name || d.Connection != c.Connection {
 			d.Carrier = c.Spec().Name
 			d.Connection = c.Connection

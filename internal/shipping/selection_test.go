@@ -32,12 +32,12 @@ func TestAQuotesSelectionIsBought(t *testing.T) {
 		in.Order.OrderID = rate.Service
 		in.RateID = rate.ID
 		got, err := b.Buy(t.Context(), in)
-		if err != nil || got.Pending || got.Shipment.Deal.Selection != rate.Selection {
-			t.Fatalf("%s by its rate: %+v, %v", rate.Service, got.Shipment.Deal, err)
+		if err != nil || got.Pending || got.Shipment.Purchase.Selection != rate.Selection {
+			t.Fatalf("%s by its rate: %+v, %v", rate.Service, got.Shipment.Purchase, err)
 		}
 		stored, err := b.store.Shipment(t.Context(), b.tenant, got.Shipment.ID)
-		if err != nil || stored.Deal.Selection != rate.Selection {
-			t.Errorf("%s is stored with %q, %v", rate.Service, stored.Deal.Selection, err)
+		if err != nil || stored.Purchase.Selection != rate.Selection {
+			t.Errorf("%s is stored with %q, %v", rate.Service, stored.Purchase.Selection, err)
 		}
 		if n := len(b.alive()); n != i+1 {
 			t.Errorf("%d labels after %d purchases", n, i+1)

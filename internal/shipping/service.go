@@ -49,20 +49,20 @@ var DefaultWaits = Waits{
 
 // Service quotes, buys, settles and voids.
 type Service struct {
-	store     *store.Store
-	simulated []*carrier.Carrier
-	labels    *label.Renderer
-	rendered  *otter.Cache[renderKey, LabelFile]
-	key       []byte // signs tokens, makes references
-	baseURL   string
-	waits     Waits
-	told      func()
-	log       *slog.Logger
-	spool     *seal.Spool // nil keeps nothing
-	trail     *seal.Trail // nil keeps nothing
-	quotes    quoteCache
-	outcomes  func(purchase.Act, purchase.Result)
-	decided   func(strategy string)
+	store       *store.Store
+	simulated   []*carrier.Carrier
+	labels      *label.Renderer
+	rendered    *otter.Cache[renderKey, LabelFile]
+	key         []byte // signs tokens, makes references
+	baseURL     string
+	waits       Waits
+	notified    func()
+	log         *slog.Logger
+	spool       *seal.Spool       // nil keeps nothing
+	recoveryLog *seal.RecoveryLog // nil keeps nothing
+	quotes      quoteCache
+	outcomes    func(purchase.Act, purchase.Result)
+	decided     func(strategy string)
 
 	policy     func(context.Context, ship.Tenant) (Policy, error)
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
@@ -90,16 +90,16 @@ func (s *Service) Drain(ctx context.Context) {
 
 // Config is what a Service needs.
 type Config struct {
-	Store      *store.Store
-	Simulated  []*carrier.Carrier
-	Labels     *label.Renderer
-	SigningKey []byte
-	BaseURL    string
-	Waits      Waits
-	Told       func() // called after events are recorded; nil tells nobody
-	Log        *slog.Logger
-	Spool      *seal.Spool // holds what was bought until it is recorded; nil for simulated carriers alone
-	Trail      *seal.Trail // tells what carriers were asked to sell, whatever happens to the database; nil likewise
+	Store          *store.Store
+	Simulated      []*carrier.Carrier
+	Labels         *label.Renderer
+	SigningKey     []byte
+	BaseURL        string
+	Waits          Waits
+	EventsRecorded func() // called after events are recorded; nil tells nobody
+	Log            *slog.Logger
+	Spool          *seal.Spool       // holds what was bought until it is recorded; nil for simulated carriers alone
+	RecoveryLog    *seal.RecoveryLog // tells what carriers were asked to sell, whatever happens to the database; nil likewise
 
 	// QuoteLife is for how long a quote answers the same question again; zero
 	// asks the carrier every time.
@@ -130,8 +130,8 @@ const renderedBytes = 8 << 20
 
 // New returns a service.
 func New(c Config) *Service {
-	if c.Told == nil {
-		c.Told = func() {}
+	if c.EventsRecorded == nil {
+		c.EventsRecorded = func() {}
 	}
 	if c.Observe == nil {
 		c.Observe = func(purchase.Act, purchase.Result) {}
@@ -153,8 +153,8 @@ func New(c Config) *Service {
 		}
 	}
 	return &Service{
-		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, told: c.Told, log: c.Log,
-		spool: c.Spool, trail: c.Trail, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
+		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, notified: c.EventsRecorded, log: c.Log,
+		spool: c.Spool, recoveryLog: c.RecoveryLog, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },
@@ -169,9 +169,9 @@ const restoreReach = 3
 // up before it is made.
 const restoreWatch = 48 * time.Hour
 
-// NoteRestore learns whether the database was put back to an earlier moment
+// RecordRestore learns whether the database was put back to an earlier moment
 // lately. It is called at the start and now and then.
-func (s *Service) NoteRestore(ctx context.Context) error {
+func (s *Service) RecordRestore(ctx context.Context) error {
 	at, err := s.store.RestoredAt(ctx)
 	if err != nil {
 		return err
@@ -208,8 +208,8 @@ func (s *Service) carriers(ctx context.Context, t ship.Tenant) ([]*carrier.Carri
 	return list, nil
 }
 
-// carrierOf is the carrier account of a deal, removed since or not.
-func (s *Service) carrierOf(ctx context.Context, t ship.Tenant, d ship.Deal) (*carrier.Carrier, error) {
+// carrierOf is the carrier account of a purchase, removed since or not.
+func (s *Service) carrierOf(ctx context.Context, t ship.Tenant, d ship.Purchase) (*carrier.Carrier, error) {
 	if d.Connection != "" {
 		return s.connection(ctx, t, d.Connection)
 	}

@@ -27,7 +27,7 @@ func (s *Service) Settle(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 
 	v := s.resume(ctx, sh, attempts, "lookup").machine().Settle(purchase.Open{
 		State:     sh.State,
-		Told:      sh.Sequence > 0,
+		Notified:  sh.Sequence > 0,
 		CreatedAt: sh.CreatedAt(),
 		Attempts:  attemptsOf(attempts),
 	})
@@ -77,11 +77,11 @@ func (s *Service) Sweep(ctx context.Context) error {
 const sweptFor = 72 * time.Hour
 
 // SweepAttempts looks once more at every attempt of the last days that was not
-// found: a label that turns up late is taken back.
+// found: a label that turns up late is voided.
 func (s *Service) SweepAttempts(ctx context.Context) error {
 	var after ship.ShipmentID
 	for {
-		list, err := s.store.Doubts(ctx, time.Now().Add(-sweptFor), after)
+		list, err := s.store.UncertainPurchases(ctx, time.Now().Add(-sweptFor), after)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *Service) SweepAttempts(ctx context.Context) error {
 	}
 }
 
-func (s *Service) sweepAttempts(ctx context.Context, d store.Doubt) error {
+func (s *Service) sweepAttempts(ctx context.Context, d store.UncertainPurchase) error {
 	sh, err := s.store.Shipment(ctx, d.Tenant, d.Shipment)
 	if err != nil || sh.State == ship.StatePurchasing || sh.State == ship.StateUncertain {
 		return err // its own job looks
@@ -114,5 +114,5 @@ func (s *Service) sweepAttempts(ctx context.Context, d store.Doubt) error {
 	}
 
 	r := s.resume(ctx, sh, attempts, "sweep")
-	return r.machine().Sweep(sh.Deal.TrackingNumber, attemptsOf(doubtful)).Err
+	return r.machine().Sweep(sh.Purchase.TrackingNumber, attemptsOf(doubtful)).Err
 }

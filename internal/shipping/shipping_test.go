@@ -137,8 +137,8 @@ func TestBuyChoosesTheCheapest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if best := q.Rates[0]; sh.Deal.Carrier != best.Carrier || sh.Deal.Service != best.Service || sh.Deal.Price != best.Price {
-		t.Errorf("bought %s %s for %v, the cheapest is %+v", sh.Deal.Carrier, sh.Deal.Service, sh.Deal.Price, best)
+	if best := q.Rates[0]; sh.Purchase.Carrier != best.Carrier || sh.Purchase.Service != best.Service || sh.Purchase.Price != best.Price {
+		t.Errorf("bought %s %s for %v, the cheapest is %+v", sh.Purchase.Carrier, sh.Purchase.Service, sh.Purchase.Price, best)
 	}
 	if sh.Progress.Status != ship.Created || sh.State != ship.StatePurchased {
 		t.Errorf("answer says %s and %s, want created and purchased", sh.Progress.Status, sh.State)
@@ -164,8 +164,8 @@ func TestBuyWithARateBuysThatRateForThatOrderOnly(t *testing.T) {
 	}
 	in.RateID = dearest.ID
 	got, err := b.Buy(t.Context(), in)
-	if err != nil || got.Shipment.Deal.Service != dearest.Service || got.Shipment.Deal.Price != dearest.Price {
-		t.Errorf("bought %s for %v (%v), want %s for %v", got.Shipment.Deal.Service, got.Shipment.Deal.Price, err, dearest.Service, dearest.Price)
+	if err != nil || got.Shipment.Purchase.Service != dearest.Service || got.Shipment.Purchase.Price != dearest.Price {
+		t.Errorf("bought %s for %v (%v), want %s for %v", got.Shipment.Purchase.Service, got.Shipment.Purchase.Price, err, dearest.Service, dearest.Price)
 	}
 	in.Order.Parcels = []ship.Parcel{{Weight: 9}}
 	if _, err := b.Buy(t.Context(), in); ship.CodeOf(err) != "rate_mismatch" {
@@ -238,8 +238,8 @@ func TestOneCarrierRefusesAndTheNextSells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Shipment.Deal.Carrier == "ups" || got.Pending {
-		t.Errorf("bought from %s, pending %v", got.Shipment.Deal.Carrier, got.Pending)
+	if got.Shipment.Purchase.Carrier == "ups" || got.Pending {
+		t.Errorf("bought from %s, pending %v", got.Shipment.Purchase.Carrier, got.Pending)
 	}
 	in.Carrier = "ups"
 	if _, err := b.Buy(t.Context(), in); ship.CodeOf(err) != "carrier_rejected" {
@@ -256,7 +256,7 @@ func TestUnavailableThenTheSameKeyTriesAgain(t *testing.T) {
 			t.Fatalf("err = %v, want carrier_unavailable", err)
 		}
 	}
-	m, err := b.store.Memory(t.Context(), b.tenant, "k1")
+	m, err := b.store.IdempotencyRecord(t.Context(), b.tenant, "k1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,12 +286,12 @@ func TestBuyLosesTheAnswerThenSettles(t *testing.T) {
 		t.Fatalf("the same key = %s, pending %v, %v; want the same shipment, pending", again.Shipment.ID, again.Pending, err)
 	}
 	sh := b.settle(t, got.Shipment.ID, ship.StatePurchased)
-	if sh.Deal.TrackingNumber == "" {
+	if sh.Purchase.TrackingNumber == "" {
 		t.Error("settled without a tracking number")
 	}
 	b.expectEvents(t, sh.ID, "[1 shipment.created uncertain 2 label.generated purchased]")
 	done, err := b.Buy(t.Context(), in)
-	if err != nil || done.Pending || done.Shipment.Deal.TrackingNumber != sh.Deal.TrackingNumber || done.Shipment.Progress.Status != ship.Created {
+	if err != nil || done.Pending || done.Shipment.Purchase.TrackingNumber != sh.Purchase.TrackingNumber || done.Shipment.Progress.Status != ship.Created {
 		t.Errorf("the same key after = %+v, %v; want 201 with the number", done, err)
 	}
 	if _, err := b.Label(t.Context(), b.tenant, sh.ID, label.Options{Format: label.PDF, Size: label.Size4x6, DPI: 203}); err != nil {

@@ -26,15 +26,15 @@ func TestAKeySpendsNoMoreInADayThanItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	price := first.Shipment.Deal.Price
+	price := first.Shipment.Purchase.Price
 	key := ship.NewKeyID(b.tenant.Shard(), time.Now())
 	order := b.limited(key, ship.Money{Minor: price.Minor*3 + price.Minor/2, Currency: price.Currency})
 
-	b.turn(t, emulator.Knobs{Refuse: 1})
+	b.turn(t, emulator.Faults{Refuse: 1})
 	if _, err := b.Buy(t.Context(), order(50)); ship.CodeOf(err) != "carrier_rejected" {
 		t.Fatalf("refused: %v", err)
 	}
-	b.turn(t, emulator.Knobs{})
+	b.turn(t, emulator.Faults{})
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	bought := []int{}
@@ -67,17 +67,17 @@ func TestAKeySpendsNoMoreInADayThanItMay(t *testing.T) {
 func TestAPurchaseInDoubtCountsUntilItIsKnown(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "ups")
-	b.turn(t, emulator.Knobs{Buy: map[string]float64{"hang": 1}})
+	b.turn(t, emulator.Faults{Buy: map[string]float64{"hang": 1}})
 	first, err := b.Buy(t.Context(), b.order(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	price := first.Shipment.Deal.Price
+	price := first.Shipment.Purchase.Price
 	order := b.limited(ship.NewKeyID(b.tenant.Shard(), time.Now()), price)
 	if got, err := b.Buy(t.Context(), order(1)); err != nil || !got.Pending {
 		t.Fatalf("Buy = %+v, %v", got, err)
 	}
-	b.turn(t, emulator.Knobs{})
+	b.turn(t, emulator.Faults{})
 	if _, err := b.Buy(t.Context(), order(2)); ship.CodeOf(err) != "spend_limit_reached" {
 		t.Errorf("beside one in doubt: %v", err)
 	}

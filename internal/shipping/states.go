@@ -13,7 +13,7 @@ func (s *Service) States(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 	for i, id := range ids {
 		of[i] = ship.Subject{Tenant: t, ID: id.Raw()}
 	}
-	rows, err := s.store.Journeys(ctx, of)
+	rows, err := s.store.TrackingStates(ctx, of)
 	if err != nil {
 		return nil, err
 	}

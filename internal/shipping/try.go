@@ -9,7 +9,7 @@ import (
 )
 
 // TryInput is an order that rules are tried on.
-type TryInput struct {
+type DryRunInput struct {
 	Tenant    ship.Tenant
 	Account   ship.Account
 	Order     ship.Order // as the client wrote it: not yet normalized, OrderID may be empty
@@ -22,7 +22,7 @@ type TryInput struct {
 }
 
 // Tried is what rules would do with an order.
-type Tried struct {
+type DryRun struct {
 	Order ship.Order     // as it would be sent
 	Steps []routing.Step // what became of each rule that was asked
 	routing.Decision
@@ -30,15 +30,15 @@ type Tried struct {
 
 // Try asks the carriers for an order and lets the rules choose. It buys nothing
 // and writes nothing.
-func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
+func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 	now := time.Now().UTC()
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: now})
 	if err != nil {
-		return Tried{}, err
+		return DryRun{}, err
 	}
 	policy, err := s.policy(ctx, in.Tenant)
 	if err != nil {
-		return Tried{}, err
+		return DryRun{}, err
 	}
 	if in.Book != nil {
 		policy.Book = in.Book
@@ -61,7 +61,7 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 		err = nil // that is the answer
 	}
 
-	out := Tried{Order: d.input.Order, Decision: d.Decision}
+	out := DryRun{Order: d.input.Order, Decision: d.Decision}
 	if err == nil {
 		out.Steps = policy.Book.Steps(d.input, d.Routing.Seen)
 	}
@@ -71,12 +71,12 @@ func (s *Service) Try(ctx context.Context, in TryInput) (Tried, error) {
 // Offer is the offer that Buy would take first: of the carrier and service that
 // are named, else the one that the rules choose. A refusal by the rules is
 // ship.Invalid.
-func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
+func (s *Service) Offer(ctx context.Context, in DryRunInput) (ship.Rate, error) {
 	if in.Carrier != "" || in.Service != "" {
 		return s.offerNamed(ctx, in)
 	}
 
-	tried, err := s.Try(ctx, in)
+	tried, err := s.DryRun(ctx, in)
 	switch {
 	case err != nil:
 		return ship.Rate{}, err
@@ -88,7 +88,7 @@ func (s *Service) Offer(ctx context.Context, in TryInput) (ship.Rate, error) {
 	return tried.Offers[0], nil
 }
 
-func (s *Service) offerNamed(ctx context.Context, in TryInput) (ship.Rate, error) {
+func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (ship.Rate, error) {
 	order, err := in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
 	if err != nil {
 		return ship.Rate{}, err

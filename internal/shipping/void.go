@@ -30,15 +30,15 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 		return sh, notReady(sh)
 	}
 
-	c, err := s.carrierOf(ctx, t, sh.Deal)
+	c, err := s.carrierOf(ctx, t, sh.Purchase)
 	if err != nil {
 		return sh, err
 	}
 	if !slices.Contains(c.Abilities(), "void") {
 		return sh, ship.Coded(ship.Conflict, "void_not_supported", "%s cannot void labels; an unused label is usually not charged", c.Spec().Title)
 	}
-	if sh.Deal.Simulated {
-		if err := sandbox.CheckVoid(sh.Deal.Carrier, sh.Progress.Status); err != nil {
+	if sh.Purchase.Simulated {
+		if err := sandbox.CheckVoid(sh.Purchase.Carrier, sh.Progress.Status); err != nil {
 			return sh, s.voidRefused(sh, err)
 		}
 	}
@@ -64,14 +64,14 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 // askVoid asks the carrier to take the label back and writes down what it
 // said. Asking twice is safe.
 func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment, error) {
-	c, err := s.carrierOf(ctx, sh.Tenant, sh.Deal)
+	c, err := s.carrierOf(ctx, sh.Tenant, sh.Purchase)
 	if err != nil {
 		return sh, err
 	}
 
 	var v carrier.VoidResult
 	err = failpoint.Around("void", func() (err error) {
-		v, err = c.Void(s.overheard(ctx, sh.Tenant, sh.ID, sh.Deal), sh.Deal)
+		v, err = c.Void(s.overheard(ctx, sh.Tenant, sh.ID, sh.Purchase), sh.Purchase)
 		return err
 	})
 
@@ -89,7 +89,7 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 	}
 
 	// It is still voiding. The job asks again.
-	s.log.WarnContext(ctx, "void outcome unknown", "shipment", sh.ID, "carrier", sh.Deal.Carrier, "error", err)
+	s.log.WarnContext(ctx, "void outcome unknown", "shipment", sh.ID, "carrier", sh.Purchase.Carrier, "error", err)
 	return sh, nil
 }
 
@@ -102,15 +102,15 @@ func (s *Service) voidRefused(sh ship.Shipment, err error) error {
 	}
 
 	label := "the label"
-	if sh.Deal.TrackingNumber != "" {
-		label = "label " + sh.Deal.TrackingNumber
+	if sh.Purchase.TrackingNumber != "" {
+		label = "label " + sh.Purchase.TrackingNumber
 	}
 
 	return &ship.Error{
 		Kind:    ship.Conflict,
 		Code:    "void_refused",
-		Message: label + " was not voided: " + s.reasonOf(carrierError{sh.Deal.Carrier, err}) + ". " + strings.ToUpper(advice[:1]) + advice[1:],
-		Carrier: sh.Deal.Carrier,
+		Message: label + " was not voided: " + s.reasonOf(carrierError{sh.Purchase.Carrier, err}) + ". " + strings.ToUpper(advice[:1]) + advice[1:],
+		Carrier: sh.Purchase.Carrier,
 		Refusal: asError(err).Refusal,
 		Err:     err,
 	}
@@ -124,8 +124,8 @@ const voidRefusedAction = "shipment.void_refused"
 // the answer.
 func (s *Service) recordRefusal(ctx context.Context, sh ship.Shipment, refused error) error {
 	entry := store.EntryOf(sh.Tenant, voidRefusedAction, string(sh.ID))
-	entry.Who = s.titleOf(sh.Deal.Carrier)
-	entry.Details = map[string]string{"number": sh.Deal.TrackingNumber, "reason": asError(refused).Message}
+	entry.Who = s.titleOf(sh.Purchase.Carrier)
+	entry.Details = map[string]string{"number": sh.Purchase.TrackingNumber, "reason": asError(refused).Message}
 
 	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
 		if err := tx.Move(ctx, sh, ship.StatePurchased); err != nil {

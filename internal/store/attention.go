@@ -17,13 +17,13 @@ const AttentionLimit = 100
 // An Attention counts what needs somebody's attention, each kind up to
 // AttentionLimit.
 type Attention struct {
-	Unknown     int // purchases whose outcome is not known
-	Failed      int // purchases that bought nothing, of orders without another label
-	Exceptions  int // parcels that a carrier cannot deliver as they are
-	Stranded    int // labels that were sold and nobody may use
-	Endpoints   int // webhooks that fail, are parked, or were switched off for it
-	Connections int // carrier accounts whose last check failed
-	Codes       int // codes of carriers that no status table knows
+	Unknown        int // purchases whose outcome is not known
+	Failed         int // purchases that bought nothing, of orders without another label
+	Exceptions     int // parcels that a carrier cannot deliver as they are
+	OrphanedLabels int // labels that were sold and nobody may use
+	Endpoints      int // webhooks that fail, are parked, or were switched off for it
+	Connections    int // carrier accounts whose last check failed
+	Codes          int // codes of carriers that no status table knows
 
 	// RefusedVoids are labels that a carrier refused to void. The audit log
 	// knows them, so the service counts them.
@@ -32,7 +32,7 @@ type Attention struct {
 
 // Total is the sum of all kinds.
 func (a Attention) Total() int {
-	return a.Unknown + a.Failed + a.Exceptions + a.Stranded + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
+	return a.Unknown + a.Failed + a.Exceptions + a.OrphanedLabels + a.RefusedVoids + a.Endpoints + a.Connections + a.Codes
 }
 
 // What needs attention, as conditions that the counts and the lists share.
@@ -81,7 +81,7 @@ func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
 	batch.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
-		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.Stranded, &a.Endpoints, &a.Connections, &a.Codes)
+		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes)
 	})
 	err = s.send(ctx, batch)
 	return a, err
@@ -151,13 +151,13 @@ SELECT x.shipment_id, x.carrier, x.tracking_number, x.state, x.found_at FROM orp
 WHERE ` + openOrphans + `
 ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
 
-// StrandedLabels lists the labels that nobody may use and no carrier has
+// OrphanedLabels lists the labels that nobody may use and no carrier has
 // voided, the last found first, without the first skip of them.
-func (s *Store) StrandedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []Stranded, err error) {
-	scan := func(r pgx.Row) (Stranded, error) {
-		label := Stranded{Tenant: t}
+func (s *Store) OrphanedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []OrphanedLabel, err error) {
+	scan := func(r pgx.Row) (OrphanedLabel, error) {
+		label := OrphanedLabel{Tenant: t}
 		var id [16]byte
-		err := r.Scan(&id, &label.Deal.Carrier, &label.Deal.TrackingNumber, &label.State, &label.FoundAt)
+		err := r.Scan(&id, &label.Purchase.Carrier, &label.Purchase.TrackingNumber, &label.State, &label.FoundAt)
 		label.Shipment = ship.ShipmentIDOf(id)
 		return label, err
 	}

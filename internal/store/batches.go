@@ -31,7 +31,7 @@ type BatchRow struct {
 	Revision int
 	Tries    int
 	Cells    []string
-	Wrong    json.RawMessage // nil for nothing
+	Problems json.RawMessage // nil for nothing
 	Rate     *ship.Rate
 	Price    ship.Money // of the rate, or what was paid
 	Shipment ship.ShipmentID
@@ -215,10 +215,10 @@ DELETE FROM batches WHERE (account_id, livemode, id) IN (
       WHERE r.account_id = b.account_id AND r.livemode = b.livemode AND r.batch_id = b.id AND r.state = 'purchasing')
   ORDER BY b.id LIMIT 10)`
 
-// ForgetBatches deletes a few batches of all tenants that are older than the
+// DeleteOldBatches deletes a few batches of all tenants that are older than the
 // time and not worked on, with their lines, and reports how many. What was
 // bought stays.
-func (s *Store) ForgetBatches(ctx context.Context, before time.Time) (int64, error) {
+func (s *Store) DeleteOldBatches(ctx context.Context, before time.Time) (int64, error) {
 	tag, err := s.sys.Exec(ctx, sqlForgetBatches, [16]byte(ship.RawIDAt(before)))
 	if err != nil {
 		return 0, fmt.Errorf("forget batches: %w", explain(err))

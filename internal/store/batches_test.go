@@ -99,7 +99,7 @@ func TestABatchPastItsTimeIsForgottenWithItsLines(t *testing.T) {
 	}
 	deleted := int64(0)
 	for {
-		n, err := f.ForgetBatches(t.Context(), now().Add(-year/2))
+		n, err := f.DeleteOldBatches(t.Context(), now().Add(-year/2))
 		if err != nil {
 			t.Fatal(err)
 		}

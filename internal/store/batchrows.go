@@ -42,7 +42,7 @@ func scanBatchRow(r pgx.Row) (BatchRow, error) {
 	)
 	err := r.Scan(
 		&row.Number, &row.State, &row.Revision, &row.Tries, &cells,
-		&row.Wrong, &rate, &minor, &currency, &shipment,
+		&row.Problems, &rate, &minor, &currency, &shipment,
 	)
 	if err != nil {
 		return row, err
@@ -156,7 +156,7 @@ func (c columns) addBatchRow(row ChangedRow) error {
 	c.add("revisions", row.Revision)
 	c.add("attempts", row.Tries)
 	c.add("cells", string(cells))
-	c.add("errors", null(string(row.Wrong)))
+	c.add("errors", null(string(row.Problems)))
 	c.add("rates", rate)
 	c.add("amounts", minor)
 	c.add("currencies", null(row.Price.Currency))

@@ -120,9 +120,9 @@ func fill(t *testing.T, f *fixture, tenant ship.Tenant) {
 	}
 	fillRouting(t, f, tenant)
 	intended := f.intend(t, tenant, "intended")
-	stranded := intended.Deal
-	stranded.TrackingNumber, stranded.Simulated = "1Z9", false
-	if err := f.Strand(ctx, store.Stranded{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "lookup", Deal: stranded}); err != nil {
+	orphaned := intended.Purchase
+	orphaned.TrackingNumber, orphaned.Simulated = "1Z9", false
+	if err := f.RecordOrphan(ctx, store.OrphanedLabel{Tenant: tenant, Shipment: intended.ID, Attempt: 1, FoundBy: "lookup", Purchase: orphaned}); err != nil {
 		t.Fatal(err)
 	}
 	paper := store.Settlement{Creation: bought(intended, "1Z8"), Attempt: 1, BoughtBy: 1, Documents: []ship.Document{{Type: "invoice", Format: "pdf", Data: []byte("%PDF")}}}
@@ -160,7 +160,7 @@ func fillJournal(t *testing.T, f *fixture, tenant ship.Tenant) {
 	connection, ctx := ship.NewConnectionID(7, now()), t.Context()
 	err := errors.Join(
 		f.AddRequests(ctx, []store.Request{{ID: ship.RequestIDOf(ship.NewRawID(7, now())), Tenant: tenant, Key: ship.NewKeyID(7, now()), Method: "GET", Route: "/v1/shipments", Path: "/v1/shipments", Status: 200}}),
-		f.AddExchanges(ctx, []store.CarrierExchange{{ID: ship.NewRawID(7, now()), Tenant: tenant, Shipment: ship.NewShipmentID(7, now()), Connection: connection, Said: []byte{1}}}),
+		f.AddExchanges(ctx, []store.CarrierExchange{{ID: ship.NewRawID(7, now()), Tenant: tenant, Shipment: ship.NewShipmentID(7, now()), Connection: connection, CarrierCode: []byte{1}}}),
 		f.AddCalls(ctx, []store.Calls{{Tenant: tenant, Connection: connection, Operation: "buy", Slot: now(), Calls: 1, Times: []int32{1}}}),
 	)
 	if err != nil {

@@ -87,18 +87,18 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 		null(c.IdempotencyKey),                  // $4
 		c.Fingerprint[:],                        // $5
 		ship.AnswerVersion,                      // $6
-		shipment.Deal.Carrier,                   // $7
+		shipment.Purchase.Carrier,               // $7
 		shipment.Order.OrderID,                  // $8
 		request,                                 // $9
 		purchase,                                // $10
 		len(shipment.Order.Parcels),             // $11
-		shipment.Deal.BoughtAt,                  // $12
+		shipment.Purchase.BoughtAt,              // $12
 		nullTime(shipment.Progress.EstimateAt),  // $13
 		null(shipment.Progress.EstimateSource),  // $14
-		shipment.Deal.TrackingNumber,            // $15
+		shipment.Purchase.TrackingNumber,        // $15
 		c.Label.Format,                          // $16
 		c.Label.Data,                            // $17
-		trackingNumbers(shipment.Deal),          // $18
+		trackingNumbers(shipment.Purchase),      // $18
 		nullTime(c.PollAt),                      // $19
 		[16]byte(c.Events[0].ID.Raw()),          // $20
 		snapshots[0],                            // $21
@@ -138,14 +138,14 @@ func orderJSON(shipment ship.Shipment) (request, purchase []byte, err error) {
 	if request, err = json.Marshal(shipment.Order); err != nil {
 		return nil, nil, fmt.Errorf("write the order: %w", err)
 	}
-	if purchase, err = json.Marshal(shipment.Deal); err != nil {
+	if purchase, err = json.Marshal(shipment.Purchase); err != nil {
 		return nil, nil, fmt.Errorf("write the deal: %w", err)
 	}
 	return request, purchase, nil
 }
 
 // trackingNumbers returns all numbers under which the purchase can be found.
-func trackingNumbers(purchase ship.Deal) []string {
+func trackingNumbers(purchase ship.Purchase) []string {
 	list := []string{purchase.TrackingNumber}
 	for _, number := range purchase.Pieces {
 		if number != purchase.TrackingNumber {

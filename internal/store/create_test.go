@@ -16,7 +16,7 @@ func TestCreateWritesAllThatIsReadLater(t *testing.T) {
 	f := newFixture(t)
 	c := bought(shipmentOf(f.tenant, "o-1"), "1Z1")
 	c.Shipment.Order.Parcels = append(c.Shipment.Order.Parcels, c.Shipment.Order.Parcels[0])
-	c.Shipment.Deal.Pieces = []string{"1Z1", "1Z2"}
+	c.Shipment.Purchase.Pieces = []string{"1Z1", "1Z2"}
 	c.IdempotencyKey, c.Fingerprint = "key", [32]byte{1, 2, 3}
 	duplicate, err := f.Create(t.Context(), c)
 	if err != nil || duplicate != "" {
@@ -34,16 +34,16 @@ func TestCreateWritesAllThatIsReadLater(t *testing.T) {
 	}
 	for _, number := range []string{"1Z1", "1Z2"} {
 		j, scans, err := f.Find(t.Context(), f.tenant, number, "")
-		if err != nil || j.ID != sh.ID.Raw() || j.Pieces != 2 || j.Sequence != 2 || !j.BoughtAt.Equal(c.Shipment.Deal.BoughtAt) || len(scans) != 2 {
+		if err != nil || j.ID != sh.ID.Raw() || j.Pieces != 2 || j.Sequence != 2 || !j.BoughtAt.Equal(c.Shipment.Purchase.BoughtAt) || len(scans) != 2 {
 			t.Errorf("%s finds %+v with %d scans, %v", number, j, len(scans), err)
 		}
 	}
-	m, err := f.Memory(t.Context(), f.tenant, "key")
+	m, err := f.IdempotencyRecord(t.Context(), f.tenant, "key")
 	if err != nil || m.Shipment != sh.ID || m.Fingerprint != c.Fingerprint || m.Answer.Status != 201 || m.Answer.Body != nil {
 		t.Errorf("the key remembers %+v, %v", m, err)
 	}
 	log := f.settled(t, f.tenant, 2)
-	if len(log) != 2 || log[0].Event.Kind != ship.ShipmentCreated || log[0].Event.Sequence != 1 || log[1].Event.Kind != ship.LabelMade || log[1].Event.Sequence != 2 {
+	if len(log) != 2 || log[0].Event.Kind != ship.ShipmentCreated || log[0].Event.Sequence != 1 || log[1].Event.Kind != ship.ShipmentLabelGenerated || log[1].Event.Sequence != 2 {
 		t.Errorf("log %+v", log)
 	}
 	sameJSON(t, "the snapshot", log[1].Event.Snapshot, c.Events[1].Snapshot)

@@ -96,7 +96,7 @@ const sqlDeleteWorker = `DELETE FROM webhook_workers WHERE worker = $1`
 
 // ForgetCopy records that the owner has stopped, so that the others share its
 // slots at once.
-func (s *Store) ForgetCopy(ctx context.Context, owner string) error {
+func (s *Store) RemoveCopy(ctx context.Context, owner string) error {
 	_, err := s.sys.Exec(ctx, sqlDeleteWorker, owner)
 	return explain(err)
 }

@@ -18,14 +18,14 @@ import (
 
 // Vitals are the numbers that show an operator whether the service is healthy.
 type Vitals struct {
-	HorizonAge  time.Duration      // for how long the oldest writer holds up the log's readers
-	Open        map[ship.State]int // purchases and voids that wait for an outcome or a person
-	OldestOpen  time.Duration      // of those that wait for an outcome
-	JobsWaiting int                // jobs that are due and not begun
-	OldestJob   time.Duration      // since the oldest of them was due
-	Stranded    map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
-	Parked      int                // webhook endpoints that fail and are tried now and then
-	GivenUp     []string           // webhook endpoints that were switched off because they failed; at most a few
+	HorizonAge     time.Duration      // for how long the oldest writer holds up the log's readers
+	Open           map[ship.State]int // purchases and voids that wait for an outcome or a person
+	OldestOpen     time.Duration      // of those that wait for an outcome
+	JobsWaiting    int                // jobs that are due and not begun
+	OldestJob      time.Duration      // since the oldest of them was due
+	OrphanedLabels map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
+	Parked         int                // webhook endpoints that fail and are tried now and then
+	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
 }
 
 const sqlOpenCounts = `
@@ -78,7 +78,7 @@ GROUP BY state`
 // the system's role.
 func (v *Vitals) queue(batch *pgx.Batch) {
 	v.Open = map[ship.State]int{}
-	v.Stranded = map[string]int{}
+	v.OrphanedLabels = map[string]int{}
 
 	// Only the owner may see the age of other sessions' transactions.
 	batch.Queue(sqlRole, "none")
@@ -103,7 +103,7 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 			var state string
 			var count int
 			err := r.Scan(&state, &count)
-			v.Stranded[state] = count
+			v.OrphanedLabels[state] = count
 			return err
 		})
 	})

@@ -81,7 +81,7 @@ func TestVitalsCountWhatIsOpen(t *testing.T) {
 	if _, err := st.Vitals(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.KeepPartitions(t.Context(), url, old, nil); err != nil { // an hour ago may be last month
+	if err := store.MaintainPartitions(t.Context(), url, old, nil); err != nil { // an hour ago may be last month
 		t.Fatal(err)
 	}
 	for state, n := range open {

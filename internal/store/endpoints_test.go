@@ -341,7 +341,7 @@ func TestAttemptsAreWrittenTogetherAndPagedNewestFirst(t *testing.T) {
 func TestTheRecordOfDeliveriesIsDroppedAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	url := storetest.URL(t)
-	if err := store.KeepPartitions(t.Context(), url, time.Now().AddDate(0, 0, 33), nil); err != nil {
+	if err := store.MaintainPartitions(t.Context(), url, time.Now().AddDate(0, 0, 33), nil); err != nil {
 		t.Fatal(err)
 	}
 	conn := storetest.Conn(t, url)

@@ -67,17 +67,17 @@ func (f *fixture) hear(t *testing.T, sh ship.Shipment, scans ...ship.Scan) {
 	t.Helper()
 	subject := ship.Subject{Tenant: sh.Tenant, ID: sh.ID.Raw()}
 	err := f.InTx(t.Context(), sh.Tenant, func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(t.Context(), []ship.Subject{subject})
-		if err != nil || len(journeys) != 1 {
-			return fmt.Errorf("%d journeys: %w", len(journeys), err)
+		trackingStates, err := tx.LockTrackingStates(t.Context(), []ship.Subject{subject})
+		if err != nil || len(trackingStates) != 1 {
+			return fmt.Errorf("%d journeys: %w", len(trackingStates), err)
 		}
-		known, err := tx.Scans(t.Context(), journeys)
+		known, err := tx.Scans(t.Context(), trackingStates)
 		if err != nil {
 			return err
 		}
-		c := store.Change{Journey: journeys[0]}
+		c := store.Change{State: trackingStates[0]}
 		var fresh []ship.Scan
-		fresh, c.Events = c.Journey.Hear(known[subject], scans, ship.Telling{Now: now()})
+		fresh, c.Events = c.State.Apply(known[subject], scans, ship.EventContext{Now: now()})
 		for _, s := range fresh {
 			c.Scans = append(c.Scans, store.NewScan{Scan: s, Raw: []byte(`{"code":"` + s.Code + `"}`)})
 		}

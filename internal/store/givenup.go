@@ -16,7 +16,7 @@ ORDER BY e.id LIMIT 100`
 
 // GivenUpUntold lists endpoints that were switched off because they failed, and
 // whose owners have not been notified.
-func (s *Store) GivenUpUntold(ctx context.Context) ([]Endpoint, error) {
+func (s *Store) FailedEndpointsToNotify(ctx context.Context) ([]Endpoint, error) {
 	rows, err := s.sys.Query(ctx, sqlUnnotifiedDisabled)
 	if err != nil {
 		return nil, fmt.Errorf("endpoints given up: %w", explain(err))
@@ -31,7 +31,7 @@ WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = 
 
 // NoteTold records that the endpoint's owners were notified. If the endpoint
 // has changed since it was read, they are notified again.
-func (s *Store) NoteTold(ctx context.Context, e Endpoint) error {
+func (s *Store) MarkNotified(ctx context.Context, e Endpoint) error {
 	_, err := s.sys.Exec(ctx, sqlSetNotified, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version}))
 	return explain(err)
 }

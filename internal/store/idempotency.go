@@ -11,7 +11,7 @@ import (
 )
 
 // A Memory is what an idempotency key remembers.
-type Memory struct {
+type IdempotencyRecord struct {
 	Fingerprint [32]byte
 	Shipment    ship.ShipmentID // of a purchase
 	Answer      ship.Answer     // Status 0 while nothing is settled; no Body when it is rendered from the shipment
@@ -24,13 +24,13 @@ FROM idempotency_keys
 WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
 // Memory returns what the key remembers; ship.NotFound if nothing.
-func (s *Store) Memory(ctx context.Context, t ship.Tenant, key string) (Memory, error) {
+func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string) (IdempotencyRecord, error) {
 	return queryOne(ctx, s, t, scanMemory, sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
 }
 
-func scanMemory(r pgx.Row) (Memory, error) {
+func scanMemory(r pgx.Row) (IdempotencyRecord, error) {
 	var (
-		memory      Memory
+		memory      IdempotencyRecord
 		fingerprint []byte
 		shipment    *[16]byte
 		status      *int
@@ -122,8 +122,8 @@ DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
   (SELECT ctid FROM idempotency_keys WHERE shipment_id IS NULL AND created_at < @answers LIMIT 2500)
   UNION ALL (SELECT ctid FROM idempotency_keys WHERE created_at < @purchases LIMIT 2500)))`
 
-// ForgetKeys deletes a batch of keys past their time, and reports how many.
-func (s *Store) ForgetKeys(ctx context.Context, now time.Time) (int64, error) {
+// DeleteOldIdempotencyKeys deletes a batch of keys past their time, and reports how many.
+func (s *Store) DeleteOldIdempotencyKeys(ctx context.Context, now time.Time) (int64, error) {
 	tag, err := s.sys.Exec(ctx, sqlForgetKeys, pgx.NamedArgs{
 		"purchases": now.Add(-purchaseMemory),
 		"answers":   now.Add(-answerMemory),

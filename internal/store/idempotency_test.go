@@ -29,7 +29,7 @@ func TestAKeyIsTakenByOne(t *testing.T) {
 	if taken.Load() != 1 {
 		t.Errorf("the key was taken %d times", taken.Load())
 	}
-	m, err := f.Memory(t.Context(), f.tenant, "k")
+	m, err := f.IdempotencyRecord(t.Context(), f.tenant, "k")
 	if err != nil || m.Fingerprint != [32]byte{1} || m.Answer.Status != 0 || m.Shipment != "" || m.LockedUntil.Before(now().Add(50*time.Second)) {
 		t.Errorf("it remembers %+v, %v", m, err)
 	}
@@ -57,7 +57,7 @@ func TestAKeyPastItsHoldIsTakenAgainForTheSameRequest(t *testing.T) {
 func TestAKeyRepeatsTheFirstAnswerOrIsFree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, err := f.Memory(t.Context(), f.tenant, "k")
+	_, err := f.IdempotencyRecord(t.Context(), f.tenant, "k")
 	wantKind(t, "a key that was never used", err, ship.NotFound)
 	if ok, err := f.TakeKey(t.Context(), f.tenant, "k", [32]byte{1}, time.Minute); !ok || err != nil {
 		t.Fatal(ok, err)
@@ -65,7 +65,7 @@ func TestAKeyRepeatsTheFirstAnswerOrIsFree(t *testing.T) {
 	if err := f.FreeKey(t.Context(), f.tenant, "k"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Memory(t.Context(), f.tenant, "k")
+	_, err = f.IdempotencyRecord(t.Context(), f.tenant, "k")
 	wantKind(t, "a key that was freed", err, ship.NotFound)
 	for _, body := range []string{"first", "second"} {
 		if err := f.KeepAnswer(t.Context(), f.tenant, "k", [32]byte{1}, ship.Answer{Status: 200, Body: []byte(body)}); err != nil {
@@ -75,7 +75,7 @@ func TestAKeyRepeatsTheFirstAnswerOrIsFree(t *testing.T) {
 	if err := f.FreeKey(t.Context(), f.tenant, "k"); err != nil {
 		t.Fatal(err)
 	}
-	m, err := f.Memory(t.Context(), f.tenant, "k")
+	m, err := f.IdempotencyRecord(t.Context(), f.tenant, "k")
 	if err != nil || string(m.Answer.Body) != "first" || m.Answer.Status != 200 || !m.LockedUntil.IsZero() {
 		t.Errorf("it remembers %+v, %v", m, err)
 	}
@@ -98,7 +98,7 @@ func TestAPurchasesKeyIsNeverFreed(t *testing.T) {
 	if err := f.FreeKey(t.Context(), f.tenant, "k"); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := f.Memory(t.Context(), f.tenant, "k"); err != nil || m.Shipment != c.Shipment.ID {
+	if m, err := f.IdempotencyRecord(t.Context(), f.tenant, "k"); err != nil || m.Shipment != c.Shipment.ID {
 		t.Errorf("it remembers %+v, %v", m, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestKeysAreForgottenInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := f.ForgetKeys(t.Context(), now()); err != nil || n != 3 {
+	if n, err := f.DeleteOldIdempotencyKeys(t.Context(), now()); err != nil || n != 3 {
 		t.Errorf("%d were forgotten, %v; want 3", n, err)
 	}
 	if left := one[string](t, f.owner, "SELECT string_agg(key, ', ' ORDER BY key) FROM idempotency_keys"); left != "answer of today, purchase" {

@@ -52,7 +52,7 @@ func (f *fixture) settledLive(t *testing.T) {
 	t.Helper()
 	sh := f.intend(t, f.tenant, "o")
 	c := bought(sh, "1Z1")
-	c.Shipment.Deal.Simulated, c.Shipment.Deal.Connection = false, ship.NewConnectionID(7, now())
+	c.Shipment.Purchase.Simulated, c.Shipment.Purchase.Connection = false, ship.NewConnectionID(7, now())
 	if _, err := f.Settle(t.Context(), store.Settlement{Creation: c, Attempt: 1, BoughtBy: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -197,17 +197,17 @@ func (s *Store) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (
 // A CarrierExchange is one request to a carrier about a shipment, and its
 // answer. Its id tells when.
 type CarrierExchange struct {
-	ID         ship.RawID
-	Tenant     ship.Tenant
-	Shipment   ship.ShipmentID
-	Connection ship.ConnectionID
-	Operation  string
-	Method     string
-	URL        string
-	Status     int // of the answer; zero if there was none
-	Took       time.Duration
-	Error      string // why there was none
-	Said       []byte // heads and bodies, compressed
+	ID          ship.RawID
+	Tenant      ship.Tenant
+	Shipment    ship.ShipmentID
+	Connection  ship.ConnectionID
+	Operation   string
+	Method      string
+	URL         string
+	Status      int // of the answer; zero if there was none
+	Took        time.Duration
+	Error       string // why there was none
+	CarrierCode []byte // heads and bodies, compressed
 }
 
 const sqlAddExchanges = `
@@ -247,7 +247,7 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 		statuses[i] = null(exchange.Status)
 		took[i] = int(exchange.Took.Milliseconds())
 		errors[i] = null(exchange.Error)
-		contents[i] = exchange.Said
+		contents[i] = exchange.CarrierCode
 	}
 
 	args := tenantsArgs(n, func(i int) ship.Tenant { return list[i].Tenant })
@@ -303,7 +303,7 @@ func scanExchange(r pgx.Row) (CarrierExchange, error) {
 	)
 	err := r.Scan(
 		&id, &connection, &exchange.Operation, &exchange.Method, &exchange.URL,
-		&status, &took, &failure, &exchange.Said,
+		&status, &took, &failure, &exchange.CarrierCode,
 	)
 
 	exchange.ID = id

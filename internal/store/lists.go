@@ -209,13 +209,13 @@ func (f ShipmentFilter) wants(shipment ship.Shipment) bool {
 		return false // no client knows of it
 	case f.Status != "" && shipment.Progress.Status != f.Status:
 		return false
-	case f.Carrier != "" && shipment.Deal.Carrier != f.Carrier:
+	case f.Carrier != "" && shipment.Purchase.Carrier != f.Carrier:
 		return false
 	case len(f.States) > 0 && !slices.Contains(f.States, shipment.State):
 		return false
 	case f.Reference != "" && shipment.Order.Reference != f.Reference:
 		return false
-	case f.Number != "" && !slices.Contains(trackingNumbers(shipment.Deal), f.Number):
+	case f.Number != "" && !slices.Contains(trackingNumbers(shipment.Purchase), f.Number):
 		return false
 	}
 	return f.Query == "" || f.search.matches(shipment)

@@ -166,7 +166,7 @@ func scanLogEvent(r pgx.Row) (LogEvent, error) {
 	if err := json.Unmarshal(request, &found.Shipment.Order); err != nil {
 		return found, fmt.Errorf("read the order of %s: %w", event.Shipment, err)
 	}
-	if err := json.Unmarshal(purchase, &found.Shipment.Deal); err != nil {
+	if err := json.Unmarshal(purchase, &found.Shipment.Purchase); err != nil {
 		return found, fmt.Errorf("read the deal of %s: %w", event.Shipment, err)
 	}
 	return found, nil

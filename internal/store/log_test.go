@@ -102,7 +102,7 @@ func TestTheLogIsFilteredByKind(t *testing.T) {
 		kinds []ship.EventKind
 		want  int
 	}{
-		{nil, 4}, {[]ship.EventKind{}, 4}, {[]ship.EventKind{ship.LabelMade}, 2}, {[]ship.EventKind{ship.LabelMade, ship.ShipmentCreated}, 4}, {[]ship.EventKind{ship.ShipmentDelivered}, 0},
+		{nil, 4}, {[]ship.EventKind{}, 4}, {[]ship.EventKind{ship.ShipmentLabelGenerated}, 2}, {[]ship.EventKind{ship.ShipmentLabelGenerated, ship.ShipmentCreated}, 4}, {[]ship.EventKind{ship.ShipmentDelivered}, 0},
 	} {
 		list, next, err := f.Log(t.Context(), f.tenant, store.Position{}, tc.kinds, 10)
 		if err != nil || len(list) != tc.want || next.Tx != last.Tx || next.ID != last.ID {

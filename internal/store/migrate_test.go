@@ -146,7 +146,7 @@ func TestPartitionsAreThereBeforeTheyAreNeeded(t *testing.T) {
 	for day := range 40 { // every day of six weeks, at its last moment
 		last := at.Truncate(24 * time.Hour).Add(time.Duration(day+1)*24*time.Hour - time.Millisecond)
 		if day%5 == 0 {
-			if err := store.KeepPartitions(t.Context(), f.url, last, nil); err != nil {
+			if err := store.MaintainPartitions(t.Context(), f.url, last, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestPartitionsOfTheLogAreDroppedAfterThirtyDays(t *testing.T) {
 	today := "events_" + now().Format("20060102")
 	before := partitionsOf(t, f.owner, "events")
 	midnight := now().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	if err := store.KeepPartitions(t.Context(), f.url, midnight.Add(store.EventRetention), nil); err != nil {
+	if err := store.MaintainPartitions(t.Context(), f.url, midnight.Add(store.EventRetention), nil); err != nil {
 		t.Fatal(err)
 	}
 	kept := partitionsOf(t, f.owner, "events")
@@ -191,7 +191,7 @@ func TestPartitionsOfTheLogAreDroppedAfterThirtyDays(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			if err := store.KeepPartitions(t.Context(), f.url, midnight.Add(store.EventRetention+2*time.Hour), nil); err != nil {
+			if err := store.MaintainPartitions(t.Context(), f.url, midnight.Add(store.EventRetention+2*time.Hour), nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -71,12 +71,12 @@ const (
 
 // Keep is how long the rows of tables are kept, by name, where that differs from
 // the default.
-type Keep map[string]time.Duration
+type Retention map[string]time.Duration
 
-// KeepPartitions makes the partitions that the near future needs and drops those
+// MaintainPartitions makes the partitions that the near future needs and drops those
 // past their retention: the default, unless other has another. It runs as the
 // database's owner.
-func KeepPartitions(ctx context.Context, url string, now time.Time, other Keep) error {
+func MaintainPartitions(ctx context.Context, url string, now time.Time, other Retention) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)

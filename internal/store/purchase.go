@@ -67,7 +67,7 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		"key":              null(key),
 		"fingerprint":      fingerprint[:],
 		"response_version": ship.AnswerVersion,
-		"carrier":          shipment.Deal.Carrier,
+		"carrier":          shipment.Purchase.Carrier,
 		"order":            shipment.Order.OrderID,
 		"request":          request,
 		"purchase":         purchase,
@@ -183,7 +183,7 @@ FROM reopened, purchase_attempts a
 WHERE a.account_id = @account AND a.livemode = @livemode AND a.shipment_id = @id AND a.attempt = @attempt - 1`
 
 // Again records a further attempt before the carrier is called again, with the
-// deal that it is to buy. It is ship.Conflict if the attempt before it is not the
+// purchase that it is to buy. It is ship.Conflict if the attempt before it is not the
 // last, or may have bought something.
 func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) error {
 	_, purchase, err := orderJSON(shipment)
@@ -357,22 +357,22 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	}
 
 	var minor *int64 // a simulated carrier charges nothing
-	if !shipment.Deal.Simulated {
-		minor = &shipment.Deal.Price.Minor
+	if !shipment.Purchase.Simulated {
+		minor = &shipment.Purchase.Price.Minor
 	}
 	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
 		"attempt":               c.Attempt,
 		"purchased_by":          c.BoughtBy,
-		"purchased_at":          shipment.Deal.BoughtAt,
+		"purchased_at":          shipment.Purchase.BoughtAt,
 		"estimated_delivery_at": nullTime(shipment.Progress.EstimateAt),
 		"estimate_source":       null(shipment.Progress.EstimateSource),
-		"carrier":               shipment.Deal.Carrier,
-		"connection":            nullConnection(shipment.Deal.Connection),
-		"tracking_number":       shipment.Deal.TrackingNumber,
-		"numbers":               trackingNumbers(shipment.Deal),
+		"carrier":               shipment.Purchase.Carrier,
+		"connection":            nullConnection(shipment.Purchase.Connection),
+		"tracking_number":       shipment.Purchase.TrackingNumber,
+		"numbers":               trackingNumbers(shipment.Purchase),
 		"purchase":              purchase,
 		"amount_minor":          minor,
-		"currency":              shipment.Deal.Price.Currency,
+		"currency":              shipment.Purchase.Price.Currency,
 		"label_format":          c.Label.Format,
 		"label":                 c.Label.Data,
 		"poll_at":               nullTime(c.PollAt),

@@ -33,7 +33,7 @@ func TestAnIntentIsUnseenUntilItIsSettled(t *testing.T) {
 		t.Fatalf("sequence %d, %v", sequence, err)
 	}
 	got, err = f.Shipment(t.Context(), f.tenant, sh.ID)
-	if err != nil || got.State != ship.StatePurchased || got.Progress.Status != ship.LabelGenerated || got.Deal.TrackingNumber != "1Z1" {
+	if err != nil || got.State != ship.StatePurchased || got.Progress.Status != ship.LabelGenerated || got.Purchase.TrackingNumber != "1Z1" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	attempts, err := f.Attempts(t.Context(), f.tenant, sh.ID)
@@ -55,17 +55,17 @@ func TestSettleTellsOfTheCreationOnlyOnce(t *testing.T) {
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
 	err := f.InTx(t.Context(), f.tenant, func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(t.Context(), []ship.Subject{{Tenant: f.tenant, ID: sh.ID.Raw()}})
+		trackingStates, err := tx.LockTrackingStates(t.Context(), []ship.Subject{{Tenant: f.tenant, ID: sh.ID.Raw()}})
 		if err != nil {
 			return err
 		}
-		c := store.Change{Journey: journeys[0]}
-		c.Journey.State = ship.StateNeedsReview
-		telling := ship.Telling{Now: now(), Deal: &sh.Deal}
-		c.Events = c.Journey.Announce(telling)
-		scans, events := c.Journey.Hear(c.Journey.OwnScans(), []ship.Scan{ship.FailedScan(now(), ship.ReasonPurchaseUnconfirmed)}, telling)
+		c := store.Change{State: trackingStates[0]}
+		c.State.State = ship.StateNeedsReview
+		delivery := ship.EventContext{Now: now(), Purchase: &sh.Purchase}
+		c.Events = c.State.Announce(delivery)
+		scans, events := c.State.Apply(c.State.OwnScans(), []ship.Scan{ship.FailedScan(now(), ship.ReasonPurchaseUnconfirmed)}, delivery)
 		c.Scans, c.Events = []store.NewScan{{Scan: scans[0]}}, append(c.Events, events...)
-		c.Journey.Progress.Pieces = []ship.Status{ship.Exception, ship.Exception}
+		c.State.Progress.Pieces = []ship.Status{ship.Exception, ship.Exception}
 		return tx.Apply(t.Context(), []store.Change{c})
 	})
 	if err != nil {
@@ -339,18 +339,18 @@ func TestALabelIsEitherTheOneThatCountsOrStranded(t *testing.T) {
 	for i := range 20 {
 		sh := f.intend(t, f.tenant, "o")
 		number := fmt.Sprint("1Z", i)
-		deal := sh.Deal
-		deal.TrackingNumber = number
-		var settled, stranded atomic.Bool
+		purchase := sh.Purchase
+		purchase.TrackingNumber = number
+		var settled, orphaned atomic.Bool
 		var wg sync.WaitGroup
 		wg.Go(func() { _, err := f.settle(t, sh, number, 1); settled.Store(err == nil) })
 		wg.Go(func() {
-			err := f.Strand(t.Context(), store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Deal: deal})
-			stranded.Store(err == nil)
+			err := f.RecordOrphan(t.Context(), store.OrphanedLabel{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Purchase: purchase})
+			orphaned.Store(err == nil)
 		})
 		wg.Wait()
-		if settled.Load() == stranded.Load() {
-			t.Fatalf("settled %t, stranded %t", settled.Load(), stranded.Load())
+		if settled.Load() == orphaned.Load() {
+			t.Fatalf("settled %t, stranded %t", settled.Load(), orphaned.Load())
 		}
 	}
 }
@@ -359,28 +359,28 @@ func TestAStrandedLabelIsChargedAndCredited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sh := f.intend(t, f.tenant, "o")
-	x := store.Stranded{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Deal: sh.Deal}
-	x.Deal.TrackingNumber, x.Deal.Price, x.Deal.Simulated = "1Z9", ship.Money{Minor: 700, Currency: "USD"}, false
+	x := store.OrphanedLabel{Tenant: f.tenant, Shipment: sh.ID, Attempt: 1, FoundBy: "lookup", Purchase: sh.Purchase}
+	x.Purchase.TrackingNumber, x.Purchase.Price, x.Purchase.Simulated = "1Z9", ship.Money{Minor: 700, Currency: "USD"}, false
 	for range 2 { // the second time changes nothing
-		if err := f.Strand(t.Context(), x); err != nil {
+		if err := f.RecordOrphan(t.Context(), x); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := one[int](t, f.owner, `SELECT count(*) FROM river_job WHERE kind = 'void_stranded'`); got != 1 {
+	if got := one[int](t, f.owner, `SELECT count(*) FROM river_job WHERE kind = 'void_orphaned_label'`); got != 1 {
 		t.Errorf("%d jobs take it back", got)
 	}
 	if got := one[int](t, f.owner, `SELECT sum(amount_minor)::int FROM charges`); got != 700 {
 		t.Errorf("charged %d", got)
 	}
 	for range 2 {
-		if err := f.EndStranded(t.Context(), x, "voided", ""); err != nil {
+		if err := f.CloseOrphan(t.Context(), x, "voided", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := one[int](t, f.owner, `SELECT sum(amount_minor)::int FROM charges`); got != 0 {
 		t.Errorf("charged %d after the void", got)
 	}
-	if got, err := f.Stranded(t.Context(), f.tenant, x.Deal.Carrier, "1Z9"); err != nil || got.State != "voided" || got.Shipment != sh.ID || got.Deal.TrackingNumber != "1Z9" {
+	if got, err := f.OrphanedLabel(t.Context(), f.tenant, x.Purchase.Carrier, "1Z9"); err != nil || got.State != "voided" || got.Shipment != sh.ID || got.Purchase.TrackingNumber != "1Z9" {
 		t.Errorf("stranded %+v, %v", got, err)
 	}
 }

@@ -92,7 +92,7 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 }
 
 // An Unheard is a push that is still to be processed.
-type Unheard struct {
+type PendingPush struct {
 	ship.Subject     // whose it is, and its id
 	Bytes        int // of the body
 	Looks        int // how often it was claimed, this time included
@@ -112,8 +112,8 @@ RETURNING account_id, livemode, push_id, body_bytes, attempts`
 
 // DuePushes claims up to limit pushes that are due at now; each is due again
 // at again unless it is processed or postponed.
-func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) ([]Unheard, error) {
-	var list []Unheard
+func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) ([]PendingPush, error) {
+	var list []PendingPush
 	batch := newBatchByKeys()
 	batch.Queue(sqlDuePushes, now, again, limit).Query(collectInto(&list, scanPendingPush))
 	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
@@ -122,8 +122,8 @@ func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) 
 	return list, nil
 }
 
-func scanPendingPush(r pgx.Row) (Unheard, error) {
-	var pending Unheard
+func scanPendingPush(r pgx.Row) (PendingPush, error) {
+	var pending PendingPush
 	var account, id [16]byte
 	var livemode bool
 	err := r.Scan(&account, &livemode, &id, &pending.Bytes, &pending.Looks)
@@ -187,9 +187,9 @@ const pendingPushRows = `ctid = ANY (ARRAY(
 const sqlDeletePendingPushes = `
 DELETE FROM pending_pushes WHERE ` + pendingPushRows
 
-// HeardPushes records that pushes were processed. It works only inside the
+// DeletePushes records that pushes were processed. It works only inside the
 // transaction that stores their updates, after KeysOnly.
-func (s *Store) HeardPushes(ctx context.Context, ids []ship.Subject) error {
+func (s *Store) DeletePushes(ctx context.Context, ids []ship.Subject) error {
 	_, err := s.tx.Exec(ctx, sqlDeletePendingPushes, subjectArgs(ids))
 	return explain(err)
 }

@@ -38,7 +38,7 @@ func TestPushesAreFoundByTheirKeysHoweverFewThereWere(t *testing.T) {
 			if err := tx.KeysOnly(t.Context()); err != nil {
 				return err
 			}
-			return tx.HeardPushes(t.Context(), ids)
+			return tx.DeletePushes(t.Context(), ids)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemod
 GROUP BY t.account_id, t.livemode, t.subject_id, t.code, t.status, t.reason, t.notified`
 
 // A Meant is how a parcel's events of one code were interpreted.
-type Meant struct {
+type StoredMeaning struct {
 	Subject ship.Subject
 	Scan    ship.Scan // Code, Status, Reason and Told alone
 	Events  int
@@ -76,7 +76,7 @@ type Meant struct {
 
 // Meanings returns how the events of the parcels were interpreted when they
 // arrived.
-func (s *Store) Meanings(ctx context.Context, parcels []ship.Subject) ([]Meant, error) {
+func (s *Store) StoredMeanings(ctx context.Context, parcels []ship.Subject) ([]StoredMeaning, error) {
 	rows, err := s.sys.Query(ctx, sqlMeanings, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read meanings: %w", explain(err))
@@ -85,12 +85,12 @@ func (s *Store) Meanings(ctx context.Context, parcels []ship.Subject) ([]Meant, 
 	return list, explain(err)
 }
 
-func scanMeaning(r pgx.Row) (Meant, error) {
-	var meaning Meant
+func scanMeaning(r pgx.Row) (StoredMeaning, error) {
+	var meaning StoredMeaning
 	var account, id [16]byte
 	var livemode bool
 	var status, reason *string
-	err := r.Scan(&account, &livemode, &id, &meaning.Scan.Code, &status, &reason, &meaning.Scan.Told, &meaning.Events)
+	err := r.Scan(&account, &livemode, &id, &meaning.Scan.Code, &status, &reason, &meaning.Scan.Notified, &meaning.Events)
 
 	meaning.Subject = subjectOf(account, livemode, id)
 	meaning.Scan.Status = ship.Status(value(status))
@@ -107,13 +107,13 @@ WHERE t.account_id = v.account_id AND t.livemode = v.livemode AND t.subject_id =
   AND t.piece = v.piece AND t.code = v.code AND t.occurred_at = v.occurred_at`
 
 // Correct writes changes whose scans are all stored already and get another
-// meaning. The journeys must be locked.
+// meaning. The tracking states must be locked.
 func (s *Store) Correct(ctx context.Context, changes []Change) error {
 	scans := columns{}
 	withoutScans := slices.Clone(changes)
 	for i, change := range changes {
 		for _, scan := range change.Scans {
-			scans.addMeaning(change.Journey.Subject, scan.Scan)
+			scans.addMeaning(change.State.Subject, scan.Scan)
 		}
 		withoutScans[i].Scans = nil
 	}
@@ -135,7 +135,7 @@ func (c columns) addMeaning(subject ship.Subject, scan ship.Scan) {
 	c.add("times", scan.At.Truncate(time.Second))
 	c.add("statuses", null(string(scan.Status)))
 	c.add("reasons", null(scan.Reason))
-	c.add("notified", scan.Told)
+	c.add("notified", scan.Notified)
 }
 
 const sqlBoughtOver = `

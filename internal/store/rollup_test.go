@@ -52,18 +52,18 @@ func (h *history) step(n int) {
 func (h *history) make(n int) {
 	h.t.Helper()
 	sh := shipmentOf(h.tenant, fmt.Sprint("o", n))
-	sh.Deal.Carrier = []string{"ups", "fedex", "usps"}[h.rand.IntN(3)]
-	sh.Deal.Service = []string{"ground", "air"}[h.rand.IntN(2)]
-	sh.Deal.Price.Minor = int64(h.rand.IntN(5000))
+	sh.Purchase.Carrier = []string{"ups", "fedex", "usps"}[h.rand.IntN(3)]
+	sh.Purchase.Service = []string{"ground", "air"}[h.rand.IntN(2)]
+	sh.Purchase.Price.Minor = int64(h.rand.IntN(5000))
 	sh.Order.Destination.Name = historyNames[h.rand.IntN(len(historyNames))]
 	if h.rand.IntN(2) == 0 {
-		sh.Deal.EstimateAt = now().Add(time.Duration(h.rand.IntN(200)) * time.Hour)
+		sh.Purchase.EstimateAt = now().Add(time.Duration(h.rand.IntN(200)) * time.Hour)
 	}
 	if c := bought(sh, fmt.Sprint("1Z", n)); h.rand.IntN(3) > 0 {
 		_, err := h.Create(h.t.Context(), c)
 		h.must(err)
 	} else {
-		_, err := h.Intend(h.t.Context(), sh, store.Attempt{Number: 1, Reference: "R", Carrier: sh.Deal.Carrier, Service: sh.Deal.Service}, "", [32]byte{})
+		_, err := h.Intend(h.t.Context(), sh, store.Attempt{Number: 1, Reference: "R", Carrier: sh.Purchase.Carrier, Service: sh.Purchase.Service}, "", [32]byte{})
 		h.must(err)
 		if h.rand.IntN(3) > 0 {
 			_, err := h.Settle(h.t.Context(), store.Settlement{Creation: c, Attempt: 1, BoughtBy: 1})
@@ -81,7 +81,7 @@ func (h *history) must(err error) {
 }
 
 // told are the shipments that clients were told of, newest first.
-func (h *history) told() []ship.Shipment {
+func (h *history) notified() []ship.Shipment {
 	h.t.Helper()
 	var list []ship.Shipment
 	for _, sh := range h.list {
@@ -103,16 +103,16 @@ func line(carrier string, status ship.Status, state ship.State) string {
 // check compares counts and lists with the rows themselves.
 func (h *history) check(what string) {
 	h.t.Helper()
-	told := h.told()
+	notified := h.notified()
 	want, spend := map[string]int{}, map[string]int64{}
 	live := 0
-	for _, sh := range told {
+	for _, sh := range notified {
 		if sh.State == ship.StatePurchased {
 			live++
 		}
-		l := line(sh.Deal.Carrier, sh.Progress.Status, sh.State)
+		l := line(sh.Purchase.Carrier, sh.Progress.Status, sh.State)
 		want[l]++
-		spend[l] += sh.Deal.Price.Minor
+		spend[l] += sh.Purchase.Price.Minor
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	counts, err := h.Tallies(h.t.Context(), h.tenant, today.AddDate(0, 0, -1), today.AddDate(0, 0, -1), today.AddDate(0, 0, 1))
@@ -134,29 +134,29 @@ func (h *history) check(what string) {
 	if fmt.Sprint(got, paid) != fmt.Sprint(want, spend) {
 		h.t.Fatalf("%s: counted %v %v, there are %v %v", what, got, paid, want, spend)
 	}
-	wantPromised, wantOnTime := h.punctual(told)
+	wantPromised, wantOnTime := h.punctual(notified)
 	if promised != wantPromised || onTime != wantOnTime {
 		h.t.Fatalf("%s: %d of %d on time, want %d of %d", what, onTime, promised, wantOnTime, wantPromised)
 	}
-	h.checkLists(what, told)
+	h.checkLists(what, notified)
 }
 
-func (h *history) punctual(told []ship.Shipment) (promised, onTime int) {
-	for _, sh := range told {
-		if sh.Progress.Status != ship.Delivered || sh.Deal.EstimateAt.IsZero() {
+func (h *history) punctual(notified []ship.Shipment) (promised, onTime int) {
+	for _, sh := range notified {
+		if sh.Progress.Status != ship.Delivered || sh.Purchase.EstimateAt.IsZero() {
 			continue
 		}
 		promised++
-		j, _, err := h.Journey(h.t.Context(), h.tenant, sh.ID.Raw())
+		j, _, err := h.TrackingState(h.t.Context(), h.tenant, sh.ID.Raw())
 		h.must(err)
-		if j.NewestAt.UTC().Format(time.DateOnly) <= sh.Deal.EstimateAt.UTC().Format(time.DateOnly) {
+		if j.NewestAt.UTC().Format(time.DateOnly) <= sh.Purchase.EstimateAt.UTC().Format(time.DateOnly) {
 			onTime++
 		}
 	}
 	return promised, onTime
 }
 
-func (h *history) checkLists(what string, told []ship.Shipment) {
+func (h *history) checkLists(what string, notified []ship.Shipment) {
 	h.t.Helper()
 	for _, tc := range []struct {
 		filter store.ShipmentFilter
@@ -164,8 +164,8 @@ func (h *history) checkLists(what string, told []ship.Shipment) {
 	}{
 		{store.ShipmentFilter{Status: ship.InTransit}, func(s ship.Shipment) bool { return s.Progress.Status == ship.InTransit }},
 		{store.ShipmentFilter{Status: ship.Exception, Order: store.ShipmentOrder{First: true}}, func(s ship.Shipment) bool { return s.Progress.Status == ship.Exception }},
-		{store.ShipmentFilter{Carrier: "fedex"}, func(s ship.Shipment) bool { return s.Deal.Carrier == "fedex" }},
-		{store.ShipmentFilter{Carrier: "ups", Status: ship.Delivered, Order: store.ShipmentOrder{First: true}}, func(s ship.Shipment) bool { return s.Deal.Carrier == "ups" && s.Progress.Status == ship.Delivered }},
+		{store.ShipmentFilter{Carrier: "fedex"}, func(s ship.Shipment) bool { return s.Purchase.Carrier == "fedex" }},
+		{store.ShipmentFilter{Carrier: "ups", Status: ship.Delivered, Order: store.ShipmentOrder{First: true}}, func(s ship.Shipment) bool { return s.Purchase.Carrier == "ups" && s.Progress.Status == ship.Delivered }},
 		{store.ShipmentFilter{States: []ship.State{ship.StatePurchased}}, isLive},
 		{store.ShipmentFilter{States: []ship.State{ship.StatePurchased}, Order: store.ShipmentOrder{Due: true}}, isLive},
 		{
@@ -174,7 +174,7 @@ func (h *history) checkLists(what string, told []ship.Shipment) {
 		},
 		{
 			store.ShipmentFilter{Carrier: "ups", States: []ship.State{ship.StatePurchased}},
-			func(s ship.Shipment) bool { return isLive(s) && s.Deal.Carrier == "ups" },
+			func(s ship.Shipment) bool { return isLive(s) && s.Purchase.Carrier == "ups" },
 		},
 		{
 			store.ShipmentFilter{States: []ship.State{ship.StateVoiding, ship.StateVoided}},
@@ -183,7 +183,7 @@ func (h *history) checkLists(what string, told []ship.Shipment) {
 		{
 			store.ShipmentFilter{Carrier: "fedex", States: []ship.State{ship.StateVoiding, ship.StateVoided}, Order: store.ShipmentOrder{First: true}},
 			func(s ship.Shipment) bool {
-				return s.Deal.Carrier == "fedex" && (s.State == ship.StateVoiding || s.State == ship.StateVoided)
+				return s.Purchase.Carrier == "fedex" && (s.State == ship.StateVoiding || s.State == ship.StateVoided)
 			},
 		},
 		{
@@ -194,15 +194,15 @@ func (h *history) checkLists(what string, told []ship.Shipment) {
 		},
 		{store.ShipmentFilter{Query: "ada"}, func(s ship.Shipment) bool { return strings.HasPrefix(s.Order.Destination.Name, "Ada") }},
 		{store.ShipmentFilter{Query: "lovelace ADA"}, func(s ship.Shipment) bool { return s.Order.Destination.Name == "Ada Lovelace" }},
-		{store.ShipmentFilter{Query: "1z1"}, func(s ship.Shipment) bool { return strings.HasPrefix(s.Deal.TrackingNumber, "1Z1") }},
+		{store.ShipmentFilter{Query: "1z1"}, func(s ship.Shipment) bool { return strings.HasPrefix(s.Purchase.TrackingNumber, "1Z1") }},
 		{store.ShipmentFilter{Query: "ada", Carrier: "ups"}, func(s ship.Shipment) bool {
-			return strings.HasPrefix(s.Order.Destination.Name, "Ada") && s.Deal.Carrier == "ups"
+			return strings.HasPrefix(s.Order.Destination.Name, "Ada") && s.Purchase.Carrier == "ups"
 		}},
 		{store.ShipmentFilter{Order: store.ShipmentOrder{First: true}}, func(ship.Shipment) bool { return true }},
 		{store.ShipmentFilter{Order: store.ShipmentOrder{Due: true}}, func(ship.Shipment) bool { return true }},
 		{store.ShipmentFilter{Status: ship.InTransit, Order: store.ShipmentOrder{Due: true, First: true}}, func(s ship.Shipment) bool { return s.Progress.Status == ship.InTransit }},
 	} {
-		want := slices.DeleteFunc(slices.Clone(told), func(s ship.Shipment) bool { return !tc.keep(s) })
+		want := slices.DeleteFunc(slices.Clone(notified), func(s ship.Shipment) bool { return !tc.keep(s) })
 		slices.SortStableFunc(want, func(a, b ship.Shipment) int {
 			c := cmp.Compare(b.ID, a.ID)
 			if tc.filter.Order.Due {
@@ -298,8 +298,8 @@ func TestCountsDoNotNeedTheTail(t *testing.T) {
 	h.must(store.Recount(t.Context(), h.url))
 	h.rolled()
 	var want int
-	for _, sh := range h.told() {
-		want += int(sh.Deal.Price.Minor) + 1
+	for _, sh := range h.notified() {
+		want += int(sh.Purchase.Price.Minor) + 1
 	}
 	if got := one[int](t, h.owner, "SELECT sum(shipments + amount_minor) FROM daily_shipment_counts"); got != want {
 		t.Errorf("the days hold %d, want %d", got, want)
@@ -307,8 +307,8 @@ func TestCountsDoNotNeedTheTail(t *testing.T) {
 	if got := one[int](t, h.owner, "SELECT count(*) FROM daily_shipment_counts WHERE shipments = 0"); got != 0 {
 		t.Errorf("%d days count nothing", got)
 	}
-	if got := one[int](t, h.owner, "SELECT count(*) FROM shipment_facts"); got != len(h.told()) {
-		t.Errorf("%d shipments have facts, want %d", got, len(h.told()))
+	if got := one[int](t, h.owner, "SELECT count(*) FROM shipment_facts"); got != len(h.notified()) {
+		t.Errorf("%d shipments have facts, want %d", got, len(h.notified()))
 	}
 }
 

@@ -217,7 +217,7 @@ WHERE account_id = $1 AND livemode = $2 AND id < $3 AND id >= $4
 ORDER BY id DESC LIMIT $5`
 
 // Routed returns up to limit shipments before an id and made since a moment,
-// the newest first, whether anything was bought or not: their orders and deals
+// the newest first, whether anything was bought or not: their orders and purchases
 // alone.
 func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentID, since time.Time, limit int) ([]RoutedRow, error) {
 	return queryList(ctx, s, t, scanRoutedRow, sqlRouted,
@@ -239,8 +239,8 @@ type RoutedRow struct {
 	request, purchase []byte
 }
 
-// Read returns the order and the deal.
-func (r RoutedRow) Read() (o ship.Order, d ship.Deal, err error) {
+// Read returns the order and the purchase.
+func (r RoutedRow) Read() (o ship.Order, d ship.Purchase, err error) {
 	if err = json.Unmarshal(r.request, &o); err == nil {
 		err = json.Unmarshal(r.purchase, &d)
 	}

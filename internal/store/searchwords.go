@@ -131,8 +131,8 @@ const ignoredLiteral = `' !"#$%&''()*+,-./:;<=>?@[\]^_` + "`" + `{|}~'`
 
 // searchNumbers returns the numbers of a shipment, any part of which finds it.
 func searchNumbers(shipment ship.Shipment) string {
-	numbers := []string{plainNumber(shipment.Order.OrderID), plainNumber(shipment.Deal.TrackingNumber)}
-	for _, number := range shipment.Deal.Pieces {
+	numbers := []string{plainNumber(shipment.Order.OrderID), plainNumber(shipment.Purchase.TrackingNumber)}
+	for _, number := range shipment.Purchase.Pieces {
 		numbers = append(numbers, plainNumber(number))
 	}
 	return strings.Join(numbers, " ")

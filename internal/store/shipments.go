@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, ` + journeyColumns
+const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, ` + trackingStateColumns
 
-const journeyColumns = `st.state::text, st.status::text, st.reason, st.sequence, st.piece_statuses::text[],
+const trackingStateColumns = `st.state::text, st.status::text, st.reason, st.sequence, st.piece_statuses::text[],
   st.estimated_delivery_at, st.estimate_source, st.checked_at`
 
 const sqlShipment = `
@@ -39,10 +39,10 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 		duplicate         *[16]byte
 		request, purchase []byte
 		voidedAt          *time.Time
-		journey           journeyRow
+		trackingState     trackingStateRow
 	)
 	targets := []any{&id, &duplicate, &shipment.Version, &request, &purchase, &voidedAt}
-	if err := r.Scan(append(targets, journey.targets()...)...); err != nil {
+	if err := r.Scan(append(targets, trackingState.targets()...)...); err != nil {
 		return shipment, err
 	}
 
@@ -51,21 +51,21 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 	if duplicate != nil {
 		shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
-	shipment.State = ship.State(value(journey.state))
-	shipment.Progress = journey.progress()
-	shipment.Sequence = journey.sequence
+	shipment.State = ship.State(value(trackingState.state))
+	shipment.Progress = trackingState.progress()
+	shipment.Sequence = trackingState.sequence
 
 	if err := json.Unmarshal(request, &shipment.Order); err != nil {
 		return shipment, fmt.Errorf("read the order of %s: %w", shipment.ID, err)
 	}
-	if err := json.Unmarshal(purchase, &shipment.Deal); err != nil {
+	if err := json.Unmarshal(purchase, &shipment.Purchase); err != nil {
 		return shipment, fmt.Errorf("read the deal of %s: %w", shipment.ID, err)
 	}
 	return shipment, nil
 }
 
 // journeyRow is what journeyColumns select.
-type journeyRow struct {
+type trackingStateRow struct {
 	state          *string
 	status         string
 	reason         *string
@@ -76,7 +76,7 @@ type journeyRow struct {
 	checkedAt      *time.Time
 }
 
-func (r *journeyRow) targets() []any {
+func (r *trackingStateRow) targets() []any {
 	return []any{
 		&r.state,
 		&r.status,
@@ -89,7 +89,7 @@ func (r *journeyRow) targets() []any {
 	}
 }
 
-func (r *journeyRow) progress() ship.Progress {
+func (r *trackingStateRow) progress() ship.Progress {
 	return ship.Progress{
 		Status:         ship.Status(r.status),
 		Reason:         value(r.reason),

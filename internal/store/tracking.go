@@ -11,7 +11,7 @@ import (
 )
 
 const trackColumns = `st.account_id, st.livemode, st.id, st.is_tracker, st.attempt, st.piece_count,
-  st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + journeyColumns
+  st.carrier, st.tracking_number, st.purchased_at, st.last_event_at, ` + trackingStateColumns
 
 // sqlFind finds the parcels of a number, newest first. Numbers are reused, and
 // two carriers may use the same one.
@@ -38,24 +38,24 @@ WHERE t.account_id = $1 AND t.livemode = $2
 // Find returns the parcel of a tracking number, and its scans. If there are
 // several it is the newest shipment, else the newest followed parcel. A carrier
 // narrows the choice.
-func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.Journey, []ship.Scan, error) {
+func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.TrackingState, []ship.Scan, error) {
 	account := [16]byte(t.Account.Raw())
-	var found []ship.Journey
+	var found []ship.TrackingState
 	var scans []ship.Scan // of the first that is found
 	batch := s.newBatch(t)
-	batch.Queue(sqlFind, account, t.Livemode, number).Query(collectInto(&found, scanJourney))
+	batch.Queue(sqlFind, account, t.Livemode, number).Query(collectInto(&found, scanTrackingState))
 	batch.Queue(sqlFindScans, account, t.Livemode, number).Query(collectInto(&scans, scanScan))
 	if err := s.send(ctx, batch); err != nil {
-		return ship.Journey{}, nil, fmt.Errorf("find a parcel: %w", err)
+		return ship.TrackingState{}, nil, fmt.Errorf("find a parcel: %w", err)
 	}
 
 	// The newest comes first. A shipment is preferred to a followed parcel.
 	best := -1
-	for i, journey := range found {
-		if carrier != "" && journey.Carrier != carrier {
+	for i, trackingState := range found {
+		if carrier != "" && trackingState.Carrier != carrier {
 			continue
 		}
-		if best < 0 || found[best].Followed && !journey.Followed {
+		if best < 0 || found[best].Followed && !trackingState.Followed {
 			best = i
 		}
 	}
@@ -63,11 +63,11 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	// Only the scans of the first were read with it.
 	switch best {
 	case -1:
-		return ship.Journey{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
+		return ship.TrackingState{}, nil, ship.Errorf(ship.NotFound, "no such parcel")
 	case 0:
 		return found[0], append(found[0].OwnScans(), scans...), nil
 	}
-	return s.Journey(ctx, t, found[best].ID)
+	return s.TrackingState(ctx, t, found[best].ID)
 }
 
 func scanScan(r pgx.Row) (ship.Scan, error) {
@@ -76,25 +76,25 @@ func scanScan(r pgx.Row) (ship.Scan, error) {
 	return row.read(), err
 }
 
-const sqlJourney = `
+const sqlTrackingState = `
 SELECT ` + trackColumns + ` FROM shipment_states st
 WHERE st.account_id = $1 AND st.livemode = $2 AND st.id = $3`
 
-const sqlJourneyScans = `
+const sqlTrackingStateScans = `
 SELECT ` + scanColumns + ` FROM tracking_events t
 WHERE t.account_id = $1 AND t.livemode = $2 AND t.subject_id = $3`
 
-// Journey returns a parcel by its id, and its scans.
-func (s *Store) Journey(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.Journey, []ship.Scan, error) {
-	var journey ship.Journey
+// TrackingState returns a parcel by its id, and its scans.
+func (s *Store) TrackingState(ctx context.Context, t ship.Tenant, id ship.RawID) (ship.TrackingState, []ship.Scan, error) {
+	var trackingState ship.TrackingState
 	var scans []ship.Scan
 	batch := s.newBatch(t)
-	batch.Queue(sqlJourney, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(scanInto(&journey, scanJourney))
-	batch.Queue(sqlJourneyScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectInto(&scans, scanScan))
+	batch.Queue(sqlTrackingState, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(scanInto(&trackingState, scanTrackingState))
+	batch.Queue(sqlTrackingStateScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectInto(&scans, scanScan))
 	if err := s.send(ctx, batch); err != nil {
-		return ship.Journey{}, nil, fmt.Errorf("read a parcel: %w", err)
+		return ship.TrackingState{}, nil, fmt.Errorf("read a parcel: %w", err)
 	}
-	return journey, append(journey.OwnScans(), scans...), nil
+	return trackingState, append(trackingState.OwnScans(), scans...), nil
 }
 
 // sqlFollow begins to follow a number, unless the tenant does already: then it
@@ -163,9 +163,9 @@ JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = l
 ORDER BY st.id DESC`
 
 // Followed lists the followed parcels, newest first.
-func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Journey, error) {
+func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.TrackingState, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	return queryList(ctx, s, t, scanJourney, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
+	return queryList(ctx, s, t, scanTrackingState, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
 }
 
 // sqlUnfollow deletes nothing and counts 0 if there is no such tracker. The

@@ -20,7 +20,7 @@ func TestApplyWritesScansStatusAndEventsTogether(t *testing.T) {
 		ship.Scan{Code: "ZX", At: at.Add(time.Minute), Reason: ship.ReasonUnmapped, Description: "Event ZX"},
 		ship.Scan{Code: "X1", At: at.Add(2 * time.Minute), Status: ship.Exception, Reason: "weather_delay", Description: "Storm"})
 	f.hear(t, sh, ship.Scan{Code: "OR", At: at, Status: ship.PickedUp, Description: "told again"})
-	j, scans, err := f.Journey(t.Context(), f.tenant, sh.ID.Raw())
+	j, scans, err := f.TrackingState(t.Context(), f.tenant, sh.ID.Raw())
 	if err != nil || j.Sequence != 4 || j.Progress.Status != ship.Exception || j.Progress.Reason != "weather_delay" || !j.NewestAt.Equal(at.Add(2*time.Minute)) {
 		t.Fatalf("%+v, %v", j, err)
 	}
@@ -29,7 +29,7 @@ func TestApplyWritesScansStatusAndEventsTogether(t *testing.T) {
 		t.Errorf("timeline %+v", line)
 	}
 	f.hear(t, sh, ship.Scan{Code: "ZX", At: at.Add(time.Minute), Status: ship.InTransit})
-	if j, scans, err = f.Journey(t.Context(), f.tenant, sh.ID.Raw()); err != nil || j.Sequence != 5 || ship.Timeline(scans)[1].Status != ship.InTransit {
+	if j, scans, err = f.TrackingState(t.Context(), f.tenant, sh.ID.Raw()); err != nil || j.Sequence != 5 || ship.Timeline(scans)[1].Status != ship.InTransit {
 		t.Errorf("a code that is mapped later: %d events, %+v, %v", j.Sequence, scans, err)
 	}
 	if raw := one[string](t, f.owner, "SELECT raw->>'code' FROM tracking_events WHERE code = 'ZX'"); raw != "ZX" {
@@ -41,9 +41,9 @@ func TestApplyingNothingIsFine(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	err := f.InSystemTx(t.Context(), func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(t.Context(), nil)
-		if err != nil || len(journeys) != 0 {
-			t.Errorf("%d journeys, %v", len(journeys), err)
+		trackingStates, err := tx.LockTrackingStates(t.Context(), nil)
+		if err != nil || len(trackingStates) != 0 {
+			t.Errorf("%d journeys, %v", len(trackingStates), err)
 		}
 		if scans, err := tx.Scans(t.Context(), nil); err != nil || len(scans) != 0 {
 			t.Errorf("%d scans, %v", len(scans), err)
@@ -62,7 +62,7 @@ func TestTheNewestShipmentOfANumberWinsAndTheCarrierChooses(t *testing.T) {
 	f.hear(t, older, ship.Scan{Code: "OR", At: now().Add(time.Hour), Status: ship.PickedUp})
 	time.Sleep(2 * time.Millisecond)
 	c := bought(shipmentOf(f.tenant, "o-2"), "777")
-	c.Shipment.Deal.Carrier = "fedex"
+	c.Shipment.Purchase.Carrier = "fedex"
 	if _, err := f.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTheNewestShipmentOfANumberWinsAndTheCarrierChooses(t *testing.T) {
 	wantKind(t, "a carrier that has no such number", err, ship.NotFound)
 	_, _, err = f.Find(t.Context(), newTenant(), "777", "")
 	wantKind(t, "another tenant", err, ship.NotFound)
-	if j, _, err := f.Journey(t.Context(), f.tenant, tracker.Raw()); err != nil || !j.Followed || j.Sequence != 0 {
+	if j, _, err := f.TrackingState(t.Context(), f.tenant, tracker.Raw()); err != nil || !j.Followed || j.Sequence != 0 {
 		t.Errorf("the tracker is %+v, %v", j, err)
 	}
 }
@@ -130,19 +130,19 @@ func TestUnfollowForgetsTheTrackerAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = f.InSystemTx(t.Context(), func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(t.Context(), []ship.Subject{{Tenant: f.tenant, ID: id.Raw()}})
+		trackingStates, err := tx.LockTrackingStates(t.Context(), []ship.Subject{{Tenant: f.tenant, ID: id.Raw()}})
 		if err != nil {
 			return err
 		}
-		c := store.Change{Journey: journeys[0]}
-		fresh, events := c.Journey.Hear(nil, []ship.Scan{{Code: "OR", At: now(), Status: ship.PickedUp}}, ship.Telling{Now: now()})
+		c := store.Change{State: trackingStates[0]}
+		fresh, events := c.State.Apply(nil, []ship.Scan{{Code: "OR", At: now(), Status: ship.PickedUp}}, ship.EventContext{Now: now()})
 		c.Scans, c.Events = []store.NewScan{{Scan: fresh[0]}}, events
 		return tx.Apply(t.Context(), []store.Change{c})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if log := f.settled(t, f.tenant, 3); log[2].Event.Tracker != id || log[2].Event.Sequence != 1 || log[2].Event.Snapshot.Deal.TrackingNumber != "1Z5" {
+	if log := f.settled(t, f.tenant, 3); log[2].Event.Tracker != id || log[2].Event.Sequence != 1 || log[2].Event.Snapshot.Purchase.TrackingNumber != "1Z5" {
 		t.Errorf("log %+v", log[2].Event)
 	}
 	if n, err := f.FollowedSince(t.Context(), f.tenant, "key_1", now().Add(-time.Hour)); err != nil || n != 1 {

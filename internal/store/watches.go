@@ -162,22 +162,22 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @numbers::text[]) AS k (ac
 JOIN lookup_keys l ON l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number`
 
 // A Named is a tracking number of a tenant.
-type Named struct {
+type TrackingNumberOf struct {
 	Tenant ship.Tenant
 	Number string
 }
 
 // Holders returns the tenants' parcels that have the numbers.
-func (s *Store) Holders(ctx context.Context, numbers []Named) (map[Named][]ship.Subject, error) {
+func (s *Store) Holders(ctx context.Context, numbers []TrackingNumberOf) (map[TrackingNumberOf][]ship.Subject, error) {
 	rows, err := s.sys.Query(ctx, sqlHolders, numberArgs(numbers))
 	if err != nil {
 		return nil, fmt.Errorf("holders of numbers: %w", explain(err))
 	}
 
-	holders := make(map[Named][]ship.Subject, len(numbers))
+	holders := make(map[TrackingNumberOf][]ship.Subject, len(numbers))
 	err = each(rows, func(r pgx.Rows) error {
 		var account, id [16]byte
-		var named Named
+		var named TrackingNumberOf
 		err := r.Scan(&account, &named.Tenant.Livemode, &named.Number, &id)
 		named.Tenant.Account = ship.AccountIDOf(account)
 		holders[named] = append(holders[named], ship.Subject{Tenant: named.Tenant, ID: id})
@@ -186,7 +186,7 @@ func (s *Store) Holders(ctx context.Context, numbers []Named) (map[Named][]ship.
 	return holders, explain(err)
 }
 
-func numberArgs(numbers []Named) pgx.NamedArgs {
+func numberArgs(numbers []TrackingNumberOf) pgx.NamedArgs {
 	texts := make([]string, len(numbers))
 	for i, named := range numbers {
 		texts[i] = named.Number
@@ -213,25 +213,25 @@ ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 // LockHolders locks the tracking states of the parcels that have the numbers
 // until the transaction ends, and returns which number is whose. Each number may
 // be named once.
-func (s *Store) LockHolders(ctx context.Context, numbers []Named) ([]ship.Journey, map[Named][]ship.Subject, error) {
+func (s *Store) LockHolders(ctx context.Context, numbers []TrackingNumberOf) ([]ship.TrackingState, map[TrackingNumberOf][]ship.Subject, error) {
 	rows, err := s.tx.Query(ctx, sqlLockHolders, numberArgs(numbers))
 	if err != nil {
 		return nil, nil, fmt.Errorf("lock holders of numbers: %w", explain(err))
 	}
 
-	list := make([]ship.Journey, 0, len(numbers))
-	holders := make(map[Named][]ship.Subject, len(numbers))
-	var reader journeyReader
+	list := make([]ship.TrackingState, 0, len(numbers))
+	holders := make(map[TrackingNumberOf][]ship.Subject, len(numbers))
+	var reader trackingStateReader
 	var number string
 	err = each(rows, func(r pgx.Rows) error {
-		journey, err := reader.read(r, &number)
+		trackingState, err := reader.read(r, &number)
 
 		// A parcel with several of the numbers has a row for each.
-		if last := len(list) - 1; last < 0 || list[last].Subject != journey.Subject {
-			list = append(list, journey)
+		if last := len(list) - 1; last < 0 || list[last].Subject != trackingState.Subject {
+			list = append(list, trackingState)
 		}
-		named := Named{Tenant: journey.Tenant, Number: number}
-		holders[named] = append(holders[named], journey.Subject)
+		named := TrackingNumberOf{Tenant: trackingState.Tenant, Number: number}
+		holders[named] = append(holders[named], trackingState.Subject)
 		return err
 	})
 	return list, holders, explain(err)

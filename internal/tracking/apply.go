@@ -12,7 +12,7 @@ import (
 )
 
 // Heard is what a carrier reported about one parcel.
-type Heard struct {
+type Update struct {
 	Subject    ship.Subject
 	Scans      []store.NewScan
 	EstimateAt time.Time // zero when the carrier gave none
@@ -22,49 +22,49 @@ type Heard struct {
 	EstimateOf time.Time
 }
 
-// Absorb applies updates of carriers, many parcels in one transaction. They may
+// ApplyUpdates applies updates of carriers, many parcels in one transaction. They may
 // come late, twice and in any order.
-func (s *Service) Absorb(ctx context.Context, updates []Heard) error {
+func (s *Service) ApplyUpdates(ctx context.Context, updates []Update) error {
 	return s.store.InSystemTx(ctx, func(tx *store.Store) error { return s.lockAndApply(ctx, tx, updates) })
 }
 
 // lockAndApply locks the parcels and applies their updates.
-func (s *Service) lockAndApply(ctx context.Context, tx *store.Store, updates []Heard) error {
+func (s *Service) lockAndApply(ctx context.Context, tx *store.Store, updates []Update) error {
 	subjects, _ := groupByShipment(updates)
-	journeys, err := tx.LockJourneys(ctx, subjects)
+	trackingStates, err := tx.LockTrackingStates(ctx, subjects)
 	if err != nil {
 		return err
 	}
-	return s.applyUpdates(ctx, tx, journeys, updates)
+	return s.applyUpdates(ctx, tx, trackingStates, updates)
 }
 
-// applyUpdates stores the scans that are new to the journeys, which are locked,
+// applyUpdates stores the scans that are new to the tracking states, which are locked,
 // writes one log event for each that has a status, and sets what follows from
 // all of them.
-func (s *Service) applyUpdates(ctx context.Context, tx *store.Store, journeys []ship.Journey, updates []Heard) error {
+func (s *Service) applyUpdates(ctx context.Context, tx *store.Store, trackingStates []ship.TrackingState, updates []Update) error {
 	_, bySubject := groupByShipment(updates)
-	journeys = slices.DeleteFunc(slices.Clone(journeys), func(j ship.Journey) bool {
+	trackingStates = slices.DeleteFunc(slices.Clone(trackingStates), func(j ship.TrackingState) bool {
 		_, hasUpdate := bySubject[j.Subject]
 		return !hasUpdate
 	})
 
-	scans, err := tx.Scans(ctx, journeys)
+	scans, err := tx.Scans(ctx, trackingStates)
 	if err != nil {
 		return err
 	}
 
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	changes := make([]store.Change, len(journeys))
-	for i, journey := range journeys {
-		changes[i] = s.changeOf(journey, scans[journey.Subject], bySubject[journey.Subject], now)
+	changes := make([]store.Change, len(trackingStates))
+	for i, trackingState := range trackingStates {
+		changes[i] = s.changeOf(trackingState, scans[trackingState.Subject], bySubject[trackingState.Subject], now)
 	}
 	return tx.Apply(ctx, changes)
 }
 
 // groupByShipment merges the updates of each parcel, because each is locked and
 // changed once. The subjects are in the order of their first update.
-func groupByShipment(updates []Heard) (subjects []ship.Subject, bySubject map[ship.Subject]Heard) {
-	bySubject = make(map[ship.Subject]Heard, len(updates))
+func groupByShipment(updates []Update) (subjects []ship.Subject, bySubject map[ship.Subject]Update) {
+	bySubject = make(map[ship.Subject]Update, len(updates))
 	for _, update := range updates {
 		merged, seen := bySubject[update.Subject]
 		if !seen {
@@ -82,15 +82,15 @@ func groupByShipment(updates []Heard) (subjects []ship.Subject, bySubject map[sh
 	return subjects, bySubject
 }
 
-// changeOf is what an update changes in a journey.
-func (s *Service) changeOf(journey ship.Journey, known []ship.Scan, update Heard, now time.Time) store.Change {
-	journey.Progress.CheckedAt = now
+// changeOf is what an update changes in a tracking state.
+func (s *Service) changeOf(trackingState ship.TrackingState, known []ship.Scan, update Update, now time.Time) store.Change {
+	trackingState.Progress.CheckedAt = now
 
 	// An estimate that arrives late does not replace a newer one.
-	isLate := !update.EstimateOf.IsZero() && update.EstimateOf.Before(journey.NewestAt.Truncate(time.Second))
-	if !update.EstimateAt.IsZero() && (!isLate || journey.Progress.EstimateAt.IsZero()) {
-		journey.Progress.EstimateAt = update.EstimateAt
-		journey.Progress.EstimateSource = "carrier"
+	isLate := !update.EstimateOf.IsZero() && update.EstimateOf.Before(trackingState.NewestAt.Truncate(time.Second))
+	if !update.EstimateAt.IsZero() && (!isLate || trackingState.Progress.EstimateAt.IsZero()) {
+		trackingState.Progress.EstimateAt = update.EstimateAt
+		trackingState.Progress.EstimateSource = "carrier"
 	}
 
 	raw := make(map[ship.ScanKey][]byte, len(update.Scans))
@@ -103,8 +103,8 @@ func (s *Service) changeOf(journey ship.Journey, known []ship.Scan, update Heard
 		}
 	}
 
-	fresh, events := journey.Hear(known, reported, ship.Telling{Now: now, BaseURL: s.baseURL})
-	change := store.Change{Journey: journey, Events: events}
+	fresh, events := trackingState.Apply(known, reported, ship.EventContext{Now: now, BaseURL: s.baseURL})
+	change := store.Change{State: trackingState, Events: events}
 	for _, scan := range fresh {
 		change.Scans = append(change.Scans, store.NewScan{Scan: scan, Raw: raw[scan.Key()]})
 	}

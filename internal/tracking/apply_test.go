@@ -104,12 +104,12 @@ func scansOf(sh ship.Shipment) []ship.Scan {
 
 // arrivals are the scans of all parcels as carriers tell them: twice, in any
 // order, many parcels together, some parcels twice in one batch.
-func arrivals(parcels []ship.Shipment, scans [][]ship.Scan) (batches [][]tracking.Heard) {
-	var all []tracking.Heard
+func arrivals(parcels []ship.Shipment, scans [][]ship.Scan) (batches [][]tracking.Update) {
+	var all []tracking.Update
 	for i, sh := range parcels {
 		for _, s := range slices.Concat(scans[i], scans[i]) {
 			s.At = s.At.Add(time.Duration(rand.IntN(1000)) * time.Millisecond)
-			all = append(all, tracking.Heard{
+			all = append(all, tracking.Update{
 				Subject: ship.Subject{Tenant: sh.Tenant, ID: sh.ID.Raw()},
 				Scans:   []store.NewScan{{Scan: s, Raw: []byte(`{"code":"` + s.Code + `"}`)}},
 			})
@@ -132,12 +132,12 @@ func TestAnyOrderAtOnceTellsWhatThePureModelTells(t *testing.T) {
 		shipments[i] = b.buy(t, 1+i%3)
 		scans[i] = scansOf(shipments[i])
 	}
-	batches := make(chan []tracking.Heard)
+	batches := make(chan []tracking.Update)
 	var wg sync.WaitGroup
 	for range carriers {
 		wg.Go(func() {
 			for heard := range batches {
-				err := b.Absorb(t.Context(), heard)
+				err := b.ApplyUpdates(t.Context(), heard)
 				for range 20 {
 					if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40P01" {
 						t.Error("a deadlock")
@@ -145,7 +145,7 @@ func TestAnyOrderAtOnceTellsWhatThePureModelTells(t *testing.T) {
 					if ship.KindOf(err) != ship.Unavailable {
 						break
 					}
-					err = b.Absorb(t.Context(), heard) // a worker tries again
+					err = b.ApplyUpdates(t.Context(), heard) // a worker tries again
 				}
 				if err != nil {
 					t.Error(err)
@@ -171,12 +171,12 @@ func TestAnyOrderAtOnceTellsWhatThePureModelTells(t *testing.T) {
 // say of it.
 func (b *bench) compare(t *testing.T, sh ship.Shipment, scans []ship.Scan) (log []string) {
 	t.Helper()
-	j := ship.Journey{
+	j := ship.TrackingState{
 		Subject: ship.Subject{Tenant: sh.Tenant, ID: sh.ID.Raw()}, State: ship.StatePurchased, Sequence: 2, Pieces: len(sh.Order.Parcels),
-		BoughtAt: sh.Deal.BoughtAt, NewestAt: sh.Deal.BoughtAt, Progress: ship.Progress{Status: ship.LabelGenerated},
+		BoughtAt: sh.Purchase.BoughtAt, NewestAt: sh.Purchase.BoughtAt, Progress: ship.Progress{Status: ship.LabelGenerated},
 	}
 	own := j.OwnScans()
-	fresh, events := j.Hear(own, scans, ship.Telling{Now: time.Now()})
+	fresh, events := j.Apply(own, scans, ship.EventContext{Now: time.Now()})
 	got, err := b.Track(t.Context(), b.tenant, string(sh.ID), "")
 	if err != nil {
 		t.Fatal(err)
@@ -190,13 +190,13 @@ func (b *bench) compare(t *testing.T, sh ship.Shipment, scans []ship.Scan) (log 
 	}
 	log = []string{"shipment.created", "label.generated"}
 	for _, e := range events {
-		log = append(log, toldOf(e))
+		log = append(log, notifiedOf(e))
 	}
 	slices.Sort(log)
 	return log
 }
 
-func toldOf(e ship.Event) string {
+func notifiedOf(e ship.Event) string {
 	s := e.Snapshot.Scan
 	if s == nil {
 		return string(e.Kind)
@@ -214,7 +214,7 @@ func checkLog(t *testing.T, entries []webhook.Entry, want map[ship.ShipmentID][]
 			t.Errorf("an event of kind %s", e.Event.Kind)
 		}
 		id := e.Event.Shipment
-		got[id], numbers[id] = append(got[id], toldOf(e.Event)), append(numbers[id], e.Event.Sequence)
+		got[id], numbers[id] = append(got[id], notifiedOf(e.Event)), append(numbers[id], e.Event.Sequence)
 	}
 	for id, log := range want {
 		slices.Sort(got[id])
@@ -236,7 +236,7 @@ func TestOddTextOfOneParcelKeepsNoOtherOut(t *testing.T) {
 	b := newBench(t)
 	odd, plain := b.buy(t, 1), b.buy(t, 1)
 	at := time.Now().Add(time.Minute)
-	err := b.Absorb(t.Context(), []tracking.Heard{
+	err := b.ApplyUpdates(t.Context(), []tracking.Update{
 		{Subject: ship.Subject{Tenant: b.tenant, ID: odd.ID.Raw()}, Scans: []store.NewScan{
 			{Scan: ship.Scan{Code: "D\x00P", At: at, Status: ship.InTransit, Description: "caf\xe9", Location: "\x00"}, Raw: []byte("<html>")},
 			{Scan: ship.Scan{Code: "Q", At: at, Status: "teleported", Description: "a status nobody has"}},
@@ -260,11 +260,11 @@ func TestAnEstimateIsKeptUntilTheCarrierGivesAnother(t *testing.T) {
 	sh := b.buy(t, 1)
 	subject := ship.Subject{Tenant: b.tenant, ID: sh.ID.Raw()}
 	day := time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
-	err := b.Absorb(t.Context(), []tracking.Heard{{Subject: subject, EstimateAt: day}, {Subject: subject}})
+	err := b.ApplyUpdates(t.Context(), []tracking.Update{{Subject: subject, EstimateAt: day}, {Subject: subject}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Track(t.Context(), b.tenant, sh.Deal.TrackingNumber, "")
+	got, err := b.Track(t.Context(), b.tenant, sh.Purchase.TrackingNumber, "")
 	if err != nil || !got.Progress.EstimateAt.Equal(day) || got.Progress.EstimateSource != "carrier" || got.CheckedAt.IsZero() {
 		t.Errorf("estimate %v (%s), checked %v, %v", got.Progress.EstimateAt, got.Progress.EstimateSource, got.CheckedAt, err)
 	}

@@ -19,11 +19,11 @@ type pieceRef struct {
 }
 
 // updatesByShipment collects updates under the parcels that they are about.
-type updatesByShipment map[ship.Subject]*Heard
+type updatesByShipment map[ship.Subject]*Update
 
 // addUpdate adds an update of a carrier to those of the pieces that are the
 // carrier's own.
-func (s *Service) addUpdate(updates updatesByShipment, update carrier.Heard, from string, pieces []pieceRef) {
+func (s *Service) addUpdate(updates updatesByShipment, update carrier.TrackingUpdate, from string, pieces []pieceRef) {
 	for _, ref := range pieces {
 		// The number may be another carrier's too.
 		if ref.carrier != from {
@@ -32,7 +32,7 @@ func (s *Service) addUpdate(updates updatesByShipment, update carrier.Heard, fro
 
 		merged := updates[ref.subject]
 		if merged == nil {
-			merged = &Heard{Subject: ref.subject}
+			merged = &Update{Subject: ref.subject}
 			updates[ref.subject] = merged
 		}
 
@@ -50,8 +50,8 @@ func (s *Service) addUpdate(updates updatesByShipment, update carrier.Heard, fro
 
 // list returns the updates. If they are answers to a poll, their estimates are
 // the carrier's latest.
-func (u updatesByShipment) list(polled bool) []Heard {
-	list := make([]Heard, 0, len(u))
+func (u updatesByShipment) list(polled bool) []Update {
+	list := make([]Update, 0, len(u))
 	for _, update := range u {
 		if polled {
 			update.EstimateOf = time.Time{}
@@ -62,11 +62,11 @@ func (u updatesByShipment) list(polled bool) []Heard {
 }
 
 // pushedUpdates is what pushes report about the pieces.
-func (s *Service) pushedUpdates(decoded map[ship.Subject]decodedPush, pieces map[store.Named][]pieceRef) []Heard {
+func (s *Service) pushedUpdates(decoded map[ship.Subject]decodedPush, pieces map[store.TrackingNumberOf][]pieceRef) []Update {
 	updates := updatesByShipment{}
 	for _, push := range decoded {
 		for i, number := range push.reported {
-			s.addUpdate(updates, push.Heard[i], push.carrier, pieces[number])
+			s.addUpdate(updates, push.Updates[i], push.carrier, pieces[number])
 		}
 	}
 	return updates.list(false)
@@ -75,15 +75,15 @@ func (s *Service) pushedUpdates(decoded map[ship.Subject]decodedPush, pieces map
 // piecesOf returns which pieces of which parcels each number stands for: of the
 // newest shipment and the newest followed parcel of each carrier, because
 // numbers are reused.
-func piecesOf(ctx context.Context, tx *store.Store, journeys []ship.Journey, holders map[store.Named][]ship.Subject) (map[store.Named][]pieceRef, error) {
+func piecesOf(ctx context.Context, tx *store.Store, trackingStates []ship.TrackingState, holders map[store.TrackingNumberOf][]ship.Subject) (map[store.TrackingNumberOf][]pieceRef, error) {
 	// Only a parcel of several pieces needs its list of numbers.
-	bySubject := make(map[ship.Subject]*ship.Journey, len(journeys))
+	bySubject := make(map[ship.Subject]*ship.TrackingState, len(trackingStates))
 	var multiPiece []ship.Subject
-	for i := range journeys {
-		journey := &journeys[i]
-		bySubject[journey.Subject] = journey
-		if journey.Pieces > 1 {
-			multiPiece = append(multiPiece, journey.Subject)
+	for i := range trackingStates {
+		trackingState := &trackingStates[i]
+		bySubject[trackingState.Subject] = trackingState
+		if trackingState.Pieces > 1 {
+			multiPiece = append(multiPiece, trackingState.Subject)
 		}
 	}
 	numbers := map[ship.Subject]store.Watched{}
@@ -94,19 +94,19 @@ func piecesOf(ctx context.Context, tx *store.Store, journeys []ship.Journey, hol
 		}
 	}
 
-	pieces := make(map[store.Named][]pieceRef, len(holders))
+	pieces := make(map[store.TrackingNumberOf][]pieceRef, len(holders))
 	for name, subjects := range holders {
 		// Ids begin with the time, so the newest parcel comes first.
 		slices.SortFunc(subjects, func(a, b ship.Subject) int { return slices.Compare(b.ID[:], a.ID[:]) })
 
 		for _, subject := range subjects {
-			journey := bySubject[subject]
-			if journey == nil {
+			trackingState := bySubject[subject]
+			if trackingState == nil {
 				continue
 			}
 
-			ref := pieceRef{subject: subject, carrier: journey.Carrier, followed: journey.Followed}
-			if journey.Pieces > 1 {
+			ref := pieceRef{subject: subject, carrier: trackingState.Carrier, followed: trackingState.Followed}
+			if trackingState.Pieces > 1 {
 				ref.piece = slices.Index(numbers[subject].Numbers, name.Number)
 			}
 			hasNewer := slices.ContainsFunc(pieces[name], func(other pieceRef) bool {

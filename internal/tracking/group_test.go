@@ -15,7 +15,7 @@ func TestACodeWithoutAMeaningIsCounted(t *testing.T) {
 	pieces := []pieceRef{{subject: ship.Subject{ID: ship.RawID{1}}, carrier: "acme"}, {subject: ship.Subject{ID: ship.RawID{2}}, carrier: "other"}}
 	updates := updatesByShipment{}
 	for _, scan := range []ship.Scan{{Code: "PU", Status: ship.PickedUp}, {Code: "ZZ", Reason: ship.ReasonUnmapped}} {
-		s.addUpdate(updates, carrier.Heard{Scan: scan}, "acme", pieces)
+		s.addUpdate(updates, carrier.TrackingUpdate{Scan: scan}, "acme", pieces)
 	}
 	if !slices.Equal(counted, []string{"ZZ"}) || len(updates) != 1 {
 		t.Errorf("counted are %v, of %d parcels", counted, len(updates))

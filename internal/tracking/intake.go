@@ -38,7 +38,7 @@ type intake struct {
 
 // claimedPush is a push that this copy may process until a time.
 type claimedPush struct {
-	store.Unheard
+	store.PendingPush
 	until time.Time
 }
 
@@ -147,7 +147,7 @@ func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due tim
 
 		delete(fresh, subject) // a repeat in the same batch is not new
 		in.ready = append(in.ready, claimedPush{
-			Unheard: store.Unheard{
+			PendingPush: store.PendingPush{
 				Subject: subject,
 				Bytes:   len(push.Body),
 				Looks:   1,
@@ -162,7 +162,7 @@ func (in *intake) keep(pushes []store.Push, fresh map[ship.Subject]bool, due tim
 // take takes up to n pushes that this copy is to process. From the first call
 // on it is given some. Those that waited too long are left to whichever copy
 // claims them: one that is behind must not repeat what another has done.
-func (in *intake) take(n int) (list []store.Unheard) {
+func (in *intake) take(n int) (list []store.PendingPush) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 
@@ -170,7 +170,7 @@ func (in *intake) take(n int) (list []store.Unheard) {
 	now := time.Now()
 	for len(in.ready) > 0 && len(list) < n {
 		if push := in.ready[0]; now.Before(push.until) {
-			list = append(list, push.Unheard)
+			list = append(list, push.PendingPush)
 		}
 		in.bytes -= in.ready[0].Bytes
 		in.ready = in.ready[1:]

@@ -115,12 +115,12 @@ func (b liveBench) buy(t *testing.T) ship.Shipment {
 		t.Fatal(err)
 	}
 	sh := storetest.Shipment(b.tenant, "o")
-	sh.Deal.Carrier = b.carrier.Spec().Name
-	if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S1", Carrier: sh.Deal.Carrier}, "", [32]byte{}); err != nil {
+	sh.Purchase.Carrier = b.carrier.Spec().Name
+	if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S1", Carrier: sh.Purchase.Carrier}, "", [32]byte{}); err != nil {
 		t.Fatal(err)
 	}
 	c := storetest.Bought(sh, p.TrackingNumber)
-	c.Shipment.Deal.Carrier, c.Shipment.Deal.Connection, c.Shipment.Deal.Simulated, c.PollAt = b.carrier.Spec().Name, b.carrier.Connection, false, time.Now()
+	c.Shipment.Purchase.Carrier, c.Shipment.Purchase.Connection, c.Shipment.Purchase.Simulated, c.PollAt = b.carrier.Spec().Name, b.carrier.Connection, false, time.Now()
 	if _, err := b.store.Settle(t.Context(), store.Settlement{Creation: c, Attempt: 1, BoughtBy: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestAParcelOfALiveCarrierIsAskedAboutUntilItIsDelivered(t *testing.T) {
 			if !slices.Contains(b.carrier.Abilities(), "track") {
 				t.Skip("it is not tracked yet")
 			}
-			if err := b.emulator.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: delivered[name], Text: "Delivered", City: "New York"}}}); err != nil {
+			if err := b.emulator.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: delivered[name], Text: "Delivered", City: "New York"}}}); err != nil {
 				t.Fatal(err)
 			}
 			sh := b.buy(t)

@@ -144,7 +144,7 @@ func (s *Service) pollParcels(ctx context.Context, connection *carrier.Carrier, 
 		}
 	}
 
-	if err := s.Absorb(ctx, updates.list(true)); err != nil {
+	if err := s.ApplyUpdates(ctx, updates.list(true)); err != nil {
 		return err
 	}
 	s.notify()
@@ -160,7 +160,7 @@ func (s *Service) reschedule(ctx context.Context, watches []store.Watch) error {
 		pushedUntil[watch.Subject] = watch.PushedUntil
 	}
 
-	journeys, err := s.store.Journeys(ctx, parcels)
+	trackingStates, err := s.store.TrackingStates(ctx, parcels)
 	if err != nil {
 		return err
 	}
@@ -174,14 +174,14 @@ func (s *Service) reschedule(ctx context.Context, watches []store.Watch) error {
 	for _, parcel := range parcels {
 		due[parcel] = time.Time{} // stays for one that no longer exists
 	}
-	for _, journey := range journeys {
-		isPushed := pushedUntil[journey.Subject].After(now)
-		due[journey.Subject], _ = nextPoll(journey, outlookFor(routes[journey.Subject], isPushed), now)
+	for _, trackingState := range trackingStates {
+		isPushed := pushedUntil[trackingState.Subject].After(now)
+		due[trackingState.Subject], _ = nextPoll(trackingState, outlookFor(routes[trackingState.Subject], isPushed), now)
 	}
 	if err := s.store.MoveWatches(ctx, due); err != nil {
 		return err
 	}
-	return s.store.CountDeliveries(ctx, transitDays(journeys, routes))
+	return s.store.CountDeliveries(ctx, transitDays(trackingStates, routes))
 }
 
 // outlookFor is the outlook of a parcel on a route; the zero route is one that

@@ -138,7 +138,7 @@ func (b *pollBench) parcels(t *testing.T, name string, count int, since time.Dur
 	for i := range count {
 		number := map[string]string{"fedex": "7946", "dhl_express": "10"}[name] + fmt.Sprintf("%08d", i)
 		sh := storetest.Shipment(b.tenant, "o"+number)
-		sh.Deal.Carrier, sh.Deal.Connection, sh.Deal.Simulated = name, b.carriers[name].Connection, false
+		sh.Purchase.Carrier, sh.Purchase.Connection, sh.Purchase.Simulated = name, b.carriers[name].Connection, false
 		sh.Order.ShipDate = ship.DateOf(time.Now())
 		if _, err := b.store.Intend(t.Context(), sh, store.Attempt{Number: 1, Reference: "S" + number, Carrier: name}, "", [32]byte{}); err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestNoTwoCopiesAskAboutTheSameParcel(t *testing.T) {
 	t.Parallel()
 	b := newPollBench(t, "fedex")
 	numbers, _ := b.parcels(t, "fedex", 40, time.Hour)
-	if err := b.standIns["fedex"].Turn(emulator.Knobs{Latency: emulator.Duration(300 * time.Millisecond)}); err != nil {
+	if err := b.standIns["fedex"].Turn(emulator.Faults{Latency: emulator.Duration(300 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
 	var copies sync.WaitGroup
@@ -233,14 +233,14 @@ func TestALimitedConnectionHoldsNoOtherUp(t *testing.T) {
 	late, _ := b.parcels(t, "fedex", 40, 2*time.Hour)
 	other, _ := b.parcels(t, "dhl_express", 15, time.Hour)
 	s := b.copy(10, time.Hour)
-	if err := b.standIns["fedex"].Turn(emulator.Knobs{Limit: 1}); err != nil {
+	if err := b.standIns["fedex"].Turn(emulator.Faults{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	pollAll(t, s)
 	if got := b.asked.times(other...); !slices.Equal(got, []int{1}) {
 		t.Errorf("beside a connection that is limited the other's parcels were asked about %v times", got)
 	}
-	if err := b.standIns["fedex"].Turn(emulator.Knobs{}); err != nil {
+	if err := b.standIns["fedex"].Turn(emulator.Faults{}); err != nil {
 		t.Fatal(err)
 	}
 	b.asked.mu.Lock()

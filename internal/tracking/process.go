@@ -26,7 +26,7 @@ const (
 // Hear processes pushes of carriers, many in one transaction. It returns how
 // many there were if there may be more. The content of a push is accepted only
 // if its signature is valid; any other push is a reason to poll the carrier.
-func (s *Service) Hear(ctx context.Context) (int, error) {
+func (s *Service) ProcessPushes(ctx context.Context) (int, error) {
 	pushes, more, err := s.nextPushes(ctx)
 	if err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (s *Service) Hear(ctx context.Context) (int, error) {
 
 // nextPushes is a batch to process, and whether there may be more: the pushes
 // that came to this copy, and now and then those that others left.
-func (s *Service) nextPushes(ctx context.Context) (list []store.Unheard, more bool, err error) {
+func (s *Service) nextPushes(ctx context.Context) (list []store.PendingPush, more bool, err error) {
 	now := time.Now().UTC()
 
 	// Half of a batch is reserved for what others left, however busy this copy
@@ -79,7 +79,7 @@ func (s *Service) nextPushes(ctx context.Context) (list []store.Unheard, more bo
 }
 
 // fitBatch is how many of the pushes are processed at once.
-func fitBatch(list []store.Unheard) int {
+func fitBatch(list []store.PendingPush) int {
 	bytes := 0
 	for n, push := range list {
 		bytes += push.Bytes
@@ -90,7 +90,7 @@ func fitBatch(list []store.Unheard) int {
 	return len(list)
 }
 
-func subjectsOf(list []store.Unheard) []ship.Subject {
+func subjectsOf(list []store.PendingPush) []ship.Subject {
 	subjects := make([]ship.Subject, len(list))
 	for i, push := range list {
 		subjects[i] = push.Subject
@@ -100,7 +100,7 @@ func subjectsOf(list []store.Unheard) []ship.Subject {
 
 // processPushes processes pushes together. If that fails each is tried by
 // itself, so that an odd one does not hold up the others; it is postponed.
-func (s *Service) processPushes(ctx context.Context, list []store.Unheard) error {
+func (s *Service) processPushes(ctx context.Context, list []store.PendingPush) error {
 	err := s.processTogether(ctx, list)
 	if err == nil || ship.KindOf(err) == ship.Unavailable || ctx.Err() != nil {
 		return err
@@ -126,20 +126,20 @@ type decodedPush struct {
 	carrier string
 	looks   int
 
-	reported  []store.Named // numbers with an update that is accepted, one for each of Heard
-	mentioned []store.Named // numbers that the carrier is to be polled about
+	reported  []store.TrackingNumberOf // numbers with an update that is accepted, one for each of Heard
+	mentioned []store.TrackingNumberOf // numbers that the carrier is to be polled about
 }
 
 func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decodedPush {
-	named := func(number string) store.Named {
-		return store.Named{Tenant: t, Number: ship.NormalizeTrackingNumber(number)}
+	named := func(number string) store.TrackingNumberOf {
+		return store.TrackingNumberOf{Tenant: t, Number: ship.NormalizeTrackingNumber(number)}
 	}
 
 	// Anybody can send a push without a valid signature: what it claims is not
 	// recorded, only asked about.
 	decoded := decodedPush{Push: push, carrier: carrierName}
-	for _, update := range push.Heard {
-		if push.Proven {
+	for _, update := range push.Updates {
+		if push.Verified {
 			decoded.reported = append(decoded.reported, named(update.TrackingNumber))
 		} else {
 			decoded.mentioned = append(decoded.mentioned, named(update.TrackingNumber))
@@ -153,13 +153,13 @@ func newDecodedPush(push carrier.Push, t ship.Tenant, carrierName string) decode
 
 // isEarly reports whether a push arrived before the purchase of its parcel is
 // recorded here, as carriers may do: one of the numbers has no holder.
-func (p decodedPush) isEarly(numbers []store.Named, holders map[store.Named][]ship.Subject) bool {
-	return p.looks <= 1 && slices.ContainsFunc(numbers, func(n store.Named) bool { return len(holders[n]) == 0 })
+func (p decodedPush) isEarly(numbers []store.TrackingNumberOf, holders map[store.TrackingNumberOf][]ship.Subject) bool {
+	return p.looks <= 1 && slices.ContainsFunc(numbers, func(n store.TrackingNumberOf) bool { return len(holders[n]) == 0 })
 }
 
 // processTogether processes pushes, in one transaction with the note that they
 // were processed. Pushes that are too early are postponed.
-func (s *Service) processTogether(ctx context.Context, list []store.Unheard) error {
+func (s *Service) processTogether(ctx context.Context, list []store.PendingPush) error {
 	decoded, postponed, err := s.decodePushes(ctx, list)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *Service) processTogether(ctx context.Context, list []store.Unheard) err
 
 // decodePushes verifies and decodes pushes. One that is rejected is in neither
 // map.
-func (s *Service) decodePushes(ctx context.Context, list []store.Unheard) (decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool, err error) {
+func (s *Service) decodePushes(ctx context.Context, list []store.PendingPush) (decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool, err error) {
 	// A push that came to this copy is in memory; others are read.
 	var stored []ship.Subject
 	pushes := make([]store.Push, 0, len(list))
@@ -231,14 +231,14 @@ func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded deco
 	if err != nil {
 		return decodedPush{}, err
 	}
-	content, err := connection.Hear(push.Header, push.Body)
+	content, err := connection.DecodePush(push.Header, push.Body)
 	return newDecodedPush(content, push.Tenant, connection.Spec().Name), err
 }
 
 // pollMentioned makes the parcels that pushes only mention due for polling now.
 // Early pushes are added to the postponed ones.
 func (s *Service) pollMentioned(ctx context.Context, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) error {
-	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.Named { return p.mentioned })
+	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.TrackingNumberOf { return p.mentioned })
 	if len(numbers) == 0 {
 		return nil
 	}
@@ -263,8 +263,8 @@ func (s *Service) pollMentioned(ctx context.Context, decoded map[ship.Subject]de
 }
 
 // uniqueNumbers returns numbers of all pushes, each once.
-func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedPush) []store.Named) []store.Named {
-	unique := make(map[store.Named]bool, len(decoded))
+func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedPush) []store.TrackingNumberOf) []store.TrackingNumberOf {
+	unique := make(map[store.TrackingNumberOf]bool, len(decoded))
 	for _, push := range decoded {
 		for _, number := range numbersOf(push) {
 			unique[number] = true
@@ -275,8 +275,8 @@ func uniqueNumbers(decoded map[ship.Subject]decodedPush, numbersOf func(decodedP
 
 // recordPushes records what pushes report, and that they were processed. It
 // returns those that are postponed instead.
-func (s *Service) recordPushes(ctx context.Context, list []store.Unheard, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
-	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.Named { return p.reported })
+func (s *Service) recordPushes(ctx context.Context, list []store.PendingPush, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) (again []ship.Subject, err error) {
+	numbers := uniqueNumbers(decoded, func(p decodedPush) []store.TrackingNumberOf { return p.reported })
 
 	// Batches often name the same parcels: here they take turns, and read the
 	// next one meanwhile, instead of waiting for each other's locks.
@@ -303,7 +303,7 @@ func (s *Service) recordPushes(ctx context.Context, list []store.Unheard, decode
 				done = append(done, push.Subject)
 			}
 		}
-		return tx.HeardPushes(ctx, done)
+		return tx.DeletePushes(ctx, done)
 	})
 
 	if err == nil && len(numbers) > 0 {
@@ -314,8 +314,8 @@ func (s *Service) recordPushes(ctx context.Context, list []store.Unheard, decode
 
 // applyPushes applies what pushes report about the numbers. Early pushes are
 // added to the postponed ones.
-func (s *Service) applyPushes(ctx context.Context, tx *store.Store, numbers []store.Named, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) error {
-	journeys, holders, err := tx.LockHolders(ctx, numbers)
+func (s *Service) applyPushes(ctx context.Context, tx *store.Store, numbers []store.TrackingNumberOf, decoded map[ship.Subject]decodedPush, postponed map[ship.Subject]bool) error {
+	trackingStates, holders, err := tx.LockHolders(ctx, numbers)
 	if err != nil {
 		return err
 	}
@@ -325,9 +325,9 @@ func (s *Service) applyPushes(ctx context.Context, tx *store.Store, numbers []st
 		}
 	}
 
-	pieces, err := piecesOf(ctx, tx, journeys, holders)
-	if err != nil || len(journeys) == 0 {
+	pieces, err := piecesOf(ctx, tx, trackingStates, holders)
+	if err != nil || len(trackingStates) == 0 {
 		return err
 	}
-	return s.applyUpdates(ctx, tx, journeys, s.pushedUpdates(decoded, pieces))
+	return s.applyUpdates(ctx, tx, trackingStates, s.pushedUpdates(decoded, pieces))
 }

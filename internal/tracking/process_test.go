@@ -48,7 +48,7 @@ func (b liveBench) push(t *testing.T, secret, number string, codes ...string) {
 // hear takes in what is there to be heard.
 func (b liveBench) hear(t *testing.T) {
 	t.Helper()
-	if _, err := b.Hear(t.Context()); err != nil {
+	if _, err := b.ProcessPushes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -76,7 +76,7 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
-	header, body := pushOf(b.secret(), sh.Deal.TrackingNumber, "OA", "10", "OF")
+	header, body := pushOf(b.secret(), sh.Purchase.TrackingNumber, "OA", "10", "OF")
 	var group sync.WaitGroup
 	for range 20 { // the carrier tries again before it is answered
 		group.Go(func() {
@@ -91,13 +91,13 @@ func TestAPushIsBelievedOnceWhoeverHearsIt(t *testing.T) {
 	}
 	group.Wait()
 	b.want(t, string(sh.ID), ship.OutForDelivery, 5)
-	b.push(t, b.secret(), sh.Deal.TrackingNumber, "OA", "10", "OF") // the same, with another stamp
+	b.push(t, b.secret(), sh.Purchase.TrackingNumber, "OA", "10", "OF") // the same, with another stamp
 	b.hear(t)
 	b.want(t, string(sh.ID), ship.OutForDelivery, 5)
 	if n := b.waiting(t); n != 0 {
 		t.Errorf("%d pushes are not taken in", n)
 	}
-	if j, _, err := b.store.Journey(t.Context(), b.tenant, sh.ID.Raw()); err != nil || j.Sequence != 5 {
+	if j, _, err := b.store.TrackingState(t.Context(), b.tenant, sh.ID.Raw()); err != nil || j.Sequence != 5 {
 		t.Errorf("%d events were told, %v", j.Sequence, err)
 	}
 }
@@ -107,14 +107,14 @@ func TestABusyCopyHearsWhatOthersLeft(t *testing.T) {
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
 	b.hear(t) // from now on what comes is its own to hear
-	header, body := pushOf(b.secret(), sh.Deal.TrackingNumber, "OA", "10")
+	header, body := pushOf(b.secret(), sh.Purchase.TrackingNumber, "OA", "10")
 	other := store.Push{ID: ship.NewRawID(7, time.Now()), Tenant: b.tenant, Connection: b.carrier.Connection, Header: header, Body: body}
 	if _, err := b.store.AddPushes(t.Context(), []store.Push{other}, time.Now().UTC()); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
 	for range 300 { // more than it hears at once
-		group.Go(func() { b.push(t, "wrong", sh.Deal.TrackingNumber, "OF") })
+		group.Go(func() { b.push(t, "wrong", sh.Purchase.TrackingNumber, "OF") })
 	}
 	group.Wait()
 	time.Sleep(250 * time.Millisecond)
@@ -126,7 +126,7 @@ func TestAPushWithoutProofChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
-	b.push(t, "another secret", sh.Deal.TrackingNumber, "01")
+	b.push(t, "another secret", sh.Purchase.TrackingNumber, "01")
 	b.hear(t)
 	b.want(t, string(sh.ID), ship.LabelGenerated, 2)
 	if n := b.waiting(t); n != 0 {
@@ -169,7 +169,7 @@ func TestAPushIsOfItsOwnCarriersParcels(t *testing.T) {
 	t.Parallel()
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
-	number := sh.Deal.TrackingNumber
+	number := sh.Purchase.TrackingNumber
 	var trackers []string
 	for _, carrier := range []string{"usps", "fedex"} {
 		tr, _, err := b.Follow(t.Context(), b.tenant, "key_1", number, carrier)
@@ -190,7 +190,7 @@ func TestAnotherCopyHearsWhatADeadOneReceived(t *testing.T) {
 	b := newLiveBench(t, "usps")
 	sh := b.buy(t)
 	b.hear(t) // from now on it keeps what it receives to itself
-	b.push(t, b.secret(), sh.Deal.TrackingNumber, "OA")
+	b.push(t, b.secret(), sh.Purchase.TrackingNumber, "OA")
 	other := b
 	other.Service = b.another()
 	other.hear(t)
@@ -211,7 +211,7 @@ func TestALatePushDoesNotMoveTheEstimateBack(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Minute)
 	tell := func(at time.Time, code, day string) {
 		payload, _ := json.Marshal(map[string]any{
-			"trackingNumber": sh.Deal.TrackingNumber, "deliveryDateExpectation": map[string]string{"expectedDeliveryDate": day},
+			"trackingNumber": sh.Purchase.TrackingNumber, "deliveryDateExpectation": map[string]string{"expectedDeliveryDate": day},
 			"trackingEvents": []any{map[string]string{"eventCode": code, "eventType": "Scan", "GMTTimestamp": at.Format("2006-01-02T15:04:05Z")}},
 		})
 		mac := hmac.New(sha256.New, []byte(b.secret()))

@@ -28,13 +28,13 @@ type ReplayInput struct {
 // A Difference is a code whose meaning has changed.
 type Difference struct {
 	Code            string
-	Was, Is         Sense
+	Was, Is         CodeMeaning
 	Events, Parcels int
-	Told            bool // clients were notified of these events, and are not notified again
+	Notified        bool // clients were notified of these events, and are not notified again
 }
 
 // A Sense is what a code means.
-type Sense struct {
+type CodeMeaning struct {
 	Status ship.Status // empty: it changes nothing
 	Reason string
 }
@@ -55,7 +55,7 @@ type ReplayReport struct {
 // they were notified of before is corrected silently, so that nobody receives a
 // change twice. It may be stopped at any moment and run again.
 func (s *Service) Replay(ctx context.Context, in ReplayInput) (ReplayReport, error) {
-	if in.Spec.Meaning == nil {
+	if in.Spec.MeaningOf == nil {
 		return ReplayReport{}, ship.Errorf(ship.Unsupported, "%s has no status table", in.Spec.Title)
 	}
 
@@ -116,7 +116,7 @@ func (r *replay) replayParcels(ctx context.Context, parcels []ship.Subject) erro
 	}
 
 	r.report.Parcels += len(parcels)
-	meanings, err := r.store.Meanings(ctx, parcels)
+	meanings, err := r.store.StoredMeanings(ctx, parcels)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (r *replay) replayParcels(ctx context.Context, parcels []ship.Subject) erro
 
 // compare counts what differs. It returns the parcels in which something does,
 // and those that may not be delivered after all.
-func (r *replay) compare(meanings []store.Meant) (differing, undelivered []ship.Subject) {
+func (r *replay) compare(meanings []store.StoredMeaning) (differing, undelivered []ship.Subject) {
 	type parcelDifference struct {
 		ship.Subject
 		Difference
@@ -151,16 +151,16 @@ func (r *replay) compare(meanings []store.Meant) (differing, undelivered []ship.
 
 	for _, meaning := range meanings {
 		scan := meaning.Scan
-		now, differs := scan.Reread(r.in.Spec.Meaning)
+		now, differs := scan.Remap(r.in.Spec.MeaningOf)
 		if !differs {
 			continue
 		}
 
 		key := Difference{
-			Code: scan.Code,
-			Was:  Sense{scan.Status, scan.Reason},
-			Is:   Sense{now.Status, now.Reason},
-			Told: now.Told,
+			Code:     scan.Code,
+			Was:      CodeMeaning{scan.Status, scan.Reason},
+			Is:       CodeMeaning{now.Status, now.Reason},
+			Notified: now.Notified,
 		}
 		if r.differences[key] == nil {
 			r.differences[key] = new(key)
@@ -194,19 +194,19 @@ func (r *replay) connectionsFor(ctx context.Context, parcels []ship.Subject) (ma
 	if err != nil {
 		return nil, err
 	}
-	journeys, err := r.store.Journeys(ctx, parcels)
+	trackingStates, err := r.store.TrackingStates(ctx, parcels)
 	if err != nil {
 		return nil, err
 	}
 
-	for _, journey := range journeys {
+	for _, trackingState := range trackingStates {
 		switch {
-		case journey.Followed:
-			if connections[journey.Subject], err = r.tenantConnection(ctx, journey.Tenant); err != nil {
+		case trackingState.Followed:
+			if connections[trackingState.Subject], err = r.tenantConnection(ctx, trackingState.Tenant); err != nil {
 				return nil, err
 			}
-		case journey.State != ship.StatePurchased:
-			delete(connections, journey.Subject)
+		case trackingState.State != ship.StatePurchased:
+			delete(connections, trackingState.Subject)
 		}
 	}
 	return connections, nil
@@ -248,31 +248,31 @@ func (r *replay) correct(ctx context.Context, parcels []ship.Subject, connection
 	var sum ReplayReport
 
 	err := r.store.InSystemTx(ctx, func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(ctx, parcels)
+		trackingStates, err := tx.LockTrackingStates(ctx, parcels)
 		if err != nil {
 			return err
 		}
-		known, err := tx.Scans(ctx, journeys)
+		known, err := tx.Scans(ctx, trackingStates)
 		if err != nil {
 			return err
 		}
 
 		var changes []store.Change
-		telling := ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL}
-		for _, journey := range journeys {
+		delivery := ship.EventContext{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: r.baseURL}
+		for _, trackingState := range trackingStates {
 			// The comparison was made without a lock: another run may have
 			// corrected the parcel meanwhile.
-			before := journey.Progress.Status
-			changed, events := journey.Reread(known[journey.Subject], r.in.Spec.Meaning, telling)
+			before := trackingState.Progress.Status
+			changed, events := trackingState.Remap(known[trackingState.Subject], r.in.Spec.MeaningOf, delivery)
 			if len(changed) == 0 {
 				continue
 			}
-			changes = append(changes, store.Change{Journey: journey, Scans: newScans(changed), Events: events})
-			sum.add(changed, events, journey.Progress.Status != before)
+			changes = append(changes, store.Change{State: trackingState, Scans: newScans(changed), Events: events})
+			sum.add(changed, events, trackingState.Progress.Status != before)
 
-			isUndelivered := before == ship.Delivered && journey.Progress.Status != ship.Delivered
-			if id := connections[journey.Subject]; id != "" && isUndelivered {
-				if err := tx.Watch(ctx, journey.Subject, id, telling.Now); err != nil {
+			isUndelivered := before == ship.Delivered && trackingState.Progress.Status != ship.Delivered
+			if id := connections[trackingState.Subject]; id != "" && isUndelivered {
+				if err := tx.Watch(ctx, trackingState.Subject, id, delivery.Now); err != nil {
 					return err
 				}
 			}
@@ -328,8 +328,8 @@ func unmappedOf(found []store.Unmapped, specs []carrier.Spec) []UnmappedCode {
 	for i, code := range found {
 		list[i].Unmapped = code
 		for _, spec := range specs {
-			if spec.Name == code.Carrier && spec.Meaning != nil {
-				_, _, list[i].Known = spec.Meaning(code.Code)
+			if spec.Name == code.Carrier && spec.MeaningOf != nil {
+				_, _, list[i].Known = spec.MeaningOf(code.Code)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (st statusTable) meaning(code string) (ship.Status, string, bool) {
 }
 
 func (st statusTable) spec() carrier.Spec {
-	return carrier.Spec{Name: "acme", Title: "Acme", Meaning: st.meaning}
+	return carrier.Spec{Name: "acme", Title: "Acme", MeaningOf: st.meaning}
 }
 
 // read gives scans what they mean by the table.
@@ -41,7 +41,7 @@ func (st statusTable) read(scans []ship.Scan) []ship.Scan {
 }
 
 // A table, and a better one: it knows more, puts two codes right, one of them a
-// delivery, and takes back what one was thought to mean.
+// delivery, and voids what one was thought to mean.
 var (
 	poor = statusTable{
 		"AR": {Status: ship.InTransit}, "DL": {Status: ship.Delivered}, "CH": {Status: ship.Delivered}, "ED": {Status: ship.InTransit}, "HL": {Status: ship.InTransit},
@@ -57,9 +57,9 @@ func (b *bench) sell(t *testing.T, name string, pieces int, simulated bool) ship
 	t.Helper()
 	sh := storetest.Shipment(b.tenant, "o")
 	sh.Order.Parcels = slices.Repeat(sh.Order.Parcels, pieces)
-	sh.Deal.Carrier, sh.Deal.Simulated = name, simulated
+	sh.Purchase.Carrier, sh.Purchase.Simulated = name, simulated
 	if !simulated {
-		sh.Deal.Connection = ship.NewConnectionID(b.tenant.Shard(), time.Now())
+		sh.Purchase.Connection = ship.NewConnectionID(b.tenant.Shard(), time.Now())
 	}
 	c := storetest.Bought(sh, "AC"+string(sh.ID[4:]))
 	c.PollAt = time.Time{}
@@ -73,11 +73,11 @@ func (b *bench) sell(t *testing.T, name string, pieces int, simulated bool) ship
 func (b *bench) hear(t *testing.T, parcels []ship.Shipment, scans [][]ship.Scan, table statusTable) {
 	t.Helper()
 	for i, sh := range parcels {
-		h := tracking.Heard{Subject: ship.Subject{Tenant: b.tenant, ID: sh.ID.Raw()}}
+		h := tracking.Update{Subject: ship.Subject{Tenant: b.tenant, ID: sh.ID.Raw()}}
 		for _, s := range table.read(scans[i]) {
 			h.Scans = append(h.Scans, store.NewScan{Scan: s})
 		}
-		if err := b.Absorb(t.Context(), []tracking.Heard{h}); err != nil {
+		if err := b.ApplyUpdates(t.Context(), []tracking.Update{h}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -120,7 +120,7 @@ func (b *bench) seen(t *testing.T, parcels []ship.Shipment) (list []string) {
 
 // told are the tracking events of the log, sorted. It is read past the horizon,
 // which other tests hold up.
-func (b *bench) told(t *testing.T) (list []string) {
+func (b *bench) notified(t *testing.T) (list []string) {
 	t.Helper()
 	rows, err := b.store.System().Query(t.Context(), "SELECT subject_id, snapshot FROM events")
 	if err != nil {
@@ -129,11 +129,11 @@ func (b *bench) told(t *testing.T) (list []string) {
 	defer rows.Close()
 	for rows.Next() {
 		var id [16]byte
-		var told ship.Snapshot
-		if err := rows.Scan(&id, &told); err != nil {
+		var notified ship.Snapshot
+		if err := rows.Scan(&id, &notified); err != nil {
 			t.Fatal(err)
 		}
-		if n := told.Scan; n != nil {
+		if n := notified.Scan; n != nil {
 			list = append(list, fmt.Sprintln(ship.ShipmentIDOf(id), n.Piece, n.Code, n.At.Unix()))
 		}
 	}
@@ -173,12 +173,12 @@ func TestReplayLeadsToWhatABetterTableWouldHaveFromTheStart(t *testing.T) {
 	want = append(want, fmt.Sprintln(simulated.ID, 0, "CH", play[0].At.Unix()))
 	slices.Sort(want)
 
-	before, toldBefore := b.seen(t, append(sold, simulated)), b.told(t)
+	before, notifiedBefore := b.seen(t, append(sold, simulated)), b.notified(t)
 	dry := b.mustReplay(t, tracking.ReplayInput{Spec: better.spec(), Since: time.Now().Add(-time.Hour)})
 	if dry.Parcels != parcels || dry.Corrected+dry.Written+dry.Moved != 0 || len(dry.Differences) == 0 {
 		t.Errorf("a dry run says %+v", dry)
 	}
-	if after := b.seen(t, append(sold, simulated)); !slices.Equal(after, before) || !slices.Equal(b.told(t), toldBefore) {
+	if after := b.seen(t, append(sold, simulated)); !slices.Equal(after, before) || !slices.Equal(b.notified(t), notifiedBefore) {
 		t.Error("a dry run changes something")
 	}
 	checkDifferences(t, dry.Differences, scans)
@@ -197,11 +197,11 @@ func TestReplayLeadsToWhatABetterTableWouldHaveFromTheStart(t *testing.T) {
 	if got := b.seen(t, []ship.Shipment{simulated}); got[0] != before[parcels] {
 		t.Errorf("a simulated parcel is read by the carrier's table: %s", got[0])
 	}
-	if got := b.told(t); !slices.Equal(got, want) {
+	if got := b.notified(t); !slices.Equal(got, want) {
 		t.Errorf("the log tells of\n%v\nwant each once\n%v", got, want)
 	}
 	again := b.mustReplay(t, tracking.ReplayInput{Spec: better.spec(), Since: time.Now().Add(-time.Hour), Apply: true})
-	if len(again.Differences) != 0 || again.Corrected+again.Written+again.Moved != 0 || len(b.told(t)) != len(want) {
+	if len(again.Differences) != 0 || again.Corrected+again.Written+again.Moved != 0 || len(b.notified(t)) != len(want) {
 		t.Errorf("a second time: %+v", again)
 	}
 }
@@ -227,7 +227,7 @@ func checkDifferences(t *testing.T, got []tracking.Difference, scans [][]ship.Sc
 				continue
 			}
 			d := want[s.Code]
-			d.Code, d.Was, d.Is, d.Told = s.Code, tracking.Sense{Status: was.Status, Reason: was.Reason}, tracking.Sense{Status: is.Status, Reason: is.Reason}, was.Status != ""
+			d.Code, d.Was, d.Is, d.Notified = s.Code, tracking.CodeMeaning{Status: was.Status, Reason: was.Reason}, tracking.CodeMeaning{Status: is.Status, Reason: is.Reason}, was.Status != ""
 			d.Events++
 			if !mine[s.Code] {
 				mine[s.Code] = true
@@ -273,7 +273,7 @@ func TestReplayWhilePollsHearTheSameTellsOnce(t *testing.T) {
 	}
 	<-polled
 	b.mustReplay(t, tracking.ReplayInput{Spec: better.spec(), Apply: true})
-	if got := b.told(t); len(got) != want || len(slices.Compact(got)) != want {
+	if got := b.notified(t); len(got) != want || len(slices.Compact(got)) != want {
 		t.Errorf("the log tells of %d, want %d", len(got), want)
 	}
 	if r := b.mustReplay(t, tracking.ReplayInput{Spec: better.spec()}); len(r.Differences) != 0 {
@@ -293,7 +293,7 @@ func TestReplayHasAParcelAskedAboutAgainThatIsNotDelivered(t *testing.T) {
 	}
 	now := time.Now()
 	due, err := b.store.DueWatches(t.Context(), now, now, 10, nil)
-	if err != nil || len(due) != 1 || due[0].ID != sold[0].ID.Raw() || due[0].Connection != sold[0].Deal.Connection {
+	if err != nil || len(due) != 1 || due[0].ID != sold[0].ID.Raw() || due[0].Connection != sold[0].Purchase.Connection {
 		t.Errorf("to be asked about: %+v, %v", due, err)
 	}
 }

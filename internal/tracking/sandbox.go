@@ -18,19 +18,19 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 
 	subject := ship.Subject{Tenant: t, ID: id.Raw()}
 	err := s.store.InTx(ctx, t, func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(ctx, []ship.Subject{subject})
+		trackingStates, err := tx.LockTrackingStates(ctx, []ship.Subject{subject})
 		if err != nil {
 			return err
 		}
-		if len(journeys) == 0 || journeys[0].Sequence == 0 {
+		if len(trackingStates) == 0 || trackingStates[0].Sequence == 0 {
 			return ship.Coded(ship.NotFound, "shipment_not_found", "no such shipment")
 		}
 
-		journey := journeys[0]
-		if journey.State != ship.StatePurchased || journey.Progress.Status == ship.Delivered && status == "" {
+		trackingState := trackingStates[0]
+		if trackingState.State != ship.StatePurchased || trackingState.Progress.Status == ship.Delivered && status == "" {
 			return cannotAdvance()
 		}
-		next, err := s.nextScans(ctx, tx, journey, status, reason)
+		next, err := s.nextScans(ctx, tx, trackingState, status, reason)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 			return cannotAdvance()
 		}
 
-		if err := s.lockAndApply(ctx, tx, []Heard{{Subject: subject, Scans: next}}); err != nil {
+		if err := s.lockAndApply(ctx, tx, []Update{{Subject: subject, Scans: next}}); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, store.EntryOf(t, "shipment.advanced", string(id)))
@@ -57,31 +57,31 @@ func cannotAdvance() error {
 }
 
 // nextScans are the simulated scans that come next.
-func (s *Service) nextScans(ctx context.Context, tx *store.Store, journey ship.Journey, status ship.Status, reason string) ([]store.NewScan, error) {
-	orders, err := tx.Orders(ctx, []ship.Subject{journey.Subject})
+func (s *Service) nextScans(ctx context.Context, tx *store.Store, trackingState ship.TrackingState, status ship.Status, reason string) ([]store.NewScan, error) {
+	orders, err := tx.Orders(ctx, []ship.Subject{trackingState.Subject})
 	if err != nil {
 		return nil, err
 	}
-	scans, err := tx.Scans(ctx, []ship.Journey{journey})
+	scans, err := tx.Scans(ctx, []ship.TrackingState{trackingState})
 	if err != nil {
 		return nil, err
 	}
 
-	order := orders[journey.Subject]
-	known := scans[journey.Subject]
+	order := orders[trackingState.Subject]
+	known := scans[trackingState.Subject]
 	now := timeAfter(known, time.Now().UTC())
 	if status == "" {
-		next, _ := sandbox.Next(order, known, now, journey.Carrier)
+		next, _ := sandbox.Next(order, known, now, trackingState.Carrier)
 		return newScans(next), nil
 	}
 
-	scan := sandbox.ScanFor(order, status, reason, now, journey.Carrier)
+	scan := sandbox.ScanFor(order, status, reason, now, trackingState.Carrier)
 	if scan.Code == "" {
 		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/status", Code: "invalid", Detail: "is not a status that a carrier tells"}})
 	}
 
 	var next []ship.Scan // simulated pieces travel together
-	for piece := range max(journey.Pieces, 1) {
+	for piece := range max(trackingState.Pieces, 1) {
 		scan.Piece = piece
 		next = append(next, scan)
 	}
@@ -130,11 +130,11 @@ func (s *Service) Live(ctx context.Context) (int, error) {
 // advanceDue moves simulated parcels on by one step, and ends the lives of
 // those that have arrived or were voided.
 func (s *Service) advanceDue(ctx context.Context, tx *store.Store, due []ship.Subject, now time.Time) error {
-	journeys, err := tx.LockJourneys(ctx, due)
+	trackingStates, err := tx.LockTrackingStates(ctx, due)
 	if err != nil {
 		return err
 	}
-	known, err := tx.Scans(ctx, journeys)
+	known, err := tx.Scans(ctx, trackingStates)
 	if err != nil {
 		return err
 	}
@@ -145,20 +145,20 @@ func (s *Service) advanceDue(ctx context.Context, tx *store.Store, due []ship.Su
 
 	var changes []store.Change
 	var ended []ship.Subject
-	for _, journey := range journeys {
+	for _, trackingState := range trackingStates {
 		// A void may still be refused, so the parcel neither moves nor ends.
-		if journey.State == ship.StateVoiding {
+		if trackingState.State == ship.StateVoiding {
 			continue
 		}
 
-		subject := journey.Subject
-		next, done := sandbox.Next(orders[subject], known[subject], timeAfter(known[subject], now), journey.Carrier)
-		if done || journey.State != ship.StatePurchased {
+		subject := trackingState.Subject
+		next, done := sandbox.Next(orders[subject], known[subject], timeAfter(known[subject], now), trackingState.Carrier)
+		if done || trackingState.State != ship.StatePurchased {
 			ended = append(ended, subject)
 		}
-		if len(next) > 0 && journey.State == ship.StatePurchased {
-			update := Heard{Subject: subject, Scans: newScans(next)}
-			changes = append(changes, s.changeOf(journey, known[subject], update, now))
+		if len(next) > 0 && trackingState.State == ship.StatePurchased {
+			update := Update{Subject: subject, Scans: newScans(next)}
+			changes = append(changes, s.changeOf(trackingState, known[subject], update, now))
 		}
 	}
 

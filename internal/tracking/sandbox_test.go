@@ -28,7 +28,7 @@ func TestASimulatedParcelLivesStepByStepUntilItIsDelivered(t *testing.T) {
 		if n, err := b.Live(t.Context()); err != nil || n != 1 {
 			t.Fatalf("step %d: %d parcels, %v", step, n, err)
 		}
-		got, err := b.Track(t.Context(), b.tenant, sh.Deal.TrackingNumber, "ups")
+		got, err := b.Track(t.Context(), b.tenant, sh.Purchase.TrackingNumber, "ups")
 		if err != nil || !slices.Equal(statuses(got.Scans), wholeLife[:step]) || got.Progress.Status != wholeLife[step-1] {
 			t.Fatalf("after step %d: %s, %v, %v", step, got.Progress.Status, statuses(got.Scans), err)
 		}

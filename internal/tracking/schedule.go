@@ -19,7 +19,7 @@ const (
 	abandonedAfter = 45 * day       // without news: it is not polled any more
 )
 
-// An outlook is what the schedule depends on beside the journey.
+// An outlook is what the schedule depends on beside the tracking state.
 type outlook struct {
 	pushed   bool  // the carrier pushes changes: polling is only a safeguard
 	from, to clock // of the parcel's origin and destination
@@ -27,23 +27,23 @@ type outlook struct {
 
 // nextPoll is when a carrier is asked about a parcel again: often while it
 // pays, rarely when nothing moves, never once it is delivered.
-func nextPoll(journey ship.Journey, o outlook, now time.Time) (at time.Time, more bool) {
-	quiet := now.Sub(lastNews(journey))
-	if journey.Progress.Status == ship.Delivered || quiet > abandonedAfter {
+func nextPoll(trackingState ship.TrackingState, o outlook, now time.Time) (at time.Time, more bool) {
+	quiet := now.Sub(lastNews(trackingState))
+	if trackingState.Progress.Status == ship.Delivered || quiet > abandonedAfter {
 		return time.Time{}, false
 	}
 
-	interval := pollInterval(journey, o, quiet, now)
+	interval := pollInterval(trackingState, o, quiet, now)
 	if o.pushed {
 		interval = min(8*interval, rarely)
 	}
-	return alignToMark(journey.Tenant, now.Add(interval)), true
+	return alignToMark(trackingState.Tenant, now.Add(interval)), true
 }
 
 // lastNews is the time of the last update about the parcel, or of its purchase.
-func lastNews(journey ship.Journey) time.Time {
-	news := journey.ID.Time()
-	for _, at := range []time.Time{journey.BoughtAt, journey.NewestAt} {
+func lastNews(trackingState ship.TrackingState) time.Time {
+	news := trackingState.ID.Time()
+	for _, at := range []time.Time{trackingState.BoughtAt, trackingState.NewestAt} {
 		if at.After(news) {
 			news = at
 		}
@@ -55,8 +55,8 @@ func lastNews(journey ship.Journey) time.Time {
 // delivers at night; between places parcels move at any hour. One that has long
 // been quiet moves next when it is loaded for delivery: in the morning, and
 // hardly before the expected day.
-func pollInterval(journey ship.Journey, o outlook, quiet time.Duration, now time.Time) time.Duration {
-	status := journey.Progress.Status
+func pollInterval(trackingState ship.TrackingState, o outlook, quiet time.Duration, now time.Time) time.Duration {
+	status := trackingState.Progress.Status
 	switch {
 	case quiet > dormantAfter:
 		return rarely
@@ -72,7 +72,7 @@ func pollInterval(journey ship.Journey, o outlook, quiet time.Duration, now time
 		return often
 	}
 
-	isEarly := now.Before(journey.Progress.EstimateAt.Add(-12 * time.Hour))
+	isEarly := now.Before(trackingState.Progress.EstimateAt.Add(-12 * time.Hour))
 	if isEarly {
 		return nowAndThen
 	}

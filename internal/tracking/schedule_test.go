@@ -50,7 +50,7 @@ func TestTheNextQuestion(t *testing.T) {
 		{"silent with pushes", ship.InTransit, 46 * day, 0, outlook{true, us, us}, noon, no},
 		{"delivered", ship.Delivered, time.Minute, 0, at, noon, no},
 	} {
-		j := ship.Journey{Progress: ship.Progress{Status: tc.status}, NewestAt: tc.now.Add(-tc.quiet)}
+		j := ship.TrackingState{Progress: ship.Progress{Status: tc.status}, NewestAt: tc.now.Add(-tc.quiet)}
 		if tc.estimate != 0 {
 			j.Progress.EstimateAt = tc.now.Add(tc.estimate)
 		}
@@ -69,7 +69,7 @@ func TestParcelsOfAnAccountAreAskedAboutTogether(t *testing.T) {
 	mine, other := tenantEndingIn(10), tenantEndingIn(200)
 	marks := map[time.Time]bool{}
 	for m := range 28 {
-		j := ship.Journey{Subject: ship.Subject{Tenant: mine}, NewestAt: noon, Progress: ship.Progress{Status: ship.InTransit}}
+		j := ship.TrackingState{Subject: ship.Subject{Tenant: mine}, NewestAt: noon, Progress: ship.Progress{Status: ship.InTransit}}
 		next, _ := nextPoll(j, outlook{}, noon.Add(time.Duration(m)*time.Minute))
 		marks[next] = true
 		again, _ := nextPoll(j, outlook{}, next.Add(90*time.Second))

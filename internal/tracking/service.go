@@ -45,11 +45,11 @@ type Service struct {
 
 // Config is what a Service needs.
 type Config struct {
-	Store       *store.Store
-	BaseURL     string
-	SandboxStep time.Duration // between two steps of a simulated life; 0: only on demand
-	Told        func()        // called after events are recorded; may be nil
-	Log         *slog.Logger
+	Store          *store.Store
+	BaseURL        string
+	SandboxStep    time.Duration // between two steps of a simulated life; 0: only on demand
+	EventsRecorded func()        // called after events are recorded; may be nil
+	Log            *slog.Logger
 
 	Key      []byte // of push addresses and tracking pages
 	PushBase string // address that carriers reach the service at; empty if they cannot
@@ -70,8 +70,8 @@ type Config struct {
 
 // New returns a service.
 func New(c Config) *Service {
-	if c.Told == nil {
-		c.Told = func() {}
+	if c.EventsRecorded == nil {
+		c.EventsRecorded = func() {}
 	}
 	if c.Unmapped == nil {
 		c.Unmapped = func(string) {}
@@ -84,7 +84,7 @@ func New(c Config) *Service {
 		store:       c.Store,
 		baseURL:     c.BaseURL,
 		sandboxStep: c.SandboxStep,
-		notify:      c.Told,
+		notify:      c.EventsRecorded,
 		log:         c.Log,
 		key:         c.Key,
 		pages:       newPageSeal(c.Key),
@@ -108,38 +108,38 @@ const maxNewPerDay = 1000
 // from the store at once and never waits for a carrier.
 func (s *Service) Track(ctx context.Context, t ship.Tenant, number, carrier string) (Tracked, error) {
 	var (
-		journey ship.Journey
-		scans   []ship.Scan
-		err     error
+		trackingState ship.TrackingState
+		scans         []ship.Scan
+		err           error
 	)
 	if id, ok := ship.ParseShipmentID(number); ok {
-		journey, scans, err = s.store.Journey(ctx, t, id.Raw())
+		trackingState, scans, err = s.store.TrackingState(ctx, t, id.Raw())
 	} else if id, ok := ship.ParseTrackerID(number); ok {
-		journey, scans, err = s.store.Journey(ctx, t, id.Raw())
+		trackingState, scans, err = s.store.TrackingState(ctx, t, id.Raw())
 	} else {
-		journey, scans, err = s.store.Find(ctx, t, ship.NormalizeTrackingNumber(number), carrier)
+		trackingState, scans, err = s.store.Find(ctx, t, ship.NormalizeTrackingNumber(number), carrier)
 	}
 
 	// A shipment without a log event has not been announced to the client yet.
-	isUnknown := err == nil && !journey.Followed && journey.Sequence == 0
+	isUnknown := err == nil && !trackingState.Followed && trackingState.Sequence == 0
 	if ship.KindOf(err) == ship.NotFound || isUnknown {
 		return Tracked{}, ship.Coded(ship.NotFound, "tracking_not_found", "no parcel with this number is known to this account")
 	}
-	return trackedOf(journey, scans), err
+	return trackedOf(trackingState, scans), err
 }
 
-func trackedOf(journey ship.Journey, scans []ship.Scan) Tracked {
+func trackedOf(trackingState ship.TrackingState, scans []ship.Scan) Tracked {
 	tracked := Tracked{
-		TrackingNumber: journey.Number,
-		Carrier:        journey.Carrier,
-		Progress:       journey.Progress,
+		TrackingNumber: trackingState.Number,
+		Carrier:        trackingState.Carrier,
+		Progress:       trackingState.Progress,
 		Scans:          ship.Timeline(scans),
-		CheckedAt:      journey.Progress.CheckedAt,
+		CheckedAt:      trackingState.Progress.CheckedAt,
 	}
-	if journey.Followed {
-		tracked.Tracker = ship.TrackerIDOf(journey.ID)
+	if trackingState.Followed {
+		tracked.Tracker = ship.TrackerIDOf(trackingState.ID)
 	} else {
-		tracked.Shipment = ship.ShipmentIDOf(journey.ID)
+		tracked.Shipment = ship.ShipmentIDOf(trackingState.ID)
 	}
 	return tracked
 }
@@ -160,8 +160,8 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 		return Tracked{}, false, err
 	}
 	if n >= maxNewPerDay {
-		if journey, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && journey.Followed {
-			return trackedOf(journey, scans), false, nil
+		if trackingState, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && trackingState.Followed {
+			return trackedOf(trackingState, scans), false, nil
 		}
 		limited := ship.Coded(ship.Limited, "tracker_limit", "at most %d new numbers a day can be followed", maxNewPerDay)
 		limited.RetryAfter = time.Hour
@@ -182,8 +182,8 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 		}
 	}
 
-	journey, scans, err := s.store.Journey(ctx, t, id.Raw())
-	return trackedOf(journey, scans), isNew, err
+	trackingState, scans, err := s.store.TrackingState(ctx, t, id.Raw())
+	return trackedOf(trackingState, scans), isNew, err
 }
 
 // connectionFor is the tenant's account over which a carrier can be asked;
@@ -237,14 +237,14 @@ func (s *Service) carrierFor(number, name string) (string, error) {
 // and reports whether there are more.
 func (s *Service) Trackers(ctx context.Context, t ship.Tenant, page ship.Page) (list []Tracked, more bool, err error) {
 	// One row more than a page says whether there are more.
-	journeys, err := s.store.Followed(ctx, t, ship.Page{Limit: page.Limit + 1, Before: page.Before})
-	if len(journeys) > page.Limit {
-		journeys = journeys[:page.Limit]
+	trackingStates, err := s.store.Followed(ctx, t, ship.Page{Limit: page.Limit + 1, Before: page.Before})
+	if len(trackingStates) > page.Limit {
+		trackingStates = trackingStates[:page.Limit]
 		more = true
 	}
 
-	for _, journey := range journeys {
-		list = append(list, trackedOf(journey, nil))
+	for _, trackingState := range trackingStates {
+		list = append(list, trackedOf(trackingState, nil))
 	}
 	return list, more, err
 }

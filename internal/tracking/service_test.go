@@ -52,7 +52,7 @@ func TestFollowAndUnfollow(t *testing.T) {
 		_, _, err := b.Follow(t.Context(), b.tenant, "", tc[0], tc[1])
 		wantCode(t, err, tc[2])
 	}
-	err = b.Absorb(t.Context(), []tracking.Heard{{
+	err = b.ApplyUpdates(t.Context(), []tracking.Update{{
 		Subject: ship.Subject{Tenant: b.tenant, ID: first.Tracker.Raw()},
 		Scans:   []store.NewScan{{Scan: ship.Scan{Code: "OR", At: storetest.Now(), Status: ship.PickedUp}}, {Scan: ship.Scan{Code: "D", At: storetest.Now(), Status: ship.Delivered}}},
 	}})

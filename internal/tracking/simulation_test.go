@@ -132,7 +132,7 @@ func lives(n int) []life {
 // A followed parcel is what the service knows of a life.
 type followed struct {
 	life
-	ship.Journey
+	ship.TrackingState
 	seen int // steps
 	due  time.Time
 }
@@ -165,7 +165,7 @@ func simulate(list []life, batch int, calls, burst float64) (s season) {
 	end := simulationStart.Add(simulated)
 	var q queue
 	for _, l := range list {
-		p := &followed{life: l, Journey: ship.Journey{BoughtAt: l.bought, Progress: ship.Progress{Status: ship.LabelGenerated, EstimateAt: l.promise}}}
+		p := &followed{life: l, TrackingState: ship.TrackingState{BoughtAt: l.bought, Progress: ship.Progress{Status: ship.LabelGenerated, EstimateAt: l.promise}}}
 		p.due = alignToMark(p.Tenant, l.bought.Add(firstLook))
 		q = append(q, p)
 		for _, x := range l.steps {
@@ -208,7 +208,7 @@ func (s *season) ask(p *followed, now, end time.Time) (more bool) {
 			p.Progress.EstimateAt = x.promise
 		}
 	}
-	p.due, more = nextPoll(p.Journey, p.outlook, now)
+	p.due, more = nextPoll(p.TrackingState, p.outlook, now)
 	return more
 }
 
@@ -237,7 +237,7 @@ func TestTheScheduleSeesChangesInTime(t *testing.T) {
 		t.Errorf("a parcel is asked about %.1f times", perParcel)
 	}
 	for _, spec := range all.Specs {
-		if spec.Meaning == nil {
+		if spec.MeaningOf == nil {
 			continue // it is not tracked
 		}
 		figures[spec.Name] = simulateCarrier(t, list, s, spec)

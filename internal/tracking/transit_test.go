@@ -14,16 +14,16 @@ func TestADeliveryIsCountedOnceForItsLane(t *testing.T) {
 	b := newPollBench(t, "fedex")
 	_, shipments := b.parcels(t, "fedex", 3, time.Hour)
 	s := b.copy(100, time.Hour)
-	var heard []tracking.Heard
+	var heard []tracking.Update
 	for i, sh := range shipments[:2] { // the third is on its way
 		// Noon in New York, so many days after it was sent.
 		at := sh.Order.ShipDate.Time().AddDate(0, 0, 2+i).Add(17 * time.Hour)
-		heard = append(heard, tracking.Heard{
+		heard = append(heard, tracking.Update{
 			Subject: ship.Subject{Tenant: b.tenant, ID: sh.ID.Raw()},
 			Scans:   []store.NewScan{{Scan: ship.Scan{Code: "DL", At: at, Status: ship.Delivered}}},
 		})
 	}
-	if err := s.Absorb(t.Context(), heard); err != nil {
+	if err := s.ApplyUpdates(t.Context(), heard); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

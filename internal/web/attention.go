@@ -118,7 +118,7 @@ func (s *Web) attention(v *visit) error {
 			"purchases": counts.Unknown,
 			"failed":    counts.Failed,
 			"parcels":   counts.Exceptions,
-			"labels":    counts.Stranded,
+			"labels":    counts.OrphanedLabels,
 			"voids":     counts.RefusedVoids,
 			"webhooks":  counts.Endpoints,
 			"carriers":  counts.Connections,
@@ -210,7 +210,7 @@ func (v *visit) listNeeds(kind, cursor string, limit int) (list []need, err erro
 
 // uncertainNeeds are purchases whose outcome is not known.
 func (v *visit) uncertainNeeds(page needPage) (list []need, err error) {
-	found, _, err := v.Shipping.Unknown(v.ctx(), v.tenant(), page.Page)
+	found, _, err := v.Shipping.UncertainPurchases(v.ctx(), v.tenant(), page.Page)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func failureReason(failure shipping.PurchaseFailure) string {
 		return name + " could not be asked: " + sentence(reason)
 	case failure.Outcome == purchase.WasNotSent:
 		return name + " could not be asked."
-	case failure.Outcome == purchase.WasStranded:
+	case failure.Outcome == purchase.WasOrphaned:
 		return name + " sold the label and its image was lost, so it was voided."
 	}
 	return name + " did not answer in time and has no record of the purchase."
@@ -313,7 +313,7 @@ func (v *visit) shipmentNeed(shipment ship.Shipment) need {
 	destination := shipment.Order.Destination
 	return need{
 		Title:         shipment.Order.OrderID,
-		About:         carrierTitle(shipment.Deal.Carrier) + " to " + destination.Name + ", " + place(destination),
+		About:         carrierTitle(shipment.Purchase.Carrier) + " to " + destination.Name + ", " + place(destination),
 		To:            v.to("shipments", string(shipment.ID)),
 		Since:         shipment.CreatedAt(),
 		shipmentAfter: shipment.ID,
@@ -335,7 +335,7 @@ var reasonAdvice = map[string]string{
 
 // orphanNeeds are labels that a carrier sold and that nobody may use.
 func (v *visit) orphanNeeds(page needPage) (list []need, err error) {
-	found, err := v.Shipping.StrandedLabels(v.ctx(), v.tenant(), page.Limit, page.Skip)
+	found, err := v.Shipping.OrphanedLabels(v.ctx(), v.tenant(), page.Limit, page.Skip)
 	if err != nil {
 		return nil, err
 	}
@@ -346,10 +346,10 @@ func (v *visit) orphanNeeds(page needPage) (list []need, err error) {
 	return list, nil
 }
 
-func orphanNeed(orphan shipping.Stranded, to string) need {
-	carrierName := carrierTitle(orphan.Deal.Carrier)
+func orphanNeed(orphan shipping.OrphanedLabel, to string) need {
+	carrierName := carrierTitle(orphan.Purchase.Carrier)
 	item := need{
-		Title:  orphan.Deal.TrackingNumber,
+		Title:  orphan.Purchase.TrackingNumber,
 		About:  carrierName + " label that must not be used",
 		Word:   "Voiding",
 		Class:  "badge",
@@ -401,7 +401,7 @@ func (v *visit) connectionNeeds(page needPage) (list []need, err error) {
 			}
 			list = append(list, need{
 				Title:  connection.Name,
-				About:  carrierTitle(connection.Carrier) + ": " + finding.Says,
+				About:  carrierTitle(connection.Carrier) + ": " + finding.Message,
 				Word:   "Fails",
 				Class:  "badge badge-fail",
 				Advice: finding.Advice,

@@ -100,11 +100,11 @@ func (v *visit) backtestForm() (page backtestView, book routing.Book, err error)
 	if page.Names, err = v.catalog(); err != nil {
 		return page, book, err
 	}
-	desk, err := v.Rules.Desk(v.ctx(), v.tenant())
+	desk, err := v.Rules.Workspace(v.ctx(), v.tenant())
 	if err != nil {
 		return page, book, err
 	}
-	page.Drafted = desk.Drafted
+	page.Drafted = desk.HasDraft
 	page.Newest = desk.Published.Version
 
 	if page.Which == "" {

@@ -238,7 +238,7 @@ func (v *visit) countDocuments(page *batchView) error {
 	known, err := v.Shipping.ShipmentsByID(v.ctx(), v.tenant(), shipmentIDs(rows))
 	for _, shipment := range known {
 		if shipment.State == ship.StatePurchased {
-			page.Documents += len(shipment.Deal.Documents)
+			page.Documents += len(shipment.Purchase.Documents)
 		}
 	}
 	return err
@@ -279,7 +279,7 @@ func (v *visit) rowViews(current batch.Batch, rows []batch.Row) ([]rowView, erro
 		list[i] = rowView{
 			Row:      row,
 			Of:       current,
-			Values:   current.Meaning.Values(row.Cells),
+			Values:   current.ColumnMapping.Values(row.Cells),
 			Accounts: accounts,
 		}
 		if shipment, ok := known[row.BatchRow.Shipment]; ok {
@@ -305,12 +305,12 @@ func (r rowView) Place() string {
 
 // Mistakes describes what is wrong with the line, with the field's title first.
 func (r rowView) Mistakes() []string {
-	list := make([]string, len(r.Wrong))
-	for i, mistake := range r.Wrong {
+	list := make([]string, len(r.Problems))
+	for i, mistake := range r.Problems {
 		title := batch.Title(mistake.Field)
 		switch {
 		case mistake.Shipment != "" && r.Before != nil:
-			list[i] = "Shipped " + ago(r.Before.CreatedAt()) + " by " + carrierTitle(r.Before.Deal.Carrier) + numberWords(*r.Before) + "."
+			list[i] = "Shipped " + ago(r.Before.CreatedAt()) + " by " + carrierTitle(r.Before.Purchase.Carrier) + numberWords(*r.Before) + "."
 		case mistake.Field == "":
 			list[i] = sentence(mistake.Detail)
 		case strings.HasSuffix(mistake.Detail, "?"):
@@ -325,7 +325,7 @@ func (r rowView) Mistakes() []string {
 // Inputs are the fields of the line, those with an error first.
 func (r rowView) Inputs() []input {
 	var invalid, valid []input
-	for i, name := range r.Of.Meaning.Columns {
+	for i, name := range r.Of.ColumnMapping.Columns {
 		if name == "" {
 			continue
 		}

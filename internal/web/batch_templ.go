@@ -806,15 +806,15 @@ func columnsForm(f frame, p batchView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "fixed.weight", Label: "Weight", Value: p.Meaning.Fixed["weight"], Mode: "decimal", Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "fixed.weight", Label: "Weight", Value: p.ColumnMapping.Fixed["weight"], Mode: "decimal", Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "fixed.weightUnit", Label: "Unit of weight", Value: p.Meaning.Fixed["weightUnit"], Choices: append([]choice{{"", "As the account"}}, weightUnits...)}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "fixed.weightUnit", Label: "Unit of weight", Value: p.ColumnMapping.Fixed["weightUnit"], Choices: append([]choice{{"", "As the account"}}, weightUnits...)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "fixed.country", Label: "Country", Value: p.Meaning.Fixed["country"], Choices: p.Countries}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "fixed.country", Label: "Country", Value: p.ColumnMapping.Fixed["country"], Choices: p.Countries}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1014,7 +1014,7 @@ func columnLine(p batchView, i int, title string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Meaning.Columns[i] == x.Name {
+			if p.ColumnMapping.Columns[i] == x.Name {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, " selected")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1027,7 +1027,7 @@ func columnLine(p batchView, i int, title string) templ.Component {
 			var templ_7745c5c3_Var44 string
 			templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(x.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batch.templ`, Line: 210, Col: 84}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batch.templ`, Line: 210, Col: 90}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 			if templ_7745c5c3_Err != nil {

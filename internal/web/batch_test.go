@@ -25,7 +25,7 @@ func (b *bench) batches(c Config) *batch.Service {
 			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return c.Shipping.Offer(ctx, shipping.TryInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+			return c.Shipping.Offer(ctx, shipping.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{
@@ -43,7 +43,7 @@ func (b *bench) batch(t ship.Tenant, text string) ship.BatchID {
 	b.Helper()
 	up, err := b.web.Batch.Upload(b.Context(), t, "orders.csv", "Dana", []byte(text))
 	b.must(err)
-	b.must(b.web.Batch.Check(b.Context(), t, up.ID, up.Meaning))
+	b.must(b.web.Batch.Check(b.Context(), t, up.ID, up.ColumnMapping))
 	b.workBatch(t, up.ID)
 	return up.ID
 }
@@ -117,7 +117,7 @@ func TestWhatAFileSaysNeverRuns(t *testing.T) {
 	tenant := ship.Tenant{Account: b.owner.ID}
 	got, err := b.web.Batch.Batch(t.Context(), tenant, id)
 	b.must(err)
-	b.must(b.web.Batch.Check(t.Context(), tenant, id, got.Meaning))
+	b.must(b.web.Batch.Check(t.Context(), tenant, id, got.ColumnMapping))
 	b.workBatch(tenant, id)
 	inert(t, "list", b.send(member.Owner, "/app/test/batches", nil).Body.String())
 	for _, page := range []string{path, path + "?show=all", path + "?show=all&after=40", path + "/rows/1", path + "/rows/2", path + "/rows/30"} {
@@ -225,11 +225,11 @@ func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
 	tenant := ship.Tenant{Account: b.owner.ID}
 	up, err := b.web.Batch.Batch(t.Context(), tenant, id)
 	b.must(err)
-	b.must(b.web.Batch.Check(t.Context(), tenant, id, up.Meaning))
+	b.must(b.web.Batch.Check(t.Context(), tenant, id, up.ColumnMapping))
 	b.workBatch(tenant, id)
 
 	page := b.send(member.Shipper, path+"?show=skipped", nil).Body.String()
-	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Deal.TrackingNumber, "/app/test/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Deal.Carrier), "Ship again"} {
+	for _, want := range []string{"Buy 1 label", "Already shipped", sh.Purchase.TrackingNumber, "/app/test/shipments/" + string(sh.ID), "by " + carrierTitle(sh.Purchase.Carrier), "Ship again"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

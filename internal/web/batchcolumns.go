@@ -14,7 +14,7 @@ func (s *Web) mapBatch(v *visit) error {
 		return err
 	}
 
-	meaning := batch.Meaning{
+	meaning := batch.ColumnMapping{
 		Columns: make([]string, len(current.Header)),
 		Fixed:   map[string]string{},
 	}
@@ -31,7 +31,7 @@ func (s *Web) mapBatch(v *visit) error {
 	err = s.Batch.Check(ctx, v.tenant(), current.ID, meaning)
 	if invalid, fixable := problemsOf(err); fixable {
 		page := batchView{Batch: current, Wrong: invalid}
-		page.Meaning = meaning // as it was filled in, to be corrected
+		page.ColumnMapping = meaning // as it was filled in, to be corrected
 		page.Problem = invalid.All
 		return v.showBatch(http.StatusUnprocessableEntity, page)
 	}

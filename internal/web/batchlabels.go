@@ -48,7 +48,7 @@ func (v *visit) batchLabels(format label.Format) error {
 	header := v.w.Header()
 	header.Set("Content-Type", format.ContentType())
 	header.Set("Content-Disposition", disposition+`; filename="labels-`+fileSuffix(current)+"."+string(format)+`"`)
-	header.Set("X-Labels", strconv.Itoa(file.In))
+	header.Set("X-Labels", strconv.Itoa(file.Included))
 	v.w.Write(file.Data) // the reader may have left
 	return nil
 }
@@ -78,7 +78,7 @@ func (s *Web) batchDocuments(v *visit) error {
 	header := v.w.Header()
 	header.Set("Content-Type", label.PDF.ContentType())
 	header.Set("Content-Disposition", `inline; filename="documents-`+fileSuffix(current)+`.pdf"`)
-	header.Set("X-Documents", strconv.Itoa(file.In))
+	header.Set("X-Documents", strconv.Itoa(file.Included))
 	v.w.Write(file.Data) // the reader may have left
 	return nil
 }
@@ -86,8 +86,8 @@ func (s *Web) batchDocuments(v *visit) error {
 // mustConfirm reports whether the file leaves something out that the person has
 // not seen yet. The page that lists it links to the file with the number of
 // missing labels; if the number is another by then, the page is shown again.
-func (v *visit) mustConfirm(file shipping.Pile) bool {
-	missing := len(file.Out)
+func (v *visit) mustConfirm(file shipping.LabelBundle) bool {
+	missing := len(file.Excluded)
 	return missing > 0 && (file.Data == nil || v.query("without") != strconv.Itoa(missing))
 }
 
@@ -165,9 +165,9 @@ func (p unprinted) OtherFormat() label.Format {
 }
 
 // showUnprinted answers with the page of labels that the file leaves out.
-func (v *visit) showUnprinted(current batch.Batch, rows []batch.Row, format label.Format, file shipping.Pile) error {
+func (v *visit) showUnprinted(current batch.Batch, rows []batch.Row, format label.Format, file shipping.LabelBundle) error {
 	missing := slices.DeleteFunc(slices.Clone(rows), func(row batch.Row) bool {
-		return file.Out[row.Shipment] == nil
+		return file.Excluded[row.Shipment] == nil
 	})
 	views, err := v.rowViews(current, missing)
 	if err != nil {
@@ -177,11 +177,11 @@ func (v *visit) showUnprinted(current batch.Batch, rows []batch.Row, format labe
 	page := unprinted{
 		Batch:  current,
 		Format: format,
-		In:     file.In,
+		In:     file.Included,
 	}
 	var others []string // line numbers of labels that the other format may hold
 	for _, row := range views {
-		reason := file.Out[row.BatchRow.Shipment]
+		reason := file.Excluded[row.BatchRow.Shipment]
 		page.Rows = append(page.Rows, unprintedRow{row, whyUnprinted(row, format, reason)})
 		if ship.CodeOf(reason) == "format_unavailable" {
 			others = append(others, strconv.Itoa(row.Number))
@@ -208,7 +208,7 @@ func whyUnprinted(row rowView, format label.Format, reason error) string {
 
 	seller := "The carrier"
 	if row.Shipment != nil {
-		seller = carrierTitle(row.Shipment.Deal.Carrier)
+		seller = carrierTitle(row.Shipment.Purchase.Carrier)
 	}
 	return seller + " sold this label in a format that " + strings.ToUpper(string(format)) + " cannot be made of."
 }

@@ -71,11 +71,11 @@ func TestALabelThatDoesNotFitIsNamedBeforeTheFile(t *testing.T) {
 	raw := rows[1].Shipment.Raw()
 	_, err = storetest.Conn(t, b.store.System().Config().ConnString()).Exec(t.Context(), "UPDATE labels SET format = 'zpl', data = '^XA^FDx^FS^XZ' WHERE shipment_id = $1", [16]byte(raw))
 	b.must(err)
-	told := b.send(member.Shipper, path+"/labels.pdf?part=1", nil)
-	page := told.Body.String()
+	notified := b.send(member.Shipper, path+"/labels.pdf?part=1", nil)
+	page := notified.Body.String()
 	for _, want := range []string{"1 label cannot be printed as PDF", "A-2", "/app/test/shipments/" + string(rows[1].Shipment), "Print the other 2", "sold this label in a format that PDF cannot be made of", "labels.zpl?lines=2"} {
 		if !strings.Contains(page, want) {
-			t.Errorf("%d: the page does not say %q", told.Code, want)
+			t.Errorf("%d: the page does not say %q", notified.Code, want)
 		}
 	}
 	if strings.Contains(page, "A-1") || strings.Contains(page, "A-3") {

@@ -36,7 +36,7 @@ func (s *Web) batchRow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	row.Opened = v.query("shut") == "" && row.MayMend()
+	row.Opened = v.query("shut") == "" && row.CanFix()
 	return v.showRow(http.StatusOK, row, false)
 }
 
@@ -83,7 +83,7 @@ func (s *Web) changeRow(v *visit) error {
 				values[field] = strings.TrimSpace(list[0])
 			}
 		}
-		row, err = s.Batch.Mend(v.audited("batch.row_changed", "", details), v.tenant(), batchID, shown.Number, values)
+		row, err = s.Batch.Fix(v.audited("batch.row_changed", "", details), v.tenant(), batchID, shown.Number, values)
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (r rowView) results() []string {
 		return cells
 	}
 
-	purchase := r.Shipment.Deal
+	purchase := r.Shipment.Purchase
 	cells[3] = r.Shipment.State.LabelStatus()
 	cells[4] = purchase.Carrier
 	cells[5] = purchase.Service

@@ -413,7 +413,7 @@ func batchRowLine(f frame, r rowView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.MayMend() && r.Of.State != batch.Buying && f.Who.Can(member.BuyShipments) {
+		if r.CanFix() && r.Of.State != batch.Buying && f.Who.Can(member.BuyShipments) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<a class=\"button small\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -444,7 +444,7 @@ func batchRowLine(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(r.Wrong) > 0 && r.Earlier() == "" {
+			if len(r.Problems) > 0 && r.Earlier() == "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "Fix ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -601,7 +601,7 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = mark(r.Shipment.Deal.Carrier).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = mark(r.Shipment.Purchase.Carrier).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -622,11 +622,11 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if r.Shipment.Deal.TrackingNumber != "" {
+			if r.Shipment.Purchase.TrackingNumber != "" {
 				var templ_7745c5c3_Var30 string
-				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(r.Shipment.Deal.TrackingNumber)
+				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(r.Shipment.Purchase.TrackingNumber)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 121, Col: 38}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 121, Col: 42}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 				if templ_7745c5c3_Err != nil {
@@ -648,9 +648,9 @@ func batchRowResult(f frame, r rowView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var32 string
-			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(r.Shipment.Deal.Carrier))
+			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(r.Shipment.Purchase.Carrier))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 127, Col: 44}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 127, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 			if templ_7745c5c3_Err != nil {
@@ -663,7 +663,7 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			var templ_7745c5c3_Var33 string
 			templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(serviceTitle(*r.Shipment))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 127, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 127, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 			if templ_7745c5c3_Err != nil {
@@ -673,7 +673,7 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if name := r.Accounts[r.Shipment.Deal.Connection]; name != "" {
+			if name := r.Accounts[r.Shipment.Purchase.Connection]; name != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "· ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -697,7 +697,7 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = mark(r.Before.Deal.Carrier).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = mark(r.Before.Purchase.Carrier).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -719,9 +719,9 @@ func batchRowResult(f frame, r rowView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var36 string
-			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(or(r.Before.Deal.TrackingNumber, "Earlier shipment"))
+			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(or(r.Before.Purchase.TrackingNumber, "Earlier shipment"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 138, Col: 124}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 138, Col: 128}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -736,9 +736,9 @@ func batchRowResult(f frame, r rowView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var37 string
-			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs("by " + carrierTitle(r.Before.Deal.Carrier))
+			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs("by " + carrierTitle(r.Before.Purchase.Carrier))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 142, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchrow.templ`, Line: 142, Col: 54}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -748,7 +748,7 @@ func batchRowResult(f frame, r rowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if len(r.Wrong) > 0 {
+		} else if len(r.Problems) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<ul class=\"mistakes\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -19,7 +19,7 @@ type exchangeView struct {
 // isOnItsWay reports whether the first exchange is probably about to appear: the
 // journal is written a moment after the call.
 func (p exchangeView) isOnItsWay() bool {
-	return len(p.List) == 0 && p.Deal.Connection != "" && time.Since(p.CreatedAt()) < 15*time.Second
+	return len(p.List) == 0 && p.Purchase.Connection != "" && time.Since(p.CreatedAt()) < 15*time.Second
 }
 
 // exchanges handles GET /app/{mode}/shipments/{id}/exchanges: a page, or a part

@@ -37,7 +37,7 @@ func exchangeCard(f frame, p shipmentView) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if p.Deal.Connection != "" && f.Who.Can(member.ViewRequests) {
+		if p.Purchase.Connection != "" && f.Who.Can(member.ViewRequests) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details id=\"said\" class=\"card fold\" hx-preserve=\"true\" hx-get=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -56,9 +56,9 @@ func exchangeCard(f frame, p shipmentView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(p.Deal.Carrier))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(p.Purchase.Carrier))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `exchanges.templ`, Line: 14, Col: 54}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `exchanges.templ`, Line: 14, Col: 58}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -227,7 +227,7 @@ func exchangeList(f frame, p exchangeView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Deal.Connection == "" {
+			if p.Purchase.Connection == "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "This label is from a simulated carrier: no request was sent.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

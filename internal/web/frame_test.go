@@ -56,8 +56,8 @@ func TestAShipmentIsSaidInOneLine(t *testing.T) {
 	if got := p.Gist(); got != "To Jane Doe, Austin, TX, US" {
 		t.Errorf("not bought: %q", got)
 	}
-	p.Deal.Carrier, p.Deal.Service, p.Deal.ServiceName = "usps", "ground_advantage", "USPS Ground Advantage"
-	p.Deal.Price = ship.Money{Minor: 714, Currency: "USD"}
+	p.Purchase.Carrier, p.Purchase.Service, p.Purchase.ServiceName = "usps", "ground_advantage", "USPS Ground Advantage"
+	p.Purchase.Price = ship.Money{Minor: 714, Currency: "USD"}
 	if got := p.Gist(); got != "USPS Ground Advantage to Jane Doe, Austin, TX, US · $7.14" {
 		t.Errorf("bought: %q", got)
 	}

@@ -345,7 +345,7 @@ func TestARefusedVoidSaysWhatToDo(t *testing.T) {
 	b := newBench(t)
 	sh := b.buy(b.owner, "1", to("FAULT VOID REFUSED"), 1)
 	w := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID)+"/void", url.Values{})
-	for _, want := range []string{"Label " + sh.Deal.TrackingNumber + " was not voided", "can no longer be voided", "stays valid and charged", "for a refund"} {
+	for _, want := range []string{"Label " + sh.Purchase.TrackingNumber + " was not voided", "can no longer be voided", "stays valid and charged", "for a refund"} {
 		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, and the page lacks %q", w.Code, want)
 		}
@@ -369,7 +369,7 @@ func TestAVoidThatIsRefusedLaterIsShown(t *testing.T) {
 		"needs attention":  b.send(member.Viewer, "/app/test/attention", nil).Body.String(),
 		"the refused void": b.send(member.Viewer, "/app/test/attention?kind=voids", nil).Body.String(),
 	} {
-		for _, want := range []string{"Void refused", "Label " + sh.Deal.TrackingNumber + " was not voided", "can no longer be voided", "Refused voids"} {
+		for _, want := range []string{"Void refused", "Label " + sh.Purchase.TrackingNumber + " was not voided", "can no longer be voided", "Refused voids"} {
 			if name == "the shipment" && want == "Refused voids" {
 				continue
 			}

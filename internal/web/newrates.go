@@ -178,7 +178,7 @@ func (v *visit) accountsToQuote(page newShipment, in shipping.QuoteInput) (list 
 
 // rulesRate answers with the offer that the rules choose.
 func (v *visit) rulesRate(page newShipment, in shipping.QuoteInput) error {
-	offer, err := v.Shipping.Offer(v.ctx(), shipping.TryInput{
+	offer, err := v.Shipping.Offer(v.ctx(), shipping.DryRunInput{
 		Tenant:    in.Tenant,
 		Account:   in.Account,
 		Order:     in.Order,

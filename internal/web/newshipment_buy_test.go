@@ -55,7 +55,7 @@ func TestAnOrderIsShippedAgainOnlyWhenThePersonSaysSo(t *testing.T) {
 		t.Fatalf("without a question: %d, %d shipments", w.Code, b.shipments("1001"))
 	}
 	for _, want := range []string{
-		"was shipped", "by " + carrierTitle(earlier.Deal.Carrier), earlier.Deal.TrackingNumber, "/app/test/shipments/" + string(earlier.ID),
+		"was shipped", "by " + carrierTitle(earlier.Purchase.Carrier), earlier.Purchase.TrackingNumber, "/app/test/shipments/" + string(earlier.ID),
 		`name="again"`, "Ship again", "Nothing was bought this time", `value="Floor 7"`, `value="2.5"`,
 	} {
 		if !strings.Contains(page, want) {
@@ -152,14 +152,14 @@ func TestAShipmentOfSeveralParcelsAbroadIsBoughtInTheDashboard(t *testing.T) {
 		!slices.Equal(c.Items[1].ProductIdentifiers, []ship.ProductIdentifier{{Type: "none"}}) {
 		t.Errorf("products: %+v", c)
 	}
-	if len(sh.Deal.Pieces) != 2 {
-		t.Fatalf("pieces: %v", sh.Deal.Pieces)
+	if len(sh.Purchase.Pieces) != 2 {
+		t.Fatalf("pieces: %v", sh.Purchase.Pieces)
 	}
 
 	page := b.send(member.Shipper, "/app/test/shipments/"+string(sh.ID), nil).Body.String()
 	for _, want := range []string{
 		"SKU SH-1", "GTIN (EAN, UPC) 4006381333931", "Declared goods", "Cotton shirt", "610910", "Portugal", "€34.00", "EORI", "DE123456789012345",
-		`data-copy="` + sh.Deal.Pieces[0] + `"`, `data-copy="` + sh.Deal.Pieces[1] + `"`, "Adult signature", "$120.50",
+		`data-copy="` + sh.Purchase.Pieces[0] + `"`, `data-copy="` + sh.Purchase.Pieces[1] + `"`, "Adult signature", "$120.50",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the shipment's page does not show %q", want)

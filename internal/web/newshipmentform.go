@@ -440,8 +440,8 @@ func earlierWords(shipment ship.Shipment) string {
 
 // numberWords returns the tracking number in brackets, if there is one.
 func numberWords(shipment ship.Shipment) string {
-	if shipment.Deal.TrackingNumber == "" {
+	if shipment.Purchase.TrackingNumber == "" {
 		return ""
 	}
-	return " (" + shipment.Deal.TrackingNumber + ")"
+	return " (" + shipment.Purchase.TrackingNumber + ")"
 }

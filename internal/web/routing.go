@@ -42,7 +42,7 @@ func (s *Web) routingRoutes() []route {
 
 // deskView is the page of the rules.
 type deskView struct {
-	rulebook.Desk
+	rulebook.Workspace
 	Names   catalog
 	Changes []routing.Difference // of the draft, against the published rules
 	Problem string
@@ -55,7 +55,7 @@ func (p deskView) Can(i, by int) bool { return i+by >= 0 && i+by < len(p.Rules.R
 
 // desk reads the draft and the published rules for the page.
 func (v *visit) desk() (page deskView, err error) {
-	if page.Desk, err = v.Rules.Desk(v.ctx(), v.tenant()); err != nil {
+	if page.Workspace, err = v.Rules.Workspace(v.ctx(), v.tenant()); err != nil {
 		return page, err
 	}
 	return page, v.describeDesk(&page)
@@ -66,11 +66,11 @@ func (v *visit) describeDesk(page *deskView) (err error) {
 	if page.Names, err = v.catalog(); err != nil {
 		return err
 	}
-	if page.Drafted {
+	if page.HasDraft {
 		page.Changes = routing.Compare(page.Published.Rules, page.Rules)
 	}
 
-	if found, ok := problemsOf(page.Wrong); ok {
+	if found, ok := problemsOf(page.DraftError); ok {
 		for pointer, text := range found.Fields {
 			page.Broken = append(page.Broken, ruleAt(page.Rules, pointer)+": "+text)
 		}
@@ -144,7 +144,7 @@ func (s *Web) changeRules(v *visit) error {
 	}
 
 	// An edit that failed still returns the draft, which the page shows.
-	page := deskView{Desk: desk}
+	page := deskView{Workspace: desk}
 	status := http.StatusOK
 	if err != nil {
 		page.Problem = found.All + " This is how it is now."
@@ -177,7 +177,7 @@ func (v *visit) keepDraft(mark string) error {
 	if err != nil {
 		return err
 	}
-	if page.Mark() != mark {
+	if page.Revision() != mark {
 		page.Problem = "Someone else changed the draft in the meantime. This is the current version."
 		return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), page))
 	}

@@ -36,7 +36,7 @@ func (b *bench) saveRule(mark, name string, more ...string) *httptest.ResponseRe
 
 func (b *bench) rules() []string {
 	b.Helper()
-	desk, err := b.web.Rules.Desk(b.Context(), ship.Tenant{Account: b.owner.ID})
+	desk, err := b.web.Rules.Workspace(b.Context(), ship.Tenant{Account: b.owner.ID})
 	b.must(err)
 	var names []string
 	for _, r := range desk.Rules.Rules {

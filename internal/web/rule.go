@@ -17,7 +17,7 @@ import (
 // rule handles GET /app/{mode}/routing/rule: the form of a new rule, of the
 // one that the address names, or of the default.
 func (s *Web) rule(v *visit) error {
-	desk, err := s.Rules.Desk(v.ctx(), v.tenant())
+	desk, err := s.Rules.Workspace(v.ctx(), v.tenant())
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Web) rule(v *visit) error {
 		form = ruleFormOf(desk.Rules.Rules[i])
 	}
 
-	form.Mark = desk.Mark()
+	form.Mark = desk.Revision()
 	return v.showRule(http.StatusOK, form)
 }
 
@@ -264,7 +264,7 @@ func (s *Web) saveRule(v *visit) error {
 	// Somebody else saved first. The form takes the new mark, so saving again
 	// is a decision with both versions in view.
 	if ship.CodeOf(err) == "draft_changed" {
-		form.Mark = desk.Mark()
+		form.Mark = desk.Revision()
 		if form.Names, err = v.catalog(); err != nil {
 			return err
 		}

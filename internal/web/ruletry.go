@@ -20,7 +20,7 @@ type ruleTry struct {
 	Drafted   bool
 	Book      routing.Book
 	Names     catalog
-	Tried     *shipping.Tried
+	Tried     *shipping.DryRun
 	Warnings  []string
 	Wrong     problems
 }
@@ -53,14 +53,14 @@ func (v *visit) tryForm() (page ruleTry, err error) {
 		return page, err
 	}
 
-	desk, err := v.Rules.Desk(v.ctx(), v.tenant())
+	desk, err := v.Rules.Workspace(v.ctx(), v.tenant())
 	if err != nil {
 		return page, err
 	}
-	page.Drafted = desk.Drafted
+	page.Drafted = desk.HasDraft
 	page.Book = desk.Rules
 	switch {
-	case !desk.Drafted:
+	case !desk.HasDraft:
 		page.Which = "published"
 	case page.Which == "":
 		page.Which = "draft"
@@ -116,7 +116,7 @@ func (s *Web) tryRules(v *visit) error {
 }
 
 func (v *visit) try(page *ruleTry) (err error) {
-	in := shipping.TryInput{
+	in := shipping.DryRunInput{
 		Tenant:    v.tenant(),
 		Account:   v.who.Account,
 		Order:     page.sample(),
@@ -139,7 +139,7 @@ func (v *visit) try(page *ruleTry) (err error) {
 		}
 	}
 
-	tried, err := v.Shipping.Try(v.ctx(), in)
+	tried, err := v.Shipping.DryRun(v.ctx(), in)
 	if err == nil {
 		page.Tried = &tried
 	}
@@ -260,7 +260,7 @@ func candidates(seen, allowed []ship.Rate, dropped []ship.Dropped) []triedOffer 
 // Offers lists the offers that were compared for a shipment, cheapest first, at
 // most ten, with the reason for those that could not be chosen.
 func (p shipmentView) Offers() []triedOffer {
-	routed := p.Deal.Routing
+	routed := p.Purchase.Routing
 	var list []triedOffer
 	for _, rate := range routed.Seen[:min(len(routed.Seen), 10)] {
 		offer := triedOffer{Rate: rate}
@@ -270,7 +270,7 @@ func (p shipmentView) Offers() []triedOffer {
 				offer.Class = "dropped"
 			}
 		}
-		if rate.Carrier == p.Deal.Carrier && rate.Service == p.Deal.Service {
+		if rate.Carrier == p.Purchase.Carrier && rate.Service == p.Purchase.Service {
 			offer.Word = ""
 			offer.Class = "taken"
 		}

@@ -17,7 +17,7 @@ func (s *Web) publishPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if !page.Drafted {
+	if !page.HasDraft {
 		return v.redirect(v.to("routing"), "")
 	}
 	return v.show(http.StatusOK, publishPageView(v.frame("Publish rules", "routing"), page))
@@ -40,7 +40,7 @@ func (s *Web) publishRules(v *visit) error {
 
 		// Somebody else may have published or discarded the draft meanwhile.
 		page.Problem = found.All
-		if !page.Drafted {
+		if !page.HasDraft {
 			return v.show(http.StatusUnprocessableEntity, routingPage(v.frame("Routing", "routing"), page))
 		}
 		return v.show(http.StatusUnprocessableEntity, publishPageView(v.frame("Publish rules", "routing"), page))

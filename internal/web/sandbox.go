@@ -60,7 +60,7 @@ func (s *Web) sandbox(v *visit) error {
 func (v *visit) moving() ([]ship.Shipment, error) {
 	list, _, err := v.Shipping.Shipments(v.ctx(), v.tenant(), shipping.Filter{Page: ship.Page{Limit: pageSize}})
 	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool {
-		return shipment.State != ship.StatePurchased || shipment.Progress.Status == ship.Delivered || !shipment.Deal.Simulated
+		return shipment.State != ship.StatePurchased || shipment.Progress.Status == ship.Delivered || !shipment.Purchase.Simulated
 	})
 	return list[:min(len(list), maxMoving)], err
 }

@@ -188,7 +188,7 @@ func hits(f frame, text string, found []ship.Shipment) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = mark(sh.Deal.Carrier).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = mark(sh.Purchase.Carrier).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -236,9 +236,9 @@ func hits(f frame, text string, found []ship.Shipment) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(sh.Deal.TrackingNumber)
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(sh.Purchase.TrackingNumber)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `search.templ`, Line: 40, Col: 153}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `search.templ`, Line: 40, Col: 157}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {

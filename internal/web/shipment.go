@@ -30,7 +30,7 @@ type shipmentView struct {
 	Failure  string                     // why no label was bought
 	Refused  *shipping.RefusedVoid      // the void that the carrier refused, if the label can still be used
 	Page     string                     // address of the public tracking page; "" while there is none
-	Told     []webhook.Told             // its events, and their deliveries
+	Told     []webhook.EventDeliveries  // its events, and their deliveries
 	Hooks    map[ship.EndpointID]string // the endpoints' URLs without the scheme
 }
 
@@ -44,15 +44,15 @@ func (p shipmentView) Gist() string {
 	recipient := []string{p.Order.Destination.Name, place(p.Order.Destination)}
 	recipient = slices.DeleteFunc(recipient, func(part string) bool { return part == "" })
 	to := strings.Join(recipient, ", ")
-	if p.Deal.Carrier == "" {
+	if p.Purchase.Carrier == "" {
 		return "To " + to
 	}
 
-	words := carrierTitle(p.Deal.Carrier) + " " + serviceTitle(p.Shipment) + " to " + to
-	if p.Deal.Price.IsZero() {
+	words := carrierTitle(p.Purchase.Carrier) + " " + serviceTitle(p.Shipment) + " to " + to
+	if p.Purchase.Price.IsZero() {
 		return words
 	}
-	return words + " · " + money(p.Deal.Price)
+	return words + " · " + money(p.Purchase.Price)
 }
 
 // MayVoid reports whether a void makes sense now.
@@ -65,7 +65,7 @@ func (p shipmentView) MayAdvance() bool {
 	return !p.Tenant.Livemode && p.State == ship.StatePurchased && p.Progress.Status != ship.Delivered
 }
 
-// A milestone is one step of a parcel's journey.
+// A milestone is one step of a parcel's tracking state.
 type milestone struct {
 	Status ship.Status
 	Class  string // "done", "now", "bad" or ""
@@ -104,15 +104,15 @@ func (p shipmentView) Milestones() []milestone {
 
 // Why explains the choice of carrier and service.
 func (p shipmentView) Why() string {
-	deal := p.Deal
+	purchase := p.Purchase
 	taken := ship.Rate{
-		Carrier:     deal.Carrier,
-		Connection:  deal.Connection,
-		Service:     deal.Service,
-		ServiceName: deal.ServiceName,
-		Price:       deal.Price,
+		Carrier:     purchase.Carrier,
+		Connection:  purchase.Connection,
+		Service:     purchase.Service,
+		ServiceName: purchase.ServiceName,
+		Price:       purchase.Price,
 	}
-	return p.Names.why(taken, deal.Routing)
+	return p.Names.why(taken, purchase.Routing)
 }
 
 // shipmentOf reads the shipment that the address names.
@@ -127,7 +127,7 @@ func (v *visit) shipmentOf() (shipmentView, error) {
 		return page, err
 	}
 
-	if page.Deal.TrackingNumber != "" {
+	if page.Purchase.TrackingNumber != "" {
 		page.Page = v.BaseURL + v.Tracking.PagePath(v.tenant(), id)
 	}
 	if page.State == ship.StateFailed {
@@ -163,7 +163,7 @@ func (v *visit) nameAccounts(page *shipmentView) error {
 	byCarrier := map[string][]shipping.Connection{}
 	for _, connection := range connections {
 		byCarrier[connection.Carrier] = append(byCarrier[connection.Carrier], shipping.Connection{ID: connection.ID, Name: connection.Name})
-		if connection.ID == page.Deal.Connection {
+		if connection.ID == page.Purchase.Connection {
 			page.Account = or(connection.Name, short(string(connection.ID)))
 		}
 	}
@@ -196,8 +196,8 @@ func (p shipmentView) HasPDF() bool { return slices.Contains(p.Formats, label.PD
 // Piece returns the tracking number of one parcel of several; "" if the
 // shipment has only one number.
 func (p shipmentView) Piece(i int) string {
-	if i < len(p.Deal.Pieces) && len(p.Deal.Pieces) > 1 {
-		return p.Deal.Pieces[i]
+	if i < len(p.Purchase.Pieces) && len(p.Purchase.Pieces) > 1 {
+		return p.Purchase.Pieces[i]
 	}
 	return ""
 }

@@ -239,7 +239,7 @@ func (s *Web) shipmentsCSV(v *visit) error {
 
 func shipmentCells(shipment ship.Shipment) []string {
 	to := shipment.Order.Destination
-	deal := shipment.Deal
+	purchase := shipment.Purchase
 	estimate := ""
 	if !shipment.Progress.EstimateAt.IsZero() {
 		estimate = machineTime(shipment.Progress.EstimateAt)
@@ -255,11 +255,11 @@ func shipmentCells(shipment ship.Shipment) []string {
 		to.State,
 		to.Zip,
 		to.Country,
-		deal.Carrier,
-		deal.Service,
-		deal.TrackingNumber,
-		deal.Price.Amount(),
-		deal.Price.Currency,
+		purchase.Carrier,
+		purchase.Service,
+		purchase.TrackingNumber,
+		purchase.Price.Amount(),
+		purchase.Price.Currency,
 		machineTime(shipment.CreatedAt()),
 		estimate,
 	}

@@ -131,7 +131,7 @@ func labelPreview(f frame, p shipmentView) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		title := "Shipping label, " + carrierTitle(p.Deal.Carrier) + " " + p.Deal.TrackingNumber
+		title := "Shipping label, " + carrierTitle(p.Purchase.Carrier) + " " + p.Purchase.TrackingNumber
 		file := f.To("shipments", string(p.ID), "label", "label.")
 		if p.HasPicture() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<a class=\"label-picture\" href=\"")
@@ -253,12 +253,12 @@ func documentsCard(f frame, p shipmentView) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if p.HasLabel() && len(p.Deal.Documents) > 0 && f.Who.Can(member.PrintLabels) {
+		if p.HasLabel() && len(p.Purchase.Documents) > 0 && f.Who.Can(member.PrintLabels) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<section class=\"card\"><header><h2>Customs documents</h2></header><ul class=\"body documents\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for i, kind := range p.Deal.Documents {
+			for i, kind := range p.Purchase.Documents {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<li><a class=\"button\" href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -741,9 +741,9 @@ func factsCard(p shipmentView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var36 string
-		templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(p.Deal.Carrier))
+		templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(carrierTitle(p.Purchase.Carrier))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 170, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 170, Col: 42}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 		if templ_7745c5c3_Err != nil {
@@ -756,7 +756,7 @@ func factsCard(p shipmentView) templ.Component {
 		var templ_7745c5c3_Var37 string
 		templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(serviceTitle(p.Shipment))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 170, Col: 67}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 170, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 		if templ_7745c5c3_Err != nil {
@@ -785,12 +785,12 @@ func factsCard(p shipmentView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Deal.TrackingNumber != "" {
+		if p.Purchase.TrackingNumber != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<dt>Tracking</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = copyable(p.Deal.TrackingNumber).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = copyable(p.Purchase.TrackingNumber).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -804,9 +804,9 @@ func factsCard(p shipmentView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var39 string
-		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(money(p.Deal.Price))
+		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(money(p.Purchase.Price))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 182, Col: 44}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `shipmentside.templ`, Line: 182, Col: 48}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -1215,7 +1215,7 @@ func printPage(f frame, p printView) templ.Component {
 			templ_7745c5c3_Var55 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		title := "Shipping label " + p.Deal.TrackingNumber
+		title := "Shipping label " + p.Purchase.TrackingNumber
 		file := f.To("shipments", string(p.ID), "label", "label.")
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<!doctype html><html lang=\"en\">")
 		if templ_7745c5c3_Err != nil {

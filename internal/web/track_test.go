@@ -37,12 +37,12 @@ func TestARecipientSeesTheParcelAndNothingOfThePerson(t *testing.T) {
 	b.advance(sh, ship.InTransit, "")
 	w := b.send("", path, nil, "Accept-Language", "pt-BR;q=0.2, de-AT, en;q=0.5")
 	page := w.Body.String()
-	for _, want := range []string{`lang="de"`, "Das Paket ist unterwegs.", "Voraussichtliche Zustellung", "Northwind Supply", "New York, NY, US", sh.Deal.TrackingNumber, "Dies ist ein Test"} {
+	for _, want := range []string{`lang="de"`, "Das Paket ist unterwegs.", "Voraussichtliche Zustellung", "Northwind Supply", "New York, NY, US", sh.Purchase.TrackingNumber, "Dies ist ein Test"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, secret := range []string{"Grace", "Hopper", "Compiler", "350 5th", "4100", "10118", "SECRET-ORDER", string(sh.ID), string(b.owner.ID), "0143", "grace@", "Figueroa", "90015", "Warehouse", sh.Deal.Price.Amount()} {
+	for _, secret := range []string{"Grace", "Hopper", "Compiler", "350 5th", "4100", "10118", "SECRET-ORDER", string(sh.ID), string(b.owner.ID), "0143", "grace@", "Figueroa", "90015", "Warehouse", sh.Purchase.Price.Amount()} {
 		if strings.Contains(page, secret) {
 			t.Errorf("the page shows %q", secret)
 		}
@@ -71,7 +71,7 @@ func TestARecipientIsToldOfDelaysAndVoidsInTheirLanguage(t *testing.T) {
 		t.Error("the reason is not told")
 	}
 	page := b.send("", b.trackPathOf(gone)+"?lang=pl", nil).Body.String()
-	if !strings.Contains(page, "Nadawca anulował tę przesyłkę.") || strings.Contains(page, gone.Deal.TrackingNumber) {
+	if !strings.Contains(page, "Nadawca anulował tę przesyłkę.") || strings.Contains(page, gone.Purchase.TrackingNumber) {
 		t.Error("a voided label is not told as one")
 	}
 }
@@ -84,11 +84,11 @@ func TestNoOtherAddressShowsAParcel(t *testing.T) {
 	wrong := sh.Tenant
 	wrong.Livemode = true
 	for _, p := range []string{
-		"/track/", "/track/x", "/track/" + string(sh.ID), "/track/" + sh.Deal.TrackingNumber, path + "x", path[:len(path)-1], path + "/", path + "/logo",
+		"/track/", "/track/x", "/track/" + string(sh.ID), "/track/" + sh.Purchase.TrackingNumber, path + "x", path[:len(path)-1], path + "/", path + "/logo",
 		b.web.Tracking.PagePath(wrong, sh.ID), b.web.Tracking.PagePath(sh.Tenant, ship.NewShipmentID(7, time.Now())), path + "/logo/00",
 	} {
 		w := b.send("", p, nil, "Accept-Language", "it")
-		if w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), sh.Deal.TrackingNumber) {
+		if w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), sh.Purchase.TrackingNumber) {
 			t.Errorf("%s: %d", p, w.Code)
 		}
 		if strings.HasPrefix(p, "/track/") && !strings.Contains(p, "logo") && !strings.Contains(w.Body.String(), "Non troviamo questo pacco") {

@@ -18,7 +18,7 @@ func trackViewOf(language tongue, path string, shipment shipmentView, sender str
 		Logo:    logo,
 		Test:    !shipment.Tenant.Livemode,
 		To:      cityOf(place(shipment.Order.Destination)),
-		Carrier: carrierTitle(shipment.Deal.Carrier),
+		Carrier: carrierTitle(shipment.Purchase.Carrier),
 	}
 
 	switch shipment.State {
@@ -36,9 +36,9 @@ func trackViewOf(language tongue, path string, shipment shipmentView, sender str
 	view.Bad = progress.Status == ship.Exception
 	view.Reason = language.why(progress.Reason)
 	view.Steps = shipment.Milestones()
-	view.Numbers = shipment.Deal.Pieces
-	if len(view.Numbers) == 0 && shipment.Deal.TrackingNumber != "" {
-		view.Numbers = []string{shipment.Deal.TrackingNumber}
+	view.Numbers = shipment.Purchase.Pieces
+	if len(view.Numbers) == 0 && shipment.Purchase.TrackingNumber != "" {
+		view.Numbers = []string{shipment.Purchase.TrackingNumber}
 	}
 
 	for _, scan := range shipment.Tracked.Scans {

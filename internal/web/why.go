@@ -67,11 +67,11 @@ func chooser(routed ship.Routing) string {
 
 // refusals returns the purchases that carriers declined, in their order. An
 // entry without a service is a carrier that gave no offer.
-func refusals(routed ship.Routing) []ship.Tried {
-	return slices.DeleteFunc(slices.Clone(routed.Failed), func(t ship.Tried) bool { return t.Service == "" })
+func refusals(routed ship.Routing) []ship.FailedOffer {
+	return slices.DeleteFunc(slices.Clone(routed.Failed), func(t ship.FailedOffer) bool { return t.Service == "" })
 }
 
-func carrierNames(attempts []ship.Tried) string {
+func carrierNames(attempts []ship.FailedOffer) string {
 	var names []string
 	for _, attempt := range attempts {
 		if name := carrierTitle(attempt.Carrier); !slices.Contains(names, name) {

@@ -25,18 +25,18 @@ func TestAChoiceIsToldInTheCarriersOwnNames(t *testing.T) {
 	ground := ship.Rate{Carrier: "usps", Service: "ground_advantage", Price: usd(1607)}
 	dhl := ship.Rate{Carrier: "dhl_express", Service: "express_domestic_12", Price: usd(3690)}
 	old := ship.Rate{Carrier: "ups", Service: "sure_post", ServiceName: "UPS SurePost", Price: usd(900)}
-	no := ship.Tried{Carrier: "ups", Service: "ground", Price: usd(1200), Code: "carrier_refused", Message: "no"}
-	silent := ship.Tried{Carrier: "fedex", Code: "carrier_unavailable", Message: "did not answer"}
+	no := ship.FailedOffer{Carrier: "ups", Service: "ground", Price: usd(1200), Code: "carrier_refused", Message: "no"}
+	silent := ship.FailedOffer{Carrier: "fedex", Code: "carrier_unavailable", Message: "did not answer"}
 	for _, tc := range []struct {
 		taken ship.Rate
 		trace ship.Routing
 		want  string
 	}{
 		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", RunnerUp: &dhl}, "USPS Ground Advantage ($16.07) is the cheapest; next is DHL Express Domestic 12:00 ($36.90)."},
-		{dhl, ship.Routing{Strategy: "rule", Rule: "Fast", Reason: "fastest", Failed: []ship.Tried{silent}}, "Rule “Fast”: DHL Express Domestic 12:00 ($36.90) is the fastest."},
+		{dhl, ship.Routing{Strategy: "rule", Rule: "Fast", Reason: "fastest", Failed: []ship.FailedOffer{silent}}, "Rule “Fast”: DHL Express Domestic 12:00 ($36.90) is the fastest."},
 		{ground, ship.Routing{Strategy: "default", Reason: "share", Missed: &ship.Noted{Rules: []string{"A", "B"}, More: 1}}, "No rule decides: USPS Ground Advantage ($16.07) has the share of the orders that this one falls to. Rules “A”, “B” and 1 more matched and found no offer."},
-		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.Tried{silent, no}, RunnerUp: &dhl}, "UPS Ground ($12.00) is the cheapest. UPS did not sell, so USPS Ground Advantage ($16.07) was taken; next is DHL Express Domestic 12:00 ($36.90)."},
-		{ship.Rate{Carrier: "ups", Service: "ground", Price: usd(1200)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.Tried{no}}, "UPS Ground ($12.00) is the cheapest. UPS did not sell."},
+		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{silent, no}, RunnerUp: &dhl}, "UPS Ground ($12.00) is the cheapest. UPS did not sell, so USPS Ground Advantage ($16.07) was taken; next is DHL Express Domestic 12:00 ($36.90)."},
+		{ship.Rate{Carrier: "ups", Service: "ground", Price: usd(1200)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{no}}, "UPS Ground ($12.00) is the cheapest. UPS did not sell."},
 		{ship.Rate{Carrier: "usps", Service: "ground_advantage", Price: usd(1700)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Seen: ship.Seen{ground}}, "USPS Ground Advantage ($16.07) is the cheapest."},
 		{old, ship.Routing{Strategy: "cheapest", Reason: "cheapest"}, "UPS SurePost ($9.00) is the cheapest."},
 		// Traces from before reasons were stored.
@@ -83,7 +83,7 @@ func TestWhatRoutingStoresIsEnoughToTell(t *testing.T) {
 	if !strings.Contains(page, want) || !strings.Contains(page, ") is the first of its list that offered; next is UPS ") || strings.Contains(page, "fedex ground (") {
 		t.Errorf("the page does not say %q", want)
 	}
-	if !strings.HasPrefix(sh.Deal.Routing.Why, "Rule “Ours”: fedex ground (") {
-		t.Errorf("the API says %q", sh.Deal.Routing.Why)
+	if !strings.HasPrefix(sh.Purchase.Routing.Why, "Rule “Ours”: fedex ground (") {
+		t.Errorf("the API says %q", sh.Purchase.Routing.Why)
 	}
 }

@@ -62,8 +62,8 @@ func plain(code string) string {
 // serviceTitle returns the service without the carrier's name before it, nor a
 // part of that: DHL Express sells "DHL Economy Select".
 func serviceTitle(shipment ship.Shipment) string {
-	service := or(shipment.Deal.ServiceName, plain(shipment.Deal.Service))
-	carrier := carrierTitle(shipment.Deal.Carrier)
+	service := or(shipment.Purchase.ServiceName, plain(shipment.Purchase.Service))
+	carrier := carrierTitle(shipment.Purchase.Carrier)
 	if rest, ok := strings.CutPrefix(service, carrier+" "); ok {
 		return rest
 	}

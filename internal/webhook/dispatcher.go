@@ -176,7 +176,7 @@ func (d *Dispatcher) shutDown() {
 	if err := d.store.ReleaseSlots(ctx, d.owner, d.heldSlots()); err != nil {
 		d.log.Warn("webhooks: release slots", "error", err)
 	}
-	if err := d.store.ForgetCopy(ctx, d.owner); err != nil {
+	if err := d.store.RemoveCopy(ctx, d.owner); err != nil {
 		d.log.Warn("webhooks: leave the list of copies", "error", err)
 	}
 }
@@ -228,7 +228,7 @@ func (d *Dispatcher) countStates() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	counts := map[string]int{"together": 0, "behind": 0, "slow": 0, "parked": 0, "disabled": 0}
+	counts := map[string]int{"following": 0, "catching_up": 0, "slow": 0, "parked": 0, "disabled": 0}
 	for _, q := range d.queues {
 		switch {
 		case !q.endpoint.Enabled:
@@ -238,9 +238,9 @@ func (d *Dispatcher) countStates() map[string]int {
 		case q.slow:
 			counts["slow"]++
 		case q.detached:
-			counts["behind"]++
+			counts["catching_up"]++
 		default:
-			counts["together"]++
+			counts["following"]++
 		}
 	}
 	return counts

@@ -70,7 +70,7 @@ func (s *stage) record(shipments int) []string {
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		sh := ship.Shipment{
 			ID: ship.NewShipmentID(7, now), Tenant: s.tenant, State: ship.StatePurchased, Order: ship.Order{OrderID: fmt.Sprint(s.n), Parcels: []ship.Parcel{{Weight: 1}}},
-			Deal: ship.Deal{Carrier: "ups", TrackingNumber: fmt.Sprint("N", s.n), BoughtAt: now},
+			Purchase: ship.Purchase{Carrier: "ups", TrackingNumber: fmt.Sprint("N", s.n), BoughtAt: now},
 		}
 		c := store.Creation{Shipment: sh, Label: ship.Label{Format: "scene", Data: []byte("{}")}}
 		for i, id := range ship.NewEventIDs(7, now, 2) {

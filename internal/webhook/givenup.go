@@ -8,16 +8,16 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// TellOwners writes to the people of accounts whose endpoints were disabled
+// NotifyOwners writes to the people of accounts whose endpoints were disabled
 // because they failed. Each endpoint is reported once; twice if this process
 // dies between the mail and its record. Without a mail server nobody is
 // notified here: the dashboard shows it, and so do the operator's diagnostics.
-func (s *Service) TellOwners(ctx context.Context) error {
+func (s *Service) NotifyOwners(ctx context.Context) error {
 	if s.mail == nil {
 		return nil
 	}
 
-	endpoints, err := s.store.GivenUpUntold(ctx)
+	endpoints, err := s.store.FailedEndpointsToNotify(ctx)
 	var failed []error
 	for _, endpoint := range endpoints {
 		failed = append(failed, s.notifyOwner(ctx, endpoint))
@@ -39,7 +39,7 @@ func (s *Service) notifyOwner(ctx context.Context, endpoint store.Endpoint) erro
 
 	// Only now: a crash before this line sends the message again, one before
 	// the mail would lose it.
-	return s.store.NoteTold(ctx, endpoint)
+	return s.store.MarkNotified(ctx, endpoint)
 }
 
 // disabledMessage says what happened and what to do.

@@ -38,7 +38,7 @@ func TestOwnersAreToldOnceOfAnEndpointThatWasGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := func() error { t.Helper(); return s.TellOwners(t.Context()) }
+	tell := func() error { t.Helper(); return s.NotifyOwners(t.Context()) }
 	state := func(set string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), "UPDATE webhook_endpoints SET "+set+" WHERE id = $1", [16]byte(e.ID.Raw())); err != nil {

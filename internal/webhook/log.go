@@ -37,7 +37,7 @@ func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds
 func entryOf(row store.LogEvent) Entry {
 	entry := Entry{Event: row.Event, Shipment: row.Shipment}
 	if row.Event.Tracker != "" {
-		purchase := row.Event.Snapshot.Deal
+		purchase := row.Event.Snapshot.Purchase
 		entry.Tracker = ship.Tracker{
 			ID:             row.Event.Tracker,
 			Tenant:         row.Event.Tenant,

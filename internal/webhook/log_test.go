@@ -65,7 +65,7 @@ func TestFollowingTheCursorShowsEachEventOnce(t *testing.T) {
 				break
 			}
 			e := got.Entries[0]
-			if e.Shipment.ID != e.Event.Shipment || e.Shipment.Deal.TrackingNumber == "" || e.Event.Version != store.BodyVersion || e.Event.Tenant != tenant {
+			if e.Shipment.ID != e.Event.Shipment || e.Shipment.Purchase.TrackingNumber == "" || e.Event.Version != store.BodyVersion || e.Event.Tenant != tenant {
 				t.Errorf("entry %+v", e)
 			}
 			seen = append(seen, e.Event.Shipment)

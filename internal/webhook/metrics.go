@@ -37,8 +37,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "Deliveries whose last attempt failed.",
 		}),
 		queues: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "waybill_webhook_lanes",
-			Help: "Endpoints that this copy serves, by how they do.",
+			Name: "waybill_webhook_queues",
+			Help: "Endpoints that this copy serves, by the state of their queue.",
 		}, []string{"state"}),
 	}
 

@@ -173,7 +173,7 @@ func corpus(port string) ([]string, *nameServer) {
 // publicAddress is one that the policy allows; the test lets nothing go there.
 var publicAddress = netip.MustParseAddr("93.184.215.14")
 
-var errTold = errors.New("the test lets nothing out")
+var errNotified = errors.New("the test lets nothing out")
 
 // canary listens on this machine, and counts who comes.
 func canary(t testing.TB) (port string, hits *atomic.Int64) {
@@ -214,7 +214,7 @@ func watch(s *Sender, seen func(netip.AddrPort)) {
 			if to.Addr().IsLoopback() || to.Addr().IsUnspecified() {
 				return nil
 			}
-			return errTold
+			return errNotified
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (s *Service) sampleEvent(t ship.Tenant, kind ship.EventKind, now time.Time)
 			OrderID: "TEST-1001",
 			Parcels: []ship.Parcel{{Weight: 4.2, WeightUnit: ship.Pound, WeightGrams: 1905}},
 		},
-		Deal: ship.Deal{
+		Purchase: ship.Purchase{
 			Carrier:        "ups",
 			Service:        "ground",
 			TrackingNumber: "1Z999AA10123456784",
@@ -134,7 +134,7 @@ func (s *Service) sampleEvent(t ship.Tenant, kind ship.EventKind, now time.Time)
 		Location:    "Louisville, KY, US",
 	}
 	switch kind {
-	case ship.ShipmentCreated, ship.LabelMade:
+	case ship.ShipmentCreated, ship.ShipmentLabelGenerated:
 		return event, shipment // the service's own events have no scan
 	case ship.ShipmentException:
 		event.Sequence = 5

@@ -71,8 +71,8 @@ func eventV1(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) Eve
 	} else {
 		shipment.Progress = progress
 		shipment.State = snapshot.State
-		if snapshot.Deal != nil {
-			shipment.Deal = *snapshot.Deal
+		if snapshot.Purchase != nil {
+			shipment.Purchase = *snapshot.Purchase
 		}
 		shown := ShipmentOf(shipment, snapshot.BaseURL)
 		shown.Routing = shown.Routing.v1()
@@ -101,8 +101,8 @@ func scanOf(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) ship
 	}
 
 	switch event.Kind {
-	case ship.LabelMade:
-		return ship.LabelScan(shipment.Deal.BoughtAt)
+	case ship.ShipmentLabelGenerated:
+		return ship.LabelScan(shipment.Purchase.BoughtAt)
 	case ship.ShipmentException:
 		return ship.FailedScan(event.At(), event.Snapshot.Reason)
 	}

@@ -29,10 +29,10 @@ func TestEventBodiesAreTheirGoldenBytes(t *testing.T) {
 	})
 	late.Late = true
 	for name, e := range map[string]ship.Event{
-		"event_created.json":   testEvent(ship.ShipmentCreated, 1, ship.Snapshot{Status: ship.Created, State: ship.StatePurchasing, Deal: &ship.Deal{Carrier: "ups"}}),
-		"event_label.json":     testEvent(ship.LabelMade, 2, ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased, EstimateAt: estimate}),
+		"event_created.json":   testEvent(ship.ShipmentCreated, 1, ship.Snapshot{Status: ship.Created, State: ship.StatePurchasing, Purchase: &ship.Purchase{Carrier: "ups"}}),
+		"event_label.json":     testEvent(ship.ShipmentLabelGenerated, 2, ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased, EstimateAt: estimate}),
 		"event_carrier.json":   late,
-		"event_exception.json": testEvent(ship.ShipmentException, 2, ship.Snapshot{Status: ship.Exception, PreviousStatus: ship.Created, State: ship.StateFailed, Reason: ship.ReasonPurchaseFailed, Deal: &ship.Deal{Carrier: "ups"}}),
+		"event_exception.json": testEvent(ship.ShipmentException, 2, ship.Snapshot{Status: ship.Exception, PreviousStatus: ship.Created, State: ship.StateFailed, Reason: ship.ReasonPurchaseFailed, Purchase: &ship.Purchase{Carrier: "ups"}}),
 		"event_tracker.json":   followed,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestEventBodiesAreTheirGoldenBytes(t *testing.T) {
 }
 
 func TestEventBodyDoesNotFollowTheShipment(t *testing.T) {
-	e := testEvent(ship.LabelMade, 2, ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased})
+	e := testEvent(ship.ShipmentLabelGenerated, 2, ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased})
 	then, err := wire.EventBody(e, testShipment(), ship.Tracker{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestEventBodyTellsThePurchaseThatFailed(t *testing.T) {
 }
 
 func TestEventBodyRefusesAnUnknownVersion(t *testing.T) {
-	e := testEvent(ship.LabelMade, 2, ship.Snapshot{})
+	e := testEvent(ship.ShipmentLabelGenerated, 2, ship.Snapshot{})
 	e.Version = 2
 	if _, err := wire.EventBody(e, testShipment(), ship.Tracker{}); err == nil {
 		t.Error("a body of version 2 was rendered")

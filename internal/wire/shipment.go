@@ -89,7 +89,7 @@ type Document struct {
 // ShipmentOf is a shipment as clients see it; base is the address of the
 // service.
 func ShipmentOf(shipment ship.Shipment, base string) Shipment {
-	purchase := &shipment.Deal
+	purchase := &shipment.Purchase
 	id := string(shipment.ID)
 	label := base + "/v1/labels/" + id
 
@@ -150,10 +150,10 @@ func piecesOf(shipment ship.Shipment) []Piece {
 	for i, parcel := range parcels {
 		piece := Piece{Parcel: ParcelOf(parcel), Status: string(shipment.Progress.Status)}
 		if len(parcels) == 1 {
-			piece.TrackingNumber = shipment.Deal.TrackingNumber
+			piece.TrackingNumber = shipment.Purchase.TrackingNumber
 		}
-		if i < len(shipment.Deal.Pieces) {
-			piece.TrackingNumber = shipment.Deal.Pieces[i]
+		if i < len(shipment.Purchase.Pieces) {
+			piece.TrackingNumber = shipment.Purchase.Pieces[i]
 		}
 		if i < len(shipment.Progress.Pieces) {
 			piece.Status = string(shipment.Progress.Pieces[i])

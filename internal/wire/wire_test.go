@@ -39,13 +39,13 @@ func testShipment() ship.Shipment {
 			Parcels:  []ship.Parcel{{Weight: 4.2, WeightUnit: ship.Pound, Dimensions: &ship.Dimensions{Length: 12, Width: 9, Height: 4, Unit: ship.Inch}}},
 			Metadata: map[string]string{"channel": "web"},
 		},
-		Deal: ship.Deal{
+		Purchase: ship.Purchase{
 			Carrier: "ups", Service: "ground", ServiceName: "UPS Ground", TrackingNumber: "1Z999AA10123456784",
 			Price: ship.Money{Minor: 1234, Currency: "USD"}, BoughtAt: created.Add(200 * time.Millisecond), Simulated: true,
 			Routing: ship.Routing{
 				Strategy: "cheapest", Considered: 9,
 				RunnerUp: &ship.Rate{Carrier: "usps", Service: "priority", Price: ship.Money{Minor: 1290, Currency: "USD"}, TransitDays: 2},
-				Failed:   []ship.Tried{{Carrier: "fedex", Code: "carrier_unavailable", Message: "did not answer"}},
+				Failed:   []ship.FailedOffer{{Carrier: "fedex", Code: "carrier_unavailable", Message: "did not answer"}},
 				Version:  3, Rule: "Heavy", Also: []string{"No DHL"}, Why: "the cheapest of what is left",
 				Seen: ship.Seen{
 					{Carrier: "ups", Service: "ground", Price: ship.Money{Minor: 1234, Currency: "USD"}, Source: "sheet"},
@@ -95,7 +95,7 @@ func TestShipmentShowsTheSpecificationsFieldsFirst(t *testing.T) {
 func TestPendingShipmentLeavesOnlyTheTrackingNumberOut(t *testing.T) {
 	s := testShipment()
 	s.State = ship.StatePurchasing
-	s.Deal = ship.Deal{Carrier: "ups", Service: "ground"}
+	s.Purchase = ship.Purchase{Carrier: "ups", Service: "ground"}
 	s.Progress = ship.Progress{Status: ship.Created}
 	b, err := wire.Marshal(wire.ShipmentOf(s, base))
 	if err != nil {
@@ -119,7 +119,7 @@ func TestPendingShipmentLeavesOnlyTheTrackingNumberOut(t *testing.T) {
 func TestPiecesHaveTheirOwnNumbersAndStatuses(t *testing.T) {
 	s := testShipment()
 	s.Order.Parcels = append(s.Order.Parcels, ship.Parcel{Weight: 1, WeightUnit: ship.Kilogram, Packaging: "pak"})
-	s.Deal.Pieces = []string{"1Z999AA10123456784", "1Z999AA10123456793"}
+	s.Purchase.Pieces = []string{"1Z999AA10123456784", "1Z999AA10123456793"}
 	s.Progress.Pieces = []ship.Status{ship.Delivered, ship.InTransit}
 	got := wire.ShipmentOf(s, base).Pieces
 	if len(got) != 2 || got[1].TrackingNumber != "1Z999AA10123456793" || got[1].Status != "in_transit" ||
@@ -134,7 +134,7 @@ func TestTrackingShowsNullWhereNoPlaceIsKnown(t *testing.T) {
 		Code: "DP", At: created.Add(24 * time.Hour), Status: ship.InTransit, Description: "Departed from facility", Location: "Louisville, KY, US",
 	})
 	b, err := wire.Marshal(wire.TrackingOf(wire.Timeline{
-		TrackingNumber: s.Deal.TrackingNumber, Carrier: "ups", Shipment: s.ID, Progress: s.Progress, Scans: ship.Timeline(scans), CheckedAt: created,
+		TrackingNumber: s.Purchase.TrackingNumber, Carrier: "ups", Shipment: s.ID, Progress: s.Progress, Scans: ship.Timeline(scans), CheckedAt: created,
 	}))
 	if err != nil {
 		t.Fatal(err)

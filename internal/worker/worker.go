@@ -30,7 +30,7 @@ type Services struct {
 	Batch       *batch.Service
 	Store       *store.Store
 	DatabaseURL string // of the owner, the only role that may create and drop partitions
-	Keep        store.Keep
+	Retention   store.Retention
 }
 
 // workers returns one worker per job kind. It is the complete list.
@@ -44,8 +44,8 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	addLasting(all, observer, func(ctx context.Context, j job.SettleVoid) (time.Duration, error) {
 		return s.Shipping.SettleVoid(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Shipment)
 	})
-	addLasting(all, observer, func(ctx context.Context, j job.VoidStranded) (time.Duration, error) {
-		return s.Shipping.VoidStranded(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Carrier, j.Number)
+	addLasting(all, observer, func(ctx context.Context, j job.VoidOrphanedLabel) (time.Duration, error) {
+		return s.Shipping.VoidOrphanedLabel(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Carrier, j.Number)
 	})
 	addLasting(all, observer, func(ctx context.Context, j job.ProbeEndpoint) (time.Duration, error) {
 		return s.Webhook.Probe(ctx, ship.Tenant{Account: j.Account, Livemode: j.Livemode}, j.Endpoint)
@@ -57,12 +57,12 @@ func workers(s Services, observer jobObserver) *river.Workers {
 	// Jobs that come by the clock, as periodicJobs says.
 	add(all, observer, func(ctx context.Context, _ job.SweepPurchases) error { return s.Shipping.Sweep(ctx) })
 	add(all, observer, func(ctx context.Context, _ job.SweepAttempts) error { return s.Shipping.SweepAttempts(ctx) })
-	add(all, observer, func(ctx context.Context, _ job.TellOwners) error { return s.Webhook.TellOwners(ctx) })
-	add(all, observer, func(ctx context.Context, _ job.KeepPartitions) error {
-		return store.KeepPartitions(ctx, s.DatabaseURL, time.Now(), s.Keep)
+	add(all, observer, func(ctx context.Context, _ job.NotifyOwners) error { return s.Webhook.NotifyOwners(ctx) })
+	add(all, observer, func(ctx context.Context, _ job.MaintainPartitions) error {
+		return store.MaintainPartitions(ctx, s.DatabaseURL, time.Now(), s.Retention)
 	})
-	add(all, observer, func(ctx context.Context, _ job.ForgetKeys) error { return forgetKeys(ctx, s.Store) })
-	add(all, observer, func(ctx context.Context, _ job.ForgetBatches) error { return s.Batch.Forget(ctx, time.Now()) })
+	add(all, observer, func(ctx context.Context, _ job.DeleteIdempotencyKeys) error { return forgetKeys(ctx, s.Store) })
+	add(all, observer, func(ctx context.Context, _ job.DeleteBatches) error { return s.Batch.DeleteOld(ctx, time.Now()) })
 	return all
 }
 
@@ -72,17 +72,17 @@ func periodicJobs(c Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(cmp.Or(c.SweepEvery, time.Minute), job.SweepPurchases{}),
 		every(cmp.Or(c.LateSweepEvery, time.Hour), job.SweepAttempts{}),
-		every(5*time.Minute, job.TellOwners{}),
-		every(time.Hour, job.KeepPartitions{}),
-		every(time.Hour, job.ForgetKeys{}),
-		every(time.Hour, job.ForgetBatches{}),
+		every(5*time.Minute, job.NotifyOwners{}),
+		every(time.Hour, job.MaintainPartitions{}),
+		every(time.Hour, job.DeleteIdempotencyKeys{}),
+		every(time.Hour, job.DeleteBatches{}),
 	}
 }
 
 // forgetKeys deletes expired idempotency keys, batch by batch.
 func forgetKeys(ctx context.Context, st *store.Store) error {
 	for {
-		n, err := st.ForgetKeys(ctx, time.Now())
+		n, err := st.DeleteOldIdempotencyKeys(ctx, time.Now())
 		if err != nil || n == 0 {
 			return err
 		}

@@ -145,12 +145,12 @@ func (c *town) webhooks() {
 // The rules of the town: as they were, as they are, and as they are being
 // written.
 const (
-	ruleHeavy  = `{"name":"Heavy parcels by UPS","when":"parcel.weightLb > 8","then":{"use":[{"carrier":"ups"},{"carrier":"fedex"}]},"guard":{"extraPercent":25,"extraDays":1}}`
-	ruleFar    = `{"name":"Alaska and Hawaii by USPS","when":"destination.state in [\"AK\", \"HI\"]","then":{"prefer":[{"carrier":"usps"}],"tolerancePercent":25}}`
-	ruleCoast  = `{"name":"Express to the coast","when":"destination.state in [\"WA\", \"OR\"]","then":{"use":[{"carrier":"fedex"}]}}`
-	ruleGold   = `{"name":"Gold customers get it fast","when":"metadata[\"tier\"] == \"gold\"","then":{"choose":"fastest","withinPercentOfCheapest":80}}`
-	ruleDear   = `{"name":"Dear goods need a signature","when":"order.insuredValue >= 500","then":{"require":{"signature":"adult"}}}`
-	ruleLittle = `{"name":"Two days for little more","when":"fastest.days <= 2 && fastest.amount < cheapest.amount * 1.1","then":{"choose":"fastest"},"disabled":true}`
+	ruleHeavy     = `{"name":"Heavy parcels by UPS","when":"parcel.weightLb > 8","then":{"use":[{"carrier":"ups"},{"carrier":"fedex"}]},"guard":{"extraPercent":25,"extraDays":1}}`
+	ruleFar       = `{"name":"Alaska and Hawaii by USPS","when":"destination.state in [\"AK\", \"HI\"]","then":{"prefer":[{"carrier":"usps"}],"tolerancePercent":25}}`
+	ruleCoast     = `{"name":"Express to the coast","when":"destination.state in [\"WA\", \"OR\"]","then":{"use":[{"carrier":"fedex"}]}}`
+	ruleGold      = `{"name":"Gold customers get it fast","when":"metadata[\"tier\"] == \"gold\"","then":{"choose":"fastest","withinPercentOfCheapest":80}}`
+	ruleOverLimit = `{"name":"Dear goods need a signature","when":"order.insuredValue >= 500","then":{"require":{"signature":"adult"}}}`
+	ruleLittle    = `{"name":"Two days for little more","when":"fastest.days <= 2 && fastest.amount < cheapest.amount * 1.1","then":{"choose":"fastest"},"disabled":true}`
 )
 
 // rules are published twice, and a draft is being written.
@@ -160,7 +160,7 @@ func (c *town) rules() {
 		c.post(http.MethodPut, "/v1/routing/draft", `{"rules":[`+v[0]+`]}`)
 		c.post(http.MethodPost, "/v1/routing/publish", `{"note":"`+v[1]+`"}`)
 	}
-	c.post(http.MethodPut, "/v1/routing/draft", `{"rules":[`+ruleHeavy+","+ruleFar+","+ruleDear+","+ruleGold+","+ruleLittle+`],"default":{"choose":"cheapest","withinDays":7}}`)
+	c.post(http.MethodPut, "/v1/routing/draft", `{"rules":[`+ruleHeavy+","+ruleFar+","+ruleOverLimit+","+ruleGold+","+ruleLittle+`],"default":{"choose":"cheapest","withinDays":7}}`)
 }
 
 func (c *town) post(method, path, body string) {

@@ -19,7 +19,7 @@ import (
 )
 
 // seedPast makes the shipments of the last 80 days: many on weekdays, few on
-// Sundays, each with its journey. {account} and {shard} are the account's.
+// Sundays, each with its tracking state. {account} and {shard} are the account's.
 const seedPast = `
 CREATE FUNCTION pg_temp.seed_id(at timestamptz, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
   SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '{shard}' || substr(md5('s' || n), 1, 17))::uuid
@@ -61,7 +61,7 @@ func (c *town) past(account ship.AccountID) {
 	c.Helper()
 	now := time.Now()
 	for at := now.AddDate(0, 0, -84); at.Before(now); at = at.AddDate(0, 0, 14) {
-		c.must(store.KeepPartitions(c.Context(), c.data, at, nil))
+		c.must(store.MaintainPartitions(c.Context(), c.data, at, nil))
 	}
 	owner, raw := storetest.Conn(c.T, c.data), account.Raw()
 	_, err := owner.PgConn().Exec(c.Context(), strings.NewReplacer("{account}", fmt.Sprintf("%x", raw[:]), "{shard}", fmt.Sprintf("%03x", raw.Shard())).Replace(seedPast)).ReadAll()
@@ -126,7 +126,7 @@ func (c *town) belongings() {
 }
 
 // batch uploads a file of orders and has its columns named; one that is bad has
-// lines to mend, another is bought.
+// lines to fix, another is bought.
 func (c *town) batch(name string, n int, bad bool) {
 	c.Helper()
 	var b bytes.Buffer

@@ -157,7 +157,7 @@ func (w *world) countLost(t *testing.T, acked map[string]string) (lost int) {
 // countMissingEvents follows the log from its beginning and counts the
 // shipments that it does not tell of, whole and in sequence.
 func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missing int) {
-	told := map[string][]string{}
+	notified := map[string][]string{}
 	query := "?limit=100"
 	for {
 		status, body, err := w.get("/v1/events" + query)
@@ -177,7 +177,7 @@ func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missi
 		}
 		for _, e := range page.Data {
 			id := e.Data.Shipment.ID
-			told[id] = append(told[id], fmt.Sprintf("%d %s", e.Sequence, e.Type))
+			notified[id] = append(notified[id], fmt.Sprintf("%d %s", e.Sequence, e.Type))
 		}
 		if len(page.Data) == 0 {
 			break
@@ -185,7 +185,7 @@ func (w *world) countMissingEvents(t *testing.T, acked map[string]string) (missi
 		query = "?limit=100&after=" + page.NextCursor
 	}
 	for key, id := range acked {
-		if got := fmt.Sprint(told[id]); got != "[1 shipment.created 2 label.generated]" {
+		if got := fmt.Sprint(notified[id]); got != "[1 shipment.created 2 label.generated]" {
 			missing++
 			t.Errorf("%s: the log tells %s of %s", key, got, id)
 		}

@@ -46,7 +46,7 @@ func newClient(w *world, s scenario) *client {
 	}
 	c.order = `"origin":` + shipFrom + `,"destination":` + shipTo +
 		`,"parcel":{"weight":2.5,"weightUnit":"lb","dimensions":{"length":10,"width":8,"height":4,"unit":"in"}}}`
-	if s.dear {
+	if s.overLimit {
 		c.quotes = `{"carriers":["` + s.carrier + `"],` + c.order
 	} else {
 		c.body = `{"orderId":"order-1","carrier":"` + s.carrier + `",` + c.order

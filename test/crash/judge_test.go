@@ -36,7 +36,7 @@ func (b *bench) judge() {
 	if n := b.spooled(first) + b.spooled(second); n > 0 && b.earlier != "restored" {
 		b.complain("%d sales are still on a disk", n)
 	}
-	if n := found.Vitals.Stranded[store.OrphanPending] + found.Vitals.Stranded[store.OrphanVoidDeclined]; n > 0 {
+	if n := found.Vitals.OrphanedLabels[store.OrphanPending] + found.Vitals.OrphanedLabels[store.OrphanVoidDeclined]; n > 0 {
 		b.complain("%d stranded labels are not taken back", n)
 	}
 }
@@ -95,7 +95,7 @@ func (b *bench) judgeSales(state, number string) {
 		b.complain("the client was told that it is bought, and it is %q", state)
 	case b.client.refused != "" && state == "purchased":
 		b.complain("the client was told %s, and it is bought", b.client.refused)
-	case b.outcome == "answered" && !b.dear && !b.client.bought && b.earlier != "lost":
+	case b.outcome == "answered" && !b.overLimit && !b.client.bought && b.earlier != "lost":
 		b.complain("a healthy carrier sold nothing: %s", b.client.refused)
 	}
 }
@@ -110,13 +110,13 @@ func (b *bench) list(sql string) (list []string) {
 // judgeEvents reads the log: it begins with the creation, misses no number and
 // tells of the label once.
 func (b *bench) judgeEvents(state string) {
-	told := b.list("SELECT sequence || ' ' || kind FROM events ORDER BY sequence, id")
+	notified := b.list("SELECT sequence || ' ' || kind FROM events ORDER BY sequence, id")
 	labels, wanted := 0, 0
 	if slices.Contains([]string{"purchased", "voided", "refund_pending"}, state) {
 		wanted = 1
 	}
-	ok := len(told) > 0 || b.client.shipment == ""
-	for i, event := range told {
+	ok := len(notified) > 0 || b.client.shipment == ""
+	for i, event := range notified {
 		number, kind, _ := strings.Cut(event, " ")
 		ok = ok && number == fmt.Sprint(i+1) && (kind == "shipment.created") == (i == 0)
 		if kind == "label.generated" {
@@ -124,7 +124,7 @@ func (b *bench) judgeEvents(state string) {
 		}
 	}
 	if !ok || labels != wanted {
-		b.complain("it is %q, and told is %v", state, told)
+		b.complain("it is %q, and told is %v", state, notified)
 	}
 }
 

@@ -73,13 +73,13 @@ func (b *bench) stopped(p *process) <-chan struct{} {
 	if b.recovery != paused {
 		return nil
 	}
-	told := make(chan struct{})
+	notified := make(chan struct{})
 	go func() {
 		if p.goesWithin(10 * time.Second) {
-			close(told)
+			close(notified)
 		}
 	}()
-	return told
+	return notified
 }
 
 // hear keeps a line of the log, and notices the one that tells the address.

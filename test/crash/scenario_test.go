@@ -17,17 +17,17 @@ var outcomes = []outcome{
 	"refused", "unheard", // not sold; unheard: nor answered
 }
 
-// knobs are those of the first purchase call; nil behaves.
-func (o outcome) knobs() *emulator.Knobs {
+// faults are those of the first purchase call; nil behaves.
+func (o outcome) faults() *emulator.Faults {
 	switch o {
 	case "answered":
 		return nil
 	case "refused":
-		return &emulator.Knobs{Refuse: 1}
+		return &emulator.Faults{Refuse: 1}
 	case "unheard":
-		return &emulator.Knobs{Stall: 1}
+		return &emulator.Faults{Stall: 1}
 	}
-	return &emulator.Knobs{Buy: map[string]float64{string(o): 1}}
+	return &emulator.Faults{Buy: map[string]float64{string(o): 1}}
 }
 
 // A scenario is one purchase and what happens around it, but for the death of
@@ -38,7 +38,7 @@ type scenario struct {
 
 	voids     bool   // the client voids what it bought
 	voidFault string // of the first void, the client's or ours
-	dear      bool   // the carrier charges more than it quoted
+	overLimit bool   // the carrier charges more than it quoted
 	unnamed   bool   // the client gives no idempotency key
 	review    bool   // the carrier answers no look-up for so long that a person must decide
 	// earlier is what happened before: a copy died with a sale on its disk and
@@ -54,7 +54,7 @@ func (s scenario) String() string {
 		is   bool
 		word string
 	}{
-		{s.voids, "void"}, {s.voidFault != "", "void-" + s.voidFault}, {s.dear, "dear"}, {s.unnamed, "unnamed"}, {s.review, "review"}, {s.earlier != "", s.earlier},
+		{s.voids, "void"}, {s.voidFault != "", "void-" + s.voidFault}, {s.overLimit, "dear"}, {s.unnamed, "unnamed"}, {s.review, "review"}, {s.earlier != "", s.earlier},
 	} {
 		if w.is {
 			words = append(words, w.word)
@@ -68,7 +68,7 @@ func (s scenario) String() string {
 func special(carrier string, canVoid bool) []scenario {
 	list := []scenario{
 		{carrier: carrier, outcome: "answered", unnamed: true},
-		{carrier: carrier, outcome: "answered", dear: true},
+		{carrier: carrier, outcome: "answered", overLimit: true},
 		{carrier: carrier, outcome: "hang", review: true},
 		{carrier: carrier, outcome: "answered", earlier: "settled"},
 		{carrier: carrier, outcome: "answered", earlier: "lost", unnamed: true},
@@ -81,8 +81,8 @@ func special(carrier string, canVoid bool) []scenario {
 		scenario{carrier: carrier, outcome: "answered", voids: true},
 		scenario{carrier: carrier, outcome: "answered", voids: true, voidFault: "refuse"},
 		scenario{carrier: carrier, outcome: "answered", voids: true, voidFault: "lost"},
-		scenario{carrier: carrier, outcome: "answered", dear: true, voidFault: "refuse"},
-		scenario{carrier: carrier, outcome: "answered", dear: true, voidFault: "lost"},
+		scenario{carrier: carrier, outcome: "answered", overLimit: true, voidFault: "refuse"},
+		scenario{carrier: carrier, outcome: "answered", overLimit: true, voidFault: "lost"},
 		scenario{carrier: carrier, outcome: "hang", voidFault: "lost"},
 	)
 }

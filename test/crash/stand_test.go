@@ -66,11 +66,11 @@ type stand struct {
 	http *httptest.Server
 
 	mu     sync.Mutex
-	buy    *emulator.Knobs // at the first purchase
-	void   *emulator.Knobs // at the first void
-	cheap  bool            // it quotes half of what it charges
-	silent bool            // after the first purchase it answers nothing else, until heal
-	asked  bool            // for a purchase
+	buy    *emulator.Faults // at the first purchase
+	void   *emulator.Faults // at the first void
+	cheap  bool             // it quotes half of what it charges
+	silent bool             // after the first purchase it answers nothing else, until heal
+	asked  bool             // for a purchase
 }
 
 func newStand(t *testing.T, s scenario) *stand {
@@ -80,9 +80,9 @@ func newStand(t *testing.T, s scenario) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.knobs(), cheap: s.dear, silent: s.review}
+	c := &stand{maker: m, Server: m.open(ledger), buy: s.outcome.faults(), cheap: s.overLimit, silent: s.review}
 	if s.voidFault != "" {
-		c.void = &emulator.Knobs{Void: map[string]float64{s.voidFault: 1}}
+		c.void = &emulator.Faults{Void: map[string]float64{s.voidFault: 1}}
 	}
 	c.http = httptest.NewServer(http.HandlerFunc(c.serve))
 	return c
@@ -112,13 +112,13 @@ func (c *stand) heal() {
 
 func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
 	call := r.Method + " " + r.URL.Path
-	knobs, down := c.next(call)
+	faults, down := c.next(call)
 	switch {
 	case down:
 		c.Fail(w, http.StatusServiceUnavailable)
-	case knobs != nil:
-		_ = c.Turn(*knobs) // they are fixed, and right
-		defer func() { _ = c.Turn(emulator.Knobs{}) }()
+	case faults != nil:
+		_ = c.Turn(*faults) // they are fixed, and right
+		defer func() { _ = c.Turn(emulator.Faults{}) }()
 		c.ServeHTTP(w, r)
 	case c.cheap && strings.HasPrefix(call, c.rates):
 		c.halve(w, r)
@@ -128,19 +128,19 @@ func (c *stand) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // next is how the next call is answered.
-func (c *stand) next(call string) (knobs *emulator.Knobs, down bool) {
+func (c *stand) next(call string) (faults *emulator.Faults, down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case strings.HasPrefix(call, c.voids):
-		knobs, c.void = c.void, nil
+		faults, c.void = c.void, nil
 	case strings.HasPrefix(call, c.buys):
 		c.asked = true
-		knobs, c.buy = c.buy, nil
+		faults, c.buy = c.buy, nil
 	default:
 		down = c.silent && c.asked
 	}
-	return knobs, down
+	return faults, down
 }
 
 // prices are the fields of rates that tell a price, of all carriers.

@@ -20,7 +20,7 @@ CREATE FUNCTION pg_temp.seed_id(at timestamptz, kind text, n bigint) RETURNS uui
 $$`
 
 // seedShipments makes the shipments of numbers {from} to {to}, spread evenly
-// over the year, with their journeys and names.
+// over the year, with their tracking states and names.
 const seedShipments = `
 WITH base AS MATERIALIZED (
   SELECT n, at, pg_temp.seed_id(at, 's', n) AS id, age,
@@ -102,10 +102,10 @@ func (s *stand) partitions() {
 	s.Helper()
 	now := time.Now()
 	for at := now.AddDate(-1, 0, -3); at.Before(now); at = at.AddDate(0, 0, 28) {
-		s.must(store.KeepPartitions(s.Context(), s.url, at, nil))
+		s.must(store.MaintainPartitions(s.Context(), s.url, at, nil))
 	}
 	for at := now.AddDate(0, 0, -30); at.Before(now); at = at.AddDate(0, 0, 4) {
-		s.must(store.KeepPartitions(s.Context(), s.url, at, nil))
+		s.must(store.MaintainPartitions(s.Context(), s.url, at, nil))
 	}
 }
 

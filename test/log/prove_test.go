@@ -153,7 +153,7 @@ func prepare(t *testing.T, st *store.Store, l *ledger) ([]ship.Tenant, [][]ship.
 				t.Fatal(err)
 			}
 			shipments[n] = append(shipments[n], c.Shipment)
-			l.commit(draft{c.Events[0].ID.Raw(): {n, ship.ShipmentCreated}, c.Events[1].ID.Raw(): {n, ship.LabelMade}})
+			l.commit(draft{c.Events[0].ID.Raw(): {n, ship.ShipmentCreated}, c.Events[1].ID.Raw(): {n, ship.ShipmentLabelGenerated}})
 		}
 	}
 	return list, shipments

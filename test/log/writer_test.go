@@ -144,11 +144,11 @@ func (w *writer) serve(ctx context.Context, st *store.Store, shipments [][]ship.
 	subject := ship.Subject{Tenant: sh.Tenant, ID: sh.ID.Raw()}
 	d := draft{}
 	err := st.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
-		journeys, err := tx.LockJourneys(ctx, []ship.Subject{subject})
+		trackingStates, err := tx.LockTrackingStates(ctx, []ship.Subject{subject})
 		if err != nil {
 			return err
 		}
-		known, err := tx.Scans(ctx, journeys)
+		known, err := tx.Scans(ctx, trackingStates)
 		if err != nil {
 			return err
 		}
@@ -156,8 +156,8 @@ func (w *writer) serve(ctx context.Context, st *store.Store, shipments [][]ship.
 		for range 1 + w.rng.IntN(3) {
 			heard = append(heard, ship.Scan{Code: fmt.Sprint("C", scanCount.Add(1)), At: time.Now(), Status: ship.InTransit})
 		}
-		c := store.Change{Journey: journeys[0]}
-		fresh, events := c.Journey.Hear(known[subject], heard, ship.Telling{Now: time.Now()})
+		c := store.Change{State: trackingStates[0]}
+		fresh, events := c.State.Apply(known[subject], heard, ship.EventContext{Now: time.Now()})
 		for _, s := range fresh {
 			c.Scans = append(c.Scans, store.NewScan{Scan: s})
 		}

@@ -29,7 +29,7 @@ func TestProveCredentials(t *testing.T) {
 	seed := proving.Seed(t)
 	w := newWorld(t, "LOG_LEVEL=DEBUG")
 	c := w.newClients(16, 0.05)
-	for round, k := range []emulator.Knobs{
+	for round, k := range []emulator.Faults{
 		{Expired: 0.5},
 		{Limit: 0.2, Down: 0.3},
 		{Refuse: 0.5, Buy: map[string]float64{"500": 0.2, "502": 0.2, "truncate": 0.2, "wrong_reference": 0.2}},
@@ -39,7 +39,7 @@ func TestProveCredentials(t *testing.T) {
 		c.buyAll(orders, seed, time.Second, 3*time.Second)
 		_, _, _ = w.call(w.copies[0], http.MethodPost, "/v1/rates", "", ratesBody)
 	}
-	w.turnAll(emulator.Knobs{})
+	w.turnAll(emulator.Faults{})
 	w.wrongCredentials()
 	_, _, _ = w.call(w.copies[0], http.MethodGet, "/v1/carriers", "", "")
 	looked := w.guard(t)

@@ -25,20 +25,20 @@ type turning struct {
 
 // fault is a way for a carrier to fail as a whole.
 type fault struct {
-	name  string
-	knobs emulator.Knobs
-	dies  bool // it is frozen for a while, and then killed
+	name   string
+	faults emulator.Faults
+	dies   bool // it is frozen for a while, and then killed
 }
 
 // faults of carriers. Those before the last two are known to have sold nothing;
 // in the last two nobody can know.
 var faults = []fault{
-	{name: "refuses", knobs: emulator.Knobs{Refuse: 1}},
-	{name: "limits", knobs: emulator.Knobs{Limit: 1}},
-	{name: "is down", knobs: emulator.Knobs{Down: 1}},
+	{name: "refuses", faults: emulator.Faults{Refuse: 1}},
+	{name: "limits", faults: emulator.Faults{Limit: 1}},
+	{name: "is down", faults: emulator.Faults{Down: 1}},
 	{name: "dies", dies: true},
-	{name: "hangs", knobs: emulator.Knobs{Stall: 1, HangFor: emulator.Duration(10 * time.Second)}},
-	{name: "sells and hangs", knobs: emulator.Knobs{Buy: map[string]float64{"hang": 0.5, "reset": 0.5}, HangFor: emulator.Duration(10 * time.Second)}},
+	{name: "hangs", faults: emulator.Faults{Stall: 1, HangFor: emulator.Duration(10 * time.Second)}},
+	{name: "sells and hangs", faults: emulator.Faults{Buy: map[string]float64{"hang": 0.5, "reset": 0.5}, HangFor: emulator.Duration(10 * time.Second)}},
 }
 
 // TestRoutingFailsOver creates shipments that name no carrier while carriers
@@ -64,7 +64,7 @@ func TestRoutingFailsOver(t *testing.T) {
 	c.buyAll(orders, seed, p.lasts, p.settles)
 	close(done)
 	turner.Wait()
-	w.turnAll(emulator.Knobs{})
+	w.turnAll(emulator.Faults{})
 	_, late := w.settle(p.settles)
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
 	j := w.judge(orders)
@@ -85,7 +85,7 @@ func TestRoutingFailsOver(t *testing.T) {
 		out.Seconds = proving.Round(time.Since(start).Seconds())
 	}, map[string]any{
 		"answers": c.answers, "ends": j.ends, "turns": turns, "boughtElsewhere": elsewhere, "furtherAttempts": further,
-		"sold": len(j.sales), "stranded": j.stranded, "slowestVoidSeconds": proving.Round(j.slowest.Seconds()),
+		"sold": len(j.sales), "stranded": j.orphaned, "slowestVoidSeconds": proving.Round(j.slowest.Seconds()),
 	})
 	j.complain(t)
 	w.guard(t)
@@ -107,7 +107,7 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 		if f.dies {
 			s.Signal(syscall.SIGSTOP)
 		} else {
-			w.turn(s, f.knobs)
+			w.turn(s, f.faults)
 		}
 		over := false
 		select {
@@ -119,7 +119,7 @@ func (w *world) takeTurns(seed uint64, every time.Duration, turns map[string]int
 			s.Signal(syscall.SIGKILL)
 			w.kills.Add(1)
 		} else {
-			w.turn(s, emulator.Knobs{})
+			w.turn(s, emulator.Faults{})
 		}
 		if over {
 			return

@@ -67,7 +67,7 @@ func TestProveOneHanging(t *testing.T) {
 
 // compareHanging measures without and beside the hanging carrier, in turn.
 func (w *world) compareHanging(seed uint64, p hanging) (base, under *measured) {
-	calm := emulator.Knobs{Latency: emulator.Duration(40 * time.Millisecond), Spread: emulator.Duration(20 * time.Millisecond)}
+	calm := emulator.Faults{Latency: emulator.Duration(40 * time.Millisecond), Spread: emulator.Duration(20 * time.Millisecond)}
 	hung := calm
 	hung.Stall, hung.HangFor = 1, emulator.Duration(30*time.Second)
 	base, under = &measured{}, &measured{}

@@ -28,7 +28,7 @@ type judge struct {
 	shipments map[string]string // of a key, seen by the client or not
 	abandoned map[string]bool   // carrier and number: recorded as lost, of a carrier that takes nothing back
 	ends      map[string]int    // label statuses
-	stranded  map[string]int    // by what became of them
+	orphaned  map[string]int    // by what became of them
 	slowest   time.Duration     // from the sale of a label that is voided to its void
 }
 
@@ -37,10 +37,10 @@ func (w *world) judge(orders []*order) *judge {
 	w.t.Helper()
 	j := &judge{
 		world: w, orders: orders, violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{}, attempts: map[string]int{},
-		shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, stranded: map[string]int{},
+		shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
 	}
 	j.readAttempts()
-	j.readStranded()
+	j.readOrphaned()
 	j.compare()
 	j.compareCharges()
 	j.readEvents()
@@ -96,8 +96,8 @@ func (j *judge) readAttempts() {
 	}
 }
 
-// readStranded learns what was to be taken back, and what became of it.
-func (j *judge) readStranded() {
+// readStranded learns what was to be voided, and what became of it.
+func (j *judge) readOrphaned() {
 	rows, err := j.pool.Query(j.t.Context(), `SELECT carrier, tracking_number, state FROM orphaned_labels`)
 	if err != nil {
 		j.t.Fatal(err)
@@ -108,7 +108,7 @@ func (j *judge) readStranded() {
 		if err := rows.Scan(&carrier, &number, &state); err != nil {
 			j.t.Fatal(err)
 		}
-		j.stranded[carrier+" "+state]++
+		j.orphaned[carrier+" "+state]++
 		if state == store.OrphanVoidNotNeeded {
 			if carrier != "dhl_express" {
 				j.add("abandoned", carrier+" takes labels back, and "+number+" was abandoned")

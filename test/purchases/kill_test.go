@@ -49,7 +49,7 @@ func TestProvePurchases(t *testing.T) {
 	c.buyAll(orders, seed, p.lasts, p.settles)
 	killers.Wait()
 	t.Logf("all clients have their answer after %.1f s, %d have none", time.Since(start).Seconds(), len(open(orders)))
-	w.turnAll(emulator.Knobs{})
+	w.turnAll(emulator.Faults{})
 	tail, late := w.settle(p.settles)
 	c.vanish = 0
 	c.buyAll(open(orders), seed+1, time.Second, time.Minute)
@@ -73,8 +73,8 @@ func TestProvePurchases(t *testing.T) {
 
 // badDay is how a carrier misbehaves: 8 % of its sales are not answered for.
 // FedEx shows its sales late.
-func badDay(name string) emulator.Knobs {
-	k := emulator.Knobs{
+func badDay(name string) emulator.Faults {
+	k := emulator.Faults{
 		Latency: emulator.Duration(5 * time.Millisecond), Spread: emulator.Duration(30 * time.Millisecond), HangFor: emulator.Duration(10 * time.Second),
 		Limit: 0.002, Down: 0.01, Expired: 0.01, Refuse: 0.02, LookupFlap: 0.05,
 		Buy:  map[string]float64{"hang": 0.02, "reset": 0.015, "500": 0.015, "502": 0.01, "truncate": 0.01, "wrong_reference": 0.01},
@@ -156,7 +156,7 @@ func (w *world) freeze(seed uint64, p killing) {
 	}
 }
 
-// settle waits until no purchase, void or stranded label is open, no sale is
+// settle waits until no purchase, void or orphaned label is open, no sale is
 // on a disk alone, and the sweep has looked at everything since. What never
 // settles is a violation.
 func (w *world) settle(limit time.Duration) (took time.Duration, violations []string) {

@@ -16,7 +16,7 @@ import (
 )
 
 // compareCharges holds the ledger of charges against those of the carriers: a
-// line for each label that was recorded or stranded, and one that takes it
+// line for each label that was recorded or orphaned, and one that takes it
 // back where it was voided. Look-ups do not tell the price; then the charge is
 // as quoted, and stand-ins charge what they quote.
 func (j *judge) compareCharges() {
@@ -57,13 +57,13 @@ func (j *judge) compareCharges() {
 }
 
 // told is what the log of events tells of a shipment.
-type told struct {
+type notified struct {
 	kinds     []string
 	sequences []int
 }
 
 // of are the places of a kind.
-func (t *told) of(kind string) (list []int) {
+func (t *notified) of(kind string) (list []int) {
 	for i, k := range t.kinds {
 		if k == kind {
 			list = append(list, i)
@@ -75,7 +75,7 @@ func (t *told) of(kind string) (list []int) {
 // readEvents follows the log from its beginning: for each label the creation
 // and the label, once each and first, and no gap in the numbers.
 func (j *judge) readEvents() {
-	log := map[string]*told{}
+	log := map[string]*notified{}
 	query := "?limit=100"
 	for {
 		var page struct {
@@ -95,7 +95,7 @@ func (j *judge) readEvents() {
 		for _, e := range page.Data {
 			t := log[e.Data.Shipment.ID]
 			if t == nil {
-				t = &told{}
+				t = &notified{}
 				log[e.Data.Shipment.ID] = t
 			}
 			t.kinds, t.sequences = append(t.kinds, e.Type), append(t.sequences, e.Sequence)
@@ -105,7 +105,7 @@ func (j *judge) readEvents() {
 	for _, o := range j.orders {
 		t := log[j.shipments[o.key]]
 		if t == nil {
-			t = &told{}
+			t = &notified{}
 		}
 		got := strings.Join(t.kinds, " ")
 		if o.status == http.StatusCreated && (!strings.HasPrefix(got, "shipment.created label.generated") || len(t.of("shipment.created"))+len(t.of("label.generated")) != 2) {
@@ -196,7 +196,7 @@ func (j *judge) figures(c *clients, tail time.Duration) map[string]any {
 	}
 	return map[string]any{
 		"requests": requests, "answers": c.answers, "clientsGone": c.gone.Load(), "sold": sold, "voided": voided, "abandoned": len(j.abandoned), "furtherAttempts": again,
-		"labelStatus": j.ends, "stranded": j.stranded, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
+		"labelStatus": j.ends, "stranded": j.orphaned, "slowestFromSaleToVoidSeconds": proving.Round(j.slowest.Seconds()), "settledAfterSeconds": proving.Round(tail.Seconds()),
 		"boughtP50": proving.Quantile(took, 0.5), "boughtP99": proving.Quantile(took, 0.99), "violations": kinds,
 	}
 }

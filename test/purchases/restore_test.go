@@ -29,10 +29,10 @@ func TestProveRestore(t *testing.T) {
 	c.buyAll(before, seed, time.Second, time.Minute)
 	backup := w.backUp()
 
-	w.turnAll(emulator.Knobs{Buy: map[string]float64{"reset": 0.03, "500": 0.03}})
+	w.turnAll(emulator.Faults{Buy: map[string]float64{"reset": 0.03, "500": 0.03}})
 	lost := newOrders(fmt.Sprintf("lost-%x", seed), n, rand.New(rand.NewPCG(seed, 2)))
 	c.buyAll(lost, seed, time.Duration(n)*20*time.Millisecond, 90*time.Second)
-	w.turnAll(emulator.Knobs{})
+	w.turnAll(emulator.Faults{})
 	if _, late := w.settle(2 * time.Minute); len(late) > 0 {
 		t.Fatal(late)
 	}
@@ -53,7 +53,7 @@ func TestProveRestore(t *testing.T) {
 	j := w.judgeRestored(first, before, lost, again)
 	report(t, nil, map[string]any{
 		"lost": n, "violations": j.total(), "abandoned": len(j.abandoned), "sameLabel": same(lost, again), "sold": len(j.sales),
-		"stranded": j.stranded, "retrySeconds": proving.Round(took.Seconds()), "labelStatus": j.ends,
+		"stranded": j.orphaned, "retrySeconds": proving.Round(took.Seconds()), "labelStatus": j.ends,
 	})
 	t.Logf("%d purchases of the lost time were asked for again: %d violations", n, j.total())
 	j.complain(t)
@@ -73,13 +73,13 @@ func TestProveRestoreUnnamed(t *testing.T) {
 	c.buyAll(before, seed, time.Second, time.Minute)
 	backup := w.backUp()
 
-	w.turnAll(emulator.Knobs{Buy: map[string]float64{"reset": 0.05, "500": 0.05, "hang": 0.02}})
+	w.turnAll(emulator.Faults{Buy: map[string]float64{"reset": 0.05, "500": 0.05, "hang": 0.02}})
 	lost := newOrders(fmt.Sprintf("lost-%x", seed), n, rand.New(rand.NewPCG(seed, 2)))
 	for _, o := range lost {
 		o.key = ""
 	}
 	c.buyAll(lost, seed, time.Duration(n)*20*time.Millisecond, 90*time.Second)
-	w.turnAll(emulator.Knobs{})
+	w.turnAll(emulator.Faults{})
 	kept := map[string]bool{}
 	for _, o := range before {
 		kept[o.shipment.TrackingNumber] = true
@@ -124,10 +124,10 @@ func (w *world) leftOver(kept map[string]bool) (list []string) {
 func (w *world) judgeRestored(first *judge, before, lost, again []*order) *judge {
 	j := &judge{
 		world: w, orders: append(append([]*order{}, before...), again...), violations: map[string][]string{}, sales: w.sales(), keyOf: map[string]string{},
-		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, stranded: map[string]int{},
+		attempts: map[string]int{}, shipments: map[string]string{}, abandoned: map[string]bool{}, ends: map[string]int{}, orphaned: map[string]int{},
 	}
 	j.readAttempts()
-	j.readStranded()
+	j.readOrphaned()
 	maps.Copy(j.keyOf, first.keyOf)
 	maps.Copy(j.abandoned, first.abandoned) // the database forgot them, and nobody is billed for them
 	live := map[string][]*sale{}

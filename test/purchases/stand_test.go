@@ -41,30 +41,30 @@ var credentials = map[string]map[string]string{
 var carrierNames = []string{"ups", "usps", "fedex", "dhl_express"}
 
 // stand is a stand-in carrier in a process of its own. Its ledger and its
-// knobs are files, so it is the same after it was killed.
+// faults are files, so it is the same after it was killed.
 type stand struct {
 	proving.Process
 	accepts map[string]string
 	ledger  string
-	knobs   string
+	faults  string
 }
 
 // openStands starts the carriers. They behave.
 func (w *world) openStands() {
 	for _, name := range carrierNames {
-		s := &stand{accepts: credentials[name], ledger: filepath.Join(w.dir, name+".jsonl"), knobs: filepath.Join(w.dir, name+".knobs")}
+		s := &stand{accepts: credentials[name], ledger: filepath.Join(w.dir, name+".jsonl"), faults: filepath.Join(w.dir, name+".faults")}
 		s.Name, s.Addr, s.Log = name, proving.FreeAddr(w.t), filepath.Join(w.dir, name+".out")
-		if err := os.WriteFile(s.knobs, []byte("{}"), 0o600); err != nil {
+		if err := os.WriteFile(s.faults, []byte("{}"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
 		s.Command = func() *exec.Cmd {
-			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--knobs", s.knobs)
+			return exec.Command(proving.Binary(), "emulate", s.Name, "--listen", s.Addr, "--ledger", s.ledger, "--faults", s.faults)
 		}
 		w.carriers = append(w.carriers, s)
 		s.Start(w.t)
 	}
 	for _, s := range w.carriers {
-		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/knobs") })
+		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/faults") })
 	}
 }
 
@@ -78,21 +78,21 @@ func (w *world) stand(name string) *stand {
 	return nil
 }
 
-// turn sets the knobs, now and after the next start.
-func (w *world) turn(s *stand, k emulator.Knobs) {
+// turn sets the faults, now and after the next start.
+func (w *world) turn(s *stand, k emulator.Faults) {
 	w.t.Helper()
 	text, err := json.Marshal(k)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.WriteFile(s.knobs+".new", text, 0o600); err != nil {
+	if err := os.WriteFile(s.faults+".new", text, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.Rename(s.knobs+".new", s.knobs); err != nil {
+	if err := os.Rename(s.faults+".new", s.faults); err != nil {
 		w.t.Fatal(err)
 	}
-	proving.Await(w.t, s.Name+" takes its knobs", 20*time.Second, func() bool {
-		req, err := http.NewRequest(http.MethodPut, "http://"+s.Addr+"/_emulator/knobs", bytes.NewReader(text))
+	proving.Await(w.t, s.Name+" takes its faults", 20*time.Second, func() bool {
+		req, err := http.NewRequest(http.MethodPut, "http://"+s.Addr+"/_emulator/faults", bytes.NewReader(text))
 		if err != nil {
 			return false
 		}
@@ -105,7 +105,7 @@ func (w *world) turn(s *stand, k emulator.Knobs) {
 	})
 }
 
-func (w *world) turnAll(k emulator.Knobs) {
+func (w *world) turnAll(k emulator.Faults) {
 	for _, s := range w.carriers {
 		w.turn(s, k)
 	}

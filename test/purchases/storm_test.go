@@ -22,7 +22,7 @@ func TestProveStorm(t *testing.T) {
 	proving.Beside(t)
 	seed := proving.Seed(t)
 	w := newWorld(t)
-	w.turnAll(emulator.Knobs{Latency: emulator.Duration(20 * time.Millisecond), Spread: emulator.Duration(200 * time.Millisecond)})
+	w.turnAll(emulator.Faults{Latency: emulator.Duration(20 * time.Millisecond), Spread: emulator.Duration(200 * time.Millisecond)})
 	orders := newOrders(fmt.Sprintf("storm-%x", seed), keys, rand.New(rand.NewPCG(seed, 1)))
 	c := w.newClients(160, 0)
 	began := time.Now()

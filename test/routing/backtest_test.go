@@ -136,10 +136,10 @@ func orders(n int, seed uint64) []ship.Order {
 	return list
 }
 
-// buy buys all orders, some at once, and returns the deals in their order.
-func (s *shop) buy(t *testing.T, list []ship.Order) []ship.Deal {
+// buy buys all orders, some at once, and returns the purchases in their order.
+func (s *shop) buy(t *testing.T, list []ship.Order) []ship.Purchase {
 	t.Helper()
-	deals := make([]ship.Deal, len(list))
+	purchases := make([]ship.Purchase, len(list))
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 8)
 	for i, o := range list {
@@ -150,11 +150,11 @@ func (s *shop) buy(t *testing.T, list []ship.Order) []ship.Deal {
 			if err != nil {
 				t.Errorf("%s: %v", o.OrderID, err)
 			}
-			deals[i] = got.Shipment.Deal
+			purchases[i] = got.Shipment.Purchase
 		})
 	}
 	all.Wait()
-	return deals
+	return purchases
 }
 
 // size is how many shipments are bought twice: 10,000 to prove it.
@@ -227,16 +227,16 @@ SELECT (substr(id::text, 1, 18) || substr(gen_random_uuid()::text, 19))::uuid, a
 		}
 		have += int(tag.RowsAffected())
 	}
-	start, told := time.Now(), 0
+	start, notified := time.Now(), 0
 	sim, err := s.rules.Simulate(t.Context(), rulebook.SimulateInput{
-		Tenant: s.tenant, Account: s.account, Rules: book(t, after), Last: most, Progress: func(int, int) { told++ },
+		Tenant: s.tenant, Account: s.account, Rules: book(t, after), Last: most, Progress: func(int, int) { notified++ },
 	})
 	took := time.Since(start)
 	if err != nil || sim.Compared != most {
 		t.Fatalf("compared %d of %d: %v", sim.Compared, most, err)
 	}
-	t.Logf("a back-test of %d shipments took %.2f s, %.0f µs each; progress was told %d times", most, took.Seconds(), took.Seconds()*1e6/float64(most), told)
-	if took > limit || told == 0 {
+	t.Logf("a back-test of %d shipments took %.2f s, %.0f µs each; progress was told %d times", most, took.Seconds(), took.Seconds()*1e6/float64(most), notified)
+	if took > limit || notified == 0 {
 		t.Errorf("a back-test of %d shipments took %s", most, took)
 	}
 	report(t, map[string]any{"backTested": most, "backTestSeconds": took.Seconds(), "microsecondsEach": took.Seconds() * 1e6 / float64(most)})

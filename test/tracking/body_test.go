@@ -18,7 +18,7 @@ import (
 
 // A telling is a push of some of a parcel's scans. Those of the same version
 // are the same byte by byte; those of others tell the same.
-type telling struct {
+type delivery struct {
 	parcel  int32
 	scans   uint32 // a bit each
 	version uint8
@@ -32,12 +32,12 @@ type pushed struct {
 }
 
 // write makes the carrier's request.
-func (w *world) write(m model, t telling) pushed {
+func (w *world) write(m model, t delivery) pushed {
 	p := m.parcel(int(t.parcel))
 	return w.request(p, t)
 }
 
-func (w *world) request(p parcel, t telling) pushed {
+func (w *world) request(p parcel, t delivery) pushed {
 	switch p.carrier() {
 	case "usps":
 		return p.uspsPush(w.stands[0], t)
@@ -99,7 +99,7 @@ func (s scan) raw(carrier string, body []byte) []byte {
 	return body
 }
 
-func (p parcel) uspsPush(s *stand, t telling) pushed {
+func (p parcel) uspsPush(s *stand, t delivery) pushed {
 	payload := string(marshal(p.uspsResult(t.scans)))
 	stamp := fmt.Sprintf("2026-01-%02dT00:00:00Z", t.version+1)
 	return pushed{s.path, "X-HMAC", signature(s.secret, stamp, []byte(payload)), marshal(map[string]any{
@@ -108,7 +108,7 @@ func (p parcel) uspsPush(s *stand, t telling) pushed {
 }
 
 // upsPush is of one scan: UPS tells no more at once.
-func (p parcel) upsPush(s *stand, t telling) pushed {
+func (p parcel) upsPush(s *stand, t delivery) pushed {
 	one := p.chosen(t.scans)[0]
 	code := strings.Split(one.code, "/")
 	date, clock := one.at.UTC().Format("20060102"), one.at.UTC().Format("150405")
@@ -120,7 +120,7 @@ func (p parcel) upsPush(s *stand, t telling) pushed {
 	})}
 }
 
-func (p parcel) fedexPush(s *stand, t telling) pushed {
+func (p parcel) fedexPush(s *stand, t delivery) pushed {
 	var events []any
 	for _, one := range p.chosen(t.scans) {
 		events = append(events, one.fedex())

@@ -47,8 +47,8 @@ INSERT INTO pending_pushes (account_id, livemode, push_id, due_at, body_bytes) S
 
 // prepare makes the rows of pushes in the order in which they come, for each
 // client those of its own parcels: none waits for another's locks.
-func (e *engine) prepare(m model, list []telling, from, to int) (work [engineClients][]rows) {
-	var of [engineClients][]telling
+func (e *engine) prepare(m model, list []delivery, from, to int) (work [engineClients][]rows) {
+	var of [engineClients][]delivery
 	for _, one := range list {
 		c := int(one.parcel) / len(carrierNames) % engineClients
 		of[c] = append(of[c], one)
@@ -63,16 +63,16 @@ func (e *engine) prepare(m model, list []telling, from, to int) (work [engineCli
 }
 
 // rows are what a batch of pushes of one scan each writes.
-func (e *engine) rows(m model, some []telling, journeys map[string]*ship.Journey, known map[int32][]ship.Scan) (b rows) {
-	told := map[int32][]store.NewScan{}
+func (e *engine) rows(m model, some []delivery, trackingStates map[string]*ship.TrackingState, known map[int32][]ship.Scan) (b rows) {
+	notified := map[int32][]store.NewScan{}
 	for _, one := range some {
 		p := m.parcel(int(one.parcel))
-		s, push, j := p.chosen(one.scans)[0], e.request(p, one), journeys[p.number]
+		s, push, j := p.chosen(one.scans)[0], e.request(p, one), trackingStates[p.number]
 		reason := ""
 		if s.status == "" {
 			reason = ship.ReasonUnmapped
 		}
-		told[one.parcel] = append(told[one.parcel], store.NewScan{
+		notified[one.parcel] = append(notified[one.parcel], store.NewScan{
 			Scan: ship.Scan{Code: s.code, At: s.at, Status: s.status, Reason: reason, Description: s.words, Location: "Memphis, TN, US"},
 			Raw:  s.raw(p.carrier(), push.body),
 		})
@@ -84,32 +84,32 @@ func (e *engine) rows(m model, some []telling, journeys map[string]*ship.Journey
 		b.headers = append(b.headers, `{"`+push.proof+`":["`+push.value+`"],"Content-Type":["application/json"],"Content-Length":["700"]}`)
 		b.bodies = append(b.bodies, push.body)
 	}
-	for _, n := range slices.Sorted(maps.Keys(told)) {
+	for _, n := range slices.Sorted(maps.Keys(notified)) {
 		var scans []ship.Scan
-		for _, s := range told[n] {
+		for _, s := range notified[n] {
 			scans = append(scans, s.Scan)
 		}
-		j := journeys[numberOf(int(n))]
-		_, events := j.Hear(known[n], scans, ship.Telling{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: "http://" + e.copies[0].Addr})
+		j := trackingStates[numberOf(int(n))]
+		_, events := j.Apply(known[n], scans, ship.EventContext{Now: time.Now().UTC().Truncate(time.Millisecond), BaseURL: "http://" + e.copies[0].Addr})
 		known[n] = append(known[n], scans...)
-		b.changes = append(b.changes, store.Change{Journey: *j, Scans: told[n], Events: events})
+		b.changes = append(b.changes, store.Change{State: *j, Scans: notified[n], Events: events})
 	}
 	return b
 }
 
 // subjects reads the parcels as they are.
-func (e *engine) subjects(from, to int) map[string]*ship.Journey {
+func (e *engine) subjects(from, to int) map[string]*ship.TrackingState {
 	var numbers []string
 	for n := from; n < to; n++ {
 		numbers = append(numbers, numberOf(n))
 	}
-	all := map[string]*ship.Journey{}
+	all := map[string]*ship.TrackingState{}
 	var number string
 	var account, id [16]byte
 	var at time.Time
 	e.each(`SELECT st.tracking_number, st.account_id, st.id, st.purchased_at FROM shipment_states st JOIN lookup_keys l ON l.account_id = st.account_id AND l.livemode = st.livemode AND l.subject_id = st.id WHERE l.kind = 't' AND l.value = ANY ($1)`,
 		numbers, []any{&number, &account, &id, &at}, func() {
-			all[number] = &ship.Journey{
+			all[number] = &ship.TrackingState{
 				Subject: ship.Subject{Tenant: ship.Tenant{Account: ship.AccountIDOf(account), Livemode: true}, ID: id}, State: ship.StatePurchased,
 				Progress: ship.Progress{Status: ship.LabelGenerated}, Sequence: 2, Attempt: 1, Pieces: 1, Number: number, BoughtAt: at.UTC(), NewestAt: at.UTC(),
 			}
@@ -152,6 +152,6 @@ func (e *engine) writeRows(b rows) error {
 		if err := tx.Apply(ctx, b.changes); err != nil {
 			return err
 		}
-		return tx.HeardPushes(ctx, b.pushes)
+		return tx.DeletePushes(ctx, b.pushes)
 	})
 }

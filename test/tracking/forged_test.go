@@ -33,7 +33,7 @@ func TestProveForged(t *testing.T) {
 	w.seed(0, 32*(rounds+1))
 	var real []pushed
 	for n := range 8 { // two of each, and four of USPS
-		real = append(real, w.request(m.parcel(n), telling{scans: 1}))
+		real = append(real, w.request(m.parcel(n), delivery{scans: 1}))
 	}
 	w.push(texts(real...))
 	if n := w.count(`SELECT count(*) FROM tracking_events WHERE code = ANY ($1)`, []string{"OA", "P/PU/038", "PU"}); n < len(real) {
@@ -54,7 +54,7 @@ func TestProveForged(t *testing.T) {
 		t.Errorf("forged pushes changed something:\n before %s\n after  %s", before, after)
 	}
 	// The service is well, and believes the carrier still.
-	w.push(texts(w.request(m.parcel(32*rounds), telling{scans: 1})))
+	w.push(texts(w.request(m.parcel(32*rounds), delivery{scans: 1})))
 	if w.state() == before {
 		t.Error("a real push changes nothing")
 	}
@@ -104,11 +104,11 @@ func (w *world) state() (text string) {
 // forgeries are made from real pushes, and from news of the parcels behind from.
 func (w *world) forgeries(m model, real []pushed, from int) (list []forgery) {
 	for i, p := range real {
-		list = append(list, w.untrue(i, p, w.request(m.parcel(from+12+i), telling{scans: 1}))...)
+		list = append(list, w.untrue(i, p, w.request(m.parcel(from+12+i), delivery{scans: 1}))...)
 		name := parcel{n: i}.carrier()
 		list = append(list, forgery{kind: "replayed", what: "a replay of " + name, push: p, want: http.StatusOK})
 		for version := range uint8(5) {
-			again := w.request(m.parcel(i), telling{scans: 1, version: version + uint8(from)%100 + 1})
+			again := w.request(m.parcel(i), delivery{scans: 1, version: version + uint8(from)%100 + 1})
 			list = append(list, forgery{kind: "replayed", what: "the same told again by " + name, push: again, want: http.StatusOK})
 		}
 	}

@@ -62,7 +62,7 @@ func TestProveFreshness(t *testing.T) {
 	w.seed(0, n+1)
 	// The log is full of parcels that were bought just now: their webhooks are
 	// not what is measured.
-	w.push(texts(w.request(m.parcel(n), telling{scans: 1})))
+	w.push(texts(w.request(m.parcel(n), delivery{scans: 1})))
 	proving.Await(w.t, "the endpoint hears", time.Minute, func() bool { return sink.count() == 1 })
 	// So is the sharing out of endpoints between copies that have just started.
 	proving.Await(w.t, "both copies send", time.Minute, func() bool {
@@ -75,7 +75,7 @@ func TestProveFreshness(t *testing.T) {
 	for i := range n {
 		time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / perSecond)))
 		group.Go(func() {
-			one := w.request(m.parcel(i), telling{scans: 1})
+			one := w.request(m.parcel(i), delivery{scans: 1})
 			lines := make([]line, len(w.copies))
 			began[i] = time.Now()
 			took := s.insist(rand.New(rand.NewPCG(1, uint64(i))), lines, one.text())

@@ -36,19 +36,19 @@ func TestProveKills(t *testing.T) {
 	w.seed(0, p.parcels)
 	start := time.Now()
 	s := &sender{world: w, other: map[int]int{}}
-	sources := m.tellings(p.parcels)
-	total, told := 0, 0
+	sources := m.deliveries(p.parcels)
+	total, notified := 0, 0
 	for _, list := range sources {
 		total += len(list)
 		for _, one := range list {
-			told += bits(one.scans)
+			notified += bits(one.scans)
 		}
 	}
 	var senders, killers sync.WaitGroup
 	killers.Go(func() { w.killAt(s, m.seed, total, p) })
 	for i, list := range sources {
 		senders.Go(func() {
-			s.source(m.seed+uint64(i), p.atOnce, list, func(one telling) []byte { return w.write(m, one).text() })
+			s.source(m.seed+uint64(i), p.atOnce, list, func(one delivery) []byte { return w.write(m, one).text() })
 		})
 	}
 	senders.Wait()
@@ -59,12 +59,12 @@ func TestProveKills(t *testing.T) {
 	took := time.Since(start)
 	j := w.judge(m, p.parcels)
 	report(t, func(out *proving.Proof) {
-		out.N, out.Distinct, out.Parcels, out.Seed = told, j.distinct, p.parcels, m.seed
+		out.N, out.Distinct, out.Parcels, out.Seed = notified, j.distinct, p.parcels, m.seed
 		out.Kills, out.Crashes = w.kills.Load(), w.postgres.Crashes.Load()
 		out.Violations, out.Bound95 = j.total(), proving.Upper95(j.total())/float64(j.distinct)
 		out.Seconds = proving.Round(took.Seconds())
 	}, map[string]any{
-		"pushes": total, "tries": s.tries.Load(), "otherAnswers": s.other, "pushed": told, "distinct": j.distinct, "mapped": j.mapped, "unmapped": j.distinct - j.mapped,
+		"pushes": total, "tries": s.tries.Load(), "otherAnswers": s.other, "pushed": notified, "distinct": j.distinct, "mapped": j.mapped, "unmapped": j.distinct - j.mapped,
 		"asked": front.asked.Load(), "pushesPerSecond": proving.Round(float64(total) / pushing.Seconds()), "heardAfterSeconds": proving.Round(tail.Seconds()), "answerP50": proving.Quantile(s.took, 0.5), "answerP99": proving.Quantile(s.took, 0.99),
 		"kills": w.kills.Load(), "crashes": w.postgres.Crashes.Load(), "violations": j.counts(),
 	})
@@ -74,12 +74,12 @@ func TestProveKills(t *testing.T) {
 // tellings are the pushes of three sources. Each scan is told five times: the
 // first source tells it alone and again with some others, so does the second
 // with another stamp, and the third repeats the first's byte by byte.
-func (m model) tellings(parcels int) (sources [3][]telling) {
+func (m model) deliveries(parcels int) (sources [3][]delivery) {
 	rng := rand.New(rand.NewPCG(m.seed, 1<<40))
 	for n := range parcels {
 		p := m.parcel(n)
 		for i := range p.scans {
-			one := telling{parcel: int32(n), scans: 1 << i}
+			one := delivery{parcel: int32(n), scans: 1 << i}
 			sources[0] = append(sources[0], one)
 			sources[2] = append(sources[2], one)
 			one.version = 1
@@ -87,7 +87,7 @@ func (m model) tellings(parcels int) (sources [3][]telling) {
 		}
 		for k := range 2 {
 			for _, some := range p.groups(rng) {
-				sources[k] = append(sources[k], telling{parcel: int32(n), scans: some, version: uint8(2 + k)})
+				sources[k] = append(sources[k], delivery{parcel: int32(n), scans: some, version: uint8(2 + k)})
 			}
 		}
 	}

@@ -34,7 +34,7 @@ type line struct {
 }
 
 // source sends pushes in the order given, some at once, to any copy.
-func (s *sender) source(seed uint64, atOnce int, list []telling, write func(telling) []byte) {
+func (s *sender) source(seed uint64, atOnce int, list []delivery, write func(delivery) []byte) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for c := range atOnce {

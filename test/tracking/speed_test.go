@@ -92,10 +92,10 @@ func (f figures) micros(d time.Duration) float64 {
 }
 
 // singly are the first scans of parcels, each told alone and once, in any order.
-func (m model) singly(from, to, scans int) (list []telling) {
+func (m model) singly(from, to, scans int) (list []delivery) {
 	for n := from; n < to; n++ {
 		for i := range scans {
-			list = append(list, telling{parcel: int32(n), scans: 1 << i})
+			list = append(list, delivery{parcel: int32(n), scans: 1 << i})
 		}
 	}
 	rng := rand.New(rand.NewPCG(m.seed, 1<<42))
@@ -104,7 +104,7 @@ func (m model) singly(from, to, scans int) (list []telling) {
 }
 
 // writeAll makes the pushes.
-func (w *world) writeAll(m model, list []telling) (texts [][]byte) {
+func (w *world) writeAll(m model, list []delivery) (texts [][]byte) {
 	for _, one := range list {
 		texts = append(texts, w.write(m, one).text())
 	}
@@ -114,11 +114,11 @@ func (w *world) writeAll(m model, list []telling) (texts [][]byte) {
 // push sends pushes and waits until they are taken in.
 func (w *world) push(list [][]byte) int {
 	s := &sender{world: w, other: map[int]int{}}
-	order := make([]telling, len(list))
+	order := make([]delivery, len(list))
 	for i := range order {
 		order[i].parcel = int32(i)
 	}
-	s.source(1, pushesAtOnce, order, func(one telling) []byte { return list[one.parcel] })
+	s.source(1, pushesAtOnce, order, func(one delivery) []byte { return list[one.parcel] })
 	w.awaitHeard()
 	return len(list)
 }

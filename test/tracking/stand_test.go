@@ -62,7 +62,7 @@ func (w *world) openStands() {
 		s.Start(w.t)
 	}
 	for _, s := range w.stands {
-		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/knobs") })
+		proving.Await(w.t, s.Name+" listens", 20*time.Second, func() bool { return s.Answers("/_emulator/faults") })
 	}
 }
 

@@ -209,8 +209,8 @@ func verifyInNode(t *testing.T, lines []line) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &told, &told
+	var notified bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &notified, &notified
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +222,8 @@ func verifyInNode(t *testing.T, lines []line) {
 		}
 	}
 	err = errors.Join(err, w.Flush(), in.Close(), cmd.Wait())
-	if text := told.String(); err != nil || strings.Count(text, " accepted, ") != 2 {
+	if text := notified.String(); err != nil || strings.Count(text, " accepted, ") != 2 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	t.Logf("node: %s", strings.ReplaceAll(strings.TrimSpace(told.String()), "\n", "; "))
+	t.Logf("node: %s", strings.ReplaceAll(strings.TrimSpace(notified.String()), "\n", "; "))
 }

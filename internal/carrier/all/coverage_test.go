@@ -170,7 +170,7 @@ func TestEveryCodeOfTheCarriersListsHasAMeaningOrAReason(t *testing.T) {
 			t.Errorf("%s lists %d codes, and the document says %d", s.Title, len(codes), c.listed)
 		}
 		for _, code := range codes {
-			_, _, known := s.Meaning(code)
+			_, _, known := s.MeaningOf(code)
 			if why := c.without[code]; known == (why != "") {
 				t.Errorf("%s: %s has a meaning: %t; a reason why not: %q", s.Title, code, known, why)
 			}
@@ -186,16 +186,16 @@ func TestEveryCodeOfTheCarriersListsHasAMeaningOrAReason(t *testing.T) {
 // TestEveryRowIsWhatItsCodeMeans proves that no row is out of reach.
 func TestEveryRowIsWhatItsCodeMeans(t *testing.T) {
 	for _, s := range all.Specs {
-		if _, described := coverages[s.Name]; !described || s.Meaning == nil {
+		if _, described := coverages[s.Name]; !described || s.MeaningOf == nil {
 			t.Errorf("%s: the coverage of its table is not described", s.Title)
 			continue
 		}
 		for _, r := range statusRows(t, s) {
-			if status, _, known := s.Meaning(r.Code); !known || status != r.Status {
+			if status, _, known := s.MeaningOf(r.Code); !known || status != r.Status {
 				t.Errorf("%s: %s means %q (%t), and its row says %q", s.Title, r.Code, status, known, r.Status)
 			}
 		}
-		if status, reason, known := s.Meaning("no such code"); known || status != "" || reason != "unmapped" {
+		if status, reason, known := s.MeaningOf("no such code"); known || status != "" || reason != "unmapped" {
 			t.Errorf("%s: a code that nobody knows means %q %q", s.Title, status, reason)
 		}
 	}

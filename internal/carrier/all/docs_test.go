@@ -139,7 +139,7 @@ var abilityRows = []row{
 		if !c.can("find") {
 			return "-"
 		}
-		return yes(!c.LosesLabel)
+		return yes(!c.LookupLacksLabel)
 	}},
 	{"a sale may be missing from a look-up for", func(c described) string {
 		if !c.can("find") {
@@ -199,7 +199,7 @@ func afterALostAnswer(c described) string {
 	}
 	absent := " Missing from two look-ups, it is known not to exist, and is bought again while its client waits for it."
 	switch {
-	case !c.LosesLabel:
+	case !c.LookupLacksLabel:
 		return "It is looked up by our reference. If it is there, its label is used." + absent
 	case c.can("void"):
 		return "It is looked up by our reference. If it is there, its label is lost: it is voided and bought again." + absent

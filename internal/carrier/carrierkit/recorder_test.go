@@ -30,7 +30,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 
 // overhear sends one request under ctx through the recorder, and returns what
 // the caller read and what was told.
-func overhear(t *testing.T, ctx context.Context, mark func(context.Context) context.Context) (read string, told []carrier.Exchange) {
+func overhear(t *testing.T, ctx context.Context, mark func(context.Context) context.Context) (read string, notified []carrier.Exchange) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	defer server.Close()
@@ -51,9 +51,9 @@ func overhear(t *testing.T, ctx context.Context, mark func(context.Context) cont
 		t.Fatal(err)
 	}
 	if carrier.OperationOf(ctx) != "" {
-		told = append(told, <-ended)
+		notified = append(notified, <-ended)
 	}
-	return string(text), append(told, drain(ended)...)
+	return string(text), append(notified, drain(ended)...)
 }
 
 func drain(c chan carrier.Exchange) (list []carrier.Exchange) {
@@ -71,14 +71,14 @@ func buying(ctx context.Context) context.Context { return carrier.WithOperation(
 
 func TestARecordedExchangeHasNoSecretAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	read, told := overhear(t, t.Context(), buying)
+	read, notified := overhear(t, t.Context(), buying)
 	if !strings.Contains(read, spokenToken) || !strings.Contains(read, strings.Repeat("A", 5000)) {
 		t.Error("the caller did not read the carrier's own answer")
 	}
-	if len(told) != 1 {
-		t.Fatalf("told %d times, want once", len(told))
+	if len(notified) != 1 {
+		t.Fatalf("told %d times, want once", len(notified))
 	}
-	x := told[0]
+	x := notified[0]
 	if x.Operation != carrier.OpBuy || x.Status != http.StatusOK || x.Method != http.MethodPost || x.Took <= 0 {
 		t.Errorf("told %+v", x)
 	}
@@ -98,7 +98,7 @@ func TestARecordedExchangeHasNoSecretAndChangesNothing(t *testing.T) {
 
 func TestACallOfNoOperationIsNotRecorded(t *testing.T) {
 	t.Parallel()
-	if _, told := overhear(t, t.Context(), func(ctx context.Context) context.Context { return ctx }); len(told) != 0 {
-		t.Errorf("told %+v", told)
+	if _, notified := overhear(t, t.Context(), func(ctx context.Context) context.Context { return ctx }); len(notified) != 0 {
+		t.Errorf("told %+v", notified)
 	}
 }

@@ -28,7 +28,7 @@ type StatusRow struct {
 
 // MustStatuses reads a table, and panics if it is not one: it is part of the
 // program.
-func MustStatuses(text string) StatusTable {
+func ParseStatuses(text string) StatusTable {
 	table, err := ReadStatuses(text)
 	if err != nil {
 		panic(err)

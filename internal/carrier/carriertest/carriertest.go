@@ -87,8 +87,8 @@ type operation struct {
 
 // prepared is what the operations need.
 type prepared struct {
-	order carrier.BuyOrder
-	deal  ship.Deal
+	order    carrier.BuyOrder
+	purchase ship.Purchase
 }
 
 var operations = []operation{
@@ -106,11 +106,11 @@ var operations = []operation{
 		return err
 	}},
 	{"void", true, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Void(ctx, p.deal)
+		_, err := c.Void(ctx, p.purchase)
 		return err
 	}},
 	{"track", false, func(ctx context.Context, c *carrier.Carrier, p prepared) error {
-		_, err := c.Track(ctx, []string{p.deal.TrackingNumber})
+		_, err := c.Track(ctx, []string{p.purchase.TrackingNumber})
 		return err
 	}},
 }
@@ -260,7 +260,7 @@ func (s Subject) open(t testing.TB, op operation, service carrier.Doer, w *wire)
 		if err != nil {
 			return nil, needed, err
 		}
-		needed.deal = ship.Deal{
+		needed.purchase = ship.Purchase{
 			Carrier:        bought.Carrier,
 			Service:        bought.Service,
 			ServiceName:    bought.ServiceName,

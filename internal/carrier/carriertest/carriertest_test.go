@@ -200,30 +200,30 @@ func (p *parrot) Rates(ctx context.Context, _ ship.Order) ([]ship.Rate, error) {
 	return []ship.Rate{{Service: "fly", Price: ship.Money{Minor: a.Cents, Currency: "USD"}}}, err
 }
 
-func (p *parrot) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+func (p *parrot) Buy(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error) {
 	a, err := p.ask(ctx, "/buy", true, b.Reference)
 	return p.purchase(a), err
 }
 
-func (p *parrot) Find(ctx context.Context, b carrier.BuyOrder) (ship.Purchase, error) {
+func (p *parrot) Find(ctx context.Context, b carrier.BuyOrder) (ship.Sale, error) {
 	a, err := p.ask(ctx, "/find", false, b.Reference)
 	if p.assumes && err == nil && a.Number == "" {
-		return ship.Purchase{}, ship.Errorf(ship.NotFound, "nothing there")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "nothing there")
 	}
 	return p.purchase(a), err
 }
 
-func (p *parrot) purchase(a parrotAnswer) ship.Purchase {
+func (p *parrot) purchase(a parrotAnswer) ship.Sale {
 	if p.forges && a.Label == "" {
 		a.Label = "blank"
 	}
-	return ship.Purchase{
+	return ship.Sale{
 		TrackingNumber: a.Number, CarrierRef: a.Ref, Price: ship.Money{Minor: 999, Currency: "USD"},
 		Label: ship.Label{Format: "pdf", Data: []byte(a.Label)},
 	}
 }
 
-func (p *parrot) Void(ctx context.Context, d ship.Deal) (carrier.VoidResult, error) {
+func (p *parrot) Void(ctx context.Context, d ship.Purchase) (carrier.VoidResult, error) {
 	a, err := p.ask(ctx, "/void", true, d.CarrierRef)
 	if a.OK == "" {
 		return carrier.VoidResult{}, err

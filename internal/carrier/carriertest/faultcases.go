@@ -81,7 +81,7 @@ func (s Subject) faults(op operation) []faultCase {
 	case "buy":
 		list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
 	case "find":
-		if !s.Spec.LosesLabel {
+		if !s.Spec.LookupLacksLabel {
 			list = append(list, faultCase{"answer lacks the label", loseLabel, unsure, away, nil})
 		}
 	}

@@ -25,10 +25,10 @@ const (
 
 // Buy purchases a label, and no courier. The label is in the answer and nowhere
 // else: a purchase whose answer is lost can be found but not printed.
-func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	plan, body, err := d.shipment(request, time.Now())
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	call := d.call(http.MethodPost, "/shipments", nil, request.Reference)
@@ -37,7 +37,7 @@ func (d driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchas
 
 	var answer shipmentAnswer
 	if err := d.do(ctx, call, &answer, request.Order, body.ValueAddedServices); err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	return plan.purchase(answer)
 }
@@ -255,13 +255,13 @@ func partyOf(fitted carrierkit.FittedAddress, kind, consumer string) party {
 
 // purchase reads the answer. An answer without a label, or with fewer pieces
 // than were sent, is uncertain: DHL has sold something.
-func (p plan) purchase(answer shipmentAnswer) (ship.Purchase, error) {
+func (p plan) purchase(answer shipmentAnswer) (ship.Sale, error) {
 	waybill := strings.TrimSpace(string(answer.ShipmentTrackingNumber))
 	if waybill == "" {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "DHL Express sent no waybill number")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent no waybill number")
 	}
 
-	bought := ship.Purchase{
+	bought := ship.Sale{
 		CarrierRef:     waybill,
 		TrackingNumber: waybill,
 		Warnings:       append(slices.Clone(p.warnings), answer.Warnings...),
@@ -271,7 +271,7 @@ func (p plan) purchase(answer shipmentAnswer) (ship.Purchase, error) {
 
 	if len(p.packages) > 1 {
 		if len(answer.Packages) != len(p.packages) {
-			return ship.Purchase{}, ship.Errorf(ship.Uncertain, "DHL Express sold %d pieces instead of %d", len(answer.Packages), len(p.packages))
+			return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sold %d pieces instead of %d", len(answer.Packages), len(p.packages))
 		}
 		slices.SortStableFunc(answer.Packages, func(x, y soldPackage) int { return cmp.Compare(x.ReferenceNumber, y.ReferenceNumber) })
 		for _, piece := range answer.Packages {
@@ -282,7 +282,7 @@ func (p plan) purchase(answer shipmentAnswer) (ship.Purchase, error) {
 }
 
 // addDocuments adds the label and the documents to a purchase.
-func addDocuments(bought ship.Purchase, documents []soldDocument, pieces int) (ship.Purchase, error) {
+func addDocuments(bought ship.Sale, documents []soldDocument, pieces int) (ship.Sale, error) {
 	// The labels are joined in the order of the pieces.
 	slices.SortStableFunc(documents, func(x, y soldDocument) int { return cmp.Compare(x.PackageReferenceNumber, y.PackageReferenceNumber) })
 
@@ -291,7 +291,7 @@ func addDocuments(bought ship.Purchase, documents []soldDocument, pieces int) (s
 		// A damaged document is uncertain and not a refusal: DHL has sold the
 		// shipment.
 		if !isPDF(document) {
-			return ship.Purchase{}, ship.Errorf(ship.Uncertain, "DHL Express sent a %s that is not a whole PDF", document.TypeCode)
+			return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent a %s that is not a whole PDF", document.TypeCode)
 		}
 
 		switch document.TypeCode {
@@ -304,7 +304,7 @@ func addDocuments(bought ship.Purchase, documents []soldDocument, pieces int) (s
 		}
 	}
 	if len(labels) == 0 {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "DHL Express sent no label")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent no label")
 	}
 
 	if pieces == 1 {

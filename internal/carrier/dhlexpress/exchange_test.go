@@ -111,7 +111,7 @@ func sum(charges []ship.Charge) ship.Money {
 	return total
 }
 
-func checkPapers(t *testing.T, b carrier.BuyOrder, p ship.Purchase) {
+func checkPapers(t *testing.T, b carrier.BuyOrder, p ship.Sale) {
 	t.Helper()
 	n := len(b.Order.Parcels)
 	if n > 1 && len(p.Pieces) != n || n == 1 && len(p.Pieces) != 0 {
@@ -300,7 +300,7 @@ func TestALostAnswerIsUncertainAndFoundLater(t *testing.T) {
 			if fault == "hang" {
 				c.Deadlines.Buy = time.Second // a busy machine needs some of it to reach the carrier
 			}
-			if err := s.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}, LookupLag: emulator.Duration(50 * time.Millisecond)}); err != nil {
+			if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}, LookupLag: emulator.Duration(50 * time.Millisecond)}); err != nil {
 				t.Fatal(err)
 			}
 			b := foreignOrder()

@@ -16,7 +16,7 @@ import (
 
 // Find looks for a shipment by our reference. What it returns proves the
 // purchase but has neither label nor price: DHL gives these once.
-func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	from, to := searchRange(request, time.Now())
 	query := url.Values{
 		"shipmentReference":    {request.Reference},
@@ -29,18 +29,18 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purcha
 
 	var answer trackingAnswer
 	if err := d.call(http.MethodGet, "/tracking", query, "").Do(ctx, d.via, &answer); err != nil {
-		return ship.Purchase{}, checkNotFound(err)
+		return ship.Sale{}, checkNotFound(err)
 	}
 
 	// An answer without a list says nothing about the shipment. Taking it for
 	// "not found" could buy a second label.
 	if answer.Shipments == nil {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "DHL Express did not say whether there is a shipment")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "DHL Express did not say whether there is a shipment")
 	}
 
 	found := slices.DeleteFunc(answer.Shipments, func(t tracked) bool { return !t.hasReference(request.Reference) })
 	if len(found) == 0 {
-		return ship.Purchase{}, ship.Errorf(ship.NotFound, "DHL Express has no shipment under the reference")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "DHL Express has no shipment under the reference")
 	}
 	slices.SortStableFunc(found, func(x, y tracked) int {
 		return cmp.Or(cmp.Compare(x.ShipmentTimestamp, y.ShipmentTimestamp), cmp.Compare(x.ShipmentTrackingNumber, y.ShipmentTrackingNumber))
@@ -86,8 +86,8 @@ func (t tracked) hasReference(ours string) bool {
 		slices.ContainsFunc(t.ShipperReferences, func(r reference) bool { return r.Value == ours })
 }
 
-func (t tracked) purchase(request carrier.BuyOrder) ship.Purchase {
-	found := ship.Purchase{
+func (t tracked) purchase(request carrier.BuyOrder) ship.Sale {
+	found := ship.Sale{
 		CarrierRef:     string(t.ShipmentTrackingNumber),
 		TrackingNumber: string(t.ShipmentTrackingNumber),
 		DeliveryAt:     localTime(t.EstimatedDeliveryDate, carrierkit.PlaceOf(request.Order.Destination).ClosestZone()),

@@ -16,7 +16,7 @@ var goLive = carrier.GoLive{
 	International:    "express_worldwide",
 	DomesticOptional: true,
 	NotTestable:      notTestable,
-	Papers:           goLivePapers,
+	Documents:        goLivePapers,
 }
 
 // notTestable explains that the test environment does not show what it sold.

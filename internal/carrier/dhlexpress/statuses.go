@@ -12,7 +12,7 @@ import (
 var statusText string
 
 // statuses is what the codes of checkpoints mean.
-var statuses = carrierkit.MustStatuses(statusText)
+var statuses = carrierkit.ParseStatuses(statusText)
 
 // meaning is what a scan's code means.
 func meaning(code string) (status ship.Status, reason string, known bool) {

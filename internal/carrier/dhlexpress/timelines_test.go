@@ -9,7 +9,9 @@ import (
 )
 
 // told is an answer of DHL.
-func told(shipments ...string) string { return `{"shipments":[` + strings.Join(shipments, ",") + `]}` }
+func notified(shipments ...string) string {
+	return `{"shipments":[` + strings.Join(shipments, ",") + `]}`
+}
 
 // shipment has checkpoints and, before them, what else is told.
 func shipment(number, more string, events ...string) string {
@@ -36,7 +38,7 @@ func at(moment, code, text, area string) string {
 }
 
 // line is what was heard, in one line: a time without a zone ends in "?".
-func line(h carrier.Heard) string {
+func line(h carrier.TrackingUpdate) string {
 	s := h.Scan
 	at := s.At.Format(time.RFC3339)
 	if s.ZoneUnknown {
@@ -53,7 +55,7 @@ func line(h carrier.Heard) string {
 	return out
 }
 
-func lines(heard []carrier.Heard) (list []string) {
+func lines(heard []carrier.TrackingUpdate) (list []string) {
 	for _, h := range heard {
 		list = append(list, line(h))
 	}
@@ -68,7 +70,7 @@ var timelines = []struct {
 	want []string
 }{{
 	"delivered, oldest first, with offsets and a day of delivery in New York",
-	told(shipment(one, `"estimatedDeliveryDate":"2026-03-05","receiverDetails":{"postalAddress":{"countryCode":"US","provinceCode":"NY"}},`,
+	notified(shipment(one, `"estimatedDeliveryDate":"2026-03-05","receiverDetails":{"postalAddress":{"countryCode":"US","provinceCode":"NY"}},`,
 		at("2026-03-02 13:56:21 +01:00", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-03-03 04:18:00 -05:00", "CR", "Clearance processing complete", "CINCINNATI HUB-US"),
 		at("2026-03-04 10:50:14 -0500", "WC", "With delivery courier", "NEW YORK-US"),
@@ -81,7 +83,7 @@ var timelines = []struct {
 	},
 }, {
 	"no zone: by a country that has but one, in summer and in winter, and else not at all",
-	told(shipment(one, "",
+	notified(shipment(one, "",
 		at("2026-07-02 13:56:21", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-01-02 13:56:21", "PU", "Shipment picked up", "BONN-DE"),
 		at("2026-07-02 13:56:21", "AF", "Arrived", "SYDNEY-AU"),
@@ -100,7 +102,7 @@ var timelines = []struct {
 	},
 }, {
 	"exceptions, a collection and a return, in no order",
-	told(shipment(one, "",
+	notified(shipment(one, "",
 		at("2026-03-04 12:00:00 +00:00", "RT", "Returned to shipper", "LONDON-GB"),
 		at("2026-03-03 09:00:00 +00:00", "NH", "Not home", "LONDON-GB"),
 		at("2026-03-03 08:00:00 +00:00", "BA", "Address incorrect", "LONDON-GB"),
@@ -123,7 +125,7 @@ var timelines = []struct {
 	},
 }, {
 	"unknown codes are kept without a status",
-	told(shipment(one, "", at("2026-03-03 09:00:00 +00:00", "QQ", "New", "LONDON-GB"), at("2026-03-03 10:00:00 +00:00", ".created", "Ours", "LONDON-GB"),
+	notified(shipment(one, "", at("2026-03-03 09:00:00 +00:00", "QQ", "New", "LONDON-GB"), at("2026-03-03 10:00:00 +00:00", ".created", "Ours", "LONDON-GB"),
 		at("2026-03-03 11:00:00 +00:00", "dummy_pu", "Shipment information received", "LONDON-GB"))),
 	[]string{
 		one + " 2026-03-03T09:00:00Z QQ /unmapped [LONDON, GB] New",
@@ -132,24 +134,24 @@ var timelines = []struct {
 	},
 }, {
 	"odd checkpoints cost themselves alone",
-	told(shipment(one, "", at("yesterday 09:00:00", "AF", "", ""), at("2026-02-30 09:00:00", "AF", "", ""), at("2026-03-03 nine", "AF", "", ""), at("", "AF", "", ""),
+	notified(shipment(one, "", at("yesterday 09:00:00", "AF", "", ""), at("2026-02-30 09:00:00", "AF", "", ""), at("2026-03-03 nine", "AF", "", ""), at("", "AF", "", ""),
 		at("2999-03-03 09:00:00 +00:00", "OK", "", ""), at("0001-01-01 00:00:00 +00:00", "AF", "", ""), at("2026-03-03 09:00:00", "", "", ""),
 		`null`, `[]`, `7`, `{"date":7,"typeCode":"AF"}`, at("2026-03-03T09:00:00 +00:00", "DF", "Departed", ""))),
 	[]string{one + " 2026-03-03T09:00:00? DF in_transit [] Departed"},
 }, {
 	"several shipments, one of which is unknown and one told twice",
-	told(shipment(two, "", at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", "")), shipment("9999999999", "", at("2026-03-03 09:00:00 +00:00", "PU", "Another's", "")),
+	notified(shipment(two, "", at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", "")), shipment("9999999999", "", at("2026-03-03 09:00:00 +00:00", "PU", "Another's", "")),
 		shipment(one, "", at("2026-03-03 09:00:01 +00:00", "PU", "Picked up", "")), shipment(one, "", at("2026-03-03 09:00:01 +00:00", "PU", "Picked up", ""))),
 	[]string{two + " 2026-03-03T09:00:00Z PU picked_up [] Picked up", one + " 2026-03-03T09:00:01Z PU picked_up [] Picked up"},
 }, {
 	"numbers without quotes, lists where objects are promised, and the other way round",
-	told(`{"shipmentTrackingNumber":2100000010,"numberOfPieces":{},"pieces":{},"receiverDetails":[],"estimatedDeliveryDate":[],`+
+	notified(`{"shipmentTrackingNumber":2100000010,"numberOfPieces":{},"pieces":{},"receiverDetails":[],"estimatedDeliveryDate":[],`+
 		`"events":[{"date":"2026-03-03","time":"09:00:00","GMTOffset":"Z","typeCode":"PU","description":{},"serviceArea":{}}]}`,
 		`{"shipmentTrackingNumber":{},"events":{}}`, `[]`, `null`),
 	[]string{one + " 2026-03-03T09:00:00Z PU picked_up [] "},
 }, {
 	"pieces go their own ways, and hear what is about all of them",
-	told(shipment(one, pieces(2,
+	notified(shipment(one, pieces(2,
 		piece(jd1, at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
 		piece(jd2, at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""))),
 		at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""), at("2026-03-02 12:00:00 +00:00", "CR", "Cleared", ""))),
@@ -165,14 +167,14 @@ var timelines = []struct {
 	},
 }, {
 	"a piece that is shown without the others is not delivered by them",
-	told(shipment("9999999999", pieces(2, piece(jd1)), at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
+	notified(shipment("9999999999", pieces(2, piece(jd1)), at("2026-03-03 09:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", "")),
 		shipment("9999999998", pieces(2, piece(jd2, at("2026-03-03 09:00:00 +00:00", "PU", "Picked up", ""))), at("2026-03-03 11:00:00 +00:00", "WC", "With courier", ""), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
 	[]string{jd1 + " 2026-03-03T09:00:00Z WC out_for_delivery [] With courier", jd2 + " 2026-03-03T09:00:00Z PU picked_up [] Picked up"},
 }, {
 	"a shipment that is delivered as a whole",
-	told(shipment("9999999999", pieces(1, piece(jd1)), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
+	notified(shipment("9999999999", pieces(1, piece(jd1)), at("2026-03-03 12:00:00 +00:00", "OK", "Delivered", ""))),
 	[]string{jd1 + " 2026-03-03T12:00:00Z OK delivered [] Delivered"},
 }, {
 	"nothing was scanned yet",
-	told(shipment(one, ""), `{"shipmentTrackingNumber":"`+two+`","status":"No Shipments Found"}`), nil,
-}, {"nothing is known", told(), nil}}
+	notified(shipment(one, ""), `{"shipmentTrackingNumber":"`+two+`","status":"No Shipments Found"}`), nil,
+}, {"nothing is known", notified(), nil}}

@@ -28,7 +28,7 @@ const (
 )
 
 // Track returns what DHL knows of waybills and of pieces.
-func (d driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+func (d driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	// Waybills are all digits. The numbers of pieces are not, and are asked for
 	// by another parameter.
 	var waybills, pieces []string
@@ -42,7 +42,7 @@ func (d driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, e
 		}
 	}
 
-	var all []carrier.Heard
+	var all []carrier.TrackingUpdate
 	for batch := range slices.Chunk(waybills, trackBatch) {
 		histories, err := d.fetchHistories(ctx, url.Values{"shipmentTrackingNumber": batch, "levelOfDetail": {"shipment"}})
 		if err != nil {
@@ -110,8 +110,8 @@ func (d driver) fetchTracking(ctx context.Context, query url.Values) (answer jso
 
 // updatesOf is what the histories say of the requested numbers. A number that
 // occurs in several of them is read once.
-func updatesOf(histories []shipmentHistory, requested []string, now time.Time) []carrier.Heard {
-	var list []carrier.Heard
+func updatesOf(histories []shipmentHistory, requested []string, now time.Time) []carrier.TrackingUpdate {
+	var list []carrier.TrackingUpdate
 	done := map[string]bool{}
 	add := func(number string, history *shipmentHistory, events []json.RawMessage) {
 		if !slices.Contains(requested, number) || done[number] {
@@ -127,7 +127,7 @@ func updatesOf(histories []shipmentHistory, requested []string, now time.Time) [
 				continue
 			}
 			if scan, ok := event.scan(now); ok {
-				list = append(list, carrier.Heard{
+				list = append(list, carrier.TrackingUpdate{
 					TrackingNumber: number,
 					Scan:           scan,
 					EstimateAt:     estimate,

@@ -23,7 +23,7 @@ import (
 func TestTimelinesAreReadAsTheyCome(t *testing.T) {
 	for _, c := range timelines {
 		t.Run(c.name, func(t *testing.T) {
-			var heard []carrier.Heard
+			var heard []carrier.TrackingUpdate
 			// The answer is the same whichever kind of number was asked for.
 			for _, numbers := range [][]string{{one, two}, {jd1, jd2}} {
 				some, err := openWith(t, credentials, &fixed{status: 200, body: c.body}).Track(t.Context(), numbers)
@@ -36,7 +36,7 @@ func TestTimelinesAreReadAsTheyCome(t *testing.T) {
 				t.Errorf("heard\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
 			}
 			for _, h := range heard {
-				status, reason, _ := dhlexpress.Spec.Meaning(h.Scan.Code)
+				status, reason, _ := dhlexpress.Spec.MeaningOf(h.Scan.Code)
 				if status != h.Scan.Status || reason != h.Scan.Reason {
 					t.Errorf("%s alone means %s/%s", h.Scan.Code, status, reason)
 				}
@@ -106,7 +106,7 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 
 func TestManyNumbersAreAskedForAtOnce(t *testing.T) {
 	server := newStandIn(t)
-	if err := server.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "PU", Text: "Picked up"}, {Code: "OK", Text: "Delivered"}}}); err != nil {
+	if err := server.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "PU", Text: "Picked up"}, {Code: "OK", Text: "Delivered"}}}); err != nil {
 		t.Fatal(err)
 	}
 	via := &counted{via: newContract(t).Checked(carriertest.Server(t, server))}
@@ -144,7 +144,7 @@ func TestManyNumbersAreAskedForAtOnce(t *testing.T) {
 
 func TestDHLDoesNotPush(t *testing.T) {
 	c := openWith(t, credentials, nil)
-	if _, err := c.Hear(http.Header{}, nil); ship.KindOf(err) != ship.Unsupported {
+	if _, err := c.DecodePush(http.Header{}, nil); ship.KindOf(err) != ship.Unsupported {
 		t.Error(err)
 	}
 	if slices.Contains(c.Abilities(), "subscribe") || !slices.Contains(c.Abilities(), "track") {

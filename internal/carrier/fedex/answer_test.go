@@ -100,7 +100,7 @@ func TestInvoiceAndOldCurrencyComeBack(t *testing.T) {
 
 func TestAnswersThatAreNotOursAreUncertain(t *testing.T) {
 	server := newServer(t)
-	if err := server.Turn(emulator.Knobs{Buy: map[string]float64{"wrong_reference": 1}}); err != nil {
+	if err := server.Turn(emulator.Faults{Buy: map[string]float64{"wrong_reference": 1}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(t, credentials(), carriertest.Server(t, server)).Buy(t.Context(), buyOrder()); ship.KindOf(err) != ship.Uncertain {
@@ -148,7 +148,7 @@ func TestVoidIsDoneOnceAndSafeTwice(t *testing.T) {
 		t.Errorf("found %+v: %v", found, err)
 	}
 	for range 2 {
-		if v, err := c.Void(t.Context(), ship.Deal{CarrierRef: found.CarrierRef}); err != nil || v.State != ship.StateVoided {
+		if v, err := c.Void(t.Context(), ship.Purchase{CarrierRef: found.CarrierRef}); err != nil || v.State != ship.StateVoided {
 			t.Errorf("void: %v %v", v, err)
 		}
 	}
@@ -158,7 +158,7 @@ func TestVoidIsDoneOnceAndSafeTwice(t *testing.T) {
 	if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
 		t.Errorf("a cancelled shipment: %v, want not found", err)
 	}
-	if _, err := c.Void(t.Context(), ship.Deal{CarrierRef: "794791341818"}); ship.KindOf(err) != ship.Invalid {
+	if _, err := c.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"}); ship.KindOf(err) != ship.Invalid {
 		t.Errorf("a number that was never sold: %v, want invalid", err)
 	}
 	for body, want := range map[string]ship.Kind{
@@ -167,7 +167,7 @@ func TestVoidIsDoneOnceAndSafeTwice(t *testing.T) {
 		`{"output":{"cancelledShipment":true,"successMessage":"Success"}}`:                            "",
 		`{"output":{"alerts":[{"code":"VIRTUAL.RESPONSE","message":"This is a Virtual Response."}]}}`: ship.Uncertain,
 	} {
-		if _, err := open(t, credentials(), canned{200, body}).Void(t.Context(), ship.Deal{CarrierRef: "1"}); ship.KindOf(err) != want {
+		if _, err := open(t, credentials(), canned{200, body}).Void(t.Context(), ship.Purchase{CarrierRef: "1"}); ship.KindOf(err) != want {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
 	}

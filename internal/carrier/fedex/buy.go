@@ -31,10 +31,10 @@ const (
 
 // Buy purchases the order. The label is always a PNG, whatever the client
 // prints: all other formats are made from it.
-func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	body, warnings, err := d.shipRequest(&request)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	var answer shipAnswer
@@ -49,14 +49,14 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purcha
 	}, &answer)
 	if err != nil {
 		err = withoutParcelIndex(err, &request.Order)
-		return ship.Purchase{}, d.withoutPaperless(&request.Order, body.isPaperless(), err)
+		return ship.Sale{}, d.withoutPaperless(&request.Order, body.isPaperless(), err)
 	}
 
 	// The test environment may answer with a recorded shipment, which does not
 	// match the order.
 	purchase, err := answer.purchase(&request, transaction)
 	if err != nil && !d.live && answer.isVirtual() {
-		return ship.Purchase{}, notTestable(ship.Refusal{Code: virtualResponse})
+		return ship.Sale{}, notTestable(ship.Refusal{Code: virtualResponse})
 	}
 	purchase.Warnings = append(warnings, purchase.Warnings...)
 	if body.isPaperless() && !answer.tookDocuments() {
@@ -260,27 +260,27 @@ func billing(given *ship.Billing) payment {
 func uncertain(format string, args ...any) error { return ship.Errorf(ship.Uncertain, format, args...) }
 
 // purchase reads what was sold.
-func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (ship.Purchase, error) {
+func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (ship.Sale, error) {
 	if len(a.Output.Shipments) != 1 {
-		return ship.Purchase{}, uncertain("FedEx answered with %d shipments", len(a.Output.Shipments))
+		return ship.Sale{}, uncertain("FedEx answered with %d shipments", len(a.Output.Shipments))
 	}
 	sold := &a.Output.Shipments[0]
 	if len(sold.Pieces) != len(request.Order.Parcels) {
-		return ship.Purchase{}, uncertain("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(request.Order.Parcels))
+		return ship.Sale{}, uncertain("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(request.Order.Parcels))
 	}
 	if a.CustomerTransactionID != "" && a.CustomerTransactionID != transaction {
-		return ship.Purchase{}, uncertain("FedEx answered another purchase")
+		return ship.Sale{}, uncertain("FedEx answered another purchase")
 	}
 
 	slices.SortStableFunc(sold.Pieces, func(x, y soldPiece) int { return cmp.Compare(x.SequenceNumber, y.SequenceNumber) })
 	number := cmp.Or(sold.MasterTrackingNumber, sold.Pieces[0].TrackingNumber)
-	purchase := ship.Purchase{
+	purchase := ship.Sale{
 		Service:        request.Service,
 		CarrierRef:     number,
 		TrackingNumber: number,
 	}
 	if err := sold.addDocuments(request, &purchase); err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	// FedEx leaves the price out for some shipments that another account pays.
@@ -306,7 +306,7 @@ var pngMagic = []byte("\x89PNG\r\n\x1a\n")
 
 // addDocuments adds the labels and the other documents of all pieces to the
 // purchase.
-func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Purchase) error {
+func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Sale) error {
 	var pages [][]byte
 	others := slices.Clone(s.Documents)
 	for _, sold := range s.Pieces {

@@ -197,22 +197,22 @@ func TestRefusalsKeepToTheFilesToo(t *testing.T) {
 		wrong.Order.Destination.Zip = "101"
 		_, refused := c.Buy(t.Context(), wrong)
 		_, unquoted := c.Rates(t.Context(), wrong.Order)
-		_, unsold := c.Void(t.Context(), ship.Deal{CarrierRef: "794791341818"})
+		_, unsold := c.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"})
 		exchanged := credentials()
 		exchanged["client_id"], exchanged["client_secret"] = stand.TrackClientID, stand.TrackClientSecret
 		_, forbidden := open(t, exchanged, via).Buy(t.Context(), buyOrder())
 		unknown := credentials()
 		unknown["client_secret"] = "another-secret"
 		unlet := open(t, unknown, via).Check(t.Context())
-		if err := server.Turn(emulator.Knobs{Buy: map[string]float64{"500": 1}}); err != nil {
+		if err := server.Turn(emulator.Faults{Buy: map[string]float64{"500": 1}}); err != nil {
 			t.Fatal(err)
 		}
 		_, lost := c.Buy(t.Context(), buyOrder())
-		if err := server.Turn(emulator.Knobs{Expired: 1}); err != nil {
+		if err := server.Turn(emulator.Faults{Expired: 1}); err != nil {
 			t.Fatal(err)
 		}
 		_, expired := c.Find(t.Context(), buyOrder())
-		if err := server.Turn(emulator.Knobs{Down: 1}); err != nil {
+		if err := server.Turn(emulator.Faults{Down: 1}); err != nil {
 			t.Fatal(err)
 		}
 		_, down := c.Find(t.Context(), buyOrder())

@@ -14,7 +14,7 @@ import (
 )
 
 // bought buys the order from the stand-in and returns what was sent.
-func bought(t *testing.T, b carrier.BuyOrder, given carrier.Credentials) (sent sentShipment, p ship.Purchase) {
+func bought(t *testing.T, b carrier.BuyOrder, given carrier.Credentials) (sent sentShipment, p ship.Sale) {
 	t.Helper()
 	wire := &overheard{via: carriertest.Server(t, newServer(t))}
 	p, err := open(t, given, wire).Buy(t.Context(), b)

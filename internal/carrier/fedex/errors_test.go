@@ -149,7 +149,7 @@ func TestRequestsThatTheTestEnvironmentDoesNotKnow(t *testing.T) {
 	c := open(t, credentials(), canned{400, `{"errors":[{"code":"REQUEST.MISMATCH","message":"Response is unavailable for the request payload sent to this virtualized sandbox instance."}]}`})
 	_, rates := c.Rates(t.Context(), order())
 	_, buy := c.Buy(t.Context(), buyOrder())
-	_, void := c.Void(t.Context(), ship.Deal{CarrierRef: "794791341818"})
+	_, void := c.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"})
 	for _, err := range []error{rates, buy, void} {
 		e, ok := errors.AsType[*ship.Error](err)
 		if !ok || e.Kind != ship.Unsupported || e.Refusal.Code != "REQUEST.MISMATCH" || !strings.Contains(e.Message, "the test environment of FedEx does not answer this request") {
@@ -167,7 +167,7 @@ func TestRequestsThatTheTestEnvironmentDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := live.Void(t.Context(), ship.Deal{CarrierRef: "794791341818"}); ship.KindOf(err) != ship.Unavailable {
+	if _, err := live.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"}); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("a void in production: %v, want unavailable", err)
 	}
 

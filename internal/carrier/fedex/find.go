@@ -23,7 +23,7 @@ const cancelled = "CA"
 // Find returns the shipment that carries our reference, without its label and
 // its price, which FedEx does not give again. A cancelled shipment counts as
 // not bought: nobody can send it.
-func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	call := carrierkit.Call{
 		Method: http.MethodPost,
 		URL:    d.base + findPath,
@@ -31,10 +31,10 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 	}
 	var answer findAnswer
 	if err := d.call(ctx, d.track, call, &answer); err != nil {
-		return ship.Purchase{}, lookupError(err)
+		return ship.Sale{}, lookupError(err)
 	}
 	if answer.Output == nil {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the look-up")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the look-up")
 	}
 
 	var hits []trackResult
@@ -61,7 +61,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 	// with nothing at all, proves nothing.
 	for _, fault := range faults {
 		if !isAbsent(fault.Code) {
-			return ship.Purchase{}, &ship.Error{
+			return ship.Sale{}, &ship.Error{
 				Kind:    ship.Unavailable,
 				Message: "FedEx could not look the purchase up",
 				Refusal: ship.Refusal{Code: fault.Code, Message: fault.Message},
@@ -70,9 +70,9 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 		absences++
 	}
 	if absences == 0 {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "FedEx answered the look-up with nothing")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx answered the look-up with nothing")
 	}
-	return ship.Purchase{}, ship.Errorf(ship.NotFound, "FedEx has no such shipment")
+	return ship.Sale{}, ship.Errorf(ship.NotFound, "FedEx has no such shipment")
 }
 
 func (d *driver) findRequest(request *carrier.BuyOrder, now time.Time) findRequest {
@@ -157,18 +157,18 @@ func (r *trackResult) hasReference(reference string) bool {
 
 // found is the purchase of the pieces that carry the reference: those of the
 // first shipment among them. A second one shows once the first is cancelled.
-func found(hits []trackResult, request *carrier.BuyOrder) (ship.Purchase, error) {
+func found(hits []trackResult, request *carrier.BuyOrder) (ship.Sale, error) {
 	slices.SortStableFunc(hits, func(x, y trackResult) int { return cmp.Compare(x.sequence(), y.sequence()) })
 	first := &hits[0]
 
 	// The number of a later piece is not that of the shipment.
 	master := first.master()
 	if master == "" && first.sequence() > 1 {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "FedEx does not show the first piece yet")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx does not show the first piece yet")
 	}
 	master = cmp.Or(master, first.Number.TrackingNumber)
 
-	purchase := ship.Purchase{Service: request.Service, CarrierRef: master, TrackingNumber: master}
+	purchase := ship.Sale{Service: request.Service, CarrierRef: master, TrackingNumber: master}
 	if known, ok := serviceNamed(first.Service.Type); ok {
 		purchase.Service = known.code
 	}

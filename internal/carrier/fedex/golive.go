@@ -16,7 +16,7 @@ var goLive = carrier.GoLive{
 	Domestic:      "ground",
 	International: "international_priority",
 	NotTestable:   answersRecordedRequestsOnly,
-	Papers:        goLivePapers,
+	Documents:     goLivePapers,
 }
 
 // answersRecordedRequestsOnly explains the answers of FedEx's virtual sandbox,

@@ -12,7 +12,7 @@ import (
 var statusText string
 
 // statuses is what the codes mean.
-var statuses = carrierkit.MustStatuses(statusText)
+var statuses = carrierkit.ParseStatuses(statusText)
 
 // derivedCode stands before a code of FedEx's coarser vocabulary.
 const derivedCode = "DERIVED"

@@ -21,13 +21,13 @@ const (
 	// trackBatch is how many numbers FedEx takes in a call.
 	trackBatch = 30
 
-	// delivered is the event that ends a parcel's journey.
+	// delivered is the event that ends a parcel's tracking state.
 	delivered = "DL"
 )
 
 // Track returns what FedEx knows of the numbers, thirty in a call.
-func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
-	var all []carrier.Heard
+func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
+	var all []carrier.TrackingUpdate
 	plausible := slices.DeleteFunc(slices.Clone(numbers), func(n string) bool { return !isPlausible(n) })
 	for batch := range slices.Chunk(plausible, trackBatch) {
 		updates, err := d.trackNumbers(ctx, batch)
@@ -39,7 +39,7 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 	return all, nil
 }
 
-func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	request := trackRequest{Detailed: true}
 	for _, number := range numbers {
 		request.Info = append(request.Info, trackInfo{trackNumber{number}})
@@ -55,7 +55,7 @@ func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.
 		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the numbers")
 	}
 
-	var updates []carrier.Heard
+	var updates []carrier.TrackingUpdate
 	for _, result := range answer.Output.Results {
 		number := ""
 		if slices.Contains(numbers, result.TrackingNumber) {
@@ -116,7 +116,7 @@ func (a *trackAnswer) failure() (fault, bool) {
 
 // updates is what became of the parcel that has the number now. If number is
 // empty, it is the parcel's own.
-func (r *completeResult) updates(number string, now time.Time) []carrier.Heard {
+func (r *completeResult) updates(number string, now time.Time) []carrier.TrackingUpdate {
 	history := r.current(now)
 	if history == nil {
 		return nil
@@ -124,9 +124,9 @@ func (r *completeResult) updates(number string, now time.Time) []carrier.Heard {
 
 	number = cmp.Or(number, history.Number.TrackingNumber, r.TrackingNumber)
 	estimate := history.estimate()
-	var list []carrier.Heard
+	var list []carrier.TrackingUpdate
 	add := func(scan ship.Scan, raw json.RawMessage) {
-		list = append(list, carrier.Heard{
+		list = append(list, carrier.TrackingUpdate{
 			TrackingNumber: number,
 			Scan:           scan,
 			EstimateAt:     estimate,

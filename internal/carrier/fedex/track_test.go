@@ -28,7 +28,7 @@ func TestTimelinesAreReadAsTheyCome(t *testing.T) {
 				t.Errorf("heard\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
 			}
 			for _, h := range heard {
-				status, reason, _ := fedex.Spec.Meaning(h.Scan.Code)
+				status, reason, _ := fedex.Spec.MeaningOf(h.Scan.Code)
 				if status != h.Scan.Status || reason != h.Scan.Reason {
 					t.Errorf("%s alone means %s/%s", h.Scan.Code, status, reason)
 				}
@@ -65,9 +65,9 @@ func TestAnswersThatTellNothingAreNoAnswers(t *testing.T) {
 		`{}`: ship.Unavailable, `[]`: ship.Unavailable, `null`: ship.Unavailable, `{"output":[]}`: ship.Unavailable,
 		`{"output":{"completeTrackResults":null}}`:                                                    ship.Unavailable,
 		`{"output":{"cxsErrors":[{"code":"SYSTEM.UNAVAILABLE","message":"no"}]}}`:                     ship.Unavailable,
-		told(result(one, fault("SYSTEM.UNEXPECTED.ERROR"))):                                           ship.Unavailable,
-		told(result(one, fault("TRACKING.TRACKINGNUMBER.INVALID"))):                                   "",
-		told(result(one, fault("SYSTEM.UNEXPECTED.ERROR")), timelinesResult):                          "",
+		notified(result(one, fault("SYSTEM.UNEXPECTED.ERROR"))):                                       ship.Unavailable,
+		notified(result(one, fault("TRACKING.TRACKINGNUMBER.INVALID"))):                               "",
+		notified(result(one, fault("SYSTEM.UNEXPECTED.ERROR")), timelinesResult):                      "",
 		`{"output":{"completeTrackResults":[]}}`:                                                      "",
 		`{"output":{"cxsErrors":[{"code":"TRACKING.DATA.NOTFOUND"}],"alerts":"none of the numbers"}}`: "",
 	} {
@@ -110,7 +110,7 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 
 func TestManyNumbersGoThirtyACall(t *testing.T) {
 	server := newServer(t)
-	if err := server.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "PU", Text: "Picked up"}}}); err != nil {
+	if err := server.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "PU", Text: "Picked up"}}}); err != nil {
 		t.Fatal(err)
 	}
 	via := &counted{via: newContractOf(t, "openapi", nil).Checked(carriertest.Server(t, server))}

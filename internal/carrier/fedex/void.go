@@ -16,14 +16,14 @@ const cancelPath = "/ship/v1/shipments/cancel"
 
 // Void cancels the shipment with all its pieces. FedEx does so until the
 // parcel is handed over; a shipment that is already cancelled stays so.
-func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
+func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	call := carrierkit.Call{
 		Method: http.MethodPut,
 		URL:    d.base + cancelPath,
 		Effect: true,
 		Body: cancelRequest{
 			AccountNumber:   account{d.account},
-			TrackingNumber:  cmp.Or(deal.CarrierRef, deal.TrackingNumber),
+			TrackingNumber:  cmp.Or(purchase.CarrierRef, purchase.TrackingNumber),
 			DeletionControl: "DELETE_ALL_PACKAGES",
 		},
 	}

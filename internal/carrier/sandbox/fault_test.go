@@ -44,14 +44,14 @@ var (
 )
 
 // try does all that can be done with an order.
-func try(ctx context.Context, c *carrier.Carrier, b carrier.BuyOrder) (outcome, ship.Purchase, carrier.VoidResult) {
+func try(ctx context.Context, c *carrier.Carrier, b carrier.BuyOrder) (outcome, ship.Sale, carrier.VoidResult) {
 	_, quoteErr := c.Rates(ctx, b.Order)
 	p, buyErr := c.Buy(ctx, b)
 	found, findErr := c.Find(ctx, b)
 	if buyErr != nil {
 		p = found
 	}
-	v, voidErr := c.Void(ctx, ship.Deal{Carrier: p.Carrier, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber})
+	v, voidErr := c.Void(ctx, ship.Purchase{Carrier: p.Carrier, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber})
 	return outcome{ship.KindOf(quoteErr), ship.KindOf(buyErr), ship.KindOf(findErr), ship.KindOf(voidErr)}, p, v
 }
 
@@ -118,9 +118,9 @@ func TestPriceChangesByATenth(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Order.Destination.Name = "FAULT PRICE CHANGED"
-	dear, err := open(t, "fedex").Buy(t.Context(), b)
-	if err != nil || dear.Price.Minor != plain.Price.Minor*11/10 || !dear.Price.Exceeds(plain.Price, 1) {
-		t.Errorf("price %v, %v; without the fault %v", dear.Price, err, plain.Price)
+	overLimit, err := open(t, "fedex").Buy(t.Context(), b)
+	if err != nil || overLimit.Price.Minor != plain.Price.Minor*11/10 || !overLimit.Price.Exceeds(plain.Price, 1) {
+		t.Errorf("price %v, %v; without the fault %v", overLimit.Price, err, plain.Price)
 	}
 }
 

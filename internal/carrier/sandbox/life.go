@@ -87,7 +87,7 @@ func firstUnreached(plan []step, scans []ship.Scan) int {
 	return next
 }
 
-// nextOutOfOrder reports the middle of the journey after its end, and the
+// nextOutOfOrder reports the middle of the tracking state after its end, and the
 // beginning once more.
 func (m *model) nextOutOfOrder(order *ship.Order, scans []ship.Scan, now time.Time) ([]ship.Scan, bool) {
 	codes := &m.scans

@@ -72,22 +72,22 @@ func (r remote) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error
 }
 
 // Buy buys over the wire.
-func (r remote) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
-	var purchase ship.Purchase
+func (r remote) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	var purchase ship.Sale
 	err := r.call(ctx, "buy", true, request, &purchase)
 	return purchase, err
 }
 
 // Find looks up over the wire.
-func (r remote) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
-	var purchase ship.Purchase
+func (r remote) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
+	var purchase ship.Sale
 	err := r.call(ctx, "find", false, request, &purchase)
 	return purchase, err
 }
 
 // Void voids over the wire.
-func (r remote) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
+func (r remote) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	var result carrier.VoidResult
-	err := r.call(ctx, "void", true, deal, &result)
+	err := r.call(ctx, "void", true, purchase, &result)
 	return result, err
 }

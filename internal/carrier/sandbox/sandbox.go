@@ -83,9 +83,9 @@ func (d direct) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error
 }
 
 // Buy sells. The answer depends only on the request.
-func (d direct) Buy(_ context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d direct) Buy(_ context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	if err := d.buyFault(&request.Order); err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	return d.sell(&request)
 }
@@ -93,14 +93,14 @@ func (d direct) Buy(_ context.Context, request carrier.BuyOrder) (ship.Purchase,
 // Find returns what Buy sold under the reference. A carrier without state
 // takes every reference for one that it sold, unless a magic destination says
 // that the request never arrived: what a crash left open settles as bought.
-func (d direct) Find(_ context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d direct) Find(_ context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	if err := d.findFault(&request.Order); err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	return d.sell(&request)
 }
 
 // Void voids a label.
-func (d direct) Void(_ context.Context, deal ship.Deal) (carrier.VoidResult, error) {
-	return d.void(deal)
+func (d direct) Void(_ context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	return d.void(purchase)
 }

@@ -17,19 +17,19 @@ const faultMark = "~"
 var noCustoms = []string{"customs data is missing: a live carrier refuses a parcel that crosses a border without it"}
 
 // sell is the purchase of the request: always the same for the same request.
-func (m *model) sell(request *carrier.BuyOrder) (ship.Purchase, error) {
+func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {
 	order := &request.Order
 	load, err := m.weigh(order, orderedAt(request))
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	sold, err := m.service(request.Service, &load)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	at := sold.arrival(&load, sold.transit(&load))
-	purchase := ship.Purchase{
+	purchase := ship.Sale{
 		Carrier:     m.name,
 		Service:     sold.code,
 		ServiceName: sold.name,
@@ -74,8 +74,8 @@ func orderedAt(request *carrier.BuyOrder) time.Time {
 }
 
 // void voids a label, as the destination of its order demands.
-func (m *model) void(deal ship.Deal) (carrier.VoidResult, error) {
-	_, fault, _ := strings.Cut(deal.CarrierRef, faultMark)
+func (m *model) void(purchase ship.Purchase) (carrier.VoidResult, error) {
+	_, fault, _ := strings.Cut(purchase.CarrierRef, faultMark)
 	switch Fault(fault) {
 	case FaultVoidRefused:
 		return carrier.VoidResult{}, m.refuse(m.refusals.void, "the label can no longer be voided")

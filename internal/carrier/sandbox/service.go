@@ -90,11 +90,11 @@ func serve(ctx context.Context, d direct, operation string, body []byte) (any, e
 		return d.Find(ctx, request)
 
 	case "void":
-		deal, err := read[ship.Deal](body)
+		purchase, err := read[ship.Purchase](body)
 		if err != nil {
 			return nil, err
 		}
-		return d.Void(ctx, deal)
+		return d.Void(ctx, purchase)
 	}
 	return nil, errors.New("no such operation")
 }

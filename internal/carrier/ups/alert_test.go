@@ -32,7 +32,7 @@ func newInbox(t *testing.T, c *carrier.Carrier) inbox {
 	in := inbox{pushes: make(chan carrier.Push, 100), bodies: make(chan []byte, 100)}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		p, heardErr := c.Hear(r.Header, body)
+		p, heardErr := c.DecodePush(r.Header, body)
 		if err != nil || heardErr != nil {
 			w.WriteHeader(http.StatusForbidden)
 			return
@@ -54,10 +54,10 @@ func pushing(t *testing.T, s *emulator.Server, to string) {
 			t.Error(err)
 		}
 	})
-	told := httptest.NewRecorder()
-	s.ServeHTTP(told, httptest.NewRequest(http.MethodPut, "/_emulator/push", strings.NewReader(`{"url":"`+to+`","credential":"`+pushSecret+`"}`)))
-	if told.Code != http.StatusNoContent {
-		t.Fatalf("%d %s", told.Code, told.Body)
+	notified := httptest.NewRecorder()
+	s.ServeHTTP(notified, httptest.NewRequest(http.MethodPut, "/_emulator/push", strings.NewReader(`{"url":"`+to+`","credential":"`+pushSecret+`"}`)))
+	if notified.Code != http.StatusNoContent {
+		t.Fatalf("%d %s", notified.Code, notified.Body)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestPushesAndPollsTellTheSame(t *testing.T) {
 		{Code: "X/48/022", Text: "Nobody home", City: "New York", After: emulator.Duration(400 * time.Millisecond)},
 		{Code: "F4", City: "New York", After: emulator.Duration(500 * time.Millisecond)},
 	}
-	if err := server.Turn(emulator.Knobs{Tracking: script}); err != nil {
+	if err := server.Turn(emulator.Faults{Tracking: script}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := c.Buy(t.Context(), b)
@@ -90,8 +90,8 @@ func TestPushesAndPollsTellTheSame(t *testing.T) {
 	for range 6 { // three scans of two parcels: what was before is not pushed
 		select {
 		case got := <-in.pushes:
-			h := got.Heard[0]
-			if !got.Proven || len(got.Heard) != 1 || pushed[h.TrackingNumber][h.Scan] {
+			h := got.Updates[0]
+			if !got.Verified || len(got.Updates) != 1 || pushed[h.TrackingNumber][h.Scan] {
 				t.Fatalf("pushed %+v", got)
 			}
 			if pushed[h.TrackingNumber] == nil {
@@ -165,7 +165,7 @@ func TestSubscriptionsKeepToTheContract(t *testing.T) {
 	if _, err := other.Subscribe(t.Context(), carrier.Subscription{Numbers: []string{"9241990000003349952"}}); ship.KindOf(err) != ship.Invalid || code(err) != "VSS210" {
 		t.Errorf("a number that is not pushed: %v", err)
 	}
-	if err := server.Turn(emulator.Knobs{Limit: 1}); err != nil {
+	if err := server.Turn(emulator.Faults{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.Subscribe(t.Context(), carrier.Subscription{}); ship.KindOf(err) != ship.Limited {
@@ -228,7 +228,7 @@ func TestSeveralNumbersAreAskedAtOnce(t *testing.T) {
 	if err := c.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Turn(emulator.Knobs{Latency: emulator.Duration(100 * time.Millisecond)}); err != nil {
+	if err := server.Turn(emulator.Faults{Latency: emulator.Duration(100 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
 	numbers := make([]string, ups.Spec.TrackBatch)

@@ -19,14 +19,14 @@ import (
 
 // Buy purchases the label in one call. UPS bills what it sells, and sells again
 // if it is asked again.
-func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	draft, err := d.draft(request.Order, time.Now())
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	body, err := d.shipRequest(draft, request)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	var answer shipAnswer
@@ -38,7 +38,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purcha
 		Effect: true,
 	}, &answer)
 	if err != nil {
-		return ship.Purchase{}, draft.explain(err, reasons)
+		return ship.Sale{}, draft.explain(err, reasons)
 	}
 
 	purchase, err := d.purchaseOf(answer, request)
@@ -240,13 +240,13 @@ func printedReference(orderID, reference string) (text string, complete bool) {
 
 // purchaseOf reads the answer of a sale. Whatever is wrong with it, money was
 // spent: its errors are uncertain.
-func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	if reference := answer.ShipmentResponse.Response.context(); reference != "" && reference != request.Reference {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS answered about another purchase")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS answered about another purchase")
 	}
 
 	sold := answer.ShipmentResponse.ShipmentResults
-	purchase := ship.Purchase{
+	purchase := ship.Sale{
 		Service:    request.Service,
 		CarrierRef: sold.ShipmentIdentificationNumber,
 		Price:      price(sold.ShipmentCharges.TotalCharges, sold.NegotiatedRateCharges),
@@ -258,11 +258,11 @@ func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.P
 
 	isSample := isPlaceholder(purchase.CarrierRef) || slices.ContainsFunc(labels, func(p piece) bool { return isPlaceholder(p.number) })
 	if d.live && isSample {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
 	}
 	renumber(&purchase, labels, request.Reference)
 	if err := addPieces(&purchase, labels, len(request.Order.Parcels)); err != nil {
-		return ship.Purchase{}, withKind(ship.Uncertain, err.Error(), err)
+		return ship.Sale{}, withKind(ship.Uncertain, err.Error(), err)
 	}
 
 	for _, form := range sold.Form {
@@ -282,7 +282,7 @@ type piece struct{ number, format, image string }
 
 // addPieces adds the numbers and labels of the pieces, one for every parcel.
 // The error is of kind ship.Unavailable.
-func addPieces(purchase *ship.Purchase, pieces []piece, parcels int) error {
+func addPieces(purchase *ship.Sale, pieces []piece, parcels int) error {
 	if len(pieces) != parcels {
 		return ship.Errorf(ship.Unavailable, "UPS sent %d labels for %d parcels", len(pieces), parcels)
 	}

@@ -22,7 +22,7 @@ import (
 // forward labels by reference, so what it does not find is looked for once more
 // by tracking. Nothing is adopted that UPS does not tie to this reference, and
 // nothing counts as absent unless both say so.
-func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	answer, err := d.lookUp(ctx, request.Reference)
 	switch {
 	case isRefusedWith(err, codeUnknown):
@@ -36,12 +36,12 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 		return purchase, err
 
 	case err != nil:
-		return ship.Purchase{}, lookupError(err)
+		return ship.Sale{}, lookupError(err)
 	}
 
 	recovered := answer.LabelRecoveryResponse
 	if reference := recovered.Response.context(); reference != "" && reference != request.Reference {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
 	}
 	if len(recovered.LabelResults) > 0 || len(recovered.TrackingCandidate) == 0 {
 		return recoveredPurchase(answer, request)
@@ -55,7 +55,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 	}
 	for _, number := range numbers {
 		if err := d.verify(ctx, number, request.Reference); err != nil {
-			return ship.Purchase{}, err
+			return ship.Sale{}, err
 		}
 	}
 	return d.recoverAll(ctx, request, numbers)
@@ -119,16 +119,16 @@ func isSameZip(given string, destination ship.Address) bool {
 }
 
 // recoveredPurchase reads the answer of a look-up.
-func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Purchase, error) {
+func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	recovered := answer.LabelRecoveryResponse
 	if slices.ContainsFunc(recovered.LabelResults, func(l labelResult) bool { return isPlaceholder(l.TrackingNumber) }) {
-		return ship.Purchase{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
 	}
 	if len(recovered.LabelResults) > len(request.Order.Parcels) {
-		return ship.Purchase{}, severalFound()
+		return ship.Sale{}, severalFound()
 	}
 
-	purchase := ship.Purchase{Service: request.Service, CarrierRef: recovered.ShipmentIdentificationNumber}
+	purchase := ship.Sale{Service: request.Service, CarrierRef: recovered.ShipmentIdentificationNumber}
 	labels := make([]piece, len(recovered.LabelResults))
 	for i, result := range recovered.LabelResults {
 		labels[i] = piece{result.TrackingNumber, result.LabelImage.LabelImageFormat.Code, result.LabelImage.GraphicImage}
@@ -141,7 +141,7 @@ func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Pu
 	}
 
 	if err := addPieces(&purchase, labels, len(request.Order.Parcels)); err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	if purchase.CarrierRef == "" {
 		purchase.CarrierRef = purchase.TrackingNumber // a shipment has the number of its first parcel
@@ -151,25 +151,25 @@ func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Pu
 
 // recoverAll recovers the labels of the parcels with these numbers, which must
 // be those of one shipment.
-func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbers []string) (ship.Purchase, error) {
+func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbers []string) (ship.Sale, error) {
 	slices.Sort(numbers) // UPS counts the parcels of a shipment up
 	numbers = slices.Compact(numbers)
 	parcels := len(request.Order.Parcels)
 	switch {
 	case slices.ContainsFunc(numbers, isPlaceholder):
-		return ship.Purchase{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
 	case len(numbers) == 0:
 		// UPS knows the reference, but not for where this parcel goes.
-		return ship.Purchase{}, ship.Errorf(ship.Conflict, "UPS has a shipment to another place under this reference")
+		return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS has a shipment to another place under this reference")
 	case len(numbers) > parcels:
-		return ship.Purchase{}, severalFound()
+		return ship.Sale{}, severalFound()
 	}
 
 	if len(numbers) < parcels {
 		// The reference of a shipment may bring only its first parcel.
 		siblings, err := d.shipmentNumbers(ctx, numbers[0])
 		if err != nil {
-			return ship.Purchase{}, err
+			return ship.Sale{}, err
 		}
 		if len(siblings) == parcels {
 			numbers = siblings
@@ -180,7 +180,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 	for _, number := range numbers {
 		answer, err := d.recoverOne(ctx, number, request.Reference)
 		if err != nil {
-			return ship.Purchase{}, lookupError(err)
+			return ship.Sale{}, lookupError(err)
 		}
 		recovered := answer.LabelRecoveryResponse
 		if len(recovered.LabelResults) == parcels {
@@ -190,7 +190,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 
 		found := &all.LabelRecoveryResponse
 		if found.ShipmentIdentificationNumber != "" && found.ShipmentIdentificationNumber != recovered.ShipmentIdentificationNumber {
-			return ship.Purchase{}, severalFound()
+			return ship.Sale{}, severalFound()
 		}
 		found.ShipmentIdentificationNumber = recovered.ShipmentIdentificationNumber
 		found.LabelResults = append(found.LabelResults, recovered.LabelResults...)
@@ -201,7 +201,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 
 	for _, result := range all.LabelRecoveryResponse.LabelResults {
 		if len(numbers) == parcels && !slices.Contains(numbers, result.TrackingNumber) {
-			return ship.Purchase{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
+			return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
 		}
 	}
 	return recoveredPurchase(all, request)
@@ -226,10 +226,10 @@ func (d *driver) shipmentNumbers(ctx context.Context, number string) (numbers []
 
 // findByTracking is the second look-up: what tracking knows under the
 // reference leads to the labels.
-func (d *driver) findByTracking(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) findByTracking(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	parcels, err := d.trackReference(ctx, request.Reference, time.Now())
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	var numbers []string
@@ -249,9 +249,9 @@ func (d *driver) findByTracking(ctx context.Context, request carrier.BuyOrder) (
 	// absence of one: a person has to decide.
 	if len(numbers) == 0 {
 		if foreign > 0 {
-			return ship.Purchase{}, ship.Errorf(ship.Conflict, "UPS shows shipments for this reference that do not carry it")
+			return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS shows shipments for this reference that do not carry it")
 		}
-		return ship.Purchase{}, ship.Errorf(ship.NotFound, "UPS has no shipment under this reference")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "UPS has no shipment under this reference")
 	}
 	return d.recoverAll(ctx, request, numbers)
 }

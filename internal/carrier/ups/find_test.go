@@ -67,7 +67,7 @@ func TestASaleIsFoundHoweverUPSRecoversLabels(t *testing.T) {
 					t.Error("the label is another one")
 				}
 
-				if _, err := c.Void(t.Context(), deal(p)); err != nil {
+				if _, err := c.Void(t.Context(), purchase(p)); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := c.Find(t.Context(), b); ship.KindOf(err) != ship.NotFound {
@@ -150,7 +150,7 @@ func TestTheTestEnvironmentOfUPS(t *testing.T) {
 	if heard, err := c.Track(t.Context(), first.Pieces); err != nil || len(heard) != 0 {
 		t.Errorf("tracked %v, %v", heard, err)
 	}
-	if v, err := c.Void(t.Context(), deal(first)); err != nil || v.State != ship.StateVoided {
+	if v, err := c.Void(t.Context(), purchase(first)); err != nil || v.State != ship.StateVoided {
 		t.Errorf("void = %v, %v", v, err)
 	}
 	if _, err := c.Subscribe(t.Context(), carrier.Subscription{Numbers: first.Pieces}); err != nil {

@@ -14,13 +14,13 @@ var goLive = carrier.GoLive{
 	Domestic:      "ground",
 	International: "worldwide_saver",
 	NotTestable:   notTestable,
-	Papers:        goLivePapers,
+	Documents:     goLivePapers,
 }
 
 // notTestable explains the numbers of the test environment: it sells every
 // parcel under the same one, and keeps nothing.
 func notTestable(answer carrier.TestAnswer) string {
-	if !isPlaceholder(answer.Purchase.TrackingNumber) {
+	if !isPlaceholder(answer.Sale.TrackingNumber) {
 		return ""
 	}
 

@@ -17,7 +17,7 @@ func TestBuyIsUncertainAndTheSaleIsFound(t *testing.T) {
 	for _, fault := range []string{"reset", "500", "502", "truncate", "wrong_reference"} {
 		t.Run(fault, func(t *testing.T) {
 			server, via := service(t)
-			if err := server.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}}); err != nil {
+			if err := server.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
 				t.Fatal(err)
 			}
 			c := open(t, via)
@@ -104,7 +104,7 @@ func TestVoidsAreJudgedByWhatUPSSays(t *testing.T) {
 		{400, `{"response":{"errors":[{"code":"190001","message":"away"}]}}`, ship.Unavailable},
 		{400, `{"response":{"errors":[{"code":"190102","message":"too late"}]}}`, ship.Invalid},
 	} {
-		v, err := open(t, scripted(t, tc.status, tc.body)).Void(t.Context(), ship.Deal{CarrierRef: "1Z"})
+		v, err := open(t, scripted(t, tc.status, tc.body)).Void(t.Context(), ship.Purchase{CarrierRef: "1Z"})
 		if got := ship.KindOf(err); got != tc.want || err == nil && v.State != ship.StateVoided {
 			t.Errorf("%d %s: %v %v: kind %q, want %q", tc.status, tc.body, v, err, got, tc.want)
 		}

@@ -25,7 +25,7 @@ const placeholderSuffix = 14
 // renumber makes placeholders unique, because numbers are kept and looked up as
 // if they were. The rest is the end of the attempt's reference, so that the
 // same purchase always has the same numbers.
-func renumber(purchase *ship.Purchase, pieces []piece, reference string) {
+func renumber(purchase *ship.Sale, pieces []piece, reference string) {
 	unique := reference[max(len(reference)-placeholderSuffix, 0):]
 	if isPlaceholder(purchase.CarrierRef) {
 		purchase.CarrierRef = placeholder + unique

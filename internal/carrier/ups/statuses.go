@@ -13,7 +13,7 @@ import (
 var statusText string
 
 // statuses are what the codes of scans mean.
-var statuses = carrierkit.MustStatuses(statusText)
+var statuses = carrierkit.ParseStatuses(statusText)
 
 // A mark is a scan of UPS in codes: the kind of activity, the
 // activity's own code, and the status that UPS gives it. Mail Innovations uses

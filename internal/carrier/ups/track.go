@@ -25,7 +25,7 @@ const (
 // Track asks for each number. One that fails does not affect the others: it has
 // nothing in the answer, and is asked for again with the next poll. There is an
 // error only if no number at all is answered.
-func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	// UPS's test environment answers about its placeholder with samples of
 	// other parcels.
 	numbers = slices.DeleteFunc(slices.Clone(numbers), isPlaceholder)
@@ -33,7 +33,7 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 		return nil, nil
 	}
 
-	answers := make([][]carrier.Heard, len(numbers))
+	answers := make([][]carrier.TrackingUpdate, len(numbers))
 	errs := make([]error, len(numbers))
 	slots := make(chan struct{}, tracksAtOnce)
 	var group sync.WaitGroup
@@ -46,7 +46,7 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 	}
 	group.Wait()
 
-	var updates []carrier.Heard
+	var updates []carrier.TrackingUpdate
 	var failed error
 	isAnswered := false
 	for i := range numbers {
@@ -64,7 +64,7 @@ func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, 
 
 // trackOne asks for one number. A number that UPS does not know yet has no
 // updates.
-func (d *driver) trackOne(ctx context.Context, number string) ([]carrier.Heard, error) {
+func (d *driver) trackOne(ctx context.Context, number string) ([]carrier.TrackingUpdate, error) {
 	answer, known, err := d.trackNumber(ctx, "details", number)
 	if err != nil || !known {
 		return nil, err
@@ -110,7 +110,7 @@ func checkTracking(answer trackAnswer, err error) (known bool, _ error) {
 
 // updatesIn reads the answer about a number, which may hold the other parcels
 // of its shipment.
-func updatesIn(answer trackAnswer, requested string, now time.Time) (updates []carrier.Heard) {
+func updatesIn(answer trackAnswer, requested string, now time.Time) (updates []carrier.TrackingUpdate) {
 	parcels := answer.packages()
 	for _, parcel := range parcels {
 		number := strings.ToUpper(string(parcel.TrackingNumber))
@@ -126,7 +126,7 @@ func updatesIn(answer trackAnswer, requested string, now time.Time) (updates []c
 
 // updates are the events of one parcel. An activity that cannot be read is left
 // out.
-func (p trackedPackage) updates(number string, now time.Time) (updates []carrier.Heard) {
+func (p trackedPackage) updates(number string, now time.Time) (updates []carrier.TrackingUpdate) {
 	estimate := p.estimate()
 	isMail := strings.Contains(strings.ToLower(string(p.Service.value.Description)), "mail innovations")
 	for _, raw := range p.Activity {

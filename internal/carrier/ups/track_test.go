@@ -53,7 +53,7 @@ func TestAnswersGiveTheirTimelines(t *testing.T) {
 }
 
 // timelines writes what was heard, a parcel after the other.
-func timelines(heard []carrier.Heard) string {
+func timelines(heard []carrier.TrackingUpdate) string {
 	var numbers []string
 	scans := map[string][]ship.Scan{}
 	estimates := map[string]time.Time{}
@@ -93,7 +93,7 @@ func TestRawEventsGiveTheSameMeaningAgain(t *testing.T) {
 	if len(heard) != 1 || string(heard[0].Raw) != raw {
 		t.Fatalf("heard %+v", heard)
 	}
-	status, reason, known := Spec.Meaning(heard[0].Scan.Code)
+	status, reason, known := Spec.MeaningOf(heard[0].Scan.Code)
 	if !known || status != heard[0].Scan.Status || reason != heard[0].Scan.Reason || status != ship.Exception {
 		t.Errorf("%s means %s %s, heard %+v", heard[0].Scan.Code, status, reason, heard[0].Scan)
 	}

@@ -72,7 +72,7 @@ var Spec = carrier.Spec{
 		"Older scans have the time of their place without its zone. Where the place does not tell the zone either, the event says so.",
 		"To be confirmed with a real account, because UPS's documents leave it open: that Label Recovery finds other labels than returns by reference; that a second reference is found like the first; that an order number and a reference in one line are accepted; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes its newer refusals have.",
 	},
-	Meaning:   meaning,
+	MeaningOf: meaning,
 	Recognize: recognize,
 	GoLive:    goLive,
 	Open:      open,

@@ -153,9 +153,9 @@ func severalAbroad() carrier.BuyOrder {
 	return b
 }
 
-// deal is what the service keeps of a purchase.
-func deal(p ship.Purchase) ship.Deal {
-	return ship.Deal{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber, Pieces: p.Pieces}
+// purchase is what the service keeps of a purchase.
+func purchase(p ship.Sale) ship.Purchase {
+	return ship.Purchase{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber, Pieces: p.Pieces}
 }
 
 // exchanges are orders that between them use every part of the protocol.
@@ -295,7 +295,7 @@ func TestEveryExchangeKeepsToTheContract(t *testing.T) {
 				t.Errorf("found %s, %v", found.TrackingNumber, err)
 			}
 			for range 2 {
-				if v, err := c.Void(t.Context(), deal(p)); err != nil || v.State != ship.StateVoided {
+				if v, err := c.Void(t.Context(), purchase(p)); err != nil || v.State != ship.StateVoided {
 					t.Errorf("void = %v, %v", v, err)
 				}
 			}
@@ -316,10 +316,10 @@ func fields(err error) []ship.FieldError {
 func testRefusals(t *testing.T, contract *carriertest.Contract) {
 	server, via := service(t)
 	via = contract.Checked(via)
-	if _, err := open(t, via).Void(t.Context(), ship.Deal{CarrierRef: "1ZA1B2C30300001016"}); ship.KindOf(err) != ship.Invalid || code(err) != "190102" {
+	if _, err := open(t, via).Void(t.Context(), ship.Purchase{CarrierRef: "1ZA1B2C30300001016"}); ship.KindOf(err) != ship.Invalid || code(err) != "190102" {
 		t.Errorf("void of what was never sold: %v", err)
 	}
-	if err := server.Turn(emulator.Knobs{Refuse: 1}); err != nil {
+	if err := server.Turn(emulator.Faults{Refuse: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(t, via).Buy(t.Context(), buyOrder()); ship.KindOf(err) != ship.Invalid || code(err) != "120802" {
@@ -361,7 +361,7 @@ func TestSpecIsWhole(t *testing.T) {
 		}
 		seen[s.Code] = true
 	}
-	if _, err := json.Marshal(ups.Spec.Limits); err != nil || len(ups.Spec.Limits) == 0 || ups.Spec.LosesLabel {
+	if _, err := json.Marshal(ups.Spec.Limits); err != nil || len(ups.Spec.Limits) == 0 || ups.Spec.LookupLacksLabel {
 		t.Error("UPS gives labels again, and has limits")
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // Void voids the whole shipment. Voiding twice is no error.
-func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
-	id := deal.CarrierRef
+func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	id := purchase.CarrierRef
 	if id == "" {
-		id = deal.TrackingNumber
+		id = purchase.TrackingNumber
 	}
 	if id == "" {
 		return carrier.VoidResult{}, ship.Errorf(ship.Internal, "there is no UPS shipment to void")

@@ -256,7 +256,7 @@ type reportedEvent struct {
 }
 
 // update converts the event; not ok if it has no code or no time.
-func (e reportedEvent) update(now time.Time) (carrier.Heard, bool) {
+func (e reportedEvent) update(now time.Time) (carrier.TrackingUpdate, bool) {
 	code := e.mark.code()
 	e.moment.place = carrierkit.Place{
 		Country: e.place.country(),
@@ -265,7 +265,7 @@ func (e reportedEvent) update(now time.Time) (carrier.Heard, bool) {
 	}
 	at, zoned, ok := e.moment.utc(now)
 	if !ok || code == "" || e.number == "" {
-		return carrier.Heard{}, false
+		return carrier.TrackingUpdate{}, false
 	}
 
 	scan := ship.Scan{
@@ -276,7 +276,7 @@ func (e reportedEvent) update(now time.Time) (carrier.Heard, bool) {
 		Location:    e.place.name(),
 	}
 	scan.Status, scan.Reason, _ = meaning(code)
-	return carrier.Heard{
+	return carrier.TrackingUpdate{
 		TrackingNumber: e.number,
 		Scan:           scan,
 		EstimateAt:     e.estimate,

@@ -33,14 +33,14 @@ const labelJSON = "application/vnd.usps.labels+json"
 
 // Buy purchases a label. The idempotency key is derived from our reference, so
 // USPS sells at most once under it, and the purchase can be looked up by it.
-func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	c, mailClass, err := consignFor(request)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 	body, err := c.labelRequest(mailClass, request)
 	if err != nil {
-		return ship.Purchase{}, err
+		return ship.Sale{}, err
 	}
 
 	var answer labelAnswer
@@ -52,18 +52,18 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Purcha
 		Header: http.Header{"Accept": {labelJSON}, "X-Idempotency-Key": {keyOf(request.Reference)}},
 	}, &answer)
 	if err != nil {
-		return ship.Purchase{}, uncertainIfKeyUsed(err)
+		return ship.Sale{}, uncertainIfKeyUsed(err)
 	}
 
 	// USPS has charged by now. An answer that cannot be used is uncertain and
 	// not a refusal, so the purchase is looked up before anything is bought
 	// again.
 	if !c.isOurs(answer.labelMetadata) {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "the carrier answered with the label of another address")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier answered with the label of another address")
 	}
 	purchase, ok := c.purchase(mailClass, answer.labelMetadata, answer.LabelImage)
 	if !ok {
-		return ship.Purchase{}, ship.Errorf(ship.Uncertain, "the carrier answered with something else than the label")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier answered with something else than the label")
 	}
 	purchase.Warnings = c.warnings
 	return purchase, nil
@@ -278,7 +278,7 @@ func (c *consignment) isOurs(label labelMetadata) bool {
 
 // purchase is what USPS sold. It reports false for an answer that lacks the
 // number, the price or an image of the requested type.
-func (c *consignment) purchase(mailClass service, label labelMetadata, image []byte) (ship.Purchase, bool) {
+func (c *consignment) purchase(mailClass service, label labelMetadata, image []byte) (ship.Sale, bool) {
 	number := label.TrackingNumber
 	if mailClass.abroad && label.InternationalNumber != "" {
 		number = label.InternationalNumber
@@ -294,9 +294,9 @@ func (c *consignment) purchase(mailClass service, label labelMetadata, image []b
 
 	price, ok := label.total()
 	if number == "" || !ok || !bytes.HasPrefix(image, []byte(signature)) {
-		return ship.Purchase{}, false
+		return ship.Sale{}, false
 	}
-	return ship.Purchase{
+	return ship.Sale{
 		Service:        mailClass.code,
 		ServiceName:    mailClass.name,
 		CarrierRef:     number,

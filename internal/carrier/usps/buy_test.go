@@ -74,7 +74,7 @@ func TestWhatIsSoldAndNotAnsweredIsFound(t *testing.T) {
 			t.Run(fault+" "+name, func(t *testing.T) {
 				s, via := stand(t, nil)
 				c := open(t, via)
-				if err := s.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}}); err != nil {
+				if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := c.Buy(t.Context(), b); ship.KindOf(err) != ship.Uncertain {
@@ -201,7 +201,7 @@ func TestWhatTheCarrierSaysToAVoid(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := open(t, answering(t, tc.status, tc.body))
-			v, err := c.Void(t.Context(), ship.Deal{Service: "ground_advantage", CarrierRef: "94001", TrackingNumber: "94001"})
+			v, err := c.Void(t.Context(), ship.Purchase{Service: "ground_advantage", CarrierRef: "94001", TrackingNumber: "94001"})
 			if v.State != tc.state || ship.KindOf(err) != tc.want {
 				t.Errorf("Void = %v, %v; want %s, %s", v, err, tc.state, tc.want)
 			}
@@ -379,12 +379,12 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 				return nil, err
 			}
 			defer resp.Body.Close()
-			var told map[string]any
-			if err := json.NewDecoder(resp.Body).Decode(&told); err != nil {
+			var notified map[string]any
+			if err := json.NewDecoder(resp.Body).Decode(&notified); err != nil {
 				return nil, err
 			}
-			told["scope"] = "addresses prices payments"
-			body, err := json.Marshal(told)
+			notified["scope"] = "addresses prices payments"
+			body, err := json.Marshal(notified)
 			return respond(200, string(body)), err
 		}
 		return via.Do(r)
@@ -415,7 +415,7 @@ func TestAnAccountThatIsNotSetUpSaysSo(t *testing.T) {
 		}
 		s, via := stand(t, files)
 		c := open(t, via)
-		if err := s.Turn(emulator.Knobs{Account: tc.fault}); err != nil {
+		if err := s.Turn(emulator.Faults{Account: tc.fault}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -425,7 +425,7 @@ func TestAnAccountThatIsNotSetUpSaysSo(t *testing.T) {
 				t.Errorf("%s: %+v", tc.fault, e)
 			}
 		}
-		if err := s.Turn(emulator.Knobs{}); err != nil {
+		if err := s.Turn(emulator.Faults{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Buy(t.Context(), home()); err != nil {

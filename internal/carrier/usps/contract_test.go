@@ -138,9 +138,9 @@ func void(t *testing.T, c *carrier.Carrier, b carrier.BuyOrder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deal := ship.Deal{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber}
+	purchase := ship.Purchase{Carrier: p.Carrier, Service: p.Service, CarrierRef: p.CarrierRef, TrackingNumber: p.TrackingNumber}
 	for range 2 {
-		v, err := c.Void(t.Context(), deal)
+		v, err := c.Void(t.Context(), purchase)
 		if err != nil || v.State != ship.StateVoided {
 			t.Errorf("Void = %v, %v", v, err)
 		}
@@ -184,7 +184,7 @@ func get(t *testing.T, via carrier.Doer, token, path string) {
 
 // refusals has the carrier say no in its several ways.
 func refusals(t *testing.T, s *emulator.Server, c *carrier.Carrier) {
-	gone := ship.Deal{CarrierRef: "9400100000000000000000", TrackingNumber: "9400100000000000000000", Service: "ground_advantage"}
+	gone := ship.Purchase{CarrierRef: "9400100000000000000000", TrackingNumber: "9400100000000000000000", Service: "ground_advantage"}
 	tries := map[string]func(context.Context, carrier.BuyOrder) error{
 		"rates": func(ctx context.Context, b carrier.BuyOrder) error { _, err := c.Rates(ctx, b.Order); return err },
 		"buy":   func(ctx context.Context, b carrier.BuyOrder) error { _, err := c.Buy(ctx, b); return err },
@@ -192,19 +192,19 @@ func refusals(t *testing.T, s *emulator.Server, c *carrier.Carrier) {
 		"void":  func(ctx context.Context, _ carrier.BuyOrder) error { _, err := c.Void(ctx, gone); return err },
 	}
 	for _, tc := range []struct {
-		name  string
-		knobs emulator.Knobs
-		want  map[string]ship.Kind
+		name   string
+		faults emulator.Faults
+		want   map[string]ship.Kind
 	}{
-		{"a purchase is refused", emulator.Knobs{Refuse: 1}, map[string]ship.Kind{"buy": ship.Invalid}},
-		{"an unknown label", emulator.Knobs{}, map[string]ship.Kind{"void": ship.Invalid}},
-		{"too many", emulator.Knobs{Limit: 1}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited, "find": ship.Limited, "void": ship.Limited}},
-		{"down", emulator.Knobs{Down: 1}, map[string]ship.Kind{"rates": ship.Unavailable, "buy": ship.Uncertain, "find": ship.Unavailable, "void": ship.Uncertain}},
-		{"not let in", emulator.Knobs{Expired: 1}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden, "find": ship.Forbidden, "void": ship.Forbidden}},
-		{"not let in by the gateway", emulator.Knobs{Expired: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden}},
-		{"too many for the gateway", emulator.Knobs{Limit: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited}},
+		{"a purchase is refused", emulator.Faults{Refuse: 1}, map[string]ship.Kind{"buy": ship.Invalid}},
+		{"an unknown label", emulator.Faults{}, map[string]ship.Kind{"void": ship.Invalid}},
+		{"too many", emulator.Faults{Limit: 1}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited, "find": ship.Limited, "void": ship.Limited}},
+		{"down", emulator.Faults{Down: 1}, map[string]ship.Kind{"rates": ship.Unavailable, "buy": ship.Uncertain, "find": ship.Unavailable, "void": ship.Uncertain}},
+		{"not let in", emulator.Faults{Expired: 1}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden, "find": ship.Forbidden, "void": ship.Forbidden}},
+		{"not let in by the gateway", emulator.Faults{Expired: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Forbidden, "buy": ship.Forbidden}},
+		{"too many for the gateway", emulator.Faults{Limit: 1, Gateway: true}, map[string]ship.Kind{"rates": ship.Limited, "buy": ship.Limited}},
 	} {
-		if err := s.Turn(tc.knobs); err != nil {
+		if err := s.Turn(tc.faults); err != nil {
 			t.Fatal(err)
 		}
 		for op, want := range tc.want {

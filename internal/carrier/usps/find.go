@@ -16,7 +16,7 @@ import (
 // A label that was cancelled or is being refunded counts as not found: nothing
 // that is paid for is left. A label that USPS does not give out again at all is
 // a conflict: it was bought, and only a person can get it.
-func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purchase, error) {
+func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, error) {
 	c, mailClass := consignLookup(request)
 
 	var answer reprintAnswer
@@ -36,12 +36,12 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Purch
 		}
 	}
 	if err != nil {
-		return ship.Purchase{}, lookupError(err)
+		return ship.Sale{}, lookupError(err)
 	}
 
 	purchase, ok := c.purchase(mailClass, answer.Metadata, answer.LabelImage)
 	if !ok {
-		return ship.Purchase{}, ship.Errorf(ship.Unavailable, "the carrier answered with something else than the label")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "the carrier answered with something else than the label")
 	}
 	return purchase, nil
 }

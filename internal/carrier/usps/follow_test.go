@@ -67,7 +67,7 @@ func TestOneUnknownNumberCostsNoOther(t *testing.T) {
 	s, via := pushing(t)
 	c := openWith(t, via, secret)
 	first, second := buyAs(t, c, "S1"), buyAs(t, c, "S2")
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "03", Text: "Accepted"}, {Code: "01", Text: "Delivered"}}}); err != nil {
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "03", Text: "Accepted"}, {Code: "01", Text: "Delivered"}}}); err != nil {
 		t.Fatal(err)
 	}
 	heard, err := c.Track(t.Context(), []string{first, "9400100000000000000013", "?", second})
@@ -129,7 +129,7 @@ func TestResultsKeepToTheCarriersOwnFile(t *testing.T) {
 	} else {
 		away = p.TrackingNumber
 	}
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "03", City: "Washington"}, {Code: "55"}, {Code: "09", Text: "Return to Sender"}}}); err != nil {
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "03", City: "Washington"}, {Code: "55"}, {Code: "09", Text: "Return to Sender"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if heard, err := c.Track(t.Context(), []string{at, away, "9400100000000000000013"}); err != nil || len(heard) != 6 || checked != 3 {
@@ -161,13 +161,13 @@ func newEar(t *testing.T) *ear {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		push, err := e.carrier.Hear(r.Header, body)
-		if err != nil || !push.Proven {
-			e.errs = append(e.errs, fmt.Errorf("proven %v: %w", push.Proven, err))
+		push, err := e.carrier.DecodePush(r.Header, body)
+		if err != nil || !push.Verified {
+			e.errs = append(e.errs, fmt.Errorf("proven %v: %w", push.Verified, err))
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		for _, h := range push.Heard {
+		for _, h := range push.Updates {
 			e.heard = append(e.heard, h.TrackingNumber+" "+string(h.Scan.Status))
 		}
 	}))
@@ -198,7 +198,7 @@ func TestWhatHappensIsPushed(t *testing.T) {
 	c := openWith(t, via, secret)
 	e := newEar(t)
 	e.carrier = c
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{
 		{Code: "03"}, {After: emulator.Duration(30 * time.Millisecond), Code: "10"}, {After: emulator.Duration(60 * time.Millisecond), Code: "01"},
 	}}); err != nil {
 		t.Fatal(err)

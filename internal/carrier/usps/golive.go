@@ -14,5 +14,5 @@ var goLive = carrier.GoLive{
 	Domestic:      "ground_advantage",
 	International: "priority_mail_international",
 	NoMultiPiece:  "USPS sells every parcel as a label of its own: an order has one parcel",
-	Papers:        goLivePapers,
+	Documents:     goLivePapers,
 }

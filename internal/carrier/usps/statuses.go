@@ -15,7 +15,7 @@ import (
 var statusText string
 
 // statuses are what the codes of scans mean.
-var statuses = carrierkit.MustStatuses(statusText)
+var statuses = carrierkit.ParseStatuses(statusText)
 
 // deliveries are the codes of a delivery. USPS also reports them for a parcel
 // that came back to its sender: only the words make the difference.

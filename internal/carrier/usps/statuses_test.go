@@ -12,7 +12,7 @@ import (
 )
 
 // told are the codes that scans are stored under alone, for good.
-const told = "01 02 03 04 05 06 07 08 09 10 11 14 15 16 17 19 21 22 23 24 25 26 27 28 29 30 31 41 42 43 44 51 52 53 54 55 56 59 60 71 80 81 82 83 89 " +
+const notified = "01 02 03 04 05 06 07 08 09 10 11 14 15 16 17 19 21 22 23 24 25 26 27 28 29 30 31 41 42 43 44 51 52 53 54 55 56 59 60 71 80 81 82 83 89 " +
 	"A1 AD DX EF GC GX L1 MA NT OA OF PA PC SF T1 TL TM U1 UA"
 
 func TestCodesThatStandAloneStayThoseTheyAre(t *testing.T) {
@@ -23,7 +23,7 @@ func TestCodesThatStandAloneStayThoseTheyAre(t *testing.T) {
 		}
 	}
 	slices.Sort(alone)
-	if got := strings.Join(alone, " "); got != told {
+	if got := strings.Join(alone, " "); got != notified {
 		t.Errorf("they are %s: a scan that is told again would have another code; write a further code with a slash behind it", got)
 	}
 }

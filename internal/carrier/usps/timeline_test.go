@@ -91,7 +91,7 @@ func TestAnswersBecomeTimelines(t *testing.T) {
 }
 
 // timeline writes what was heard, a line an event.
-func timeline(heard []carrier.Heard) string {
+func timeline(heard []carrier.TrackingUpdate) string {
 	var b strings.Builder
 	for _, h := range heard {
 		zone := ""

@@ -20,7 +20,7 @@ import (
 const trackBatch = 35
 
 // Track asks for all numbers at once.
-func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.Heard, error) {
+func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	requested := requestedNumbers(numbers)
 	if len(requested) > trackBatch {
 		return nil, ship.Errorf(ship.Invalid, "USPS takes at most %d numbers at once", trackBatch)
@@ -99,13 +99,13 @@ func isUnknown(err error) bool {
 
 // decodeAnswer reads the answer to the numbers: a list of results, or a single
 // one. A result that is an error, or about another parcel, is ignored.
-func decodeAnswer(requested map[string][]string, answer json.RawMessage, now time.Time) ([]carrier.Heard, error) {
+func decodeAnswer(requested map[string][]string, answer json.RawMessage, now time.Time) ([]carrier.TrackingUpdate, error) {
 	results := listOf(answer)
 	if results == nil {
 		return nil, ship.Errorf(ship.Unavailable, "the carrier's answer could not be read")
 	}
 
-	var updates []carrier.Heard
+	var updates []carrier.TrackingUpdate
 	isAnswer := len(results) == 0
 	for _, raw := range results {
 		var result trackingResult
@@ -132,18 +132,18 @@ func decodeAnswer(requested map[string][]string, answer json.RawMessage, now tim
 
 // updates are the events of a result. One that cannot be read is left out and
 // does not affect the others.
-func (r trackingResult) updates(number string, now time.Time) []carrier.Heard {
+func (r trackingResult) updates(number string, now time.Time) []carrier.TrackingUpdate {
 	events := listOf(r.TrackingEvents)
 	estimate := r.estimate()
 
-	list := make([]carrier.Heard, 0, len(events))
+	list := make([]carrier.TrackingUpdate, 0, len(events))
 	for _, raw := range events {
 		var event trackingEvent
 		if !decodeLeniently(raw, &event) {
 			continue
 		}
 		if scan, ok := event.scan(now); ok {
-			list = append(list, carrier.Heard{
+			list = append(list, carrier.TrackingUpdate{
 				TrackingNumber: number,
 				Scan:           scan,
 				EstimateAt:     estimate,

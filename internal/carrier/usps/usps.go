@@ -68,7 +68,7 @@ var Spec = carrier.Spec{
 		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the city or state, if it is certain; else the event says that its zone is unknown.",
 		"USPS has several hundred event codes. Those that the status table does not list are understood by their words, or stay unmapped.",
 	},
-	Meaning:   meaning,
+	MeaningOf: meaning,
 	Recognize: recognize,
 	GoLive:    goLive,
 	Open:      open,

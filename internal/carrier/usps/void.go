@@ -13,13 +13,13 @@ import (
 
 // Void cancels a label, or requests a refund if its manifest was sent already.
 // Voiding a label twice has the same result as voiding it once.
-func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, error) {
-	number := deal.CarrierRef
+func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
+	number := purchase.CarrierRef
 
 	var answer cancelAnswer
 	err := d.callWithPayment(ctx, carrierkit.Call{
 		Method: http.MethodDelete,
-		URL:    d.base + soldAs(deal).path("label/") + url.PathEscape(number),
+		URL:    d.base + soldAs(purchase).path("label/") + url.PathEscape(number),
 		Effect: true,
 	}, &answer)
 
@@ -48,9 +48,9 @@ func (d *driver) Void(ctx context.Context, deal ship.Deal) (carrier.VoidResult, 
 // soldAs is the service that a purchase was made with. Where it is not known
 // any more, the tracking number tells whether the parcel goes abroad: such
 // numbers end in "US".
-func soldAs(deal ship.Deal) service {
-	if sold, ok := serviceBy(func(s service) bool { return s.code == deal.Service }); ok {
+func soldAs(purchase ship.Purchase) service {
+	if sold, ok := serviceBy(func(s service) bool { return s.code == purchase.Service }); ok {
 		return sold
 	}
-	return service{abroad: strings.HasSuffix(deal.CarrierRef, "US")}
+	return service{abroad: strings.HasSuffix(purchase.CarrierRef, "US")}
 }

@@ -74,7 +74,7 @@ var titles = map[int][2]string{
 	503: {"Service Unavailable", "Service Unavailable"},
 }
 
-// failure returns the body of DHL for a status that the knobs chose.
+// failure returns the body of DHL for a status that the faults chose.
 func failure(status int) (contentType string, body []byte) {
 	detail := ""
 	switch status {

@@ -129,8 +129,8 @@ func TestFaultsOfASaleHappenAfterIt(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			b := newBench(t, "")
-			knobs := emulator.Knobs{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(50 * time.Millisecond)}
-			if err := b.server.Turn(knobs); err != nil {
+			faults := emulator.Faults{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(50 * time.Millisecond)}
+			if err := b.server.Turn(faults); err != nil {
 				t.Fatal(err)
 			}
 			if status, answer, err := b.do("POST", "/shipments", shipment(t, "S1")); !seen(status, answer, err) {
@@ -258,7 +258,7 @@ func TestParcelsMove(t *testing.T) {
 		{After: emulator.Duration(time.Millisecond), Code: "OK", Text: "Delivered"},
 		{After: emulator.Duration(time.Hour), Code: "RT", Text: "Returned"},
 	}
-	if err := b.server.Turn(emulator.Knobs{Tracking: script}); err != nil {
+	if err := b.server.Turn(emulator.Faults{Tracking: script}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Millisecond)

@@ -86,7 +86,7 @@ func (s standIn) events(sale emulator.Entry, k kept, now time.Time, offsets bool
 
 	from := areaOf(k.From.CountryCode, k.From.CityName)
 	to := areaOf(k.To.CountryCode, k.To.CityName)
-	if script := s.Knobs().Tracking; len(script) > 0 {
+	if script := s.Faults().Tracking; len(script) > 0 {
 		for _, scan := range script {
 			where := to
 			if scan.City != "" {

@@ -32,7 +32,7 @@ type client struct {
 	auth string
 }
 
-func start(t *testing.T, l *emulator.Ledger, k emulator.Knobs) client {
+func start(t *testing.T, l *emulator.Ledger, k emulator.Faults) client {
 	t.Helper()
 	server := fedex.New(l)
 	if err := server.Turn(k); err != nil {
@@ -88,7 +88,7 @@ func ledger(t *testing.T, name string) *emulator.Ledger {
 func TestSalesOutliveARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.jsonl")
 	before := ledger(t, file)
-	c := start(t, before, emulator.Knobs{})
+	c := start(t, before, emulator.Faults{})
 	if status, body, err := c.ask("POST", "/ship/v1/shipments", purchase); status != 200 || err != nil {
 		t.Fatal(status, body, err)
 	}
@@ -96,7 +96,7 @@ func TestSalesOutliveARestart(t *testing.T) {
 	first := c.find("REF-1")
 
 	after := ledger(t, file)
-	c = start(t, after, emulator.Knobs{})
+	c = start(t, after, emulator.Faults{})
 	if again := c.find("REF-1"); again != first || !strings.Contains(again, number) {
 		t.Errorf("found before the restart:\n%s\nafter it:\n%s", first, again)
 	}
@@ -130,7 +130,7 @@ func TestSalesWhoseAnswerIsLostAreInTheLedger(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			l := ledger(t, "")
-			c := start(t, l, emulator.Knobs{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(100 * time.Millisecond)})
+			c := start(t, l, emulator.Faults{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(100 * time.Millisecond)})
 			if status, body, err := c.ask("POST", "/ship/v1/shipments", purchase); !seen(status, body, err) {
 				t.Errorf("the client saw %d %.200s %v", status, body, err)
 			}
@@ -143,7 +143,7 @@ func TestSalesWhoseAnswerIsLostAreInTheLedger(t *testing.T) {
 
 func TestBadRequestsAreRefusedAndNotSold(t *testing.T) {
 	l := ledger(t, "")
-	c := start(t, l, emulator.Knobs{})
+	c := start(t, l, emulator.Faults{})
 	for _, x := range []struct{ old, now, code string }{
 		{`"740561073"`, `"740561074"`, "ACCOUNT.NUMBER.MISMATCH"},
 		{`"labelResponseOptions":"LABEL",`, ``, "LABELRESPONSEOPTIONS.REQUIRED"},
@@ -176,7 +176,7 @@ func TestBadRequestsAreRefusedAndNotSold(t *testing.T) {
 
 func TestParcelsMoveAndCannotBeCancelledThen(t *testing.T) {
 	l := ledger(t, "")
-	c := start(t, l, emulator.Knobs{Tracking: []emulator.Scan{
+	c := start(t, l, emulator.Faults{Tracking: []emulator.Scan{
 		{Code: "OC", Text: "Label created"}, {Code: "PU", Text: "Picked up"}, {After: emulator.Duration(time.Hour), Code: "DL", Text: "Delivered"},
 	}})
 	if status, body, _ := c.ask("POST", "/ship/v1/shipments", purchase); status != 200 {
@@ -195,7 +195,7 @@ func TestParcelsMoveAndCannotBeCancelledThen(t *testing.T) {
 
 func TestLabelShowsItsNumberInBars(t *testing.T) {
 	l := ledger(t, "")
-	c := start(t, l, emulator.Knobs{})
+	c := start(t, l, emulator.Faults{})
 	_, body, _ := c.ask("POST", "/ship/v1/shipments", purchase)
 	_, text, _ := strings.Cut(body, `"encodedLabel":"`)
 	text, _, _ = strings.Cut(text, `"`)

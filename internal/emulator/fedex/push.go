@@ -41,7 +41,7 @@ type webhook struct {
 	pushed, failed int
 }
 
-// followed is a parcel whose journey is not over.
+// followed is a parcel whose tracking state is not over.
 type followed struct {
 	sale      emulator.Entry
 	sent      uint64 // steps of the script that were pushed, a bit each

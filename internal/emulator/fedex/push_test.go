@@ -67,7 +67,7 @@ func pushing(t *testing.T, script ...emulator.Scan) (client, *emulator.Ledger) {
 	t.Helper()
 	l := ledger(t, "")
 	server := fedex.New(l)
-	if err := server.Turn(emulator.Knobs{Tracking: script}); err != nil {
+	if err := server.Turn(emulator.Faults{Tracking: script}); err != nil {
 		t.Fatal(err)
 	}
 	to := &http.Client{Timeout: 5 * time.Second}

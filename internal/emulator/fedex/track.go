@@ -26,7 +26,7 @@ var derived = map[string]string{"OC": "IN", "PU": "PU", "DL": "DL", "DE": "DE", 
 
 // script is what every parcel goes through.
 func (f *fedex) script() []emulator.Scan {
-	if script := f.Knobs().Tracking; script != nil {
+	if script := f.Faults().Tracking; script != nil {
 		return script
 	}
 	return usual

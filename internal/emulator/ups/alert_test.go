@@ -36,7 +36,7 @@ func TestSubscriptionsAreRefusedAsUPSDoes(t *testing.T) {
 }
 
 // told is a webhook that keeps what it is told; it refuses the first push.
-func told(t *testing.T, b *bench) <-chan string {
+func notified(t *testing.T, b *bench) <-chan string {
 	t.Helper()
 	got, first := make(chan string, 100), make(chan bool, 1)
 	first <- true
@@ -82,8 +82,8 @@ func next(t *testing.T, got <-chan string) string {
 // void too, again if it was not taken, and nothing once the ledger is closed.
 func TestAnAccountIsPushed(t *testing.T) {
 	b := start(t, "")
-	got := told(t, b)
-	if err := b.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "MP"}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
+	got := notified(t, b)
+	if err := b.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "MP"}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
 		t.Fatal(err)
 	}
 	const head = `{"locale":"en_US","countryCode":"US","shipperAccountNumber":"A1B2C3"}`
@@ -97,7 +97,7 @@ func TestAnAccountIsPushed(t *testing.T) {
 	if s := next(t, got); s != number+" 003" {
 		t.Error(s)
 	}
-	if err := b.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "OR", After: emulator.Duration(time.Since(b.Ledger.Entries()[0].At) + 50*time.Millisecond)}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
+	if err := b.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "OR", After: emulator.Duration(time.Since(b.Ledger.Entries()[0].At) + 50*time.Millisecond)}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
 		t.Fatal(err)
 	}
 	if s := next(t, got); s != number+" 038" {

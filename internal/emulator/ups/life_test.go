@@ -62,12 +62,12 @@ func TestParcelsAreTrackedThroughTheirLife(t *testing.T) {
 	if got := ask("/api/track/v1/details/" + number); !strings.Contains(got, `"statusCode":"003"`) || strings.Contains(got, `"011"`) {
 		t.Errorf("a new parcel: %s", got)
 	}
-	if err := b.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "OR", City: "Reno"}, {Code: "X/48/022", Text: "Nobody home"}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
+	if err := b.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "OR", City: "Reno"}, {Code: "X/48/022", Text: "Nobody home"}, {Code: "F4", After: emulator.Duration(time.Hour)}}}); err != nil {
 		t.Fatal(err)
 	}
 	got := ask("/api/track/v1/reference/details/R")
 	if !strings.Contains(got, `"statusCode":"022"`) || !strings.Contains(got, "Reno") || strings.Contains(got, `"011"`) || strings.Index(got, `"X"`) > strings.Index(got, `"OR"`) {
-		t.Errorf("by the knobs, newest first: %s", got)
+		t.Errorf("by the faults, newest first: %s", got)
 	}
 	if got := ask("/api/track/v1/details/1Z0000000000000000"); !strings.Contains(got, "TW0001") {
 		t.Errorf("an unknown parcel: %s", got)

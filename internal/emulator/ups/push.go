@@ -167,7 +167,7 @@ func (h *webhook) start() {
 // look puts into the queue what happened since it looked last, as far as there
 // is room.
 func (h *webhook) look(now time.Time) {
-	script := h.stand.Knobs().Tracking
+	script := h.stand.Faults().Tracking
 	h.mu.Lock()
 	defer h.mu.Unlock()
 

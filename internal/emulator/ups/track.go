@@ -27,7 +27,7 @@ var usual = []struct {
 	{100, scanCode{"D", "F4", "011", "DELIVERED "}, true},
 }
 
-// codeOf reads the code of a knob: an activity of the usual life, or all three
+// codeOf reads the code of a fault: an activity of the usual life, or all three
 // as "X/48/022".
 func codeOf(given emulator.Scan) scanCode {
 	if parts := strings.Split(given.Code, "/"); len(parts) == 3 {
@@ -55,7 +55,7 @@ type step struct {
 // plan is all that becomes of a parcel, first to last as the script has it.
 func (s *server) plan(e emulator.Entry) (list []step) {
 	k := keptOf(e)
-	if script := s.Knobs().Tracking; len(script) > 0 {
+	if script := s.Faults().Tracking; len(script) > 0 {
 		for _, one := range script {
 			list = append(list, step{codeOf(one), e.At.Add(time.Duration(one.After)), one.City, "", k.Country})
 		}

@@ -173,7 +173,7 @@ func TestWhatHappensAfterASaleIsInTheLedger(t *testing.T) {
 		},
 	} {
 		b := start(t, "")
-		if err := b.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(time.Millisecond)}); err != nil {
+		if err := b.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}, HangFor: emulator.Duration(time.Millisecond)}); err != nil {
 			t.Fatal(err)
 		}
 		if status, body, err := b.buy("R", 1); !want(status, body, err) {
@@ -191,7 +191,7 @@ func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	if _, _, code := b.find("R"); code != "300007" {
 		t.Errorf("before the sale: %s", code)
 	}
-	if err := b.Turn(emulator.Knobs{LookupLag: emulator.Duration(time.Hour)}); err != nil {
+	if err := b.Turn(emulator.Faults{LookupLag: emulator.Duration(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.buy("R", 1); err != nil {
@@ -200,7 +200,7 @@ func TestLookUpsTellWhatBecameOfASale(t *testing.T) {
 	if _, _, code := b.find("R"); code != "300007" {
 		t.Errorf("before the look-up knows: %s", code)
 	}
-	if err := b.Turn(emulator.Knobs{}); err != nil {
+	if err := b.Turn(emulator.Faults{}); err != nil {
 		t.Fatal(err)
 	}
 	numbers, _, _ := b.find("R")

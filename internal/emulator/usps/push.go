@@ -57,7 +57,7 @@ func newPushes(s *service) *pushes {
 		slots:   make(chan struct{}, pushesAtOnce),
 		subs:    map[string]subscription{},
 		parcels: map[string]*parcel{},
-		script:  s.Knobs().Tracking,
+		script:  s.Faults().Tracking,
 	}
 
 	// What a process before this one sold and promised is in the ledger.
@@ -103,7 +103,7 @@ func (p *pushes) subscribe(sub subscription) (taken string, err error) {
 	// Events from before the subscription are not sent to it. A new script is
 	// planned for the others first, to whom all of it is new.
 	now := time.Now()
-	if !isSameScript(p.service.Knobs().Tracking, p.script) {
+	if !isSameScript(p.service.Faults().Tracking, p.script) {
 		p.replan(now)
 	}
 	p.subs[sub.ID] = sub
@@ -177,7 +177,7 @@ func (p *pushes) add(planned item) {
 // replan makes a new plan. What has happened by now is sent only if the script
 // is another one. The caller holds the lock, or is the only user.
 func (p *pushes) replan(now time.Time) {
-	script := p.service.Knobs().Tracking
+	script := p.service.Faults().Tracking
 	isNew := !isSameScript(script, p.script)
 	p.script = script
 	p.plan = nil
@@ -244,7 +244,7 @@ func (p *pushes) run() {
 func (p *pushes) take(now time.Time) (item, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !isSameScript(p.service.Knobs().Tracking, p.script) {
+	if !isSameScript(p.service.Faults().Tracking, p.script) {
 		p.replan(now)
 	}
 

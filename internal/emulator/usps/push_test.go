@@ -102,8 +102,8 @@ func (c *client) subscribe(url string) (id string, status int, said string) {
 	return answer.ID, status, said
 }
 
-func script(codes ...string) emulator.Knobs {
-	var k emulator.Knobs
+func script(codes ...string) emulator.Faults {
+	var k emulator.Faults
 	for i, code := range codes {
 		k.Tracking = append(k.Tracking, emulator.Scan{After: emulator.Duration(time.Duration(i) * 20 * time.Millisecond), Code: code})
 	}
@@ -128,12 +128,12 @@ func TestEventsArePushedAsTheyHappen(t *testing.T) {
 	if got := l.heard(t, 3); got != want {
 		t.Errorf("heard %s, want %s: what had happened before is not told", got, want)
 	}
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{{After: emulator.Duration(time.Hour), Code: "01"}}}); err != nil {
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{After: emulator.Duration(time.Hour), Code: "01"}}}); err != nil {
 		t.Fatal(err)
 	}
 	c.do("POST", "/labels/v3/label", "8be4df61-93ca-41d2-aa0d-00e098032b8e", request(nil), &voided)
 	c.do("DELETE", "/labels/v3/label/"+voided.Number, "", "", nil)
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "09"}}}); err != nil {
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "09"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.heard(t, 5); strings.Count(got, " 09") != 2 || strings.Contains(got, voided.Number) {
@@ -166,7 +166,7 @@ func TestASubscriptionOutlivesTheStandIn(t *testing.T) {
 	if err := s.Turn(script("09", "09", "09")); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1200 * time.Millisecond) // it looks at the knobs once in a second
+	time.Sleep(1200 * time.Millisecond) // it looks at the faults once in a second
 	if got := l.heard(t, 0); got != want {
 		t.Errorf("after the end: %s", got)
 	}

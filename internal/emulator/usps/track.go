@@ -10,7 +10,7 @@ import (
 
 // A scan is a step of a parcel in the carrier's code.
 type scan struct {
-	part     int // of the journey, in hundredths
+	part     int // of the tracking state, in hundredths
 	code     string
 	text     string
 	category string
@@ -65,7 +65,7 @@ type step struct {
 // steps are everything that happens to a sale, first to last.
 func (s *service) steps(at time.Time, sale kept) []step {
 	var list []step
-	if script := s.Knobs().Tracking; script != nil {
+	if script := s.Faults().Tracking; script != nil {
 		for _, scripted := range script {
 			list = append(list, step{
 				at:   at.Add(time.Duration(scripted.After)),

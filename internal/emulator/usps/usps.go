@@ -90,7 +90,7 @@ type problem struct{ code, parameter, detail string }
 // failure is the carrier's body for a status, or that of the gateway in front
 // of it.
 func (s *service) failure(status int) (string, []byte) {
-	if s.Knobs().Gateway {
+	if s.Faults().Gateway {
 		return "application/json", gatewayBody(status)
 	}
 	return failure(status)
@@ -242,7 +242,7 @@ func (s *service) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	switch fault := s.Knobs().Account; fault {
+	switch fault := s.Faults().Account; fault {
 	case "":
 	case "not_enrolled":
 		// The real carrier answers this with 200, an explanation and no token.

@@ -190,7 +190,7 @@ func TestTheLedgerOutlivesTheStandIn(t *testing.T) {
 func TestFaultsComeAfterTheSale(t *testing.T) {
 	for fault, want := range map[string]int{"reset": 0, "truncate": 0, "500": 500, "502": 502, "wrong_reference": 200} {
 		s, c, _ := start(t, "")
-		if err := s.Turn(emulator.Knobs{Buy: map[string]float64{fault: 1}}); err != nil {
+		if err := s.Turn(emulator.Faults{Buy: map[string]float64{fault: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		status, said := c.do("POST", "/labels/v3/label", key1, request(nil), nil)
@@ -206,7 +206,7 @@ func TestFaultsComeAfterTheSale(t *testing.T) {
 func TestLookUpsLag(t *testing.T) {
 	s, c, _ := start(t, "")
 	c.do("POST", "/labels/v3/label", key1, request(nil), nil)
-	if err := s.Turn(emulator.Knobs{LookupLag: emulator.Duration(time.Hour)}); err != nil {
+	if err := s.Turn(emulator.Faults{LookupLag: emulator.Duration(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if status, said := c.do("POST", "/labels/v3/label-reprint", key1, `{}`, nil); status != 400 || !strings.Contains(said, "160378") {
@@ -300,18 +300,18 @@ func TestParcelsTravel(t *testing.T) {
 	s, c, _ := start(t, "")
 	var sold label
 	c.do("POST", "/labels/v3/label", key1, request(nil), &sold)
-	type told struct {
+	type notified struct {
 		Category string `json:"statusCategory"`
 		Events   []struct {
 			Code string `json:"eventCode"`
 		} `json:"trackingEvents"`
 	}
-	var fresh, moved told
+	var fresh, moved notified
 	c.do("GET", "/tracking/v3/tracking/"+sold.Number+"?expand=DETAIL", "", "", &fresh)
 	if fresh.Category != "Pre-Shipment" || len(fresh.Events) != 1 || fresh.Events[0].Code != "GX" {
 		t.Errorf("a fresh parcel: %+v", fresh)
 	}
-	if err := s.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "03"}, {Code: "01", Text: "Delivered"}, {After: emulator.Duration(time.Hour), Code: "09"}}}); err != nil {
+	if err := s.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "03"}, {Code: "01", Text: "Delivered"}, {After: emulator.Duration(time.Hour), Code: "09"}}}); err != nil {
 		t.Fatal(err)
 	}
 	c.do("GET", "/tracking/v3/tracking/42063104"+sold.Number+"?expand=DETAIL", "", "", &moved)

@@ -25,7 +25,7 @@ func Shipment(t ship.Tenant, order string) ship.Shipment {
 			Origin:      ship.Address{Name: "A", Address1: "1 A St", City: "Reno", State: "NV", Zip: "89501", Country: "US"},
 			Destination: ship.Address{Name: "B", Address1: "2 B St", City: "New York", State: "NY", Zip: "10118", Country: "US"},
 		},
-		Deal: ship.Deal{
+		Purchase: ship.Purchase{
 			Carrier:   "ups",
 			Service:   "ground",
 			Price:     ship.Money{Minor: 1234, Currency: "USD"},
@@ -39,9 +39,9 @@ func Shipment(t ship.Tenant, order string) ship.Shipment {
 func Bought(shipment ship.Shipment, number string) store.Creation {
 	shipment.State = ship.StatePurchased
 	shipment.Sequence = 2
-	shipment.Deal.TrackingNumber = number
-	shipment.Deal.BoughtAt = Now()
-	shipment.Deal.CarrierRef = "ref-" + number
+	shipment.Purchase.TrackingNumber = number
+	shipment.Purchase.BoughtAt = Now()
+	shipment.Purchase.CarrierRef = "ref-" + number
 	shipment.Progress = ship.Progress{
 		Status:         ship.LabelGenerated,
 		EstimateAt:     Now().Add(72 * time.Hour),
@@ -57,7 +57,7 @@ func Bought(shipment ship.Shipment, number string) store.Creation {
 	}
 	labelled := ship.Event{
 		ID:       ids[1],
-		Kind:     ship.LabelMade,
+		Kind:     ship.ShipmentLabelGenerated,
 		Sequence: 2,
 		Snapshot: ship.Snapshot{Status: ship.LabelGenerated, PreviousStatus: ship.Created, State: ship.StatePurchased},
 	}

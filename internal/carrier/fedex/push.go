@@ -25,7 +25,7 @@ const (
 // Hear verifies and decodes what FedEx pushed, which has the form of its answer
 // to Track. A parcel without readable scans is named, so that it can be looked
 // up.
-func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
+func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {
 	if len(body) > pushLimit {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is too large")
 	}
@@ -39,10 +39,10 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push could not be read")
 	}
 
-	push := carrier.Push{Proven: true}
+	push := carrier.Push{Verified: true}
 	for _, result := range answer.Output.Results {
 		updates := result.updates("", time.Now())
-		push.Heard = append(push.Heard, updates...)
+		push.Updates = append(push.Updates, updates...)
 		if number := result.number(); len(updates) == 0 && number != "" {
 			push.Numbers = append(push.Numbers, number)
 		}

@@ -22,7 +22,7 @@ const pushLimit = 1 << 20
 // HMAC-SHA256, under the secret of the subscription, of the time and the
 // payload as they are written in it. The signature does not expire: a
 // notification may have waited for us, and a repeated one has nothing new.
-func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
+func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {
 	var message notification
 	if len(body) > pushLimit || !decodeLeniently(body, &message) {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push could not be read")
@@ -39,7 +39,7 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not prove that it is the carrier's")
 	}
 
-	push := carrier.Push{Proven: true}
+	push := carrier.Push{Verified: true}
 	now := time.Now()
 	for _, raw := range listOf(json.RawMessage(payload)) {
 		var result trackingResult
@@ -53,12 +53,12 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 
 		// A parcel without readable events is looked up instead.
 		updates := result.updates(number, now)
-		push.Heard = append(push.Heard, updates...)
+		push.Updates = append(push.Updates, updates...)
 		if len(updates) == 0 && !slices.Contains(push.Numbers, number) {
 			push.Numbers = append(push.Numbers, number)
 		}
 	}
-	if len(push.Heard) == 0 && len(push.Numbers) == 0 {
+	if len(push.Updates) == 0 && len(push.Numbers) == 0 {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push names no parcel")
 	}
 	return push, nil

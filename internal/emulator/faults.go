@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Knobs are how a stand-in carrier misbehaves. Shares are between 0 and 1, of
+// Faults are how a stand-in carrier misbehaves. Shares are between 0 and 1, of
 // the calls of their kind. The zero value behaves.
-type Knobs struct {
+type Faults struct {
 	Latency Duration `json:"latency,omitzero"` // of every answer
 	Spread  Duration `json:"spread,omitzero"`  // up to so much more, at random
 	HangFor Duration `json:"hangFor,omitzero"` // how long a hang lasts if the client does not leave; 0 means a minute
@@ -60,8 +60,8 @@ var (
 	voidFaults = []string{"refuse", "lost", "hang"}
 )
 
-// check returns what is invalid in the knobs.
-func (k Knobs) check() error {
+// check returns what is invalid in the faults.
+func (k Faults) check() error {
 	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
 		if duration < 0 {
 			return fmt.Errorf("%v is before its time", time.Duration(duration))

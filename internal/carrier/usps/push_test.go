@@ -31,15 +31,15 @@ func pushed(secret, stamp, payload string) (http.Header, []byte) {
 func TestAPushIsHeard(t *testing.T) {
 	c := listening(t, nil, testSecret)
 	header, body := pushed(testSecret, "2026-03-06T14:10:05Z", scanned)
-	push, err := c.Hear(header, body)
+	push, err := c.DecodePush(header, body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := parcelA + " | 2026-03-06T14:10:00Z | out_for_delivery  | OF | St Louis, MO, US | Out for Delivery | -\n"
-	if got := timeline(push.Heard); got != want || !push.Proven || len(push.Numbers) > 0 {
+	if got := timeline(push.Updates); got != want || !push.Verified || len(push.Numbers) > 0 {
 		t.Errorf("heard %s, want %s: %+v", got, want, push)
 	}
-	again, err := c.Hear(header, body)
+	again, err := c.DecodePush(header, body)
 	if err != nil || !reflect.DeepEqual(again, push) {
 		t.Errorf("a push that comes again is %+v, %v", again, err)
 	}
@@ -64,11 +64,11 @@ func TestAForgedPushIsNotHeard(t *testing.T) {
 		"of another parcel": {header, bytes.Replace(body, []byte("42063104"), []byte("42063105"), 1)},
 		"without payload":   {header, []byte(`{"timestamp":"2026-03-06T14:10:05Z"}`)},
 	} {
-		if push, err := c.Hear(try.header, try.body); ship.KindOf(err) != ship.Forbidden || len(push.Heard)+len(push.Numbers) > 0 || push.Proven {
+		if push, err := c.DecodePush(try.header, try.body); ship.KindOf(err) != ship.Forbidden || len(push.Updates)+len(push.Numbers) > 0 || push.Verified {
 			t.Errorf("%s: %+v, %v", name, push, err)
 		}
 	}
-	if _, err := listening(t, nil, "").Hear(empty, body); ship.KindOf(err) != ship.Forbidden {
+	if _, err := listening(t, nil, "").DecodePush(empty, body); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("without a secret of ours: %v", err)
 	}
 }
@@ -90,19 +90,19 @@ func TestOddPushes(t *testing.T) {
 		{"nothing", ``, 0, "", ship.Invalid},
 	} {
 		header, body := pushed(testSecret, "1772806205", tc.payload)
-		push, err := c.Hear(header, body)
-		if len(push.Heard) != tc.heard || strings.Join(push.Numbers, " ") != tc.numbers || tc.want == "" && err != nil || tc.want != "" && ship.KindOf(err) != tc.want {
+		push, err := c.DecodePush(header, body)
+		if len(push.Updates) != tc.heard || strings.Join(push.Numbers, " ") != tc.numbers || tc.want == "" && err != nil || tc.want != "" && ship.KindOf(err) != tc.want {
 			t.Errorf("%s: %+v, %v", tc.name, push, err)
 		}
 	}
 	for name, body := range map[string]string{
 		"empty": "", "a page": "<html>", "a list": "[]", "a word": `"x"`, "oversized": `{"payload":"` + strings.Repeat("x", pushLimit) + `"}`,
 	} {
-		if _, err := c.Hear(http.Header{}, []byte(body)); ship.KindOf(err) != ship.Invalid {
+		if _, err := c.DecodePush(http.Header{}, []byte(body)); ship.KindOf(err) != ship.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if push, err := c.Hear(http.Header{}, []byte(`{"challenge":"abc"}`)); err != nil || push.Proven || len(push.Heard)+len(push.Numbers) > 0 {
+	if push, err := c.DecodePush(http.Header{}, []byte(`{"challenge":"abc"}`)); err != nil || push.Verified || len(push.Updates)+len(push.Numbers) > 0 {
 		t.Errorf("the try of the address: %+v, %v", push, err)
 	}
 }
@@ -112,8 +112,8 @@ func TestOddPushes(t *testing.T) {
 func TestAPayloadThatIsNoTextIsProvedAsItIsWritten(t *testing.T) {
 	header, _ := pushed(testSecret, "1772806205", scanned)
 	body := fmt.Sprintf(`{"timestamp":1772806205,"payload":%s}`, scanned)
-	push, err := listening(t, nil, testSecret).Hear(header, []byte(body))
-	if err != nil || len(push.Heard) != 1 {
+	push, err := listening(t, nil, testSecret).DecodePush(header, []byte(body))
+	if err != nil || len(push.Updates) != 1 {
 		t.Errorf("%+v, %v", push, err)
 	}
 }
@@ -126,15 +126,15 @@ func FuzzHear(f *testing.F) {
 	f.Add("x", `{"trackingNumber":"`+parcelA+`","trackingEvents":[{"eventCode":"/","eventType":"<","GMTOffset":"-","eventTimestamp":"2026-01-01"}]}`, []byte(`[`))
 	c := listening(f, nil, testSecret)
 	f.Fuzz(func(t *testing.T, stamp, payload string, raw []byte) {
-		if push, err := c.Hear(http.Header{"X-Hmac": {"AAAA"}}, raw); err == nil && (push.Proven || len(push.Heard) > 0) {
+		if push, err := c.DecodePush(http.Header{"X-Hmac": {"AAAA"}}, raw); err == nil && (push.Verified || len(push.Updates) > 0) {
 			t.Errorf("heard without proof: %+v", push)
 		}
-		push, err := c.Hear(pushed(testSecret, stamp, payload))
+		push, err := c.DecodePush(pushed(testSecret, stamp, payload))
 		if err != nil && ship.KindOf(err) != ship.Invalid && ship.KindOf(err) != ship.Forbidden {
 			t.Errorf("%v", err)
 		}
-		for _, h := range push.Heard {
-			status, reason, _ := Spec.Meaning(h.Scan.Code)
+		for _, h := range push.Updates {
+			status, reason, _ := Spec.MeaningOf(h.Scan.Code)
 			if h.Scan.Status != status || h.Scan.Reason != reason || h.Scan.Code[0] == '.' || h.Scan.At.IsZero() || len(h.Scan.Code) > 80 || len(h.Scan.Description) > maxText {
 				t.Errorf("heard %+v", h)
 			}

@@ -13,15 +13,15 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Stranded label is an orphan: a carrier sold it, but no shipment uses it. It
+// A OrphanedLabel label is an orphan: a carrier sold it, but no shipment uses it. It
 // is voided.
-type Stranded struct {
+type OrphanedLabel struct {
 	Tenant   ship.Tenant
 	Shipment ship.ShipmentID
 	Attempt  int
-	FoundBy  string    // "response", "lookup", "sweep", "spool", "restore"
-	Deal     ship.Deal // what the carrier needs to void it
-	State    string    // OrphanPending and so on
+	FoundBy  string        // "response", "lookup", "sweep", "spool", "restore"
+	Purchase ship.Purchase // what the carrier needs to void it
+	State    string        // OrphanPending and so on
 	FoundAt  time.Time
 }
 
@@ -63,14 +63,14 @@ ON CONFLICT DO NOTHING`
 
 // Strand records an orphaned label, its charge, and the job that voids it. It is
 // ship.Conflict if the label is the one that its shipment uses.
-func (s *Store) Strand(ctx context.Context, label Stranded) error {
-	purchase, err := json.Marshal(label.Deal)
+func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
+	purchase, err := json.Marshal(label.Purchase)
 	if err != nil {
 		return fmt.Errorf("write a deal: %w", err)
 	}
 	args := tenantArgs(label.Tenant, label.Shipment.Raw(), pgx.NamedArgs{
-		"carrier":  label.Deal.Carrier,
-		"number":   label.Deal.TrackingNumber,
+		"carrier":  label.Purchase.Carrier,
+		"number":   label.Purchase.TrackingNumber,
 		"attempt":  label.Attempt,
 		"found_by": label.FoundBy,
 		"purchase": purchase,
@@ -99,20 +99,20 @@ func (s *Store) Strand(ctx context.Context, label Stranded) error {
 			return nil // it was recorded before, with its charge and its job
 		}
 
-		if err := tx.charge(ctx, label.Tenant, label.Shipment, label.Attempt, label.Deal, "purchase", label.Deal.Price.Minor); err != nil {
+		if err := tx.charge(ctx, label.Tenant, label.Shipment, label.Attempt, label.Purchase, "purchase", label.Purchase.Price.Minor); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, job.VoidStranded{
+		return tx.Enqueue(ctx, job.VoidOrphanedLabel{
 			Account:  label.Tenant.Account,
 			Livemode: label.Tenant.Livemode,
-			Carrier:  label.Deal.Carrier,
-			Number:   label.Deal.TrackingNumber,
+			Carrier:  label.Purchase.Carrier,
+			Number:   label.Purchase.TrackingNumber,
 		}, 0)
 	})
 }
 
 // charge writes a line of the ledger; a simulated carrier charges nothing.
-func (s *Store) charge(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, purchase ship.Deal, kind string, minor int64) error {
+func (s *Store) charge(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, purchase ship.Purchase, kind string, minor int64) error {
 	if purchase.Simulated {
 		return nil
 	}
@@ -130,16 +130,16 @@ func (s *Store) charge(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a
 
 // Credit records that the carrier gives the price of a label back.
 func (s *Store) Credit(ctx context.Context, shipment ship.Shipment) error {
-	return s.charge(ctx, shipment.Tenant, shipment.ID, 0, shipment.Deal, "void", -shipment.Deal.Price.Minor)
+	return s.charge(ctx, shipment.Tenant, shipment.ID, 0, shipment.Purchase, "void", -shipment.Purchase.Price.Minor)
 }
 
 const sqlOrphan = `
 SELECT shipment_id, attempt, found_by, purchase, state, found_at FROM orphaned_labels
 WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number`
 
-// Stranded returns an orphaned label; ship.NotFound if there is none.
-func (s *Store) Stranded(ctx context.Context, t ship.Tenant, carrier, number string) (Stranded, error) {
-	label := Stranded{Tenant: t}
+// OrphanedLabel returns an orphaned label; ship.NotFound if there is none.
+func (s *Store) OrphanedLabel(ctx context.Context, t ship.Tenant, carrier, number string) (OrphanedLabel, error) {
+	label := OrphanedLabel{Tenant: t}
 	var shipment [16]byte
 	var purchase []byte
 	err := s.queryRow(ctx, t, func(r pgx.Row) error {
@@ -150,7 +150,7 @@ func (s *Store) Stranded(ctx context.Context, t ship.Tenant, carrier, number str
 	}
 
 	label.Shipment = ship.ShipmentIDOf(shipment)
-	err = json.Unmarshal(purchase, &label.Deal)
+	err = json.Unmarshal(purchase, &label.Purchase)
 	return label, err
 }
 
@@ -160,11 +160,11 @@ WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND 
 
 // EndStranded records what became of an orphaned label: one of the states but
 // OrphanPending.
-func (s *Store) EndStranded(ctx context.Context, label Stranded, state, message string) error {
+func (s *Store) CloseOrphan(ctx context.Context, label OrphanedLabel, state, message string) error {
 	return s.InTx(ctx, label.Tenant, func(tx *Store) error {
 		n, err := tx.exec(ctx, label.Tenant, sqlEndOrphan, tenantArgs(label.Tenant, ship.RawID{}, pgx.NamedArgs{
-			"carrier": label.Deal.Carrier,
-			"number":  label.Deal.TrackingNumber,
+			"carrier": label.Purchase.Carrier,
+			"number":  label.Purchase.TrackingNumber,
 			"state":   state,
 			"message": null(message),
 		}))
@@ -176,13 +176,13 @@ func (s *Store) EndStranded(ctx context.Context, label Stranded, state, message 
 		if state == OrphanVoidDeclined {
 			return nil
 		}
-		return tx.charge(ctx, label.Tenant, label.Shipment, label.Attempt, label.Deal, "void", -label.Deal.Price.Minor)
+		return tx.charge(ctx, label.Tenant, label.Shipment, label.Attempt, label.Purchase, "void", -label.Purchase.Price.Minor)
 	})
 }
 
 // A Doubt is a purchase with attempts that may yet turn out to have bought
 // something.
-type Doubt struct {
+type UncertainPurchase struct {
 	Tenant   ship.Tenant
 	Shipment ship.ShipmentID
 }
@@ -195,7 +195,7 @@ ORDER BY shipment_id LIMIT 500`
 
 // Doubts lists purchases since a time, after one of them, that have attempts
 // whose outcome is uncertain.
-func (s *Store) Doubts(ctx context.Context, since time.Time, after ship.ShipmentID) ([]Doubt, error) {
+func (s *Store) UncertainPurchases(ctx context.Context, since time.Time, after ship.ShipmentID) ([]UncertainPurchase, error) {
 	var last ship.RawID
 	if after != "" {
 		last = after.Raw()
@@ -205,13 +205,13 @@ func (s *Store) Doubts(ctx context.Context, since time.Time, after ship.Shipment
 	if err != nil {
 		return nil, fmt.Errorf("attempts in doubt: %w", explain(err))
 	}
-	list, err := collect(rows, func(r pgx.Row) (Doubt, error) {
-		var doubt Doubt
+	list, err := collect(rows, func(r pgx.Row) (UncertainPurchase, error) {
+		var uncertain UncertainPurchase
 		var id, account [16]byte
-		err := r.Scan(&id, &account, &doubt.Tenant.Livemode)
-		doubt.Shipment = ship.ShipmentIDOf(id)
-		doubt.Tenant.Account = ship.AccountIDOf(account)
-		return doubt, err
+		err := r.Scan(&id, &account, &uncertain.Tenant.Livemode)
+		uncertain.Shipment = ship.ShipmentIDOf(id)
+		uncertain.Tenant.Account = ship.AccountIDOf(account)
+		return uncertain, err
 	})
 	return list, explain(err)
 }

@@ -36,7 +36,7 @@ ORDER BY e.sequence DESC LIMIT @limit`
 // Told lists the events of a shipment, newest first, as far as they are kept.
 // After the database was restored from a copy of its rows, earlier events are
 // not found.
-func (s *Store) Told(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
+func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
 	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(id.Raw().Time())), "limit": limit})
 	list, err := queryList(ctx, s, t, scanLogEvent, sqlShipmentEvents, args)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Told(ctx context.Context, t ship.Tenant, id ship.ShipmentID, lim
 
 // A Telling is how an event was delivered to an endpoint: its first attempt, or
 // that it waits for another.
-type Telling struct {
+type EventDelivery struct {
 	Event    ship.EventID
 	Endpoint ship.EndpointID
 	Outcome  string // of the first try; "" if it is not known
@@ -78,7 +78,7 @@ WHERE p.account_id = @account AND p.livemode = @livemode AND (a.outcome IS NOT N
 ORDER BY k.event, p.id`
 
 // Tellings lists how the events were delivered to the tenant's endpoints.
-func (s *Store) Tellings(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]Telling, error) {
+func (s *Store) EventDeliveries(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]EventDelivery, error) {
 	ids := make([][16]byte, len(events))
 	untils := make([][16]byte, len(events))
 	for i, event := range events {
@@ -98,7 +98,7 @@ func (s *Store) Tellings(ctx context.Context, t ship.Tenant, events []ship.Event
 	return list, nil
 }
 
-func scanDelivery(r pgx.Row) (Telling, error) {
+func scanDelivery(r pgx.Row) (EventDelivery, error) {
 	var (
 		event, endpoint       [16]byte
 		outcome               *string
@@ -106,7 +106,7 @@ func scanDelivery(r pgx.Row) (Telling, error) {
 		nextAt                *time.Time
 	)
 	err := r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &nextAt)
-	return Telling{
+	return EventDelivery{
 		Event:    ship.EventIDOf(event),
 		Endpoint: ship.EndpointIDOf(endpoint),
 		Outcome:  value(outcome),

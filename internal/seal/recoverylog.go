@@ -20,7 +20,7 @@ import (
 // An entry survives a crash of the process and a restore of the database. It
 // most likely survives a crash of the machine, but is not synced to the disk.
 // A Trail is safe for concurrent use, and by several processes.
-type Trail struct {
+type RecoveryLog struct {
 	dir  string
 	box  *Box
 	keep time.Duration
@@ -30,24 +30,24 @@ type Trail struct {
 	hour string
 }
 
-const trailHour = "2006010215"
+const recoveryLogHour = "2006010215"
 
-// OpenTrail opens the directory, and creates it if it is not there. Entries are
+// OpenRecoveryLog opens the directory, and creates it if it is not there. Entries are
 // removed after the time keep.
-func OpenTrail(dir string, box *Box, keep time.Duration) (*Trail, error) {
+func OpenRecoveryLog(dir string, box *Box, keep time.Duration) (*RecoveryLog, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("trail: %w", err)
 	}
-	return &Trail{dir: dir, box: box, keep: keep}, nil
+	return &RecoveryLog{dir: dir, box: box, keep: keep}, nil
 }
 
 // Leave adds an entry, made now. When it returns, the entry survives a crash of
 // the process.
-func (t *Trail) Leave(now time.Time, data []byte) error {
+func (t *RecoveryLog) Append(now time.Time, data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	if hour := now.UTC().Format(trailHour); hour != t.hour {
+	if hour := now.UTC().Format(recoveryLogHour); hour != t.hour {
 		if err := t.rotate(now, hour); err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
@@ -67,7 +67,7 @@ func (t *Trail) Leave(now time.Time, data []byte) error {
 
 // rotate begins the file of an hour, and removes those that are too old. Each
 // process has files of its own, so their names have a random part.
-func (t *Trail) rotate(now time.Time, hour string) error {
+func (t *RecoveryLog) rotate(now time.Time, hour string) error {
 	name := hour + "-" + strings.ToLower(rand.Text()[:10]) + suffix
 	file, err := os.OpenFile(filepath.Join(t.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Trail) rotate(now time.Time, hour string) error {
 	if err != nil {
 		return err
 	}
-	oldest := now.Add(-t.keep - time.Hour).UTC().Format(trailHour)
+	oldest := now.Add(-t.keep - time.Hour).UTC().Format(recoveryLogHour)
 	for _, name := range names {
 		if name < oldest {
 			err = errors.Join(err, os.Remove(filepath.Join(t.dir, name)))
@@ -95,7 +95,7 @@ func (t *Trail) rotate(now time.Time, hour string) error {
 }
 
 // names lists the files, the older hours first.
-func (t *Trail) names() (names []string, err error) {
+func (t *RecoveryLog) names() (names []string, err error) {
 	files, err := os.ReadDir(t.dir)
 	for _, file := range files {
 		if strings.HasSuffix(file.Name(), suffix) {
@@ -108,7 +108,7 @@ func (t *Trail) names() (names []string, err error) {
 // Each calls do with every entry, the older hours first, until do fails. A file
 // ends at an entry that its process did not finish. A file that cannot be
 // decrypted does not keep the others from being read.
-func (t *Trail) Each(ctx context.Context, do func(data []byte) error) error {
+func (t *RecoveryLog) Each(ctx context.Context, do func(data []byte) error) error {
 	names, err := t.names()
 	if err != nil {
 		return fmt.Errorf("trail: %w", err)
@@ -136,7 +136,7 @@ func (t *Trail) Each(ctx context.Context, do func(data []byte) error) error {
 	return unread
 }
 
-func (t *Trail) read(ctx context.Context, name string, from io.Reader, do func(data []byte) error) error {
+func (t *RecoveryLog) read(ctx context.Context, name string, from io.Reader, do func(data []byte) error) error {
 	for ctx.Err() == nil {
 		var header [4]byte
 		if _, err := io.ReadFull(from, header[:]); err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/waybillhq/waybill/internal/seal"
 )
 
-func trail(t *testing.T, dir string, key byte) *seal.Trail {
+func recoveryLog(t *testing.T, dir string, key byte) *seal.RecoveryLog {
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{key}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := seal.OpenTrail(dir, box, 72*time.Hour)
+	made, err := seal.OpenRecoveryLog(dir, box, 72*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-func entries(t *testing.T, of *seal.Trail) (list []string, err error) {
+func entries(t *testing.T, of *seal.RecoveryLog) (list []string, err error) {
 	t.Helper()
 	err = of.Each(t.Context(), func(data []byte) error {
 		list = append(list, string(data))
@@ -36,9 +36,9 @@ func entries(t *testing.T, of *seal.Trail) (list []string, err error) {
 	return list, err
 }
 
-func add(t *testing.T, to *seal.Trail, at time.Time, text string) {
+func add(t *testing.T, to *seal.RecoveryLog, at time.Time, text string) {
 	t.Helper()
-	if err := to.Leave(at, []byte(text)); err != nil {
+	if err := to.Append(at, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -48,14 +48,14 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestATrailIsReadByTheNextProcessInOrder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "trail")
-	first := trail(t, dir, 1)
+	first := recoveryLog(t, dir, 1)
 	add(t, first, noon, "Ada Lovelace")
 	add(t, first, noon.Add(time.Minute), "two")
 	add(t, first, noon.Add(time.Hour), "three")
-	second := trail(t, dir, 1)
+	second := recoveryLog(t, dir, 1)
 	add(t, second, noon.Add(2*time.Hour), "four")
 	add(t, first, noon.Add(3*time.Hour), "five")
-	list, err := entries(t, trail(t, dir, 1))
+	list, err := entries(t, recoveryLog(t, dir, 1))
 	if want := []string{"Ada Lovelace", "two", "three", "four", "five"}; err != nil || !slices.Equal(list, want) {
 		t.Errorf("read %q, %v", list, err)
 	}
@@ -73,7 +73,7 @@ func TestATrailIsReadByTheNextProcessInOrder(t *testing.T) {
 func TestATrailForgetsWhatIsTooOld(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	made := trail(t, dir, 1)
+	made := recoveryLog(t, dir, 1)
 	for hour := range 80 {
 		add(t, made, noon.Add(time.Duration(hour)*time.Hour), fmt.Sprint(hour))
 	}
@@ -86,7 +86,7 @@ func TestATrailForgetsWhatIsTooOld(t *testing.T) {
 func TestHalfAnEntryCostsNoOther(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	died := trail(t, dir, 1)
+	died := recoveryLog(t, dir, 1)
 	add(t, died, noon, "one")
 	add(t, died, noon, "two")
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -105,7 +105,7 @@ func TestHalfAnEntryCostsNoOther(t *testing.T) {
 			t.Fatalf("without its last %d bytes: %q, %v", cut+1, list, err)
 		}
 	}
-	add(t, trail(t, dir, 1), noon, "three")
+	add(t, recoveryLog(t, dir, 1), noon, "three")
 	if list, err := entries(t, died); err != nil || len(list) != 2 {
 		t.Errorf("read %q, %v", list, err)
 	}
@@ -114,9 +114,9 @@ func TestHalfAnEntryCostsNoOther(t *testing.T) {
 func TestAFileOfAnotherKeyIsToldAndKeepsNothingBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	add(t, trail(t, dir, 2), noon, "foreign")
-	add(t, trail(t, dir, 1), noon, "own")
-	if list, err := entries(t, trail(t, dir, 1)); !errors.Is(err, seal.ErrOpen) || !slices.Equal(list, []string{"own"}) {
+	add(t, recoveryLog(t, dir, 2), noon, "foreign")
+	add(t, recoveryLog(t, dir, 1), noon, "own")
+	if list, err := entries(t, recoveryLog(t, dir, 1)); !errors.Is(err, seal.ErrOpen) || !slices.Equal(list, []string{"own"}) {
 		t.Errorf("read %q, %v", list, err)
 	}
 }
@@ -124,12 +124,12 @@ func TestAFileOfAnotherKeyIsToldAndKeepsNothingBack(t *testing.T) {
 func TestManyAddAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	made := trail(t, dir, 1)
+	made := recoveryLog(t, dir, 1)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for n := range 100 {
-				if err := made.Leave(noon.Add(time.Duration(n)*time.Minute), []byte(fmt.Sprint(i, n))); err != nil {
+				if err := made.Append(noon.Add(time.Duration(n)*time.Minute), []byte(fmt.Sprint(i, n))); err != nil {
 					t.Error(err)
 				}
 			}

@@ -49,11 +49,11 @@ func TestAPushTellsOneScan(t *testing.T) {
 	for _, h := range []http.Header{with("credential", pushSecret), with("Authorization", "Bearer "+pushSecret), with("Authorization", pushSecret)} {
 		// A replay tells the same again: its scan has the same key.
 		for range 2 {
-			p, err := c.Hear(h, []byte(outForDelivery))
-			if err != nil || !p.Proven || len(p.Heard) != 1 || len(p.Numbers) != 0 {
+			p, err := c.DecodePush(h, []byte(outForDelivery))
+			if err != nil || !p.Verified || len(p.Updates) != 1 || len(p.Numbers) != 0 {
 				t.Fatalf("heard %+v, %v", p, err)
 			}
-			got := p.Heard[0]
+			got := p.Updates[0]
 			if got.TrackingNumber != "1Z204W4R0308071865" || got.Scan != want || !got.EstimateAt.Equal(time.Date(2024, 4, 23, 17, 0, 0, 0, time.UTC)) || string(got.Raw) != outForDelivery {
 				t.Errorf("heard %+v", got)
 			}
@@ -73,20 +73,22 @@ func TestForgedPushesAreForbidden(t *testing.T) {
 		"the client's id":  with("x-api-key", credentials["client_id"]),
 		"another's header": with("X-Credential", pushSecret),
 	} {
-		if p, err := c.Hear(h, []byte(outForDelivery)); ship.KindOf(err) != ship.Forbidden || len(p.Heard) != 0 {
+		if p, err := c.DecodePush(h, []byte(outForDelivery)); ship.KindOf(err) != ship.Forbidden || len(p.Updates) != 0 {
 			t.Errorf("%s: heard %+v, %v", name, p, err)
 		} else if strings.Contains(err.Error(), pushSecret) {
 			t.Errorf("%s: the secret is in the error", name)
 		}
 	}
-	if p, err := listener(t, nil, "").Hear(http.Header{}, []byte(outForDelivery)); err != nil || p.Proven || len(p.Heard) != 1 {
+	if p, err := listener(t, nil, "").DecodePush(http.Header{}, []byte(outForDelivery)); err != nil || p.Verified || len(p.Updates) != 1 {
 		t.Errorf("without a secret a push proves nothing: %+v, %v", p, err)
 	}
 }
 
 func TestOddPushesAreReadAsFarAsTheyGo(t *testing.T) {
 	c := listener(t, nil, pushSecret)
-	hear := func(body string) (carrier.Push, error) { return c.Hear(with("Credential", pushSecret), []byte(body)) }
+	hear := func(body string) (carrier.Push, error) {
+		return c.DecodePush(with("Credential", pushSecret), []byte(body))
+	}
 	for name, body := range map[string]string{
 		"empty": "", "a page": "<html>", "a word": `"x"`, "nothing": "null", "an empty list": "[]", "cut off": outForDelivery[:200],
 		"no number":    `{"activityStatus":{"type":"I","code":"AR"},"gmtActivityDate":"20240423","gmtActivityTime":"131519"}`,
@@ -103,19 +105,19 @@ func TestOddPushesAreReadAsFarAsTheyGo(t *testing.T) {
 		"a future": `{"trackingNumber":"1Z204W4R0308071865","activityStatus":{"type":"D"},"gmtActivityDate":"20990423","gmtActivityTime":"131519"}`,
 		"lists":    `{"trackingNumber":"1Z204W4R0308071865","activityStatus":[],"activityLocation":[]}`,
 	} {
-		if p, err := hear(body); err != nil || len(p.Heard) != 0 || !reflect.DeepEqual(p.Numbers, []string{"1Z204W4R0308071865"}) {
+		if p, err := hear(body); err != nil || len(p.Updates) != 0 || !reflect.DeepEqual(p.Numbers, []string{"1Z204W4R0308071865"}) {
 			t.Errorf("%s: %+v, %v, want a reason to ask", name, p, err)
 		}
 	}
 	p, err := hear(`{"trackingNumber":"1Z204W4R0308071865","localActivityDate":"20240423","localActivityTime":"95004","activityLocation":{"country":"US","stateProvince":"NC"},
 		"activityStatus":{"type":"D","code":"FS","descriptionCode":11},"actualDeliveryDate":"20240423","scheduledDeliveryDate":"20191014","deliveryPhoto":"/9j/4AAQ"}`)
-	if err != nil || len(p.Heard) != 1 {
+	if err != nil || len(p.Updates) != 1 {
 		t.Fatal(p, err)
 	}
-	if h := p.Heard[0]; h.Scan.Code != "D/FS/011" || h.Scan.Status != ship.Delivered || !h.Scan.At.Equal(time.Date(2024, 4, 23, 13, 50, 4, 0, time.UTC)) || !h.EstimateAt.IsZero() || bytes.Contains(h.Raw, []byte("/9j")) {
+	if h := p.Updates[0]; h.Scan.Code != "D/FS/011" || h.Scan.Status != ship.Delivered || !h.Scan.At.Equal(time.Date(2024, 4, 23, 13, 50, 4, 0, time.UTC)) || !h.EstimateAt.IsZero() || bytes.Contains(h.Raw, []byte("/9j")) {
 		t.Errorf("heard %+v %s", h, h.Raw)
 	}
-	if p, err := hear("[" + outForDelivery + `,7,{"trackingNumber":"1Z204W4R0308071873"}]`); err != nil || len(p.Heard) != 1 || len(p.Numbers) != 1 {
+	if p, err := hear("[" + outForDelivery + `,7,{"trackingNumber":"1Z204W4R0308071873"}]`); err != nil || len(p.Updates) != 1 || len(p.Numbers) != 1 {
 		t.Errorf("several: %+v, %v", p, err)
 	}
 }
@@ -126,15 +128,15 @@ func FuzzHear(f *testing.F) {
 	f.Add(pushSecret[1:], []byte(`{"activityLocation":[[[`))
 	c := listener(f, nil, pushSecret)
 	f.Fuzz(func(t *testing.T, forged string, body []byte) {
-		if p, err := c.Hear(with("Credential", forged), body); ship.KindOf(err) != ship.Forbidden && forged != pushSecret {
+		if p, err := c.DecodePush(with("Credential", forged), body); ship.KindOf(err) != ship.Forbidden && forged != pushSecret {
 			t.Fatalf("heard %+v, %v without the secret", p, err)
 		}
-		p, err := c.Hear(with("Credential", pushSecret), body)
+		p, err := c.DecodePush(with("Credential", pushSecret), body)
 		if err != nil && ship.KindOf(err) != ship.Invalid {
 			t.Fatal(err)
 		}
-		for _, h := range p.Heard {
-			status, reason, _ := ups.Spec.Meaning(h.Scan.Code)
+		for _, h := range p.Updates {
+			status, reason, _ := ups.Spec.MeaningOf(h.Scan.Code)
 			if h.TrackingNumber == "" || h.Scan.At.IsZero() || len(h.Scan.Code) > 40 || h.Scan.Code[0] == '.' || status != h.Scan.Status || reason != h.Scan.Reason || !json.Valid(h.Raw) {
 				t.Fatalf("heard %+v", h)
 			}

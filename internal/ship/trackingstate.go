@@ -11,8 +11,8 @@ type Subject struct {
 	ID     RawID
 }
 
-// A Journey is the tracking state of a parcel: what changes in its life.
-type Journey struct {
+// A TrackingState is the tracking state of a parcel: what changes in its life.
+type TrackingState struct {
 	Subject
 	Followed bool  // not bought here: the id is a tracker's
 	State    State // empty for a followed parcel
@@ -28,29 +28,29 @@ type Journey struct {
 	last RawID // of the log events that this transaction has made
 }
 
-// OwnScans returns the tracking events that follow from the journey itself.
-func (j Journey) OwnScans() []Scan {
+// OwnScans returns the tracking events that follow from the tracking state itself.
+func (j TrackingState) OwnScans() []Scan {
 	if j.Followed {
 		return nil
 	}
 	shipment := Shipment{
 		ID:       ShipmentIDOf(j.ID),
 		Sequence: j.Sequence,
-		Deal:     Deal{BoughtAt: j.BoughtAt},
+		Purchase: Purchase{BoughtAt: j.BoughtAt},
 	}
 	return shipment.OwnScans()
 }
 
 // Telling is what the log events of a change have in common.
-type Telling struct {
-	Now     time.Time
-	BaseURL string
-	Deal    *Deal // while the shipment's own is not final
+type EventContext struct {
+	Now      time.Time
+	BaseURL  string
+	Purchase *Purchase // while the shipment's own is not final
 }
 
 // Announce returns the first event of a shipment. It does nothing if the shipment
 // has one already.
-func (j *Journey) Announce(t Telling) []Event {
+func (j *TrackingState) Announce(t EventContext) []Event {
 	if j.Sequence > 0 || j.Followed {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (j *Journey) Announce(t Telling) []Event {
 // log event for each of them that has one for the first time. The progress after
 // it is a function of the set of scans, whatever their order and however often
 // they are repeated.
-func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []Event) {
+func (j *TrackingState) Apply(known, heard []Scan, t EventContext) (fresh []Scan, events []Event) {
 	fresh = j.newScans(known, heard)
 	slices.SortFunc(fresh, func(a, b Scan) int { return newestFirst(b, a) })
 
@@ -77,7 +77,7 @@ func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []E
 
 		before := j.Progress.Status
 		j.Progress = Advance(j.Progress, all, j.Pieces)
-		if scan.Told {
+		if scan.Notified {
 			continue // a table took its status away, and another gives it one again
 		}
 
@@ -94,7 +94,7 @@ func (j *Journey) Hear(known, heard []Scan, t Telling) (fresh []Scan, events []E
 }
 
 // newScans returns what the reported scans add to the known ones.
-func (j *Journey) newScans(known, reported []Scan) []Scan {
+func (j *TrackingState) newScans(known, reported []Scan) []Scan {
 	unmapped := make(map[ScanKey]bool, len(known)) // whether a known scan has no status
 	for _, scan := range known {
 		unmapped[scan.Key()] = scan.Status == ""
@@ -121,8 +121,8 @@ func (j *Journey) newScans(known, reported []Scan) []Scan {
 	return fresh
 }
 
-// event returns a log event of the journey as it is now.
-func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
+// event returns a log event of the tracking state as it is now.
+func (j *TrackingState) event(t EventContext, kind EventKind, before Status) Event {
 	event := Event{
 		ID:       j.nextEvent(t.Now),
 		Tenant:   j.Tenant,
@@ -137,7 +137,7 @@ func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
 			EstimateAt:     j.Progress.EstimateAt,
 			EstimateSource: j.Progress.EstimateSource,
 			BaseURL:        t.BaseURL,
-			Deal:           t.Deal,
+			Purchase:       t.Purchase,
 		},
 	}
 
@@ -145,7 +145,7 @@ func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
 	// themselves.
 	if j.Followed {
 		event.Tracker = TrackerIDOf(j.ID)
-		event.Snapshot.Deal = &Deal{Carrier: j.Carrier, TrackingNumber: j.Number}
+		event.Snapshot.Purchase = &Purchase{Carrier: j.Carrier, TrackingNumber: j.Number}
 	} else {
 		event.Shipment = ShipmentIDOf(j.ID)
 	}
@@ -154,7 +154,7 @@ func (j *Journey) event(t Telling, kind EventKind, before Status) Event {
 
 // nextEvent returns an id for the next log event: those of one transaction sort
 // in the order in which they are made.
-func (j *Journey) nextEvent(now time.Time) EventID {
+func (j *TrackingState) nextEvent(now time.Time) EventID {
 	if j.last.IsZero() {
 		j.last = firstEvent(j.Tenant.Shard(), now)
 	} else {

@@ -26,7 +26,7 @@ const (
 // Hear decodes one push. UPS does not sign its pushes: they carry the
 // credential that the webhook was given at UPS, which is the connection's own
 // secret.
-func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
+func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {
 	// Without a secret a push is accepted, but only as a reason to ask.
 	verified := d.pushSecret != ""
 	if verified && !hasCredential(header, d.pushSecret) {
@@ -41,19 +41,19 @@ func (d *driver) Hear(header http.Header, body []byte) (carrier.Push, error) {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push is not JSON")
 	}
 
-	push := carrier.Push{Proven: verified}
+	push := carrier.Push{Verified: verified}
 	for _, raw := range events {
 		var pushed alert
 		if json.Unmarshal(raw, &pushed) != nil || !isNumber(string(pushed.TrackingNumber)) {
 			continue
 		}
 		if update, ok := pushed.event(raw).update(time.Now()); ok {
-			push.Heard = append(push.Heard, update)
+			push.Updates = append(push.Updates, update)
 		} else {
 			push.Numbers = append(push.Numbers, string(pushed.TrackingNumber))
 		}
 	}
-	if len(push.Heard) == 0 && len(push.Numbers) == 0 {
+	if len(push.Updates) == 0 && len(push.Numbers) == 0 {
 		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push names no parcel")
 	}
 	return push, nil

@@ -38,8 +38,8 @@ func scansOf(t *rapid.T, pieces int) []Scan {
 }
 
 // newJourney is a shipment that was just bought, or a followed parcel.
-func newJourney(pieces int, followed bool) Journey {
-	j := Journey{
+func newTrackingState(pieces int, followed bool) TrackingState {
+	j := TrackingState{
 		Subject: Subject{Tenant: Tenant{Account: NewAccountID(9, boughtAt)}, ID: NewRawID(9, boughtAt.Add(-time.Second))},
 		Pieces:  pieces, Progress: Progress{Status: Created}, Followed: followed,
 	}
@@ -50,26 +50,26 @@ func newJourney(pieces int, followed bool) Journey {
 }
 
 // told is what a parcel's life has come to.
-type told struct {
-	journey  Journey
-	timeline []Scan
-	log      []string // kind and key of each event, sorted
+type notified struct {
+	trackingState TrackingState
+	timeline      []Scan
+	log           []string // kind and key of each event, sorted
 }
 
-// hearAll has a journey hear the batches, one after the other, with what is
+// hearAll has a tracking state hear the batches, one after the other, with what is
 // stored in between.
-func hearAll(t *rapid.T, j Journey, batches [][]Scan) told {
+func hearAll(t *rapid.T, j TrackingState, batches [][]Scan) notified {
 	var stored []Scan
 	var events []Event
 	for _, b := range batches {
-		fresh, more := j.Hear(slices.Concat(j.OwnScans(), stored), b, Telling{Now: boughtAt.Add(time.Minute)})
+		fresh, more := j.Apply(slices.Concat(j.OwnScans(), stored), b, EventContext{Now: boughtAt.Add(time.Minute)})
 		stored = keep(stored, fresh)
 		events = append(events, more...)
 		if !slices.IsSortedFunc(more, func(a, b Event) int { return strings.Compare(string(a.ID), string(b.ID)) }) {
 			t.Fatalf("the ids of one transaction do not sort in the order of their events")
 		}
 	}
-	out := told{journey: j, timeline: Timeline(slices.Concat(stored, j.OwnScans()))}
+	out := notified{trackingState: j, timeline: Timeline(slices.Concat(stored, j.OwnScans()))}
 	sequence, status, newest := j.Sequence-len(events), LabelGenerated, toSecond(boughtAt)
 	if j.Followed {
 		status, newest = Created, time.Time{}
@@ -107,7 +107,7 @@ func keep(stored, fresh []Scan) []Scan {
 }
 
 // expected is the contract once more, word by word, over the set of scans.
-func expected(j Journey, scans []Scan) (status Status, pieces []Status, log []string) {
+func expected(j TrackingState, scans []Scan) (status Status, pieces []Status, log []string) {
 	for piece := range j.Pieces {
 		mine := slices.DeleteFunc(slices.Clone(scans), func(s Scan) bool { return s.Piece != piece || s.Status == "" })
 		slices.SortFunc(mine, func(a, b Scan) int {
@@ -179,21 +179,21 @@ func TestAnyOrderAndRepetitionTellsTheSameStory(t *testing.T) {
 }
 
 func oneStory(t *rapid.T) {
-	j := newJourney(rapid.IntRange(1, 3).Draw(t, "pieces"), rapid.Bool().Draw(t, "followed"))
+	j := newTrackingState(rapid.IntRange(1, 3).Draw(t, "pieces"), rapid.Bool().Draw(t, "followed"))
 	scans := scansOf(t, j.Pieces)
 	status, pieces, log := expected(j, scans)
 	first := hearAll(t, j, [][]Scan{scans})
 	for range 3 {
 		got := hearAll(t, j, batchesOf(t, scans))
-		if got.journey.Progress.Status != status || !slices.Equal(got.log, log) {
-			t.Fatalf("status %s, log %q\nwant %s, %q", got.journey.Progress.Status, got.log, status, log)
+		if got.trackingState.Progress.Status != status || !slices.Equal(got.log, log) {
+			t.Fatalf("status %s, log %q\nwant %s, %q", got.trackingState.Progress.Status, got.log, status, log)
 		}
-		if j.Pieces > 1 && len(log) > 0 && !slices.Equal(got.journey.Progress.Pieces, pieces) {
-			t.Fatalf("pieces %s, want %s", got.journey.Progress.Pieces, pieces)
+		if j.Pieces > 1 && len(log) > 0 && !slices.Equal(got.trackingState.Progress.Pieces, pieces) {
+			t.Fatalf("pieces %s, want %s", got.trackingState.Progress.Pieces, pieces)
 		}
-		if got.journey.Progress.Reason != first.journey.Progress.Reason || got.journey.Sequence != first.journey.Sequence {
-			t.Fatalf("reason %q after %d events, or %q after %d", got.journey.Progress.Reason, got.journey.Sequence,
-				first.journey.Progress.Reason, first.journey.Sequence)
+		if got.trackingState.Progress.Reason != first.trackingState.Progress.Reason || got.trackingState.Sequence != first.trackingState.Sequence {
+			t.Fatalf("reason %q after %d events, or %q after %d", got.trackingState.Progress.Reason, got.trackingState.Sequence,
+				first.trackingState.Progress.Reason, first.trackingState.Sequence)
 		}
 		if !reflect.DeepEqual(got.timeline, first.timeline) {
 			t.Fatalf("one timeline is\n%+v\nthe other is\n%+v", got.timeline, first.timeline)
@@ -228,12 +228,12 @@ func checkTimeline(t *rapid.T, line, scans []Scan, own int) {
 
 func TestASecondOfSilenceIsNotLate(t *testing.T) {
 	t.Parallel()
-	j := newJourney(1, false)
-	_, events := j.Hear(j.OwnScans(), []Scan{{Code: "OR", At: boughtAt.Add(200 * time.Millisecond), Status: PickedUp}}, Telling{Now: boughtAt})
+	j := newTrackingState(1, false)
+	_, events := j.Apply(j.OwnScans(), []Scan{{Code: "OR", At: boughtAt.Add(200 * time.Millisecond), Status: PickedUp}}, EventContext{Now: boughtAt})
 	if events[0].Late {
 		t.Error("a scan in the second of the label is late")
 	}
-	_, events = j.Hear(j.OwnScans(), []Scan{{Code: "DP", At: boughtAt.Add(-time.Minute), Status: InTransit}}, Telling{Now: boughtAt})
+	_, events = j.Apply(j.OwnScans(), []Scan{{Code: "DP", At: boughtAt.Add(-time.Minute), Status: InTransit}}, EventContext{Now: boughtAt})
 	if !events[0].Late {
 		t.Error("a scan from before the label is not late")
 	}
@@ -241,28 +241,28 @@ func TestASecondOfSilenceIsNotLate(t *testing.T) {
 
 func TestACodeThatIsMappedLaterIsToldOnce(t *testing.T) {
 	t.Parallel()
-	j := newJourney(1, false)
+	j := newTrackingState(1, false)
 	unmapped := Scan{Code: "Q1", At: boughtAt.Add(time.Hour), Reason: ReasonUnmapped, Description: "as first heard"}
-	fresh, events := j.Hear(j.OwnScans(), []Scan{unmapped}, Telling{Now: boughtAt})
+	fresh, events := j.Apply(j.OwnScans(), []Scan{unmapped}, EventContext{Now: boughtAt})
 	if len(fresh) != 1 || len(events) != 0 || j.Progress.Status != LabelGenerated {
 		t.Fatalf("%d fresh, %d events, %s", len(fresh), len(events), j.Progress.Status)
 	}
 	known := append(j.OwnScans(), fresh...)
 	mapped := Scan{Code: "Q1", At: unmapped.At, Status: InTransit, Description: "another text"}
-	fresh, events = j.Hear(known, []Scan{unmapped, mapped, mapped}, Telling{Now: boughtAt})
+	fresh, events = j.Apply(known, []Scan{unmapped, mapped, mapped}, EventContext{Now: boughtAt})
 	if len(fresh) != 1 || len(events) != 1 || fresh[0].Status != InTransit || fresh[0].Description != "as first heard" || j.Progress.Status != InTransit {
 		t.Fatalf("fresh %+v, %d events, %s", fresh, len(events), j.Progress.Status)
 	}
 	mapped.Status = Exception
-	if fresh, events = j.Hear(append(j.OwnScans(), fresh...), []Scan{mapped}, Telling{Now: boughtAt}); len(fresh)+len(events) != 0 {
+	if fresh, events = j.Apply(append(j.OwnScans(), fresh...), []Scan{mapped}, EventContext{Now: boughtAt}); len(fresh)+len(events) != 0 {
 		t.Errorf("a corrected status is told again: %+v", events)
 	}
 }
 
 func TestAScanOfAPieceThatIsNotThereIsDropped(t *testing.T) {
 	t.Parallel()
-	j := newJourney(2, false)
-	fresh, events := j.Hear(j.OwnScans(), []Scan{{Piece: 2, Code: "OR", At: boughtAt, Status: PickedUp}, {Piece: -1, Code: "OR", At: boughtAt, Status: PickedUp}}, Telling{})
+	j := newTrackingState(2, false)
+	fresh, events := j.Apply(j.OwnScans(), []Scan{{Piece: 2, Code: "OR", At: boughtAt, Status: PickedUp}, {Piece: -1, Code: "OR", At: boughtAt, Status: PickedUp}}, EventContext{})
 	if len(fresh)+len(events) != 0 {
 		t.Errorf("%d scans and %d events of no piece", len(fresh), len(events))
 	}
@@ -271,14 +271,14 @@ func TestAScanOfAPieceThatIsNotThereIsDropped(t *testing.T) {
 func TestAShipmentIsAnnouncedOnceAndBeforeAllElse(t *testing.T) {
 	t.Parallel()
 	for range 50 {
-		j := Journey{Subject: Subject{Tenant: Tenant{Account: NewAccountID(9, boughtAt)}, ID: NewRawID(9, boughtAt)}, Pieces: 1, State: StateFailed, Progress: Progress{Status: Created}}
-		telling := Telling{Now: boughtAt.Add(time.Second)}
-		first := j.Announce(telling)
-		_, then := j.Hear(j.OwnScans(), []Scan{FailedScan(telling.Now, ReasonPurchaseFailed)}, telling)
+		j := TrackingState{Subject: Subject{Tenant: Tenant{Account: NewAccountID(9, boughtAt)}, ID: NewRawID(9, boughtAt)}, Pieces: 1, State: StateFailed, Progress: Progress{Status: Created}}
+		delivery := EventContext{Now: boughtAt.Add(time.Second)}
+		first := j.Announce(delivery)
+		_, then := j.Apply(j.OwnScans(), []Scan{FailedScan(delivery.Now, ReasonPurchaseFailed)}, delivery)
 		if len(first) != 1 || first[0].Kind != ShipmentCreated || first[0].Sequence != 1 || len(then) != 1 || then[0].Sequence != 2 || then[0].ID <= first[0].ID {
 			t.Fatalf("first %+v\nthen %+v", first, then)
 		}
-		if again := j.Announce(telling); again != nil {
+		if again := j.Announce(delivery); again != nil {
 			t.Fatalf("announced again: %+v", again)
 		}
 	}

@@ -17,76 +17,76 @@ const subjectKeys = `unnest(@accounts::uuid[], @livemodes::boolean[], @ids::uuid
 
 // sqlLockJourneys locks in the order of ids, so that batches that overlap
 // cannot deadlock.
-const sqlLockJourneys = `
+const sqlLockTrackingStates = `
 SELECT ` + trackColumns + `
 FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)
 ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 
-const sqlJourneys = `
+const sqlTrackingStates = `
 SELECT ` + trackColumns + `
 FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id)`
 
-// Journeys returns the tracking states of the parcels, of any tenants.
-func (s *Store) Journeys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
-	rows, err := s.sys.Query(ctx, sqlJourneys, subjectArgs(parcels))
+// TrackingStates returns the tracking states of the parcels, of any tenants.
+func (s *Store) TrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
+	rows, err := s.sys.Query(ctx, sqlTrackingStates, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("read journeys: %w", explain(err))
 	}
-	list, err := collect(rows, scanJourney)
+	list, err := collect(rows, scanTrackingState)
 	return list, explain(err)
 }
 
 // LockJourneys locks the tracking states of the parcels until the transaction
 // ends. Each may be named once. Parcels that are not there are left out.
-func (s *Store) LockJourneys(ctx context.Context, parcels []ship.Subject) ([]ship.Journey, error) {
-	rows, err := s.tx.Query(ctx, sqlLockJourneys, subjectArgs(parcels))
+func (s *Store) LockTrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
+	rows, err := s.tx.Query(ctx, sqlLockTrackingStates, subjectArgs(parcels))
 	if err != nil {
 		return nil, fmt.Errorf("lock journeys: %w", explain(err))
 	}
 
-	var reader journeyReader
-	list, err := collect(rows, func(r pgx.Row) (ship.Journey, error) { return reader.read(r) })
+	var reader trackingStateReader
+	list, err := collect(rows, func(r pgx.Row) (ship.TrackingState, error) { return reader.read(r) })
 	return list, explain(err)
 }
 
-func scanJourney(r pgx.Row) (ship.Journey, error) {
-	var reader journeyReader
+func scanTrackingState(r pgx.Row) (ship.TrackingState, error) {
+	var reader trackingStateReader
 	return reader.read(r)
 }
 
 // A journeyReader reads rows of tracking states. Reading many with one reader
 // saves making the scan targets anew for each.
-type journeyReader struct {
+type trackingStateReader struct {
 	subject          subjectReader
 	carrier, number  *string
 	boughtAt, newest *time.Time
-	row              journeyRow
-	journey          ship.Journey
+	row              trackingStateRow
+	trackingState    ship.TrackingState
 	targets          []any
 }
 
-// read reads a row. Further columns come before the journey's.
-func (x *journeyReader) read(r pgx.Row, further ...any) (ship.Journey, error) {
+// read reads a row. Further columns come before the tracking state's.
+func (x *trackingStateReader) read(r pgx.Row, further ...any) (ship.TrackingState, error) {
 	if x.targets == nil {
 		own := []any{
-			&x.journey.Followed, &x.journey.Attempt, &x.journey.Pieces,
+			&x.trackingState.Followed, &x.trackingState.Attempt, &x.trackingState.Pieces,
 			&x.carrier, &x.number, &x.boughtAt, &x.newest,
 		}
 		x.targets = slices.Concat(further, x.subject.targets(), own, x.row.targets())
 	}
 	if err := r.Scan(x.targets...); err != nil {
-		return ship.Journey{}, err
+		return ship.TrackingState{}, err
 	}
 
-	x.journey.Subject = x.subject.read()
-	x.journey.State = ship.State(value(x.row.state))
-	x.journey.Progress = x.row.progress()
-	x.journey.Sequence = x.row.sequence
-	x.journey.Carrier = value(x.carrier)
-	x.journey.Number = value(x.number)
-	x.journey.BoughtAt = timeOrZero(x.boughtAt)
-	x.journey.NewestAt = timeOrZero(x.newest)
-	return x.journey, nil
+	x.trackingState.Subject = x.subject.read()
+	x.trackingState.State = ship.State(value(x.row.state))
+	x.trackingState.Progress = x.row.progress()
+	x.trackingState.Sequence = x.row.sequence
+	x.trackingState.Carrier = value(x.carrier)
+	x.trackingState.Number = value(x.number)
+	x.trackingState.BoughtAt = timeOrZero(x.boughtAt)
+	x.trackingState.NewestAt = timeOrZero(x.newest)
+	return x.trackingState, nil
 }
 
 // A subjectReader reads whose a row is, and its id. Rows of an account often
@@ -115,12 +115,12 @@ JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemod
 
 // Scans returns all tracking events of the parcels, including those that follow
 // from their tracking states and are not stored.
-func (s *Store) Scans(ctx context.Context, journeys []ship.Journey) (map[ship.Subject][]ship.Scan, error) {
-	parcels := make([]ship.Subject, len(journeys))
-	scans := make(map[ship.Subject][]ship.Scan, len(journeys))
-	for i, journey := range journeys {
-		parcels[i] = journey.Subject
-		scans[journey.Subject] = journey.OwnScans()
+func (s *Store) Scans(ctx context.Context, trackingStates []ship.TrackingState) (map[ship.Subject][]ship.Scan, error) {
+	parcels := make([]ship.Subject, len(trackingStates))
+	scans := make(map[ship.Subject][]ship.Scan, len(trackingStates))
+	for i, trackingState := range trackingStates {
+		parcels[i] = trackingState.Subject
+		scans[trackingState.Subject] = trackingState.OwnScans()
 	}
 
 	rows, err := s.tx.Query(ctx, sqlScans, subjectArgs(parcels))
@@ -158,7 +158,7 @@ func (r *scanRow) targets() []any {
 		&r.scan.Description,
 		&r.location,
 		&r.scan.ZoneUnknown,
-		&r.scan.Told,
+		&r.scan.Notified,
 	}
 }
 
@@ -173,9 +173,9 @@ func (r *scanRow) read() ship.Scan {
 // A Change is what a transaction does to a parcel: its new tracking state, the
 // scans that are new, and the events that clients get.
 type Change struct {
-	Journey ship.Journey
-	Scans   []NewScan
-	Events  []ship.Event
+	State  ship.TrackingState
+	Scans  []NewScan
+	Events []ship.Event
 }
 
 // A NewScan is a scan with what the carrier sent.
@@ -184,7 +184,7 @@ type NewScan struct {
 	Raw []byte // JSON; nil when there is none
 }
 
-const sqlSaveJourneys = `
+const sqlSaveTrackingStates = `
 UPDATE shipment_states st SET
   state = v.state::purchase_state,
   status = v.status::tracking_status,
@@ -235,22 +235,22 @@ FROM unnest(@accounts::uuid[], @livemodes::boolean[], @subjects::uuid[], @tracke
   @kinds::text[], @sequences::int[], @lates::boolean[], @snapshots::text[])
   AS v (account_id, livemode, subject_id, is_tracker, id, kind, sequence, late, snapshot)`
 
-// Apply writes the changes in one round trip. The journeys must be locked.
+// Apply writes the changes in one round trip. The tracking states must be locked.
 func (s *Store) Apply(ctx context.Context, changes []Change) error {
-	journeys := columns{}
+	trackingStates := columns{}
 	quiet := columns{} // shipments that change without an event
 	scans := columns{}
 	events := columns{}
 	for _, change := range changes {
-		journeys.addJourney(change.Journey)
-		if len(change.Events) == 0 && !change.Journey.Followed {
-			quiet.addJourney(change.Journey)
+		trackingStates.addTrackingState(change.State)
+		if len(change.Events) == 0 && !change.State.Followed {
+			quiet.addTrackingState(change.State)
 		}
 		for _, scan := range change.Scans {
-			scans.addScan(change.Journey.Subject, scan)
+			scans.addScan(change.State.Subject, scan)
 		}
 		for _, event := range change.Events {
-			if err := events.addEvent(change.Journey, event); err != nil {
+			if err := events.addEvent(change.State, event); err != nil {
 				return err
 			}
 		}
@@ -260,7 +260,7 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 	if len(quiet) > 0 {
 		batch.Queue(sqlNoteChanges, quiet.args())
 	}
-	batch.Queue(sqlSaveJourneys, journeys.args())
+	batch.Queue(sqlSaveTrackingStates, trackingStates.args())
 	if len(scans) > 0 {
 		batch.Queue(sqlAddScans, scans.args())
 	}
@@ -276,18 +276,18 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-func (c columns) addJourney(journey ship.Journey) {
-	c.addTenant(journey.Tenant)
-	c.add("ids", [16]byte(journey.ID))
-	c.add("states", null(string(journey.State)))
-	c.add("statuses", string(journey.Progress.Status))
-	c.add("reasons", null(journey.Progress.Reason))
-	c.add("sequences", journey.Sequence)
-	c.add("newest", nullTime(journey.NewestAt))
-	c.add("checked", nullTime(journey.Progress.CheckedAt))
-	c.add("estimates", nullTime(journey.Progress.EstimateAt))
-	c.add("sources", null(journey.Progress.EstimateSource))
-	c.add("pieces", null(joinStatuses(journey.Progress.Pieces)))
+func (c columns) addTrackingState(trackingState ship.TrackingState) {
+	c.addTenant(trackingState.Tenant)
+	c.add("ids", [16]byte(trackingState.ID))
+	c.add("states", null(string(trackingState.State)))
+	c.add("statuses", string(trackingState.Progress.Status))
+	c.add("reasons", null(trackingState.Progress.Reason))
+	c.add("sequences", trackingState.Sequence)
+	c.add("newest", nullTime(trackingState.NewestAt))
+	c.add("checked", nullTime(trackingState.Progress.CheckedAt))
+	c.add("estimates", nullTime(trackingState.Progress.EstimateAt))
+	c.add("sources", null(trackingState.Progress.EstimateSource))
+	c.add("pieces", null(joinStatuses(trackingState.Progress.Pieces)))
 }
 
 // joinStatuses joins the statuses by commas. An array of arrays of different
@@ -317,15 +317,15 @@ func (c columns) addScan(subject ship.Subject, scan NewScan) {
 	c.add("raws", null(string(scan.Raw)))
 }
 
-func (c columns) addEvent(journey ship.Journey, event ship.Event) error {
+func (c columns) addEvent(trackingState ship.TrackingState, event ship.Event) error {
 	snapshot, err := json.Marshal(event.Snapshot)
 	if err != nil {
 		return fmt.Errorf("write a snapshot: %w", err)
 	}
 
-	c.addTenant(journey.Tenant)
-	c.add("subjects", [16]byte(journey.ID))
-	c.add("trackers", journey.Followed)
+	c.addTenant(trackingState.Tenant)
+	c.add("subjects", [16]byte(trackingState.ID))
+	c.add("trackers", trackingState.Followed)
 	c.add("ids", [16]byte(event.ID.Raw()))
 	c.add("kinds", string(event.Kind))
 	c.add("sequences", event.Sequence)

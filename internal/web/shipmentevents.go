@@ -15,7 +15,7 @@ func (v *visit) addDeliveries(page *shipmentView) (err error) {
 	if !v.who.Can(member.ViewEvents) {
 		return nil
 	}
-	if page.Told, err = v.Webhook.Told(v.ctx(), v.tenant(), page.ID); err != nil || !v.who.Can(member.ViewWebhooks) {
+	if page.Told, err = v.Webhook.ShipmentEvents(v.ctx(), v.tenant(), page.ID); err != nil || !v.who.Can(member.ViewWebhooks) {
 		return err
 	}
 
@@ -32,7 +32,7 @@ func (v *visit) addDeliveries(page *shipmentView) (err error) {
 
 // tellingWord returns the state of an event's delivery to an endpoint, and the
 // class of its badge.
-func tellingWord(delivery store.Telling) (word, class string) {
+func tellingWord(delivery store.EventDelivery) (word, class string) {
 	switch {
 	case delivery.Outcome == "delivered" && delivery.Took > 0:
 		return "Delivered in " + ms(delivery.Took), "badge badge-ok"

@@ -13,26 +13,26 @@ import (
 
 // strand writes a sale down that nobody may use, with the job that takes it
 // back.
-func (r *run) strand(a purchase.Act) purchase.Report {
+func (r *run) orphan(a purchase.Act) purchase.Report {
 	x := r.sold[a.Sale.Attempt]
-	r.log.WarnContext(r.ctx, "a label is stranded", "shipment", r.b.shipment.ID, "carrier", x.Deal.Carrier, "number", x.Deal.TrackingNumber, "found_by", r.foundBy)
+	r.log.WarnContext(r.ctx, "a label is stranded", "shipment", r.b.shipment.ID, "carrier", x.Purchase.Carrier, "number", x.Purchase.TrackingNumber, "found_by", r.foundBy)
 
-	return reported(r.store.Strand(r.ctx, store.Stranded{
+	return reported(r.store.RecordOrphan(r.ctx, store.OrphanedLabel{
 		Tenant:   r.b.in.Tenant,
 		Shipment: r.b.shipment.ID,
 		Attempt:  a.Sale.Attempt,
 		FoundBy:  r.foundBy,
-		Deal:     x.Deal,
+		Purchase: x.Purchase,
 	}))
 }
 
-// takeBack voids a stranded sale now.
+// takeBack voids a orphaned sale now.
 func (r *run) takeBack(a purchase.Act) purchase.Report {
-	state, err := r.voidStranded(r.ctx, store.Stranded{
+	state, err := r.voidOrphaned(r.ctx, store.OrphanedLabel{
 		Tenant:   r.b.in.Tenant,
 		Shipment: r.b.shipment.ID,
 		Attempt:  a.Sale.Attempt,
-		Deal:     r.sold[a.Sale.Attempt].Deal,
+		Purchase: r.sold[a.Sale.Attempt].Purchase,
 	})
 
 	switch {
@@ -44,42 +44,42 @@ func (r *run) takeBack(a purchase.Act) purchase.Report {
 	return reported(nil)
 }
 
-// strandedPatience is for how long a carrier that refuses to take a stranded
+// strandedPatience is for how long a carrier that refuses to take a orphaned
 // label back is asked again.
-const strandedPatience = time.Hour
+const orphanedPatience = time.Hour
 
-// VoidStranded takes a stranded label back. It reports after how long to ask
+// VoidOrphanedLabel takes a orphaned label back. It reports after how long to ask
 // again; zero means that it is dealt with.
-func (s *Service) VoidStranded(ctx context.Context, t ship.Tenant, seller, number string) (again time.Duration, err error) {
-	x, err := s.store.Stranded(ctx, t, seller, number)
+func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, number string) (again time.Duration, err error) {
+	x, err := s.store.OrphanedLabel(ctx, t, seller, number)
 	if err != nil || x.State != store.OrphanPending {
 		return 0, err
 	}
 
-	state, err := s.voidStranded(ctx, x)
+	state, err := s.voidOrphaned(ctx, x)
 	age := time.Since(x.FoundAt)
-	if err != nil || state == store.OrphanVoidDeclined && age < strandedPatience {
+	if err != nil || state == store.OrphanVoidDeclined && age < orphanedPatience {
 		return max(s.waits.Look, age/4), err
 	}
 
 	if state == store.OrphanVoidDeclined {
 		s.log.ErrorContext(ctx, "a stranded label cannot be taken back", "shipment", x.Shipment, "carrier", seller, "number", number)
-		return 0, s.endStranded(ctx, x, state, "the carrier refuses to void it")
+		return 0, s.endOrphaned(ctx, x, state, "the carrier refuses to void it")
 	}
 	return 0, nil
 }
 
 // voidStranded asks the carrier, and writes down what it said unless it
 // refused.
-func (s *Service) voidStranded(ctx context.Context, x store.Stranded) (state string, err error) {
-	c, err := s.carrierOf(ctx, x.Tenant, x.Deal)
+func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (state string, err error) {
+	c, err := s.carrierOf(ctx, x.Tenant, x.Purchase)
 	if err != nil {
 		return "", err
 	}
 
 	var v carrier.VoidResult
 	err = failpoint.Around("stranded_void", func() (err error) {
-		v, err = c.Void(s.overheard(ctx, x.Tenant, x.Shipment, x.Deal), x.Deal)
+		v, err = c.Void(s.overheard(ctx, x.Tenant, x.Shipment, x.Purchase), x.Purchase)
 		return err
 	})
 
@@ -93,9 +93,9 @@ func (s *Service) voidStranded(ctx context.Context, x store.Stranded) (state str
 	default:
 		return "", err
 	}
-	return state, s.endStranded(ctx, x, state, "")
+	return state, s.endOrphaned(ctx, x, state, "")
 }
 
-func (s *Service) endStranded(ctx context.Context, x store.Stranded, state, message string) error {
-	return failpoint.Around("stranded_end", func() error { return s.store.EndStranded(ctx, x, state, message) })
+func (s *Service) endOrphaned(ctx context.Context, x store.OrphanedLabel, state, message string) error {
+	return failpoint.Around("stranded_end", func() error { return s.store.CloseOrphan(ctx, x, state, message) })
 }

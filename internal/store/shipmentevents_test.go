@@ -22,7 +22,7 @@ func TestWhatWasToldOfAShipmentIsFoundWithoutAnIndex(t *testing.T) {
 	for i, status := range []ship.Status{ship.PickedUp, ship.InTransit, ship.Delivered} {
 		f.hear(t, mine, ship.Scan{Code: fmt.Sprint(i), At: now().Add(time.Duration(i) * time.Second), Status: status, Description: "Scan"})
 	}
-	list, err := f.Told(t.Context(), f.tenant, mine.ID, 50)
+	list, err := f.ShipmentEvents(t.Context(), f.tenant, mine.ID, 50)
 	if err != nil || len(list) != 5 {
 		t.Fatalf("%d events, %v", len(list), err)
 	}
@@ -31,7 +31,7 @@ func TestWhatWasToldOfAShipmentIsFoundWithoutAnIndex(t *testing.T) {
 			t.Errorf("event %d is %d of %s", i, e.Event.Sequence, e.Event.Shipment)
 		}
 	}
-	if list, err := f.Told(t.Context(), newTenant(), mine.ID, 50); err != nil || len(list) != 0 {
+	if list, err := f.ShipmentEvents(t.Context(), newTenant(), mine.ID, 50); err != nil || len(list) != 0 {
 		t.Errorf("another tenant finds %d, %v", len(list), err)
 	}
 }
@@ -61,7 +61,7 @@ func TestTellingsAreTheFirstTryAndWhatWaits(t *testing.T) {
 		[16]byte(f.tenant.Account.Raw()), f.tenant.Livemode, [16]byte(bad.ID.Raw()), [16]byte(events[0].Raw()), bad.Slot); err != nil {
 		t.Fatal(err)
 	}
-	list, err := f.Tellings(ctx, f.tenant, events)
+	list, err := f.EventDeliveries(ctx, f.tenant, events)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v %v", list, err)
 	}

@@ -67,12 +67,12 @@ func TestSignedPushesAreHeardAndOthersAreNot(t *testing.T) {
 		"half of it":            {http.Header{"Fdx-Signature": {base64.StdEncoding.EncodeToString(mac(pushSecret, pushed)[:16])}}, pushed, ship.Forbidden},
 		"in another header":     {http.Header{"Authorization": signed(pushSecret, pushed)["Fdx-Signature"]}, pushed, ship.Forbidden},
 	} {
-		push, err := c.Hear(x.header, []byte(x.body))
-		if ship.KindOf(err) != x.want || push.Proven != (x.want == "") || len(push.Heard) != btoi(x.want == "") {
+		push, err := c.DecodePush(x.header, []byte(x.body))
+		if ship.KindOf(err) != x.want || push.Verified != (x.want == "") || len(push.Updates) != btoi(x.want == "") {
 			t.Errorf("%s: %+v, %v", name, push, err)
 		}
 	}
-	if _, err := listener(t, "").Hear(signed("", pushed), []byte(pushed)); ship.KindOf(err) != ship.Forbidden {
+	if _, err := listener(t, "").DecodePush(signed("", pushed), []byte(pushed)); ship.KindOf(err) != ship.Forbidden {
 		t.Errorf("a connection without a token takes a push: %v", err)
 	}
 }
@@ -87,15 +87,15 @@ func btoi(b bool) int {
 func TestAPushTellsWhatAPollTells(t *testing.T) {
 	c := listener(t, pushSecret)
 	for _, x := range timelines {
-		push, err := c.Hear(signed(pushSecret, x.body), []byte(x.body))
-		if err != nil || !push.Proven {
+		push, err := c.DecodePush(signed(pushSecret, x.body), []byte(x.body))
+		if err != nil || !push.Verified {
 			t.Errorf("%s: %v", x.name, err)
 		}
-		if got := lines(push.Heard); !slices.Equal(got, x.want) {
+		if got := lines(push.Updates); !slices.Equal(got, x.want) {
 			t.Errorf("%s: heard %v", x.name, got)
 		}
-		again, err := c.Hear(signed(pushSecret, x.body), []byte(x.body))
-		if err != nil || !slices.Equal(lines(again.Heard), lines(push.Heard)) {
+		again, err := c.DecodePush(signed(pushSecret, x.body), []byte(x.body))
+		if err != nil || !slices.Equal(lines(again.Updates), lines(push.Updates)) {
 			t.Errorf("%s: a repeat is another: %v", x.name, err)
 		}
 	}
@@ -115,15 +115,15 @@ func TestOddPushesAreRefusedOrReadAsFarAsTheyGo(t *testing.T) {
 		"empty":                   {"", ship.Invalid, nil},
 		"a list":                  {"[]", "", nil},
 		"a test of the address":   {`{"output":{}}`, "", nil},
-		"a parcel without scans":  {told(result(one, story(one, ""))), "", []string{one}},
-		"scans that are all odd":  {told(result(one, story(one, "", `{"date":"?"}`))), "", []string{one}},
-		"a number and no story":   {told(result(one)), "", []string{one}},
-		"no number and no scans":  {told(`{"trackResults":[{}]}`), "", nil},
-		"scans without a number":  {told(`{"trackResults":[` + strings.Replace(story("", "", scan("2026-03-03T07:00:00Z", "PU", "", "", "")), one, "", 1) + `]}`), "", nil},
-		"an error for the number": {told(unknown(one)), "", []string{one}},
+		"a parcel without scans":  {notified(result(one, story(one, ""))), "", []string{one}},
+		"scans that are all odd":  {notified(result(one, story(one, "", `{"date":"?"}`))), "", []string{one}},
+		"a number and no story":   {notified(result(one)), "", []string{one}},
+		"no number and no scans":  {notified(`{"trackResults":[{}]}`), "", nil},
+		"scans without a number":  {notified(`{"trackResults":[` + strings.Replace(story("", "", scan("2026-03-03T07:00:00Z", "PU", "", "", "")), one, "", 1) + `]}`), "", nil},
+		"an error for the number": {notified(unknown(one)), "", []string{one}},
 	} {
-		push, err := c.Hear(signed(pushSecret, x.body), []byte(x.body))
-		if ship.KindOf(err) != x.want || len(push.Heard) != 0 || !slices.Equal(push.Numbers, x.numbers) {
+		push, err := c.DecodePush(signed(pushSecret, x.body), []byte(x.body))
+		if ship.KindOf(err) != x.want || len(push.Updates) != 0 || !slices.Equal(push.Numbers, x.numbers) {
 			t.Errorf("%s: %+v, %v", name, push, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestTheStandInsPushesAreHeard(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = ledger.Close() })
 	server := stand.New(ledger)
-	if err := server.Turn(emulator.Knobs{Tracking: []emulator.Scan{{Code: "OC"}, {Code: "PU"}, {After: emulator.Duration(100 * time.Millisecond), Code: "DL"}}}); err != nil {
+	if err := server.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "OC"}, {Code: "PU"}, {After: emulator.Duration(100 * time.Millisecond), Code: "DL"}}}); err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Timeout: 5 * time.Second}
@@ -147,7 +147,7 @@ func TestTheStandInsPushesAreHeard(t *testing.T) {
 	c := listener(t, pushSecret)
 	ears := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		push, bad := c.Hear(r.Header, body)
+		push, bad := c.DecodePush(r.Header, body)
 		if err != nil || bad != nil {
 			t.Error(err, bad)
 		}
@@ -171,8 +171,8 @@ func TestTheStandInsPushesAreHeard(t *testing.T) {
 	scans := make([][]ship.Scan, len(p.Pieces))
 	for range 9 {
 		push := <-bodies
-		i := slices.Index(p.Pieces, push.Heard[0].TrackingNumber)
-		scans[i] = append(scans[i], push.Heard[0].Scan)
+		i := slices.Index(p.Pieces, push.Updates[0].TrackingNumber)
+		scans[i] = append(scans[i], push.Updates[0].Scan)
 	}
 	for i, list := range scans {
 		if got := ship.Advance(ship.Progress{}, list, 1); len(list) != 3 || got.Status != ship.Delivered {
@@ -197,15 +197,15 @@ func FuzzHear(f *testing.F) {
 	f.Add(pushed)
 	c := listener(f, pushSecret)
 	f.Fuzz(func(t *testing.T, body string) {
-		push, err := c.Hear(signed(pushSecret, body), []byte(body))
+		push, err := c.DecodePush(signed(pushSecret, body), []byte(body))
 		if err != nil {
 			if ship.KindOf(err) != ship.Invalid {
 				t.Fatalf("a signed push: %v", err)
 			}
 			return
 		}
-		for _, h := range push.Heard {
-			if status, reason, _ := fedex.Spec.Meaning(h.Scan.Code); status != h.Scan.Status || reason != h.Scan.Reason || strings.HasPrefix(h.Scan.Code, ".") {
+		for _, h := range push.Updates {
+			if status, reason, _ := fedex.Spec.MeaningOf(h.Scan.Code); status != h.Scan.Status || reason != h.Scan.Reason || strings.HasPrefix(h.Scan.Code, ".") {
 				t.Fatalf("%s alone means %s/%s", h.Scan.Code, status, reason)
 			}
 		}
