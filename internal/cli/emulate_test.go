@@ -158,7 +158,7 @@ func TestEmulateExplainsWhatItNeeds(t *testing.T) {
 	for want, args := range map[string][]string{
 		"choose from ups, usps, fedex, dhl_express": {"acme"},
 		"not 0: waybill emulate CARRIER":            {},
-		"--faults is neither JSON nor a file":        {"ups", "--faults", "/nowhere/faults.json"},
+		"--faults is neither JSON nor a file":       {"ups", "--faults", "/nowhere/faults.json"},
 		"unknown field":                             {"ups", "--faults", `{"latencies":"1s"}`},
 		`there is no fault "explode"`:               {"ups", "--faults", `{"buy":{"explode":1}}`},
 		"open the ledger":                           {"ups", "--ledger", "/nowhere/ledger"},
