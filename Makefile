@@ -56,9 +56,9 @@ lint: install-tools ## format, vet, static checks, generated files, modules, lic
 		[[ -z $$unformatted ]] || { echo "gofumpt -w is needed on:"; echo "$$unformatted"; exit 1; }
 	go vet -tags chaos,browser ./...
 	.bin/staticcheck -tags chaos,browser ./...
-	go vet -tags $(KMS) ./internal/seal
-	.bin/staticcheck -tags $(KMS) ./internal/seal
-	go test -tags $(KMS) ./internal/seal
+	go vet -tags $(KMS) ./kms
+	.bin/staticcheck -tags $(KMS) ./kms
+	go test -tags $(KMS) ./kms
 	.bin/errcheck -tags chaos -ignoretests -exclude scripts/errcheck.txt ./...
 	@scripts/generated
 	go mod verify

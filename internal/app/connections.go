@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/kms"
 )
 
 // newWrapper returns what wraps the keys of credentials: the key services of
@@ -29,7 +30,7 @@ func newWrapper(cfg config.Config, box *seal.Box) (seal.Wrapper, error) {
 			continue
 		}
 
-		service, err := seal.OpenKMS(address, os.LookupEnv)
+		service, err := kms.Open(address, os.LookupEnv)
 		if err != nil {
 			return nil, fmt.Errorf("SECRET_KMS: %w", err)
 		}

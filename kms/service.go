@@ -1,11 +1,10 @@
 //go:build awskms || gcpkms || vault
 
-package seal
+package kms
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -17,58 +16,17 @@ import (
 	"time"
 )
 
-// kms is a wrapper whose key never leaves its service: data keys are sent there
-// to be wrapped. The layout is that of a sealed secret with another version,
-// and the id is the key's address, hashed.
-type kms struct {
-	id      [idSize]byte
-	encrypt func(ctx context.Context, plain []byte, binding string) ([]byte, error)
-	decrypt func(ctx context.Context, sealed []byte, binding string) ([]byte, error)
-}
-
+// How long a key service may take, and how much it may answer.
 const (
-	kmsVersion = 2
-	kmsTimeout = 10 * time.Second
-	kmsAnswer  = 1 << 20
+	timeout     = 10 * time.Second
+	answerLimit = 1 << 20
 )
-
-func newKMS(address string) *kms {
-	sum := sha256.Sum256([]byte(address))
-	return &kms{id: [idSize]byte(sum[:])}
-}
-
-func (k *kms) Wrap(ctx context.Context, key []byte, binding ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, kmsTimeout)
-	defer cancel()
-
-	sealed, err := k.encrypt(ctx, key, encodeBinding(binding))
-	if err != nil {
-		return nil, err
-	}
-	return append(k.header(), sealed...), nil
-}
-
-func (k *kms) Unwrap(ctx context.Context, wrapped []byte, binding ...string) ([]byte, error) {
-	if k.Old(wrapped) {
-		return nil, ErrNoKey
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, kmsTimeout)
-	defer cancel()
-	return k.decrypt(ctx, wrapped[headerSize:], encodeBinding(binding))
-}
-
-// Old compares keys and not their versions: a service decrypts what older
-// versions of its key encrypted.
-func (k *kms) Old(wrapped []byte) bool { return !bytes.HasPrefix(wrapped, k.header()) }
-
-func (k *kms) header() []byte { return append([]byte{kmsVersion}, k.id[:]...) }
 
 // newClient returns a client for a key service. Redirects are not followed: a
 // key service never sends one.
 func newClient(trust *tls.Config) *http.Client {
 	return &http.Client{
-		Timeout: kmsTimeout,
+		Timeout: timeout,
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			TLSClientConfig:     trust,
@@ -99,7 +57,7 @@ func exchange(client *http.Client, request *http.Request, answer any) error {
 	}
 	defer func() { _ = response.Body.Close() }()
 
-	body, err := io.ReadAll(io.LimitReader(response.Body, kmsAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return &statusError{response.StatusCode, body}
 	}

@@ -1,6 +1,6 @@
 //go:build awskms
 
-package seal
+package kms
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/seal"
 )
 
 // awsKey is a symmetric key of AWS KMS.
@@ -28,7 +30,7 @@ type awsKey struct {
 // openAWS reads the ARN of a key (or of an alias). The program signs in with
 // the settings that AWS gives its own programs: see awsIdentity. Requests go to
 // the region's endpoint, or to AWS_ENDPOINT_URL_KMS.
-func openAWS(key string, env func(string) (string, bool)) (Wrapper, error) {
+func openAWS(key string, env func(string) (string, bool)) (seal.Wrapper, error) {
 	parts := strings.Split(key, ":")
 	if len(parts) < 6 || parts[0] != "arn" || parts[2] != "kms" || parts[3] == "" {
 		return nil, errors.New("the address of an AWS key is aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID")
@@ -49,10 +51,7 @@ func openAWS(key string, env func(string) (string, bool)) (Wrapper, error) {
 		identity: newAWSIdentity(client, region, domain, env),
 	}
 
-	service := newKMS("aws-kms://" + key)
-	service.encrypt = aws.encrypt
-	service.decrypt = aws.decrypt
-	return service, nil
+	return seal.NewRemote("aws-kms://"+key, aws.encrypt, aws.decrypt), nil
 }
 
 func awsDomain(partition string) string {
@@ -89,7 +88,7 @@ func (a *awsKey) encrypt(ctx context.Context, plain []byte, binding string) ([]b
 func (a *awsKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
 	answer, err := a.do(ctx, "Decrypt", awsRequest{Key: a.arn, Ciphertext: sealed, Context: awsContext(binding)})
 	if awsErrorType(err) == "InvalidCiphertextException" {
-		return nil, ErrOpen
+		return nil, seal.ErrOpen
 	}
 	return answer.Plaintext, err
 }

@@ -1,8 +1,9 @@
 //go:build awskms && gcpkms && vault
 
-package seal
+package kms
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -23,13 +24,38 @@ import (
 	"time"
 
 	gocrypto "crypto"
+
+	"github.com/waybillhq/waybill/internal/seal"
 )
+
+// place is what the envelopes of the tests are bound to.
+var place = []string{"acct_1", "test", "con_1", "credentials"}
+
+func testKey(c byte) []byte { return bytes.Repeat([]byte{c}, 32) }
+
+func newBox(t testing.TB, keys ...[]byte) *seal.Box {
+	t.Helper()
+	box, err := seal.New(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+func envelopeOf(t *testing.T, w seal.Wrapper, secret string, place ...string) seal.Envelope {
+	t.Helper()
+	envelope, err := seal.SealEnvelope(t.Context(), w, []byte(secret), place...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return envelope
+}
 
 // stand is a stand-in for all three services over real HTTP. It seals with a
 // box, so that a changed place or ciphertext is refused as a service would.
 type stand struct {
 	*httptest.Server
-	box    *Box
+	box    *seal.Box
 	calls  atomic.Int64
 	logins atomic.Int64
 	down   atomic.Bool
@@ -256,7 +282,7 @@ func TestEveryKeyServiceWrapsForAPlace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := s.logins.Load()
-			w, err := OpenKMS(tc.address, func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok })
+			w, err := Open(tc.address, func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,26 +294,26 @@ func TestEveryKeyServiceWrapsForAPlace(t *testing.T) {
 	}
 }
 
-func checkWrapper(t *testing.T, s *stand, w Wrapper) {
+func checkWrapper(t *testing.T, s *stand, w seal.Wrapper) {
 	t.Helper()
 	e := envelopeOf(t, w, "hunter2", place...)
 	if got, err := e.Open(t.Context(), w, place...); err != nil || string(got) != "hunter2" || w.Old(e.Key) {
 		t.Fatalf("Open = %q, %v", got, err)
 	}
-	if _, err := e.Open(t.Context(), w, "elsewhere"); !errors.Is(err, ErrOpen) || errors.Is(err, ErrNoKey) {
+	if _, err := e.Open(t.Context(), w, "elsewhere"); !errors.Is(err, seal.ErrOpen) || errors.Is(err, seal.ErrNoKey) {
 		t.Errorf("elsewhere: %v", err)
 	}
 	box := newBox(t, testKey(1))
 	calls := s.calls.Load()
-	if _, err := envelopeOf(t, box, "x", place...).Open(t.Context(), w, place...); !errors.Is(err, ErrNoKey) || s.calls.Load() != calls {
+	if _, err := envelopeOf(t, box, "x", place...).Open(t.Context(), w, place...); !errors.Is(err, seal.ErrNoKey) || s.calls.Load() != calls {
 		t.Errorf("a box's envelope: %v, and the service is asked", err)
 	}
-	if got, err := e.Open(t.Context(), Ring{box, w}, place...); err != nil || string(got) != "hunter2" {
+	if got, err := e.Open(t.Context(), seal.Ring{box, w}, place...); err != nil || string(got) != "hunter2" {
 		t.Errorf("in a ring: %q, %v", got, err)
 	}
 	s.down.Store(true)
 	defer s.down.Store(false)
-	if _, err := e.Open(t.Context(), w, place...); err == nil || errors.Is(err, ErrOpen) {
+	if _, err := e.Open(t.Context(), w, place...); err == nil || errors.Is(err, seal.ErrOpen) {
 		t.Errorf("a service that is down: %v", err)
 	}
 }
@@ -312,7 +338,7 @@ func TestAWSRequestsAreSignedAsAWSDoes(t *testing.T) {
 func TestWrongAddressesOfKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"aws-kms://key", "aws-kms://arn:aws:s3:us-east-1:1:key/k", "gcp-kms://projects/p", "hcvault://host", "hcvault://host/transit/k", "x", ""} {
-		if _, err := OpenKMS(address, func(string) (string, bool) { return "", false }); err == nil {
+		if _, err := Open(address, func(string) (string, bool) { return "", false }); err == nil {
 			t.Errorf("%q is taken", address)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build vault
 
-package seal
+package kms
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/seal"
 )
 
 // vaultKey is a key of a Vault transit engine.
@@ -27,7 +29,7 @@ type vaultKey struct {
 // openVault reads HOST:PORT/MOUNT/keys/NAME, and from env VAULT_TOKEN or
 // VAULT_TOKEN_FILE, VAULT_NAMESPACE, VAULT_CACERT and VAULT_ADDR. The key must
 // be one that takes associated data, such as aes256-gcm96.
-func openVault(key string, env func(string) (string, bool)) (Wrapper, error) {
+func openVault(key string, env func(string) (string, bool)) (seal.Wrapper, error) {
 	host, path, _ := strings.Cut(key, "/")
 	mount, name, ok := strings.Cut(path, "/keys/")
 	if host == "" || mount == "" || !ok || name == "" {
@@ -46,10 +48,7 @@ func openVault(key string, env func(string) (string, bool)) (Wrapper, error) {
 		token:     func() (string, error) { return vaultToken(env) },
 	}
 
-	service := newKMS("hcvault://" + key)
-	service.encrypt = vault.encrypt
-	service.decrypt = vault.decrypt
-	return service, nil
+	return seal.NewRemote("hcvault://"+key, vault.encrypt, vault.decrypt), nil
 }
 
 // vaultToken reads the token at each call: an agent keeps the file fresh.
@@ -120,7 +119,7 @@ func (v *vaultKey) encrypt(ctx context.Context, plain []byte, binding string) ([
 func (v *vaultKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
 	answer, err := v.do(ctx, "decrypt", vaultRequest{Ciphertext: string(sealed), Binding: []byte(binding)})
 	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusBadRequest {
-		return nil, ErrOpen
+		return nil, seal.ErrOpen
 	}
 	return answer.Data.Plaintext, err
 }

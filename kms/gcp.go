@@ -1,6 +1,6 @@
 //go:build gcpkms
 
-package seal
+package kms
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/seal"
 )
 
 // gcpKey is a symmetric key of Google Cloud KMS.
@@ -37,7 +39,7 @@ var gcpName = regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+
 // whose key file GOOGLE_APPLICATION_CREDENTIALS names, or else as the machine's
 // own, by the metadata server. GCP_KMS_ENDPOINT is an address to send to
 // instead, such as that of a private endpoint.
-func openGCP(key string, env func(string) (string, bool)) (Wrapper, error) {
+func openGCP(key string, env func(string) (string, bool)) (seal.Wrapper, error) {
 	if !gcpName.MatchString(key) {
 		return nil, errors.New("the address of a Google Cloud key is gcp-kms://projects/P/locations/L/keyRings/R/cryptoKeys/K")
 	}
@@ -57,10 +59,7 @@ func openGCP(key string, env func(string) (string, bool)) (Wrapper, error) {
 		gcp.token.fetch = account.fetch(client)
 	}
 
-	service := newKMS("gcp-kms://" + key)
-	service.encrypt = gcp.encrypt
-	service.decrypt = gcp.decrypt
-	return service, nil
+	return seal.NewRemote("gcp-kms://"+key, gcp.encrypt, gcp.decrypt), nil
 }
 
 type gcpRequest struct {
@@ -85,7 +84,7 @@ func (g *gcpKey) encrypt(ctx context.Context, plain []byte, binding string) ([]b
 func (g *gcpKey) decrypt(ctx context.Context, sealed []byte, binding string) ([]byte, error) {
 	answer, err := g.do(ctx, "decrypt", gcpRequest{Ciphertext: sealed, Binding: []byte(binding)})
 	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusBadRequest {
-		return nil, ErrOpen
+		return nil, seal.ErrOpen
 	}
 	return answer.Plaintext, err
 }

@@ -1,6 +1,6 @@
 //go:build !awskms && !gcpkms && !vault
 
-package seal
+package kms
 
 import (
 	"os"
@@ -16,7 +16,7 @@ func TestAKeyServiceThatIsNotBuiltInIsNamedWithItsTag(t *testing.T) {
 		"hcvault://vault.example.com:8200/transit/keys/k":          "-tags vault",
 		"azure-kv://vault.example.com/k":                           "begins with aws-kms://",
 	} {
-		if _, err := OpenKMS(address, os.LookupEnv); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(address, os.LookupEnv); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %q", address, err, want)
 		}
 	}

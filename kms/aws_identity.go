@@ -1,6 +1,6 @@
 //go:build awskms
 
-package seal
+package kms
 
 import (
 	"context"
@@ -223,7 +223,7 @@ func plainText(ctx context.Context, client *http.Client, method, address, header
 	}
 	defer func() { _ = response.Body.Close() }()
 
-	body, err := io.ReadAll(io.LimitReader(response.Body, kmsAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = &statusError{code: response.StatusCode}
 	}

@@ -1,0 +1,13 @@
+//go:build !gcpkms
+
+package kms
+
+import (
+	"errors"
+
+	"github.com/waybillhq/waybill/internal/seal"
+)
+
+func openGCP(string, func(string) (string, bool)) (seal.Wrapper, error) {
+	return nil, errors.New("this program is built without Google Cloud KMS: build it with -tags gcpkms")
+}
