@@ -26,7 +26,9 @@ func (r *Renderer) Merge(labels []ship.Label, options Options) ([]byte, map[int]
 		case err == nil:
 			files = append(files, file)
 		case code == "format_unavailable" || code == "label_quarantined":
-			leftOut[i] = err
+			for taken := range n {
+				leftOut[i+taken] = err
+			}
 		default:
 			return nil, nil, err
 		}

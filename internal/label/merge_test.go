@@ -82,6 +82,10 @@ func TestALabelThatCannotBeInAFileIsLeftOutAndNamed(t *testing.T) {
 			}
 		}
 	}
+	// Labels of our own are drawn together, and are left out together.
+	if data, out, err := r.Merge([]ship.Label{ours, ours}, Options{Format: ZPL, Size: SizeA4}); err != nil || data != nil || len(out) != 2 {
+		t.Errorf("two labels that do not exist in a4: %d bytes, left out %v, %v", len(data), out, err)
+	}
 	if data, out, err := r.Merge([]ship.Label{zpl}, Options{Format: PDF}); err != nil || data != nil || len(out) != 1 {
 		t.Errorf("nothing to print: %d bytes, %v, %v", len(data), out, err)
 	}
