@@ -55,7 +55,7 @@ func (d *driver) Track(ctx context.Context, _ []string) ([]carrier.TrackingUpdat
 	return d.heard, d.wait(ctx)
 }
 
-func (d *driver) Hear(http.Header, []byte) (carrier.Push, error) {
+func (d *driver) DecodePush(http.Header, []byte) (carrier.Push, error) {
 	return carrier.Push{Updates: d.heard}, d.err
 }
 

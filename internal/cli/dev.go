@@ -62,9 +62,9 @@ func (c *cli) devCommand() *cobra.Command {
 
 func (d *dev) run(ctx context.Context) (err error) {
 	if url, _ := d.lookup("DATABASE_URL"); url == "" {
-		stop, err := d.startPostgres(ctx)
-		if err != nil {
-			return err
+		stop, startErr := d.startPostgres(ctx)
+		if startErr != nil {
+			return startErr
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}

@@ -121,7 +121,7 @@ func TestPlansStayOnTheirIndexes(t *testing.T) {
 	}{
 		{"waybill_sys", "sqlDuePolls", []string{"now()", "now()", "200"}, "sandbox_polls", "sandbox_polls_due"},
 		{"waybill_sys", "sqlShipment", []string{account, "false", id}, "shipment_states" + month + " shipments" + month, "shipment_states" + month + "_pkey shipments" + month + "_pkey"},
-		{"waybill_sys", "sqlJourney", []string{account, "false", id}, "shipment_states" + month, "shipment_states" + month + "_pkey"},
+		{"waybill_sys", "sqlTrackingState", []string{account, "false", id}, "shipment_states" + month, "shipment_states" + month + "_pkey"},
 		{"waybill_sys", "sqlFind", []string{account, "false", "'1Z1'"}, "lookup_keys shipment_states" + month, "lookup_keys_pkey shipment_states" + month + "_pkey"},
 		{"waybill_sys", "sqlOpen", []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'"}, "", "shipment_states" + month + "_id_idx"},
 		{"waybill_sys", "sqlLogEnd", []string{account, "false", "'0'", id}, "", "events" + today + "_account_id_livemode_txid_id_idx"},
