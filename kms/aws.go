@@ -33,7 +33,7 @@ type awsKey struct {
 func openAWS(key string, env func(string) (string, bool)) (seal.Wrapper, error) {
 	parts := strings.Split(key, ":")
 	if len(parts) < 6 || parts[0] != "arn" || parts[2] != "kms" || parts[3] == "" {
-		return nil, errors.New("the address of an AWS key is aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID")
+		return nil, errors.New("the URL of an AWS key must be aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID")
 	}
 	region := parts[3]
 	domain := awsDomain(parts[1])
@@ -80,7 +80,7 @@ func awsContext(binding string) map[string]string { return map[string]string{"wa
 func (a *awsKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
 	answer, err := a.do(ctx, "Encrypt", awsRequest{Key: a.arn, Plaintext: plain, Context: awsContext(binding)})
 	if err == nil && len(answer.Ciphertext) == 0 {
-		err = errors.New("the key service sent nothing back")
+		err = errors.New("the key service returned no data")
 	}
 	return answer.Ciphertext, err
 }
@@ -97,7 +97,7 @@ func (a *awsKey) do(ctx context.Context, operation string, body awsRequest) (aws
 	var answer awsAnswer
 	credentials, err := a.identity.get(ctx)
 	if err != nil {
-		return answer, fmt.Errorf("credentials for AWS KMS: %w", err)
+		return answer, fmt.Errorf("get credentials for AWS KMS: %w", err)
 	}
 
 	// The signature covers all headers, so they are set before.
@@ -110,7 +110,7 @@ func (a *awsKey) do(ctx context.Context, operation string, body awsRequest) (aws
 	awsSign(request, data, credentials, a.region, "kms", time.Now())
 
 	if err := exchange(a.client, request, &answer); err != nil {
-		return answer, fmt.Errorf("on AWS: %w %s", err, awsErrorType(err))
+		return answer, fmt.Errorf("call AWS KMS: %w %s", err, awsErrorType(err))
 	}
 	return answer, nil
 }

@@ -82,7 +82,7 @@ func (i *awsIdentity) get(ctx context.Context) (awsCredentials, error) {
 		return current, err
 	}
 	if fresh.id == "" || fresh.secret == "" {
-		return current, errors.New("none were given")
+		return current, errors.New("no credentials were returned")
 	}
 
 	i.mu.Lock()
@@ -196,7 +196,7 @@ func awsWebIdentity(client *http.Client, sts string, get func(string) string) fu
 			} `json:"AssumeRoleWithWebIdentityResponse"`
 		}
 		if err := exchange(client, request, &answer); err != nil {
-			return awsCredentials{}, fmt.Errorf("the role of the web identity: %w", err)
+			return awsCredentials{}, fmt.Errorf("assume the web identity role: %w", err)
 		}
 
 		given := answer.Response.Result.Credentials
@@ -219,7 +219,7 @@ func plainText(ctx context.Context, client *http.Client, method, address, header
 
 	response, err := client.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("the machine's metadata service does not answer: %w", err)
+		return "", fmt.Errorf("the instance metadata service does not respond: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 

@@ -9,5 +9,5 @@ import (
 )
 
 func openAWS(string, func(string) (string, bool)) (seal.Wrapper, error) {
-	return nil, errors.New("this program is built without AWS KMS: build it with -tags awskms")
+	return nil, errors.New("this program was built without AWS KMS: build it with -tags awskms")
 }

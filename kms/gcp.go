@@ -41,7 +41,7 @@ var gcpName = regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+
 // instead, such as that of a private endpoint.
 func openGCP(key string, env func(string) (string, bool)) (seal.Wrapper, error) {
 	if !gcpName.MatchString(key) {
-		return nil, errors.New("the address of a Google Cloud key is gcp-kms://projects/P/locations/L/keyRings/R/cryptoKeys/K")
+		return nil, errors.New("the URL of a Google Cloud key must be gcp-kms://projects/P/locations/L/keyRings/R/cryptoKeys/K")
 	}
 	endpoint := lookup(env, "GCP_KMS_ENDPOINT")
 	if endpoint == "" {
@@ -76,7 +76,7 @@ type gcpAnswer struct {
 func (g *gcpKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
 	answer, err := g.do(ctx, "encrypt", gcpRequest{Plaintext: plain, Binding: []byte(binding)})
 	if err == nil && len(answer.Ciphertext) == 0 {
-		err = errors.New("the key service sent nothing back")
+		err = errors.New("the key service returned no data")
 	}
 	return answer.Ciphertext, err
 }
@@ -93,7 +93,7 @@ func (g *gcpKey) do(ctx context.Context, operation string, body gcpRequest) (gcp
 	var answer gcpAnswer
 	token, err := g.token.get(ctx)
 	if err != nil {
-		return answer, fmt.Errorf("a token for Google Cloud KMS: %w", err)
+		return answer, fmt.Errorf("get a token for Google Cloud KMS: %w", err)
 	}
 
 	request, _, err := newRequest(ctx, g.base+":"+operation, body)
@@ -102,7 +102,7 @@ func (g *gcpKey) do(ctx context.Context, operation string, body gcpRequest) (gcp
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	if err := exchange(g.client, request, &answer); err != nil {
-		return answer, fmt.Errorf("on Google Cloud: %w", err)
+		return answer, fmt.Errorf("call Google Cloud KMS: %w", err)
 	}
 	return answer, nil
 }
@@ -137,7 +137,7 @@ func (t *gcpToken) get(ctx context.Context) (string, error) {
 
 	grant, err := t.fetch(ctx)
 	if err != nil || grant.Token == "" {
-		return "", errors.Join(err, errors.New("no token was given"))
+		return "", errors.Join(err, errors.New("no token was returned"))
 	}
 
 	t.mu.Lock()
@@ -179,17 +179,17 @@ func readServiceAccount(path string) (*serviceAccount, error) {
 	}
 	account := &serviceAccount{TokenURI: "https://oauth2.googleapis.com/token"}
 	if json.Unmarshal([]byte(data), account) != nil || account.Type != "service_account" {
-		return nil, errors.New("it is not the key file of a service account")
+		return nil, errors.New("the file is not the key file of a service account")
 	}
 
 	block, _ := pem.Decode([]byte(account.Key))
 	if block == nil {
-		return nil, errors.New("its private key is not PEM")
+		return nil, errors.New("the private key is not PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	signer, ok := parsed.(*rsa.PrivateKey)
 	if err != nil || !ok {
-		return nil, errors.New("its private key is not an RSA key")
+		return nil, errors.New("the private key is not an RSA key")
 	}
 	account.signer = signer
 	return account, nil

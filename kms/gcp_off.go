@@ -9,5 +9,5 @@ import (
 )
 
 func openGCP(string, func(string) (string, bool)) (seal.Wrapper, error) {
-	return nil, errors.New("this program is built without Google Cloud KMS: build it with -tags gcpkms")
+	return nil, errors.New("this program was built without Google Cloud KMS: build it with -tags gcpkms")
 }

@@ -31,5 +31,5 @@ func Open(address string, env func(string) (string, bool)) (seal.Wrapper, error)
 	case "hcvault":
 		return openVault(key, env)
 	}
-	return nil, fmt.Errorf("a key service's address begins with aws-kms://, gcp-kms:// or hcvault://")
+	return nil, fmt.Errorf("the key service URL must start with aws-kms://, gcp-kms:// or hcvault://")
 }

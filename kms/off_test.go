@@ -14,7 +14,7 @@ func TestAKeyServiceThatIsNotBuiltInIsNamedWithItsTag(t *testing.T) {
 		"aws-kms://arn:aws:kms:us-east-1:1:key/k":                  "-tags awskms",
 		"gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k": "-tags gcpkms",
 		"hcvault://vault.example.com:8200/transit/keys/k":          "-tags vault",
-		"azure-kv://vault.example.com/k":                           "begins with aws-kms://",
+		"azure-kv://vault.example.com/k":                           "start with aws-kms://",
 	} {
 		if _, err := Open(address, os.LookupEnv); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %q", address, err, want)

@@ -46,14 +46,14 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("the key service answered with status %d", e.code)
+	return fmt.Sprintf("the key service returned status %d", e.code)
 }
 
 // exchange sends a request and reads a JSON answer.
 func exchange(client *http.Client, request *http.Request, answer any) error {
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("the key service does not answer: %w", err)
+		return fmt.Errorf("the key service does not respond: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 
@@ -62,13 +62,13 @@ func exchange(client *http.Client, request *http.Request, answer any) error {
 		return &statusError{response.StatusCode, body}
 	}
 	if err != nil {
-		return fmt.Errorf("the key service's answer was cut off: %w", err)
+		return fmt.Errorf("the response of the key service is incomplete: %w", err)
 	}
 
 	// The error of json.Unmarshal is dropped: it can quote the answer, which
 	// holds a key in clear.
 	if json.Unmarshal(body, answer) != nil {
-		return errors.New("the key service's answer could not be read")
+		return errors.New("the response of the key service is not valid JSON")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func newRequest(ctx context.Context, url string, body any) (*http.Request, []byt
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
 	if err != nil {
-		return nil, nil, errors.New("the address of the key service is not one")
+		return nil, nil, errors.New("the URL of the key service is invalid")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	return request, data, nil

@@ -33,7 +33,7 @@ func openVault(key string, env func(string) (string, bool)) (seal.Wrapper, error
 	host, path, _ := strings.Cut(key, "/")
 	mount, name, ok := strings.Cut(path, "/keys/")
 	if host == "" || mount == "" || !ok || name == "" {
-		return nil, errors.New("the address of a Vault key is hcvault://HOST:PORT/MOUNT/keys/NAME")
+		return nil, errors.New("the URL of a Vault key must be hcvault://HOST:PORT/MOUNT/keys/NAME")
 	}
 
 	trust, err := vaultTrust(lookup(env, "VAULT_CACERT"))
@@ -90,7 +90,7 @@ func vaultTrust(path string) (*tls.Config, error) {
 	}
 	trust.RootCAs = x509.NewCertPool()
 	if !trust.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, errors.New("VAULT_CACERT holds no certificate")
+		return nil, errors.New("VAULT_CACERT contains no certificate")
 	}
 	return trust, nil
 }
@@ -111,7 +111,7 @@ type vaultAnswer struct {
 func (v *vaultKey) encrypt(ctx context.Context, plain []byte, binding string) ([]byte, error) {
 	answer, err := v.do(ctx, "encrypt", vaultRequest{Plaintext: plain, Binding: []byte(binding)})
 	if err == nil && answer.Data.Ciphertext == "" {
-		err = errors.New("the key service sent nothing back")
+		err = errors.New("the key service returned no data")
 	}
 	return []byte(answer.Data.Ciphertext), err
 }
@@ -128,7 +128,7 @@ func (v *vaultKey) do(ctx context.Context, operation string, body vaultRequest) 
 	var answer vaultAnswer
 	token, err := v.token()
 	if err != nil {
-		return answer, fmt.Errorf("the token of Vault: %w", err)
+		return answer, fmt.Errorf("get the Vault token: %w", err)
 	}
 
 	request, _, err := newRequest(ctx, v.base+"/"+operation+"/"+v.name, body)
@@ -142,7 +142,7 @@ func (v *vaultKey) do(ctx context.Context, operation string, body vaultRequest) 
 	}
 
 	if err := exchange(v.client, request, &answer); err != nil {
-		return answer, fmt.Errorf("in Vault: %w", err)
+		return answer, fmt.Errorf("call Vault: %w", err)
 	}
 	return answer, nil
 }

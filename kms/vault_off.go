@@ -9,5 +9,5 @@ import (
 )
 
 func openVault(string, func(string) (string, bool)) (seal.Wrapper, error) {
-	return nil, errors.New("this program is built without HashiCorp Vault: build it with -tags vault")
+	return nil, errors.New("this program was built without HashiCorp Vault: build it with -tags vault")
 }

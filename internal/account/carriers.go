@@ -104,7 +104,7 @@ func (s *Service) loadCarriers(ctx context.Context, t ship.Tenant) ([]*carrier.C
 		}
 		opened, err := s.open(ctx, row)
 		if err != nil {
-			s.log.WarnContext(ctx, "connection left out", "connection", row.ID, "carrier", row.Carrier, "kind", ship.KindOf(err), "error", err)
+			s.log.WarnContext(ctx, "connection skipped", "connection", row.ID, "carrier", row.Carrier, "kind", ship.KindOf(err), "error", err)
 			continue
 		}
 		list = append(list, opened)
@@ -201,7 +201,7 @@ func (s *Service) spec(name string) (carrier.Spec, error) {
 	return carrier.Spec{}, ship.InvalidFields([]ship.FieldError{{
 		Pointer:    "/carrier",
 		Code:       "invalid",
-		Detail:     "is not a carrier that can be connected",
+		Detail:     "is not a supported carrier",
 		Suggestion: ship.Nearest(name, names),
 	}})
 }
@@ -219,9 +219,9 @@ func (s *Service) baseURL(spec carrier.Spec, live bool) (string, error) {
 	case moved:
 		return replaceHost(own, instead), nil
 	case own == "" && live:
-		return "", ship.Errorf(ship.Unsupported, "%s has no address for live connections", spec.Title)
+		return "", ship.Errorf(ship.Unsupported, "%s has no URL for live connections", spec.Title)
 	case own == "":
-		return "", ship.Errorf(ship.Unsupported, "%s has no sandbox: its connections are live", spec.Title)
+		return "", ship.Errorf(ship.Unsupported, "%s has no test environment: add the connection as live", spec.Title)
 	}
 	return own, nil
 }
@@ -259,7 +259,7 @@ func unsealError(err error) error {
 	if errors.Is(err, seal.ErrOpen) {
 		return ship.Coded(ship.Conflict, "credentials_unreadable", "the credentials cannot be decrypted: %w", err)
 	}
-	return ship.Coded(ship.Unavailable, "key_unavailable", "the key of the credentials cannot be used now: %w", err)
+	return ship.Coded(ship.Unavailable, "key_unavailable", "the encryption key of the credentials is not available right now: %w", err)
 }
 
 // unseal decrypts the credentials of a connection.
@@ -285,12 +285,12 @@ func (s *Service) unseal(ctx context.Context, row store.Connection) (carrier.Cre
 // seal encrypts the credentials of a connection into its row.
 func (s *Service) seal(ctx context.Context, row *store.Connection, credentials carrier.Credentials) error {
 	if s.wrapper == nil {
-		return ship.Errorf(ship.Unavailable, "there is no key to encrypt credentials with")
+		return ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY or SECRET_KMS")
 	}
 
 	text, err := json.Marshal(credentials)
 	if err != nil {
-		return ship.Errorf(ship.Internal, "the credentials could not be written")
+		return ship.Errorf(ship.Internal, "the credentials could not be stored")
 	}
 	envelope, err := seal.SealEnvelope(ctx, s.wrapper, text, bindingOf(*row)...)
 	if err != nil {

@@ -114,10 +114,10 @@ func (c *checkup) run(ctx context.Context) []Finding {
 	}
 
 	abilities := opened.Abilities()
-	if slices.Contains(abilities, "rates") && !c.judgePermission(opened, carrier.OpRates, "rates", "the account may ask for prices") {
+	if slices.Contains(abilities, "rates") && !c.judgePermission(opened, carrier.OpRates, "rates", "the account can request rates") {
 		c.tryRates(ctx, opened)
 	}
-	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account may track parcels") {
+	if slices.Contains(abilities, "track") && !c.judgePermission(opened, carrier.OpTrack, "tracking", "the account can track parcels") {
 		c.tryTracking(ctx, opened)
 	}
 	return c.list
@@ -134,7 +134,7 @@ func (c *checkup) judgePermission(opened *carrier.Carrier, operation carrier.Ope
 	case may:
 		c.add(passed(subject, says))
 	default:
-		c.add(failure(subject, "the app in the carrier's developer portal lacks the product for "+subject, "add the product for "+subject+" to the app there, and check again"))
+		c.add(failure(subject, "the app in the carrier's developer portal lacks the product for "+subject, "add the product for "+subject+" to the app there, then run the check again"))
 	}
 	return true
 }
@@ -144,7 +144,7 @@ func (c *checkup) judgePermission(opened *carrier.Carrier, operation carrier.Ope
 func (c *checkup) readCredentials(ctx context.Context) bool {
 	var err error
 	if c.spec, err = c.Service.spec(c.row.Carrier); err != nil {
-		c.add(failure("carrier", "this program does not know the carrier "+c.row.Carrier, "run a version of it that does, or remove the connection"))
+		c.add(failure("carrier", "this version of Waybill does not support the carrier "+c.row.Carrier, "run a version that supports it, or remove the connection"))
 		return false
 	}
 	if c.base, err = c.baseURL(c.spec, c.row.Tenant.Livemode); err != nil {
@@ -152,26 +152,26 @@ func (c *checkup) readCredentials(ctx context.Context) bool {
 		return false
 	}
 	if c.via == nil {
-		c.add(failure("carrier", "there is no way to carriers here", "check from a copy of the program that has one"))
+		c.add(failure("carrier", "this instance does not call carriers", "run the check from an instance that does"))
 		return false
 	}
 
 	if c.credentials, err = c.unseal(ctx, c.row); err != nil {
-		advice := "see whether the key service of SECRET_KMS can be reached from here and allows this program to decrypt"
+		advice := "make sure that the key service in SECRET_KMS can be reached from this host and allows Waybill to decrypt"
 		if ship.KindOf(err) == ship.Conflict {
-			advice = "give SECRET_KEY or SECRET_KMS the key that they were encrypted with, behind the present one; or enter them again: waybill connection update " + string(c.row.ID)
+			advice = "add the key that they were encrypted with to SECRET_KEY or SECRET_KMS, after the current one; or enter them again: waybill connection update " + string(c.row.ID)
 		}
 		c.add(failure("credentials", openingProblem(err), advice))
 		return false
 	}
 	if c.wrapper.Old(c.row.WrappedKey) {
-		c.add(warning("credentials", "can be decrypted, with an old key", "bring them under the present one: waybill connection rotate"))
+		c.add(warning("credentials", "can be decrypted, with an old key", "encrypt them with the current key: waybill connection rotate"))
 	} else {
 		c.add(passed("credentials", "can be decrypted"))
 	}
 
 	if !c.row.RemovedAt.IsZero() {
-		c.add(warning("connection", "was removed: it only serves what was bought through it", ""))
+		c.add(warning("connection", "was removed: it is used only for shipments that were bought with it", ""))
 	}
 	return true
 }
@@ -184,10 +184,10 @@ func (c *checkup) judgeSignIn(ctx context.Context, err error) bool {
 		return true
 
 	case ship.Limited:
-		c.add(warning("token", describeError(err), "wait and check again: the account's quota is used up"))
+		c.add(warning("token", describeError(err), "the account's quota is used up: wait, then run the check again"))
 
 	case ship.Unavailable, ship.Uncertain:
-		c.add(failure("token", describeError(err), "check again in a few minutes; if it stays so, ask the carrier whether its API is down"))
+		c.add(failure("token", describeError(err), "run the check again in a few minutes; if it still fails, ask the carrier whether its API is down"))
 
 	case ship.Forbidden, ship.Invalid:
 		// Refused credentials may be those of the carrier's other environment,
@@ -202,11 +202,11 @@ func (c *checkup) judgeSignIn(ctx context.Context, err error) bool {
 			return false
 		}
 		c.refused = "token"
-		c.add(failure("token", describeError(err), "compare them with "+c.spec.Title+"'s developer portal: "+c.requiredFields()+". A secret that was renewed there ends the old one. Enter what differs: waybill connection update "+string(c.row.ID)))
+		c.add(failure("token", describeError(err), "compare them with "+c.spec.Title+"'s developer portal: "+c.requiredFields()+". Renewing a secret there invalidates the old one. Enter what differs: waybill connection update "+string(c.row.ID)))
 
 	default:
 		c.log.ErrorContext(ctx, "connection check", "connection", c.row.ID, "error", err)
-		c.add(failure("token", describeError(err), "this is a fault of the program or of the carrier: look at the log"))
+		c.add(failure("token", describeError(err), "this is an error in Waybill or at the carrier: see the log"))
 	}
 	return false
 }
@@ -238,10 +238,10 @@ func (c *checkup) otherModeAccepts(ctx context.Context) bool {
 	}
 
 	if live {
-		c.add(failure("mode", "the connection is live, and these are credentials of "+c.spec.Title+"'s sandbox",
+		c.add(failure("mode", "the connection is live, but these are credentials of "+c.spec.Title+"'s sandbox",
 			"enter the production credentials (waybill connection update "+string(c.row.ID)+"), or remove it and add it without --live"))
 	} else {
-		c.add(failure("mode", "the connection is for tests, and these are production credentials of "+c.spec.Title,
+		c.add(failure("mode", "the connection is for tests, but these are production credentials of "+c.spec.Title,
 			"enter those of the sandbox (waybill connection update "+string(c.row.ID)+"), or remove it and add it with --live"))
 	}
 	return true
@@ -251,9 +251,9 @@ func (c *checkup) otherModeAccepts(ctx context.Context) bool {
 func openingProblem(err error) string {
 	switch ship.CodeOf(err) {
 	case "credentials_unreadable":
-		return "the credentials cannot be decrypted: their key is not here, or the row was changed"
+		return "the credentials cannot be decrypted: their encryption key is not configured, or the stored data was changed"
 	case "key_unavailable":
-		return "the key of the credentials cannot be used now"
+		return "the encryption key of the credentials is not available right now"
 	}
 	return describeError(err)
 }

@@ -70,7 +70,7 @@ func TestACheckSaysWhatIsWrong(t *testing.T) {
 		"our clock is behind":            {true, func(b *bench) { b.live.skew = 5 * time.Minute }, "clock", account.LevelWarn, " behind", "NTP"},
 		"our clock is ahead":             {true, func(b *bench) { b.live.skew = -2 * time.Minute }, "clock", account.LevelWarn, " ahead", "NTP"},
 		"nobody listens":                 {true, func(b *bench) { b.live.Close() }, "network", account.LevelFail, "no connection", "firewall"},
-		"the answer is cut off":          {true, func(b *bench) { b.live.Config.Handler = cut{} }, "network", account.LevelFail, "without an answer", "proxy"},
+		"the answer is cut off":          {true, func(b *bench) { b.live.Config.Handler = cut{} }, "network", account.LevelFail, "without a response", "proxy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,9 +76,9 @@ func refusedFields(spec carrier.Spec, subject string) error {
 		case subject == "account" && namesAccount:
 			add(field, spec.Title+" does not let these credentials use this account")
 		case subject == "mode" && provesIdentity:
-			add(field, "is of "+spec.Title+"'s other environment")
+			add(field, "belongs to "+spec.Title+"'s other environment (test or production)")
 		case subject == "token" && provesIdentity:
-			add(field, spec.Title+" does not accept this, or not together with the others")
+			add(field, spec.Title+" does not accept this value, or not in combination with the others")
 		}
 	}
 

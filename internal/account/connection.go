@@ -165,7 +165,7 @@ func (s *Service) change(ctx context.Context, row store.Connection) (Connection,
 func (s *Service) fill(ctx context.Context, row *store.Connection, spec carrier.Spec, credentials carrier.Credentials) error {
 	var invalid []ship.FieldError
 	if utf8.RuneCountInString(row.Name) > maxConnectionName || strings.ContainsFunc(row.Name, unicode.IsControl) {
-		invalid = append(invalid, ship.FieldError{Pointer: "/name", Code: "invalid", Detail: "is too long or has characters that cannot be printed"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/name", Code: "invalid", Detail: "is too long or has non-printable characters"})
 	}
 	for name, value := range credentials {
 		if len(value) > maxCredential || !utf8.ValidString(value) {
@@ -273,7 +273,7 @@ const rotatePasses = 3
 func (s *Service) RotateConnections(ctx context.Context, all bool) (Rotation, error) {
 	var done Rotation
 	if s.wrapper == nil {
-		return done, ship.Errorf(ship.Unavailable, "there is no key to encrypt credentials with")
+		return done, ship.Errorf(ship.Unavailable, "no key is configured to encrypt credentials: set SECRET_KEY or SECRET_KMS")
 	}
 
 	// Other processes may add or change a connection under the old key while a
@@ -290,7 +290,7 @@ func (s *Service) RotateConnections(ctx context.Context, all bool) (Rotation, er
 			envelope := seal.Envelope{Key: row.WrappedKey, Secret: row.Credentials}
 			envelope, err := envelope.Rewrap(ctx, s.wrapper, bindingOf(row)...)
 			if err != nil {
-				s.log.WarnContext(ctx, "connection not rewrapped", "connection", row.ID, "carrier", row.Carrier, "error", unsealError(err))
+				s.log.WarnContext(ctx, "connection not re-encrypted with the current key", "connection", row.ID, "carrier", row.Carrier, "error", unsealError(err))
 				failed = append(failed, row.ID)
 				return nil
 			}

@@ -220,7 +220,7 @@ func TestALostKeyDoesNotTakeTheOthersAlong(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Connection != kept.ID {
 		t.Errorf("Carriers = %v, %v", list, err)
 	}
-	if text := b.logged(); !strings.Contains(text, "connection left out") || !strings.Contains(text, string(lost.ID)) || strings.Contains(text, "canary") {
+	if text := b.logged(); !strings.Contains(text, "connection skipped") || !strings.Contains(text, string(lost.ID)) || strings.Contains(text, "canary") {
 		t.Errorf("the log says %s", text)
 	}
 	shown, err := later.Connections(t.Context(), b.tenant(false))

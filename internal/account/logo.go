@@ -57,32 +57,32 @@ func (s *Service) Logo(ctx context.Context, id ship.AccountID) (Logo, error) {
 func (s *Service) LogoPicture(ctx context.Context, id ship.AccountID, hash string) (Logo, error) {
 	logo, err := s.store.Logo(ctx, id, true)
 	if err == nil && logo.Hash != hash {
-		err = ship.Errorf(ship.NotFound, "no such picture")
+		err = ship.Errorf(ship.NotFound, "no such image")
 	}
 	return logo, err
 }
 
 func newLogo(file []byte) (Logo, error) {
 	if len(file) == 0 {
-		return Logo{}, invalidLogo("required", "choose a picture first")
+		return Logo{}, invalidLogo("required", "choose an image first")
 	}
 	if len(file) > MaxLogoBytes {
-		return Logo{}, invalidLogo("too_large", "is over 512 KB: save it smaller")
+		return Logo{}, invalidLogo("too_large", "is larger than 512 KB: save it at a smaller size")
 	}
 
 	// The size is checked before the picture is decoded: a small file can
 	// describe a picture that fills the memory.
 	header, format, err := image.DecodeConfig(bytes.NewReader(file))
 	if err != nil || format != "png" && format != "jpeg" {
-		return Logo{}, invalidLogo("invalid", "is not a PNG or JPEG picture")
+		return Logo{}, invalidLogo("invalid", "is not a PNG or JPEG image")
 	}
 	if header.Width < 1 || header.Height < 1 || header.Width > maxLogoSide || header.Height > maxLogoSide || header.Width*header.Height > maxLogoPixels {
-		return Logo{}, invalidLogo("too_large", "has too many pixels: 1,000 in width are plenty")
+		return Logo{}, invalidLogo("too_large", "has too many pixels: a width of 1,000 pixels is enough")
 	}
 
 	picture, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {
-		return Logo{}, invalidLogo("invalid", "is a picture that cannot be read")
+		return Logo{}, invalidLogo("invalid", "is an image that cannot be read")
 	}
 	return drawLogo(picture)
 }

@@ -68,7 +68,7 @@ func (s *Service) save(ctx context.Context, account ship.Account, set Settings, 
 	if set.Currency != nil {
 		account.Currency = strings.ToUpper(*set.Currency)
 		if _, ok := ship.ParseMoney("1", account.Currency); !ok {
-			invalid = append(invalid, ship.FieldError{Pointer: "/currency", Code: "invalid", Detail: "is not an ISO 4217 code"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/currency", Code: "invalid", Detail: "must be an ISO 4217 code, such as USD"})
 		}
 	}
 
@@ -146,7 +146,7 @@ func (in NewKeyInput) parseLimit(currency string) (ship.Money, error) {
 	limit, ok := ship.ParseMoney(in.DailyLimit, currency)
 	switch {
 	case !in.Livemode:
-		detail = "is for live keys: the sandbox spends nothing"
+		detail = "is only for live keys: test keys spend nothing"
 	case !ok || limit.Minor <= 0:
 		detail = "must be an amount of " + currency + ", such as 500"
 	default:

@@ -76,7 +76,7 @@ func (c *checkup) judgeNetwork(first *firstAnswer) bool {
 	}
 
 	if first.took > 0 {
-		c.add(passed("network", fmt.Sprintf("%s answers in %s", host, first.took.Round(time.Millisecond))))
+		c.add(passed("network", fmt.Sprintf("%s responds in %s", host, first.took.Round(time.Millisecond))))
 	}
 	if !first.date.IsZero() {
 		c.add(judgeClock(first.date.Sub(first.mid)))
@@ -90,11 +90,11 @@ func judgeClock(ahead time.Duration) Finding {
 	off := ahead.Abs().Round(time.Second)
 	switch {
 	case off <= clockDrift:
-		return passed("clock", "agrees with the carrier's")
+		return passed("clock", "matches the carrier's clock")
 	case ahead < 0:
-		return warning("clock", fmt.Sprintf("this host's is %s ahead of the carrier's", off), "have this host keep time by NTP: carriers refuse tokens of the future")
+		return warning("clock", fmt.Sprintf("this host's clock is %s ahead of the carrier's", off), "synchronize this host's clock with NTP: carriers reject tokens dated in the future")
 	}
-	return warning("clock", fmt.Sprintf("this host's is %s behind the carrier's", off), "have this host keep time by NTP: tokens seem valid here after they have ended")
+	return warning("clock", fmt.Sprintf("this host's clock is %s behind the carrier's", off), "synchronize this host's clock with NTP: tokens seem valid here after they have expired")
 }
 
 // unreachable says at which step the way to the carrier ends.
@@ -107,25 +107,25 @@ func unreachable(host string, err error) Finding {
 	// An error of our own means that the call was not sent: the breaker or the
 	// quota held it back.
 	if own, ok := errors.AsType[*ship.Error](err); ok {
-		return warning("network", own.Message, "wait and check again")
+		return warning("network", own.Message, "wait, then run the check again")
 	}
 
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return failure("network", "the name "+name+" cannot be resolved", "see whether this host has a working DNS resolver")
+		return failure("network", "the host name "+name+" cannot be resolved", "make sure that this host has a working DNS resolver")
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return failure("network", "the certificate of "+name+" is not trusted", "install the host's CA certificates, and see whether a proxy breaks TLS open")
+		return failure("network", "the certificate of "+name+" is not trusted", "install the CA certificates of this host, and check whether a proxy intercepts TLS")
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return failure("network", host+" does not speak TLS", "see whether a proxy answers in its place")
+		return failure("network", host+" does not speak TLS", "check whether a proxy answers in its place")
 	}
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		return failure("network", "no connection to "+host+": "+dial.Err.Error(), "see whether a firewall lets this host out to "+host)
+		return failure("network", "no connection to "+host+": "+dial.Err.Error(), "check whether a firewall blocks connections from this host to "+host)
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return failure("network", host+" does not answer in time", "see whether a firewall lets this host out to "+host)
+		return failure("network", host+" does not respond in time", "check whether a firewall blocks connections from this host to "+host)
 	}
-	return failure("network", host+" ends the connection without an answer", "see whether a firewall or a proxy stands between")
+	return failure("network", host+" closes the connection without a response", "check whether a firewall or proxy is in between")
 }
 
 // The sample parcel: to a well-known address in the origin's country if it is
@@ -174,7 +174,7 @@ func (c *checkup) sampleOrders() (domestic, abroad ship.Order, err error) {
 func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 	domestic, abroad, err := c.sampleOrders()
 	if err != nil {
-		c.add(warning("rates", "were not tried: the account has no origin", "set one: waybill account update --account "+string(c.account.ID)+" --origin ..."))
+		c.add(warning("rates", "were not tested: the account has no origin", "set one: waybill account update --account "+string(c.account.ID)+" --origin ..."))
 		return
 	}
 
@@ -193,15 +193,15 @@ func (c *checkup) tryRates(ctx context.Context, opened *carrier.Carrier) {
 
 	switch kind := ship.KindOf(err); {
 	case err == nil:
-		c.add(passed("rates", fmt.Sprintf("%d services quote a parcel %s", len(list), route)))
+		c.add(passed("rates", fmt.Sprintf("%d services quoted for a parcel %s", len(list), route)))
 	case isAboutAccount(err):
 		c.add(failure("account", describeError(err), accountAdvice))
 	case kind == ship.Forbidden:
 		c.add(failure("rates", describeError(err), "the app in the carrier's developer portal lacks the product for rates: add it there"))
 	case kind == ship.Invalid:
-		c.add(warning("rates", "a sample parcel was refused: "+describeError(err), "see whether the account's origin is right and served by the carrier"))
+		c.add(warning("rates", "a sample parcel was refused: "+describeError(err), "make sure that the account's origin is correct and served by the carrier"))
 	default:
-		c.add(warning("rates", describeError(err), "check again in a few minutes"))
+		c.add(warning("rates", describeError(err), "run the check again in a few minutes"))
 	}
 }
 
@@ -211,11 +211,11 @@ func (c *checkup) tryTracking(ctx context.Context, opened *carrier.Carrier) {
 	_, err := opened.Track(ctx, []string{"000000000000"})
 	switch ship.KindOf(err) {
 	case "", ship.NotFound, ship.Invalid:
-		c.add(passed("tracking", "the account may track parcels"))
+		c.add(passed("tracking", "the account can track parcels"))
 	case ship.Forbidden:
 		c.add(failure("tracking", describeError(err), "the app in the carrier's developer portal lacks the product for tracking: add it there"))
 	default:
-		c.add(warning("tracking", describeError(err), "check again in a few minutes"))
+		c.add(warning("tracking", describeError(err), "run the check again in a few minutes"))
 	}
 }
 
@@ -226,7 +226,7 @@ var (
 	accountWords = append([]string{"account"}, numberWords...)
 )
 
-const accountAdvice = "the account number must be one that the owner of the credentials may use, in the country of the origin, and registered for the API: compare it with the carrier's portal"
+const accountAdvice = "the account number must belong to the owner of the credentials, be in the country of the origin, and be registered for the API: compare it with the carrier's portal"
 
 // isAboutAccount reports whether the carrier refuses because of the account
 // number.
@@ -257,7 +257,7 @@ func isAboutAccount(err error) bool {
 func describeError(err error) string {
 	known, ok := errors.AsType[*ship.Error](err)
 	if !ok {
-		return "something failed; the log says what"
+		return "an internal error occurred; see the log"
 	}
 
 	text := known.Message

@@ -129,13 +129,13 @@ func (in signedIn) refusal(from netip.Addr) error {
 	case !key.ExpiresAt.IsZero() && time.Now().After(key.ExpiresAt):
 		return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key expired at %s", key.ExpiresAt.UTC().Format(time.RFC3339))
 	case !allowed(key.Networks, from):
-		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from this address, %s", from)
+		return ship.Coded(ship.Forbidden, "ip_not_allowed", "this key may not be used from the IP address %s", from)
 	}
 	return nil
 }
 
 func errInvalidKey() error {
-	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing or mistyped")
+	return ship.Coded(ship.Forbidden, "invalid_api_key", "the API key is missing or not valid")
 }
 
 func allowed(networks []netip.Prefix, from netip.Addr) bool {

@@ -132,7 +132,7 @@ func TestContractADraftWhoseCarrierIsGoneCanBeReadAndNotPublished(t *testing.T) 
 	c.do(http.StatusOK, "PUT", "/v1/routing/draft", bookUsing("a", "ups"))
 	c.rules.Carriers = func(bool) []carrier.Spec { return nil }
 	state, _ := c.do(http.StatusOK, "GET", "/v1/routing", "")
-	if warnings := at(state, "draft", "warnings").([]any); len(warnings) != 1 || warnings[0] != "/rules/0/then/use/0/carrier is not a carrier" {
+	if warnings := at(state, "draft", "warnings").([]any); len(warnings) != 1 || warnings[0] != "/rules/0/then/use/0/carrier is not a known carrier" {
 		t.Errorf("warnings %v", warnings)
 	}
 	if p, _ := c.do(http.StatusUnprocessableEntity, "POST", "/v1/routing/publish", ""); wrongAt(p)["/rules/0/then/use/0/carrier"] != "unknown_carrier" {

@@ -109,9 +109,9 @@ func statusMeanings() [][2]string {
 		{string(ship.LabelGenerated), "The carrier has accepted the shipment and provided a label."},
 		{string(ship.PickedUp), "The carrier has physical possession of the package."},
 		{string(ship.InTransit), "The package is moving through the carrier network."},
-		{string(ship.OutForDelivery), "The package is on the final delivery vehicle. Told as the event shipment.in_transit."},
+		{string(ship.OutForDelivery), "The package is on the final delivery vehicle. Reported as the event shipment.in_transit."},
 		{string(ship.Delivered), "The package was delivered."},
-		{string(ship.Exception), "An issue occurred, such as a weather delay or an address not found. reason tells which."},
+		{string(ship.Exception), "An issue occurred, such as a weather delay or an address not found. reason says which."},
 	}
 }
 

@@ -143,7 +143,7 @@ func labelPaths(op *object) []property {
 		head := clone(get).(*object)
 		head.set("operationId", "headLabel"+name)
 		head.set("summary", "Check a label as "+upper)
-		head.set("description", "Answers as GET does, without the label itself.")
+		head.set("description", "Returns the same headers as GET, without the label.")
 		head.child("responses", "200").remove("content")
 
 		item := &object{}

@@ -11,15 +11,15 @@ import (
 )
 
 type listEventsRequest struct {
-	After string   `query:"after" minLength:"1" maxLength:"200" doc:"nextCursor of the page before; left out, the log begins at its oldest event."`
-	Types []string `query:"types" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" maxItems:"6" doc:"Only these kinds, with commas between."`
-	Limit int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many to list."`
+	After string   `query:"after" minLength:"1" maxLength:"200" doc:"nextCursor of the previous page; omit it to start at the oldest event."`
+	Types []string `query:"types" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" maxItems:"6" doc:"Only events of these types, separated by commas."`
+	Limit int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Maximum number of items to return."`
 }
 
 // events is a part of the log, for the document.
 type events struct {
 	Data       []wire.Event `json:"data" doc:"Events, oldest first."`
-	NextCursor string       `json:"nextCursor" doc:"Send it as after to go on; never null, also at the end of the log."`
+	NextCursor string       `json:"nextCursor" doc:"Send it as after to continue; never null, not even at the end of the log."`
 }
 
 // listEvents handles GET /v1/events. The bodies are the very bytes that are
@@ -57,22 +57,22 @@ func (s *server) listEvents(ctx context.Context, in *listEventsRequest) (reply, 
 // carrierShown is a carrier that the caller can use.
 type carrierShown struct {
 	Carrier     string            `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
-	Name        string            `json:"name" example:"UPS" doc:"Its name."`
+	Name        string            `json:"name" example:"UPS" doc:"Display name."`
 	Services    []codeName        `json:"services" doc:"Its services."`
-	Packagings  []codeName        `json:"packagings" doc:"Its own packagings."`
-	Abilities   []string          `json:"abilities" doc:"What it can do."`
+	Packagings  []codeName        `json:"packagings" doc:"Its own packaging types."`
+	Abilities   []string          `json:"abilities" doc:"Its capabilities."`
 	Simulated   bool              `json:"simulated" doc:"Whether it is a simulated carrier of the sandbox."`
-	Connections []connectionShown `json:"connections" doc:"The account's own carrier accounts, without secrets."`
+	Connections []connectionShown `json:"connections" doc:"The account's connections to this carrier, without secrets."`
 }
 
 type codeName struct {
 	Code string `json:"code" example:"ground" doc:"Stable code."`
-	Name string `json:"name" example:"UPS Ground" doc:"Its name."`
+	Name string `json:"name" example:"UPS Ground" doc:"Display name."`
 }
 
 type connectionShown struct {
 	ID   string `json:"id" doc:"Identifier of the carrier account, prefix con_."`
-	Name string `json:"name" doc:"Its name."`
+	Name string `json:"name" doc:"Display name."`
 }
 
 type noParameters struct{}

@@ -16,7 +16,7 @@ import (
 // bookExample is a book with one rule of several kinds.
 const bookExample = `{
 	"rules": [
-		{"name": "Dear goods need an adult", "when": "order.insuredValue >= 500", "then": {"require": {"signature": "adult"}}},
+		{"name": "Adult signature for orders over $500", "when": "order.insuredValue >= 500", "then": {"require": {"signature": "adult"}}},
 		{"name": "No DHL inside the country", "when": "!order.international", "then": {"forbid": [{"carrier": "dhl_express"}]}},
 		{"name": "Alaska and Hawaii by USPS", "when": "destination.state in [\"AK\", \"HI\"]", "then": {"prefer": [{"carrier": "usps"}], "tolerancePercent": 15}},
 		{"name": "Heavy parcels by UPS", "when": "parcel.weightKg > 20", "then": {"use": [{"carrier": "ups", "service": "ground"}, {"carrier": "fedex"}]}, "guard": {"extraPercent": 25}, "otherwise": "refuse"}
@@ -41,7 +41,7 @@ func routingRequests() map[string]any {
 	return map[string]any{
 		"saveRoutingDraft": json.RawMessage(bookExample),
 		"publishRouting":   json.RawMessage(`{"note": "Heavy parcels by UPS", "version": 2}`),
-		"rollBackRouting":  json.RawMessage(`{"version": 1, "note": "The new rules were dearer"}`),
+		"rollBackRouting":  json.RawMessage(`{"version": 1, "note": "The new rules cost more"}`),
 		"tryRouting": json.RawMessage(`{
 			"rules": "draft",
 			"destination": {"name": "Ada Lovelace", "address1": "500 Main St", "city": "Austin", "state": "TX", "zip": "78701", "country": "US"},
@@ -74,7 +74,7 @@ func routingExample(id string) any {
 	case "rollBackRouting":
 		version.Version = 4
 		version.RestoredFrom = 1
-		version.Note = "The new rules were dearer"
+		version.Note = "The new rules cost more"
 		return version
 	case "listRoutingVersions":
 		return pageOf([]ruleSummary{{

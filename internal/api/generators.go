@@ -392,7 +392,7 @@ func (g generators) addWebhooks() {
 		body.set("content", content)
 
 		received := &object{}
-		received.set("description", "Any 2xx answer within 10 seconds: the event is delivered.")
+		received.set("description", "Any 2xx response within 10 seconds means that the event was delivered.")
 		responses := &object{}
 		responses.set("2XX", received)
 

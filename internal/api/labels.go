@@ -18,10 +18,10 @@ import (
 
 type labelRequest struct {
 	File        string `path:"file" doc:"Identifier of the shipment and the format."`
-	Size        string `query:"size" enum:"4x6,a6,a4,letter" doc:"Medium: 4x6 in (default), A6, or A4 and letter with the label in one corner."`
-	DPI         int    `query:"dpi" enum:"203,300" doc:"Resolution of the printer; 203 by default."`
+	Size        string `query:"size" enum:"4x6,a6,a4,letter" doc:"Paper size: 4x6 in (default), A6, or A4 or letter with the label in one corner."`
+	DPI         int    `query:"dpi" enum:"203,300" doc:"Printer resolution in dpi; 203 by default."`
 	Token       string `query:"token" hidden:"true"` // the document shows it as a way to authenticate
-	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the copy at hand; 304 if it is still right."`
+	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the cached copy; the response is 304 if it is still current."`
 }
 
 // getLabel handles GET and HEAD of /v1/labels/{shipment_id}.{pdf,zpl,png}.
@@ -67,7 +67,7 @@ func (s *server) label(ctx context.Context, id ship.ShipmentID, options label.Op
 
 type documentRequest struct {
 	ID     string `path:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment."`
-	Number int    `path:"number" minimum:"1" maximum:"100" doc:"Which of the shipment's documents, from 1."`
+	Number int    `path:"number" minimum:"1" maximum:"100" doc:"Position in the shipment's documents, from 1."`
 }
 
 // documentTypes are the media types of the formats in which carriers issue
@@ -102,8 +102,8 @@ func (s *server) getDocument(ctx context.Context, in *documentRequest) (reply, e
 // labelInput is the body of POST /v1/shipments/{id}/label.
 type labelInput struct {
 	Format string      `json:"format,omitempty" enum:"pdf,zpl,png" doc:"Format; pdf by default."`
-	Size   string      `json:"size,omitempty" enum:"4x6,a6,a4,letter" doc:"Medium; 4x6 by default."`
-	DPI    wholeNumber `json:"dpi,omitempty" enum:"203,300" doc:"Resolution of the printer; 203 by default."`
+	Size   string      `json:"size,omitempty" enum:"4x6,a6,a4,letter" doc:"Paper size; 4x6 by default."`
+	DPI    wholeNumber `json:"dpi,omitempty" enum:"203,300" doc:"Printer resolution in dpi; 203 by default."`
 }
 
 type makeLabelRequest struct {
@@ -113,10 +113,10 @@ type makeLabelRequest struct {
 
 // rendering is the answer of POST /v1/shipments/{id}/label.
 type rendering struct {
-	URL    string `json:"url" format:"uri" doc:"Where the rendering can be fetched."`
-	Format string `json:"format" enum:"pdf,zpl,png" doc:"Its format."`
-	Size   string `json:"size" enum:"4x6,a6,a4,letter" doc:"Its medium."`
-	DPI    int    `json:"dpi" enum:"203,300" doc:"Its resolution."`
+	URL    string `json:"url" format:"uri" doc:"URL of the rendered label."`
+	Format string `json:"format" enum:"pdf,zpl,png" doc:"Format of the rendered label."`
+	Size   string `json:"size" enum:"4x6,a6,a4,letter" doc:"Paper size of the rendered label."`
+	DPI    int    `json:"dpi" enum:"203,300" doc:"Resolution of the rendered label in dpi."`
 }
 
 // makeLabel handles POST /v1/shipments/{id}/label.
@@ -147,7 +147,7 @@ func (s *server) makeLabel(ctx context.Context, in *makeLabelRequest) (reply, er
 // labelLinkInput is the body of POST /v1/shipments/{id}/label-link.
 type labelLinkInput struct {
 	Format    string      `json:"format,omitempty" enum:"pdf,zpl,png" doc:"Format; pdf by default."`
-	ExpiresIn wholeNumber `json:"expiresIn,omitempty" minimum:"60" maximum:"604800" example:"86400" doc:"Seconds until the link ends; 86400 by default, 7 days at most."`
+	ExpiresIn wholeNumber `json:"expiresIn,omitempty" minimum:"60" maximum:"604800" example:"86400" doc:"Seconds until the link expires; 86400 by default, at most 604800 (7 days)."`
 }
 
 type labelLinkRequest struct {
@@ -157,8 +157,8 @@ type labelLinkRequest struct {
 
 // labelLink is the answer of POST /v1/shipments/{id}/label-link.
 type labelLink struct {
-	URL       string `json:"url" format:"uri" doc:"Fetch the label here, without an API key."`
-	ExpiresAt string `json:"expiresAt" format:"date-time" doc:"When the link ends."`
+	URL       string `json:"url" format:"uri" doc:"URL of the label; needs no API key."`
+	ExpiresAt string `json:"expiresAt" format:"date-time" doc:"When the link expires."`
 }
 
 // linkLabel handles POST /v1/shipments/{id}/label-link.

@@ -152,7 +152,7 @@ func (s *server) addComponents() {
 		Name:        httpkit.IdempotencyHeader,
 		In:          "header",
 		Example:     "order-1001-label-1",
-		Description: "Makes the request safe to repeat: the same key with the same body gives the same answer and does nothing twice.",
+		Description: "Makes the request safe to retry: repeating it with the same key and body returns the original response and does not perform the operation again.",
 		Schema: &huma.Schema{
 			Type:      huma.TypeString,
 			MinLength: new(1),

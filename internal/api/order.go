@@ -14,19 +14,19 @@ import (
 // checked before a handler runs, and the OpenAPI document shows them.
 
 type addressInput struct {
-	Name        string `json:"name" minLength:"1" maxLength:"100" example:"Ada Lovelace" doc:"Person or, with company, who to ask for."`
+	Name        string `json:"name" minLength:"1" maxLength:"100" example:"Ada Lovelace" doc:"Name of the person, or of the contact if company is given."`
 	Address1    string `json:"address1" minLength:"1" maxLength:"100" example:"500 Main St" doc:"Street and number."`
 	City        string `json:"city" minLength:"1" maxLength:"100" example:"Austin" doc:"City or town."`
-	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, as TX, US-TX or Texas. Required where the country's addresses need one."`
+	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, such as TX, US-TX or Texas. Required where the country's addresses need one."`
 	Zip         string `json:"zip,omitempty" maxLength:"20" example:"78701" doc:"Postal code. Required except where the country has none."`
-	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in any case."`
+	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in upper or lower case."`
 	Company     string `json:"company,omitempty" maxLength:"100" doc:"Company."`
 	Address2    string `json:"address2,omitempty" maxLength:"100" doc:"Second line, such as a suite."`
 	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
 	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
 	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
-	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a residential address. If left out, the carrier decides."`
-	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"What the party is to customs. Shipments into the European Union need it."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential. If omitted, the carrier decides."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party. Required for shipments into the European Union."`
 }
 
 func (a addressInput) address() ship.Address {
@@ -49,16 +49,16 @@ func (a addressInput) address() ship.Address {
 
 type parcelInput struct {
 	Weight     float64          `json:"weight" exclusiveMinimum:"0" maximum:"100000" example:"4.2" doc:"Weight in weightUnit."`
-	WeightUnit string           `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. The default is the account's, which starts as lb."`
-	Dimensions *dimensionsInput `json:"dimensions,omitempty" doc:"Sides of the parcel."`
+	WeightUnit string           `json:"weightUnit,omitempty" enum:"lb,oz,kg,g" doc:"Unit of the weight. Defaults to the account's unit, which is initially lb."`
+	Dimensions *dimensionsInput `json:"dimensions,omitempty" doc:"Dimensions of the parcel."`
 	Packaging  string           `json:"packaging,omitempty" maxLength:"50" example:"custom" doc:"custom (default) or a carrier's code from GET /v1/carriers."`
 }
 
 type dimensionsInput struct {
 	Length float64 `json:"length" exclusiveMinimum:"0" maximum:"100000" example:"12" doc:"Longest side."`
-	Width  float64 `json:"width" exclusiveMinimum:"0" maximum:"100000" example:"9" doc:"Second side."`
-	Height float64 `json:"height" exclusiveMinimum:"0" maximum:"100000" example:"4" doc:"Third side."`
-	Unit   string  `json:"unit,omitempty" enum:"in,cm,mm" doc:"Unit of the sides. The default is the account's, which starts as in."`
+	Width  float64 `json:"width" exclusiveMinimum:"0" maximum:"100000" example:"9" doc:"Second-longest side."`
+	Height float64 `json:"height" exclusiveMinimum:"0" maximum:"100000" example:"4" doc:"Shortest side."`
+	Unit   string  `json:"unit,omitempty" enum:"in,cm,mm" doc:"Unit of the dimensions. Defaults to the account's unit, which is initially in."`
 }
 
 func (p parcelInput) parcel() ship.Parcel {
@@ -92,7 +92,7 @@ func parcelsOf(parcel *parcelInput, parcels []parcelInput) (out []ship.Parcel, o
 }
 
 type moneyInput struct {
-	Amount   string `json:"amount" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"12.34" doc:"Decimal amount, with no more decimals than the currency has."`
+	Amount   string `json:"amount" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"12.34" doc:"Decimal amount, with at most as many decimal places as the currency has."`
 	Currency string `json:"currency" pattern:"^[A-Z]{3}$" example:"USD" doc:"ISO 4217 code."`
 }
 
@@ -107,14 +107,14 @@ func (m *moneyInput) money(pointer string, invalid *[]ship.FieldError) ship.Mone
 		*invalid = append(*invalid, ship.FieldError{
 			Pointer: pointer + "/amount",
 			Code:    "invalid",
-			Detail:  "the amount has more decimals than the currency",
+			Detail:  "has more decimal places than the currency allows",
 		})
 	}
 	return out
 }
 
 type optionsInput struct {
-	Signature        string      `json:"signature,omitempty" enum:"standard,adult" doc:"Who must sign."`
+	Signature        string      `json:"signature,omitempty" enum:"standard,adult" doc:"Signature required on delivery; with adult, an adult must sign."`
 	SaturdayDelivery bool        `json:"saturdayDelivery,omitempty" doc:"Deliver on a Saturday."`
 	InsuredValue     *moneyInput `json:"insuredValue,omitempty" doc:"Value to insure."`
 }
@@ -133,45 +133,45 @@ func (o *optionsInput) options(invalid *[]ship.FieldError) ship.Options {
 type billingInput struct {
 	Type    string `json:"type" enum:"sender,recipient,third_party" doc:"Who pays the carrier."`
 	Account string `json:"account" minLength:"1" maxLength:"50" doc:"The payer's account with the carrier."`
-	Zip     string `json:"zip,omitempty" maxLength:"20" doc:"Postal code of that account."`
-	Country string `json:"country,omitempty" maxLength:"2" doc:"Country of that account."`
+	Zip     string `json:"zip,omitempty" maxLength:"20" doc:"Postal code of the payer's account."`
+	Country string `json:"country,omitempty" maxLength:"2" doc:"Country of the payer's account."`
 }
 
 type customsInput struct {
-	ContentsType  string             `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What is sent."`
-	Incoterm      string             `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Who pays duties."`
-	Signer        string             `json:"signer,omitempty" maxLength:"100" doc:"Who declares it."`
-	InvoiceNumber string             `json:"invoiceNumber,omitempty" maxLength:"50" doc:"Number of the invoice."`
+	ContentsType  string             `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What the shipment contains."`
+	Incoterm      string             `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Terms of sale, which decide who pays duties."`
+	Signer        string             `json:"signer,omitempty" maxLength:"100" doc:"Name of the person who signs the declaration."`
+	InvoiceNumber string             `json:"invoiceNumber,omitempty" maxLength:"50" doc:"Invoice number."`
 	TaxIDs        []string           `json:"taxIds,omitempty" maxItems:"10" minLength:"1" maxLength:"50" doc:"Tax numbers without a type. Prefer taxIdentifiers."`
 	Items         []customsItemInput `json:"items" minItems:"1" maxItems:"100" doc:"Lines of the declaration."`
 
 	TaxIdentifiers []taxIdentifierInput `json:"taxIdentifiers,omitempty" maxItems:"20" doc:"Tax and customs numbers of the parties."`
-	Paperless      string               `json:"paperless,omitempty" enum:"auto,off" doc:"auto (default) sends the customs documents electronically where the carrier and the lane allow it; off has them printed."`
+	Paperless      string               `json:"paperless,omitempty" enum:"auto,off" doc:"auto (default) sends the customs documents electronically where the carrier and the destination allow it; off uses printed documents."`
 }
 
 type taxIdentifierInput struct {
 	Type    string `json:"type" enum:"eori,vat,ioss,voec,ein,gst,abn,arn,ird,pan,cnpj,cpf,national_id,passport,other" doc:"Kind of number."`
-	Number  string `json:"number" minLength:"1" maxLength:"50" example:"IM2760000742" doc:"The number, as it was issued."`
-	Country string `json:"country,omitempty" pattern:"^[A-Za-z]{2}$" example:"DE" doc:"Country that issued it."`
-	Party   string `json:"party,omitempty" enum:"sender,recipient,importer" doc:"Whose number it is. The default is sender."`
+	Number  string `json:"number" minLength:"1" maxLength:"50" example:"IM2760000742" doc:"The number as issued."`
+	Country string `json:"country,omitempty" pattern:"^[A-Za-z]{2}$" example:"DE" doc:"Country that issued the number."`
+	Party   string `json:"party,omitempty" enum:"sender,recipient,importer" doc:"The party that the number belongs to. The default is sender."`
 }
 
 type productIdentifierInput struct {
 	Type   string `json:"type" enum:"merchant,manufacturer,gtin,none" doc:"Kind of identifier; none states that the product has no standardized one."`
-	Number string `json:"number,omitempty" maxLength:"100" example:"4006381333931" doc:"The identifier; left out for none."`
+	Number string `json:"number,omitempty" maxLength:"100" example:"4006381333931" doc:"The identifier; omitted for none."`
 }
 
 type customsItemInput struct {
-	Description   string      `json:"description" minLength:"1" maxLength:"200" example:"Cotton shirt" doc:"What it is."`
-	Quantity      wholeNumber `json:"quantity" minimum:"1" maximum:"1000000" example:"2" doc:"How many."`
-	Value         moneyInput  `json:"value" doc:"Value of one."`
-	Weight        float64     `json:"weight,omitempty" minimum:"0" maximum:"100000" doc:"Weight of one, in the unit of the first parcel."`
+	Description   string      `json:"description" minLength:"1" maxLength:"200" example:"Cotton shirt" doc:"Description of the goods."`
+	Quantity      wholeNumber `json:"quantity" minimum:"1" maximum:"1000000" example:"2" doc:"Number of units."`
+	Value         moneyInput  `json:"value" doc:"Value of one unit."`
+	Weight        float64     `json:"weight,omitempty" minimum:"0" maximum:"100000" doc:"Weight of one unit, in the unit of the first parcel."`
 	HSCode        string      `json:"hsCode,omitempty" pattern:"^[0-9]{6,10}$" example:"610910" doc:"Harmonized System code."`
-	OriginCountry string      `json:"originCountry,omitempty" pattern:"^[A-Za-z]{2}$" example:"PT" doc:"Where it was made."`
+	OriginCountry string      `json:"originCountry,omitempty" pattern:"^[A-Za-z]{2}$" example:"PT" doc:"Country of origin."`
 
-	SKU                string                   `json:"sku,omitempty" maxLength:"100" example:"SHIRT-M-BLUE" doc:"Your own number of the product."`
-	Manufacturer       string                   `json:"manufacturer,omitempty" maxLength:"100" doc:"Who made it."`
-	ProductIdentifiers []productIdentifierInput `json:"productIdentifiers,omitempty" maxItems:"6" doc:"Identifiers of the product. Consumer sales into the European Union need one."`
+	SKU                string                   `json:"sku,omitempty" maxLength:"100" example:"SHIRT-M-BLUE" doc:"Your own product number."`
+	Manufacturer       string                   `json:"manufacturer,omitempty" maxLength:"100" doc:"Name of the manufacturer."`
+	ProductIdentifiers []productIdentifierInput `json:"productIdentifiers,omitempty" maxItems:"6" doc:"Identifiers of the product. Required for consumer sales into the European Union."`
 }
 
 func (b *billingInput) billing() *ship.Billing {

@@ -14,17 +14,17 @@ import (
 
 // ratesInput is the body of POST /v1/rates.
 type ratesInput struct {
-	Destination  destinationInput `json:"destination" doc:"Where the parcel goes. Country and postal code are enough for an estimate."`
-	Parcel       *parcelInput     `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
+	Destination  destinationInput `json:"destination" doc:"Where the parcel goes. Country and postal code are enough for estimates."`
+	Parcel       *parcelInput     `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels      []parcelInput    `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin       *addressInput    `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
-	Carriers     []string         `json:"carriers,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Ask these carriers only."`
-	Services     []string         `json:"services,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Show these services only."`
-	ConnectionID string           `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Ask this carrier account only."`
-	ShipDate     string           `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
-	DeliverBy    string           `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
+	Origin       *addressInput    `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	Carriers     []string         `json:"carriers,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Request quotes only from these carriers."`
+	Services     []string         `json:"services,omitempty" maxItems:"50" minLength:"1" maxLength:"50" doc:"Return only these services."`
+	ConnectionID string           `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Request quotes only from this carrier account."`
+	ShipDate     string           `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
+	DeliverBy    string           `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
 	Options      *optionsInput    `json:"options,omitempty" doc:"Extra services."`
-	TimeoutMs    wholeNumber      `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers; 4000 by default."`
+	TimeoutMs    wholeNumber      `json:"timeoutMs,omitempty" minimum:"100" maximum:"8000" doc:"How long to wait for slow carriers, in milliseconds; 4000 by default."`
 }
 
 // order returns what carriers are asked to quote, and the fields that are
@@ -63,19 +63,19 @@ func checkRates(ex *httpkit.Exchange) []ship.FieldError {
 
 // destinationInput is an address of which only the country is always needed.
 type destinationInput struct {
-	Name        string `json:"name,omitempty" maxLength:"100" example:"Ada Lovelace" doc:"Person or, with company, who to ask for. Left out, the rates are estimates."`
-	Address1    string `json:"address1,omitempty" maxLength:"100" example:"500 Main St" doc:"Street and number. Left out, the rates are estimates."`
-	City        string `json:"city,omitempty" maxLength:"100" example:"Austin" doc:"City or town. Left out, the rates are estimates."`
-	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, as TX, US-TX or Texas. Left out where the country's addresses need one, the rates are estimates."`
+	Name        string `json:"name,omitempty" maxLength:"100" example:"Ada Lovelace" doc:"Name of the person, or of the contact if company is given. If omitted, the rates are estimates."`
+	Address1    string `json:"address1,omitempty" maxLength:"100" example:"500 Main St" doc:"Street and number. If omitted, the rates are estimates."`
+	City        string `json:"city,omitempty" maxLength:"100" example:"Austin" doc:"City or town. If omitted, the rates are estimates."`
+	State       string `json:"state,omitempty" maxLength:"50" example:"TX" doc:"State or province, such as TX, US-TX or Texas. If omitted where the country's addresses need one, the rates are estimates."`
 	Zip         string `json:"zip,omitempty" maxLength:"20" example:"78701" doc:"Postal code. Required except where the country has none."`
-	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in any case."`
+	Country     string `json:"country" minLength:"1" maxLength:"100" example:"US" doc:"ISO 3166-1 alpha-2 code, in upper or lower case."`
 	Company     string `json:"company,omitempty" maxLength:"100" doc:"Company."`
 	Address2    string `json:"address2,omitempty" maxLength:"100" doc:"Second line, such as a suite."`
 	Address3    string `json:"address3,omitempty" maxLength:"100" doc:"Third line."`
 	Phone       string `json:"phone,omitempty" maxLength:"30" doc:"Phone number for the driver."`
 	Email       string `json:"email,omitempty" maxLength:"254" doc:"E-mail address."`
-	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a residential address. If left out, the carrier decides."`
-	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"What the party is to customs. Shipments into the European Union need it."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential. If omitted, the carrier decides."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party. Required for shipments into the European Union."`
 }
 
 type quoteRatesRequest struct {
@@ -86,7 +86,7 @@ type quoteRatesRequest struct {
 type rates struct {
 	Rates     []rate      `json:"rates" doc:"Offers, cheapest first."`
 	Errors    []rateError `json:"errors" doc:"Carriers that did not quote."`
-	Partial   bool        `json:"partial" doc:"Whether a carrier had not answered in time."`
+	Partial   bool        `json:"partial" doc:"Whether a carrier did not respond in time."`
 	ExpiresAt string      `json:"expiresAt" format:"date-time" doc:"Until when the rates can be bought."`
 }
 
@@ -98,17 +98,17 @@ type rate struct {
 	ServiceName           string `json:"serviceName" example:"UPS Ground" doc:"Name of the service."`
 	Amount                string `json:"amount" example:"12.34" doc:"Decimal amount."`
 	Currency              string `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	TransitDays           int    `json:"transitDays,omitempty" example:"3" doc:"Days on the way."`
-	EstimatedDeliveryDate string `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"When it would arrive."`
-	Guaranteed            bool   `json:"guaranteed" doc:"Whether the carrier guarantees the date."`
-	Source                string `json:"source" enum:"carrier,sheet,cache" doc:"Who named the price: the carrier just now, the account's rate sheet, or the carrier minutes ago."`
+	TransitDays           int    `json:"transitDays,omitempty" example:"3" doc:"Days in transit."`
+	EstimatedDeliveryDate string `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"Estimated time of arrival."`
+	Guaranteed            bool   `json:"guaranteed" doc:"Whether the carrier guarantees the delivery date."`
+	Source                string `json:"source" enum:"carrier,sheet,cache" doc:"Where the price comes from: the carrier, the account's rate sheet, or a recent quote of the carrier."`
 
-	Estimate       bool            `json:"estimate,omitempty" doc:"True if the destination is not a whole address: the rate cannot be bought."`
-	Assumptions    []string        `json:"assumptions,omitempty" doc:"What an estimate takes for granted, in plain words."`
+	Estimate       bool            `json:"estimate,omitempty" doc:"True if the destination is not a complete address: the rate cannot be bought."`
+	Assumptions    []string        `json:"assumptions,omitempty" doc:"Assumptions behind the estimate, as text."`
 	DeliveryDays   int             `json:"deliveryDays,omitempty" example:"4" doc:"Calendar days from the ship date to the delivery."`
-	ListAmount     string          `json:"listAmount,omitempty" example:"15.42" doc:"The carrier's published price, in the same currency, where the carrier gives it."`
-	Charges        []charge        `json:"charges,omitempty" doc:"The parts of the amount, where the carrier gives them."`
-	BillableWeight *billableWeight `json:"billableWeight,omitempty" doc:"Weight that the carrier charges for, of all parcels together."`
+	ListAmount     string          `json:"listAmount,omitempty" example:"15.42" doc:"The carrier's published price in the same currency, if the carrier provides it."`
+	Charges        []charge        `json:"charges,omitempty" doc:"Breakdown of the amount, if the carrier provides it."`
+	BillableWeight *billableWeight `json:"billableWeight,omitempty" doc:"Total weight that the carrier charges for, across all parcels."`
 }
 
 // charge is a part of a rate's amount.
@@ -126,13 +126,13 @@ type billableWeight struct {
 type rateError struct {
 	Carrier    string `json:"carrier" doc:"Identifier of the carrier."`
 	Code       string `json:"code" doc:"What happened, as a stable code."`
-	Message    string `json:"message" doc:"What happened, in words."`
-	Retryable  bool   `json:"retryable" doc:"Whether asking again may help."`
-	DurationMs int64  `json:"durationMs" doc:"How long it took."`
+	Message    string `json:"message" doc:"What happened, as text."`
+	Retryable  bool   `json:"retryable" doc:"Whether a retry may succeed."`
+	DurationMs int64  `json:"durationMs" doc:"Time until the carrier failed, in milliseconds."`
 
 	Errors         []httpkit.FieldProblem `json:"errors,omitempty" doc:"The fields that the carrier objects to."`
 	CarrierCode    string                 `json:"carrierCode,omitempty" doc:"The carrier's own code."`
-	CarrierMessage string                 `json:"carrierMessage,omitempty" doc:"The carrier's own words."`
+	CarrierMessage string                 `json:"carrierMessage,omitempty" doc:"The carrier's own message."`
 }
 
 // addDetails adds what a carrier gives beyond the price. A rate has one

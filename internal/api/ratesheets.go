@@ -18,46 +18,46 @@ const maxSheetBody = 16 << 20
 // sheetInput is the body of PUT /v1/rate-sheets/{name}.
 type sheetInput struct {
 	Carrier      string `json:"carrier" minLength:"1" maxLength:"50" example:"ups" doc:"The carrier whose prices these are."`
-	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"The carrier account that they are of; left out, every account with the carrier that has no sheet of its own."`
+	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"The carrier account that the prices are for; if omitted, every account with the carrier that has no sheet of its own."`
 	CSV          string `json:"csv" minLength:"1" maxLength:"10000000" doc:"The sheet as CSV: sections for the currency and units, services, zones, prices, surcharges and fuel."`
 }
 
 type sheetShown struct {
 	Name         string         `json:"name" example:"ups-2026" doc:"Name of the sheet."`
-	Version      int            `json:"version" minimum:"1" example:"2" doc:"Counts the imports and removals under this name; what was imported is kept."`
+	Version      int            `json:"version" minimum:"1" example:"2" doc:"Version number, which increases with every import and removal under this name."`
 	Carrier      string         `json:"carrier" example:"ups" doc:"The carrier whose prices these are."`
-	ConnectionID string         `json:"connectionId,omitempty" doc:"The carrier account that they are of."`
-	Title        string         `json:"title,omitempty" example:"UPS contract 2026" doc:"What the sheet calls itself."`
+	ConnectionID string         `json:"connectionId,omitempty" doc:"The carrier account that the prices are for."`
+	Title        string         `json:"title,omitempty" example:"UPS contract 2026" doc:"Title given in the sheet."`
 	Currency     string         `json:"currency" example:"USD" doc:"ISO 4217 code of its prices."`
-	ValidFrom    string         `json:"validFrom,omitempty" format:"date" doc:"First ship date that it prices; left out, there is none."`
-	ValidUntil   string         `json:"validUntil,omitempty" format:"date" doc:"Last ship date that it prices; left out, there is none."`
-	Services     []sheetService `json:"services" doc:"The services that it prices."`
-	Counts       sheetCounts    `json:"counts" doc:"How large it is."`
-	Warnings     []sheetProblem `json:"warnings" doc:"What is allowed and looks wrong, at most 50."`
+	ValidFrom    string         `json:"validFrom,omitempty" format:"date" doc:"First ship date that the sheet applies to; omitted if it has no start."`
+	ValidUntil   string         `json:"validUntil,omitempty" format:"date" doc:"Last ship date that the sheet applies to; omitted if it has no end."`
+	Services     []sheetService `json:"services" doc:"The services in the sheet."`
+	Counts       sheetCounts    `json:"counts" doc:"Number of entries in the sheet."`
+	Warnings     []sheetProblem `json:"warnings" doc:"Likely mistakes that do not prevent the import, at most 50."`
 	ImportedAt   string         `json:"importedAt" format:"date-time" doc:"When this version was imported."`
-	CSV          string         `json:"csv,omitempty" doc:"The sheet as it was imported; where one sheet is asked for."`
+	CSV          string         `json:"csv,omitempty" doc:"The sheet as it was imported; only when a single sheet is requested."`
 }
 
 type sheetService struct {
-	Code       string `json:"code" example:"ground" doc:"The service, as rates and rules name it."`
+	Code       string `json:"code" example:"ground" doc:"Service code, as used in rates and rules."`
 	Name       string `json:"name" example:"UPS Ground" doc:"Name of the service."`
-	Guaranteed bool   `json:"guaranteed" doc:"Whether the date is guaranteed."`
+	Guaranteed bool   `json:"guaranteed" doc:"Whether the delivery date is guaranteed."`
 }
 
 type sheetCounts struct {
 	Services   int `json:"services" doc:"Services."`
 	Zones      int `json:"zones" doc:"Zones."`
-	Areas      int `json:"areas" doc:"Places that lead to a zone."`
-	Prices     int `json:"prices" doc:"Prices, one a service, zone and weight break."`
+	Areas      int `json:"areas" doc:"Areas that are assigned to a zone."`
+	Prices     int `json:"prices" doc:"Prices, one per service, zone and weight break."`
 	Surcharges int `json:"surcharges" doc:"Surcharges."`
 }
 
 type sheetProblem struct {
-	Line       int    `json:"line,omitempty" example:"12" doc:"Line of the CSV, from 1; left out if it is about the whole."`
-	Column     string `json:"column,omitempty" example:"price" doc:"Column, as the sheet heads it."`
-	Code       string `json:"code" example:"unreachable" doc:"What it is, as a stable code."`
-	Detail     string `json:"detail" doc:"What it is, in words."`
-	Suggestion string `json:"suggestion,omitempty" doc:"What was probably meant."`
+	Line       int    `json:"line,omitempty" example:"12" doc:"Line of the CSV, from 1; omitted if it concerns the whole sheet."`
+	Column     string `json:"column,omitempty" example:"price" doc:"Column, as named in the sheet."`
+	Code       string `json:"code" example:"unreachable" doc:"Stable code of the problem."`
+	Detail     string `json:"detail" doc:"Explanation of the problem."`
+	Suggestion string `json:"suggestion,omitempty" doc:"The likely correction."`
 }
 
 type sheetRequest struct {
@@ -65,7 +65,7 @@ type sheetRequest struct {
 }
 
 type importSheetRequest struct {
-	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,59}$" example:"ups-2026" doc:"Name of the sheet: small letters, digits, - and _."`
+	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,59}$" example:"ups-2026" doc:"Name of the sheet: lower-case letters, digits, - and _."`
 	Body sheetInput
 }
 
@@ -105,7 +105,7 @@ func (s *server) listSheets(ctx context.Context, _ *noParameters) (reply, error)
 
 type getSheetRequest struct {
 	Name    string `path:"name" example:"ups-2026" doc:"Name of the sheet."`
-	Version int    `query:"version" minimum:"1" maximum:"1000000000" doc:"An earlier version; left out, the one that counts."`
+	Version int    `query:"version" minimum:"1" maximum:"1000000000" doc:"An earlier version; omit it for the active one."`
 }
 
 // getSheet handles GET /v1/rate-sheets/{name}.

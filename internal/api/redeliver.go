@@ -11,7 +11,7 @@ import (
 
 // redeliverInput is the body of POST /v1/events/{id}/redeliver.
 type redeliverInput struct {
-	WebhookID string `json:"webhookId,omitempty" minLength:"1" maxLength:"64" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Send it to this webhook only, whatever kinds it wants; left out, to all that want its kind."`
+	WebhookID string `json:"webhookId,omitempty" minLength:"1" maxLength:"64" example:"whe_01KJMBQDHV00G9W4T7H2K5NXQD" doc:"Send it only to this webhook, whatever event types it subscribes to; if omitted, to all webhooks that subscribe to the type."`
 }
 
 type redeliverRequest struct {
@@ -21,7 +21,7 @@ type redeliverRequest struct {
 
 // redelivered is the answer of POST /v1/events/{id}/redeliver.
 type redelivered struct {
-	Deliveries int `json:"deliveries" minimum:"1" doc:"To how many webhooks the event is sent again."`
+	Deliveries int `json:"deliveries" minimum:"1" doc:"Number of webhooks to which the event is sent again."`
 }
 
 // redeliverEvent handles POST /v1/events/{id}/redeliver.
@@ -48,7 +48,7 @@ func (s *server) redeliverEvent(ctx context.Context, in *redeliverRequest) (repl
 
 // recoverInput is the body of POST /v1/webhooks/{id}/recover.
 type recoverInput struct {
-	Since string `json:"since" format:"date-time" doc:"Send everything recorded since then; at most 30 days ago."`
+	Since string `json:"since" format:"date-time" doc:"Resend events recorded since this time, at most 30 days ago."`
 }
 
 type recoverRequest struct {
@@ -64,7 +64,7 @@ func (s *server) recoverWebhook(ctx context.Context, in *recoverRequest) (reply,
 	}
 	since, err := time.Parse(time.RFC3339Nano, in.Body.Since)
 	if err != nil {
-		return reply{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/since", Code: "invalid_format", Detail: "is not a time of RFC 3339"}})
+		return reply{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/since", Code: "invalid_format", Detail: "must be an RFC 3339 time, such as 2026-03-31T12:00:00Z"}})
 	}
 
 	endpoint, err := s.Webhook.Recover(ctx, httpkit.From(ctx).Principal.Tenant, id, since)

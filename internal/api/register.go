@@ -244,18 +244,18 @@ func parameterCode(message string) (code, detail string) {
 	for _, known := range []struct{ prefix, code, detail string }{
 		{"required ", "required", "this parameter is required"},
 		{"invalid integer", "wrong_type", "must be a whole number"},
-		{"invalid date/time", "invalid_format", "must be a time, as 2026-03-31T12:00:00Z"},
+		{"invalid date/time", "invalid_format", "must be a time, such as 2026-03-31T12:00:00Z"},
 		{"expected length >=", "too_short", "is too short"},
 		{"expected length <=", "too_long", "is too long"},
 		{"expected number >=", "too_small", "is too small"},
 		{"expected number <=", "too_large", "is too large"},
-		{"expected string to match pattern", "invalid_format", "is not written as it must be"},
+		{"expected string to match pattern", "invalid_format", "does not have the expected format"},
 		{"expected array length <=", "too_many", "has too many items"},
-		{"expected value to be one of", "not_allowed", "is not one of those listed"},
+		{"expected value to be one of", "not_allowed", "is not one of the allowed values"},
 	} {
 		if strings.HasPrefix(message, known.prefix) {
 			return known.code, known.detail
 		}
 	}
-	return "invalid", "is wrong"
+	return "invalid", "is not valid"
 }

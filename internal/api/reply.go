@@ -101,8 +101,8 @@ func etagMatches(header, tag string) bool {
 
 // page is a part of a list.
 type page[T any] struct {
-	Data       []T     `json:"data" doc:"The page, newest first."`
-	NextCursor *string `json:"nextCursor" doc:"Send it as cursor for the next page; null on the last."`
+	Data       []T     `json:"data" doc:"Items of the page, newest first."`
+	NextCursor *string `json:"nextCursor" doc:"Send it as cursor to get the next page; null on the last page."`
 }
 
 // pageOf returns a page. If there are more elements, its cursor is the id of

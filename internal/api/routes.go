@@ -42,7 +42,7 @@ type route struct {
 // Why a route is not in the audit log.
 const (
 	changesNothing = "it changes no settings"
-	itsOwnLog      = "shipments and trackers have the event log, and the request log tells which key asked"
+	itsOwnLog      = "shipments and trackers have the event log, and the request log shows which key was used"
 )
 
 // An outcome is an answer that is not an error.
@@ -104,21 +104,21 @@ func (s *server) shipmentRoutes() []*route {
 			outcomes: []outcome{
 				{
 					status:  http.StatusCreated,
-					about:   "The label is bought.",
+					about:   "The label was bought.",
 					body:    shipment,
 					headers: []string{"Location", "Idempotent-Replayed"},
 					linked:  true,
 				},
 				{
 					status:  http.StatusOK,
-					about:   "The order's earlier shipment, with `onDuplicateOrder: return`.",
+					about:   "The existing shipment of the order, with `onDuplicateOrder: return`.",
 					body:    shipment,
 					headers: []string{"Location"},
 					linked:  true,
 				},
 				{
 					status:  http.StatusAccepted,
-					about:   "The carrier has not answered yet; `labelStatus` is `pending`.",
+					about:   "The carrier has not responded yet; `labelStatus` is `pending`.",
 					body:    shipment,
 					headers: []string{"Location", "Retry-After", "Idempotent-Replayed"},
 					linked:  true,
@@ -159,7 +159,7 @@ func (s *server) shipmentRoutes() []*route {
 			summary:  "Get a shipment",
 			scope:    "shipments:read",
 			handler:  handle(s.getShipment),
-			outcomes: []outcome{{status: http.StatusOK, about: "The shipment as it is now.", body: shipment}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The current state of the shipment.", body: shipment}},
 			codes:    []string{"shipment_not_found"},
 		},
 		{
@@ -171,7 +171,7 @@ func (s *server) shipmentRoutes() []*route {
 			scope:     "shipments:read",
 			unaudited: changesNothing,
 			handler:   handle(s.duplicateShipment),
-			outcomes:  []outcome{{status: http.StatusOK, about: "A body for `POST /v1/shipments` that ships the order again. Nothing is bought.", body: wire.Creation{}}},
+			outcomes:  []outcome{{status: http.StatusOK, about: "A request body for `POST /v1/shipments` that ships the order again. Nothing is bought.", body: wire.Creation{}}},
 			codes:     []string{"shipment_not_found"},
 		},
 		{
@@ -184,8 +184,8 @@ func (s *server) shipmentRoutes() []*route {
 			unaudited: itsOwnLog,
 			handler:   handle(s.voidShipment),
 			outcomes: []outcome{
-				{status: http.StatusOK, about: "The label is voided.", body: shipment},
-				{status: http.StatusAccepted, about: "The void is under way, or the refund is; `labelStatus` tells.", body: shipment},
+				{status: http.StatusOK, about: "The label was voided.", body: shipment},
+				{status: http.StatusAccepted, about: "The void or the refund is in progress; see `labelStatus`.", body: shipment},
 			},
 			codes: []string{
 				"shipment_not_found",
@@ -212,7 +212,7 @@ func (s *server) labelRoutes() []*route {
 			scope:     "labels",
 			unaudited: changesNothing,
 			handler:   handle(s.makeLabel),
-			outcomes:  []outcome{{status: http.StatusOK, about: "Where the rendering can be fetched.", body: rendering{}}},
+			outcomes:  []outcome{{status: http.StatusOK, about: "The URL of the rendered label.", body: rendering{}}},
 			codes:     []string{"shipment_not_found", "label_not_ready", "format_unavailable", "label_quarantined", "label_voided"},
 		},
 		{
@@ -220,10 +220,10 @@ func (s *server) labelRoutes() []*route {
 			path:     "/v1/shipments/{id}/documents/{number}",
 			id:       "getDocument",
 			tag:      "Labels",
-			summary:  "Fetch a customs paper",
+			summary:  "Get a document",
 			scope:    "labels",
 			handler:  handle(s.getDocument),
-			outcomes: []outcome{{status: http.StatusOK, about: "The paper, as the carrier made it.", headers: []string{"Cache-Control", "Content-Disposition"}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The document as issued by the carrier.", headers: []string{"Cache-Control", "Content-Disposition"}}},
 			codes:    []string{"shipment_not_found", "not_found", "label_quarantined"},
 		},
 		{
@@ -231,7 +231,7 @@ func (s *server) labelRoutes() []*route {
 			path:      "/v1/shipments/{id}/label-link",
 			id:        "linkLabel",
 			tag:       "Labels",
-			summary:   "Share a label",
+			summary:   "Create a label link",
 			scope:     "shipments:write",
 			unaudited: changesNothing,
 			handler:   handle(s.linkLabel),
@@ -243,13 +243,13 @@ func (s *server) labelRoutes() []*route {
 			path:    labelPath,
 			id:      "getLabel",
 			tag:     "Labels",
-			summary: "Fetch a label",
+			summary: "Get a label",
 			scope:   "labels",
 			link:    true,
 			handler: handle(s.getLabel),
 			outcomes: []outcome{
 				{status: http.StatusOK, about: "The label.", headers: []string{"ETag", "Cache-Control", "Content-Disposition"}},
-				{status: http.StatusNotModified, about: "The copy at hand is still right.", headers: []string{"ETag"}},
+				{status: http.StatusNotModified, about: "Not modified.", headers: []string{"ETag"}},
 			},
 			codes: []string{
 				"not_found",
@@ -274,7 +274,7 @@ func (s *server) trackingRoutes() []*route {
 			path:    "/v1/tracking/{trackingNumber}",
 			id:      "track",
 			tag:     "Tracking",
-			summary: "Look up tracking",
+			summary: "Get tracking",
 			scope:   "tracking",
 			handler: handle(s.track),
 			outcomes: []outcome{
@@ -284,7 +284,7 @@ func (s *server) trackingRoutes() []*route {
 					body:    result,
 					headers: []string{"ETag", "Cache-Control"},
 				},
-				{status: http.StatusNotModified, about: "The timeline is unchanged.", headers: []string{"ETag"}},
+				{status: http.StatusNotModified, about: "Not modified.", headers: []string{"ETag"}},
 			},
 			codes: []string{"tracking_not_found"},
 		},
@@ -293,20 +293,20 @@ func (s *server) trackingRoutes() []*route {
 			path:      "/v1/trackers",
 			id:        "follow",
 			tag:       "Tracking",
-			summary:   "Follow a parcel",
+			summary:   "Create a tracker",
 			scope:     "tracking",
 			unaudited: itsOwnLog,
 			handler:   handle(s.follow),
 			outcomes: []outcome{
 				{
 					status:  http.StatusCreated,
-					about:   "The parcel is followed.",
+					about:   "The tracker was created.",
 					body:    result,
 					headers: []string{"Location"},
 				},
 				{
 					status:  http.StatusOK,
-					about:   "It was followed already.",
+					about:   "The tracker already existed.",
 					body:    result,
 					headers: []string{"Location"},
 				},
@@ -318,7 +318,7 @@ func (s *server) trackingRoutes() []*route {
 			path:     "/v1/trackers",
 			id:       "listTrackers",
 			tag:      "Tracking",
-			summary:  "List followed parcels",
+			summary:  "List trackers",
 			scope:    "tracking",
 			handler:  handle(s.listTrackers),
 			outcomes: []outcome{{status: http.StatusOK, about: "A page of trackers, newest first.", body: page[wire.TrackingResult]{}}},
@@ -329,11 +329,11 @@ func (s *server) trackingRoutes() []*route {
 			path:      "/v1/trackers/{id}",
 			id:        "unfollow",
 			tag:       "Tracking",
-			summary:   "Stop following",
+			summary:   "Delete a tracker",
 			scope:     "tracking",
 			unaudited: itsOwnLog,
 			handler:   handle(s.unfollow),
-			outcomes:  []outcome{{status: http.StatusNoContent, about: "The parcel is no longer followed."}},
+			outcomes:  []outcome{{status: http.StatusNoContent, about: "The tracker was deleted."}},
 			codes:     []string{"tracker_not_found"},
 		},
 		{
@@ -341,7 +341,7 @@ func (s *server) trackingRoutes() []*route {
 			path:      "/v1/sandbox/shipments/{id}/advance",
 			id:        "advanceShipment",
 			tag:       "Sandbox",
-			summary:   "Move a test shipment on",
+			summary:   "Move a test shipment forward",
 			sandbox:   true,
 			unaudited: itsOwnLog,
 			handler:   handle(s.advance),
@@ -359,7 +359,7 @@ func (s *server) otherRoutes() []*route {
 			path:     "/v1/events",
 			id:       "listEvents",
 			tag:      "Events",
-			summary:  "Read the event log",
+			summary:  "List events",
 			scope:    "events",
 			handler:  handle(s.listEvents),
 			outcomes: []outcome{{status: http.StatusOK, about: "Events, oldest first.", body: events{}}},
@@ -419,7 +419,7 @@ func (s *server) webhookRoutes() []*route {
 			summary:  "Get a webhook",
 			scope:    "webhooks",
 			handler:  handle(s.getWebhook),
-			outcomes: []outcome{{status: http.StatusOK, about: "The webhook, and how it does.", body: endpoint}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The webhook and its delivery status.", body: endpoint}},
 			codes:    notFound,
 		},
 		{
@@ -427,10 +427,10 @@ func (s *server) webhookRoutes() []*route {
 			path:     "/v1/webhooks/{id}",
 			id:       "changeWebhook",
 			tag:      "Webhooks",
-			summary:  "Change a webhook",
+			summary:  "Update a webhook",
 			scope:    "webhooks",
 			handler:  handle(s.changeWebhook),
-			outcomes: []outcome{{status: http.StatusOK, about: "The webhook as it is now.", body: endpoint}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The updated webhook.", body: endpoint}},
 			codes:    notFound,
 		},
 		{
@@ -441,7 +441,7 @@ func (s *server) webhookRoutes() []*route {
 			summary:  "Delete a webhook",
 			scope:    "webhooks",
 			handler:  handle(s.deleteWebhook),
-			outcomes: []outcome{{status: http.StatusNoContent, about: "The webhook is gone."}},
+			outcomes: []outcome{{status: http.StatusNoContent, about: "The webhook was deleted."}},
 			codes:    notFound,
 		},
 		{
@@ -449,7 +449,7 @@ func (s *server) webhookRoutes() []*route {
 			path:     "/v1/webhooks/{id}/rotate-secret",
 			id:       "rotateWebhookSecret",
 			tag:      "Webhooks",
-			summary:  "Rotate a secret",
+			summary:  "Rotate a webhook secret",
 			scope:    "webhooks",
 			secret:   true,
 			handler:  handle(s.rotateSecret),
@@ -461,11 +461,11 @@ func (s *server) webhookRoutes() []*route {
 			path:      "/v1/webhooks/{id}/test",
 			id:        "testWebhook",
 			tag:       "Webhooks",
-			summary:   "Try a webhook",
+			summary:   "Test a webhook",
 			scope:     "webhooks",
 			unaudited: changesNothing,
 			handler:   handle(s.testWebhook),
-			outcomes:  []outcome{{status: http.StatusOK, about: "What became of the attempt.", body: wire.Delivery{}}},
+			outcomes:  []outcome{{status: http.StatusOK, about: "The result of the attempt.", body: wire.Delivery{}}},
 			codes:     notFound,
 		},
 		{
@@ -484,10 +484,10 @@ func (s *server) webhookRoutes() []*route {
 			path:     "/v1/webhooks/{id}/recover",
 			id:       "recoverWebhook",
 			tag:      "Webhooks",
-			summary:  "Send what was missed",
+			summary:  "Resend missed events",
 			scope:    "webhooks",
 			handler:  handle(s.recoverWebhook),
-			outcomes: []outcome{{status: http.StatusAccepted, about: "The webhook; what it has missed is being sent.", body: endpoint}},
+			outcomes: []outcome{{status: http.StatusAccepted, about: "The webhook; the missed events are being sent.", body: endpoint}},
 			codes:    notFound,
 		},
 		{
@@ -495,7 +495,7 @@ func (s *server) webhookRoutes() []*route {
 			path:     "/v1/events/{id}/redeliver",
 			id:       "redeliverEvent",
 			tag:      "Webhooks",
-			summary:  "Send an event again",
+			summary:  "Resend an event",
 			scope:    "webhooks",
 			handler:  handle(s.redeliverEvent),
 			outcomes: []outcome{{status: http.StatusAccepted, about: "The event is being sent.", body: redelivered{}}},

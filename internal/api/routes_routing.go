@@ -10,10 +10,10 @@ func (s *server) routingRoutes() []*route {
 			path:     "/v1/routing",
 			id:       "getRouting",
 			tag:      "Routing",
-			summary:  "Get the rules",
+			summary:  "Get routing rules",
 			scope:    "routing",
 			handler:  handle(s.getRouting),
-			outcomes: []outcome{{status: http.StatusOK, about: "The rules that count and the draft.", body: rulesState{}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The active rules and the draft.", body: rulesState{}}},
 		},
 		{
 			method:   http.MethodPut,
@@ -23,7 +23,7 @@ func (s *server) routingRoutes() []*route {
 			summary:  "Save a draft",
 			scope:    "routing",
 			handler:  handle(s.saveDraft),
-			outcomes: []outcome{{status: http.StatusOK, about: "The draft, with what looks wrong with it.", body: ruleDraft{}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The draft, with warnings about it.", body: ruleDraft{}}},
 		},
 		{
 			method:   http.MethodDelete,
@@ -33,7 +33,7 @@ func (s *server) routingRoutes() []*route {
 			summary:  "Delete the draft",
 			scope:    "routing",
 			handler:  handle(s.dropDraft),
-			outcomes: []outcome{{status: http.StatusNoContent, about: "There is no draft now."}},
+			outcomes: []outcome{{status: http.StatusNoContent, about: "The draft was deleted."}},
 		},
 		{
 			method:  http.MethodPost,
@@ -45,7 +45,7 @@ func (s *server) routingRoutes() []*route {
 			handler: handle(s.publishRules),
 			outcomes: []outcome{{
 				status:  http.StatusCreated,
-				about:   "The new version, which counts from the next purchase on.",
+				about:   "The new version, which is active from the next purchase on.",
 				body:    ruleVersion{},
 				headers: []string{"Location"},
 			}},
@@ -56,7 +56,7 @@ func (s *server) routingRoutes() []*route {
 			path:    "/v1/routing/rollback",
 			id:      "rollBackRouting",
 			tag:     "Routing",
-			summary: "Roll back",
+			summary: "Roll back to a version",
 			scope:   "routing",
 			handler: handle(s.rollBackRules),
 			outcomes: []outcome{{
@@ -112,7 +112,7 @@ func (s *server) rulesRoutes() []*route {
 			path:      "/v1/routing/simulate",
 			id:        "simulateRouting",
 			tag:       "Routing",
-			summary:   "Try rules on the past",
+			summary:   "Simulate rules on past shipments",
 			scope:     "routing",
 			unaudited: changesNothing,
 			handler:   handle(s.simulateRules),
@@ -124,10 +124,10 @@ func (s *server) rulesRoutes() []*route {
 			path:     "/v1/routing/variables",
 			id:       "listRoutingVariables",
 			tag:      "Routing",
-			summary:  "List the variables of conditions",
+			summary:  "List condition variables",
 			scope:    "routing",
 			handler:  handle(s.listVariables),
-			outcomes: []outcome{{status: http.StatusOK, about: "What conditions can read.", body: ruleVariables{}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The variables that conditions can use.", body: ruleVariables{}}},
 		},
 	}
 }
@@ -149,13 +149,13 @@ func (s *server) sheetRoutes() []*route {
 			outcomes: []outcome{
 				{
 					status:  http.StatusOK,
-					about:   "The sheet, in place of the one before.",
+					about:   "The sheet, which replaces the previous one.",
 					body:    sheetShown{},
 					headers: []string{"Location"},
 				},
 				{
 					status:  http.StatusCreated,
-					about:   "The first sheet of this name.",
+					about:   "The new sheet.",
 					body:    sheetShown{},
 					headers: []string{"Location"},
 				},
@@ -170,7 +170,7 @@ func (s *server) sheetRoutes() []*route {
 			summary:  "List rate sheets",
 			scope:    "routing",
 			handler:  handle(s.listSheets),
-			outcomes: []outcome{{status: http.StatusOK, about: "The sheets that count, by name.", body: page[sheetShown]{}}},
+			outcomes: []outcome{{status: http.StatusOK, about: "The active sheets, by name.", body: page[sheetShown]{}}},
 		},
 		{
 			method:   http.MethodGet,
@@ -191,7 +191,7 @@ func (s *server) sheetRoutes() []*route {
 			summary:  "Remove a rate sheet",
 			scope:    "routing",
 			handler:  handle(s.removeSheet),
-			outcomes: []outcome{{status: http.StatusNoContent, about: "The sheet counts no more."}},
+			outcomes: []outcome{{status: http.StatusNoContent, about: "The sheet was removed."}},
 			codes:    notFound,
 		},
 	}

@@ -15,32 +15,32 @@ import (
 
 // rulesState is the answer of GET /v1/routing.
 type rulesState struct {
-	Published *ruleVersion `json:"published,omitempty" doc:"The rules that count now; left out while none were published, and then the cheapest offer is bought."`
-	Draft     *ruleDraft   `json:"draft,omitempty" doc:"The rules that are being written; left out if there are none."`
-	Versions  int          `json:"versions" doc:"How many versions were published."`
+	Published *ruleVersion `json:"published,omitempty" doc:"The active rules; omitted if none were published, in which case the cheapest offer is bought."`
+	Draft     *ruleDraft   `json:"draft,omitempty" doc:"The draft; omitted if there is none."`
+	Versions  int          `json:"versions" doc:"Number of published versions."`
 }
 
 type ruleVersion struct {
 	Version      int              `json:"version" minimum:"1" example:"3" doc:"Number of the version, from 1 without gaps."`
 	Book         ruleBook[answer] `json:"book" doc:"The rules."`
-	Note         string           `json:"note" example:"Heavy parcels by UPS" doc:"What its publisher said about it."`
-	RestoredFrom int              `json:"restoredFrom,omitempty" example:"1" doc:"The earlier version that was published again, after a roll back."`
+	Note         string           `json:"note" example:"Heavy parcels by UPS" doc:"Note given when it was published."`
+	RestoredFrom int              `json:"restoredFrom,omitempty" example:"1" doc:"The earlier version that was published again by a rollback."`
 	PublishedAt  string           `json:"publishedAt" format:"date-time" doc:"When it was published."`
-	Warnings     []string         `json:"warnings" doc:"What is allowed and perhaps not meant. Filled in when the version is published."`
+	Warnings     []string         `json:"warnings" doc:"Likely mistakes in the rules. Set only when the version is published."`
 }
 
 type ruleDraft struct {
-	BasedOn  int              `json:"basedOn" example:"2" doc:"The version that counted when the draft was saved; 0 if there was none."`
+	BasedOn  int              `json:"basedOn" example:"2" doc:"The version that was active when the draft was saved; 0 if there was none."`
 	Book     ruleBook[answer] `json:"book" doc:"The rules."`
 	SavedAt  string           `json:"savedAt" format:"date-time" doc:"When it was saved."`
-	Warnings []string         `json:"warnings" doc:"What is allowed and perhaps not meant, and what became wrong since it was saved."`
+	Warnings []string         `json:"warnings" doc:"Likely mistakes in the rules, including problems that arose after the draft was saved."`
 }
 
 type ruleSummary struct {
 	Version      int    `json:"version" minimum:"1" example:"3" doc:"Number of the version."`
-	RuleCount    int    `json:"ruleCount" example:"12" doc:"How many rules it has."`
-	Note         string `json:"note" doc:"What its publisher said about it."`
-	RestoredFrom int    `json:"restoredFrom,omitempty" doc:"The earlier version that was published again."`
+	RuleCount    int    `json:"ruleCount" example:"12" doc:"Number of rules."`
+	Note         string `json:"note" doc:"Note given when it was published."`
+	RestoredFrom int    `json:"restoredFrom,omitempty" doc:"The earlier version that was published again by a rollback."`
 	PublishedAt  string `json:"publishedAt" format:"date-time" doc:"When it was published."`
 }
 
@@ -148,8 +148,8 @@ func (s *server) dropDraft(ctx context.Context, _ *noParameters) (reply, error) 
 
 // publishInput is the body of POST /v1/routing/publish.
 type publishInput struct {
-	Note    string       `json:"note,omitempty" maxLength:"500" example:"Heavy parcels by UPS" doc:"What the version is about."`
-	Version *wholeNumber `json:"version,omitempty" minimum:"0" maximum:"1000000000" example:"2" doc:"The version that should count now, 0 for none; if another does, nothing is published."`
+	Note    string       `json:"note,omitempty" maxLength:"500" example:"Heavy parcels by UPS" doc:"Note about the version."`
+	Version *wholeNumber `json:"version,omitempty" minimum:"0" maximum:"1000000000" example:"2" doc:"The version that you expect to be active, 0 for none; if another one is, nothing is published."`
 }
 
 type publishRequest struct{ Body *publishInput }
@@ -169,7 +169,7 @@ func (s *server) publishRules(ctx context.Context, in *publishRequest) (reply, e
 // rollBackInput is the body of POST /v1/routing/rollback.
 type rollBackInput struct {
 	Version wholeNumber `json:"version" minimum:"1" maximum:"1000000000" example:"1" doc:"The version to publish again."`
-	Note    string      `json:"note,omitempty" maxLength:"500" example:"The new rules were dearer" doc:"Why."`
+	Note    string      `json:"note,omitempty" maxLength:"500" example:"The new rules cost more" doc:"Note about the rollback."`
 }
 
 type rollBackRequest struct{ Body rollBackInput }
@@ -259,16 +259,16 @@ func (s *server) getVersion(ctx context.Context, in *versionRequest) (reply, err
 
 // ruleVariables is the answer of GET /v1/routing/variables.
 type ruleVariables struct {
-	Variables   []ruleVariable `json:"variables" doc:"What conditions can read, in groups of the same first part."`
-	OfferFields []ruleVariable `json:"offerFields" doc:"What they can read of each of the quotes, behind the name of the loop: q.carrier."`
+	Variables   []ruleVariable `json:"variables" doc:"The variables that conditions can use, grouped by prefix."`
+	OfferFields []ruleVariable `json:"offerFields" doc:"Fields of each quote, accessed through the loop variable, such as q.carrier."`
 }
 
 type ruleVariable struct {
 	Name    string   `json:"name" example:"destination.country" doc:"Name of the variable."`
-	Type    string   `json:"type" enum:"text,whole number,number,true or false,map of text,list of offers" doc:"What it holds."`
+	Type    string   `json:"type" enum:"text,whole number,number,true or false,map of text,list of offers" doc:"Type of the value."`
 	Doc     string   `json:"doc" doc:"What it means, in one line."`
 	Example string   `json:"example" doc:"A condition that reads it."`
-	Values  []string `json:"values,omitempty" doc:"All that it can be, where that is a short list."`
+	Values  []string `json:"values,omitempty" doc:"All possible values, if there are few."`
 }
 
 // listVariables handles GET /v1/routing/variables.

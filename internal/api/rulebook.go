@@ -19,60 +19,60 @@ type (
 
 // ruleBook is the rules of an account, as package routing writes them.
 type ruleBook[side any] struct {
-	Rules   []rule[side]  `json:"rules" maxItems:"500" doc:"The rules, tried from the first to the last. The first one whose condition holds and that finds an offer decides; forbid and require go on with the rules that follow."`
-	Default *action[side] `json:"default,omitempty" doc:"What is done when no rule decides; left out, the cheapest offer is chosen. It may use, choose, prefer or split."`
+	Rules   []rule[side]  `json:"rules" maxItems:"500" doc:"The rules, evaluated in order. The first one whose condition is true and that finds an offer decides; after forbid and require, evaluation continues with the next rule."`
+	Default *action[side] `json:"default,omitempty" doc:"Action when no rule decides; if omitted, the cheapest offer is chosen. It can be use, choose, prefer or split."`
 }
 
 type rule[side any] struct {
-	Name      string       `json:"name" minLength:"1" maxLength:"100" example:"Alaska and Hawaii by USPS" doc:"Name of the rule, unique in the book. It is shown with each shipment that the rule decided."`
-	When      string       `json:"when,omitempty" maxLength:"2000" example:"destination.state in [\"AK\", \"HI\"]" doc:"Condition in CEL over the variables that GET /v1/routing/variables lists; left out or empty, the rule always applies."`
-	Then      action[side] `json:"then" doc:"What the rule does: exactly one of use, choose, prefer, split, forbid and require."`
-	Guard     *guard[side] `json:"guard,omitempty" doc:"Limits what may be bought instead when the rule's first choice fails; left out, whatever the action allows."`
-	Otherwise string       `json:"otherwise,omitempty" enum:"next,refuse" doc:"What happens if no offer fits the action: go on with the next rule (the default), or refuse the shipment with no_rate."`
-	Disabled  bool         `json:"disabled,omitempty" doc:"Whether the rule is kept and not applied."`
+	Name      string       `json:"name" minLength:"1" maxLength:"100" example:"Alaska and Hawaii by USPS" doc:"Name of the rule, unique among the rules. It is shown with each shipment that the rule decided."`
+	When      string       `json:"when,omitempty" maxLength:"2000" example:"destination.state in [\"AK\", \"HI\"]" doc:"Condition in CEL over the variables listed by GET /v1/routing/variables; if omitted or empty, the rule always applies."`
+	Then      action[side] `json:"then" doc:"Action of the rule: exactly one of use, choose, prefer, split, forbid and require."`
+	Guard     *guard[side] `json:"guard,omitempty" doc:"Limits what may be bought instead if the rule's first choice fails; if omitted, anything that the action allows."`
+	Otherwise string       `json:"otherwise,omitempty" enum:"next,refuse" doc:"What happens if no offer fits the action: continue with the next rule (next, the default), or reject the shipment with no_rate (refuse)."`
+	Disabled  bool         `json:"disabled,omitempty" doc:"Whether the rule is disabled: kept but not applied."`
 }
 
 type action[side any] struct {
-	Use []target[side] `json:"use,omitempty" minItems:"1" maxItems:"50" doc:"Only these, in this order; of several offers of one the cheapest first."`
+	Use []target[side] `json:"use,omitempty" minItems:"1" maxItems:"50" doc:"Only these, in this order; if one has several offers, the cheapest first."`
 
-	Choose                  string         `json:"choose,omitempty" enum:"cheapest,fastest" example:"cheapest" doc:"The cheapest or the fastest offer inside the limits that stand beside it: by, withinDays, withinDaysOfFastest, withinPercentOfCheapest and only."`
-	By                      string         `json:"by,omitempty" format:"date" example:"2026-12-24" doc:"With choose: promised for this day or before."`
-	WithinDays              *wholeNumber   `json:"withinDays,omitempty" minimum:"0" maximum:"365" example:"3" doc:"With choose: promised at most so many days after the ship date."`
-	WithinDaysOfFastest     *wholeNumber   `json:"withinDaysOfFastest,omitempty" minimum:"0" maximum:"365" example:"1" doc:"With choose: at most so many days later than the fastest offer."`
-	WithinPercentOfCheapest *float64       `json:"withinPercentOfCheapest,omitempty" minimum:"0" maximum:"10000" example:"20" doc:"With choose: at most so many percent dearer than the cheapest offer."`
-	Only                    []target[side] `json:"only,omitempty" minItems:"1" maxItems:"50" doc:"With choose: offers of these alone."`
+	Choose                  string         `json:"choose,omitempty" enum:"cheapest,fastest" example:"cheapest" doc:"The cheapest or the fastest offer within the limits given by its other fields: by, withinDays, withinDaysOfFastest, withinPercentOfCheapest and only."`
+	By                      string         `json:"by,omitempty" format:"date" example:"2026-12-24" doc:"With choose: delivery promised by this date."`
+	WithinDays              *wholeNumber   `json:"withinDays,omitempty" minimum:"0" maximum:"365" example:"3" doc:"With choose: delivery promised within this many days of the ship date."`
+	WithinDaysOfFastest     *wholeNumber   `json:"withinDaysOfFastest,omitempty" minimum:"0" maximum:"365" example:"1" doc:"With choose: at most this many days later than the fastest offer."`
+	WithinPercentOfCheapest *float64       `json:"withinPercentOfCheapest,omitempty" minimum:"0" maximum:"10000" example:"20" doc:"With choose: at most this many percent more expensive than the cheapest offer."`
+	Only                    []target[side] `json:"only,omitempty" minItems:"1" maxItems:"50" doc:"With choose: only offers of these."`
 
-	Prefer           []target[side] `json:"prefer,omitempty" minItems:"1" maxItems:"50" doc:"The cheapest of these if it costs at most the tolerance more than the cheapest of all, else the cheapest of all. It needs tolerancePercent, toleranceAmount or both."`
-	TolerancePercent *float64       `json:"tolerancePercent,omitempty" minimum:"0" maximum:"10000" example:"15" doc:"With prefer: how many percent more the preferred may cost."`
-	ToleranceAmount  string         `json:"toleranceAmount,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"1.50" doc:"With prefer: how much more the preferred may cost, in the account's currency."`
+	Prefer           []target[side] `json:"prefer,omitempty" minItems:"1" maxItems:"50" doc:"The cheapest of these, unless it exceeds the cheapest offer overall by more than the tolerance; then the cheapest overall. Requires tolerancePercent, toleranceAmount or both."`
+	TolerancePercent *float64       `json:"tolerancePercent,omitempty" minimum:"0" maximum:"10000" example:"15" doc:"With prefer: how many percent more a preferred offer may cost."`
+	ToleranceAmount  string         `json:"toleranceAmount,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"1.50" doc:"With prefer: how much more a preferred offer may cost, in the account's currency."`
 
-	Split   []share[side]      `json:"split,omitempty" minItems:"1" maxItems:"50" doc:"Shares the orders out by percents that add up to 100. The same order always falls to the same share."`
-	Forbid  []target[side]     `json:"forbid,omitempty" minItems:"1" maxItems:"50" doc:"Takes the offers of these away; the rules that follow choose of the others."`
-	Require *requirement[side] `json:"require,omitempty" doc:"Asks more of every carrier, before they are asked for prices; the rules that follow choose. Its condition cannot read quotes, cheapest or fastest."`
+	Split   []share[side]      `json:"split,omitempty" minItems:"1" maxItems:"50" doc:"Distributes orders by percentages that add up to 100. The same order always gets the same share."`
+	Forbid  []target[side]     `json:"forbid,omitempty" minItems:"1" maxItems:"50" doc:"Excludes the offers of these; the following rules choose among the rest."`
+	Require *requirement[side] `json:"require,omitempty" doc:"Adds a requirement before carriers are asked for quotes; the following rules choose. Its condition cannot use quotes, cheapest or fastest."`
 }
 
 type target[side any] struct {
 	Carrier      string `json:"carrier" minLength:"1" maxLength:"50" example:"usps" doc:"Identifier of the carrier."`
-	Service      string `json:"service,omitempty" minLength:"1" maxLength:"50" example:"priority" doc:"One of its services; left out, all."`
-	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; left out, all."`
+	Service      string `json:"service,omitempty" minLength:"1" maxLength:"50" example:"priority" doc:"One of its services; if omitted, all of them."`
+	ConnectionID string `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; if omitted, all of them."`
 }
 
 type share[side any] struct {
 	Carrier      string      `json:"carrier" minLength:"1" maxLength:"50" example:"ups" doc:"Identifier of the carrier."`
-	Service      string      `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"One of its services; left out, all."`
-	ConnectionID string      `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; left out, all."`
-	Percent      wholeNumber `json:"percent" minimum:"1" maximum:"100" example:"70" doc:"How many of a hundred orders it gets."`
+	Service      string      `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"One of its services; if omitted, all of them."`
+	ConnectionID string      `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"One carrier account; if omitted, all of them."`
+	Percent      wholeNumber `json:"percent" minimum:"1" maximum:"100" example:"70" doc:"Percentage of orders that it gets."`
 }
 
 type requirement[side any] struct {
-	Signature string `json:"signature" enum:"standard,adult" doc:"The signature that every matching order needs at least. It raises what the client asked for and never lowers it."`
+	Signature string `json:"signature" enum:"standard,adult" doc:"Minimum signature for every matching order. It can raise what the client requested but never lowers it."`
 }
 
 type guard[side any] struct {
 	ExtraPercent *float64     `json:"extraPercent,omitempty" minimum:"0" maximum:"10000" example:"25" doc:"How many percent more than the first choice a replacement may cost."`
 	ExtraAmount  string       `json:"extraAmount,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,4})?$" example:"5.00" doc:"How much more it may cost, in the account's currency."`
 	ExtraDays    *wholeNumber `json:"extraDays,omitempty" minimum:"0" maximum:"365" example:"1" doc:"How many days later it may arrive."`
-	None         bool         `json:"none,omitempty" doc:"Nothing else may be bought: the shipment is refused if the first choice fails."`
+	None         bool         `json:"none,omitempty" doc:"Nothing else may be bought: the shipment is rejected if the first choice fails."`
 }
 
 // decodeBook reads rules whose shape was checked. Rules have the same JSON

@@ -45,7 +45,7 @@ func (s *server) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	}
 
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	httpkit.Fail(w, r, ship.Coded(ship.Unsupported, "method_not_allowed", "the path exists, but not with this method"))
+	httpkit.Fail(w, r, ship.Coded(ship.Unsupported, "method_not_allowed", "this path does not support the method; the Allow header lists those that it supports"))
 }
 
 // guard passes on to next only the requests that the route allows: from a known
@@ -192,7 +192,7 @@ func (s *server) authenticate(ex *httpkit.Exchange, rt *route, w http.ResponseWr
 	case rt.sandbox && caller.Tenant.Livemode:
 		return ship.Coded(ship.Forbidden, "test_key_required", "sandbox routes need a test key")
 	case !rt.sandbox && !caller.Can(rt.scope):
-		return ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope %s", rt.scope)
+		return ship.Coded(ship.Forbidden, "insufficient_scope", "the key lacks the scope %s; use a key that has it", rt.scope)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (rt *route) checkQuery(raw string) error {
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return ship.Errorf(ship.Invalid, "the query cannot be read")
+		return ship.Errorf(ship.Invalid, "the query string is malformed")
 	}
 
 	var invalid []ship.FieldError
@@ -221,13 +221,13 @@ func (rt *route) checkQuery(raw string) error {
 	for name, values := range query {
 		switch {
 		case !slices.Contains(rt.query, name):
-			add(name, "unknown_parameter", "there is no such parameter", ship.Nearest(name, rt.query))
+			add(name, "unknown_parameter", "is not a known parameter", ship.Nearest(name, rt.query))
 		case len(values) > 1:
-			add(name, "repeated_parameter", "may be given once", "")
+			add(name, "repeated_parameter", "may be given only once", "")
 		case values[0] == "":
 			add(name, "required", "may not be empty", "")
 		case !isText(values[0]):
-			add(name, "invalid_text", "has characters that cannot be printed", "")
+			add(name, "invalid_text", "contains characters that cannot be printed", "")
 		}
 	}
 
@@ -247,7 +247,7 @@ func (rt *route) checkBody(ex *httpkit.Exchange) error {
 	case ex.JSON == nil:
 		return nil
 	case rt.body == nil && (ex.JSON.Node(0).Kind != httpkit.Object || ex.JSON.Len(0) > 0):
-		return ship.Errorf(ship.Invalid, "the request takes no body")
+		return ship.Errorf(ship.Invalid, "this request does not take a body")
 	case rt.body == nil:
 		return nil
 	}

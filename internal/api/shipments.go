@@ -16,24 +16,24 @@ import (
 type shipmentInput struct {
 	OrderID          string        `json:"orderId" minLength:"1" maxLength:"100" example:"ORD-1001" doc:"The client's order reference; it need not be unique."`
 	Destination      addressInput  `json:"destination" doc:"Where the parcel goes."`
-	Parcel           *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
+	Parcel           *parcelInput  `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels          []parcelInput `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Origin           *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
+	Origin           *addressInput `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
 	Carrier          string        `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"Use this carrier only."`
 	Service          string        `json:"service,omitempty" minLength:"1" maxLength:"50" example:"ground" doc:"Use this service only."`
 	ConnectionID     string        `json:"connectionId,omitempty" pattern:"^con_[0-7][0-9A-Za-z]{25}$" doc:"Use this carrier account only."`
-	RateID           string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate of POST /v1/rates. Origin, destination, parcels and options must be those that it was quoted for; customs, which rates do not take, may be added."`
-	MaxAmount        *moneyInput   `json:"maxAmount,omitempty" doc:"The most that the label may cost."`
-	ShipDate         string        `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
-	DeliverBy        string        `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
-	LabelFormat      string        `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format to buy in; pdf by default. All formats can be fetched later."`
+	RateID           string        `json:"rateId,omitempty" minLength:"1" maxLength:"600" doc:"Buy this rate from POST /v1/rates. Origin, destination, parcels and options must be the same as in the quote; customs, which quotes do not take, may be added."`
+	MaxAmount        *moneyInput   `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
+	ShipDate         string        `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
+	DeliverBy        string        `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
+	LabelFormat      string        `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought; pdf by default. The label can be fetched in any format later."`
 	Reference        string        `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
 	IsReturn         bool          `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
 	Billing          *billingInput `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
-	Customs          *customsInput `json:"customs,omitempty" doc:"Declaration, for a parcel that crosses a border."`
+	Customs          *customsInput `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
 	Options          *optionsInput `json:"options,omitempty" doc:"Extra services."`
-	OnDuplicateOrder string        `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId has a shipment: buy another (allow, the default), return it, or refuse."`
-	Metadata         metadataInput `json:"metadata,omitempty" doc:"Up to 50 notes of the client's own."`
+	OnDuplicateOrder string        `json:"onDuplicateOrder,omitempty" enum:"allow,return,reject" doc:"What to do if the orderId already has a shipment: buy another (allow, the default), return the existing one (return), or fail (reject)."`
+	Metadata         metadataInput `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
 }
 
 // order returns the order that the body describes, and the fields that are
@@ -289,10 +289,10 @@ func (s *server) voidShipment(ctx context.Context, in *shipmentRequest) (reply, 
 
 type listShipmentsRequest struct {
 	OrderID        string    `query:"orderId" minLength:"1" maxLength:"100" doc:"Only shipments of this order."`
-	Reference      string    `query:"reference" minLength:"1" maxLength:"100" doc:"Only shipments with this reference of yours."`
-	TrackingNumber string    `query:"trackingNumber" minLength:"1" maxLength:"100" doc:"Only the shipments with this tracking number, of any piece. Spaces and case do not matter."`
-	Query          string    `query:"query" minLength:"1" maxLength:"200" doc:"Only shipments whose order or tracking number contains this (at least three characters; punctuation and case do not matter), or whose recipient has these words in the name, company, e-mail address (whole, or either side of the @) or city."`
-	Status         string    `query:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Only shipments of this status."`
+	Reference      string    `query:"reference" minLength:"1" maxLength:"100" doc:"Only shipments with this reference."`
+	TrackingNumber string    `query:"trackingNumber" minLength:"1" maxLength:"100" doc:"Only shipments with this tracking number, of any piece. Spaces and case are ignored."`
+	Query          string    `query:"query" minLength:"1" maxLength:"200" doc:"Only shipments whose order or tracking number contains this (at least three characters; punctuation and case are ignored), or whose recipient has these words in the name, company, e-mail address (whole, or either side of the @) or city."`
+	Status         string    `query:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Only shipments with this status."`
 	Carrier        string    `query:"carrier" minLength:"1" maxLength:"50" doc:"Only shipments of this carrier."`
 	CreatedAfter   time.Time `query:"createdAfter" doc:"Only shipments created at or after this time."`
 	CreatedBefore  time.Time `query:"createdBefore" doc:"Only shipments created before this time."`
@@ -337,15 +337,15 @@ func (s *server) listShipments(ctx context.Context, in *listShipmentsRequest) (r
 // PageRequest asks for a part of a list. It is exported because it is embedded
 // where only exported fields are read.
 type PageRequest struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many to list."`
-	Cursor string `query:"cursor" minLength:"1" maxLength:"100" doc:"nextCursor of the page before."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Maximum number of items to return."`
+	Cursor string `query:"cursor" minLength:"1" maxLength:"100" doc:"nextCursor of the previous page."`
 }
 
 func invalidCursor() error {
 	return &ship.Error{
 		Kind:    ship.Invalid,
 		Code:    "invalid_cursor",
-		Message: "the cursor is not one that the service gave out",
-		Fields:  []ship.FieldError{{Pointer: httpkit.ParameterPrefix + "cursor", Code: "invalid", Detail: "is not a cursor"}},
+		Message: "the cursor is not valid; send the nextCursor of an earlier response",
+		Fields:  []ship.FieldError{{Pointer: httpkit.ParameterPrefix + "cursor", Code: "invalid", Detail: "is not a valid cursor"}},
 	}
 }

@@ -13,11 +13,11 @@ import (
 
 // simulateInput is the body of POST /v1/routing/simulate.
 type simulateInput struct {
-	Rules   string             `json:"rules,omitempty" enum:"draft,published" doc:"Which rules are tried: the draft (the default) or those that count now."`
-	Book    *ruleBook[request] `json:"book,omitempty" doc:"Rules to try instead; nothing of them is kept."`
-	Version *wholeNumber       `json:"version,omitempty" minimum:"1" maximum:"1000000000" example:"2" doc:"A published version to try instead."`
-	Last    *wholeNumber       `json:"last,omitempty" minimum:"1" maximum:"100000" example:"1000" doc:"How many shipments to look at, the newest first; 1000 if left out."`
-	Since   string             `json:"since,omitempty" format:"date-time" doc:"Look at shipments created since then alone."`
+	Rules   string             `json:"rules,omitempty" enum:"draft,published" doc:"Which rules to simulate: the draft (the default) or the active rules (published)."`
+	Book    *ruleBook[request] `json:"book,omitempty" doc:"Rules to use instead; they are not stored."`
+	Version *wholeNumber       `json:"version,omitempty" minimum:"1" maximum:"1000000000" example:"2" doc:"A published version to use instead."`
+	Last    *wholeNumber       `json:"last,omitempty" minimum:"1" maximum:"100000" example:"1000" doc:"Number of shipments to simulate, newest first; 1000 by default."`
+	Since   string             `json:"since,omitempty" format:"date-time" doc:"Only shipments created since this time."`
 }
 
 // lastByDefault is how many shipments a simulation looks at unless the request
@@ -72,7 +72,7 @@ func (in *simulateInput) check() (since time.Time, err error) {
 
 	if in.Since != "" {
 		if since, err = time.Parse(time.RFC3339Nano, in.Since); err != nil {
-			invalid = append(invalid, ship.FieldError{Pointer: "/since", Code: "invalid_format", Detail: "is not a time of RFC 3339"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/since", Code: "invalid_format", Detail: "must be an RFC 3339 time, such as 2026-03-31T12:00:00Z"})
 		}
 	}
 	return since, ship.InvalidFields(invalid)

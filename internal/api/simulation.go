@@ -12,54 +12,54 @@ import (
 // Simulation is the answer of POST /v1/routing/simulate, and what the command
 // that does the same prints as JSON.
 type Simulation struct {
-	Shipments   int             `json:"shipments" doc:"How many shipments were looked at."`
-	Compared    int             `json:"compared" doc:"How many of these the figures are about."`
-	Changed     int             `json:"changed" doc:"How many of these would have gone by another carrier or service."`
+	Shipments   int             `json:"shipments" doc:"Number of shipments considered."`
+	Compared    int             `json:"compared" doc:"Number of these shipments that the figures cover."`
+	Changed     int             `json:"changed" doc:"Number of these that would have used another carrier or service."`
 	Named       int             `json:"named" doc:"Not compared: the client named the carrier or the rate, so no rule applies."`
-	Unknown     int             `json:"unknown" doc:"Not compared: the offers of then were not stored."`
-	Foreign     int             `json:"foreign" doc:"Not compared: bought or offered in another currency than the account's."`
+	Unknown     int             `json:"unknown" doc:"Not compared: the offers at that time were not stored."`
+	Foreign     int             `json:"foreign" doc:"Not compared: bought or offered in a currency other than the account's."`
 	Refused     int             `json:"refused" doc:"Not compared: the rules would have bought nothing."`
-	Requoted    int             `json:"requoted" doc:"Test shipments that the simulated carriers were asked for again."`
-	Approximate int             `json:"approximate" doc:"Compared by prices without the signature that the rules require, which were not quoted then."`
-	Currency    string          `json:"currency" example:"USD" doc:"ISO 4217 code of all sums."`
+	Requoted    int             `json:"requoted" doc:"Test shipments that the simulated carriers quoted again."`
+	Approximate int             `json:"approximate" doc:"Compared at prices without the signature that the rules require, because it was not quoted at that time."`
+	Currency    string          `json:"currency" example:"USD" doc:"ISO 4217 code of all amounts."`
 	Was         simulatedSum    `json:"was" doc:"What was bought."`
 	Is          simulatedSum    `json:"is" doc:"What the rules would have bought."`
 	Saved       simulatedSaving `json:"saved" doc:"What the rules would have saved; negative for what they would have cost."`
-	Carriers    []carrierPart   `json:"carriers" doc:"The same by carrier, by name."`
-	Zones       []zonePart      `json:"zones" doc:"The same by the area of the destination, those with most shipments first."`
-	Rules       []ruleCount     `json:"rules" doc:"How many shipments each rule would have decided, those with most first."`
-	Changes     []changeShown   `json:"changes" doc:"Shipments that would have gone another way, the newest 50."`
-	Notes       []string        `json:"notes" doc:"What limits the meaning of the figures, in sentences."`
+	Carriers    []carrierPart   `json:"carriers" doc:"The same by carrier, ordered by name."`
+	Zones       []zonePart      `json:"zones" doc:"The same by area of the destination, most shipments first."`
+	Rules       []ruleCount     `json:"rules" doc:"Number of shipments that each rule would have decided, highest first."`
+	Changes     []changeShown   `json:"changes" doc:"Shipments whose carrier or service would have changed, the newest 50."`
+	Notes       []string        `json:"notes" doc:"Limits of the figures, as sentences."`
 }
 
 type simulatedSum struct {
-	Shipments   int      `json:"shipments" doc:"How many shipments these are."`
-	Amount      string   `json:"amount" example:"1234.50" doc:"What they cost together, as a decimal amount."`
-	AverageDays *float64 `json:"averageDays,omitempty" example:"2.8" doc:"Days on the way, on average over those whose days are known both ways; left out if there is none."`
+	Shipments   int      `json:"shipments" doc:"Number of shipments."`
+	Amount      string   `json:"amount" example:"1234.50" doc:"Their total cost, as a decimal amount."`
+	AverageDays *float64 `json:"averageDays,omitempty" example:"2.8" doc:"Average days in transit of the shipments whose days are known for both choices; omitted if there are none."`
 }
 
 type simulatedSaving struct {
-	Amount  string   `json:"amount" example:"98.70" doc:"Money saved, as a decimal amount; negative if the rules are dearer."`
-	Percent float64  `json:"percent" example:"8" doc:"The same in percent of what was paid."`
-	Days    *float64 `json:"days,omitempty" example:"-0.2" doc:"Days saved by the average shipment; negative if the rules are slower. Left out if no days are known."`
+	Amount  string   `json:"amount" example:"98.70" doc:"Amount saved, as a decimal amount; negative if the rules cost more."`
+	Percent float64  `json:"percent" example:"8" doc:"The same as a percentage of what was paid."`
+	Days    *float64 `json:"days,omitempty" example:"-0.2" doc:"Average days saved per shipment; negative if the rules are slower. Omitted if no days are known."`
 }
 
 type carrierPart struct {
 	Carrier string       `json:"carrier" example:"ups" doc:"Identifier of the carrier."`
-	Was     simulatedSum `json:"was" doc:"What was bought of it."`
-	Is      simulatedSum `json:"is" doc:"What the rules would have bought of it."`
+	Was     simulatedSum `json:"was" doc:"What was bought from the carrier."`
+	Is      simulatedSum `json:"is" doc:"What the rules would have bought from the carrier."`
 }
 
 type zonePart struct {
 	Zone  string          `json:"zone" example:"US-TX" doc:"Area of the destination."`
-	Was   simulatedSum    `json:"was" doc:"What was bought for it."`
-	Is    simulatedSum    `json:"is" doc:"What the rules would have bought for it."`
+	Was   simulatedSum    `json:"was" doc:"What was bought for the area."`
+	Is    simulatedSum    `json:"is" doc:"What the rules would have bought for the area."`
 	Saved simulatedSaving `json:"saved" doc:"What the rules would have saved."`
 }
 
 type ruleCount struct {
-	Rule      string `json:"rule,omitempty" example:"Heavy parcels by UPS" doc:"Name of the rule; left out for the default."`
-	Shipments int    `json:"shipments" doc:"How many shipments it would have decided."`
+	Rule      string `json:"rule,omitempty" example:"Heavy parcels by UPS" doc:"Name of the rule; omitted for the default."`
+	Shipments int    `json:"shipments" doc:"Number of shipments that it would have decided."`
 }
 
 type changeShown struct {
@@ -67,8 +67,8 @@ type changeShown struct {
 	OrderID    string     `json:"orderId" example:"ORD-1001" doc:"The client's order reference."`
 	Was        wire.Offer `json:"was" doc:"What was bought."`
 	Is         wire.Offer `json:"is" doc:"What the rules would have bought."`
-	Saved      string     `json:"saved" example:"1.20" doc:"What that would have saved, as a decimal amount; negative if it is dearer."`
-	Rule       string     `json:"rule,omitempty" doc:"The rule that would have chosen; left out for the default."`
+	Saved      string     `json:"saved" example:"1.20" doc:"What that would have saved, as a decimal amount; negative if it costs more."`
+	Rule       string     `json:"rule,omitempty" doc:"The rule that would have decided; omitted for the default."`
 }
 
 // SimulationOf returns a simulation as clients see it.
@@ -168,7 +168,7 @@ func changeOf(change rulebook.Change) changeShown {
 func notesOf(in rulebook.Simulation) []string {
 	notes := []string{}
 	if in.Shipments == 0 {
-		return append(notes, "No shipment was bought in this time, so there is nothing to compare.")
+		return append(notes, "No shipments were bought in this period, so there is nothing to compare.")
 	}
 
 	add := func(count int, format string, args ...any) {
@@ -176,14 +176,14 @@ func notesOf(in rulebook.Simulation) []string {
 			notes = append(notes, fmt.Sprintf(format, args...)+": "+shipmentCount(count)+".")
 		}
 	}
-	add(in.Named, "Not compared, because the client named the carrier or the rate, and no rule applies then")
-	add(in.Unknown, "Not compared, because the offers of then were not stored")
-	add(in.Foreign, "Not compared, because it was bought or would be bought in another currency than %s", in.Currency)
-	add(in.Refused, "The rules would have bought nothing; these are in neither sum")
-	add(in.Approximate, "Approximate: the rules require a signature that was not quoted then, so its price is not in the sums")
-	add(in.Requoted, "Quoted again by the simulated carriers, as the offers of then were not stored or were for another signature")
-	add(in.Compared-in.Was.Timed, "Left out of the days, which are not known both ways")
-	add(in.Changed-len(in.Changes), "Changed and not listed, because only the newest %d are", len(in.Changes))
+	add(in.Named, "Not compared, because the client named the carrier or the rate, so no rule applies")
+	add(in.Unknown, "Not compared, because the offers at that time were not stored")
+	add(in.Foreign, "Not compared, because they were or would be bought in a currency other than %s", in.Currency)
+	add(in.Refused, "The rules would have bought nothing; not included in either total")
+	add(in.Approximate, "Approximate: the rules require a signature that was not quoted at that time, so its price is not included in the totals")
+	add(in.Requoted, "Quoted again by the simulated carriers, because the offers at that time were not stored or were for another signature")
+	add(in.Compared-in.Was.Timed, "Not included in the average days, because they are not known for both choices")
+	add(in.Changed-len(in.Changes), "Changed but not listed, because only the newest %d are shown", len(in.Changes))
 	return notes
 }
 

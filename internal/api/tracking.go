@@ -26,9 +26,9 @@ func trackingOf(tracked tracking.Tracked) wire.TrackingResult {
 }
 
 type trackRequest struct {
-	Number      string `path:"trackingNumber" minLength:"1" maxLength:"100" example:"1Z999AA10123456784" doc:"The carrier's tracking number (AWB), a shipment's shp_ id or a tracker's trk_ id. Case and spaces do not matter."`
-	Carrier     string `query:"carrier" minLength:"1" maxLength:"50" doc:"Chooses, if two carriers use the same number."`
-	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the copy at hand; 304 if the timeline is unchanged."`
+	Number      string `path:"trackingNumber" minLength:"1" maxLength:"100" example:"1Z999AA10123456784" doc:"The carrier's tracking number (AWB), a shipment's shp_ id or a tracker's trk_ id. Case and spaces are ignored."`
+	Carrier     string `query:"carrier" minLength:"1" maxLength:"50" doc:"The carrier, if several carriers use the same number."`
+	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the cached copy; the response is 304 if the timeline is unchanged."`
 }
 
 // track handles GET /v1/tracking/{trackingNumber}.
@@ -75,7 +75,7 @@ func renderTimeline(tracked tracking.Tracked) (body []byte, tag string, err erro
 // trackerInput is the body of POST /v1/trackers.
 type trackerInput struct {
 	TrackingNumber string `json:"trackingNumber" minLength:"1" maxLength:"100" example:"1Z999AA10123456784" doc:"The carrier's tracking number."`
-	Carrier        string `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"The carrier; left out, it is told from the number if it can be."`
+	Carrier        string `json:"carrier,omitempty" minLength:"1" maxLength:"50" example:"ups" doc:"The carrier; if omitted, it is detected from the number where possible."`
 }
 
 type followRequest struct {
@@ -139,8 +139,8 @@ func (s *server) unfollow(ctx context.Context, in *unfollowRequest) (reply, erro
 
 // advanceInput is the body of POST /v1/sandbox/shipments/{id}/advance.
 type advanceInput struct {
-	Status string `json:"status,omitempty" enum:"picked_up,in_transit,out_for_delivery,delivered,exception" doc:"The status to reach; left out, the next step."`
-	Reason string `json:"reason,omitempty" minLength:"1" maxLength:"50" pattern:"^[a-z][a-z0-9_]*$" example:"address_not_found" doc:"Why, for an exception."`
+	Status string `json:"status,omitempty" enum:"picked_up,in_transit,out_for_delivery,delivered,exception" doc:"The status to advance to; if omitted, the next step."`
+	Reason string `json:"reason,omitempty" minLength:"1" maxLength:"50" pattern:"^[a-z][a-z0-9_]*$" example:"address_not_found" doc:"The reason for an exception."`
 }
 
 type advanceRequest struct {

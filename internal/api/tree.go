@@ -150,7 +150,7 @@ func readObject(decoder *json.Decoder) (any, error) {
 		}
 		name, ok := token.(string)
 		if !ok {
-			return nil, fmt.Errorf("a name is expected, not %v", token)
+			return nil, fmt.Errorf("expected a key, got %v", token)
 		}
 
 		value, err := readTree(decoder)

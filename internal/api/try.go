@@ -15,21 +15,21 @@ import (
 // are to choose.
 type tryInput struct {
 	Destination addressInput       `json:"destination" doc:"Where the parcel goes."`
-	Parcel      *parcelInput       `json:"parcel,omitempty" doc:"The parcel; for several send parcels instead."`
+	Parcel      *parcelInput       `json:"parcel,omitempty" doc:"The parcel; for several, use parcels instead."`
 	Parcels     []parcelInput      `json:"parcels,omitempty" minItems:"1" maxItems:"50" doc:"Several parcels to one destination, instead of parcel."`
-	Rules       string             `json:"rules,omitempty" enum:"published,draft" doc:"Which rules choose: those that count now (published, the default) or the draft."`
-	Book        *ruleBook[request] `json:"book,omitempty" doc:"Rules to try instead; nothing of them is kept."`
-	OrderID     string             `json:"orderId,omitempty" maxLength:"100" example:"ORD-1001" doc:"The client's order reference. It decides which share of a split the order falls to."`
-	Origin      *addressInput      `json:"origin,omitempty" doc:"Where the parcel comes from. The default is the account's location; a test key has a sample warehouse."`
-	MaxAmount   *moneyInput        `json:"maxAmount,omitempty" doc:"The most that the label may cost."`
-	ShipDate    string             `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel; today by default."`
-	DeliverBy   string             `json:"deliverBy,omitempty" format:"date" doc:"Day by which it must arrive."`
+	Rules       string             `json:"rules,omitempty" enum:"published,draft" doc:"Which rules to apply: the active rules (published, the default) or the draft."`
+	Book        *ruleBook[request] `json:"book,omitempty" doc:"Rules to use instead; they are not stored."`
+	OrderID     string             `json:"orderId,omitempty" maxLength:"100" example:"ORD-1001" doc:"The client's order reference. It determines the order's share of a split."`
+	Origin      *addressInput      `json:"origin,omitempty" doc:"Where the parcel comes from. Defaults to the account's location, or to a sample warehouse with a test key."`
+	MaxAmount   *moneyInput        `json:"maxAmount,omitempty" doc:"Maximum price of the label."`
+	ShipDate    string             `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier; today by default."`
+	DeliverBy   string             `json:"deliverBy,omitempty" format:"date" doc:"Date by which the parcel must arrive."`
 	Reference   string             `json:"reference,omitempty" maxLength:"100" doc:"A reference to print on the label."`
 	IsReturn    bool               `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
 	Billing     *billingInput      `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
-	Customs     *customsInput      `json:"customs,omitempty" doc:"Declaration, for a parcel that crosses a border."`
+	Customs     *customsInput      `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
 	Options     *optionsInput      `json:"options,omitempty" doc:"Extra services."`
-	Metadata    metadataInput      `json:"metadata,omitempty" doc:"Up to 50 notes of the client's own."`
+	Metadata    metadataInput      `json:"metadata,omitempty" doc:"Up to 50 custom key-value pairs of your own."`
 }
 
 // shipment returns the input as an order, without the rules.
@@ -55,11 +55,11 @@ type tryRequest struct{ Body tryInput }
 
 // tried is the answer of POST /v1/routing/try.
 type tried struct {
-	Choice   *wire.Offer   `json:"choice,omitempty" doc:"What would be bought; left out if nothing would."`
-	Offers   []wire.Offer  `json:"offers" doc:"What would be tried, in this order, if each before it failed; the choice is the first."`
-	Routing  *wire.Routing `json:"routing" doc:"Why, as a shipment would show it."`
+	Choice   *wire.Offer   `json:"choice,omitempty" doc:"What would be bought; omitted if nothing would be."`
+	Offers   []wire.Offer  `json:"offers" doc:"What would be tried, in order, as each one before it fails; the first is the choice."`
+	Routing  *wire.Routing `json:"routing" doc:"The reasons, as a shipment would show them."`
 	Refused  string        `json:"refused,omitempty" doc:"Why nothing would be bought."`
-	Warnings []string      `json:"warnings" doc:"What is allowed in the rules of the request or the draft and perhaps not meant."`
+	Warnings []string      `json:"warnings" doc:"Likely mistakes in the rules of the request or the draft."`
 }
 
 // tryRules handles POST /v1/routing/try.

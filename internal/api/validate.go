@@ -83,7 +83,7 @@ func (v *validator) checkValue(node int, s *shape) {
 func (v *validator) checkObject(node int, s *shape) {
 	count := v.tape.Len(node)
 	if s.maxCount >= 0 && count > s.maxCount {
-		v.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" members")
+		v.add("too_many", "must have at most "+strconv.Itoa(s.maxCount)+" keys")
 		return
 	}
 
@@ -105,7 +105,7 @@ func (v *validator) checkObject(node int, s *shape) {
 		case s.others == nil:
 			v.addUnknown(string(name), s.names)
 		case len(name) == 0 || len(name) > s.maxName && len([]rune(string(name))) > s.maxName:
-			v.add("too_long", "names have 1 to "+strconv.Itoa(s.maxName)+" characters")
+			v.add("too_long", "keys must have 1 to "+strconv.Itoa(s.maxName)+" characters")
 		default:
 			v.checkValue(member, s.others)
 		}
@@ -168,9 +168,9 @@ func (v *validator) addUnknown(name string, known []string) {
 		meant = ship.Nearest(name, known)
 	}
 
-	detail := "there is no such field; the fields here are " + strings.Join(known, ", ")
+	detail := "unknown field; the fields here are " + strings.Join(known, ", ")
 	if meant != "" {
-		detail = "there is no such field; use " + meant
+		detail = "unknown field; use " + meant
 	}
 	v.addSuggestion("unknown_field", detail, meant)
 }
@@ -203,7 +203,7 @@ func (v *validator) addMissing(s *shape, found uint64) {
 	// too many.
 	v.path = append(append(v.path, '/'), s.oneOf[given/2]...)
 	if given == 0 {
-		v.add("required", "one of "+strings.Join(s.oneOf, " and ")+" is required")
+		v.add("required", "exactly one of "+strings.Join(s.oneOf, " and ")+" is required")
 	} else {
 		v.add("exclusive", "only one of "+strings.Join(s.oneOf, " and ")+" may be given")
 	}
@@ -214,9 +214,9 @@ func (v *validator) checkList(node int, s *shape) {
 	count := v.tape.Len(node)
 	switch {
 	case count < s.minCount:
-		v.add("too_few", "needs at least "+strconv.Itoa(s.minCount)+" items")
+		v.add("too_few", "must have at least "+strconv.Itoa(s.minCount)+" items")
 	case s.maxCount >= 0 && count > s.maxCount:
-		v.add("too_many", "has more than "+strconv.Itoa(s.maxCount)+" items")
+		v.add("too_many", "must have at most "+strconv.Itoa(s.maxCount)+" items")
 		return
 	}
 
@@ -241,15 +241,15 @@ func (v *validator) checkText(node int, s *shape) {
 	case runes < s.minLength && runes == 0:
 		v.add("required", "may not be empty")
 	case runes < s.minLength:
-		v.add("too_short", "needs at least "+strconv.Itoa(s.minLength)+" characters")
+		v.add("too_short", "must have at least "+strconv.Itoa(s.minLength)+" characters")
 	case s.maxLength >= 0 && runes > s.maxLength:
-		v.add("too_long", "has more than "+strconv.Itoa(s.maxLength)+" characters")
+		v.add("too_long", "must have at most "+strconv.Itoa(s.maxLength)+" characters")
 	case s.enum != nil && !s.allows(text):
 		v.addSuggestion("not_allowed", s.enumDetail, ship.Nearest(string(text), s.enum))
 	case s.pattern != nil && !s.pattern.Match(text):
 		v.add("invalid_format", s.patternDetail)
 	case s.format == "date" && !isDate(text):
-		v.add("invalid_format", "must be a date, as 2026-03-31")
+		v.add("invalid_format", "must be a date, such as 2026-03-31")
 	}
 }
 

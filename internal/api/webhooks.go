@@ -30,22 +30,22 @@ func (headersInput) Schema(huma.Registry) *huma.Schema {
 
 // webhookInput is the body of POST /v1/webhooks.
 type webhookInput struct {
-	URL         string           `json:"url" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"Where to send events: https, a public host, the usual port or 1024 and above."`
-	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kinds to send; left out or *, all of them."`
-	Description *string          `json:"description,omitempty" maxLength:"500" doc:"A note of the client's own."`
-	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events; true if left out."`
-	Headers     headersInput     `json:"headers,omitempty" doc:"Up to 10 headers to send with each event, such as Authorization. They are stored encrypted and not shown again."`
-	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events; v1 if left out."`
+	URL         string           `json:"url" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"URL to send events to: https, a public host, and port 443 or 1024 and above."`
+	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The event types to send; omit it or use * for all."`
+	Description *string          `json:"description,omitempty" maxLength:"500" doc:"Description of your own."`
+	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events; true by default."`
+	Headers     headersInput     `json:"headers,omitempty" doc:"Up to 10 headers to send with each event, such as Authorization. They are stored encrypted and never shown again."`
+	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events; v1 by default."`
 }
 
 // webhookChange is the body of PATCH /v1/webhooks/{id}.
 type webhookChange struct {
-	URL         *string          `json:"url,omitempty" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"Where to send events."`
-	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kinds to send; * means all."`
-	Description *string          `json:"description,omitempty" maxLength:"500" doc:"A note of the client's own."`
-	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events. What waits while it is off is sent when it is on again, as far back as the log reaches."`
-	Headers     headersInput     `json:"headers,omitempty" doc:"The custom headers, all of them; an empty object removes them."`
-	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events. A shared secret that was never shown is shown by rotating it."`
+	URL         *string          `json:"url,omitempty" minLength:"1" maxLength:"2048" example:"https://example.com/webhooks" doc:"URL to send events to."`
+	Events      []ship.EventKind `json:"events,omitempty" minItems:"1" maxItems:"7" enum:"*,shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The event types to send; * means all."`
+	Description *string          `json:"description,omitempty" maxLength:"500" doc:"Description of your own."`
+	Enabled     *bool            `json:"enabled,omitempty" doc:"Whether to send events. Events recorded while it is false are sent once it is true again, as far back as the log reaches."`
+	Headers     headersInput     `json:"headers,omitempty" doc:"The complete set of custom headers; an empty object removes them all."`
+	Signature   *string          `json:"signature,omitempty" enum:"v1,v1a,both" doc:"How to sign events. To see a shared secret that was never shown, rotate it."`
 }
 
 type createWebhookRequest struct{ Body webhookInput }
@@ -154,7 +154,7 @@ func (s *server) rotateSecret(ctx context.Context, in *webhookRequest) (reply, e
 
 // testInput is the body of POST /v1/webhooks/{id}/test.
 type testInput struct {
-	Type ship.EventKind `json:"type,omitempty" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The kind of the event; shipment.created if left out."`
+	Type ship.EventKind `json:"type,omitempty" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"The event type; shipment.created by default."`
 }
 
 type testWebhookRequest struct {

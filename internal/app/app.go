@@ -116,7 +116,7 @@ func (a *App) listen() (err error) {
 	if a.baseURL == "" {
 		a.baseURL = "http://" + localAddr(a.Addr())
 		if !isLoopback(a.Addr()) {
-			a.log.Warn("BASE_URL is not set: clients are given links to this address", "base_url", a.baseURL)
+			a.log.Warn("BASE_URL is not set: links point to this address", "base_url", a.baseURL)
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ func (a *App) buildEdges() error {
 		a.api.http.Handler = a.traces.requests(handler)
 
 		a.loops = append(a.loops, worker.Loop{
-			Name:  "note the use of keys",
+			Name:  "record API key usage",
 			Do:    func(ctx context.Context) (int, error) { return 0, a.services.account.RecordUse(ctx) },
 			Least: noteEvery,
 			Most:  noteEvery,
@@ -205,13 +205,13 @@ func (a *App) buildWorker() error {
 	a.dispatcher = webhook.NewDispatcher(a.services.webhook, deliveries)
 
 	for range pushLoops {
-		a.addLoop("take in what carriers push", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
+		a.addLoop("process carrier pushes", a.services.tracking.ProcessPushes, pushBusy, pushIdle)
 	}
 	a.addLoop("count shipments", a.store.RollUp, liveBusy, liveIdle)
-	a.addLoop("ask carriers about parcels", a.services.tracking.Poll, liveBusy, liveIdle)
-	a.addLoop("have carriers push", a.services.tracking.Subscribe, subscribeEvery, subscribeEvery)
+	a.addLoop("poll carriers for tracking", a.services.tracking.Poll, liveBusy, liveIdle)
+	a.addLoop("subscribe to carrier pushes", a.services.tracking.Subscribe, subscribeEvery, subscribeEvery)
 	if a.cfg.SandboxStep > 0 {
-		a.addLoop("move simulated parcels", a.services.tracking.Live, liveBusy, liveIdle)
+		a.addLoop("advance simulated parcels", a.services.tracking.Live, liveBusy, liveIdle)
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func (a *App) noteUse() error {
 	defer cancel()
 
 	if err := errors.Join(a.services.account.RecordUse(ctx), a.services.journal.Flush(ctx)); err != nil {
-		return fmt.Errorf("last notes: %w", err)
+		return fmt.Errorf("write the last log entries: %w", err)
 	}
 	return nil
 }

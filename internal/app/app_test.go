@@ -346,7 +346,7 @@ func TestAnAddressThatIsTakenIsExplained(t *testing.T) {
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	_, err := app.New(t.Context(), settings(t, storetest.URL(t), "LISTEN", taken.Listener.Addr().String()), app.AllRoles)
-	if err == nil || !strings.Contains(err.Error(), "another program listens on") {
+	if err == nil || !strings.Contains(err.Error(), "another program is already listening on") {
 		t.Errorf("err = %v", err)
 	}
 }

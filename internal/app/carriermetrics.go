@@ -27,13 +27,13 @@ func newCarrierMetrics(reg prometheus.Registerer) (*carrierMetrics, error) {
 
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "waybill_carrier_call_seconds",
-			Help:    "Time that a call to a carrier takes.",
+			Help:    "Duration of calls to carriers.",
 			Buckets: []float64{.001, .01, .05, .1, .25, .5, 1, 2, 4, 8, 20},
 		}, []string{"carrier", "operation"}),
 
 		codes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_tracking_unmapped_total",
-			Help: "Tracking events whose code no status table knows.",
+			Help: "Tracking events whose code is in no status table.",
 		}, nil),
 	}
 
@@ -64,11 +64,11 @@ func (m *carrierMetrics) unmapped(string) { m.codes.WithLabelValues().Inc() }
 
 // The numbers of each connection's traffic.
 var (
-	breakerState  = prometheus.NewDesc("waybill_carrier_breaker_open", "Whether calls of an operation are refused here because the carrier fails: 1 refused, 0.5 probing, 0 not.", []string{"carrier", "connection", "operation"}, nil)
-	callsInFlight = prometheus.NewDesc("waybill_carrier_calls_in_flight", "Calls to carriers that are sent and not answered.", []string{"carrier", "connection", "operation"}, nil)
-	callsWaiting  = prometheus.NewDesc("waybill_carrier_calls_waiting", "Calls that wait for the carrier's quota or for a slot.", []string{"carrier", "connection", "operation"}, nil)
-	callsShed     = prometheus.NewDesc("waybill_carrier_calls_shed_total", "Calls that were refused here and not sent.", []string{"carrier", "connection", "operation"}, nil)
-	quotaLeft     = prometheus.NewDesc("waybill_carrier_quota_left", "Calls that a connection may make now.", []string{"carrier", "connection"}, nil)
+	breakerState  = prometheus.NewDesc("waybill_carrier_breaker_open", "Whether the circuit breaker blocks calls of an operation because the carrier fails: 1 blocked, 0.5 probing, 0 not blocked.", []string{"carrier", "connection", "operation"}, nil)
+	callsInFlight = prometheus.NewDesc("waybill_carrier_calls_in_flight", "Calls to carriers that are in flight.", []string{"carrier", "connection", "operation"}, nil)
+	callsWaiting  = prometheus.NewDesc("waybill_carrier_calls_waiting", "Calls waiting for the carrier's quota or for a slot.", []string{"carrier", "connection", "operation"}, nil)
+	callsShed     = prometheus.NewDesc("waybill_carrier_calls_shed_total", "Calls that were rejected locally and not sent.", []string{"carrier", "connection", "operation"}, nil)
+	quotaLeft     = prometheus.NewDesc("waybill_carrier_quota_left", "Calls that a connection can make now.", []string{"carrier", "connection"}, nil)
 )
 
 // trafficStats shows the traffic to carriers.

@@ -51,7 +51,7 @@ func newJournal(cfg config.Config, st *store.Store, reg prometheus.Registerer, t
 	} {
 		err := reg.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "waybill_journal_dropped_total",
-			Help:        "Records of the journal that were not kept.",
+			Help:        "Request log entries that were dropped.",
 			ConstLabels: prometheus.Labels{"record": kind},
 		}, func() float64 { return float64(dropped()) }))
 		if err != nil {
@@ -68,7 +68,7 @@ func journalRetention(cfg config.Config) store.Retention {
 
 func journalLoop(s services, log *slog.Logger) worker.Loop {
 	return worker.Loop{
-		Name:  "write the journal",
+		Name:  "write the request log",
 		Do:    func(ctx context.Context) (int, error) { return 0, s.journal.Flush(ctx) },
 		Least: journalEvery,
 		Most:  journalEvery,

@@ -242,7 +242,7 @@ func TestARefusedKeyIsInTheLogOfItsAccount(t *testing.T) {
 	}
 	defer st.Close()
 	j := journal.New(journal.Config{Store: st})
-	checkRefused(t, j, ship.Tenant{Account: owner.ID}, map[ship.KeyID][2]string{first: {"invalid_api_key", "expired at"}, third: {"ip_not_allowed", "from this address, 127.0.0.1"}})
+	checkRefused(t, j, ship.Tenant{Account: owner.ID}, map[ship.KeyID][2]string{first: {"invalid_api_key", "expired at"}, third: {"ip_not_allowed", "from the IP address 127.0.0.1"}})
 	checkRefused(t, j, ship.Tenant{Account: owner.ID, Livemode: true}, map[ship.KeyID][2]string{second: {"invalid_api_key", "revoked at"}})
 }
 

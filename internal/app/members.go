@@ -39,7 +39,7 @@ func (a *App) SetupURL(ctx context.Context) string {
 
 	url, err := a.services.member.SetupURL(ctx)
 	if err != nil {
-		a.log.WarnContext(ctx, "there is no link to set the dashboard up", "error", err)
+		a.log.WarnContext(ctx, "cannot create the dashboard setup link", "error", err)
 		return ""
 	}
 	return url

@@ -38,13 +38,13 @@ func metricsHandler(reg *prometheus.Registry) http.Handler {
 
 // The numbers that are read when somebody asks for them.
 var (
-	databaseUp = prometheus.NewDesc("waybill_database_up", "Whether the database answers.", nil, nil)
-	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "For how long the oldest writing transaction holds up the readers of the event log.", nil, nil)
-	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids that wait for an outcome, or for a person (needs_review).", []string{"state"}, nil)
-	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void that waits for an outcome.", nil, nil)
-	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Labels that were sold and are used by nobody: waiting to be voided (pending), or that the carrier does not void (void_declined).", []string{"state"}, nil)
-	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not begun.", nil, nil)
-	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "For how long the oldest of them has been due.", nil, nil)
+	databaseUp = prometheus.NewDesc("waybill_database_up", "Whether the database is reachable.", nil, nil)
+	horizonAge = prometheus.NewDesc("waybill_log_horizon_age_seconds", "Age of the oldest open write transaction, which delays readers of the event log.", nil, nil)
+	openBuys   = prometheus.NewDesc("waybill_purchases_open", "Purchases and voids waiting for an outcome or for manual review (needs_review).", []string{"state"}, nil)
+	oldestOpen = prometheus.NewDesc("waybill_purchases_open_oldest_seconds", "Age of the oldest purchase or void waiting for an outcome.", nil, nil)
+	orphans    = prometheus.NewDesc("waybill_labels_orphaned", "Orphaned labels, sold but not used: waiting to be voided (pending), or declined by the carrier (void_declined).", []string{"state"}, nil)
+	jobsDue    = prometheus.NewDesc("waybill_jobs_waiting", "Background jobs that are due and not started.", nil, nil)
+	oldestJob  = prometheus.NewDesc("waybill_jobs_waiting_oldest_seconds", "How long the oldest of them has been due.", nil, nil)
 )
 
 // vitals asks the database at each scrape: nobody pays for numbers that nobody
@@ -75,7 +75,7 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 
 	now, err := v.store.Vitals(ctx)
 	if err != nil {
-		v.log.WarnContext(ctx, "vitals cannot be read", "error", err)
+		v.log.WarnContext(ctx, "cannot read the health metrics", "error", err)
 		gauge(databaseUp, 0)
 		return
 	}
@@ -100,11 +100,11 @@ func (v vitals) Collect(ch chan<- prometheus.Metric) {
 type poolStats map[string]*pgxpool.Pool
 
 var (
-	poolMost  = prometheus.NewDesc("waybill_database_connections_max", "Most connections of a pool.", []string{"pool"}, nil)
+	poolMost  = prometheus.NewDesc("waybill_database_connections_max", "Maximum connections of a pool.", []string{"pool"}, nil)
 	poolBusy  = prometheus.NewDesc("waybill_database_connections_busy", "Connections in use.", []string{"pool"}, nil)
 	poolOpen  = prometheus.NewDesc("waybill_database_connections_open", "Connections open.", []string{"pool"}, nil)
-	poolWaits = prometheus.NewDesc("waybill_database_connection_waits_total", "Times that a connection was waited for.", []string{"pool"}, nil)
-	poolWait  = prometheus.NewDesc("waybill_database_connection_wait_seconds_total", "Time that was spent waiting for a connection.", []string{"pool"}, nil)
+	poolWaits = prometheus.NewDesc("waybill_database_connection_waits_total", "Number of waits for a connection.", []string{"pool"}, nil)
+	poolWait  = prometheus.NewDesc("waybill_database_connection_wait_seconds_total", "Time spent waiting for a connection.", []string{"pool"}, nil)
 )
 
 // Describe lists the metrics.

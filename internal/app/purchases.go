@@ -73,11 +73,11 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog
 
 	spool, err := seal.OpenSpool(dir, box)
 	if err != nil {
-		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
+		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
 	}
 	recoveryLog, err := seal.OpenRecoveryLog(filepath.Join(dir, "trail"), box, shipping.RecoveryLogRetention)
 	if err != nil {
-		return nil, nil, fmt.Errorf("set SPOOL_DIR to a directory that can be written: %w", err)
+		return nil, nil, fmt.Errorf("set SPOOL_DIR to a writable directory: %w", err)
 	}
 	return spool, recoveryLog, nil
 }
@@ -87,7 +87,7 @@ func openSpool(cfg config.Config, box *seal.Box) (*seal.Spool, *seal.RecoveryLog
 func spoolFiles(spool *seal.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_spool_files",
-		Help: "Purchases on this machine's disk that the database may lack.",
+		Help: "Purchases in the local spool that may not be in the database yet.",
 	}, func() float64 {
 		names, err := spool.Names()
 		if err != nil {
@@ -101,7 +101,7 @@ func spoolFiles(spool *seal.Spool) prometheus.Collector {
 func newStepCounter(reg prometheus.Registerer) (func(purchase.Act, purchase.Result), error) {
 	steps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_purchase_steps_total",
-		Help: "Steps of purchases that cost money, and how each ended.",
+		Help: "Steps of purchases that cost money, by outcome.",
 	}, []string{"step", "result"})
 	if err := reg.Register(steps); err != nil {
 		return nil, fmt.Errorf("purchase metrics: %w", err)
@@ -125,28 +125,28 @@ func (s services) loops(lateSweep time.Duration, log *slog.Logger) []worker.Loop
 	return []worker.Loop{
 		journalLoop(s, log),
 		{
-			Name:  "record what was bought before a crash",
+			Name:  "write spooled purchases to the database",
 			Do:    s.shipping.Replay,
 			Least: replayEvery,
 			Most:  replayEvery,
 			Log:   log,
 		},
 		{
-			Name:  "remove old sign-ins",
+			Name:  "delete expired sign-ins",
 			Do:    func(ctx context.Context) (int, error) { return 0, s.member.Sweep(ctx) },
 			Least: sweepSignIns,
 			Most:  sweepSignIns,
 			Log:   log,
 		},
 		{
-			Name:  "notice a restore",
+			Name:  "detect a database restore",
 			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.RecordRestore(ctx) },
 			Least: restoreEvery,
 			Most:  restoreEvery,
 			Log:   log,
 		},
 		{
-			Name:  "take back what a restore lost",
+			Name:  "void purchases lost in a restore",
 			Do:    func(ctx context.Context) (int, error) { return 0, s.shipping.VoidForgotten(ctx) },
 			Least: lateSweep,
 			Most:  lateSweep,

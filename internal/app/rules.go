@@ -55,7 +55,7 @@ func routingPolicy(rules *rulebook.Service) func(context.Context, ship.Tenant) (
 func newDecisionCounter(reg prometheus.Registerer) (func(strategy string), error) {
 	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_routing_decisions_total",
-		Help: "Purchases that were routed, by what chose: rule, default, cheapest, named or rate.",
+		Help: "Routed purchases, by what chose the offer: rule, default, cheapest, named or rate.",
 	}, []string{"strategy"})
 	if err := reg.Register(decisions); err != nil {
 		return nil, fmt.Errorf("routing metrics: %w", err)

@@ -39,7 +39,7 @@ func liveSecrets(ctx context.Context, st *store.Store) (LiveSecrets, error) {
 	}
 	box, err := seal.New(own)
 	if err != nil {
-		return LiveSecrets{}, fmt.Errorf("key of stored secrets: %w", err)
+		return LiveSecrets{}, fmt.Errorf("load the key of stored secrets: %w", err)
 	}
 
 	found := LiveSecrets{Connections: len(keys)}

@@ -28,7 +28,7 @@ const writeSlack = 5 * time.Second
 func newServer(cfg config.Config, address, setting string, log *slog.Logger) (*server, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another program listens on %s already: choose another address with %s, or port 0 for a free one: %w", address, setting, err)
+		return nil, fmt.Errorf("another program is already listening on %s: choose another address with %s, or port 0 for a free port: %w", address, setting, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
@@ -56,7 +56,7 @@ func (s *server) serve() error {
 func (s *server) stop(ctx context.Context) error {
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.http.Close()
-		return fmt.Errorf("requests were cut off: %w", err)
+		return fmt.Errorf("requests were aborted: %w", err)
 	}
 	return nil
 }

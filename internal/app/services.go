@@ -179,7 +179,7 @@ func newBox(ctx context.Context, cfg config.Config, st *store.Store) (*seal.Box,
 
 	box, err := seal.New(append(slices.Clone(cfg.SecretKeys), own)...)
 	if err != nil {
-		return nil, fmt.Errorf("key of stored secrets: %w", err)
+		return nil, fmt.Errorf("load the key of stored secrets: %w", err)
 	}
 	return box, nil
 }

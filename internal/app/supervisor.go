@@ -29,7 +29,7 @@ func notifySupervisor(log *slog.Logger, state string) {
 		_ = conn.Close()
 	}
 	if err != nil {
-		log.Warn("the supervisor cannot be notified", "state", state, "error", err)
+		log.Warn("cannot notify the supervisor", "state", state, "error", err)
 	}
 }
 

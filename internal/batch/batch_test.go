@@ -359,7 +359,7 @@ func TestNoLineCostsMoreThanThePriceThatWasShown(t *testing.T) {
 	}
 	row, err := b.Row(t.Context(), b.tenant, id, 2)
 	b.must(err)
-	if !strings.Contains(row.At(""), "costs more now") {
+	if !strings.Contains(row.At(""), "now costs more") {
 		t.Errorf("the line says %+v, want that its price rose", row.Problems)
 	}
 

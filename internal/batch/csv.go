@@ -54,7 +54,7 @@ func Read(data []byte) (File, error) {
 		}
 		if err != nil {
 			line, _ := records.FieldPos(0)
-			return File{}, invalidFile("line " + strconv.Itoa(line) + " cannot be read as CSV: look at its quotation marks")
+			return File{}, invalidFile("line " + strconv.Itoa(line) + " is not valid CSV: check its quotation marks")
 		}
 		if err := file.add(record); err != nil {
 			return File{}, err
@@ -62,7 +62,7 @@ func Read(data []byte) (File, error) {
 	}
 
 	if len(file.Lines) == 0 {
-		return File{}, invalidFile("the file has no lines below its titles: the first line names the columns, each further one is an order")
+		return File{}, invalidFile("the file has no orders: the first line must contain the column titles, and each following line one order")
 	}
 	return file, nil
 }
@@ -84,11 +84,11 @@ func (f *File) add(record []string) error {
 
 	switch {
 	case f.Header == nil && len(line) > maxColumns:
-		return invalidFile("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove those that do not matter")
+		return invalidFile("the file has more than " + strconv.Itoa(maxColumns) + " columns: remove the ones you do not need")
 	case f.Header == nil:
 		f.Header = line
 	case len(f.Lines) == MaxRows:
-		return invalidFile("the file has more than " + strconv.Itoa(MaxRows) + " orders: divide it")
+		return invalidFile("the file has more than " + strconv.Itoa(MaxRows) + " orders: split it into several files")
 	default:
 		f.Lines = append(f.Lines, line[:len(f.Header)])
 	}
@@ -108,11 +108,11 @@ func decode(data []byte) (string, error) {
 	case len(data) == 0:
 		return "", invalidFile("the file is empty")
 	case len(data) > MaxBytes:
-		return "", invalidFile("the file is larger than 5 MB: divide it")
+		return "", invalidFile("the file is larger than 5 MB: split it into several files")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return "", invalidFile("this is a workbook: save it as CSV first")
+		return "", invalidFile("this is a spreadsheet file: save it as CSV first")
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return "", invalidFile("the file is in UTF-16: save it as CSV in UTF-8")
+		return "", invalidFile("the file is encoded in UTF-16: save it as CSV in UTF-8")
 	}
 
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

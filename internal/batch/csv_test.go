@@ -35,8 +35,8 @@ func TestFilesAreReadAsSpreadsheetsSaveThem(t *testing.T) {
 func TestFilesThatCannotBeReadSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "empty", "order\n": "no lines", "PK\x03\x04": "workbook", "\xff\xfeo": "UTF-16",
-		"order\n" + strings.Repeat("1\n", batch.MaxRows+1):  "divide",
+		"": "empty", "order\n": "no orders", "PK\x03\x04": "spreadsheet", "\xff\xfeo": "UTF-16",
+		"order\n" + strings.Repeat("1\n", batch.MaxRows+1):  "split",
 		"order\n" + strings.Repeat("x", 3000) + "\n":        "cell",
 		strings.Repeat("a,", 101) + "a\n1\n":                "columns",
 		"order\n" + strings.Repeat("x\n", batch.MaxBytes/2): "5 MB",

@@ -64,7 +64,7 @@ func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
 	if carrierWord != "" {
 		carriers = matchingCarriers(carriers, carrierWord)
 		if len(carriers) != 1 {
-			l.add("carrier", "is not a carrier that you can buy from: write its name, or leave it empty and the rules choose")
+			l.add("carrier", "is not one of your carriers: enter the name of a connected carrier, or leave it empty to let the rules choose")
 			return "", ""
 		}
 		carrier = carriers[0].Name
@@ -78,7 +78,7 @@ func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
 		switch {
 		case code == "":
 		case service != "":
-			l.add("service", "is a service of several carriers: name the carrier too")
+			l.add("service", "is offered by several carriers: enter the carrier too")
 			return "", ""
 		default:
 			carrier = candidate.Name
@@ -86,7 +86,7 @@ func (l *line) carrierAndService(carriers []Carrier) (carrier, service string) {
 		}
 	}
 	if service == "" {
-		l.add("service", "is not a service of the carrier: write its code or its name, or leave it empty and the cheapest is taken")
+		l.add("service", "is not a service of this carrier: enter its code or name, or leave it empty to use the cheapest")
 	}
 	return carrier, service
 }

@@ -26,7 +26,7 @@ type Problem struct {
 // check refuses a meaning under which no line could be bought.
 func (m ColumnMapping) check(columns int) error {
 	if len(m.Columns) != columns {
-		return ship.Errorf(ship.Conflict, "the file has other columns than these")
+		return ship.Errorf(ship.Conflict, "the columns do not match the columns of the file")
 	}
 
 	var invalid []ship.FieldError
@@ -37,9 +37,9 @@ func (m ColumnMapping) check(columns int) error {
 		}
 		pointer := "/columns/" + strconv.Itoa(i)
 		if _, known := fieldByName(name); !known {
-			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is not a field"})
+			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is not a known field"})
 		} else if seen[name] {
-			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is taken by another column: a field comes from one"})
+			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: "invalid", Detail: "is already mapped to another column: a field can be mapped only once"})
 		}
 		seen[name] = true
 	}
@@ -49,7 +49,7 @@ func (m ColumnMapping) check(columns int) error {
 			invalid = append(invalid, ship.FieldError{
 				Pointer: "/fields/" + field.Name,
 				Code:    "required",
-				Detail:  "choose the column that holds it: " + field.Title,
+				Detail:  "choose the column with this field: " + field.Title,
 			})
 		}
 	}
@@ -218,7 +218,7 @@ func (l *line) number(name, written string) float64 {
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(written, ",", "."), 64)
 	if err != nil {
-		l.add(name, "is not a number: write it as 2.5, and the unit in a column of its own")
+		l.add(name, "must be a number such as 2.5, with the unit in a separate column")
 		return 0
 	}
 	return n
@@ -250,7 +250,7 @@ func (l *line) signature() string {
 func (l *line) customs(account ship.Account) *ship.Customs {
 	contents := cmp.Or(strings.ToLower(l.values["contents"]), ship.ContentsTypes[0])
 	if !slices.Contains(ship.ContentsTypes, contents) {
-		l.add("contents", "is not one of "+strings.Join(ship.ContentsTypes, ", "))
+		l.add("contents", "must be one of "+strings.Join(ship.ContentsTypes, ", "))
 	}
 
 	customs := &ship.Customs{ContentsType: contents}
@@ -272,7 +272,7 @@ func (l *line) item(values map[string]string, account ship.Account) ship.Customs
 	if values["quantity"] != "" {
 		n, err := strconv.Atoi(values["quantity"])
 		if err != nil {
-			l.add("quantity", "is not a whole number")
+			l.add("quantity", "must be a whole number")
 		}
 		item.Quantity = n
 	}
@@ -280,7 +280,7 @@ func (l *line) item(values map[string]string, account ship.Account) ship.Customs
 		currency := strings.ToUpper(cmp.Or(values["currency"], account.Currency))
 		var ok bool
 		if item.Value, ok = ship.ParseMoney(values["value"], currency); !ok {
-			l.add("value", "is not an amount such as 12.50")
+			l.add("value", "must be an amount such as 12.50")
 		}
 	}
 	return item

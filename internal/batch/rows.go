@@ -56,7 +56,7 @@ func rowOf(stored store.BatchRow) (Row, error) {
 		return row, nil
 	}
 	if err := json.Unmarshal(stored.Problems, &row.Problems); err != nil {
-		return row, fmt.Errorf("read what is wrong with line %d: %w", stored.Number, err)
+		return row, fmt.Errorf("read the problems of line %d: %w", stored.Number, err)
 	}
 
 	// An accepted duplicate is stored among the problems, but is none.
@@ -132,7 +132,7 @@ func (s *Service) ShipAgain(ctx context.Context, t ship.Tenant, id ship.BatchID,
 	}
 	earlier := row.Earlier()
 	if earlier == "" {
-		return Row{}, ship.Errorf(ship.Conflict, "the order of the line has no other shipment any more")
+		return Row{}, ship.Errorf(ship.Conflict, "the order of this line no longer has another shipment")
 	}
 
 	reader, err := s.newReader(ctx, t, batch.ColumnMapping)
@@ -182,7 +182,7 @@ func (s *Service) editableRow(ctx context.Context, t ship.Tenant, id ship.BatchI
 	return batch, row, err
 }
 
-var errBusy = ship.Errorf(ship.Conflict, "the line is being bought, or was; it cannot be changed any more")
+var errBusy = ship.Errorf(ship.Conflict, "the line is being purchased or has been purchased; it can no longer be changed")
 
 // saveChange stores a line that a person changed. A batch that was done is open
 // again.
@@ -227,7 +227,7 @@ var Formats = []string{"pdf", "zpl"}
 // labels to be printed in the format. Asked twice, it buys once.
 func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
 	if !slices.Contains(Formats, format) {
-		return ship.InvalidFields([]ship.FieldError{{Pointer: "/format", Code: "invalid", Detail: "choose pdf or zpl"}})
+		return ship.InvalidFields([]ship.FieldError{{Pointer: "/format", Code: "invalid", Detail: "must be pdf or zpl"}})
 	}
 
 	batch, err := s.Batch(ctx, t, id)
@@ -235,7 +235,7 @@ func (s *Service) Buy(ctx context.Context, t ship.Tenant, id ship.BatchID, forma
 		return err
 	}
 	if batch.State != Buying && batch.Tally.Rows[RowRated] == 0 {
-		return ship.Errorf(ship.Conflict, "no line of the batch can be bought: mend one first")
+		return ship.Errorf(ship.Conflict, "no line of the batch can be purchased: fix at least one first")
 	}
 
 	return s.Store.InTx(ctx, t, func(tx *store.Store) error {

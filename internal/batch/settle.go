@@ -72,7 +72,7 @@ func (s *Service) settleRow(ctx context.Context, batch Batch, row *store.BatchRo
 	if err != nil {
 		return false, err
 	}
-	why := "the carrier did not sell it, and nothing was bought: try the line again"
+	why := "the carrier did not complete the purchase, and nothing was bought: try the line again"
 	if n := len(attempts); n > 0 {
 		why = cmp.Or(attempts[n-1].Message, why)
 	}

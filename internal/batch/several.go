@@ -29,7 +29,7 @@ func (l *line) splitValues(first string, others ...string) []map[string]string {
 		}
 
 		if len(parts) != 1 && len(parts) != n {
-			l.add(name, fmt.Sprintf("has %d values, and %s has %d: write one for all, or one for each", len(parts), Title(first), n))
+			l.add(name, fmt.Sprintf("has %d values, but %s has %d: enter one value for all, or one for each", len(parts), Title(first), n))
 		}
 		for i := range list {
 			list[i][name] = strings.TrimSpace(parts[min(i, len(parts)-1)])
@@ -49,7 +49,7 @@ func memberPrefix(pointer string, order ship.Order) string {
 		case parts[i] == "parcels" && len(order.Parcels) > 1:
 			return fmt.Sprintf("parcel %d: ", n+1)
 		case parts[i] == "items" && order.Customs != nil && len(order.Customs.Items) > 1:
-			return fmt.Sprintf("thing %d: ", n+1)
+			return fmt.Sprintf("item %d: ", n+1)
 		}
 	}
 	return ""

@@ -41,8 +41,8 @@ func TestALineHasSeveralParcels(t *testing.T) {
 		t.Errorf("%s %+v: %+v", rows[0].State, rows[0].Problems, parcels)
 	}
 	for i, want := range map[int]batch.Problem{
-		1: {Field: "length", Detail: "has 3 values, and Weight has 2: write one for all, or one for each"},
-		2: {Field: "weight", Detail: "is not a number: write it as 2.5, and the unit in a column of its own"},
+		1: {Field: "length", Detail: "has 3 values, but Weight has 2: enter one value for all, or one for each"},
+		2: {Field: "weight", Detail: "must be a number such as 2.5, with the unit in a separate column"},
 		3: {Field: "weight", Detail: "parcel 2: must be greater than 0"},
 	} {
 		if rows[i].State != batch.RowBad || len(rows[i].Problems) != 1 || rows[i].Problems[0] != want {

@@ -230,7 +230,7 @@ func isTransient(err error) bool {
 func problemsOf(err error) []Problem {
 	refused, ok := errors.AsType[*ship.Error](err)
 	if !ok {
-		return []Problem{{Detail: "something went wrong here: try the line again"}}
+		return []Problem{{Detail: "an internal error occurred: try the line again"}}
 	}
 
 	var problems []Problem
@@ -241,7 +241,7 @@ func problemsOf(err error) []Problem {
 	case len(problems) > 0:
 		return problems
 	case isTransient(err):
-		return []Problem{{Detail: "no carrier could be asked, and nothing was bought: try the line again later"}}
+		return []Problem{{Detail: "no carrier could be reached, and nothing was bought: try the line again later"}}
 	}
 	return []Problem{{Detail: cmp.Or(refused.Refusal.Message, refused.Message)}}
 }
@@ -254,7 +254,7 @@ func purchaseProblems(err error) []Problem {
 		existing, _ := duplicate.Details["possibleDuplicateOf"].(string)
 		return []Problem{shippedProblem(ship.ShipmentID(existing))}
 	case "no_rate", "price_changed":
-		return []Problem{{Detail: "the offer that was shown is gone, or costs more now: try the line again"}}
+		return []Problem{{Detail: "the offer is no longer available or now costs more: try the line again"}}
 	}
 	return problemsOf(err)
 }

@@ -212,7 +212,7 @@ func (c *Carrier) Buy(ctx context.Context, request BuyOrder) (_ ship.Sale, err e
 func (c *Carrier) Find(ctx context.Context, request BuyOrder) (_ ship.Sale, err error) {
 	finder, ok := c.driver.(Finder)
 	if !ok {
-		return ship.Sale{}, c.errorf(ship.Unsupported, "%s cannot look purchases up", c.spec.Title)
+		return ship.Sale{}, c.errorf(ship.Unsupported, "%s cannot look up purchases", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpFind, c.Deadlines.Find)
@@ -246,7 +246,7 @@ func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResul
 	}
 	// The label may be void all the same, so this is not a refusal.
 	if result.State != ship.StateVoided && result.State != ship.StateRefundPending {
-		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not say whether the label is void", c.spec.Title)
+		return VoidResult{}, c.errorf(ship.Uncertain, "%s did not confirm whether the label was voided", c.spec.Title)
 	}
 	return result, nil
 }
@@ -255,7 +255,7 @@ func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResul
 func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpdate, err error) {
 	tracker, ok := c.driver.(Tracker)
 	if !ok {
-		return nil, c.errorf(ship.Unsupported, "%s cannot be asked where a parcel is", c.spec.Title)
+		return nil, c.errorf(ship.Unsupported, "%s does not offer tracking", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)
@@ -271,7 +271,7 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpda
 func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
 	listener, ok := c.driver.(PushDecoder)
 	if !ok {
-		return Push{}, c.errorf(ship.Unsupported, "%s does not push", c.spec.Title)
+		return Push{}, c.errorf(ship.Unsupported, "%s does not send push updates", c.spec.Title)
 	}
 
 	push, err := listener.DecodePush(header, body)
@@ -286,7 +286,7 @@ func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
 func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (until time.Time, err error) {
 	subscriber, ok := c.driver.(Subscriber)
 	if !ok {
-		return time.Time{}, c.errorf(ship.Unsupported, "%s cannot be asked to push", c.spec.Title)
+		return time.Time{}, c.errorf(ship.Unsupported, "%s does not offer push subscriptions", c.spec.Title)
 	}
 
 	ctx, done := c.begin(ctx, OpTrack, c.Deadlines.Track)

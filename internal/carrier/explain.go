@@ -101,7 +101,7 @@ func (c *Carrier) classify(err error, lost ship.Kind) ship.Error {
 		return ship.Error{Kind: lost, Message: c.spec.Title + " did not answer in time", Err: err}
 	case lost == ship.Uncertain:
 		// Our bug or not, money may be spent.
-		return ship.Error{Kind: ship.Uncertain, Message: c.spec.Title + " answered in a way that was not understood", Err: err}
+		return ship.Error{Kind: ship.Uncertain, Message: c.spec.Title + " sent a response that could not be understood", Err: err}
 	}
 	return ship.Error{Kind: ship.Internal, Message: "the " + c.spec.Title + " driver failed", Err: err}
 }

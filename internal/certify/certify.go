@@ -131,13 +131,13 @@ func (w *Walk) Plan() []string {
 		if l == multiPiece && w.spec.GoLive.NoMultiPiece != "" {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s, the cheapest service that is quoted", l, describe(w.orders.order(l))))
+		lines = append(lines, fmt.Sprintf("%s: %s, the cheapest quoted service", l, describe(w.orders.order(l))))
 	}
 	switch {
 	case slices.Contains(w.options.Services, AllServices):
-		lines = append(lines, "one further label of every other service that is quoted")
+		lines = append(lines, "one more label for every other quoted service")
 	case len(w.options.Services) > 0:
-		lines = append(lines, "one further label each of "+strings.Join(w.options.Services, ", "))
+		lines = append(lines, "one more label for each of "+strings.Join(w.options.Services, ", "))
 	}
 	return lines
 }
@@ -166,7 +166,7 @@ func (w *Walk) Run(ctx context.Context) (Report, error) {
 
 	err := w.check(ctx)
 	if ctx.Err() != nil {
-		w.add(Check{Name: "certification", Result: Failed, Message: "it was stopped before its end; what was bought is voided"})
+		w.add(Check{Name: "certification", Result: Failed, Message: "interrupted before it finished; the labels that were bought are voided"})
 	}
 	// Labels are voided whatever happened, and whether or not somebody waits.
 	err = errors.Join(err, w.voidAll(context.WithoutCancel(ctx)))
@@ -185,7 +185,7 @@ func (w *Walk) prepareDir() error {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	case len(entries) > 0:
-		return fmt.Errorf("%s is not empty: name a new directory, so that no report of earlier purchases is lost", w.options.Dir)
+		return fmt.Errorf("%s is not empty: choose a new directory, so that reports of earlier purchases are not overwritten", w.options.Dir)
 	}
 	for _, sub := range []string{"labels", "documents", "exchanges", "go-live"} {
 		if err := os.MkdirAll(filepath.Join(w.options.Dir, sub), 0o700); err != nil {
@@ -264,7 +264,7 @@ func (w *Walk) checkLane(ctx context.Context, l lane) {
 				Name:        name,
 				Result:      Skipped,
 				CarrierCode: codeOf(err),
-				Message:     fmt.Sprintf("%s offers nothing within %s: %s", w.spec.Title, order.Origin.Country, messageOf(err)),
+				Message:     fmt.Sprintf("%s offers no service within %s: %s", w.spec.Title, order.Origin.Country, messageOf(err)),
 			})
 			return
 		}
@@ -275,7 +275,7 @@ func (w *Walk) checkLane(ctx context.Context, l lane) {
 	quoted := map[string]ship.Rate{}
 	for _, r := range rates {
 		if _, known := w.spec.Service(r.Service); !known {
-			w.add(Check{Name: name, Result: Failed, Message: fmt.Sprintf("the service %q is not one that Waybill lists for %s", r.Service, w.spec.Title)})
+			w.add(Check{Name: name, Result: Failed, Message: fmt.Sprintf("the service %q is not in Waybill's list for %s", r.Service, w.spec.Title)})
 			return
 		}
 		if other, twice := quoted[r.Service]; !twice || isCheaper(r, other) {
@@ -309,7 +309,7 @@ func (w *Walk) checkService(s carrier.Service, tried []string) {
 		check.Message = s.Name + ": " + strings.Join(prices, ", ")
 	case len(w.quoted) == 0:
 		check.Result = Skipped
-		check.Message = s.Name + ": no lane could be quoted"
+		check.Message = s.Name + ": no sample shipment could be quoted"
 	default:
 		check.Result = Skipped
 		check.Message = fmt.Sprintf("%s is not offered to this account for %s", s.Name, strings.Join(tried, "; "))

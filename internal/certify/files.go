@@ -76,14 +76,14 @@ func (w *Walk) checkFormat(b *bought, format label.Format) error {
 		return err
 	}
 	b.files = append(b.files, name)
-	check.Message = fmt.Sprintf("made of the carrier's %s, %d bytes: %s", b.purchase.Label.Format, len(rendered.Data), name)
+	check.Message = fmt.Sprintf("created from the carrier's %s, %d bytes: %s", b.purchase.Label.Format, len(rendered.Data), name)
 
 	// Every parcel needs a label of its own.
 	if parcels := len(b.order.Order.Parcels); format == label.PDF && parcels > 1 {
 		sheets, err := label.Sheets(rendered.Data)
 		if err != nil || sheets < parcels {
 			check.Result = Failed
-			check.Message = fmt.Sprintf("%d parcels have %d sheets", parcels, sheets)
+			check.Message = fmt.Sprintf("%d parcels have %d label pages", parcels, sheets)
 		}
 	}
 	w.add(check)
@@ -98,7 +98,7 @@ func (w *Walk) checkDocuments(b *bought) error {
 	check := Check{Name: "customs documents, " + b.entry.Name, Result: OK}
 	if len(b.purchase.Documents) == 0 {
 		check.Result = Skipped
-		check.Message = "the answer has no documents apart from the label: the declaration went electronically or is part of the label"
+		check.Message = "the response has no documents besides the label: the declaration was sent electronically or is part of the label"
 		w.add(check)
 		return nil
 	}

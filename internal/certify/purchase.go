@@ -53,9 +53,9 @@ func (w *Walk) buyLane(ctx context.Context, l lane) error {
 		if service != "" {
 			return w.buy(ctx, string(l), w.orders.order(l), ship.Rate{Service: service})
 		}
-		w.add(Check{Name: name, Result: NotTestable, Message: "the test environment quotes no service for it"})
+		w.add(Check{Name: name, Result: NotTestable, Message: "the test environment quotes no service for this shipment"})
 	case Failed:
-		w.add(Check{Name: name, Result: Skipped, Message: "nothing is bought without a quote, and the quote failed"})
+		w.add(Check{Name: name, Result: Skipped, Message: "nothing is bought without a quote, and quoting failed"})
 	default:
 		w.add(Check{Name: name, Result: Skipped, Message: fmt.Sprintf("%s quotes no service for %s", w.spec.Title, describe(w.orders.order(l)))})
 	}
@@ -131,12 +131,12 @@ func (w *Walk) buy(ctx context.Context, name string, o ship.Order, offer ship.Ra
 		w.add(w.judgePurchase(name, request, offer, purchase, lost))
 	case lost:
 		entry.State = Uncertain
-		entry.Detail = "the answer was lost, and the look-up did not find the purchase: look it up by its reference"
+		entry.Detail = "the response was lost, and the look-up did not find the purchase: search for it by its reference in the carrier's own tools"
 		w.add(Check{
 			Name:        "purchase, " + name,
 			Result:      Failed,
 			CarrierCode: codeOf(err),
-			Message:     fmt.Sprintf("the answer was lost and the purchase was not found under %s; it was not repeated: %s", request.Reference, messageOf(err)),
+			Message:     fmt.Sprintf("the response was lost and the purchase was not found under %s; it was not repeated: %s", request.Reference, messageOf(err)),
 		})
 	default:
 		entry.State = Refused
@@ -192,20 +192,20 @@ func (w *Walk) judgePurchase(name string, request carrier.BuyOrder, offer ship.R
 		wrong = append(wrong, fmt.Sprintf("%s was ordered and %s was sold", request.Service, p.Service))
 	}
 	if n := len(request.Order.Parcels); n > 1 && len(p.Pieces) != n {
-		wrong = append(wrong, fmt.Sprintf("%d parcels were ordered and %d tracking numbers came", n, len(p.Pieces)))
+		wrong = append(wrong, fmt.Sprintf("%d parcels were ordered and %d tracking numbers were returned", n, len(p.Pieces)))
 	}
 	if len(p.Label.Data) == 0 {
-		wrong = append(wrong, "the label is lost: the carrier does not give it out again")
+		wrong = append(wrong, "the label is lost: the carrier does not send it again")
 	}
 	switch {
 	case p.Price.IsZero() && lost: // a look-up has no price at some carriers
 	case p.Price.IsZero():
-		wrong = append(wrong, "the answer has no price")
+		wrong = append(wrong, "the response has no price")
 	case !offer.Price.IsZero() && p.Price != offer.Price:
 		notes = append(notes, fmt.Sprintf("quoted at %s and sold at %s", offer.Price, p.Price))
 	}
 	if lost {
-		notes = append(notes, "the answer was lost and the purchase was found by its reference")
+		notes = append(notes, "the response was lost and the purchase was found by its reference")
 	}
 	if why := w.notTestable(carrier.OpBuy, p, nil); why != "" {
 		notes = append(notes, why)
@@ -235,7 +235,7 @@ func numbersOf(p ship.Sale) []string {
 func (w *Walk) checkLookup(ctx context.Context) {
 	switch {
 	case !w.can("find"):
-		w.add(Check{Name: "look-up", Result: Skipped, Message: w.spec.Title + " cannot look purchases up"})
+		w.add(Check{Name: "look-up", Result: Skipped, Message: w.spec.Title + " cannot look up purchases"})
 		return
 	case ctx.Err() != nil || len(w.bought) == 0:
 		w.add(Check{Name: "look-up", Result: Skipped, Message: "there is no purchase to look up"})
@@ -251,7 +251,7 @@ func (w *Walk) checkLookup(ctx context.Context) {
 				Name:        name,
 				Result:      Skipped,
 				CarrierCode: codeOf(err),
-				Message:     fmt.Sprintf("not shown within %s, and %s may take %s: repeat with a longer wait", w.options.LookupWait, w.spec.Title, w.spec.LookupLag),
+				Message:     fmt.Sprintf("not found within %s, but %s may take %s: run it again with a longer wait", w.options.LookupWait, w.spec.Title, w.spec.LookupLag),
 			})
 		case err != nil:
 			w.addError(name, carrier.OpFind, b.purchase, err)
@@ -279,7 +279,7 @@ func (w *Walk) checkLookup(ctx context.Context) {
 func (w *Walk) checkTracking(ctx context.Context) {
 	switch {
 	case !w.can("track"):
-		w.add(Check{Name: "tracking", Result: Skipped, Message: w.spec.Title + " cannot be asked where a parcel is"})
+		w.add(Check{Name: "tracking", Result: Skipped, Message: w.spec.Title + " does not offer tracking"})
 		return
 	case ctx.Err() != nil || len(w.bought) == 0:
 		w.add(Check{Name: "tracking", Result: Skipped, Message: "there is no purchase to track"})
@@ -299,14 +299,14 @@ func (w *Walk) checkTracking(ctx context.Context) {
 			continue
 		}
 
-		check := Check{Name: name, Result: OK, Message: fmt.Sprintf("%d events of %s", len(updates), strings.Join(numbers, ", "))}
+		check := Check{Name: name, Result: OK, Message: fmt.Sprintf("%d events for %s", len(updates), strings.Join(numbers, ", "))}
 		if len(updates) == 0 {
-			check.Message = w.spec.Title + " answers and has no events of the new label yet"
+			check.Message = w.spec.Title + " responds, but has no events for the new label yet"
 		}
 		for _, u := range updates {
 			if !slices.Contains(numbers, u.TrackingNumber) {
 				check.Result = Failed
-				check.Message = "the answer is about " + u.TrackingNumber + ", which was not asked for"
+				check.Message = "the response is about " + u.TrackingNumber + ", which was not requested"
 			}
 		}
 		w.add(check)
@@ -367,7 +367,7 @@ func (w *Walk) void(ctx context.Context, b *bought) {
 	check := Check{Name: name, Result: OK, Message: "voided"}
 	if result.State == ship.StateRefundPending {
 		b.entry.State = RefundPending
-		check.Message = "the refund is requested"
+		check.Message = "the refund was requested"
 	}
 	if why := w.notTestable(carrier.OpVoid, b.purchase, nil); why != "" {
 		check.Result = NotTestable

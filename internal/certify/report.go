@@ -168,7 +168,7 @@ func (w *Walk) writeMarkdown() error {
 	fmt.Fprintf(&b, "# Certification of %s\n\n", r.Title)
 	fmt.Fprintf(&b, "- connection: %s\n- environment: %s\n- host: %s\n", r.Connection, r.Environment, r.Host)
 	if !w.isCarriersHost() {
-		b.WriteString("- this is not the carrier's own host: the report shows nothing about the carrier itself\n")
+		b.WriteString("- this is not the carrier's own host: the report says nothing about the carrier itself\n")
 	}
 	fmt.Fprintf(&b, "- from %s to %s\n- Waybill %s\n\n", r.StartedAt.Format(time.DateTime), r.FinishedAt.Format(time.DateTime), r.Version)
 	fmt.Fprintf(&b, "**%d ok, %d failed, %d not testable, %d skipped**\n", r.Count(OK), r.Count(Failed), r.Count(NotTestable), r.Count(Skipped))
@@ -190,7 +190,7 @@ func (w *Walk) writeMarkdown() error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", p.Name, p.State, p.Service, orNone(p.TrackingNumber), orNone(p.Price), p.Reference)
 	}
 
-	b.WriteString("\n## Files\n\n`labels/` and `documents/` hold what was bought, `exchanges/` the requests and answers without secrets,\n`go-live/` the papers and steps before production, and `report.json` this report for programs.\n")
+	b.WriteString("\n## Files\n\n`labels/` and `documents/` contain what was bought, `exchanges/` the requests and responses without secrets,\n`go-live/` the documents and steps for going live, and `report.json` this report in machine-readable form.\n")
 	return os.WriteFile(filepath.Join(w.options.Dir, "report.md"), []byte(b.String()), 0o600)
 }
 

@@ -47,15 +47,15 @@ func chooseAccount(ctx context.Context, accounts *account.Service, id string) (s
 
 	switch {
 	case len(list) == 0:
-		return ship.Account{}, fmt.Errorf("there is no account yet: make one with \"waybill account create --name ...\"")
+		return ship.Account{}, fmt.Errorf("there is no account yet: create one with \"waybill account create --name ...\"")
 	case id == "":
-		return ship.Account{}, fmt.Errorf("there are %d accounts: choose one with --account, \"waybill account list\" shows them", len(list))
+		return ship.Account{}, fmt.Errorf("there are %d accounts: choose one with --account; \"waybill account list\" lists them", len(list))
 	}
-	return ship.Account{}, fmt.Errorf("there is no account %s: \"waybill account list\" shows them", id)
+	return ship.Account{}, fmt.Errorf("there is no account %s: \"waybill account list\" lists the accounts", id)
 }
 
 func (c *cli) accountCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "account", Short: "Make, change and list accounts", Args: requireSubcommand, RunE: showHelp}
+	cmd := &cobra.Command{Use: "account", Short: "Create, update and list accounts", Args: requireSubcommand, RunE: showHelp}
 	cmd.AddCommand(c.accountCreateCommand(), c.accountUpdateCommand(), c.accountListCommand())
 	return cmd
 }
@@ -64,7 +64,7 @@ func (c *cli) accountCreateCommand() *cobra.Command {
 	var flags accountFlags
 	cmd := &cobra.Command{
 		Use:     "create --name NAME",
-		Short:   "Make an account, and print its id",
+		Short:   "Create an account and print its id",
 		Example: "  waybill account create --name 'Acme' --units kg,cm --currency EUR \\\n    --origin '{\"name\":\"Acme\",\"address1\":\"Invalidenstr. 116\",\"city\":\"Berlin\",\"zip\":\"10115\",\"country\":\"DE\"}'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,7 +92,7 @@ func (c *cli) accountUpdateCommand() *cobra.Command {
 	var id string
 	cmd := &cobra.Command{
 		Use:   "update [--account ID]",
-		Short: "Change an account: what is not given stays as it is",
+		Short: "Update an account; options that are not given stay unchanged",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
@@ -123,7 +123,7 @@ func (c *cli) accountListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the accounts",
+		Short: "List accounts",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
@@ -149,7 +149,7 @@ func (c *cli) accountListCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one account a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one account per line")
 	return cmd
 }
 
@@ -194,9 +194,9 @@ var originParts = []string{"name", "company", "address1", "address2", "city", "s
 func (f *accountFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "name of the account")
-	flags.StringVar(&f.origin, "origin", "", "where its parcels come from, as JSON, or @file with the JSON")
-	flags.StringVar(&f.units, "units", "", "what bare numbers mean: a weight (lb, oz, kg, g) and a length (in, cm, mm), such as lb,in")
-	flags.StringVar(&f.currency, "currency", "", "currency that is quoted first, such as USD")
+	flags.StringVar(&f.origin, "origin", "", "address that its parcels ship from, as JSON or @file")
+	flags.StringVar(&f.units, "units", "", "units of numbers without a unit: weight (lb, oz, kg, g) and length (in, cm, mm), such as lb,in")
+	flags.StringVar(&f.currency, "currency", "", "currency of the account, such as USD")
 
 	f.originPart = map[string]*string{}
 	for _, name := range originParts {
@@ -238,7 +238,7 @@ func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship
 	text := []byte(f.origin)
 	switch {
 	case f.origin != "" && len(parts) > 0:
-		return nil, fmt.Errorf("give the origin as --origin or field by field, not both")
+		return nil, fmt.Errorf("use either --origin or the --origin-... options, not both")
 	case f.origin == "" && len(parts) == 0:
 		return nil, nil
 	case strings.HasPrefix(f.origin, "@"):
@@ -264,7 +264,7 @@ func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&address); err != nil {
-		return nil, fmt.Errorf("--origin is not the JSON of an address, such as {\"name\":\"Acme\",\"address1\":\"1 Main St\",\"city\":\"Austin\",\"state\":\"TX\",\"zip\":\"78701\",\"country\":\"US\"}: %w", err)
+		return nil, fmt.Errorf("--origin must be an address as JSON, such as {\"name\":\"Acme\",\"address1\":\"1 Main St\",\"city\":\"Austin\",\"state\":\"TX\",\"zip\":\"78701\",\"country\":\"US\"}: %w", err)
 	}
 	return &address, nil
 }

@@ -18,19 +18,19 @@ func requireSubcommand(cmd *cobra.Command, args []string) error {
 	}
 
 	cmd.SuggestionsMinimumDistance = 2
-	advice := fmt.Sprintf("\"%s --help\" lists what there is", cmd.CommandPath())
+	advice := fmt.Sprintf("\"%s --help\" lists the commands", cmd.CommandPath())
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		advice = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return fmt.Errorf("unknown command %q of %s: %s", args[0], cmd.CommandPath(), advice)
+	return fmt.Errorf("unknown command %q for %s: %s", args[0], cmd.CommandPath(), advice)
 }
 
 // What --account means. Every command that reads or changes data of accounts has
 // the flag, with one of these meanings.
 const (
-	oneAccount    = "id of the account; not needed if there is only one"
+	oneAccount    = "id of the account; optional if there is only one"
 	allAccounts   = "id of the account (default: all)"
-	owningAccount = "id of the account that it must belong to (default: any)"
+	owningAccount = "id of the account that must own it (default: any)"
 )
 
 func accountFlag(cmd *cobra.Command, id *string, meaning string) {
@@ -40,7 +40,7 @@ func accountFlag(cmd *cobra.Command, id *string, meaning string) {
 // errOtherAccount is the error of a thing that does not belong to the account
 // of --account.
 func errOtherAccount(thing, account string) error {
-	return fmt.Errorf("%s does not belong to the account %s", thing, account)
+	return fmt.Errorf("%s does not belong to account %s", thing, account)
 }
 
 // oneArgument rejects all but one argument, and shows how the command is
@@ -49,5 +49,5 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return fmt.Errorf("it takes one argument, not %d: %s", len(args), strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	return fmt.Errorf("expected one argument, got %d: %s", len(args), strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 }

@@ -48,7 +48,7 @@ const tableRow = "%-8s  %-20s  %-30s  %-6s  %6s"
 
 // head explains what is about to be shown.
 func (b *board) head(from, to, secret string) {
-	fmt.Fprintf(b.out, "Forwarding events of %s to %s; Ctrl-C stops.\nVerify them with the secret %s\n\n", from, to, secret)
+	fmt.Fprintf(b.out, "Forwarding events of %s to %s; press Ctrl-C to stop.\nVerify signatures with the secret %s\n\n", from, to, secret)
 	fmt.Fprintf(b.out, tableRow+"\n", "TIME", "TYPE", "SHIPMENT", "STATUS", "MS")
 	b.showIdle()
 }
@@ -81,7 +81,7 @@ func (b *board) row(f forwarded) {
 	status = b.paint(colour, fmt.Sprintf("%-6s", status))
 	line := fmt.Sprintf(tableRow, f.at.Format(time.TimeOnly), f.event.Type, subject, status, strconv.FormatInt(f.took.Milliseconds(), 10))
 	if f.tries > 1 {
-		line += fmt.Sprintf("  %d tries", f.tries)
+		line += fmt.Sprintf("  %d attempts", f.tries)
 	}
 	if f.err != nil {
 		line += "  " + f.err.Error()
@@ -101,11 +101,11 @@ func (b *board) showSending(f forwarded) { b.showStatus(fmt.Sprintf("sending %s"
 
 // showRetry shows that an event will be tried again.
 func (b *board) showRetry(f forwarded) {
-	why := "it answered " + strconv.Itoa(f.status)
+	why := "status " + strconv.Itoa(f.status)
 	if f.err != nil {
-		why = "no answer"
+		why = "no response"
 	}
-	b.showStatus(fmt.Sprintf("%s: %s; trying again", f.event.Type, why))
+	b.showStatus(fmt.Sprintf("%s: %s; retrying", f.event.Type, why))
 }
 
 // showIdle shows the totals.

@@ -32,7 +32,7 @@ type Streams struct {
 
 // ErrUnhealthy is the error of a command that has already printed what is
 // wrong.
-var ErrUnhealthy = errors.New("something is wrong")
+var ErrUnhealthy = errors.New("a check failed")
 
 // Run runs the command of args, which do not begin with the program's name.
 func Run(ctx context.Context, args []string, s Streams) error {
@@ -75,7 +75,7 @@ func newRoot(s Streams) *cobra.Command {
 		Use:   "waybill",
 		Short: "Multi-carrier shipping: rates, labels and tracking behind one API",
 		Long: "Multi-carrier shipping: rates, labels and tracking behind one API.\n\n" +
-			"Begin with \"waybill dev\": it needs nothing but Postgres on this machine and prints a test key.\n" +
+			"Start with \"waybill dev\": it only needs Postgres on this machine and prints a test key.\n" +
 			"Settings come from the environment; \"waybill settings\" lists them.",
 		Version:          versionText(),
 		SilenceUsage:     true,
@@ -86,7 +86,7 @@ func newRoot(s Streams) *cobra.Command {
 	}
 
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "address of the database (default: DATABASE_URL)")
+	root.PersistentFlags().StringVar(&c.databaseURL, "database-url", "", "URL of the database (default: DATABASE_URL)")
 
 	root.AddCommand(
 		c.devCommand(),
@@ -127,7 +127,7 @@ func (c *cli) lookup(name string) (string, bool) {
 func (c *cli) settings() (config.Config, error) {
 	cfg, err := config.Load(c.lookup)
 	if err != nil {
-		return cfg, fmt.Errorf("the settings are not right:\n%w", err)
+		return cfg, fmt.Errorf("invalid settings:\n%w", err)
 	}
 	return cfg, nil
 }
@@ -137,8 +137,8 @@ func (c *cli) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service",
-		Long: "Run the service until it is told to stop (SIGTERM or SIGINT): then it takes no new\n" +
-			"requests and jobs, and ends the running ones. The database must be migrated.",
+		Long: "Run the service until it receives SIGTERM or SIGINT. It then accepts no new requests\n" +
+			"or jobs and finishes the running ones. The database must be migrated.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			roles, err := app.ParseRoles(roleList)
@@ -157,24 +157,24 @@ func (c *cli) serveCommand() *cobra.Command {
 			// Whoever has the link can claim the installation, so it is
 			// printed to the terminal and never logged.
 			if link := running.SetupURL(cmd.Context()); link != "" {
-				fmt.Fprintf(c.Err, "nobody owns the dashboard yet: %s makes the first owner, once\n", link)
+				fmt.Fprintf(c.Err, "the dashboard has no owner yet: open %s to create the owner account (the link works once)\n", link)
 			}
 			return running.Run(cmd.Context())
 		},
 	}
 
-	cmd.Flags().StringVar(&roleList, "roles", app.AllRoles.String(), "what this copy does, with commas between")
-	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080)")
+	cmd.Flags().StringVar(&roleList, "roles", app.AllRoles.String(), "roles of this copy, comma-separated")
+	cmd.Flags().StringVar(&c.listen, "listen", "", "address the API listens on (default: LISTEN, or 127.0.0.1:8080)")
 	return cmd
 }
 
 func (c *cli) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database to this program's schema",
-		Long: "Bring the database to this program's schema. Any number of copies may do so at once,\n" +
-			"and copies of the release before go on working. The user of the address owns the\n" +
-			"tables and must be allowed to create roles.",
+		Short: "Migrate the database to the schema of this version",
+		Long: "Migrate the database to the schema of this version. It is safe to run from several copies\n" +
+			"at once, and copies of the previous release keep working. The database user owns the\n" +
+			"tables and needs permission to create roles.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.settings()
@@ -197,7 +197,7 @@ func (c *cli) migrateCommand() *cobra.Command {
 func (c *cli) settingsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings",
-		Short: "List the settings of the environment",
+		Short: "List the settings read from the environment",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			for _, setting := range config.Settings() {

@@ -34,9 +34,9 @@ func (c *cli) withConnections(ctx context.Context, fn func(*account.Service) err
 func (c *cli) connectionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connection",
-		Short: "Connect accounts with carriers, and check, rotate and remove the connections",
-		Long: "Connect accounts with carriers. Credentials are stored encrypted, and nothing shows them again.\n" +
-			"\"waybill connection fields ups\" says what a carrier needs and where to find it.",
+		Short: "Connect carrier accounts, and check, rotate and remove the connections",
+		Long: "Connect carrier accounts. Credentials are stored encrypted and are never shown again.\n" +
+			"\"waybill connection fields ups\" lists what a carrier needs and where to find it.",
 		Args: requireSubcommand,
 		RunE: showHelp,
 	}
@@ -63,9 +63,9 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "add --carrier NAME [--account ID] [--live]",
-		Short: "Connect a carrier account, and print the connection's id",
-		Long: "Connect a carrier account, and print the connection's id. What is not given is asked for in a\n" +
-			"terminal, secrets without showing them. Then \"waybill connection check\" tries it.",
+		Short: "Connect a carrier account and print the connection's id",
+		Long: "Connect a carrier account and print the connection's id. In a terminal, you are prompted for\n" +
+			"missing fields; secrets are not echoed. Then test it with \"waybill connection check\".",
 		Example: "  waybill connection add --carrier ups --live --name Main --set client_id=... --set-file client_secret=/run/secrets/ups\n" +
 			"  waybill connection add --carrier usps --credentials - < usps.json",
 		Args: cobra.NoArgs,
@@ -76,7 +76,7 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 					return err
 				}
 				if in.Carrier == "" {
-					return errors.New("say which carrier: --carrier ups; \"waybill connection fields\" lists them")
+					return errors.New("--carrier is required, such as --carrier ups; \"waybill connection fields\" lists the carriers")
 				}
 
 				// Nobody should type credentials that cannot be stored.
@@ -97,7 +97,7 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "connected %s %q of %s (%s)\n", added.Carrier, added.Name, owner.Name, modeName(added.Tenant))
+				fmt.Fprintf(c.Err, "connected %s %q for %s (%s)\n", added.Carrier, added.Name, owner.Name, modeName(added.Tenant))
 				_, err = fmt.Fprintln(c.Out, added.ID)
 				return err
 			})
@@ -106,9 +106,9 @@ func (c *cli) connectionAddCommand() *cobra.Command {
 
 	flags := cmd.Flags()
 	accountFlag(cmd, &id, oneAccount)
-	flags.BoolVar(&in.Tenant.Livemode, "live", false, "for live labels, which cost money; without it, the carrier's own sandbox")
-	flags.StringVar(&in.Carrier, "carrier", "", "name of the carrier; \"waybill connection fields\" lists them")
-	flags.StringVar(&in.Name, "name", "", "what to call it, to tell several of one carrier apart (default: the carrier's name)")
+	flags.BoolVar(&in.Tenant.Livemode, "live", false, "connect for live labels, which cost money (default: the carrier's sandbox)")
+	flags.StringVar(&in.Carrier, "carrier", "", "name of the carrier; \"waybill connection fields\" lists the carriers")
+	flags.StringVar(&in.Name, "name", "", "name of the connection, unique per carrier (default: the carrier's name)")
 	given.add(cmd)
 	return cmd
 }
@@ -121,7 +121,7 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "update CONNECTION_ID [--account ID]",
-		Short: "Enter credentials that have changed; what is not given stays",
+		Short: "Update credentials; fields that are not given stay unchanged",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnection(cmd.Context(), args[0], owner, func(accounts *account.Service, found account.Connection) error {
@@ -142,14 +142,14 @@ func (c *cli) connectionUpdateCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s is changed; running copies use it within seconds\n", found.ID)
+				fmt.Fprintf(c.Err, "%s was updated; running copies use it within seconds\n", found.ID)
 				return nil
 			})
 		},
 	}
 
 	accountFlag(cmd, &owner, owningAccount)
-	cmd.Flags().StringVar(&name, "name", "", "what to call it from now on")
+	cmd.Flags().StringVar(&name, "name", "", "new name of the connection")
 	given.add(cmd)
 	return cmd
 }
@@ -177,7 +177,7 @@ func (c *cli) withConnection(ctx context.Context, text, owner string, fn func(*a
 func parseConnectionID(text string) (ship.ConnectionID, error) {
 	id, ok := ship.ParseConnectionID(text)
 	if !ok {
-		return id, errors.New("that is not the id of a connection: it begins with con_, and \"waybill connection list\" shows it")
+		return id, errors.New("this is not the id of a connection: it starts with con_; \"waybill connection list\" shows it")
 	}
 	return id, nil
 }
@@ -186,15 +186,15 @@ func (c *cli) connectionRemoveCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use:   "remove CONNECTION_ID [--account ID]",
-		Short: "Take a connection out of use",
-		Long:  "Take a connection out of use. It is kept, encrypted, so that what was bought through it can still be settled and voided.",
+		Short: "Remove a connection",
+		Long:  "Remove a connection. Its encrypted credentials are kept so that existing purchases can still be settled and voided.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnection(cmd.Context(), args[0], owner, func(accounts *account.Service, found account.Connection) error {
 				if err := accounts.RemoveConnection(cmd.Context(), found.Tenant, found.ID); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s is removed; running copies buy nothing through it within seconds\n", found.ID)
+				fmt.Fprintf(c.Err, "%s was removed; running copies stop using it within seconds\n", found.ID)
 				return nil
 			})
 		},
@@ -208,9 +208,9 @@ func (c *cli) connectionRotateCommand() *cobra.Command {
 	var every bool
 	cmd := &cobra.Command{
 		Use:   "rotate",
-		Short: "Bring the keys of all credentials under the present SECRET_KEY or SECRET_KMS",
-		Long: "Bring the keys of all credentials under the first key of SECRET_KEY or SECRET_KMS. The service\n" +
-			"goes on working. Afterwards the old key is no longer needed for them, if nothing fails here.",
+		Short: "Re-encrypt the keys of all credentials with the current SECRET_KEY or SECRET_KMS",
+		Long: "Re-encrypt the keys of all credentials with the first key of SECRET_KEY or SECRET_KMS. The service\n" +
+			"keeps running. If nothing fails, the old key is no longer needed for them afterwards.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
@@ -220,9 +220,9 @@ func (c *cli) connectionRotateCommand() *cobra.Command {
 				}
 
 				// The exit code says whether the old key may be dropped.
-				fmt.Fprintf(c.Out, "%d rewrapped, %d were under the present key, %d failed\n", rotation.Rewrapped, rotation.Current, len(rotation.Failed))
+				fmt.Fprintf(c.Out, "%d rewrapped, %d already under the current key, %d failed\n", rotation.Rewrapped, rotation.Current, len(rotation.Failed))
 				for _, id := range rotation.Failed {
-					fmt.Fprintf(c.Out, "%s cannot be decrypted: \"waybill connection check %s\" says what to do\n", id, id)
+					fmt.Fprintf(c.Out, "%s cannot be decrypted: \"waybill connection check %s\" explains what to do\n", id, id)
 				}
 				if len(rotation.Failed) > 0 {
 					return ErrUnhealthy
@@ -232,14 +232,14 @@ func (c *cli) connectionRotateCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&every, "all", false, "also those under the present key, for a key service that has made a new version of it")
+	cmd.Flags().BoolVar(&every, "all", false, "include those already under the current key, for a key service that has rotated it")
 	return cmd
 }
 
 func (c *cli) connectionFieldsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fields [CARRIER]",
-		Short: "Say what a carrier needs, and where to find it",
+		Short: "List the credentials that a carrier needs and where to find them",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			specs := c.Carriers
@@ -257,9 +257,9 @@ func (c *cli) connectionFieldsCommand() *cobra.Command {
 
 			spec, ok := findSpec(specs, args[0])
 			if !ok {
-				return fmt.Errorf("there is no carrier %q: \"waybill connection fields\" lists them", args[0])
+				return fmt.Errorf("there is no carrier %q: \"waybill connection fields\" lists the carriers", args[0])
 			}
-			fmt.Fprintln(table, "FIELD\tWHAT\t\tWHERE TO FIND IT")
+			fmt.Fprintln(table, "FIELD\tDESCRIPTION\t\tWHERE TO FIND IT")
 			for _, field := range spec.Fields {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", field.Name, field.Title, fieldKind(field), field.Help)
 			}

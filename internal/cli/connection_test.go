@@ -154,11 +154,11 @@ func TestKeysAreChangedByTheOperator(t *testing.T) {
 	delete(c.shell, "SECRET_KEY")
 	c.must(t, "account", "create", "--name", "Acme shop")
 	id := c.must(t, "connection", "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_secret="+secret)
-	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "0 rewrapped, 1 were") {
+	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "0 rewrapped, 1 already") {
 		t.Errorf("rotate prints %s", out)
 	}
 	c.shell["SECRET_KEY"] = first // from the installation's own to the operator's
-	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "1 rewrapped, 0 were under the present key, 0 failed") {
+	if out := c.must(t, "connection", "rotate"); !strings.HasPrefix(out, "1 rewrapped, 0 already under the current key, 0 failed") {
 		t.Errorf("rotate prints %s", out)
 	}
 	c.shell["SECRET_KEY"] = second // the first is forgotten
@@ -210,9 +210,9 @@ func TestMistakesWithConnectionsAreExplained(t *testing.T) {
 	explain("did you mean acme?", nil, "add", "--carrier", "acne")
 	explain("client_secret is required", nil, "add", "--carrier", "acme", "--set", "account_number=A1")
 	explain("client_sceret is not a credential", nil, "add", "--carrier", "acme", "--set", "account_number=A1", "--set", "client_sceret="+secret)
-	explain("--set wants field=value", nil, "add", "--carrier", "acme", "--set", secret)
+	explain("--set must be field=value", nil, "add", "--carrier", "acme", "--set", secret)
 	explain("--set-file: open", nil, "add", "--carrier", "acme", "--set-file", "client_secret=/nowhere")
-	explain("is not a JSON object", strings.NewReader(`{"client_secret":`+secret+`}`), "add", "--carrier", "acme", "--credentials", "-")
+	explain("must be a JSON object", strings.NewReader(`{"client_secret":`+secret+`}`), "add", "--carrier", "acme", "--credentials", "-")
 	explain("is not the id of a connection", nil, "remove", "con_1")
 	explain("no such connection", nil, "remove", "con_01KJMBQDHV0080000000000002")
 	explain(`there is no carrier "acne"`, nil, "fields", "acne")

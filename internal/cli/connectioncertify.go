@@ -31,12 +31,12 @@ func (c *cli) connectionCertifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certify CONNECTION_ID --out DIR [--account ID]",
 		Short: "Buy and void test labels, and write a report for the carrier's go-live review",
-		Long: "Try everything that a connection must do, against the carrier's test environment or an emulator:\n" +
+		Long: "Test everything a connection must do, against the carrier's test environment or an emulator:\n" +
 			"sign-in, rates of every service, a domestic, a multi-piece and an international purchase, labels in\n" +
-			"all formats, look-up, tracking and void. It says what it buys before it does, records each purchase in\n" +
-			"DIR/report.json before the carrier is called, and voids all of them at the end.\n\n" +
-			"DIR gets the report as Markdown and JSON, the labels, the requests and answers without secrets, and\n" +
-			"the papers and steps of the carrier's go-live review. The exit code is 1 if a check fails.",
+			"all formats, lookup, tracking and void. It lists its purchases before it starts, records each one in\n" +
+			"DIR/report.json before the carrier is called, and voids them all at the end.\n\n" +
+			"DIR receives the report as Markdown and JSON, the labels, the requests and responses without secrets,\n" +
+			"and the documents and steps of the carrier's go-live review. The exit code is 1 if a check fails.",
 		Example: "  waybill connection certify con_... --out ups-report\n" +
 			"  waybill connection certify con_... --out fedex-report --services all",
 		Args: oneArgument,
@@ -49,9 +49,9 @@ func (c *cli) connectionCertifyCommand() *cobra.Command {
 
 	flags := cmd.Flags()
 	accountFlag(cmd, &run.account, owningAccount)
-	flags.StringVar(&run.dir, "out", "", "directory of the report; it must be new or empty")
-	flags.StringSliceVar(&run.services, "services", nil, "services of which a further label each is bought, with commas between, or \"all\" that are quoted")
-	flags.DurationVar(&run.wait, "lookup-wait", 0, "for how long a look-up that finds nothing is repeated (default: what the carrier is known to need, 2m at most)")
+	flags.StringVar(&run.dir, "out", "", "directory for the report; must be new or empty")
+	flags.StringSliceVar(&run.services, "services", nil, "services to buy one more label of each, comma-separated, or \"all\" for every quoted service")
+	flags.DurationVar(&run.wait, "lookup-wait", 0, "how long to retry a lookup that finds nothing (default: the carrier's known delay, at most 2m)")
 	flags.BoolVar(&run.live, "live", false, "certify a live connection: it buys real labels, which cost money unless the carrier voids them")
 	flags.BoolVar(&run.asJSON, "json", false, "print the report as JSON")
 	return cmd
@@ -62,11 +62,11 @@ func (c *certification) run(ctx context.Context, accounts *account.Service, foun
 	// must be asked for by a flag of its own.
 	switch {
 	case c.dir == "":
-		return errors.New("name the directory of the report: --out DIR")
+		return errors.New("--out DIR is required: the directory for the report")
 	case found.Tenant.Livemode && !c.live:
-		return errors.New("this connection is live, and certification buys labels: certify a test connection, or add --live to spend money")
+		return errors.New("this connection is live and certification buys labels: use a test connection, or add --live to spend money")
 	case !found.Tenant.Livemode && c.live:
-		return errors.New("this connection is a test one: leave out --live")
+		return errors.New("this connection is a test connection: omit --live")
 	}
 
 	walk, err := c.prepare(ctx, accounts, found)

@@ -54,7 +54,7 @@ func (c *cli) connectionListCommand() *cobra.Command {
 	}
 
 	accountFlag(cmd, &id, allAccounts)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection per line")
 	return cmd
 }
 
@@ -157,10 +157,10 @@ func (c *cli) connectionCheckCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "check [CONNECTION_ID...]",
-		Short: "Try connections, and say what is wrong and what to do about it",
-		Long: "Try connections: whether the credentials can be decrypted and the carrier be reached and accepts\n" +
-			"them, whether the clocks agree, the account number is right, the account may do what it needs to,\n" +
-			"and whether sandbox and live are mixed up. It buys nothing. The exit code is 1 if something fails.",
+		Short: "Test connections and explain how to fix problems",
+		Long: "Test connections: whether the credentials can be decrypted, the carrier is reachable and accepts\n" +
+			"them, the clocks agree, the account number is correct, the account has the permissions it needs,\n" +
+			"and sandbox and live are not mixed up. Nothing is bought. The exit code is 1 if a check fails.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withConnections(cmd.Context(), func(accounts *account.Service) error {
 				list, err := selectConnections(cmd.Context(), accounts, id, args)
@@ -173,7 +173,7 @@ func (c *cli) connectionCheckCommand() *cobra.Command {
 	}
 
 	accountFlag(cmd, &id, allAccounts)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one connection per line")
 	return cmd
 }
 
@@ -204,7 +204,7 @@ func selectConnections(ctx context.Context, accounts *account.Service, owner str
 
 func (c *cli) checkAll(ctx context.Context, accounts *account.Service, list []account.Connection, asJSON bool) error {
 	if len(list) == 0 {
-		return errors.New("there is no connection yet: make one with \"waybill connection add\"")
+		return errors.New("there is no connection yet: create one with \"waybill connection add\"")
 	}
 
 	// One connection that fails does not keep the others from being checked.

@@ -14,9 +14,9 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use:   "push CONNECTION_ID [--account ID]",
-		Short: "Show where a carrier sends its pushes, and their secret",
-		Long: "Show where a carrier sends its pushes, and the secret that they carry. Some carriers ask for both in\n" +
-			"their portals, others are subscribed by the service: see docs/carriers.md. BASE_URL must be an https address.",
+		Short: "Show the URL and secret for a carrier's pushes",
+		Long: "Show the URL that a carrier sends pushes to, and their secret. Some carriers ask for both in\n" +
+			"their portals; for others the service subscribes itself: see docs/carriers.md. BASE_URL must be an https URL.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.settings()
@@ -33,7 +33,7 @@ func (c *cli) connectionPushCommand() *cobra.Command {
 				// Without a base that carriers reach, the address is only a
 				// path.
 				if address[0] == '/' {
-					return errors.New("carriers cannot reach the service: set BASE_URL to its public https address")
+					return errors.New("carriers cannot reach the service: set BASE_URL to its public https URL")
 				}
 				_, err = fmt.Fprintf(c.Out, "address  %s\nsecret   %s\n", address, secret)
 				return err

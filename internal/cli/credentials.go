@@ -23,8 +23,8 @@ type credentialFlags struct {
 
 func (f *credentialFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "a credential as field=value; others on this machine may see it, so give secrets in a file")
-	flags.StringArrayVar(&f.files, "set-file", nil, "a credential as field=path of the file that holds it")
+	flags.StringArrayVar(&f.set, "set", nil, "credential as field=value; visible to other users of this machine, so use --set-file for secrets")
+	flags.StringArrayVar(&f.files, "set-file", nil, "credential as field=path, read from the file")
 	flags.StringVar(&f.document, "credentials", "", "file with all credentials as a JSON object; - reads it from standard input")
 }
 
@@ -43,7 +43,7 @@ func (c *cli) credentials(ctx context.Context, flags credentialFlags, spec carri
 	for _, pair := range flags.files {
 		name, path, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, errors.New("--set-file wants field=path")
+			return nil, errors.New("--set-file must be field=path")
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -55,7 +55,7 @@ func (c *cli) credentials(ctx context.Context, flags credentialFlags, spec carri
 	for _, pair := range flags.set {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, errors.New("--set wants field=value")
+			return nil, errors.New("--set must be field=value")
 		}
 		given[name] = value
 	}
@@ -92,7 +92,7 @@ func (c *cli) readDocument(path string, into carrier.Credentials) error {
 
 	// The error of json.Unmarshal is dropped: it can quote a value.
 	if json.Unmarshal(text, &into) != nil {
-		return errors.New(`--credentials is not a JSON object of texts, such as {"client_id":"...","client_secret":"..."}`)
+		return errors.New(`--credentials must be a JSON object of strings, such as {"client_id":"...","client_secret":"..."}`)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func askLine(ctx context.Context, in *os.File, lines *bufio.Reader, secret bool)
 	if secret {
 		restore, err := hideInput(in)
 		if err != nil {
-			return "", fmt.Errorf("what you type cannot be hidden here: give secrets with --set-file or --credentials (%w)", err)
+			return "", fmt.Errorf("cannot hide input in this terminal: pass secrets with --set-file or --credentials (%w)", err)
 		}
 		defer restore()
 	}
@@ -153,7 +153,7 @@ func askLine(ctx context.Context, in *os.File, lines *bufio.Reader, secret bool)
 		return "", ctx.Err()
 	case answer := <-read:
 		if errors.Is(answer.err, io.EOF) {
-			answer.err = errors.New("the input ended before all was asked for")
+			answer.err = errors.New("the input ended before all fields were entered")
 		}
 		return answer.text, answer.err
 	}

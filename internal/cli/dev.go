@@ -38,9 +38,9 @@ func (c *cli) devCommand() *cobra.Command {
 		Use:   "dev",
 		Short: "Try the service on this machine",
 		Long: "Run the whole service on this machine, with a demo account and a test key.\n\n" +
-			"Without an address of a database it starts a Postgres of its own, in a directory of this\n" +
-			"user, and stops it in the end; the data stays. So do the test key and the key that encrypts\n" +
-			"stored secrets: the next start uses them again.",
+			"Without a database URL it starts a private Postgres, with its data in a directory of this\n" +
+			"user, and stops it on exit. The data, the test key and the key that encrypts stored secrets\n" +
+			"are kept and used again at the next start.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if !noSink {
@@ -53,10 +53,10 @@ func (c *cli) devCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().StringVar(&c.listen, "listen", "", "address that the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
-	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory of the private Postgres and of the keys that are kept")
-	cmd.Flags().BoolVar(&noSink, "no-sink", false, "do not register a webhook that shows what arrives")
-	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print one line of JSON when it is ready, instead of an explanation")
+	cmd.Flags().StringVar(&c.listen, "listen", "", "address the API listens on (default: LISTEN, or 127.0.0.1:8080, or a free port if that is taken)")
+	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory for the private Postgres and the stored keys")
+	cmd.Flags().BoolVar(&noSink, "no-sink", false, "do not register a webhook that displays events")
+	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print one line of JSON when ready, instead of instructions")
 	return cmd
 }
 
@@ -74,7 +74,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	}
 	cfg, err := config.Load(d.lookup)
 	if err != nil {
-		return fmt.Errorf("the settings are not right:\n%w", err)
+		return fmt.Errorf("invalid settings:\n%w", err)
 	}
 
 	// On a developer's machine a person reads the log, and webhooks are
@@ -243,7 +243,7 @@ func (d *dev) registerSink(ctx context.Context, running *app.App, key ship.Key) 
 	defer cancel()
 	service := client.New(string(key), client.Options{BaseURL: running.LocalURL()})
 	if err := d.sink.register(ctx, service); err != nil {
-		fmt.Fprintf(d.Err, "there is no sink for webhooks: %v\n", err)
+		fmt.Fprintf(d.Err, "the webhook sink is not available: %v\n", err)
 		d.sink.close()
 		d.sink = nil
 	}
@@ -267,9 +267,9 @@ func (d *dev) announce(cfg config.Config, running *app.App, demo ship.Account, k
 	}
 
 	if !d.asJSON {
-		moves := "It moves by itself, a step every " + cfg.SandboxStep.String() + "."
+		moves := "The simulated parcel advances one step every " + cfg.SandboxStep.String() + "."
 		if cfg.SandboxStep == 0 {
-			moves = "SANDBOX_STEP is 0: it moves only when POST /v1/sandbox/shipments/{id}/advance says so."
+			moves = "SANDBOX_STEP is 0: the parcel advances only on POST /v1/sandbox/shipments/{id}/advance."
 		}
 		metricsPage := "off"
 		if metrics != "" {
@@ -277,7 +277,7 @@ func (d *dev) announce(cfg config.Config, running *app.App, demo ship.Account, k
 		}
 		sink := "off"
 		if d.sink != nil {
-			sink = d.sinkURL() + " (what is sent to webhooks)"
+			sink = d.sinkURL() + " (shows webhook events)"
 		}
 		dashboard := cmp.Or(running.SetupURL(context.Background()), running.BaseURL()+"/app")
 		fmt.Fprintf(d.Out, welcome, running.BaseURL(), metricsPage, cfg.RedactedDatabaseURL(), demo.ID, key, moves, sink, program(), dashboard, d.state.envPath())
@@ -343,21 +343,21 @@ Waybill is running.
   Account   %[4]s (Demo)
   Test key  %[5]s
 
-Buy a label (in the sandbox: no money, no carrier account):
+Buy a label (in the sandbox: free, no carrier account needed):
 
   curl -s %[1]s/v1/shipments -H 'Authorization: Bearer %[5]s' -H 'Content-Type: application/json' -H "Idempotency-Key: demo-$(date +%%s)" -d '{"orderId":"ORD-1001","destination":{"name":"Ada Lovelace","address1":"350 5th Ave","city":"New York","state":"NY","zip":"10118","country":"US"},"parcel":{"weight":2.5,"dimensions":{"length":12,"width":9,"height":4}}}'
 
-Then fetch its labelUrl, and look its trackingNumber up at %[1]s/v1/tracking/, with the same
+Then fetch its labelUrl, and look up its trackingNumber at %[1]s/v1/tracking/, with the same
 Authorization header. %[6]s
 
-Have its events sent to a program of yours, signed (no public address is needed):
+Forward its signed events to your own program (no public URL is needed):
 
   %[8]s listen --forward http://localhost:3000/hook --url %[1]s --key %[5]s
 
-The other commands need its database and its keys. In another terminal:
+The other commands need the database and keys of this service. In another terminal:
 
   . %[10]s
 
-Ctrl-C stops everything.
+Press Ctrl-C to stop everything.
 
 `

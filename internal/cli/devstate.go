@@ -26,10 +26,10 @@ func (d *dev) openState() error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return fmt.Errorf("directory of what is kept between starts: %w", err)
+		return fmt.Errorf("create the data directory: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("directory of what is kept between starts: %w", err)
+		return fmt.Errorf("create the data directory: %w", err)
 	}
 	d.state = devState{dir}
 
@@ -53,7 +53,7 @@ func (d *dev) stateDir() (string, error) {
 	}
 	home, ok := d.Env("HOME")
 	if !ok || home == "" {
-		return "", errors.New("HOME is not set: choose a directory for the keys of the demo with --data-dir")
+		return "", errors.New("HOME is not set: choose a data directory with --data-dir")
 	}
 	return filepath.Join(home, ".local", "share", "waybill", "dev"), nil
 }
@@ -66,7 +66,7 @@ func (s devState) secretKey() (string, error) {
 		return strings.TrimSpace(string(text)), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
+		return "", fmt.Errorf("store the secret key: %w", err)
 	}
 
 	// Two commands may start at once. The first to create the file decides,
@@ -78,7 +78,7 @@ func (s devState) secretKey() (string, error) {
 	case errors.Is(err, fs.ErrExist):
 		return s.secretKey()
 	case err != nil:
-		return "", fmt.Errorf("key that encrypts stored secrets: %w", err)
+		return "", fmt.Errorf("store the secret key: %w", err)
 	}
 	return encoded, nil
 }
@@ -93,7 +93,7 @@ func (s devState) apiKey(account ship.AccountID) (ship.Key, bool) {
 
 func (s devState) keepAPIKey(account ship.AccountID, key ship.Key) error {
 	if err := s.write(s.apiKeyPath(account), string(key)+"\n"); err != nil {
-		return fmt.Errorf("keep the test key: %w", err)
+		return fmt.Errorf("store the test key: %w", err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (s devState) keepEnv(settings [][2]string) error {
 		}
 	}
 	if err := s.write(s.envPath(), text.String()); err != nil {
-		return fmt.Errorf("settings for other terminals: %w", err)
+		return fmt.Errorf("write the settings for other terminals: %w", err)
 	}
 	return nil
 }

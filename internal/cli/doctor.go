@@ -52,7 +52,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check an installation, and say what to do about what is wrong",
+		Short: "Check an installation and explain how to fix problems",
 		Long: "Check the settings, the database and this host. It changes nothing. The exit code is 1 if a check\n" +
 			"fails; a warning does not change it.",
 		Args: cobra.NoArgs,
@@ -65,7 +65,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one check a line: level (ok, warn or fail), subject, message, advice")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one check per line: level (ok, warn or fail), subject, message, advice")
 	return cmd
 }
 
@@ -120,7 +120,7 @@ func (c *cli) checkInstallation(ctx context.Context) []finding {
 	defer cancel()
 	inspection, err := store.Inspect(ctx, cfg.DatabaseURL, time.Now())
 	if err != nil {
-		list = append(list, fail("database", err.Error(), "is Postgres running, and is DATABASE_URL right? it is "+cfg.RedactedDatabaseURL()))
+		list = append(list, fail("database", err.Error(), "check that Postgres is running and that DATABASE_URL is correct: "+cfg.RedactedDatabaseURL()))
 	} else {
 		list = append(list, databaseFindings(inspection)...)
 		// The keys are read as a role of the schema, so both must be there.
@@ -137,7 +137,7 @@ func secretKeyFinding(ctx context.Context, cfg config.Config) finding {
 	found, err := app.InspectLiveSecrets(ctx, cfg)
 	switch {
 	case err != nil:
-		return fail(subject, err.Error(), "the other checks of the database say what is wrong with it")
+		return fail(subject, err.Error(), "see the other database checks")
 
 	case found.Connections > 0 && !cfg.HasOutsideKey():
 		return fail(subject, fmt.Sprintf("is not set, and %d live carrier connections need one: \"waybill serve\" does not start", found.Connections),
@@ -161,15 +161,15 @@ func baseURLFinding(cfg config.Config) finding {
 	case cfg.BaseURL != "":
 		return ok("base url", cfg.BaseURL)
 	case host == "localhost" || ip != nil && ip.IsLoopback():
-		return ok("base url", "is this host: the service listens on "+cfg.Listen+" alone")
+		return ok("base url", "is this host: the service listens only on "+cfg.Listen)
 	}
-	return warn("base url", "is not set, and the service listens on "+cfg.Listen, "set BASE_URL to the public address: label links are made of it")
+	return warn("base url", "is not set, and the service listens on "+cfg.Listen, "set BASE_URL to the public URL: label links start with it")
 }
 
 // databaseFindings judges the state of the database.
 func databaseFindings(inspection store.Inspection) []finding {
 	version := fmt.Sprintf("PostgreSQL %d.%d", inspection.Server/10000, inspection.Server%10000)
-	list := []finding{ok("database", version+" answers")}
+	list := []finding{ok("database", version+" is reachable")}
 	if inspection.Server < 150000 {
 		list[0] = fail("database", version+" is too old", "use PostgreSQL 15 or later")
 	}
@@ -185,10 +185,10 @@ func databaseFindings(inspection store.Inspection) []finding {
 
 	return append(list,
 		ok("migrations", fmt.Sprintf("schema %d, queue %d", inspection.Schema, inspection.Queue)),
-		listFinding("roles", "are there", "are missing or may not be taken", inspection.MissingRoles, `run "waybill migrate" as a user who may create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
+		listFinding("roles", "exist", "are missing or not granted to this user", inspection.MissingRoles, `run "waybill migrate" as a user that can create roles, or have an administrator grant these roles to the user of DATABASE_URL`),
 		ownerFinding(inspection.Owner),
-		listFinding("row security", "is forced on every table of tenants", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
-		listFinding("partitions", "are there for the days to come", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it makes them each hour`),
+		listFinding("row security", "is forced on every tenant table", "is not forced", inspection.Unfenced, `one account could see another's rows: ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`),
+		listFinding("partitions", "exist for the coming days", "are missing", inspection.MissingPartitions, `run "waybill migrate" now, and keep a copy with the worker role running: it creates them every hour`),
 		horizonFinding(inspection.Vitals.HorizonAge),
 		purchaseFinding(inspection.Vitals),
 		jobsFinding(inspection.Vitals),
@@ -200,12 +200,12 @@ func databaseFindings(inspection store.Inspection) []finding {
 func endpointFinding(vitals store.Vitals) finding {
 	switch {
 	case len(vitals.GivenUp) > 0:
-		return warn("webhooks", "switched off because they failed: "+strings.Join(vitals.GivenUp, ", "),
-			"tell whoever runs them; once they answer, switch them on and recover what was missed: POST /v1/webhooks/{id}/recover")
+		return warn("webhooks", "disabled after repeated failures: "+strings.Join(vitals.GivenUp, ", "),
+			"notify their owners; once they respond again, enable them and recover missed events with POST /v1/webhooks/{id}/recover")
 	case vitals.Parked > 0:
-		return warn("webhooks", fmt.Sprintf("%d fail and are tried now and then", vitals.Parked), "their deliveries, on the dashboard, say why")
+		return warn("webhooks", fmt.Sprintf("%d failing, retried less often", vitals.Parked), "see their deliveries on the dashboard for the reason")
 	}
-	return ok("webhooks", "none fails")
+	return ok("webhooks", "none failing")
 }
 
 func violationFinding(list []store.Violation) finding {
@@ -215,9 +215,9 @@ func violationFinding(list []store.Violation) finding {
 
 	var says []string
 	for _, violation := range list {
-		says = append(says, fmt.Sprintf("%d times not so: %s (such as %s)", violation.Count, violation.Rule, violation.Example))
+		says = append(says, fmt.Sprintf("%d violations of \"%s\" (for example %s)", violation.Count, violation.Rule, violation.Example))
 	}
-	return fail("purchases", strings.Join(says, "; "), "docs/operations.md, \"Money\", says what to do about each")
+	return fail("purchases", strings.Join(says, "; "), "docs/operations.md, \"Money\", explains what to do")
 }
 
 func listFinding(subject, good, bad string, missing []string, advice string) finding {
@@ -231,22 +231,22 @@ func ownerFinding(owner bool) finding {
 	if owner {
 		return ok("owner", "the user of DATABASE_URL owns the tables")
 	}
-	return fail("owner", "the user of DATABASE_URL does not own the tables", "use the user who migrated: only the owner makes and drops partitions")
+	return fail("owner", "the user of DATABASE_URL does not own the tables", "use the user that ran the migration: only the owner can create and drop partitions")
 }
 
 func clockFinding(ahead time.Duration) finding {
-	says := fmt.Sprintf("the database's differs from this host's by %s", ahead.Abs().Round(time.Millisecond))
+	says := fmt.Sprintf("the database clock differs from this host's by %s", ahead.Abs().Round(time.Millisecond))
 	switch {
 	case ahead.Abs() > 30*time.Second:
-		return fail("clock", says, "have both hosts keep time by NTP: ids and due times come from this host's clock")
+		return fail("clock", says, "synchronize both hosts with NTP: ids and due times come from this host's clock")
 	case ahead.Abs() > time.Second:
-		return warn("clock", says, "have both hosts keep time by NTP")
+		return warn("clock", says, "synchronize both hosts with NTP")
 	}
 	return ok("clock", says)
 }
 
 func horizonFinding(age time.Duration) finding {
-	says := fmt.Sprintf("the oldest writing transaction is %s old", age.Round(time.Millisecond))
+	says := fmt.Sprintf("the oldest open write transaction is %s old", age.Round(time.Millisecond))
 	const advice = "readers of /v1/events wait for it: find it with SELECT pid, xact_start, query FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, and end it"
 	switch {
 	case age > 5*time.Minute:
@@ -260,16 +260,16 @@ func horizonFinding(age time.Duration) finding {
 func purchaseFinding(vitals store.Vitals) finding {
 	waiting := vitals.Open[ship.StatePurchasing] + vitals.Open[ship.StateUncertain] + vitals.Open[ship.StateVoiding]
 	review := vitals.Open[ship.StateNeedsReview]
-	says := fmt.Sprintf("%d wait for the carrier's outcome, %d for a person", waiting, review)
+	says := fmt.Sprintf("%d waiting for the carrier, %d need review", waiting, review)
 	if waiting > 0 {
 		says += fmt.Sprintf("; the oldest is %s old", vitals.OldestOpen.Round(time.Second))
 	}
 
 	switch {
 	case review > 0:
-		return warn("purchases", says, "labelStatus needs_review: ask the carrier whether each was sold, then void it there or keep it")
+		return warn("purchases", says, "labelStatus needs_review: check with the carrier whether each label was sold, then void it there or keep it")
 	case vitals.OldestOpen > time.Hour:
-		return warn("purchases", says, "look for \"sweep\" and \"job failed\" in the log of the worker")
+		return warn("purchases", says, "look for \"sweep\" and \"job failed\" in the worker's log")
 	}
 	return ok("purchases", says)
 }
@@ -277,7 +277,7 @@ func purchaseFinding(vitals store.Vitals) finding {
 func jobsFinding(vitals store.Vitals) finding {
 	says := fmt.Sprintf("%d are due", vitals.JobsWaiting)
 	if vitals.OldestJob > 2*time.Minute {
-		return fail("jobs", fmt.Sprintf("%s, the oldest since %s", says, vitals.OldestJob.Round(time.Second)), `no copy works on them: run "waybill serve" with the worker role`)
+		return fail("jobs", fmt.Sprintf("%s, the oldest for %s", says, vitals.OldestJob.Round(time.Second)), `no copy processes them: run "waybill serve" with the worker role`)
 	}
 	return ok("jobs", says)
 }
@@ -293,9 +293,9 @@ func fontFinding(dir string) finding {
 
 	switch {
 	case err != nil:
-		return fail("fonts", err.Error(), "this is a fault of the program: please report it")
+		return fail("fonts", err.Error(), "this is a bug: please report it")
 	case len(drawn.Missing) > 0:
-		return warn("fonts", "orders with Chinese, Japanese or Korean names are refused in the sandbox, because labels cannot be printed", "install Noto Sans CJK (Debian: apt install fonts-noto-cjk), or set FONT_DIR")
+		return warn("fonts", "labels with Chinese, Japanese or Korean text cannot be printed; the sandbox rejects such orders", "install Noto Sans CJK (Debian: apt install fonts-noto-cjk), or set FONT_DIR")
 	}
 	return ok("fonts", "Chinese, Japanese and Korean can be printed")
 }

@@ -79,9 +79,9 @@ func (c *cli) emulateCommand() *cobra.Command {
 
 	cmd := &cobra.Command{
 		Use:   "emulate CARRIER",
-		Short: "Play a carrier on this machine, for tests",
-		Long: "Play a carrier on this machine until stopped: it speaks the carrier's own protocol, sells\n" +
-			"nothing real, keeps a ledger of what it sold, and misbehaves as its faults say.\n\n" +
+		Short: "Emulate a carrier on this machine, for tests",
+		Long: "Emulate a carrier on this machine until stopped. The emulator speaks the carrier's protocol, sells\n" +
+			"nothing real, keeps a ledger of what it sold, and injects the configured faults.\n\n" +
 			"Carriers: " + strings.Join(names, ", ") + ".",
 		Example: "  waybill emulate ups --listen 127.0.0.1:9001\n" +
 			`  waybill emulate usps --ledger usps.jsonl --faults '{"latency":"200ms","buy":{"hang":0.08}}'`,
@@ -90,16 +90,16 @@ func (c *cli) emulateCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.Index(names, args[0])
 			if i < 0 {
-				return fmt.Errorf("there is no stand-in for %q: choose from %s", args[0], strings.Join(names, ", "))
+				return fmt.Errorf("there is no emulator for %q: choose from %s", args[0], strings.Join(names, ", "))
 			}
 			return e.run(cmd.Context(), emulatedCarriers[i])
 		},
 	}
 
 	flags := cmd.Flags()
-	flags.StringVar(&e.listen, "listen", "127.0.0.1:9001", "address that it listens on")
-	flags.StringVar(&e.ledger, "ledger", "", "file of the ledger, read at the start and written on (default: kept in memory)")
-	flags.StringVar(&e.faults, "faults", "", "how it misbehaves: JSON, or a file of JSON (default: it behaves)")
+	flags.StringVar(&e.listen, "listen", "127.0.0.1:9001", "address to listen on")
+	flags.StringVar(&e.ledger, "ledger", "", "ledger file, read at startup and appended to (default: in memory)")
+	flags.StringVar(&e.faults, "faults", "", "faults to inject: JSON or the path of a JSON file (default: none)")
 	return cmd
 }
 
@@ -163,7 +163,7 @@ func readFaults(text string) (faults emulator.Faults, err error) {
 	data := []byte(text)
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if data, err = os.ReadFile(strings.TrimPrefix(text, "@")); err != nil {
-			return faults, fmt.Errorf("--faults is neither JSON nor a file: %w", err)
+			return faults, fmt.Errorf("--faults must be JSON or the path of a JSON file: %w", err)
 		}
 	}
 
@@ -187,15 +187,15 @@ func (e *emulation) announce(played emulated, address string) error {
 	}
 
 	var text strings.Builder
-	fmt.Fprintf(&text, "A stand-in for %s listens on %s. It takes these credentials:\n\n", spec.Title, address)
+	fmt.Fprintf(&text, "The %s emulator is listening on %s. It accepts these credentials:\n\n", spec.Title, address)
 	for _, field := range spec.Fields {
 		if value, ok := played.accepts[field.Name]; ok {
 			fmt.Fprintf(&text, "  %-19s %s\n", field.Name, value)
 		}
 	}
-	fmt.Fprintf(&text, "\nSet this for the service, and where you connect it, so that they call here instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, played.name, address, base.Path)
-	fmt.Fprintf(&text, "\nThen connect it, for test keys (DATABASE_URL says to which service):\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
-	fmt.Fprintf(&text, "\nWhat it did, and how it is to misbehave from now on:\n\n  curl %s/_emulator/ledger\n", address)
+	fmt.Fprintf(&text, "\nSet this for the service and for \"waybill connection\", so that they call the emulator instead of %s:\n\n  export CARRIER_URLS=%s=%s%s\n", spec.Title, played.name, address, base.Path)
+	fmt.Fprintf(&text, "\nThen connect it in test mode, to the service of DATABASE_URL:\n\n  %s connection add --carrier %s%s\n", program(), played.name, played.flags(spec))
+	fmt.Fprintf(&text, "\nSee what it sold, and set its faults:\n\n  curl %s/_emulator/ledger\n", address)
 	fmt.Fprintf(&text, "  curl -X PUT %s/_emulator/faults -d '{\"buy\":{\"reset\":1}}'\n", address)
 
 	_, err = fmt.Fprint(e.Out, text.String())

@@ -156,13 +156,13 @@ func TestTheDocumentsExampleBuysOnce(t *testing.T) {
 func TestEmulateExplainsWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"choose from ups, usps, fedex, dhl_express": {"acme"},
-		"not 0: waybill emulate CARRIER":            {},
-		"--faults is neither JSON nor a file":       {"ups", "--faults", "/nowhere/faults.json"},
-		"unknown field":                             {"ups", "--faults", `{"latencies":"1s"}`},
-		`there is no fault "explode"`:               {"ups", "--faults", `{"buy":{"explode":1}}`},
-		"open the ledger":                           {"ups", "--ledger", "/nowhere/ledger"},
-		"listen tcp":                                {"ups", "--listen", "nowhere"},
+		"choose from ups, usps, fedex, dhl_express":        {"acme"},
+		"got 0: waybill emulate CARRIER":                   {},
+		"--faults must be JSON or the path of a JSON file": {"ups", "--faults", "/nowhere/faults.json"},
+		"unknown field":           {"ups", "--faults", `{"latencies":"1s"}`},
+		`unknown fault "explode"`: {"ups", "--faults", `{"buy":{"explode":1}}`},
+		"open the ledger":         {"ups", "--ledger", "/nowhere/ledger"},
+		"listen tcp":              {"ups", "--listen", "nowhere"},
 	} {
 		_, _, err := shell{}.run(t, append([]string{"emulate"}, args...)...)
 		if err == nil || !strings.Contains(cli.Explain(err), want) {

@@ -26,9 +26,9 @@ var withoutAccount = map[string]string{
 func TestEveryCommandThatIsAboutAccountsHasTheSameFlag(t *testing.T) {
 	t.Parallel()
 	meanings := map[string]bool{
-		"id of the account; not needed if there is only one":      true,
-		"id of the account (default: all)":                        true,
-		"id of the account that it must belong to (default: any)": true,
+		"id of the account; optional if there is only one":  true,
+		"id of the account (default: all)":                  true,
+		"id of the account that must own it (default: any)": true,
 	}
 	known := map[string]bool{}
 	var walk func(*cobra.Command)
@@ -88,7 +88,7 @@ func TestTheThingsOfAnotherAccountAreRefused(t *testing.T) {
 		{"connection", "remove", connection},
 		{"member", "reset", "--email", "ada@example.com"},
 	} {
-		if said := c.explained(t, append(args, "--account", other)...); !strings.Contains(said, "does not belong to the account "+other) {
+		if said := c.explained(t, append(args, "--account", other)...); !strings.Contains(said, "does not belong to account "+other) {
 			t.Errorf("%v of another account: %s", args, said)
 		}
 		c.must(t, append(args, "--account", mine)...)

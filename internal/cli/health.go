@@ -22,9 +22,9 @@ const healthTimeout = 4 * time.Second
 func (c *cli) healthCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
-		Short: "Ask the service on this host whether it is ready, for health checks",
-		Long: "Ask the service on this host for /readyz, on METRICS_LISTEN or else on LISTEN. The exit code is 0\n" +
-			"if it is ready. It is the health check of the container, which has no other program.",
+		Short: "Check whether the service on this host is ready, for health checks",
+		Long: "Request /readyz from the service on this host, on METRICS_LISTEN or else on LISTEN. The exit code\n" +
+			"is 0 if it is ready. The container, which has no other program, uses it as its health check.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.settings()
@@ -68,7 +68,7 @@ func askReady(ctx context.Context, cfg config.Config) (string, error) {
 	request.Close = true
 	response, err := carrierkit.NewTransport().RoundTrip(request)
 	if err != nil {
-		return "", fmt.Errorf("the service does not answer: %w", err)
+		return "", fmt.Errorf("the service does not respond: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 

@@ -18,7 +18,7 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make, list and revoke API keys", Args: requireSubcommand, RunE: showHelp}
+	cmd := &cobra.Command{Use: "key", Short: "Create, list and revoke API keys", Args: requireSubcommand, RunE: showHelp}
 	cmd.AddCommand(c.keyCreateCommand(), c.keyListCommand(), c.keyRevokeCommand())
 	return cmd
 }
@@ -31,8 +31,8 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "create [--account ID]",
-		Short: "Make a key, and print it this once",
-		Long:  "Make a key, and print it alone on standard output. It is not shown again: only its hash is kept.",
+		Short: "Create a key and print it once",
+		Long:  "Create a key and print only the key on standard output. It is not shown again: only its hash is stored.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if in.ExpiresAt, err = parseExpiry(expires, time.Now()); err != nil {
@@ -64,12 +64,12 @@ func (c *cli) keyCreateCommand() *cobra.Command {
 
 	flags := cmd.Flags()
 	accountFlag(cmd, &id, oneAccount)
-	flags.BoolVar(&in.Livemode, "live", false, "for live data; without it the key is for the sandbox")
-	flags.StringVar(&in.Name, "name", "", "what the key is for")
-	flags.StringSliceVar(&in.Scopes, "scopes", nil, "what it may do, with commas between (default: everything): "+strings.Join(account.Scopes, " "))
-	flags.StringVar(&expires, "expires", "", "when it ends: 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
-	flags.StringVar(&in.DailyLimit, "daily-limit", "", "what a live key may spend on labels in a day of UTC, in the account's currency, such as 500 (default: no limit)")
-	flags.StringSliceVar(&networks, "network", nil, "networks that it may be used from, such as 203.0.113.0/24 (default: all)")
+	flags.BoolVar(&in.Livemode, "live", false, "create a live key (default: a test key for the sandbox)")
+	flags.StringVar(&in.Name, "name", "", "name of the key, such as what it is used for")
+	flags.StringSliceVar(&in.Scopes, "scopes", nil, "scopes of the key, comma-separated (default: all): "+strings.Join(account.Scopes, " "))
+	flags.StringVar(&expires, "expires", "", "when it expires: 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+	flags.StringVar(&in.DailyLimit, "daily-limit", "", "maximum spend of a live key on labels per UTC day, in the account's currency, such as 500 (default: no limit)")
+	flags.StringSliceVar(&networks, "network", nil, "networks it may be used from, such as 203.0.113.0/24 (default: all)")
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 
 	switch {
 	case at.IsZero():
-		return at, errors.New("--expires is not understood: write 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z")
+		return at, errors.New("--expires must be a duration such as 90d or 12h, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z")
 	case !at.After(now):
 		return at, errors.New("--expires is in the past")
 	}
@@ -150,13 +150,13 @@ func (c *cli) keyListCommand() *cobra.Command {
 	}
 
 	accountFlag(cmd, &id, oneAccount)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one key a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one key per line")
 	return cmd
 }
 
 func (c *cli) printKeys(keys []account.APIKey) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tKEY\tNAME\tSCOPES\tA DAY\tCREATED\tLAST USED\tSTATE")
+	fmt.Fprintln(table, "ID\tKEY\tNAME\tSCOPES\tDAILY LIMIT\tCREATED\tLAST USED\tSTATE")
 	for _, key := range keys {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 			key.ID,
@@ -237,12 +237,12 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use:   "revoke KEY_ID [--account ID]",
-		Short: "End a key for good",
+		Short: "Revoke a key permanently",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, ok := ship.ParseKeyID(args[0])
 			if !ok {
-				return errors.New("that is not the id of a key: it begins with key_, and \"waybill key list\" shows it")
+				return errors.New("this is not the id of a key: it starts with key_; \"waybill key list\" shows it")
 			}
 
 			return c.withAccounts(cmd.Context(), func(accounts *account.Service) error {
@@ -254,7 +254,7 @@ func (c *cli) keyRevokeCommand() *cobra.Command {
 				if err := accounts.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s is revoked; running copies refuse it within seconds\n", id)
+				fmt.Fprintf(c.Err, "%s was revoked; running copies reject it within seconds\n", id)
 				return nil
 			})
 		},

@@ -44,22 +44,21 @@ func (c *cli) listenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen --forward URL",
 		Short: "Forward events to a program on this machine",
-		Long: "Forward events to a program on this machine, from now on, signed as webhooks are. The program\n" +
-			"needs no public address: this command reads the event log and posts each event to it.\n\n" +
-			"The address of the service and the key are taken from WAYBILL_URL and WAYBILL_KEY, if they\n" +
-			"are not given.",
+		Long: "Forward new events to a program on this machine, signed like webhooks. The program\n" +
+			"needs no public URL: this command reads the event log and posts each event to it.\n\n" +
+			"The URL of the service and the key default to WAYBILL_URL and WAYBILL_KEY.",
 		Example: "  waybill listen --forward http://localhost:3000/hook --key sk_test_...",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 
 	flags := cmd.Flags()
-	flags.StringVar(&l.forward, "forward", "", "address to post events to, such as http://localhost:3000/hook")
-	flags.StringVar(&l.url, "url", "", "address of the service (default: WAYBILL_URL, or "+client.DefaultBaseURL+")")
+	flags.StringVar(&l.forward, "forward", "", "URL to post events to, such as http://localhost:3000/hook")
+	flags.StringVar(&l.url, "url", "", "URL of the service (default: WAYBILL_URL, or "+client.DefaultBaseURL+")")
 	flags.StringVar(&l.key, "key", "", "API key with the scope events (default: WAYBILL_KEY)")
-	flags.StringVar(&l.since, "since", "", "begin with events of the past: 10m, 2h, 3d or 2027-01-31T12:00:00Z (default: now)")
+	flags.StringVar(&l.since, "since", "", "start with past events: 10m, 2h, 3d or 2027-01-31T12:00:00Z (default: now)")
 	flags.StringVar(&l.secret, "secret", "", "secret to sign with, whsec_... (default: a new one, printed)")
-	flags.BoolVar(&l.live, "live", false, "allow a live key: real events leave the service for this machine")
+	flags.BoolVar(&l.live, "live", false, "allow a live key, which sends real events to this machine")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ func (l *listen) run(ctx context.Context) error {
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < http.StatusInternalServerError {
 			return l.explain(err)
 		}
-		l.board.printLine("the service is away; trying again")
+		l.board.printLine("the service is unavailable; retrying")
 		sleep(ctx, reconnectAfter)
 	}
 }
@@ -113,11 +112,11 @@ func (l *listen) prepare(now time.Time) (err error) {
 	// the service only if the user says so.
 	switch {
 	case l.forward == "":
-		return errors.New("say where to: --forward http://localhost:3000/hook")
+		return errors.New("--forward is required, such as --forward http://localhost:3000/hook")
 	case l.key == "":
-		return errors.New(`say with which key: --key sk_test_..., or WAYBILL_KEY; "waybill dev" prints one`)
+		return errors.New(`an API key is required: --key sk_test_... or WAYBILL_KEY; "waybill dev" prints one`)
 	case strings.HasPrefix(l.key, "sk_live_") && !l.live:
-		return errors.New("this is a live key: real names and addresses would leave the service for this machine. Use a test key, or add --live")
+		return errors.New("this is a live key: real names and addresses would be sent to this machine. Use a test key, or add --live")
 	}
 
 	if l.from, err = parseSince(l.since, now); err != nil {
@@ -149,7 +148,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil && at.Before(now) {
 		return at, nil
 	}
-	return time.Time{}, errors.New("--since is not understood: write 10m, 2h, 3d or a time such as 2027-01-31T12:00:00Z that is past")
+	return time.Time{}, errors.New("--since must be a duration such as 10m, 2h or 3d, or a past time such as 2027-01-31T12:00:00Z")
 }
 
 // rarestType is the type that most logs have the fewest events of: a reader that
@@ -233,11 +232,11 @@ func (l *listen) explain(err error) error {
 	refused, answered := errors.AsType[*client.Error](err)
 	switch {
 	case !answered:
-		return fmt.Errorf("no service answers at %s: is \"waybill dev\" running? --url names another address: %w", l.url, err)
+		return fmt.Errorf("no service responds at %s: is \"waybill dev\" running? Use --url for another address: %w", l.url, err)
 	case refused.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not know the key: %w", l.url, err)
+		return fmt.Errorf("%s does not accept the key: %w", l.url, err)
 	case refused.Status == http.StatusForbidden:
-		return fmt.Errorf("the key may not read events; it needs the scope events: %w", err)
+		return fmt.Errorf("the key cannot read events; it needs the events scope: %w", err)
 	}
 	return err
 }

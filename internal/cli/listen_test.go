@@ -105,7 +105,7 @@ func TestListenForwardsFromNowOnSignedAndAgain(t *testing.T) {
 		t.Errorf("events %+v", events)
 	}
 	now.line(t, `^\d\d:\d\d:\d\d  shipment\.created      shp_\w{26}  200 +\d+\n`)
-	now.line(t, `^\d\d:\d\d:\d\d  label\.generated       shp_\w{26}  200 +\d+  2 tries\n`)
+	now.line(t, `^\d\d:\d\d:\d\d  label\.generated       shp_\w{26}  200 +\d+  2 attempts\n`)
 	if err := now.stop(); err != nil {
 		t.Errorf("stopped by the user: %v", err)
 	}
@@ -134,14 +134,14 @@ func TestListenExplainsWhatItNeeds(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(refuses.Close)
 	for want, args := range map[string][]string{
-		"--forward http://localhost:3000/hook":    {"--key", "sk_test_1"},
-		"say with which key":                      {"--forward", "http://localhost:3000/"},
-		"this is a live key":                      {"--forward", "http://localhost:3000/", "--key", "sk_live_1"},
-		"must be like http://localhost:3000/hook": {"--forward", "localhost:3000", "--key", "sk_test_1"},
-		"--since is not understood":               {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--since", "yesterday"},
-		"24 to 64 bytes":                          {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--secret", "hunter2"},
-		"is \"waybill dev\" running?":             {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--url", "http://127.0.0.1:1"},
-		refuses.URL + " does not know the key":    {"--forward", "http://localhost:3000/", "--key", "sk_live_1", "--live", "--url", refuses.URL},
+		"--forward http://localhost:3000/hook":             {"--key", "sk_test_1"},
+		"an API key is required":                           {"--forward", "http://localhost:3000/"},
+		"this is a live key":                               {"--forward", "http://localhost:3000/", "--key", "sk_live_1"},
+		"must be a URL such as http://localhost:3000/hook": {"--forward", "localhost:3000", "--key", "sk_test_1"},
+		"--since must be a duration":                       {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--since", "yesterday"},
+		"24 to 64 bytes":                                   {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--secret", "hunter2"},
+		"is \"waybill dev\" running?":                      {"--forward", "http://localhost:3000/", "--key", "sk_test_1", "--url", "http://127.0.0.1:1"},
+		refuses.URL + " does not accept the key":           {"--forward", "http://localhost:3000/", "--key", "sk_live_1", "--live", "--url", refuses.URL},
 	} {
 		_, _, err := shell{}.run(t, append([]string{"listen"}, args...)...)
 		if err == nil || !strings.Contains(cli.Explain(err), want) {
@@ -156,7 +156,7 @@ func TestDevShowsWhatArrivesAtItsSink(t *testing.T) {
 	url := storetest.URL(t)
 	first := s.start(t, "dev", "--json", "--listen", "127.0.0.1:0", "--database-url", url)
 	dev := first.place(t)
-	if page := fetch(t, dev.SinkURL); !strings.Contains(page, "Nothing yet") || strings.Contains(page, "<details") {
+	if page := fetch(t, dev.SinkURL); !strings.Contains(page, "No events yet") || strings.Contains(page, "<details") {
 		t.Errorf("at first the page shows\n%s", page)
 	}
 	buy(t, dev)
@@ -168,7 +168,7 @@ func TestDevShowsWhatArrivesAtItsSink(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	newest, older := strings.Index(page, "label.generated"), strings.Index(page, "<b>shipment.created</b>")
-	if strings.Count(page, "signature ok") != 2 || newest < 0 || older < newest || !strings.Contains(page, "Webhook-Signature") || !strings.Contains(page, "  &#34;data&#34;: {\n") {
+	if strings.Count(page, "signature valid") != 2 || newest < 0 || older < newest || !strings.Contains(page, "Webhook-Signature") || !strings.Contains(page, "  &#34;data&#34;: {\n") {
 		t.Errorf("the page shows\n%s", page)
 	}
 	resp, err := http.Post(dev.SinkURL+"/hook", "text/plain", strings.NewReader("<script>alert(1)</script>"))
@@ -176,7 +176,7 @@ func TestDevShowsWhatArrivesAtItsSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if page := fetch(t, dev.SinkURL+"/new?after=2"); strings.Count(page, "<details") != 1 || !strings.Contains(page, "signature bad") || strings.Contains(page, "<script>") {
+	if page := fetch(t, dev.SinkURL+"/new?after=2"); strings.Count(page, "<details") != 1 || !strings.Contains(page, "signature invalid") || strings.Contains(page, "<script>") {
 		t.Errorf("a stranger's is shown as\n%s", page)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", dev.SinkURL, nil)

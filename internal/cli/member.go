@@ -94,9 +94,9 @@ func dashboardURL(cfg config.Config) string {
 func (c *cli) memberCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member",
-		Short: "Let people into the dashboard: add, invite, list, and help who lost access",
-		Long: "Let people into the dashboard. These commands are for the operator: owners invite and remove\n" +
-			"people on the dashboard itself. A link that is printed is shown this once; who has it gets in.",
+		Short: "Manage dashboard users: add, invite, list, and recover access",
+		Long: "Manage dashboard users. These commands are for the operator: owners invite and remove\n" +
+			"people in the dashboard itself. A link is printed only once; anyone who has it gets access.",
 		Args: requireSubcommand,
 		RunE: showHelp,
 	}
@@ -114,7 +114,7 @@ func (c *cli) memberCommand() *cobra.Command {
 func (c *cli) memberSetupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "setup",
-		Short: "Print a link that makes the first owner",
+		Short: "Print a link that creates the owner account",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
@@ -134,8 +134,8 @@ func (c *cli) memberAddCommand() *cobra.Command {
 	in := member.AddMemberInput{Role: member.Owner}
 	cmd := &cobra.Command{
 		Use:     "add --email ADDRESS [--role owner]",
-		Short:   "Make somebody a member at once, and print the link to set a password",
-		Long:    "Make somebody a member at once, an owner unless --role says otherwise, and print the link with which\nthey set a password. Who signs in already needs none, and nothing is printed.",
+		Short:   "Add a member and print a link to set a password",
+		Long:    "Add a member, as an owner unless --role is given, and print a link to set a password. For a person\nwho already signs in to the dashboard, no link is needed and nothing is printed.",
 		Example: "  waybill member add --email ada@example.com --name 'Ada Lovelace'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -149,7 +149,7 @@ func (c *cli) memberAddCommand() *cobra.Command {
 					return err
 				}
 
-				fmt.Fprintf(c.Err, "%s is %s of %s\n", in.Email, in.Role, by.Account)
+				fmt.Fprintf(c.Err, "%s is now %s of %s\n", in.Email, in.Role, by.Account)
 				if link != "" {
 					_, err = fmt.Fprintln(c.Out, link)
 				}
@@ -175,7 +175,7 @@ func (c *cli) memberInviteCommand() *cobra.Command {
 	in := member.InviteInput{Role: member.Shipper}
 	cmd := &cobra.Command{
 		Use:   "invite --email ADDRESS [--role shipper]",
-		Short: "Print a link with which somebody becomes a member",
+		Short: "Print an invitation link",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {
@@ -228,13 +228,13 @@ func (c *cli) memberListCommand() *cobra.Command {
 	}
 
 	accountFlag(cmd, &id, oneAccount)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one member a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one member per line")
 	return cmd
 }
 
 func (c *cli) printMembers(list []member.Member) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tE-MAIL\tNAME\tROLE\tTWO FACTORS\tLAST SEEN")
+	fmt.Fprintln(table, "ID\tE-MAIL\tNAME\tROLE\tTWO-FACTOR\tLAST SEEN")
 	for _, person := range list {
 		lastSeen := "never"
 		if !person.LastSeenAt.IsZero() {
@@ -283,9 +283,9 @@ func (c *cli) memberResetCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "reset --email ADDRESS [--account ID]",
-		Short: "Print a link with which somebody sets a new password",
-		Long: "Print a link with which somebody sets a new password. It works once, for a day, and ends all their\n" +
-			"sessions. Who has lost the authenticator or passkeys too needs --drop-second-factors.",
+		Short: "Print a password reset link",
+		Long: "Print a password reset link. It works once, within a day, and ends all sessions of the person.\n" +
+			"If they have also lost their authenticator or passkeys, add --drop-second-factors.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMembers(cmd.Context(), func(m members) error {

@@ -30,7 +30,7 @@ type cluster struct {
 // leastVersion is the oldest Postgres that the schema works with.
 const leastVersion = 15
 
-const howToInstall = `install it (Debian, Ubuntu: apt install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql), or give the address of a database with --database-url or DATABASE_URL`
+const howToInstall = `install it (Debian, Ubuntu: apt install postgresql; Fedora: dnf install postgresql-server; macOS: brew install postgresql), or pass a database URL with --database-url or DATABASE_URL`
 
 // startCluster starts the cluster in dir, created on first use, and returns it
 // with the address of its database.
@@ -107,7 +107,7 @@ func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *cluster) ensure(ctx context.Context) error {
 	if _, err := os.Stat(c.data()); err != nil {
 		if err := c.create(ctx); err != nil {
-			return fmt.Errorf("make a private Postgres in %s: %w", c.dir, err)
+			return fmt.Errorf("create a private Postgres in %s: %w", c.dir, err)
 		}
 	}
 	if c.run(ctx, "pg_ctl", "status", "-D", c.data()) == nil {
@@ -124,7 +124,7 @@ func (c *cluster) ensure(ctx context.Context) error {
 	// A start that is cut short would leave a server that nobody stops: it is
 	// waited for, and startCluster stops it.
 	if err := c.run(context.WithoutCancel(ctx), "pg_ctl", "start", "-s", "-w", "-t", "60", "-D", c.data(), "-l", log, "-o", options); err != nil {
-		return fmt.Errorf("the private Postgres does not start; its log is %s: %w", log, err)
+		return fmt.Errorf("the private Postgres failed to start; its log is %s: %w", log, err)
 	}
 	return nil
 }
@@ -165,11 +165,11 @@ func (c *cluster) create(ctx context.Context) error {
 func (c *cluster) address() (string, error) {
 	pidFile, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {
-		return "", fmt.Errorf("the private Postgres is gone again: %w", err)
+		return "", fmt.Errorf("the private Postgres has stopped: %w", err)
 	}
 	password, err := os.ReadFile(filepath.Join(c.dir, "password"))
 	if err != nil {
-		return "", fmt.Errorf("password of the private Postgres: %w", err)
+		return "", fmt.Errorf("read the password of the private Postgres: %w", err)
 	}
 
 	// The fourth line of the file is the port.
@@ -231,7 +231,7 @@ func (c *cluster) own(path string) error {
 func (c *cluster) lock(name string, how int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(c.dir, name+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock of the private Postgres: %w", err)
+		return nil, fmt.Errorf("lock the private Postgres: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), how); err != nil {
 		file.Close()

@@ -50,11 +50,11 @@ func findBinaries(want int) (string, error) {
 
 	switch {
 	case newest == 0 && want > 0:
-		return "", fmt.Errorf("the private Postgres was made by version %d, which is not on this machine any more: install it, or choose a new directory with --data-dir", want)
+		return "", fmt.Errorf("the private Postgres was created by version %d, which is no longer installed: install it, or choose a new directory with --data-dir", want)
 	case newest == 0:
 		return "", fmt.Errorf("there is no Postgres on this machine: %s", howToInstall)
 	case newest < leastVersion:
-		return "", fmt.Errorf("the Postgres on this machine is version %d and at least %d is needed: %s", newest, leastVersion, howToInstall)
+		return "", fmt.Errorf("the Postgres on this machine is version %d, but at least %d is required: %s", newest, leastVersion, howToInstall)
 	}
 	return best, nil
 }
@@ -93,7 +93,7 @@ func clusterOwner() (*syscall.Credential, error) {
 		return err == nil
 	})
 	if i < 0 {
-		return nil, fmt.Errorf("the server does not run as root, and there is no user postgres: %s", howToInstall)
+		return nil, fmt.Errorf("the Postgres server cannot run as root, and there is no user postgres: %s", howToInstall)
 	}
 
 	owner, err := user.Lookup(serverUsers[i])

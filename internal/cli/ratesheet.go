@@ -17,9 +17,9 @@ import (
 func (c *cli) rateSheetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ratesheet",
-		Short: "Import, list and remove price lists of carriers that have no rate call",
-		Long: "Import, list and remove rate sheets: price lists as CSV, for a carrier or a contract without a\n" +
-			"rate call. A sheet quotes instead of the carrier that it is for, beside the others.",
+		Short: "Import, list and remove rate sheets for carriers without a rate API",
+		Long: "Import, list and remove rate sheets: price lists in CSV, for a carrier or a contract without a\n" +
+			"rate API. A sheet provides the quotes of its carrier; other carriers are still called.",
 		Args: requireSubcommand,
 		RunE: showHelp,
 	}
@@ -42,9 +42,9 @@ func (c *cli) rateSheetImportCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "import FILE --carrier NAME [--connection con_...] [--name NAME]",
-		Short: "Check a rate sheet, and make it count in place of the one of the same name",
-		Long: "Check a rate sheet, and make it count in place of the one of the same name, from the next quote\n" +
-			"on; - is standard input. It prices every account with the carrier, or the one of --connection.",
+		Short: "Check and activate a rate sheet, replacing the one of the same name",
+		Long: "Check a rate sheet and activate it from the next quote on, replacing the one of the same name;\n" +
+			"- reads standard input. It prices all connections of the carrier, or the one of --connection.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if connection != "" {
@@ -77,9 +77,9 @@ func (c *cli) rateSheetImportCommand() *cobra.Command {
 
 	whose.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&in.Carrier, "carrier", "", "carrier whose prices these are")
-	flags.StringVar(&connection, "connection", "", "id of the carrier account that they are for (default: all accounts with the carrier that have no sheet of their own)")
-	flags.StringVar(&in.Name, "name", "", "what to call it (default: the name of the file)")
+	flags.StringVar(&in.Carrier, "carrier", "", "carrier that the prices belong to")
+	flags.StringVar(&connection, "connection", "", "id of the connection they apply to (default: all connections of the carrier without their own sheet)")
+	flags.StringVar(&in.Name, "name", "", "name of the sheet (default: the name of the file)")
 	_ = cmd.MarkFlagRequired("carrier") // fails only for a flag that is not there
 	return cmd
 }
@@ -143,8 +143,8 @@ func pricedCarrier(stored rulebook.Sheet) string {
 func (c *cli) rateSheetCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say what is wrong with a rate sheet, and where",
-		Long:  "Say what is wrong with a rate sheet, and where; - is standard input. Nothing is stored, and no\ndatabase is needed. The exit code is 1 if something is wrong.",
+		Short: "Report the errors in a rate sheet",
+		Long:  "Report the errors in a rate sheet, with line and column; - reads standard input. Nothing is stored,\nand no database is needed. The exit code is 1 if there are errors.",
 		Args:  oneArgument,
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, err := c.readFile(args[0], sheet.MaxBytes)
@@ -157,7 +157,7 @@ func (c *cli) rateSheetCheckCommand() *cobra.Command {
 			}
 
 			printProblems(c.Out, file.name+": warning: ", parsed.Warnings)
-			_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", file.name, formatCounts(parsed))
+			_, err = fmt.Fprintf(c.Out, "%s: %s, no errors\n", file.name, formatCounts(parsed))
 			return err
 		},
 	}
@@ -170,7 +170,7 @@ func (c *cli) rateSheetListCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the rate sheets that count",
+		Short: "List the active rate sheets",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
@@ -183,7 +183,7 @@ func (c *cli) rateSheetListCommand() *cobra.Command {
 					return c.printJSON(shownSheets(list))
 				}
 				if len(list) == 0 {
-					fmt.Fprintln(c.Err, "there is no rate sheet")
+					fmt.Fprintln(c.Err, "there are no rate sheets")
 					return nil
 				}
 				return c.printSheets(list)
@@ -192,7 +192,7 @@ func (c *cli) rateSheetListCommand() *cobra.Command {
 	}
 
 	whose.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one sheet a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one sheet per line")
 	return cmd
 }
 

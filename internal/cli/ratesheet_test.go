@@ -30,7 +30,7 @@ func TestARateSheetIsImportedShownAndRemoved(t *testing.T) {
 	s := newShell(t)
 	s.must(t, "account", "create", "--name", "Acme")
 	file := write(t, "UPS Contract.csv", goodSheet)
-	if out := s.must(t, "ratesheet", "check", file); !strings.HasSuffix(out, ": 1 service, 1 zone, 2 prices, 0 surcharges, nothing wrong\n") {
+	if out := s.must(t, "ratesheet", "check", file); !strings.HasSuffix(out, ": 1 service, 1 zone, 2 prices, 0 surcharges, no errors\n") {
 		t.Errorf("the check says %s", out)
 	}
 	out, said, err := s.run(t, "ratesheet", "import", file, "--carrier", "ups")
@@ -85,14 +85,14 @@ func TestMistakesAboutRateSheetsAreExplained(t *testing.T) {
 	file := write(t, "sheet.csv", goodSheet)
 	s.must(t, "ratesheet", "import", file, "--carrier", "fedex")
 	for want, args := range map[string][]string{
-		`"carrier" not set`:            {"import", file},
-		"did you mean ups?":            {"import", file, "--carrier", "upss"},
-		"not the id of a connection":   {"import", file, "--carrier", "ups", "--connection", "main"},
-		"name is 1 to 60":              {"import", file, "--carrier", "ups", "--name", "A b"},
-		"prices the same":              {"import", file, "--carrier", "fedex", "--name", "other"},
-		"which is not one of usps":     {"import", write(t, "x.csv", strings.ReplaceAll(goodSheet, "ground,", "grond,")), "--carrier", "usps"},
-		"there is no such rate sheet":  {"remove", "none"},
-		"list\" shows those that coun": {"show", "none"},
+		`"carrier" not set`:              {"import", file},
+		"did you mean ups?":              {"import", file, "--carrier", "upss"},
+		"not the id of a connection":     {"import", file, "--carrier", "ups", "--connection", "main"},
+		"name must be 1 to 60":           {"import", file, "--carrier", "ups", "--name", "A b"},
+		"prices the same":                {"import", file, "--carrier", "fedex", "--name", "other"},
+		"which is not a service of usps": {"import", write(t, "x.csv", strings.ReplaceAll(goodSheet, "ground,", "grond,")), "--carrier", "usps"},
+		"there is no such rate sheet":    {"remove", "none"},
+		"list\" lists the active sheet":  {"show", "none"},
 	} {
 		_, _, err := s.run(t, append([]string{"ratesheet"}, args...)...)
 		if err == nil || !strings.Contains(cli.Explain(err), want) {

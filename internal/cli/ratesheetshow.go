@@ -22,18 +22,18 @@ func (c *cli) rateSheetShowCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "show NAME [--version N]",
-		Short: "Show what is in a rate sheet; with --csv, the sheet itself",
+		Short: "Show a rate sheet; with --csv, as CSV",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version < 0 {
-				return errors.New("--version is a number from 1")
+				return errors.New("--version must be 1 or more")
 			}
 
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				stored, err := p.Sheet(cmd.Context(), p.tenant, args[0], version)
 				switch {
 				case ship.KindOf(err) == ship.NotFound:
-					return fmt.Errorf("%w: \"waybill ratesheet list\" shows those that count", err)
+					return fmt.Errorf("%w: \"waybill ratesheet list\" lists the active sheets", err)
 				case err != nil:
 					return err
 				case asCSV:
@@ -49,7 +49,7 @@ func (c *cli) rateSheetShowCommand() *cobra.Command {
 
 	whose.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&version, "version", 0, "an earlier version (default: the one that counts)")
+	flags.IntVar(&version, "version", 0, "version to show (default: the active one)")
 	flags.BoolVar(&asCSV, "csv", false, "print the CSV as it was imported")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("csv", "json")
@@ -66,7 +66,7 @@ func (c *cli) printSheet(stored rulebook.Sheet) error {
 		{"prices", pricedCarrier(stored)},
 		{"currency", stored.Parsed.Currency},
 		{"valid", formatValidity(stored.Parsed.ValidFrom, stored.Parsed.ValidUntil)},
-		{"holds", formatCounts(stored.Parsed)},
+		{"contents", formatCounts(stored.Parsed)},
 		{"zones", zoneNames(stored.Parsed.Zones)},
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
@@ -126,15 +126,15 @@ func (c *cli) rateSheetRemoveCommand() *cobra.Command {
 	var whose tenantFlags
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "End a rate sheet: its carrier is asked for prices again",
-		Long:  "End a rate sheet: its carrier is asked for prices again. Its versions are kept, and can be shown\nand imported again.",
+		Short: "Remove a rate sheet; its carrier is called for rates again",
+		Long:  "Remove a rate sheet; its carrier is called for rates again. Its versions are kept, and can be shown\nand imported again.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				if err := p.RemoveSheet(cmd.Context(), p.tenant, args[0]); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.Err, "%s counts no more; running copies ask the carrier again within seconds\n", args[0])
+				fmt.Fprintf(c.Err, "%s was removed; running copies call the carrier again within seconds\n", args[0])
 				return nil
 			})
 		},

@@ -11,12 +11,12 @@ import (
 func (c *cli) restoredCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restored",
-		Short: "Say that the database was put back to an earlier moment",
-		Long: "Say that the database was put back to an earlier moment, from a backup or by making a standby\n" +
-			"the server that lagged. Run it before the service starts again. For 48 hours every purchase\n" +
-			"with an Idempotency-Key is then looked up at the carriers before it is made, so that a client\n" +
-			"who asks again for what was bought in the lost time gets that label and not a second one. What\n" +
-			"nobody can ask for again is voided, if the disk of the copy that bought it (SPOOL_DIR) is there.",
+		Short: "Record that the database was restored to an earlier point in time",
+		Long: "Record that the database was restored to an earlier point in time, from a backup or by promoting\n" +
+			"a lagging standby. Run it before the service starts again. For 48 hours, every purchase with an\n" +
+			"Idempotency-Key is then looked up at the carriers first, so a client that repeats a request from\n" +
+			"the lost period gets the label already bought, not a second one. Lost purchases without a key are\n" +
+			"voided, if the disk of the copy that made them (SPOOL_DIR) is available.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.settings()
@@ -27,7 +27,7 @@ func (c *cli) restoredCommand() *cobra.Command {
 			if err := app.RecordRestore(cmd.Context(), cfg); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(c.Out, "noted: for 48 hours, purchases with a key are looked up before they are made; lost ones without a key are voided")
+			_, err = fmt.Fprintln(c.Out, "recorded: for 48 hours, purchases with a key are looked up before they are made; lost ones without a key are voided")
 			return err
 		},
 	}

@@ -23,7 +23,7 @@ type tenantFlags struct {
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
 	accountFlag(cmd, &f.account, oneAccount)
-	cmd.Flags().BoolVar(&f.live, "live", false, "for live data; without it, for test data")
+	cmd.Flags().BoolVar(&f.live, "live", false, "use live data (default: test data)")
 }
 
 // policy is one tenant's routing, opened.
@@ -55,10 +55,10 @@ func (c *cli) withPolicy(ctx context.Context, whose tenantFlags, fn func(policy)
 func (c *cli) routingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "routing",
-		Short: "Write, check, try and publish the rules that choose a carrier",
-		Long: "Write, check, try and publish the rules that choose a carrier. Rules are a JSON file: check it,\n" +
-			"save it as the draft, try it on the shipments of the past, and publish it. Nothing counts before\n" +
-			"it is published, and every version can be published again.",
+		Short: "Check, simulate and publish the rules that choose a carrier",
+		Long: "Check, simulate and publish the rules that choose a carrier. Rules are a JSON file: check it,\n" +
+			"save it as the draft, simulate it on past shipments, and publish it. Rules take effect only when\n" +
+			"published, and every version can be published again.",
 		Example: "  waybill routing check rules.json\n" +
 			"  waybill routing simulate rules.json --last 10000\n" +
 			"  waybill routing draft rules.json && waybill routing publish --note 'USPS to Alaska'",
@@ -88,15 +88,15 @@ func (c *cli) routingShowCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "show [--draft | --version N]",
-		Short: "Show the rules that count",
-		Long: "Show the rules that count, the draft, or an earlier version. With --json they are printed as the\n" +
+		Short: "Show the active rules",
+		Long: "Show the active rules, the draft, or an earlier version. With --json they are printed as the\n" +
 			"file that the other commands read.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
 				version, err := which.find(cmd.Context(), p)
 				if ship.CodeOf(err) == "version_not_found" && which.version == 0 {
-					fmt.Fprintln(c.Err, "no rules are published: the cheapest offer that is in time is bought")
+					fmt.Fprintln(c.Err, "no rules are published: the cheapest offer that meets the deadline is bought")
 					version = rulebook.Version{Rules: routing.Book{Rules: []routing.Rule{}}}
 					err = nil
 				}
@@ -125,14 +125,14 @@ type versionFlags struct {
 }
 
 func (f *versionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.draft, "draft", false, "the draft")
-	cmd.Flags().IntVar(&f.version, "version", 0, "a version that was published (default: the newest)")
+	cmd.Flags().BoolVar(&f.draft, "draft", false, "show the draft")
+	cmd.Flags().IntVar(&f.version, "version", 0, "published version to show (default: the newest)")
 	cmd.MarkFlagsMutuallyExclusive("draft", "version")
 }
 
 func (f *versionFlags) find(ctx context.Context, p policy) (rulebook.Version, error) {
 	if f.version < 0 {
-		return rulebook.Version{}, errors.New("--version is a number from 1")
+		return rulebook.Version{}, errors.New("--version must be 1 or more")
 	}
 	if f.draft {
 		return p.readDraft(ctx)
@@ -168,7 +168,7 @@ func (c *cli) printVersion(ctx context.Context, p policy, version rulebook.Versi
 	// own changes.
 	if !isDraft {
 		if draft, err := p.readDraft(ctx); err == nil {
-			fmt.Fprintf(c.Err, "there is a draft, saved %s: \"waybill routing show --draft\" shows it\n", formatMinute(draft.WrittenAt))
+			fmt.Fprintf(c.Err, "there is a draft, saved %s: see \"waybill routing show --draft\"\n", formatMinute(draft.WrittenAt))
 		} else if ship.KindOf(err) != ship.NotFound {
 			return err
 		}
@@ -192,7 +192,7 @@ func (c *cli) routingHistoryCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "history [--limit 20]",
-		Short: "List the versions that were published, the newest first",
+		Short: "List published versions, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
@@ -219,8 +219,8 @@ func (c *cli) routingHistoryCommand() *cobra.Command {
 	}
 
 	whose.add(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one version a line")
+	cmd.Flags().IntVar(&limit, "limit", 20, "maximum number of versions")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one version per line")
 	return cmd
 }
 
@@ -232,12 +232,12 @@ func (c *cli) routingRollbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback VERSION",
 		Short: "Publish an earlier version again",
-		Long:  "Publish an earlier version again, as a new one: the history keeps both. The draft stays as it is.",
+		Long:  "Publish an earlier version again, as a new version; the history keeps both. The draft is unchanged.",
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			earlier, err := strconv.Atoi(args[0])
 			if err != nil || earlier < 1 {
-				return errors.New("that is not a version: it is a number from 1, and \"waybill routing history\" lists them")
+				return errors.New("the version must be a number, 1 or more; \"waybill routing history\" lists the versions")
 			}
 
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
@@ -246,7 +246,7 @@ func (c *cli) routingRollbackCommand() *cobra.Command {
 					return err
 				}
 				c.printWarnings(published.Warnings)
-				fmt.Fprintf(c.Err, "version %d, with the rules of version %d, counts from now on; running copies follow within two seconds\n", published.Version, earlier)
+				fmt.Fprintf(c.Err, "version %d, with the rules of version %d, is now active; running copies apply it within two seconds\n", published.Version, earlier)
 				_, err = fmt.Fprintln(c.Out, published.Version)
 				return err
 			})
@@ -254,6 +254,6 @@ func (c *cli) routingRollbackCommand() *cobra.Command {
 	}
 
 	whose.add(cmd)
-	cmd.Flags().StringVar(&note, "note", "", "why, for the history")
+	cmd.Flags().StringVar(&note, "note", "", "reason, shown in the history")
 	return cmd
 }

@@ -67,9 +67,9 @@ func TestWrongRulesAreShownWithTheirPlaceAndASuggestion(t *testing.T) {
 func TestTextThatIsNotARuleBookIsExplained(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{\n  \"rules\": [,]\n}": ":2:13: this is not JSON: ",
-		`{"rulez": []}`:          ":1:11: /rulez: there is no such field\n    did you mean rules?\n",
-		`{"rules": [{"name": "a", "then": {"chose": "cheapest"}}]}`: "/rules/0/then/chose (a): there is no such field\n    did you mean choose?\n",
+		"{\n  \"rules\": [,]\n}": ":2:13: invalid JSON: ",
+		`{"rulez": []}`:          ":1:11: /rulez: unknown field\n    did you mean rules?\n",
+		`{"rules": [{"name": "a", "then": {"chose": "cheapest"}}]}`: "/rules/0/then/chose (a): unknown field\n    did you mean choose?\n",
 	} {
 		file := write(t, "rules.json", text)
 		out, _, err := shell{}.run(t, "routing", "check", "--offline", file)
@@ -86,7 +86,7 @@ func TestRulesMayComeFromStandardInput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := cli.Run(t.Context(), []string{"routing", "check", "--offline", "-"}, cli.Streams{In: strings.NewReader(goodBook), Out: &out, Err: &out})
-	if want := "standard input: 3 rules, nothing wrong\n"; err != nil || out.String() != want {
+	if want := "standard input: 3 rules, no errors\n"; err != nil || out.String() != want {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -100,14 +100,14 @@ func TestACarrierThatIsNotThereIsFoundWithTheDatabase(t *testing.T) {
 	if want := "/rules/1/then/use/0/service (Heavy): is not a service of ups\n    did you mean ground?\n"; !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(out, want) {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}
-	if out := s.must(t, "routing", "check", "--offline", file); !strings.Contains(out, "nothing wrong") {
+	if out := s.must(t, "routing", "check", "--offline", file); !strings.Contains(out, "no errors") {
 		t.Errorf("offline: %s", out)
 	}
 	if _, said, err := s.run(t, "routing", "draft", file); !errors.Is(err, cli.ErrUnhealthy) || !strings.Contains(said, "did you mean ground?") {
 		t.Errorf("as a draft: %v\n%s", err, said)
 	}
 	out = s.must(t, "routing", "check", "--live", write(t, "rules.json", goodBook))
-	if !strings.Contains(out, "warning: ups is not connected in live mode") || !strings.Contains(out, "3 rules, nothing wrong") {
+	if !strings.Contains(out, "warning: ups is not connected in live mode") || !strings.Contains(out, "3 rules, no errors") {
 		t.Errorf("live: %s", out)
 	}
 }
@@ -117,7 +117,7 @@ const goodBookInWords = `1. Alaska by USPS
    then  prefer usps up to 15 % over the cheapest
 2. Heavy
    when  parcel.weightKg > 20
-   then  use ups ground, then fedex; if that fails, another for at most 25 % and 1 day more
+   then  use ups ground, then fedex; a fallback may add at most 25 % and 1 day
    else  refuse the shipment
 3. No DHL (disabled)
    when  !order.international
@@ -153,7 +153,7 @@ func TestADraftIsPublishedShownAndRolledBack(t *testing.T) {
 		t.Errorf("after the roll back it is\n%s", out)
 	}
 	history := strings.Split(strings.TrimSpace(s.must(t, "routing", "history")), "\n")
-	if len(history) != 4 || !strings.HasPrefix(history[1], "3 ") || !strings.HasSuffix(history[1], "  3      version 1 again: better") || !strings.HasSuffix(history[3], "first") {
+	if len(history) != 4 || !strings.HasPrefix(history[1], "3 ") || !strings.HasSuffix(history[1], "  3      rollback to version 1: better") || !strings.HasSuffix(history[3], "first") {
 		t.Errorf("the history is\n%s", strings.Join(history, "\n"))
 	}
 	if out := s.must(t, "routing", "show", "--live"); out != "If no rule decides: the cheapest\n" {
@@ -190,14 +190,14 @@ func TestMistakesAboutRoutingAreExplained(t *testing.T) {
 	s.must(t, "account", "create", "--name", "Acme")
 	book := write(t, "rules.json", goodBook)
 	for want, args := range map[string][]string{
-		"is not a version":                  {"rollback", "last"},
+		"the version must be a number":      {"rollback", "last"},
 		"there is no such version":          {"rollback", "7"},
 		"no such version of the rules":      {"show", "--version", "2"},
-		"--version is a number from 1":      {"show", "--version", "-1"},
-		"--last is a number from 1":         {"simulate", book, "--last", "0"},
-		"not two of them":                   {"simulate", book, "--draft"},
+		"--version must be 1 or more":       {"show", "--version", "-1"},
+		"--last must be from 1":             {"simulate", book, "--last", "0"},
+		"use only one of FILE":              {"simulate", book, "--draft"},
 		"there is no draft":                 {"simulate"},
-		"--since is not understood":         {"simulate", book, "--since", "soon"},
+		"--since must be a duration":        {"simulate", book, "--since", "soon"},
 		"there is no account acct_x":        {"show", "--account", "acct_x"},
 		"none of the others can be":         {"show", "--draft", "--version", "1"},
 		"there is no such version of the r": {"simulate", "--version", "1"},

@@ -61,10 +61,10 @@ func (c *cli) routingCheckCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say what is wrong with a file of rules, and where",
-		Long: "Say what is wrong with a file of rules, and where; - is standard input. Nothing is stored. The\n" +
-			"exit code is 1 if something is wrong. With --offline no database is needed, and whether the\n" +
-			"carriers, services and connections exist is not looked at.",
+		Short: "Report the errors in a rules file",
+		Long: "Report the errors in a rules file, with line and column; - reads standard input. Nothing is stored.\n" +
+			"The exit code is 1 if there are errors. With --offline no database is needed, and the existence of\n" +
+			"carriers, services and connections is not checked.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, book, err := c.readBook(args[0], c.Out)
@@ -86,7 +86,7 @@ func (c *cli) routingCheckCommand() *cobra.Command {
 	}
 
 	whose.add(cmd)
-	cmd.Flags().BoolVar(&offline, "offline", false, "without the database")
+	cmd.Flags().BoolVar(&offline, "offline", false, "check without a database")
 	return cmd
 }
 
@@ -98,7 +98,7 @@ func (c *cli) printCheck(file source, book routing.Book, warnings []string, err 
 	for _, warning := range warnings {
 		fmt.Fprintf(c.Out, "%s: warning: %s\n", file.name, warning)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s, nothing wrong\n", file.name, pluralize(len(book.Rules), "rule"))
+	_, err = fmt.Fprintf(c.Out, "%s: %s, no errors\n", file.name, pluralize(len(book.Rules), "rule"))
 	return err
 }
 
@@ -106,9 +106,9 @@ func (c *cli) routingDraftCommand() *cobra.Command {
 	var whose tenantFlags
 	cmd := &cobra.Command{
 		Use:   "draft FILE",
-		Short: "Save a file of rules as the draft, in place of the one before",
-		Long: "Save a file of rules as the draft, in place of the one before; - is standard input. The draft\n" +
-			"changes no purchase. Only rules that could be published are saved.",
+		Short: "Save a rules file as the draft, replacing the previous draft",
+		Long: "Save a rules file as the draft, replacing the previous draft; - reads standard input. The draft\n" +
+			"does not affect purchases. Only rules without errors are saved.",
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, book, err := c.readBook(args[0], c.Err)
@@ -122,7 +122,7 @@ func (c *cli) routingDraftCommand() *cobra.Command {
 					return err
 				}
 				c.printWarnings(draft.Warnings)
-				fmt.Fprintf(c.Err, "the draft of %s (%s) has %s; \"waybill routing publish\" makes it count\n", p.account.Name, modeName(p.tenant), pluralize(len(book.Rules), "rule"))
+				fmt.Fprintf(c.Err, "the draft of %s (%s) has %s; publish it with \"waybill routing publish\"\n", p.account.Name, modeName(p.tenant), pluralize(len(book.Rules), "rule"))
 				return nil
 			})
 		},
@@ -143,7 +143,7 @@ func (c *cli) routingDiscardCommand() *cobra.Command {
 				if err := p.DropDraft(cmd.Context(), p.tenant); err != nil {
 					return err
 				}
-				fmt.Fprintln(c.Err, "there is no draft any more; what is published stays")
+				fmt.Fprintln(c.Err, "the draft was deleted; published rules are unchanged")
 				return nil
 			})
 		},
@@ -160,9 +160,9 @@ func (c *cli) routingPublishCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "publish [--note TEXT]",
-		Short: "Make the draft count, and print its version",
-		Long: "Make the draft count, from the next purchase on, and print its version. It fails if other rules\n" +
-			"were published since the draft was saved.",
+		Short: "Publish the draft and print its version",
+		Long: "Publish the draft, effective from the next purchase, and print its version. It fails if other rules\n" +
+			"have been published since the draft was saved.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withPolicy(cmd.Context(), whose, func(p policy) error {
@@ -176,7 +176,7 @@ func (c *cli) routingPublishCommand() *cobra.Command {
 				}
 
 				c.printWarnings(published.Warnings)
-				fmt.Fprintf(c.Err, "version %d of %s (%s) counts from now on; running copies follow within two seconds\n", published.Version, p.account.Name, modeName(p.tenant))
+				fmt.Fprintf(c.Err, "version %d of %s (%s) is now active; running copies apply it within two seconds\n", published.Version, p.account.Name, modeName(p.tenant))
 				_, err = fmt.Fprintln(c.Out, published.Version)
 				return err
 			})
@@ -184,6 +184,6 @@ func (c *cli) routingPublishCommand() *cobra.Command {
 	}
 
 	whose.add(cmd)
-	cmd.Flags().StringVar(&in.Note, "note", "", "what is new, for the history")
+	cmd.Flags().StringVar(&in.Note, "note", "", "summary of the change, shown in the history")
 	return cmd
 }

@@ -22,7 +22,7 @@ type report struct {
 
 func (c *cli) printSimulation(simulation rulebook.Simulation) error {
 	r := report{simulation, tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)}
-	fmt.Fprintf(c.Out, "Looked at %s, compared %d: %d would go another way.\n", pluralize(simulation.Shipments, "shipment"), simulation.Compared, simulation.Changed)
+	fmt.Fprintf(c.Out, "Looked at %s, compared %d: %d would ship differently.\n", pluralize(simulation.Shipments, "shipment"), simulation.Compared, simulation.Changed)
 	for _, note := range r.notes() {
 		fmt.Fprintf(c.Out, "  %s\n", note)
 	}
@@ -34,7 +34,7 @@ func (c *cli) printSimulation(simulation rulebook.Simulation) error {
 	r.printParts("CARRIER", simulation.Carriers, false)
 	r.printParts("ZONE", simulation.Zones[:min(len(simulation.Zones), shownZones)], true)
 	if more := len(simulation.Zones) - shownZones; more > 0 {
-		fmt.Fprintf(r.w, "and %s, with --json\n", pluralize(more, "more zone"))
+		fmt.Fprintf(r.w, "and %s; use --json to list all\n", pluralize(more, "more zone"))
 	}
 
 	fmt.Fprintf(r.w, "\nRULE\tSHIPMENTS\n")
@@ -53,12 +53,12 @@ func (r report) notes() []string {
 		note      string
 	}{
 		{r.Named, "not compared: the client named the carrier or the rate, so no rule applies"},
-		{r.Unknown, "not compared: the offers of then were not stored"},
-		{r.Foreign, "not compared: another currency than " + r.Currency},
+		{r.Unknown, "not compared: the original offers were not stored"},
+		{r.Foreign, "not compared: not in " + r.Currency},
 		{r.Refused, "not compared: the rules would have bought nothing"},
 		{r.Requoted, "quoted again by the simulated carriers"},
-		{r.Approximate, "approximate: the rules ask for a signature whose price was not quoted then"},
-		{r.Compared - r.Was.Timed, "left out of the days, which are not known both ways"},
+		{r.Approximate, "approximate: the rules require a signature whose price was not quoted at the time"},
+		{r.Compared - r.Was.Timed, "left out of the days: transit time is not known for both offers"},
 	} {
 		if line.shipments > 0 {
 			list = append(list, fmt.Sprintf("%d %s", line.shipments, line.note))

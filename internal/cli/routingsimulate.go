@@ -28,10 +28,10 @@ func (c *cli) routingSimulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE | --draft | --version N] [--last N] [--since 30d]",
-		Short: "Try rules on the shipments of the past: what would change, and what would it cost",
-		Long: "Try rules on the shipments of the past, the newest first: which would have gone another way, and\n" +
-			"what would that have cost or saved, in money and days. It decides by the offers that were stored\n" +
-			"with each shipment; nothing is bought and no carrier is asked. Without FILE it tries the draft.",
+		Short: "Simulate rules on past shipments and show changes in carrier, cost and time",
+		Long: "Simulate rules on past shipments, newest first: which would have shipped differently, and what\n" +
+			"that would have cost or saved, in money and days. It uses the offers that were stored with each\n" +
+			"shipment; nothing is bought and no carrier is called. Without FILE it uses the draft.",
 		Example: "  waybill routing simulate rules.json --last 10000\n" +
 			"  waybill routing simulate --draft --since 30d --json",
 		Args: cobra.MaximumNArgs(1),
@@ -43,19 +43,19 @@ func (c *cli) routingSimulateCommand() *cobra.Command {
 	f.whose.add(cmd)
 	f.which.add(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("version").Usage = "a version that was published"
-	flags.IntVar(&f.last, "last", 10_000, fmt.Sprintf("how many shipments are looked at, at most %d", rulebook.MostSimulated))
-	flags.StringVar(&f.since, "since", "", "only those made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	flags.Lookup("version").Usage = "published version to simulate"
+	flags.IntVar(&f.last, "last", 10_000, fmt.Sprintf("number of shipments to examine, at most %d", rulebook.MostSimulated))
+	flags.StringVar(&f.since, "since", "", "only shipments created since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
 	flags.BoolVar(&f.asJSON, "json", false, "print the result as one line of JSON")
 	return cmd
 }
 
 func (c *cli) simulate(ctx context.Context, flags simulateFlags, args []string) error {
 	if flags.last < 1 || flags.last > rulebook.MostSimulated {
-		return fmt.Errorf("--last is a number from 1 to %d", rulebook.MostSimulated)
+		return fmt.Errorf("--last must be from 1 to %d", rulebook.MostSimulated)
 	}
 	if len(args) == 1 && (flags.which.draft || flags.which.version != 0) {
-		return fmt.Errorf("give a file, --draft or --version, not two of them")
+		return fmt.Errorf("use only one of FILE, --draft and --version")
 	}
 
 	in := rulebook.SimulateInput{Last: flags.last}
@@ -107,7 +107,7 @@ func (f *simulateFlags) storedRules(ctx context.Context, p policy) (routing.Book
 	which.draft = which.version == 0
 	version, err := which.find(ctx, p)
 	if ship.CodeOf(err) == "draft_not_found" {
-		return version.Rules, fmt.Errorf("there is no draft: save one with \"waybill routing draft FILE\", or give a file or a --version")
+		return version.Rules, fmt.Errorf("there is no draft: save one with \"waybill routing draft FILE\", or pass a file or --version")
 	}
 	return version.Rules, err
 }

@@ -45,7 +45,7 @@ func bought(t *testing.T, s shell, n int) {
 
 const fastBook = `{"rules": [{"name": "Fast east", "when": "destination.state == \"NY\"", "then": {"choose": "fastest"}}]}`
 
-const backTest = `Looked at 20 shipments, compared 18: 18 would go another way.
+const backTest = `Looked at 20 shipments, compared 18: 18 would ship differently.
   2 not compared: the client named the carrier or the rate, so no rule applies
 
                WAS     WOULD BE  SAVED
@@ -125,7 +125,7 @@ func TestABackTestWithoutShipmentsSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.must(t, "account", "create", "--name", "Acme")
-	if out := s.must(t, "routing", "simulate", write(t, "rules.json", fastBook)); out != "Looked at 0 shipments, compared 0: 0 would go another way.\n" {
+	if out := s.must(t, "routing", "simulate", write(t, "rules.json", fastBook)); out != "Looked at 0 shipments, compared 0: 0 would ship differently.\n" {
 		t.Errorf("it tells %s", out)
 	}
 	var said bytes.Buffer

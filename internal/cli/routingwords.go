@@ -77,10 +77,10 @@ func describeAction(action routing.Action) string {
 		return "never " + describeTargets(action.Forbid, " or ")
 
 	case action.Require != nil && action.Require.Signature == "adult":
-		return "ask for the signature of an adult"
+		return "require an adult signature"
 
 	case action.Require != nil:
-		return "ask for a signature"
+		return "require a signature"
 	}
 	return ""
 }
@@ -109,7 +109,7 @@ func describeChoice(action routing.Action) string {
 // sentence.
 func describeGuard(guard routing.Guard) string {
 	if guard.None {
-		return "; if that fails, no other"
+		return "; no fallback"
 	}
 
 	var more []string
@@ -125,7 +125,7 @@ func describeGuard(guard routing.Guard) string {
 	if len(more) == 0 {
 		return ""
 	}
-	return "; if that fails, another for at most " + strings.Join(more, " and ") + " more"
+	return "; a fallback may add at most " + strings.Join(more, " and ")
 }
 
 func describeTargets(list []routing.Target, between string) string {
@@ -173,9 +173,9 @@ func historyNote(version rulebook.Version) string {
 	case version.Restored == 0:
 		return note
 	case note == "":
-		return fmt.Sprintf("version %d again", version.Restored)
+		return fmt.Sprintf("rollback to version %d", version.Restored)
 	}
-	return fmt.Sprintf("version %d again: %s", version.Restored, note)
+	return fmt.Sprintf("rollback to version %d: %s", version.Restored, note)
 }
 
 type shownVersion struct {
@@ -204,7 +204,7 @@ func (c *cli) routingVariablesCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "variables",
-		Short: "List what conditions can read",
+		Short: "List the variables available in conditions",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
@@ -224,7 +224,7 @@ func (c *cli) routingVariablesCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one variable a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one variable per line")
 	return cmd
 }
 

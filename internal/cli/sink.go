@@ -132,7 +132,7 @@ func (s *sink) requireLocal(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "127.0.0.1:"+port && r.Host != "localhost:"+port {
-			http.Error(w, "this page is for this machine alone", http.StatusForbidden)
+			http.Error(w, "this page is only available on this machine", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

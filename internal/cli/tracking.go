@@ -34,7 +34,7 @@ func (c *cli) withTracking(ctx context.Context, fn func(*tracking.Service, []car
 func (c *cli) trackingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tracking",
-		Short: "List carriers' codes without a meaning, and run a better table over history",
+		Short: "List unmapped carrier codes, and reapply the status table to stored events",
 		Args:  requireSubcommand,
 		RunE:  showHelp,
 	}
@@ -49,10 +49,10 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "unmapped [--account ID] [--since 90d]",
-		Short: "List the carriers' codes that have no meaning, the one last told first",
-		Long: "List the carriers' codes that no status table knew when they were told, the one last told first.\n" +
-			"Their events are kept without a status. Where the table of this version knows the code,\n" +
-			"\"waybill tracking replay\" gives them one.",
+		Short: "List unmapped carrier codes, most recent first",
+		Long: "List the carrier codes that were in no status table when they were received, most recent first.\n" +
+			"Their events are stored without a status. If the table of this version has the code,\n" +
+			"\"waybill tracking replay\" assigns one.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := parseDay(since, time.Now())
@@ -71,8 +71,8 @@ func (c *cli) trackingUnmappedCommand() *cobra.Command {
 	}
 
 	accountFlag(cmd, &id, allAccounts)
-	cmd.Flags().StringVar(&since, "since", "90d", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one code a line")
+	cmd.Flags().StringVar(&since, "since", "90d", "only parcels created since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one code per line")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func unmappedCodes(ctx context.Context, service *tracking.Service, id string, sp
 	}
 	account, valid := ship.ParseAccountID(id)
 	if !valid {
-		return nil, fmt.Errorf("there is no account %s: \"waybill account list\" shows them", id)
+		return nil, fmt.Errorf("there is no account %s: \"waybill account list\" lists the accounts", id)
 	}
 
 	var list []tracking.UnmappedCode
@@ -125,12 +125,12 @@ func (c *cli) printUnmapped(list []tracking.UnmappedCode, asJSON bool) error {
 		return c.printJSON(shown)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.Err, "every code that was told has a meaning")
+		fmt.Fprintln(c.Err, "every code received is mapped to a status")
 		return nil
 	}
 
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CARRIER\tCODE\tEVENTS\tPARCELS\tNEWEST\tKNOWN NOW\tDESCRIPTION")
+	fmt.Fprintln(table, "CARRIER\tCODE\tEVENTS\tPARCELS\tNEWEST\tMAPPED NOW\tDESCRIPTION")
 	for _, code := range list {
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
 			code.Carrier,
@@ -162,12 +162,12 @@ func (c *cli) trackingReplayCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "replay --carrier NAME --since DATE [--apply]",
-		Short: "Run this version's status table over the tracking events that are stored",
-		Long: "Run this version's status table over the tracking events that are stored, and show which would\n" +
-			"mean something else. Nothing is changed without --apply. With it, an event that has a status for\n" +
-			"the first time is told to the client like a new one; what clients were told before is put right\n" +
-			"without telling them again. It may be stopped at any moment and run again. Replace every running\n" +
-			"copy first: one with the old table reads new events by it.",
+		Short: "Reapply this version's status table to stored tracking events",
+		Long: "Reapply this version's status table to stored tracking events, and show which of them would\n" +
+			"change. Nothing is changed without --apply. With it, clients are notified of an event that gets a\n" +
+			"status for the first time as of a new one; events already sent to clients are corrected without\n" +
+			"another notification. It can be stopped at any time and run again. Upgrade every running copy\n" +
+			"first: a copy with the old table applies that to new events.",
 		Example: "  waybill tracking replay --carrier ups --since 2026-01-01\n" +
 			"  waybill tracking replay --carrier ups --since 2026-01-01 --apply",
 		Args: cobra.NoArgs,
@@ -189,8 +189,8 @@ func (c *cli) trackingReplayCommand() *cobra.Command {
 
 	flags := cmd.Flags()
 	flags.StringVar(&name, "carrier", "", "name of the carrier")
-	flags.StringVar(&since, "since", "", "of parcels made since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
-	flags.BoolVar(&apply, "apply", false, "correct what differs")
+	flags.StringVar(&since, "since", "", "only parcels created since: 12h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	flags.BoolVar(&apply, "apply", false, "apply the corrections")
 	for _, required := range []string{"carrier", "since"} {
 		_ = cmd.MarkFlagRequired(required) // fails only for a flag that is not there
 	}
@@ -203,9 +203,9 @@ func (c *cli) replay(ctx context.Context, service *tracking.Service, in tracking
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Err, "looked at %d parcels of %s\n", found.Parcels, in.Spec.Title)
+	fmt.Fprintf(c.Err, "checked %d parcels of %s\n", found.Parcels, in.Spec.Title)
 	if len(found.Differences) == 0 {
-		fmt.Fprintln(c.Err, "every code means what it meant")
+		fmt.Fprintln(c.Err, "no changes: every code has the same meaning")
 		return nil
 	}
 
@@ -213,7 +213,7 @@ func (c *cli) replay(ctx context.Context, service *tracking.Service, in tracking
 		return err
 	}
 	if !apply {
-		fmt.Fprintln(c.Err, "nothing was changed: add --apply to correct it")
+		fmt.Fprintln(c.Err, "nothing was changed: add --apply to apply the corrections")
 		return nil
 	}
 
@@ -221,7 +221,7 @@ func (c *cli) replay(ctx context.Context, service *tracking.Service, in tracking
 	// stays.
 	in.Apply = true
 	done, err := service.Replay(ctx, in)
-	fmt.Fprintf(c.Err, "corrected %d tracking events; %d parcels have another status; %d events are told to clients\n", done.Corrected, done.Moved, done.Written)
+	fmt.Fprintf(c.Err, "corrected %d tracking events; %d parcels have a new status; %d events are sent to clients\n", done.Corrected, done.Moved, done.Written)
 	return err
 }
 
@@ -229,12 +229,12 @@ func (c *cli) printDifferences(list []tracking.Difference) error {
 	table := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CODE\tWAS\tIS\tEVENTS\tPARCELS\tCLIENTS")
 	for _, difference := range list {
-		clients := "are told"
+		clients := "notified"
 		switch {
 		case difference.Notified:
-			clients = "are not told again"
+			clients = "not notified again"
 		case difference.Is.Status == "":
-			clients = "need not know"
+			clients = "not notified"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n",
 			printable(difference.Code),
@@ -260,7 +260,7 @@ func unknownCarrier(specs []carrier.Spec, name string) error {
 	if near := ship.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no carrier %s (did you mean %s?)", name, near)
 	}
-	return fmt.Errorf("there is no carrier %s: it is one of %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("there is no carrier %s: choose from %s", name, strings.Join(names, ", "))
 }
 
 // parseDay is parseSince that takes a date too, and requires one of them.
@@ -271,7 +271,7 @@ func parseDay(text string, now time.Time) (time.Time, error) {
 
 	at, err := parseSince(text, now)
 	if err != nil || at.IsZero() {
-		return at, errors.New("--since is not understood: write 12h, 30d, a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z that is past")
+		return at, errors.New("--since must be a duration such as 12h or 30d, or a past date or time such as 2027-01-31 or 2027-01-31T12:00:00Z")
 	}
 	return at, nil
 }

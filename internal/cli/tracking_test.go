@@ -64,7 +64,7 @@ func TestABetterTableIsShownAndThenApplied(t *testing.T) {
 	}
 	today := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	dry := c.must(t, "tracking", "replay", "--carrier", "acme", "--since", today)
-	for _, want := range []string{"PU - unmapped picked_up 1 1 are told", "HL in_transit exception customs_hold 1 1 are not told again"} {
+	for _, want := range []string{"PU - unmapped picked_up 1 1 notified", "HL in_transit exception customs_hold 1 1 not notified again"} {
 		if got := strings.Join(strings.Fields(dry), " "); !strings.Contains(got, want) {
 			t.Errorf("it shows %s, want %s", got, want)
 		}
@@ -75,7 +75,7 @@ func TestABetterTableIsShownAndThenApplied(t *testing.T) {
 	if applied := c.must(t, "tracking", "replay", "--carrier", "acme", "--since", "2d", "--apply"); applied != dry {
 		t.Errorf("what is applied is %s, shown was %s", applied, dry)
 	}
-	if want := "corrected 2 tracking events; 1 parcels have another status; 1 events are told"; !strings.Contains(c.said.String(), want) {
+	if want := "corrected 2 tracking events; 1 parcels have a new status; 1 events are sent"; !strings.Contains(c.said.String(), want) {
 		t.Errorf("it said %s, want %s", c.said.String(), want)
 	}
 	if again := c.must(t, "tracking", "replay", "--carrier", "acme", "--since", today, "--apply"); again != "" {
@@ -90,11 +90,11 @@ func TestAReplaySaysWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t)
 	for want, args := range map[string][]string{
-		"did you mean acme":         {"--carrier", "acne", "--since", "1d"},
-		"Acme has no status table":  {"--carrier", "acme", "--since", "1d"},
-		"--since is not understood": {"--carrier", "acme", "--since", "yesterday"},
-		`"since" not set`:           {"--carrier", "acme"},
-		`"carrier" not set`:         {"--since", "1d"},
+		"did you mean acme":          {"--carrier", "acne", "--since", "1d"},
+		"Acme has no status table":   {"--carrier", "acme", "--since", "1d"},
+		"--since must be a duration": {"--carrier", "acme", "--since", "yesterday"},
+		`"since" not set`:            {"--carrier", "acme"},
+		`"carrier" not set`:          {"--since", "1d"},
 	} {
 		_, err := c.run(t, nil, append([]string{"tracking", "replay"}, args...)...)
 		if err == nil || !strings.Contains(cli.Explain(err), want) {

@@ -115,65 +115,65 @@ func Settings() []Setting {
 // help.
 func read(e *env) Config {
 	return Config{
-		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "address of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
-		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "most connections for requests; background work has 12 more"),
+		DatabaseURL:         get(e, "DATABASE_URL", required, databaseURL, "URL of the Postgres database, as its owner: postgres://user:password@host:5432/waybill"),
+		DatabaseConnections: get(e, "DATABASE_CONNECTIONS", "32", wholeNumber[int32](2, 1000), "maximum number of connections for requests; background work uses 12 more"),
 
-		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address that the API listens on; port 0 takes a free one"),
-		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off for none"),
-		BaseURL:        get(e, "BASE_URL", "", optional(baseURL), "public address of the service, in every link that it gives out; http:// and LISTEN if empty"),
-		TrustedProxies: get(e, "TRUSTED_PROXIES", "", list(prefix), "networks of the proxies whose X-Forwarded-For is believed, with commas between"),
+		Listen:         get(e, "LISTEN", "127.0.0.1:8080", hostPort, "address the API listens on; port 0 picks a free port"),
+		MetricsListen:  get(e, "METRICS_LISTEN", "127.0.0.1:9090", orOff(hostPort), "address of /metrics, /healthz and /readyz for operators; off disables it"),
+		BaseURL:        get(e, "BASE_URL", "", optional(baseURL), "public URL of the service, used in every link; http:// and LISTEN if empty"),
+		TrustedProxies: get(e, "TRUSTED_PROXIES", "", list(prefix), "networks of the proxies whose X-Forwarded-For header is trusted, comma-separated"),
 
-		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "least level that is logged: DEBUG, INFO, WARN or ERROR"),
-		LogFormat:     get(e, "LOG_FORMAT", "json", oneOf("json", "text"), "how log lines are written: json or text"),
-		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "address of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
+		LogLevel:      get(e, "LOG_LEVEL", "INFO", level, "minimum log level: DEBUG, INFO, WARN or ERROR"),
+		LogFormat:     get(e, "LOG_FORMAT", "json", oneOf("json", "text"), "log format: json or text"),
+		TraceEndpoint: get(e, "OTEL_EXPORTER_OTLP_ENDPOINT", "", optional(baseURL), "URL of an OpenTelemetry collector (OTLP over HTTP); no traces if empty"),
 		Profiling:     get(e, "PROFILING", "off", onOff, "on serves /debug/pprof on METRICS_LISTEN"),
 
-		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests a second that one key may make of one copy of the program; 0 for no limit"),
-		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests that a key may make at once"),
-		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 64<<20), "largest body of a request"),
-		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "largest header of a request"),
-		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "longest time that a request may take"),
-		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "longest time to send the header of a request"),
-		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "after this long without a request, a connection is closed"),
-		ShutdownTimeout: get(e, "SHUTDOWN_TIMEOUT", "25s", atLeast(0), "longest time for requests and jobs to end after a signal to stop"),
+		RateLimit:       get(e, "RATE_LIMIT", "100", wholeNumber[int](0, 1_000_000), "requests per second for each key and copy of the program; 0 for no limit"),
+		RateBurst:       get(e, "RATE_BURST", "200", wholeNumber[int](1, 1_000_000), "requests a key can make in a burst"),
+		MaxBodyBytes:    get(e, "MAX_BODY_BYTES", "262144", wholeNumber[int64](1024, 64<<20), "maximum size of a request body"),
+		MaxHeaderBytes:  get(e, "MAX_HEADER_BYTES", "32768", wholeNumber[int](4096, 1<<20), "maximum size of request headers"),
+		RequestTimeout:  get(e, "REQUEST_TIMEOUT", "30s", atLeast(time.Second), "maximum duration of a request"),
+		HeaderTimeout:   get(e, "HEADER_TIMEOUT", "5s", atLeast(time.Second), "maximum time to receive the request headers"),
+		IdleTimeout:     get(e, "IDLE_TIMEOUT", "120s", atLeast(time.Second), "time without a request after which a connection is closed"),
+		ShutdownTimeout: get(e, "SHUTDOWN_TIMEOUT", "25s", atLeast(0), "maximum time for requests and jobs to finish after a signal to stop"),
 
-		QuoteTimeout:    get(e, "QUOTE_TIMEOUT", "4s", atLeast(time.Millisecond), "after this long, rates are answered with what carriers have quoted so far"),
-		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "for so long, the same lane, weight step, size and options are quoted from memory, marked as such; 0 asks the carriers every time, except for the form of a new shipment in the dashboard, which takes quotes of the last five minutes"),
-		QuoteCacheToBuy: get(e, "QUOTE_CACHE_PURCHASES", "off", onOff, "on lets purchases be routed by such quotes too"),
-		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "after this long without the carrier's answer, a purchase is answered as pending"),
-		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "no carrier may take longer than this to sell a label, whatever its own deadline; the purchase continues after its request was answered as pending"),
-		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "after this long, a purchase left open is looked up at the carrier"),
-		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "time between two such looks"),
-		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "longest time that a purchase is believed to be missing from a carrier's look-up after its sale; carriers have shorter ones of their own"),
-		RebuyFor:        get(e, "REBUY_FOR", "10m", atLeast(0), "for so long after its creation, a purchase that is known to have bought nothing is made again"),
-		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "after this long, a purchase that a carrier can neither confirm nor deny is given to a person"),
-		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "time between two looks for purchases that wait without a job"),
-		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "time between two looks for labels that turn up late, which are voided"),
-		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "after this long, the jobs of a copy of the program that died are given to another; a job may take three quarters of it"),
-		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a job that failed is tried again"),
-		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory that holds what was bought, encrypted, until the database has it, and for three days what carriers were asked for, in case the database is put back to an earlier moment; must outlive a restart. waybill/spool in the user's cache directory if empty"),
-		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "time between two steps of a simulated parcel; 0 moves them only on demand"),
+		QuoteTimeout:    get(e, "QUOTE_TIMEOUT", "4s", atLeast(time.Millisecond), "time after which rates are returned with the quotes received so far"),
+		QuoteCache:      get(e, "QUOTE_CACHE", "0s", atLeast(0), "how long quotes are cached by lane, weight step, size and options; cached quotes are marked as such. 0 calls the carriers every time, except for the new-shipment form in the dashboard, which uses quotes of the last five minutes"),
+		QuoteCacheToBuy: get(e, "QUOTE_CACHE_PURCHASES", "off", onOff, "on uses cached quotes to route purchases too"),
+		PurchaseTimeout: get(e, "PURCHASE_TIMEOUT", "20s", atLeast(time.Millisecond), "time without a response from the carrier after which a purchase is returned as pending"),
+		BuyTimeout:      get(e, "BUY_TIMEOUT", "120s", atLeast(time.Millisecond), "maximum time for a carrier to sell a label, whatever the carrier's own timeout; the purchase continues after it was returned as pending"),
+		SettleAfter:     get(e, "SETTLE_AFTER", "60s", atLeast(time.Millisecond), "time after which an open purchase is looked up at the carrier"),
+		LookEvery:       get(e, "LOOK_EVERY", "60s", atLeast(time.Millisecond), "interval between such lookups"),
+		LookupLag:       get(e, "LOOKUP_LAG", "15m", atLeast(0), "maximum time that a label can be missing from a carrier's lookup after its sale; some carriers have a shorter one"),
+		RebuyFor:        get(e, "REBUY_FOR", "10m", atLeast(0), "how long after its creation a purchase is retried if it is known to have bought nothing"),
+		ReviewAfter:     get(e, "REVIEW_AFTER", "24h", atLeast(time.Second), "time after which a purchase that the carrier can neither confirm nor rule out becomes needs_review"),
+		SweepEvery:      get(e, "SWEEP_EVERY", "60s", atLeast(time.Second), "interval of the search for open purchases without a job"),
+		LateSweepEvery:  get(e, "LATE_SWEEP_EVERY", "1h", atLeast(time.Second), "interval of the search for labels that appear late at a carrier, which are voided"),
+		JobRescueAfter:  get(e, "JOB_RESCUE_AFTER", "60s", atLeast(2*time.Second), "time after which another copy takes over the jobs of a copy that crashed; a job may take three quarters of it"),
+		JobRetryAfter:   get(e, "JOB_RETRY_AFTER", "30s", atLeast(time.Millisecond), "time until a failed job is retried"),
+		SpoolDir:        get(e, "SPOOL_DIR", "", text, "directory of the local spool and recovery log, encrypted: purchases until they are in the database, and for three days the purchase requests sent to carriers, in case the database is restored to an earlier point in time; must survive restarts. waybill/spool in the user's cache directory if empty"),
+		SandboxStep:     get(e, "SANDBOX_STEP", "30s", atLeast(0), "interval between two steps of a simulated parcel; 0 advances parcels only on request"),
 
-		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean on labels"),
-		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; the installation's own if empty"),
-		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live connections to carriers need it or SECRET_KMS. To change it, put the new one before the old with a comma between. If empty, test credentials and webhook secrets are encrypted with a key that is in the database too"),
-		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key of a key service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To change it, put the new one before the old with a comma between. SECRET_KEY alone if empty"),
+		FontDir:    get(e, "FONT_DIR", "/usr/share/fonts/opentype/noto", text, "directory with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc, for Chinese, Japanese and Korean text on labels"),
+		SigningKey: get(e, "SIGNING_KEY", "", optional(key), "secret that signs rate ids and label links, at least 32 bytes as base64; generated and stored in the database if empty"),
+		SecretKeys: get(e, "SECRET_KEY", "", list(key), "key that encrypts stored secrets, at least 32 bytes as base64 (openssl rand -base64 32); live carrier connections require it or SECRET_KMS. To rotate it, put the new key before the old one, separated by a comma. If empty, test credentials and webhook secrets are encrypted with a key that is stored in the same database"),
+		SecretKMS:  get(e, "SECRET_KMS", "", list(kmsAddress), "key in a key management service that encrypts the keys of carrier credentials: aws-kms://ARN, gcp-kms://projects/..., hcvault://HOST/MOUNT/keys/NAME; local is SECRET_KEY. To rotate it, put the new key before the old one, separated by a comma. Only SECRET_KEY if empty"),
 
-		OIDCIssuer:       get(e, "OIDC_ISSUER", "", optional(issuer), "address of the identity provider that people sign in to the dashboard with (OpenID Connect), as it names itself; none if empty. Its redirect address is BASE_URL/app/oidc"),
-		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "who this installation is to the identity provider"),
-		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "what it proves that with; empty for a public client"),
+		OIDCIssuer:       get(e, "OIDC_ISSUER", "", optional(issuer), "issuer URL of the OpenID Connect identity provider for dashboard sign-in, exactly as the provider states it; none if empty. The redirect URL is BASE_URL/app/oidc"),
+		OIDCClientID:     get(e, "OIDC_CLIENT_ID", "", text, "client id of this installation at the identity provider"),
+		OIDCClientSecret: get(e, "OIDC_CLIENT_SECRET", "", text, "client secret at the identity provider; empty for a public client"),
 
-		SMTPURL:       get(e, "SMTP_URL", "", optional(smtpURL), "mail server that tells people of webhooks that were switched off because they failed: smtp://user:password@host:587, or smtps:// for TLS from the first byte; no mail if empty"),
-		MailFrom:      get(e, "MAIL_FROM", "", optional(mailAddress), "sender of such mail, such as Waybill <waybill@example.com>"),
-		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "for so long, what programs asked of the API is kept for the dashboard: route, status, time and the problem, never a body; in whole days. 0 keeps none"),
-		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "for so long, what was said to carriers to buy and void labels is kept for the dashboard, without secrets; in whole days. 0 keeps none"),
-		BatchesFor:    get(e, "BATCHES_FOR", "2160h", atLeast(24*time.Hour), "for so long after their upload, files of orders are kept with the addresses in them; shipments stay"),
+		SMTPURL:       get(e, "SMTP_URL", "", optional(smtpURL), "mail server for notifications about webhooks disabled after failures: smtp://user:password@host:587, or smtps:// for implicit TLS; no mail if empty"),
+		MailFrom:      get(e, "MAIL_FROM", "", optional(mailAddress), "sender of the mail, such as Waybill <waybill@example.com>"),
+		RequestLogFor: get(e, "REQUEST_LOG_FOR", "168h", atLeast(0), "how long API requests are kept for the dashboard: route, status, time and error, never a body; in whole days. 0 keeps none"),
+		ExchangesFor:  get(e, "CARRIER_LOG_FOR", "720h", atLeast(0), "how long carrier requests and responses for purchases and voids are kept for the dashboard, without secrets; in whole days. 0 keeps none"),
+		BatchesFor:    get(e, "BATCHES_FOR", "2160h", atLeast(24*time.Hour), "how long uploaded order files are kept, including their addresses; shipments are kept"),
 
-		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls that a carrier takes from one account, where it has raised them: usps=10000/1h,ups=0 for no limit"),
-		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "addresses of carriers instead of their own, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
+		CarrierQuotas: get(e, "CARRIER_QUOTAS", "", carrierQuotas, "calls a carrier allows per account, if it has raised your quota: usps=10000/1h,ups=0; 0 for no limit"),
+		CarrierURLs:   get(e, "CARRIER_URLS", "", carrierURLs, "URLs that replace those of the carriers, for emulators and proxies: ups=http://127.0.0.1:9001,usps=https://proxy.example.com; http only to this machine"),
 
-		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, with commas between; link-local addresses and this machine stay closed"),
-		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on lets webhooks be sent to this machine, for development"),
+		WebhookNetworks: get(e, "WEBHOOK_ALLOW_NETWORKS", "", list(prefix), "private networks that webhooks may be sent to, comma-separated; link-local addresses and this machine stay blocked"),
+		WebhookLoopback: get(e, "WEBHOOK_ALLOW_LOOPBACK", "off", onOff, "on allows webhooks to this machine, for development"),
 	}
 }
 
@@ -193,10 +193,10 @@ func (c Config) conflicts() (errs []error) {
 	}
 
 	if (c.OIDCIssuer == "") != (c.OIDCClientID == "") {
-		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID are set together"))
+		errs = append(errs, errors.New("OIDC_ISSUER and OIDC_CLIENT_ID must be set together"))
 	}
 	if (c.SMTPURL == nil) != (c.MailFrom == nil) {
-		errs = append(errs, errors.New("SMTP_URL and MAIL_FROM are set together"))
+		errs = append(errs, errors.New("SMTP_URL and MAIL_FROM must be set together"))
 	}
 	return errs
 }

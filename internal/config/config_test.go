@@ -89,7 +89,7 @@ func TestAllMistakesAreReportedAtOnceAndNoSecret(t *testing.T) {
 func TestAMissingDatabaseIsExplained(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(lookup(nil))
-	if err == nil || !strings.Contains(err.Error(), "DATABASE_URL is not set: address of the Postgres database") {
+	if err == nil || !strings.Contains(err.Error(), "DATABASE_URL is not set: URL of the Postgres database") {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -155,7 +155,7 @@ func prefix(s string) (netip.Prefix, error) {
 	}
 	network, err := netip.ParsePrefix(s)
 	if err != nil {
-		return network, errors.New("must be networks such as 10.0.0.0/8, with commas between")
+		return network, errors.New("must be networks such as 10.0.0.0/8, comma-separated")
 	}
 	return network.Masked(), nil
 }
@@ -163,7 +163,7 @@ func prefix(s string) (netip.Prefix, error) {
 func baseURL(s string) (string, error) {
 	address, err := url.Parse(s)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || !isPlain(address) {
-		return "", errors.New("must be an address such as https://ship.example.com")
+		return "", errors.New("must be a URL such as https://ship.example.com")
 	}
 	return strings.TrimRight(s, "/"), nil
 }
@@ -173,7 +173,7 @@ func baseURL(s string) (string, error) {
 func issuer(s string) (string, error) {
 	address, err := url.Parse(s)
 	if err != nil || !isPlain(address) || !isConfidential(address) {
-		return "", errors.New("must be an address such as https://login.example.com; http only to this machine")
+		return "", errors.New("must be a URL such as https://login.example.com; http is allowed only for this machine")
 	}
 	return s, nil
 }
@@ -201,7 +201,7 @@ func smtpURL(s string) (*url.URL, error) {
 func mailAddress(s string) (*mail.Address, error) {
 	address, err := mail.ParseAddress(s)
 	if err != nil {
-		return nil, errors.New("must be an address, such as Waybill <waybill@example.com>")
+		return nil, errors.New("must be an e-mail address, such as Waybill <waybill@example.com>")
 	}
 	return address, nil
 }
@@ -209,7 +209,7 @@ func mailAddress(s string) (*mail.Address, error) {
 func databaseURL(s string) (string, error) {
 	address, err := url.Parse(s)
 	if err != nil || address.Scheme != "postgres" && address.Scheme != "postgresql" {
-		return "", errors.New("must be an address such as postgres://user:password@host:5432/waybill")
+		return "", errors.New("must be a URL such as postgres://user:password@host:5432/waybill")
 	}
 	return s, nil
 }
@@ -217,7 +217,7 @@ func databaseURL(s string) (string, error) {
 func key(s string) ([]byte, error) {
 	decoded, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(decoded) < 32 {
-		return nil, errors.New("must be at least 32 bytes as base64, such as openssl rand -base64 32 prints")
+		return nil, errors.New("must be at least 32 bytes as base64, such as the output of openssl rand -base64 32")
 	}
 	return decoded, nil
 }
@@ -228,7 +228,7 @@ func kmsAddress(s string) (string, error) {
 	}
 	scheme, key, _ := strings.Cut(s, "://")
 	if !slices.Contains([]string{"aws-kms", "gcp-kms", "hcvault"}, scheme) || key == "" {
-		return "", errors.New("must be local or an address that begins with aws-kms://, gcp-kms:// or hcvault://")
+		return "", errors.New("must be local or a URL that starts with aws-kms://, gcp-kms:// or hcvault://")
 	}
 	return s, nil
 }
@@ -244,7 +244,7 @@ func carrierURLs(s string) (map[string]string, error) {
 
 		address, err := url.Parse(text)
 		if err != nil || name == "" || !isPlain(address) || !isConfidential(address) {
-			return "", errors.New("must be carriers and addresses such as ups=https://proxy.example.com, with commas between; http only to this machine")
+			return "", errors.New("must be carriers and URLs such as ups=https://proxy.example.com, comma-separated; http is allowed only for this machine")
 		}
 		addresses[name] = text
 		return name, nil
@@ -267,7 +267,7 @@ func carrierQuotas(s string) (map[string]Quota, error) {
 		}
 
 		if err != nil || name == "" || calls < 0 || calls > 0 && per <= 0 {
-			return "", errors.New("must be carriers and calls such as usps=10000/1h, with commas between; 0 for no limit")
+			return "", errors.New("must be carriers and call quotas such as usps=10000/1h, comma-separated; 0 for no limit")
 		}
 		quotas[name] = Quota{calls, per}
 		return name, nil

@@ -310,11 +310,11 @@ func TestFaultsAreTurnedWhileItRuns(t *testing.T) {
 		t.Errorf("the faults read %s, want %s", a.body, set)
 	}
 	for body, want := range map[string]string{
-		`{"limit":1.5}`:                           "not a share",
-		`{"refuse":-0.1}`:                         "not a share",
-		`{"buy":{"hang":-0.5,"reset":1}}`:         "not a share",
-		`{"buy":{"explode":0.1}}`:                 `no fault "explode"`,
-		`{"void":{"reset":0.1}}`:                  `no fault "reset"`,
+		`{"limit":1.5}`:                           "must be a share",
+		`{"refuse":-0.1}`:                         "must be a share",
+		`{"buy":{"hang":-0.5,"reset":1}}`:         "must be a share",
+		`{"buy":{"explode":0.1}}`:                 `unknown fault "explode"`,
+		`{"void":{"reset":0.1}}`:                  `unknown fault "reset"`,
 		`{"buy":{"hang":0.6,"reset":0.6}}`:        "add up",
 		`{"latency":"soon"}`:                      "invalid duration",
 		`{"latency":"-1s"}`:                       "-1s",

@@ -64,12 +64,12 @@ var (
 func (k Faults) check() error {
 	for _, duration := range []Duration{k.Latency, k.Spread, k.HangFor, k.LookupLag, k.TokenLife} {
 		if duration < 0 {
-			return fmt.Errorf("%v is before its time", time.Duration(duration))
+			return fmt.Errorf("%v is negative: durations must be 0 or more", time.Duration(duration))
 		}
 	}
 	for _, share := range []float64{k.Limit, k.Down, k.Expired, k.Refuse, k.Stall, k.Compress, k.LookupFlap} {
 		if share < 0 || share > 1 {
-			return fmt.Errorf("%v is not a share between 0 and 1", share)
+			return fmt.Errorf("%v must be a share between 0 and 1", share)
 		}
 	}
 
@@ -84,17 +84,17 @@ func checkShares(operation string, shares map[string]float64, known []string) er
 	sum := 0.0
 	for name, share := range shares {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("there is no fault %q of %s: choose from %s", name, operation, strings.Join(known, ", "))
+			return fmt.Errorf("unknown fault %q for %s: choose from %s", name, operation, strings.Join(known, ", "))
 		}
 		if share < 0 {
-			return fmt.Errorf("%v of %s is not a share between 0 and 1", share, name)
+			return fmt.Errorf("%v for %s must be a share between 0 and 1", share, name)
 		}
 		sum += share
 	}
 
 	// Ten tenths are a little more than one in floating point.
 	if sum > 1+1e-9 {
-		return fmt.Errorf("the shares of %s add up to %v", operation, sum)
+		return fmt.Errorf("the shares of %s add up to %v: the total must be at most 1", operation, sum)
 	}
 	return nil
 }

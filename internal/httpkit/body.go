@@ -51,7 +51,7 @@ func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, bu
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return tooLarge()
 		}
-		return ship.Coded(ship.Invalid, "malformed_json", "the body could not be read whole")
+		return ship.Coded(ship.Invalid, "malformed_json", "the request body could not be read completely; send it again")
 	}
 
 	ex.Body = buffer.Bytes()
@@ -69,7 +69,7 @@ func (ex *Exchange) read(w http.ResponseWriter, r *http.Request, limit int64, bu
 }
 
 func tooLarge() error {
-	return ship.Coded(ship.Invalid, "body_too_large", "the body is larger than allowed")
+	return ship.Coded(ship.Invalid, "body_too_large", "the request body exceeds the size limit")
 }
 
 // isJSON reports whether the content type is JSON in UTF-8.

@@ -105,6 +105,6 @@ func (l *Limiter) Admit(h http.Header, key string) error {
 		Kind:       ship.Limited,
 		Code:       "rate_limited",
 		RetryAfter: wait,
-		Message:    "the key sends more requests than its limit allows",
+		Message:    "the key has exceeded its rate limit; wait for the number of seconds in Retry-After",
 	}
 }

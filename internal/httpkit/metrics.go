@@ -18,11 +18,11 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_http_requests_total",
-			Help: "Requests answered.",
+			Help: "HTTP requests served.",
 		}, []string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "waybill_http_request_seconds",
-			Help:    "Time to answer a request.",
+			Help:    "Time to serve an HTTP request.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
 	}

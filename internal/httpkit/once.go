@@ -34,7 +34,7 @@ func IdempotencyKey(r *http.Request) (string, error) {
 		return "", ship.InvalidFields([]ship.FieldError{{
 			Pointer: ParameterPrefix + IdempotencyHeader,
 			Code:    "invalid",
-			Detail:  "the key is sent once and has 1 to 255 printable ASCII characters",
+			Detail:  "must be sent only once, with 1 to 255 printable ASCII characters",
 		}})
 	}
 	return key, nil

@@ -20,19 +20,19 @@ const ProblemType = "application/problem+json"
 // A Problem is an error as clients see it (RFC 9457). It never repeats a
 // value of the request.
 type Problem struct {
-	Type           string         `json:"type" format:"uri" doc:"Address of the documentation of the code."`
-	Title          string         `json:"title" doc:"What the code means, in a few words."`
+	Type           string         `json:"type" format:"uri" doc:"URL of the documentation for the code."`
+	Title          string         `json:"title" doc:"Short summary of the code."`
 	Status         int            `json:"status" example:"422" doc:"HTTP status."`
-	Detail         string         `json:"detail" doc:"What happened this time."`
+	Detail         string         `json:"detail" doc:"What happened in this request, and what to do next."`
 	Instance       string         `json:"instance" format:"uri-reference" doc:"Path of the request."`
-	Code           string         `json:"code" example:"validation_failed" doc:"Stable code; decide by this one."`
+	Code           string         `json:"code" example:"validation_failed" doc:"Stable error code for programs to act on."`
 	RequestID      string         `json:"requestId" doc:"Identifier of the request, also in the Request-Id header."`
-	Source         string         `json:"source" enum:"client,service,carrier" doc:"Who can mend it."`
-	Retryable      bool           `json:"retryable" doc:"Whether the same request may succeed later."`
-	Carrier        string         `json:"carrier,omitempty" doc:"The carrier that said so."`
+	Source         string         `json:"source" enum:"client,service,carrier" doc:"Where the error must be fixed: in the client, the service or the carrier."`
+	Retryable      bool           `json:"retryable" doc:"Whether the same request may succeed if sent again later."`
+	Carrier        string         `json:"carrier,omitempty" doc:"The carrier that reported the error."`
 	CarrierCode    string         `json:"carrierCode,omitempty" doc:"The carrier's own code."`
-	CarrierMessage string         `json:"carrierMessage,omitempty" doc:"The carrier's own words."`
-	Errors         []FieldProblem `json:"errors,omitempty" doc:"What is wrong with the request, place by place."`
+	CarrierMessage string         `json:"carrierMessage,omitempty" doc:"The carrier's own message."`
+	Errors         []FieldProblem `json:"errors,omitempty" doc:"The problems in the request, one per field or parameter."`
 
 	details map[string]any
 	header  http.Header
@@ -43,9 +43,9 @@ type FieldProblem struct {
 	Pointer    string `json:"pointer,omitempty" example:"/destination/zip" doc:"JSON pointer into the body."`
 	Parameter  string `json:"parameter,omitempty" example:"limit" doc:"Name of the path, query or header parameter."`
 	Code       string `json:"code" example:"required" doc:"Stable code."`
-	Detail     string `json:"detail" doc:"What is wrong, in words."`
-	Suggestion string `json:"suggestion,omitempty" doc:"What was probably meant."`
-	Carrier    string `json:"carrier,omitempty" example:"ups" doc:"The carrier that asks for it; left out for rules of the service."`
+	Detail     string `json:"detail" doc:"Explanation of the problem."`
+	Suggestion string `json:"suggestion,omitempty" doc:"The likely correction."`
+	Carrier    string `json:"carrier,omitempty" example:"ups" doc:"The carrier that requires it; omitted if the service itself does."`
 }
 
 // ParameterPrefix begins the pointer of a ship.FieldError that speaks of a
@@ -80,7 +80,7 @@ func (ex *Exchange) Problem(err error) *Problem {
 
 	// The cause of an internal error is for the log alone.
 	if e.Kind == ship.Internal {
-		p.Detail = "something went wrong on our side; it is logged under the request id"
+		p.Detail = "an unexpected error occurred and was logged; if it happens again, report the request id"
 		p.details = nil
 	}
 
@@ -173,7 +173,7 @@ func retryAfter(e *ship.Error, status int) int {
 func (p *Problem) Bytes() []byte {
 	body, err := wire.Marshal(p)
 	if err != nil {
-		panic("httpkit: a problem does not encode: " + err.Error()) // strings and numbers always do
+		panic("httpkit: encode a problem: " + err.Error()) // strings and numbers always do
 	}
 
 	// Each further member takes the place of the closing brace, and brings one

@@ -25,7 +25,7 @@ func (s *scanner) scanString() (runes int, escaped, ok bool) {
 		runes += pos - start
 		s.pos = pos
 		if pos == len(src) {
-			return runes, escaped, s.fail("syntax", "a string has no end")
+			return runes, escaped, s.fail("syntax", "a string is not terminated")
 		}
 
 		switch c := src[pos]; {
@@ -38,11 +38,11 @@ func (s *scanner) scanString() (runes int, escaped, ok bool) {
 				return runes, true, false
 			}
 		case c < ' ':
-			return runes, escaped, s.fail("syntax", "a string has a bare control character")
+			return runes, escaped, s.fail("syntax", "a string contains an unescaped control character")
 		default:
 			r, size := utf8.DecodeRune(src[pos:])
 			if r == utf8.RuneError && size == 1 {
-				return runes, escaped, s.fail("invalid_utf8", "a string is not UTF-8")
+				return runes, escaped, s.fail("invalid_utf8", "a string is not valid UTF-8")
 			}
 			s.pos += size
 		}
@@ -55,7 +55,7 @@ func (s *scanner) scanString() (runes int, escaped, ok bool) {
 func (s *scanner) scanEscape() bool {
 	src := s.tape.src
 	if s.pos+1 >= len(src) {
-		return s.fail("syntax", "a string has no end")
+		return s.fail("syntax", "a string is not terminated")
 	}
 	switch src[s.pos+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -63,15 +63,15 @@ func (s *scanner) scanEscape() bool {
 		return true
 	case 'u':
 	default:
-		return s.fail("syntax", "a string has an unknown escape")
+		return s.fail("syntax", "a string contains an invalid escape sequence")
 	}
 
 	unit, ok := hex4(src[s.pos+2:])
 	switch {
 	case !ok:
-		return s.fail("syntax", "a string has an unknown escape")
+		return s.fail("syntax", "a string contains an invalid escape sequence")
 	case unit == 0:
-		return s.fail("nul_character", "a string has the character U+0000") // Postgres cannot store it
+		return s.fail("nul_character", "a string contains the character U+0000") // Postgres cannot store it
 	case unit < 0xd800 || unit > 0xdfff:
 		s.pos += 6
 		return true
@@ -86,7 +86,7 @@ func (s *scanner) scanEscape() bool {
 			return true
 		}
 	}
-	return s.fail("lone_surrogate", "a string has half of a surrogate pair")
+	return s.fail("lone_surrogate", "a string contains an unpaired surrogate")
 }
 
 // hex4 reads four hexadecimal digits.
@@ -122,7 +122,7 @@ func (s *scanner) scanNumber() bool {
 	case s.peek() == '0':
 		s.pos++
 	case !s.scanDigits():
-		return s.fail("syntax", "a number is not written as JSON writes numbers")
+		return s.fail("syntax", "a number is not valid JSON; write it as 12, -3.5 or 1e6")
 	}
 
 	// A float holds any number with fewer than 300 digits before the point,
@@ -131,7 +131,7 @@ func (s *scanner) scanNumber() bool {
 	if s.peek() == '.' {
 		s.pos++
 		if !s.scanDigits() {
-			return s.fail("syntax", "a number is not written as JSON writes numbers")
+			return s.fail("syntax", "a number is not valid JSON; write it as 12, -3.5 or 1e6")
 		}
 	}
 	if c := s.peek(); c == 'e' || c == 'E' {
@@ -141,7 +141,7 @@ func (s *scanner) scanNumber() bool {
 			s.pos++
 		}
 		if !s.scanDigits() {
-			return s.fail("syntax", "a number is not written as JSON writes numbers")
+			return s.fail("syntax", "a number is not valid JSON; write it as 12, -3.5 or 1e6")
 		}
 	}
 

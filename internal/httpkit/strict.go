@@ -36,13 +36,13 @@ func ParseJSON(src []byte) (*Document, error) {
 		if s.pos == len(src) {
 			return &s.tape, nil
 		}
-		s.fail("trailing_data", "there is something after the end of the JSON value")
+		s.fail("trailing_data", "there is data after the end of the JSON value")
 	}
 
 	err := &ship.Error{
 		Kind:    ship.Invalid,
 		Code:    "malformed_json",
-		Message: "the body is not the JSON that is expected: " + s.detail,
+		Message: "the JSON body is not valid: " + s.detail,
 		Fields:  []ship.FieldError{{Pointer: s.pointer(), Code: s.code, Detail: s.detail}},
 	}
 	s.tape.Release()
@@ -108,7 +108,7 @@ func (s *scanner) scanValue(node Node) bool {
 		s.tape.nodes[i].Kind = Number
 		ok = s.scanNumber()
 	default:
-		return s.fail("syntax", "a value is expected")
+		return s.fail("syntax", "expected a value")
 	}
 
 	s.tape.nodes[i].end = int32(s.pos)
@@ -132,7 +132,7 @@ func (s *scanner) scanStringValue(i int) bool {
 
 func (s *scanner) scanLiteral(i int, word string, kind NodeKind) bool {
 	if !bytes.HasPrefix(s.tape.src[s.pos:], []byte(word)) {
-		return s.fail("syntax", "a value is expected")
+		return s.fail("syntax", "expected a value")
 	}
 	s.pos += len(word)
 	s.tape.nodes[i].Kind = kind
@@ -142,7 +142,7 @@ func (s *scanner) scanLiteral(i int, word string, kind NodeKind) bool {
 // scanContainer reads an object or an array.
 func (s *scanner) scanContainer(i int, opening byte) bool {
 	if s.depth == maxDepth {
-		return s.fail("too_deep", "values are nested more than 32 deep")
+		return s.fail("too_deep", "values are nested more than 32 levels deep")
 	}
 	s.containers[s.depth] = i
 	s.depth++
@@ -177,7 +177,7 @@ func (s *scanner) scanContainer(i int, opening byte) bool {
 func (s *scanner) scanComma() bool {
 	if s.peek() != ',' {
 		s.betweenChildren = true
-		return s.fail("syntax", "a comma or the end is expected")
+		return s.fail("syntax", "expected a comma or a closing bracket")
 	}
 	s.pos++
 	s.skipSpace()
@@ -206,7 +206,7 @@ func (s *scanner) scanChild(i int, kind NodeKind) bool {
 // it.
 func (s *scanner) scanName(object int, node *Node) bool {
 	if s.peek() != '"' {
-		return s.fail("syntax", "a name in quotes is expected")
+		return s.fail("syntax", "expected a key in double quotes")
 	}
 	start := s.pos + 1
 	_, escaped, ok := s.scanString()
@@ -224,14 +224,14 @@ func (s *scanner) scanName(object int, node *Node) bool {
 	for range s.tape.nodes[object].count {
 		if s.tape.nodes[member].nameHash == node.nameHash {
 			s.failedName = s.tape.Name(member)
-			return s.fail("duplicate_name", "an object has the same name twice; case does not tell names apart")
+			return s.fail("duplicate_name", "an object has the same key twice; keys are case-insensitive")
 		}
 		member = int(s.tape.nodes[member].next)
 	}
 
 	s.skipSpace()
 	if s.peek() != ':' {
-		return s.fail("syntax", "a colon is expected")
+		return s.fail("syntax", "expected a colon")
 	}
 	s.pos++
 	s.skipSpace()

@@ -75,7 +75,7 @@ func (t *Document) Text(i int) []byte {
 func unescape(quoted []byte) []byte {
 	var text string
 	if err := json.Unmarshal(quoted, &text); err != nil {
-		panic("httpkit: a checked string is wrong: " + err.Error())
+		panic("httpkit: decode a checked string: " + err.Error())
 	}
 	return []byte(text)
 }

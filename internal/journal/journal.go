@@ -179,7 +179,7 @@ func (s *Service) List(ctx context.Context, t ship.Tenant, filter RequestFilter,
 func (s *Service) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (Request, error) {
 	request, err := s.Store.Request(ctx, t, id)
 	if ship.KindOf(err) == ship.NotFound {
-		return request, ship.Errorf(ship.NotFound, "no such request is kept")
+		return request, ship.Errorf(ship.NotFound, "no such request, or it is no longer kept")
 	}
 	return request, err
 }

@@ -75,7 +75,7 @@ func (r *Renderer) convert(label ship.Label, options Options, asBought bool) ([]
 // names the formats in which the label is available.
 func unavailable(sold string, options Options, have string) error {
 	return ship.Coded(ship.Unsupported, "format_unavailable",
-		"the carrier sold this label as %s, and %s in size %s cannot be made of it: ask for %s", sold, options.Format, options.Size, have)
+		"the carrier issued this label as %s, and it cannot be converted to %s in size %s: request %s", sold, options.Format, options.Size, have)
 }
 
 // convertZPL passes ZPL through as it came. Other formats and sizes are drawn,
@@ -103,7 +103,7 @@ func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([
 	files := make([]*pdfFile, len(pages))
 	for i, page := range pages {
 		if len(page) > maxFileBytes {
-			return nil, finding("too_large", "the file has more than %d MB", maxFileBytes>>20)
+			return nil, finding("too_large", "the file is larger than %d MB", maxFileBytes>>20)
 		}
 		var err error
 		if files[i], err = readPDF(page); err != nil {
@@ -115,7 +115,7 @@ func (r *Renderer) convertPDF(pages [][]byte, options Options, asBought bool) ([
 		paper, fits := paperFor(files, options, asBought)
 		switch {
 		case !fits && options.Size != Size4x6:
-			return nil, unavailable("pdf", options, "pdf in the size it was bought in")
+			return nil, unavailable("pdf", options, "pdf in its original size")
 		case paper == nil && len(pages) == 1:
 			return pages[0], nil
 		}

@@ -36,7 +36,7 @@ func encode128(content string) (symbol, error) {
 		case char >= ' ' && char <= '~':
 			data = append(data, byte(char))
 		default:
-			return nil, ship.Errorf(ship.Invalid, "the label's bar code has a character that Code 128 cannot print")
+			return nil, ship.Errorf(ship.Invalid, "the label's barcode has a character that Code 128 cannot encode")
 		}
 	}
 

@@ -157,7 +157,7 @@ func (o Options) complete() (Options, error) {
 
 	if o.Format == ZPL && o.Size.isSheet() {
 		return o, ship.Coded(ship.Unsupported, "format_unavailable",
-			"zpl is for label printers: ask for size 4x6 or a6, or for pdf or png")
+			"zpl is for label printers: request size 4x6 or a6, or use pdf or png")
 	}
 	return o, nil
 }

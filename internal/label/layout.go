@@ -260,7 +260,7 @@ func (p *pageLayout) addBarcode(page Page) error {
 	space := p.dots(p.right - p.left - 2*ruleWidth)
 	module := min(space/(symbol.modules()+2*quietModules), p.dots(4))
 	if module < p.dots(2) {
-		return ship.Errorf(ship.Invalid, "the label's bar code is too long for the paper")
+		return ship.Errorf(ship.Invalid, "the label's barcode is too long for the paper")
 	}
 
 	p.codes = append(p.codes, code{

@@ -31,7 +31,7 @@ func finding(code, format string, args ...any) error {
 func Lint(format string, data []byte) error {
 	pages, err := Split(data)
 	if err != nil {
-		return finding("damaged", "the pages of the label cannot be told apart")
+		return finding("damaged", "the label cannot be split into pages")
 	}
 	if len(pages) == 0 {
 		return finding("empty", "the label has no page")
@@ -50,7 +50,7 @@ func lintPage(format string, page []byte) error {
 	case len(page) == 0:
 		return finding("empty", "the label is empty")
 	case len(page) > maxFileBytes:
-		return finding("too_large", "the file has more than %d MB", maxFileBytes>>20)
+		return finding("too_large", "the file is larger than %d MB", maxFileBytes>>20)
 	}
 
 	switch format {
@@ -68,7 +68,7 @@ func lintPage(format string, page []byte) error {
 		}
 		return nil
 	}
-	return finding("unknown_format", "labels of this format are not handed on")
+	return finding("unknown_format", "labels in this format are not supported")
 }
 
 // Check is Lint with the error that clients receive.
@@ -84,7 +84,7 @@ func quarantine(err error) error {
 	}
 
 	refusal := ship.Coded(ship.Conflict, "label_quarantined",
-		"the carrier's label is held back because it is not safe to print (%s: %s); void the shipment and buy it again, or get the label from the carrier", found.Code, found.Detail)
+		"the carrier's label was quarantined because it is not safe to print (%s: %s); void the shipment and buy it again, or get the label from the carrier", found.Code, found.Detail)
 	refusal.Err = found
 	return refusal
 }

@@ -17,21 +17,21 @@ const (
 func lintGraphic(args []byte) error {
 	parts := bytes.SplitN(args, []byte(","), 5)
 	if len(parts) != 5 || !bytes.EqualFold(bytes.TrimSpace(parts[0]), []byte("A")) {
-		return finding("zpl_graphic", "a graphic is not written as text")
+		return finding("zpl_graphic", "a graphic is in binary form")
 	}
 
 	var sizes [3]int // bytes sent, bytes drawn, bytes of a row
 	for i := range sizes {
 		size, err := strconv.Atoi(string(bytes.TrimSpace(parts[1+i])))
 		if err != nil || size <= 0 || size > maxGraphicBytes {
-			return finding("zpl_graphic", "a graphic has a size out of bounds")
+			return finding("zpl_graphic", "the size of a graphic is out of range")
 		}
 		sizes[i] = size
 	}
 	drawn := sizes[1]
 	row := sizes[2]
 	if row > maxGraphicRow || drawn/row > maxZPLDots {
-		return finding("zpl_graphic", "a graphic has a size out of bounds")
+		return finding("zpl_graphic", "the size of a graphic is out of range")
 	}
 
 	data := bytes.TrimSpace(parts[4])
@@ -64,11 +64,11 @@ func lintEncoded(packed []byte, encoding string, size int) error {
 
 	if data = data[:n]; encoding == "Z64" {
 		if data, err = inflate(data, size); err != nil {
-			return finding("zpl_graphic", "a graphic cannot be unpacked, or is larger than it says")
+			return finding("zpl_graphic", "a graphic cannot be decompressed, or is larger than declared")
 		}
 	}
 	if len(data) > size {
-		return finding("zpl_graphic", "a graphic is larger than it says")
+		return finding("zpl_graphic", "a graphic is larger than declared")
 	}
 	return nil
 }
@@ -96,13 +96,13 @@ func lintHex(data []byte, size, row int) error {
 			drawn += 2 * row
 		case char == '\n', char == '\r', char == ' ', char == '\t':
 		default:
-			return finding("zpl_graphic", "a graphic has characters that mean nothing in it")
+			return finding("zpl_graphic", "a graphic contains invalid characters")
 		}
 
 		// Twice the declared size is allowed, because some writers end full rows
 		// with a comma too.
 		if drawn > 4*size || count > 4*size {
-			return finding("zpl_graphic", "a graphic is larger than it says")
+			return finding("zpl_graphic", "a graphic is larger than declared")
 		}
 	}
 	return nil

@@ -31,16 +31,16 @@ func lintImage(format string, data []byte) error {
 
 func lintSides(width, height int) error {
 	if width < minImageSide || height < minImageSide || width > maxImageSide || height > maxImageSide || width*height > maxImageDots {
-		return finding("image_size", "the picture has dimensions out of bounds")
+		return finding("image_size", "the dimensions of the image are out of range")
 	}
 	return nil
 }
 
 var (
-	errCutOff   = finding("image_damaged", "the picture is cut off or damaged")
-	errFormat   = finding("image_format", "the file is not a picture of its format")
-	errFrames   = finding("image_frames", "the picture has several frames")
-	errTrailing = finding("image_trailing", "something follows the picture")
+	errCutOff   = finding("image_damaged", "the image is truncated or damaged")
+	errFormat   = finding("image_format", "the file is not a valid image of its format")
+	errFrames   = finding("image_frames", "the image has several frames")
+	errTrailing = finding("image_trailing", "there is data after the image")
 )
 
 // lintPNG walks the chunks. Their number is limited, and their checksums must
@@ -92,7 +92,7 @@ func lintPNGHead(body []byte) error {
 		return errFormat
 	}
 	if body[8] > 8 {
-		return finding("image_size", "the picture has more colours than a label needs")
+		return finding("image_size", "the image has more colours than a label needs")
 	}
 
 	// Sides of 32 bits are bounded first, so that they do not overflow an int.
@@ -234,7 +234,7 @@ func lintJPEG(data []byte) error {
 			return errFormat
 		case marker == 0xda: // a scan
 			if scans++; scans > maxJPEGScans || frames == 0 {
-				return finding("image_scans", "the picture is drawn over too often")
+				return finding("image_scans", "the image has too many scans")
 			}
 			rest = skipScan(rest)
 		}
@@ -261,7 +261,7 @@ func lintJPEGFrame(marker byte, body []byte) error {
 	width := int(binary.BigEndian.Uint16(body[3:]))
 	height := int(binary.BigEndian.Uint16(body[1:]))
 	if marker == 0xc2 && width*height > maxProgressive {
-		return finding("image_size", "the picture has dimensions out of bounds")
+		return finding("image_size", "the dimensions of the image are out of range")
 	}
 	return lintSides(width, height)
 }

@@ -50,7 +50,7 @@ func (f *pdfFile) checkValue(value any) error {
 	switch value := value.(type) {
 	case pdfName:
 		if activeNames[value] {
-			return finding("pdf_active", "it has scripts, actions, forms, attachments or links")
+			return finding("pdf_active", "it contains scripts, actions, forms, attachments or links")
 		}
 	case pdfArray:
 		for _, item := range value {
@@ -77,7 +77,7 @@ func (f *pdfFile) checkDict(dict pdfDict) error {
 	// Unlike activeNames, these are refused only as the type of an action.
 	switch f.resolve(dict.get("S")) {
 	case pdfName("Named"), pdfName("Thread"), pdfName("Hide"):
-		return finding("pdf_active", "it has an action")
+		return finding("pdf_active", "it contains an action")
 	}
 	return nil
 }
@@ -94,20 +94,20 @@ func (f *pdfFile) checkStreams() error {
 
 		dict := object.dict()
 		if dict.has("F") || dict.has("FFilter") || dict.has("FDecodeParms") || dict.has("Ref") {
-			return finding("pdf_external", "a stream is kept outside of the file")
+			return finding("pdf_external", "a stream is stored outside the file")
 		}
 
 		switch f.resolve(dict.get("Subtype")) {
 		case pdfName("PS"):
-			return finding("pdf_active", "it has a program")
+			return finding("pdf_active", "it contains a program")
 		case pdfName("Image"):
 			width, _ := f.number(dict.get("Width"))
 			height, _ := f.number(dict.get("Height"))
 			if width < 1 || height < 1 || width > 1<<15 || height > 1<<15 {
-				return finding("image_size", "a picture has dimensions out of bounds")
+				return finding("image_size", "the dimensions of an image are out of range")
 			}
 			if dots += int(width) * int(height); dots > maxPDFDots {
-				return finding("image_size", "the pictures have too many dots")
+				return finding("image_size", "the images have too many pixels")
 			}
 		}
 
@@ -128,11 +128,11 @@ func (f *pdfFile) checkPacking(object pdfObject) error {
 
 	for i, name := range names {
 		if !allowedFilters[name] {
-			return finding("pdf_filter", "a stream is packed in a way that is not handed on")
+			return finding("pdf_filter", "a stream uses an unsupported compression filter")
 		}
 		params := f.decodeParams(object.dict())
 		if f.exceedsSide(params.get("Columns")) || f.exceedsSide(params.get("Rows")) {
-			return finding("image_size", "a picture has dimensions out of bounds")
+			return finding("image_size", "the dimensions of an image are out of range")
 		}
 
 		if name == "FlateDecode" || name == "Fl" {
@@ -144,7 +144,7 @@ func (f *pdfFile) checkPacking(object pdfObject) error {
 			// All streams of the file share one budget.
 			size, ok := inflatedSize(raw, f.budget)
 			if f.budget -= size; !ok {
-				return finding("pdf_bomb", "a stream unpacks to more than a label needs")
+				return finding("pdf_bomb", "a stream decompresses to more data than a label needs")
 			}
 		}
 	}
@@ -171,11 +171,11 @@ func (f *pdfFile) streamFilters(dict pdfDict) ([]pdfName, error) {
 		for _, item := range value {
 			name, ok := f.resolve(item).(pdfName)
 			if !ok || len(names) == 2 || slices.Contains(names, name) {
-				return nil, finding("pdf_filter", "a stream is packed too often")
+				return nil, finding("pdf_filter", "a stream has too many compression filters")
 			}
 			names = append(names, name)
 		}
 		return names, nil
 	}
-	return nil, finding("pdf_filter", "a stream is packed in a way that is not handed on")
+	return nil, finding("pdf_filter", "a stream uses an unsupported compression filter")
 }

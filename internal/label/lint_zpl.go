@@ -85,9 +85,9 @@ func lintZPLBytes(data []byte) error {
 	for _, char := range data {
 		switch {
 		case char == '~':
-			return finding("zpl_control", "it has a control command or its prefix")
+			return finding("zpl_control", "it contains a control command or its prefix")
 		case char < ' ' && char != '\n' && char != '\r' && char != '\t', char == 0x7f:
-			return finding("zpl_bytes", "it has control characters")
+			return finding("zpl_bytes", "it contains control characters")
 		}
 	}
 
@@ -98,12 +98,12 @@ func lintZPLBytes(data []byte) error {
 		rest = after
 		line = bytes.TrimLeft(line, " \t\r")
 		if len(line) > 1 && line[0] == '!' && (line[1] == ' ' || isDigit(line[1])) {
-			return finding("zpl_language", "it has a command of another printer language")
+			return finding("zpl_language", "it contains a command of another printer language")
 		}
 	}
 
 	if bytes.Contains(bytes.ToUpper(data), []byte("! U")) {
-		return finding("zpl_language", "it sets or reads a printer's variables")
+		return finding("zpl_language", "it sets or reads printer variables")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (l *zplLinter) next() bool {
 		start = len(l.rest)
 	}
 	if len(bytes.TrimSpace(l.rest[:start])) > 0 {
-		l.err = finding("zpl_stray", "there is something outside of the formats")
+		l.err = finding("zpl_stray", "there is data outside the formats")
 		return false
 	}
 
@@ -141,7 +141,7 @@ func (l *zplLinter) next() bool {
 		return false
 	}
 	if len(l.rest) < 3 {
-		l.err = finding("zpl_unclosed", "the last command is cut off")
+		l.err = finding("zpl_unclosed", "the last command is truncated")
 		return false
 	}
 	l.name = strings.ToUpper(string(l.rest[1:3]))
@@ -164,13 +164,13 @@ func (l *zplLinter) checkCommand() error {
 	switch l.name {
 	case "XA":
 		if l.formats++; l.open || l.formats > maxZPLFormats {
-			return finding("zpl_unclosed", "formats are nested, or more than %d", maxZPLFormats)
+			return finding("zpl_unclosed", "formats are nested, or there are more than %d", maxZPLFormats)
 		}
 		l.open = true
 		return l.requireNoArguments()
 	case "XZ":
 		if !l.open {
-			return finding("zpl_unclosed", "a format ends that has not begun")
+			return finding("zpl_unclosed", "a format is closed that was never opened")
 		}
 		l.open = false
 		return l.requireNoArguments()
@@ -183,9 +183,9 @@ func (l *zplLinter) checkCommand() error {
 	}
 	switch {
 	case !known:
-		return finding("zpl_command", "it has a command that does not draw")
+		return finding("zpl_command", "it contains a command that does not draw")
 	case !l.open:
-		return finding("zpl_stray", "there is a command outside of the formats")
+		return finding("zpl_stray", "there is a command outside the formats")
 	}
 	return l.checkArguments(kind)
 }
@@ -198,7 +198,7 @@ func isFont(name string) bool {
 
 func (l *zplLinter) requireNoArguments() error {
 	if len(bytes.TrimSpace(l.args)) > 0 {
-		return finding("zpl_stray", "there is something that belongs to no command")
+		return finding("zpl_stray", "there is data that belongs to no command")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (l *zplLinter) checkArguments(kind argument) error {
 		return finding("zpl_arguments", "a command has more than %d bytes of arguments", maxZPLArgs)
 	}
 	if allowed, narrowed := allowedArguments[l.name]; narrowed && !slices.Contains(allowed, strings.ToUpper(string(args))) {
-		return finding("zpl_arguments", "a command sets what a label has no say in")
+		return finding("zpl_arguments", "a command changes a setting that a label must not change")
 	}
 
 	// Any character may be the escape character that these two define.
@@ -247,7 +247,7 @@ func (l *zplLinter) checkNumbers(args []byte) error {
 			switch {
 			case isDigit(char):
 				if number = number*10 + int(char-'0'); number > limit {
-					return finding("zpl_arguments", "a number is out of bounds")
+					return finding("zpl_arguments", "a number is out of range")
 				}
 			case char >= 'A' && char <= 'Z', char >= 'a' && char <= 'z', char == '.', char == '-', char == '+':
 			default:

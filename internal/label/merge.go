@@ -15,7 +15,7 @@ import (
 // caller must report which labels are not in the file.
 func (r *Renderer) Merge(labels []ship.Label, options Options) ([]byte, map[int]error, error) {
 	if options.Format != PDF && options.Format != ZPL {
-		return nil, nil, ship.Coded(ship.Unsupported, "format_unavailable", "labels are put together as pdf or zpl")
+		return nil, nil, ship.Coded(ship.Unsupported, "format_unavailable", "labels can be merged only as pdf or zpl")
 	}
 
 	var files [][]byte

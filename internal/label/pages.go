@@ -44,14 +44,14 @@ func Split(data []byte) ([][]byte, error) {
 
 	n, rest, ok := cutLength(rest)
 	if !ok || n > maxPages {
-		return nil, ship.Errorf(ship.Internal, "stored label: bad number of pages")
+		return nil, ship.Errorf(ship.Internal, "stored label: invalid number of pages")
 	}
 
 	pages := make([][]byte, 0, n)
 	for range n {
 		var size uint32
 		if size, rest, ok = cutLength(rest); !ok || uint64(size) > uint64(len(rest)) {
-			return nil, ship.Errorf(ship.Internal, "stored label: a page is cut off")
+			return nil, ship.Errorf(ship.Internal, "stored label: a page is truncated")
 		}
 		pages = append(pages, rest[:size:size])
 		rest = rest[size:]

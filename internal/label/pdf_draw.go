@@ -65,7 +65,7 @@ func (r *Renderer) drawPages(files []*pdfFile, options Options) ([]placed, error
 // file is damaged, or asks for more work than a label does.
 func drawingError(err error) error {
 	if errors.Is(err, pdfium.ErrUnreadable) {
-		return finding("pdf_unreadable", "its pages cannot be drawn")
+		return finding("pdf_unreadable", "its pages cannot be rendered")
 	}
 	return err
 }

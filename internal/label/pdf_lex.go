@@ -37,7 +37,7 @@ const (
 	maxPDFEntries = 256 // of a dictionary: keys are compared one by one
 )
 
-var errPDFSyntax = finding("pdf_syntax", "it is not written as a pdf file must be")
+var errPDFSyntax = finding("pdf_syntax", "it has a PDF syntax error")
 
 // pdfLexer reads values from bytes. It is strict: whatever two readers could
 // interpret differently is an error.

@@ -97,7 +97,7 @@ func (f *pdfFile) readPage(node, attributes pdfDict) error {
 	width, height := page.size()
 	unit, scaled := f.number(attributes.get("UserUnit"))
 	if width < minPDFSide || height < minPDFSide || width > maxPDFSide || height > maxPDFSide || scaled && unit != 1 {
-		return finding("pdf_size", "a page has a size that no label has")
+		return finding("pdf_size", "the size of a page is out of range for a label")
 	}
 
 	switch value := node.get("Contents").(type) {

@@ -63,10 +63,10 @@ func readPDF(data []byte) (*pdfFile, error) {
 func (f *pdfFile) scan(data []byte) error {
 	if len(data) < 9 || !bytes.HasPrefix(data, []byte("%PDF-")) || data[6] != '.' ||
 		(data[5] != '1' && data[5] != '2') || data[7] < '0' || data[7] > '7' || !isPDFSpace(data[8]) {
-		return finding("pdf_header", "it does not begin as a pdf file")
+		return finding("pdf_header", "it does not begin with a PDF header")
 	}
 	if !bytes.HasSuffix(bytes.TrimRight(data, "\r\n\x00 "), []byte("%%EOF")) {
-		return finding("pdf_cut_off", "it does not end as a pdf file")
+		return finding("pdf_cut_off", "it has no end-of-file marker")
 	}
 
 	lexer := &pdfLexer{data: data}
@@ -144,7 +144,7 @@ func (f *pdfFile) scanObject(lexer *pdfLexer, offset int) error {
 	number, hasNumber := lexer.readInt()
 	_, hasGeneration := lexer.readInt()
 	if lexer.skipSpace(); !hasNumber || !hasGeneration || !lexer.accept("obj") {
-		return finding("pdf_stray", "there is something between the objects")
+		return finding("pdf_stray", "there is data between the objects")
 	}
 
 	value, err := lexer.readValue(0)
@@ -169,7 +169,7 @@ func (f *pdfFile) scanObject(lexer *pdfLexer, offset int) error {
 // not agree on which of them counts.
 func (f *pdfFile) add(ref pdfRef, object pdfObject) error {
 	if _, exists := f.objects[ref]; exists {
-		return finding("pdf_shadow", "it has two objects of one number")
+		return finding("pdf_shadow", "it has two objects with the same number")
 	}
 	if f.order = append(f.order, ref); len(f.order) > maxPDFObjects || ref > maxPDFNumber {
 		return finding("too_large", "it has more than %d objects", maxPDFObjects)
@@ -178,7 +178,7 @@ func (f *pdfFile) add(ref pdfRef, object pdfObject) error {
 	return nil
 }
 
-var errPDFStream = finding("pdf_stream", "a stream is not as long as it says")
+var errPDFStream = finding("pdf_stream", "the length of a stream does not match its declaration")
 
 // scanStream takes the bytes of a stream. If its length is a reference, it ends
 // at the first end mark, and checkLengths compares.

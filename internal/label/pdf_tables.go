@@ -2,7 +2,7 @@ package label
 
 import "slices"
 
-var errPDFTable = finding("pdf_table", "its table of objects is wrong")
+var errPDFTable = finding("pdf_table", "its cross-reference table is invalid")
 
 // checkTables compares the tables with what is in the file. Each leads to
 // objects that were seen, and nothing leads to a table that was not.
@@ -45,7 +45,7 @@ func (f *pdfFile) checkTables() error {
 
 	// With several roots, what a reader shows depends on the one it takes.
 	if len(slices.Compact(roots)) != 1 {
-		return finding("pdf_shadow", "it has several beginnings, or none")
+		return finding("pdf_shadow", "it has no root object, or several")
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (f *pdfFile) openObjectStreams() error {
 }
 
 func (f *pdfFile) openObjectStream(stream pdfRef, object pdfObject) error {
-	unreadable := finding("pdf_stream", "packed objects cannot be read")
+	unreadable := finding("pdf_stream", "compressed objects cannot be read")
 	data, err := f.unpackStream(object, maxFileBytes)
 	if err != nil {
 		return unreadable

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-var errUnpack = errors.New("the stream cannot be unpacked")
+var errUnpack = errors.New("the stream cannot be decompressed")
 
 // inflate unpacks zlib data of at most limit bytes.
 func inflate(data []byte, limit int) ([]byte, error) {

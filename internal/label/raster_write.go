@@ -122,7 +122,7 @@ func writeRasters(rasters []raster, options Options) ([]byte, error) {
 		// The default size gives way, so that there always is a label.
 		if options.Size != Size4x6 {
 			return nil, ship.Coded(ship.Unsupported, "format_unavailable",
-				"the carrier's label is larger than %s: ask for size 4x6, in which it keeps its own size", options.Size)
+				"the carrier's label is larger than %s: request size 4x6, which keeps the label's own size", options.Size)
 		}
 		pages[i] = picture.placeAlone(options.DPI)
 	}

@@ -27,7 +27,7 @@ func CanRender(zpl []byte) error {
 
 // undrawable is the error for a command that cannot be drawn faithfully.
 func undrawable(command string) error {
-	return fmt.Errorf("the ZPL command ^%s cannot be drawn on this host", command)
+	return fmt.Errorf("the ZPL command ^%s cannot be rendered by this service", command)
 }
 
 // ignoredCommands lists commands that change nothing on a label that is drawn

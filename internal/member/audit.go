@@ -177,7 +177,7 @@ func (s *Service) Audit(ctx context.Context, a Actor, f AuditFilter) ([]AuditEnt
 	if f.Cursor != "" {
 		behind, ok := ship.ParseAuditID(f.Cursor)
 		if !ok {
-			return nil, "", ship.InvalidFields([]ship.FieldError{{Pointer: "/cursor", Code: "invalid", Detail: "is not a cursor of this list"}})
+			return nil, "", ship.InvalidFields([]ship.FieldError{{Pointer: "/cursor", Code: "invalid", Detail: "must be a cursor returned by this list"}})
 		}
 		query.Behind = behind
 	}

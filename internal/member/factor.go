@@ -116,7 +116,7 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, a Actor) ([]string, erro
 	codes, hashes := newRecoveryCodes(a.Person.ID)
 	err := s.changeSelf(ctx, a, Entry{Action: "recovery_codes.made"}, func(tx *store.Store, person store.Person) error {
 		if person.TOTPSeed == nil {
-			return ship.Coded(ship.Conflict, "no_authenticator", "there is no authenticator to recover from")
+			return ship.Coded(ship.Conflict, "no_authenticator", "no authenticator app is set up, so there is nothing to recover")
 		}
 		return tx.SetRecoveryCodes(ctx, a.Person.ID, hashes)
 	})
@@ -149,8 +149,8 @@ func (s *Service) changeSelf(ctx context.Context, a Actor, entry Entry, change f
 func normalizeCode(code string) string { return strings.ReplaceAll(strings.TrimSpace(code), " ", "") }
 
 func invalidCode() error {
-	e := ship.Coded(ship.Forbidden, "wrong_code", "the code is not right, or was used already")
-	e.Fields = []ship.FieldError{{Pointer: "/code", Code: "invalid", Detail: "is not right, or was used already"}}
+	e := ship.Coded(ship.Forbidden, "wrong_code", "the code is incorrect or has already been used")
+	e.Fields = []ship.FieldError{{Pointer: "/code", Code: "invalid", Detail: "is incorrect or has already been used"}}
 	return e
 }
 

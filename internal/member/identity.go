@@ -61,7 +61,7 @@ func (s *Service) linkByEmail(ctx context.Context, person store.Person, identity
 		// Otherwise whoever controls the e-mail at the provider would take over
 		// an account that was never connected with it.
 		if locked.PasswordHash != "" || ways.Passkeys > 0 || ways.Identities > 0 {
-			return ship.Coded(ship.Forbidden, "oidc_not_linked", "sign in as you did before, and connect the identity provider on your own page")
+			return ship.Coded(ship.Forbidden, "oidc_not_linked", "sign in the way you did before, then connect the identity provider on your profile page")
 		}
 		return s.addIdentity(ctx, tx, Actor{Person: personOf(locked), From: start.from}, identity)
 	}
@@ -145,7 +145,7 @@ func (s *Service) linkIdentity(ctx context.Context, a Actor, identity claims, fi
 		case err == nil && person.ID == a.Person.ID:
 			return nil
 		case err == nil:
-			return ship.Coded(ship.Conflict, "identity_taken", "somebody else here is connected with this identity")
+			return ship.Coded(ship.Conflict, "identity_taken", "this identity is already connected to another user")
 		case !isKind(err, ship.NotFound):
 			return err
 		}
@@ -161,14 +161,14 @@ func (s *Service) stepUpWithIdentity(ctx context.Context, a Actor, identity clai
 		return SignedIn{}, err
 	}
 	if err != nil || person.ID != a.Person.ID {
-		return SignedIn{}, oidcRefused(errors.New("another person signed in"))
+		return SignedIn{}, oidcRefused(errors.New("a different person signed in"))
 	}
 
 	// The provider's clock may be behind ours. One that does not say when it
 	// asked has an auth_time of zero, and is refused.
 	began := time.Unix(exchange.Began, 0)
 	if time.Unix(identity.AuthTime, 0).Before(began.Add(-oidcSkew)) {
-		return SignedIn{}, oidcRefused(errors.New("the identity provider did not ask anew"))
+		return SignedIn{}, oidcRefused(errors.New("the identity provider did not ask the user to sign in again"))
 	}
 	return s.renewSession(ctx, a, "oidc", finish)
 }

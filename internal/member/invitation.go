@@ -116,7 +116,7 @@ func (s *Service) checkNotMember(ctx context.Context, tx *store.Store, account s
 	if err != nil {
 		return err
 	}
-	return ship.Coded(ship.Conflict, "already_member", "this person is a member of the account already")
+	return ship.Coded(ship.Conflict, "already_member", "this person is already a member of the account")
 }
 
 // Invitations lists those into the actor's account that can be accepted.
@@ -242,7 +242,7 @@ func (s *Service) AcceptAs(ctx context.Context, a Actor, token string) (ship.Acc
 		return "", err
 	}
 	if invitation.Email != a.Person.Email {
-		return "", ship.Coded(ship.Forbidden, "wrong_person", "this invitation is for somebody else: sign in with its e-mail")
+		return "", ship.Coded(ship.Forbidden, "wrong_person", "this invitation is for someone else: sign in with the e-mail address it was sent to")
 	}
 
 	err = s.store.InSystemTx(ctx, func(tx *store.Store) error {

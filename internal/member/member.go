@@ -138,4 +138,4 @@ func (s *Service) Sweep(ctx context.Context) error {
 func isKind(err error, kind ship.Kind) bool { return err != nil && ship.KindOf(err) == kind }
 
 // errNoBox means that the service has to seal something and has no box.
-var errNoBox = errors.New("member: there is no key to seal with")
+var errNoBox = errors.New("member: no encryption key is configured")

@@ -89,7 +89,7 @@ func (s *Service) changeMember(ctx context.Context, a Actor, p ship.PersonID, de
 			return err
 		}
 		if demotes && member.Role == string(Owner) && owners == 1 {
-			return ship.Coded(ship.Conflict, "last_owner", "an account needs an owner: make somebody else one first")
+			return ship.Coded(ship.Conflict, "last_owner", "an account needs at least one owner: make another member an owner first")
 		}
 
 		entry, err := change(tx, member)

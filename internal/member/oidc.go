@@ -82,7 +82,7 @@ func (p *identityProvider) open(ctx context.Context) (*oidc.Provider, *oauth2.Co
 }
 
 func providerUnavailable(cause error) error {
-	e := ship.Coded(ship.Unavailable, "oidc_unavailable", "the identity provider does not answer")
+	e := ship.Coded(ship.Unavailable, "oidc_unavailable", "the identity provider is not responding; try again later")
 	e.Err = cause
 	return e
 }
@@ -128,7 +128,7 @@ func (p *identityProvider) exchange(ctx context.Context, code string, begun oidc
 
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
-		return identity, oidcRefused(errors.New("the answer has no id token"))
+		return identity, oidcRefused(errors.New("the response has no ID token"))
 	}
 	id, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, Now: now}).Verify(ctx, raw)
 	if err != nil {
@@ -146,15 +146,15 @@ func (p *identityProvider) exchange(ctx context.Context, code string, begun oidc
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(begun.Nonce)) != 1:
 		return identity, oidcRefused(errors.New("the token is for another sign-in"))
 	case identity.Subject == "" || len(identity.Subject) > 255:
-		return identity, oidcRefused(errors.New("the token names nobody"))
+		return identity, oidcRefused(errors.New("the token has no subject"))
 	case len(identity.audience) > 1 && identity.AuthorizedBy != p.ClientID:
-		return identity, oidcRefused(errors.New("the token is for another client too"))
+		return identity, oidcRefused(errors.New("the token was also issued for another client"))
 	}
 	return identity, nil
 }
 
 func oidcRefused(cause error) error {
-	e := ship.Coded(ship.Forbidden, "oidc_refused", "the identity provider's answer is not accepted: begin again")
+	e := ship.Coded(ship.Forbidden, "oidc_refused", "the identity provider's response was not accepted: sign in again")
 	e.Err = cause
 	return e
 }
@@ -240,7 +240,7 @@ func (s *Service) beginOIDC(ctx context.Context, a Actor, purpose, returnTo stri
 }
 
 func noOIDC() error {
-	return ship.Coded(ship.Unsupported, "no_oidc", "there is no identity provider here")
+	return ship.Coded(ship.Unsupported, "no_oidc", "no identity provider is configured on this installation")
 }
 
 // FinishOIDCInput is what the identity provider sent back.
@@ -266,7 +266,7 @@ func (s *Service) FinishOIDC(ctx context.Context, in FinishOIDCInput) (SignedIn,
 		return SignedIn{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(in.State), []byte(exchange.State)) != 1 {
-		return SignedIn{}, oidcRefused(errors.New("the answer is to another question"))
+		return SignedIn{}, oidcRefused(errors.New("the response belongs to another sign-in"))
 	}
 	identity, err := s.oidc.exchange(ctx, in.Code, exchange, s.now)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Service) passkeyUser(ctx context.Context, id ship.PersonID) (passkeyUse
 }
 
 func noPasskeys() error {
-	return ship.Coded(ship.Unsupported, "no_passkeys", "passkeys need an address with a name, over https")
+	return ship.Coded(ship.Unsupported, "no_passkeys", "passkeys require a domain name and HTTPS")
 }
 
 // A Ceremony is an exchange with the browser that has begun. It can be finished
@@ -184,7 +184,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, in PasskeyAnswer) (Si
 // does not go up is a copy, and is refused.
 func (s *Service) usePasskey(ctx context.Context, tx *store.Store, p ship.PersonID, used *webauthn.Credential) error {
 	if used.Authenticator.CloneWarning {
-		return passkeyRefused(fmt.Errorf("passkey of %s: its count went back", p))
+		return passkeyRefused(fmt.Errorf("passkey of %s: its signature counter went back", p))
 	}
 
 	text, err := json.Marshal(used)
@@ -201,7 +201,7 @@ func (s *Service) usePasskey(ctx context.Context, tx *store.Store, p ship.Person
 }
 
 func passkeyRefused(cause error) error {
-	e := ship.Coded(ship.Forbidden, "passkey_refused", "this passkey is not accepted")
+	e := ship.Coded(ship.Forbidden, "passkey_refused", "this passkey was not accepted")
 	e.Err = cause
 	return e
 }

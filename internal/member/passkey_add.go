@@ -34,7 +34,7 @@ func (s *Service) BeginPasskey(ctx context.Context, a Actor) (Ceremony, error) {
 	exclusions := webauthn.Credentials(user.keys).CredentialDescriptors()
 	options, session, err := s.passkeys.BeginRegistration(user, webauthn.WithExclusions(exclusions))
 	if err != nil {
-		return Ceremony{}, fmt.Errorf("begin to make a passkey: %w", err)
+		return Ceremony{}, fmt.Errorf("begin to create a passkey: %w", err)
 	}
 	return s.beginCeremony(kindNewPasskey, a, options, session)
 }
@@ -132,7 +132,7 @@ func (s *Service) RemovePasskey(ctx context.Context, a Actor, id string) error {
 		// What is left is counted after the removal; an error undoes it.
 		ways, err := tx.WaysIn(ctx, a.Person.ID)
 		if err == nil && person.PasswordHash == "" && ways.Passkeys == 0 && ways.Identities == 0 {
-			err = ship.Coded(ship.Conflict, "last_way_in", "this is your only way to sign in: set a password first")
+			err = ship.Coded(ship.Conflict, "last_way_in", "this passkey is your only way to sign in: set a password first")
 		}
 		return err
 	})

@@ -73,7 +73,7 @@ func (p *passwords) acquireSlot(ctx context.Context) (release func(), err error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, &ship.Error{Kind: ship.Unavailable, Message: "too many people sign in at once", RetryAfter: time.Second}
+		return nil, &ship.Error{Kind: ship.Unavailable, Message: "too many sign-ins at once; try again in a moment", RetryAfter: time.Second}
 	}
 }
 
@@ -171,21 +171,21 @@ func checkPassword(password string, known ...string) []ship.FieldError {
 
 	length := utf8.RuneCountInString(password)
 	if !utf8.ValidString(password) || length < minPassword {
-		return invalid(fmt.Sprintf("needs at least %d characters: a few words are easy to keep in mind", minPassword))
+		return invalid(fmt.Sprintf("must have at least %d characters: a few words are easy to remember", minPassword))
 	}
 	if length > maxPassword {
-		return invalid(fmt.Sprintf("has more than %d characters", maxPassword))
+		return invalid(fmt.Sprintf("must have at most %d characters", maxPassword))
 	}
 
 	plain := strings.ToLower(strings.TrimSpace(password))
 	for _, text := range append(known, "waybill") {
 		name, _, _ := strings.Cut(strings.ToLower(text), "@")
 		if len(name) > 2 && strings.Trim(strings.ReplaceAll(plain, name, ""), "0123456789!@#$%^&*.-_ ") == "" {
-			return invalid("is easy to guess for who knows you")
+			return invalid("is too easy to guess: do not use your name or e-mail address")
 		}
 	}
 	if distinctRunes(plain) < 5 || isCommon(plain) {
-		return invalid("is one of the first that are guessed")
+		return invalid("is a common password that is easy to guess")
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (a Actor) Allow(action Action) error {
 	case !a.Can(action):
 		return notAllowed()
 	case action.NeedsStepUp() && !a.Fresh():
-		return ship.Coded(ship.Forbidden, "step_up_required", "confirm that it is you")
+		return ship.Coded(ship.Forbidden, "step_up_required", "confirm your identity to continue")
 	}
 	return nil
 }

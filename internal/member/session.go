@@ -46,7 +46,7 @@ func (s *Service) Authenticate(ctx context.Context, token string, from Origin) (
 	now := s.clock()
 	found, err := s.store.SessionByHash(ctx, hashOf(token), now, now.Add(-idleTimeout))
 	if isKind(err, ship.NotFound) {
-		return Actor{}, ship.Coded(ship.Forbidden, "not_signed_in", "sign in")
+		return Actor{}, ship.Coded(ship.Forbidden, "not_signed_in", "you are not signed in")
 	}
 	if err != nil {
 		return Actor{}, err

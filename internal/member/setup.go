@@ -38,7 +38,7 @@ func (s *Service) SetupURL(ctx context.Context) (string, error) {
 }
 
 func alreadySetUp() error {
-	return ship.Coded(ship.Conflict, "already_set_up", "this installation has an owner: sign in, or ask for an invitation")
+	return ship.Coded(ship.Conflict, "already_set_up", "this installation already has an owner: sign in, or ask for an invitation")
 }
 
 // SetupInput is the first owner.
@@ -117,7 +117,7 @@ func (s *Service) checkSetup(ctx context.Context, token string) error {
 
 func setupTokenError(err error) error {
 	if isKind(err, ship.Gone) {
-		return ship.Coded(ship.Forbidden, "setup_token_invalid", "this link is not valid: the program prints a new one when it starts")
+		return ship.Coded(ship.Forbidden, "setup_token_invalid", "this link is not valid: restart the service to print a new one")
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func checkEmail(email string) []ship.FieldError {
 	hasHost := strings.Contains(strings.Trim(domain, "."), ".") || domain == "localhost"
 	if !found || local == "" || !hasHost || strings.Contains(domain, "@") ||
 		len(email) > 254 || !utf8.ValidString(email) || strings.ContainsFunc(email, isForbidden) {
-		return []ship.FieldError{{Pointer: "/email", Code: "invalid", Detail: "is not an e-mail address"}}
+		return []ship.FieldError{{Pointer: "/email", Code: "invalid", Detail: "must be an e-mail address such as ada@example.com"}}
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func checkName(pointer, name string) []ship.FieldError {
 	case name == "":
 		return []ship.FieldError{{Pointer: pointer, Code: "required", Detail: "is required"}}
 	case utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, isForbidden):
-		return []ship.FieldError{{Pointer: pointer, Code: "invalid", Detail: "is too long or has characters that cannot be printed"}}
+		return []ship.FieldError{{Pointer: pointer, Code: "invalid", Detail: "is too long or contains unprintable characters"}}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func recheckPassword(ctx context.Context, tx *store.Store, checked store.Person)
 }
 
 func signInFailed() error {
-	return ship.Coded(ship.Forbidden, "sign_in_failed", "the e-mail or the password is not right")
+	return ship.Coded(ship.Forbidden, "sign_in_failed", "the e-mail address or password is incorrect")
 }
 
 // renewHash stores the password at today's cost, if it was stored at another,

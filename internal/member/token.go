@@ -107,5 +107,5 @@ func (s *Service) openCeremony(kind, token string, data any) (sealedToken, error
 }
 
 func expired() error {
-	return ship.Coded(ship.Gone, "expired", "this was used already, or it is too old: begin again")
+	return ship.Coded(ship.Gone, "expired", "this request has expired or was already used: start again")
 }

@@ -55,7 +55,7 @@ const (
 
 // ErrUnreadable is the error of a file that cannot be drawn: it is damaged, or
 // drawing it needs more than the limits allow.
-var ErrUnreadable = errors.New("pdfium: the file cannot be drawn")
+var ErrUnreadable = errors.New("pdfium: the file cannot be rendered")
 
 // Engine draws files, one at a time. It is safe for concurrent use. The zero
 // value is ready.

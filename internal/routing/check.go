@@ -44,17 +44,17 @@ func (c *checker) rule(given Rule, i int) rule {
 
 	if out.then.kind == forbid || out.then.kind == require {
 		if given.Otherwise != "" {
-			c.add(pointer+"/otherwise", "not_allowed", "a rule that forbids or requires always goes on", "")
+			c.add(pointer+"/otherwise", "not_allowed", "is not allowed with forbid or require: the next rule is always tried", "")
 		}
 		if given.Guard != (Guard{}) {
-			c.add(pointer+"/guard", "not_allowed", "a rule that forbids or requires chooses nothing that could be guarded", "")
+			c.add(pointer+"/guard", "not_allowed", "is not allowed with forbid or require: such a rule does not choose an offer", "")
 		}
 	}
 
 	// A signature changes the carriers' prices, so it is required before there
 	// are any offers.
 	if out.then.kind == require && out.when != nil && out.when.offers {
-		c.add(pointer+"/when", "invalid_condition", "require applies before the carriers are asked, so its condition cannot read quotes, cheapest or fastest", "")
+		c.add(pointer+"/when", "invalid_condition", "a require rule is evaluated before carriers are asked for prices, so its condition cannot use quotes, cheapest or fastest", "")
 	}
 	return out
 }
@@ -67,7 +67,7 @@ func (c *checker) name(name string, i int, pointer string) {
 	case utf8.RuneCountInString(name) > MaxName:
 		c.add(pointer, "too_long", fmt.Sprintf("is longer than %d characters", MaxName), "")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		c.add(pointer, "invalid", "has characters that cannot be shown", "")
+		c.add(pointer, "invalid", "contains characters that cannot be displayed", "")
 	case taken:
 		c.add(pointer, "duplicate", "rule "+strconv.Itoa(first+1)+" has the same name", "")
 	default:
@@ -105,7 +105,7 @@ func (a Action) kindAndField() (kind, string) {
 	return found, field
 }
 
-const oneAction = "must be exactly one of use, choose, prefer, split, forbid and require"
+const oneAction = "must have exactly one of use, choose, prefer, split, forbid or require"
 
 func (c *checker) action(given Action, pointer string) action {
 	var out action
@@ -184,7 +184,7 @@ func (c *checker) tolerances(given Action, out *action, pointer string) {
 	out.percent = c.percent(given.TolerancePercent, pointer+"/tolerancePercent")
 	out.amount = c.amount(given.ToleranceAmount, pointer+"/toleranceAmount")
 	if given.TolerancePercent == nil && given.ToleranceAmount == "" {
-		c.add(pointer, "required", "prefer needs tolerancePercent or toleranceAmount: how much more the preferred may cost", "tolerancePercent")
+		c.add(pointer, "required", "prefer needs tolerancePercent or toleranceAmount: how much more a preferred offer may cost", "tolerancePercent")
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *checker) rejectFields(given map[string]bool, owner, pointer string) {
 	// A list, because the order of errors must not depend on that of a map.
 	for _, name := range []string{"by", "withinDays", "withinDaysOfFastest", "withinPercentOfCheapest", "only", "tolerancePercent", "toleranceAmount"} {
 		if given[name] {
-			c.add(pointer+"/"+name, "not_allowed", "belongs to "+owner+" alone", "")
+			c.add(pointer+"/"+name, "not_allowed", "is only allowed with "+owner, "")
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c *checker) targets(list []Target, pointer string) []Target {
 
 func (c *checker) target(target Target, pointer string) {
 	if target.Carrier == "" {
-		c.add(pointer+"/carrier", "required", "a target names its carrier", "")
+		c.add(pointer+"/carrier", "required", "is required: every target needs a carrier", "")
 	}
 	for _, part := range [][2]string{{"carrier", target.Carrier}, {"service", target.Service}, {"connectionId", string(target.ConnectionID)}} {
 		if len(part[1]) > lineSize {
@@ -59,7 +59,7 @@ func (c *checker) shares(list []Share, pointer string) []Share {
 		sum += share.Percent
 	}
 	if allValid && sum != 100 {
-		c.add(pointer, "invalid", fmt.Sprintf("the percents add up to %d, and must to 100", sum), "")
+		c.add(pointer, "invalid", fmt.Sprintf("the percentages add up to %d; they must add up to 100", sum), "")
 	}
 	return list
 }
@@ -79,7 +79,7 @@ func (c *checker) guard(given Guard, pointer string) guard {
 		none:    given.None,
 	}
 	if given.None && (given.ExtraPercent != nil || given.ExtraAmount != "" || given.ExtraDays != nil) {
-		c.add(pointer+"/none", "not_allowed", "nothing may follow, so there is nothing else to limit", "")
+		c.add(pointer+"/none", "not_allowed", "cannot be combined with other limits: no other offer is tried anyway", "")
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func (c *checker) percent(given *float64, pointer string) int64 {
 	// Integers from here on: prices are compared exactly.
 	hundredths := math.Round(percent * 100)
 	if math.Abs(percent*100-hundredths) > 1e-6 {
-		c.add(pointer, "invalid", "has more than two decimals", strconv.FormatFloat(hundredths/100, 'f', -1, 64))
+		c.add(pointer, "invalid", "must have at most two decimals", strconv.FormatFloat(hundredths/100, 'f', -1, 64))
 	}
 	return int64(hundredths)
 }

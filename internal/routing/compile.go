@@ -88,7 +88,7 @@ func Compile(book Book) (*Compiled, error) {
 
 	// Each condition is bounded on its own; many of them together must be, too.
 	if check.cost > maxBookCost {
-		check.add("/rules", "too_long", fmt.Sprintf("the conditions together do too much: up to %s steps, over %d", steps(check.cost), maxBookCost), "")
+		check.add("/rules", "too_long", fmt.Sprintf("the conditions are too complex in total: up to %s steps, and the limit is %d", steps(check.cost), maxBookCost), "")
 	}
 
 	out.fallback = check.fallback(book.Default)
@@ -107,7 +107,7 @@ func (c *checker) fallback(given Action) action {
 
 	out := c.action(given, "/default")
 	if out.kind == forbid || out.kind == require {
-		c.add("/default", "invalid", "the default must choose: use, choose, prefer or split", "")
+		c.add("/default", "invalid", "the default must have one of use, choose, prefer or split", "")
 	}
 	return out
 }

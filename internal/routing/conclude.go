@@ -23,7 +23,7 @@ func (d *decider) try(rule *rule) (found *choice, done bool) {
 			d.trace.Strategy = "rule"
 			d.trace.Rule = rule.name
 			d.trace.Dropped = append(d.trace.Dropped, selected.dropped...)
-			d.refused = "rule “" + rule.name + "” finds no offer that it allows, and refuses then"
+			d.refused = "rule “" + rule.name + "” allows none of the offers and is set to refuse"
 			return nil, true
 		}
 		d.missed = append(d.missed, rule.name)
@@ -54,7 +54,7 @@ func (d *decider) fallback(book *Compiled) *choice {
 	}
 	if len(selected.allowed) == 0 {
 		d.trace.Dropped = append(d.trace.Dropped, selected.dropped...)
-		d.refused = "no rule decides, and the default finds no offer that it allows"
+		d.refused = "no rule decides, and the default allows none of the offers"
 		return nil
 	}
 
@@ -127,10 +127,10 @@ func ReasonWords(trace ship.Routing) string { return reasonWords[trace.Reason] }
 var reasonWords = map[string]string{
 	isCheapest:    "is the cheapest",
 	isFastest:     "is the fastest",
-	isListed:      "is the first of its list that offered",
+	isListed:      "is the first in the list with an offer",
 	isPreferred:   "is preferred and within the tolerance",
-	nonePreferred: "is the cheapest, and nothing preferred is within the tolerance",
-	hasShare:      "has the share of the orders that this one falls to",
+	nonePreferred: "is the cheapest because no preferred offer is within the tolerance",
+	hasShare:      "was selected for this order by the split",
 }
 
 // why explains the choice.
@@ -146,7 +146,7 @@ func (d *decider) why(found *choice) string {
 // Notes mentions rules that one would expect to have decided, as sentences that
 // follow one without its full stop; "" if there are none.
 func Notes(trace ship.Routing) string {
-	return note(trace.Missed, "matched and found no offer") + note(trace.Untested, "could not be tested on this order and counts as not met")
+	return note(trace.Missed, "matched but found no offer") + note(trace.Untested, "could not be evaluated for this order and was treated as not met")
 }
 
 // maxNoted is how many rules a note names. A trace is stored with every
@@ -179,7 +179,7 @@ func note(rules *ship.Noted, what string) string {
 	if len(shown) == 1 {
 		return ". Rule " + shown[0] + " " + what
 	}
-	what = strings.Replace(what, "counts", "count", 1)
+	what = strings.Replace(what, "was treated", "were treated", 1)
 	return ". Rules " + strings.Join(shown[:len(shown)-1], ", ") + " and " + shown[len(shown)-1] + " " + what
 }
 

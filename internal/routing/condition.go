@@ -51,12 +51,12 @@ func compileText(source string) (*condition, *problem) {
 		return nil, &problem{detail: "the condition is not valid UTF-8"}
 	}
 	if n := utf8.RuneCountInString(source); n > MaxCondition {
-		return nil, &problem{detail: fmt.Sprintf("the condition has %d characters, over %d", n, MaxCondition)}
+		return nil, &problem{detail: fmt.Sprintf("the condition has %d characters; the limit is %d", n, MaxCondition)}
 	}
 
 	env, err := language()
 	if err != nil {
-		return nil, &problem{detail: "the language of conditions is not available"}
+		return nil, &problem{detail: "the condition language is not available"}
 	}
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {
@@ -79,7 +79,7 @@ func compileText(source string) (*condition, *problem) {
 	if output := checked.OutputType(); output != types.BoolType {
 		return nil, &problem{
 			at:         common.NewLocation(1, 0),
-			detail:     "the condition must be true or false, and this is " + plainType(output.String()),
+			detail:     "the condition must be true or false, but this is " + plainType(output.String()),
 			suggestion: suggestComparison(source, output),
 		}
 	}
@@ -90,10 +90,10 @@ func compileText(source string) (*condition, *problem) {
 func plan(env *cel.Env, checked *cel.Ast, offers bool) (*condition, *problem) {
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
-		return nil, &problem{detail: "the cost of the condition cannot be bounded"}
+		return nil, &problem{detail: "the cost of the condition cannot be estimated"}
 	}
 	if estimate.Max > maxCost {
-		return nil, &problem{detail: fmt.Sprintf("the condition does too much: up to %s steps, over %d; use fewer loops inside each other", steps(estimate.Max), maxCost)}
+		return nil, &problem{detail: fmt.Sprintf("the condition is too complex: up to %s steps, and the limit is %d; use fewer nested loops", steps(estimate.Max), maxCost)}
 	}
 
 	planned := &condition{cost: estimate.Max, offers: offers}
@@ -102,7 +102,7 @@ func plan(env *cel.Env, checked *cel.Ast, offers bool) (*condition, *problem) {
 		return planned, nil
 	}
 	if planned.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
-		return nil, &problem{detail: "the condition cannot be run: " + firstLine(err.Error())}
+		return nil, &problem{detail: "the condition cannot be evaluated: " + firstLine(err.Error())}
 	}
 	return planned, nil
 }

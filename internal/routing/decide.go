@@ -200,7 +200,7 @@ func (d *decider) forbid(rule *rule) bool {
 	if len(left) == 0 {
 		d.trace.Strategy = "rule"
 		d.trace.Rule = rule.name
-		d.refused = "rule “" + rule.name + "” forbids the last of the offers"
+		d.refused = "rule “" + rule.name + "” forbids the last remaining offer"
 	}
 	return true
 }

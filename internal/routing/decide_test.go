@@ -84,13 +84,13 @@ func TestTheTraceTellsWhy(t *testing.T) {
 		{`{"rules": []}`, "usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD)"},
 		{`{"rules": [], "default": {"choose": "fastest"}}`, "No rule decides: ups next_day (40.00 USD) is the fastest; next is fedex 2day (20.00 USD)"},
 		{`{"rules": [{"name": "Never", "when": "false", "then": {"choose": "fastest"}}]}`, "No rule decides: usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD)"},
-		{`{"rules": [{"name": "Heavy", "then": {"use": [{"carrier": "ups", "service": "ground"}, {"carrier": "fedex"}]}}]}`, "Rule “Heavy”: ups ground (10.00 USD) is the first of its list that offered; next is fedex 2day (20.00 USD)"},
-		{`{"rules": [{"name": "One", "then": {"use": [{"carrier": "fedex"}]}}]}`, "Rule “One”: fedex 2day (20.00 USD) is the first of its list that offered; next is usps priority (9.00 USD)"},
+		{`{"rules": [{"name": "Heavy", "then": {"use": [{"carrier": "ups", "service": "ground"}, {"carrier": "fedex"}]}}]}`, "Rule “Heavy”: ups ground (10.00 USD) is the first in the list with an offer; next is fedex 2day (20.00 USD)"},
+		{`{"rules": [{"name": "One", "then": {"use": [{"carrier": "fedex"}]}}]}`, "Rule “One”: fedex 2day (20.00 USD) is the first in the list with an offer; next is usps priority (9.00 USD)"},
 		{`{"rules": [{"name": "P", "then": {"prefer": [{"carrier": "ups"}], "tolerancePercent": 20}}]}`, "Rule “P”: ups ground (10.00 USD) is preferred and within the tolerance; next is usps priority (9.00 USD)"},
-		{`{"rules": [{"name": "P", "then": {"prefer": [{"carrier": "ups"}], "tolerancePercent": 2}}]}`, "Rule “P”: usps priority (9.00 USD) is the cheapest, and nothing preferred is within the tolerance; next is ups ground (10.00 USD)"},
-		{`{"rules": [{"name": "Gone", "then": {"use": [{"carrier": "gls"}]}}]}`, "No rule decides: usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD). Rule “Gone” matched and found no offer"},
-		{`{"rules": [{"name": "Gone", "then": {"use": [{"carrier": "gls"}]}, "otherwise": "refuse"}]}`, "Rule “Gone” finds no offer that it allows, and refuses then"},
-		{`{"rules": [{"name": "Bad", "when": "int(destination.city) > 5", "then": {"use": [{"carrier": "fedex"}]}}]}`, "No rule decides: usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD). Rule “Bad” could not be tested on this order and counts as not met"},
+		{`{"rules": [{"name": "P", "then": {"prefer": [{"carrier": "ups"}], "tolerancePercent": 2}}]}`, "Rule “P”: usps priority (9.00 USD) is the cheapest because no preferred offer is within the tolerance; next is ups ground (10.00 USD)"},
+		{`{"rules": [{"name": "Gone", "then": {"use": [{"carrier": "gls"}]}}]}`, "No rule decides: usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD). Rule “Gone” matched but found no offer"},
+		{`{"rules": [{"name": "Gone", "then": {"use": [{"carrier": "gls"}]}, "otherwise": "refuse"}]}`, "Rule “Gone” allows none of the offers and is set to refuse"},
+		{`{"rules": [{"name": "Bad", "when": "int(destination.city) > 5", "then": {"use": [{"carrier": "fedex"}]}}]}`, "No rule decides: usps priority (9.00 USD) is the cheapest; next is ups ground (10.00 USD). Rule “Bad” could not be evaluated for this order and was treated as not met"},
 	} {
 		d := bookOf(t, tc.book).Decide(in, four())
 		if d.Routing.Why != tc.why {
@@ -159,7 +159,7 @@ func TestForbidTakesOffersAwayFromTheRulesThatFollow(t *testing.T) {
 		t.Errorf("dropped %s", got)
 	}
 	c = bookOf(t, `{"rules": [{"name": "Nobody", "then": {"forbid": [{"carrier": "usps"}, {"carrier": "ups"}, {"carrier": "fedex"}]}}]}`)
-	if d := c.Decide(in, four()); d.Refused != "rule “Nobody” forbids the last of the offers" || len(d.Offers) > 0 {
+	if d := c.Decide(in, four()); d.Refused != "rule “Nobody” forbids the last remaining offer" || len(d.Offers) > 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -233,7 +233,7 @@ func TestNotesOfATraceAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, _ := usual()
-	if d := c.Decide(in, four()); len(d.Routing.Why) > 700 || !strings.Contains(d.Routing.Why, "and 97 more could not be tested on this order and count as not met") {
+	if d := c.Decide(in, four()); len(d.Routing.Why) > 700 || !strings.Contains(d.Routing.Why, "and 97 more could not be evaluated for this order and were treated as not met") {
 		t.Errorf("%d bytes: %s", len(d.Routing.Why), d.Routing.Why)
 	}
 }

@@ -101,7 +101,7 @@ var hasMacro = parser.NewGlobalMacro(operators.Has, 1, func(helper parser.ExprHe
 	return nil, helper.NewError(args[0].ID(), hasMisused)
 })
 
-const hasMisused = "has() asks whether metadata has a key, as in has(metadata.gift)"
+const hasMisused = "has() checks whether metadata has a key, as in has(metadata.gift)"
 
 // A provider adds the type of offers to CEL's own.
 type provider struct{ *types.Registry }
@@ -138,7 +138,7 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 
 // NewValue fails: conditions cannot create offers.
 func (p provider) NewValue(name string, _ map[string]ref.Val) ref.Val {
-	return types.NewErr("%s cannot be made", name)
+	return types.NewErr("%s cannot be created", name)
 }
 
 func fieldNames() []string {

@@ -21,7 +21,7 @@ func unknownName(name string) (detail, suggestion string) {
 	members := groups[group]
 	switch {
 	case len(members) > 0 && rest == "":
-		return group + " has parts, such as " + members[0], members[0]
+		return group + " is a group of variables, such as " + members[0], members[0]
 	case len(members) > 0:
 		return "there is no " + name, nearestMember(group, rest)
 	}
@@ -42,7 +42,7 @@ func unknownName(name string) (detail, suggestion string) {
 	}
 
 	if rest == "" {
-		return "there is no " + name + "; a text is written in quotes", quote(name)
+		return "there is no " + name + "; text must be in quotes", quote(name)
 	}
 	return "there is no " + name, ""
 }
@@ -62,7 +62,7 @@ func nearestMember(group, given string) string {
 
 func unknownFunction(name string, args int) (detail, suggestion string) {
 	if slices.Contains(loops, name) && args != 2 {
-		return name + " needs a name and a condition", fmt.Sprintf("quotes.%s(q, q.amount > 10)", name)
+		return name + " needs a loop variable and a condition", fmt.Sprintf("quotes.%s(q, q.amount > 10)", name)
 	}
 	return "there is no function " + name, ship.Nearest(name, slices.Concat(functions, loops))
 }
@@ -85,18 +85,18 @@ func explainTypes(tree *ast.AST, errs []*common.Error) *problem {
 	if match := noOverload.FindStringSubmatch(message); match != nil {
 		found.detail, found.suggestion = explainCall(tree, first.ExprID, match[1], match[2])
 	} else if match := mismatch.FindStringSubmatch(message); match != nil {
-		found.detail = plainType(match[1]) + " is needed here, and this is " + plainType(match[2])
+		found.detail = plainType(match[1]) + " is expected here, but this is " + plainType(match[2])
 	} else if match := noField.FindStringSubmatch(message); match != nil {
 		found.detail = "an offer has no " + match[1]
 		found.suggestion = ship.Nearest(match[1], fieldNames())
 	} else if match := noSelect.FindStringSubmatch(message); match != nil {
-		found.detail = plainType(match[1]) + " has no parts"
+		found.detail = plainType(match[1]) + " has no fields"
 	} else if badPattern.MatchString(message) {
 		found.detail = "the pattern is too large"
 	} else if strings.HasPrefix(message, "invalid matches argument") {
-		found.detail = "the pattern is not a regular expression (RE2)"
+		found.detail = "the pattern is not a valid regular expression (RE2 syntax)"
 	} else if strings.HasPrefix(message, "expression node count") {
-		found.detail = fmt.Sprintf("the condition has too many parts, over %d; divide it into several rules", maxNodes)
+		found.detail = fmt.Sprintf("the condition has more than %d parts; split it into several rules", maxNodes)
 	}
 	return found
 }
@@ -107,11 +107,11 @@ func explainCall(tree *ast.AST, id int64, name, signature string) (detail, sugge
 	sign := strings.Trim(name, "_")
 	switch {
 	case name == "@in":
-		return "in looks for one value in a list of the same kind", ""
+		return "in checks one value against a list of the same type", ""
 	case len(operandTypes) == 2 && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">="}, sign):
 		return fmt.Sprintf("%s cannot compare %s with %s", sign, plainType(operandTypes[0]), plainType(operandTypes[1])), convertedComparison(tree, id)
 	case len(operandTypes) == 2 && name == "_[_]":
-		return "there is nothing to look up with [] in " + plainType(operandTypes[0]), ""
+		return "[] cannot be used on " + plainType(operandTypes[0]), ""
 	case len(operandTypes) == 2 && strings.HasPrefix(name, "_"):
 		return fmt.Sprintf("%s does not work on %s and %s", sign, plainType(operandTypes[0]), plainType(operandTypes[1])), ""
 	case len(operandTypes) == 1 && strings.HasSuffix(name, "_"):
@@ -123,7 +123,7 @@ func explainCall(tree *ast.AST, id int64, name, signature string) (detail, sugge
 		words[i] = plainType(operandType)
 	}
 	if len(words) == 0 {
-		return name + " needs something in its brackets", ""
+		return name + " needs an argument", ""
 	}
 	return fmt.Sprintf("%s does not work on %s", name, strings.Join(words, " and ")), ""
 }
@@ -201,7 +201,7 @@ func plainType(name string) string {
 	case strings.HasPrefix(name, "map"):
 		return "a map"
 	}
-	return "something else"
+	return "another type"
 }
 
 // suggestComparison returns how a variable that is not a condition could become

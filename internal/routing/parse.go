@@ -34,7 +34,7 @@ func ParseBook(data []byte) (Book, error) {
 
 	var book Book
 	if err := json.Unmarshal(data, &book); err != nil {
-		return Book{}, ship.InvalidFields([]ship.FieldError{{Code: "invalid", Detail: "the rules cannot be read"}})
+		return Book{}, ship.InvalidFields([]ship.FieldError{{Code: "invalid", Detail: "the rules could not be parsed"}})
 	}
 	return book, nil
 }
@@ -60,9 +60,9 @@ func badJSON(data []byte) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &raw)); ok {
 		before := string(data[:max(0, min(len(data), int(syntax.Offset)-1))])
 		location := locate(before, len(before))
-		return fmt.Sprintf("line %d, column %d: this is not JSON: %s", location.Line(), location.Column()+1, syntax)
+		return fmt.Sprintf("line %d, column %d: invalid JSON: %s", location.Line(), location.Column()+1, syntax)
 	}
-	return "this is not JSON"
+	return "invalid JSON"
 }
 
 // escapes quotes a name in a JSON pointer.
@@ -97,7 +97,7 @@ func (s *schemaChecker) value(data []byte, goType reflect.Type, pointer string) 
 	case reflect.Slice:
 		var items []json.RawMessage
 		if data[0] != '[' || json.Unmarshal(data, &items) != nil {
-			s.add(pointer, "invalid", "must be a list", "")
+			s.add(pointer, "invalid", "must be an array", "")
 			return
 		}
 		for i, item := range items {
@@ -133,9 +133,9 @@ func (s *schemaChecker) object(data []byte, goType reflect.Type, pointer string)
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0:
-			s.add(fieldPointer, "unknown_field", "there is no such field", nearestField(name, known))
+			s.add(fieldPointer, "unknown_field", "unknown field", nearestField(name, known))
 		case seen[name]:
-			s.add(fieldPointer, "duplicate", "this field is there twice", "")
+			s.add(fieldPointer, "duplicate", "duplicate field", "")
 		default:
 			s.value(value, known[i].goType, fieldPointer)
 		}
@@ -173,7 +173,7 @@ func nearestField(name string, known []field) string {
 func article(kind reflect.Kind) string {
 	switch kind {
 	case reflect.String:
-		return "a text"
+		return "a string"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Float64:

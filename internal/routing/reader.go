@@ -62,7 +62,7 @@ func (r *reader) read(expr ast.Expr, bound []string) string {
 	case ast.ComprehensionKind:
 		return r.loop(expr.AsComprehension(), bound)
 	}
-	return r.fail(r.location(expr), "a condition cannot make things", "")
+	return r.fail(r.location(expr), "a condition cannot create objects", "")
 }
 
 func (r *reader) literal(expr ast.Expr) string {
@@ -74,9 +74,9 @@ func (r *reader) literal(expr ast.Expr) string {
 	case types.String, types.Bool:
 		return ""
 	case types.Null:
-		return r.fail(r.location(expr), "nothing is ever null; a text that is missing is empty", `""`)
+		return r.fail(r.location(expr), "no value is ever null; missing text is empty", `""`)
 	}
-	return r.fail(r.location(expr), "a constant is a text, a number, true or false", "")
+	return r.fail(r.location(expr), "a constant must be text, a number, true or false", "")
 }
 
 // name checks that there is such a variable.
@@ -144,7 +144,7 @@ func (r *reader) loop(loop ast.ComprehensionExpr, bound []string) string {
 
 	// A loop variable named parcel would hide parcel.weightKg.
 	if _, taken := groups[loop.IterVar()]; taken {
-		return r.fail(r.location(loop.IterRange()), "the loop needs a name of its own; "+loop.IterVar()+" is taken", "q")
+		return r.fail(r.location(loop.IterRange()), "the loop variable needs a name of its own; "+loop.IterVar()+" is already in use", "q")
 	}
 
 	inside := append(slices.Clip(bound), loop.IterVar(), loop.AccuVar())
@@ -212,7 +212,7 @@ func (r *reader) plainCall(expr ast.Expr, name string, args []ast.Expr, bound []
 	case "matches":
 		// Only a constant pattern can be checked and bounded in advance.
 		if len(args) > 0 && args[len(args)-1].Kind() != ast.LiteralKind {
-			return r.fail(r.nameLocation(expr, name), "the pattern of matches must be written out as text", "")
+			return r.fail(r.nameLocation(expr, name), "the pattern of matches must be a constant, not a variable", "")
 		}
 	case "size", "int", operators.Modulo:
 		return integerType
@@ -302,7 +302,7 @@ func (r *reader) checkValue(expr ast.Expr, compared variable, literal ref.Val) {
 		return
 	}
 	if compared.Values != nil {
-		r.fail(r.location(expr), compared.Name+" is never this; it is one of "+quoted(compared.Values), quote(ship.Nearest(text, compared.Values)))
+		r.fail(r.location(expr), compared.Name+" never has this value; it is one of "+quoted(compared.Values), quote(ship.Nearest(text, compared.Values)))
 		return
 	}
 
@@ -318,5 +318,5 @@ func (r *reader) checkValue(expr ast.Expr, compared variable, literal ref.Val) {
 	if upper := strings.ToUpper(text); ship.KnownCountry(upper) {
 		suggestion = upper
 	}
-	r.fail(r.location(expr), compared.Name+" is a two-letter code in capitals, and there is no such country", quote(suggestion))
+	r.fail(r.location(expr), compared.Name+" must be a valid two-letter country code in capitals", quote(suggestion))
 }

@@ -104,15 +104,15 @@ func (c Clause) Problem() string {
 	variable, ok := FindVariable(c.Name)
 	switch {
 	case !ok || !slices.Contains(variable.Tests(), c.Test):
-		return "choose what to look at"
+		return "choose a variable"
 	case variable.HasKeys() && c.Key == "":
-		return "name the key of the metadata"
+		return "enter a metadata key"
 	case c.Bare():
 		return ""
 	case len(c.Values) == 0 || slices.Contains(c.Values, ""):
-		return "give a value"
+		return "enter a value"
 	case variable.IsNumber() && !plainNumber.MatchString(strings.TrimPrefix(c.Values[0], "-")):
-		return "give a number, such as 20 or 1.5"
+		return "enter a number, such as 20 or 1.5"
 	}
 	return ""
 }

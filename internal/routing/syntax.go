@@ -17,23 +17,23 @@ type slip struct {
 }
 
 var slips = []slip{
-	{regexp.MustCompile(`[“”„‘’]`), "quotes must be straight", `"`},
-	{regexp.MustCompile(`===`), "=== is written ==", "=="},
-	{regexp.MustCompile(`!==`), "!== is written !=", "!="},
-	{regexp.MustCompile(`<>`), "<> is written !=", "!="},
-	{regexp.MustCompile(`=>`), "=> is written >=", ">="},
-	{regexp.MustCompile(`=<`), "=< is written <=", "<="},
-	{regexp.MustCompile(`(?i)\bnot\s+in\b`), `"not in" is written !(a in b)`, `!(destination.state in ["AK", "HI"])`},
-	{regexp.MustCompile(`(?i)\band\b`), `"and" is written &&`, "&&"},
-	{regexp.MustCompile(`(?i)\bor\b`), `"or" is written ||`, "||"},
-	{regexp.MustCompile(`(?i)\bnot\b`), `"not" is written !`, "!"},
-	{regexp.MustCompile(`(?i)\bis\b`), `"is" is written ==`, "=="},
-	{regexp.MustCompile(`[^=!<>&|]&[^&]`), "& is written &&", "&&"},
-	{regexp.MustCompile(`[^|]\|[^|]`), "| is written ||", "||"},
-	{regexp.MustCompile(`[^=!<>]=(?:[^=]|$)`), "a comparison is written ==", "=="},
-	{regexp.MustCompile(`[0-9](?:kg|g|lb|lbs|oz|cm|mm|in|%)\b`), "a number has no unit; the variable's name says it", ""},
-	{regexp.MustCompile(`[$€£]\s*[0-9]`), "a number has no currency sign", ""},
-	{regexp.MustCompile(`\b[0-9]+,[0-9]{3}\b`), "a number has no thousands separator", ""},
+	{regexp.MustCompile(`[“”„‘’]`), "use straight quotes", `"`},
+	{regexp.MustCompile(`===`), "use == instead of ===", "=="},
+	{regexp.MustCompile(`!==`), "use != instead of !==", "!="},
+	{regexp.MustCompile(`<>`), "use != instead of <>", "!="},
+	{regexp.MustCompile(`=>`), "use >= instead of =>", ">="},
+	{regexp.MustCompile(`=<`), "use <= instead of =<", "<="},
+	{regexp.MustCompile(`(?i)\bnot\s+in\b`), `use !(a in b) instead of "not in"`, `!(destination.state in ["AK", "HI"])`},
+	{regexp.MustCompile(`(?i)\band\b`), `use && instead of "and"`, "&&"},
+	{regexp.MustCompile(`(?i)\bor\b`), `use || instead of "or"`, "||"},
+	{regexp.MustCompile(`(?i)\bnot\b`), `use ! instead of "not"`, "!"},
+	{regexp.MustCompile(`(?i)\bis\b`), `use == instead of "is"`, "=="},
+	{regexp.MustCompile(`[^=!<>&|]&[^&]`), "use && instead of &", "&&"},
+	{regexp.MustCompile(`[^|]\|[^|]`), "use || instead of |", "||"},
+	{regexp.MustCompile(`[^=!<>]=(?:[^=]|$)`), "use == to compare", "=="},
+	{regexp.MustCompile(`[0-9](?:kg|g|lb|lbs|oz|cm|mm|in|%)\b`), "write the number without a unit; the variable's name gives the unit", ""},
+	{regexp.MustCompile(`[$€£]\s*[0-9]`), "write the number without a currency sign", ""},
+	{regexp.MustCompile(`\b[0-9]+,[0-9]{3}\b`), "write the number without a thousands separator", ""},
 }
 
 // explainSyntax says what is wrong with a condition that cannot be parsed. The
@@ -41,7 +41,7 @@ var slips = []slip{
 func explainSyntax(source string, errs []*common.Error) *problem {
 	code, open := blankTexts(source)
 	if open >= 0 {
-		return &problem{at: locate(source, open), detail: "the text that starts here has no end", suggestion: source[open : open+1]}
+		return &problem{at: locate(source, open), detail: "the text that starts here has no closing quote", suggestion: source[open : open+1]}
 	}
 
 	first := errs[0]
@@ -79,25 +79,25 @@ func plainSyntax(message string) string {
 	found := between(message, "input '", "' expecting")
 	switch {
 	case strings.Contains(message, "recursion limit"), strings.Contains(message, "max recursion"):
-		return fmt.Sprintf("too many brackets inside each other, over %d", maxNesting)
+		return fmt.Sprintf("brackets are nested more than %d levels deep", maxNesting)
 
 	case strings.HasPrefix(message, "expression node count"), strings.Contains(message, "node"):
-		return fmt.Sprintf("the condition has too many parts, over %d; divide it into several rules", maxNodes)
+		return fmt.Sprintf("the condition has more than %d parts; split it into several rules", maxNodes)
 
 	case found == "<EOF>":
-		return "the condition ends too early"
+		return "the condition is incomplete"
 
 	case found != "":
-		return fmt.Sprintf("%q is not expected here", found)
+		return fmt.Sprintf("unexpected %q", found)
 
 	case strings.HasPrefix(message, "token recognition error at: '"):
 		token := strings.TrimSuffix(strings.TrimPrefix(message, "token recognition error at: '"), "'")
-		return fmt.Sprintf("%q is not expected here", strings.TrimSpace(token))
+		return fmt.Sprintf("unexpected %q", strings.TrimSpace(token))
 
 	case strings.HasPrefix(message, "no viable alternative"):
-		return "the condition cannot be read from here on"
+		return "the condition cannot be parsed from here on"
 	}
-	return "the condition cannot be read here"
+	return "the condition cannot be parsed here"
 }
 
 func between(text, before, after string) string {
@@ -149,7 +149,7 @@ func unbalancedBracket(source, code string) *problem {
 			open = append(open, i)
 		case ')', ']', '}':
 			if len(open) == 0 || code[open[len(open)-1]] != opening[char] {
-				return &problem{at: locate(source, i), detail: fmt.Sprintf("this %c closes nothing", char)}
+				return &problem{at: locate(source, i), detail: fmt.Sprintf("this %c has no matching opening bracket", char)}
 			}
 			open = open[:len(open)-1]
 		}

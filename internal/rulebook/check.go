@@ -40,7 +40,7 @@ func (s *Service) Check(ctx context.Context, t ship.Tenant, book routing.Book) (
 			return c.Spec().Name == target.Carrier
 		})
 		if t.Livemode && !isConnected {
-			warning := fmt.Sprintf("%s is not connected in live mode, so rules that name it find no offer of it", target.Carrier)
+			warning := fmt.Sprintf("%s is not connected in live mode, so rules that name it will not find an offer from it", target.Carrier)
 			if !slices.Contains(warnings, warning) {
 				warnings = append(warnings, warning)
 			}
@@ -65,7 +65,7 @@ func checkTarget(target routing.NamedTarget, specs []carrier.Spec, connected []*
 		return ship.FieldError{
 			Pointer:    target.Pointer + "/carrier",
 			Code:       "unknown_carrier",
-			Detail:     "is not a carrier",
+			Detail:     "is not a known carrier",
 			Suggestion: ship.Nearest(target.Carrier, names),
 		}, true
 	}

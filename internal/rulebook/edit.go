@@ -118,5 +118,5 @@ func (s *Service) Edit(ctx context.Context, in EditInput) (Workspace, error) {
 }
 
 func draftChanged() error {
-	return ship.Coded(ship.Conflict, "draft_changed", "somebody else changed the draft meanwhile; nothing was saved")
+	return ship.Coded(ship.Conflict, "draft_changed", "someone else changed the draft in the meantime; nothing was saved: reload it and try again")
 }

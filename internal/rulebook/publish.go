@@ -181,7 +181,7 @@ func (s *Service) publish(ctx context.Context, t ship.Tenant, from Version, next
 }
 
 func outdated(version int) error {
-	return ship.Coded(ship.Conflict, "rules_changed", "other rules were published since version %d: read them, and save the draft again", version)
+	return ship.Coded(ship.Conflict, "rules_changed", "newer rules were published after version %d: review them and save the draft again", version)
 }
 
 // missing gives a not-found error its code and message.

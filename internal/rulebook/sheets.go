@@ -192,7 +192,7 @@ func (s *Service) checkSheetInput(ctx context.Context, t ship.Tenant, in SheetIn
 		return ship.InvalidFields([]ship.FieldError{{
 			Pointer: "/name",
 			Code:    "invalid",
-			Detail:  "is 1 to 60 small letters, digits, - and _, and begins with a letter or digit",
+			Detail:  "must be 1 to 60 lower-case letters, digits, - or _, and start with a letter or digit",
 		}})
 	}
 
@@ -225,7 +225,7 @@ func (s *Service) checkServices(t ship.Tenant, name string, parsed sheet.Sheet) 
 		invalid = append(invalid, ship.FieldError{
 			Pointer:    "/csv",
 			Code:       "unknown_service",
-			Detail:     "has the service " + service.Code + ", which is not one of " + name,
+			Detail:     "has the service " + service.Code + ", which is not a service of " + name,
 			Suggestion: ship.Nearest(service.Code, known),
 		})
 	}

@@ -40,7 +40,7 @@ func (s *Service) Simulate(ctx context.Context, in SimulateInput) (Simulation, e
 	if _, running := s.simulating.LoadOrStore(in.Tenant.Account, true); running {
 		return Simulation{}, &ship.Error{
 			Kind:       ship.Limited,
-			Message:    "an account can have one simulation run at a time",
+			Message:    "an account can run only one simulation at a time; try again when it has finished",
 			RetryAfter: time.Second,
 		}
 	}

@@ -25,7 +25,7 @@ type Wrapper interface {
 }
 
 // ErrNoKey is the ErrOpen of something whose key is not here.
-var ErrNoKey = fmt.Errorf("%w: its key is not here", ErrOpen)
+var ErrNoKey = fmt.Errorf("%w: its key is not configured", ErrOpen)
 
 // An Envelope is a secret encrypted with a data key of its own, and that key,
 // wrapped. A change of the wrapper's key changes Key alone.

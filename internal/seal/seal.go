@@ -38,7 +38,7 @@ const (
 
 // ErrOpen says that a sealed secret cannot be opened: its key is not here, it
 // was changed, or it was sealed with another binding.
-var ErrOpen = errors.New("a sealed secret cannot be opened")
+var ErrOpen = errors.New("cannot decrypt a stored secret")
 
 // New returns a box. The first key seals; all open. Each has at least 32
 // bytes.
@@ -61,7 +61,7 @@ func New(keys ...[]byte) (*Box, error) {
 // The installation's key has other uses too, so it is never used as it is.
 func derive(master []byte) (derived key, err error) {
 	if len(master) < minKey {
-		return derived, fmt.Errorf("a key has %d bytes, and needs %d", len(master), minKey)
+		return derived, fmt.Errorf("a key has %d bytes; at least %d are required", len(master), minKey)
 	}
 
 	secret, err := hkdf.Key(sha256.New, master, nil, "waybill seal key", 32)
@@ -96,7 +96,7 @@ func (b *Box) Seal(secret []byte, binding ...string) []byte {
 func (b *Box) Open(sealed []byte, binding ...string) ([]byte, error) {
 	used := b.keyOf(sealed)
 	if used == nil {
-		return nil, fmt.Errorf("%w: its key is not here", ErrOpen)
+		return nil, fmt.Errorf("%w: its key is not configured", ErrOpen)
 	}
 
 	secret, err := used.aead.Open(nil, nil, sealed[headerSize:], associatedData(sealed[:headerSize], binding))

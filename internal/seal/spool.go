@@ -30,7 +30,7 @@ func OpenSpool(dir string, box *Box) (*Spool, error) {
 // the entry survives a crash of the machine.
 func (s *Spool) Put(name string, data []byte) (err error) {
 	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
-		return fmt.Errorf("spool: %q cannot be the name of a file", name)
+		return fmt.Errorf("spool: %q is not a valid file name", name)
 	}
 
 	// The file gets its name only once it is complete and on the disk: a

@@ -38,10 +38,10 @@ func (p *parser) checkTerms() {
 		return
 	}
 	if sheet.Currency == "" && p.problemCount == 0 {
-		p.fail(0, "currency", "required", "", "[sheet] names no currency")
+		p.fail(0, "currency", "required", "", "[sheet] has no currency; add one such as USD")
 	}
 	if sheet.ValidUntil != "" && sheet.ValidUntil < sheet.ValidFrom {
-		p.fail(p.set["valid until"], "valid until", "invalid", "", "the sheet ends before it begins")
+		p.fail(p.set["valid until"], "valid until", "invalid", "", "must not be before valid from")
 	}
 
 	// Rows that are missing may be those that could not be read.
@@ -100,7 +100,7 @@ func (p *parser) orderZones() {
 	for from, to := range rank {
 		if !used[to] {
 			name := p.zones.list[from]
-			p.fail(p.zones.line[from], "zone", "unknown", p.nearest(name, known), "no row of [zones] leads to zone %s", name)
+			p.fail(p.zones.line[from], "zone", "unknown", p.nearest(name, known), "no row of [zones] defines zone %s", name)
 		}
 	}
 }

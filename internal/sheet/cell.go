@@ -29,7 +29,7 @@ func (r *row) readText(column string, limit int) string {
 	case utf8.RuneCountInString(text) > limit:
 		r.fail(column, "too_long", "", "is longer than %d characters", limit)
 	case strings.ContainsFunc(text, func(char rune) bool { return !unicode.IsPrint(char) }):
-		r.fail(column, "invalid", "", "has characters that cannot be printed")
+		r.fail(column, "invalid", "", "contains unprintable characters")
 	case strings.HasPrefix(text, "#"), strings.HasPrefix(text, "["):
 		r.fail(column, "invalid", "", "may not begin with # or [")
 	}
@@ -53,9 +53,9 @@ func isName(s, extra string, limit int) bool {
 func (r *row) readZone(column, name string) (id int, ok bool) {
 	switch {
 	case name == "":
-		r.fail(column, "required", "", "the row names no zone")
+		r.fail(column, "required", "", "the row has no zone")
 	case !isName(name, "-_.", 20):
-		r.fail(column, "invalid", "", "a zone is named by up to 20 letters, digits, points and hyphens, without spaces")
+		r.fail(column, "invalid", "", "a zone name is up to 20 letters, digits, periods and hyphens, without spaces")
 	case len(r.p.zones.list) >= MaxZones && !r.p.zones.has(name):
 		r.fail(column, "too_large", "", "the sheet has more than %d zones", MaxZones)
 	default:
@@ -68,9 +68,9 @@ func (r *row) readZone(column, name string) (id int, ok bool) {
 func (r *row) readService(column, code string) (id int, ok bool) {
 	switch {
 	case code == "":
-		r.fail(column, "required", "", "the row names no service")
+		r.fail(column, "required", "", "the row has no service")
 	case !isName(code, "-_", 50) || strings.ToLower(code) != code:
-		r.fail(column, "invalid", suggestCode(code), "a service has a code of small letters, digits and underscores; its name stands in [services]")
+		r.fail(column, "invalid", suggestCode(code), "a service code is lower-case letters, digits and underscores; its display name belongs in [services]")
 	case len(r.p.services.list) >= MaxServices && !r.p.services.has(code):
 		r.fail(column, "too_large", "", "the sheet has more than %d services", MaxServices)
 	default:
@@ -109,7 +109,7 @@ func (r *row) readBool(column string) bool {
 	case "yes":
 		return true
 	}
-	r.fail(column, "invalid", "", "is yes or no")
+	r.fail(column, "invalid", "", "must be yes or no")
 	return false
 }
 
@@ -122,7 +122,7 @@ func (r *row) readWord(column string, words ...string) string {
 	if at := slices.Index(words, cell); at >= 0 {
 		return words[at]
 	}
-	r.fail(column, "invalid", r.p.nearest(cell, words), "is one of: %s", strings.Join(words, ", "))
+	r.fail(column, "invalid", r.p.nearest(cell, words), "must be one of: %s", strings.Join(words, ", "))
 	return words[0]
 }
 

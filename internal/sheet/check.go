@@ -37,7 +37,7 @@ func (p *parser) checkHoles() {
 	}
 	for zone, name := range sheet.Zones {
 		if !reached[zone] && len(p.warnings) < MaxProblems {
-			p.warn(p.zones.line[p.zones.id[name]], "zone", "unreachable", p.nearest(name, reachable), "no row of [zones] leads to zone %s, which has prices", name)
+			p.warn(p.zones.line[p.zones.id[name]], "zone", "unreachable", p.nearest(name, reachable), "zone %s has prices, but no row of [zones] defines it", name)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (p *parser) checkTable(id int, table *table, weights []weight) {
 	// so heavier ones can be reached.
 	for i := 1; i < len(table.breaks); i++ {
 		if limit := service.maxWeight; limit > 0 && !service.byShipment && table.breaks[i-1].upTo >= limit {
-			p.warn(lineOf(table.breaks[i].upTo), "up to", "unreachable", "", "%s takes %s at most", service.Code, p.formatWeight(limit))
+			p.warn(lineOf(table.breaks[i].upTo), "up to", "unreachable", "", "%s has a maximum weight of %s", service.Code, p.formatWeight(limit))
 			break
 		}
 	}
@@ -133,7 +133,7 @@ func (p *parser) checkTable(id int, table *table, weights []weight) {
 func (p *parser) checkFuel() {
 	for _, steps := range append([][]fuelStep{p.sheet.fuel}, p.sheet.ownFuel...) {
 		if len(steps) > 0 && p.sheet.ValidFrom != "" && steps[0].from > p.sheet.ValidFrom {
-			p.warn(0, "fuel", "missing", "", "no fuel is charged from %s until %s", p.sheet.ValidFrom, steps[0].from)
+			p.warn(0, "fuel", "missing", "", "no fuel surcharge is charged from %s until %s", p.sheet.ValidFrom, steps[0].from)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (p *parser) checkAreas() {
 				if len(p.warnings) >= MaxProblems {
 					break
 				}
-				p.warn(lineOf(hidden), "zip", "unreachable", "", "%s is hidden: rows with longer postal codes are all of it", hidden)
+				p.warn(lineOf(hidden), "zip", "unreachable", "", "%s is never used: rows with longer postal codes cover all of it", hidden)
 			}
 
 			if short, zip := shortenedArea(country); zip != "" {

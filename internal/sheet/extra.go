@@ -27,9 +27,9 @@ func (o pricedOptions) missing(wanted ship.Options) string {
 	case wanted.Signature == "standard" && !o.signature:
 		return "has no price for a signature"
 	case wanted.Signature == "adult" && !o.adult:
-		return "has no price for the signature of an adult"
+		return "has no price for an adult signature"
 	case wanted.SaturdayDelivery && !o.saturday:
-		return "has no price for delivery on a Saturday"
+		return "has no price for Saturday delivery"
 	}
 	return ""
 }

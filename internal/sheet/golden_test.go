@@ -114,12 +114,12 @@ func TestAnOrderOutsideOfTheSheetIsToldWhy(t *testing.T) {
 		{o: order(t, "US 96201", "1 lb"), want: "no zone for US 96201"},
 		{o: order(t, "US 10001", "1 lb", "2027-01-01"), want: "the rate sheet is not valid on 2027-01-01"},
 		{o: order(t, "US 10001", "1 lb", "2026-01-04"), want: "the rate sheet is not valid on 2026-01-04"},
-		{o: ship.Order{Destination: ship.Address{Country: "US", Zip: "10001"}}, want: "no parcel"},
-		{o: order(t, "US AK 99501", "151 lb"), want: "no rate to zone 9: ground takes 150 lb a piece at most; two_day does not go there; next_day does not go there; light does not go there"},
-		{o: order(t, "US 44113", "10 lb 109x4x4 in"), want: "no rate to zone 2: ground takes 108 in of length at most; two_day takes 108 in of length at most; next_day takes 108 in of length at most; light takes 1 lb a piece at most"},
-		{o: order(t, "AT 1010", "1 kg", "adult"), eu: true, want: "no rate to zone 1: standard has no price for the signature of an adult; express has no price for the signature of an adult"},
-		{o: order(t, "DE 10115", "80 kg"), eu: true, want: "no rate to zone D: standard takes 31.5 kg a piece at most; express takes 70 kg a piece at most"},
-		{o: order(t, "SE 111 22", "1 kg", "saturday"), eu: true, want: "no rate to zone 3: standard has no price for delivery on a Saturday; express has no price for delivery on a Saturday"},
+		{o: ship.Order{Destination: ship.Address{Country: "US", Zip: "10001"}}, want: "the order has no parcel"},
+		{o: order(t, "US AK 99501", "151 lb"), want: "no rate to zone 9: ground is limited to 150 lb per piece; two_day does not serve this zone; next_day does not serve this zone; light does not serve this zone"},
+		{o: order(t, "US 44113", "10 lb 109x4x4 in"), want: "no rate to zone 2: ground is limited to a length of 108 in; two_day is limited to a length of 108 in; next_day is limited to a length of 108 in; light is limited to 1 lb per piece"},
+		{o: order(t, "AT 1010", "1 kg", "adult"), eu: true, want: "no rate to zone 1: standard has no price for an adult signature; express has no price for an adult signature"},
+		{o: order(t, "DE 10115", "80 kg"), eu: true, want: "no rate to zone D: standard is limited to 31.5 kg per piece; express is limited to 70 kg per piece"},
+		{o: order(t, "SE 111 22", "1 kg", "saturday"), eu: true, want: "no rate to zone 3: standard has no price for Saturday delivery; express has no price for Saturday delivery"},
 	} {
 		s := us
 		if c.eu {

@@ -19,13 +19,13 @@ func (r *row) readDecimal(column, cell string) (string, bool) {
 	case cell == "":
 		r.fail(column, "required", "", "the cell is empty")
 	case cell[0] == '-':
-		r.fail(column, "invalid", "", "is negative")
+		r.fail(column, "invalid", "", "must not be negative")
 	case strings.Trim(cell, "0123456789.,") != "" || !isDigit(cell[0]) || !isDigit(cell[len(cell)-1]):
 		r.fail(column, "invalid", suggestNumber(cell), "%s is not a plain number", quoteCell(cell))
 	case points+commas > 1:
 		r.fail(column, "invalid", removeGrouping(cell), "has a thousands separator")
 	case commas == 1 && len(after) == 3 && strings.Trim(before, "0") != "":
-		r.fail(column, "ambiguous", "", "may mean %s.%s or %s%s: write it with a point or without the comma", before, after, before, after)
+		r.fail(column, "ambiguous", "", "could mean %s.%s or %s%s: use a decimal point, or remove the comma", before, after, before, after)
 	default:
 		return r.normalizeDecimal(column, cell, points > 0, commas > 0)
 	}
@@ -45,7 +45,7 @@ func (r *row) normalizeDecimal(column, cell string, hasPoint, hasComma bool) (st
 
 	if p.points > 0 && p.commas > 0 {
 		if !p.mixed {
-			r.fail(column, "ambiguous", "", "the sheet has a decimal point on line %d and a decimal comma on line %d: use one of them", p.points, p.commas)
+			r.fail(column, "ambiguous", "", "the sheet has a decimal point on line %d and a decimal comma on line %d: use only one style", p.points, p.commas)
 		}
 		p.mixed = true
 		r.bad = true
@@ -128,7 +128,7 @@ func (r *row) readMoney(column, cell string) (int64, bool) {
 	_, fraction, _ := strings.Cut(decimal, ".")
 	switch {
 	case !ok && len(strings.TrimRight(fraction, "0")) > ship.Exponent(currency):
-		r.fail(column, "invalid", "", "has more decimals than %s has: %d", currency, ship.Exponent(currency))
+		r.fail(column, "invalid", "", "has too many decimals: %s has %d", currency, ship.Exponent(currency))
 	case !ok || money.Minor > maxCellAmount:
 		r.fail(column, "too_large", "", "is too large")
 	default:
@@ -162,7 +162,7 @@ func (r *row) readWeight(column, cell string) weight {
 	milli := milliWeight(unit)
 	n, ok := r.readNumber(column, number, 3, int64(maxWeight/milli))
 	if ok && n == 0 {
-		r.fail(column, "invalid", "", "a weight is more than 0")
+		r.fail(column, "invalid", "", "a weight must be more than 0")
 	}
 	return weight(n) * milli
 }
@@ -178,7 +178,7 @@ func (r *row) readLength(column, cell string) length {
 	milli := milliLength(unit)
 	n, ok := r.readNumber(column, number, 3, int64(maxLength/milli))
 	if ok && n == 0 {
-		r.fail(column, "invalid", "", "a length is more than 0")
+		r.fail(column, "invalid", "", "a length must be more than 0")
 	}
 	return length(n) * milli
 }
@@ -189,10 +189,10 @@ func (r *row) readWeightUnit(column, name string, fallback ship.WeightUnit) ship
 		return ship.WeightUnit(strings.Clone(string(unit)))
 	}
 	if name == "" && fallback == "" {
-		r.fail(column, "required", "", "has no unit, and [sheet] has no weight unit: kg, g, lb or oz")
+		r.fail(column, "required", "", "has no unit, and [sheet] has no weight unit: add kg, g, lb or oz")
 	} else if name != "" {
 		suggestion := map[string]string{"lbs": "lb", "#": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg", "gr": "g", "gram": "g", "grams": "g", "ounce": "oz"}[name]
-		r.fail(column, "unknown", suggestion, "there is no unit %s: kg, g, lb or oz", quoteCell(name))
+		r.fail(column, "unknown", suggestion, "unknown unit %s: use kg, g, lb or oz", quoteCell(name))
 		return ""
 	}
 	return fallback
@@ -204,10 +204,10 @@ func (r *row) readLengthUnit(column, name string, fallback ship.LengthUnit) ship
 		return ship.LengthUnit(strings.Clone(string(unit)))
 	}
 	if name == "" && fallback == "" {
-		r.fail(column, "required", "", "has no unit, and [sheet] has no length unit: cm, mm or in")
+		r.fail(column, "required", "", "has no unit, and [sheet] has no length unit: add cm, mm or in")
 	} else if name != "" {
 		suggestion := map[string]string{"inch": "in", "inches": "in", "\"": "in", "''": "in", "cms": "cm", "centimeter": "cm"}[name]
-		r.fail(column, "unknown", suggestion, "there is no unit %s: cm, mm or in", quoteCell(name))
+		r.fail(column, "unknown", suggestion, "unknown unit %s: use cm, mm or in", quoteCell(name))
 		return ""
 	}
 	return fallback
@@ -224,13 +224,13 @@ func (r *row) readDivisor(column, cell string) divisor {
 	lengthUnit = strings.TrimSpace(lengthUnit)
 	weightUnit = strings.TrimSpace(weightUnit)
 	if lengthUnit != "in" && lengthUnit != "cm" || weightUnit != "lb" && weightUnit != "kg" {
-		r.fail(column, "invalid", "", "is written 139 in/lb or 5000 cm/kg")
+		r.fail(column, "invalid", "", "must be like 139 in/lb or 5000 cm/kg")
 		return divisor{}
 	}
 
 	n, ok := r.readNumber(column, number, 0, maxDivisor)
 	if ok && n == 0 {
-		r.fail(column, "invalid", "", "is more than 0")
+		r.fail(column, "invalid", "", "must be more than 0")
 	}
 	if n == 0 {
 		return divisor{}
@@ -242,7 +242,7 @@ func (r *row) readDivisor(column, cell string) divisor {
 func (r *row) readRounding(column, cell string) rounding {
 	how, to, _ := strings.Cut(strings.ToLower(cell), " ")
 	if how != "up" && how != "nearest" {
-		r.fail(column, "invalid", "", "is written up 1 in or nearest 1 cm")
+		r.fail(column, "invalid", "", "must be like up 1 in or nearest 1 cm")
 		return rounding{}
 	}
 	return rounding{to: r.readLength(column, strings.TrimSpace(to)), nearest: how == "nearest"}

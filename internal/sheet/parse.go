@@ -42,7 +42,7 @@ const smallSheet = 8_000
 // limits of a sheet.
 func (p *parser) checkNormalForm(sheet *Sheet) {
 	if w := sheet.write(); len(w.out) > MaxBytes || w.rows > MaxRows {
-		p.fail(0, "", "too_large", "", "the sheet is too large in its normal form: %d rows, %d bytes", w.rows, len(w.out))
+		p.fail(0, "", "too_large", "", "the sheet is too large once normalized: %d rows, %d bytes", w.rows, len(w.out))
 	}
 }
 
@@ -238,11 +238,11 @@ func (p *parser) readSetting(r *row) {
 
 	switch {
 	case !slices.Contains(settings, key):
-		r.fail("", "unknown", p.nearest(key, settings), "there is no setting %s", quoteCell(r.cell(0)))
+		r.fail("", "unknown", p.nearest(key, settings), "unknown setting %s", quoteCell(r.cell(0)))
 	case p.set[key] > 0:
 		r.fail(key, "duplicate", "", "the setting is given twice")
 	case len(r.cells) > 2 && !isEmpty(r.cells[2:]):
-		r.fail(key, "invalid", "", "a setting has one value: is a decimal comma not in quotes?")
+		r.fail(key, "invalid", "", "a setting has one value: put a value with a decimal comma in quotes")
 	case value != "":
 		p.assign(r, key, value)
 	}

@@ -145,21 +145,21 @@ func TestWhatLooksWrongIsAWarning(t *testing.T) {
 		{"2,US,", "2,US,\n2,US,", "line 15: US repeats line 14"},
 		{"2,US,", "2,US,\n3,CA,", "line 8, service: ground has no price for zone 3"},
 		{"zone 1,zone 2", "zone 1,zone 22", "line 8, service: ground has no price for zone 2"},
-		{"zone 1,zone 2", "zone 1,zone 22", "line 17, zone: no row of [zones] leads to zone 22, which has prices (write 2)"},
+		{"zone 1,zone 2", "zone 1,zone 22", "line 17, zone: zone 22 has prices, but no row of [zones] defines it (write 2)"},
 		{"express,Express", "express,Express\nslow,Slow", "line 10, service: slow has no prices"},
 		{"ground,5 kg,9.00", "ground,5 kg,4.00", "line 19, price: ground to zone 1 costs less up to 5 kg than up to 1 kg"},
 		{"ground,5 kg,9.00", "ground,5 kg,", "line 18, up to: ground to zone 1 has no price up to 5 kg, which other zones have"},
 		{"ground,1,5.00,6.00", "ground,1,5.00,6.00\nground,1,5.00,6.00", "line 19, up to: ground to zone 1 up to 1 kg repeats line 18"},
 		{"ground,1,5.00,6.00", "ground,1,,\nground,1,5.00,6.00", "line 18: the row has no price"},
-		{"service,name\nground,Ground\nexpress,Express", "service,max weight\nground,1\nexpress,", "line 19, up to: ground takes 1 kg at most"},
+		{"service,name\nground,Ground\nexpress,Express", "service,max weight\nground,1\nexpress,", "line 19, up to: ground has a maximum weight of 1 kg"},
 		{"1,US,900..935", "1,US,900..908\n1,US,90", ""}, // 909 is left of it
-		{"1,US,900..935", "1,US,90\n1,US,900..909", "line 13, zip: US 90 is hidden: rows with longer postal codes are all of it"},
-		{"1,US,900..935", "1,US,90\n1,US,\"900..904, 905..909\"", "line 13, zip: US 90 is hidden: rows with longer postal codes are all of it"},
-		{"1,US,900..935", "1,US,0..9", "line 14, zip: US is hidden: rows with longer postal codes are all of it"},
+		{"1,US,900..935", "1,US,90\n1,US,900..909", "line 13, zip: US 90 is never used: rows with longer postal codes cover all of it"},
+		{"1,US,900..935", "1,US,90\n1,US,\"900..904, 905..909\"", "line 13, zip: US 90 is never used: rows with longer postal codes cover all of it"},
+		{"1,US,900..935", "1,US,0..9", "line 14, zip: US is never used: rows with longer postal codes cover all of it"},
 		{"1,US,900..935", `1,US,"4,011,012,013,014"`, "line 13, zip: 4 is shorter than the other postal codes of US: did a spreadsheet drop its zeros? (write 004)"},
-		{"2026-01-01,10", "2026-03-01,10", "fuel: no fuel is charged from 2026-01-01 until 2026-03-01"},
+		{"2026-01-01,10", "2026-03-01,10", "fuel: no fuel surcharge is charged from 2026-01-01 until 2026-03-01"},
 		{"weight unit,kg", "weight unit,kg\nvalid until,2026-01-01\n[fuel]\nfrom,percent\n2026-01-02,9", "line 8, from: the sheet is valid until 2026-01-01"},
-		{"Peak,,2.5%,shipment", "Home,residential,3.00,piece", "line 25, surcharge: line 24 charges more for the same, and the dearest row of a name is charged"},
+		{"Peak,,2.5%,shipment", "Home,residential,3.00,piece", "line 25, surcharge: line 24 charges more under the same conditions, and only the highest applies"},
 		{"[fuel]", "[transit]\nservice,zone,days\nexpress,1,1\nexpress,1,1\n\n[fuel]", "line 30, days: the row repeats line 29"},
 	} {
 		if !strings.Contains(good, c.old) {
@@ -186,7 +186,7 @@ func TestACommaAfterAZeroIsDecimal(t *testing.T) {
 func TestAZoneThatNothingKnowsIsAnError(t *testing.T) {
 	text := strings.Replace(good, "surcharge,when,amount,per\n", "surcharge,when,amount,per,zone\nFar,,1.00,,11\nOdd,,1.00,,X\n", 1)
 	_, err := sheet.Parse([]byte(text))
-	want := "line 24, zone: no row of [zones] leads to zone 11 (write 1)\nline 25, zone: no row of [zones] leads to zone X"
+	want := "line 24, zone: no row of [zones] defines zone 11 (write 1)\nline 25, zone: no row of [zones] defines zone X"
 	if got := sheet.Problems(sheet.ProblemsOf(err)).Error(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -148,7 +148,7 @@ func TestAPriceBeyondAllReasonIsNotOffered(t *testing.T) {
 	s := parse(t, "[sheet]\ncurrency,USD\nweight unit,kg\n[zones]\nzone,country\n1,*\n[rates]\nservice,zone,up to,price\na,1,0.001,10000000000.00\na,1,each further 0.001,10000000000.00\n")
 	o := order(t, "US 1", "1 kg")
 	o.Parcels[0] = ship.Parcel{WeightGrams: 1 << 60}
-	if _, err := s.Quote(o); err == nil || err.Error() != "no rate to zone 1: a has no price for so much" {
+	if _, err := s.Quote(o); err == nil || err.Error() != "no rate to zone 1: a has a total price that is out of range" {
 		t.Error(err)
 	}
 }

@@ -97,7 +97,7 @@ type quotation struct {
 
 func (s *Sheet) newQuotation(order *ship.Order) (*quotation, error) {
 	if len(order.Parcels) == 0 {
-		return nil, ship.Coded(ship.Invalid, CodeNoRate, "no parcel")
+		return nil, ship.Coded(ship.Invalid, CodeNoRate, "the order has no parcel")
 	}
 	if !s.Covers(order.ShipDate) {
 		return nil, ship.Coded(ship.Invalid, CodeNoRate, "the rate sheet is not valid on %s", order.ShipDate)
@@ -167,7 +167,7 @@ func (q *quotation) offer(id int) (_ Offer, billed weight, reason string) {
 	tables := sheet.tables[id]
 	at, ok := slices.BinarySearchFunc(tables, q.zone, func(table table, zone int) int { return cmp.Compare(table.zone, zone) })
 	if !ok {
-		return Offer{}, 0, "does not go there"
+		return Offer{}, 0, "does not serve this zone"
 	}
 	table := &tables[at]
 
@@ -176,7 +176,7 @@ func (q *quotation) offer(id int) (_ Offer, billed weight, reason string) {
 	}
 	freight, billed, ok := q.freight(service, table)
 	if !ok {
-		return Offer{}, 0, "takes " + table.heaviest().format(sheet.terms.weightUnit) + " at most"
+		return Offer{}, 0, "is limited to " + table.heaviest().format(sheet.terms.weightUnit)
 	}
 	lines, reason := q.lines(id, freight)
 	if reason != "" {
@@ -189,7 +189,7 @@ func (q *quotation) offer(id int) (_ Offer, billed weight, reason string) {
 		total = addAmounts(total, line.Minor)
 	}
 	if total == maxAmount {
-		return Offer{}, 0, "has no price for so much"
+		return Offer{}, 0, "has a total price that is out of range"
 	}
 
 	rate := ship.Rate{
@@ -213,11 +213,11 @@ func (q *quotation) exceededLimit(service *Service) string {
 		piece := &q.pieces[i]
 		switch {
 		case service.maxWeight > 0 && piece.weight > service.maxWeight:
-			return "takes " + service.maxWeight.format(terms.weightUnit) + " a piece at most"
+			return "is limited to " + service.maxWeight.format(terms.weightUnit) + " per piece"
 		case service.maxLength > 0 && piece.sides[0] > service.maxLength:
-			return "takes " + service.maxLength.format(terms.lengthUnit) + " of length at most"
+			return "is limited to a length of " + service.maxLength.format(terms.lengthUnit)
 		case service.maxGirth > 0 && piece.girth() > service.maxGirth:
-			return "takes " + service.maxGirth.format(terms.lengthUnit) + " of length and girth at most"
+			return "is limited to a length plus girth of " + service.maxGirth.format(terms.lengthUnit)
 		}
 	}
 	return ""

@@ -72,7 +72,7 @@ func (p *parser) readRate(r *row) {
 	case limit == "":
 		r.fail("up to", "required", "", "the row has no weight")
 	case !isFurther && strings.Trim(limit[:1], "0123456789") != "":
-		r.fail("up to", "invalid", "", "is a weight such as 5 kg, or %s 1 kg for what is heavier", eachFurther)
+		r.fail("up to", "invalid", "", "must be a weight such as 5 kg, or %s 1 kg for anything heavier", eachFurther)
 	case isFurther:
 		upTo = r.readWeight("up to", strings.TrimSpace(part))
 	default:
@@ -84,7 +84,7 @@ func (p *parser) readRate(r *row) {
 		switch {
 		case !ok:
 		case price == 0 && !isFurther:
-			r.fail(column, "invalid", "", "a price is more than 0: leave the cell empty where the service does not go")
+			r.fail(column, "invalid", "", "a price must be more than 0: leave the cell empty if the service does not serve the zone")
 		case upTo > 0:
 			p.addPrice(r, column, [2]int{service, zone}, isFurther, priceBreak{upTo, price})
 		}
@@ -145,7 +145,7 @@ func (p *parser) addPrice(r *row, column string, key [2]int, isFurther bool, add
 	case table.each == added.upTo && table.more == added.price:
 		p.warn(r.line, column, "duplicate", "", "the price repeats line %d", table.line)
 	default:
-		r.fail(column, "duplicate", "", "line %d has another price for what is heavier", table.line)
+		r.fail(column, "duplicate", "", "line %d has a different price for each further weight", table.line)
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *parser) readTransit(r *row) {
 		switch {
 		case !ok:
 		case days == 0:
-			r.fail(column, "invalid", "", "is a number of days from 1 to %d", maxDays)
+			r.fail(column, "invalid", "", "must be a number of days from 1 to %d", maxDays)
 		case exists && known.days != int(days):
 			r.fail(column, "duplicate", "", "line %d says %d days", known.line, known.days)
 		case exists:
@@ -195,14 +195,14 @@ func (p *parser) buildTable(service, zone int, draft *draft) table {
 
 		before := draft.breaks[i-1]
 		if row.price != before.price {
-			p.fail(row.line, "up to", "duplicate", "", "%s up to %s has another price on line %d", what, p.formatWeight(row.upTo), before.line)
+			p.fail(row.line, "up to", "duplicate", "", "%s up to %s has a different price on line %d", what, p.formatWeight(row.upTo), before.line)
 		} else {
 			p.warn(row.line, "up to", "duplicate", "", "%s up to %s repeats line %d", what, p.formatWeight(row.upTo), before.line)
 		}
 	}
 
 	if len(out.breaks) == 0 {
-		p.fail(draft.line, "up to", "missing", "", "%s has no price up to a weight, from which each further part counts", what)
+		p.fail(draft.line, "up to", "missing", "", "%s has a price for each further weight, but no price up to a weight to start from", what)
 	}
 	return out
 }

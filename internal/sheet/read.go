@@ -125,11 +125,11 @@ func (p *parser) read(data []byte) {
 			return
 		}
 		if parseError, ok := errors.AsType[*csv.ParseError](err); ok {
-			p.fail(parseError.StartLine, "", "quotes", "", `a cell with a quotation mark is written "in ""quotes"" like this"`)
+			p.fail(parseError.StartLine, "", "quotes", "", `put a cell with a quotation mark in quotes and double the mark, "like ""this"""`)
 			continue
 		}
 		if err != nil {
-			p.fail(0, "", "invalid", "", "the text cannot be read")
+			p.fail(0, "", "invalid", "", "the file could not be parsed")
 			return
 		}
 
@@ -163,15 +163,15 @@ func (p *parser) beginSection(line int, marker string, cells []string) {
 	case at < 0:
 		// One error is enough for all rows of the section.
 		p.skip = true
-		p.fail(line, "", "unknown", inBrackets(p.nearest(name, sectionNames())), "there is no section %s", quoteCell(marker))
+		p.fail(line, "", "unknown", inBrackets(p.nearest(name, sectionNames())), "unknown section %s", quoteCell(marker))
 		return
 	case !isEmpty(cells[1:]):
-		p.fail(line, "", "invalid", "", "the name of a section stands alone in its row")
+		p.fail(line, "", "invalid", "", "the name of a section must be the only cell in its row")
 	case p.lastSection == "" && name != "sheet":
-		p.fail(line, "", "invalid", "[sheet]", "the first section has the currency and the units")
+		p.fail(line, "", "invalid", "[sheet]", "the first section must be [sheet], with the currency and the units")
 		p.assumeUnits()
 	case p.lastSection != "" && name == "sheet":
-		p.fail(line, "", "duplicate", "", "there is one section [sheet], and it is the first")
+		p.fail(line, "", "duplicate", "", "[sheet] may appear only once, as the first section")
 		p.skip = true
 		return
 	}
@@ -208,7 +208,7 @@ func (p *parser) readRow(r *row) bool {
 	case p.skip:
 		return true
 	case p.section == nil:
-		p.fail(r.line, "", "missing", "[sheet]", "a row stands before the first section")
+		p.fail(r.line, "", "missing", "[sheet]", "there is a row before the first section")
 		p.assumeUnits()
 		p.lastSection = "sheet"
 		p.skip = true
@@ -223,11 +223,11 @@ func (p *parser) readRow(r *row) bool {
 		return false
 	}
 	if p.section.columns != nil && len(r.cells) > len(p.heading.names) && !isEmpty(r.cells[len(p.heading.names):]) {
-		r.fail("", "invalid", "", "the row has %d cells and the heading %d: is a decimal comma not in quotes?", len(r.cells), len(p.heading.names))
+		r.fail("", "invalid", "", "the row has %d cells and the heading %d: put values with a decimal comma in quotes", len(r.cells), len(p.heading.names))
 	}
 	for _, cell := range r.cells {
 		if strings.HasPrefix(strings.TrimSpace(cell), "=") {
-			r.fail("", "invalid", "", "a cell is a formula: save the values")
+			r.fail("", "invalid", "", "a cell contains a formula: replace it with its value")
 			return true
 		}
 	}
@@ -267,7 +267,7 @@ func (p *parser) readHeading(r *row) {
 		case slices.Contains(p.section.columns, name):
 			p.heading.at[name] = i
 		default:
-			r.fail(name, "unknown", p.nearest(name, p.section.columns), "[%s] has no such column", p.section.name)
+			r.fail(name, "unknown", p.nearest(name, p.section.columns), "unknown column in [%s]", p.section.name)
 		}
 		seen[name] = true
 	}
@@ -283,14 +283,14 @@ func (p *parser) checkHeading(r *row) {
 	}
 	for _, name := range required {
 		if _, ok := p.heading.at[name]; !ok {
-			r.fail(name, "required", "", "[%s] has no column of this name", p.section.name)
+			r.fail(name, "required", "", "[%s] needs a column with this name", p.section.name)
 		}
 	}
 
 	if len(p.heading.zones) > 0 {
 		for _, name := range []string{"zone", p.section.value} {
 			if _, ok := p.heading.at[name]; ok {
-				r.fail(name, "invalid", "", "a section has one column for each zone, or a column zone: not both")
+				r.fail(name, "invalid", "", "use either one column per zone or a single column zone, not both")
 			}
 		}
 	}

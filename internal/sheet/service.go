@@ -47,7 +47,7 @@ func (p *parser) readService(r *row) {
 	service.step = r.readOwnWeight("round weight")
 
 	if at := slices.IndexFunc(p.declared, func(other declared) bool { return other.id == id }); at >= 0 {
-		r.fail("service", "duplicate", "", "the service is on line %d too", p.declared[at].line)
+		r.fail("service", "duplicate", "", "the service is already defined on line %d", p.declared[at].line)
 		return
 	}
 	p.declared = append(p.declared, service)
@@ -93,7 +93,7 @@ type fuelRow struct {
 func (p *parser) readFuel(r *row) {
 	step := fuelStep{from: r.readDate("from")}
 	if r.get("from") == "" {
-		r.fail("from", "required", "", "the row does not say from which day on it holds")
+		r.fail("from", "required", "", "the row has no start date")
 	}
 	step.percent, _ = r.readPercent("percent", r.get("percent"))
 	services := r.readServices()
@@ -146,7 +146,7 @@ func (p *parser) buildFuel() {
 			steps = &sheet.ownFuel[row.service]
 		}
 		if n := len(*steps); n > 0 && (*steps)[n-1].from == row.from {
-			p.fail(row.line, "from", "duplicate", "", "another row has the fuel of that day")
+			p.fail(row.line, "from", "duplicate", "", "another row sets the fuel surcharge from the same day")
 			continue
 		}
 

@@ -106,7 +106,7 @@ func (p *parser) readSurcharge(r *row) {
 	if name == "" && !r.bad {
 		r.fail("surcharge", "required", "", "the surcharge has no name")
 	} else if lower := strings.ToLower(name); lower == freightLine || lower == fuelLine {
-		r.fail("surcharge", "invalid", "", "freight and fuel are lines of their own")
+		r.fail("surcharge", "invalid", "", "freight and fuel are reserved names")
 	}
 
 	step := surchargeStep{when: r.readCondition("when")}
@@ -115,10 +115,10 @@ func (p *parser) readSurcharge(r *row) {
 	if amount := r.get("amount"); strings.HasSuffix(amount, "%") {
 		step.percent, _ = r.readPercent("amount", amount)
 		if byPiece {
-			r.fail("per", "invalid", "shipment", "a percentage is of the whole freight")
+			r.fail("per", "invalid", "shipment", "a percentage applies to the freight of the whole shipment")
 		}
 		if step.percent == 0 && !r.bad {
-			r.fail("amount", "invalid", "0", "a percentage is more than 0")
+			r.fail("amount", "invalid", "0", "a percentage must be more than 0")
 		}
 	} else {
 		step.amount, _ = r.readMoney("amount", amount)
@@ -149,7 +149,7 @@ func (r *row) readCondition(column string) condition {
 
 	at := slices.Index(conditions, kind)
 	if at < 0 || isOver && limit == "" || !isOver && strings.HasSuffix(kind, " over") {
-		r.fail(column, "invalid", r.p.nearest(kind, conditions), "is one of: %s (with over, a weight or a length follows)", strings.Join(conditions, ", "))
+		r.fail(column, "invalid", r.p.nearest(kind, conditions), "must be one of: %s (add a weight or a length after over)", strings.Join(conditions, ", "))
 		return condition{kind: always}
 	}
 
@@ -172,11 +172,11 @@ func (p *parser) surchargeNamed(r *row, name string, byPiece, fuel bool) *surcha
 			continue
 		}
 		if draft.byPiece != byPiece {
-			r.fail("per", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", draft.line)
+			r.fail("per", "invalid", "", "rows with the same name must agree, and line %d has a different value", draft.line)
 			return nil
 		}
 		if draft.fuel != fuel {
-			r.fail("fuel", "invalid", "", "rows of one name are steps of one surcharge, and line %d says otherwise", draft.line)
+			r.fail("fuel", "invalid", "", "rows with the same name must agree, and line %d has a different value", draft.line)
 			return nil
 		}
 		return draft
@@ -203,7 +203,7 @@ func (p *parser) addStep(r *row, draft *surchargeDraft, step surchargeStep, area
 	key := fmt.Sprint(step.when, step.amount, step.percent, step.services, step.zones)
 	at, known := draft.at[key]
 	if known && (areas == nil || draft.areas[at] == nil) {
-		r.fail("surcharge", "duplicate", "", "line %d is the same surcharge", draft.lines[at])
+		r.fail("surcharge", "duplicate", "", "line %d defines the same surcharge", draft.lines[at])
 		return
 	}
 
@@ -252,7 +252,7 @@ func (p *parser) checkHidden(draft *surchargeDraft, i int) {
 			continue
 		}
 
-		p.warn(draft.lines[i], "surcharge", "unreachable", "", "line %d charges more for the same, and the dearest row of a name is charged", draft.lines[j])
+		p.warn(draft.lines[i], "surcharge", "unreachable", "", "line %d charges more under the same conditions, and only the highest applies", draft.lines[j])
 		return
 	}
 }

@@ -16,7 +16,7 @@ type lane struct {
 func (p *parser) readZone(r *row) {
 	zone, ok := r.readZone("zone", r.get("zone"))
 	if r.get("country") == "" {
-		r.fail("country", "required", anywhere, "the row has no country; %s is all", anywhere)
+		r.fail("country", "required", anywhere, "the row has no country; use %s for all countries", anywhere)
 	}
 	destinations := r.readAreas("")
 	origins := r.readAreas("from ")
@@ -54,10 +54,10 @@ func (r *row) readAreas(prefix string) []area {
 	case r.bad || len(countries)+len(states)+len(zips) == 0:
 		return nil
 	case len(states) > 0 && len(zips) > 0:
-		r.fail(prefix+"state", "invalid", "", "a row has states or postal codes, not both")
+		r.fail(prefix+"state", "invalid", "", "a row can have states or postal codes, not both")
 		return nil
 	case len(states)+len(zips) > 0 && (len(countries) != 1 || countries[0] == anywhere):
-		r.fail(prefix+"country", "required", "", "states and postal codes need the one country that they are in")
+		r.fail(prefix+"country", "required", "", "a row with states or postal codes needs exactly one country")
 		return nil
 	}
 
@@ -105,15 +105,15 @@ func (r *row) readZips(column, country, cell string) (area, bool) {
 	longest := r.zipDigits(country)
 	switch {
 	case codes.lo == "" || codes.hi == "":
-		r.fail(column, "invalid", "", "%s is not the beginning of a postal code, or a range such as 900..935", quoteCell(cell))
+		r.fail(column, "invalid", "", "%s is not a postal code prefix or a range such as 900..935", quoteCell(cell))
 	case len(codes.lo) != len(codes.hi):
-		r.fail(column, "invalid", "", "both ends of a range have the same length")
+		r.fail(column, "invalid", "", "both ends of a range must have the same length")
 	case codes.lo > codes.hi:
 		r.fail(column, "invalid", formatZip(country, codes.hi)+".."+formatZip(country, codes.lo), "the range ends before it begins")
 	case longest > 0 && !allDigits(codes.lo+codes.hi):
-		r.fail(column, "invalid", suggestZips(cell), "the postal codes of %s are digits, and a range of them is written 900..935", country)
+		r.fail(column, "invalid", suggestZips(cell), "postal codes of %s must be digits; write a range as 900..935", country)
 	case longest > 0 && len(codes.lo) > longest:
-		r.fail(column, "invalid", "", "is longer than the postal codes of %s: commas or bars stand between several", country)
+		r.fail(column, "invalid", "", "is longer than the postal codes of %s: separate several with commas or vertical bars", country)
 	default:
 		return codes, true
 	}

@@ -96,7 +96,7 @@ func (c *addressCheck) text(field, value string, limit int) (string, bool) {
 	value, code := cleanText(value, limit)
 	switch code {
 	case codeInvalidText:
-		c.add(field, code, "control characters, text direction marks and broken UTF-8 are not allowed", "")
+		c.add(field, code, "control characters, text direction marks and invalid UTF-8 are not allowed", "")
 	case codeTooLong:
 		c.add(field, code, "must have at most "+strconv.Itoa(limit)+" characters", "")
 	}
@@ -122,7 +122,7 @@ func (c *addressCheck) country(value string) string {
 	case value == "":
 		c.add("country", codeRequired, "this field is required", "")
 	case !KnownCountry(value):
-		c.add("country", "unknown_country", "the country is a two-letter ISO 3166-1 code", nearestCountry(value))
+		c.add("country", "unknown_country", "must be a two-letter ISO 3166-1 code, such as DE", nearestCountry(value))
 	}
 	return value
 }
@@ -142,7 +142,7 @@ func (c *addressCheck) state(in *country, value string) string {
 
 	value, ok = in.stateOf(value)
 	if !ok && in.needsState {
-		c.add("state", "unknown_state", "the country has no such state", in.nearestState(value))
+		c.add("state", "unknown_state", "must be a state or province of the country", in.nearestState(value))
 	}
 	return value
 }
@@ -166,7 +166,7 @@ func (c *addressCheck) zip(in *country, value string) string {
 
 	value, ok = in.zipOf(value)
 	if !ok {
-		c.add("zip", "invalid_zip", "this is not a postal code of the country", "")
+		c.add("zip", "invalid_zip", "must be a valid postal code of the country", "")
 	}
 	return value
 }
@@ -199,7 +199,7 @@ func (c *addressCheck) phone(value string) string {
 		}
 	}
 	if ok && value != "" && digits < 4 {
-		c.add("phone", "invalid_phone", "this is not a phone number", "")
+		c.add("phone", "invalid_phone", "must be a valid phone number, such as +1 202 555 0123", "")
 	}
 	return value
 }
@@ -208,7 +208,7 @@ func (c *addressCheck) email(value string) string {
 	value, ok := c.text("email", value, maxEmail)
 	at := strings.LastIndexByte(value, '@')
 	if ok && value != "" && (at <= 0 || at == len(value)-1 || strings.Contains(value, " ")) {
-		c.add("email", "invalid_email", "this is not an e-mail address", "")
+		c.add("email", "invalid_email", "must be a valid e-mail address, such as name@example.com", "")
 	}
 	return value
 }

@@ -20,7 +20,7 @@ func (o *Order) AssumeDestination() (assumed []string) {
 	usual, _ := statesOfZip(to.Country, to.Zip)
 	if state, _, _ := strings.Cut(usual, " "); to.State == "" && state != "" {
 		to.State = state
-		assumed = append(assumed, "the state is "+StateName(to.Country, state)+" ("+state+"), by the postal code")
+		assumed = append(assumed, "the state is "+StateName(to.Country, state)+" ("+state+"), derived from the postal code")
 	}
 	if to.Residential == nil {
 		assumed = append(assumed, "the carrier's default for residential addresses applies")

@@ -65,7 +65,7 @@ func (o Order) Normalize(n Normalizing) (Order, error) {
 	if o.ShipDate == "" {
 		o.ShipDate = DateOf(n.Now)
 	} else if c.date("/shipDate", o.ShipDate) && o.ShipDate < DateOf(n.Now.AddDate(0, 0, -1)) {
-		c.fail("/shipDate", "invalid", "is in the past")
+		c.fail("/shipDate", "invalid", "must not be in the past")
 	}
 	c.date("/deliverBy", o.DeliverBy)
 
@@ -97,9 +97,9 @@ func (c *checker) text(pointer, s string, limit int, required bool) string {
 	clean, code := cleanText(s, limit)
 	switch {
 	case code == "too_long":
-		c.fail(pointer, code, fmt.Sprintf("is longer than %d characters", limit))
+		c.fail(pointer, code, fmt.Sprintf("must have at most %d characters", limit))
 	case code != "":
-		c.fail(pointer, code, "has characters that cannot be printed")
+		c.fail(pointer, code, "contains characters that cannot be printed")
 	case clean == "" && required:
 		c.fail(pointer, "required", "is required")
 	}
@@ -123,7 +123,7 @@ func (c *checker) oneOf(pointer, s string, allowed ...string) {
 func (c *checker) date(pointer string, d Date) bool {
 	_, ok := ParseDate(string(d))
 	if d != "" && !ok {
-		c.fail(pointer, "invalid", "is not a date such as 2026-01-31")
+		c.fail(pointer, "invalid", "must be a date, such as 2026-01-31")
 	}
 	return ok
 }
@@ -148,7 +148,7 @@ func (c *checker) parcels(list []Parcel, n Normalizing) []Parcel {
 	case len(list) == 0:
 		c.fail("/parcel", "required", "is required")
 	case len(list) > MaxParcels:
-		c.fail("/parcels", "too_long", fmt.Sprintf("has more than %d parcels", MaxParcels))
+		c.fail("/parcels", "too_long", fmt.Sprintf("must have at most %d parcels", MaxParcels))
 		return list
 	}
 
@@ -168,7 +168,7 @@ func (c *checker) parcel(pointer string, p Parcel, units Units) Parcel {
 		p.WeightUnit = units.Weight
 	}
 	if _, ok := p.WeightUnit.grams(); !ok {
-		c.fail(pointer+"/weightUnit", "invalid", "is not one of lb, oz, kg, g")
+		c.fail(pointer+"/weightUnit", "invalid", "must be one of lb, oz, kg, g")
 	}
 	c.positive(pointer+"/weight", p.Weight, maxWeight)
 	p.WeightGrams = p.WeightUnit.Grams(p.Weight)
@@ -189,7 +189,7 @@ func (c *checker) dimensions(pointer string, d Dimensions, units Units) Dimensio
 		d.Unit = units.Length
 	}
 	if _, ok := d.Unit.millimetres(); !ok {
-		c.fail(pointer+"/unit", "invalid", "is not one of in, cm, mm")
+		c.fail(pointer+"/unit", "invalid", "must be one of in, cm, mm")
 	}
 	c.positive(pointer+"/length", d.Length, maxLength)
 	c.positive(pointer+"/width", d.Width, maxLength)
@@ -221,7 +221,7 @@ func (c *checker) positive(pointer string, v, limit float64) {
 
 func (c *checker) metadata(m map[string]string) {
 	if len(m) > MaxMetadata {
-		c.fail("/metadata", "too_long", fmt.Sprintf("has more than %d keys", MaxMetadata))
+		c.fail("/metadata", "too_long", fmt.Sprintf("must have at most %d keys", MaxMetadata))
 		return
 	}
 	for key, value := range m {
@@ -265,7 +265,7 @@ func (c *checker) customs(declared *Customs, unit WeightUnit) *Customs {
 		c.fail("/customs/items", "required", "is required")
 	}
 	if len(d.Items) > MaxItems {
-		c.fail("/customs/items", "too_long", fmt.Sprintf("has more than %d items", MaxItems))
+		c.fail("/customs/items", "too_long", fmt.Sprintf("must have at most %d items", MaxItems))
 		return &d
 	}
 
@@ -316,7 +316,7 @@ func (c *checker) productIdentifiers(pointer string, given []ProductIdentifier) 
 		c.oneOf(at+"/type", id.Type, ProductIdentifierTypes...)
 		id.Number = c.text(at+"/number", id.Number, maxReference, id.Type != "none")
 		if id.Type == "none" && id.Number != "" {
-			c.fail(at+"/number", "invalid", "must be left out when the type is none")
+			c.fail(at+"/number", "invalid", "must be omitted if the type is none")
 		}
 	}
 	return list
@@ -334,7 +334,7 @@ func (c *checker) item(pointer string, item *CustomsItem, unit WeightUnit) {
 	}
 	item.OriginCountry = upperASCII(item.OriginCountry)
 	if item.OriginCountry != "" && !KnownCountry(item.OriginCountry) {
-		c.fail(pointer+"/originCountry", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
+		c.fail(pointer+"/originCountry", "unknown_country", "must be a two-letter ISO 3166-1 code, such as DE")
 	}
 	if !(item.Weight >= 0) || item.Weight > maxWeight {
 		c.fail(pointer+"/weight", "invalid", "must be greater than 0")
@@ -354,7 +354,7 @@ func (c *checker) billing(given *Billing) *Billing {
 	billing.Zip = c.text("/billing/zip", billing.Zip, maxZip, false)
 	billing.Country = upperASCII(billing.Country)
 	if billing.Country != "" && !KnownCountry(billing.Country) {
-		c.fail("/billing/country", "unknown_country", "is not an ISO 3166-1 alpha-2 code")
+		c.fail("/billing/country", "unknown_country", "must be a two-letter ISO 3166-1 code, such as DE")
 	}
 	return &billing
 }

@@ -125,7 +125,7 @@ func (s *Seen) UnmarshalJSON(data []byte) error {
 	for i, line := range lines {
 		parts := strings.Fields(line)
 		if len(parts) != 8 {
-			return fmt.Errorf("an offer has %d parts, not 8", len(parts))
+			return fmt.Errorf("an offer has %d parts, expected 8", len(parts))
 		}
 		if err := (*s)[i].parse([8]string(parts)); err != nil {
 			return fmt.Errorf("read an offer: %w", err)

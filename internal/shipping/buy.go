@@ -77,7 +77,7 @@ func (s *Service) Answered(ctx context.Context, in BuyInput) {
 
 	err := failpoint.Around("release_key", func() error { return s.store.ReleaseKey(ctx, in.Tenant, in.IdempotencyKey) })
 	if err != nil {
-		s.log.WarnContext(ctx, "an answered purchase stays open for its retry", "error", err)
+		s.log.WarnContext(ctx, "purchase answered but left open for its retry", "error", err)
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*s
 			existing = ""
 			return write(tx)
 		case b.in.OnDuplicate == "reject":
-			e := ship.Coded(ship.Conflict, "duplicate_order", "the order has a shipment already")
+			e := ship.Coded(ship.Conflict, "duplicate_order", "the order already has a shipment")
 			e.Details = map[string]any{"possibleDuplicateOf": string(existing)}
 			return e
 		}
@@ -371,7 +371,7 @@ func asError(err error) *ship.Error {
 	if e, ok := errors.AsType[*ship.Error](err); ok {
 		return e
 	}
-	return &ship.Error{Kind: ship.Internal, Message: "something went wrong here", Err: err}
+	return &ship.Error{Kind: ship.Internal, Message: "an unexpected error occurred", Err: err}
 }
 
 // saidNo is the code of a carrier that did not sell.

@@ -17,7 +17,7 @@ func (s *Service) recollect(ctx context.Context, b *buying) {
 	}
 	o, err := b.shipment.Order, error(nil)
 	if b.usual, err = s.store.Lanes(ctx, b.in.Tenant, o.Origin.Area(), o.Destination.Area()); err != nil {
-		s.log.WarnContext(ctx, "a delivery is not estimated", "error", err)
+		s.log.WarnContext(ctx, "delivery date could not be estimated", "error", err)
 	}
 }
 

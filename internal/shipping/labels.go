@@ -39,7 +39,7 @@ type LabelBundle struct {
 // label_not_ready.
 func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID, o label.Options) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
-		return LabelBundle{}, ship.Errorf(ship.Invalid, "one file holds at most %d labels", MaxLabels)
+		return LabelBundle{}, ship.Errorf(ship.Invalid, "a file can contain at most %d labels", MaxLabels)
 	}
 
 	known, err := s.ShipmentsByID(ctx, t, ids)
@@ -53,7 +53,7 @@ func (s *Service) Labels(ctx context.Context, t ship.Tenant, ids []ship.Shipment
 		}
 	}
 	if len(ready) == 0 {
-		return LabelBundle{}, ship.Coded(ship.Conflict, "label_not_ready", "none of the shipments has a label to print")
+		return LabelBundle{}, ship.Coded(ship.Conflict, "label_not_ready", "none of these shipments has a label to print")
 	}
 
 	stored, err := s.store.Labels(ctx, t, ready)
@@ -96,7 +96,7 @@ func (s *Service) LabelFormats(ctx context.Context, t ship.Tenant, id ship.Shipm
 // the shipments of which a paper is not in it. A file without a paper is nil.
 func (s *Service) Documents(ctx context.Context, t ship.Tenant, ids []ship.ShipmentID) (LabelBundle, error) {
 	if len(ids) > MaxLabels {
-		return LabelBundle{}, ship.Errorf(ship.Invalid, "one file holds the documents of at most %d shipments", MaxLabels)
+		return LabelBundle{}, ship.Errorf(ship.Invalid, "a file can contain the documents of at most %d shipments", MaxLabels)
 	}
 	known, err := s.ShipmentsByID(ctx, t, ids)
 	if err != nil {

@@ -41,7 +41,7 @@ func (in *BuyInput) agreesWith(rate ship.Rate) error {
 	return &ship.Error{
 		Kind:    ship.Invalid,
 		Code:    "rate_mismatch",
-		Message: "the request contradicts its rateId; nothing was bought. Leave out the fields listed in errors, or choose another rate",
+		Message: "the request contradicts its rateId; nothing was bought. Omit the fields listed in errors, or choose another rate",
 		Fields:  fields,
 	}
 }

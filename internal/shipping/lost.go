@@ -74,7 +74,7 @@ func (r *run) leaveRecoveryLog() {
 		err = failpoint.Around("trail", func() error { return r.recoveryLog.Append(r.b.written, data) })
 	}
 	if err != nil {
-		r.log.ErrorContext(r.ctx, "a purchase leaves no trail on the disk: a restore of the database would forget it", "shipment", sh.ID, "error", err)
+		r.log.ErrorContext(r.ctx, "purchase not written to the recovery log; a database restore would lose it", "shipment", sh.ID, "error", err)
 	}
 }
 
@@ -175,7 +175,7 @@ func (s *Service) takeBackUnknown(ctx context.Context, list []asked) error {
 		case v.Kind == purchase.Settled:
 			s.lost.looks[x.Reference]++
 		case v.Err != nil:
-			s.log.WarnContext(ctx, "what a restore lost cannot be taken back yet", "shipment", x.Shipment, "carrier", x.Purchase.Carrier, "error", v.Err)
+			s.log.WarnContext(ctx, "label lost by a database restore cannot be voided yet", "shipment", x.Shipment, "carrier", x.Purchase.Carrier, "error", v.Err)
 		}
 	}
 	return ctx.Err()

@@ -15,7 +15,7 @@ import (
 // back.
 func (r *run) orphan(a purchase.Act) purchase.Report {
 	x := r.sold[a.Sale.Attempt]
-	r.log.WarnContext(r.ctx, "a label is stranded", "shipment", r.b.shipment.ID, "carrier", x.Purchase.Carrier, "number", x.Purchase.TrackingNumber, "found_by", r.foundBy)
+	r.log.WarnContext(r.ctx, "orphaned label found", "shipment", r.b.shipment.ID, "carrier", x.Purchase.Carrier, "number", x.Purchase.TrackingNumber, "found_by", r.foundBy)
 
 	return reported(r.store.RecordOrphan(r.ctx, store.OrphanedLabel{
 		Tenant:   r.b.in.Tenant,
@@ -63,8 +63,8 @@ func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, 
 	}
 
 	if state == store.OrphanVoidDeclined {
-		s.log.ErrorContext(ctx, "a stranded label cannot be taken back", "shipment", x.Shipment, "carrier", seller, "number", number)
-		return 0, s.endOrphaned(ctx, x, state, "the carrier refuses to void it")
+		s.log.ErrorContext(ctx, "orphaned label cannot be voided", "shipment", x.Shipment, "carrier", seller, "number", number)
+		return 0, s.endOrphaned(ctx, x, state, "the carrier refused to void it")
 	}
 	return 0, nil
 }

@@ -51,9 +51,9 @@ func (s *Service) checkPrintable(b *buying) error {
 
 // unprintable says what to do about characters without a glyph.
 func unprintable(pointer string, missing []rune) ship.FieldError {
-	detail := "has characters that cannot be printed on a label, such as emoji; remove them"
+	detail := "contains characters that cannot be printed on a label, such as emoji; remove them"
 	if slices.ContainsFunc(missing, unicode.IsLetter) {
-		detail = "is in a script that this server has no font for; write it in Latin letters, or install the font (Noto Sans CJK for Chinese, Japanese and Korean)"
+		detail = "uses a script for which this server has no font; write it in Latin letters, or install the font (Noto Sans CJK for Chinese, Japanese and Korean)"
 	}
 	return ship.FieldError{Pointer: pointer, Code: "unprintable", Detail: detail}
 }

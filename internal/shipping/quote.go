@@ -91,7 +91,7 @@ func (s *Service) choose(ctx context.Context, t ship.Tenant, names []string, poi
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected to this account in this mode")
+		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected in this mode; connect one under Carriers, or use a test key")
 	}
 	if connection != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(c *carrier.Carrier) bool { return c.Connection != connection })
@@ -154,7 +154,7 @@ func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquir
 	}
 	answers := make(chan numbered, len(carriers))
 	for i, c := range carriers {
-		got[i] = asking{carrier: c.Spec().Name, late: true, took: q.soft, err: ship.Errorf(ship.Unavailable, "the carrier has not answered in time")}
+		got[i] = asking{carrier: c.Spec().Name, late: true, took: q.soft, err: ship.Errorf(ship.Unavailable, "the carrier did not respond in time")}
 		go func() { answers <- numbered{i, s.askOne(context.WithoutCancel(ctx), c, q)} }()
 	}
 	timer := time.NewTimer(q.soft)

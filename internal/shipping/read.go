@@ -124,7 +124,7 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 	sum := sha256.Sum256(r.Data)
 	f := LabelFile{Shipment: id, Format: o.Format, Data: r.Data, ETag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	if len(r.Missing) > 0 {
-		f.Warnings = []string{"some characters have no glyph on this server and are printed as boxes"}
+		f.Warnings = []string{"some characters are not in this server's fonts and are printed as boxes"}
 	}
 	s.rendered.Set(key, f)
 	return f, nil
@@ -135,7 +135,7 @@ func labelReady(sh ship.Shipment) error {
 	case ship.StatePurchased, ship.StateVoiding:
 		return nil
 	case ship.StateVoided, ship.StateRefundPending:
-		return ship.Coded(ship.Gone, "label_voided", "the label is voided")
+		return ship.Coded(ship.Gone, "label_voided", "the label was voided and can no longer be used")
 	}
 	return notReady(sh)
 }
@@ -179,7 +179,7 @@ func (s *Service) LabelLink(ctx context.Context, t ship.Tenant, id ship.Shipment
 func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.Options, token string) (LabelFile, error) {
 	var c linkClaims
 	if !s.verify("label", token, &c) || c.Shipment != id || c.Format != o.Format || time.Now().Unix() > c.Expires {
-		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label, or has ended")
+		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label or has expired; create a new one")
 	}
 	return s.Label(ctx, ship.Tenant{Account: c.Account, Livemode: c.Livemode}, id, o)
 }

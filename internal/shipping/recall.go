@@ -19,7 +19,7 @@ func (s *Service) recall(ctx context.Context, in BuyInput) (Bought, error) {
 
 	switch {
 	case m.Fingerprint != in.Fingerprint:
-		return Bought{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was used for another request")
+		return Bought{}, ship.Coded(ship.Invalid, "idempotency_key_reused", "the idempotency key was already used for a different request; use a new key")
 	case m.Answer.Body != nil:
 		return Bought{Answer: &m.Answer, Replayed: true}, nil
 	case m.Shipment == "":
@@ -68,7 +68,7 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 		return Bought{}, &ship.Error{
 			Kind:    ship.Invalid,
 			Code:    "carrier_rejected",
-			Message: "the carrier refused the purchase",
+			Message: "the carrier declined the purchase",
 			Carrier: last.Carrier,
 			Refusal: ship.Refusal{Code: last.Code, Message: last.Message},
 		}
@@ -91,7 +91,7 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 }
 
 func inProgress() error {
-	e := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still running")
+	e := ship.Coded(ship.Conflict, "idempotency_in_progress", "a request with this idempotency key is still in progress; retry after the number of seconds in Retry-After")
 	e.RetryAfter = time.Second
 	return e
 }

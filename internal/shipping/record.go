@@ -110,15 +110,15 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 		}
 	}
 
-	bought.Warnings = append(bought.Warnings, "the label costs "+bought.Price.String()+", more than "+limit.String()+
-		" as agreed, and could not be voided at once; void it yourself if you do not want it")
+	bought.Warnings = append(bought.Warnings, "the label costs "+bought.Price.String()+", more than the limit of "+limit.String()+
+		", and could not be voided immediately; void it if you do not want it")
 	r.sold[a.Sale.Attempt] = sale
 	return purchase.Report{Result: purchase.Unsure}
 }
 
 // priceChanged is the answer when a label was over the limit and is voided.
 func priceChanged(d ship.Purchase) error {
-	e := ship.Coded(ship.Invalid, "price_changed", "the carrier charged more than agreed, and the label was voided")
+	e := ship.Coded(ship.Invalid, "price_changed", "the carrier charged more than was quoted or allowed, so the label was voided")
 	e.Carrier = d.Carrier
 	e.Details = map[string]any{
 		"quoted":  amountOf(d.Limit),
@@ -147,7 +147,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 		}
 
 	case purchase.IsUnknown:
-		end.Message = "not found at the first look"
+		end.Message = "not found at the carrier when first checked"
 	}
 	return reported(r.store.EndAttempt(r.ctx, r.b.in.Tenant, r.b.shipment.ID, end))
 }
@@ -322,7 +322,7 @@ func (r *run) rejection() error {
 		return &ship.Error{
 			Kind:       ship.Unavailable,
 			Code:       "carrier_unavailable",
-			Message:    "the carrier could not be asked",
+			Message:    "the carrier could not be reached",
 			Carrier:    r.b.shipment.Purchase.Carrier,
 			RetryAfter: 5 * time.Second,
 		}

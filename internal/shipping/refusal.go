@@ -118,7 +118,7 @@ func failures(got []asking) (list []carrierError) {
 func (s *Service) noOffer(got []asking, oneParcel bool) error {
 	failed := failures(got)
 	if len(failed) == 0 {
-		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
+		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
 	}
 
 	// One that may answer later is a reason to try again.
@@ -132,7 +132,7 @@ func (s *Service) noOffer(got []asking, oneParcel bool) error {
 	return &ship.Error{
 		Kind:       ship.Unavailable,
 		Code:       "carrier_unavailable",
-		Message:    "no carrier could quote just now: " + s.reasonOf(failed[i]),
+		Message:    "no carrier could quote at the moment: " + s.reasonOf(failed[i]),
 		Carrier:    failed[i].carrier,
 		RetryAfter: max(e.RetryAfter, 5*time.Second),
 		Err:        failed[i].err,

@@ -40,7 +40,7 @@ func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
 		err = r.spool.Put(spoolName(r.b.shipment.ID, a.Sale.Attempt), data)
 	}
 	if err != nil {
-		r.log.ErrorContext(r.ctx, "a purchase is not on the disk before it is recorded", "shipment", r.b.shipment.ID, "error", err)
+		r.log.ErrorContext(r.ctx, "purchase not written to the local spool before recording", "shipment", r.b.shipment.ID, "error", err)
 	}
 	return reported(err)
 }
@@ -52,7 +52,7 @@ func (r *run) dropFromDisk(a purchase.Act) purchase.Report {
 
 	err := r.spool.Remove(spoolName(r.b.shipment.ID, a.Sale.Attempt))
 	if err != nil {
-		r.log.WarnContext(r.ctx, "a recorded purchase stays on the disk", "shipment", r.b.shipment.ID, "error", err)
+		r.log.WarnContext(r.ctx, "recorded purchase not removed from the local spool", "shipment", r.b.shipment.ID, "error", err)
 	}
 	return reported(err)
 }

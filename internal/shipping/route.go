@@ -253,6 +253,6 @@ func (b *buying) next(err error) bool {
 		d.Routing.RunnerUp = &rest[1]
 	}
 	b.take(rest[0])
-	d.Routing.Why += fmt.Sprintf(". %s did not sell, so %s %s (%s) was taken", failed.carrier, d.Carrier, d.Service, d.Price)
+	d.Routing.Why += fmt.Sprintf(". %s failed, so %s %s (%s) was bought instead", failed.carrier, d.Carrier, d.Service, d.Price)
 	return true
 }

@@ -106,7 +106,7 @@ func TestTheNextOfferInsideTheGuardIsBoughtWhenACarrierRefuses(t *testing.T) {
 			t.Errorf("%s: bought from %q, %v", tc.rules, bought.Shipment.Purchase.Carrier, err)
 			continue
 		}
-		if failed := bought.Shipment.Purchase.Routing.Failed; err == nil && (len(failed) != 1 || failed[0].Carrier != "ups" || !strings.Contains(bought.Shipment.Purchase.Routing.Why, ". ups did not sell, so fedex ")) {
+		if failed := bought.Shipment.Purchase.Routing.Failed; err == nil && (len(failed) != 1 || failed[0].Carrier != "ups" || !strings.Contains(bought.Shipment.Purchase.Routing.Why, ". ups failed, so fedex ")) {
 			t.Errorf("%s: failed first are %+v, because %s", tc.rules, failed, bought.Shipment.Purchase.Routing.Why)
 		}
 	}

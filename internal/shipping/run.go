@@ -155,7 +155,7 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 	case purchase.VoidOrphan:
 		return r.takeBack
 	}
-	panic("shipping: a machine asks for " + string(k))
+	panic("shipping: unknown action " + string(k))
 }
 
 // reported turns an error of our own side into a report.
@@ -322,7 +322,7 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	d := r.purchaseOf(at)
 	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
 	if err != nil {
-		r.log.WarnContext(r.ctx, "a purchase cannot be looked up", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
+		r.log.WarnContext(r.ctx, "purchase cannot be looked up at the carrier", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Unsure}
 	}
 
@@ -382,7 +382,7 @@ func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.P
 		return purchase.Report{Result: purchase.Absent}
 	}
 
-	r.log.WarnContext(r.ctx, "a look-up failed", "shipment", r.b.shipment.ID, "carrier", d.Carrier, "error", err)
+	r.log.WarnContext(r.ctx, "purchase lookup failed", "shipment", r.b.shipment.ID, "carrier", d.Carrier, "error", err)
 	return purchase.Report{Result: purchase.Unsure}
 }
 

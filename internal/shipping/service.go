@@ -218,5 +218,5 @@ func (s *Service) carrierOf(ctx context.Context, t ship.Tenant, d ship.Purchase)
 			return c, nil
 		}
 	}
-	return nil, ship.Coded(ship.Invalid, "unknown_carrier", "no such carrier is connected")
+	return nil, ship.Coded(ship.Invalid, "unknown_carrier", "this carrier is not connected")
 }

@@ -32,7 +32,7 @@ func unknownService(asked []*carrier.Carrier, got []asking, named []string, poin
 			continue
 		}
 		nearest := ship.Nearest(name, known)
-		detail := "is not a service of the carriers asked; they have " + strings.Join(known, ", ")
+		detail := "is not a service of these carriers; they offer " + strings.Join(known, ", ")
 		if nearest != "" {
 			detail = "did you mean " + nearest + "? The services are " + strings.Join(known, ", ")
 		}
@@ -49,7 +49,7 @@ func unknownService(asked []*carrier.Carrier, got []asking, named []string, poin
 	return &ship.Error{
 		Kind:    ship.Invalid,
 		Code:    "no_rate",
-		Message: "no carrier has such a service: " + fields[0].Detail,
+		Message: "no carrier offers this service: " + fields[0].Detail,
 		Fields:  fields,
 	}
 }

@@ -79,7 +79,7 @@ func (p purse) pays(m ship.Money) bool { return m.Currency == p.Currency && m.Mi
 // limitReached is the answer when the day's money does not pay for the label.
 func limitReached(limit, left, price ship.Money) error {
 	e := ship.Coded(ship.Forbidden, "spend_limit_reached",
-		"the key may spend %s a day, %s of it is left until midnight UTC, and the label costs %s; use another key, or wait", limit, left, price)
+		"the key's daily limit is %s, of which %s is left until midnight UTC, and the label costs %s; raise the limit, use another key, or wait", limit, left, price)
 	e.Details = map[string]any{"limit": amountOf(limit), "left": amountOf(left), "price": amountOf(price)}
 	return e
 }

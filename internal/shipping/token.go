@@ -34,10 +34,10 @@ func (s *Service) rateOf(t ship.Tenant, token string, o ship.Order, now time.Tim
 	var c rateClaims
 	body, ok := strings.CutPrefix(token, ratePrefix)
 	if !ok || !s.verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
-		return ship.Rate{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/rateId", Code: "invalid", Detail: "is not a rate of this account"}})
+		return ship.Rate{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/rateId", Code: "invalid", Detail: "must be a rate id that this account got from POST /v1/rates"}})
 	}
 	if now.Unix() > c.Expires {
-		return ship.Rate{}, ship.Coded(ship.Invalid, "rate_expired", "the rate has expired; ask for rates again")
+		return ship.Rate{}, ship.Coded(ship.Invalid, "rate_expired", "the rate has expired; request new rates")
 	}
 	if c.Order != orderHash(o) {
 		e := ship.Coded(ship.Invalid, "rate_mismatch", "the rate was quoted for another origin, destination, parcel or options; request rates for this shipment")

@@ -83,7 +83,7 @@ func (s *Service) Offer(ctx context.Context, in DryRunInput) (ship.Rate, error) 
 	case tried.Refused != "":
 		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "%s", tried.Refused)
 	case len(tried.Offers) == 0:
-		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "no carrier offers such a service for this parcel")
+		return ship.Rate{}, ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
 	}
 	return tried.Offers[0], nil
 }

@@ -96,9 +96,9 @@ func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment,
 // voidRefused says which label the carrier did not void, why, and what can be
 // done.
 func (s *Service) voidRefused(sh ship.Shipment, err error) error {
-	advice := "the label stays valid and charged; ask the carrier for a refund, or use it"
+	advice := "the label stays valid and charged; use it, or ask the carrier for a refund"
 	if sh.Progress.Status.Rank() > ship.LabelGenerated.Rank() {
-		advice = "the parcel is on its way, so it can no longer be voided; have the carrier intercept or return it"
+		advice = "the parcel is in transit, so the label can no longer be voided; ask the carrier to intercept or return the parcel"
 	}
 
 	label := "the label"

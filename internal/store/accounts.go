@@ -50,7 +50,7 @@ func (s *Store) SaveAccount(ctx context.Context, a ship.Account, action string) 
 	if a.Origin != nil {
 		var err error
 		if origin, err = json.Marshal(a.Origin); err != nil {
-			return fmt.Errorf("write the origin: %w", err)
+			return fmt.Errorf("encode the origin: %w", err)
 		}
 	}
 

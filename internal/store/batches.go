@@ -200,7 +200,7 @@ func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID)
 	entry := EntryOf(t, "batch.discarded", string(id))
 	n, err := s.change(ctx, t, entry, sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err == nil && n == 0 {
-		return ship.Errorf(ship.Conflict, "the batch is busy, or some of it was bought")
+		return ship.Errorf(ship.Conflict, "the batch is being processed, or some of its labels were bought")
 	}
 	return err
 }
@@ -221,7 +221,7 @@ DELETE FROM batches WHERE (account_id, livemode, id) IN (
 func (s *Store) DeleteOldBatches(ctx context.Context, before time.Time) (int64, error) {
 	tag, err := s.sys.Exec(ctx, sqlForgetBatches, [16]byte(ship.RawIDAt(before)))
 	if err != nil {
-		return 0, fmt.Errorf("forget batches: %w", explain(err))
+		return 0, fmt.Errorf("delete old batches: %w", explain(err))
 	}
 	return tag.RowsAffected(), nil
 }

@@ -97,7 +97,7 @@ func connectionArgs(c Connection) pgx.NamedArgs {
 // error could show the row with its credentials, so none of it is kept.
 func explainTakenName(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "connections_by_name" {
-		return ship.Coded(ship.Conflict, "connection_exists", "the account has a connection of this carrier with that name")
+		return ship.Coded(ship.Conflict, "connection_exists", "the account already has a connection to this carrier with that name")
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (s *Store) ChangeConnection(ctx context.Context, c Connection) error {
 	entry := EntryOf(c.Tenant, "connection.changed", string(c.ID))
 	n, err := s.change(ctx, c.Tenant, entry, sqlChangeConnection, connectionArgs(c))
 	if err == nil && n == 0 {
-		err = ship.Errorf(ship.Conflict, "the connection was changed meanwhile")
+		err = ship.Errorf(ship.Conflict, "the connection was changed in the meantime; load it again and retry")
 	}
 	return explainTakenName(err)
 }

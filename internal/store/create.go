@@ -111,7 +111,7 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlCreate, args...)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
-		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
+		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
 	}
 	if err != nil {
 		return "", fmt.Errorf("create shipment %s: %w", shipment.ID, err)
@@ -127,7 +127,7 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 func (c Creation) snapshotJSON() (snapshots [2][]byte, err error) {
 	for i, event := range c.Events {
 		if snapshots[i], err = json.Marshal(event.Snapshot); err != nil {
-			return snapshots, fmt.Errorf("write a snapshot: %w", err)
+			return snapshots, fmt.Errorf("encode a snapshot: %w", err)
 		}
 	}
 	return snapshots, nil
@@ -136,10 +136,10 @@ func (c Creation) snapshotJSON() (snapshots [2][]byte, err error) {
 // orderJSON returns the order and the purchase as stored.
 func orderJSON(shipment ship.Shipment) (request, purchase []byte, err error) {
 	if request, err = json.Marshal(shipment.Order); err != nil {
-		return nil, nil, fmt.Errorf("write the order: %w", err)
+		return nil, nil, fmt.Errorf("encode the order: %w", err)
 	}
 	if purchase, err = json.Marshal(shipment.Purchase); err != nil {
-		return nil, nil, fmt.Errorf("write the deal: %w", err)
+		return nil, nil, fmt.Errorf("encode the purchase: %w", err)
 	}
 	return request, purchase, nil
 }

@@ -186,7 +186,7 @@ func (i Inspection) NeedsMigration() error {
 	case i.Migrated():
 		return nil
 	}
-	return ship.Errorf(ship.Conflict, "the database is at migration %d and queue version %d, and this program needs %d and %d: run \"waybill migrate\"",
+	return ship.Errorf(ship.Conflict, "the database is at migration %d and queue version %d, but this program needs %d and %d: run \"waybill migrate\"",
 		i.Schema, i.Queue, i.SchemaWanted, i.QueueWanted)
 }
 
@@ -248,7 +248,7 @@ func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, erro
 	}
 	if err := i.readVersions(ctx, conn); err != nil {
 		_ = conn.Close(ctx)
-		return nil, i, fmt.Errorf("look at the database: %w", explain(err))
+		return nil, i, fmt.Errorf("inspect the database: %w", explain(err))
 	}
 	return conn, i, nil
 }
@@ -334,13 +334,13 @@ const sqlOwner = `SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_cl
 // tables' owner.
 func (i *Inspection) readRowSecurity(ctx context.Context, conn *pgx.Conn) error {
 	if err := conn.QueryRow(ctx, sqlMissingRoles, []string{roleApp, roleSys}).Scan(&i.MissingRoles); err != nil {
-		return fmt.Errorf("look for roles: %w", err)
+		return fmt.Errorf("check roles: %w", err)
 	}
 	if err := conn.QueryRow(ctx, sqlUnsecuredTables).Scan(&i.Unfenced); err != nil {
-		return fmt.Errorf("look for row-level security: %w", err)
+		return fmt.Errorf("check row-level security: %w", err)
 	}
 	if err := conn.QueryRow(ctx, sqlOwner).Scan(&i.Owner); err != nil {
-		return fmt.Errorf("look for the owner: %w", err)
+		return fmt.Errorf("check the owner: %w", err)
 	}
 	return nil
 }
@@ -360,7 +360,7 @@ func (i *Inspection) readPartitions(ctx context.Context, conn *pgx.Conn, now tim
 	}
 
 	if err := conn.QueryRow(ctx, sqlMissingTables, wanted).Scan(&i.MissingPartitions); err != nil {
-		return fmt.Errorf("look for partitions: %w", err)
+		return fmt.Errorf("check partitions: %w", err)
 	}
 	return nil
 }

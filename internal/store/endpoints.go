@@ -133,7 +133,7 @@ func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpoint
 	})
 	// No row came back: the tenant has as many as it may.
 	if ship.KindOf(err) == ship.NotFound {
-		return endpoint, ship.Coded(ship.Conflict, "webhook_limit", "the account has %d webhooks in this mode, which is as many as it may", MaxEndpoints)
+		return endpoint, ship.Coded(ship.Conflict, "webhook_limit", "the account already has %d webhooks in this mode, which is the maximum; delete one first", MaxEndpoints)
 	}
 	if err != nil {
 		return endpoint, fmt.Errorf("add endpoint: %w", err)

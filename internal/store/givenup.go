@@ -19,7 +19,7 @@ ORDER BY e.id LIMIT 100`
 func (s *Store) FailedEndpointsToNotify(ctx context.Context) ([]Endpoint, error) {
 	rows, err := s.sys.Query(ctx, sqlUnnotifiedDisabled)
 	if err != nil {
-		return nil, fmt.Errorf("endpoints given up: %w", explain(err))
+		return nil, fmt.Errorf("read disabled endpoints: %w", explain(err))
 	}
 	list, err := collect(rows, scanEndpoint)
 	return list, explain(err)

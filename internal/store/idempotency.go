@@ -64,7 +64,7 @@ func (s *Store) TakeKey(ctx context.Context, t ship.Tenant, key string, fingerpr
 	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold})
 	n, err := s.exec(ctx, t, sqlTakeKey, args)
 	if err != nil {
-		return false, fmt.Errorf("take an idempotency key: %w", err)
+		return false, fmt.Errorf("reserve an idempotency key: %w", err)
 	}
 	return n == 1, nil
 }
@@ -93,7 +93,7 @@ func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, finge
 		"body":        a.Body,
 	}))
 	if err != nil {
-		return fmt.Errorf("keep an answer: %w", err)
+		return fmt.Errorf("store a response: %w", err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ WHERE account_id = @account AND livemode = @livemode AND key = @key
 // FreeKey forgets a key whose request came to nothing.
 func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
 	if _, err := s.exec(ctx, t, sqlFreeKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key})); err != nil {
-		return fmt.Errorf("free an idempotency key: %w", err)
+		return fmt.Errorf("release an idempotency key: %w", err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (s *Store) DeleteOldIdempotencyKeys(ctx context.Context, now time.Time) (in
 		"answers":   now.Add(-answerMemory),
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forget keys: %w", explain(err))
+		return 0, fmt.Errorf("delete old idempotency keys: %w", explain(err))
 	}
 	return tag.RowsAffected(), nil
 }

@@ -23,13 +23,13 @@ type Violation struct {
 // statement names all three, because Postgres must know their types. Purchases
 // of the last minutes may still be on their way.
 var invariants = []struct{ rule, sql string }{
-	{"a purchase is settled within a day, or given to a person", sqlUnsettled},
-	{"what is bought has a label, and was told", sqlNotAnnounced},
-	{"what is bought was bought by one attempt", sqlBoughtTwice},
-	{"what is bought is charged once, what is voided is credited", sqlLedgerMismatch},
-	{"what failed costs nothing", sqlFailedCharged},
-	{"a stranded label is taken back within ten minutes", sqlOrphanedTooLong},
-	{"an event's number follows the one before it", sqlSequenceGaps},
+	{"a purchase is settled within a day or marked for review", sqlUnsettled},
+	{"a purchased shipment has a label and its event", sqlNotAnnounced},
+	{"a purchased shipment was bought by exactly one attempt", sqlBoughtTwice},
+	{"a purchase is charged once and a void is credited", sqlLedgerMismatch},
+	{"a failed purchase costs nothing", sqlFailedCharged},
+	{"an orphaned label is voided within ten minutes", sqlOrphanedTooLong},
+	{"event sequence numbers have no gaps", sqlSequenceGaps},
 }
 
 const sqlUnsettled = `

@@ -13,12 +13,12 @@ func TestEveryViolationIsFound(t *testing.T) {
 	t.Parallel()
 	for rule, sabotage := range map[string]string{
 		"": `SELECT 1`,
-		"what is bought has a label, and was told":                   `DELETE FROM labels`,
-		"what is bought was bought by one attempt":                   `INSERT INTO purchase_attempts SELECT shipment_id, account_id, livemode, 9, reference, carrier, service, now(), now(), 'purchased' FROM purchase_attempts`,
-		"what is bought is charged once, what is voided is credited": `DELETE FROM charges`,
-		"what failed costs nothing":                                  `UPDATE shipment_states SET state = 'failed'`,
-		"a stranded label is taken back within ten minutes":          `INSERT INTO orphaned_labels SELECT account_id, livemode, 'ups', '1Z7', id, 1, 'lookup', 'pending', '{}', NULL, now() - interval '11 minutes' FROM shipment_states`,
-		"an event's number follows the one before it":                `UPDATE events SET sequence = 7 WHERE kind = 'label.generated'`,
+		"a purchased shipment has a label and its event":         `DELETE FROM labels`,
+		"a purchased shipment was bought by exactly one attempt": `INSERT INTO purchase_attempts SELECT shipment_id, account_id, livemode, 9, reference, carrier, service, now(), now(), 'purchased' FROM purchase_attempts`,
+		"a purchase is charged once and a void is credited":      `DELETE FROM charges`,
+		"a failed purchase costs nothing":                        `UPDATE shipment_states SET state = 'failed'`,
+		"an orphaned label is voided within ten minutes":         `INSERT INTO orphaned_labels SELECT account_id, livemode, 'ups', '1Z7', id, 1, 'lookup', 'pending', '{}', NULL, now() - interval '11 minutes' FROM shipment_states`,
+		"event sequence numbers have no gaps":                    `UPDATE events SET sequence = 7 WHERE kind = 'label.generated'`,
 	} {
 		f := newFixture(t)
 		f.settledLive(t)

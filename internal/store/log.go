@@ -86,7 +86,7 @@ func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []
 	// Transaction numbers begin again lower after a restore, so a position above
 	// the horizon is from another history of the database.
 	if !isKnown || !after.At.IsZero() && after.At.Before(now.Add(-EventRetention)) {
-		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the log; begin without one")
+		return nil, after, ship.Coded(ship.Gone, "cursor_expired", "the cursor is older than the event log; start again without a cursor")
 	}
 	if len(list) == limit {
 		return list, list[limit-1].Position, nil
@@ -167,7 +167,7 @@ func scanLogEvent(r pgx.Row) (LogEvent, error) {
 		return found, fmt.Errorf("read the order of %s: %w", event.Shipment, err)
 	}
 	if err := json.Unmarshal(purchase, &found.Shipment.Purchase); err != nil {
-		return found, fmt.Errorf("read the deal of %s: %w", event.Shipment, err)
+		return found, fmt.Errorf("read the purchase of %s: %w", event.Shipment, err)
 	}
 	return found, nil
 }

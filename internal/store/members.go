@@ -179,7 +179,7 @@ func (s *Store) AddMember(ctx context.Context, account ship.AccountID, person sh
 	args["at"] = at
 	n, err := s.run(ctx, sqlAddMember, args)
 	if err == nil && n == 0 {
-		err = ship.Coded(ship.Conflict, "already_member", "this person is a member of the account already")
+		err = ship.Coded(ship.Conflict, "already_member", "this person is already a member of the account")
 	}
 	return err
 }

@@ -103,7 +103,7 @@ func (s *Store) InvitationByHash(ctx context.Context, hash [32]byte, now time.Ti
 }
 
 func invitationGone() error {
-	return ship.Coded(ship.Gone, "expired", "this invitation was used already, was taken back, or is too old: ask for another")
+	return ship.Coded(ship.Gone, "expired", "this invitation was already used, was revoked or has expired: ask for a new one")
 }
 
 const sqlInvitationsByEmail = `

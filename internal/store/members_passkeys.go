@@ -34,7 +34,7 @@ func (s *Store) AddPasskey(ctx context.Context, k Passkey) error {
 
 	n, err := s.run(ctx, sqlAddPasskey, args)
 	if err == nil && n == 0 {
-		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is registered already")
+		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is already registered")
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (s *Store) UsePasskey(ctx context.Context, k Passkey, count uint32) error {
 
 	n, err := s.run(ctx, sqlUsePasskey, args)
 	if err == nil && n == 0 {
-		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey is not accepted")
+		err = ship.Coded(ship.Conflict, "passkey_refused", "this passkey was not accepted")
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (s *Store) AddPerson(ctx context.Context, p Person) error {
 
 	_, err := s.run(ctx, sqlAddPerson, args)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "people_email_key" {
-		return ship.Coded(ship.Conflict, "email_taken", "somebody signs in with this e-mail already")
+		return ship.Coded(ship.Conflict, "email_taken", "this e-mail address is already in use")
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func Migrate(ctx context.Context, url string) error {
 	// skipped, and others would fail halfway.
 	var old bool
 	if err := pool.QueryRow(ctx, sqlIsOld).Scan(&old); err != nil {
-		return fmt.Errorf("look at the database: %w", explain(err))
+		return fmt.Errorf("inspect the database: %w", explain(err))
 	}
 	if old {
 		return errOld()
@@ -61,7 +61,7 @@ func Migrate(ctx context.Context, url string) error {
 		return err
 	}
 	if _, err := pool.Exec(ctx, sqlMakeInstance, randomKey()); err != nil {
-		return fmt.Errorf("make the instance: %w", err)
+		return fmt.Errorf("create the instance: %w", err)
 	}
 	return makePartitions(ctx, pool, time.Now())
 }
@@ -139,11 +139,11 @@ END $$`
 // create the roles itself.
 func explainRoles(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
-		return fmt.Errorf("the login of DATABASE_URL may not create or grant the roles %[1]s and %[2]s: "+
-			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; GRANT %[1]s, %[2]s TO the login: %[3]w",
+		return fmt.Errorf("the user of DATABASE_URL cannot create or grant the roles %[1]s and %[2]s: "+
+			"have an administrator run deploy/init-database.sh, or CREATE ROLE %[1]s NOLOGIN; CREATE ROLE %[2]s NOLOGIN; GRANT %[1]s, %[2]s TO that user: %[3]w",
 			roleApp, roleSys, err)
 	}
-	return fmt.Errorf("make the roles: %w", err)
+	return fmt.Errorf("create the roles: %w", err)
 }
 
 // insufficientPrivilege is Postgres's code for what a login may not do.

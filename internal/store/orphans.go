@@ -66,7 +66,7 @@ ON CONFLICT DO NOTHING`
 func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 	purchase, err := json.Marshal(label.Purchase)
 	if err != nil {
-		return fmt.Errorf("write a deal: %w", err)
+		return fmt.Errorf("encode a purchase: %w", err)
 	}
 	args := tenantArgs(label.Tenant, label.Shipment.Raw(), pgx.NamedArgs{
 		"carrier":  label.Purchase.Carrier,
@@ -89,12 +89,12 @@ func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 		})
 		batch.Queue(sqlIsOrphan, args).QueryRow(func(r pgx.Row) error { return r.Scan(&isOrphan) })
 		if err := tx.send(ctx, batch); err != nil {
-			return fmt.Errorf("strand a label: %w", err)
+			return fmt.Errorf("record an orphaned label: %w", err)
 		}
 
 		switch {
 		case !isOrphan:
-			return ship.Errorf(ship.Conflict, "the label is the one that counts")
+			return ship.Errorf(ship.Conflict, "the label belongs to its shipment and is not orphaned")
 		case added == 0:
 			return nil // it was recorded before, with its charge and its job
 		}
@@ -203,7 +203,7 @@ func (s *Store) UncertainPurchases(ctx context.Context, since time.Time, after s
 
 	rows, err := s.sys.Query(ctx, sqlUncertainPurchases, [16]byte(ship.RawIDAt(since)), [16]byte(last))
 	if err != nil {
-		return nil, fmt.Errorf("attempts in doubt: %w", explain(err))
+		return nil, fmt.Errorf("read uncertain attempts: %w", explain(err))
 	}
 	list, err := collect(rows, func(r pgx.Row) (UncertainPurchase, error) {
 		var uncertain UncertainPurchase
@@ -224,7 +224,7 @@ FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
 	rows, err := s.sys.Query(ctx, sqlKnown, subjectArgs(list))
 	if err != nil {
-		return nil, fmt.Errorf("known shipments: %w", explain(err))
+		return nil, fmt.Errorf("read known shipments: %w", explain(err))
 	}
 
 	known := make(map[ship.Subject]bool, len(list))

@@ -149,7 +149,7 @@ func makePartition(ctx context.Context, tx pgx.Tx, table string, p period, with 
 	sql := fmt.Sprintf(sqlMakePartition, name, table, with, first, end)
 	for statement := range strings.SplitSeq(sql, ";") {
 		if _, err := tx.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("make %s: %w", name, err)
+			return fmt.Errorf("create %s: %w", name, err)
 		}
 	}
 	return nil

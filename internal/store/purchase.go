@@ -82,10 +82,10 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		intendStatement.text, intendStatement.args(args)...)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
-		return "", ship.Errorf(ship.Conflict, "the idempotency key is taken")
+		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
 	}
 	if err != nil {
-		return "", fmt.Errorf("intend shipment %s: %w", shipment.ID, err)
+		return "", fmt.Errorf("record the purchase of shipment %s: %w", shipment.ID, err)
 	}
 
 	if duplicate != nil {
@@ -205,7 +205,7 @@ func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) er
 	}
 	// Buying again is safe only after an attempt that certainly bought nothing.
 	if n == 0 {
-		return ship.Errorf(ship.Conflict, "shipment %s cannot be bought again now", shipment.ID)
+		return ship.Errorf(ship.Conflict, "shipment %s cannot be bought again while an attempt may have succeeded", shipment.ID)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ SELECT @account, @livemode, @id FROM moved`
 // and nobody has moved it meanwhile.
 func (s *Store) Move(ctx context.Context, shipment ship.Shipment, to ship.State) error {
 	if !shipment.State.CanBecome(to) {
-		return ship.Errorf(ship.Conflict, "a shipment that is %s cannot become %s", shipment.State, to)
+		return ship.Errorf(ship.Conflict, "a shipment in state %s cannot become %s", shipment.State, to)
 	}
 
 	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{"from": string(shipment.State), "to": string(to)})

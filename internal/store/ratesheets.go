@@ -117,7 +117,7 @@ RETURNING version, added_at`
 func (s *Store) AddRateSheet(ctx context.Context, t ship.Tenant, sheet RateSheet) (RateSheet, error) {
 	// This locks the tenant's routing, so nobody else takes the same version.
 	if err := s.changeRouting(ctx, t); err != nil {
-		return sheet, fmt.Errorf("count a change of the rate sheets: %w", err)
+		return sheet, fmt.Errorf("record a change of the rate sheets: %w", err)
 	}
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&sheet.Version, &sheet.AddedAt) }, sqlAddRateSheet,
 		[16]byte(t.Account.Raw()), t.Livemode, sheet.Name, sheet.Carrier, nullConnection(sheet.Connection), null(sheet.CSV))

@@ -79,7 +79,7 @@ type StoredMeaning struct {
 func (s *Store) StoredMeanings(ctx context.Context, parcels []ship.Subject) ([]StoredMeaning, error) {
 	rows, err := s.sys.Query(ctx, sqlMeanings, subjectArgs(parcels))
 	if err != nil {
-		return nil, fmt.Errorf("read meanings: %w", explain(err))
+		return nil, fmt.Errorf("read code meanings: %w", explain(err))
 	}
 	list, err := collect(rows, scanMeaning)
 	return list, explain(err)

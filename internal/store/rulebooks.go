@@ -100,13 +100,13 @@ RETURNING published_at`
 func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (time.Time, error) {
 	// This locks the tenant's routing, so nobody else takes the same version.
 	if err := s.changeRouting(ctx, t); err != nil {
-		return time.Time{}, fmt.Errorf("count a change of the rules: %w", err)
+		return time.Time{}, fmt.Errorf("record a change of the rules: %w", err)
 	}
 
 	err := s.changeRow(ctx, t, publishedEntry(t, b), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
 		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, null(b.Restored))
 	if ship.KindOf(err) == ship.NotFound {
-		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next", b.Version)
+		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next version", b.Version)
 	}
 	return b.WrittenAt, err
 }
@@ -180,7 +180,7 @@ func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBoo
 	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sql,
 		[16]byte(t.Account.Raw()), t.Livemode, book, guard)
 	if ship.KindOf(err) == ship.NotFound {
-		return b, ship.Errorf(ship.Conflict, "the draft is not the one that was seen")
+		return b, ship.Errorf(ship.Conflict, "the draft was changed since it was loaded")
 	}
 	return b, err
 }

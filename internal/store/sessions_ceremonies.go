@@ -49,7 +49,7 @@ func scanCeremony(r pgx.Row, hash [32]byte, kind string) (Ceremony, error) {
 }
 
 func ceremonyGone() error {
-	return ship.Coded(ship.Gone, "expired", "this was used already, or it is too old: begin again")
+	return ship.Coded(ship.Gone, "expired", "this request has expired or was already used: start again")
 }
 
 func ceremonyArgs(hash [32]byte, kind string, now time.Time) pgx.NamedArgs {

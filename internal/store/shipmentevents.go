@@ -40,7 +40,7 @@ func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.Shipm
 	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(id.Raw().Time())), "limit": limit})
 	list, err := queryList(ctx, s, t, scanLogEvent, sqlShipmentEvents, args)
 	if err != nil {
-		return nil, fmt.Errorf("what was told of %s: %w", id, err)
+		return nil, fmt.Errorf("read the events of %s: %w", id, err)
 	}
 	return list, nil
 }

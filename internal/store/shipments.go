@@ -59,7 +59,7 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 		return shipment, fmt.Errorf("read the order of %s: %w", shipment.ID, err)
 	}
 	if err := json.Unmarshal(purchase, &shipment.Purchase); err != nil {
-		return shipment, fmt.Errorf("read the deal of %s: %w", shipment.ID, err)
+		return shipment, fmt.Errorf("read the purchase of %s: %w", shipment.ID, err)
 	}
 	return shipment, nil
 }

@@ -118,7 +118,7 @@ func (s *Store) System() *pgxpool.Pool { return s.sys }
 // Ping proves that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.sys.Exec(ctx, "SELECT"); err != nil {
-		return ship.Errorf(ship.Unavailable, "the database does not answer: %w", err)
+		return ship.Errorf(ship.Unavailable, "the database does not respond: %w", err)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func explain(err error) error {
 		return nil
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		return &ship.Error{Kind: ship.NotFound, Message: "no such thing", Err: err}
+		return &ship.Error{Kind: ship.NotFound, Message: "not found", Err: err}
 	}
 
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -278,7 +278,7 @@ func explain(err error) error {
 	}
 
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
-		return unavailable("the database does not answer", err)
+		return unavailable("the database does not respond", err)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id sh
 		return tx.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&tracker, &isNew) }, sqlFollow, args)
 	})
 	if err != nil {
-		return "", false, fmt.Errorf("follow a parcel: %w", err)
+		return "", false, fmt.Errorf("create a tracker: %w", err)
 	}
 	return ship.TrackerIDOf(tracker), isNew, nil
 }
@@ -194,7 +194,7 @@ func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) 
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow,
 		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
 	if err != nil {
-		return fmt.Errorf("unfollow %s: %w", id, err)
+		return fmt.Errorf("delete tracker %s: %w", id, err)
 	}
 	if n == 0 {
 		return ship.Errorf(ship.NotFound, "no such tracker")

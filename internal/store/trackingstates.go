@@ -30,7 +30,7 @@ FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id
 func (s *Store) TrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
 	rows, err := s.sys.Query(ctx, sqlTrackingStates, subjectArgs(parcels))
 	if err != nil {
-		return nil, fmt.Errorf("read journeys: %w", explain(err))
+		return nil, fmt.Errorf("read tracking states: %w", explain(err))
 	}
 	list, err := collect(rows, scanTrackingState)
 	return list, explain(err)
@@ -41,7 +41,7 @@ func (s *Store) TrackingStates(ctx context.Context, parcels []ship.Subject) ([]s
 func (s *Store) LockTrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
 	rows, err := s.tx.Query(ctx, sqlLockTrackingStates, subjectArgs(parcels))
 	if err != nil {
-		return nil, fmt.Errorf("lock journeys: %w", explain(err))
+		return nil, fmt.Errorf("lock tracking states: %w", explain(err))
 	}
 
 	var reader trackingStateReader
@@ -320,7 +320,7 @@ func (c columns) addScan(subject ship.Subject, scan NewScan) {
 func (c columns) addEvent(trackingState ship.TrackingState, event ship.Event) error {
 	snapshot, err := json.Marshal(event.Snapshot)
 	if err != nil {
-		return fmt.Errorf("write a snapshot: %w", err)
+		return fmt.Errorf("encode a snapshot: %w", err)
 	}
 
 	c.addTenant(trackingState.Tenant)

@@ -55,7 +55,7 @@ func (s *Store) Waiting(ctx context.Context, e Endpoint, n int) (WaitingEvent, e
 	batch.Queue(sqlWaitingLog, logArgs...).Query(collectInto(&log, scanWaiting))
 	batch.Queue(sqlWaitingNewest, logArgs...).Query(collectInto(&newest, scanWaiting))
 	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
-		return WaitingEvent{}, fmt.Errorf("what waits for %s: %w", e.ID, explain(err))
+		return WaitingEvent{}, fmt.Errorf("read pending events of %s: %w", e.ID, explain(err))
 	}
 
 	for i := range retries {
@@ -250,7 +250,7 @@ func (s *Store) DeliveredSince(ctx context.Context, t ship.Tenant, id ship.Endpo
 	rows, err := s.sys.Query(ctx, sqlDeliveredSince,
 		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), [16]byte(ship.RawIDAt(since)))
 	if err != nil {
-		return nil, fmt.Errorf("what %s has got: %w", id, explain(err))
+		return nil, fmt.Errorf("read deliveries to %s: %w", id, explain(err))
 	}
 
 	delivered := map[ship.EventID]bool{}

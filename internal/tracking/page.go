@@ -88,4 +88,4 @@ func (s *Service) PageOf(token string) (ship.Tenant, ship.ShipmentID, error) {
 	return t, ship.ShipmentIDOf(ship.RawID(plain[16:32])), nil
 }
 
-var errNoParcelPage = ship.Coded(ship.NotFound, "tracking_not_found", "there is no such tracking page")
+var errNoParcelPage = ship.Coded(ship.NotFound, "tracking_not_found", "no such tracking page")

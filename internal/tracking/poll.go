@@ -59,7 +59,7 @@ func (s *Service) pollConnection(ctx context.Context, id ship.ConnectionID, watc
 	connection, err := s.connection(ctx, watches[0].Tenant, id)
 	if err != nil {
 		s.pause(id, time.Now().Add(s.pollClaim))
-		s.log.WarnContext(ctx, "parcels cannot be asked about", "connection", id, "error", err)
+		s.log.WarnContext(ctx, "parcels cannot be polled", "connection", id, "error", err)
 		return
 	}
 
@@ -78,12 +78,12 @@ func (s *Service) pollConnection(ctx context.Context, id ship.ConnectionID, watc
 				wait = e.RetryAfter
 			}
 			s.pause(id, time.Now().Add(wait))
-			s.log.InfoContext(ctx, "a carrier is asked later", "connection", id, "after", wait.String(), "kind", string(kind))
+			s.log.InfoContext(ctx, "polling of a carrier is postponed", "connection", id, "after", wait.String(), "kind", string(kind))
 			s.unclaim(ctx, watches)
 			return
 
 		default:
-			s.log.WarnContext(ctx, "a question about parcels failed", "connection", id, "error", err)
+			s.log.WarnContext(ctx, "polling of parcels failed", "connection", id, "error", err)
 		}
 		watches = watches[n:]
 	}
@@ -113,7 +113,7 @@ func (s *Service) unclaim(ctx context.Context, watches []store.Watch) {
 		due[watch.Subject] = watch.Due
 	}
 	if err := s.store.MoveWatches(ctx, due); err != nil {
-		s.log.WarnContext(ctx, "parcels wait until their claim ends", "error", err)
+		s.log.WarnContext(ctx, "parcels stay claimed until their claim expires", "error", err)
 	}
 }
 

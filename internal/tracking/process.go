@@ -116,7 +116,7 @@ func (s *Service) processPushes(ctx context.Context, list []store.PendingPush) e
 	}
 
 	push := list[0]
-	s.log.ErrorContext(ctx, "a push cannot be taken in", "push", push.ID, "looks", push.Looks, "error", err)
+	s.log.ErrorContext(ctx, "a push cannot be processed", "push", push.ID, "looks", push.Looks, "error", err)
 	return s.store.PostponePushes(ctx, subjectsOf(list), time.Now().UTC().Add(pushRetry*time.Duration(min(push.Looks, 60))))
 }
 
@@ -210,7 +210,7 @@ func (s *Service) decodePushes(ctx context.Context, list []store.PendingPush) (d
 		case ship.Forbidden, ship.Invalid, ship.Unsupported, ship.NotFound:
 			s.log.WarnContext(ctx, "a push was rejected", "connection", push.Connection, "error", err)
 		default:
-			s.log.WarnContext(ctx, "a push cannot be read now", "connection", push.Connection, "error", err)
+			s.log.WarnContext(ctx, "a push cannot be decoded now and is retried", "connection", push.Connection, "error", err)
 			postponed[subject] = true
 		}
 	}
@@ -222,8 +222,8 @@ func (s *Service) decodePushes(ctx context.Context, list []store.PendingPush) (d
 func (s *Service) decodePush(ctx context.Context, push store.Push) (decoded decodedPush, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.log.ErrorContext(ctx, "panic over a push", "connection", push.Connection, "push", push.ID, "cause", cause, "stack", string(debug.Stack()))
-			err = ship.Errorf(ship.Invalid, "panic over a push: %s", fmt.Sprint(cause))
+			s.log.ErrorContext(ctx, "panic while decoding a push", "connection", push.Connection, "push", push.ID, "cause", cause, "stack", string(debug.Stack()))
+			err = ship.Errorf(ship.Invalid, "panic while decoding a push: %s", fmt.Sprint(cause))
 		}
 	}()
 

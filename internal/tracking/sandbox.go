@@ -53,7 +53,7 @@ func (s *Service) Advance(ctx context.Context, t ship.Tenant, id ship.ShipmentID
 }
 
 func cannotAdvance() error {
-	return ship.Coded(ship.Conflict, "cannot_advance", "the parcel has no further step")
+	return ship.Coded(ship.Conflict, "cannot_advance", "the parcel has no next status: it is delivered, or it has no label")
 }
 
 // nextScans are the simulated scans that come next.
@@ -77,7 +77,7 @@ func (s *Service) nextScans(ctx context.Context, tx *store.Store, trackingState 
 
 	scan := sandbox.ScanFor(order, status, reason, now, trackingState.Carrier)
 	if scan.Code == "" {
-		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/status", Code: "invalid", Detail: "is not a status that a carrier tells"}})
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/status", Code: "invalid", Detail: "is not a status that carriers report"}})
 	}
 
 	var next []ship.Scan // simulated pieces travel together

@@ -123,7 +123,7 @@ func (s *Service) Track(ctx context.Context, t ship.Tenant, number, carrier stri
 	// A shipment without a log event has not been announced to the client yet.
 	isUnknown := err == nil && !trackingState.Followed && trackingState.Sequence == 0
 	if ship.KindOf(err) == ship.NotFound || isUnknown {
-		return Tracked{}, ship.Coded(ship.NotFound, "tracking_not_found", "no parcel with this number is known to this account")
+		return Tracked{}, ship.Coded(ship.NotFound, "tracking_not_found", "this account has no parcel with this tracking number")
 	}
 	return trackedOf(trackingState, scans), err
 }
@@ -163,7 +163,7 @@ func (s *Service) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, num
 		if trackingState, scans, err := s.store.Find(ctx, t, number, carrier); err == nil && trackingState.Followed {
 			return trackedOf(trackingState, scans), false, nil
 		}
-		limited := ship.Coded(ship.Limited, "tracker_limit", "at most %d new numbers a day can be followed", maxNewPerDay)
+		limited := ship.Coded(ship.Limited, "tracker_limit", "at most %d new tracking numbers can be added per day", maxNewPerDay)
 		limited.RetryAfter = time.Hour
 		return Tracked{}, false, limited
 	}
@@ -202,7 +202,7 @@ func (s *Service) connectionFor(ctx context.Context, t ship.Tenant, name string)
 // the number fits.
 func (s *Service) carrierFor(number, name string) (string, error) {
 	if number == "" || len(number) > 50 {
-		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "is not a tracking number"}})
+		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/trackingNumber", Code: "invalid", Detail: "must be a valid tracking number"}})
 	}
 
 	if name != "" {
@@ -214,7 +214,7 @@ func (s *Service) carrierFor(number, name string) (string, error) {
 			return "", ship.InvalidFields([]ship.FieldError{{
 				Pointer:    "/carrier",
 				Code:       "unknown_carrier",
-				Detail:     "is not a carrier of this account",
+				Detail:     "is not a carrier connected to this account",
 				Suggestion: ship.Nearest(name, known),
 			}})
 		}
@@ -223,11 +223,11 @@ func (s *Service) carrierFor(number, name string) (string, error) {
 
 	switch candidates := carrier.Detect(s.specs, number); len(candidates) {
 	case 0:
-		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "required", Detail: "is required: the number fits no carrier that is known here"}})
+		return "", ship.InvalidFields([]ship.FieldError{{Pointer: "/carrier", Code: "required", Detail: "is required: the number does not match any known carrier"}})
 	case 1:
 		return candidates[0], nil
 	default:
-		ambiguous := ship.Coded(ship.Invalid, "carrier_ambiguous", "the number fits several carriers; name one")
+		ambiguous := ship.Coded(ship.Invalid, "carrier_ambiguous", "the number matches several carriers; set carrier")
 		ambiguous.Details = map[string]any{"candidates": candidates}
 		return "", ambiguous
 	}

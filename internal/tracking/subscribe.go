@@ -46,7 +46,7 @@ func (s *Service) Subscribe(ctx context.Context) (int, error) {
 		n, err := s.subscribe(ctx, connection, watch)
 		made += n
 		if err != nil {
-			s.log.WarnContext(ctx, "a carrier is not told to push", "connection", watch.Connection, "error", err)
+			s.log.WarnContext(ctx, "subscribing to pushes of a carrier failed", "connection", watch.Connection, "error", err)
 		}
 	}
 	return made, nil

@@ -281,11 +281,11 @@ func failureReason(failure shipping.PurchaseFailure) string {
 	case failure.Outcome == purchase.WasRefused:
 		return name + " declined the order and gave no reason."
 	case failure.Outcome == purchase.WasNotSent && reason != "":
-		return name + " could not be asked: " + sentence(reason)
+		return name + " could not be reached: " + sentence(reason)
 	case failure.Outcome == purchase.WasNotSent:
-		return name + " could not be asked."
+		return name + " could not be reached."
 	case failure.Outcome == purchase.WasOrphaned:
-		return name + " sold the label and its image was lost, so it was voided."
+		return name + " sold the label but its image was lost, so the label was voided."
 	}
 	return name + " did not answer in time and has no record of the purchase."
 }
@@ -322,15 +322,15 @@ func (v *visit) shipmentNeed(shipment ship.Shipment) need {
 
 // reasonAdvice is what to do about a parcel that a carrier cannot deliver.
 var reasonAdvice = map[string]string{
-	"address_not_found":       "Ask the recipient for the right address and give it to the carrier.",
+	"address_not_found":       "Ask the recipient for the correct address and give it to the carrier.",
 	"recipient_unavailable":   "Let the recipient know that delivery was attempted and when the carrier tries again.",
 	"delivery_attempt_failed": "Let the recipient know that delivery was attempted and when the carrier tries again.",
-	"refused":                 "The recipient refused the parcel: it comes back. Ask why before it is sent again.",
-	"damaged":                 "Claim the damage with the carrier and send a replacement.",
-	"lost":                    "Claim the loss with the carrier and send a replacement.",
-	"customs_hold":            "Give the carrier the papers that customs asks for.",
+	"refused":                 "The recipient refused the parcel, so it is being returned. Find out why before you ship it again.",
+	"damaged":                 "File a damage claim with the carrier and send a replacement.",
+	"lost":                    "File a loss claim with the carrier and send a replacement.",
+	"customs_hold":            "Send the carrier the documents that customs requires.",
 	"weather_delay":           "Wait for the carrier to resume delivery, and inform the recipient.",
-	"return_to_sender":        "The parcel comes back. Ask the recipient for a better address before it is sent again.",
+	"return_to_sender":        "The parcel is being returned. Confirm the address with the recipient before you ship it again.",
 }
 
 // orphanNeeds are labels that a carrier sold and that nobody may use.
@@ -361,7 +361,7 @@ func orphanNeed(orphan shipping.OrphanedLabel, to string) need {
 	if orphan.State == store.OrphanVoidDeclined {
 		item.Word = "Refused"
 		item.Class = "badge badge-fail"
-		item.Advice = "The carrier refused to void it. Ask " + carrierName + " to void it: until then it may be billed."
+		item.Advice = "The carrier refused to void it. Ask " + carrierName + " to void it; until then you may be charged for it."
 	}
 	return item
 }
@@ -402,7 +402,7 @@ func (v *visit) connectionNeeds(page needPage) (list []need, err error) {
 			list = append(list, need{
 				Title:  connection.Name,
 				About:  carrierTitle(connection.Carrier) + ": " + finding.Message,
-				Word:   "Fails",
+				Word:   "Failing",
 				Class:  "badge badge-fail",
 				Advice: finding.Advice,
 				To:     v.to("carriers", string(connection.ID)),
@@ -476,7 +476,7 @@ func (v *visit) countAttention() shipping.Attention {
 
 	counts, err := v.Shipping.Attention(v.ctx(), v.tenant())
 	if err != nil {
-		v.Log.WarnContext(v.ctx(), "what needs attention is not counted", "error", err)
+		v.Log.WarnContext(v.ctx(), "could not count what needs attention", "error", err)
 	}
 
 	// The count must agree with the list, which leaves these out as well.

@@ -84,7 +84,7 @@ func attentionPageView(f frame, p attentionPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Needs attention", "What does not settle by itself, and what to do about it.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Needs attention", "Problems that are not resolved automatically, and what to do about them.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -266,13 +266,13 @@ func attentionTable(f frame, p attentionPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">To the overview</a>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">Back to overview</a>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("check", "Nothing waits for you", "Purchases are settled, parcels move, endpoints answer.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("check", "Nothing needs attention", "Purchases, parcels, carriers and webhooks are all in order.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -281,7 +281,7 @@ func attentionTable(f frame, p attentionPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<div class=\"card table-card\"><table class=\"rows cards needs\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\">State</th><th scope=\"col\">What to do</th><th scope=\"col\" class=\"right\">Since</th><th scope=\"col\" aria-label=\"Actions\"></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<div class=\"card table-card\"><table class=\"rows cards needs\"><thead><tr><th scope=\"col\">Item</th><th scope=\"col\">State</th><th scope=\"col\">What to do</th><th scope=\"col\" class=\"right\">Since</th><th scope=\"col\" aria-label=\"Actions\"></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -448,7 +448,7 @@ func attentionTable(f frame, p attentionPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Clipped {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<p class=\"hint\">The newest of each kind are shown. Choose a kind above to see all of it.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<p class=\"hint\">Only the newest items of each kind are shown. Choose a kind above to see all of them.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -23,7 +23,7 @@ type auditList struct {
 
 // auditKinds are the prefixes of actions, to filter by.
 var auditKinds = []choice{
-	{"", "Everything"},
+	{"", "All actions"},
 	{"shipment.", "Shipments"},
 	{"batch.", "Batches"},
 	{"box.", "Boxes"},
@@ -40,7 +40,7 @@ var auditKinds = []choice{
 
 // auditActors are the kinds of actors, to filter by.
 var auditActors = []choice{
-	{"", "Everybody"},
+	{"", "All actors"},
 	{member.ByPeople, "People"},
 	{member.ByKeys, "API keys"},
 	{member.ByOperators, "Command line"},

@@ -82,7 +82,7 @@ func auditPage(f frame, p auditList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Audit log", "Who did what, when and from where. Nothing in it is ever changed.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Audit log", "Who changed what, when and from where. Entries cannot be edited.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -112,7 +112,7 @@ func auditPage(f frame, p auditList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" hx-target=\"#list\" hx-swap=\"outerHTML\" hx-push-url=\"true\" hx-trigger=\"change, submit\"><select name=\"by\" aria-label=\"Who\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" hx-target=\"#list\" hx-swap=\"outerHTML\" hx-push-url=\"true\" hx-trigger=\"change, submit\"><select name=\"by\" aria-label=\"Actor\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -225,7 +225,7 @@ func auditPage(f frame, p auditList) templ.Component {
 					}
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</select> <select name=\"action\" aria-label=\"What\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</select> <select name=\"action\" aria-label=\"Action\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -284,7 +284,7 @@ func auditPage(f frame, p auditList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\" placeholder=\"On: an id or a name\" aria-label=\"On what: an id or a name\" autocomplete=\"off\" spellcheck=\"false\"> <label class=\"date\"><span aria-hidden=\"true\">From</span><input type=\"date\" name=\"from\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\" placeholder=\"Target ID or name\" aria-label=\"Target ID or name\" autocomplete=\"off\" spellcheck=\"false\"> <label class=\"date\"><span aria-hidden=\"true\">From</span><input type=\"date\" name=\"from\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -382,7 +382,7 @@ func auditTable(f frame, p auditList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.isEmpty() {
-				templ_7745c5c3_Err = empty("list", "Nothing here", "What people, API keys and operators change is written down here.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("list", "No entries yet", "Changes made by people, API keys and operators are recorded here.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -418,7 +418,7 @@ func auditTable(f frame, p auditList) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("search", "Nothing matches", "No entry fits these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("search", "No results", "No entries match these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -428,7 +428,7 @@ func auditTable(f frame, p auditList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\">Who</th><th scope=\"col\">On</th><th scope=\"col\">From</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"card table-card\"><table class=\"cards\"><thead><tr><th scope=\"col\">Action</th><th scope=\"col\">Actor</th><th scope=\"col\">Target</th><th scope=\"col\">Source</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -53,7 +53,7 @@ func backtestPageView(f frame, p backtestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("Back-test", "Rules decide again about shipments that were bought, by the offers that were seen then. No carrier is asked.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Back-test", "Apply rules to shipments that you have bought, using the offers stored at the time. No carrier is called.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,7 +105,7 @@ func backtestPageView(f frame, p backtestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "days", Label: "Since", Value: strconv.Itoa(p.Days), Choices: backtestRanges}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "days", Label: "Period", Value: strconv.Itoa(p.Days), Choices: backtestRanges}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -138,7 +138,7 @@ func backtestPageView(f frame, p backtestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "Changes as CSV</button> <progress class=\"unseen\" max=\"100\" value=\"0\" aria-label=\"Progress\"></progress> <span class=\"muted\" data-count aria-live=\"polite\"></span></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "Export changes as CSV</button> <progress class=\"unseen\" max=\"100\" value=\"0\" aria-label=\"Progress\"></progress> <span class=\"muted\" data-count aria-live=\"polite\"></span></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -191,7 +191,7 @@ func backtestResult(f frame, p backtestView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = empty("clock", "What would it have cost?", "Run it: cost and days by carrier and zone, and every shipment that would have gone another way.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("clock", "What would it have cost?", "Run a back-test to compare cost and delivery days by carrier and zone, and to list every shipment that would change carrier or service.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -205,7 +205,7 @@ func backtestResult(f frame, p backtestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = empty("box", "Nothing was bought in this time", "Buy some labels first; in test mode that costs nothing.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("box", "No shipments in this period", "Choose a longer period, or buy some labels first; test labels are free.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -275,7 +275,7 @@ func backtestTiles(f frame, p backtestView) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		s := p.Done
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div class=\"tiles\"><div class=\"card tile\"><span>Would go another way</span> <b>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div class=\"tiles\"><div class=\"card tile\"><span>Shipments that would change</span> <b>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -314,7 +314,7 @@ func backtestTiles(f frame, p backtestView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " looked at</small></div><div class=\"card tile\"><span>Cost was</span> <b>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " examined</small></div><div class=\"card tile\"><span>Actual cost</span> <b>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -572,9 +572,9 @@ func backtestChartCard(c backtestChart) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var26 string
-				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.ResolveAttributeValue("List the shipments to " + b.Name + " that would go another way")
+				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.ResolveAttributeValue("List the shipments to " + b.Name + " that would change")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 116, Col: 154}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 116, Col: 146}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var26)
 				if templ_7745c5c3_Err != nil {
@@ -587,7 +587,7 @@ func backtestChartCard(c backtestChart) templ.Component {
 				var templ_7745c5c3_Var27 string
 				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(b.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 116, Col: 165}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 116, Col: 157}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {
@@ -716,7 +716,7 @@ func backtestRules(f frame, p backtestView) templ.Component {
 			templ_7745c5c3_Var35 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<section class=\"card\"><header><h2>Which rule decides</h2></header><ul class=\"body bars\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<section class=\"card\"><header><h2>Shipments by rule</h2></header><ul class=\"body bars\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -726,7 +726,7 @@ func backtestRules(f frame, p backtestView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if r.Rule == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<span>No rule: the default</span> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<span>Default (no rule applied)</span> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -854,7 +854,7 @@ func backtestChanges(f frame, p backtestView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Zone == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "Shipments that would go another way")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "Shipments that would change")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -872,7 +872,7 @@ func backtestChanges(f frame, p backtestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, " that would go another way")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, " that would change")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -918,7 +918,7 @@ func backtestChanges(f frame, p backtestView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(s.Changes) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<p class=\"hint\">None: these rules choose as it was done.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<p class=\"hint\">None. These rules make the same choices.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1046,9 +1046,9 @@ func backtestChanges(f frame, p backtestView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var55 string
-				templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(or(c.Rule, "The default"))
+				templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(or(c.Rule, "Default"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 192, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `backtest.templ`, Line: 192, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var55))
 				if templ_7745c5c3_Err != nil {

@@ -148,7 +148,7 @@ func shareWord(was, is int64) string {
 	case was == 0:
 		return ""
 	case is == was:
-		return "the same"
+		return "no change"
 	case is > was:
 		return strconv.FormatFloat(float64(is-was)/float64(was)*100, 'f', 1, 64) + " % more"
 	}
@@ -186,11 +186,11 @@ func (p backtestView) LeftOut() []leftOut {
 	simulation := p.Done
 	reasons := []leftOut{
 		{simulation.Named, "the client named the carrier or the rate"},
-		{simulation.Unknown, "from before the offers were stored"},
+		{simulation.Unknown, "bought before offers were stored"},
 		{simulation.Foreign, "bought in another currency"},
 		{simulation.Refused, "the rules would have bought nothing"},
-		{simulation.Requoted, "compared by asking the simulated carriers again"},
-		{simulation.Approximate, "compared without the price of the signature that the rules ask for"},
+		{simulation.Requoted, "compared with new quotes from the simulated carriers"},
+		{simulation.Approximate, "compared without the price of the signature that the rules require"},
 	}
 
 	var list []leftOut

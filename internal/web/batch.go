@@ -155,7 +155,7 @@ func (s *Web) batch(v *visit) error {
 
 // showBatch answers with the page and its lines.
 func (v *visit) showBatch(status int, page batchView) error {
-	page.Countries = append([]choice{{"", "As the account"}}, countryChoices()...)
+	page.Countries = append([]choice{{"", "Account default"}}, countryChoices()...)
 	page.Show = v.query("show")
 	page.After, _ = strconv.Atoi(v.query("after"))
 

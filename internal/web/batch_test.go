@@ -84,7 +84,7 @@ func TestAFileThatIsNoGoodIsRefusedAtItsField(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for want, data := range map[string]string{
-		"is empty": "", "has no lines": "order\n", "larger than 5 MB": "order\n" + strings.Repeat("x\n", 3<<20), "is a workbook": "PK\x03\x04...",
+		"is empty": "", "has no orders": "order\n", "larger than 5 MB": "order\n" + strings.Repeat("x\n", 3<<20), "is a spreadsheet file": "PK\x03\x04...",
 	} {
 		w := b.uploadAs(member.Shipper, "x.csv", []byte(data))
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), want) {
@@ -168,7 +168,7 @@ func TestABatchGoesThroughItsPages(t *testing.T) {
 	tenant := ship.Tenant{Account: b.owner.ID}
 	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])
 	columns := form("column.0", "order", "column.1", "name", "column.2", "address1", "column.3", "city", "column.4", "state", "column.5", "zip", "column.6", "country", "column.7", "")
-	if w := b.send(member.Shipper, path+"/columns", columns); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose the column that holds it: Weight.") {
+	if w := b.send(member.Shipper, path+"/columns", columns); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose the column with this field: Weight.") {
 		t.Errorf("without a weight: %d", w.Code)
 	}
 	columns.Set("fixed.weight", "1.5")
@@ -218,7 +218,7 @@ func TestLinesThatWereShippedBeforeSayWhenAndByWhom(t *testing.T) {
 
 	w := b.uploadAs(member.Shipper, "again.csv", []byte(threeOrders+"A-4,Eve,3 Main St,Austin,TX,78701,US,1\n"))
 	path := w.Header().Get("Location")
-	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "3 orders of this file were shipped") {
+	if page := b.send(member.Shipper, path, nil).Body.String(); !strings.Contains(page, "3 orders in this file were shipped") {
 		t.Error("the upload does not say that orders were shipped before")
 	}
 	id, _ := ship.ParseBatchID(path[strings.LastIndexByte(path, '/')+1:])

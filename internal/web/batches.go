@@ -47,7 +47,7 @@ type batchList struct {
 // batchStates are the filters of the list.
 var batchStates = []choice{
 	{"", "All"},
-	{batch.Mapping, "Columns to name"},
+	{batch.Mapping, "Columns to map"},
 	{batch.Ready, "Ready"},
 	{batch.Buying, "Buying"},
 	{batch.Done, "Bought"},
@@ -179,7 +179,7 @@ func (v *visit) upload(field string) (name string, data []byte, err error) {
 
 	switch _, isTooLarge := errors.AsType[*http.MaxBytesError](err); {
 	case isTooLarge:
-		return "", nil, invalid("the file is larger than 5 MB: divide it")
+		return "", nil, invalid("the file is larger than 5 MB; split it into smaller files")
 	case err != nil:
 		return "", nil, invalid("choose a CSV file first")
 	}
@@ -199,7 +199,7 @@ func (v *visit) batchOf() (batch.Batch, error) {
 func batchWord(listed batch.Batch) (word, class string) {
 	switch listed.State {
 	case batch.Mapping:
-		return "Columns to name", "badge badge-warn"
+		return "Columns to map", "badge badge-warn"
 	case batch.Rating:
 		return "Getting rates", "badge badge-in_transit"
 	case batch.Buying:
@@ -227,7 +227,7 @@ func (r rowView) Word() (word, class string) {
 	case batch.RowFailed:
 		return "Not bought", "badge badge-fail"
 	case batch.RowGood:
-		return "Asking", "badge badge-in_transit"
+		return "Getting rate", "badge badge-in_transit"
 	case batch.RowRated:
 		return "Ready", "badge badge-label_generated"
 	case batch.RowSkipped:
@@ -265,7 +265,7 @@ func counted(n int, thing string) string {
 // shippedWords says how many orders of a file were shipped before.
 func shippedWords(n int) string {
 	if n == 1 {
-		return "1 order of this file was shipped"
+		return "1 order in this file was shipped"
 	}
-	return grouped(n) + " orders of this file were shipped"
+	return grouped(n) + " orders in this file were shipped"
 }

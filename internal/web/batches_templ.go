@@ -135,7 +135,7 @@ func batchesPage(f frame, p batchList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = empty("stack", "No batches yet", "Save your orders as CSV, one order a line, and upload the file. Nothing is bought before you have seen every price.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("stack", "No batches yet", "Save your orders as CSV, one order per line, and upload the file. Nothing is bought until you have seen every price.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -389,7 +389,7 @@ func batchTable(f frame, p batchList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("search", "Nothing matches", "No batch is in this state.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("search", "No results", "No batches are in this state.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -210,5 +210,5 @@ func whyUnprinted(row rowView, format label.Format, reason error) string {
 	if row.Shipment != nil {
 		seller = carrierTitle(row.Shipment.Purchase.Carrier)
 	}
-	return seller + " sold this label in a format that " + strings.ToUpper(string(format)) + " cannot be made of."
+	return seller + " sold this label in a format that cannot be converted to " + strings.ToUpper(string(format)) + "."
 }

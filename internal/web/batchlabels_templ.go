@@ -176,7 +176,7 @@ func labelButtons(f frame, p batchView, i int) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if !f.Who.Can(member.PrintLabels) {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<span class=\"muted\">Your role may not print labels.</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<span class=\"muted\">Your role cannot print labels.</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -489,7 +489,7 @@ func unprintedPage(f frame, p unprinted) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<nav class=\"crumbs\" aria-label=\"Up\"><a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<nav class=\"crumbs\" aria-label=\"Breadcrumb\"><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -585,14 +585,14 @@ func unprintedPage(f frame, p unprinted) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "These as ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "Download these as ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var31 string
 					templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(strings.ToUpper(string(p.OtherFormat())))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchlabels.templ`, Line: 102, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `batchlabels.templ`, Line: 102, Col: 65}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 					if templ_7745c5c3_Err != nil {
@@ -649,11 +649,11 @@ func unprintedPage(f frame, p unprinted) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead(counted(len(p.Rows), "label")+" cannot be printed as "+strings.ToUpper(string(p.Format)), "These labels are bought, but not in the file. The file holds all others.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead(counted(len(p.Rows), "label")+" cannot be printed as "+strings.ToUpper(string(p.Format)), "These labels were bought but are not in the file. The file contains all others.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, " <div class=\"card table-card\"><table class=\"cards lines\"><thead><tr><th scope=\"col\">Line</th><th scope=\"col\">Order</th><th scope=\"col\">Recipient</th><th scope=\"col\">Label</th><th scope=\"col\">Why it is not in the file</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, " <div class=\"card table-card\"><table class=\"cards lines\"><thead><tr><th scope=\"col\">Line</th><th scope=\"col\">Order</th><th scope=\"col\">Recipient</th><th scope=\"col\">Label</th><th scope=\"col\">Reason</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -668,7 +668,7 @@ func unprintedPage(f frame, p unprinted) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Format == label.ZPL && p.Batch.Format != string(label.ZPL) && f.Who.Can(member.BuyShipments) {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<p class=\"note\">Choose “ZPL” when you buy the next batch: more carriers then sell labels for label printers.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<p class=\"note\">Choose “ZPL” when you buy the next batch: more carriers then provide labels for label printers.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

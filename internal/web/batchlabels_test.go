@@ -33,7 +33,7 @@ func TestAPendingLineIsShownAsPending(t *testing.T) {
 	b := newBench(t)
 	path, id := b.buyBatch(strings.Replace(threeOrders, "Grace", "FAULT TIMEOUT AFTER PURCHASE", 1), "pdf")
 	page := b.send(member.Shipper, path+"?show=all", nil).Body.String()
-	for _, want := range []string{"Print 2 labels", "<i></i>Pending", "not answered yet", `hx-trigger="every 10s"`} {
+	for _, want := range []string{"Print 2 labels", "<i></i>Pending", "waiting for the carrier", `hx-trigger="every 10s"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -73,7 +73,7 @@ func TestALabelThatDoesNotFitIsNamedBeforeTheFile(t *testing.T) {
 	b.must(err)
 	notified := b.send(member.Shipper, path+"/labels.pdf?part=1", nil)
 	page := notified.Body.String()
-	for _, want := range []string{"1 label cannot be printed as PDF", "A-2", "/app/test/shipments/" + string(rows[1].Shipment), "Print the other 2", "sold this label in a format that PDF cannot be made of", "labels.zpl?lines=2"} {
+	for _, want := range []string{"1 label cannot be printed as PDF", "A-2", "/app/test/shipments/" + string(rows[1].Shipment), "Print the other 2", "sold this label in a format that cannot be converted to PDF", "labels.zpl?lines=2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%d: the page does not say %q", notified.Code, want)
 		}

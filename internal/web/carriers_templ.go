@@ -48,7 +48,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Carriers", "Your own accounts. Credentials are encrypted, and never shown again.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Carriers", "Your carrier accounts. Credentials are stored encrypted and never shown again.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -230,7 +230,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<td class=\"c-wide muted\">No call</td><td class=\"right muted c-phone-off\">–</td><td class=\"right muted c-phone-off\">–</td>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<td class=\"c-wide muted\">No calls</td><td class=\"right muted c-phone-off\">–</td><td class=\"right muted c-phone-off\">–</td>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -266,7 +266,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = empty("truck", "No carrier is connected for live labels", "Labels are bought under an account of your own. Choose the carrier below; what you enter is tried at once and costs nothing.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("truck", "No carrier is connected for live labels", "Labels are bought with your own carrier account. Choose a carrier below; your credentials are checked immediately, at no cost.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -288,7 +288,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Simulated) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<h2 class=\"section\">Simulated</h2><div class=\"tiles\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<h2 class=\"section\">Simulated carriers</h2><div class=\"tiles\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -323,7 +323,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, " services. Plausible rates and labels, no account needed.</small></div>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, " services. Realistic rates and labels; no account needed.</small></div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -391,7 +391,7 @@ func carriersPage(f frame, p carrierList) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "Connect its test environment")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "Connect a test account")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -941,7 +941,7 @@ func connectionPage(f frame, c connectionView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "\" data-ask=\"Remove this account? What was bought through it can still be voided.\"><button class=\"button danger\" name=\"do\" value=\"remove\">Remove</button></form></section>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "\" data-ask=\"Remove this account? Labels bought with it can still be voided.\"><button class=\"button danger\" name=\"do\" value=\"remove\">Remove</button></form></section>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -977,10 +977,10 @@ func keptPlaceholder(kept string) string {
 
 func credentialHelp(f carrier.Field, known, kept bool) string {
 	if kept {
-		return "Kept as you typed it. Type again to replace it."
+		return "Your entry is kept. Type again to replace it."
 	}
 	if known && f.Secret {
-		return "Leave it empty to keep it."
+		return "Leave empty to keep the current value."
 	}
 	return f.Help
 }
@@ -988,9 +988,9 @@ func credentialHelp(f carrier.Field, known, kept bool) string {
 // connectLede says which of the carrier's two worlds the account belongs to.
 func connectLede(live bool, title string) string {
 	if live {
-		return "Your live account: its labels cost money. It is checked as soon as you save, and nothing is bought."
+		return "Your live account: its labels cost money. It is checked as soon as you save; nothing is bought."
 	}
-	return "An account of " + title + "'s test environment, for test keys. It is checked as soon as you save."
+	return "An account in " + title + "'s test environment, for use with test keys. It is checked as soon as you save."
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -40,7 +40,7 @@ func (s *Web) exchanges(v *visit) error {
 	}
 
 	page := exchangeView{Shipment: shipment, List: list}
-	frame := v.frame("Carrier exchange", "shipments")
+	frame := v.frame("Carrier requests", "shipments")
 	if v.isPart() {
 		return v.show(http.StatusOK, exchangeList(frame, page))
 	}

@@ -88,25 +88,25 @@ func (v *visit) frame(title, section string) frame {
 // only the name, so a link from elsewhere cannot put its own text on a page.
 var toasts = map[string]string{
 	"created":       "Label bought.",
-	"pending":       "The carrier has not answered yet; this page follows it.",
+	"pending":       "The carrier has not responded yet; this page updates automatically.",
 	"voided":        "Label voided.",
 	"voiding":       "The carrier is voiding the label.",
-	"advanced":      "Parcel moved on.",
+	"advanced":      "Parcel advanced.",
 	"revoked":       "Key revoked.",
 	"saved":         "Saved.",
 	"deleted":       "Deleted.",
 	"removed":       "Removed.",
-	"redelivered":   "Sent again.",
-	"recovering":    "The missed events are being sent.",
+	"redelivered":   "Event resent.",
+	"recovering":    "The missed events are being resent.",
 	"signed-out":    "You are signed out.",
 	"session-ended": "Session ended.",
 	"invited":       "Invitation created.",
 	"joined":        "Welcome.",
-	"rule-saved":    "Saved in the draft.",
+	"rule-saved":    "Saved to the draft.",
 	"discarded":     "Draft discarded.",
-	"published":     "Published. Used from the next purchase on.",
-	"rolled-back":   "Rolled back. Used from the next purchase on.",
-	"imported":      "Imported. Used from the next quote on.",
+	"published":     "Published. Applies from the next purchase on.",
+	"rolled-back":   "Rolled back. Applies from the next purchase on.",
+	"imported":      "Imported. Applies from the next quote on.",
 }
 
 // An entry is a link of the navigation.

@@ -254,7 +254,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " calls of the quota left now</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " calls left in the quota</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -264,7 +264,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if c.Health == nil {
-			templ_7745c5c3_Err = empty("pulse", "No call yet", "As soon as rates are asked for or a label is bought over this account, its calls are counted here.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("pulse", "No calls yet", "Calls are counted here once this account is used for rates or labels.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -303,7 +303,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</a><table class=\"cards\"><thead><tr><th scope=\"col\">Operation</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Declined</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Median</th><th scope=\"col\" class=\"right\">95th percentile</th><th scope=\"col\">Breaker</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</a><table class=\"cards\"><thead><tr><th scope=\"col\">Operation</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Declined</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Median</th><th scope=\"col\" class=\"right\">95th percentile</th><th scope=\"col\">Circuit breaker</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +313,7 @@ func healthCard(f frame, c connectionView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</tbody></table><p class=\"hint\">The breaker and the quota are those of this process. The counts cover all processes and are a few seconds old.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</tbody></table><p class=\"hint\">The circuit breaker and the quota are those of this process. The counts cover all processes and are a few seconds old.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -460,7 +460,7 @@ func operationRow(o journal.OperationHealth) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</td><td data-label=\"Breaker\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</td><td data-label=\"Circuit breaker\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -686,7 +686,7 @@ func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<section class=\"card table-card\" id=\"unmapped\"><header><h2>Codes without a meaning</h2><span class=\"spread\"></span> <span class=\"muted\">last 90 days</span></header><table class=\"cards\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Carrier</th><th scope=\"col\">The carrier's words</th><th scope=\"col\" class=\"right\">Parcels</th><th scope=\"col\" class=\"right\">Last seen</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<section class=\"card table-card\" id=\"unmapped\"><header><h2>Unmapped tracking codes</h2><span class=\"spread\"></span> <span class=\"muted\">last 90 days</span></header><table class=\"cards\"><thead><tr><th scope=\"col\">Code</th><th scope=\"col\">Carrier</th><th scope=\"col\">Carrier's description</th><th scope=\"col\" class=\"right\">Parcels</th><th scope=\"col\" class=\"right\">Last seen</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -739,7 +739,7 @@ func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if u.Known {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<small class=\"show\">Known since: the operator runs “waybill tracking replay”.</small>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<small class=\"show\">Mapped since then: ask your operator to run “waybill tracking replay”.</small>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -770,7 +770,7 @@ func unmappedCard(list []tracking.UnmappedCode) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</tbody></table><p class=\"hint\">Their events are stored and shown, but do not change a status. Report the code and its meaning to the project, or ask your operator.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</tbody></table><p class=\"hint\">Events with these codes are stored and shown but do not change a status. Report the code and its meaning to the project, or ask your operator.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -92,7 +92,7 @@ func (v *visit) held() (heldForm, error) {
 		err = json.Unmarshal(text, &form)
 	}
 	if err != nil || !canHold(form.Path) {
-		return form, ship.Errorf(ship.Invalid, "the form cannot be read any more; fill it in again. Nothing was changed")
+		return form, ship.Errorf(ship.Invalid, "the form can no longer be read; fill it in again. Nothing was changed")
 	}
 
 	if time.Since(form.SentAt) > heldFor {
@@ -199,7 +199,7 @@ func (v *visit) outcome() string {
 	case v.rt.path == "/app/{mode}/shipments":
 		return "It is not known whether the label was bought. It is safe to try again: this form buys one label, however often it is sent."
 	}
-	return "It is not known whether the change was saved. Look before you try again."
+	return "It is not known whether the change was saved. Check before you try again."
 }
 
 // keptSecret is the name of the field that holds a typed secret, encrypted,

@@ -52,7 +52,7 @@ func TestAFormSurvivesAStepUp(t *testing.T) {
 
 	w := b.send(member.Owner, "/app/test/keys", filled)
 	page := w.Body.String()
-	if w.Code != http.StatusForbidden || !strings.Contains(page, "Confirm that it is you") || !strings.Contains(page, "Nothing was changed yet") {
+	if w.Code != http.StatusForbidden || !strings.Contains(page, "Confirm your identity") || !strings.Contains(page, "Nothing has been changed yet") {
 		t.Fatalf("%d %s", w.Code, page)
 	}
 	if strings.Contains(page, "Web shop") || strings.Contains(page, "203.0.113.7") {
@@ -113,7 +113,7 @@ func TestAHeldFormSurvivesTheEndOfTheSession(t *testing.T) {
 	// After the sign-in the person decides: nothing is done by itself.
 	in := b.send("", "/app/login", form("email", "dana@example.com", "password", testPassword, "held", heldOn(t, w.Body.String())))
 	page := in.Body.String()
-	if in.Code != http.StatusOK || !strings.Contains(page, "Send the form now") || !strings.Contains(page, "Nothing was bought or changed") {
+	if in.Code != http.StatusOK || !strings.Contains(page, "Submit the form now") || !strings.Contains(page, "Nothing was bought or changed") {
 		t.Fatalf("%d %s", in.Code, page)
 	}
 	b.use(member.Owner, in)
@@ -335,7 +335,7 @@ func TestScopesNarrowEverything(t *testing.T) {
 		t.Errorf("the key may %q", got)
 	}
 	w := b.send(member.Owner, "/app/test/keys", form("name", "nothing"))
-	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose what the key may do") {
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Choose at least one permission") {
 		t.Errorf("a key without a scope: %d", w.Code)
 	}
 }

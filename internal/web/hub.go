@@ -110,7 +110,7 @@ func (h *hub) poll(ctx context.Context, tenant ship.Tenant) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			h.logger.WarnContext(ctx, "live pages: read the log", "error", err)
+			h.logger.WarnContext(ctx, "live pages: could not read the event log", "error", err)
 			cursor = "" // continue at the end of the log
 		default:
 			cursor = next

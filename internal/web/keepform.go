@@ -77,7 +77,7 @@ func (v *visit) keepForm(err error) bool {
 		Base:  v.BaseURL,
 	}
 	if err := v.show(form.Status, keptFormPage(surrounding, form)); err != nil {
-		v.Log.ErrorContext(v.ctx(), "page of a kept form", "error", err)
+		v.Log.ErrorContext(v.ctx(), "could not show the page of a kept form", "error", err)
 	}
 	return true
 }
@@ -110,11 +110,11 @@ func (v *visit) mayServeLater(err error) bool {
 func (v *visit) describeOutage(err error) (title, what string) {
 	switch {
 	case needsSignIn(err):
-		return "Sign in again", "Your session has ended. Nothing was bought or saved. Sign in in a new tab, then send the form again: what you typed is kept here."
+		return "Sign in again", "Your session has ended. Nothing was bought or saved. Sign in again in a new tab, then send the form again: what you typed is kept here."
 	case ship.CodeOf(err) == "idempotency_in_progress":
-		return "Still buying", "This label is still being bought. Send the form again in a moment: it finds the label, and buys no second one."
+		return "Still buying", "This label is still being bought. Send the form again in a moment: it finds the label and does not buy a second one."
 	case v.admitted && v.r.URL.Path == v.to("shipments"):
-		return "Not certain", "It is not certain whether the label was bought, because the service cannot reach its database. Send the form again: it finds what was bought, and never buys the same label twice."
+		return "Purchase not confirmed", "It is not known whether the label was bought, because the service cannot reach its database. Send the form again: it finds what was bought and never buys the same label twice."
 	}
 	return "Try again", "The service cannot reach its database. Nothing was bought or saved. Send the form again in a moment: what you typed is kept here."
 }

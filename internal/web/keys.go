@@ -32,15 +32,15 @@ func (f keyForm) Has(scope string) bool { return slices.Contains(f.Scopes, scope
 
 var scopeWords = map[string]string{
 	"*":               "Everything",
-	"rates":           "Ask for rates",
-	"shipments:read":  "See shipments",
+	"rates":           "Get rates",
+	"shipments:read":  "View shipments",
 	"shipments:write": "Buy and void labels",
-	"labels":          "Fetch labels",
-	"tracking":        "Track and follow parcels",
+	"labels":          "Download labels",
+	"tracking":        "Track parcels",
 	"webhooks":        "Manage webhooks",
-	"events":          "Read the event log",
-	"carriers":        "See carriers",
-	"routing":         "Change routing rules",
+	"events":          "Read events",
+	"carriers":        "View carriers",
+	"routing":         "Manage routing rules",
 }
 
 // keyLives are the times after which a key can expire, in days.
@@ -129,10 +129,10 @@ func narrowScopes(selected []string) []string {
 // wrong with the form.
 func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) {
 	if f.Name == "" {
-		invalid = append(invalid, ship.FieldError{Pointer: "/name", Detail: "is required, to tell keys apart"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/name", Detail: "is required to identify the key"})
 	}
 	if len(f.Scopes) == 0 { // without one the key would get everything
-		invalid = append(invalid, ship.FieldError{Pointer: "/scopes", Detail: "choose what the key may do"})
+		invalid = append(invalid, ship.FieldError{Pointer: "/scopes", Detail: "choose at least one permission"})
 	}
 
 	isSeparator := func(r rune) bool { return strings.ContainsRune(", \n\r\t;", r) }
@@ -142,7 +142,7 @@ func (f keyForm) parseInto(in *account.NewKeyInput) (invalid []ship.FieldError) 
 			network, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return append(invalid, ship.FieldError{Pointer: "/networks", Detail: "write addresses or networks, as 203.0.113.7 or 203.0.113.0/24"})
+			return append(invalid, ship.FieldError{Pointer: "/networks", Detail: "must be IP addresses or networks, such as 203.0.113.7 or 203.0.113.0/24"})
 		}
 		in.Networks = append(in.Networks, network.Masked())
 	}

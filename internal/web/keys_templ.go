@@ -144,7 +144,7 @@ func keyTable(f frame, p keyList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = empty("key", "No key yet", "A program needs one to call the API. Name it, say what it may do, and make it here.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("key", "No API keys yet", "Programs need a key to call the API. Create one here and choose its permissions.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -355,9 +355,9 @@ func keyRow(f frame, k account.APIKey) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue("End the key “" + k.Name + "”? Programs that use it stop working within seconds.")
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue("Revoke the key “" + k.Name + "”? Programs that use it stop working within seconds.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys.templ`, Line: 96, Col: 183}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys.templ`, Line: 96, Col: 186}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 			if templ_7745c5c3_Err != nil {
@@ -509,7 +509,7 @@ func newKeyForm(f frame, form keyForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Live {
-			templ_7745c5c3_Err = field(input{Name: "limit", Label: "At most a day, in " + f.Who.Account.Currency, Value: form.Limit, Optional: true, Mode: "decimal", Placeholder: "500", Help: "Beyond it, labels are refused until midnight UTC.", Wrong: form.Wrong.At("/dailyLimit")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "limit", Label: "Daily spending limit in " + f.Who.Account.Currency, Value: form.Limit, Optional: true, Mode: "decimal", Placeholder: "500", Help: "Once it is reached, purchases are refused until midnight UTC.", Wrong: form.Wrong.At("/dailyLimit")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -121,7 +121,7 @@ var keyLine = line[account.APIKey]{
 	},
 }
 
-var keyStates = []choice{{"", "All keys"}, {"on", "In use"}, {"ended", "Ended"}}
+var keyStates = []choice{{"", "All keys"}, {"on", "Active"}, {"ended", "Expired or revoked"}}
 
 var memberLine = line[member.Member]{
 	id:    func(m member.Member) string { return string(m.ID) },
@@ -189,7 +189,7 @@ func (s *Web) keysCSV(v *visit) error {
 		return err
 	}
 
-	out := v.exportCSV("keys", "id", "name", "hint", "may", "only from", "made", "last used", "ends", "revoked")
+	out := v.exportCSV("keys", "id", "name", "hint", "permissions", "allowed addresses", "created", "last used", "expires", "revoked")
 	for _, key := range matching(v, list, keyLine) {
 		out.row(
 			string(key.ID),
@@ -213,7 +213,7 @@ func (s *Web) membersCSV(v *visit) error {
 		return err
 	}
 
-	out := v.exportCSV("members", "name", "email", "role", "second factor", "joined", "seen")
+	out := v.exportCSV("members", "name", "email", "role", "two-factor", "joined", "last seen")
 	for _, person := range matching(v, list, memberLine) {
 		out.row(
 			person.Name,

@@ -228,7 +228,7 @@ func listTools(l shortList, placeholder string) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("search", "Nothing matches", "No line fits these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("search", "No results", "No items match these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

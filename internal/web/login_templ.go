@@ -51,7 +51,7 @@ func loginPage(f frame, p loginForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Code {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<h1>One more step</h1><p class=\"lede\">Type the code of your authenticator, or one of your recovery codes.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<h1>Two-factor authentication</h1><p class=\"lede\">Enter the code from your authenticator app, or one of your recovery codes.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -75,7 +75,7 @@ func loginPage(f frame, p loginForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><button class=\"button primary big\">Go on</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><button class=\"button primary big\">Continue</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -242,7 +242,7 @@ func resumePage(f frame, form heldForm, held string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"card\"><h1>Continue where you stopped?</h1><p class=\"lede\">Your session ended before this form was sent. Nothing was bought or changed.</p><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"card\"><h1>Continue where you left off?</h1><p class=\"lede\">Your session ended before this form was sent. Nothing was bought or changed.</p><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -281,7 +281,7 @@ func resumePage(f frame, form heldForm, held string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</button></form><a class=\"button big\" href=\"/app\">Discard it</a></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</button></form><a class=\"button big\" href=\"/app\">Discard</a></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -304,7 +304,7 @@ func resumeTitle(path string) string {
 	case strings.HasSuffix(path, "/void"):
 		return "Void the label now"
 	}
-	return "Send the form now"
+	return "Submit the form now"
 }
 
 // otherWays are a passkey and the identity provider.
@@ -446,12 +446,12 @@ func confirmPage(f frame, p loginForm, profile member.Profile) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section class=\"card\"><h1>Confirm that it is you</h1><p class=\"lede\">Changes to keys, credentials and members need a recent sign-in. It is valid for ten minutes.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section class=\"card\"><h1>Confirm your identity</h1><p class=\"lede\">Changes to keys, credentials and members need a recent sign-in. It is valid for ten minutes.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if p.Held != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"muted\">Nothing was changed yet. What you typed is kept, and is saved as soon as you confirm.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"muted\">Nothing has been changed yet. What you typed is kept and will be saved when you confirm.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -615,7 +615,7 @@ func setupPage(f frame, p joinForm) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<section class=\"card\"><h1>Set up Waybill</h1><p class=\"lede\">You become the owner: you invite the others.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<section class=\"card\"><h1>Set up Waybill</h1><p class=\"lede\">You will be the owner and can invite others.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -640,7 +640,7 @@ func setupPage(f frame, p joinForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "accountName", Label: "Company or shop", Value: p.AccountName, Optional: true, Help: "Of the first account, if there is none yet.", Wrong: p.Wrong.At("/accountName"), Autocomplete: "organization"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "accountName", Label: "Company or shop", Value: p.AccountName, Optional: true, Help: "Names the first account, if there is none yet.", Wrong: p.Wrong.At("/accountName"), Autocomplete: "organization"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -652,7 +652,7 @@ func setupPage(f frame, p joinForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "password", Label: "Password", Type: "password", Required: true, Help: "At least 12 characters; a sentence is good.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "password", Label: "Password", Type: "password", Required: true, Help: "At least 12 characters; a sentence works well.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -729,7 +729,7 @@ func invitationPage(f frame, p joinForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, " invites ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, " invited ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -847,7 +847,7 @@ func invitationPage(f frame, p joinForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = field(input{Name: "password", Label: "Password", Type: "password", Required: true, Help: "At least 12 characters; a sentence is good.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = field(input{Name: "password", Label: "Password", Type: "password", Required: true, Help: "At least 12 characters; a sentence works well.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -954,7 +954,7 @@ func resetPage(f frame, p joinForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "password", Label: "New password", Type: "password", Required: true, Focus: true, Help: "At least 12 characters; a sentence is good.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "password", Label: "New password", Type: "password", Required: true, Focus: true, Help: "At least 12 characters; a sentence works well.", Wrong: p.Wrong.At("/password"), Autocomplete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1006,7 +1006,7 @@ func leadOnPage(f frame, address string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<section class=\"card\"><h1>Single sign-on</h1><p class=\"lede\">Your identity provider asks who you are.</p><a class=\"button primary big\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<section class=\"card\"><h1>Single sign-on</h1><p class=\"lede\">Continue to your identity provider to sign in.</p><a class=\"button primary big\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1019,7 +1019,7 @@ func leadOnPage(f frame, address string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\" data-follow-now>Go on</a></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\" data-follow-now>Continue</a></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -56,7 +56,7 @@ func (v *visit) logoFile(name string, limit int64) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, ship.Errorf(ship.Invalid, "the file did not arrive whole: send it again")
+		return nil, ship.Errorf(ship.Invalid, "the file was not received completely; upload it again")
 	}
 	defer file.Close()
 

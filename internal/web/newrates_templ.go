@@ -287,9 +287,9 @@ func rulesOffer(p newShipment, r ship.Rate, problem string) templ.Component {
 			}
 			if name := p.Accounts[r.Connection]; name != "" {
 				var templ_7745c5c3_Var10 string
-				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs("over " + name)
+				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs("via " + name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `newrates.templ`, Line: 75, Col: 20}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `newrates.templ`, Line: 75, Col: 19}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {

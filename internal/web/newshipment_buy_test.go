@@ -232,7 +232,7 @@ func TestPartsOfTheFormGrowAndShrink(t *testing.T) {
 		"part=item":            {`name="item.3.description"`, ""},
 		"part=item&remove=1":   {`value="Wooden toy"`, `value="Cotton shirt"`},
 		"part=tax":             {`name="tax.1.number"`, ""},
-		"part=tax&remove=0":    {"Add a tax number", `name="tax.0.number"`},
+		"part=tax&remove=0":    {"Add tax number", `name="tax.0.number"`},
 	} {
 		got := part(query)
 		if !strings.Contains(got, want[0]) || want[1] != "" && strings.Contains(got, want[1]) {

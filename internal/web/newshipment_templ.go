@@ -589,7 +589,7 @@ func problemsElsewhere(f frame, p newShipment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "\">Settings</a> hold the address that parcels are sent from.</li></ul></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "\">Settings</a> contain the ship-from address.</li></ul></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -828,7 +828,7 @@ func destinationFields(f frame, p newShipment) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Order.Destination.Address3 != "" || p.wrong("address3") != "" {
-			templ_7745c5c3_Err = field(input{Name: "address3", Label: "Third address line", Value: p.Order.Destination.Address3, Optional: true, Wide: true, Wrong: p.wrong("address3")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "address3", Label: "Address line 3", Value: p.Order.Destination.Address3, Optional: true, Wide: true, Wrong: p.wrong("address3")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1186,7 +1186,7 @@ func parcelsFields(f frame, p newShipment) templ.Component {
 			}
 		}
 		if len(p.Parcels) < ship.MaxParcels {
-			templ_7745c5c3_Err = partButton(f, "parcel", "#parcels", "Add a parcel", false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = partButton(f, "parcel", "#parcels", "Add parcel", false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1536,7 +1536,7 @@ func customsCard(f frame, p newShipment, beside bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "currency", Label: "Currency of the values", Value: p.Customs.Currency, Choices: currencyChoices(p.Customs.Currency)}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "currency", Label: "Currency of values", Value: p.Customs.Currency, Choices: currencyChoices(p.Customs.Currency)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1567,7 +1567,7 @@ func customsCard(f frame, p newShipment, beside bool) templ.Component {
 			}
 		}
 		if len(p.Customs.Items) < maxLines {
-			templ_7745c5c3_Err = partButton(f, "item", "#customs", "Add an item", false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = partButton(f, "item", "#customs", "Add item", false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1579,7 +1579,7 @@ func customsCard(f frame, p newShipment, beside bool) templ.Component {
 			}
 		}
 		if len(p.Customs.TaxIDs) < maxLines {
-			templ_7745c5c3_Err = partButton(f, "tax", "#customs", "Add a tax number", false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = partButton(f, "tax", "#customs", "Add tax number", false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1649,11 +1649,11 @@ func customsFields(f frame, p newShipment, i int, l customsLine) templ.Component
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: at + "value", Label: "Value of one", Value: l.Value, Mode: "decimal", Wrong: p.wrong(at + "value")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: at + "value", Label: "Unit value", Value: l.Value, Mode: "decimal", Wrong: p.wrong(at + "value")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: at + "weight", Label: "Weight of one", Value: l.Weight, Mode: "decimal", Optional: true, Help: "In the unit of the first parcel", Wrong: p.wrong(at + "weight")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: at + "weight", Label: "Unit weight", Value: l.Weight, Mode: "decimal", Optional: true, Help: "In the unit of the first parcel", Wrong: p.wrong(at + "weight")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1661,7 +1661,7 @@ func customsFields(f frame, p newShipment, i int, l customsLine) templ.Component
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: at + "originCountry", Label: "Made in", Value: l.Origin, Placeholder: "US", Wrong: p.wrong(at + "originCountry")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: at + "originCountry", Label: "Country of origin", Value: l.Origin, Placeholder: "US", Wrong: p.wrong(at + "originCountry")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1864,12 +1864,12 @@ func connectFirst(f frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 138, "\">Connect your account</a> first; test mode needs none.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 138, "\">Connect your account</a> first. Test mode does not need one.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 139, "Ask an owner or a developer of this account to connect one; test mode needs none.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 139, "Ask an owner or a developer of this account to connect one. Test mode does not need one.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -174,9 +174,9 @@ func (f figures) Trouble() string {
 func against(now, then int64) string {
 	switch {
 	case then == 0 && now == 0:
-		return "as before"
+		return "no change"
 	case then == 0:
-		return "none before"
+		return "none previously"
 	}
 
 	change := (now - then) * 100 / then
@@ -186,7 +186,7 @@ func against(now, then int64) string {
 	case change < 0:
 		return "down " + strconv.FormatInt(-change, 10) + " %"
 	}
-	return "as before"
+	return "no change"
 }
 
 // better returns the tone of two numbers of which the first should be higher.

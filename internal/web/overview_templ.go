@@ -288,7 +288,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>Earlier shipments are still being counted. The numbers grow for a moment.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>Earlier shipments are still being counted. These numbers will increase shortly.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -353,7 +353,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("box", p.Range.nothing(), "Buy a label here, send it from your own program, or choose other days.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("box", p.Range.nothing(), "Buy a label here or through the API, or choose other dates.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -386,7 +386,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(f.To("attention"), "Needs attention", attentionCount(p.Attention), "see what to do", alarm(p.Attention.Total())).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(f.To("attention"), "Needs attention", attentionCount(p.Attention), "see details", alarm(p.Attention.Total())).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -416,7 +416,7 @@ func overviewBody(f frame, p overviewPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, ", most ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, ", peak ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1025,7 +1025,7 @@ func slowCard(f frame, p overviewPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(p.Slow) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<section class=\"card table-card\"><header><h2>Slowest endpoints</h2></header><table class=\"rows cards\"><thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\" class=\"right\">Median</th><th scope=\"col\" class=\"right\">95th percentile</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Last try</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<section class=\"card table-card\"><header><h2>Slowest endpoints</h2></header><table class=\"rows cards\"><thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\" class=\"right\">Median</th><th scope=\"col\" class=\"right\">95th percentile</th><th scope=\"col\" class=\"right\">Failed</th><th scope=\"col\" class=\"right\">Last attempt</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -29,7 +29,7 @@ func TestOverviewShowsWhatWasShipped(t *testing.T) {
 	b := newBench(t)
 	b.fill(b.owner, 12)
 	page := b.send(member.Owner, "/app/test", nil).Body.String()
-	for _, want := range []string{"<b>12</b>", "none before", "?from=", "status=delivered"} {
+	for _, want := range []string{"<b>12</b>", "none previously", "?from=", "status=delivered"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the overview lacks %q", want)
 		}
@@ -39,8 +39,8 @@ func TestOverviewShowsWhatWasShipped(t *testing.T) {
 		t.Error("the number changes when it is counted")
 	}
 	for query, want := range map[string]string{
-		"?from=2020-01-02&until=2020-01-01": "The last day is before the first.", "?from=2020-01-01": "Give both days.", "?from=2000-01-01&until=2020-01-01": "At most two years at once.",
-		"?from=2020-01-01&until=2020-02-01": "Nothing was shipped on these days",
+		"?from=2020-01-02&until=2020-01-01": "The end date must not be before the start date.", "?from=2020-01-01": "Enter both dates.", "?from=2000-01-01&until=2020-01-01": "The range must not exceed two years.",
+		"?from=2020-01-01&until=2020-02-01": "No shipments in this period",
 	} {
 		if page := b.send(member.Owner, "/app/test"+query, nil).Body.String(); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", query, want)
@@ -65,7 +65,7 @@ func TestNumbersAreComparedWithTheDaysBefore(t *testing.T) {
 	for _, tc := range []struct {
 		now, then int64
 		want      string
-	}{{10, 0, "none before"}, {0, 0, "as before"}, {110, 100, "up 10 %"}, {50, 100, "down 50 %"}, {100, 100, "as before"}} {
+	}{{10, 0, "none previously"}, {0, 0, "no change"}, {110, 100, "up 10 %"}, {50, 100, "down 50 %"}, {100, 100, "no change"}} {
 		if got := against(tc.now, tc.then); got != tc.want {
 			t.Errorf("against(%d, %d) = %q, want %q", tc.now, tc.then, got, tc.want)
 		}
@@ -93,7 +93,7 @@ func TestWhatNeedsAPersonIsListedWithWhatToDo(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	page := b.send(member.Owner, "/app/test/attention", nil).Body.String()
-	for _, want := range []string{"lost one", "Ask the recipient for the right address", `<span class="count">1</span>`} {
+	for _, want := range []string{"lost one", "Ask the recipient for the correct address", `<span class="count">1</span>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the list lacks %q", want)
 		}

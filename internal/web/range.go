@@ -44,11 +44,11 @@ func rangeOf(days, from, until string, now time.Time) dayRange {
 	last, errUntil := time.Parse(time.DateOnly, until)
 	switch {
 	case errFrom != nil || errUntil != nil:
-		preset.Wrong = "Give both days."
+		preset.Wrong = "Enter both dates."
 	case last.Before(first):
-		preset.Wrong = "The last day is before the first."
+		preset.Wrong = "The end date must not be before the start date."
 	case last.Sub(first) >= longestRange*24*time.Hour:
-		preset.Wrong = "At most two years at once."
+		preset.Wrong = "The range must not exceed two years."
 	default:
 		return dayRange{From: first, Until: last}
 	}
@@ -94,17 +94,17 @@ func (r dayRange) beside() string {
 	}
 
 	if r.Preset > 0 {
-		return "The last " + length + ", beside the " + length + " before."
+		return "The last " + length + ", compared with the previous " + length + "."
 	}
-	return r.Words() + ", beside the " + length + " before."
+	return r.Words() + ", compared with the previous " + length + "."
 }
 
 // nothing is the heading of a page without shipments.
 func (r dayRange) nothing() string {
 	if r.Preset > 0 {
-		return "Nothing was shipped yet"
+		return "No shipments yet"
 	}
-	return "Nothing was shipped on these days"
+	return "No shipments in this period"
 }
 
 // A chart shows the shipments of a range by day or week.

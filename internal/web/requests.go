@@ -95,7 +95,7 @@ func (q requestQuery) filter() (filter journal.RequestFilter, page ship.Page) {
 	return filter, page
 }
 
-var requestClasses = []choice{{"", "All"}, {"2xx", "Answered"}, {"4xx", "Refused (4xx)"}, {"5xx", "Failed (5xx)"}}
+var requestClasses = []choice{{"", "All"}, {"2xx", "Succeeded"}, {"4xx", "Client errors (4xx)"}, {"5xx", "Server errors (5xx)"}}
 
 // requestList is the page of requests.
 type requestList struct {

@@ -112,11 +112,11 @@ func requestsPage(f frame, p requestList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Requests", "Requests to the API in the last days, with their status. Bodies are not stored.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Requests", "Recent API requests with their status. Request bodies are not stored.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <nav class=\"filters chips\" aria-label=\"Answer\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <nav class=\"filters chips\" aria-label=\"Status\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -431,7 +431,7 @@ func requestTable(f frame, p requestList) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("list", "No request yet", "Requests that use an API key of this mode are listed here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("list", "No requests yet", "Requests made with an API key of this mode are listed here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -467,7 +467,7 @@ func requestTable(f frame, p requestList) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("search", "Nothing matches", "No request fits these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("search", "No results", "No requests match these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -477,7 +477,7 @@ func requestTable(f frame, p requestList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Request</th><th scope=\"col\">Answer</th><th scope=\"col\">Problem</th><th scope=\"col\">Key</th><th scope=\"col\" class=\"right\">Took</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Request</th><th scope=\"col\">Status</th><th scope=\"col\">Error code</th><th scope=\"col\">Key</th><th scope=\"col\" class=\"right\">Duration</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -809,7 +809,7 @@ func requestPage(f frame, p requestView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, " <section class=\"card\"><header><h2>Answer</h2></header><pre class=\"code\" tabindex=\"0\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, " <section class=\"card\"><header><h2>Response</h2></header><pre class=\"code\" tabindex=\"0\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -832,12 +832,12 @@ func requestPage(f frame, p requestView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Status < 400 {
-					templ_7745c5c3_Err = empty("check", "It went well", "The answer of a request that went well is not kept here.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = empty("check", "Request succeeded", "Responses to successful requests are not stored.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = empty("alert", "The problem is not kept", "The answer was a repeat of an earlier one under the same idempotency key, or it was too long.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = empty("alert", "Response not stored", "The response repeated an earlier one for the same idempotency key, or it was too long.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -886,7 +886,7 @@ func requestPage(f frame, p requestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</a></dd><dt>Took</dt><dd class=\"num\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</a></dd><dt>Duration</dt><dd class=\"num\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -922,7 +922,7 @@ func requestPage(f frame, p requestView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "<dt>Alike</dt><dd><a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "<dt>Similar</dt><dd><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -935,7 +935,7 @@ func requestPage(f frame, p requestView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "\">All of this route</a></dd></dl></div></section></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "\">All requests to this route</a></dd></dl></div></section></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1060,7 +1060,7 @@ func problemCard(p requestView) templ.Component {
 			}
 		}
 		if len(p.Problem.Errors) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "<table class=\"cards\"><thead><tr><th scope=\"col\">Where</th><th scope=\"col\">What</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "<table class=\"cards\"><thead><tr><th scope=\"col\">Field</th><th scope=\"col\">Error</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -147,7 +147,7 @@ func (s *Web) changeRules(v *visit) error {
 	page := deskView{Workspace: desk}
 	status := http.StatusOK
 	if err != nil {
-		page.Problem = found.All + " This is how it is now."
+		page.Problem = found.All + " This is the current version."
 		status = http.StatusUnprocessableEntity
 	}
 	if err := v.describeDesk(&page); err != nil {
@@ -168,7 +168,7 @@ func (p deskView) positionWords(name string) string {
 	if i < 0 {
 		return ""
 	}
-	return "“" + name + "” is number " + strconv.Itoa(i+1) + " of " + strconv.Itoa(len(p.Rules.Rules)) + "."
+	return "“" + name + "” is rule " + strconv.Itoa(i+1) + " of " + strconv.Itoa(len(p.Rules.Rules)) + "."
 }
 
 // keepDraft makes the draft replace what was published since it was begun.
@@ -214,7 +214,7 @@ func rearrange(book routing.Book, action, name string, order []string) (routing.
 
 	i := indexOf(name)
 	if i < 0 {
-		return book, ship.Errorf(ship.Conflict, "that rule is not there any more")
+		return book, ship.Errorf(ship.Conflict, "that rule no longer exists")
 	}
 	rules := book.Rules
 	switch {

@@ -105,7 +105,7 @@ func TestTwoWhoWriteRulesAreTold(t *testing.T) {
 	}
 	move := form("mark", again, "do", "up", "rule", "Two")
 	w = b.send(member.Owner, "/app/test/routing", move, "HX-Request", "true")
-	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "This is how it is now") {
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "This is the current version") {
 		t.Errorf("an old move: %d", w.Code)
 	}
 	move.Set("mark", b.mark())
@@ -126,11 +126,11 @@ func TestAWrongRuleIsToldWhereItIsWrong(t *testing.T) {
 		want string
 	}{
 		{[]string{"by", "cel", "when", "parcel.weightLbs > 2"}, "Column 1: there is no parcel.weightLbs; did you mean parcel.weightLb?"},
-		{[]string{"c.0.name", "parcel.count", "c.0.test", "more", "c.0.value", "x"}, "Give a number"},
-		{[]string{"withinDays", "soon"}, "Give a whole number"},
+		{[]string{"c.0.name", "parcel.count", "c.0.test", "more", "c.0.value", "x"}, "Enter a number"},
+		{[]string{"withinDays", "soon"}, "Must be a whole number"},
 		{[]string{"kind", "use"}, "Needs at least one target"},
 		{[]string{"kind", "use", "t.0.value", "upss//"}, "did you mean ups?"},
-		{[]string{"kind", "split", "t.0.value", "ups//", "t.0.percent", "60"}, "The percents add up to 60"},
+		{[]string{"kind", "split", "t.0.value", "ups//", "t.0.percent", "60"}, "The percentages add up to 60"},
 		{[]string{"kind", "prefer", "t.0.value", "ups//"}, "prefer needs tolerancePercent"},
 		{[]string{"name", ""}, "A rule needs a name"},
 	} {

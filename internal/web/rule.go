@@ -36,7 +36,7 @@ func (s *Web) rule(v *visit) error {
 		form.Clauses = []clauseForm{{Name: "destination.country", Test: routing.TestIs}}
 		form.Focus = "name"
 	case i < 0:
-		return ship.Errorf(ship.NotFound, "there is no such rule in the draft")
+		return ship.Errorf(ship.NotFound, "the draft has no such rule")
 	default:
 		form = ruleFormOf(desk.Rules.Rules[i])
 	}
@@ -61,7 +61,7 @@ func (v *visit) showRule(status int, form ruleForm) (err error) {
 func (f ruleForm) title() string {
 	switch {
 	case f.Default:
-		return "If no rule decides"
+		return "If no rule applies"
 	case f.Was == "":
 		return "New rule"
 	}

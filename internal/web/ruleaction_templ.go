@@ -31,7 +31,7 @@ func actionCard(f frame, p ruleForm) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\"><header><h2>Then</h2></header><div class=\"body stack\"><div class=\"field wide\"><label for=\"f-kind\">What to do</label> <select id=\"f-kind\" name=\"kind\" hx-post=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\"><header><h2>Then</h2></header><div class=\"body stack\"><div class=\"field wide\"><label for=\"f-kind\">Action</label> <select id=\"f-kind\" name=\"kind\" hx-post=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -96,7 +96,7 @@ func actionCard(f frame, p ruleForm) templ.Component {
 		}
 		switch p.Then.Kind {
 		case "require":
-			templ_7745c5c3_Err = field(input{Name: "signature", Label: "Signature", Value: p.Then.Signature, Choices: signatures[1:], Help: "It raises what the client asked for, and never lowers it."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "signature", Label: "Signature", Value: p.Then.Signature, Choices: signatures[1:], Help: "Raises the signature level of the request, and never lowers it."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -114,11 +114,11 @@ func actionCard(f frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "percent", Label: "% more than the cheapest, at most", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "percent", Label: "At most % above the cheapest", Value: p.Then.Percent, Mode: "decimal", Placeholder: "15", Wrong: p.thenWrong("tolerancePercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "amount", Label: "More by, at most", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "amount", Label: "At most this amount above", Optional: true, Value: p.Then.Amount, Mode: "decimal", Placeholder: "1.50", Wrong: p.Wrong.At("/then/toleranceAmount"), Help: "In the account's currency."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -127,11 +127,11 @@ func actionCard(f frame, p ruleForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "split":
-			templ_7745c5c3_Err = targetRows(f, p, "Shares, 100 % together").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = targetRows(f, p, "Shares, 100 % in total").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " <p class=\"note\">The same order number always falls to the same share.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " <p class=\"note\">The same order number always gets the same share.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -179,23 +179,23 @@ func chooseFields(f frame, p ruleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "choose", Label: "Which", Value: p.Then.Choose, Choices: []choice{{"cheapest", "The cheapest"}, {"fastest", "The fastest"}}, Wrong: p.Wrong.At("/then/choose")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "choose", Label: "Offer", Value: p.Then.Choose, Choices: []choice{{"cheapest", "The cheapest"}, {"fastest", "The fastest"}}, Wrong: p.Wrong.At("/then/choose")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "withinDays", Label: "That arrives within days", Optional: true, Value: p.Then.WithinDays, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDays")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "withinDays", Label: "At most days in transit", Optional: true, Value: p.Then.WithinDays, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDays")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "ofFastest", Label: "Days after the fastest, at most", Optional: true, Value: p.Then.OfFastest, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDaysOfFastest")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "ofFastest", Label: "At most days after the fastest", Optional: true, Value: p.Then.OfFastest, Mode: "numeric", Wrong: p.Wrong.At("/then/withinDaysOfFastest")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "ofCheapest", Label: "% over the cheapest, at most", Optional: true, Value: p.Then.Cheapest, Mode: "decimal", Wrong: p.Wrong.At("/then/withinPercentOfCheapest")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "ofCheapest", Label: "At most % above the cheapest", Optional: true, Value: p.Then.Cheapest, Mode: "decimal", Wrong: p.Wrong.At("/then/withinPercentOfCheapest")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = field(input{Name: "byDay", Label: "Promised by", Optional: true, Type: "date", Value: p.Then.By, Wrong: p.Wrong.At("/then/by")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "byDay", Label: "Delivered by", Optional: true, Type: "date", Value: p.Then.By, Wrong: p.Wrong.At("/then/by")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -203,7 +203,7 @@ func chooseFields(f frame, p ruleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = targetRows(f, p, "Of these alone").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = targetRows(f, p, "Only these").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -328,7 +328,7 @@ func targetRows(f frame, p ruleForm, title string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if t.Value == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<option value=\"\">Choose a carrier or a service</option> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<option value=\"\">Choose a carrier or service</option> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -466,7 +466,7 @@ func targetRows(f frame, p ruleForm, title string) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = step(f, "ghost icon-only", "raise-"+strconv.Itoa(i), "Move number "+strconv.Itoa(i+1)+" up").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = step(f, "ghost icon-only", "raise-"+strconv.Itoa(i), "Move row "+strconv.Itoa(i+1)+" up").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -489,7 +489,7 @@ func targetRows(f frame, p ruleForm, title string) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = step(f, "ghost icon-only", "untarget-"+strconv.Itoa(i), "Remove number "+strconv.Itoa(i+1)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = step(f, "ghost icon-only", "untarget-"+strconv.Itoa(i), "Remove row "+strconv.Itoa(i+1)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -575,7 +575,7 @@ func targetRows(f frame, p ruleForm, title string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = step(f, "button", "target", "Add a carrier or a service").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = step(f, "button", "target", "Add carrier or service").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -609,7 +609,7 @@ func afterCard(f frame, p ruleForm) templ.Component {
 			templ_7745c5c3_Var24 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section class=\"card\"><header><h2>If that does not work</h2></header><div class=\"body stack\"><div class=\"field wide\"><label for=\"f-guard\">The carrier says no</label> <select id=\"f-guard\" name=\"guard\" hx-post=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section class=\"card\"><header><h2>Fallback</h2></header><div class=\"body stack\"><div class=\"field wide\"><label for=\"f-guard\">If the carrier declines</label> <select id=\"f-guard\" name=\"guard\" hx-post=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -700,15 +700,15 @@ func afterCard(f frame, p ruleForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "guardPercent", Label: "At most % more expensive", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "guardPercent", Label: "At most % more", Optional: true, Value: p.Then.GuardPercent, Mode: "decimal", Wrong: p.Wrong.At("/guard/extraPercent")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "guardAmount", Label: "At most this much more", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "guardAmount", Label: "At most this amount more", Optional: true, Value: p.Then.GuardAmount, Mode: "decimal", Placeholder: "5.00", Wrong: p.Wrong.At("/guard/extraAmount")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "guardDays", Label: "Days later, at most", Optional: true, Value: p.Then.GuardDays, Mode: "numeric", Wrong: p.Wrong.At("/guard/extraDays")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "guardDays", Label: "At most days later", Optional: true, Value: p.Then.GuardDays, Mode: "numeric", Wrong: p.Wrong.At("/guard/extraDays")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -717,7 +717,7 @@ func afterCard(f frame, p ruleForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = field(input{Name: "otherwise", Label: "No offer fits", Value: p.Then.Otherwise, Choices: otherwiseKinds, Wide: true, Wrong: p.Wrong.At("/otherwise")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "otherwise", Label: "If no offer matches", Value: p.Then.Otherwise, Choices: otherwiseKinds, Wide: true, Wrong: p.Wrong.At("/otherwise")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -751,18 +751,18 @@ func verdictPart(f frame, p verdict) templ.Component {
 			templ_7745c5c3_Var29 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section id=\"verdict\" class=\"card verdict\" aria-live=\"polite\"><header><h2>In words</h2></header><div class=\"body stack\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section id=\"verdict\" class=\"card verdict\" aria-live=\"polite\"><header><h2>Summary</h2></header><div class=\"body stack\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if p.Was == "" && !p.Default && p.Rows == nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p class=\"muted\">What you write is checked while you type.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p class=\"muted\">The rule is checked as you type.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
 			if p.unclear() {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"muted\">Not clear yet.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"muted\">The rule is not complete yet.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -101,7 +101,7 @@ func (c catalog) target(target routing.Target) string {
 		words = known.offer(target.Service, "")
 	}
 	if target.ConnectionID != "" {
-		words += " over " + known.account(target.ConnectionID)
+		words += " via " + known.account(target.ConnectionID)
 	}
 	return words
 }
@@ -166,7 +166,7 @@ func (c catalog) choices(chosen string) []choiceGroup {
 		for _, id := range accounts {
 			over := ""
 			if id != "" {
-				over = " over " + known.account(id)
+				over = " via " + known.account(id)
 			}
 
 			add(routing.Target{Carrier: known.Name, ConnectionID: id}, known.Title+", any service"+over)
@@ -180,7 +180,7 @@ func (c catalog) choices(chosen string) []choiceGroup {
 
 	// Without it, saving the form would silently replace the target by another.
 	if !found {
-		groups = append(groups, choiceGroup{"Not there any more", []choice{{chosen, c.target(targetOf(chosen))}}})
+		groups = append(groups, choiceGroup{"No longer available", []choice{{chosen, c.target(targetOf(chosen))}}})
 	}
 	return groups
 }
@@ -193,7 +193,7 @@ func (c catalog) accountChoices() []choice {
 		list = append(list, choice{targetValue(all), known.Title + ", every account"})
 		for _, connection := range known.Accounts {
 			target := routing.Target{Carrier: known.Name, ConnectionID: connection.ID}
-			list = append(list, choice{targetValue(target), known.Title + " over " + known.account(connection.ID)})
+			list = append(list, choice{targetValue(target), known.Title + " via " + known.account(connection.ID)})
 		}
 	}
 	return list

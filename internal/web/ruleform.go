@@ -51,10 +51,10 @@ type targetForm struct{ Value, Percent string }
 var actionKinds = []choice{
 	{"choose", "Buy the cheapest or the fastest"},
 	{"use", "Buy these, in this order"},
-	{"prefer", "Prefer these while they cost little more"},
-	{"split", "Share the orders out"},
+	{"prefer", "Prefer these unless they cost much more"},
+	{"split", "Split orders by percentage"},
 	{"forbid", "Never buy these"},
-	{"require", "Ask for a signature"},
+	{"require", "Require a signature"},
 }
 
 // kinds returns the actions that the form offers: the default must choose.
@@ -367,7 +367,7 @@ func (in *fieldReader) integer(text, pointer string) *int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		in.add(pointer, "give a whole number")
+		in.add(pointer, "must be a whole number")
 	}
 	return &n
 }
@@ -378,15 +378,15 @@ func (in *fieldReader) float(text, pointer string) *float64 {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSuffix(strings.ReplaceAll(text, ",", "."), "%"), 64)
 	if err != nil {
-		in.add(pointer, "give a number")
+		in.add(pointer, "must be a number")
 	}
 	return &n
 }
 
 var guardKinds = []choice{
-	{"any", "Buy the next that the rule allows"},
-	{"limits", "Buy the next, inside limits"},
-	{"none", "Buy nothing else: refuse the shipment"},
+	{"any", "Buy the next offer that the rule allows"},
+	{"limits", "Buy the next offer within limits"},
+	{"none", "Buy nothing else and refuse the shipment"},
 }
 
-var otherwiseKinds = []choice{{"next", "Go on with the next rule"}, {"refuse", "Refuse the shipment"}}
+var otherwiseKinds = []choice{{"next", "Continue with the next rule"}, {"refuse", "Refuse the shipment"}}

@@ -157,7 +157,7 @@ func (p ruleTry) sample() ship.Order {
 
 // orderOf returns the order of a shipment, as it would be sent today.
 func (v *visit) orderOf(id string) (ship.Order, error) {
-	notFound := ship.InvalidFields([]ship.FieldError{{Pointer: "/shipment", Code: "not_found", Detail: "there is no such shipment"}})
+	notFound := ship.InvalidFields([]ship.FieldError{{Pointer: "/shipment", Code: "not_found", Detail: "no such shipment"}})
 	parsed, ok := ship.ParseShipmentID(id)
 	if !ok {
 		return ship.Order{}, notFound
@@ -197,26 +197,26 @@ func (p ruleTry) Rules() []triedRule {
 // Word returns the rule's outcome as text, with its icon and class.
 func (r triedRule) Word() (word, icon, class string) {
 	if r.Disabled {
-		return "Switched off", "cross", "muted"
+		return "Disabled", "cross", "muted"
 	}
 
 	switch r.Outcome {
 	case routing.StepChose:
 		return "Decides", "check", "ok"
 	case routing.StepForbade:
-		return "Holds: forbids", "check", "ok"
+		return "Matches: excludes offers", "check", "ok"
 	case routing.StepRequired:
-		return "Holds: asks for a signature", "check", "ok"
+		return "Matches: requires a signature", "check", "ok"
 	case routing.StepMissed:
-		return "Holds, and no offer fits: the next rule is asked", "alert", "warn"
+		return "Matches, but no offer qualifies: the next rule is evaluated", "alert", "warn"
 	case routing.StepRefused:
-		return "Holds, and no offer fits: the shipment is refused", "alert", "fail"
+		return "Matches, but no offer qualifies: the shipment is refused", "alert", "fail"
 	case routing.StepFailed:
-		return "Cannot be computed for this order: counts as not met", "alert", "warn"
+		return "Cannot be evaluated for this order: treated as not matching", "alert", "warn"
 	case routing.StepNotMet:
-		return "Does not hold", "cross", "muted"
+		return "Does not match", "cross", "muted"
 	}
-	return "Not asked: a rule before it decides", "right", "muted"
+	return "Not evaluated: an earlier rule decides", "right", "muted"
 }
 
 // A triedOffer is an offer and its standing.
@@ -231,7 +231,7 @@ type triedOffer struct {
 func candidates(seen, allowed []ship.Rate, dropped []ship.Dropped) []triedOffer {
 	var list []triedOffer
 	for i, rate := range allowed {
-		offer := triedOffer{Rate: rate, Word: "If the one before says no"}
+		offer := triedOffer{Rate: rate, Word: "If the previous offer is declined"}
 		if i == 0 {
 			offer.Word = "Chosen"
 			offer.Class = "taken"
@@ -285,7 +285,7 @@ var droppedWords = map[string]string{
 	"over_limit":     "Over the limit",
 	"other_currency": "In another currency",
 	"forbidden":      "Forbidden",
-	"not_in_rule":    "Not what the rule names",
+	"not_in_rule":    "Not listed in the rule",
 	"guard":          "Outside the rule's limits",
 }
 

@@ -66,7 +66,7 @@ func changesOf(version rulebook.Head) string {
 	if version.Version == 1 {
 		return or(countWords(version.Changes), "No rules")
 	}
-	return or(countWords(version.Changes), "Nothing changed")
+	return or(countWords(version.Changes), "No changes")
 }
 
 // ruleHistory handles GET /app/{mode}/routing/history.
@@ -84,7 +84,7 @@ func (s *Web) ruleHistory(v *visit) error {
 		page.List = list[:pageSize]
 		page.Next = v.to("routing", "history") + "?cursor=" + strconv.Itoa(list[pageSize-1].Version)
 	}
-	return v.show(http.StatusOK, historyPage(v.frame("History of the rules", "routing"), page))
+	return v.show(http.StatusOK, historyPage(v.frame("Rule history", "routing"), page))
 }
 
 // versionOf parses the number of a version.
@@ -140,7 +140,7 @@ type versionView struct {
 func (v *visit) versionOf() (page versionView, err error) {
 	number, ok := versionOf(v.r.PathValue("id"))
 	if !ok {
-		return page, ship.Coded(ship.NotFound, "version_not_found", "there is no such version of the rules")
+		return page, ship.Coded(ship.NotFound, "version_not_found", "no such version of the rules")
 	}
 	if page.Version, err = v.Rules.Published(v.ctx(), v.tenant(), number); err != nil {
 		return page, err

@@ -16,7 +16,7 @@ var variableWords = map[string]string{
 	"destination.state":       "destination state",
 	"destination.city":        "destination city",
 	"destination.zip":         "destination postal code",
-	"destination.residential": "home address",
+	"destination.residential": "residential address",
 	"destination.company":     "destination company",
 
 	"origin.country": "origin country",
@@ -42,15 +42,15 @@ var variableWords = map[string]string{
 	"order.reference":        "reference",
 	"order.international":    "international",
 	"order.isReturn":         "return",
-	"order.signature":        "signature asked for",
+	"order.signature":        "requested signature",
 	"order.saturdayDelivery": "Saturday delivery",
 	"order.insuredValue":     "insured value",
 	"order.insuredCurrency":  "currency of the insured value",
-	"order.deliverBy":        "deliver-by day",
+	"order.deliverBy":        "deliver-by date",
 	"order.shipDate":         "ship date",
-	"order.daysToDeliver":    "days until the deliver-by day",
+	"order.daysToDeliver":    "days until the deliver-by date",
 	"order.customsValue":     "customs value",
-	"order.contents":         "kind of goods",
+	"order.contents":         "contents",
 	"order.billing":          "who pays the carrier",
 	"metadata":               "metadata",
 
@@ -72,11 +72,11 @@ var variableWords = map[string]string{
 
 // truthWords are the sentences of boolean variables: true, then false.
 var truthWords = map[string][2]string{
-	"destination.residential": {"it goes to a home", "it does not go to a home"},
+	"destination.residential": {"the address is residential", "the address is not residential"},
 	"parcel.hasDimensions":    {"all dimensions are known", "a dimension is not known"},
-	"order.international":     {"it crosses a border", "it stays in the country"},
+	"order.international":     {"it is international", "it is domestic"},
 	"order.isReturn":          {"it is a return", "it is not a return"},
-	"order.saturdayDelivery":  {"Saturday delivery is asked for", "Saturday delivery is not asked for"},
+	"order.saturdayDelivery":  {"Saturday delivery is requested", "Saturday delivery is not requested"},
 }
 
 var testWords = map[string]string{
@@ -197,16 +197,16 @@ func (c catalog) actionWords(action routing.Action) string {
 		for i, share := range action.Split {
 			parts[i] = strconv.Itoa(share.Percent) + " % " + c.target(share.Target)
 		}
-		return "Share the orders out: " + joinWords(parts, "and")
+		return "Split orders: " + joinWords(parts, "and")
 
 	case len(action.Forbid) > 0:
-		return "Never buy " + c.targets(action.Forbid, " or ") + ", and go on with the next rules"
+		return "Never buy " + c.targets(action.Forbid, " or ") + ", then continue with the next rules"
 
 	case action.Require != nil && action.Require.Signature == "adult":
-		return "Ask for the signature of an adult, and go on with the next rules"
+		return "Require an adult signature, then continue with the next rules"
 
 	case action.Require != nil:
-		return "Ask for a signature, and go on with the next rules"
+		return "Require a signature, then continue with the next rules"
 	}
 	return "Buy the cheapest"
 }
@@ -254,12 +254,12 @@ func afterWords(rule routing.Rule) string {
 	var sentences []string
 	switch {
 	case rule.Guard.None:
-		sentences = append(sentences, "If the carrier says no, no other is asked.")
+		sentences = append(sentences, "If the carrier declines, no other offer is tried.")
 	case len(more) > 0:
-		sentences = append(sentences, "If the carrier says no, another may take at most "+joinWords(more, "and")+" more.")
+		sentences = append(sentences, "If the carrier declines, another offer may exceed it by at most "+joinWords(more, "and")+".")
 	}
 	if rule.Otherwise == "refuse" {
-		sentences = append(sentences, "If no offer fits, the shipment is refused.")
+		sentences = append(sentences, "If no offer matches, the shipment is refused.")
 	}
 	return strings.Join(sentences, " ")
 }
@@ -303,9 +303,9 @@ func (c catalog) changedParts(difference routing.Difference) []changedPart {
 	}
 
 	add("Action", c.actionWords(before.Then), c.actionWords(after.Then))
-	add("After", afterWords(before), afterWords(after))
-	switches := map[bool]string{true: "Off", false: "On"}
-	add("Switch", switches[before.Disabled], switches[after.Disabled])
+	add("Fallback", afterWords(before), afterWords(after))
+	switches := map[bool]string{true: "Disabled", false: "Enabled"}
+	add("Status", switches[before.Disabled], switches[after.Disabled])
 	return list
 }
 

@@ -133,7 +133,7 @@ func (v *visit) ask(method, path string, body any, headers ...string) apiCall {
 	request, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(sent))
 	if err != nil {
 		call.Status = http.StatusInternalServerError
-		call.Body = "the request could not be made"
+		call.Body = "the request could not be created"
 		return call
 	}
 	request.Header.Set("Content-Type", "application/json")

@@ -47,7 +47,7 @@ func sandboxPage(f frame, p sandboxView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Sandbox", "Move parcels on, and rehearse what goes wrong, before it costs money.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Sandbox", "Advance test parcels and rehearse failures before they cost money.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -85,13 +85,13 @@ func sandboxPage(f frame, p sandboxView) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Go to the sandbox</a>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">Go to sandbox</a>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("bolt", "The sandbox is in test mode", "Live parcels move by themselves, and live carriers fail when they like.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("bolt", "The sandbox is only available in test mode", "Switch to test mode to advance parcels and to force faults.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -168,7 +168,7 @@ func movingCard(f frame, p sandboxView, aside bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "><header><h2>Move a parcel</h2></header>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "><header><h2>Advance a parcel</h2></header>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -204,7 +204,7 @@ func movingCard(f frame, p sandboxView, aside bool) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("box", "No parcel to move", "Buy a label, or force a fault below: parcels that are not delivered yet are listed here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("box", "No parcels to advance", "Buy a label, or force a fault below. Parcels that are not delivered yet are listed here.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -355,7 +355,7 @@ func faultResult(f frame, p sandboxView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Asked) == 0 {
-			templ_7745c5c3_Err = empty("bolt", "What the API answers", "Force a fault below to see how the API answers.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("bolt", "API response", "Force a fault below to see how the API responds.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -609,7 +609,7 @@ func faultTable(f frame) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<section class=\"card table-card\"><header><h2>Force a fault</h2><span class=\"spread\"></span> <span class=\"muted\">your program does the same with the name or the zip code</span></header><table class=\"cards faults\"><thead><tr><th scope=\"col\">What happens</th><th scope=\"col\">Recipient's name</th><th scope=\"col\">Or zip code</th><th scope=\"col\"><span class=\"away\">Try</span></th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<section class=\"card table-card\"><header><h2>Force a fault</h2><span class=\"spread\"></span> <span class=\"muted\">your program can force a fault with the name or ZIP code</span></header><table class=\"cards faults\"><thead><tr><th scope=\"col\">What happens</th><th scope=\"col\">Recipient's name</th><th scope=\"col\">Or ZIP code</th><th scope=\"col\"><span class=\"away\">Try</span></th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -729,9 +729,9 @@ func faultTable(f frame) templ.Component {
 func faultHint(fault sandbox.Fault) string {
 	switch fault {
 	case sandbox.FaultTimeout, sandbox.FaultTimeoutBought:
-		return "The outcome is looked up about a minute later; the shipment's page changes by itself."
+		return "The outcome is looked up about a minute later; the shipment's page updates automatically."
 	case sandbox.FaultNoConfirmation:
-		return "It stays open until someone decides: see the shipment."
+		return "It stays open until someone decides; see the shipment."
 	case sandbox.FaultException, sandbox.FaultOutOfOrder, sandbox.FaultUnmapped:
 		return "Advance the parcel, step by step, to see it."
 	}

@@ -17,7 +17,7 @@ func (s *Web) search(v *visit) error {
 		}
 	}
 
-	frame := v.frame("Find", "shipments")
+	frame := v.frame("Search", "shipments")
 	switch {
 	case v.isPart():
 		return v.show(http.StatusOK, hits(frame, text, found))

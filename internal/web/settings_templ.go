@@ -127,7 +127,7 @@ func settingsPage(f frame, p settingsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "phone", Label: "Phone", Type: "tel", Value: p.Origin.Phone, Help: "Some carriers ask for one.", Wrong: p.Wrong.At("/origin/phone")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "phone", Label: "Phone", Type: "tel", Value: p.Origin.Phone, Help: "Required by some carriers.", Wrong: p.Wrong.At("/origin/phone")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -279,7 +279,7 @@ func logoCard(f frame, p settingsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\"><label for=\"f-logo\">Picture</label> <input id=\"f-logo\" name=\"logo\" type=\"file\" accept=\"image/png,image/jpeg\" required aria-describedby=\"f-logo-note\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\"><label for=\"f-logo\">Image</label> <input id=\"f-logo\" name=\"logo\" type=\"file\" accept=\"image/png,image/jpeg\" required aria-describedby=\"f-logo-note\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -312,12 +312,12 @@ func logoCard(f frame, p settingsForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "PNG or JPEG, at most 512 KB. It is shown at most 640 by 200.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "PNG or JPEG, at most 512 KB. Shown at up to 640 × 200 pixels.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</p></div><div><button class=\"button\" name=\"do\" value=\"save\">Set logo</button></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</p></div><div><button class=\"button\" name=\"do\" value=\"save\">Upload logo</button></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

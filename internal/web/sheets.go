@@ -258,7 +258,7 @@ func (s *Web) sheetTemplate(v *visit) error {
 // templateFor writes the template for a carrier.
 func templateFor(carrier catalogCarrier, currency string) string {
 	var text strings.Builder
-	text.WriteString("# Rows that begin with # are for people\n[sheet]\n" +
+	text.WriteString("# Lines that begin with # are comments\n[sheet]\n" +
 		"name,\"" + carrier.Title + " contract\"\n" +
 		"currency," + or(currency, "USD") + "\n" +
 		"weight unit,lb\nlength unit,in\n")

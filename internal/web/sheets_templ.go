@@ -57,7 +57,7 @@ func sheetsPage(f frame, p sheetList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("Rate sheets", "Price lists of contracts without a rate call. A sheet quotes in place of its carrier; rules treat its offers like any other.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Rate sheets", "Contract prices for carriers without a rate API. A sheet quotes in place of its carrier; rules treat its offers like any other.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -88,7 +88,7 @@ func sheetsPage(f frame, p sheetList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Who.Can(member.ManageRouting) {
-				templ_7745c5c3_Err = sheetUpload(f, p.Names, p.Form, "Import a sheet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = sheetUpload(f, p.Names, p.Form, "Import rate sheet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -377,7 +377,7 @@ func sheetProblems(form sheetForm, list []sheet.Problem, title string) templ.Com
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</h2></header><table class=\"cards problems\"><thead><tr><th scope=\"col\" class=\"right\">Line</th><th scope=\"col\">Column</th><th scope=\"col\">What is wrong</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</h2></header><table class=\"cards problems\"><thead><tr><th scope=\"col\" class=\"right\">Line</th><th scope=\"col\">Column</th><th scope=\"col\">Problem</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -428,14 +428,14 @@ func sheetProblems(form sheetForm, list []sheet.Problem, title string) templ.Com
 				return templ_7745c5c3_Err
 			}
 			if e.Suggestion != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "Write <code>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "Use <code>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(e.Suggestion)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sheets.templ`, Line: 113, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sheets.templ`, Line: 113, Col: 32}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -561,7 +561,7 @@ func sheetUpload(f frame, names catalog, form sheetForm, title string) templ.Com
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = field(input{Name: "for", Label: "Prices of", Value: form.For, Choices: names.accountChoices(), Wrong: or(form.Wrong.At("/carrier"), form.Wrong.At("/connectionId"))}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "for", Label: "Carrier account", Value: form.For, Choices: names.accountChoices(), Wrong: or(form.Wrong.At("/carrier"), form.Wrong.At("/connectionId"))}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -569,7 +569,7 @@ func sheetUpload(f frame, names catalog, form sheetForm, title string) templ.Com
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = field(input{Name: "name", Label: "Name", Optional: true, Value: form.Name, Placeholder: "ups-2026", Wrong: form.Wrong.At("/name"), Help: "Small letters, digits, - and _; that of the file if empty."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = field(input{Name: "name", Label: "Name", Optional: true, Value: form.Name, Placeholder: "ups-2026", Wrong: form.Wrong.At("/name"), Help: "Lowercase letters, digits, - and _. If empty, the file name is used."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -802,7 +802,7 @@ func sheetPage(f frame, p sheetView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "File</a> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "Download</a> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -820,7 +820,7 @@ func sheetPage(f frame, p sheetView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "\" data-ask=\"Remove this sheet? Its carrier is asked for prices again.\"><button class=\"button danger\">Remove</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "\" data-ask=\"Remove this sheet? Rates are requested from its carrier again.\"><button class=\"button danger\">Remove</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -838,7 +838,7 @@ func sheetPage(f frame, p sheetView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Parsed.Warnings) > 0 {
-				templ_7745c5c3_Err = sheetProblems(sheetForm{CSV: p.CSV}, p.Parsed.Warnings, "Looks wrong, and is allowed").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = sheetProblems(sheetForm{CSV: p.CSV}, p.Parsed.Warnings, "Warnings").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -852,7 +852,7 @@ func sheetPage(f frame, p sheetView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Who.Can(member.ManageRouting) {
-				templ_7745c5c3_Err = sheetUpload(f, p.Names, sheetForm{Fixed: true, Name: p.Name, For: targetValue(p.Target()), Wrong: p.Form.Wrong}, "Replace it").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = sheetUpload(f, p.Names, sheetForm{Fixed: true, Name: p.Name, For: targetValue(p.Target()), Wrong: p.Form.Wrong}, "Import new version").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1045,7 +1045,7 @@ func sheetVersions(f frame, p sheetView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "Export CSV</a></header><table class=\"rows cards\"><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">What</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "Export CSV</a></header><table class=\"rows cards\"><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">State</th><th scope=\"col\" class=\"right\">When</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -181,7 +181,7 @@ func (v *visit) nameAccounts(page *shipmentView) error {
 func (p shipmentView) offerTitle(rate ship.Rate) string {
 	title := p.Names.offer(rate)
 	if name := p.Accounts[rate.Connection]; name != "" {
-		title += " over " + name
+		title += " via " + name
 	}
 	return title
 }

@@ -41,11 +41,11 @@ func tellingWord(delivery store.EventDelivery) (word, class string) {
 	case !delivery.NextAt.IsZero() && delivery.Status != 0:
 		return strconv.Itoa(delivery.Status) + ", tried " + times(delivery.Tries), "badge badge-warn"
 	case !delivery.NextAt.IsZero():
-		return "Waits, tried " + times(delivery.Tries), "badge badge-warn"
+		return "Pending, tried " + times(delivery.Tries), "badge badge-warn"
 	case delivery.Status != 0:
-		return "First answer " + strconv.Itoa(delivery.Status), "badge badge-warn"
+		return "First response " + strconv.Itoa(delivery.Status), "badge badge-warn"
 	}
-	return "First try failed", "badge badge-warn"
+	return "First attempt failed", "badge badge-warn"
 }
 
 func times(n int) string {

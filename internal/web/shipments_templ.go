@@ -178,7 +178,7 @@ func shipmentsPage(f frame, p shipmentList) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = empty("box", "No shipments yet", "Buy the first label here, or send it from your own program: the same thing happens.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = empty("box", "No shipments yet", "Buy your first label here or through the API.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -577,7 +577,7 @@ func shipmentTable(f frame, p shipmentList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("search", "Nothing matches", "No shipment fits these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("search", "No results", "No shipments match these filters.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -118,7 +118,7 @@ func TestALogoIsSetShownAndRemoved(t *testing.T) {
 	for _, tc := range []struct {
 		file []byte
 		says string
-	}{{[]byte("<svg>"), "Is not a PNG or JPEG picture."}, {make([]byte, 600<<10), "Is over 512 KB"}, {make([]byte, 3<<20), "Is over 512 KB"}, {nil, "Choose a picture first."}} {
+	}{{[]byte("<svg>"), "Is not a PNG or JPEG image."}, {make([]byte, 600<<10), "Is larger than 512 KB"}, {make([]byte, 3<<20), "Is larger than 512 KB"}, {nil, "Choose an image first."}} {
 		w := b.upload(member.Owner, "/app/test/settings/logo", "logo", tc.file)
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), tc.says) {
 			t.Errorf("%d bytes: %d, want %q", len(tc.file), w.Code, tc.says)

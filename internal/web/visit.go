@@ -111,7 +111,7 @@ func (v *visit) redirect(path, done string) error {
 	return nil
 }
 
-var errNoPage = ship.Errorf(ship.NotFound, "there is no such page")
+var errNoPage = ship.Errorf(ship.NotFound, "this page does not exist")
 
 // fail shows what went wrong, in the frame if the person is signed in.
 func (v *visit) fail(err error) {

@@ -74,7 +74,7 @@ func New(config Config) *Web {
 	s.groups = sync.OnceValue(func() []refGroup {
 		groups, err := readReference(config.Reference)
 		if err != nil {
-			config.Log.Error("the reference cannot be shown", "error", err)
+			config.Log.Error("the API reference cannot be shown", "error", err)
 		}
 		return groups
 	})

@@ -107,13 +107,13 @@ func (p hookView) State() (word, class string) { return hookState(p.Endpoint) }
 func hookState(endpoint webhook.Endpoint) (word, class string) {
 	switch {
 	case !endpoint.Enabled && endpoint.DisabledReason == webhook.DisabledByClient:
-		return "Switched off", "badge"
+		return "Disabled", "badge"
 	case !endpoint.Enabled && endpoint.DisabledReason == webhook.DisabledGone:
 		return "Gone (410)", "badge badge-fail"
 	case !endpoint.Enabled:
 		return "Disabled: failing for days", "badge badge-fail"
 	case endpoint.Parked:
-		return "Parked: failing", "badge badge-parked"
+		return "Paused: failing", "badge badge-parked"
 	case endpoint.Failures > 0:
 		return "Failing", "badge badge-warn"
 	}

@@ -49,7 +49,7 @@ func webhooksPage(f frame, p hookList) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Webhooks", "Where events are sent: signed, retried for days, each at least once.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Webhooks", "Endpoints that receive events. Deliveries are signed, retried for days, and made at least once.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -57,7 +57,7 @@ func webhooksPage(f frame, p hookList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = listTools(p.Tools, "Address or description").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listTools(p.Tools, "URL or description").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -137,7 +137,7 @@ func hookTable(f frame, p hookList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = empty("hook", "No webhook yet", "Add an endpoint to receive every change. Or listen from this machine, without a public address:").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = empty("hook", "No webhooks yet", "Add an endpoint to receive every change. Or listen from this machine, without a public address:").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -146,7 +146,7 @@ func hookTable(f frame, p hookList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(p.List) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Address</th><th scope=\"col\">State</th><th scope=\"col\">Events</th><th scope=\"col\" class=\"right\">Last success</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"card table-card\"><table class=\"rows cards\"><thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\">State</th><th scope=\"col\">Events</th><th scope=\"col\" class=\"right\">Last success</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -315,7 +315,7 @@ func newHookForm(f frame, form hookForm) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"card\"><header><h2>New webhook</h2></header><form class=\"body stack\" method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<section class=\"card\"><header><h2>New endpoint</h2></header><form class=\"body stack\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -370,7 +370,7 @@ func hookFields(form hookForm) templ.Component {
 			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = field(input{Name: "url", Label: "Address", Type: "url", Value: form.URL, Required: true, Placeholder: "https://example.com/hook", Wrong: form.Wrong.At("/url")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = field(input{Name: "url", Label: "Endpoint URL", Type: "url", Value: form.URL, Required: true, Placeholder: "https://example.com/hook", Wrong: form.Wrong.At("/url")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -438,7 +438,7 @@ func hookFields(form hookForm) templ.Component {
 
 func kindLine(kinds []ship.EventKind) string {
 	if len(kinds) == 0 {
-		return "Everything"
+		return "All events"
 	}
 	words := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -24,14 +24,14 @@ func (c catalog) why(taken ship.Rate, routed ship.Routing) string {
 	}
 	text := chooser(routed) + c.priced(first, routed) + " " + reason
 	if len(declined) > 0 {
-		text += ". " + carrierNames(declined) + " did not sell"
+		text += ". " + carrierNames(declined) + " declined"
 		if last := declined[len(declined)-1]; last.Carrier != taken.Carrier || last.Service != taken.Service {
-			text += ", so " + c.priced(taken, routed) + " was taken"
+			text += ", so " + c.priced(taken, routed) + " was bought"
 		}
 	}
 
 	if routed.RunnerUp != nil {
-		text += "; next is " + c.priced(*routed.RunnerUp, routed)
+		text += "; next best is " + c.priced(*routed.RunnerUp, routed)
 	}
 	return sentence(text + routing.Notes(routed))
 }
@@ -41,7 +41,7 @@ func (c catalog) why(taken ship.Rate, routed ship.Routing) string {
 func plainWhy(routed ship.Routing) string {
 	switch routed.Strategy {
 	case "cheapest":
-		return "The cheapest offer that fits was taken."
+		return "The cheapest suitable offer was chosen."
 	case "named":
 		return "The order named the carrier or the service."
 	case "rate":
@@ -49,7 +49,7 @@ func plainWhy(routed ship.Routing) string {
 	case "rule":
 		return "The rule “" + routed.Rule + "” chose it."
 	case "default":
-		return "No rule decided, so what the rules say for the rest did."
+		return "No rule applied, so the default was used."
 	}
 	return ""
 }
@@ -60,7 +60,7 @@ func chooser(routed ship.Routing) string {
 	case "rule":
 		return "Rule “" + routed.Rule + "”: "
 	case "default":
-		return "No rule decides: "
+		return "No rule applied: "
 	}
 	return ""
 }

@@ -32,17 +32,17 @@ func TestAChoiceIsToldInTheCarriersOwnNames(t *testing.T) {
 		trace ship.Routing
 		want  string
 	}{
-		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", RunnerUp: &dhl}, "USPS Ground Advantage ($16.07) is the cheapest; next is DHL Express Domestic 12:00 ($36.90)."},
+		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", RunnerUp: &dhl}, "USPS Ground Advantage ($16.07) is the cheapest; next best is DHL Express Domestic 12:00 ($36.90)."},
 		{dhl, ship.Routing{Strategy: "rule", Rule: "Fast", Reason: "fastest", Failed: []ship.FailedOffer{silent}}, "Rule “Fast”: DHL Express Domestic 12:00 ($36.90) is the fastest."},
-		{ground, ship.Routing{Strategy: "default", Reason: "share", Missed: &ship.Noted{Rules: []string{"A", "B"}, More: 1}}, "No rule decides: USPS Ground Advantage ($16.07) has the share of the orders that this one falls to. Rules “A”, “B” and 1 more matched and found no offer."},
-		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{silent, no}, RunnerUp: &dhl}, "UPS Ground ($12.00) is the cheapest. UPS did not sell, so USPS Ground Advantage ($16.07) was taken; next is DHL Express Domestic 12:00 ($36.90)."},
-		{ship.Rate{Carrier: "ups", Service: "ground", Price: usd(1200)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{no}}, "UPS Ground ($12.00) is the cheapest. UPS did not sell."},
+		{ground, ship.Routing{Strategy: "default", Reason: "share", Missed: &ship.Noted{Rules: []string{"A", "B"}, More: 1}}, "No rule applied: USPS Ground Advantage ($16.07) was selected for this order by the split. Rules “A”, “B” and 1 more matched but found no offer."},
+		{ground, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{silent, no}, RunnerUp: &dhl}, "UPS Ground ($12.00) is the cheapest. UPS declined, so USPS Ground Advantage ($16.07) was bought; next best is DHL Express Domestic 12:00 ($36.90)."},
+		{ship.Rate{Carrier: "ups", Service: "ground", Price: usd(1200)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Failed: []ship.FailedOffer{no}}, "UPS Ground ($12.00) is the cheapest. UPS declined."},
 		{ship.Rate{Carrier: "usps", Service: "ground_advantage", Price: usd(1700)}, ship.Routing{Strategy: "cheapest", Reason: "cheapest", Seen: ship.Seen{ground}}, "USPS Ground Advantage ($16.07) is the cheapest."},
 		{old, ship.Routing{Strategy: "cheapest", Reason: "cheapest"}, "UPS SurePost ($9.00) is the cheapest."},
 		// Traces from before reasons were stored.
 		{ground, ship.Routing{Strategy: "rule", Rule: "Far", Why: "Rule “Far”: usps ground_advantage (16.07 USD) is preferred"}, "The rule “Far” chose it."},
-		{ground, ship.Routing{Strategy: "default", Why: "No rule decides: usps ground_advantage (16.07 USD) is the cheapest"}, "No rule decided, so what the rules say for the rest did."},
-		{ground, ship.Routing{Strategy: "cheapest"}, "The cheapest offer that fits was taken."},
+		{ground, ship.Routing{Strategy: "default", Why: "No rule decides: usps ground_advantage (16.07 USD) is the cheapest"}, "No rule applied, so the default was used."},
+		{ground, ship.Routing{Strategy: "cheapest"}, "The cheapest suitable offer was chosen."},
 		{ground, ship.Routing{}, ""},
 	} {
 		if got := simulatedNames().why(tc.taken, tc.trace); got != tc.want {
@@ -80,7 +80,7 @@ func TestWhatRoutingStoresIsEnoughToTell(t *testing.T) {
 	sh := b.buy(b.owner, "1", people[0], 1)
 	page := b.send(member.Owner, "/app/test/shipments/"+string(sh.ID), nil).Body.String()
 	want := "Rule “Ours”: FedEx Ground ($"
-	if !strings.Contains(page, want) || !strings.Contains(page, ") is the first of its list that offered; next is UPS ") || strings.Contains(page, "fedex ground (") {
+	if !strings.Contains(page, want) || !strings.Contains(page, ") is the first in the list with an offer; next best is UPS ") || strings.Contains(page, "fedex ground (") {
 		t.Errorf("the page does not say %q", want)
 	}
 	if !strings.HasPrefix(sh.Purchase.Routing.Why, "Rule “Ours”: fedex ground (") {

@@ -170,9 +170,9 @@ func estimateWord(source string) string {
 	case "carrier":
 		return "according to the carrier"
 	case "service":
-		return "by the service's usual time"
+		return "based on the service's usual transit time"
 	case "history":
-		return "by what such parcels took before"
+		return "based on similar shipments"
 	}
 	return ""
 }

@@ -45,7 +45,7 @@ func (v *visit) showYou(page yourPage, failed error) error {
 		}
 		status = http.StatusUnprocessableEntity
 	}
-	return v.show(status, youPage(v.frame("You", "you"), page))
+	return v.show(status, youPage(v.frame("Your profile", "you"), page))
 }
 
 // you handles GET /app/{mode}/you.

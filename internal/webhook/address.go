@@ -24,29 +24,29 @@ func (p *Policy) checkURL(raw string) (string, []ship.FieldError) {
 	}
 
 	if len(raw) > maxURL {
-		return invalid("too_long", "has more than 2048 characters")
+		return invalid("too_long", "must have at most 2048 characters")
 	}
 	for i := range len(raw) {
 		if raw[i] <= ' ' || raw[i] >= 0x7f || raw[i] == '\\' {
-			return invalid("invalid_format", "is written in printable ASCII: a host in punycode, the rest percent-encoded")
+			return invalid("invalid_format", "must be printable ASCII: use punycode for the host and percent-encode the rest")
 		}
 	}
 
 	parsed, err := url.Parse(raw)
 	switch {
 	case err != nil || parsed.Host == "" || parsed.Opaque != "":
-		return invalid("invalid_format", "must be an address such as https://example.com/webhooks")
+		return invalid("invalid_format", "must be a URL such as https://example.com/webhooks")
 	case parsed.Scheme != "https" && (parsed.Scheme != "http" || !p.opensNetworks()):
 		return invalid("not_allowed", "must begin with https://")
 	case parsed.User != nil:
-		return invalid("not_allowed", "may not hold a user name or password; send a header instead")
+		return invalid("not_allowed", "must not contain a user name or password; use a header instead")
 	case strings.Contains(raw, "#"):
-		return invalid("not_allowed", "may not have a fragment")
+		return invalid("not_allowed", "must not contain a fragment")
 	}
 
 	port, ok := allowedPort(parsed)
 	if !ok {
-		return invalid("not_allowed", "the port must be the usual one, or 1024 and above")
+		return invalid("not_allowed", "the port must be the default port, or 1024 or higher")
 	}
 
 	host := strings.ToLower(parsed.Hostname())
@@ -56,7 +56,7 @@ func (p *Policy) checkURL(raw string) (string, []ship.FieldError) {
 			return invalid("destination_not_allowed", errNotAllowed.Error())
 		}
 	} else if !p.isDomainName(host) || strings.HasPrefix(parsed.Host, "[") {
-		return invalid("invalid_format", "the host must be a full domain name")
+		return invalid("invalid_format", "the host must be a fully qualified domain name")
 	}
 
 	parsed.Host = strings.ToLower(parsed.Host)

@@ -127,7 +127,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		{renewEvery, d.keepLeases, "keep leases"},
 		{time.Second, d.refreshSettings, "refresh endpoints"},
 		{listEvery, d.dropDeleted, "drop deleted endpoints"},
-		{dueEvery, d.sendDue, "send what is due"},
+		{dueEvery, d.sendDue, "send due deliveries"},
 		{recordEvery, d.record, "record deliveries"},
 	} {
 		wg.Go(func() { d.repeat(ctx, loop.every, loop.what, loop.do) })
@@ -177,7 +177,7 @@ func (d *Dispatcher) shutDown() {
 		d.log.Warn("webhooks: release slots", "error", err)
 	}
 	if err := d.store.RemoveCopy(ctx, d.owner); err != nil {
-		d.log.Warn("webhooks: leave the list of copies", "error", err)
+		d.log.Warn("webhooks: unregister this instance", "error", err)
 	}
 }
 

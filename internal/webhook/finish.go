@@ -64,7 +64,7 @@ func (d *Dispatcher) unsentResult(attempt *attempt, err error) *Attempt {
 		Number:   attempt.number,
 		Trigger:  attempt.trigger,
 		Outcome:  OutcomeCancelled,
-		Error:    "the service could not make the request",
+		Error:    "the service could not create the request",
 	}}
 }
 

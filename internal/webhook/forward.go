@@ -28,7 +28,7 @@ type Forwarder struct {
 func NewForwarder(address, secret string) (*Forwarder, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
-		return nil, errors.New("the address to forward to must be like http://localhost:3000/hook")
+		return nil, errors.New("the forwarding address must be a URL such as http://localhost:3000/hook")
 	}
 
 	if secret == "" {
@@ -38,7 +38,7 @@ func NewForwarder(address, secret string) (*Forwarder, error) {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	shared, err := base64.StdEncoding.DecodeString(encoded)
 	if !ok || err != nil || len(shared) < 24 || len(shared) > 64 {
-		return nil, errors.New("a secret is whsec_ and 24 to 64 bytes as base64")
+		return nil, errors.New("a secret must be whsec_ followed by 24 to 64 bytes in base64")
 	}
 
 	// Like a delivery, a forwarded event follows no redirect.
@@ -80,7 +80,7 @@ func (f *Forwarder) Post(ctx context.Context, event string, body []byte) (int, e
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // the user knows the address
 		}
-		return 0, fmt.Errorf("no answer: %w", err)
+		return 0, fmt.Errorf("no response: %w", err)
 	}
 	defer response.Body.Close()
 

@@ -32,7 +32,7 @@ func (s *Service) notifyOwner(ctx context.Context, endpoint store.Endpoint) erro
 	}
 
 	if len(to) > 0 {
-		if err := s.mail(ctx, to, "A webhook of yours was switched off", s.disabledMessage(endpoint)); err != nil {
+		if err := s.mail(ctx, to, "One of your webhooks was disabled", s.disabledMessage(endpoint)); err != nil {
 			return err
 		}
 	}
@@ -50,15 +50,15 @@ func (s *Service) disabledMessage(endpoint store.Endpoint) string {
 	}
 	why := "has failed for five days"
 	if endpoint.DisabledReason == DisabledGone {
-		why = "answered 410 Gone"
+		why = "responded with 410 Gone"
 	}
 
-	return fmt.Sprintf(`The webhook %s (%s mode) %s and was switched off:
+	return fmt.Sprintf(`The webhook %s (%s mode) %s and was disabled:
 
 %s
 
-Nothing is lost: its events are kept. When it answers again, switch it on and
-have it sent what it missed:
+No events are lost: they are kept. Once the endpoint works again, enable it and
+resend the events it missed:
 
 %s/app/%s/webhooks/%s
 `, endpoint.ID, mode, why, endpoint.URL, s.baseURL, mode, endpoint.ID)

@@ -18,7 +18,7 @@ func (s *Service) Events(ctx context.Context, t ship.Tenant, after string, kinds
 	if after != "" {
 		var ok bool
 		if from, ok = parseCursor(after); !ok {
-			return Events{}, ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
+			return Events{}, ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not valid for this log; start again without one")
 		}
 	}
 

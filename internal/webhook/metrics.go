@@ -20,16 +20,16 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_webhook_attempts_total",
-			Help: "Attempts to deliver an event, by what made them and what became of them.",
+			Help: "Attempts to deliver an event, by trigger and outcome.",
 		}, []string{"trigger", "outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "waybill_webhook_attempt_seconds",
-			Help:    "How long attempts take.",
+			Help:    "Duration of delivery attempts.",
 			Buckets: []float64{.005, .025, .1, .25, .5, 1, 2, 5, 10},
 		}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "waybill_webhook_lag_seconds",
-			Help:    "From the recording of an event to the end of its first attempt.",
+			Help:    "Time from recording an event to the end of its first attempt.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 5, 30, 300},
 		}),
 		gaveUp: prometheus.NewCounter(prometheus.CounterOpts{
@@ -38,7 +38,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		}),
 		queues: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "waybill_webhook_queues",
-			Help: "Endpoints that this copy serves, by the state of their queue.",
+			Help: "Endpoints that this instance serves, by the state of their queue.",
 		}, []string{"state"}),
 	}
 

@@ -25,12 +25,12 @@ const (
 	OutcomeFailed     = "failed"                  // answered something else
 	OutcomeNotAllowed = "destination_not_allowed" // the address is not one to send to
 	OutcomeTimeout    = "timeout"                 // did not answer in time
-	OutcomeDNS        = "dns"                     // the name has no address
+	OutcomeDNS        = "dns"                     // the host name could not be resolved
 	OutcomeConnect    = "connect"                 // nothing listens there
-	OutcomeTLS        = "tls"                     // the connection could not be secured
+	OutcomeTLS        = "tls"                     // the TLS handshake failed
 	OutcomeClosed     = "connection_closed"       // ended before the answer
-	OutcomeProtocol   = "protocol"                // the answer is not HTTP, or its header is too large
-	OutcomeCancelled  = "cancelled"               // given up by the service itself; says nothing about the endpoint
+	OutcomeProtocol   = "protocol"                // the response is not valid HTTP, or its headers are too large
+	OutcomeCancelled  = "cancelled"               // abandoned by the service itself; says nothing about the endpoint
 )
 
 // Outcomes lists the outcomes.
@@ -58,7 +58,7 @@ func (a *Attempt) recordResponse(response *http.Response) {
 
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		a.Outcome = OutcomeFailed
-		a.Error = "answered " + strconv.Itoa(response.StatusCode)
+		a.Error = "responded with " + strconv.Itoa(response.StatusCode)
 		if response.StatusCode >= 300 && response.StatusCode <= 399 {
 			a.Error += "; redirects are not followed"
 		}
@@ -153,10 +153,10 @@ func (a *Attempt) recordError(err error, parent context.Context) {
 	case a.Outcome == OutcomeNotAllowed:
 	case parent.Err() != nil:
 		a.Outcome = OutcomeCancelled
-		a.Error = "given up by the service"
+		a.Error = "abandoned by the service"
 	case errors.Is(err, context.Canceled):
 		a.Outcome = OutcomeTimeout
-		a.Error = "no answer in time"
+		a.Error = "no response in time"
 	}
 }
 
@@ -175,26 +175,26 @@ func classify(err error) (outcome, detail string) {
 	case errors.Is(err, errNotAllowed):
 		return OutcomeNotAllowed, errNotAllowed.Error()
 	case errors.As(err, &dns) && !dns.IsTimeout:
-		return OutcomeDNS, "the name has no address"
+		return OutcomeDNS, "the host name could not be resolved"
 	case errors.As(err, &verify):
 		return OutcomeTLS, "the certificate is not trusted: " + truncate(verify.Err.Error(), 200)
 	case errors.As(err, &hostname):
-		return OutcomeTLS, "the certificate is for another name"
+		return OutcomeTLS, "the certificate is for another host name"
 	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return OutcomeTLS, "the connection could not be secured"
+		return OutcomeTLS, "the TLS handshake failed"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return OutcomeTimeout, "no connection in time"
+		return OutcomeTimeout, "could not connect in time"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return OutcomeConnect, "no connection could be made"
+		return OutcomeConnect, "could not connect"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), "server closed idle connection"):
-		return OutcomeClosed, "the connection was closed before an answer"
+		return OutcomeClosed, "the connection was closed before a response"
 	}
 
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return OutcomeConnect, "no connection could be made"
+		return OutcomeConnect, "could not connect"
 	}
-	return OutcomeProtocol, "the answer is not HTTP, or its header is too large"
+	return OutcomeProtocol, "the response is not valid HTTP, or its headers are too large"
 }
 
 func truncate(s string, n int) string { return plainText([]byte(s[:min(len(s), n)])) }

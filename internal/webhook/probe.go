@@ -85,7 +85,7 @@ func (s *Service) sendWaiting(ctx context.Context, endpoint store.Endpoint, wait
 func (s *Service) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
 	n, err := s.store.Redeliver(ctx, t, event, only)
 	if err == nil && n == 0 {
-		err = ship.Coded(ship.NotFound, "event_not_found", "no such event, or no webhook that wants it")
+		err = ship.Coded(ship.NotFound, "event_not_found", "no such event, or no webhook is subscribed to it")
 	}
 	return n, err
 }
@@ -97,7 +97,7 @@ func (s *Service) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID
 		return Endpoint{}, ship.InvalidFields([]ship.FieldError{{
 			Pointer: "/since",
 			Code:    "invalid",
-			Detail:  "is longer ago than events are kept",
+			Detail:  "is earlier than events are kept",
 		}})
 	}
 

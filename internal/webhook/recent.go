@@ -23,7 +23,7 @@ func (s *Service) Recent(ctx context.Context, t ship.Tenant, before string, kind
 	if before != "" {
 		var ok bool
 		if from, ok = parseCursor(before); !ok {
-			return nil, "", ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not one of this log")
+			return nil, "", ship.Coded(ship.Invalid, "invalid_cursor", "the cursor is not valid for this log; start again without one")
 		}
 	}
 

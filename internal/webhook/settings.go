@@ -42,7 +42,7 @@ func (s *Service) apply(row *store.Endpoint, set Settings) error {
 	if set.Description != nil {
 		row.Description = strings.TrimSpace(*set.Description)
 		if len([]rune(row.Description)) > maxDescription {
-			invalid = append(invalid, ship.FieldError{Pointer: "/description", Code: "too_long", Detail: "has more than 500 characters"})
+			invalid = append(invalid, ship.FieldError{Pointer: "/description", Code: "too_long", Detail: "must have at most 500 characters"})
 		}
 	}
 
@@ -79,7 +79,7 @@ func (s *Service) apply(row *store.Endpoint, set Settings) error {
 // checkKinds returns the kinds in the order of a parcel's life; none for all.
 func checkKinds(kinds []ship.EventKind) ([]ship.EventKind, []ship.FieldError) {
 	if len(kinds) == 0 {
-		return nil, []ship.FieldError{{Pointer: "/events", Code: "too_few", Detail: "needs at least 1 item; * means all kinds"}}
+		return nil, []ship.FieldError{{Pointer: "/events", Code: "too_few", Detail: "must have at least 1 item; use * for all kinds"}}
 	}
 
 	known := make([]string, len(ship.EventKinds))
@@ -93,7 +93,7 @@ func checkKinds(kinds []ship.EventKind) ([]ship.EventKind, []ship.FieldError) {
 			invalid = append(invalid, ship.FieldError{
 				Pointer:    "/events/" + strconv.Itoa(i),
 				Code:       "not_allowed",
-				Detail:     "must be * or one of the six kinds",
+				Detail:     "must be * or one of the six event kinds",
 				Suggestion: ship.Nearest(string(kind), known),
 			})
 		}
@@ -117,7 +117,7 @@ var reservedHeaders = []string{
 // checkHeaders returns what is invalid about custom headers.
 func checkHeaders(headers map[string]string) []ship.FieldError {
 	if len(headers) > maxHeaders {
-		return []ship.FieldError{{Pointer: "/headers", Code: "too_many", Detail: "has more than 10 members"}}
+		return []ship.FieldError{{Pointer: "/headers", Code: "too_many", Detail: "must have at most 10 headers"}}
 	}
 
 	var invalid []ship.FieldError
@@ -132,13 +132,13 @@ func checkHeaders(headers map[string]string) []ship.FieldError {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case len(name) == 0 || len(name) > maxHeaderName || strings.Trim(name, tokenCharacters) != "":
-			add("invalid_format", "is not a header's name of at most 64 characters")
+			add("invalid_format", "must be a valid header name of at most 64 characters")
 		case seen[canonical]:
-			add("repeated_parameter", "may be given once; case does not tell names apart")
+			add("repeated_parameter", "is a duplicate; header names are case-insensitive")
 		case isReserved(canonical):
 			add("not_allowed", "this header is set by the service")
 		case value == "" || len(value) > maxHeaderValue || !isPrintable(value):
-			add("invalid_format", "a value has 1 to 1024 printable ASCII characters")
+			add("invalid_format", "the value must be 1 to 1024 printable ASCII characters")
 		}
 		seen[canonical] = true
 	}

@@ -22,7 +22,7 @@ func (s *Service) Test(ctx context.Context, t ship.Tenant, id ship.EndpointID, k
 		return Attempt{}, notFound(err)
 	}
 	if !s.mayTest(id, time.Now()) {
-		return Attempt{}, &ship.Error{Kind: ship.Limited, Message: "a webhook can be tried once a second", RetryAfter: testEvery}
+		return Attempt{}, &ship.Error{Kind: ship.Limited, Message: "a webhook can be tested once per second", RetryAfter: testEvery}
 	}
 
 	event, shipment := s.sampleEvent(t, kind, time.Now())

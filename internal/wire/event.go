@@ -12,19 +12,19 @@ const EventVersion = 1
 // Event is the body of an event, as it is listed and as it is sent.
 type Event struct {
 	ID        string    `json:"id" example:"evt_01KJMBQDHV00GB3K9T4ZP6YS0R" doc:"Identifier of the event; the same on every delivery."`
-	Type      string    `json:"type" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"Kind of the event. A parcel out for delivery is told as shipment.in_transit."`
+	Type      string    `json:"type" enum:"shipment.created,label.generated,shipment.picked_up,shipment.in_transit,shipment.delivered,shipment.exception" doc:"Type of the event. A parcel that is out for delivery is reported as shipment.in_transit."`
 	Timestamp string    `json:"timestamp" format:"date-time" doc:"When the event was recorded."`
-	Livemode  bool      `json:"livemode" doc:"Whether it belongs to live data."`
-	Sequence  int       `json:"sequence" minimum:"1" doc:"Counts the events of one shipment or tracker, from 1 without gaps."`
-	Late      bool      `json:"late" doc:"Whether it is older than an event that was told before."`
-	Test      bool      `json:"test,omitempty" doc:"True for an event that was made up to try an endpoint: nothing happened. Left out otherwise."`
-	Data      EventData `json:"data" doc:"What the event speaks of."`
+	Livemode  bool      `json:"livemode" doc:"Whether the event belongs to live mode."`
+	Sequence  int       `json:"sequence" minimum:"1" doc:"Position among the events of the shipment or tracker, from 1 without gaps."`
+	Late      bool      `json:"late" doc:"Whether the event happened before one that was already sent."`
+	Test      bool      `json:"test,omitempty" doc:"True for a test event sent to try an endpoint: nothing happened. Omitted otherwise."`
+	Data      EventData `json:"data" doc:"What the event is about."`
 }
 
 // EventData is what an event is about: a shipment or a tracker, and the
 // tracking event that caused it.
 type EventData struct {
-	Shipment       *Shipment     `json:"shipment,omitempty" doc:"The shipment, as it was after the event."`
+	Shipment       *Shipment     `json:"shipment,omitempty" doc:"The shipment as of the event."`
 	Tracker        *Tracker      `json:"tracker,omitempty" doc:"The tracker, for a parcel that was not bought here."`
 	Event          TrackingEvent `json:"event" doc:"The tracking event."`
 	PreviousStatus string        `json:"previousStatus,omitempty" doc:"The status before the event."`
@@ -39,7 +39,7 @@ func EventBody(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) (
 	case 1:
 		return Marshal(eventV1(event, shipment, tracker))
 	}
-	return nil, fmt.Errorf("event %s has a body of unknown version %d", event.ID, event.Version)
+	return nil, fmt.Errorf("event %s has a body of an unknown version: %d", event.ID, event.Version)
 }
 
 func eventV1(event ship.Event, shipment ship.Shipment, tracker ship.Tracker) Event {

@@ -4,7 +4,7 @@ import "github.com/waybillhq/waybill/internal/ship"
 
 // Address is where a parcel comes from or goes to, as the service stores it.
 type Address struct {
-	Name        string `json:"name,omitempty" example:"Ada Lovelace" doc:"Person or, with company, who to ask for."`
+	Name        string `json:"name,omitempty" example:"Ada Lovelace" doc:"Name of the person, or of the contact if company is given."`
 	Address1    string `json:"address1,omitempty" example:"500 Main St" doc:"Street and number."`
 	City        string `json:"city,omitempty" example:"Austin" doc:"City or town."`
 	State       string `json:"state,omitempty" example:"TX" doc:"Code of the state or province."`
@@ -15,62 +15,62 @@ type Address struct {
 	Address3    string `json:"address3,omitempty" doc:"Third line."`
 	Phone       string `json:"phone,omitempty" doc:"Phone number for the driver."`
 	Email       string `json:"email,omitempty" doc:"E-mail address."`
-	Residential *bool  `json:"residential,omitempty" doc:"Whether it is a residential address, if the request said so."`
-	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"What the party is to customs."`
+	Residential *bool  `json:"residential,omitempty" doc:"Whether the address is residential, if the request said so."`
+	Type        string `json:"type,omitempty" enum:"business,consumer" doc:"How customs classifies the party."`
 }
 
 // Options are extra services.
 type Options struct {
-	Signature        string `json:"signature,omitempty" enum:"standard,adult" doc:"Who must sign."`
+	Signature        string `json:"signature,omitempty" enum:"standard,adult" doc:"Signature required on delivery; with adult, an adult must sign."`
 	SaturdayDelivery bool   `json:"saturdayDelivery,omitempty" doc:"Deliver on a Saturday."`
-	InsuredValue     *Money `json:"insuredValue,omitempty" doc:"Value that is insured."`
+	InsuredValue     *Money `json:"insuredValue,omitempty" doc:"Insured value."`
 }
 
 // Customs is the declaration of a parcel that crosses a border.
 type Customs struct {
-	ContentsType   string          `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What is sent."`
-	Incoterm       string          `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Who pays duties."`
-	Signer         string          `json:"signer,omitempty" doc:"Who declares it."`
-	InvoiceNumber  string          `json:"invoiceNumber,omitempty" doc:"Number of the invoice."`
+	ContentsType   string          `json:"contentsType" enum:"merchandise,gift,sample,documents,returned_goods,other" doc:"What the shipment contains."`
+	Incoterm       string          `json:"incoterm,omitempty" enum:"EXW,FCA,CPT,CIP,DAP,DPU,DDP" doc:"Terms of sale, which decide who pays duties."`
+	Signer         string          `json:"signer,omitempty" doc:"Name of the person who signs the declaration."`
+	InvoiceNumber  string          `json:"invoiceNumber,omitempty" doc:"Invoice number."`
 	TaxIDs         []string        `json:"taxIds,omitempty" doc:"Tax numbers without a type."`
 	Items          []CustomsItem   `json:"items" doc:"Lines of the declaration."`
 	TaxIdentifiers []TaxIdentifier `json:"taxIdentifiers,omitempty" doc:"Tax and customs numbers of the parties."`
-	Paperless      string          `json:"paperless,omitempty" enum:"auto,off" doc:"Whether the documents are sent electronically where that is possible."`
+	Paperless      string          `json:"paperless,omitempty" enum:"auto,off" doc:"Whether customs documents are sent electronically where possible."`
 }
 
 // TaxIdentifier is a number under which an authority knows a party.
 type TaxIdentifier struct {
 	Type    string `json:"type" enum:"eori,vat,ioss,voec,ein,gst,abn,arn,ird,pan,cnpj,cpf,national_id,passport,other" doc:"Kind of number."`
-	Number  string `json:"number" example:"IM2760000742" doc:"The number, as it was issued."`
-	Country string `json:"country,omitempty" example:"DE" doc:"Country that issued it."`
-	Party   string `json:"party,omitempty" enum:"sender,recipient,importer" doc:"Whose number it is."`
+	Number  string `json:"number" example:"IM2760000742" doc:"The number as issued."`
+	Country string `json:"country,omitempty" example:"DE" doc:"Country that issued the number."`
+	Party   string `json:"party,omitempty" enum:"sender,recipient,importer" doc:"The party that the number belongs to."`
 }
 
 // CustomsItem is one line of a declaration.
 type CustomsItem struct {
-	Description        string              `json:"description" example:"Cotton shirt" doc:"What it is."`
-	Quantity           int                 `json:"quantity" example:"2" doc:"How many."`
-	Value              Money               `json:"value" doc:"Value of one."`
-	Weight             float64             `json:"weight,omitempty" doc:"Weight of one, in the account's unit."`
+	Description        string              `json:"description" example:"Cotton shirt" doc:"Description of the goods."`
+	Quantity           int                 `json:"quantity" example:"2" doc:"Number of units."`
+	Value              Money               `json:"value" doc:"Value of one unit."`
+	Weight             float64             `json:"weight,omitempty" doc:"Weight of one unit, in the account's unit."`
 	HSCode             string              `json:"hsCode,omitempty" example:"610910" doc:"Harmonized System code."`
-	OriginCountry      string              `json:"originCountry,omitempty" example:"PT" doc:"Where it was made."`
-	SKU                string              `json:"sku,omitempty" example:"SHIRT-M-BLUE" doc:"The client's own number of the product."`
-	Manufacturer       string              `json:"manufacturer,omitempty" doc:"Who made it."`
+	OriginCountry      string              `json:"originCountry,omitempty" example:"PT" doc:"Country of origin."`
+	SKU                string              `json:"sku,omitempty" example:"SHIRT-M-BLUE" doc:"The client's own product number."`
+	Manufacturer       string              `json:"manufacturer,omitempty" doc:"Name of the manufacturer."`
 	ProductIdentifiers []ProductIdentifier `json:"productIdentifiers,omitempty" doc:"Identifiers of the product."`
 }
 
 // ProductIdentifier is a number under which a product is known.
 type ProductIdentifier struct {
 	Type   string `json:"type" enum:"merchant,manufacturer,gtin,none" doc:"Kind of identifier."`
-	Number string `json:"number,omitempty" example:"4006381333931" doc:"The identifier; left out for none."`
+	Number string `json:"number,omitempty" example:"4006381333931" doc:"The identifier; omitted for none."`
 }
 
 // Billing says who pays the carrier.
 type Billing struct {
 	Type    string `json:"type" enum:"sender,recipient,third_party" doc:"Who pays the carrier."`
 	Account string `json:"account" doc:"The payer's account with the carrier."`
-	Zip     string `json:"zip,omitempty" doc:"Postal code of that account."`
-	Country string `json:"country,omitempty" doc:"Country of that account."`
+	Zip     string `json:"zip,omitempty" doc:"Postal code of the payer's account."`
+	Country string `json:"country,omitempty" doc:"Country of the payer's account."`
 }
 
 // Creation is the body of a POST /v1/shipments that ships an order again.
@@ -80,13 +80,13 @@ type Creation struct {
 	Parcel      *Parcel           `json:"parcel,omitempty" doc:"The parcel, if there is one."`
 	Parcels     []Parcel          `json:"parcels,omitempty" doc:"The parcels, if there are several."`
 	Origin      *Address          `json:"origin,omitempty" doc:"Where the parcel comes from."`
-	LabelFormat string            `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format to buy in."`
+	LabelFormat string            `json:"labelFormat,omitempty" enum:"pdf,zpl,png" doc:"Format in which the label is bought."`
 	Reference   string            `json:"reference,omitempty" doc:"A reference to print on the label."`
 	IsReturn    bool              `json:"isReturn,omitempty" doc:"Whether the parcel is a return."`
 	Billing     *Billing          `json:"billing,omitempty" doc:"Who pays the carrier, if not the account itself."`
-	Customs     *Customs          `json:"customs,omitempty" doc:"Declaration, for a parcel that crosses a border."`
+	Customs     *Customs          `json:"customs,omitempty" doc:"Customs declaration, for international shipments."`
 	Options     *Options          `json:"options,omitempty" doc:"Extra services."`
-	Metadata    map[string]string `json:"metadata,omitempty" doc:"The client's own notes."`
+	Metadata    map[string]string `json:"metadata,omitempty" doc:"Custom key-value pairs of the client."`
 }
 
 // WholeShipmentOf is a shipment with its order, as it is read by itself. page is

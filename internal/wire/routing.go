@@ -9,18 +9,18 @@ import (
 // Routing says why this carrier and service were chosen. Events show its first
 // four members only.
 type Routing struct {
-	Strategy   string   `json:"strategy" example:"cheapest" doc:"What chose: a rule, the rules' default, cheapest of the offers where there are no rules, named by the client, or a rate."`
+	Strategy   string   `json:"strategy" example:"cheapest" doc:"How the offer was chosen: by a rule, by the default of the rules, as the cheapest where there are no rules, by the client, or by a rate."`
 	Considered int      `json:"considered" doc:"How many offers were compared."`
-	RunnerUp   *Offer   `json:"runnerUp,omitempty" doc:"The best offer that was not taken."`
-	Failed     []Failed `json:"failed" doc:"Carriers that failed first."`
+	RunnerUp   *Offer   `json:"runnerUp,omitempty" doc:"The best offer that was not chosen."`
+	Failed     []Failed `json:"failed" doc:"Carriers that failed before one succeeded."`
 
-	Version int       `json:"version,omitempty" example:"3" doc:"Version of the routing rules that were asked. Not in events."`
+	Version int       `json:"version,omitempty" example:"3" doc:"Version of the routing rules that were applied. Not in events."`
 	Rule    string    `json:"rule,omitempty" example:"Heavy parcels by UPS" doc:"Name of the rule that chose. Not in events."`
-	Also    []string  `json:"also,omitempty" doc:"Names of the rules that forbade or required something, in their order. Not in events."`
-	Why     string    `json:"why,omitempty" example:"the cheapest of 9 offers" doc:"The choice in plain words. Not in events."`
-	Offers  []Offer   `json:"offers,omitempty" doc:"Every offer that was seen, cheapest first. Not in events."`
-	Dropped []Dropped `json:"dropped,omitempty" doc:"Offers that could not be chosen, and why. Not in events."`
-	Raised  *Raised   `json:"raised,omitempty" doc:"A signature that rules required beyond what was asked for. Not in events."`
+	Also    []string  `json:"also,omitempty" doc:"Names of the rules that forbade or required something, in order. Not in events."`
+	Why     string    `json:"why,omitempty" example:"the cheapest of 9 offers" doc:"The reason for the choice, as text. Not in events."`
+	Offers  []Offer   `json:"offers,omitempty" doc:"Every offer received, cheapest first. Not in events."`
+	Dropped []Dropped `json:"dropped,omitempty" doc:"Offers that were excluded, and why. Not in events."`
+	Raised  *Raised   `json:"raised,omitempty" doc:"A signature that rules required beyond what the client requested. Not in events."`
 }
 
 // Offer is a rate that was compared.
@@ -29,29 +29,29 @@ type Offer struct {
 	Service      string `json:"service" example:"priority" doc:"The carrier's service."`
 	Amount       string `json:"amount" example:"12.90" doc:"Decimal amount."`
 	Currency     string `json:"currency" example:"USD" doc:"ISO 4217 code."`
-	ConnectionID string `json:"connectionId,omitempty" doc:"The carrier account that offered."`
-	TransitDays  int    `json:"transitDays,omitempty" example:"2" doc:"Days on the way, if they are known."`
-	Source       string `json:"source,omitempty" enum:"carrier,sheet,cache" doc:"Who named the price: the carrier when asked, the account's rate sheet, or the carrier minutes before."`
+	ConnectionID string `json:"connectionId,omitempty" doc:"The carrier account that made the offer."`
+	TransitDays  int    `json:"transitDays,omitempty" example:"2" doc:"Days in transit, if known."`
+	Source       string `json:"source,omitempty" enum:"carrier,sheet,cache" doc:"Where the price comes from: the carrier, the account's rate sheet, or a recent quote of the carrier."`
 }
 
 // Failed is a carrier that was asked and failed.
 type Failed struct {
 	Carrier string `json:"carrier" doc:"Identifier of the carrier."`
 	Code    string `json:"code" doc:"What happened, as a stable code."`
-	Message string `json:"message" doc:"What happened, in words."`
+	Message string `json:"message" doc:"What happened, as text."`
 }
 
 // Dropped is an offer that could not be chosen.
 type Dropped struct {
 	Carrier string `json:"carrier" example:"dhl_express" doc:"Identifier of the carrier."`
 	Service string `json:"service" example:"express" doc:"The carrier's service."`
-	Why     string `json:"why" example:"forbidden" doc:"Why not: late (misses deliverBy), over_limit (costs more than maxAmount), forbidden (by a rule), not_in_rule (the rule that chose does not allow it), other_currency (cannot be compared), guard (too dear or too slow to stand in for the choice)."`
-	Rule    string `json:"rule,omitempty" example:"No DHL inside the country" doc:"The rule that says so."`
+	Why     string `json:"why" example:"forbidden" doc:"Why the offer was excluded: late (misses deliverBy), over_limit (costs more than maxAmount), forbidden (by a rule), not_in_rule (not allowed by the rule that decided), other_currency (cannot be compared), guard (too expensive or too slow to replace the first choice)."`
+	Rule    string `json:"rule,omitempty" example:"No DHL inside the country" doc:"The rule that excluded it."`
 }
 
 // Raised is a signature that rules required.
 type Raised struct {
-	From string `json:"from,omitempty" enum:"standard,adult" doc:"The signature that was asked for; left out if none was."`
+	From string `json:"from,omitempty" enum:"standard,adult" doc:"The signature that the client requested; omitted if none."`
 	To   string `json:"to" enum:"standard,adult" doc:"The signature that the rules require."`
 }
 

@@ -10,45 +10,45 @@ import (
 // of the specification, then what the service adds.
 type Shipment struct {
 	ID             string `json:"id" example:"shp_01KJMBQDHV00G2N6V3T9RZKXB4" doc:"Identifier of the shipment, prefix shp_."`
-	Status         string `json:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Normalized status of the parcel; created on creation."`
+	Status         string `json:"status" enum:"created,label_generated,picked_up,in_transit,out_for_delivery,delivered,exception" doc:"Normalized status of the parcel; created when the shipment is created."`
 	Carrier        string `json:"carrier" example:"ups" doc:"Identifier of the carrier assigned to the shipment."`
-	TrackingNumber string `json:"trackingNumber,omitempty" example:"1Z999AA10123456784" doc:"The carrier's tracking number (AWB). Left out only while the purchase is pending, in review or failed."`
-	LabelURL       string `json:"labelUrl" format:"uri" doc:"Address of the label as PDF. Fetch it with the same API key."`
+	TrackingNumber string `json:"trackingNumber,omitempty" example:"1Z999AA10123456784" doc:"The carrier's tracking number (AWB). Omitted only while the purchase is pending, in review or failed."`
+	LabelURL       string `json:"labelUrl" format:"uri" doc:"URL of the label as PDF. Fetch it with the same API key."`
 
-	Labels                Labels            `json:"labels" doc:"Addresses of the label in each format."`
+	Labels                Labels            `json:"labels" doc:"URLs of the label in each format."`
 	OrderID               string            `json:"orderId" example:"ORD-1001" doc:"The client's order reference."`
 	Service               string            `json:"service,omitempty" example:"ground" doc:"The carrier's service."`
 	ConnectionID          string            `json:"connectionId,omitempty" doc:"The carrier account that was used, prefix con_."`
-	Rate                  *Money            `json:"rate,omitempty" doc:"What was charged."`
-	EstimatedDeliveryDate string            `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"When the parcel is expected."`
-	Routing               *Routing          `json:"routing,omitempty" doc:"Why this carrier and service."`
-	LabelStatus           string            `json:"labelStatus" enum:"pending,ready,failed,needs_review,voiding,refund_pending,voided" doc:"Where the purchase of the label stands."`
+	Rate                  *Money            `json:"rate,omitempty" doc:"Price charged for the label."`
+	EstimatedDeliveryDate string            `json:"estimatedDeliveryDate,omitempty" format:"date-time" doc:"When the parcel is expected to arrive."`
+	Routing               *Routing          `json:"routing,omitempty" doc:"Why this carrier and service were chosen."`
+	LabelStatus           string            `json:"labelStatus" enum:"pending,ready,failed,needs_review,voiding,refund_pending,voided" doc:"State of the label purchase."`
 	Pieces                []Piece           `json:"pieces" doc:"The parcels of the shipment."`
-	Documents             []Document        `json:"documents" doc:"Further papers, such as customs forms."`
-	Warnings              []string          `json:"warnings" doc:"What the client should know, in plain words."`
-	PossibleDuplicateOf   string            `json:"possibleDuplicateOf,omitempty" doc:"An earlier shipment of the same orderId."`
+	Documents             []Document        `json:"documents" doc:"Additional documents, such as customs forms."`
+	Warnings              []string          `json:"warnings" doc:"Warnings for the client, as text."`
+	PossibleDuplicateOf   string            `json:"possibleDuplicateOf,omitempty" doc:"An earlier shipment with the same orderId."`
 	Reason                string            `json:"reason,omitempty" example:"address_not_found" doc:"Why the status is exception."`
 	Reference             string            `json:"reference,omitempty" doc:"The client's own reference."`
-	Metadata              map[string]string `json:"metadata,omitempty" doc:"The client's own notes."`
-	Simulated             bool              `json:"simulated" doc:"Whether a simulated carrier made the label."`
+	Metadata              map[string]string `json:"metadata,omitempty" doc:"Custom key-value pairs of the client."`
+	Simulated             bool              `json:"simulated" doc:"Whether the label is from a simulated carrier."`
 	Livemode              bool              `json:"livemode" doc:"Whether the shipment was bought with a live key."`
 	CreatedAt             string            `json:"createdAt" format:"date-time" doc:"When the shipment was created."`
 
 	Origin          *Address `json:"origin,omitempty" doc:"Where the parcel comes from. Not in lists and events."`
 	Destination     *Address `json:"destination,omitempty" doc:"Where the parcel goes. Not in lists and events."`
 	Parcels         []Parcel `json:"parcels,omitempty" doc:"The parcels as requested. Not in lists and events."`
-	Customs         *Customs `json:"customs,omitempty" doc:"The declaration. Not in lists and events."`
+	Customs         *Customs `json:"customs,omitempty" doc:"The customs declaration. Not in lists and events."`
 	Options         *Options `json:"options,omitempty" doc:"Extra services. Not in lists and events."`
-	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Day on which the carrier gets the parcel. Not in lists and events."`
-	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public page for the recipient. Not in lists and events."`
-	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier took the label back. Not in lists and events."`
+	ShipDate        string   `json:"shipDate,omitempty" format:"date" doc:"Date on which the parcel is handed to the carrier. Not in lists and events."`
+	TrackingPageURL string   `json:"trackingPageUrl,omitempty" format:"uri" doc:"Public tracking page for the recipient. Not in lists and events."`
+	VoidedAt        string   `json:"voidedAt,omitempty" format:"date-time" doc:"When the carrier voided the label. Not in lists and events."`
 }
 
 // Labels are the addresses of a label, one for each format.
 type Labels struct {
-	PDF string `json:"pdf" format:"uri" doc:"PDF, for office printers."`
-	ZPL string `json:"zpl" format:"uri" doc:"ZPL, for label printers."`
-	PNG string `json:"png" format:"uri" doc:"PNG image."`
+	PDF string `json:"pdf" format:"uri" doc:"URL of the PDF, for office printers."`
+	ZPL string `json:"zpl" format:"uri" doc:"URL of the ZPL, for label printers."`
+	PNG string `json:"png" format:"uri" doc:"URL of the PNG image."`
 }
 
 // Money is an exact amount of a currency.
@@ -68,22 +68,22 @@ type Piece struct {
 type Parcel struct {
 	Weight     float64     `json:"weight" example:"4.2" doc:"Weight in weightUnit."`
 	WeightUnit string      `json:"weightUnit" enum:"lb,oz,kg,g" doc:"Unit of the weight."`
-	Dimensions *Dimensions `json:"dimensions,omitempty" doc:"Sides of the parcel."`
+	Dimensions *Dimensions `json:"dimensions,omitempty" doc:"Dimensions of the parcel."`
 	Packaging  string      `json:"packaging" example:"custom" doc:"custom, or a carrier's own packaging."`
 }
 
 // Dimensions are the sides of a parcel with their unit.
 type Dimensions struct {
 	Length float64 `json:"length" example:"12" doc:"Longest side."`
-	Width  float64 `json:"width" example:"9" doc:"Second side."`
-	Height float64 `json:"height" example:"4" doc:"Third side."`
+	Width  float64 `json:"width" example:"9" doc:"Second-longest side."`
+	Height float64 `json:"height" example:"4" doc:"Shortest side."`
 	Unit   string  `json:"unit" enum:"in,cm,mm" doc:"Unit of the sides."`
 }
 
 // Document is a further paper of a shipment.
 type Document struct {
-	Type string `json:"type" example:"commercial_invoice" doc:"What the paper is."`
-	URL  string `json:"url,omitempty" format:"uri" doc:"Where it can be fetched."`
+	Type string `json:"type" example:"commercial_invoice" doc:"Type of the document."`
+	URL  string `json:"url,omitempty" format:"uri" doc:"URL of the document."`
 }
 
 // ShipmentOf is a shipment as clients see it; base is the address of the

@@ -44,7 +44,7 @@ func (l Loop) Run(ctx context.Context) {
 
 		case err != nil:
 			if pause == 0 {
-				l.Log.WarnContext(ctx, "background work fails", "work", l.Name, "error", err)
+				l.Log.WarnContext(ctx, "background work failed", "work", l.Name, "error", err)
 			}
 			pause = min(max(2*pause, l.Most), max(maxPause, l.Most))
 			timer.Reset(pause)
@@ -60,7 +60,7 @@ func (l Loop) Run(ctx context.Context) {
 		}
 
 		if pause > 0 {
-			l.Log.InfoContext(ctx, "background work goes on", "work", l.Name)
+			l.Log.InfoContext(ctx, "background work recovered", "work", l.Name)
 			pause = 0
 		}
 	}

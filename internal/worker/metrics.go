@@ -18,11 +18,11 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_jobs_total",
-			Help: "Runs of background jobs: done, again (it looks again later), failed (it is tried again), cancelled.",
+			Help: "Runs of background jobs, by outcome: done, again (runs again later), failed (is retried), cancelled.",
 		}, []string{"kind", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "waybill_job_seconds",
-			Help:    "Time that a run of a background job takes.",
+			Help:    "Duration of background job runs.",
 			Buckets: []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60},
 		}, []string{"kind"}),
 	}

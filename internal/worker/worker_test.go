@@ -118,7 +118,7 @@ func TestALoopLogsAFailureOnceAndItsEnd(t *testing.T) {
 		if n := strings.Count(out.String(), "no database"); n != 1 {
 			t.Errorf("the failure is logged %d times:\n%s", n, &out)
 		}
-		if n := strings.Count(out.String(), "goes on"); n != 1 {
+		if n := strings.Count(out.String(), "recovered"); n != 1 {
 			t.Errorf("its end is logged %d times:\n%s", n, &out)
 		}
 	})

@@ -48,12 +48,12 @@ func TestBatchOf500(t *testing.T) {
 	start := time.Now()
 	s.do("upload",
 		chromedp.Navigate(s.base+"/app/test/batches"), chromedp.WaitVisible(`#f-file`), chromedp.SetUploadFiles(`#f-file`, []string{orderFile(t, 500)}),
-		s.shot("batches"), chromedp.Click(`.upload button`), sees("What the columns mean"), sees("Customer 1"), s.shot("columns"),
+		s.shot("batches"), chromedp.Click(`.upload button`), sees("Map columns"), sees("Customer 1"), s.shot("columns"),
 		until(`document.querySelector('[name="column.1"]').value === "name" && document.querySelector('[name="column.3"]').value === "city" && document.querySelector('[name="column.8"]').value === ""`),
 		chromedp.Click(`.form-foot button.primary`), sees("Buy 497 labels"),
 	)
 	s.do("the three are shown with what to do",
-		sees("Recipient: this field is required."), sees("did you mean TX?"), sees("Weight: is not a number"), s.shot("mend"),
+		sees("Recipient: this field is required."), sees("did you mean TX?"), sees("Weight: must be a number"), s.shot("mend"),
 	)
 	s.do("one is mended in its place",
 		chromedp.Click(`#line-121 .button`), chromedp.WaitVisible(`#f-field-state`), until(`document.activeElement.id === "f-field-state"`),

@@ -26,12 +26,12 @@ func TestABatchWithoutAnAnswer(t *testing.T) {
 	s.must(os.WriteFile(path, []byte(pendingFile), 0o600))
 	s.do("upload",
 		chromedp.Navigate(s.base+"/app/test/batches"), chromedp.WaitVisible(`#f-file`), chromedp.SetUploadFiles(`#f-file`, []string{path}), chromedp.Click(`.upload button`),
-		sees("What the columns mean"), chromedp.Click(`.form-foot button.primary`), sees("Buy 3 labels"), s.shot("choose"),
+		sees("Map columns"), chromedp.Click(`.form-foot button.primary`), sees("Buy 3 labels"), s.shot("choose"),
 	)
 	s.do("the line without an answer waits",
 		chromedp.SetValue(`#f-format`, "zpl"), until(`(window.confirm = () => true)`), chromedp.Click(`button[value=buy]`), sees("Print 2 labels"), sees("Pending"), s.shot("pending"),
 	)
-	s.do("and has its label when it is settled", sees("Print 3 labels"), until(`!document.body.innerText.includes("not answered yet")`), s.shot("settled"))
+	s.do("and has its label when it is settled", sees("Print 3 labels"), until(`!document.body.innerText.includes("waiting for the carrier")`), s.shot("settled"))
 	db, err := pgx.Connect(s.Context(), s.data)
 	s.must(err)
 	_, err = db.Exec(s.Context(), `UPDATE labels SET format = 'pdf', data = '%PDF-1.4 nothing' WHERE shipment_id = (SELECT shipment_id FROM batch_rows WHERE row_number = 2)`)

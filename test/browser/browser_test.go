@@ -192,7 +192,7 @@ func (s *stage) firstRun() {
 		chromedp.Navigate(s.setup), chromedp.WaitVisible(`#f-name`),
 		chromedp.SendKeys(`#f-accountName`, "Northwind"), chromedp.SendKeys(`#f-name`, "Dana"), chromedp.SendKeys(`#f-email`, "dana@example.com"),
 		chromedp.SendKeys(`#f-password`, password), chromedp.Click(`.door button.primary`),
-		sees("Nothing was shipped yet"),
+		sees("No shipments yet"),
 	)
 }
 
@@ -229,7 +229,7 @@ func (s *stage) advance() {
 	defer leave()
 	for _, status := range []string{"picked_up", "out_for_delivery", "delivered"} {
 		err := chromedp.Do(other, chromedp.Navigate(s.base+"/app/test/shipments/"+id), chromedp.WaitVisible(`.joined select`),
-			chromedp.SetValue(`.joined select`, status), chromedp.Click(`.joined button`), sees("Parcel moved on"))
+			chromedp.SetValue(`.joined select`, status), chromedp.Click(`.joined button`), sees("Parcel advanced"))
 		if err != nil {
 			s.Fatalf("advance to %s: %v", status, err)
 		}
@@ -268,7 +268,7 @@ func (s *stage) webhook() {
 	defer hook.Close()
 	s.do("a webhook is made and tried",
 		chromedp.Navigate(s.base+"/app/test/webhooks"), chromedp.WaitVisible(`#f-url`), chromedp.SendKeys(`#f-url`, hook.URL+"/hook"),
-		chromedp.Submit(`#f-url`), sees("Signing secret"), chromedp.Click(`button[value=test]`), sees("The test event arrived"),
+		chromedp.Submit(`#f-url`), sees("Signing secret"), chromedp.Click(`button[value=test]`), sees("The test event was delivered"),
 	)
 	if heard.Load() == 0 {
 		s.Error("the webhook heard nothing")

@@ -79,7 +79,7 @@ func (s *stage) writeRule() {
 		chromedp.Navigate(s.base+"/app/test/routing"), sees("No rules yet"), chromedp.Click(`.page-head a.primary`), chromedp.WaitVisible(`#f-name`),
 		chromedp.SendKeys(`#f-name`, "Heavy by UPS"), choose(`#c-0-name`, "parcel.weightLb"), choose(`#c-0-test`, "more"),
 		until(`document.querySelector("#c-0-value").inputMode === "decimal"`), atRest,
-		chromedp.SendKeys(`#c-0-value`, "much"), shows(`#c-0-note`, "Give a number"),
+		chromedp.SendKeys(`#c-0-value`, "much"), shows(`#c-0-note`, "Enter a number"),
 		emptied(`#c-0-value`), chromedp.SendKeys(`#c-0-value`, "20"), shows(`#verdict`, "weight in pounds is more than 20"),
 	)
 	s.do("the language",
@@ -91,14 +91,14 @@ func (s *stage) writeRule() {
 	)
 	s.do("the action",
 		choose(`#f-kind`, "use"), choose(`#t-0-value`, "ups//"), shows(`#verdict`, "Buy UPS"),
-		chromedp.Click(`#rule .actions button.primary`), sees("Saved in the draft"), sees("If weight in pounds is more than 20"), sees("1 rule added"),
+		chromedp.Click(`#rule .actions button.primary`), sees("Saved to the draft"), sees("If weight in pounds is more than 20"), sees("1 rule added"),
 	)
 }
 
 func (s *stage) backtest() {
 	s.do("the past",
 		chromedp.Click(`.desk-state a[href$="/backtest"]`), chromedp.WaitVisible(`#f-which`), chromedp.Click(`#backtest button.primary`),
-		sees("Would go another way"), sees("OLD-2"), sees("Cost by carrier"), sees("Heavy by UPS"),
+		sees("Shipments that would change"), sees("OLD-2"), sees("Cost by carrier"), sees("Heavy by UPS"),
 		chromedp.WaitVisible(`.pair-chart svg`), until(`document.querySelector('#result a[href*="/shipments/shp_"]')`),
 	)
 }
@@ -106,7 +106,7 @@ func (s *stage) backtest() {
 func (s *stage) publish() {
 	s.do("publish",
 		chromedp.Navigate(s.base+"/app/test/routing/publish"), sees("1 rule added"), chromedp.SendKeys(`#f-note`, "Heavy goods"),
-		chromedp.Click(`form[action$="/publish"] button.primary`), sees("Published. Used from the next purchase on."), sees("Version 1"),
+		chromedp.Click(`form[action$="/publish"] button.primary`), sees("Published. Applies from the next purchase on."), sees("Version 1"),
 	)
 }
 
@@ -128,15 +128,15 @@ func (s *stage) reorder() {
 	}
 	s.do("a second rule",
 		chromedp.Navigate(s.base+"/app/test/routing/rule"), chromedp.WaitVisible(`#f-name`), chromedp.SendKeys(`#f-name`, "Always fast"),
-		chromedp.Click(`button[value="drop-0"]`), sees("the rule always holds"), choose(`#f-choose`, "fastest"),
-		chromedp.Click(`#rule .actions button.primary`), sees("Saved in the draft"), first("Heavy by UPS"),
+		chromedp.Click(`button[value="drop-0"]`), sees("the rule always applies"), choose(`#f-choose`, "fastest"),
+		chromedp.Click(`#rule .actions button.primary`), sees("Saved to the draft"), first("Heavy by UPS"),
 	)
 	s.do("by keys", until(`(document.querySelectorAll(".rule-name")[1].focus(), true)`), chromedp.KeyEvent(kb.ArrowUp, chromedp.KeyModifiers(chromedp.ModifierAlt)), first("Always fast"),
 		until(`document.activeElement.value === "up"`))
 	from := s.middle(`.rule:nth-child(1) [data-grip]`)
 	to := s.middle(`.rule:nth-child(2)`)
 	s.do("by drag", chromedp.DragAndDropXY(from[0], from[1], from[0], to[1]+30, 8), first("Heavy by UPS"))
-	s.do("saved", chromedp.Navigate(s.base+"/app/test/routing"), first("Heavy by UPS"), chromedp.Click(`.rule:nth-child(2) button[value=off]`), sees("Switched off"))
+	s.do("saved", chromedp.Navigate(s.base+"/app/test/routing"), first("Heavy by UPS"), chromedp.Click(`.rule:nth-child(2) button[value=off]`), sees("Disabled"))
 }
 
 func (s *stage) middle(selector string) [2]float64 {
@@ -152,7 +152,7 @@ func (s *stage) tryOut() {
 	s.do("a sample",
 		chromedp.Navigate(s.base+"/app/test/routing/try"), chromedp.WaitVisible(`#f-zip`), chromedp.SendKeys(`#f-zip`, "78701"), chromedp.SendKeys(`#f-city`, "Austin"),
 		chromedp.SendKeys(`#f-state`, "TX"), chromedp.SendKeys(`#f-weight`, "30"), chromedp.Click(`#try button.primary`),
-		shows(`#tried`, "Decides"), shows(`#tried`, "UPS"), shows(`#tried`, "Switched off"),
+		shows(`#tried`, "Decides"), shows(`#tried`, "UPS"), shows(`#tried`, "Disabled"),
 	)
 }
 

@@ -99,8 +99,8 @@ func (s *stage) authenticator() []string {
 	if len(codes) < 8 {
 		s.Fatalf("recovery codes %v", codes)
 	}
-	s.do("the password is not enough", signOut, typePassword("dana@example.com"), sees("One more step"), s.goTo("/app/test/shipments"), sees("Sign in"))
-	s.do("a code signs in", typePassword("dana@example.com"), sees("One more step"), chromedp.SendKeys(`#f-code`, "123456"), chromedp.Submit(`#f-code`), chromedp.WaitVisible(`.notice-bad`),
+	s.do("the password is not enough", signOut, typePassword("dana@example.com"), sees("Two-factor authentication"), s.goTo("/app/test/shipments"), sees("Sign in"))
+	s.do("a code signs in", typePassword("dana@example.com"), sees("Two-factor authentication"), chromedp.SendKeys(`#f-code`, "123456"), chromedp.Submit(`#f-code`), chromedp.WaitVisible(`.notice-bad`),
 		chromedp.SetValue(`#f-code`, codeAt(secret, time.Now().Add(30*time.Second))), chromedp.Submit(`#f-code`), sees("Overview"))
 	return codes
 }
@@ -125,9 +125,9 @@ func (s *stage) passkey() {
 func (s *stage) sessions(recovery string) {
 	s.Helper()
 	other := s.beside()
-	other.do("sign in elsewhere with a recovery code", other.goTo("/app/login"), typePassword("dana@example.com"), sees("One more step"),
+	other.do("sign in elsewhere with a recovery code", other.goTo("/app/login"), typePassword("dana@example.com"), sees("Two-factor authentication"),
 		chromedp.SendKeys(`#f-code`, recovery), chromedp.Submit(`#f-code`), sees("Overview"))
-	s.do("end it", s.goTo("/app/test/you"), sees("Where you are signed in"), chromedp.WaitVisible(`button[value=end-session]`), chromedp.Click(`button[value=end-session]`), chromedp.WaitNotPresent(`button[value=end-session]`))
+	s.do("end it", s.goTo("/app/test/you"), sees("Active sessions"), chromedp.WaitVisible(`button[value=end-session]`), chromedp.Click(`button[value=end-session]`), chromedp.WaitNotPresent(`button[value=end-session]`))
 	other.do("it is ended", other.goTo("/app/test/shipments"), sees("Sign in"), chromedp.WaitVisible(`#f-password`))
 }
 
@@ -139,7 +139,7 @@ func (s *stage) stepUp() {
 	_, err = db.Exec(s.Context(), `UPDATE sessions SET authenticated_at = authenticated_at - interval '1 hour'`)
 	s.must(err)
 	s.must(db.Close(s.Context()))
-	s.do("an old sign-in is asked again", s.goTo("/app/test/members"), chromedp.SendKeys(`#f-email`, "vera@example.com"), chromedp.Submit(`#f-email`), sees("Confirm that it is you"))
+	s.do("an old sign-in is asked again", s.goTo("/app/test/members"), chromedp.SendKeys(`#f-email`, "vera@example.com"), chromedp.Submit(`#f-email`), sees("Confirm your identity"))
 	s.do("a passkey confirms", chromedp.Click(`form[data-passkey-do=get] button`), sees("Invitation link"))
 }
 

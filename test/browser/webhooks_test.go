@@ -130,7 +130,7 @@ func TestAWebhookFailsAndIsSentAgain(t *testing.T) {
 	s.failed(page)
 	well.Store(true)
 	s.do("sent again",
-		chromedp.Click(`.deliveries details[open] form[action$="/redeliver"] button`), sees("Sent again"),
+		chromedp.Click(`.deliveries details[open] form[action$="/redeliver"] button`), sees("Event resent"),
 		s.untilReloaded(`document.querySelector(".deliveries .badge-ok")`),
 	)
 	if heard.Load() == 0 {

@@ -46,7 +46,7 @@ var coverages = map[string]coverage{
 			"activity_types": as("type", ""), "status_codes": as("status_code", ""), "movement_scans": as("code", "I/"), "manifest_codes": as("code", "M/"),
 			"update_codes": as("code", "U/"), "delivery_codes": as("code", "D/"), "exception_codes": as("code", "X/"), "mail_innovations_codes": as("code", "MI/"),
 		},
-		unknown: "A code that UPS adds is read by the status that UPS gives the activity.",
+		unknown: "A new code is mapped by the status that UPS reports with the activity.",
 	},
 	"usps": {
 		file: "usps/tracking-codes.json", listed: 78,
@@ -56,12 +56,12 @@ var coverages = map[string]coverage{
 				return "/" + regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(words), "_")
 			}},
 		},
-		unknown: "USPS has hundreds of further codes and no list of them at hand: their events are read by their words.",
+		unknown: "USPS has hundreds of other codes without an available list: their events are mapped by their text.",
 	},
 	"fedex": {
 		file: "fedex/reference/tracking-status-map.json", listed: 72,
 		lists:   map[string]codeForm{"codes": as("code", ""), "derived_codes": as("code", "DERIVED/")},
-		unknown: "Exceptions and causes of delay that FedEx does not list are read by the type of their event.",
+		unknown: "Exceptions and delay reasons that FedEx does not list are mapped by their event type.",
 	},
 	"dhl_express": {
 		file: "dhl-express/reference/tracking-event-map.json", listed: 62,
@@ -72,28 +72,28 @@ var coverages = map[string]coverage{
 // trackingRows are the document's table of how carriers tell of parcels.
 func trackingRows(t *testing.T) []row {
 	return []row{
-		{"parcels asked about together", func(c described) string {
+		{"parcels per tracking batch", func(c described) string {
 			if !c.can("track") {
 				return "-"
 			}
 			return strconv.Itoa(max(c.TrackBatch, 1))
 		}},
-		{"pushes", able("hear")},
-		{"is told to push", func(c described) string {
+		{"sends pushes", able("hear")},
+		{"push subscription", func(c described) string {
 			switch {
 			case !c.can("hear"):
 				return "-"
 			case !c.can("subscribe"):
-				return "by hand, in its portal"
+				return "manual, in the carrier's portal"
 			case c.SubscribeBatch == 0:
-				return "by the service, for the whole account"
+				return "automatic, for the whole account"
 			}
-			return fmt.Sprintf("by the service, %d parcels a call", c.SubscribeBatch)
+			return fmt.Sprintf("automatic, %d parcels per call", c.SubscribeBatch)
 		}},
-		{"codes that it lists", func(c described) string { return strconv.Itoa(coverages[c.Name].listed) }},
-		{"of these without a meaning", func(c described) string { return strconv.Itoa(len(coverages[c.Name].without)) }},
-		{"rows of the status table", func(c described) string { return strconv.Itoa(len(statusRows(t, c.Spec))) }},
-		{"of these known to change nothing", func(c described) string {
+		{"published status codes", func(c described) string { return strconv.Itoa(coverages[c.Name].listed) }},
+		{"of these, not mapped", func(c described) string { return strconv.Itoa(len(coverages[c.Name].without)) }},
+		{"rows in the status table", func(c described) string { return strconv.Itoa(len(statusRows(t, c.Spec))) }},
+		{"of these, without effect on the status", func(c described) string {
 			rows := slices.DeleteFunc(statusRows(t, c.Spec), func(r carrierkit.StatusRow) bool { return r.Status != "" })
 			return strconv.Itoa(len(rows))
 		}},
@@ -104,16 +104,16 @@ func trackingRows(t *testing.T) []row {
 func describeTracking(t *testing.T, b *strings.Builder, list []described) {
 	b.WriteString("\n## Tracking\n\n")
 	table(b, list, trackingRows(t))
-	b.WriteString("\nA table has a row for a code, or for a code together with what stands beside it. What the lists leave out:\n\n")
+	b.WriteString("\nA status table has one row per code, or per combination of a code and its qualifier. Codes that are not published are handled as follows:\n\n")
 	for _, c := range list {
 		cover := coverages[c.Name]
-		fmt.Fprintf(b, "- %s: %s", c.Title, cmp.Or(cover.unknown, "A code that it adds is unmapped."))
+		fmt.Fprintf(b, "- %s: %s", c.Title, cmp.Or(cover.unknown, "A new code is unmapped."))
 		for _, code := range slices.Sorted(maps.Keys(cover.without)) {
-			fmt.Fprintf(b, " `%s` has no meaning: %s.", code, cover.without[code])
+			fmt.Fprintf(b, " `%s` is not mapped: %s.", code, cover.without[code])
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n[tracking.md](tracking.md) tells how parcels are followed.\n")
+	b.WriteString("\n[tracking.md](tracking.md) describes how parcels are tracked.\n")
 }
 
 // statusRows is a carrier's table.

@@ -85,14 +85,14 @@ func document(t *testing.T) string {
 	t.Helper()
 	list := describe(t)
 	var b strings.Builder
-	b.WriteString("## What they can do\n\n")
+	b.WriteString("## Capabilities\n\n")
 	table(&b, list, abilityRows)
-	b.WriteString("\n## A purchase without an answer\n\nWhat follows when a carrier may have sold a label and its answer was lost:\n\n| carrier | what follows |\n|---|---|\n")
+	b.WriteString("\n## Purchases without a response\n\nWhat Waybill does when a carrier may have sold a label but its response was lost:\n\n| carrier | what happens |\n|---|---|\n")
 	for _, c := range list {
 		fmt.Fprintf(&b, "| %s | %s |\n", c.Title, afterALostAnswer(c))
 	}
 	describeTracking(t, &b, list)
-	b.WriteString("\n## Addresses\n\nThe longest texts, in characters:\n\n")
+	b.WriteString("\n## Addresses\n\nMaximum lengths, in characters:\n\n")
 	table(&b, list, addressRows)
 	for _, c := range list {
 		section(&b, c)
@@ -101,7 +101,7 @@ func document(t *testing.T) string {
 	for _, s := range sandbox.Specs() {
 		simulated = append(simulated, "`"+s.Name+"`")
 	}
-	fmt.Fprintf(&b, "\n## Simulated\n\nA test key without a connection of its own sees the simulated carriers of the sandbox under the names %s; [sandbox.md](sandbox.md) tells what they do.\n",
+	fmt.Fprintf(&b, "\n## Simulated carriers\n\nA test key without a connection of its own uses the simulated carriers of the sandbox, named %s; [sandbox.md](sandbox.md) describes them.\n",
 		strings.Join(simulated, ", "))
 	return b.String()
 }
@@ -128,37 +128,37 @@ func table(b *strings.Builder, list []described, rows []row) {
 }
 
 var abilityRows = []row{
-	{"name in the API", func(c described) string { return "`" + c.Name + "`" }},
-	{"quotes", able("rates")},
+	{"API name", func(c described) string { return "`" + c.Name + "`" }},
+	{"quotes rates", able("rates")},
 	{"sells labels", able("buy")},
-	{"finds a purchase by our reference", able("find")},
+	{"looks up purchases by reference", able("find")},
 	{"voids labels", able("void")},
-	{"tells where parcels are", able("track")},
-	{"labels as it sends them", func(c described) string { return strings.ToUpper(strings.Join(c.Formats, ", ")) }},
-	{"a found purchase has its label", func(c described) string {
+	{"tracks parcels", able("track")},
+	{"native label formats", func(c described) string { return strings.ToUpper(strings.Join(c.Formats, ", ")) }},
+	{"look-up returns the label", func(c described) string {
 		if !c.can("find") {
 			return "-"
 		}
 		return yes(!c.LookupLacksLabel)
 	}},
-	{"a sale may be missing from a look-up for", func(c described) string {
+	{"delay until a purchase can be looked up", func(c described) string {
 		if !c.can("find") {
 			return "-"
 		}
 		return span(c.LookupLag)
 	}},
-	{"calls that an account may make", func(c described) string {
+	{"API calls per account", func(c described) string {
 		if c.Quota.Calls == 0 {
 			return "no limit set"
 		}
-		text := fmt.Sprintf("%d in %s", c.Quota.Calls, span(c.Quota.Per))
+		text := fmt.Sprintf("%d per %s", c.Quota.Calls, span(c.Quota.Per))
 		if c.Quota.Burst > 0 {
-			text += fmt.Sprintf(", %d at once", c.Quota.Burst)
+			text += fmt.Sprintf(", bursts of %d", c.Quota.Burst)
 		}
 		return text
 	}},
 	{"services", func(c described) string { return strconv.Itoa(len(c.Services)) }},
-	{"its own packagings", func(c described) string { return strconv.Itoa(len(c.Packagings)) }},
+	{"carrier packaging types", func(c described) string { return strconv.Itoa(len(c.Packagings)) }},
 }
 
 func able(ability string) func(described) string {
@@ -187,7 +187,7 @@ func span(d time.Duration) string {
 		}
 	}
 	if d == 0 {
-		return "no time"
+		return "none"
 	}
 	return d.String()
 }
@@ -195,16 +195,16 @@ func span(d time.Duration) string {
 // afterALostAnswer is what the purchase core does, by what the carrier can.
 func afterALostAnswer(c described) string {
 	if !c.can("find") {
-		return "It cannot be looked up. A person decides after 24 hours (`needs_review`); it is never bought again by itself."
+		return "The purchase cannot be looked up. After 24 hours the shipment needs review (`needs_review`); it is never bought again automatically."
 	}
-	absent := " Missing from two look-ups, it is known not to exist, and is bought again while its client waits for it."
+	absent := " If two look-ups do not find it, nothing was bought, and it is bought again if the client is still waiting."
 	switch {
 	case !c.LookupLacksLabel:
-		return "It is looked up by our reference. If it is there, its label is used." + absent
+		return "The purchase is looked up by its reference. If it is found, its label is used." + absent
 	case c.can("void"):
-		return "It is looked up by our reference. If it is there, its label is lost: it is voided and bought again." + absent
+		return "The purchase is looked up by its reference. If it is found, its label is lost: the purchase is voided and made again." + absent
 	}
-	return "It is looked up by our reference. If it is there, its label is lost and cannot be voided: it is written down as stranded, left unused, and bought again." + absent
+	return "The purchase is looked up by its reference. If it is found, its label is lost and cannot be voided: it is recorded as an orphaned label, left unused, and a new label is bought." + absent
 }
 
 var addressRows = []row{
@@ -225,7 +225,7 @@ var addressRows = []row{
 	{"zip", limit(func(l carrier.AddressLimits) int { return l.Zip })},
 	{"phone", limit(func(l carrier.AddressLimits) int { return l.Phone })},
 	{"email", limit(func(l carrier.AddressLimits) int { return l.Email })},
-	{"letters", func(c described) string {
+	{"character set", func(c described) string {
 		return map[string]string{"": "all", "latin1": "Western European (Latin-1)", "ascii": "English (ASCII)"}[c.Address.Charset]
 	}},
 }
@@ -241,7 +241,7 @@ func limit(of func(carrier.AddressLimits) int) func(described) string {
 
 // section is what there is to know of one carrier.
 func section(b *strings.Builder, c described) {
-	fmt.Fprintf(b, "\n## %s\n\nWhat it cannot do, and what follows:\n\n", c.Title)
+	fmt.Fprintf(b, "\n## %s\n\nLimits and behavior:\n\n", c.Title)
 	for _, l := range c.Limits {
 		fmt.Fprintf(b, "- %s\n", l)
 	}

@@ -81,7 +81,7 @@ func (b *bulkhead) enter(ctx context.Context, connection string) error {
 		b.abandon(caller, position)
 		return &ship.Error{
 			Kind:       ship.Unavailable,
-			Message:    "the carrier is busy; nothing was sent",
+			Message:    "too many requests to the carrier are in progress; nothing was sent",
 			RetryAfter: time.Second,
 			Err:        ctx.Err(),
 		}

@@ -51,7 +51,7 @@ func (c Call) Do(ctx context.Context, via carrier.Doer, answer any) error {
 	var dialing connecting
 	request, err := c.request(httptrace.WithClientTrace(ctx, dialing.trace()))
 	if err != nil {
-		return &ship.Error{Kind: ship.Internal, Message: "the request could not be made", Err: err}
+		return &ship.Error{Kind: ship.Internal, Message: "the request to the carrier could not be created", Err: err}
 	}
 
 	response, err := via.Do(request)
@@ -89,7 +89,7 @@ func (c Call) request(ctx context.Context) (*http.Request, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
 	if err != nil {
-		return nil, errors.New("the address of the carrier is not one") // the parser's error repeats it
+		return nil, errors.New("the carrier's URL is not valid") // the parser's error repeats it
 	}
 
 	if c.Effect {
@@ -174,10 +174,10 @@ func dialFailed(err error) bool {
 // describe says what is wrong with JSON without repeating any of it.
 func describe(err error) error {
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s is not the JSON we expect", mismatch.Field)
+		return fmt.Errorf("%s does not have the expected JSON type", mismatch.Field)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("not JSON after %d bytes", syntax.Offset)
+		return fmt.Errorf("invalid JSON after %d bytes", syntax.Offset)
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (f *fitter) state(value, country string) string {
 
 	out, ok := f.script.write(tidy(value))
 	if !ok || !fits(out, f.limits.State) {
-		f.warn("state", "is left out: the carrier does not take it, and the country's addresses do not need it")
+		f.warn("state", "is omitted: the carrier does not accept it, and addresses in this country do not need it")
 		return ""
 	}
 	return f.printable("state", value)
@@ -128,11 +128,11 @@ func (f *fitter) state(value, country string) string {
 func (f *fitter) email(value string) string {
 	value = tidy(value)
 	if !inCharset(value, f.limits.Charset) {
-		f.warn("email", "is left out: the carrier does not take its characters")
+		f.warn("email", "is omitted: the carrier does not accept its characters")
 		return ""
 	}
 	if !fits(value, f.limits.Email) {
-		f.refuse("email", "too_long", "", "is longer than the %d characters that the carrier takes", f.limits.Email)
+		f.refuse("email", "too_long", "", "is longer than the %d characters that the carrier accepts", f.limits.Email)
 	}
 	return value
 }

@@ -107,12 +107,12 @@ func TestWhatDoesNotFitIsRefusedWithASuggestion(t *testing.T) {
 		"an e-mail address": {
 			narrow,
 			ship.Address{Email: strings.Repeat("a", 50) + "@example.com"},
-			ship.FieldError{Pointer: "/destination/email", Code: "too_long", Detail: "is longer than the 50 characters that the carrier takes"},
+			ship.FieldError{Pointer: "/destination/email", Code: "too_long", Detail: "is longer than the 50 characters that the carrier accepts"},
 		},
 		"a phone number": {
 			narrow,
 			ship.Address{Phone: "+49 30 1234 5678 9012 3456"},
-			ship.FieldError{Pointer: "/destination/phone", Code: "too_long", Detail: "has more than the 15 digits that the carrier takes"},
+			ship.FieldError{Pointer: "/destination/phone", Code: "too_long", Detail: "has more than the 15 digits that the carrier accepts"},
 		},
 		"a script that has no transliteration": {
 			narrow,
@@ -218,8 +218,8 @@ func TestWhatIsLeftOutIsTold(t *testing.T) {
 	yes := true
 	got, warnings, err := carrierkit.Fit(narrow, ship.Address{Country: "GB", State: "Greater London", Email: "пётр@example.com", Residential: &yes}, "/origin")
 	want := []string{
-		"origin.state is left out: the carrier does not take it, and the country's addresses do not need it",
-		"origin.email is left out: the carrier does not take its characters",
+		"origin.state is omitted: the carrier does not accept it, and addresses in this country do not need it",
+		"origin.email is omitted: the carrier does not accept its characters",
 	}
 	if err != nil || got.State != "" || got.Email != "" || !got.Residential || !slices.Equal(warnings, want) {
 		t.Errorf("%+v, %q, %v", got, warnings, err)

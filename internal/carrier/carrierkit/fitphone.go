@@ -41,7 +41,7 @@ func (f *fitter) phone(value, country string) string {
 	case fits(digits, f.limits.Phone):
 		return digits
 	}
-	f.refuse("phone", "too_long", "", "has more than the %d digits that the carrier takes", f.limits.Phone)
+	f.refuse("phone", "too_long", "", "has more than the %d digits that the carrier accepts", f.limits.Phone)
 	return ""
 }
 

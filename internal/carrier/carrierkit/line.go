@@ -164,7 +164,7 @@ func (l *line) admit(ctx context.Context, state *operationState, granted *permit
 	} else if held > 0 {
 		err = paused(held)
 	} else if ended := ctx.Err(); ended != nil {
-		err = &ship.Error{Kind: ship.Unavailable, Message: "there was no time left; nothing was sent", Err: ended}
+		err = &ship.Error{Kind: ship.Unavailable, Message: "the time limit was reached before the carrier was called; nothing was sent", Err: ended}
 	}
 
 	state.waiting--
@@ -291,5 +291,5 @@ func (l *line) waits() map[carrier.Operation]time.Duration {
 
 // unreachable is the error of a call whose breaker is open.
 func unreachable(retry time.Duration) error {
-	return &ship.Error{Kind: ship.Unavailable, Message: "the carrier does not answer at the moment; nothing was sent", RetryAfter: retry}
+	return &ship.Error{Kind: ship.Unavailable, Message: "the carrier is not responding at the moment; nothing was sent", RetryAfter: retry}
 }

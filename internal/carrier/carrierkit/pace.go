@@ -299,5 +299,5 @@ func quotaExceeded(retry time.Duration, cause error) error {
 
 // paused is the error of a call while the carrier asks for a pause.
 func paused(retry time.Duration) error {
-	return &ship.Error{Kind: ship.Limited, Message: "the carrier asked for a pause; nothing was sent", RetryAfter: retry}
+	return &ship.Error{Kind: ship.Limited, Message: "the carrier is rate-limiting this account; nothing was sent", RetryAfter: retry}
 }

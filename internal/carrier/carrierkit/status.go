@@ -28,13 +28,13 @@ func (c Call) refused(response *http.Response, body []byte) error {
 		refused.Message = "the carrier does not accept the credentials"
 	case code == http.StatusForbidden:
 		refused.Kind = ship.Forbidden
-		refused.Message = "the carrier does not allow this to the account"
+		refused.Message = "the carrier does not allow this account to do this"
 	case code == http.StatusTooManyRequests:
 		refused.Kind = ship.Limited
-		refused.Message = "the carrier takes no more requests for now"
+		refused.Message = "the carrier is rate-limiting requests; try again later"
 	case code == http.StatusNotFound && !c.Effect:
 		refused.Kind = ship.NotFound
-		refused.Message = "the carrier does not know it"
+		refused.Message = "the carrier could not find it"
 	case code == http.StatusRequestTimeout, code < 400, code > 499:
 		// A server that gives up may have sold before.
 		lost := c.lost(fmt.Sprintf("the carrier answered with status %d", code), refused.Err).(*ship.Error)

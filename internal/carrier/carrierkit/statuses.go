@@ -64,7 +64,7 @@ func ReadStatuses(text string) (StatusTable, error) {
 			return table, fmt.Errorf("line %d of the status table: %q is not a status", number, cells[1])
 		}
 		if _, twice := table.rows[row.Code]; twice || row.Code == "" || row.Source == "" {
-			return table, fmt.Errorf("line %d of the status table: a code stands once, and has a source", number)
+			return table, fmt.Errorf("line %d of the status table: a code must appear only once and have a source", number)
 		}
 
 		table.rows[row.Code] = row

@@ -58,7 +58,7 @@ func (t *Token) Get(ctx context.Context, fetch Fetch) (string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return "", &ship.Error{Kind: ship.Unavailable, Message: "the carrier gave no token in time", Err: ctx.Err()}
+			return "", &ship.Error{Kind: ship.Unavailable, Message: "the carrier did not issue a token in time", Err: ctx.Err()}
 		case <-running.done:
 			if running.err != nil {
 				return "", running.err
@@ -132,7 +132,7 @@ func notSent(err error) error {
 		return nil
 
 	case !ok:
-		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier gave no token", Err: err}
+		return &ship.Error{Kind: ship.Unavailable, Message: "the carrier did not issue a token", Err: err}
 
 	case failure.Kind == ship.Invalid, failure.Kind == ship.NotFound:
 		// A token request holds nothing but credentials.

@@ -157,7 +157,7 @@ func productOf(code string, lane lane) (string, error) {
 
 	offered := serviceTable[i]
 	if offered.product(lane) == "" {
-		return "", refusedService(offered.name + " does not go from the origin to the destination with these contents")
+		return "", refusedService(offered.name + " is not available from this origin to this destination for these contents")
 	}
 	return offered.product(lane), nil
 }
@@ -291,7 +291,7 @@ func addDocuments(bought ship.Sale, documents []soldDocument, pieces int) (ship.
 		// A damaged document is uncertain and not a refusal: DHL has sold the
 		// shipment.
 		if !isPDF(document) {
-			return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent a %s that is not a whole PDF", document.TypeCode)
+			return ship.Sale{}, ship.Errorf(ship.Uncertain, "DHL Express sent a %s that is not a complete PDF", document.TypeCode)
 		}
 
 		switch document.TypeCode {

@@ -43,7 +43,7 @@ func (c *checker) customs(declared *ship.Customs) ship.Money {
 
 func (c *checker) limitLength(pointer, value string, limit int) {
 	if utf8.RuneCountInString(value) > limit {
-		c.refuse(pointer, "too_long", fmt.Sprintf("is longer than the %d characters that the carrier takes", limit))
+		c.refuse(pointer, "too_long", fmt.Sprintf("is longer than the %d characters that the carrier accepts", limit))
 	}
 }
 
@@ -56,9 +56,9 @@ func (c *checker) item(pointer string, item ship.CustomsItem, total *ship.Money)
 	case len(item.Value.Currency) != 3:
 		c.refuse(pointer+"/value", "required", "DHL Express needs the value of each item with its currency")
 	case item.Value.Currency != total.Currency:
-		c.refuse(pointer+"/value/currency", "invalid", "must be "+total.Currency+": DHL Express takes one currency for all items of a declaration")
+		c.refuse(pointer+"/value/currency", "invalid", "must be "+total.Currency+": DHL Express accepts one currency for all items of a declaration")
 	case item.Value.Minor < 0 || item.Value.Minor > (math.MaxInt64-total.Minor)/int64(item.Quantity):
-		c.refuse(pointer+"/value", "invalid", "is more than the carrier takes")
+		c.refuse(pointer+"/value", "invalid", "is above the largest amount that the carrier accepts")
 	default:
 		total.Minor += item.Value.Minor * int64(item.Quantity)
 	}

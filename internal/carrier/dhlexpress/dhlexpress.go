@@ -34,11 +34,11 @@ var Spec = carrier.Spec{
 	Fields: []carrier.Field{
 		{
 			Name: "api_key", Title: "API key", Secret: true, Required: true,
-			Help: "On developer.dhl.com, under your app for \"DHL Express - MyDHL API\": the API key. DHL gives one pair for tests and, after its approval, another for live use.",
+			Help: "On developer.dhl.com, under your app for \"DHL Express - MyDHL API\": the API key. DHL issues one pair for tests and, after approval, another for live use.",
 		},
 		{
 			Name: "api_secret", Title: "API secret", Secret: true, Required: true,
-			Help: "Beside the API key, behind \"Show secret\".",
+			Help: "Next to the API key: choose \"Show secret\".",
 		},
 		{
 			Name: "account_number", Title: "Account number", Required: true,
@@ -65,20 +65,20 @@ var Spec = carrier.Spec{
 	Deadlines:        carrier.Deadlines{Rates: 15 * time.Second, Track: 20 * time.Second},
 	Limits: []string{
 		"A label cannot be voided: the MyDHL API has no call for it. DHL bills a shipment when it is scanned, so a label that is not used is not billed.",
-		"The label is given once, in the answer to the purchase. When that answer is lost, the shipment can be found by its reference, but without its label and its price.",
+		"The label is sent once, in the response to the purchase. If that response is lost, the shipment can be found by its reference, but without its label and price.",
 		"A shipment found without its label is left unused, and the parcel needs a new purchase.",
-		"The answer to a purchase does not repeat our reference, so an answer to another request cannot be told by it.",
-		"The test environment does not show the shipments it sold: a look-up there finds nothing. It takes some 500 calls a day.",
-		"A courier is never booked with a label.",
-		"A purchase needs a phone number of both parties. A quote needs only postal code, city and country.",
-		"A shipment can be planned ten days ahead at most.",
+		"The response to a purchase does not repeat Waybill's reference, so it cannot be used to detect a response to a different request.",
+		"The test environment does not show the shipments it sold, so look-ups there find nothing. It accepts about 500 calls a day.",
+		"Buying a label never books a courier pickup.",
+		"A purchase needs phone numbers for sender and recipient. A quote needs only postal code, city and country.",
+		"The ship date may be at most ten days ahead.",
 		"Documents are covered by DHL's extended liability, which has a fixed amount, instead of the insured value.",
 		"A return is bought on the same account; DHL must allow the account to import.",
-		"Paperless trade is used where the quote offers it, unless customs.paperless is off. Elsewhere, and for a purchase by a rate sheet, the commercial invoice is a document to print; the shipment has a warning that says so.",
+		"Paperless trade is used where the quote offers it, unless customs.paperless is off. Otherwise, and for purchases by a rate sheet, the commercial invoice must be printed; the shipment then has a warning.",
 		"The order number and the reference are printed on the label as free text.",
-		"A domestic product that has a code of its own in its country, as in Great Britain, is sold only after a quote.",
-		"DHL Express pushes nothing: parcels are asked about, two hundred in a call.",
-		"Scans of many parcels at once may come without a time zone: in a country with several zones their time is that of the place.",
+		"A domestic product with a country-specific code, as in Great Britain, can be bought only after a quote.",
+		"DHL Express does not send pushes: parcels are polled, 200 per call.",
+		"Scans from a call about many parcels may have no time zone. In a country with several time zones, they are local times.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,
@@ -100,7 +100,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		return nil, ship.InvalidFields([]ship.FieldError{{
 			Pointer: "/account_number",
 			Code:    "invalid",
-			Detail:  "a DHL Express account number has 12 characters at most",
+			Detail:  "must be a DHL Express account number of at most 12 characters",
 		}})
 	}
 
@@ -155,7 +155,7 @@ func (d driver) Check(ctx context.Context) error {
 		return err
 	}
 	if len(answer.Address) == 0 {
-		return ship.Errorf(ship.Unavailable, "the carrier did not say whether the credentials are good")
+		return ship.Errorf(ship.Unavailable, "the carrier did not confirm whether the credentials are valid")
 	}
 	return nil
 }

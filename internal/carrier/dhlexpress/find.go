@@ -35,7 +35,7 @@ func (d driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	// An answer without a list says nothing about the shipment. Taking it for
 	// "not found" could buy a second label.
 	if answer.Shipments == nil {
-		return ship.Sale{}, ship.Errorf(ship.Unavailable, "DHL Express did not say whether there is a shipment")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "DHL Express did not confirm whether the shipment exists")
 	}
 
 	found := slices.DeleteFunc(answer.Shipments, func(t tracked) bool { return !t.hasReference(request.Reference) })
@@ -71,7 +71,7 @@ func checkNotFound(err error) error {
 	if ok && notFound.Kind == ship.NotFound && notFound.Refusal.Message == "" {
 		unsure := *notFound
 		unsure.Kind = ship.Unavailable
-		unsure.Message = "the answer did not come from DHL Express"
+		unsure.Message = "the response did not come from DHL Express; check the configured URL"
 		return &unsure
 	}
 	return err

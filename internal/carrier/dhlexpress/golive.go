@@ -22,7 +22,7 @@ var goLive = carrier.GoLive{
 // notTestable explains that the test environment does not show what it sold.
 func notTestable(a carrier.TestAnswer) string {
 	if a.Operation == carrier.OpFind && ship.KindOf(a.Err) == ship.NotFound {
-		return "the test environment of DHL Express does not show the shipments that it sold: look-ups can be tried in production alone"
+		return "the DHL Express test environment does not show the shipments that it sold: look-ups can be tested only in production"
 	}
 	return ""
 }

@@ -142,7 +142,7 @@ func (c *checker) handover(order ship.Order, now time.Time) time.Time {
 	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, earliest.Location())
 	switch {
 	case noon.Before(earliest.AddDate(0, 0, -2)):
-		c.refuse("/shipDate", "invalid", "must be today or later: DHL Express ships no parcel in the past")
+		c.refuse("/shipDate", "invalid", "must be today or later for DHL Express")
 	case noon.After(earliest.AddDate(0, 0, 10)):
 		c.refuse("/shipDate", "invalid", "must be within ten days from today for DHL Express")
 	case noon.Before(earliest):
@@ -169,7 +169,7 @@ func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-0
 func (c *checker) packages(order ship.Order) []pack {
 	parcels := order.Parcels
 	if len(parcels) == 0 || len(parcels) > maxPieces {
-		c.refuse("/parcels", "invalid", fmt.Sprintf("DHL Express takes 1 to %d parcels in a shipment", maxPieces))
+		c.refuse("/parcels", "invalid", fmt.Sprintf("DHL Express allows 1 to %d parcels per shipment", maxPieces))
 		return nil
 	}
 
@@ -177,7 +177,7 @@ func (c *checker) packages(order ship.Order) []pack {
 	for i, parcel := range parcels {
 		code, ok := boxOf(parcel.Packaging)
 		if !ok {
-			c.refuse(carrierkit.ParcelPointer(order, i)+"/packaging", "unknown_packaging", "is not a packaging of DHL Express; GET /v1/carriers lists those, and \"custom\" is your own box")
+			c.refuse(carrierkit.ParcelPointer(order, i)+"/packaging", "unknown_packaging", "is not a DHL Express packaging type; GET /v1/carriers lists them, and \"custom\" is your own box")
 		}
 		list[i] = pack{TypeCode: code, Weight: kilograms(max(parcel.WeightGrams, 1))}
 		if d := parcel.Dimensions; d != nil && d.LengthMM > 0 && d.WidthMM > 0 && d.HeightMM > 0 {

@@ -32,7 +32,7 @@ func (d driver) Rates(ctx context.Context, order ship.Order) ([]ship.Rate, error
 
 	list := plan.rates(answer)
 	if len(list) == 0 && len(answer.Products) > 0 {
-		return nil, ship.Errorf(ship.Invalid, "DHL Express offers this account no service with a price between these addresses")
+		return nil, ship.Errorf(ship.Invalid, "DHL Express has no priced service for this account between these addresses")
 	}
 	return list, nil
 }

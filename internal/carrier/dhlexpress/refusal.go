@@ -109,7 +109,7 @@ func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bo
 		field.Detail = "DHL Express does not accept this description of the goods: say what they are, what they are made of and what they are for"
 	case codeNoInvoice:
 		field.Pointer = "/customs/paperless"
-		field.Detail = "DHL Express takes paperless trade only with an invoice; set customs.paperless to \"off\" to print it"
+		field.Detail = "DHL Express accepts paperless trade only with an invoice; set customs.paperless to \"off\" to print it"
 	case codeBadDate:
 		field.Pointer = "/shipDate"
 	case codeNoProduct:

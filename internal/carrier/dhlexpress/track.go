@@ -90,7 +90,7 @@ func (d driver) fetchHistories(ctx context.Context, query url.Values) ([]shipmen
 
 	var answer historyAnswer
 	if !decodeLeniently(raw, &answer) || answer.Shipments == nil {
-		return nil, ship.Errorf(ship.Unavailable, "DHL Express sent no answer to the numbers")
+		return nil, ship.Errorf(ship.Unavailable, "DHL Express sent no tracking results")
 	}
 	var histories []shipmentHistory
 	for _, raw := range answer.Shipments {

@@ -129,7 +129,7 @@ func TestAnswersThatAreNotOursAreUncertain(t *testing.T) {
 		if ship.KindOf(err) != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if err == nil && (!p.Price.IsZero() || !slices.Contains(p.Warnings, "FedEx did not tell the price")) {
+		if err == nil && (!p.Price.IsZero() || !slices.Contains(p.Warnings, "FedEx did not return a price")) {
 			t.Errorf("%s: price %v, warnings %q", name, p.Price, p.Warnings)
 		}
 	}

@@ -60,7 +60,7 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	}
 	purchase.Warnings = append(warnings, purchase.Warnings...)
 	if body.isPaperless() && !answer.tookDocuments() {
-		purchase.Warnings = append(purchase.Warnings, "FedEx did not confirm that it has the invoice electronically: print it and put it on the parcel")
+		purchase.Warnings = append(purchase.Warnings, "FedEx did not confirm that it received the invoice electronically: print it and attach it to the parcel")
 	}
 	return purchase, err
 }
@@ -147,7 +147,7 @@ func (d *driver) declare(shipment *shipOrder, order *ship.Order, units measure, 
 		return nil
 	}
 	if order.Destination.Country == "BR" && numbers.customsID == nil {
-		warnings = append(warnings, "customs.taxIdentifiers has no cnpj, cpf or passport of the recipient: customs of Brazil hold parcels without one")
+		warnings = append(warnings, "customs.taxIdentifiers has no cnpj, cpf or passport of the recipient: Brazilian customs hold parcels without one")
 	}
 
 	shipment.Documents = invoiceByFedEx()
@@ -188,11 +188,11 @@ func (d *driver) serviceFor(request *carrier.BuyOrder, packaging string, bad *pr
 	inUSA := countryOf(laneOf(order).to) == "US"
 	switch {
 	case chosen.ownBoxOnly && packaging != ownPackaging:
-		bad.add("/parcels/0/packaging", "invalid", "%s takes no packaging of FedEx", chosen.name)
+		bad.add("/parcels/0/packaging", "invalid", "%s does not allow FedEx packaging", chosen.name)
 	case chosen.kind == ground && inUSA && residential != nil && *residential:
-		bad.add("/destination/residential", "invalid", "FedEx Ground goes to businesses in the United States: use home_delivery for homes")
+		bad.add("/destination/residential", "invalid", "FedEx Ground delivers to businesses in the United States: use home_delivery for residential addresses")
 	case chosen.kind == homeDelivery && residential != nil && !*residential:
-		bad.add("/destination/residential", "invalid", "FedEx Home Delivery goes to homes: use ground for businesses")
+		bad.add("/destination/residential", "invalid", "FedEx Home Delivery delivers to residential addresses: use ground for businesses")
 	case chosen.kind == groundEconomy:
 		return chosen, d.checkEconomy(order, packaging)
 	}
@@ -241,7 +241,7 @@ func printable(text, field string) (printed, warning string) {
 	if fits(fitted.Company, maxReference) {
 		return fitted.Company, ""
 	}
-	return string([]rune(fitted.Company)[:maxReference]), fmt.Sprintf("%s is cut on the label: FedEx prints %d characters", field, maxReference)
+	return string([]rune(fitted.Company)[:maxReference]), fmt.Sprintf("%s is truncated on the label: FedEx prints %d characters", field, maxReference)
 }
 
 // billing is who pays FedEx.
@@ -269,7 +269,7 @@ func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (sh
 		return ship.Sale{}, uncertain("FedEx answered with %d pieces for %d parcels", len(sold.Pieces), len(request.Order.Parcels))
 	}
 	if a.CustomerTransactionID != "" && a.CustomerTransactionID != transaction {
-		return ship.Sale{}, uncertain("FedEx answered another purchase")
+		return ship.Sale{}, uncertain("FedEx returned a different purchase")
 	}
 
 	slices.SortStableFunc(sold.Pieces, func(x, y soldPiece) int { return cmp.Compare(x.SequenceNumber, y.SequenceNumber) })
@@ -287,7 +287,7 @@ func (a *shipAnswer) purchase(request *carrier.BuyOrder, transaction string) (sh
 	if price, ok := sold.Completed.Rating.price(); ok {
 		purchase.Price = price
 	} else {
-		purchase.Warnings = append(purchase.Warnings, "FedEx did not tell the price")
+		purchase.Warnings = append(purchase.Warnings, "FedEx did not return a price")
 	}
 
 	dates := sold.Completed.Operational
@@ -314,11 +314,11 @@ func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Sa
 		// parcel must never be taken for this one.
 		for _, printed := range sold.References {
 			if printed.Type == ourReference && printed.Value != request.Reference {
-				return uncertain("FedEx answered with a label of another reference")
+				return uncertain("FedEx returned a label with a different reference")
 			}
 		}
 		if sold.TrackingNumber == "" {
-			return uncertain("FedEx answered with a piece that has no number")
+			return uncertain("FedEx returned a piece without a tracking number")
 		}
 		if len(s.Pieces) > 1 {
 			purchase.Pieces = append(purchase.Pieces, sold.TrackingNumber)
@@ -331,7 +331,7 @@ func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Sa
 				continue
 			}
 			if !bytes.HasPrefix(document.EncodedLabel, pngMagic) {
-				return uncertain("FedEx sent a label that is no PNG")
+				return uncertain("FedEx sent a label that is not a PNG image")
 			}
 			pages = append(pages, document.EncodedLabel)
 		}

@@ -124,7 +124,7 @@ func commodities(order *ship.Order, units measure, bad *problems) ([]commodity, 
 	items := order.Customs.Items
 	total := ship.Money{Currency: items[0].Value.Currency}
 	if len(items) > maxLines {
-		bad.add("/customs/items", "too_many", "FedEx takes at most %d lines in a declaration", maxLines)
+		bad.add("/customs/items", "too_many", "FedEx accepts at most %d lines in a declaration", maxLines)
 		return nil, total
 	}
 
@@ -133,7 +133,7 @@ func commodities(order *ship.Order, units measure, bad *problems) ([]commodity, 
 	for i, item := range items {
 		pointer := fmt.Sprintf("/customs/items/%d", i)
 		if item.Value.Currency != total.Currency {
-			bad.add(pointer+"/value/currency", "invalid", "FedEx takes one currency for all items of a shipment: this item is not in %s like the first one", total.Currency)
+			bad.add(pointer+"/value/currency", "invalid", "FedEx accepts one currency for all items of a shipment: this item must be in %s like the first one", total.Currency)
 		}
 		if !fits(item.Description, maxDescription) {
 			bad.add(pointer+"/description", "too_long", "FedEx allows at most %d characters in the description of an item", maxDescription)

@@ -152,7 +152,7 @@ func TestRequestsThatTheTestEnvironmentDoesNotKnow(t *testing.T) {
 	_, void := c.Void(t.Context(), ship.Purchase{CarrierRef: "794791341818"})
 	for _, err := range []error{rates, buy, void} {
 		e, ok := errors.AsType[*ship.Error](err)
-		if !ok || e.Kind != ship.Unsupported || e.Refusal.Code != "REQUEST.MISMATCH" || !strings.Contains(e.Message, "the test environment of FedEx does not answer this request") {
+		if !ok || e.Kind != ship.Unsupported || e.Refusal.Code != "REQUEST.MISMATCH" || !strings.Contains(e.Message, "the FedEx test environment does not answer this request") {
 			t.Errorf("%v, want that it is not testable", err)
 		}
 	}

@@ -51,22 +51,22 @@ var Spec = carrier.Spec{
 		BuyMost:  120 * time.Second,
 	},
 	Limits: []string{
-		"FedEx has no idempotency key: two equal purchases are two labels. A purchase whose answer is lost is looked up by its reference.",
-		"A look-up proves the purchase and gives its tracking number, never its label: the label that was found is cancelled and bought again.",
-		"A look-up needs the tracking interface, which FedEx puts into a project of its own: without it a lost answer waits for a person.",
-		"FedEx demands a phone number of both sides; where the recipient has none, the sender's is used. Quotes need none.",
-		"The label shows our reference, the order number (PO) and the client's reference (INV, or DEPT beside the number of a customs invoice), 30 characters each.",
-		"Parcels that leave a country have their contents declared, inside of the European Union and to Puerto Rico too; there one line for the parcels is enough, and is made where the order declares nothing.",
-		"Customs get the invoice electronically (ELECTRONIC_TRADE_DOCUMENTS) unless customs.paperless is off. An account that is not enrolled, or a lane without it, is known by a refusal: nothing is bought then, and the next attempt has the invoice printed.",
-		"FedEx has two interfaces for rates, and a project may have either: the second is asked where the first is forbidden.",
+		"FedEx has no idempotency keys: two identical purchases create two labels. A purchase whose response is lost is looked up by its reference.",
+		"A look-up confirms the purchase and returns its tracking number, but never its label: the purchase is cancelled and bought again.",
+		"A look-up needs the Track API, which FedEx puts into a separate project. Without it, a purchase whose response is lost needs review.",
+		"FedEx requires phone numbers for sender and recipient; if the recipient has none, the sender's is used. Quotes need none.",
+		"The label shows Waybill's reference, the order number (PO) and your reference (INV, or DEPT if there is a customs invoice number), 30 characters each.",
+		"FedEx requires a declaration of contents for every parcel that leaves a country, also within the European Union and to Puerto Rico. There, one line for all parcels is enough; Waybill adds it if the order declares nothing.",
+		"The invoice is sent to customs electronically (ELECTRONIC_TRADE_DOCUMENTS) unless customs.paperless is off. If the account is not enrolled or the lane does not support it, FedEx rejects the purchase and nothing is bought; the next attempt uses a printed invoice.",
+		"FedEx has two rate APIs, and a project may have either: the second is called if the first is not allowed.",
 		"A label can be cancelled until the parcel is handed over.",
-		"The price is missing from the answer for some shipments that another account pays for.",
-		"A shipment has 40 pieces at most, all in the same kind of packaging.",
-		"Dates of delivery come without a time zone: they are those of the destination, written as if in UTC.",
-		"FedEx pushes scans only to accounts that pay for Advanced Integrated Visibility, and only its portal can be told where to: the address and the security token are entered there by hand. Without it parcels are asked about.",
-		"FedEx uses tracking numbers again: of several parcels with one number the one that was sent last is meant.",
-		"The first scan of a Ground parcel may have a day alone and no time zone: it stands at the beginning of its day.",
-		"Freight, dangerous goods, One Rate and returns across a border are not offered.",
+		"FedEx returns no price for some shipments that are billed to another account.",
+		"A shipment has at most 40 pieces, all in the same packaging type.",
+		"Delivery dates have no time zone: they are local to the destination, written as if in UTC.",
+		"FedEx sends tracking pushes only to accounts that pay for Advanced Integrated Visibility. Enter the URL and the security token in the FedEx portal; there is no API for it. Without pushes, parcels are polled.",
+		"FedEx reuses tracking numbers: if several parcels have the same number, the most recent one is used.",
+		"The first scan of a Ground parcel may have only a date and no time zone: it is placed at the start of that day.",
+		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,
@@ -75,12 +75,12 @@ var Spec = carrier.Spec{
 }
 
 var fields = []carrier.Field{
-	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate interfaces. Test and production keys differ."},
-	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once beside the API key, when the project is made or the key is renewed."},
-	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that pays, as on a FedEx invoice; for tests the one that the project's test key shows."},
-	{Name: "track_client_id", Title: "Tracking API key", Help: "Of the portal's project with the Track interface. Without it the first key is used, which FedEx allows to few."},
-	{Name: "track_client_secret", Title: "Tracking secret key", Secret: true, Help: "Shown once beside the tracking API key."},
-	{Name: "ground_economy_hub", Title: "Ground Economy hub", Help: "The four digits of the hub in the Ground Economy contract. Without it that service is not offered."},
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs. Test and production keys differ."},
+	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
+	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
+	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},
+	{Name: "track_client_secret", Title: "Tracking secret key", Secret: true, Help: "Shown once next to the tracking API key."},
+	{Name: "ground_economy_hub", Title: "Ground Economy hub", Help: "The four-digit hub ID from your Ground Economy contract. Without it, that service is not offered."},
 }
 
 // driver is one FedEx account.
@@ -116,7 +116,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 		live:       opening.Live,
 	}
 	if len(d.account) != 9 {
-		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "a FedEx account number has nine digits"}})
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/account_number", Code: "invalid", Detail: "must be 9 digits"}})
 	}
 
 	// FedEx puts tracking into a project of its own for most accounts.
@@ -127,7 +127,7 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	case hasID && hasSecret:
 		d.track = newProject(credentials["track_client_id"], credentials["track_client_secret"])
 	case hasID != hasSecret:
-		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/track_client_secret", Code: "required", Detail: "the tracking key and its secret go together"}})
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/track_client_secret", Code: "required", Detail: "must be given together with the tracking API key"}})
 	}
 	return d, nil
 }
@@ -157,7 +157,7 @@ func (d *driver) Check(ctx context.Context) error {
 	}
 	if strings.HasPrefix(refused.Refusal.Code, "ACCOUNT") {
 		refused.Kind = ship.Forbidden
-		refused.Message = "FedEx does not know the account number or does not let the project use it"
+		refused.Message = "FedEx does not know the account number, or the project is not allowed to use it"
 		return refused
 	}
 	return nil

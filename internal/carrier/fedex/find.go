@@ -34,7 +34,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		return ship.Sale{}, lookupError(err)
 	}
 	if answer.Output == nil {
-		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the look-up")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx sent no result for the look-up")
 	}
 
 	var hits []trackResult
@@ -63,14 +63,14 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 		if !isAbsent(fault.Code) {
 			return ship.Sale{}, &ship.Error{
 				Kind:    ship.Unavailable,
-				Message: "FedEx could not look the purchase up",
+				Message: "FedEx could not look up the purchase",
 				Refusal: ship.Refusal{Code: fault.Code, Message: fault.Message},
 			}
 		}
 		absences++
 	}
 	if absences == 0 {
-		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx answered the look-up with nothing")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "FedEx sent an empty result for the look-up")
 	}
 	return ship.Sale{}, ship.Errorf(ship.NotFound, "FedEx has no such shipment")
 }

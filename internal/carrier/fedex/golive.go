@@ -26,5 +26,5 @@ func answersRecordedRequestsOnly(answer carrier.TestAnswer) string {
 	if !ok || refused.Refusal.Code != requestMismatch && refused.Refusal.Code != virtualResponse {
 		return ""
 	}
-	return "the test environment of FedEx answers recorded requests alone (" + refused.Refusal.Code + "): this can be tried in production alone"
+	return "the FedEx test environment answers only recorded requests (" + refused.Refusal.Code + "): this can be tested only in production"
 }

@@ -30,7 +30,7 @@ func measureOf(order *ship.Order) measure {
 // pieces are the parcels of the order.
 func pieces(order *ship.Order, units measure, packaging string, bad *problems) []piece {
 	if n := len(order.Parcels); n == 0 || n > maxPieces {
-		bad.add("/parcels", "invalid", "FedEx takes 1 to %d parcels in a shipment", maxPieces)
+		bad.add("/parcels", "invalid", "FedEx allows 1 to %d parcels per shipment", maxPieces)
 		return nil
 	}
 
@@ -75,9 +75,9 @@ func packagingType(order *ship.Order, bad *problems) string {
 		code, known := packagingOf(parcel.Packaging)
 		switch {
 		case !known:
-			bad.add(pointer, "invalid", "FedEx has no such packaging: use custom, or one of the codes that /v1/carriers lists for FedEx")
+			bad.add(pointer, "invalid", "is not a FedEx packaging type: use custom, or one of the codes that GET /v1/carriers lists for FedEx")
 		case common != "" && code != common:
-			bad.add(pointer, "invalid", "FedEx takes one kind of packaging for all parcels of a shipment")
+			bad.add(pointer, "invalid", "FedEx allows one packaging type for all parcels of a shipment")
 		}
 		common = code
 	}
@@ -219,7 +219,7 @@ func parties(order *ship.Order, bad *problems) (from, to party, warnings []strin
 		bad.add("/origin/phone", "required", "FedEx needs a phone number for the sender")
 	case digits(order.Destination.Phone) == "":
 		to.Contact.PhoneNumber = from.Contact.PhoneNumber
-		warnings = append(warnings, "destination.phone is missing: FedEx has the sender's instead")
+		warnings = append(warnings, "destination.phone is missing: the sender's number is sent to FedEx instead")
 	}
 	return from, to, warnings
 }
@@ -236,7 +236,7 @@ func partyOf(given ship.Address, pointer string, bad *problems) (party, []string
 	if country == "US" || country == "CA" || country == "PR" {
 		phone = strings.TrimPrefix(phone, "1")
 		if phone != "" && len(phone) != 10 {
-			bad.add(pointer+"/phone", "invalid_phone", "FedEx takes phone numbers of ten digits in the United States and Canada, such as 4155550100")
+			bad.add(pointer+"/phone", "invalid_phone", "must have ten digits for FedEx in the United States and Canada, such as 4155550100")
 		}
 	}
 

@@ -52,7 +52,7 @@ func (d *driver) withoutPaperless(order *ship.Order, isPaperless bool, err error
 	d.printedLanes.Store(printedLane(order), true)
 	return &ship.Error{
 		Kind:    ship.Unavailable,
-		Message: "FedEx does not take customs papers electronically from this account on this lane; nothing was bought: try again, and the invoice will be printed",
+		Message: "FedEx does not accept customs documents electronically from this account on this lane; nothing was bought: try again to buy with a printed invoice",
 		Refusal: refused.Refusal,
 		Err:     refused.Err,
 	}

@@ -137,11 +137,11 @@ func placeOf(given ship.Address) address {
 func (d *driver) checkEconomy(order *ship.Order, packaging string) error {
 	switch {
 	case d.hub == "":
-		return ship.Errorf(ship.Unsupported, "the connection has no hub of FedEx Ground Economy")
+		return ship.Errorf(ship.Unsupported, "FedEx Ground Economy needs a hub: add the Ground Economy hub to the connection")
 	case countryOf(laneOf(order).from) != "US" || countryOf(laneOf(order).to) != "US":
-		return ship.Errorf(ship.Invalid, "FedEx Ground Economy stays in the United States")
+		return ship.Errorf(ship.Invalid, "FedEx Ground Economy is available only within the United States")
 	case len(order.Parcels) != 1 || packaging != ownPackaging:
-		return ship.Errorf(ship.Invalid, "FedEx Ground Economy takes one parcel at a time, in a box of the sender's")
+		return ship.Errorf(ship.Invalid, "FedEx Ground Economy allows one parcel per shipment, in your own packaging")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (d *driver) economy(order *ship.Order) *economyDetail {
 // checkReturn refuses returns that need customs documents of their own.
 func checkReturn(order *ship.Order) error {
 	if order.IsReturn && laneOf(order).isInternational() {
-		return ship.Errorf(ship.Unsupported, "returns across a border are not offered with FedEx")
+		return ship.Errorf(ship.Unsupported, "cross-border returns are not supported with FedEx")
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func notTestable(refusal ship.Refusal) error {
 	return &ship.Error{
 		Kind:    ship.Unsupported,
 		Code:    "not_testable",
-		Message: "the test environment of FedEx does not answer this request: it knows recorded requests alone",
+		Message: "the FedEx test environment does not answer this request: it knows only recorded requests",
 		Refusal: refusal,
 	}
 }
@@ -75,7 +75,7 @@ func (d *driver) explain(err error, faults []fault) error {
 		// be given up because of it.
 		return &ship.Error{
 			Kind:    ship.Unavailable,
-			Message: "FedEx answered like its test environment",
+			Message: "FedEx sent a response of its test environment",
 			Refusal: declined.Refusal,
 			Err:     declined.Err,
 		}
@@ -127,7 +127,7 @@ type complaint struct {
 // complaints are searched in this order: longer words come before those that
 // they contain.
 var complaints = []complaint{
-	{"PAYORACCOUNT", "/billing/account", "the account number that pays"},
+	{"PAYORACCOUNT", "/billing/account", "the account number that is billed"},
 	{"TINS", "/customs/taxIdentifiers", "a tax number"},
 	{"TINNUMBER", "/customs/taxIdentifiers", "a tax number"},
 	{"TAXID", "/customs/taxIdentifiers", "a tax number"},
@@ -153,7 +153,7 @@ var complaints = []complaint{
 	{"PERSONNAME", "~/name", "name"},
 	{"CONTACTNAME", "~/name", "name"},
 	{"EMAIL", "~/email", "e-mail address"},
-	{"RESIDENTIAL", "/destination/residential", "whether the address is a home"},
+	{"RESIDENTIAL", "/destination/residential", "whether the address is residential"},
 	{"DECLAREDVALUE", "/options/insuredValue", "the insured value"},
 	{"SIGNATURE", "/options/signature", "the signature option"},
 	{"SATURDAY", "/options/saturdayDelivery", "Saturday delivery"},

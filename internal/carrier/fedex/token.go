@@ -44,7 +44,7 @@ func (d *driver) fetch(keys *project) carrierkit.Fetch {
 		}
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+tokenPath, strings.NewReader(form.Encode()))
 		if err != nil {
-			return "", 0, ship.Errorf(ship.Internal, "the address of FedEx is not one")
+			return "", 0, ship.Errorf(ship.Internal, "the FedEx URL is not valid")
 		}
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Accept", "application/json")
@@ -67,7 +67,7 @@ func (d *driver) fetch(keys *project) carrierkit.Fetch {
 			err = json.Unmarshal(body, &answer)
 		}
 		if err != nil {
-			return "", 0, ship.Errorf(ship.Unavailable, "the answer of FedEx to the request for a token could not be read")
+			return "", 0, ship.Errorf(ship.Unavailable, "FedEx's response to the token request could not be read")
 		}
 		return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
 	}
@@ -89,17 +89,17 @@ func tokenRefused(response *http.Response, body []byte) error {
 	switch {
 	case code == http.StatusForbidden:
 		refused.Kind = ship.Forbidden
-		refused.Message = "FedEx gives no token: the keys are barred, or too many tokens were asked for"
+		refused.Message = "FedEx refused to issue a token: the keys are blocked, or too many tokens were requested"
 		refused.RetryAfter = max(refused.RetryAfter, banned)
 	case code == http.StatusTooManyRequests:
 		refused.Kind = ship.Limited
-		refused.Message = "FedEx gives no more tokens for now"
+		refused.Message = "FedEx is rate-limiting token requests; try again later"
 	case code >= 400 && code < 500 && code != http.StatusRequestTimeout:
 		refused.Kind = ship.Forbidden
 		refused.Message = "FedEx does not accept the keys"
 	default:
 		refused.Kind = ship.Unavailable
-		refused.Message = "FedEx gives no tokens for now"
+		refused.Message = "FedEx cannot issue tokens right now"
 	}
 	return refused
 }

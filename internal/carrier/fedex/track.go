@@ -52,7 +52,7 @@ func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.
 	}
 	answer, ok := decodeAnswer(raw)
 	if !ok {
-		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no answer to the numbers")
+		return nil, ship.Errorf(ship.Unavailable, "FedEx sent no tracking results")
 	}
 
 	var updates []carrier.TrackingUpdate
@@ -66,7 +66,7 @@ func (d *driver) trackNumbers(ctx context.Context, numbers []string) ([]carrier.
 	if fault, failed := answer.failure(); failed && len(updates) == 0 {
 		return nil, &ship.Error{
 			Kind:    ship.Unavailable,
-			Message: "FedEx could not look the numbers up",
+			Message: "FedEx could not look up the tracking numbers",
 			Refusal: ship.Refusal{Code: fault.Code, Message: fault.Message},
 		}
 	}

@@ -39,7 +39,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 
 	result := answer.Output
 	if result.Cancelled == nil {
-		return carrier.VoidResult{}, uncertain("FedEx did not say whether the shipment is cancelled")
+		return carrier.VoidResult{}, uncertain("FedEx did not confirm whether the shipment was cancelled")
 	}
 	if *result.Cancelled {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
@@ -54,7 +54,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	if isAlreadyCancelled(refusal) {
 		return carrier.VoidResult{State: ship.StateVoided}, nil
 	}
-	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "FedEx does not cancel the shipment", Refusal: refusal}
+	return carrier.VoidResult{}, &ship.Error{Kind: ship.Invalid, Message: "FedEx did not cancel the shipment", Refusal: refusal}
 }
 
 // isAlreadyCancelled recognizes a refusal because the shipment is cancelled

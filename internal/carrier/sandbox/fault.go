@@ -119,12 +119,12 @@ func (m *model) buyFault(order *ship.Order) error {
 	switch fault := faultOf(&order.Destination); fault {
 	case FaultRefuse, FaultRefuseUPS:
 		if fault == FaultRefuse || m.name == "ups" {
-			return m.refuse(m.refusals.address, "the address of the recipient does not exist")
+			return m.refuse(m.refusals.address, "the recipient's address does not exist")
 		}
 	case FaultUnavailable:
 		return ship.Errorf(ship.Unavailable, "%s could not be reached", m.title)
 	case FaultLimited:
-		return &ship.Error{Kind: ship.Limited, Message: m.title + " takes no more requests for now", RetryAfter: 5 * time.Second}
+		return &ship.Error{Kind: ship.Limited, Message: m.title + " is rate-limiting requests; try again later", RetryAfter: 5 * time.Second}
 	case FaultTimeout, FaultTimeoutBought, FaultNoConfirmation:
 		return ship.Errorf(ship.Uncertain, "%s did not answer", m.title)
 	}
@@ -137,10 +137,10 @@ func (m *model) findFault(order *ship.Order) error {
 	switch fault := faultOf(&order.Destination); fault {
 	case FaultRefuse, FaultRefuseUPS, FaultUnavailable, FaultLimited, FaultTimeout:
 		if fault != FaultRefuseUPS || m.name == "ups" {
-			return ship.Errorf(ship.NotFound, "%s sold nothing under this reference", m.title)
+			return ship.Errorf(ship.NotFound, "%s has no purchase with this reference", m.title)
 		}
 	case FaultNoConfirmation:
-		return ship.Errorf(ship.Unavailable, "%s cannot say whether it sold", m.title)
+		return ship.Errorf(ship.Unavailable, "%s cannot confirm whether it sold the label", m.title)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (m *model) service(code string, load *load) (*service, error) {
 	for i := range m.services {
 		if offered := &m.services[i]; offered.code == code {
 			if offered.transit(load) == 0 {
-				return nil, m.refuse(m.refusals.lane, "%s does not take this parcel to its destination", offered.name)
+				return nil, m.refuse(m.refusals.lane, "%s is not available for this parcel and destination", offered.name)
 			}
 			return offered, nil
 		}
@@ -123,11 +123,11 @@ func (m *model) weigh(order *ship.Order, now time.Time) (load, error) {
 // its volume.
 func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
 	if parcel.WeightGrams > m.maxGrams {
-		return 0, m.refuse(m.refusals.weight, "a piece may weigh %s at most", parcel.WeightUnit.Format(m.maxGrams))
+		return 0, m.refuse(m.refusals.weight, "a parcel may weigh at most %s", parcel.WeightUnit.Format(m.maxGrams))
 	}
 	if parcel.Packaging != "" && parcel.Packaging != "custom" {
 		if !slices.ContainsFunc(m.packagings, func(p carrier.Packaging) bool { return p.Code == parcel.Packaging }) {
-			return 0, m.refuse(m.refusals.packaging, "the packaging is not one of %s", m.title)
+			return 0, m.refuse(m.refusals.packaging, "the packaging is not a packaging type of %s", m.title)
 		}
 		return parcel.WeightGrams, nil // the carrier's own boxes have no volume
 	}
@@ -141,7 +141,7 @@ func (m *model) billableWeight(parcel *ship.Parcel) (int64, error) {
 	longest := max(sides.LengthMM, sides.WidthMM, sides.HeightMM)
 	girth := 2 * (sides.LengthMM + sides.WidthMM + sides.HeightMM - longest)
 	if longest > m.maxSideMM || longest+girth > m.maxGirthMM {
-		return 0, m.refuse(m.refusals.size, "the longest side may be %s, length and girth together %s", sides.Unit.Format(m.maxSideMM), sides.Unit.Format(m.maxGirthMM))
+		return 0, m.refuse(m.refusals.size, "the longest side may be at most %s, and length plus girth at most %s", sides.Unit.Format(m.maxSideMM), sides.Unit.Format(m.maxGirthMM))
 	}
 	return max(parcel.WeightGrams, sides.LengthMM*sides.WidthMM*sides.HeightMM/m.volume), nil
 }

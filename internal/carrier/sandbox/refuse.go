@@ -15,7 +15,7 @@ const embargoed = "BY CU IR KP RU SY"
 // checkOrder refuses what the live carrier refuses before it looks at weights.
 func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) error {
 	if m.domesticUS && !isUS(order.Origin.Country) {
-		return m.refuseField(m.refusals.lane, "/origin/country", "%s takes parcels from the United States and its territories alone", m.title)
+		return m.refuseField(m.refusals.lane, "/origin/country", "%s accepts parcels only from the United States and its territories", m.title)
 	}
 	for _, end := range [...]struct{ pointer, country string }{
 		{"/destination/country", order.Destination.Country},
@@ -26,7 +26,7 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 		}
 	}
 	if m.onePiece && len(order.Parcels) > 1 {
-		return m.refuseField(m.refusals.pieces, "/parcels", "%s sells every parcel as a label of its own: send a shipment for each parcel", m.title)
+		return m.refuseField(m.refusals.pieces, "/parcels", "%s sells a separate label for each parcel: create one shipment per parcel", m.title)
 	}
 
 	days := m.daysAhead
@@ -36,7 +36,7 @@ func (m *model) checkOrder(order *ship.Order, weighed *load, now time.Time) erro
 
 	// The sender's day may have begun up to 14 hours before ours.
 	if last := ship.DateOf(now.Add(14*time.Hour).AddDate(0, 0, days)); order.ShipDate > last {
-		return m.refuseField(m.refusals.date, "/shipDate", "%s sells labels up to %d days ahead", m.title, days)
+		return m.refuseField(m.refusals.date, "/shipDate", "%s sells labels at most %d days ahead", m.title, days)
 	}
 	return nil
 }
@@ -62,6 +62,6 @@ func CheckVoid(carrier string, status ship.Status) error {
 	return &ship.Error{
 		Kind:    ship.Invalid,
 		Message: m.title + " does not void the label of a parcel that was delivered",
-		Refusal: ship.Refusal{Code: m.refusals.void, Message: "the parcel was delivered: only labels that were not used can be voided"},
+		Refusal: ship.Refusal{Code: m.refusals.void, Message: "the parcel was delivered: only unused labels can be voided"},
 	}
 }

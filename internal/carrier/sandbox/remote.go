@@ -59,7 +59,7 @@ func (r remote) Check(ctx context.Context) error {
 		return err
 	}
 	if !answer.OK {
-		return ship.Errorf(ship.Unavailable, "the carrier did not say whether the key is good")
+		return ship.Errorf(ship.Unavailable, "the carrier did not confirm whether the key is valid")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (m *model) spec() carrier.Spec {
 			Name:   "api_key",
 			Title:  "API key",
 			Secret: true,
-			Help:   "Any text: the simulated carriers let everybody in.",
+			Help:   "Any text: the simulated carriers accept every key.",
 		}},
 		Open: func(opening carrier.Opening) (carrier.Driver, error) {
 			if opening.Via == nil {

@@ -14,7 +14,7 @@ import (
 const faultMark = "~"
 
 // noCustoms is shared by all purchases; nobody appends to it.
-var noCustoms = []string{"customs data is missing: a live carrier refuses a parcel that crosses a border without it"}
+var noCustoms = []string{"customs data is missing: a live carrier rejects parcels that cross a border without it"}
 
 // sell is the purchase of the request: always the same for the same request.
 func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {

@@ -99,7 +99,7 @@ func (w *draft) serviceCode(ours string) string {
 		w.problems = append(w.problems, ship.FieldError{
 			Pointer:    "/service",
 			Code:       "unknown_service",
-			Detail:     "is not a service of UPS",
+			Detail:     "is not a UPS service; GET /v1/carriers lists its services",
 			Suggestion: ship.Nearest(ours, serviceCodes()),
 		})
 		return ""
@@ -242,7 +242,7 @@ func printedReference(orderID, reference string) (text string, complete bool) {
 // spent: its errors are uncertain.
 func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	if reference := answer.ShipmentResponse.Response.context(); reference != "" && reference != request.Reference {
-		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS answered about another purchase")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS returned a different purchase")
 	}
 
 	sold := answer.ShipmentResponse.ShipmentResults
@@ -258,7 +258,7 @@ func (d *driver) purchaseOf(answer shipAnswer, request carrier.BuyOrder) (ship.S
 
 	isSample := isPlaceholder(purchase.CarrierRef) || slices.ContainsFunc(labels, func(p piece) bool { return isPlaceholder(p.number) })
 	if d.live && isSample {
-		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS sent the number of its test environment for a live purchase")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "UPS returned a tracking number of its test environment for a live purchase")
 	}
 	renumber(&purchase, labels, request.Reference)
 	if err := addPieces(&purchase, labels, len(request.Order.Parcels)); err != nil {
@@ -291,7 +291,7 @@ func addPieces(purchase *ship.Sale, pieces []piece, parcels int) error {
 	for i, sold := range pieces {
 		page, err := base64.StdEncoding.DecodeString(sold.image)
 		if err != nil || sold.number == "" || !strings.EqualFold(sold.format, "GIF") || !bytes.HasPrefix(page, []byte("GIF8")) {
-			return ship.Errorf(ship.Unavailable, "UPS sent a label that is not the one asked for")
+			return ship.Errorf(ship.Unavailable, "UPS sent a label without a tracking number or not as a GIF image")
 		}
 		pages[i] = page
 		if parcels > 1 {

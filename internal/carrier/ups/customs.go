@@ -41,7 +41,7 @@ func (w *draft) declare() {
 	value := w.goodsValue()
 	if w.from == "US" && (w.to == "CA" || w.to == "PR") {
 		if value.IsZero() {
-			w.refuse("/customs", "required", "UPS needs the value of goods that go to Canada or Puerto Rico")
+			w.refuse("/customs", "required", "UPS needs the value of goods shipped to Canada or Puerto Rico")
 		} else {
 			shipment.InvoiceLineTotal = wholeUnits(value)
 		}
@@ -86,10 +86,10 @@ func (w *draft) invoice(value ship.Money) *forms {
 		w.refuse("/customs/items", "too_long", "UPS prints at most %d items on an invoice; this one has %d", maxArticles, n)
 	}
 	if customs.Incoterm != "" && !slices.Contains(terms, customs.Incoterm) {
-		w.refuse("/customs/incoterm", "unsupported", "UPS prints the terms %s", strings.Join(terms, ", "))
+		w.refuse("/customs/incoterm", "unsupported", "must be one of %s for UPS", strings.Join(terms, ", "))
 	}
 	if value.IsZero() && len(customs.Items) == 0 {
-		w.refuse("/customs/items", "required", "UPS needs the value of what crosses the border")
+		w.refuse("/customs/items", "required", "UPS needs the value of the goods that cross the border")
 	}
 
 	invoice := &forms{
@@ -116,7 +116,7 @@ func (w *draft) invoice(value ship.Money) *forms {
 func (w *draft) article(i int, item ship.CustomsItem) product {
 	lines, complete := wrap(item.Description, maxGoodsLine, maxGoodsLines)
 	if !complete {
-		w.warnings = append(w.warnings, fmt.Sprintf("customs.items.%d.description is cut on the UPS invoice, which prints %d lines of %d characters", i, maxGoodsLines, maxGoodsLine))
+		w.warnings = append(w.warnings, fmt.Sprintf("customs.items.%d.description is truncated on the UPS invoice, which prints %d lines of %d characters", i, maxGoodsLines, maxGoodsLine))
 	}
 
 	line := product{
@@ -158,7 +158,7 @@ func (w *draft) goodsValue() ship.Money {
 		case total.Currency != "" && value.Currency != total.Currency:
 			w.refuse(pointer, "invalid", "UPS prints one currency on an invoice; this item is in %s and the first in %s", value.Currency, total.Currency)
 		case quantity < 1 || value.Minor > (math.MaxInt64-total.Minor)/quantity:
-			w.refuse(pointer, "invalid", "is more than UPS can carry")
+			w.refuse(pointer, "invalid", "is above the largest amount that UPS accepts")
 		default:
 			total = ship.Money{Minor: total.Minor + quantity*value.Minor, Currency: value.Currency}
 		}

@@ -64,7 +64,7 @@ func (w *draft) declareForEU(value ship.Money) {
 		options.EUDeMinimisIndicator = "N"
 		shipment.ShipmentValueThresholdCode = "02"
 		if hasIOSS {
-			w.warnings = append(w.warnings, "customs.taxIdentifiers has an IOSS number, which counts for goods worth up to 150 EUR; these are worth more")
+			w.warnings = append(w.warnings, "customs.taxIdentifiers has an IOSS number, which is valid only for goods worth up to 150 EUR; these are worth more")
 		}
 	case value.IsZero(), value.Currency == "EUR", hasIOSS:
 		options.EUDeMinimisIndicator = "Y"
@@ -118,7 +118,7 @@ func (w *draft) addProductIdentifiers(line *product, i int, item ship.CustomsIte
 			statesNone = true
 		case !ok:
 		case len([]rune(id.Number)) > maxProductID:
-			w.refuse(fmt.Sprintf("%s/%d/number", pointer, n), "too_long", "UPS takes product identifiers of at most %d characters", maxProductID)
+			w.refuse(fmt.Sprintf("%s/%d/number", pointer, n), "too_long", "UPS accepts product identifiers of at most %d characters", maxProductID)
 		default:
 			has[code] = true
 			add(id.Number, code)
@@ -128,7 +128,7 @@ func (w *draft) addProductIdentifiers(line *product, i int, item ship.CustomsIte
 		add(item.SKU, merchantProduct)
 	}
 	if n := len(line.ProductIdentifier); n > maxProductIDs {
-		w.refuse(pointer, "too_long", "UPS takes at most %d product identifiers for an item; this one has %d", maxProductIDs, n)
+		w.refuse(pointer, "too_long", "UPS accepts at most %d product identifiers per item; this one has %d", maxProductIDs, n)
 	}
 
 	// The identifiers are asked for only in sales to consumers.
@@ -139,6 +139,6 @@ func (w *draft) addProductIdentifiers(line *product, i int, item ship.CustomsIte
 	line.CommodityFieldSpecialConditionCode = noStandardProduct
 	if !statesNone {
 		w.warnings = append(w.warnings, fmt.Sprintf(
-			"customs.items.%d is declared as a product without a standardized identifier, because it has none; give its GTIN, or an identifier of type none to confirm", i))
+			"customs.items.%d is declared as a product without a standardized identifier, because it has none; add its GTIN, or an identifier of type none to confirm this", i))
 	}
 }

@@ -186,8 +186,8 @@ func TestProductsIntoTheEUAreIdentified(t *testing.T) {
 	}
 	_, err = d.shipRequest(w, b)
 	want := []string{
-		"/customs/items/0/productIdentifiers/0/number UPS takes product identifiers of at most 100 characters.",
-		"/customs/items/0/productIdentifiers UPS takes at most 6 product identifiers for an item; this one has 7.",
+		"/customs/items/0/productIdentifiers/0/number UPS accepts product identifiers of at most 100 characters.",
+		"/customs/items/0/productIdentifiers UPS accepts at most 6 product identifiers per item; this one has 7.",
 	}
 	if got := problems(err); !slices.Equal(got, want) {
 		t.Errorf("too many and too long: %q", got)

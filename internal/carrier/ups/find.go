@@ -41,7 +41,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 
 	recovered := answer.LabelRecoveryResponse
 	if reference := recovered.Response.context(); reference != "" && reference != request.Reference {
-		return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS returned a different shipment")
 	}
 	if len(recovered.LabelResults) > 0 || len(recovered.TrackingCandidate) == 0 {
 		return recoveredPurchase(answer, request)
@@ -75,7 +75,7 @@ func (d *driver) verify(ctx context.Context, number, reference string) error {
 	for _, parcel := range answer.packages() {
 		isListed := len(parcel.ReferenceNumber) > 0
 		if strings.EqualFold(string(parcel.TrackingNumber), number) && isListed && !parcel.hasReference(reference) {
-			return ship.Errorf(ship.Conflict, "UPS shows shipments for this reference that do not carry it")
+			return ship.Errorf(ship.Conflict, "UPS returned shipments that do not have this reference")
 		}
 	}
 	return nil
@@ -89,9 +89,9 @@ func lookupError(err error) error {
 	case ship.KindOf(err) == ship.NotFound:
 		// A bare 404 is about the path and says nothing about the shipment:
 		// taken for absence it would buy a second label.
-		return withKind(ship.Unavailable, "UPS does not look shipments up at this address", err)
+		return withKind(ship.Unavailable, "the configured UPS URL has no shipment look-up", err)
 	case isRefusedWith(err, codeRecoveryAway, codeNotYet):
-		return withKind(ship.Unavailable, "UPS cannot look the shipment up now", err)
+		return withKind(ship.Unavailable, "UPS cannot look up the shipment right now", err)
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func isSameZip(given string, destination ship.Address) bool {
 func recoveredPurchase(answer recoveryAnswer, request carrier.BuyOrder) (ship.Sale, error) {
 	recovered := answer.LabelRecoveryResponse
 	if slices.ContainsFunc(recovered.LabelResults, func(l labelResult) bool { return isPlaceholder(l.TrackingNumber) }) {
-		return ship.Sale{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "the UPS test environment does not store shipments")
 	}
 	if len(recovered.LabelResults) > len(request.Order.Parcels) {
 		return ship.Sale{}, severalFound()
@@ -157,10 +157,10 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 	parcels := len(request.Order.Parcels)
 	switch {
 	case slices.ContainsFunc(numbers, isPlaceholder):
-		return ship.Sale{}, ship.Errorf(ship.NotFound, "the test environment of UPS keeps no shipments")
+		return ship.Sale{}, ship.Errorf(ship.NotFound, "the UPS test environment does not store shipments")
 	case len(numbers) == 0:
 		// UPS knows the reference, but not for where this parcel goes.
-		return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS has a shipment to another place under this reference")
+		return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS has a shipment to a different destination under this reference")
 	case len(numbers) > parcels:
 		return ship.Sale{}, severalFound()
 	}
@@ -201,7 +201,7 @@ func (d *driver) recoverAll(ctx context.Context, request carrier.BuyOrder, numbe
 
 	for _, result := range all.LabelRecoveryResponse.LabelResults {
 		if len(numbers) == parcels && !slices.Contains(numbers, result.TrackingNumber) {
-			return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
+			return ship.Sale{}, ship.Errorf(ship.Unavailable, "UPS returned a different shipment")
 		}
 	}
 	return recoveredPurchase(all, request)
@@ -249,7 +249,7 @@ func (d *driver) findByTracking(ctx context.Context, request carrier.BuyOrder) (
 	// absence of one: a person has to decide.
 	if len(numbers) == 0 {
 		if foreign > 0 {
-			return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS shows shipments for this reference that do not carry it")
+			return ship.Sale{}, ship.Errorf(ship.Conflict, "UPS returned shipments that do not have this reference")
 		}
 		return ship.Sale{}, ship.Errorf(ship.NotFound, "UPS has no shipment under this reference")
 	}
@@ -300,7 +300,7 @@ func (d *driver) recoverOne(ctx context.Context, number, reference string) (reco
 		return answer, err
 	}
 	if echoed := answer.LabelRecoveryResponse.Response.context(); echoed != "" && echoed != reference {
-		return answer, ship.Errorf(ship.Unavailable, "UPS answered about another shipment")
+		return answer, ship.Errorf(ship.Unavailable, "UPS returned a different shipment")
 	}
 	return answer, nil
 }

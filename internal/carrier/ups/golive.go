@@ -24,14 +24,14 @@ func notTestable(answer carrier.TestAnswer) string {
 		return ""
 	}
 
-	const why = "the test environment of UPS gives every parcel the number " + placeholder
+	const why = "the UPS test environment gives every parcel the number " + placeholder
 	switch answer.Operation {
 	case carrier.OpFind:
-		return why + " and keeps nothing: look-ups can be tried in production alone"
+		return why + " and stores nothing: look-ups can be tested only in production"
 	case carrier.OpVoid:
-		return why + " and keeps nothing: there is nothing to void, and voids can be tried in production alone"
+		return why + " and stores nothing: voids can be tested only in production"
 	case carrier.OpTrack:
-		return why + ": tracking can be tried in production alone"
+		return why + ": tracking can be tested only in production"
 	}
 	return why
 }

@@ -88,7 +88,7 @@ func (w *draft) addParcels() {
 			w.problems = append(w.problems, ship.FieldError{
 				Pointer:    pointer + "/packaging",
 				Code:       "unknown_packaging",
-				Detail:     "is not a packaging of UPS; leave it out for your own box",
+				Detail:     "is not a UPS packaging type; omit it for your own box",
 				Suggestion: ship.Nearest(given.Packaging, packagingCodes()),
 			})
 		}

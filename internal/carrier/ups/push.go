@@ -30,7 +30,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 	// Without a secret a push is accepted, but only as a reason to ask.
 	verified := d.pushSecret != ""
 	if verified && !hasCredential(header, d.pushSecret) {
-		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not carry the credential of this connection")
+		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not contain this connection's credential")
 	}
 
 	if len(body) > pushLimit {
@@ -54,7 +54,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 		}
 	}
 	if len(push.Updates) == 0 && len(push.Numbers) == 0 {
-		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push names no parcel")
+		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push contains no tracking number")
 	}
 	return push, nil
 }
@@ -151,7 +151,7 @@ func (d *driver) Subscribe(ctx context.Context, subscription carrier.Subscriptio
 		}
 	}
 	if len(numbers) > subscribeBatch {
-		return time.Time{}, ship.Errorf(ship.Invalid, "UPS takes %d numbers a subscription, not %d", subscribeBatch, len(numbers))
+		return time.Time{}, ship.Errorf(ship.Invalid, "UPS accepts at most %d numbers per subscription, not %d", subscribeBatch, len(numbers))
 	}
 
 	kind := "package"
@@ -177,7 +177,7 @@ func (d *driver) Subscribe(ctx context.Context, subscription carrier.Subscriptio
 	case kind == "account":
 		return answer.until()
 	case len(answer.ValidTrackingNumbers) == 0:
-		return time.Time{}, ship.Errorf(ship.Invalid, "UPS pushes about none of these numbers")
+		return time.Time{}, ship.Errorf(ship.Invalid, "UPS does not send push updates for any of these numbers")
 	}
 	return began.Add(subscribedFor), nil
 }
@@ -188,7 +188,7 @@ func (a subscriptionAnswer) until() (time.Time, error) {
 	end, err := time.Parse(time.DateOnly, string(a.ExpiryDate))
 	switch {
 	case err != nil:
-		return time.Time{}, ship.Errorf(ship.Unavailable, "UPS did not say until when it pushes")
+		return time.Time{}, ship.Errorf(ship.Unavailable, "UPS did not return the end date of the subscription")
 	case end.Year() == 9999:
 		return time.Time{}, nil
 	}

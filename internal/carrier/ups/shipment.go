@@ -170,7 +170,7 @@ func (w *draft) checkReturn() {
 		w.refuse("/parcels", "too_long", "UPS allows one parcel per return from the United States; this one has %d", len(order.Parcels))
 	}
 	if order.Options.Signature != "" {
-		w.refuse("/options/signature", "unsupported", "UPS does not take a signature for a return")
+		w.refuse("/options/signature", "unsupported", "UPS does not offer signatures for returns")
 	}
 }
 
@@ -184,7 +184,7 @@ func (w *draft) addOptions() {
 	switch {
 	case given.Signature == "":
 	case !known:
-		w.refuse("/options/signature", "unsupported", "UPS takes the signatures standard and adult")
+		w.refuse("/options/signature", "unsupported", "must be standard or adult for UPS")
 	case !w.signsParcels():
 		options.DeliveryConfirmation = &confirmation{DCISType: codes.shipment}
 	}
@@ -226,7 +226,7 @@ func (d *driver) transport(w *draft) charge {
 	transport := charge{Type: "01"}
 	if billing == nil || billing.Type == "sender" {
 		if billing != nil && billing.Account != "" && !strings.EqualFold(billing.Account, d.account) {
-			w.refuse("/billing/account", "invalid", "UPS bills the sender on the account of the connection alone")
+			w.refuse("/billing/account", "invalid", "UPS bills the sender only on the connection's account")
 		}
 		transport.BillShipper = &payer{AccountNumber: d.account}
 		return transport
@@ -248,7 +248,7 @@ func (d *driver) transport(w *draft) charge {
 		paying.Address = &payerAddress{PostalCode: zip}
 		transport.BillReceiver = paying
 	case billing.Country == "":
-		w.refuse("/billing/country", "required", "UPS needs the country of the account that pays")
+		w.refuse("/billing/country", "required", "UPS needs the country of the account that is billed")
 	default:
 		zip := localized(ship.Address{Zip: billing.Zip, Country: billing.Country}).Zip
 		paying.Address = &payerAddress{PostalCode: zip, CountryCode: billing.Country}

@@ -79,7 +79,7 @@ func (w *draft) addTaxNumbers() {
 
 		agent, number := w.taxNumber(id)
 		if len(byAgent[agent]) == maxTaxNumbers {
-			w.refuse("/customs/taxIdentifiers", "too_long", "UPS takes at most %d tax identifiers of one party", maxTaxNumbers)
+			w.refuse("/customs/taxIdentifiers", "too_long", "UPS accepts at most %d tax identifiers per party", maxTaxNumbers)
 			return
 		}
 		byAgent[agent] = append(byAgent[agent], number)
@@ -166,11 +166,11 @@ func (w *draft) vendorCode(id ship.TaxIdentifier) string {
 func (w *draft) addVendor(code, number string) {
 	shipment := &w.shipment
 	if shipment.ShipFrom != nil && shipment.ShipFrom.VendorInfo != nil {
-		w.refuse("/customs/taxIdentifiers", "too_long", "UPS takes one registration under which the tax is collected")
+		w.refuse("/customs/taxIdentifiers", "too_long", "UPS accepts only one tax registration of the seller")
 		return
 	}
 	if len(number) > maxVendorNumber {
-		w.refuse("/customs/taxIdentifiers", "too_long", "UPS takes registration numbers of at most %d characters", maxVendorNumber)
+		w.refuse("/customs/taxIdentifiers", "too_long", "UPS accepts registration numbers of at most %d characters", maxVendorNumber)
 		return
 	}
 

@@ -97,13 +97,13 @@ func checkTracking(answer trackAnswer, err error) (known bool, _ error) {
 		return false, nil
 	case ship.KindOf(err) == ship.NotFound && isRefusedWith(err, ""):
 		// A bare 404 is about the path, and says nothing about the parcel.
-		return false, withKind(ship.Unavailable, "UPS does not track at this address", err)
+		return false, withKind(ship.Unavailable, "the configured UPS URL has no tracking", err)
 	case ship.KindOf(err) == ship.NotFound:
 		return false, nil
 	case err != nil:
 		return false, err
 	case !answer.TrackResponse.present:
-		return false, ship.Errorf(ship.Unavailable, "UPS sent no tracking answer")
+		return false, ship.Errorf(ship.Unavailable, "UPS sent no tracking data")
 	}
 	return true, nil
 }

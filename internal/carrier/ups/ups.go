@@ -40,7 +40,7 @@ var Spec = carrier.Spec{
 		},
 		{
 			Name: "account_number", Title: "Account number", Required: true,
-			Help: "Six letters and digits, also called the shipper number: at ups.com under Profile, Accounts and Payment, or on an invoice. It must be one of the accounts that the app was given.",
+			Help: "Six letters and digits, also called the shipper number: at ups.com under Profile, Accounts and Payment, or on an invoice. The account must be added to the app.",
 		},
 	},
 	Services:       specServices(),
@@ -52,25 +52,25 @@ var Spec = carrier.Spec{
 	LookupLag:      time.Minute,
 	Deadlines:      carrier.Deadlines{Buy: 30 * time.Second, Track: 10 * time.Second},
 	Limits: []string{
-		"UPS sends labels as GIF or ZPL and never as PDF; Waybill buys the GIF and makes the other formats of it.",
-		"UPS takes two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference by which Waybill finds the purchase again.",
-		"UPS has no key against buying twice. A purchase without an answer is looked up by its reference with Label Recovery, which gives the label again for about 30 days, but not the price; what is not found there is looked for by tracking its reference (product Tracking). If several shipments have the reference, the one with the order's postal code is used; if that does not decide, a person has to.",
-		"UPS does not say how soon Label Recovery knows a sale: Waybill waits a minute before it believes that there was none.",
-		"UPS's test environment gives every parcel the number 1ZXXXXXXXXXXXXXXXX and keeps nothing. Waybill adds a suffix to make such numbers unique, never tracks them, and voids them without a call to UPS.",
-		"Prices are those of the account where UPS has agreed on some, and without taxes. The published price is shown beside them.",
-		"Return labels take one parcel from the United States and Puerto Rico, no signature, and do not cross a customs border.",
+		"UPS sends labels as GIF or ZPL, never as PDF. Waybill buys GIF labels and creates the other formats from them.",
+		"UPS accepts two references, 35 characters each, and prints both. The first is the order number, followed by `reference` if both fit; the second is the reference that Waybill uses to find the purchase.",
+		"UPS has no idempotency keys. A purchase without a response is looked up by its reference with Label Recovery, which returns the label, but not the price, for about 30 days. If Label Recovery does not find it, the reference is tracked (product Tracking). If several shipments have the reference, the one with the order's postal code is used; if that is not unique, the shipment needs review.",
+		"UPS does not document how soon a purchase appears in Label Recovery: Waybill waits one minute before it concludes that nothing was bought.",
+		"UPS's test environment gives every parcel the number 1ZXXXXXXXXXXXXXXXX and stores nothing. Waybill adds a suffix to make such numbers unique, never tracks them, and voids them without a call to UPS.",
+		"Prices are the account's negotiated rates if it has any, without taxes. The published price is shown as well.",
+		"Return labels from the United States and Puerto Rico cover one parcel. Returns have no signature option and cannot cross a customs border.",
 		"A ship date may be at most seven days ahead.",
-		"For shipments from outside into the European Union, UPS asks whether the parties are businesses or consumers. Waybill sends their `type`; without one, the sender counts as a business, and the recipient as a business if `company` is given and as a consumer otherwise. Goods are declared as worth at most 150 EUR only if their value is in EUR, or if an IOSS number is given: amounts in other currencies are not converted.",
+		"For shipments into the European Union from outside, UPS asks whether the parties are businesses or consumers. Waybill sends their `type`; without one, the sender is treated as a business, and the recipient as a business if `company` is given and as a consumer otherwise. Goods are declared as worth at most 150 EUR only if their value is in EUR, or if an IOSS number is given: amounts in other currencies are not converted.",
 		"In sales to consumers in the European Union, an item without a GTIN is declared as having no standardized identifier. Without an identifier of type `none` to confirm that, the shipment gets a warning.",
 		"Registrations under which the seller has collected the tax are sent in their own market only: IOSS in the European Union, VOEC in Norway, ARN in Australia, IRD in New Zealand, Singapore's GST in Singapore.",
 		"UPS sends the invoice to customs electronically where the account and the destination allow it; `customs.paperless: off` requests a printed one. A copy of the invoice is among the shipment's documents either way.",
 		"Addresses in Vietnam need a province. UPS has country codes of its own for the Canary Islands and for territories of the United States and France; Waybill uses them.",
-		"Of the names of the sender UPS prints 30 of 35 characters, and of cities 15 of 30.",
-		"UPS tells of one tracking number a call, and forgets a parcel 120 days after it moved last.",
-		"UPS pushes (product UPS Track Alert) to the webhook that the app has at developer.ups.com under Manage Webhook Credentials: give it the connection's address and secret. It pushes about numbers that begin with 1Z or 1R, for 14 days at a time, and nothing of what was before.",
-		"UPS does not sign its pushes; they carry the secret alone. Its test environment pushes about no parcel but two of its own.",
-		"Older scans have the time of their place without its zone. Where the place does not tell the zone either, the event says so.",
-		"To be confirmed with a real account, because UPS's documents leave it open: that Label Recovery finds other labels than returns by reference; that a second reference is found like the first; that an order number and a reference in one line are accepted; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes its newer refusals have.",
+		"UPS accepts 35 characters in the sender's name and prints 30; it accepts 30 characters in a city and prints 15.",
+		"UPS tracks one number per call, and keeps a parcel for 120 days after its last movement.",
+		"UPS sends pushes (product UPS Track Alert) to the webhook that is set for the app at developer.ups.com under Manage Webhook Credentials: enter the connection's URL and secret there. It covers numbers that begin with 1Z or 1R, for 14 days at a time, and sends no earlier events.",
+		"UPS does not sign its pushes; they only contain the secret. Its test environment sends pushes only for two sample parcels of its own.",
+		"Older scans have local times without a time zone. If the location does not determine the zone, the event says that its zone is unknown.",
+		"To be confirmed with a real account, because UPS's documentation leaves it open: that Label Recovery finds labels other than returns by reference; that the second reference can be looked up like the first; that an order number and a reference are accepted in one line; that the fields for the European Union and the indicator against paperless invoices work in production as documented; which codes newer rejections have.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,
@@ -105,7 +105,7 @@ type driver struct {
 func open(opening carrier.Opening) (carrier.Driver, error) {
 	account := strings.ToUpper(strings.TrimSpace(opening.Credentials["account_number"]))
 	if len(account) != 6 || strings.Trim(account, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return nil, invalid("/account_number", "invalid", "a UPS account number has six letters and digits")
+		return nil, invalid("/account_number", "invalid", "must be 6 letters and digits, such as A1B2C3")
 	}
 
 	return &driver{
@@ -193,7 +193,7 @@ func (d *driver) fetch(ctx context.Context) (string, time.Duration, error) {
 	}
 	seconds, err := strconv.Atoi(string(answer.ExpiresIn))
 	if err != nil {
-		return "", 0, ship.Errorf(ship.Unavailable, "UPS sent a token without its life")
+		return "", 0, ship.Errorf(ship.Unavailable, "UPS sent a token without an expiry time")
 	}
 	return answer.AccessToken, time.Duration(seconds) * time.Second, nil
 }

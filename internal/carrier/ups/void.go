@@ -37,7 +37,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	case isRefusedWith(err, codeVoidedBefore):
 		return voided, nil
 	case isRefusedWith(err, codeVoidAway):
-		return carrier.VoidResult{}, withKind(ship.Unavailable, "UPS voids nothing for now", err)
+		return carrier.VoidResult{}, withKind(ship.Unavailable, "UPS cannot void labels right now", err)
 	case err != nil:
 		return carrier.VoidResult{}, err
 	}
@@ -56,7 +56,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	case "0":
 		return carrier.VoidResult{}, refusedVoid(response.SummaryResult.Status)
 	}
-	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "UPS did not say whether the label is void")
+	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "UPS did not confirm whether the label was voided")
 }
 
 // refusedVoid is a refusal that came with status 200.

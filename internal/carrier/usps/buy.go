@@ -59,11 +59,11 @@ func (d *driver) Buy(ctx context.Context, request carrier.BuyOrder) (ship.Sale, 
 	// not a refusal, so the purchase is looked up before anything is bought
 	// again.
 	if !c.isOurs(answer.labelMetadata) {
-		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier answered with the label of another address")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier returned a label for a different address")
 	}
 	purchase, ok := c.purchase(mailClass, answer.labelMetadata, answer.LabelImage)
 	if !ok {
-		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier answered with something else than the label")
+		return ship.Sale{}, ship.Errorf(ship.Uncertain, "the carrier's response does not contain the label")
 	}
 	purchase.Warnings = c.warnings
 	return purchase, nil
@@ -76,7 +76,7 @@ func uncertainIfKeyUsed(err error) error {
 	if refused, ok := errors.AsType[*ship.Error](err); ok && isRefusedWith(err, wordsKeyUsed) {
 		return &ship.Error{
 			Kind:    ship.Uncertain,
-			Message: "the carrier has seen this purchase before",
+			Message: "the carrier has already processed a purchase with this idempotency key",
 			Refusal: refused.Refusal,
 			Err:     refused.Err,
 		}
@@ -93,7 +93,7 @@ func consignFor(request carrier.BuyOrder) (*consignment, service, error) {
 
 	mailClass, ok := serviceBy(func(s service) bool { return s.code == request.Service })
 	if !ok {
-		return nil, service{}, field("/service", "invalid", "is not a service of USPS; GET /v1/carriers lists its services")
+		return nil, service{}, field("/service", "invalid", "is not a USPS service; GET /v1/carriers lists its services")
 	}
 	return c, mailClass, c.checkService(mailClass)
 }
@@ -257,7 +257,7 @@ func (c *consignment) phone(number string) string {
 	}
 
 	if len(digits) < 6 || len(digits) > 15 {
-		c.warnings = append(c.warnings, "a phone number is left out: the carrier takes 6 to 15 digits")
+		c.warnings = append(c.warnings, "a phone number is omitted: the carrier accepts 6 to 15 digits")
 		return ""
 	}
 	return digits

@@ -353,7 +353,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		message string
 	}{
 		{"secret", func(c carrier.Credentials) { c["client_secret"] = "not-the-secret" }, "credentials"},
-		{"CRID", func(c carrier.Credentials) { c["crid"] = "99999999" }, "enrol the CRID"},
+		{"CRID", func(c carrier.Credentials) { c["crid"] = "99999999" }, "enroll the CRID"},
 		{"mailer", func(c carrier.Credentials) { c["mid"] = "111111" }, "mailer IDs"},
 		{"account", func(c carrier.Credentials) { c["account_number"] = "7" }, "EPS account number"},
 	} {
@@ -401,13 +401,13 @@ func TestAnAccountThatIsNotSetUpSaysSo(t *testing.T) {
 		fault, message, words string
 		kind                  ship.Kind
 	}{
-		{"not_enrolled", "enrol the CRID", "isn't enrolled in USPS Ship Outbound", ship.Forbidden},
-		{"160305", "enrol the CRID", "", ship.Forbidden},
+		{"not_enrolled", "enroll the CRID", "isn't enrolled in USPS Ship Outbound", ship.Forbidden},
+		{"160305", "enroll the CRID", "", ship.Forbidden},
 		{"160173", "company name", "", ship.Forbidden},
 		{"160390", "under Carriers", "", ship.Forbidden},
 		{"100003", "payment method", "", ship.Forbidden},
 		{"100007", "add funds", "", ship.Forbidden},
-		{"100005", "for now", "", ship.Unavailable},
+		{"100005", "right now", "", ship.Unavailable},
 	} {
 		var files checks
 		if tc.fault == "not_enrolled" {

@@ -113,7 +113,7 @@ func (c *consignment) taxReferences(given *ship.Customs, invalid []ship.FieldErr
 		}
 	}
 	if leftOut {
-		c.warnings = append(c.warnings, "USPS prints one tax identifier of the sender and one of the recipient: the others are left out")
+		c.warnings = append(c.warnings, "USPS prints one tax identifier of the sender and one of the recipient: the others are omitted")
 	}
 	return c.taxReference(sender), c.taxReference(recipient), invalid
 }
@@ -168,11 +168,11 @@ func (c *consignment) item(i int, item ship.CustomsItem) (customsItem, []ship.Fi
 	case item.Quantity < 1 || item.Quantity > 9999:
 		fail("quantity", "invalid", "must be between 1 and 9999 for USPS")
 	case total.Minor > maxExportMinor && c.abroad && c.to.Country != "CA":
-		fail("value", "invalid", "must be at most 2500 USD in one line: USPS needs an export filing (ITN) above that, which cannot be sent here")
+		fail("value", "invalid", "must be at most 2500 USD in one line: above that USPS needs an export filing (ITN), which is not supported")
 	}
 
 	if slices.Contains(vague, strings.ToLower(strings.TrimSpace(item.Description))) {
-		fail("description", "invalid", "must say what the item is, such as \"cotton t-shirts\": customs do not accept this word alone")
+		fail("description", "invalid", "must say what the item is, such as \"cotton t-shirts\": customs authorities do not accept this word on its own")
 	}
 	if c.abroad && item.OriginCountry == "" {
 		fail("originCountry", "required", "USPS needs the country that each item was made in")

@@ -41,7 +41,7 @@ func (d *driver) Find(ctx context.Context, request carrier.BuyOrder) (ship.Sale,
 
 	purchase, ok := c.purchase(mailClass, answer.Metadata, answer.LabelImage)
 	if !ok {
-		return ship.Sale{}, ship.Errorf(ship.Unavailable, "the carrier answered with something else than the label")
+		return ship.Sale{}, ship.Errorf(ship.Unavailable, "the carrier's response does not contain the label")
 	}
 	return purchase, nil
 }
@@ -78,11 +78,11 @@ func lookupError(err error) error {
 		// A path that does not exist (404) proves nothing: an older USPS has no
 		// look-up by key.
 		explained.Kind = ship.Unavailable
-		explained.Message = "the carrier cannot look the purchase up"
+		explained.Message = "the carrier cannot look up the purchase"
 
 	case isRefusedWith(err, codeLabelUnknown, codeOrderUnknown, wordsLabelUnknown, wordsOrderUnknown):
 		explained.Kind = ship.NotFound
-		explained.Message = "the carrier sold nothing under this reference"
+		explained.Message = "the carrier has no purchase with this reference"
 
 	case isRefusedWith(err, codeReprintVoid, codeReprintRefund):
 		explained.Kind = ship.NotFound
@@ -90,7 +90,7 @@ func lookupError(err error) error {
 
 	case isRefusedWith(err, codeReprintTooLate, codeReprintTooMany):
 		explained.Kind = ship.Conflict
-		explained.Message = "the carrier sold the label and does not print it again"
+		explained.Message = "the carrier sold the label but no longer reprints it"
 	}
 	return &explained
 }

@@ -13,6 +13,6 @@ var goLivePapers embed.FS
 var goLive = carrier.GoLive{
 	Domestic:      "ground_advantage",
 	International: "priority_mail_international",
-	NoMultiPiece:  "USPS sells every parcel as a label of its own: an order has one parcel",
+	NoMultiPiece:  "USPS sells a separate label for each parcel: an order can have only one parcel",
 	Documents:     goLivePapers,
 }

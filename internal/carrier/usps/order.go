@@ -100,23 +100,23 @@ func (c *consignment) unsupported() (list []ship.FieldError) {
 	// Every parcel is a purchase of its own at USPS, and one purchase of ours
 	// must be one effect at the carrier.
 	if len(order.Parcels) != 1 {
-		refuse("/parcels", "USPS sells a label for one parcel: send every parcel as a shipment of its own")
+		refuse("/parcels", "USPS sells one label per parcel: create a separate shipment for each parcel")
 	}
 	if isAbroad(order.Origin) {
-		refuse("/origin/country", "USPS takes parcels only from the United States and its territories")
+		refuse("/origin/country", "USPS accepts parcels only from the United States and its territories")
 	}
 	if order.IsReturn {
-		refuse("/isReturn", "USPS return labels are paid on use and cannot be cancelled: buy a shipment with the addresses exchanged instead")
+		refuse("/isReturn", "USPS return labels are charged when used and cannot be cancelled: buy a shipment with sender and recipient swapped instead")
 	}
 
 	if order.Billing != nil && order.Billing.Type != "" && order.Billing.Type != "sender" {
 		refuse("/billing/type", "USPS charges only the connected payment account")
 	}
 	if c.abroad && order.Options.Signature != "" {
-		refuse("/options/signature", "USPS takes no signature outside the United States")
+		refuse("/options/signature", "USPS offers no signature outside the United States")
 	}
 	if order.Customs != nil && strings.EqualFold(order.Customs.Incoterm, "DDP") {
-		refuse("/customs/incoterm", "USPS does not take prepaid duties here: send the parcel with incoterm DAP")
+		refuse("/customs/incoterm", "prepaid duties are not supported with USPS: use incoterm DAP")
 	}
 	return list
 }
@@ -196,7 +196,7 @@ func (c *consignment) measure(parcel ship.Parcel) (invalid []ship.FieldError) {
 	case parcel.Packaging != "" && parcel.Packaging != "custom":
 		i := slices.IndexFunc(packagings, func(p packaging) bool { return p.code == parcel.Packaging })
 		if i < 0 {
-			fail("packaging", "invalid", "is not a packaging of USPS; GET /v1/carriers lists those, and \"custom\" is your own box")
+			fail("packaging", "invalid", "is not a USPS packaging type; GET /v1/carriers lists them, and \"custom\" is your own box")
 			return invalid
 		}
 		c.box = &packagings[i]
@@ -318,13 +318,13 @@ func (c *consignment) checkService(mailClass service) error {
 	_, hasExtras := c.extraServices(mailClass)
 	switch {
 	case mailClass.abroad != c.abroad:
-		return field("/service", "invalid", mailClass.name+" does not go from the origin to the destination")
+		return field("/service", "invalid", mailClass.name+" is not available from this origin to this destination")
 	case c.box != nil && (mailClass.flat == flatNone || mailClass.flat == flatEnvelopes && c.box.express == ""):
-		return field("/parcel/packaging", "invalid", mailClass.name+" does not take this packaging")
+		return field("/parcel/packaging", "invalid", mailClass.name+" does not allow this packaging")
 	case !hasExtras:
 		return field("/options", "invalid", mailClass.name+" does not offer this signature or insurance")
 	case mailClass.maxGoods > 0 && c.goodsValue() > mailClass.maxGoods:
-		return field("/service", "invalid", fmt.Sprintf("%s takes goods worth at most %d USD", mailClass.name, mailClass.maxGoods/100))
+		return field("/service", "invalid", fmt.Sprintf("%s is limited to goods worth at most %d USD", mailClass.name, mailClass.maxGoods/100))
 	}
 	return nil
 }

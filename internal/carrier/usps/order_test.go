@@ -282,7 +282,7 @@ func TestTaxIdentifiersBecomeReferences(t *testing.T) {
 	if *exporter != (customsReference{"TAX_CODE", "IM2760000742"}) || *importer != (customsReference{"VAT_NUMBER", "FR40303265045"}) || wrong != nil {
 		t.Errorf("exporter %v, importer %v, wrong %v", exporter, importer, wrong)
 	}
-	if len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "left out") {
+	if len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "omitted") {
 		t.Errorf("warnings %q", c.warnings)
 	}
 

@@ -36,7 +36,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 
 	payload := message.signedPayload()
 	if !d.isSigned(header.Get("X-HMAC"), string(message.Timestamp), payload) {
-		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push does not prove that it is the carrier's")
+		return carrier.Push{}, ship.Errorf(ship.Forbidden, "the push has no valid signature of the carrier")
 	}
 
 	push := carrier.Push{Verified: true}
@@ -59,7 +59,7 @@ func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, erro
 		}
 	}
 	if len(push.Updates) == 0 && len(push.Numbers) == 0 {
-		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push names no parcel")
+		return carrier.Push{}, ship.Errorf(ship.Invalid, "the push contains no tracking number")
 	}
 	return push, nil
 }

@@ -83,7 +83,7 @@ type advice struct {
 }
 
 const (
-	notEnrolled = "the USPS account is not set up to buy labels: enrol the CRID and the mailer ID in USPS Ship in the Business Customer Gateway"
+	notEnrolled = "the USPS account is not set up to buy labels: enroll the CRID and the mailer ID in USPS Ship in the Business Customer Gateway"
 	wrongRoles  = "USPS does not accept the CRID, the mailer IDs and the payment account together: check them under Carriers"
 	noMethod    = "the USPS payment account cannot pay: activate it and its payment method in the Enterprise Payment System"
 	noFunds     = "the USPS payment account was declined: add funds or check the card in the Enterprise Payment System"
@@ -96,7 +96,7 @@ var adviceBy = map[string]advice{
 	"100002": {ship.Forbidden, noMethod},
 	"100003": {ship.Forbidden, noMethod},
 	"100004": {ship.Forbidden, noMethod},
-	"100005": {ship.Unavailable, "USPS cannot validate the credit card of the payment account for now"},
+	"100005": {ship.Unavailable, "USPS cannot validate the credit card of the payment account right now; try again later"},
 	"100006": {ship.Forbidden, noFunds},
 	"100007": {ship.Forbidden, noFunds},
 	"160173": {ship.Forbidden, "USPS must configure the company name of the manifest mailer ID: ask USPS support for the indicia company name"},

@@ -26,7 +26,7 @@ const upkeep = 7 * 24 * time.Hour
 // Subscribe asks for all parcels of the mailer ID; the numbers do not matter.
 func (d *driver) Subscribe(ctx context.Context, subscription carrier.Subscription) (time.Time, error) {
 	if d.pushSecret == "" || subscription.URL == "" {
-		return time.Time{}, ship.Errorf(ship.Internal, "pushes need a secret and an address")
+		return time.Time{}, ship.Errorf(ship.Internal, "push subscriptions need a secret and a URL")
 	}
 
 	// USPS takes the same address and mailer once, and its refusal names the

@@ -23,7 +23,7 @@ const trackBatch = 35
 func (d *driver) Track(ctx context.Context, numbers []string) ([]carrier.TrackingUpdate, error) {
 	requested := requestedNumbers(numbers)
 	if len(requested) > trackBatch {
-		return nil, ship.Errorf(ship.Invalid, "USPS takes at most %d numbers at once", trackBatch)
+		return nil, ship.Errorf(ship.Invalid, "USPS accepts at most %d numbers per call", trackBatch)
 	}
 	if len(requested) == 0 {
 		return nil, nil
@@ -125,7 +125,7 @@ func decodeAnswer(requested map[string][]string, answer json.RawMessage, now tim
 		}
 	}
 	if !isAnswer {
-		return nil, ship.Errorf(ship.Unavailable, "the carrier answered about something else than parcels")
+		return nil, ship.Errorf(ship.Unavailable, "the carrier's response contains no tracking results")
 	}
 	return updates, nil
 }

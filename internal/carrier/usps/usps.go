@@ -28,14 +28,14 @@ var Spec = carrier.Spec{
 	LiveURL: "https://apis.usps.com",
 	TestURL: "https://apis-tem.usps.com",
 	Fields: []carrier.Field{
-		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, and Tracking and Subscriptions - Tracking to follow parcels; USPS approves all but the Shipping Options on request."},
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, and Tracking and Subscriptions - Tracking to track parcels; all except Shipping Options need approval from USPS."},
 		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
 		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
 		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
-		{Name: "manifest_mid", Title: "Manifest mailer ID", Help: "The MID that manifests are filed under, if it is not the mailer ID itself; USPS names it when it enrols you in USPS Ship."},
+		{Name: "manifest_mid", Title: "Manifest mailer ID", Help: "The MID that manifests are filed under, if it differs from the mailer ID; USPS tells you when it enrolls you in USPS Ship."},
 		{Name: "account_number", Title: "Payment account (EPS)", Required: true, Help: "Business Customer Gateway, Enterprise Payment System: the number of the account that pays for postage."},
 		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
-		{Name: "alert_email", Title: "Alert e-mail", Help: "Where USPS writes to when it cannot reach this service with news of parcels, or is about to end the subscription to them. It may be empty."},
+		{Name: "alert_email", Title: "Alert e-mail", Help: "The address that USPS notifies when it cannot deliver tracking updates to this service, or is about to end the subscription. Optional."},
 	},
 	Services:   serviceList(),
 	Packagings: packagingList(),
@@ -50,23 +50,23 @@ var Spec = carrier.Spec{
 		Void:  30 * time.Second,
 	},
 	Limits: []string{
-		"Several parcels in one order are refused: USPS sells every parcel as a label of its own, and one purchase must be one effect. Send a shipment for each parcel.",
-		"A purchase whose answer was lost is looked up by its idempotency key with a reprint, which gives the label too. USPS reprints a label three times, until its mailing date and not after it was cancelled; after that a person has to look.",
+		"Orders with several parcels are rejected, because USPS sells a separate label for each parcel. Create one shipment per parcel.",
+		"A purchase whose response was lost is looked up by its idempotency key with a reprint, which also returns the label. USPS reprints a label at most three times, until its mailing date, and not after it was cancelled; after that the shipment needs review.",
 		"A label that is voided after its manifest was sent (00:30 Central after the mailing date) is not cancelled: USPS opens a refund request, and the refund stays pending.",
-		"Parcels start in the United States, its territories or the freely associated states, weigh at most 70 pounds and have three sides; flat rate packagings need none.",
-		"Return labels are refused: USPS charges them on use and never cancels them. Buy a shipment with the addresses exchanged instead.",
-		"Only the connected payment account pays: billing to the recipient or a third party is refused, and so are prepaid duties (incoterm DDP).",
-		"Signatures exist at home alone. Saturday delivery needs no option: USPS delivers on Saturdays.",
-		"Labels abroad and labels with a customs form come as PDF alone. Goods of more than 2,500 dollars in one line need an export filing (ITN), which cannot be sent.",
+		"Parcels must be sent from the United States, its territories or the freely associated states and weigh at most 70 pounds. Length, width and height are required except for flat rate packaging.",
+		"Return labels are rejected: USPS charges for them when they are used and never cancels them. Buy a shipment with sender and recipient swapped instead.",
+		"Only the connected payment account pays: billing to the recipient or a third party is rejected, and so are prepaid duties (incoterm DDP).",
+		"Signatures are available only for domestic shipments. Saturday delivery needs no option: USPS delivers on Saturdays.",
+		"International labels and labels with a customs form are available only as PDF. Items worth more than 2,500 dollars in one line need an export filing (ITN), which is not supported.",
 		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
-		"USPS pushes what becomes of the parcels of the mailer ID, proved by a secret that the service chooses. A subscription is looked after every week: USPS ends one that was idle for 30 days, and suspends one whose address does not answer.",
+		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",
 		"USPS shows only parcels of the connection's own mailer ID.",
-		"Cubic prices of Ground Advantage and Priority Mail are used for boxes where USPS offers them; the label is then sold by the rate indicator of the quote. Prices of soft packs are not used.",
+		"Cubic prices of Ground Advantage and Priority Mail are used for boxes where USPS offers them; the label is then bought with the rate indicator of the quote. Cubic prices for soft packs are not used.",
 		"First-Class Package International takes goods worth at most 400 dollars.",
-		"The order number and the reference are printed on labels without a customs form. A label with one takes two references, which USPS keeps and does not print: ours and the order number.",
+		"The order number and the reference are printed on labels without a customs form. A label with a customs form has two references, which USPS stores but does not print: Waybill's and the order number.",
 		"A customs form has room for one tax identifier of the sender and one of the recipient; others are left out, with a warning.",
-		"Times are local at USPS. Where it gives no Greenwich time the zone is that of the city or state, if it is certain; else the event says that its zone is unknown.",
-		"USPS has several hundred event codes. Those that the status table does not list are understood by their words, or stay unmapped.",
+		"USPS reports local times. If it sends no UTC time, the zone of the city or state is used where it is unambiguous; otherwise the event says that its zone is unknown.",
+		"USPS has several hundred event codes. Codes that are not in the status table are mapped by their text, or stay unmapped.",
 	},
 	MeaningOf: meaning,
 	Recognize: recognize,
@@ -131,12 +131,12 @@ func open(opening carrier.Opening) (carrier.Driver, error) {
 	case "contract":
 		d.contract = true
 	default:
-		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/price_type", Code: "invalid", Detail: "is neither commercial nor contract"}})
+		return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/price_type", Code: "invalid", Detail: "must be commercial or contract, or empty for commercial"}})
 	}
 
 	for name, mid := range map[string]string{"mid": d.mid, "manifest_mid": d.manifestMID} {
 		if len(mid) != 6 && len(mid) != 9 || strings.Trim(mid, "0123456789") != "" {
-			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/" + name, Code: "invalid", Detail: "has neither 6 nor 9 digits"}})
+			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/" + name, Code: "invalid", Detail: "must be 6 or 9 digits"}})
 		}
 	}
 	return d, nil
@@ -165,7 +165,7 @@ func (d *driver) Check(ctx context.Context) error {
 		return err
 	}
 	if account.AccountNumber != d.account {
-		return ship.Errorf(ship.Unavailable, "the carrier answered about another payment account")
+		return ship.Errorf(ship.Unavailable, "the carrier returned a different payment account")
 	}
 
 	// A token that lists its scopes and lacks this one would only be refused by

@@ -31,7 +31,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	case err != nil:
 		return carrier.VoidResult{}, err
 	case answer.TrackingNumber != "" && ship.NormalizeTrackingNumber(answer.TrackingNumber) != number:
-		return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier answered about another label")
+		return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier returned a different label")
 	}
 
 	// After the manifest was sent USPS no longer cancels the label: it opens a
@@ -42,7 +42,7 @@ func (d *driver) Void(ctx context.Context, purchase ship.Purchase) (carrier.Void
 	case "DISPUTED":
 		return carrier.VoidResult{State: ship.StateRefundPending}, nil
 	}
-	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier did not say whether the label is void")
+	return carrier.VoidResult{}, ship.Errorf(ship.Uncertain, "the carrier did not confirm whether the label was voided")
 }
 
 // soldAs is the service that a purchase was made with. Where it is not known

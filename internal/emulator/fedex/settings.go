@@ -45,7 +45,7 @@ func (f *fedex) changeSettings(w http.ResponseWriter, r *http.Request) {
 
 	for _, name := range next.Unanswered {
 		if err == nil && !slices.Contains(interfaces, name) {
-			err = fmt.Errorf("there is no interface %q: choose from %s", name, strings.Join(interfaces, ", "))
+			err = fmt.Errorf("unknown interface %q: choose from %s", name, strings.Join(interfaces, ", "))
 		}
 	}
 	if err != nil {

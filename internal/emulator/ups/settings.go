@@ -37,7 +37,7 @@ func (s *server) changeSettings(w http.ResponseWriter, r *http.Request) {
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&next)
 	if err == nil && !slices.Contains(recoveries, next.Recovery) {
-		err = fmt.Errorf("there is no recovery %q: choose from %s", next.Recovery, strings.Join(recoveries[1:], ", "))
+		err = fmt.Errorf("unknown recovery %q: choose from %s", next.Recovery, strings.Join(recoveries[1:], ", "))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)

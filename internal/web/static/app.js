@@ -77,7 +77,7 @@
       await navigator.clipboard.writeText(b.dataset.copy);
       toast("Copied.");
     } catch (err) {
-      toast("The browser did not allow it.", true);
+      toast("The browser did not allow copying.", true);
     }
   });
 
@@ -191,9 +191,9 @@
   // What the server refuses is said.
   document.addEventListener("htmx:responseError", (e) => {
     const said = e.detail.xhr.getResponseHeader("X-Problem");
-    toast(said ? decodeURIComponent(said) : "That did not work.", true);
+    toast(said ? decodeURIComponent(said) : "Something went wrong. Try again.", true);
   });
-  document.addEventListener("htmx:sendError", () => toast("The server does not answer.", true));
+  document.addEventListener("htmx:sendError", () => toast("The server does not respond.", true));
 
   // Live news: the stream names the shipment that changed; parts of the page
   // that care ask for themselves.

@@ -12,7 +12,7 @@ document.addEventListener("submit", async (e) => {
     setTimeout(() => t.remove(), 6000);
   };
   if (!window.PublicKeyCredential || !PublicKeyCredential.parseRequestOptionsFromJSON) {
-    say("This browser knows no passkeys.");
+    say("This browser does not support passkeys.");
     return;
   }
   try {
@@ -25,7 +25,7 @@ document.addEventListener("submit", async (e) => {
     form.elements.credential.value = JSON.stringify(made.toJSON());
     form.submit();
   } catch (err) {
-    say("The passkey was not used.");
+    say("The passkey could not be used.");
   }
 });
 document.querySelectorAll("a[data-follow-now]").forEach((a) => { location.href = a.href; });

@@ -100,7 +100,7 @@
         changes.focus({ preventScroll: true });
       }
     } catch (err) {
-      count.textContent = err.message || "That did not work.";
+      count.textContent = err.message || "Something went wrong. Try again.";
     }
     bar.classList.add("unseen");
     run.disabled = false;
