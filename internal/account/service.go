@@ -149,7 +149,7 @@ func (s *Service) markUsed(id ship.KeyID) {
 	s.used[id] = time.Now()
 }
 
-// NoteUse stores when keys were last used.
+// RecordUse stores when keys were last used.
 func (s *Service) RecordUse(ctx context.Context) error {
 	// The map is replaced under the lock and written outside of it: requests
 	// must not wait for the database here.
@@ -168,7 +168,7 @@ func (s *Service) RecordUse(ctx context.Context) error {
 // any request may take.
 const hold = 60 * time.Second
 
-// Once runs do once for the key, however often it is called with it: the first
+// OnceByKey runs do once for the key, however often it is called with it: the first
 // answer that succeeds is repeated byte for byte.
 func (s *Service) OnceByKey(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, do func(context.Context) ship.Answer) (ship.Answer, bool, error) {
 	taken, err := s.store.TakeKey(ctx, t, key, fingerprint, hold)
@@ -214,7 +214,7 @@ func errInProgress() error {
 	return err
 }
 
-// Remember makes the key of a purchase repeat a definite refusal.
+// RecordRefusal makes the key of a purchase repeat a definite refusal.
 func (s *Service) RecordRefusal(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
 	return s.store.KeepAnswer(ctx, t, key, fingerprint, a)
 }

@@ -188,6 +188,6 @@ func TestEveryRouteThatChangesSettingsIsInTheAuditLog(t *testing.T) {
 		}
 	}
 	if len(notified) < 10 {
-		t.Errorf("only %v are told", notified)
+		t.Errorf("only %v are audited", notified)
 	}
 }

@@ -231,7 +231,7 @@ func (s *Service) Discard(ctx context.Context, t ship.Tenant, id ship.BatchID) e
 	return s.Store.DeleteBatch(ctx, t, id)
 }
 
-// Forget deletes expired files of all tenants.
+// DeleteOld deletes expired files of all tenants.
 func (s *Service) DeleteOld(ctx context.Context, now time.Time) error {
 	for {
 		if n, err := s.Store.DeleteOldBatches(ctx, now.Add(-s.Retention)); err != nil || n == 0 {

@@ -66,7 +66,7 @@ func Title(name string) string {
 	return name
 }
 
-// A Meaning says what the columns of a file mean, and which values replace those
+// A ColumnMapping says what the columns of a file mean, and which values replace those
 // that it lacks.
 type ColumnMapping struct {
 	Columns []string          `json:"columns"`         // the field of each column; "" for none
@@ -77,7 +77,7 @@ type ColumnMapping struct {
 // with one is a better match than one without.
 var prefixes = []string{"", "shipping", "shipto", "shippingaddress", "recipient", "destination", "delivery", "deliveryaddress", "receiver", "consignee", "to"}
 
-// Guess returns what the columns of a header mean. A field is given to one
+// GuessColumns returns what the columns of a header mean. A field is given to one
 // column at most: the best match.
 func GuessColumns(header []string) ColumnMapping {
 	columns := map[string]int{} // by field

@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Wrong is a problem with a line: in a field, or in the whole line if Field is
+// A Problem is a problem with a line: in a field, or in the whole line if Field is
 // empty.
 type Problem struct {
 	Field  string `json:"field"`

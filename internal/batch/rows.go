@@ -99,7 +99,7 @@ func (s *Service) Row(ctx context.Context, t ship.Tenant, id ship.BatchID, numbe
 	return list[0], nil
 }
 
-// Mend changes values of a line, validates it again and, if it is valid, asks
+// Fix changes values of a line, validates it again and, if it is valid, asks
 // for its rate at once. Values of fields without a column are ignored.
 func (s *Service) Fix(ctx context.Context, t ship.Tenant, id ship.BatchID, number int, values map[string]string) (Row, error) {
 	batch, row, err := s.editableRow(ctx, t, id, number)

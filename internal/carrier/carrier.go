@@ -267,7 +267,7 @@ func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpda
 	return usableUpdates(updates), nil
 }
 
-// Hear verifies and decodes one request that the carrier pushed.
+// DecodePush verifies and decodes one request that the carrier pushed.
 func (c *Carrier) DecodePush(header http.Header, body []byte) (Push, error) {
 	listener, ok := c.driver.(PushDecoder)
 	if !ok {

@@ -83,9 +83,9 @@ type Tracker interface {
 	Track(ctx context.Context, numbers []string) ([]TrackingUpdate, error)
 }
 
-// A Listener understands the carrier's own webhooks. It does no I/O.
+// A PushDecoder understands the carrier's own webhooks. It does no I/O.
 type PushDecoder interface {
-	// Hear verifies and decodes one pushed request; body is its whole body. A
+	// DecodePush verifies and decodes one pushed request; body is its whole body. A
 	// request that is not the carrier's is an error of kind ship.Forbidden, one
 	// that cannot be read ship.Invalid.
 	DecodePush(header http.Header, body []byte) (Push, error)
@@ -113,7 +113,7 @@ type Subscription struct {
 	Numbers []string
 }
 
-// Heard is one tracking update of one parcel, as a carrier reported it.
+// TrackingUpdate is one tracking update of one parcel, as a carrier reported it.
 type TrackingUpdate struct {
 	TrackingNumber string
 	Scan           ship.Scan

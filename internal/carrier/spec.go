@@ -32,7 +32,7 @@ type Spec struct {
 	LookupLacksLabel bool          // a purchase that is looked up comes without its label
 	Limits           []string      // what the carrier cannot do and what follows, a sentence each, for the documentation
 	// Meaning says what a scan's code means, by the carrier's status table.
-	// Track and Hear give scans the same, so that a better table can be run
+	// Track and DecodePush give scans the same, so that a better table can be run
 	// over the scans that are stored. Nil for a carrier that is not tracked.
 	MeaningOf func(code string) (status ship.Status, reason string, known bool)
 	// Recognize says whether a tracking number, normalized, is one of the

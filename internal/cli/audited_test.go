@@ -141,7 +141,7 @@ func TestEveryCommandThatChangesAnAccountIsInTheAuditLog(t *testing.T) {
 		}
 		known[path] = true
 		if notified, why := slices.Contains(tried, path), cli.Untold[path]; notified == (why != "") {
-			t.Errorf("%s: told %v, not told because %q", path, notified, why)
+			t.Errorf("%s: audited %v, exempt because %q", path, notified, why)
 		}
 	}
 	walk(cli.NewRoot(cli.Streams{}))

@@ -19,7 +19,7 @@ const (
 	Null
 )
 
-// A Node is one value of a Tape. Positions point into the source.
+// A Node is one value of a Document. Positions point into the source.
 type Node struct {
 	Kind    NodeKind
 	Escaped bool  // a string with escapes: its source is not its text
@@ -33,7 +33,7 @@ type Node struct {
 	count              int32 // members or elements
 }
 
-// A Tape is a checked JSON text as a flat list of its values, in the order of
+// A Document is a checked JSON text as a flat list of its values, in the order of
 // the source. Node 0 is the whole text.
 type Document struct {
 	src     []byte

@@ -37,13 +37,13 @@ type MaintainPartitions struct{}
 // Kind names the job in the queue.
 func (MaintainPartitions) Kind() string { return "maintain_partitions" }
 
-// DeleteOldIdempotencyKeys deletes idempotency keys past their time.
+// DeleteIdempotencyKeys deletes idempotency keys past their time.
 type DeleteIdempotencyKeys struct{}
 
 // Kind names the job in the queue.
 func (DeleteIdempotencyKeys) Kind() string { return "delete_idempotency_keys" }
 
-// DeleteOldBatches deletes files of orders past their time.
+// DeleteBatches deletes files of orders past their time.
 type DeleteBatches struct{}
 
 // Kind names the job in the queue.

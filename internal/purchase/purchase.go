@@ -21,8 +21,8 @@ import (
 // An Act is one thing to do. The report on it says what came of it.
 type Act struct {
 	Kind    Kind
-	Attempt int  // that it is about; for Record, Fail, Doubt and Again the one that must still be the last
-	Sale    Sale // for Spool, GiveBack, Record, Unspool, Strand and TakeBack
+	Attempt int  // that it is about; for Record, Fail, MarkUncertain and NextAttempt the one that must still be the last
+	Sale    Sale // for Spool, VoidOverLimit, Record, Unspool, Orphan and VoidOrphan
 	Outcome Outcome
 }
 

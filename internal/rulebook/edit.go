@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Desk is the rules that somebody edits: the draft or, if there is none, the
+// A Workspace is the rules that somebody edits: the draft or, if there is none, the
 // published rules.
 type Workspace struct {
 	Version            // its Version is the published one that it is based on
@@ -20,7 +20,7 @@ type Workspace struct {
 	DraftError error   // why the draft is no longer valid; nil if it is
 }
 
-// Mark identifies the state of the desk. A change that names a mark is made
+// Revision identifies the state of the desk. A change that names a mark is made
 // only if nobody else has changed the desk since.
 func (d Workspace) Revision() string { return markOf(d.Version, d.HasDraft) }
 
@@ -34,7 +34,7 @@ func markOf(version Version, drafted bool) string {
 	return "v" + strconv.Itoa(version.Version)
 }
 
-// Desk reads the rules to edit.
+// Workspace reads the rules to edit.
 func (s *Service) Workspace(ctx context.Context, t ship.Tenant) (desk Workspace, err error) {
 	desk.Published, err = s.Published(ctx, t, 0)
 	if err != nil && ship.KindOf(err) != ship.NotFound {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A Trail is a recovery log of what this machine did lately: sealed entries in
-// the order that they were made, in a file for each hour, kept for some time.
+// A RecoveryLog records what this machine did lately: sealed entries in the
+// order that they were made, in a file for each hour, kept for some time.
 // An entry survives a crash of the process and a restore of the database. It
 // most likely survives a crash of the machine, but is not synced to the disk.
-// A Trail is safe for concurrent use, and by several processes.
+// A RecoveryLog is safe for concurrent use, and by several processes.
 type RecoveryLog struct {
 	dir  string
 	box  *Box
@@ -41,7 +41,7 @@ func OpenRecoveryLog(dir string, box *Box, keep time.Duration) (*RecoveryLog, er
 	return &RecoveryLog{dir: dir, box: box, keep: keep}, nil
 }
 
-// Leave adds an entry, made now. When it returns, the entry survives a crash of
+// Append adds an entry, made now. When it returns, the entry survives a crash of
 // the process.
 func (t *RecoveryLog) Append(now time.Time, data []byte) error {
 	t.mu.Lock()

@@ -216,7 +216,7 @@ const (
 	OtherCharge       ChargeType = "other"
 )
 
-// A Purchase is what a carrier sold.
+// A Sale is what a carrier sold.
 type Sale struct {
 	Carrier        string
 	Service        string

@@ -2,12 +2,12 @@ package ship
 
 import "slices"
 
-// A Meaning says what a carrier's code means by its status table; known is
+// A CodeMeaning says what a carrier's code means by its status table; known is
 // false if the table does not list it. A known code may have no status: it
 // changes nothing.
 type CodeMeaning func(code string) (status Status, reason string, known bool)
 
-// Reread returns the scan by what its code means now, and whether that differs. A
+// Remap returns the scan by what its code means now, and whether that differs. A
 // code that the table does not know keeps the meaning it has: a table that lost
 // a code is not a better one.
 func (s Scan) Remap(meaning CodeMeaning) (Scan, bool) {
@@ -25,7 +25,7 @@ func (s Scan) Remap(meaning CodeMeaning) (Scan, bool) {
 	return s, true
 }
 
-// Reread applies a better table to all that is known of a parcel. It returns
+// Remap applies a better table to all that is known of a parcel. It returns
 // the scans whose meaning changes, and one log event for each that has a status
 // for the first time. Scans that clients got an event for are corrected without
 // another. The progress after it is what the table would have led to from the

@@ -48,7 +48,7 @@ type Dropped struct {
 	Rule    string `json:"rule,omitempty"`
 }
 
-// Tried is a carrier that declined or was unavailable.
+// FailedOffer is a carrier that declined or was unavailable.
 type FailedOffer struct {
 	Carrier string `json:"carrier"`
 	Code    string `json:"code"`

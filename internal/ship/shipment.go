@@ -37,7 +37,7 @@ func (s Shipment) AsCreated() Shipment {
 	return s
 }
 
-// A Deal is what was, or is being, bought. It is written once when the
+// A Purchase is what was, or is being, bought. It is written once when the
 // purchase settles and never changes after.
 type Purchase struct {
 	Carrier        string       `json:"carrier,omitempty"`

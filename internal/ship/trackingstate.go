@@ -41,7 +41,7 @@ func (j TrackingState) OwnScans() []Scan {
 	return shipment.OwnScans()
 }
 
-// Telling is what the log events of a change have in common.
+// EventContext is what the log events of a change have in common.
 type EventContext struct {
 	Now      time.Time
 	BaseURL  string
@@ -59,7 +59,7 @@ func (j *TrackingState) Announce(t EventContext) []Event {
 	return []Event{j.event(t, ShipmentCreated, "")}
 }
 
-// Hear applies the scans that a carrier reported of a parcel, given all that are
+// Apply applies the scans that a carrier reported of a parcel, given all that are
 // known already. It returns the scans that are new, or have a status now, and one
 // log event for each of them that has one for the first time. The progress after
 // it is a function of the set of scans, whatever their order and however often

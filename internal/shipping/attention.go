@@ -37,8 +37,8 @@ func (s *Service) Attention(ctx context.Context, t ship.Tenant) (Attention, erro
 	return counts, err
 }
 
-// Unknown lists purchases whose outcome is not known, newest first, and reports
-// whether there are more.
+// UncertainPurchases lists purchases whose outcome is not known, newest first,
+// and reports whether there are more.
 func (s *Service) UncertainPurchases(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.Shipment, bool, error) {
 	return page(p, func(p ship.Page) ([]ship.Shipment, error) { return s.store.Unknown(ctx, t, p) })
 }

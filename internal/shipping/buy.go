@@ -222,7 +222,7 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, e
 		return value(earlier), err
 	}
 
-	s.notified()
+	s.eventsRecorded()
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
 

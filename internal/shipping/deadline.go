@@ -38,9 +38,9 @@ func (r *run) saleWindow(c *carrier.Carrier) time.Duration {
 	return r.waits.Settle/3 + r.buyTime(c)
 }
 
-// giveBackWindow is how long after an attempt was written down the void of a
+// voidWindow is how long after an attempt was written down the void of a
 // label above the limit may begin, so that it ends before the settle job looks.
-func (r *run) giveBackWindow(c *carrier.Carrier) time.Duration {
+func (r *run) voidWindow(c *carrier.Carrier) time.Duration {
 	if r.waits.Buy == 0 {
 		return r.waits.Settle / 3
 	}

@@ -26,7 +26,7 @@ func (s *Service) ShipmentsByID(ctx context.Context, t ship.Tenant, ids []ship.S
 	return found, nil
 }
 
-// A Pile is labels in one file.
+// A LabelBundle is labels in one file.
 type LabelBundle struct {
 	Data     []byte // nil if no label is in it
 	Included int

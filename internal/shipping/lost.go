@@ -52,9 +52,9 @@ type asked struct {
 	Purchase  ship.Purchase   `json:"deal"`
 }
 
-// leaveTrail writes down on this machine's disk what the carrier is about to be
-// asked for. A purchase does not fail for it: the database has it too.
-func (r *run) leaveRecoveryLog() {
+// appendToRecoveryLog records on this machine's disk what the carrier is about
+// to sell. A purchase does not fail for it: the database has it too.
+func (r *run) appendToRecoveryLog() {
 	sh := r.b.shipment
 	if r.recoveryLog == nil || sh.Purchase.Simulated {
 		return

@@ -26,8 +26,8 @@ func (r *run) orphan(a purchase.Act) purchase.Report {
 	}))
 }
 
-// takeBack voids a orphaned sale now.
-func (r *run) takeBack(a purchase.Act) purchase.Report {
+// voidOrphan voids a orphaned sale now.
+func (r *run) voidOrphan(a purchase.Act) purchase.Report {
 	state, err := r.voidOrphaned(r.ctx, store.OrphanedLabel{
 		Tenant:   r.b.in.Tenant,
 		Shipment: r.b.shipment.ID,
@@ -69,7 +69,7 @@ func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, 
 	return 0, nil
 }
 
-// voidStranded asks the carrier, and writes down what it said unless it
+// voidOrphaned asks the carrier, and writes down what it said unless it
 // refused.
 func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (state string, err error) {
 	c, err := s.carrierOf(ctx, x.Tenant, x.Purchase)

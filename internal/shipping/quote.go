@@ -36,7 +36,12 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if isEstimate {
 		assumed = order.AssumeDestination()
 	}
-	asked, err := s.choose(ctx, in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
+
+	carriers, err := s.carriersFor(ctx, in.Tenant, in.Carriers, "/carriers/%d", in.Connection)
+	if err != nil {
+		return Quotes{}, err
+	}
+	policy, err := s.policy(ctx, in.Tenant)
 	if err != nil {
 		return Quotes{}, err
 	}
@@ -44,81 +49,96 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if in.Timeout > 0 {
 		soft = in.Timeout
 	}
-	policy, err := s.policy(ctx, in.Tenant)
-	if err != nil {
-		return Quotes{}, err
-	}
-	got := s.ask(ctx, asked, inquiry{tenant: in.Tenant, order: order, policy: policy, soft: soft, acceptAge: s.quotes.acceptedAge(in.Recent)})
-	rates := offered(got, in.Services)
+	answers := s.ask(ctx, carriers, inquiry{
+		tenant:    in.Tenant,
+		order:     order,
+		policy:    policy,
+		soft:      soft,
+		acceptAge: s.quotes.acceptedAge(in.Recent),
+	})
+
+	rates := offered(answers, in.Services)
 	if len(rates) == 0 {
-		if err := unknownService(asked, got, in.Services, "/services/%d"); err != nil {
+		// A service that no carrier has is the client's mistake; it is reported
+		// before what the carriers said.
+		if err := unknownService(carriers, answers, in.Services, "/services/%d"); err != nil {
 			return Quotes{}, err
 		}
-		return Quotes{}, s.noOffer(got, in.OneParcel)
+		return Quotes{}, s.noOffer(answers, in.OneParcel)
 	}
 	if err := unmetLimits(rates, order.DeliverBy, ship.Money{}); err != nil {
 		return Quotes{}, err
 	}
 	rates, _ = routing.Choose(rates, routing.Wish{DeliverBy: order.DeliverBy, Currency: in.Account.Currency})
-	q := Quotes{
+
+	quotes := Quotes{
 		ExpiresAt: now.Add(rateLife).Truncate(time.Second),
 		ShipDate:  order.ShipDate,
 		Estimate:  isEstimate,
 		Assumed:   assumed,
 	}
 	hash := orderHash(order)
-	for _, r := range rates {
-		quote := Quote{Rate: r}
+	for _, rate := range rates {
+		quote := Quote{Rate: rate}
+		// An estimate is not for sale: its destination is incomplete.
 		if !isEstimate {
-			quote.ID = s.rateToken(in.Tenant, r, hash, q.ExpiresAt)
+			quote.ID = s.rateToken(in.Tenant, rate, hash, quotes.ExpiresAt)
 		}
-		q.Rates = append(q.Rates, quote)
+		quotes.Rates = append(quotes.Rates, quote)
 	}
-	for _, a := range got {
-		if a.err != nil {
-			q.Errors = append(q.Errors, s.quoteError(a, in.OneParcel))
+	for _, answer := range answers {
+		if answer.err != nil {
+			quotes.Errors = append(quotes.Errors, s.quoteError(answer, in.OneParcel))
 		}
-		q.Partial = q.Partial || a.late
+		quotes.Partial = quotes.Partial || answer.late
 	}
-	return q, nil
+	return quotes, nil
 }
 
-// choose returns the carriers of the names, or all; of the connection alone if
-// one is named. The pointer says where the client wrote the i-th name.
-func (s *Service) choose(ctx context.Context, t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
-	all, err := s.carriers(ctx, t)
+// carriersFor returns the account's carriers that a request allows: the named
+// connection, the named carriers, or all of them. The pointer is where the
+// client wrote the i-th name.
+func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
+	connected, err := s.carriers(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
+	if len(connected) == 0 {
 		return nil, ship.Coded(ship.Invalid, "no_carrier", "no carrier is connected in this mode; connect one under Carriers, or use a test key")
 	}
+
 	if connection != "" {
-		all = slices.DeleteFunc(slices.Clone(all), func(c *carrier.Carrier) bool { return c.Connection != connection })
-		if len(all) == 0 {
+		connected = slices.DeleteFunc(slices.Clone(connected), func(c *carrier.Carrier) bool { return c.Connection != connection })
+		if len(connected) == 0 {
 			return nil, ship.InvalidFields([]ship.FieldError{{Pointer: "/connectionId", Code: "unknown_connection", Detail: "is not a connection of this account"}})
 		}
 	}
 	if len(names) == 0 {
-		return all, nil
+		return connected, nil
 	}
-	var list []*carrier.Carrier
+
+	var chosen []*carrier.Carrier
 	for i, name := range names {
-		n := len(list)
-		known := make([]string, len(all))
-		for k, c := range all {
-			known[k] = c.Spec().Name
-			if known[k] == name {
-				list = append(list, c)
-			}
-		}
-		if len(list) == n {
+		matching := slices.DeleteFunc(slices.Clone(connected), func(c *carrier.Carrier) bool { return c.Spec().Name != name })
+		if len(matching) == 0 {
 			return nil, ship.InvalidFields([]ship.FieldError{{
-				Pointer: strings.ReplaceAll(pointer, "%d", strconv.Itoa(i)), Code: "unknown_carrier", Detail: "is not a carrier of this account", Suggestion: ship.Nearest(name, known),
+				Pointer:    strings.ReplaceAll(pointer, "%d", strconv.Itoa(i)),
+				Code:       "unknown_carrier",
+				Detail:     "is not a carrier of this account",
+				Suggestion: ship.Nearest(name, namesOf(connected)),
 			}})
 		}
+		chosen = append(chosen, matching...)
 	}
-	return list, nil
+	return chosen, nil
+}
+
+func namesOf(carriers []*carrier.Carrier) []string {
+	names := make([]string, len(carriers))
+	for i, c := range carriers {
+		names[i] = c.Spec().Name
+	}
+	return names
 }
 
 // asking is one carrier's answer to a request for rates.
@@ -139,30 +159,41 @@ type inquiry struct {
 	acceptAge time.Duration // a quote of this age will do; 0 asks the carrier now
 }
 
-// ask asks the carriers, all at once where that takes time.
+// ask asks the carriers for rates, all at once where that takes time.
 func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquiry) []asking {
 	got := make([]asking, len(carriers))
-	if areInstant(carriers) && !sandbox.NeedsIntent(q.order) { // goroutines would only cost
+
+	// Simulated carriers compute their rates: goroutines would only cost.
+	if areInstant(carriers) && !sandbox.NeedsIntent(q.order) {
 		for i, c := range carriers {
 			got[i] = s.askOne(ctx, c, q)
 		}
 		return got
 	}
+
 	type numbered struct {
 		i int
 		asking
 	}
 	answers := make(chan numbered, len(carriers))
 	for i, c := range carriers {
-		got[i] = asking{carrier: c.Spec().Name, late: true, took: q.soft, err: ship.Errorf(ship.Unavailable, "the carrier did not respond in time")}
+		// This stands if the carrier has not answered at the soft deadline.
+		got[i] = asking{
+			carrier: c.Spec().Name,
+			late:    true,
+			took:    q.soft,
+			err:     ship.Errorf(ship.Unavailable, "the carrier did not respond in time"),
+		}
+		// A carrier may answer after this has returned; its answer can still be cached.
 		go func() { answers <- numbered{i, s.askOne(context.WithoutCancel(ctx), c, q)} }()
 	}
+
 	timer := time.NewTimer(q.soft)
 	defer timer.Stop()
 	for range carriers {
 		select {
-		case a := <-answers:
-			got[a.i] = a.asking
+		case answer := <-answers:
+			got[answer.i] = answer.asking
 		case <-timer.C:
 			return got
 		case <-ctx.Done():
@@ -191,7 +222,8 @@ func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) ask
 		rates, err = s.quotes.rates(ctx, c, q)
 	}
 	for i := range rates {
-		rates[i].Carrier, rates[i].Connection = c.Spec().Name, c.Connection
+		rates[i].Carrier = c.Spec().Name
+		rates[i].Connection = c.Connection
 	}
 	return asking{carrier: c.Spec().Name, rates: rates, err: err, took: time.Since(start)}
 }

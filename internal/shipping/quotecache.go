@@ -104,16 +104,20 @@ func (q quoteCache) rates(ctx context.Context, c *carrier.Carrier, of inquiry) (
 // can price them differently. Names and streets do not count; weights and sides
 // count by the steps that carriers price by.
 func quoteKey(c *carrier.Carrier, of inquiry) [32]byte {
-	o := of.order
 	type place struct {
 		Country, State, City, Zip string
 		Residential               *bool
 	}
-	at := func(a ship.Address) place { return place{a.Country, a.State, a.City, a.Zip, a.Residential} }
-	parcels := make([]parcelStep, len(o.Parcels))
-	for i, p := range o.Parcels {
-		parcels[i] = stepOf(p)
+	placeOf := func(a ship.Address) place {
+		return place{a.Country, a.State, a.City, a.Zip, a.Residential}
 	}
+
+	order := of.order
+	parcels := make([]parcelStep, len(order.Parcels))
+	for i, parcel := range order.Parcels {
+		parcels[i] = stepOf(parcel)
+	}
+
 	text, err := json.Marshal(struct {
 		Tenant     ship.Tenant
 		Carrier    string
@@ -125,9 +129,22 @@ func quoteKey(c *carrier.Carrier, of inquiry) [32]byte {
 		Options    ship.Options
 		Billing    *ship.Billing
 		Customs    *ship.Customs
-	}{of.tenant, c.Spec().Name, c.Connection, at(o.Origin), at(o.Destination), parcels, o.ShipDate, o.IsReturn, o.Options, o.Billing, o.Customs})
+	}{
+		Tenant:     of.tenant,
+		Carrier:    c.Spec().Name,
+		Connection: c.Connection,
+		From:       placeOf(order.Origin),
+		To:         placeOf(order.Destination),
+		Parcels:    parcels,
+		ShipDate:   order.ShipDate,
+		IsReturn:   order.IsReturn,
+		Options:    order.Options,
+		Billing:    order.Billing,
+		Customs:    order.Customs,
+	})
 	if err != nil {
-		return [32]byte{} // numbers that JSON does not know were refused before
+		// JSON does not know NaN and infinity, which were refused before.
+		return [32]byte{}
 	}
 	return sha256.Sum256(text)
 }

@@ -109,10 +109,12 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 	if err := labelReady(sh); err != nil {
 		return LabelFile{}, err
 	}
+
 	key := renderKey{id, o}
 	if f, ok := s.rendered.GetIfPresent(key); ok {
 		return f, nil
 	}
+
 	stored, err := s.store.Label(ctx, t, id)
 	if err != nil {
 		return LabelFile{}, err
@@ -121,11 +123,18 @@ func (s *Service) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID, 
 	if err != nil {
 		return LabelFile{}, err
 	}
+
 	sum := sha256.Sum256(r.Data)
-	f := LabelFile{Shipment: id, Format: o.Format, Data: r.Data, ETag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	f := LabelFile{
+		Shipment: id,
+		Format:   o.Format,
+		Data:     r.Data,
+		ETag:     `"` + hex.EncodeToString(sum[:16]) + `"`,
+	}
 	if len(r.Missing) > 0 {
 		f.Warnings = []string{"some characters are not in this server's fonts and are printed as boxes"}
 	}
+
 	s.rendered.Set(key, f)
 	return f, nil
 }

@@ -50,7 +50,7 @@ func (r *run) record(a purchase.Act) purchase.Report {
 
 	r.present = c.Shipment
 	r.present.Sequence = sequence
-	r.notified()
+	r.eventsRecorded()
 	return reported(nil)
 }
 
@@ -75,11 +75,11 @@ func (r *run) followReturn(tx *store.Store, sh ship.Shipment) error {
 	return tx.Enqueue(r.ctx, job.SettleVoid{Account: sh.Tenant.Account, Livemode: sh.Tenant.Livemode, Shipment: sh.ID}, r.waits.Look)
 }
 
-// giveBack voids a label that is over the limit. If that is not confirmed at once,
+// voidOverLimit voids a label that is over the limit. If that is not confirmed at once,
 // the label is kept, with a warning and as much of the void as there is. It
 // does nothing that could go on when the settle job looks: a look-up does not
 // tell the price, and the job would record a label that is being voided.
-func (r *run) giveBack(a purchase.Act) purchase.Report {
+func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
 	defer cancel()
 
@@ -90,7 +90,7 @@ func (r *run) giveBack(a purchase.Act) purchase.Report {
 	c, err := r.carrierOf(ctx, r.b.in.Tenant, *bought)
 	if err == nil {
 		// The settle job may be looking already.
-		isLate := time.Since(r.written[a.Sale.Attempt].StartedAt) > r.giveBackWindow(c)
+		isLate := time.Since(r.written[a.Sale.Attempt].StartedAt) > r.voidWindow(c)
 		if isLate && slices.Contains(c.Abilities(), "void") {
 			return purchase.Report{Result: purchase.Conflict}
 		}
@@ -153,7 +153,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 }
 
 // doubt tells the client that the carrier may have sold.
-func (r *run) uncertain(a purchase.Act) purchase.Report {
+func (r *run) markUncertain(a purchase.Act) purchase.Report {
 	return r.change(a.Attempt, func(sh *ship.Shipment) (bool, []ship.Scan) {
 		if sh.State == ship.StatePurchasing {
 			sh.State = ship.StateUncertain
@@ -255,7 +255,7 @@ func (r *run) change(attempt int, edit func(*ship.Shipment) (notified bool, scan
 		return tx.Apply(r.ctx, []store.Change{c})
 	})
 	if err == nil {
-		r.notified()
+		r.eventsRecorded()
 	}
 	return reported(err)
 }

@@ -115,7 +115,7 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 		services = []string{b.in.Service}
 	}
 
-	asked, err := s.choose(ctx, b.in.Tenant, names, "/carrier", b.in.Connection)
+	asked, err := s.carriersFor(ctx, b.in.Tenant, names, "/carrier", b.in.Connection)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ type decision struct {
 func (s *Service) decide(
 	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, oneParcel bool,
 ) (decision, error) {
-	asked, err := s.choose(ctx, t, nil, "", "")
+	asked, err := s.carriersFor(ctx, t, nil, "", "")
 	if err != nil {
 		return decision{input: wanted}, err
 	}

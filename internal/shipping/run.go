@@ -133,15 +133,15 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 	case purchase.Unspool:
 		return r.dropFromDisk
 	case purchase.VoidOverLimit:
-		return r.giveBack
+		return r.voidOverLimit
 	case purchase.Record:
 		return r.record
 	case purchase.End:
 		return r.end
 	case purchase.NextAttempt:
-		return r.again
+		return r.nextAttempt
 	case purchase.MarkUncertain:
-		return r.uncertain
+		return r.markUncertain
 	case purchase.Fail:
 		return r.fail
 	case purchase.Review:
@@ -153,7 +153,7 @@ func (r *run) act(k purchase.Kind) func(purchase.Act) purchase.Report {
 	case purchase.Orphan:
 		return r.orphan
 	case purchase.VoidOrphan:
-		return r.takeBack
+		return r.voidOrphan
 	}
 	panic("shipping: unknown action " + string(k))
 }
@@ -217,8 +217,8 @@ func (r *run) attemptOf() store.Attempt {
 	}
 }
 
-// again writes the next attempt down, for the next offer if the last said no.
-func (r *run) again(a purchase.Act) purchase.Report {
+// nextAttempt writes the next attempt down, for the next offer if the last said no.
+func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 	if r.refused != nil && len(r.b.offers) > 1 {
 		r.b.rememberSelection(a.Attempt)
 		r.b.next(r.refused)
@@ -269,7 +269,7 @@ func (r *run) send(a purchase.Act) purchase.Report {
 
 	// What is about to be bought is on this machine's disk before the carrier
 	// is asked: a restore of the database to an earlier moment loses the row.
-	r.leaveRecoveryLog()
+	r.appendToRecoveryLog()
 	p, err := c.Buy(r.overheard(ctx, r.b.in.Tenant, r.b.shipment.ID, r.b.shipment.Purchase), r.order(r.b))
 
 	switch ship.KindOf(err) {
@@ -334,7 +334,7 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	return report
 }
 
-// dealOf is the purchase that an attempt was to buy.
+// purchaseOf is the purchase that an attempt was to buy.
 func (r *run) purchaseOf(a store.Attempt) ship.Purchase {
 	d := r.b.shipment.Purchase
 	if d.Carrier != a.Carrier || d.Connection != a.Connection || d.Service != a.Service {

@@ -49,20 +49,20 @@ var DefaultWaits = Waits{
 
 // Service quotes, buys, settles and voids.
 type Service struct {
-	store       *store.Store
-	simulated   []*carrier.Carrier
-	labels      *label.Renderer
-	rendered    *otter.Cache[renderKey, LabelFile]
-	key         []byte // signs tokens, makes references
-	baseURL     string
-	waits       Waits
-	notified    func()
-	log         *slog.Logger
-	spool       *seal.Spool       // nil keeps nothing
-	recoveryLog *seal.RecoveryLog // nil keeps nothing
-	quotes      quoteCache
-	outcomes    func(purchase.Act, purchase.Result)
-	decided     func(strategy string)
+	store          *store.Store
+	simulated      []*carrier.Carrier
+	labels         *label.Renderer
+	rendered       *otter.Cache[renderKey, LabelFile]
+	key            []byte // signs tokens, makes references
+	baseURL        string
+	waits          Waits
+	eventsRecorded func()
+	log            *slog.Logger
+	spool          *seal.Spool       // nil keeps nothing
+	recoveryLog    *seal.RecoveryLog // nil keeps nothing
+	quotes         quoteCache
+	outcomes       func(purchase.Act, purchase.Result)
+	decided        func(strategy string)
 
 	policy     func(context.Context, ship.Tenant) (Policy, error)
 	connected  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error)
@@ -139,6 +139,7 @@ func New(c Config) *Service {
 	if c.Decided == nil {
 		c.Decided = func(string) {}
 	}
+
 	if c.Policy == nil {
 		cheapest, err := routing.Compile(routing.Book{})
 		if err != nil {
@@ -146,15 +147,32 @@ func New(c Config) *Service {
 		}
 		c.Policy = func(context.Context, ship.Tenant) (Policy, error) { return Policy{Book: cheapest}, nil }
 	}
+
 	if c.Connected == nil {
 		c.Connected = func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return nil, nil }
 		c.Connection = func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) {
 			return nil, ship.Errorf(ship.NotFound, "no such connection")
 		}
 	}
+
 	return &Service{
-		store: c.Store, simulated: c.Simulated, labels: c.Labels, key: c.SigningKey, baseURL: c.BaseURL, waits: c.Waits, notified: c.EventsRecorded, log: c.Log,
-		spool: c.Spool, recoveryLog: c.RecoveryLog, quotes: newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy), outcomes: c.Observe, decided: c.Decided, policy: c.Policy, connected: c.Connected, connection: c.Connection, exchanged: c.Exchanged,
+		store:          c.Store,
+		simulated:      c.Simulated,
+		labels:         c.Labels,
+		key:            c.SigningKey,
+		baseURL:        c.BaseURL,
+		waits:          c.Waits,
+		eventsRecorded: c.EventsRecorded,
+		log:            c.Log,
+		spool:          c.Spool,
+		recoveryLog:    c.RecoveryLog,
+		quotes:         newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy),
+		outcomes:       c.Observe,
+		decided:        c.Decided,
+		policy:         c.Policy,
+		connected:      c.Connected,
+		connection:     c.Connection,
+		exchanged:      c.Exchanged,
 		rendered: otter.Must(&otter.Options[renderKey, LabelFile]{
 			MaximumWeight: renderedBytes,
 			Weigher:       func(_ renderKey, f LabelFile) uint32 { return uint32(len(f.Data) + 256) },

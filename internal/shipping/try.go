@@ -8,7 +8,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// TryInput is an order that rules are tried on.
+// DryRunInput is an order that rules are tried on.
 type DryRunInput struct {
 	Tenant    ship.Tenant
 	Account   ship.Account
@@ -21,14 +21,14 @@ type DryRunInput struct {
 	Recent    bool              // quotes of the last minutes will do, whatever the operator set
 }
 
-// Tried is what rules would do with an order.
+// DryRun is what rules would do with an order.
 type DryRun struct {
 	Order ship.Order     // as it would be sent
 	Steps []routing.Step // what became of each rule that was asked
 	routing.Decision
 }
 
-// Try asks the carriers for an order and lets the rules choose. It buys nothing
+// DryRun asks the carriers for an order and lets the rules choose. It buys nothing
 // and writes nothing.
 func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 	now := time.Now().UTC()

@@ -94,7 +94,7 @@ func (s *Store) ReleaseSlots(ctx context.Context, owner string, slots []int) err
 
 const sqlDeleteWorker = `DELETE FROM webhook_workers WHERE worker = $1`
 
-// ForgetCopy records that the owner has stopped, so that the others share its
+// RemoveCopy records that the owner has stopped, so that the others share its
 // slots at once.
 func (s *Store) RemoveCopy(ctx context.Context, owner string) error {
 	_, err := s.sys.Exec(ctx, sqlDeleteWorker, owner)

@@ -14,7 +14,8 @@ SELECT ` + endpointColumns + ` FROM webhook_endpoints e
 WHERE (e.parked OR NOT e.enabled) AND NOT e.enabled AND e.disabled_reason <> 'client' AND e.notified_at IS NULL
 ORDER BY e.id LIMIT 100`
 
-// GivenUpUntold lists endpoints that were switched off because they failed, and
+// FailedEndpointsToNotify lists endpoints that were switched off because they
+// failed, and
 // whose owners have not been notified.
 func (s *Store) FailedEndpointsToNotify(ctx context.Context) ([]Endpoint, error) {
 	rows, err := s.sys.Query(ctx, sqlUnnotifiedDisabled)
@@ -29,7 +30,7 @@ const sqlSetNotified = `
 UPDATE webhook_endpoints SET notified_at = now()
 WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = @version AND NOT enabled`
 
-// NoteTold records that the endpoint's owners were notified. If the endpoint
+// MarkNotified records that the endpoint's owners were notified. If the endpoint
 // has changed since it was read, they are notified again.
 func (s *Store) MarkNotified(ctx context.Context, e Endpoint) error {
 	_, err := s.sys.Exec(ctx, sqlSetNotified, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version}))

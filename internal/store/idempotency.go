@@ -10,7 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// A Memory is what an idempotency key remembers.
+// An IdempotencyRecord is what an idempotency key remembers.
 type IdempotencyRecord struct {
 	Fingerprint [32]byte
 	Shipment    ship.ShipmentID // of a purchase
@@ -23,7 +23,7 @@ SELECT fingerprint, shipment_id, response_status, response_body, locked_until
 FROM idempotency_keys
 WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
-// Memory returns what the key remembers; ship.NotFound if nothing.
+// IdempotencyRecord returns what the key remembers; ship.NotFound if nothing.
 func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string) (IdempotencyRecord, error) {
 	return queryOne(ctx, s, t, scanMemory, sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
 }

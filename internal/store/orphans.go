@@ -61,7 +61,7 @@ INSERT INTO charges (shipment_id, account_id, livemode, tracking_number, kind, a
 VALUES (@id, @account, @livemode, @number, @kind, @attempt, @carrier, @connection, @minor, @currency)
 ON CONFLICT DO NOTHING`
 
-// Strand records an orphaned label, its charge, and the job that voids it. It is
+// RecordOrphan records an orphaned label, its charge, and the job that voids it. It is
 // ship.Conflict if the label is the one that its shipment uses.
 func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 	purchase, err := json.Marshal(label.Purchase)
@@ -158,7 +158,7 @@ const sqlEndOrphan = `
 UPDATE orphaned_labels SET state = @state, message = @message, resolved_at = now()
 WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND tracking_number = @number AND state = 'pending'`
 
-// EndStranded records what became of an orphaned label: one of the states but
+// CloseOrphan records what became of an orphaned label: one of the states but
 // OrphanPending.
 func (s *Store) CloseOrphan(ctx context.Context, label OrphanedLabel, state, message string) error {
 	return s.InTx(ctx, label.Tenant, func(tx *Store) error {
@@ -180,7 +180,7 @@ func (s *Store) CloseOrphan(ctx context.Context, label OrphanedLabel, state, mes
 	})
 }
 
-// A Doubt is a purchase with attempts that may yet turn out to have bought
+// A UncertainPurchase is a purchase with attempts that may yet turn out to have bought
 // something.
 type UncertainPurchase struct {
 	Tenant   ship.Tenant
@@ -193,7 +193,7 @@ FROM purchase_attempts
 WHERE outcome IN ('uncertain', 'not_found') AND shipment_id >= $1 AND shipment_id > $2
 ORDER BY shipment_id LIMIT 500`
 
-// Doubts lists purchases since a time, after one of them, that have attempts
+// UncertainPurchases lists purchases since a time, after one of them, that have attempts
 // whose outcome is uncertain.
 func (s *Store) UncertainPurchases(ctx context.Context, since time.Time, after ship.ShipmentID) ([]UncertainPurchase, error) {
 	var last ship.RawID

@@ -69,7 +69,7 @@ const (
 	ExchangeRetention = 30 * 24 * time.Hour
 )
 
-// Keep is how long the rows of tables are kept, by name, where that differs from
+// Retention is how long the rows of tables are kept, by name, where that differs from
 // the default.
 type Retention map[string]time.Duration
 

@@ -384,7 +384,7 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 		"key":                   null(c.IdempotencyKey),
 	})
 
-	// The lock comes first, as in Strand: a label is either the shipment's or
+	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
 	// orphaned, and whoever comes second must see the decision of the first.
 	batch := s.newBatch(shipment.Tenant)
 	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID.Raw(), nil))

@@ -91,7 +91,7 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 	return fresh, nil
 }
 
-// An Unheard is a push that is still to be processed.
+// A PendingPush is a push that is still to be processed.
 type PendingPush struct {
 	ship.Subject     // whose it is, and its id
 	Bytes        int // of the body

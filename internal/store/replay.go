@@ -67,14 +67,14 @@ FROM ` + subjectKeys + `
 JOIN tracking_events t ON t.account_id = k.account_id AND t.livemode = k.livemode AND t.subject_id = k.id
 GROUP BY t.account_id, t.livemode, t.subject_id, t.code, t.status, t.reason, t.notified`
 
-// A Meant is how a parcel's events of one code were interpreted.
+// A StoredMeaning is how a parcel's events of one code were interpreted.
 type StoredMeaning struct {
 	Subject ship.Subject
 	Scan    ship.Scan // Code, Status, Reason and Told alone
 	Events  int
 }
 
-// Meanings returns how the events of the parcels were interpreted when they
+// StoredMeanings returns how the events of the parcels were interpreted when they
 // arrived.
 func (s *Store) StoredMeanings(ctx context.Context, parcels []ship.Subject) ([]StoredMeaning, error) {
 	rows, err := s.sys.Query(ctx, sqlMeanings, subjectArgs(parcels))

@@ -33,7 +33,7 @@ WHERE e.account_id = @account AND e.livemode = @livemode
   AND e.subject_id = @id AND e.id >= @since
 ORDER BY e.sequence DESC LIMIT @limit`
 
-// Told lists the events of a shipment, newest first, as far as they are kept.
+// ShipmentEvents lists the events of a shipment, newest first, as far as they are kept.
 // After the database was restored from a copy of its rows, earlier events are
 // not found.
 func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
@@ -45,7 +45,7 @@ func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.Shipm
 	return list, nil
 }
 
-// A Telling is how an event was delivered to an endpoint: its first attempt, or
+// An EventDelivery is how an event was delivered to an endpoint: its first attempt, or
 // that it waits for another.
 type EventDelivery struct {
 	Event    ship.EventID
@@ -77,7 +77,7 @@ LEFT JOIN webhook_retries w ON w.account_id = @account AND w.livemode = @livemod
 WHERE p.account_id = @account AND p.livemode = @livemode AND (a.outcome IS NOT NULL OR w.attempts IS NOT NULL)
 ORDER BY k.event, p.id`
 
-// Tellings lists how the events were delivered to the tenant's endpoints.
+// EventDeliveries lists how the events were delivered to the tenant's endpoints.
 func (s *Store) EventDeliveries(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]EventDelivery, error) {
 	ids := make([][16]byte, len(events))
 	untils := make([][16]byte, len(events))

@@ -64,7 +64,7 @@ func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 	return shipment, nil
 }
 
-// journeyRow is what journeyColumns select.
+// trackingStateRow is what trackingStateColumns select.
 type trackingStateRow struct {
 	state          *string
 	status         string

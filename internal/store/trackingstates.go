@@ -36,7 +36,7 @@ func (s *Store) TrackingStates(ctx context.Context, parcels []ship.Subject) ([]s
 	return list, explain(err)
 }
 
-// LockJourneys locks the tracking states of the parcels until the transaction
+// LockTrackingStates locks the tracking states of the parcels until the transaction
 // ends. Each may be named once. Parcels that are not there are left out.
 func (s *Store) LockTrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
 	rows, err := s.tx.Query(ctx, sqlLockTrackingStates, subjectArgs(parcels))
@@ -54,7 +54,7 @@ func scanTrackingState(r pgx.Row) (ship.TrackingState, error) {
 	return reader.read(r)
 }
 
-// A journeyReader reads rows of tracking states. Reading many with one reader
+// A trackingStateReader reads rows of tracking states. Reading many with one reader
 // saves making the scan targets anew for each.
 type trackingStateReader struct {
 	subject          subjectReader

@@ -161,7 +161,7 @@ SELECT l.account_id, l.livemode, l.value, l.subject_id
 FROM unnest(@accounts::uuid[], @livemodes::boolean[], @numbers::text[]) AS k (account_id, livemode, number)
 JOIN lookup_keys l ON l.account_id = k.account_id AND l.livemode = k.livemode AND l.kind = 't' AND l.value = k.number`
 
-// A Named is a tracking number of a tenant.
+// A TrackingNumberOf is a tracking number of a tenant.
 type TrackingNumberOf struct {
 	Tenant ship.Tenant
 	Number string

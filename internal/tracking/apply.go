@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Heard is what a carrier reported about one parcel.
+// Update is what a carrier reported about one parcel.
 type Update struct {
 	Subject    ship.Subject
 	Scans      []store.NewScan

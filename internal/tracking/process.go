@@ -23,7 +23,7 @@ const (
 	claimEvery = 200 * time.Millisecond // how often pushes of other copies are looked for, while this copy has its own
 )
 
-// Hear processes pushes of carriers, many in one transaction. It returns how
+// ProcessPushes processes pushes of carriers, many in one transaction. It returns how
 // many there were if there may be more. The content of a push is accepted only
 // if its signature is valid; any other push is a reason to poll the carrier.
 func (s *Service) ProcessPushes(ctx context.Context) (int, error) {
@@ -126,7 +126,7 @@ type decodedPush struct {
 	carrier string
 	looks   int
 
-	reported  []store.TrackingNumberOf // numbers with an update that is accepted, one for each of Heard
+	reported  []store.TrackingNumberOf // numbers with an update that is accepted, one for each update
 	mentioned []store.TrackingNumberOf // numbers that the carrier is to be polled about
 }
 

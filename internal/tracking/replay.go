@@ -33,7 +33,7 @@ type Difference struct {
 	Notified        bool // clients were notified of these events, and are not notified again
 }
 
-// A Sense is what a code means.
+// A CodeMeaning is what a code means.
 type CodeMeaning struct {
 	Status ship.Status // empty: it changes nothing
 	Reason string

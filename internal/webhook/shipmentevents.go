@@ -7,7 +7,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// A Told is an event with its delivery to each endpoint.
+// An EventDeliveries is an event with its delivery to each endpoint.
 type EventDeliveries struct {
 	Entry
 	Deliveries []store.EventDelivery
@@ -16,7 +16,7 @@ type EventDeliveries struct {
 // maxTold bounds the events that are listed of one shipment.
 const maxNotified = 50
 
-// Told lists the events of a shipment, newest first, with the endpoints that
+// ShipmentEvents lists the events of a shipment, newest first, with the endpoints that
 // they were sent to. It is for people: of deliveries it knows the first attempt
 // and what is still pending.
 func (s *Service) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]EventDeliveries, error) {

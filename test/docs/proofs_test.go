@@ -69,7 +69,7 @@ var claims = []claim{
 	},
 	{
 		"Tracking loses and invents nothing",
-		"{{n .n}} pushed events, each told five times, shuffled, from three sources; {{n .kills}} `kill -9`, {{n .crashes}} of Postgres",
+		"{{n .n}} pushed events, each reported five times, shuffled, from three sources; {{n .kills}} `kill -9`, {{n .crashes}} of Postgres",
 		"{{n .violations}} differences from a model; bound {{e .bound95}} an event", "proof/tracking.json", "make prove WHAT=tracking SIZE=full",
 	},
 	{

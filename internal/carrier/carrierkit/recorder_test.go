@@ -76,11 +76,11 @@ func TestARecordedExchangeHasNoSecretAndChangesNothing(t *testing.T) {
 		t.Error("the caller did not read the carrier's own answer")
 	}
 	if len(notified) != 1 {
-		t.Fatalf("told %d times, want once", len(notified))
+		t.Fatalf("observed %d times, want once", len(notified))
 	}
 	x := notified[0]
 	if x.Operation != carrier.OpBuy || x.Status != http.StatusOK || x.Method != http.MethodPost || x.Took <= 0 {
-		t.Errorf("told %+v", x)
+		t.Errorf("observed %+v", x)
 	}
 	all := x.URL + x.Body + x.Answered + strings.Join(x.Answer["X-Trace"], "") + strings.Join(x.Answer["Set-Cookie"], "") + strings.Join(x.Header["Authorization"], "")
 	for _, s := range []string{spokenUser, spokenPassword, spokenToken, base64.StdEncoding.EncodeToString([]byte(spokenUser + ":" + spokenPassword))} {
@@ -99,6 +99,6 @@ func TestARecordedExchangeHasNoSecretAndChangesNothing(t *testing.T) {
 func TestACallOfNoOperationIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	if _, notified := overhear(t, t.Context(), func(ctx context.Context) context.Context { return ctx }); len(notified) != 0 {
-		t.Errorf("told %+v", notified)
+		t.Errorf("observed %+v", notified)
 	}
 }

@@ -26,7 +26,7 @@ type StatusRow struct {
 	Status                        ship.Status // empty: it changes nothing
 }
 
-// MustStatuses reads a table, and panics if it is not one: it is part of the
+// ParseStatuses reads a table, and panics if it is not one: it is part of the
 // program.
 func ParseStatuses(text string) StatusTable {
 	table, err := ReadStatuses(text)

@@ -22,7 +22,7 @@ const (
 	pushLimit = 1 << 20
 )
 
-// Hear verifies and decodes what FedEx pushed, which has the form of its answer
+// DecodePush verifies and decodes what FedEx pushed, which has the form of its answer
 // to Track. A parcel without readable scans is named, so that it can be looked
 // up.
 func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {

@@ -23,7 +23,7 @@ const (
 	subscribedFor  = 14 * 24 * time.Hour
 )
 
-// Hear decodes one push. UPS does not sign its pushes: they carry the
+// DecodePush decodes one push. UPS does not sign its pushes: they carry the
 // credential that the webhook was given at UPS, which is the connection's own
 // secret.
 func (d *driver) DecodePush(header http.Header, body []byte) (carrier.Push, error) {

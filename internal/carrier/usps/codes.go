@@ -127,7 +127,7 @@ var contents = map[string]string{
 // vague lists descriptions of goods that customs do not accept.
 var vague = []string{"none", "not applicable", "n/a", "null", "gift", "merchandise"}
 
-// The codes of refusals that are told apart.
+// The codes of refusals that are handled differently.
 const (
 	codeOrderUnknown   = "160185" // to a cancellation
 	codeLabelUnknown   = "160378" // to a reprint

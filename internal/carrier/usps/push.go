@@ -18,7 +18,7 @@ import (
 // tenth of it.
 const pushLimit = 1 << 20
 
-// Hear decodes a notification. It is accepted only if its X-HMAC is the
+// DecodePush decodes a notification. It is accepted only if its X-HMAC is the
 // HMAC-SHA256, under the secret of the subscription, of the time and the
 // payload as they are written in it. The signature does not expire: a
 // notification may have waited for us, and a repeated one has nothing new.

@@ -169,7 +169,7 @@ func (d *driver) Check(ctx context.Context) error {
 	}
 
 	// A token that lists its scopes and lacks this one would only be refused by
-	// the first purchase, after the client was told that the connection works.
+	// the first purchase, after the client saw that the connection works.
 	if !d.allows("labels") {
 		return ship.Errorf(ship.Forbidden, "the app may not buy labels: ask USPS to add the Labels product to it")
 	}
