@@ -139,6 +139,7 @@ func (a *App) buildEdges() error {
 			Do:    func(ctx context.Context) (int, error) { return 0, a.services.account.RecordUse(ctx) },
 			Least: noteEvery,
 			Most:  noteEvery,
+			Whole: finalNotes,
 			Log:   a.log,
 		})
 	}

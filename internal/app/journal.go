@@ -72,6 +72,7 @@ func journalLoop(s services, log *slog.Logger) worker.Loop {
 		Do:    func(ctx context.Context) (int, error) { return 0, s.journal.Flush(ctx) },
 		Least: journalEvery,
 		Most:  journalEvery,
+		Whole: finalNotes,
 		Log:   log,
 	}
 }

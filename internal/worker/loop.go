@@ -16,6 +16,10 @@ type Loop struct {
 	Least time.Duration // wait after a call that did nothing
 	Most  time.Duration // the wait doubles up to this while there is nothing to do
 	Log   *slog.Logger
+
+	// Whole, if set, bounds a call that the end of the loop must not interrupt:
+	// one that has taken records out of a buffer and would lose them.
+	Whole time.Duration
 }
 
 // maxPause bounds the pause between two calls that fail.
@@ -75,5 +79,11 @@ func (l Loop) callSafely(ctx context.Context) (did int, err error) {
 			l.Log.ErrorContext(ctx, "panic in background work", "work", l.Name, "cause", cause, "stack", string(debug.Stack()))
 		}
 	}()
+
+	if l.Whole > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), l.Whole)
+		defer cancel()
+	}
 	return l.Do(ctx)
 }

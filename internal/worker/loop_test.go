@@ -22,3 +22,28 @@ func TestALoopOutlivesAPanic(t *testing.T) {
 		t.Errorf("called %d times", calls)
 	}
 }
+
+func TestALoopsEndDoesNotInterruptAWholeCall(t *testing.T) {
+	t.Parallel()
+
+	for _, whole := range []time.Duration{0, time.Minute} {
+		ctx, end := context.WithCancel(t.Context())
+		var seen error
+		Loop{
+			Name: "write a buffer",
+			Do: func(ctx context.Context) (int, error) {
+				end()
+				seen = ctx.Err()
+				return 0, seen
+			},
+			Least: time.Minute,
+			Most:  time.Minute,
+			Whole: whole,
+			Log:   slog.New(slog.DiscardHandler),
+		}.Run(ctx)
+
+		if interrupted := seen != nil; interrupted != (whole == 0) {
+			t.Errorf("whole %s: the call saw %v", whole, seen)
+		}
+	}
+}
