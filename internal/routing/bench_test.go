@@ -45,7 +45,7 @@ func twentyRates() []ship.Rate {
 
 // BenchmarkDecide is the worst case: no rule matches but the last.
 func BenchmarkDecide(b *testing.B) {
-	for _, rules := range []int{0, 1, 200, 500} {
+	for _, rules := range []int{1, 50, 500} {
 		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) {
 			c, err := Compile(heavyBook(rules))
 			if err != nil {
@@ -60,25 +60,6 @@ func BenchmarkDecide(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkDecideByInterpreter has conditions that the language's interpreter
-// runs, all of them.
-func BenchmarkDecideByInterpreter(b *testing.B) {
-	book := heavyBook(200)
-	for i := range book.Rules[:199] {
-		book.Rules[i].When = fmt.Sprintf(`destination.zip.substring(0, 2) == "%02d"`, i%70)
-	}
-	c, err := Compile(book)
-	if err != nil {
-		b.Fatal(fieldsIn(err))
-	}
-	in, _ := usual()
-	rates := twentyRates()
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Decide(in, rates)
 	}
 }
 

@@ -14,15 +14,12 @@ import (
 
 // A condition is one that was checked. The nil condition is always met.
 //
-// Most conditions compare variables with constants; these are tested directly.
-// The others are run by the CEL interpreter, if the parts that can be tested
-// directly hold. Both give the same answer, and both terminate: the cost is
-// bounded before the condition is accepted, and loops go only over inputs.
+// It always terminates: its cost is bounded before it is accepted, and loops go
+// only over inputs.
 type condition struct {
-	test    test        // must hold; nil if there is nothing to test
-	program cel.Program // decides then; nil if the test decides
-	cost    uint64      // at most, by the estimate
-	offers  bool        // reads the offers
+	program cel.Program
+	cost    uint64 // at most, by the estimate
+	offers  bool   // reads the offers
 }
 
 // A problem is an error of a condition, in plain words.
@@ -96,26 +93,17 @@ func plan(env *cel.Env, checked *cel.Ast, offers bool) (*condition, *problem) {
 		return nil, &problem{detail: fmt.Sprintf("the condition is too complex: up to %s steps, and the limit is %d; use fewer nested loops", steps(estimate.Max), maxCost)}
 	}
 
-	planned := &condition{cost: estimate.Max, offers: offers}
-	var isComplete bool
-	if planned.test, isComplete = direct(checked.NativeRep().Expr()); isComplete {
-		return planned, nil
-	}
-	if planned.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
 		return nil, &problem{detail: "the condition cannot be evaluated: " + firstLine(err.Error())}
 	}
-	return planned, nil
+	return &condition{program: program, cost: estimate.Max, offers: offers}, nil
 }
 
 // met reports whether the condition holds. An error is about one of the values,
 // such as a postal code that is not a number.
 func (c *condition) met(s *scope) (bool, error) {
-	switch {
-	case c == nil:
-		return true, nil
-	case c.test != nil && !c.test(s):
-		return false, nil
-	case c.program == nil:
+	if c == nil {
 		return true, nil
 	}
 

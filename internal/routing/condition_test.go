@@ -155,27 +155,3 @@ func evaluate(c *condition, in Input, rates []ship.Rate) (bool, error) {
 	s.offers = offersOf(ranked, in.Currency, s.shipDay)
 	return c.met(s)
 }
-
-// byInterpreter is the same condition without direct tests.
-func byInterpreter(t testing.TB, source string) *condition {
-	t.Helper()
-	env, err := language()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, issues := env.Parse(source)
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
-	}
-	r := reader{info: parsed.NativeRep().SourceInfo(), next: 1 << 40}
-	r.read(parsed.NativeRep().Expr(), nil)
-	checked, issues := env.Check(parsed)
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
-	}
-	program, err := env.Program(checked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &condition{program: program}
-}

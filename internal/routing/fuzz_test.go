@@ -29,58 +29,24 @@ func shipments() []func() (Input, []ship.Rate) {
 	}
 }
 
-// agree fails if a condition is answered in two ways, or fails otherwise than
-// by a value.
-func agree(t *testing.T, when string, c *condition) {
+// failsOnlyByValues evaluates a condition for all shipments. It may fail only by
+// one of their values, and is not met then.
+func failsOnlyByValues(t *testing.T, when string, c *condition) {
 	t.Helper()
-	slow := byInterpreter(t, when)
 	for i, shipment := range shipments() {
 		in, rates := shipment()
-		got, err := evaluate(c, in, rates)
-		want, wantErr := evaluate(slow, in, rates)
-		if got != want || (err == nil) != (wantErr == nil) {
-			t.Errorf("%s: shipment %d: %v, %v; by the interpreter %v, %v", when, i, got, err, want, wantErr)
-		}
+		met, err := evaluate(c, in, rates)
 		if err == nil {
 			continue
 		}
-		if got {
-			t.Errorf("%s: fails and is met", when)
+		if met {
+			t.Errorf("%s: shipment %d: fails and is met", when, i)
 		}
 		for _, bad := range []string{"internal error", "no such overload", "no such attribute", "undeclared", "unexpected"} {
 			if strings.Contains(err.Error(), bad) {
 				t.Errorf("%s: shipment %d: %v", when, i, err)
 			}
 		}
-	}
-}
-
-func TestDirectTestsAnswerAsTheInterpreterDoes(t *testing.T) {
-	t.Parallel()
-	conditions := slices.Concat(dear, []string{
-		`parcel.weightKg * 1.5 == 3`, `parcel.weightKg + 0.25 <= 2.25`, `parcel.weightKg - 1 == 1`, `size(order.id) == order.id.size()`,
-		`destination.residential == order.international`, `destination.zip < "5" != order.isReturn`, `!(destination.state in [])`,
-		`quotes.all(q, q.days > 0) == quotes.exists(q, q.days <= 0)`, `quotes.exists(q, q.date == order.deliverBy || destination.city == q.service)`,
-		`destination.city.upperAscii() == "ÜNALASKA" || destination.city.trim() == "Austin"`, `int(destination.zip) > 5 && destination.country == "US"`,
-		`destination.country == "US" && int(destination.zip) > 5 || order.isReturn`, `parcel.count > 0 && parcel.weightGrams / parcel.count > 100`,
-		`"tier" in metadata && metadata.tier in ["a", "b", "c", "d", "e", "f", "g", "h", "gold"]`, `true`, `false || order.isReturn`,
-	})
-	for _, e := range slices.Concat(placeExamples, parcelExamples, orderExamples, offerExamples) {
-		conditions = append(conditions, e.when)
-	}
-	whole := 0
-	for _, when := range conditions {
-		c, wrong := compileCondition(when)
-		if wrong != nil {
-			t.Fatalf("%s: %s", when, wrong)
-		}
-		if c.program == nil {
-			whole++
-		}
-		agree(t, when, c)
-	}
-	if whole < len(conditions)*2/3 {
-		t.Errorf("%d of %d conditions are tested directly", whole, len(conditions))
 	}
 }
 
@@ -110,7 +76,7 @@ func FuzzCompile(f *testing.F) {
 			t.Errorf("%q costs %d", when, c.cost)
 		}
 		start = time.Now()
-		agree(t, when, c)
+		failsOnlyByValues(t, when, c)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%q takes %v to test", when, took)
 		}

@@ -18,7 +18,7 @@ type scope struct {
 	shipDate ship.Date
 	shipDay  int64
 	offers   []offer // still allowed, cheapest first
-	current  offer   // of the loop
+	current  offer   // whose fields are read
 	values   []ref.Val
 	sums     *parcelTotals
 	today    string
@@ -46,7 +46,6 @@ func (s *scope) close() {
 	s.seen.clear()
 	s.in = nil
 	s.offers = nil
-	s.current = offer{}
 	s.sums = nil
 	s.today = ""
 	scopes.Put(s)

@@ -176,6 +176,15 @@ func (c Clause) comparisonClause(variable Variable, sign string, operand ast.Exp
 	return c, slices.Contains(variable.Tests(), c.Test)
 }
 
+// constant returns the value of a constant text.
+func constant(expr ast.Expr) (string, bool) {
+	if expr.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := expr.AsLiteral().(types.String)
+	return string(text), ok
+}
+
 // numberOf returns a constant as people write it; "" if it is not a number.
 func numberOf(expr ast.Expr) string {
 	if expr.Kind() != ast.LiteralKind {

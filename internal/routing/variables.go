@@ -32,22 +32,12 @@ const (
 	unknownDays = 999 // of an offer that promises nothing: never fast
 )
 
-// A variable is a Variable with how it is read. One of the four getters reads
-// it, or read alone.
+// A variable is a Variable with how it is read.
 type variable struct {
 	Variable
 	known func(string) bool // whether it can ever be this, where Values is too long to list
 	size  uint64            // the most characters or entries, for the cost estimate
-	getters
-	read func(*scope) ref.Val
-}
-
-// getters read a value without the interpreter.
-type getters struct {
-	text    func(*scope) string
-	integer func(*scope) int64
-	number  func(*scope) float64
-	boolean func(*scope) bool
+	read  func(*scope) ref.Val
 }
 
 // Variables lists what conditions can read, in groups of the same first part.
@@ -97,7 +87,6 @@ func text(name string, size uint64, doc, example string, read func(*scope) strin
 	return variable{
 		Variable: Variable{Name: name, Type: textType, Doc: doc, Example: example},
 		size:     size,
-		getters:  getters{text: read},
 		read:     func(s *scope) ref.Val { return types.String(read(s)) },
 	}
 }
@@ -106,7 +95,6 @@ func integer(name, doc, example string, read func(*scope) int64) variable {
 	return variable{
 		Variable: Variable{Name: name, Type: integerType, Doc: doc, Example: example},
 		size:     1,
-		getters:  getters{integer: read},
 		read:     func(s *scope) ref.Val { return types.Int(read(s)) },
 	}
 }
@@ -115,7 +103,6 @@ func number(name, doc, example string, read func(*scope) float64) variable {
 	return variable{
 		Variable: Variable{Name: name, Type: numberType, Doc: doc, Example: example},
 		size:     1,
-		getters:  getters{number: read},
 		read:     func(s *scope) ref.Val { return types.Double(read(s)) },
 	}
 }
@@ -124,7 +111,6 @@ func boolean(name, doc, example string, read func(*scope) bool) variable {
 	return variable{
 		Variable: Variable{Name: name, Type: booleanType, Doc: doc, Example: example},
 		size:     1,
-		getters:  getters{boolean: read},
 		read:     func(s *scope) ref.Val { return types.Bool(read(s)) },
 	}
 }
