@@ -92,7 +92,7 @@ func (v *validator) checkObject(node int, s *shape) {
 	member := v.tape.First(node)
 	for range count {
 		name := v.tape.Name(member)
-		v.path = httpkit.AppendPointer(v.path[:depth], name)
+		v.path = ship.AppendPointer(v.path[:depth], name)
 
 		switch i := s.index(name); {
 		case i >= 0:

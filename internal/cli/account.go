@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -261,9 +260,7 @@ func (f *accountFlags) address(cmd *cobra.Command, present *ship.Address) (*ship
 		}
 	}
 
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&address); err != nil {
+	if err := ship.UnmarshalStrict(text, &address); err != nil {
 		return nil, fmt.Errorf("--origin must be an address as JSON, such as {\"name\":\"Acme\",\"address1\":\"1 Main St\",\"city\":\"Austin\",\"state\":\"TX\",\"zip\":\"78701\",\"country\":\"US\"}: %w", err)
 	}
 	return &address, nil

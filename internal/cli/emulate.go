@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/fedex"
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // emulated is a carrier that "waybill emulate" can play.
@@ -167,9 +166,7 @@ func readFaults(text string) (faults emulator.Faults, err error) {
 		}
 	}
 
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&faults); err != nil {
+	if err := ship.UnmarshalStrict(data, &faults); err != nil {
 		return faults, fmt.Errorf("--faults: %w", err)
 	}
 	return faults, nil

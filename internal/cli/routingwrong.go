@@ -159,8 +159,7 @@ func (l *locator) readMembers(pointer string, isObject bool) bool {
 			key, _ = token.(string)
 		}
 
-		// A JSON pointer writes ~ as ~0 and / as ~1.
-		if !l.readValue(pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)) {
+		if !l.readValue(pointer + ship.Pointer(key)) {
 			return false
 		}
 	}

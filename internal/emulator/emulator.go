@@ -298,12 +298,19 @@ func (s *Server) showFaults(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) setFaults(w http.ResponseWriter, r *http.Request) {
-	var faults Faults
+	Change(w, r, s.Turn)
+}
+
+// Change answers a request that replaces a setting of a stand-in: it reads the
+// new value, which may have no unknown field, and hands it to apply. A value
+// that cannot be read, or that apply refuses, changes nothing.
+func Change[Value any](w http.ResponseWriter, r *http.Request, apply func(Value) error) {
+	var next Value
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&faults)
+	err := decoder.Decode(&next)
 	if err == nil {
-		err = s.Turn(faults)
+		err = apply(next)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)

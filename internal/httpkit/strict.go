@@ -296,27 +296,11 @@ func (s *scanner) pointer() string {
 		for range container.count - 1 {
 			child = int(s.tape.nodes[child].next)
 		}
-		pointer = AppendPointer(pointer, s.tape.Name(child))
+		pointer = ship.AppendPointer(pointer, s.tape.Name(child))
 	}
 
 	if s.failedName != nil {
-		pointer = AppendPointer(pointer, s.failedName)
+		pointer = ship.AppendPointer(pointer, s.failedName)
 	}
 	return string(pointer)
-}
-
-// AppendPointer appends a name to a JSON pointer.
-func AppendPointer(pointer, name []byte) []byte {
-	pointer = append(pointer, '/')
-	for _, c := range name {
-		switch c {
-		case '~':
-			pointer = append(pointer, "~0"...)
-		case '/':
-			pointer = append(pointer, "~1"...)
-		default:
-			pointer = append(pointer, c)
-		}
-	}
-	return pointer
 }

@@ -43,9 +43,7 @@ func ParseBook(data []byte) (Book, error) {
 // field is rejected: it is of a later release, and without it the book would
 // mean something else.
 func ReadBook(data []byte) (book Book, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&book); err != nil {
+	if err := ship.UnmarshalStrict(data, &book); err != nil {
 		return Book{}, fmt.Errorf("read the stored rules: %w", err)
 	}
 	if book.Rules == nil {
@@ -64,9 +62,6 @@ func badJSON(data []byte) string {
 	}
 	return "invalid JSON"
 }
-
-// escapes quotes a name in a JSON pointer.
-var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // A schemaChecker compares JSON with the types that it is decoded into.
 type schemaChecker struct{ invalid []ship.FieldError }
@@ -129,7 +124,7 @@ func (s *schemaChecker) object(data []byte, goType reflect.Type, pointer string)
 			return
 		}
 
-		fieldPointer := pointer + "/" + escapes.Replace(name)
+		fieldPointer := pointer + ship.Pointer(name)
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0:

@@ -124,8 +124,7 @@ func checkHeaders(headers map[string]string) []ship.FieldError {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		add := func(code, detail string) {
-			pointer := "/headers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-			invalid = append(invalid, ship.FieldError{Pointer: pointer, Code: code, Detail: detail})
+			invalid = append(invalid, ship.FieldError{Pointer: ship.Pointer("headers", name), Code: code, Detail: detail})
 		}
 
 		value := headers[name]

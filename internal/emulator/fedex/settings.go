@@ -1,11 +1,12 @@
 package fedex
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // settings are how this FedEx differs from production. They are no faults: the
@@ -38,20 +39,13 @@ func (f *fedex) showSettings(w http.ResponseWriter, _ *http.Request) {
 
 // changeSettings replaces the settings.
 func (f *fedex) changeSettings(w http.ResponseWriter, r *http.Request) {
-	var next settings
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&next)
-
-	for _, name := range next.Unanswered {
-		if err == nil && !slices.Contains(interfaces, name) {
-			err = fmt.Errorf("unknown interface %q: choose from %s", name, strings.Join(interfaces, ", "))
+	emulator.Change(w, r, func(next settings) error {
+		for _, name := range next.Unanswered {
+			if !slices.Contains(interfaces, name) {
+				return fmt.Errorf("unknown interface %q: choose from %s", name, strings.Join(interfaces, ", "))
+			}
 		}
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
-	}
-	f.settings.Store(&next)
-	w.WriteHeader(http.StatusNoContent)
+		f.settings.Store(&next)
+		return nil
+	})
 }

@@ -1,11 +1,12 @@
 package ups
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/emulator"
 )
 
 // settings are how this UPS differs from another one. They are no faults: UPS
@@ -32,17 +33,11 @@ func (s *server) showSettings(w http.ResponseWriter, _ *http.Request) {
 
 // changeSettings replaces the settings.
 func (s *server) changeSettings(w http.ResponseWriter, r *http.Request) {
-	var next settings
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&next)
-	if err == nil && !slices.Contains(recoveries, next.Recovery) {
-		err = fmt.Errorf("unknown recovery %q: choose from %s", next.Recovery, strings.Join(recoveries[1:], ", "))
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
-	}
-	s.settings.Store(&next)
-	w.WriteHeader(http.StatusNoContent)
+	emulator.Change(w, r, func(next settings) error {
+		if !slices.Contains(recoveries, next.Recovery) {
+			return fmt.Errorf("unknown recovery %q: choose from %s", next.Recovery, strings.Join(recoveries[1:], ", "))
+		}
+		s.settings.Store(&next)
+		return nil
+	})
 }

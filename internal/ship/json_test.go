@@ -1,0 +1,26 @@
+package ship_test
+
+import (
+	"testing"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+func TestPointerEscapesNames(t *testing.T) {
+	if got := ship.Pointer("a/b", "m~n", "", "0"); got != "/a~1b/m~0n//0" {
+		t.Errorf("Pointer = %q", got)
+	}
+	if got := ship.Pointer(); got != "" {
+		t.Errorf("the whole text is %q, want an empty pointer", got)
+	}
+}
+
+func TestUnmarshalStrictRefusesUnknownFields(t *testing.T) {
+	var v struct{ Name string }
+	if err := ship.UnmarshalStrict([]byte(`{"name":"a"}`), &v); err != nil || v.Name != "a" {
+		t.Errorf("known field: %+v, %v", v, err)
+	}
+	if err := ship.UnmarshalStrict([]byte(`{"name":"a","nmae":"b"}`), &v); err == nil {
+		t.Error("an unknown field is accepted")
+	}
+}
