@@ -134,7 +134,15 @@ func (w wiring) tamper(spec carrier.Spec) carrier.Spec {
 		if err != nil || w.hands == nil && !w.noVoid {
 			return d, err
 		}
-		between := tampered{Driver: d, rater: d.(carrier.Rater), buyer: d.(carrier.Buyer), Finder: d.(carrier.Finder), hands: w.hands, name: spec.Name}
+		between := tampered{
+			Driver:        d,
+			Finder:        d.(carrier.Finder),
+			InstantDriver: d.(carrier.InstantDriver),
+			rater:         d.(carrier.Rater),
+			buyer:         d.(carrier.Buyer),
+			hands:         w.hands,
+			name:          spec.Name,
+		}
 		if between.hands == nil {
 			between.hands = &hands{}
 		}
@@ -150,6 +158,7 @@ func (w wiring) tamper(spec carrier.Spec) carrier.Spec {
 type tampered struct {
 	carrier.Driver
 	carrier.Finder
+	carrier.InstantDriver
 	rater carrier.Rater
 	buyer carrier.Buyer
 	hands *hands

@@ -67,21 +67,17 @@ type Carrier struct {
 	spec    Spec
 	driver  Driver
 	secrets []string
-	instant bool
+	instant InstantDriver // the driver, if it is one
 }
-
-// instant is implemented by a driver that computes its answers itself, where a
-// deadline's timer costs more than the answer.
-type instant interface{ Instant() }
 
 // New makes a driver portable.
 func New(spec Spec, driver Driver) *Carrier {
-	_, isInstant := driver.(instant)
+	instant, _ := driver.(InstantDriver)
 	return &Carrier{
 		Deadlines: spec.Deadlines.or(defaultDeadlines),
 		spec:      spec,
 		driver:    driver,
-		instant:   isInstant,
+		instant:   instant,
 	}
 }
 
@@ -111,6 +107,17 @@ func (c *Carrier) GoString() string { return c.String() }
 
 // Spec is the carrier's description.
 func (c *Carrier) Spec() Spec { return c.spec }
+
+// Simulated reports whether the carrier is one of test mode's, which is no
+// account of anybody.
+func (c *Carrier) Simulated() bool { return c.Connection == "" }
+
+// Instant reports whether the carrier answers everything about the order at
+// once, in this process and without money: then nothing can be lost that would
+// have to be looked up.
+func (c *Carrier) Instant(order ship.Order) bool {
+	return c.Simulated() && c.instant != nil && c.instant.Instant(order)
+}
 
 // Permits reports whether the account may use the operation, as far as the
 // last Check showed.
@@ -251,6 +258,26 @@ func (c *Carrier) Void(ctx context.Context, purchase ship.Purchase) (_ VoidResul
 	return result, nil
 }
 
+// CheckVoid returns the carrier's refusal to void the label of a parcel with
+// the status, where that is known without asking; nil if the void may be tried.
+func (c *Carrier) CheckVoid(status ship.Status) error {
+	checker, ok := c.driver.(VoidChecker)
+	if !ok {
+		return nil
+	}
+	return c.explain(checker.CheckVoid(status), ship.Invalid)
+}
+
+// Reprint makes the documents of a purchase again. There are none where the
+// carrier gives documents only with the label.
+func (c *Carrier) Reprint(order ship.Order, trackingNumber string) []ship.Document {
+	reprinter, ok := c.driver.(Reprinter)
+	if !ok {
+		return nil
+	}
+	return reprinter.Reprint(order, trackingNumber)
+}
+
 // Track returns everything that the carrier knows of the numbers.
 func (c *Carrier) Track(ctx context.Context, numbers []string) (_ []TrackingUpdate, err error) {
 	tracker, ok := c.driver.(Tracker)
@@ -298,12 +325,13 @@ func (c *Carrier) Subscribe(ctx context.Context, subscription Subscription) (unt
 	return until, nil
 }
 
-// begin gives ctx the operation's name and deadline, unless the driver answers
-// at once. The operation ends with done.
+// begin gives ctx the operation's name and deadline, unless the driver computes
+// its answers: a deadline's timer costs more than they do. The operation ends
+// with done.
 func (c *Carrier) begin(ctx context.Context, op Operation, deadline time.Duration) (_ context.Context, done func(error)) {
 	start := time.Now()
 	cancel := func() {}
-	if !c.instant {
+	if c.instant == nil {
 		ctx, cancel = context.WithTimeout(WithOperation(c.redactExchanges(ctx), op), deadline)
 	}
 

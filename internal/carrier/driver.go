@@ -113,6 +113,30 @@ type Subscription struct {
 	Numbers []string
 }
 
+// An InstantDriver computes its answers in this process: it has no network, and
+// what it sells costs nothing.
+type InstantDriver interface {
+	// Instant reports whether everything about the order is answered at once. A
+	// driver says no to an order for which it simulates a fault: such a purchase
+	// is recorded before and settled after, as with a live carrier.
+	Instant(o ship.Order) bool
+}
+
+// A Reprinter makes the documents of a purchase again at any time, so that they
+// need not be stored.
+type Reprinter interface {
+	// Reprint returns the documents that came with the label of the tracking
+	// number, in the same order.
+	Reprint(o ship.Order, trackingNumber string) []ship.Document
+}
+
+// A VoidChecker knows without asking that a label can no longer be voided.
+type VoidChecker interface {
+	// CheckVoid returns the refusal, of kind ship.Invalid, to void the label of
+	// a parcel with the status; nil if the void may be tried.
+	CheckVoid(status ship.Status) error
+}
+
 // TrackingUpdate is one tracking update of one parcel, as a carrier reported it.
 type TrackingUpdate struct {
 	TrackingNumber string

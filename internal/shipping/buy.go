@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -27,6 +26,10 @@ type buying struct {
 	attempt  int
 	written  time.Time      // when the attempt was written down, on this process's clock
 	failed   []carrierError // carriers that did not quote or sell
+
+	// isInstant says that whatever offer is bought, its carrier answers at
+	// once: no money is spent and no answer can be lost.
+	isInstant bool
 }
 
 // Buy purchases a label.
@@ -42,7 +45,7 @@ func (s *Service) Buy(ctx context.Context, in BuyInput) (Bought, error) {
 	if err != nil {
 		return s.recallOr(ctx, in, err)
 	}
-	if b.isPlain() {
+	if b.isInstant {
 		return s.buyAtOnce(ctx, b)
 	}
 
@@ -81,12 +84,23 @@ func (s *Service) Answered(ctx context.Context, in BuyInput) {
 	}
 }
 
-// isPlain reports whether all offers cost nothing and fail in no way.
-func (b *buying) isPlain() bool {
-	if sandbox.NeedsIntent(b.shipment.Order) {
+// areInstantOffers reports whether all offers come from carriers that answer
+// the order at once.
+func (s *Service) areInstantOffers(offers []ship.Rate, order ship.Order) bool {
+	if slices.ContainsFunc(offers, func(r ship.Rate) bool { return r.Connection != "" }) {
 		return false
 	}
-	return !slices.ContainsFunc(b.offers, func(r ship.Rate) bool { return r.Connection != "" })
+
+	for _, c := range s.simulated {
+		if c.Instant(order) {
+			continue
+		}
+		name := c.Spec().Name
+		if slices.ContainsFunc(offers, func(r ship.Rate) bool { return r.Carrier == name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // recallOr answers from the idempotency key's memory, if it has one, instead
@@ -135,7 +149,8 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	s.decided(b.shipment.Purchase.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])
-	if in.named() && !b.isPlain() {
+	b.isInstant = s.areInstantOffers(b.offers, b.shipment.Order)
+	if in.named() && !b.isInstant {
 		b.shipment.Purchase.Key = in.IdempotencyKey
 	}
 	return b, nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -163,8 +162,8 @@ type inquiry struct {
 func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquiry) []asking {
 	got := make([]asking, len(carriers))
 
-	// Simulated carriers compute their rates: goroutines would only cost.
-	if areInstant(carriers) && !sandbox.NeedsIntent(q.order) {
+	// Instant carriers compute their rates: goroutines would only cost.
+	if areInstant(carriers, q.order) {
 		for i, c := range carriers {
 			got[i] = s.askOne(ctx, c, q)
 		}
@@ -203,9 +202,9 @@ func (s *Service) ask(ctx context.Context, carriers []*carrier.Carrier, q inquir
 	return got
 }
 
-// areInstant reports whether all are simulated: they compute their answers.
-func areInstant(carriers []*carrier.Carrier) bool {
-	return !slices.ContainsFunc(carriers, func(c *carrier.Carrier) bool { return c.Connection != "" })
+// areInstant reports whether all answer at once.
+func areInstant(carriers []*carrier.Carrier, order ship.Order) bool {
+	return !slices.ContainsFunc(carriers, func(c *carrier.Carrier) bool { return !c.Instant(order) })
 }
 
 // askOne gets a carrier account's rates: by the account's own rate sheet, from

@@ -69,7 +69,7 @@ func (q quoteCache) forPurchase() time.Duration {
 // theirs and are not remembered; nor is what failed. Several who ask the same
 // at once are one call.
 func (q quoteCache) rates(ctx context.Context, c *carrier.Carrier, of inquiry) ([]ship.Rate, error) {
-	if c.Connection == "" || q.life == 0 && of.acceptAge == 0 {
+	if c.Simulated() || q.life == 0 && of.acceptAge == 0 {
 		return c.Rates(ctx, of.order)
 	}
 

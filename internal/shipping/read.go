@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
@@ -84,10 +83,15 @@ func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, e
 		if i < 0 {
 			i = len(list)
 			list = append(list, CarrierInfo{
-				Name: spec.Name, Title: spec.Title, Services: spec.Services, Packagings: spec.Packagings, Abilities: c.Abilities(), Simulated: c.Connection == "",
+				Name:       spec.Name,
+				Title:      spec.Title,
+				Services:   spec.Services,
+				Packagings: spec.Packagings,
+				Abilities:  c.Abilities(),
+				Simulated:  c.Simulated(),
 			})
 		}
-		if c.Connection != "" {
+		if !c.Simulated() {
 			list[i].Connections = append(list[i].Connections, Connection{ID: c.Connection, Name: c.Label})
 		}
 	}
@@ -200,7 +204,7 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 		return ship.Document{}, err
 	}
 	if sh.Purchase.Simulated {
-		return s.simulatedDocument(sh, number)
+		return s.reprint(ctx, sh, number)
 	}
 
 	d, err := s.store.Document(ctx, t, id, number-1)
@@ -213,10 +217,14 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 	return d, label.Check(d.Format, d.Data)
 }
 
-// simulatedDocument draws a paper of a simulated carrier. Such papers follow
-// from the shipment, so they are not stored.
-func (s *Service) simulatedDocument(sh ship.Shipment, number int) (ship.Document, error) {
-	papers := sandbox.Documents(&sh.Order, sandbox.Title(sh.Purchase.Carrier), sh.Purchase.TrackingNumber)
+// reprint draws a paper of a simulated carrier, which makes its papers again at
+// any time: they are not stored.
+func (s *Service) reprint(ctx context.Context, sh ship.Shipment, number int) (ship.Document, error) {
+	c, err := s.carrierOf(ctx, sh.Tenant, sh.Purchase)
+	if err != nil {
+		return ship.Document{}, err
+	}
+	papers := c.Reprint(sh.Order, sh.Purchase.TrackingNumber)
 	if number < 1 || number > min(len(papers), len(sh.Purchase.Documents)) {
 		return ship.Document{}, ship.Errorf(ship.NotFound, "the shipment has no such document")
 	}

@@ -400,7 +400,7 @@ func (r *run) lookEverywhere(attempt int) purchase.Report {
 		if d.Carrier != c.Spec().Name || d.Connection != c.Connection {
 			d.Carrier = c.Spec().Name
 			d.Connection = c.Connection
-			d.Simulated = c.Connection == ""
+			d.Simulated = c.Simulated()
 			d.Selection = ""
 		}
 

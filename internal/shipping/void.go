@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -37,10 +36,8 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 	if !slices.Contains(c.Abilities(), "void") {
 		return sh, ship.Coded(ship.Conflict, "void_not_supported", "%s cannot void labels; an unused label is usually not charged", c.Spec().Title)
 	}
-	if sh.Purchase.Simulated {
-		if err := sandbox.CheckVoid(sh.Purchase.Carrier, sh.Progress.Status); err != nil {
-			return sh, s.voidRefused(sh, err)
-		}
+	if err := c.CheckVoid(sh.Progress.Status); err != nil {
+		return sh, s.voidRefused(sh, err)
 	}
 
 	// The void is written down before the carrier is asked, with the job that

@@ -65,11 +65,6 @@ var Magic = []Destination{
 // FaultOf returns what goes wrong with the order, "" if nothing does.
 func FaultOf(order ship.Order) Fault { return faultOf(&order.Destination) }
 
-// NeedsIntent reports whether the purchase may end in anything but an immediate
-// label, so that it must be recorded before and settled after, as with a live
-// carrier.
-func NeedsIntent(order ship.Order) bool { return faultOf(&order.Destination) != "" }
-
 const (
 	magicName = "FAULT "
 	magicZip  = "000"

@@ -82,8 +82,8 @@ func TestMagicDestinations(t *testing.T) {
 						if remote != got || !reflect.DeepEqual(rp, p) || rv != v {
 							t.Errorf("over HTTP %+v %+v, want %+v %+v", remote, rp, got, p)
 						}
-						if sandbox.FaultOf(b.Order) != d.Fault || !sandbox.NeedsIntent(b.Order) {
-							t.Errorf("fault %q, want %q with an intent", sandbox.FaultOf(b.Order), d.Fault)
+						if sandbox.FaultOf(b.Order) != d.Fault || open(t, name).Instant(b.Order) {
+							t.Errorf("fault %q, want %q, and not instant", sandbox.FaultOf(b.Order), d.Fault)
 						}
 					}
 				})
@@ -105,7 +105,7 @@ func TestOrdinaryDestinationsAreNotMagic(t *testing.T) {
 	} {
 		o := order()
 		change(&o.Destination)
-		if f := sandbox.FaultOf(o); f != "" || sandbox.NeedsIntent(o) {
+		if f := sandbox.FaultOf(o); f != "" || !open(t, "ups").Instant(o) {
 			t.Errorf("%+v: fault %q", o.Destination, f)
 		}
 	}

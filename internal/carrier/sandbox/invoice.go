@@ -7,29 +7,21 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// Documents are what a simulated carrier makes for an order that crosses a
+// documents are what a simulated carrier makes for an order that crosses a
 // border with a customs declaration: a commercial invoice, kept as data of
 // label.Invoice. They depend only on the order and the tracking number.
-func Documents(order *ship.Order, carrierTitle, trackingNumber string) []ship.Document {
+func (m *model) documents(order *ship.Order, trackingNumber string) []ship.Document {
 	if order.Customs == nil || laneOf(&order.Origin, &order.Destination).kind != across {
 		return nil
 	}
 	return []ship.Document{{
 		Type:   "commercial_invoice",
 		Format: "scene",
-		Data:   invoiceOf(order, carrierTitle, trackingNumber).Marshal(),
+		Data:   m.invoice(order, trackingNumber).Marshal(),
 	}}
 }
 
-// Title is the name of a simulated carrier as people know it.
-func Title(carrier string) string {
-	if m := modelOf(carrier); m != nil {
-		return m.title
-	}
-	return carrier
-}
-
-func invoiceOf(order *ship.Order, carrierTitle, trackingNumber string) label.Invoice {
+func (m *model) invoice(order *ship.Order, trackingNumber string) label.Invoice {
 	customs := order.Customs
 	invoice := label.Invoice{
 		Sample: true,
@@ -40,7 +32,7 @@ func invoiceOf(order *ship.Order, carrierTitle, trackingNumber string) label.Inv
 		To:     order.Destination.Lines(true),
 		Facts: []label.InvoiceFact{
 			{Name: "Order", Value: order.OrderID},
-			{Name: "Carrier", Value: carrierTitle},
+			{Name: "Carrier", Value: m.title},
 			{Name: "Tracking number", Value: trackingNumber},
 			{Name: "Reason for export", Value: strings.ReplaceAll(customs.ContentsType, "_", " ")},
 			{Name: "Terms of sale (Incoterms)", Value: customs.Incoterm},

@@ -52,11 +52,10 @@ func (m *model) refuseField(code, pointer, format string, args ...any) error {
 	}
 }
 
-// CheckVoid refuses to void the label of a parcel that was delivered, in the
+// checkVoid refuses to void the label of a parcel that was delivered, in the
 // words of the carrier.
-func CheckVoid(carrier string, status ship.Status) error {
-	m := modelOf(carrier)
-	if m == nil || status != ship.Delivered {
+func (m *model) checkVoid(status ship.Status) error {
+	if status != ship.Delivered {
 		return nil
 	}
 	return &ship.Error{

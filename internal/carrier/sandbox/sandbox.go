@@ -68,8 +68,9 @@ func modelOf(name string) *model {
 // direct is a simulated carrier without a network in between.
 type direct struct{ *model }
 
-// Instant marks a driver that needs no deadline.
-func (direct) Instant() {}
+// Instant reports whether nothing goes wrong with the order: a fault may end in
+// anything but an immediate label.
+func (direct) Instant(order ship.Order) bool { return FaultOf(order) == "" }
 
 // Check accepts every key.
 func (direct) Check(context.Context) error { return nil }
@@ -103,4 +104,12 @@ func (d direct) Find(_ context.Context, request carrier.BuyOrder) (ship.Sale, er
 // Void voids a label.
 func (d direct) Void(_ context.Context, purchase ship.Purchase) (carrier.VoidResult, error) {
 	return d.void(purchase)
+}
+
+// CheckVoid refuses to void the label of a parcel that was delivered.
+func (d direct) CheckVoid(status ship.Status) error { return d.checkVoid(status) }
+
+// Reprint makes the documents again: they follow from the order and the number.
+func (d direct) Reprint(order ship.Order, trackingNumber string) []ship.Document {
+	return d.documents(&order, trackingNumber)
 }

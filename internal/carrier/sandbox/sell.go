@@ -60,7 +60,7 @@ func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {
 		purchase.Pieces = numbers
 	}
 	purchase.Label = m.label(order, sold, &load, numbers)
-	purchase.Documents = Documents(order, m.title, purchase.TrackingNumber)
+	purchase.Documents = m.documents(order, purchase.TrackingNumber)
 	return purchase, nil
 }
 
