@@ -229,30 +229,6 @@ func referencesOf(request carrier.BuyOrder) []reference {
 	return list
 }
 
-// partyOf is a party of the shipment. DHL's word for a consumer depends on the
-// side.
-func partyOf(fitted carrierkit.FittedAddress, kind, consumer string) party {
-	p := party{
-		PostalAddress: postalAddressOf(fitted),
-		ContactInformation: contact{
-			Email:       fitted.Email,
-			Phone:       fitted.Phone,
-			CompanyName: cmp.Or(fitted.Company, fitted.Name),
-			FullName:    cmp.Or(fitted.Name, fitted.Company),
-		},
-	}
-
-	switch {
-	case kind == "business":
-		p.TypeCode = "business"
-	case kind == "consumer":
-		p.TypeCode = consumer
-	case fitted.Residential:
-		p.TypeCode = "private"
-	}
-	return p
-}
-
 // purchase reads the answer. An answer without a label, or with fewer pieces
 // than were sent, is uncertain: DHL has sold something.
 func (p plan) purchase(answer shipmentAnswer) (ship.Sale, error) {

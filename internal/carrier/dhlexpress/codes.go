@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // A service of ours is several products of DHL's: which one it is depends on
@@ -44,16 +43,6 @@ func services() []carrier.Service {
 	return list
 }
 
-// lane is what DHL's products depend on.
-type lane int
-
-const (
-	domestic lane = iota
-	union
-	papers
-	goods
-)
-
 // product is DHL's code of the service on the lane; "" if it does not go there.
 func (s service) product(on lane) string {
 	return [...]string{domestic: s.domestic, union: s.union, papers: s.papers, goods: s.goods}[on]
@@ -66,53 +55,6 @@ func serviceOf(product string, on lane) (service, bool) {
 		return service{}, false
 	}
 	return serviceTable[i], true
-}
-
-// laneOf is the lane between two places. A parcel that is declared inside a
-// country, such as one to Ceuta, is still a domestic one.
-func laneOf(from, to carrierkit.Place, declared bool) lane {
-	switch {
-	case countryOf(from) == countryOf(to):
-		return domestic
-	case declared:
-		return goods
-	case from.InEU() && to.InEU():
-		return union
-	}
-	return papers
-}
-
-// countryOf is the country in DHL's spelling: the territory, where DHL serves
-// it as a country. Some islands and Kosovo have codes of DHL's own.
-func countryOf(place carrierkit.Place) string {
-	territory := place.Territory()
-	if slices.Contains(partOfCountry, territory) {
-		return strings.ToUpper(place.Country)
-	}
-	if own, ok := ownCountries[territory]; ok {
-		return own
-	}
-	return territory
-}
-
-// partOfCountry are the territories that DHL serves as a part of their country:
-// Ceuta and Melilla, the Åland Islands.
-var partOfCountry = []string{carrierkit.CeutaMelilla, "AX"}
-
-var ownCountries = map[string]string{"BL": "XY", "BQ": "XB", "CW": "XC", "SX": "XM", "XK": "KV"}
-
-// placeOf is a place that DHL named.
-func placeOf(country, state, city string) carrierkit.Place {
-	for iso, own := range ownCountries {
-		if country == own {
-			country = iso
-		}
-	}
-	return carrierkit.Place{
-		Country: country,
-		State:   state,
-		City:    city,
-	}
 }
 
 // box is packaging of DHL's own. A flyer has no code: it is charged by weight.

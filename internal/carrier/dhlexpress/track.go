@@ -184,22 +184,3 @@ func codeOf(raw json.RawMessage) string {
 	}
 	return cleanCode(event.TypeCode)
 }
-
-// scan converts the checkpoint; not ok if it has no code or no time.
-func (c *checkpoint) scan(now time.Time) (scan ship.Scan, ok bool) {
-	at, zoned, ok := c.occurredAt(now)
-	code := cleanCode(c.TypeCode)
-	if !ok || code == "" {
-		return ship.Scan{}, false
-	}
-
-	scan = ship.Scan{
-		Code:        code,
-		At:          at,
-		ZoneUnknown: !zoned,
-		Description: strings.TrimSpace(c.Description),
-		Location:    c.location(),
-	}
-	scan.Status, scan.Reason, _ = meaning(code)
-	return scan, true
-}

@@ -3,7 +3,6 @@ package dhlexpress
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 )
 
 // The tracking answer of DHL. Every part is decoded on its own: one of an
@@ -59,28 +58,4 @@ func decodeLeniently(data []byte, into any) bool {
 	err := json.Unmarshal(data, into)
 	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err) // the rest of it is read
 	return err == nil || isTypeError
-}
-
-// cityAndCountry is where the checkpoint was, from the name of DHL's service
-// area: "AUCKLAND-NZ".
-func (c *checkpoint) cityAndCountry() (city, country string) {
-	if len(c.Areas) == 0 {
-		return "", ""
-	}
-
-	name := strings.TrimSpace(c.Areas[0].Description)
-	i := strings.LastIndex(name, "-")
-	if i < 0 || len(name)-i-1 != 2 {
-		return name, ""
-	}
-	return strings.TrimSpace(name[:i]), strings.ToUpper(name[i+1:])
-}
-
-// location is the place as it is shown: "AUCKLAND, NZ".
-func (c *checkpoint) location() string {
-	city, country := c.cityAndCountry()
-	if city == "" || country == "" {
-		return city
-	}
-	return city + ", " + country
 }

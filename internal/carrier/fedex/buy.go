@@ -352,13 +352,3 @@ func (s *soldShipment) addDocuments(request *carrier.BuyOrder, purchase *ship.Sa
 	}
 	return nil
 }
-
-// price is what is charged: one of the answer's rates is marked as such.
-func (r rating) price() (ship.Money, bool) {
-	for _, detail := range r.Details {
-		if detail.RateType == r.ActualRateType {
-			return detail.price()
-		}
-	}
-	return ship.Money{}, false
-}

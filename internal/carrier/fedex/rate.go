@@ -2,55 +2,13 @@ package fedex
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"math/big"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
-
-// The interfaces for rates. A project has one or the other: "Rates and Transit
-// Times", or "Comprehensive Rates", which takes and gives the same.
-const (
-	ratePath          = "/rate/v1/rates/quotes"
-	comprehensivePath = "/rate/v1/comprehensiverates/quotes"
-)
-
-// askForRates asks the interface that the project has. Where it is not allowed,
-// the other is tried once, and used from then on if it is allowed.
-func (d *driver) askForRates(ctx context.Context, body rateRequest, answer *rateAnswer) error {
-	other := d.otherRates.Load()
-	err := d.askForRatesAt(ctx, other, body, answer)
-	if !isForbidden(err) {
-		return err
-	}
-
-	if second := d.askForRatesAt(ctx, !other, body, answer); !isForbidden(second) {
-		d.otherRates.Store(!other)
-		return second
-	}
-	return err
-}
-
-func (d *driver) askForRatesAt(ctx context.Context, other bool, body rateRequest, answer *rateAnswer) error {
-	path := ratePath
-	if other {
-		path = comprehensivePath
-	}
-	return d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + path, Body: body}, answer)
-}
-
-// isForbidden reports whether the keys were accepted but the project does not
-// have the interface. A refused token is an error of its own.
-func isForbidden(err error) bool {
-	return errors.Is(err, carrierkit.Status(http.StatusForbidden)) && !errors.Is(err, errToken)
-}
 
 // Rates quotes every service of FedEx that takes the order, at the account's
 // own prices.
@@ -161,12 +119,41 @@ func (d *driver) economy(order *ship.Order) *economyDetail {
 	return &economyDetail{HubID: d.hub, Indicia: indicia}
 }
 
-// checkReturn refuses returns that need customs documents of their own.
-func checkReturn(order *ship.Order) error {
-	if order.IsReturn && laneOf(order).isInternational() {
-		return ship.Errorf(ship.Unsupported, "cross-border returns are not supported with FedEx")
+// The interfaces for rates. A project has one or the other: "Rates and Transit
+// Times", or "Comprehensive Rates", which takes and gives the same.
+const (
+	ratePath          = "/rate/v1/rates/quotes"
+	comprehensivePath = "/rate/v1/comprehensiverates/quotes"
+)
+
+// askForRates asks the interface that the project has. Where it is not allowed,
+// the other is tried once, and used from then on if it is allowed.
+func (d *driver) askForRates(ctx context.Context, body rateRequest, answer *rateAnswer) error {
+	other := d.otherRates.Load()
+	err := d.askForRatesAt(ctx, other, body, answer)
+	if !isForbidden(err) {
+		return err
 	}
-	return nil
+
+	if second := d.askForRatesAt(ctx, !other, body, answer); !isForbidden(second) {
+		d.otherRates.Store(!other)
+		return second
+	}
+	return err
+}
+
+func (d *driver) askForRatesAt(ctx context.Context, other bool, body rateRequest, answer *rateAnswer) error {
+	path := ratePath
+	if other {
+		path = comprehensivePath
+	}
+	return d.call(ctx, d.ship, carrierkit.Call{Method: http.MethodPost, URL: d.base + path, Body: body}, answer)
+}
+
+// isForbidden reports whether the keys were accepted but the project does not
+// have the interface. A refused token is an error of its own.
+func isForbidden(err error) bool {
+	return errors.Is(err, carrierkit.Status(http.StatusForbidden)) && !errors.Is(err, errToken)
 }
 
 // rate is the offer of one service. Services that we cannot buy are left out.
@@ -206,66 +193,6 @@ func (r rateDetail) rate() (ship.Rate, bool) {
 	}
 	rate.Guaranteed = !rate.DeliveryAt.IsZero() && !r.Operational.NotGuaranteed
 	return rate, true
-}
-
-// rateTypes are the prices of a service, the account's own first.
-var rateTypes = []string{"ACCOUNT", "INCENTIVE", "PREFERRED_CURRENCY", "PREFERRED", "LIST"}
-
-// accountPrice is the price that the account pays, and what it consists of.
-func accountPrice(rated []ratedShipment) (paid ratedShipment, price ship.Money, ok bool) {
-	for _, kind := range rateTypes {
-		i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == kind })
-		if i < 0 {
-			continue
-		}
-		if price, ok := rated[i].price(); ok {
-			return rated[i], price, true
-		}
-	}
-	return ratedShipment{}, ship.Money{}, false
-}
-
-// listPrice is the published price, where FedEx returns it.
-func listPrice(rated []ratedShipment) (ship.Money, bool) {
-	i := slices.IndexFunc(rated, func(r ratedShipment) bool { return r.RateType == "LIST" })
-	if i < 0 {
-		return ship.Money{}, false
-	}
-	return rated[i].price()
-}
-
-// price is the charge with its taxes.
-func (r ratedShipment) price() (ship.Money, bool) {
-	currency := r.Currency
-	if currency == "" {
-		currency = r.Detail.Currency
-	}
-	return parseMoney(r.TotalNetCharge, isoCurrency(currency))
-}
-
-// parseMoney reads an amount exactly as it is written, rounded to the
-// currency's smallest unit. Zero or less is not a price.
-func parseMoney(n json.Number, currency string) (ship.Money, bool) {
-	value, ok := parseNumber(n)
-	if !ok || value.Sign() <= 0 {
-		return ship.Money{}, false
-	}
-	return ship.ParseMoney(value.FloatString(ship.Exponent(currency)), currency)
-}
-
-// parseNumber reads a number as it is written.
-func parseNumber(n json.Number) (*big.Rat, bool) {
-	const maxDigits, maxExponent = 40, 18
-
-	// A large exponent would make a number of as many digits.
-	text := string(n)
-	if _, exponent, isScientific := strings.Cut(strings.ToUpper(text), "E"); isScientific {
-		if power, err := strconv.Atoi(exponent); err != nil || power > maxExponent || power < -maxExponent {
-			return nil, false
-		}
-	}
-	value, ok := new(big.Rat).SetString(text)
-	return value, ok && len(text) <= maxDigits
 }
 
 // parseTime reads a moment. FedEx writes most of them without a zone: they are

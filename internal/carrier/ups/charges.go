@@ -1,54 +1,22 @@
 package ups
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// chargeCodes are the surcharges whose codes UPS publishes with its samples.
-// Others are recognized by their descriptions.
-var chargeCodes = map[string]ship.ChargeType{
-	"375": ship.FuelCharge,
-	"376": ship.DeliveryArea,
-}
-
-// chargeWords are parts of the descriptions of surcharges, the more specific
-// first.
-var chargeWords = []struct {
-	word string
-	kind ship.ChargeType
-}{
-	{"fuel", ship.FuelCharge},
-	{"delivery area", ship.DeliveryArea},
-	{"extended area", ship.DeliveryArea},
-	{"remote area", ship.DeliveryArea},
-	{"residential", ship.ResidentialCharge},
-	{"signature", ship.SignatureCharge},
-	{"delivery confirmation", ship.SignatureCharge},
-	{"declared value", ship.InsuranceCharge},
-	{"insur", ship.InsuranceCharge},
-	{"saturday", ship.SaturdayCharge},
-	{"additional handling", ship.OversizeCharge},
-	{"large package", ship.OversizeCharge},
-	{"over maximum", ship.OversizeCharge},
-	{"demand", ship.PeakCharge},
-	{"peak", ship.PeakCharge},
-	{"tax", ship.TaxCharge},
-}
-
-func (c itemizedCharge) kind() ship.ChargeType {
-	if kind, ok := chargeCodes[string(c.Code)]; ok {
-		return kind
-	}
-
-	description := strings.ToLower(c.Description)
-	for _, known := range chargeWords {
-		if strings.Contains(description, known.word) {
-			return known.kind
+// price is the account's own where UPS has agreed on one, else the published
+// one. It is the zero Money if neither can be read.
+func price(published money, own *negotiated) ship.Money {
+	if own != nil {
+		if agreed, ok := ship.ParseMoney(own.TotalCharge.MonetaryValue, own.TotalCharge.CurrencyCode); ok && agreed.Minor > 0 {
+			return agreed
 		}
 	}
-	return ship.OtherCharge
+	amount, _ := ship.ParseMoney(published.MonetaryValue, published.CurrencyCode)
+	return amount
 }
 
 // chargesOf is what the price consists of. UPS itemizes published and agreed
@@ -92,6 +60,51 @@ func (c *charges) add(items []itemizedCharge) {
 	for _, item := range items {
 		c.addAmount(item.kind(), money{CurrencyCode: item.CurrencyCode, MonetaryValue: string(item.MonetaryValue)})
 	}
+}
+
+func (c itemizedCharge) kind() ship.ChargeType {
+	if kind, ok := chargeCodes[string(c.Code)]; ok {
+		return kind
+	}
+
+	description := strings.ToLower(c.Description)
+	for _, known := range chargeWords {
+		if strings.Contains(description, known.word) {
+			return known.kind
+		}
+	}
+	return ship.OtherCharge
+}
+
+// chargeCodes are the surcharges whose codes UPS publishes with its samples.
+// Others are recognized by their descriptions.
+var chargeCodes = map[string]ship.ChargeType{
+	"375": ship.FuelCharge,
+	"376": ship.DeliveryArea,
+}
+
+// chargeWords are parts of the descriptions of surcharges, the more specific
+// first.
+var chargeWords = []struct {
+	word string
+	kind ship.ChargeType
+}{
+	{"fuel", ship.FuelCharge},
+	{"delivery area", ship.DeliveryArea},
+	{"extended area", ship.DeliveryArea},
+	{"remote area", ship.DeliveryArea},
+	{"residential", ship.ResidentialCharge},
+	{"signature", ship.SignatureCharge},
+	{"delivery confirmation", ship.SignatureCharge},
+	{"declared value", ship.InsuranceCharge},
+	{"insur", ship.InsuranceCharge},
+	{"saturday", ship.SaturdayCharge},
+	{"additional handling", ship.OversizeCharge},
+	{"large package", ship.OversizeCharge},
+	{"over maximum", ship.OversizeCharge},
+	{"demand", ship.PeakCharge},
+	{"peak", ship.PeakCharge},
+	{"tax", ship.TaxCharge},
 }
 
 // addAmount adds to the part of the kind. Zero and amounts in other currencies
@@ -142,4 +155,16 @@ func (c *charges) discounted(rated ratedShipment) []ship.Charge {
 		})
 	}
 	return c.list
+}
+
+// gramsOf is a weight of UPS's in grams; zero if it cannot be read.
+func gramsOf(given answeredWeight) int64 {
+	weight, err := strconv.ParseFloat(string(given.Weight), 64)
+	if err != nil || weight <= 0 || weight > 1e6 {
+		return 0
+	}
+	if given.UnitOfMeasurement.Code == "KGS" {
+		return ship.Kilogram.Grams(weight)
+	}
+	return ship.Pound.Grams(weight)
 }

@@ -7,34 +7,6 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 )
 
-// A lane is the kind of route between two countries. UPS has other services, or
-// the same under other names, on each.
-type lane int
-
-const (
-	laneUS     lane = iota // inside the United States, or inside Puerto Rico
-	lanePR                 // between the two
-	laneCA                 // inside Canada
-	laneHome               // inside any other country
-	laneAbroad             // between countries
-)
-
-// laneOf is the lane between two countries as UPS counts them.
-func laneOf(from, to string) lane {
-	inUnitedStates := func(country string) bool { return country == "US" || country == "PR" }
-	switch {
-	case from == to && inUnitedStates(from):
-		return laneUS
-	case inUnitedStates(from) && inUnitedStates(to):
-		return lanePR
-	case from == to && from == "CA":
-		return laneCA
-	case from == to:
-		return laneHome
-	}
-	return laneAbroad
-}
-
 // A service is ours, and UPS's codes of it by lane; empty where it is not
 // sold.
 type service struct {

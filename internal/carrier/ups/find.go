@@ -318,3 +318,29 @@ func (d *driver) recovery(ctx context.Context, echoed, number string, by *refere
 	err = d.call(ctx, carrierkit.Call{Method: http.MethodPost, URL: d.base + "/labels/v1/recovery", Body: body}, &answer)
 	return answer, err
 }
+
+// isVoided reports whether the label of the parcel was voided.
+func (p trackedPackage) isVoided() bool {
+	status := p.CurrentStatus.value
+	return status.Type == "MV" || status.StatusCode == "007" || status.StatusCode == "043"
+}
+
+// hasReference reports whether UPS lists the reference with the parcel.
+func (p trackedPackage) hasReference(reference string) bool {
+	for _, listed := range p.ReferenceNumber {
+		if strings.EqualFold(string(listed.value.Number), reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// goesTo reports whether the parcel can be going to the address.
+func (p trackedPackage) goesTo(destination ship.Address) bool {
+	for _, place := range p.PackageAddress {
+		if strings.EqualFold(string(place.value.Type), "destination") && !isSameZip(string(place.value.Address.value.PostalCode), destination) {
+			return false
+		}
+	}
+	return true
+}

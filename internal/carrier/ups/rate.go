@@ -169,30 +169,6 @@ func rateOf(offered service, on lane, rated ratedShipment) ship.Rate {
 	return rate
 }
 
-// gramsOf is a weight of UPS's in grams; zero if it cannot be read.
-func gramsOf(given answeredWeight) int64 {
-	weight, err := strconv.ParseFloat(string(given.Weight), 64)
-	if err != nil || weight <= 0 || weight > 1e6 {
-		return 0
-	}
-	if given.UnitOfMeasurement.Code == "KGS" {
-		return ship.Kilogram.Grams(weight)
-	}
-	return ship.Pound.Grams(weight)
-}
-
-// price is the account's own where UPS has agreed on one, else the published
-// one. It is the zero Money if neither can be read.
-func price(published money, own *negotiated) ship.Money {
-	if own != nil {
-		if agreed, ok := ship.ParseMoney(own.TotalCharge.MonetaryValue, own.TotalCharge.CurrencyCode); ok && agreed.Minor > 0 {
-			return agreed
-		}
-	}
-	amount, _ := ship.ParseMoney(published.MonetaryValue, published.CurrencyCode)
-	return amount
-}
-
 // arrival is when a parcel arrives, by the clocks of its destination. UPS names
 // no zone; the clock is kept as UTC, so that the day is the one that UPS means.
 func arrival(d day) time.Time {

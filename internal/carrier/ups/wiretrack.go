@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"time"
 	"unicode"
 
-	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
-	"github.com/waybillhq/waybill/internal/ship"
 )
 
 // Tracking answers and pushes are decoded part by part: a part that cannot be
@@ -117,32 +114,6 @@ type trackedAddress struct {
 	}] `json:"address"`
 }
 
-// isVoided reports whether the label of the parcel was voided.
-func (p trackedPackage) isVoided() bool {
-	status := p.CurrentStatus.value
-	return status.Type == "MV" || status.StatusCode == "007" || status.StatusCode == "043"
-}
-
-// hasReference reports whether UPS lists the reference with the parcel.
-func (p trackedPackage) hasReference(reference string) bool {
-	for _, listed := range p.ReferenceNumber {
-		if strings.EqualFold(string(listed.value.Number), reference) {
-			return true
-		}
-	}
-	return false
-}
-
-// goesTo reports whether the parcel can be going to the address.
-func (p trackedPackage) goesTo(destination ship.Address) bool {
-	for _, place := range p.PackageAddress {
-		if strings.EqualFold(string(place.value.Type), "destination") && !isSameZip(string(place.value.Address.value.PostalCode), destination) {
-			return false
-		}
-	}
-	return true
-}
-
 type datedEvent struct {
 	Type word `json:"type"`
 	Date word `json:"date"`
@@ -193,104 +164,22 @@ type alert struct {
 	DeliveryEndTime       word `json:"deliveryEndTime"`
 }
 
+type subscriptionRequest struct {
+	Locale               string   `json:"locale"`
+	CountryCode          string   `json:"countryCode"`
+	TrackingNumberList   []string `json:"trackingNumberList,omitempty"`
+	ShipperAccountNumber string   `json:"shipperAccountNumber,omitempty"`
+	SubAccountType       []string `json:"subAccountType,omitempty"`
+}
+
+type subscriptionAnswer struct {
+	ValidTrackingNumbers some[word] `json:"validTrackingNumbers"`
+	ExpiryDate           word       `json:"expiryDate"`
+}
+
 type place struct {
 	City          word `json:"city"`
 	StateProvince word `json:"stateProvince"`
 	CountryCode   word `json:"countryCode"`
 	Country       word `json:"country"`
-}
-
-func (p place) country() string {
-	if p.CountryCode != "" {
-		return string(p.CountryCode)
-	}
-	return string(p.Country)
-}
-
-// name is the place as it is shown: "Paramus, NJ, US". A country without a city
-// is not shown.
-func (p place) name() string {
-	if p.City == "" {
-		return ""
-	}
-
-	name := titled(string(p.City))
-	for _, part := range []string{string(p.StateProvince), p.country()} {
-		if part != "" {
-			name += ", " + part
-		}
-	}
-	return clip(name)
-}
-
-// titled writes a city that comes in capitals as people write it. UPS sends
-// both spellings.
-func titled(city string) string {
-	if city != strings.ToUpper(city) {
-		return city
-	}
-
-	var text strings.Builder
-	inWord := false
-	for _, r := range strings.ToLower(city) {
-		isLetter := strings.ToUpper(string(r)) != string(r)
-		if isLetter && !inWord {
-			text.WriteString(strings.ToUpper(string(r)))
-		} else {
-			text.WriteRune(r)
-		}
-		inWord = isLetter
-	}
-	return text.String()
-}
-
-// reportedEvent is one event that UPS reports of a parcel, polled or pushed.
-type reportedEvent struct {
-	number      string
-	mark        mark
-	description string
-	place       place
-	moment      moment
-	estimate    time.Time
-	raw         []byte
-}
-
-// update converts the event; not ok if it has no code or no time.
-func (e reportedEvent) update(now time.Time) (carrier.TrackingUpdate, bool) {
-	code := e.mark.code()
-	e.moment.place = carrierkit.Place{
-		Country: e.place.country(),
-		State:   string(e.place.StateProvince),
-		City:    string(e.place.City),
-	}
-	at, zoned, ok := e.moment.utc(now)
-	if !ok || code == "" || e.number == "" {
-		return carrier.TrackingUpdate{}, false
-	}
-
-	scan := ship.Scan{
-		Code:        code,
-		At:          at,
-		ZoneUnknown: !zoned,
-		Description: clip(e.description),
-		Location:    e.place.name(),
-	}
-	scan.Status, scan.Reason, _ = meaning(code)
-	return carrier.TrackingUpdate{
-		TrackingNumber: e.number,
-		Scan:           scan,
-		EstimateAt:     e.estimate,
-		Raw:            e.raw,
-	}, true
-}
-
-// maxText bounds what is shown.
-const maxText = 300
-
-// clip cuts text between its characters.
-func clip(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "")
 }

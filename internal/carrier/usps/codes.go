@@ -2,10 +2,8 @@ package usps
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 )
 
 // A service is a mail class.
@@ -96,16 +94,6 @@ func packagingList() []carrier.Packaging {
 		list = append(list, carrier.Packaging{Code: p.code, Name: p.name})
 	}
 	return list
-}
-
-// military are the state codes of post offices of the armed forces.
-var military = strings.Fields("AA AE AP")
-
-// takesForm reports whether a parcel from or to the state may carry a customs
-// form: it is outside the customs territory of the United States.
-func takesForm(state string) bool {
-	return slices.Contains(military, state) || carrierkit.IsAssociatedState(state) ||
-		carrierkit.IsUSTerritory(state) && state != "PR"
 }
 
 // contents are the declared kinds of contents, as clients write them.

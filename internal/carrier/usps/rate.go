@@ -2,9 +2,7 @@ package usps
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"math/big"
 	"net/http"
 	"slices"
 	"strconv"
@@ -250,54 +248,6 @@ func (c *consignment) rateOf(mailClass service, option rateOption) (ship.Rate, b
 	return rate, true
 }
 
-// extraPrice is what an extra service costs in the offer.
-func (o rateOption) extraPrice(code int) (ship.Money, bool) {
-	for _, extra := range o.ExtraServices {
-		if string(extra.Code) != strconv.Itoa(code) {
-			continue
-		}
-		if price, ok := money(extra.Price); ok {
-			return price, true
-		}
-	}
-	return ship.Money{}, false
-}
-
-// baseCharges are the postage and its fees; their sum is the base price.
-func (o rateOption) baseCharges(total ship.Money) []ship.Charge {
-	if len(o.Rates) == 0 {
-		return []ship.Charge{{Type: ship.BaseCharge, Amount: total}}
-	}
-
-	postage := total
-	var fees []ship.Charge
-	for _, fee := range o.Rates[0].Fees {
-		price, ok := money(fee.Price)
-		if !ok || price.Minor == 0 || price.Minor > postage.Minor {
-			continue
-		}
-
-		kind := ship.OtherCharge
-		if name := strings.ToLower(fee.Name); strings.Contains(name, "nonstandard") || strings.Contains(name, "dimension") {
-			kind = ship.OversizeCharge
-		}
-		fees = append(fees, ship.Charge{Type: kind, Amount: price})
-		postage.Minor -= price.Minor
-	}
-	return append([]ship.Charge{{Type: ship.BaseCharge, Amount: postage}}, fees...)
-}
-
-// extraCharge is what an extra service is for.
-func extraCharge(code int) ship.ChargeType {
-	switch code {
-	case 921, 922, 981:
-		return ship.SignatureCharge
-	case 925, 930, 931:
-		return ship.InsuranceCharge
-	}
-	return ship.OtherCharge
-}
-
 // deliveryHour stands for the end of the delivery day, as USPS promises a day
 // and no hour. At this hour every part of the country has that date.
 const deliveryHour = 20
@@ -309,20 +259,4 @@ func (c commitment) deliveryAt() time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// money reads an amount in dollars from the text of a JSON number. USPS adds
-// some amounts in binary ("12.350000000000001"): the cent nearest to the text
-// is the amount.
-func money(n json.Number) (ship.Money, bool) {
-	text := n.String()
-	if text == "" || len(text) > 30 || strings.Trim(text, "0123456789.") != "" {
-		return ship.Money{}, false
-	}
-
-	amount, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return ship.Money{}, false
-	}
-	return ship.ParseMoney(amount.FloatString(2), "USD")
 }

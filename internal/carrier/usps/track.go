@@ -1,7 +1,6 @@
 package usps
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,25 +153,6 @@ func (r trackingResult) updates(number string, now time.Time) []carrier.Tracking
 	return list
 }
 
-// scan converts the event.
-func (e trackingEvent) scan(now time.Time) (ship.Scan, bool) {
-	at, zoneUnknown, ok := e.occurredAt(now)
-	code := codeOf(string(e.EventCode), string(e.EventType))
-	if !ok || code == "" {
-		return ship.Scan{}, false
-	}
-
-	scan := ship.Scan{
-		Code:        code,
-		At:          at,
-		ZoneUnknown: zoneUnknown,
-		Description: bounded(plain(string(e.EventType))),
-		Location:    e.location(),
-	}
-	scan.Status, scan.Reason, _ = meaning(code)
-	return scan, true
-}
-
 // estimate is the day of delivery that USPS predicts, else expects, else
 // guarantees.
 func (r trackingResult) estimate() time.Time {
@@ -195,31 +175,4 @@ func (r trackingResult) estimate() time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// listOf are the members of a list, or the one object that stands in its place;
-// nil if it is neither.
-func listOf(raw json.RawMessage) []json.RawMessage {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) > 0 && raw[0] == '{' {
-		return []json.RawMessage{raw}
-	}
-
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	return list
-}
-
-// decodeLeniently decodes an object. Members of an unexpected type are left
-// out.
-func decodeLeniently(raw json.RawMessage, into any) bool {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' {
-		return false
-	}
-	err := json.Unmarshal(raw, into)
-	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || isTypeError
 }

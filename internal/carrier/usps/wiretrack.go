@@ -1,6 +1,10 @@
 package usps
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
 
 type trackingRequest struct {
 	TrackingNumber string `json:"trackingNumber"`
@@ -62,4 +66,31 @@ type subscriptionFilter struct {
 type subscriptionAnswer struct {
 	Status text `json:"status"`
 	Secret text `json:"secret"`
+}
+
+// listOf are the members of a list, or the one object that stands in its place;
+// nil if it is neither.
+func listOf(raw json.RawMessage) []json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > 0 && raw[0] == '{' {
+		return []json.RawMessage{raw}
+	}
+
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// decodeLeniently decodes an object. Members of an unexpected type are left
+// out.
+func decodeLeniently(raw json.RawMessage, into any) bool {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' {
+		return false
+	}
+	err := json.Unmarshal(raw, into)
+	_, isTypeError := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || isTypeError
 }

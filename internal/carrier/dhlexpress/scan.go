@@ -3,14 +3,28 @@ package dhlexpress
 import (
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// ahead is how far a scan may be in the future: it covers the time zones of the
-// world and clocks that are slightly wrong.
-const ahead = 48 * time.Hour
+// scan converts the checkpoint; not ok if it has no code or no time.
+func (c *checkpoint) scan(now time.Time) (scan ship.Scan, ok bool) {
+	at, zoned, ok := c.occurredAt(now)
+	code := cleanCode(c.TypeCode)
+	if !ok || code == "" {
+		return ship.Scan{}, false
+	}
 
-// earliest is before DHL had this interface; a scan before it has no date.
-var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	scan = ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: !zoned,
+		Description: strings.TrimSpace(c.Description),
+		Location:    c.location(),
+	}
+	scan.Status, scan.Reason, _ = meaning(code)
+	return scan, true
+}
 
 // occurredAt is when the checkpoint was: its date and time in the zone of its
 // offset, or else of its country. Where neither is known, or it has no time,
@@ -45,6 +59,13 @@ func (c *checkpoint) occurredAt(now time.Time) (t time.Time, zoned, ok bool) {
 // isPlausibleTime reports whether something can have been scanned then.
 func isPlausibleTime(t, now time.Time) bool { return t.After(earliest) && t.Before(now.Add(ahead)) }
 
+// earliest is before DHL had this interface; a scan before it has no date.
+var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ahead is how far a scan may be in the future: it covers the time zones of the
+// world and clocks that are slightly wrong.
+const ahead = 48 * time.Hour
+
 // zone is that of the checkpoint's place; UTC if that is not certain.
 func (c *checkpoint) zone() (_ *time.Location, certain bool) {
 	city, country := c.cityAndCountry()
@@ -53,4 +74,28 @@ func (c *checkpoint) zone() (_ *time.Location, certain bool) {
 		return time.UTC, false
 	}
 	return zone, true
+}
+
+// cityAndCountry is where the checkpoint was, from the name of DHL's service
+// area: "AUCKLAND-NZ".
+func (c *checkpoint) cityAndCountry() (city, country string) {
+	if len(c.Areas) == 0 {
+		return "", ""
+	}
+
+	name := strings.TrimSpace(c.Areas[0].Description)
+	i := strings.LastIndex(name, "-")
+	if i < 0 || len(name)-i-1 != 2 {
+		return name, ""
+	}
+	return strings.TrimSpace(name[:i]), strings.ToUpper(name[i+1:])
+}
+
+// location is the place as it is shown: "AUCKLAND, NZ".
+func (c *checkpoint) location() string {
+	city, country := c.cityAndCountry()
+	if city == "" || country == "" {
+		return city
+	}
+	return city + ", " + country
 }

@@ -1,10 +1,7 @@
 package dhlexpress
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,40 +12,33 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// do makes a call about an order. A refusal points to the fields of our own
-// request.
-func (d driver) do(ctx context.Context, call carrierkit.Call, answer any, order ship.Order, extras []extra) error {
-	var details []string
-	call.Refusal = func(body []byte) ship.Refusal {
-		// The credentials must not come back in the details of an error.
-		details = detailsOf(bytes.ReplaceAll(body, []byte(strings.TrimPrefix(d.basic, "Basic ")), []byte("[secret]")))
-		return refusal(body)
+// refusal reads an error of DHL's. Its own code, where there is one, stands
+// before a colon at the beginning of the text.
+func refusal(body []byte) ship.Refusal {
+	var answer problem
+	if json.Unmarshal(body, &answer) != nil {
+		return ship.Refusal{}
 	}
 
-	err := call.Do(ctx, d.via, answer)
-	declined, ok := errors.AsType[*ship.Error](err)
-	if !ok || declined.Kind != ship.Invalid || len(details) == 0 {
-		return err
+	details := answer.AdditionalDetails
+	if len(details) == 0 {
+		details = []string{answer.Detail}
+	}
+	first := details[0]
+	if first == "" {
+		first = answer.Title
 	}
 
-	refused := *declined
-	if slices.ContainsFunc(details, isAccountProblem) {
-		refused.Kind = ship.Forbidden
-		refused.Message = "DHL Express does not accept the account number of this connection; check it under Carriers, and ask DHL whether the API key may use it"
-		return &refused
+	code, text, ok := strings.Cut(first, ":")
+	if !ok || !isCode(code) {
+		return ship.Refusal{Message: strings.Join(append([]string{first}, details[1:]...), "; ")}
 	}
+	texts := append([]string{strings.TrimSpace(text)}, details[1:]...)
+	return ship.Refusal{Code: code, Message: strings.Join(texts, "; ")}
+}
 
-	var fields []ship.FieldError
-	for _, text := range details {
-		if field, ok := fieldOf(text, order, extras); ok {
-			fields = append(fields, field)
-		}
-	}
-	if named, ok := errors.AsType[*ship.Error](carrierkit.InvalidOrder("DHL Express", fields)); ok {
-		refused.Message = named.Message
-		refused.Fields = named.Fields
-	}
-	return &refused
+func isCode(s string) bool {
+	return s != "" && len(s) <= 8 && strings.Trim(s, "0123456789") == ""
 }
 
 // detailsOf are the problems that DHL lists, one text each.
@@ -67,14 +57,14 @@ func detailsOf(body []byte) []string {
 	return nil
 }
 
-// accountCodes are the codes for an account that cannot be used at all: no
-// change of the order resolves them.
-var accountCodes = []string{"3501", "5032", "8003", "8007"}
-
 func isAccountProblem(text string) bool {
 	code, _ := splitCode(text)
 	return slices.Contains(accountCodes, code) || strings.HasPrefix(text, "The account number is not found or invalid")
 }
+
+// accountCodes are the codes for an account that cannot be used at all: no
+// change of the order resolves them.
+var accountCodes = []string{"3501", "5032", "8003", "8007"}
 
 // splitCode separates DHL's own number from its words.
 func splitCode(text string) (code, words string) {
@@ -84,15 +74,6 @@ func splitCode(text string) (code, words string) {
 	}
 	return code, strings.TrimSpace(words)
 }
-
-// Codes of problems that are known by what they are about.
-const (
-	codeVagueGoods = "7147"
-	codeNoInvoice  = "7120"
-	codeBadDate    = "998"
-	codeNoProduct  = "996"
-	codeNoExtra    = "7008"
-)
 
 // fieldOf is a problem as one of our fields; not ok if it names none.
 func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bool) {
@@ -121,11 +102,14 @@ func fieldOf(text string, order ship.Order, extras []extra) (ship.FieldError, bo
 	return field, field.Pointer != ""
 }
 
-// dhlPointer is how DHL names a part of the request.
-var dhlPointer = regexp.MustCompile(`#(?:/[A-Za-z0-9]+)+`)
-
-// missingKey is how DHL names a part that is not there.
-var missingKey = regexp.MustCompile(`required key \[([A-Za-z0-9]+)\]`)
+// Codes of problems that are known by what they are about.
+const (
+	codeVagueGoods = "7147"
+	codeNoInvoice  = "7120"
+	codeBadDate    = "998"
+	codeNoProduct  = "996"
+	codeNoExtra    = "7008"
+)
 
 // pointerOf is our name of the part of the request that a text is about; empty
 // if it names none that the client wrote.
@@ -165,21 +149,11 @@ func pointerOf(words string, order ship.Order, extras []extra) string {
 	return ""
 }
 
-// partyFields are the members of an address and of a contact.
-var partyFields = map[string]string{
-	"postalCode":          "zip",
-	"cityName":            "city",
-	"countryCode":         "country",
-	"provinceCode":        "state",
-	"addressLine1":        "address1",
-	"addressLine2":        "address2",
-	"addressLine3":        "address3",
-	"phone":               "phone",
-	"email":               "email",
-	"companyName":         "company",
-	"fullName":            "name",
-	"registrationNumbers": "",
-}
+// dhlPointer is how DHL names a part of the request.
+var dhlPointer = regexp.MustCompile(`#(?:/[A-Za-z0-9]+)+`)
+
+// missingKey is how DHL names a part that is not there.
+var missingKey = regexp.MustCompile(`required key \[([A-Za-z0-9]+)\]`)
 
 func partyPointer(side string, rest []string) string {
 	party := map[string]string{
@@ -203,14 +177,20 @@ func partyPointer(side string, rest []string) string {
 	return party
 }
 
-// itemFields are the members of a line of the declaration.
-var itemFields = map[string]string{
-	"description":         "description",
-	"price":               "value",
-	"quantity":            "quantity",
-	"commoditycodes":      "hsCode",
-	"manufacturercountry": "originCountry",
-	"weight":              "weight",
+// partyFields are the members of an address and of a contact.
+var partyFields = map[string]string{
+	"postalCode":          "zip",
+	"cityName":            "city",
+	"countryCode":         "country",
+	"provinceCode":        "state",
+	"addressLine1":        "address1",
+	"addressLine2":        "address2",
+	"addressLine3":        "address3",
+	"phone":               "phone",
+	"email":               "email",
+	"companyName":         "company",
+	"fullName":            "name",
+	"registrationNumbers": "",
 }
 
 // contentPointer is our name of a part that is about parcels and goods. DHL
@@ -232,6 +212,16 @@ func contentPointer(parts []string, order ship.Order) string {
 		return declarationPointer(lower[1:], order)
 	}
 	return ""
+}
+
+// itemFields are the members of a line of the declaration.
+var itemFields = map[string]string{
+	"description":         "description",
+	"price":               "value",
+	"quantity":            "quantity",
+	"commoditycodes":      "hsCode",
+	"manufacturercountry": "originCountry",
+	"weight":              "weight",
 }
 
 func parcelPointer(rest []string, order ship.Order) string {
@@ -293,12 +283,6 @@ func extraPointer(index string, extras []extra) string {
 	return "/options"
 }
 
-// keyword is the description that DHL's list of vague words matched.
-var keyword = regexp.MustCompile(`Description:([^\]]+)\]`)
-
-// lineNumber is the line that DHL names; its own examples count from one.
-var lineNumber = regexp.MustCompile(`(?i)lineitems/(\d+)`)
-
 // vagueItem is the item whose description DHL does not accept: the one that is
 // quoted, else the one that is numbered.
 func vagueItem(words string, order ship.Order) string {
@@ -322,6 +306,12 @@ func vagueItem(words string, order ship.Order) string {
 	}
 	return "/customs/items"
 }
+
+// keyword is the description that DHL's list of vague words matched.
+var keyword = regexp.MustCompile(`Description:([^\]]+)\]`)
+
+// lineNumber is the line that DHL names; its own examples count from one.
+var lineNumber = regexp.MustCompile(`(?i)lineitems/(\d+)`)
 
 // plainWords is a text without the names of DHL's own fields.
 func plainWords(words string) string {

@@ -1,6 +1,7 @@
 package ups
 
 import (
+	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -11,54 +12,27 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-// The party that a refusal is about.
-const (
-	shipper  = "shipper"
-	shipTo   = "shipTo"
-	shipFrom = "shipFrom"
-)
+// refusals reads UPS's errors, one entry for each.
+func refusals(body []byte) []ship.Refusal {
+	var answer errorAnswer
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
 
-// addressCodes are the fields of addresses by the last two digits of UPS's
-// codes: 1202nn is about the recipient and 1203nn about the place of origin.
-// The sender's 1201nn are one higher up to the country, and have their own
-// codes after that.
-var addressCodes = map[string]string{
-	"00": "name", "01": "name", "02": "address1", "03": "address2", "04": "address3", "05": "city", "06": "state",
-	"07": "zip", "08": "country", "09": "phone", "13": "phone", "17": "phone", "18": "phone",
+	list := make([]ship.Refusal, 0, len(answer.Response.Errors))
+	for _, reason := range answer.Response.Errors {
+		list = append(list, ship.Refusal{Code: string(reason.Code), Message: reason.Message})
+	}
+	return list
 }
 
-var shipperCodes = map[string]string{
-	"01": "name", "02": "address1", "03": "address2", "04": "address3", "05": "city", "06": "state",
-	"07": "zip", "08": "country", "09": "phone", "10": "name", "15": "phone", "19": "phone",
+// first is the refusal that decides what an error means.
+func first(list []ship.Refusal) ship.Refusal {
+	if len(list) == 0 {
+		return ship.Refusal{}
+	}
+	return list[0]
 }
-
-// orderCodes are the other fields that UPS has codes for. Those of purchases
-// begin with 12; the same thing in a quote begins with 11.
-var orderCodes = map[string]string{
-	"20124": "/service", "20500": "/service", "21100": "/service", "21185": "/service", "21208": "/service", "21210": "/service", "21215": "/service",
-	"11100": "/service", "11210": "/service", "11215": "/service", "11217": "/service",
-
-	"20600": "/parcels/0/packaging", "20605": "/parcels/0/packaging",
-	"20601": "/parcels/0/weight", "20608": "/parcels/0/weight", "20616": "/parcels/0/weight",
-	"21030": "/parcels/0/weight", "21031": "/parcels/0/weight", "21035": "/parcels/0/weight", "21036": "/parcels/0/weight",
-	"11030": "/parcels/0/weight", "11031": "/parcels/0/weight", "11035": "/parcels/0/weight", "11036": "/parcels/0/weight",
-	"20602": "/parcels/0/dimensions", "20609": "/parcels/0/dimensions",
-	"21050": "/parcels/0/dimensions", "21055": "/parcels/0/dimensions", "21056": "/parcels/0/dimensions",
-	"10609": "/parcels/0/dimensions", "11050": "/parcels/0/dimensions", "11055": "/parcels/0/dimensions", "11056": "/parcels/0/dimensions",
-	"20020": "/parcels", "20624": "/parcels", "10003": "/parcels",
-
-	"20604": "/options/insuredValue", "20617": "/options/insuredValue", "20621": "/options/insuredValue", "21025": "/options/insuredValue",
-	"20598": "/options/signature", "20599": "/options/signature", "21020": "/options/signature", "21150": "/options/signature",
-	"20505": "/options/saturdayDelivery", "21015": "/options/saturdayDelivery", "21045": "/options/saturdayDelivery", "21047": "/options/saturdayDelivery", "21200": "/options/saturdayDelivery",
-
-	"20413": "/billing/account", "20430": "/billing/country", "20437": "/billing/zip", "21195": "/billing/type", "21265": "/billing/type",
-	"20502": "/customs/items", "20512": "/customs", "20527": "/customs/items", "20539": "/customs/items", "21266": "/customs/items",
-
-	"10208": "/destination/country", "10308": "/origin/country", "20802": "/destination",
-}
-
-// accountCodes refuse the account of the connection, whatever the order is.
-var accountCodes = []string{"120100", "120113", "120120", "120121", "120122", "111580"}
 
 // explain says which fields of the order a refusal is about, or that it is
 // about the connection.
@@ -91,6 +65,9 @@ func (w *draft) explain(err error, reasons []ship.Refusal) error {
 	}
 	return &refused
 }
+
+// accountCodes refuse the account of the connection, whatever the order is.
+var accountCodes = []string{"120100", "120113", "120120", "120121", "120122", "111580"}
 
 // plainCode is a code without the 9 that newer versions put before the codes of
 // older ones.
@@ -138,6 +115,52 @@ func (w *draft) pointer(reason ship.Refusal) string {
 		return inParcel(pointer, reason.Message)
 	}
 	return w.pointerByWords(reason.Message)
+}
+
+// The party that a refusal is about.
+const (
+	shipper  = "shipper"
+	shipTo   = "shipTo"
+	shipFrom = "shipFrom"
+)
+
+// addressCodes are the fields of addresses by the last two digits of UPS's
+// codes: 1202nn is about the recipient and 1203nn about the place of origin.
+// The sender's 1201nn are one higher up to the country, and have their own
+// codes after that.
+var addressCodes = map[string]string{
+	"00": "name", "01": "name", "02": "address1", "03": "address2", "04": "address3", "05": "city", "06": "state",
+	"07": "zip", "08": "country", "09": "phone", "13": "phone", "17": "phone", "18": "phone",
+}
+
+var shipperCodes = map[string]string{
+	"01": "name", "02": "address1", "03": "address2", "04": "address3", "05": "city", "06": "state",
+	"07": "zip", "08": "country", "09": "phone", "10": "name", "15": "phone", "19": "phone",
+}
+
+// orderCodes are the other fields that UPS has codes for. Those of purchases
+// begin with 12; the same thing in a quote begins with 11.
+var orderCodes = map[string]string{
+	"20124": "/service", "20500": "/service", "21100": "/service", "21185": "/service", "21208": "/service", "21210": "/service", "21215": "/service",
+	"11100": "/service", "11210": "/service", "11215": "/service", "11217": "/service",
+
+	"20600": "/parcels/0/packaging", "20605": "/parcels/0/packaging",
+	"20601": "/parcels/0/weight", "20608": "/parcels/0/weight", "20616": "/parcels/0/weight",
+	"21030": "/parcels/0/weight", "21031": "/parcels/0/weight", "21035": "/parcels/0/weight", "21036": "/parcels/0/weight",
+	"11030": "/parcels/0/weight", "11031": "/parcels/0/weight", "11035": "/parcels/0/weight", "11036": "/parcels/0/weight",
+	"20602": "/parcels/0/dimensions", "20609": "/parcels/0/dimensions",
+	"21050": "/parcels/0/dimensions", "21055": "/parcels/0/dimensions", "21056": "/parcels/0/dimensions",
+	"10609": "/parcels/0/dimensions", "11050": "/parcels/0/dimensions", "11055": "/parcels/0/dimensions", "11056": "/parcels/0/dimensions",
+	"20020": "/parcels", "20624": "/parcels", "10003": "/parcels",
+
+	"20604": "/options/insuredValue", "20617": "/options/insuredValue", "20621": "/options/insuredValue", "21025": "/options/insuredValue",
+	"20598": "/options/signature", "20599": "/options/signature", "21020": "/options/signature", "21150": "/options/signature",
+	"20505": "/options/saturdayDelivery", "21015": "/options/saturdayDelivery", "21045": "/options/saturdayDelivery", "21047": "/options/saturdayDelivery", "21200": "/options/saturdayDelivery",
+
+	"20413": "/billing/account", "20430": "/billing/country", "20437": "/billing/zip", "21195": "/billing/type", "21265": "/billing/type",
+	"20502": "/customs/items", "20512": "/customs", "20527": "/customs/items", "20539": "/customs/items", "21266": "/customs/items",
+
+	"10208": "/destination/country", "10308": "/origin/country", "20802": "/destination",
 }
 
 // side is which of our addresses UPS means: the shipper of a return is its
@@ -237,4 +260,31 @@ func (w *draft) pointerByWords(message string) string {
 		return w.side(whose)
 	}
 	return w.side(whose) + "/" + fieldWords[i].field
+}
+
+// isRefusedWith reports whether UPS declined with one of the codes.
+func isRefusedWith(err error, codes ...string) bool {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.NotFound {
+		return false
+	}
+	return slices.Contains(codes, refused.Refusal.Code)
+}
+
+// withKind is a refusal that means something else than an invalid request.
+func withKind(kind ship.Kind, message string, err error) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok {
+		return err
+	}
+
+	changed := *refused
+	changed.Kind = kind
+	changed.Message = message
+	return &changed
+}
+
+// invalid refuses one field of the order before anything is sent.
+func invalid(pointer, code, detail string) error {
+	return ship.InvalidFields([]ship.FieldError{{Pointer: pointer, Code: code, Detail: detail}})
 }

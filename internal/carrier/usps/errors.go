@@ -45,35 +45,28 @@ func refusalOf(body []byte) ship.Refusal {
 	return refusal
 }
 
-// parametersOf are the parts of the request that an error of the APIs is about.
-func parametersOf(body []byte) []string {
-	var answer errorAnswer
-	var problem apiError
-	if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer.Error, &problem) != nil {
-		return nil
-	}
-
-	var list []string
-	for _, item := range problem.Errors {
-		for name := range strings.SplitSeq(item.parameter(), ",") {
-			list = append(list, strings.TrimSpace(name))
-		}
-	}
-	return list
-}
-
-// isRefusedWith reports whether the carrier declined with one of the codes.
-// What has a space in it is not a code but a part of the message.
-func isRefusedWith(err error, codes ...string) bool {
+// withAdvice adds what can be done about a refusal.
+func withAdvice(err error) error {
 	refused, ok := errors.AsType[*ship.Error](err)
-	if !ok || refused.Kind != ship.Invalid {
-		return false
+	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.Forbidden {
+		return err
 	}
 
+	explained := *refused
+	if known, ok := adviceBy[refused.Refusal.Code]; ok {
+		explained.Kind = known.kind
+		explained.Message = known.message
+		return &explained
+	}
+
+	// An app that lacks a product is declined in one of these two forms.
 	message := strings.ToLower(refused.Refusal.Message)
-	return slices.ContainsFunc(codes, func(code string) bool {
-		return refused.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(message, code)
-	})
+	if refused.Refusal.Code == "invalid_oauth_scope" || strings.Contains(message, "client application identifier is invalid") {
+		explained.Kind = ship.Forbidden
+		explained.Message = "the USPS app lacks a product that this call needs: request it on developers.usps.com"
+		return &explained
+	}
+	return err
 }
 
 // advice is what to do about a refusal that no change of the order resolves.
@@ -125,30 +118,6 @@ var adviceBy = map[string]advice{
 	"160255": {ship.Invalid, "USPS has no contract with this account for the mail class; set the price type of the connection to commercial, or choose another service"},
 }
 
-// withAdvice adds what can be done about a refusal.
-func withAdvice(err error) error {
-	refused, ok := errors.AsType[*ship.Error](err)
-	if !ok || refused.Kind != ship.Invalid && refused.Kind != ship.Forbidden {
-		return err
-	}
-
-	explained := *refused
-	if known, ok := adviceBy[refused.Refusal.Code]; ok {
-		explained.Kind = known.kind
-		explained.Message = known.message
-		return &explained
-	}
-
-	// An app that lacks a product is declined in one of these two forms.
-	message := strings.ToLower(refused.Refusal.Message)
-	if refused.Refusal.Code == "invalid_oauth_scope" || strings.Contains(message, "client application identifier is invalid") {
-		explained.Kind = ship.Forbidden
-		explained.Message = "the USPS app lacks a product that this call needs: request it on developers.usps.com"
-		return &explained
-	}
-	return err
-}
-
 // withFields points from the refusal of an order into our own request.
 func withFields(err error, parameters []string) error {
 	refused, ok := errors.AsType[*ship.Error](err)
@@ -179,6 +148,45 @@ func withFields(err error, parameters []string) error {
 		explained.Message = strings.TrimSuffix(named.Fields[0].Detail, ".")
 	}
 	return &explained
+}
+
+// parametersOf are the parts of the request that an error of the APIs is about.
+func parametersOf(body []byte) []string {
+	var answer errorAnswer
+	var problem apiError
+	if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer.Error, &problem) != nil {
+		return nil
+	}
+
+	var list []string
+	for _, item := range problem.Errors {
+		for name := range strings.SplitSeq(item.parameter(), ",") {
+			list = append(list, strings.TrimSpace(name))
+		}
+	}
+	return list
+}
+
+// pointerOf is our name of a part of USPS's request, "toAddress.ZIPCode"; empty
+// for one that the client did not write.
+func pointerOf(parameter string) string {
+	parts := strings.FieldsFunc(parameter, func(r rune) bool { return r == '.' || r == '/' || r == '[' || r == ']' })
+	if len(parts) == 0 {
+		return ""
+	}
+
+	last := parts[len(parts)-1]
+	switch parts[0] {
+	case "toAddress":
+		return "/destination" + addressFields[last]
+	case "fromAddress":
+		return "/origin" + addressFields[last]
+	}
+
+	if pointer, ok := parameterPointers[last]; ok {
+		return pointer
+	}
+	return parameterPointers[parts[0]]
 }
 
 // addressFields are the members of USPS's addresses.
@@ -226,24 +234,16 @@ var parameterPointers = map[string]string{
 	"exportersReference":     "/customs/taxIdentifiers",
 }
 
-// pointerOf is our name of a part of USPS's request, "toAddress.ZIPCode"; empty
-// for one that the client did not write.
-func pointerOf(parameter string) string {
-	parts := strings.FieldsFunc(parameter, func(r rune) bool { return r == '.' || r == '/' || r == '[' || r == ']' })
-	if len(parts) == 0 {
-		return ""
+// isRefusedWith reports whether the carrier declined with one of the codes.
+// What has a space in it is not a code but a part of the message.
+func isRefusedWith(err error, codes ...string) bool {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Kind != ship.Invalid {
+		return false
 	}
 
-	last := parts[len(parts)-1]
-	switch parts[0] {
-	case "toAddress":
-		return "/destination" + addressFields[last]
-	case "fromAddress":
-		return "/origin" + addressFields[last]
-	}
-
-	if pointer, ok := parameterPointers[last]; ok {
-		return pointer
-	}
-	return parameterPointers[parts[0]]
+	message := strings.ToLower(refused.Refusal.Message)
+	return slices.ContainsFunc(codes, func(code string) bool {
+		return refused.Refusal.Code == code || strings.Contains(code, " ") && strings.Contains(message, code)
+	})
 }

@@ -5,8 +5,50 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
+	"github.com/waybillhq/waybill/internal/ship"
 )
+
+// reportedEvent is one event that UPS reports of a parcel, polled or pushed.
+type reportedEvent struct {
+	number      string
+	mark        mark
+	description string
+	place       place
+	moment      moment
+	estimate    time.Time
+	raw         []byte
+}
+
+// update converts the event; not ok if it has no code or no time.
+func (e reportedEvent) update(now time.Time) (carrier.TrackingUpdate, bool) {
+	code := e.mark.code()
+	e.moment.place = carrierkit.Place{
+		Country: e.place.country(),
+		State:   string(e.place.StateProvince),
+		City:    string(e.place.City),
+	}
+	at, zoned, ok := e.moment.utc(now)
+	if !ok || code == "" || e.number == "" {
+		return carrier.TrackingUpdate{}, false
+	}
+
+	scan := ship.Scan{
+		Code:        code,
+		At:          at,
+		ZoneUnknown: !zoned,
+		Description: clip(e.description),
+		Location:    e.place.name(),
+	}
+	scan.Status, scan.Reason, _ = meaning(code)
+	return carrier.TrackingUpdate{
+		TrackingNumber: e.number,
+		Scan:           scan,
+		EstimateAt:     e.estimate,
+		Raw:            e.raw,
+	}, true
+}
 
 // A moment is when something happened as UPS reports it: in local time, which
 // has no zone, and in newer answers also in GMT.
@@ -120,4 +162,59 @@ func readOffset(s string) (time.Duration, bool) {
 		return -offset, true
 	}
 	return offset, true
+}
+
+func (p place) country() string {
+	if p.CountryCode != "" {
+		return string(p.CountryCode)
+	}
+	return string(p.Country)
+}
+
+// name is the place as it is shown: "Paramus, NJ, US". A country without a city
+// is not shown.
+func (p place) name() string {
+	if p.City == "" {
+		return ""
+	}
+
+	name := titled(string(p.City))
+	for _, part := range []string{string(p.StateProvince), p.country()} {
+		if part != "" {
+			name += ", " + part
+		}
+	}
+	return clip(name)
+}
+
+// titled writes a city that comes in capitals as people write it. UPS sends
+// both spellings.
+func titled(city string) string {
+	if city != strings.ToUpper(city) {
+		return city
+	}
+
+	var text strings.Builder
+	inWord := false
+	for _, r := range strings.ToLower(city) {
+		isLetter := strings.ToUpper(string(r)) != string(r)
+		if isLetter && !inWord {
+			text.WriteString(strings.ToUpper(string(r)))
+		} else {
+			text.WriteRune(r)
+		}
+		inWord = isLetter
+	}
+	return text.String()
+}
+
+// maxText bounds what is shown.
+const maxText = 300
+
+// clip cuts text between its characters.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "")
 }

@@ -1,11 +1,10 @@
 package dhlexpress
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
@@ -166,40 +165,6 @@ func workingTime(t time.Time) time.Time {
 // formatTime writes a time as DHL reads it, with a blank before the zone.
 func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05 GMT-07:00") }
 
-func (c *checker) packages(order ship.Order) []pack {
-	parcels := order.Parcels
-	if len(parcels) == 0 || len(parcels) > maxPieces {
-		c.refuse("/parcels", "invalid", fmt.Sprintf("DHL Express allows 1 to %d parcels per shipment", maxPieces))
-		return nil
-	}
-
-	list := make([]pack, len(parcels))
-	for i, parcel := range parcels {
-		code, ok := boxOf(parcel.Packaging)
-		if !ok {
-			c.refuse(carrierkit.ParcelPointer(order, i)+"/packaging", "unknown_packaging", "is not a DHL Express packaging type; GET /v1/carriers lists them, and \"custom\" is your own box")
-		}
-		list[i] = pack{TypeCode: code, Weight: kilograms(max(parcel.WeightGrams, 1))}
-		if d := parcel.Dimensions; d != nil && d.LengthMM > 0 && d.WidthMM > 0 && d.HeightMM > 0 {
-			list[i].Dimensions = &dimensions{centimetres(d.LengthMM), centimetres(d.WidthMM), centimetres(d.HeightMM)}
-		}
-	}
-	return list
-}
-
-// kilograms and centimetres are exact: DHL takes three decimals.
-func kilograms(grams int64) json.Number { return decimal(grams, 3) }
-func centimetres(mm int64) json.Number  { return decimal(mm, 1) }
-
-// decimal is a number with its last digits after the point.
-func decimal(number int64, places int) json.Number {
-	text := strconv.FormatInt(number, 10)
-	for len(text) <= places {
-		text = "0" + text
-	}
-	return json.Number(text[:len(text)-places] + "." + text[len(text)-places:])
-}
-
 // accounts are those of the sender and, if another account pays, of the payer.
 func (c *checker) accounts(own string, billing *ship.Billing) []account {
 	list := []account{{"shipper", own}}
@@ -268,4 +233,28 @@ func postalAddressOf(fitted carrierkit.FittedAddress) postalAddress {
 		address.ProvinceCode = fitted.State
 	}
 	return address
+}
+
+// partyOf is a party of the shipment. DHL's word for a consumer depends on the
+// side.
+func partyOf(fitted carrierkit.FittedAddress, kind, consumer string) party {
+	p := party{
+		PostalAddress: postalAddressOf(fitted),
+		ContactInformation: contact{
+			Email:       fitted.Email,
+			Phone:       fitted.Phone,
+			CompanyName: cmp.Or(fitted.Company, fitted.Name),
+			FullName:    cmp.Or(fitted.Name, fitted.Company),
+		},
+	}
+
+	switch {
+	case kind == "business":
+		p.TypeCode = "business"
+	case kind == "consumer":
+		p.TypeCode = consumer
+	case fitted.Residential:
+		p.TypeCode = "private"
+	}
+	return p
 }

@@ -1,7 +1,6 @@
 package ups
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -96,32 +95,6 @@ func (w *draft) fit(given ship.Address, pointer string) carrierkit.FittedAddress
 		w.problems = append(w.problems, unfit.Fields...)
 	}
 	return fitted
-}
-
-// localized is an address in the spelling of UPS: territories of the United
-// States and of France, and the Canary Islands, are countries; North American
-// postal codes have no separators; a Vietnamese province has its country before
-// it.
-func localized(given ship.Address) ship.Address {
-	switch territory := carrierkit.PlaceOf(given).Territory(); territory {
-	case carrierkit.CeutaMelilla, "AX":
-		// UPS has no code for Ceuta, Melilla and the Åland Islands: they stay
-		// in Spain and Finland.
-	default:
-		given.Country = cmp.Or(territory, given.Country)
-	}
-
-	if carrierkit.IsUSTerritory(given.Country) {
-		given.State = given.Country
-	}
-	if given.Country == "VN" && len(given.State) == 2 {
-		given.State = "VN-" + given.State
-	}
-	if isUnitedStates(given.Country) || given.Country == "CA" || len(given.Zip) > addressLimits.Zip {
-		given.Zip = strings.NewReplacer(" ", "", "-", "").Replace(given.Zip)
-	}
-	given.Email = "" // UPS would write to it
-	return given
 }
 
 func partyOf(fitted carrierkit.FittedAddress) party {
@@ -255,10 +228,4 @@ func (d *driver) transport(w *draft) charge {
 		transport.BillThirdParty = paying
 	}
 	return transport
-}
-
-// isUnitedStates reports whether UPS counts the country as the United States
-// for units: the states and their territories.
-func isUnitedStates(country string) bool {
-	return country == "US" || carrierkit.IsUSTerritory(country)
 }

@@ -5,24 +5,10 @@
 package dhlexpress
 
 import (
-	"context"
-	"encoding/base64"
-	"encoding/json"
-	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
-	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
-	"github.com/waybillhq/waybill/internal/ship"
 )
-
-// version is the interface that this driver was written against.
-const version = "3.1.0"
-
-// answerLimit bounds an answer: the label of a hundred pieces is some 6 MB.
-const answerLimit = 8 << 20
 
 // Spec describes DHL Express.
 var Spec = carrier.Spec{
@@ -84,107 +70,4 @@ var Spec = carrier.Spec{
 	Recognize: recognize,
 	GoLive:    goLive,
 	Open:      open,
-}
-
-// driver is one account.
-type driver struct {
-	base    string
-	basic   string // the value of the Authorization header
-	account string
-	via     carrier.Doer
-}
-
-func open(opening carrier.Opening) (carrier.Driver, error) {
-	account := strings.TrimSpace(opening.Credentials["account_number"])
-	if len(account) > maxAccount {
-		return nil, ship.InvalidFields([]ship.FieldError{{
-			Pointer: "/account_number",
-			Code:    "invalid",
-			Detail:  "must be a DHL Express account number of at most 12 characters",
-		}})
-	}
-
-	key := strings.TrimSpace(opening.Credentials["api_key"])
-	secret := strings.TrimSpace(opening.Credentials["api_secret"])
-	return driver{
-		base:    opening.BaseURL,
-		basic:   "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":"+secret)),
-		account: account,
-		via:     opening.Via,
-	}, nil
-}
-
-// call is one exchange. The reference is for DHL's own logs.
-func (d driver) call(method, path string, query url.Values, reference string) carrierkit.Call {
-	address := d.base + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-
-	header := http.Header{
-		"Authorization":                 {d.basic},
-		"X-Version":                     {version},
-		"Shipping-System-Platform-Name": {"Waybill"},
-	}
-	if reference != "" {
-		header.Set("Message-Reference", reference)
-	}
-
-	return carrierkit.Call{
-		Method:  method,
-		URL:     address,
-		Header:  header,
-		Limit:   answerLimit,
-		Refusal: refusal,
-	}
-}
-
-// Check asks whether DHL delivers to its own head office, which needs valid
-// credentials. The account number is checked by the first quote, as DHL reads
-// it only there.
-func (d driver) Check(ctx context.Context) error {
-	query := url.Values{
-		"type":        {"delivery"},
-		"countryCode": {"DE"},
-		"postalCode":  {"53113"},
-		"cityName":    {"Bonn"},
-	}
-
-	var answer addressAnswer
-	if err := d.call(http.MethodGet, "/address-validate", query, "").Do(ctx, d.via, &answer); err != nil {
-		return err
-	}
-	if len(answer.Address) == 0 {
-		return ship.Errorf(ship.Unavailable, "the carrier did not confirm whether the credentials are valid")
-	}
-	return nil
-}
-
-// refusal reads an error of DHL's. Its own code, where there is one, stands
-// before a colon at the beginning of the text.
-func refusal(body []byte) ship.Refusal {
-	var answer problem
-	if json.Unmarshal(body, &answer) != nil {
-		return ship.Refusal{}
-	}
-
-	details := answer.AdditionalDetails
-	if len(details) == 0 {
-		details = []string{answer.Detail}
-	}
-	first := details[0]
-	if first == "" {
-		first = answer.Title
-	}
-
-	code, text, ok := strings.Cut(first, ":")
-	if !ok || !isCode(code) {
-		return ship.Refusal{Message: strings.Join(append([]string{first}, details[1:]...), "; ")}
-	}
-	texts := append([]string{strings.TrimSpace(text)}, details[1:]...)
-	return ship.Refusal{Code: code, Message: strings.Join(texts, "; ")}
-}
-
-func isCode(s string) bool {
-	return s != "" && len(s) <= 8 && strings.Trim(s, "0123456789") == ""
 }

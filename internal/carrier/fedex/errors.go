@@ -5,40 +5,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/ship"
 )
-
-const (
-	// requestMismatch is what the test environment answers to requests that are
-	// not among its recorded ones.
-	requestMismatch = "REQUEST.MISMATCH"
-
-	// virtualResponse marks a recorded answer, whatever was asked.
-	virtualResponse = "VIRTUAL.RESPONSE"
-)
-
-// notTestable is the error of a request that FedEx answers only in production.
-func notTestable(refusal ship.Refusal) error {
-	return &ship.Error{
-		Kind:    ship.Unsupported,
-		Code:    "not_testable",
-		Message: "the FedEx test environment does not answer this request: it knows only recorded requests",
-		Refusal: refusal,
-	}
-}
-
-// faultsOf are the reasons of a refusal.
-func faultsOf(body []byte) []fault {
-	var answer struct {
-		Errors []fault `json:"errors"`
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return nil
-	}
-	return answer.Errors
-}
 
 // refusal reads why FedEx declined. The code is that of its first error; the
 // texts of all are kept.
@@ -56,6 +27,17 @@ func refusal(body []byte) ship.Refusal {
 		Code:    faults[0].Code,
 		Message: strings.Join(texts, " "),
 	}
+}
+
+// faultsOf are the reasons of a refusal.
+func faultsOf(body []byte) []fault {
+	var answer struct {
+		Errors []fault `json:"errors"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
+	return answer.Errors
 }
 
 // explain gives a refusal its meaning: the fields of the order that FedEx
@@ -99,22 +81,57 @@ func (d *driver) explain(err error, faults []fault) error {
 	return &refused
 }
 
-// withoutParcelIndex removes the index from pointers to a parcel where the
-// order has several: FedEx's codes do not say which one is meant.
-func withoutParcelIndex(err error, order *ship.Order) error {
-	refused, ok := errors.AsType[*ship.Error](err)
-	if !ok || refused.Refusal.Code == "" || len(order.Parcels) < 2 {
-		return err
+const (
+	// requestMismatch is what the test environment answers to requests that are
+	// not among its recorded ones.
+	requestMismatch = "REQUEST.MISMATCH"
+
+	// virtualResponse marks a recorded answer, whatever was asked.
+	virtualResponse = "VIRTUAL.RESPONSE"
+)
+
+// notTestable is the error of a request that FedEx answers only in production.
+func notTestable(refusal ship.Refusal) error {
+	return &ship.Error{
+		Kind:    ship.Unsupported,
+		Code:    "not_testable",
+		Message: "the FedEx test environment does not answer this request: it knows only recorded requests",
+		Refusal: refusal,
+	}
+}
+
+// field is the place in the order that the error is about, if its code says so,
+// and a sentence about it. FedEx's own words are not part of the sentence, as
+// they may repeat the request.
+func (f fault) field() (pointer, detail string) {
+	words := strings.NewReplacer(".", "", "_", "", "-", "").Replace(strings.ToUpper(f.Code))
+	i := slices.IndexFunc(complaints, func(c complaint) bool { return strings.Contains(words, c.words) })
+	if i < 0 {
+		return "", ""
 	}
 
-	vague := *refused
-	vague.Fields = slices.Clone(refused.Fields)
-	for i, field := range vague.Fields {
-		if strings.HasPrefix(field.Pointer, "/parcels/") {
-			vague.Fields[i].Pointer = "/parcels"
+	subject := complaints[i].subject
+	pointer = complaints[i].pointer
+	if strings.HasPrefix(pointer, "~") {
+		party, owner := f.party(words)
+		if party == "" {
+			return "", ""
+		}
+		pointer = party + strings.TrimPrefix(pointer, "~")
+		subject = owner + " " + subject
+	}
+
+	for _, missing := range []string{"REQUIRED", "MISSING", "EMPTY"} {
+		if strings.Contains(words, missing) && !strings.Contains(words, "INVALID") {
+			return pointer, "FedEx needs " + subject
 		}
 	}
-	return &vague
+	for _, long := range []string{"TOOLONG", "EXCEEDED", "MAXLENGTH", "LENGTH"} {
+		if strings.Contains(words, long) {
+			return pointer, "FedEx does not accept " + subject + ": it is above the limit"
+		}
+	}
+	return pointer, "FedEx does not accept " + subject
 }
 
 // A complaint is a part of FedEx's codes, and what it is about.
@@ -167,40 +184,6 @@ var complaints = []complaint{
 	{"SERVICELANE", "/service", "the service between these addresses"},
 }
 
-// field is the place in the order that the error is about, if its code says so,
-// and a sentence about it. FedEx's own words are not part of the sentence, as
-// they may repeat the request.
-func (f fault) field() (pointer, detail string) {
-	words := strings.NewReplacer(".", "", "_", "", "-", "").Replace(strings.ToUpper(f.Code))
-	i := slices.IndexFunc(complaints, func(c complaint) bool { return strings.Contains(words, c.words) })
-	if i < 0 {
-		return "", ""
-	}
-
-	subject := complaints[i].subject
-	pointer = complaints[i].pointer
-	if strings.HasPrefix(pointer, "~") {
-		party, owner := f.party(words)
-		if party == "" {
-			return "", ""
-		}
-		pointer = party + strings.TrimPrefix(pointer, "~")
-		subject = owner + " " + subject
-	}
-
-	for _, missing := range []string{"REQUIRED", "MISSING", "EMPTY"} {
-		if strings.Contains(words, missing) && !strings.Contains(words, "INVALID") {
-			return pointer, "FedEx needs " + subject
-		}
-	}
-	for _, long := range []string{"TOOLONG", "EXCEEDED", "MAXLENGTH", "LENGTH"} {
-		if strings.Contains(words, long) {
-			return pointer, "FedEx does not accept " + subject + ": it is above the limit"
-		}
-	}
-	return pointer, "FedEx does not accept " + subject
-}
-
 // party is whose address the fault is about.
 func (f fault) party(words string) (pointer, owner string) {
 	text := words + strings.ToUpper(f.Message)
@@ -220,3 +203,44 @@ func (f fault) party(words string) (pointer, owner string) {
 	}
 	return "", ""
 }
+
+// withoutParcelIndex removes the index from pointers to a parcel where the
+// order has several: FedEx's codes do not say which one is meant.
+func withoutParcelIndex(err error, order *ship.Order) error {
+	refused, ok := errors.AsType[*ship.Error](err)
+	if !ok || refused.Refusal.Code == "" || len(order.Parcels) < 2 {
+		return err
+	}
+
+	vague := *refused
+	vague.Fields = slices.Clone(refused.Fields)
+	for i, field := range vague.Fields {
+		if strings.HasPrefix(field.Pointer, "/parcels/") {
+			vague.Fields[i].Pointer = "/parcels"
+		}
+	}
+	return &vague
+}
+
+// withRetryAfter gives a refusal because of too many calls the wait that FedEx
+// does not state: until the end of the window, or until midnight if the day's
+// calls are used up.
+func withRetryAfter(err error, now time.Time) error {
+	limited, ok := errors.AsType[*ship.Error](err)
+	if !ok || limited.Kind != ship.Limited || limited.RetryAfter > 0 {
+		return err
+	}
+
+	until := now.Truncate(window).Add(window)
+	text := strings.ToLower(limited.Refusal.Code + limited.Refusal.Message)
+	if strings.Contains(text, "daily") || strings.Contains(text, "quota") {
+		until = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
+
+	waiting := *limited
+	waiting.RetryAfter = until.Sub(now)
+	return &waiting
+}
+
+// window is the period in which FedEx counts calls.
+const window = 10 * time.Second

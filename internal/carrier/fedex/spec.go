@@ -1,0 +1,76 @@
+// Package fedex speaks to FedEx over its REST API: rates, labels, look-up by
+// reference, cancellation and tracking, polled or pushed. It keeps no state but
+// tokens and what it learned about the account, and never repeats a call that
+// costs money.
+package fedex
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// Spec describes FedEx.
+var Spec = carrier.Spec{
+	Name:       "fedex",
+	Title:      "FedEx",
+	Mark:       carrier.Mark{Background: "#4d148c", Text: "#ff8a3c"},
+	LiveURL:    "https://apis.fedex.com",
+	TestURL:    "https://apis-sandbox.fedex.com",
+	Fields:     fields,
+	Services:   listServices(),
+	Packagings: listPackagings(),
+	Formats:    []string{"png", "pdf", "zpl"},
+	Address: carrier.AddressLimits{
+		Name:    70,
+		Company: 35,
+		Lines:   3,
+		Line:    35,
+		City:    35,
+		Zip:     10,
+		Phone:   15,
+		Email:   80,
+		Charset: "latin1",
+	},
+	Quota:            carrier.Quota{Calls: 1400, Per: 10 * time.Second, Burst: 140},
+	TrackBatch:       trackBatch,
+	LookupLag:        10 * time.Minute,
+	LookupLacksLabel: true,
+	Deadlines: carrier.Deadlines{
+		Rates:    15 * time.Second,
+		Find:     20 * time.Second,
+		BuyPiece: 4 * time.Second,
+		BuyMost:  120 * time.Second,
+	},
+	Limits: []string{
+		"FedEx has no idempotency keys: two identical purchases create two labels. A purchase whose response is lost is looked up by its reference.",
+		"A look-up confirms the purchase and returns its tracking number, but never its label: the purchase is cancelled and bought again.",
+		"A look-up needs the Track API, which FedEx puts into a separate project. Without it, a purchase whose response is lost needs review.",
+		"FedEx requires phone numbers for sender and recipient; if the recipient has none, the sender's is used. Quotes need none.",
+		"The label shows Waybill's reference, the order number (PO) and your reference (INV, or DEPT if there is a customs invoice number), 30 characters each.",
+		"FedEx requires a declaration of contents for every parcel that leaves a country, also within the European Union and to Puerto Rico. There, one line for all parcels is enough; Waybill adds it if the order declares nothing.",
+		"The invoice is sent to customs electronically (ELECTRONIC_TRADE_DOCUMENTS) unless customs.paperless is off. If the account is not enrolled or the lane does not support it, FedEx rejects the purchase and nothing is bought; the next attempt uses a printed invoice.",
+		"FedEx has two rate APIs, and a project may have either: the second is called if the first is not allowed.",
+		"A label can be cancelled until the parcel is handed over.",
+		"FedEx returns no price for some shipments that are billed to another account.",
+		"A shipment has at most 40 pieces, all in the same packaging type.",
+		"Delivery dates have no time zone: they are local to the destination, written as if in UTC.",
+		"FedEx sends tracking pushes only to accounts that pay for Advanced Integrated Visibility. Enter the URL and the security token in the FedEx portal; there is no API for it. Without pushes, parcels are polled.",
+		"FedEx reuses tracking numbers: if several parcels have the same number, the most recent one is used.",
+		"The first scan of a Ground parcel may have only a date and no time zone: it is placed at the start of that day.",
+		"Freight, dangerous goods, One Rate and cross-border returns are not supported.",
+	},
+	MeaningOf: meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
+}
+
+var fields = []carrier.Field{
+	{Name: "client_id", Title: "API key", Required: true, Help: "In the FedEx developer portal, under My Projects: the project with the Ship and Rate APIs. Test and production keys differ."},
+	{Name: "client_secret", Title: "Secret key", Required: true, Secret: true, Help: "Shown once next to the API key, when the project is created or the key is renewed."},
+	{Name: "account_number", Title: "Account number", Required: true, Help: "The nine digits of the shipping account that is billed, as shown on a FedEx invoice. For tests, the account number shown with the project's test key."},
+	{Name: "track_client_id", Title: "Tracking API key", Help: "From the project with the Track API in the portal. If empty, the API key above is used, which FedEx allows for few accounts."},
+	{Name: "track_client_secret", Title: "Tracking secret key", Secret: true, Help: "Shown once next to the tracking API key."},
+	{Name: "ground_economy_hub", Title: "Ground Economy hub", Help: "The four-digit hub ID from your Ground Economy contract. Without it, that service is not offered."},
+}

@@ -1,0 +1,80 @@
+// Package usps buys labels from the United States Postal Service over its v3
+// APIs, and tracks parcels. It knows the wire format and nothing of the store.
+// It makes one attempt per call and keeps no state but its two tokens: the
+// access token, and the payment authorization that every label call needs as
+// well.
+package usps
+
+import (
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+)
+
+// Spec describes USPS.
+var Spec = carrier.Spec{
+	Name:    "usps",
+	Title:   "USPS",
+	Mark:    carrier.Mark{Background: "#1e3f86", Text: "#fff"},
+	LiveURL: "https://apis.usps.com",
+	TestURL: "https://apis-tem.usps.com",
+	Fields: []carrier.Field{
+		{Name: "client_id", Title: "Consumer key", Required: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer key. The app needs the Labels, International Labels, Payments and Shipping Options products, and Tracking and Subscriptions - Tracking to track parcels; all except Shipping Options need approval from USPS."},
+		{Name: "client_secret", Title: "Consumer secret", Required: true, Secret: true, Help: "developers.usps.com, Apps, your app, Credentials: the consumer secret."},
+		{Name: "crid", Title: "Customer registration ID (CRID)", Required: true, Help: "gateway.usps.com (Business Customer Gateway), Manage Account, Business Locations: the CRID of the location that ships."},
+		{Name: "mid", Title: "Mailer ID (MID)", Required: true, Help: "Business Customer Gateway, Additional Services, Mailer ID: 6 or 9 digits, enrolled in USPS Ship."},
+		{Name: "manifest_mid", Title: "Manifest mailer ID", Help: "The MID that manifests are filed under, if it differs from the mailer ID; USPS tells you when it enrolls you in USPS Ship."},
+		{Name: "account_number", Title: "Payment account (EPS)", Required: true, Help: "Business Customer Gateway, Enterprise Payment System: the number of the account that pays for postage."},
+		{Name: "price_type", Title: "Price type", Help: "\"contract\" to quote by your own agreement with USPS; empty or \"commercial\" for the published commercial prices."},
+		{Name: "alert_email", Title: "Alert e-mail", Help: "The address that USPS notifies when it cannot deliver tracking updates to this service, or is about to end the subscription. Optional."},
+	},
+	Services:   serviceList(),
+	Packagings: packagingList(),
+	Formats:    []string{formatPDF, formatPNG},
+	Address:    limits,
+	Quota:      carrier.Quota{Calls: 60, Per: time.Hour, Burst: 20}, // USPS counts by the hour; the burst is how many of them may be made at once
+	TrackBatch: trackBatch,
+	LookupLag:  time.Minute,
+	Deadlines: carrier.Deadlines{
+		Check: 20 * time.Second, // two tokens and the account
+		Find:  30 * time.Second, // a look-up renders the label again
+		Void:  30 * time.Second,
+	},
+	Limits: []string{
+		"Orders with several parcels are rejected, because USPS sells a separate label for each parcel. Create one shipment per parcel.",
+		"A purchase whose response was lost is looked up by its idempotency key with a reprint, which also returns the label. USPS reprints a label at most three times, until its mailing date, and not after it was cancelled; after that the shipment needs review.",
+		"A label that is voided after its manifest was sent (00:30 Central after the mailing date) is not cancelled: USPS opens a refund request, and the refund stays pending.",
+		"Parcels must be sent from the United States, its territories or the freely associated states and weigh at most 70 pounds. Length, width and height are required except for flat rate packaging.",
+		"Return labels are rejected: USPS charges for them when they are used and never cancels them. Buy a shipment with sender and recipient swapped instead.",
+		"Only the connected payment account pays: billing to the recipient or a third party is rejected, and so are prepaid duties (incoterm DDP).",
+		"Signatures are available only for domestic shipments. Saturday delivery needs no option: USPS delivers on Saturdays.",
+		"International labels and labels with a customs form are available only as PDF. Items worth more than 2,500 dollars in one line need an export filing (ITN), which is not supported.",
+		"A new USPS app may make 60 calls an hour; USPS raises that on request.",
+		"USPS sends tracking pushes for the parcels of the mailer ID, signed with a secret that Waybill chooses. The subscription is checked every week, because USPS ends one that was idle for 30 days and suspends one whose URL does not respond.",
+		"USPS shows only parcels of the connection's own mailer ID.",
+		"Cubic prices of Ground Advantage and Priority Mail are used for boxes where USPS offers them; the label is then bought with the rate indicator of the quote. Cubic prices for soft packs are not used.",
+		"First-Class Package International takes goods worth at most 400 dollars.",
+		"The order number and the reference are printed on labels without a customs form. A label with a customs form has two references, which USPS stores but does not print: Waybill's and the order number.",
+		"A customs form has room for one tax identifier of the sender and one of the recipient; others are left out, with a warning.",
+		"USPS reports local times. If it sends no UTC time, the zone of the city or state is used where it is unambiguous; otherwise the event says that its zone is unknown.",
+		"USPS has several hundred event codes. Codes that are not in the status table are mapped by their text, or stay unmapped.",
+	},
+	MeaningOf: meaning,
+	Recognize: recognize,
+	GoLive:    goLive,
+	Open:      open,
+}
+
+// limits are those of addresses on a label.
+var limits = carrier.AddressLimits{
+	Name:    50,
+	Company: 50,
+	City:    28,
+	State:   40,
+	Zip:     11,
+	Phone:   16,
+	Email:   254,
+	Lines:   2,
+	Line:    50,
+	Charset: "ascii",
+}
