@@ -23,9 +23,8 @@ type buying struct {
 	shipment ship.Shipment
 	policy   Policy
 	usual    map[store.Lane]ship.TransitDays // how long the account's parcels took on the way, if an offer does not say
-	attempt  int
-	written  time.Time      // when the attempt was written down, on this process's clock
-	failed   []carrierError // carriers that did not quote or sell
+	attempt  int                             // the number of the present one, from 1
+	failed   []carrierError                  // carriers that did not quote or sell
 
 	// isInstant says that whatever offer is bought, its carrier answers at
 	// once: no money is spent and no answer can be lost.
@@ -221,7 +220,7 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 
 		b.failed = append(b.failed, carrierError{b.shipment.Purchase.Carrier, err})
 		if !b.next(err) {
-			return s.recallOr(ctx, b.in, s.refusal(b.failed, b.in.OneParcel))
+			return s.recallOr(ctx, b.in, s.refusal(b.failed, oneParcel(b.in.OneParcel)))
 		}
 	}
 }
@@ -229,7 +228,7 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 // create stores a shipment that is bought.
 func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, error) {
 	c := s.creation(b.shipment, p, b.in.IdempotencyKey, b.in.Fingerprint)
-	earlier, err := s.write(ctx, b, false, func(st *store.Store) (err error) {
+	earlier, err := s.write(ctx, b, func(st *store.Store) (err error) {
 		c.Shipment.DuplicateOf, err = st.Create(ctx, c)
 		return err
 	})
@@ -241,12 +240,28 @@ func (s *Service) create(ctx context.Context, b *buying, p ship.Sale) (Bought, e
 	return Bought{Shipment: c.Shipment.AsCreated()}, nil
 }
 
-// write writes a purchase for the first time, unless its idempotency key or,
-// if the client wants that, its order was used before: then it returns the
-// answer that follows. A duplicate order is decided under a lock.
-func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*store.Store) error) (*Bought, error) {
-	guarded := b.in.OnDuplicate == "return" || b.in.OnDuplicate == "reject"
-	if guarded && b.in.IdempotencyKey != "" {
+// write writes a purchase for the first time, in one statement if its order may
+// have other shipments. If its idempotency key or, where the client wants that,
+// its order was used before, it returns the answer that follows.
+func (s *Service) write(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
+	if b.in.allowsDuplicates() {
+		return s.earlierIfTaken(ctx, b.in, write(s.store))
+	}
+	return s.writeUnlessDuplicate(ctx, b, write)
+}
+
+// writeInTx is write in a transaction.
+func (s *Service) writeInTx(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
+	if b.in.allowsDuplicates() {
+		return s.earlierIfTaken(ctx, b.in, s.store.InTx(ctx, b.in.Tenant, write))
+	}
+	return s.writeUnlessDuplicate(ctx, b, write)
+}
+
+// writeUnlessDuplicate writes a purchase unless its order has a shipment. That
+// is decided under a lock: two requests for the order wait for each other.
+func (s *Service) writeUnlessDuplicate(ctx context.Context, b *buying, write func(*store.Store) error) (*Bought, error) {
+	if b.in.IdempotencyKey != "" {
 		// A repeat of the request itself is not a duplicate of its order.
 		if earlier, err := s.recall(ctx, b.in); ship.KindOf(err) != ship.NotFound {
 			return &earlier, err
@@ -254,41 +269,42 @@ func (s *Service) write(ctx context.Context, b *buying, inTx bool, write func(*s
 	}
 
 	var existing ship.ShipmentID
-	guard := func(tx *store.Store) (err error) {
-		if guarded {
-			existing, err = tx.LockOrder(ctx, b.in.Tenant, b.shipment.Order.OrderID)
-		}
-
+	err := s.store.InTx(ctx, b.in.Tenant, func(tx *store.Store) error {
+		found, err := tx.LockOrder(ctx, b.in.Tenant, b.shipment.Order.OrderID)
 		switch {
 		case err != nil:
 			return err
-		case existing == "", existing == b.in.AcceptDuplicate:
-			existing = ""
+		case found == "", found == b.in.AcceptDuplicate:
 			return write(tx)
 		case b.in.OnDuplicate == "reject":
 			e := ship.Coded(ship.Conflict, "duplicate_order", "the order already has a shipment")
-			e.Details = map[string]any{"possibleDuplicateOf": string(existing)}
+			e.Details = map[string]any{"possibleDuplicateOf": string(found)}
 			return e
 		}
+		existing = found
 		return nil
+	})
+	if err != nil || existing == "" {
+		return s.earlierIfTaken(ctx, b.in, err)
 	}
 
-	var err error
-	if inTx || guarded {
-		err = s.store.InTx(ctx, b.in.Tenant, guard)
-	} else {
-		err = guard(s.store)
-	}
+	sh, err := s.store.Shipment(ctx, b.in.Tenant, existing)
+	return &Bought{Shipment: sh, Existing: true, Pending: !sh.State.Bought()}, err
+}
 
-	switch {
-	case ship.KindOf(err) == ship.Conflict && ship.CodeOf(err) == "":
-		earlier, err := s.recall(ctx, b.in)
-		return &earlier, err
-	case err == nil && existing != "":
-		sh, err := s.store.Shipment(ctx, b.in.Tenant, existing)
-		return &Bought{Shipment: sh, Existing: true, Pending: !sh.State.Bought()}, err
+// earlierIfTaken answers a write that failed because its idempotency key was
+// used before. Any other error stays as it is.
+func (s *Service) earlierIfTaken(ctx context.Context, in BuyInput, err error) (*Bought, error) {
+	if ship.KindOf(err) != ship.Conflict || ship.CodeOf(err) != "" {
+		return nil, err
 	}
-	return nil, err
+	earlier, err := s.recall(ctx, in)
+	return &earlier, err
+}
+
+// allowsDuplicates reports whether the order may have several shipments.
+func (in *BuyInput) allowsDuplicates() bool {
+	return in.OnDuplicate != "return" && in.OnDuplicate != "reject"
 }
 
 func value(b *Bought) Bought {

@@ -54,8 +54,8 @@ func (r *run) settleAfter() time.Duration {
 		return r.waits.Settle
 	}
 	bought := r.b.shipment.Purchase
-	if attempt, ok := r.written[r.b.attempt]; ok {
-		bought = r.purchaseOf(attempt)
+	if present := r.attempt(r.b.attempt); present.isRecorded {
+		bought = r.purchaseOf(present.Attempt)
 	}
 
 	window := r.waits.Settle/3 + r.waits.Buy // of a carrier that cannot be opened any more
@@ -110,7 +110,7 @@ func (s *Service) announcePending(ctx context.Context, tenant ship.Tenant, id sh
 	r := s.newRun(ctx, &buying{in: BuyInput{Tenant: tenant}, shipment: ship.Shipment{ID: id}}, "response")
 	var report purchase.Report
 	_ = failpoint.Around("announce", func() error {
-		report = r.change(0, func(*ship.Shipment) (bool, []ship.Scan) { return true, nil })
+		report = r.change(0, announce)
 		return nil
 	})
 	state := r.present.State
@@ -119,6 +119,9 @@ func (s *Service) announcePending(ctx context.Context, tenant ship.Tenant, id sh
 	}
 	return Bought{Shipment: r.present, Pending: true}, true
 }
+
+// announce is the change of a shipment that stays as it is and is made known.
+func announce(*ship.Shipment) (notified bool, scans []ship.Scan) { return true, nil }
 
 // safely makes a panic a failure of the purchase: its goroutine is not one of
 // the HTTP server's, and must not end the process. The settle job goes on from

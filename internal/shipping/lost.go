@@ -61,17 +61,18 @@ func (r *run) appendToRecoveryLog() {
 	}
 
 	sh.Purchase.Routing = ship.Routing{} // nobody asks a lost purchase why
+	present := r.attempt(r.b.attempt)
 	data, err := json.Marshal(asked{
-		At:        r.b.written,
+		At:        present.StartedAt,
 		Tenant:    sh.Tenant,
 		Shipment:  sh.ID,
-		Attempt:   r.b.attempt,
-		Reference: r.reference(r.b, r.b.attempt),
+		Attempt:   present.Number,
+		Reference: present.Reference,
 		Order:     sh.Order,
 		Purchase:  sh.Purchase,
 	})
 	if err == nil {
-		err = failpoint.Around("trail", func() error { return r.recoveryLog.Append(r.b.written, data) })
+		err = failpoint.Around("trail", func() error { return r.recoveryLog.Append(present.StartedAt, data) })
 	}
 	if err != nil {
 		r.log.ErrorContext(r.ctx, "purchase not written to the recovery log; a database restore would lose it", "shipment", sh.ID, "error", err)

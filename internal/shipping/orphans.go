@@ -14,7 +14,7 @@ import (
 // strand writes a sale down that nobody may use, with the job that takes it
 // back.
 func (r *run) orphan(a purchase.Act) purchase.Report {
-	x := r.sold[a.Sale.Attempt]
+	x := r.attempt(a.Sale.Attempt).sold
 	r.log.WarnContext(r.ctx, "orphaned label found", "shipment", r.b.shipment.ID, "carrier", x.Purchase.Carrier, "number", x.Purchase.TrackingNumber, "found_by", r.foundBy)
 
 	return reported(r.store.RecordOrphan(r.ctx, store.OrphanedLabel{
@@ -32,7 +32,7 @@ func (r *run) voidOrphan(a purchase.Act) purchase.Report {
 		Tenant:   r.b.in.Tenant,
 		Shipment: r.b.shipment.ID,
 		Attempt:  a.Sale.Attempt,
-		Purchase: r.sold[a.Sale.Attempt].Purchase,
+		Purchase: r.attempt(a.Sale.Attempt).sold.Purchase,
 	})
 
 	switch {

@@ -48,12 +48,16 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if in.Timeout > 0 {
 		soft = in.Timeout
 	}
+	acceptAge := s.quotes.life
+	if in.Recent {
+		acceptAge = s.quotes.lifeInForm()
+	}
 	answers := s.ask(ctx, carriers, inquiry{
 		tenant:    in.Tenant,
 		order:     order,
 		policy:    policy,
 		soft:      soft,
-		acceptAge: s.quotes.acceptedAge(in.Recent),
+		acceptAge: acceptAge,
 	})
 
 	rates := offered(answers, in.Services)
@@ -63,7 +67,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 		if err := unknownService(carriers, answers, in.Services, "/services/%d"); err != nil {
 			return Quotes{}, err
 		}
-		return Quotes{}, s.noOffer(answers, in.OneParcel)
+		return Quotes{}, s.noOffer(answers, oneParcel(in.OneParcel))
 	}
 	if err := unmetLimits(rates, order.DeliverBy, ship.Money{}); err != nil {
 		return Quotes{}, err
@@ -87,7 +91,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	}
 	for _, answer := range answers {
 		if answer.err != nil {
-			quotes.Errors = append(quotes.Errors, s.quoteError(answer, in.OneParcel))
+			quotes.Errors = append(quotes.Errors, s.quoteError(answer, oneParcel(in.OneParcel)))
 		}
 		quotes.Partial = quotes.Partial || answer.late
 	}
@@ -252,13 +256,13 @@ func offered(got []asking, services []string) []ship.Rate {
 }
 
 // quoteError is why a carrier did not quote, as clients see it.
-func (s *Service) quoteError(a asking, oneParcel bool) QuoteError {
+func (s *Service) quoteError(a asking, parcel oneParcel) QuoteError {
 	failed := carrierError{a.carrier, a.err}
 	return QuoteError{
 		Carrier:   a.carrier,
 		Code:      saidNo(asError(a.err)),
 		Message:   s.reasonOf(failed),
-		Fields:    fieldsOf(failed, oneParcel),
+		Fields:    fieldsOf(failed, parcel),
 		Refusal:   asError(a.err).Refusal,
 		Retryable: !failed.isRefusal(),
 		Duration:  a.took,

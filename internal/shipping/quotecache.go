@@ -27,8 +27,8 @@ const recentQuote = 5 * time.Minute
 // the dashboard's form always does.
 type quoteCache struct {
 	answers   *otter.Cache[[32]byte, keptQuote]
-	life      time.Duration // for programs; 0 asks the carrier every time
-	purchases bool          // also when a label is bought
+	life      time.Duration // how old a quote for a program may be; 0 asks the carrier every time
+	lifeToBuy time.Duration // how old a quote may be by which a purchase is decided; 0 likewise
 }
 
 // A keptQuote is what a carrier answered, and when.
@@ -37,11 +37,11 @@ type keptQuote struct {
 	at    time.Time
 }
 
-func newQuoteCache(life time.Duration, purchases bool) quoteCache {
+func newQuoteCache(life, lifeToBuy time.Duration) quoteCache {
 	longest := max(life, recentQuote)
 	return quoteCache{
 		life:      max(life, 0),
-		purchases: purchases && life > 0,
+		lifeToBuy: max(lifeToBuy, 0),
 		answers: otter.Must(&otter.Options[[32]byte, keptQuote]{
 			MaximumSize:      mostQuotes,
 			ExpiryCalculator: otter.ExpiryWriting[[32]byte, keptQuote](longest),
@@ -49,21 +49,8 @@ func newQuoteCache(life time.Duration, purchases bool) quoteCache {
 	}
 }
 
-// acceptedAge is how old a quote may be: recent is for the dashboard's form.
-func (q quoteCache) acceptedAge(recent bool) time.Duration {
-	if recent {
-		return max(q.life, recentQuote)
-	}
-	return q.life
-}
-
-// forPurchase is how old a quote may be by which a purchase is decided.
-func (q quoteCache) forPurchase() time.Duration {
-	if q.purchases {
-		return q.life
-	}
-	return 0
-}
+// lifeInForm is how old a quote may be for the dashboard's form.
+func (q quoteCache) lifeInForm() time.Duration { return max(q.life, recentQuote) }
 
 // rates are the carrier's, now or a while ago. Simulated carriers compute
 // theirs and are not remembered; nor is what failed. Several who ask the same

@@ -84,9 +84,7 @@ func (s *Service) recallFailed(ctx context.Context, in BuyInput, sh ship.Shipmen
 	b.attempt = last.Number
 
 	r := s.newRun(context.WithoutCancel(ctx), b, "response")
-	for _, a := range attempts {
-		r.written[a.Number] = a
-	}
+	r.remember(attempts)
 	return r.answerInTime(func() purchase.Verdict { return r.machine().Retry(last.Number, b.tries()) })
 }
 

@@ -17,7 +17,7 @@ func settleJob(sh ship.Shipment) job.SettlePurchase {
 
 // record stores a sale as what was bought.
 func (r *run) record(a purchase.Act) purchase.Report {
-	sale := r.sold[a.Sale.Attempt]
+	sale := r.attempt(a.Sale.Attempt).sold
 	sh := r.b.shipment
 	sh.Purchase = sale.Purchase
 	c := r.creation(sh, sale.Sale, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
@@ -83,14 +83,14 @@ func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 	ctx, cancel := context.WithTimeout(r.ctx, r.waits.Answer)
 	defer cancel()
 
-	sale := r.sold[a.Sale.Attempt]
-	bought := &sale.Purchase
+	attempt := r.attempt(a.Sale.Attempt)
+	bought := &attempt.sold.Purchase
 	limit := bought.Limit
 
 	c, err := r.carrierOf(ctx, r.b.in.Tenant, *bought)
 	if err == nil {
 		// The settle job may be looking already.
-		isLate := time.Since(r.written[a.Sale.Attempt].StartedAt) > r.voidWindow(c)
+		isLate := time.Since(attempt.StartedAt) > r.voidWindow(c)
 		if isLate && slices.Contains(c.Abilities(), "void") {
 			return purchase.Report{Result: purchase.Conflict}
 		}
@@ -112,7 +112,6 @@ func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 
 	bought.Warnings = append(bought.Warnings, "the label costs "+bought.Price.String()+", more than the limit of "+limit.String()+
 		", and could not be voided immediately; void it if you do not want it")
-	r.sold[a.Sale.Attempt] = sale
 	return purchase.Report{Result: purchase.Unsure}
 }
 
@@ -333,5 +332,5 @@ func (r *run) rejection() error {
 	if len(r.b.failed) == 0 {
 		r.b.failed = []carrierError{{r.b.shipment.Purchase.Carrier, r.refused}}
 	}
-	return r.refusal(r.b.failed, r.b.in.OneParcel)
+	return r.refusal(r.b.failed, oneParcel(r.b.in.OneParcel))
 }

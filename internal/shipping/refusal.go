@@ -23,7 +23,7 @@ func (c carrierError) isRefusal() bool {
 
 // refusal is the answer when no carrier sold. The last one decides whether
 // trying again can help; all that refused say why.
-func (s *Service) refusal(failed []carrierError, oneParcel bool) error {
+func (s *Service) refusal(failed []carrierError, parcel oneParcel) error {
 	last := failed[len(failed)-1]
 	e := asError(last.err)
 	if e.Kind == ship.Internal {
@@ -56,7 +56,7 @@ func (s *Service) refusal(failed []carrierError, oneParcel bool) error {
 			reasons = append(reasons, reason)
 		}
 
-		fields := fieldsOf(c, oneParcel)
+		fields := fieldsOf(c, parcel)
 		if len(fields) == 0 && len(refused) > 1 {
 			fields = []ship.FieldError{{Code: "carrier_rejected", Detail: reason, Carrier: c.carrier}}
 		}
@@ -91,17 +91,26 @@ func (s *Service) titleOf(name string) string {
 	return name
 }
 
-// fieldsOf are the fields that a carrier objects to. Carriers count parcels; a
-// client that sent one calls it "parcel".
-func fieldsOf(c carrierError, oneParcel bool) []ship.FieldError {
+// fieldsOf are the fields that a carrier objects to.
+func fieldsOf(c carrierError, parcel oneParcel) []ship.FieldError {
 	fields := slices.Clone(asError(c.err).Fields)
 	for i := range fields {
 		fields[i].Carrier = c.carrier
-		if rest, ok := strings.CutPrefix(fields[i].Pointer, "/parcels/0"); ok && oneParcel {
-			fields[i].Pointer = "/parcel" + rest
-		}
+		fields[i].Pointer = parcel.pointer(fields[i].Pointer)
 	}
 	return fields
+}
+
+// oneParcel says that the client sent its only parcel as "parcel", where
+// carriers count parcels.
+type oneParcel bool
+
+// pointer is a carrier's pointer as the client would write it.
+func (one oneParcel) pointer(counted string) string {
+	if rest, ok := strings.CutPrefix(counted, "/parcels/0"); ok && bool(one) {
+		return "/parcel" + rest
+	}
+	return counted
 }
 
 // failures are the carriers that did not quote.
@@ -115,7 +124,7 @@ func failures(got []asking) (list []carrierError) {
 }
 
 // noOffer says why there is no rate: refused by all, or not to be had now.
-func (s *Service) noOffer(got []asking, oneParcel bool) error {
+func (s *Service) noOffer(got []asking, parcel oneParcel) error {
 	failed := failures(got)
 	if len(failed) == 0 {
 		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
@@ -126,7 +135,7 @@ func (s *Service) noOffer(got []asking, oneParcel bool) error {
 	if i < 0 {
 		first := failed[0]
 		failed = append(failed[1:], first) // the first is the one that is named
-		return s.refusal(failed, oneParcel)
+		return s.refusal(failed, parcel)
 	}
 	e := asError(failed[i].err)
 	return &ship.Error{

@@ -25,7 +25,7 @@ func spoolName(id ship.ShipmentID, attempt int) string { return fmt.Sprintf("%s.
 // keepOnDisk writes a sale to this machine's disk. A simulated one has cost
 // nothing.
 func (r *run) keepOnDisk(a purchase.Act) purchase.Report {
-	x := r.sold[a.Sale.Attempt]
+	x := r.attempt(a.Sale.Attempt).sold
 	if r.spool == nil || x.Purchase.Simulated {
 		return reported(nil)
 	}
@@ -102,7 +102,6 @@ func (s *Service) replay(ctx context.Context, name string) error {
 		return err
 	}
 	r := s.resume(ctx, sh, attempts, "spool")
-	r.sold[x.Attempt] = x.sold
 	sale := r.take(x.Attempt, x.Sale, x.Purchase)
 	return r.machine().Replay(x.Attempt, sale).Err
 }

@@ -95,7 +95,7 @@ func (s *Service) route(ctx context.Context, b *buying, now time.Time) error {
 		MaxAmount: b.in.MaxAmount,
 		Now:       now,
 	}
-	d, err := s.decide(ctx, b.policy, b.in.Tenant, wanted, s.quotes.forPurchase(), b.in.OneParcel)
+	d, err := s.decide(ctx, b.policy, b.in.Tenant, wanted, s.quotes.lifeToBuy, oneParcel(b.in.OneParcel))
 
 	// Even without an offer, the decision says which carriers did not quote.
 	b.shipment.Order = d.input.Order
@@ -124,7 +124,7 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 		order:     b.shipment.Order,
 		policy:    b.policy,
 		soft:      s.waits.SoftQuote,
-		acceptAge: s.quotes.forPurchase(),
+		acceptAge: s.quotes.lifeToBuy,
 	})
 
 	rates := offered(got, services)
@@ -132,7 +132,7 @@ func (s *Service) routeNamed(ctx context.Context, b *buying) error {
 		if err := unknownService(asked, got, services, "/service"); err != nil {
 			return err
 		}
-		return s.noOffer(got, b.in.OneParcel)
+		return s.noOffer(got, oneParcel(b.in.OneParcel))
 	}
 
 	b.failed = failures(got)
@@ -163,7 +163,7 @@ type decision struct {
 // decide asks all carriers for the order as the rules want it sent, and lets
 // the rules choose. Quotes may be as old as acceptAge.
 func (s *Service) decide(
-	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, oneParcel bool,
+	ctx context.Context, p Policy, t ship.Tenant, wanted routing.Input, acceptAge time.Duration, parcel oneParcel,
 ) (decision, error) {
 	asked, err := s.carriersFor(ctx, t, nil, "", "")
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Service) decide(
 	})
 	rates := offered(got, nil)
 	if len(rates) == 0 {
-		return decision{input: in}, s.noOffer(got, oneParcel)
+		return decision{input: in}, s.noOffer(got, parcel)
 	}
 
 	d := decision{Decision: p.Book.Decide(in, rates), input: in, failed: failures(got)}

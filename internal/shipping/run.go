@@ -20,12 +20,11 @@ import (
 // the process.
 type run struct {
 	*Service
-	ctx     context.Context
-	b       *buying
-	foundBy string
-	sure    bool                  // where each attempt was made is known, whatever happened to the database
-	written map[int]store.Attempt // attempts as they are in the database
-	sold    map[int]sold          // what carriers sold under each
+	ctx      context.Context
+	b        *buying
+	foundBy  string
+	sure     bool             // where each attempt was made is known, whatever happened to the database
+	attempts map[int]*attempt // by number
 
 	sending   chan struct{} // closed when a carrier is first asked to sell
 	firstSend sync.Once
@@ -36,6 +35,14 @@ type run struct {
 	earlyErr error
 }
 
+// An attempt is one try to buy the label, at one carrier account: as it is
+// recorded, and what the carrier sold under it.
+type attempt struct {
+	store.Attempt      // StartedAt is on this process's clock if it was made here
+	isRecorded    bool // false for one that the database lost in a restore
+	sold          sold // the zero value until a sale is known
+}
+
 // sold is a sale with the purchase that it fulfils.
 type sold struct {
 	Sale     ship.Sale     `json:"purchase"`
@@ -44,13 +51,12 @@ type sold struct {
 
 func (s *Service) newRun(ctx context.Context, b *buying, foundBy string) *run {
 	return &run{
-		Service: s,
-		ctx:     ctx,
-		b:       b,
-		foundBy: foundBy,
-		written: map[int]store.Attempt{},
-		sold:    map[int]sold{},
-		sending: make(chan struct{}),
+		Service:  s,
+		ctx:      ctx,
+		b:        b,
+		foundBy:  foundBy,
+		attempts: map[int]*attempt{},
+		sending:  make(chan struct{}),
 	}
 }
 
@@ -69,10 +75,25 @@ func (s *Service) resume(ctx context.Context, sh ship.Shipment, attempts []store
 		Selection:   d.Selection,
 	}}
 
-	for _, a := range attempts {
-		r.written[a.Number] = a
-	}
+	r.remember(attempts)
 	return r
+}
+
+// attempt is the attempt of the number, which need not be recorded.
+func (r *run) attempt(number int) *attempt {
+	known := r.attempts[number]
+	if known == nil {
+		known = &attempt{Attempt: store.Attempt{Number: number}}
+		r.attempts[number] = known
+	}
+	return known
+}
+
+// remember keeps attempts that are recorded.
+func (r *run) remember(recorded []store.Attempt) {
+	for _, a := range recorded {
+		r.attempts[a.Number] = &attempt{Attempt: a, isRecorded: true}
+	}
 }
 
 func (r *run) machine() purchase.Machine {
@@ -103,8 +124,10 @@ func (r *run) loss() purchase.Loss {
 	}
 
 	loss := purchase.Loss{Reach: restoreReach, Voided: map[int]bool{}}
-	for number, attempt := range r.written {
-		loss.Voided[number] = purchase.Outcome(attempt.Outcome) == purchase.WasOrphaned
+	for number, attempt := range r.attempts {
+		if attempt.isRecorded {
+			loss.Voided[number] = purchase.Outcome(attempt.Outcome) == purchase.WasOrphaned
+		}
 	}
 	return loss
 }
@@ -172,12 +195,12 @@ func reported(err error) purchase.Report {
 // intend writes the purchase, its first attempt and its settle job down.
 func (r *run) intend(purchase.Act) purchase.Report {
 	settleAfter := r.settleAfter()
-	r.b.written = time.Now()
+	first := r.newAttempt()
 
 	// All three in one transaction: a purchase without its job would never be
 	// settled after a crash.
-	r.earlier, r.earlyErr = r.write(r.ctx, r.b, true, func(tx *store.Store) (err error) {
-		r.b.shipment.DuplicateOf, err = tx.Intend(r.ctx, r.b.shipment, r.attemptOf(), r.b.in.IdempotencyKey, r.b.in.Fingerprint)
+	r.earlier, r.earlyErr = r.writeInTx(r.ctx, r.b, func(tx *store.Store) (err error) {
+		r.b.shipment.DuplicateOf, err = tx.Intend(r.ctx, r.b.shipment, first, r.b.in.IdempotencyKey, r.b.in.Fingerprint)
 		if err != nil {
 			return err
 		}
@@ -195,18 +218,13 @@ func (r *run) intend(purchase.Act) purchase.Report {
 
 	// From here on the client may disconnect: the purchase is made and settled
 	// whether or not anybody waits for it.
-	r.note(r.attemptOf())
+	r.remember([]store.Attempt{first})
 	r.ctx = context.WithoutCancel(r.ctx)
 	return reported(nil)
 }
 
-// note remembers an attempt that was just written down.
-func (r *run) note(a store.Attempt) {
-	a.StartedAt = r.b.written
-	r.written[a.Number] = a
-}
-
-func (r *run) attemptOf() store.Attempt {
+// newAttempt is the present attempt, which begins now and is to be recorded.
+func (r *run) newAttempt() store.Attempt {
 	d := r.b.shipment.Purchase
 	return store.Attempt{
 		Number:     r.b.attempt,
@@ -214,6 +232,7 @@ func (r *run) attemptOf() store.Attempt {
 		Carrier:    d.Carrier,
 		Connection: d.Connection,
 		Service:    d.Service,
+		StartedAt:  time.Now(),
 	}
 }
 
@@ -225,11 +244,11 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 	}
 
 	r.b.attempt = a.Attempt + 1
-	r.b.written = time.Now()
+	next := r.newAttempt()
 	settleAfter := r.settleAfter()
 
 	err := r.store.InTx(r.ctx, r.b.in.Tenant, func(tx *store.Store) error {
-		if err := tx.Again(r.ctx, r.b.shipment, r.attemptOf()); err != nil {
+		if err := tx.Again(r.ctx, r.b.shipment, next); err != nil {
 			return err
 		}
 		return tx.Enqueue(r.ctx, settleJob(r.b.shipment), settleAfter)
@@ -237,7 +256,7 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 
 	if err == nil {
 		r.b.shipment.State = ship.StatePurchasing
-		r.note(r.attemptOf())
+		r.remember([]store.Attempt{next})
 	}
 	return reported(err)
 }
@@ -246,7 +265,7 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 // down does not: the settle job may be looking already.
 func (r *run) send(a purchase.Act) purchase.Report {
 	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, r.b.shipment.Purchase)
-	if err == nil && time.Since(r.b.written) > r.waits.Settle/3 {
+	if err == nil && time.Since(r.attempt(a.Attempt).StartedAt) > r.waits.Settle/3 {
 		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
 	}
 	if err != nil {
@@ -298,7 +317,7 @@ func (r *run) refuse(err error) {
 // take remembers what a carrier sold.
 func (r *run) take(attempt int, p ship.Sale, d ship.Purchase) purchase.Sale {
 	settle(&d, p, time.Now().UTC().Truncate(time.Millisecond))
-	r.sold[attempt] = sold{Sale: p, Purchase: d}
+	r.attempt(attempt).sold = sold{Sale: p, Purchase: d}
 
 	// A price from a rate sheet is the account's own: what the carrier says of
 	// it does not count.
@@ -314,21 +333,21 @@ func (r *run) take(attempt int, p ship.Sale, d ship.Purchase) purchase.Sale {
 // look looks an attempt up at its carrier. Soon after it was made, its absence
 // proves nothing where purchases show late.
 func (r *run) look(a purchase.Act) purchase.Report {
-	at, ok := r.written[a.Attempt]
-	if !ok || r.restoredLately() && !r.sure {
+	attempt := r.attempt(a.Attempt)
+	if !attempt.isRecorded || r.restoredLately() && !r.sure {
 		return r.lookEverywhere(a.Attempt)
 	}
 
-	d := r.purchaseOf(at)
+	d := r.purchaseOf(attempt.Attempt)
 	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
 	if err != nil {
-		r.log.WarnContext(r.ctx, "purchase cannot be looked up at the carrier", "shipment", r.b.shipment.ID, "carrier", at.Carrier, "error", err)
+		r.log.WarnContext(r.ctx, "purchase cannot be looked up at the carrier", "shipment", r.b.shipment.ID, "carrier", attempt.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Unsure}
 	}
 
-	report := r.lookAt(c, a.Attempt, at.Reference, d)
+	report := r.lookAt(c, a.Attempt, attempt.Reference, d)
 	lag := min(c.Spec().LookupLag, r.waits.Lag)
-	if report.Result == purchase.Absent && lag > 0 && time.Since(at.StartedAt) < r.saleWindow(c)+lag {
+	if report.Result == purchase.Absent && lag > 0 && time.Since(attempt.StartedAt) < r.saleWindow(c)+lag {
 		report.Result = purchase.Unsure
 	}
 	return report

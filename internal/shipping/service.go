@@ -155,6 +155,11 @@ func New(c Config) *Service {
 		}
 	}
 
+	var lifeToBuy time.Duration
+	if c.QuoteLifeToBuy {
+		lifeToBuy = c.QuoteLife
+	}
+
 	return &Service{
 		store:          c.Store,
 		simulated:      c.Simulated,
@@ -166,7 +171,7 @@ func New(c Config) *Service {
 		log:            c.Log,
 		spool:          c.Spool,
 		recoveryLog:    c.RecoveryLog,
-		quotes:         newQuoteCache(c.QuoteLife, c.QuoteLifeToBuy),
+		quotes:         newQuoteCache(c.QuoteLife, lifeToBuy),
 		outcomes:       c.Observe,
 		decided:        c.Decided,
 		policy:         c.Policy,

@@ -45,9 +45,9 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 		policy.Version = 0
 	}
 
-	acceptAge := s.quotes.forPurchase()
+	acceptAge := s.quotes.lifeToBuy
 	if in.Recent {
-		acceptAge = s.quotes.acceptedAge(true)
+		acceptAge = s.quotes.lifeInForm()
 	}
 	wanted := routing.Input{
 		Account:   in.Tenant.Account,
@@ -56,7 +56,7 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 		MaxAmount: in.MaxAmount,
 		Now:       now,
 	}
-	d, err := s.decide(ctx, policy, in.Tenant, wanted, acceptAge, in.OneParcel)
+	d, err := s.decide(ctx, policy, in.Tenant, wanted, acceptAge, oneParcel(in.OneParcel))
 	if d.Refused != "" {
 		err = nil // that is the answer
 	}

@@ -42,20 +42,29 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 
 	// The void is written down before the carrier is asked, with the job that
 	// asks again: after a crash or a lost answer it is not forgotten.
-	err = failpoint.Around("voiding", func() error {
-		return s.store.InTx(ctx, t, func(tx *store.Store) error {
-			if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
-				return err
-			}
-			return tx.Enqueue(ctx, job.SettleVoid{Account: t.Account, Livemode: t.Livemode, Shipment: id}, s.waits.Settle)
-		})
-	})
+	err = failpoint.Around("voiding", func() error { return s.recordVoiding(ctx, sh) })
 	if err != nil {
 		return sh, err
 	}
 
 	sh.State = ship.StateVoiding
 	return s.askVoid(context.WithoutCancel(ctx), sh)
+}
+
+// recordVoiding writes down that the label is to be voided, with the job that
+// finds out what became of it.
+func (s *Service) recordVoiding(ctx context.Context, sh ship.Shipment) error {
+	settle := job.SettleVoid{
+		Account:  sh.Tenant.Account,
+		Livemode: sh.Tenant.Livemode,
+		Shipment: sh.ID,
+	}
+	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
+		if err := tx.Move(ctx, sh, ship.StateVoiding); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, settle, s.waits.Settle)
+	})
 }
 
 // askVoid asks the carrier to take the label back and writes down what it
@@ -204,22 +213,27 @@ func (s *Service) refusedVoids(ctx context.Context, t ship.Tenant, query store.A
 	return list, nil
 }
 
+// voided ends a void that the carrier confirmed, and returns the shipment as it
+// is then.
 func (s *Service) voided(ctx context.Context, sh ship.Shipment, to ship.State) (ship.Shipment, error) {
-	err := failpoint.Around("voided", func() error {
-		return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
-			if err := tx.Move(ctx, sh, to); err != nil {
-				return err
-			}
-			if err := tx.Credit(ctx, sh); err != nil {
-				return err
-			}
-			return tx.PastOrder(ctx, sh)
-		})
-	})
+	err := failpoint.Around("voided", func() error { return s.recordVoided(ctx, sh, to) })
 	if err != nil {
 		return sh, err
 	}
 	return s.store.Shipment(ctx, sh.Tenant, sh.ID)
+}
+
+// recordVoided moves the shipment, returns its charge and frees its order.
+func (s *Service) recordVoided(ctx context.Context, sh ship.Shipment, to ship.State) error {
+	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
+		if err := tx.Move(ctx, sh, to); err != nil {
+			return err
+		}
+		if err := tx.Credit(ctx, sh); err != nil {
+			return err
+		}
+		return tx.PastOrder(ctx, sh)
+	})
 }
 
 // SettleVoid finds out what became of a void that was left open. It reports
