@@ -6,6 +6,7 @@ import (
 
 	apis "github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/web"
@@ -14,17 +15,18 @@ import (
 // withWeb puts the dashboard beside the API: each path belongs to one of them.
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
-		API:       api,
-		Reference: func() ([]byte, error) { return apis.Reference(a.baseURL) },
-		Account:   a.services.account,
-		Member:    a.services.member,
-		Shipping:  a.services.shipping,
-		Tracking:  a.services.tracking,
-		Webhook:   a.services.webhook,
-		Rules:     a.services.rules,
-		Journal:   a.services.journal,
-		Batch:     a.services.batch,
-		Box:       a.services.box,
+		API:          api,
+		Reference:    func() ([]byte, error) { return apis.Reference(a.baseURL) },
+		Account:      a.services.account,
+		Member:       a.services.member,
+		Shipping:     a.services.shipping,
+		Tracking:     a.services.tracking,
+		Webhook:      a.services.webhook,
+		Rules:        a.services.rules,
+		Journal:      a.services.journal,
+		Batch:        a.services.batch,
+		Box:          a.services.box,
+		NeedsCustoms: carrierkit.NeedsCustoms,
 		Waits: func(id ship.ConnectionID) map[carrier.Operation]time.Duration {
 			return a.services.traffic.Waits(string(id))
 		},

@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
@@ -73,7 +74,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.must(err)
 	box, err := seal.New([]byte("0123456789abcdef0123456789abcdef"))
 	b.must(err)
-	c := Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store)}
+	c := Config{BaseURL: testBase, Log: slog.New(slog.DiscardHandler), Account: account.New(b.store), NeedsCustoms: carrierkit.NeedsCustoms}
 	c.Rules, err = rulebook.New(rulebook.Config{
 		Store: b.store, Carriers: func(bool) []carrier.Spec { return sandbox.Specs() }, Connected: c.Account.Carriers,
 	})

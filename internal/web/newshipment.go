@@ -62,7 +62,7 @@ func (s *Web) emptyShipment(v *visit) error {
 	}
 
 	page := v.readShipmentForm()
-	page.Order.Destination.Country = v.originCountry()
+	page.Order.Destination.Country = v.origin().Country
 
 	// After printing, the person is back here for the next order.
 	if id, ok := ship.ParseShipmentID(v.query("last")); ok {
@@ -261,13 +261,13 @@ func edited[T any](list []T, remove string, added T, most int) []T {
 	return list
 }
 
-// originCountry returns the country that the account ships from; the sandbox
-// uses a sample warehouse until that is known.
-func (v *visit) originCountry() string {
+// origin returns the address that the account ships from; the sandbox uses a
+// sample warehouse in the United States until that is known.
+func (v *visit) origin() ship.Address {
 	if origin := v.who.Account.Origin; origin != nil {
-		return origin.Country
+		return *origin
 	}
-	return "US"
+	return ship.Address{Country: "US"}
 }
 
 // today is the default ship date.

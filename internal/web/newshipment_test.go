@@ -102,6 +102,31 @@ func TestAParcelAbroadIsDeclared(t *testing.T) {
 	}
 }
 
+// TestATerritoryIsDeclared: the United States have a customs border to some of
+// their own territories.
+func TestATerritoryIsDeclared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	typed := addressForm()
+	for name, value := range map[string]string{
+		"state": "VI", "zip": "00802", "city": "Charlotte Amalie", "contents": "gift", "item.0.description": "Cotton shirt", "item.0.quantity": "2", "item.0.value": "12.50",
+	} {
+		typed.Set(name, value)
+	}
+	w := b.send(member.Shipper, "/app/test/shipments", typed)
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+
+	address := w.Header().Get("Location")
+	id, _ := ship.ParseShipmentID(strings.TrimSuffix(address[strings.LastIndexByte(address, '/')+1:], "?done=created"))
+	shipment, err := b.web.Shipping.Shipment(t.Context(), ship.Tenant{Account: b.owner.ID}, id)
+	b.must(err)
+	if declared := shipment.Order.Customs; declared == nil || len(declared.Items) != 1 {
+		t.Errorf("declared: %+v", declared)
+	}
+}
+
 func TestABoxFillsTheSides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -174,11 +174,19 @@ func (p *newShipment) amount(pointer string, given amountForm) ship.Money {
 	return value
 }
 
-// crossesBorder reports whether the parcel goes to another country.
+// crossesBorder reports whether the parcel goes to another country, or to a
+// part of its own that customs treat as one, such as the Canary Islands.
 func (p newShipment) crossesBorder(v *visit) bool {
-	from := or(p.Order.Origin.Country, v.originCountry())
-	to := p.Order.Destination.Country
-	return to != "" && to != from
+	from := p.Order.Origin
+	if from.Country == "" {
+		from = v.origin()
+	}
+
+	to := p.Order.Destination
+	if to.Country == "" {
+		return false
+	}
+	return to.Country != from.Country || v.NeedsCustoms != nil && v.NeedsCustoms(from, to)
 }
 
 // keepUnshown copies from the earlier shipment what the form does not show: the

@@ -33,7 +33,7 @@ func (s *Web) tryPage(v *visit) error {
 	}
 
 	page.Shipment = v.query("shipment")
-	page.Order.Destination.Country = v.originCountry()
+	page.Order.Destination.Country = v.origin().Country
 	return v.show(http.StatusOK, tryPageView(v.frame("Try rules", "routing"), page))
 }
 

@@ -40,6 +40,10 @@ type Config struct {
 	Journal  *journal.Service
 	Box      *seal.Box // encrypts forms that wait for a sign-in; nil disables it
 
+	// NeedsCustoms reports whether a parcel between the addresses is declared to
+	// customs, which some are inside one country; nil compares the countries.
+	NeedsCustoms func(from, to ship.Address) bool
+
 	// Waits says how long the next call of each operation would wait at the
 	// connection, as far as this copy of the program knows; nil knows nothing.
 	Waits func(ship.ConnectionID) map[carrier.Operation]time.Duration

@@ -141,6 +141,10 @@ func CrossesCustoms(from, to Place) bool {
 	return from.Territory() != to.Territory() || from.InEU() != to.InEU()
 }
 
+// NeedsCustoms reports whether a parcel between the addresses is declared to
+// customs.
+func NeedsCustoms(from, to ship.Address) bool { return CrossesCustoms(PlaceOf(from), PlaceOf(to)) }
+
 // inUSCustoms reports whether the place is in the customs territory of the
 // United States: the states, the District of Columbia and Puerto Rico.
 func inUSCustoms(place Place) bool {

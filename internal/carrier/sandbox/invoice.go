@@ -3,6 +3,7 @@ package sandbox
 import (
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -11,7 +12,7 @@ import (
 // border with a customs declaration: a commercial invoice, kept as data of
 // label.Invoice. They depend only on the order and the tracking number.
 func (m *model) documents(order *ship.Order, trackingNumber string) []ship.Document {
-	if order.Customs == nil || laneOf(&order.Origin, &order.Destination).kind != across {
+	if order.Customs == nil || !carrierkit.NeedsCustoms(order.Origin, order.Destination) {
 		return nil
 	}
 	return []ship.Document{{

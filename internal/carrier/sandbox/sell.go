@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -45,7 +46,7 @@ func (m *model) sell(request *carrier.BuyOrder) (ship.Sale, error) {
 		// the reference.
 		purchase.CarrierRef += faultMark + string(fault)
 	}
-	if load.lane.kind == across && order.Customs == nil {
+	if order.Customs == nil && carrierkit.NeedsCustoms(order.Origin, order.Destination) {
 		purchase.Warnings = noCustoms[:1:1]
 	}
 

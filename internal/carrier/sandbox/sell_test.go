@@ -165,6 +165,38 @@ func TestAParcelAbroadWithoutCustomsIsSoldWithAWarning(t *testing.T) {
 	}
 }
 
+// TestCustomsBordersAreNotThoseOfCountries: the European Union has none inside,
+// and some countries do.
+func TestCustomsBordersAreNotThoseOfCountries(t *testing.T) {
+	berlin := ship.Address{Name: "Ada Lovelace", Address1: "Lindenstr. 9", City: "Berlin", Zip: "10969", Country: "DE"}
+	madrid := ship.Address{Name: "Ada Lovelace", Address1: "Calle Mayor 1", City: "Madrid", Zip: "28013", Country: "ES"}
+	canaries := ship.Address{Name: "Ada Lovelace", Address1: "Calle Triana 1", City: "Las Palmas", Zip: "35002", Country: "ES"}
+
+	for name, test := range map[string]struct {
+		from, to ship.Address
+		service  string
+		declared bool
+	}{
+		"inside the European Union": {berlin, madrid, "express_worldwide", false},
+		"to the Canary Islands":     {madrid, canaries, "express_domestic", true},
+	} {
+		b := buyOrder("dhl_express")
+		b.Service = test.service
+		b.Order.Origin = test.from
+		b.Order.Destination = test.to
+		sold, err := open(t, "dhl_express").Buy(t.Context(), b)
+		if err != nil || (len(sold.Warnings) == 1) != test.declared {
+			t.Errorf("%s, without customs: warnings %v, %v", name, sold.Warnings, err)
+		}
+
+		b.Order.Customs = &ship.Customs{ContentsType: "merchandise"}
+		sold, err = open(t, "dhl_express").Buy(t.Context(), b)
+		if err != nil || (len(sold.Documents) == 1) != test.declared {
+			t.Errorf("%s, with customs: %d documents, %v", name, len(sold.Documents), err)
+		}
+	}
+}
+
 // TestTheSandboxRefusesWhatItsLiveCarrierRefuses compares with the limits that
 // the live drivers have, field by field.
 func TestTheSandboxRefusesWhatItsLiveCarrierRefuses(t *testing.T) {
