@@ -65,7 +65,7 @@ func (s *Store) SaveAccount(ctx context.Context, a ship.Account, action string) 
 // for none.
 func accountArgs(a ship.Account, origin []byte) pgx.NamedArgs {
 	return pgx.NamedArgs{
-		"id":       [16]byte(a.ID.Raw()),
+		"id":       a.ID,
 		"name":     a.Name,
 		"origin":   origin,
 		"weight":   string(a.Units.Weight),
@@ -80,7 +80,7 @@ const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a WHERE $1::uui
 
 // Account returns an account; ship.NotFound if there is none.
 func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, error) {
-	list, err := s.accounts(ctx, nullID(id.Raw()))
+	list, err := s.accounts(ctx, null(id))
 	switch {
 	case err != nil:
 		return ship.Account{}, err
@@ -94,7 +94,7 @@ func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, e
 func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) { return s.accounts(ctx, nil) }
 
 // accounts lists the account of the id, or all accounts for nil.
-func (s *Store) accounts(ctx context.Context, id *[16]byte) ([]ship.Account, error) {
+func (s *Store) accounts(ctx context.Context, id *ship.AccountID) ([]ship.Account, error) {
 	rows, err := s.sys.Query(ctx, sqlAccounts, id)
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", explain(err))
@@ -111,14 +111,13 @@ func scanAccount(r pgx.Row) (ship.Account, error) {
 
 // accountRow is what accountColumns select.
 type accountRow struct {
-	id      [16]byte
 	origin  *ship.Address
 	account ship.Account
 }
 
 func (r *accountRow) targets() []any {
 	return []any{
-		&r.id,
+		&r.account.ID,
 		&r.account.Name,
 		&r.origin,
 		&r.account.Units.Weight,
@@ -128,7 +127,6 @@ func (r *accountRow) targets() []any {
 }
 
 func (r *accountRow) read() ship.Account {
-	r.account.ID = ship.AccountIDOf(r.id)
 	r.account.Origin = r.origin
 	return r.account
 }
@@ -156,7 +154,7 @@ VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expi
 
 // AddKey stores a new key.
 func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
-	args := tenantArgs(k.Tenant, k.ID.Raw(), pgx.NamedArgs{
+	args := tenantArgs(k.Tenant, k.ID, pgx.NamedArgs{
 		"hash":     k.Hash[:],
 		"hint":     k.Hint,
 		"name":     k.Name,
@@ -221,15 +219,14 @@ func scanKey(r pgx.Row) (KeyRow, error) {
 
 // keyRow is what keyColumns select.
 type keyRow struct {
-	id, account                      [16]byte
 	key                              KeyRow
 	expiresAt, lastUsedAt, revokedAt *time.Time
 }
 
 func (r *keyRow) targets() []any {
 	return []any{
-		&r.id,
-		&r.account,
+		&r.key.ID,
+		&r.key.Tenant.Account,
 		&r.key.Tenant.Livemode,
 		&r.key.Hint,
 		&r.key.Name,
@@ -244,8 +241,6 @@ func (r *keyRow) targets() []any {
 }
 
 func (r *keyRow) read() KeyRow {
-	r.key.ID = ship.KeyIDOf(r.id)
-	r.key.Tenant.Account = ship.AccountIDOf(r.account)
 	r.key.ExpiresAt = timeOrZero(r.expiresAt)
 	r.key.LastUsedAt = timeOrZero(r.lastUsedAt)
 	r.key.RevokedAt = timeOrZero(r.revokedAt)
@@ -256,7 +251,7 @@ const sqlKeys = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = 
 
 // Keys lists the keys of an account, both modes, oldest first.
 func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
-	rows, err := s.sys.Query(ctx, sqlKeys, [16]byte(id.Raw()))
+	rows, err := s.sys.Query(ctx, sqlKeys, id)
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", explain(err))
 	}
@@ -273,7 +268,7 @@ RETURNING ` + keyColumns
 // RevokeKey ends a key; ship.NotFound if there is none.
 func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
 	err := s.changingSystem(ctx, func(tx *Store) error {
-		key, err := scanKey(tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": [16]byte(id.Raw())}))
+		key, err := scanKey(tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": id}))
 		if err != nil {
 			return explain(err)
 		}
@@ -297,7 +292,7 @@ WHERE k.id = v.id AND (k.last_used_at IS NULL OR k.last_used_at < v.at)`
 
 // TouchKeys records when keys were last used.
 func (s *Store) TouchKeys(ctx context.Context, used map[ship.KeyID]time.Time) error {
-	var ids [][16]byte
+	var ids idArray
 	var times []time.Time
 	for id, at := range used {
 		ids = append(ids, id.Raw())

@@ -63,11 +63,11 @@ func (s *Store) AddAttempts(ctx context.Context, list []WebhookAttempt) error {
 func attemptArgs(list []WebhookAttempt) pgx.NamedArgs {
 	n := len(list)
 	var (
-		ids        = make([][16]byte, n)
-		accounts   = make([][16]byte, n)
+		ids        = make(idArray, n)
+		accounts   = make(idArray, n)
 		livemodes  = make([]bool, n)
-		endpoints  = make([][16]byte, n)
-		events     = make([][16]byte, n)
+		endpoints  = make(idArray, n)
+		events     = make(idArray, n)
 		numbers    = make([]int, n)
 		triggers   = make([]string, n)
 		outcomes   = make([]string, n)
@@ -157,13 +157,12 @@ func (s *Store) WebhookAttempts(ctx context.Context, t ship.Tenant, endpoint shi
 		return attempt, err
 	}
 	return queryList(ctx, s, t, scan, sqlWebhookAttempts,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(endpoint.Raw()), [16]byte(before), p.Limit)
+		t.Account, t.Livemode, endpoint, before, p.Limit)
 }
 
 func scanAttempt(r pgx.Row) (WebhookAttempt, error) {
 	var (
 		attempt                      WebhookAttempt
-		id, event                    [16]byte
 		status                       *int
 		failure, head, body          *string
 		dns, connect, tls, firstByte *int
@@ -171,12 +170,10 @@ func scanAttempt(r pgx.Row) (WebhookAttempt, error) {
 		address                      *netip.Addr
 	)
 	err := r.Scan(
-		&id, &event, &attempt.Number, &attempt.Trigger, &attempt.Outcome, &status, &failure,
+		&attempt.ID, &attempt.Event, &attempt.Number, &attempt.Trigger, &attempt.Outcome, &status, &failure,
 		&dns, &connect, &tls, &firstByte, &total, &address, &head, &body,
 	)
 
-	attempt.ID = ship.AttemptIDOf(id)
-	attempt.Event = ship.EventIDOf(event)
 	attempt.Status = value(status)
 	attempt.Error = value(failure)
 	attempt.Address = value(address)

@@ -80,7 +80,7 @@ SELECT
 func (s *Store) Attention(ctx context.Context, t ship.Tenant, since time.Time) (a Attention, err error) {
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
-	batch.Queue(sqlAttention, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since))).QueryRow(func(r pgx.Row) error {
+	batch.Queue(sqlAttention, t.Account, t.Livemode, ship.RawIDAt(since)).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&a.Unknown, &a.Failed, &a.Exceptions, &a.OrphanedLabels, &a.Endpoints, &a.Connections, &a.Codes)
 	})
 	err = s.send(ctx, batch)
@@ -131,10 +131,10 @@ func (s *Store) Exceptions(ctx context.Context, t ship.Tenant, since time.Time, 
 // first.
 func (s *Store) listByFacts(ctx context.Context, t ship.Tenant, sql string, since time.Time, p ship.Page, applies func(ship.Shipment) bool) ([]ship.Shipment, error) {
 	from, before := idBounds(since, time.Time{}, p.Before)
-	ids := uuids{}
+	ids := idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
-	batch.Queue(sql, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(from), [16]byte(before), p.Limit).Query(collectIDs(&ids))
+	batch.Queue(sql, t.Account, t.Livemode, from, before, p.Limit).Query(collectIDs(&ids))
 	if err := s.send(ctx, batch); err != nil {
 		return nil, err
 	}
@@ -156,12 +156,10 @@ ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
 func (s *Store) OrphanedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []OrphanedLabel, err error) {
 	scan := func(r pgx.Row) (OrphanedLabel, error) {
 		label := OrphanedLabel{Tenant: t}
-		var id [16]byte
-		err := r.Scan(&id, &label.Purchase.Carrier, &label.Purchase.TrackingNumber, &label.State, &label.FoundAt)
-		label.Shipment = ship.ShipmentIDOf(id)
+		err := r.Scan(&label.Shipment, &label.Purchase.Carrier, &label.Purchase.TrackingNumber, &label.State, &label.FoundAt)
 		return label, err
 	}
-	return queryList(ctx, s, t, scan, sqlOpenOrphans, [16]byte(t.Account.Raw()), t.Livemode, limit, skip)
+	return queryList(ctx, s, t, scan, sqlOpenOrphans, t.Account, t.Livemode, limit, skip)
 }
 
 // An EndpointPace is how quickly an endpoint took its newest deliveries.
@@ -192,18 +190,17 @@ GROUP BY e.id, e.url ORDER BY 6 DESC, e.id LIMIT $3`
 
 // EndpointPaces lists the endpoints by how slow they are, the slowest first.
 func (s *Store) EndpointPaces(ctx context.Context, t ship.Tenant, limit int) (list []EndpointPace, err error) {
-	return queryList(ctx, s, t, scanPace, sqlPaces, [16]byte(t.Account.Raw()), t.Livemode, limit)
+	return queryList(ctx, s, t, scanPace, sqlPaces, t.Account, t.Livemode, limit)
 }
 
 func scanPace(r pgx.Row) (EndpointPace, error) {
 	var pace EndpointPace
-	var id, newest [16]byte
+	var newest ship.RawID
 	var typical, slow int
-	err := r.Scan(&id, &pace.URL, &pace.Attempts, &pace.Failed, &typical, &slow, &newest)
+	err := r.Scan(&pace.Endpoint, &pace.URL, &pace.Attempts, &pace.Failed, &typical, &slow, &newest)
 
-	pace.Endpoint = ship.EndpointIDOf(id)
 	pace.Typical = time.Duration(typical) * time.Millisecond
 	pace.Slow = time.Duration(slow) * time.Millisecond
-	pace.NewestTry = ship.RawID(newest).Time()
+	pace.NewestTry = newest.Time()
 	return pace, err
 }

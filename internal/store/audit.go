@@ -49,10 +49,10 @@ func (s *Store) AddAudit(ctx context.Context, e AuditEntry) error {
 	}
 
 	_, err := s.run(ctx, sqlAddAudit, pgx.NamedArgs{
-		"account": [16]byte(e.Account.Raw()),
-		"id":      [16]byte(e.ID.Raw()),
-		"person":  nullID(e.Person.Raw()),
-		"key":     nullID(e.Key.Raw()),
+		"account": e.Account,
+		"id":      e.ID,
+		"person":  null(e.Person),
+		"key":     null(e.Key),
 		"who":     e.Who,
 		"action":  e.Action,
 		"target":  e.Target,
@@ -168,11 +168,11 @@ func (s *Store) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 func (q AuditQuery) args() pgx.NamedArgs {
 	from, below := idBounds(q.After, q.Before, q.Behind.Raw())
 	args := pgx.NamedArgs{
-		"account": [16]byte(q.Account.Raw()),
-		"below":   [16]byte(below),
-		"from":    [16]byte(from),
-		"person":  nullID(q.Person.Raw()),
-		"key":     nullID(q.Key.Raw()),
+		"account": q.Account,
+		"below":   below,
+		"from":    from,
+		"person":  null(q.Person),
+		"key":     null(q.Key),
 		"by":      q.By,
 		"target":  q.Target,
 		"action":  q.Action,
@@ -188,24 +188,13 @@ func (q AuditQuery) args() pgx.NamedArgs {
 }
 
 func scanAudit(r pgx.Row) (AuditEntry, error) {
-	var (
-		entry       AuditEntry
-		id          [16]byte
-		person, key *[16]byte
-		address     *netip.Addr
-	)
+	var entry AuditEntry
+	var address *netip.Addr
 	err := r.Scan(
-		&id, &person, &key, &entry.Who, &entry.Action, &entry.Target,
+		&entry.ID, &entry.Person, &entry.Key, &entry.Who, &entry.Action, &entry.Target,
 		&entry.Mode, &entry.Details, &address, &entry.Agent,
 	)
 
-	entry.ID = ship.AuditIDOf(id)
 	entry.Addr = value(address)
-	if person != nil {
-		entry.Person = ship.PersonIDOf(*person)
-	}
-	if key != nil {
-		entry.Key = ship.KeyIDOf(*key)
-	}
 	return entry, err
 }

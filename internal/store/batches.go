@@ -80,14 +80,14 @@ func (s *Store) AddBatch(ctx context.Context, b Batch, lines [][]string) error {
 
 	return s.changing(ctx, b.Tenant, func(tx *Store) error {
 		statements := tx.newBatch(b.Tenant)
-		statements.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{
+		statements.Queue(sqlAddBatch, tenantArgs(b.Tenant, b.ID, pgx.NamedArgs{
 			"name":       b.Name,
 			"created_by": b.MadeBy,
 			"state":      b.State,
 			"header":     header,
 			"mapping":    b.Mapping,
 		}))
-		statements.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID.Raw(), pgx.NamedArgs{"rows": cells}))
+		statements.Queue(sqlAddBatchRows, tenantArgs(b.Tenant, b.ID, pgx.NamedArgs{"rows": cells}))
 		if err := tx.send(ctx, statements); err != nil {
 			return err
 		}
@@ -104,21 +104,19 @@ const sqlBatch = `SELECT ` + batchColumns + ` FROM batches WHERE account_id = $1
 
 // Batch returns a batch without its lines.
 func (s *Store) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (Batch, error) {
-	return queryOne(ctx, s, t, batchScanner(t), sqlBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryOne(ctx, s, t, batchScanner(t), sqlBatch, t.Account, t.Livemode, id)
 }
 
 // batchScanner returns a function that reads batches of the tenant.
 func batchScanner(t ship.Tenant) func(pgx.Row) (Batch, error) {
 	return func(r pgx.Row) (Batch, error) {
 		found := Batch{Tenant: t}
-		var id [16]byte
 		var header []byte
-		err := r.Scan(&id, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format)
+		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format)
 		if err != nil {
 			return found, err
 		}
 
-		found.ID = ship.BatchIDOf(id)
 		if err := json.Unmarshal(header, &found.Header); err != nil {
 			return found, fmt.Errorf("read the header of %s: %w", found.ID, err)
 		}
@@ -135,7 +133,7 @@ ORDER BY id DESC LIMIT $5`
 func (s *Store) Batches(ctx context.Context, t ship.Tenant, state string, p ship.Page) ([]Batch, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
 	return queryList(ctx, s, t, batchScanner(t), sqlBatches,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), null(state), p.Limit)
+		t.Account, t.Livemode, before, null(state), p.Limit)
 }
 
 const sqlBatchTallies = `
@@ -146,14 +144,12 @@ GROUP BY 1, 2, 3`
 
 // BatchTallies counts the rows of batches by state and currency.
 func (s *Store) BatchTallies(ctx context.Context, t ship.Tenant, batches []ship.BatchID) ([]BatchTally, error) {
-	return queryList(ctx, s, t, scanBatchTally, sqlBatchTallies, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(batches))
+	return queryList(ctx, s, t, scanBatchTally, sqlBatchTallies, t.Account, t.Livemode, rawIDs(batches))
 }
 
 func scanBatchTally(r pgx.Row) (BatchTally, error) {
 	var tally BatchTally
-	var id [16]byte
-	err := r.Scan(&id, &tally.State, &tally.Currency, &tally.Rows, &tally.Minor)
-	tally.Batch = ship.BatchIDOf(id)
+	err := r.Scan(&tally.Batch, &tally.State, &tally.Currency, &tally.Rows, &tally.Minor)
 	return tally, err
 }
 
@@ -169,7 +165,7 @@ func (s *Store) MoveBatch(ctx context.Context, t ship.Tenant, id ship.BatchID, t
 		newMapping = new(string(mapping))
 	}
 
-	n, err := s.exec(ctx, t, sqlMoveBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), to, newMapping, from)
+	n, err := s.exec(ctx, t, sqlMoveBatch, t.Account, t.Livemode, id, to, newMapping, from)
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is no longer in a state that allows this")
 	}
@@ -180,7 +176,7 @@ const sqlSetBatchFormat = `UPDATE batches SET label_format = $4 WHERE account_id
 
 // SetBatchFormat sets the format that a batch will be printed in.
 func (s *Store) SetBatchFormat(ctx context.Context, t ship.Tenant, id ship.BatchID, format string) error {
-	_, err := s.exec(ctx, t, sqlSetBatchFormat, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), format)
+	_, err := s.exec(ctx, t, sqlSetBatchFormat, t.Account, t.Livemode, id, format)
 	return err
 }
 
@@ -198,7 +194,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND state IN ('mapping', 're
 // ship.Conflict.
 func (s *Store) DeleteBatch(ctx context.Context, t ship.Tenant, id ship.BatchID) error {
 	entry := EntryOf(t, "batch.discarded", string(id))
-	n, err := s.change(ctx, t, entry, sqlDeleteBatch, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, entry, sqlDeleteBatch, t.Account, t.Livemode, id)
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.Conflict, "the batch is being processed, or some of its labels were bought")
 	}
@@ -219,7 +215,7 @@ DELETE FROM batches WHERE (account_id, livemode, id) IN (
 // time and not worked on, with their lines, and reports how many. What was
 // bought stays.
 func (s *Store) DeleteOldBatches(ctx context.Context, before time.Time) (int64, error) {
-	tag, err := s.sys.Exec(ctx, sqlForgetBatches, [16]byte(ship.RawIDAt(before)))
+	tag, err := s.sys.Exec(ctx, sqlForgetBatches, ship.RawIDAt(before))
 	if err != nil {
 		return 0, fmt.Errorf("delete old batches: %w", explain(err))
 	}

@@ -25,7 +25,7 @@ ORDER BY row_number LIMIT $5`
 // BatchRows lists the lines of a batch after a number, those in the states if
 // any are named.
 func (s *Store) BatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int, states ...string) ([]BatchRow, error) {
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit}
+	args := []any{t.Account, t.Livemode, id, after, limit}
 	if len(states) > 0 {
 		return queryList(ctx, s, t, scanBatchRow, sqlBatchRowsIn, append(args, states)...)
 	}
@@ -38,20 +38,16 @@ func scanBatchRow(r pgx.Row) (BatchRow, error) {
 		cells, rate []byte
 		minor       *int64
 		currency    *string
-		shipment    *[16]byte
 	)
 	err := r.Scan(
 		&row.Number, &row.State, &row.Revision, &row.Tries, &cells,
-		&row.Problems, &rate, &minor, &currency, &shipment,
+		&row.Problems, &rate, &minor, &currency, &row.Shipment,
 	)
 	if err != nil {
 		return row, err
 	}
 
 	row.Price = ship.Money{Minor: value(minor), Currency: value(currency)}
-	if shipment != nil {
-		row.Shipment = ship.ShipmentIDOf(*shipment)
-	}
 
 	if err := json.Unmarshal(cells, &row.Cells); err != nil {
 		return row, fmt.Errorf("read line %d of a batch: %w", row.Number, err)
@@ -80,7 +76,7 @@ RETURNING ` + batchRowColumns
 // were marked before are among them.
 func (s *Store) ClaimBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, after, limit int) ([]BatchRow, error) {
 	return queryList(ctx, s, t, scanBatchRow, sqlClaimBatchRows,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), after, limit)
+		t.Account, t.Livemode, id, after, limit)
 }
 
 // sqlSaveBatchRows leaves out rows that somebody else has changed: those with
@@ -123,7 +119,7 @@ func (s *Store) SaveBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchI
 		}
 	}
 
-	args := tenantArgs(t, id.Raw(), list.args())
+	args := tenantArgs(t, id, list.args())
 	args["from"] = from
 	n, err := s.exec(ctx, t, sqlSaveBatchRows, args)
 	return int(n), err
@@ -160,7 +156,7 @@ func (c columns) addBatchRow(row ChangedRow) error {
 	c.add("rates", rate)
 	c.add("amounts", minor)
 	c.add("currencies", null(row.Price.Currency))
-	c.add("shipments", nullID(row.Shipment.Raw()))
+	c.add("shipments", null(row.Shipment))
 	return nil
 }
 
@@ -181,13 +177,13 @@ WHERE account_id = $1 AND livemode = $2 AND batch_id = $3 AND state = 'failed'
 // and reports how many. A line whose order has a shipment already is left alone
 // unless a person accepted that shipment; what was accepted stays accepted.
 func (s *Store) RetryBatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID) (int, error) {
-	n, err := s.exec(ctx, t, sqlRetryBatchRows, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.exec(ctx, t, sqlRetryBatchRows, t.Account, t.Livemode, id)
 	return int(n), err
 }
 
 // ShipmentsByID returns the shipments of the ids that are there, in no order.
 func (s *Store) ShipmentsByID(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) ([]ship.Shipment, error) {
-	return s.shipmentsByID(ctx, t, uuidsOf(list))
+	return s.shipmentsByID(ctx, t, rawIDs(list))
 }
 
 const sqlLabels = `
@@ -198,11 +194,11 @@ WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
 func (s *Store) Labels(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) (map[ship.ShipmentID]ship.Label, error) {
 	found := make(map[ship.ShipmentID]ship.Label, len(list))
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var id [16]byte
+		var id ship.ShipmentID
 		var label ship.Label
 		err := r.Scan(&id, &label.Format, &label.Data)
-		found[ship.ShipmentIDOf(id)] = label
+		found[id] = label
 		return err
-	}, sqlLabels, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(list))
+	}, sqlLabels, t.Account, t.Livemode, rawIDs(list))
 	return found, err
 }

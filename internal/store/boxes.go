@@ -22,14 +22,12 @@ ORDER BY name, id LIMIT $3`
 
 // Boxes lists the tenant's boxes by name.
 func (s *Store) Boxes(ctx context.Context, t ship.Tenant, limit int) ([]Box, error) {
-	return queryList(ctx, s, t, scanBox, sqlBoxes, [16]byte(t.Account.Raw()), t.Livemode, limit)
+	return queryList(ctx, s, t, scanBox, sqlBoxes, t.Account, t.Livemode, limit)
 }
 
 func scanBox(r pgx.Row) (Box, error) {
 	var box Box
-	var id [16]byte
-	err := r.Scan(&id, &box.Name, &box.Length, &box.Width, &box.Height, (*string)(&box.Unit))
-	box.ID = ship.BoxIDOf(id)
+	err := r.Scan(&box.ID, &box.Name, &box.Length, &box.Width, &box.Height, (*string)(&box.Unit))
 	return box, err
 }
 
@@ -40,7 +38,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 // AddBox stores a box.
 func (s *Store) AddBox(ctx context.Context, t ship.Tenant, box Box) error {
 	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(box.ID)), sqlAddBox,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(box.ID.Raw()), box.Name,
+		t.Account, t.Livemode, box.ID, box.Name,
 		box.Length, box.Width, box.Height, string(box.Unit))
 	return err
 }
@@ -50,7 +48,7 @@ const sqlDeleteBox = `DELETE FROM boxes WHERE account_id = $1 AND livemode = $2 
 // DeleteBox deletes a box; ship.NotFound if it is not there.
 func (s *Store) DeleteBox(ctx context.Context, t ship.Tenant, id ship.BoxID) error {
 	entry := EntryOf(t, "box.removed", string(id))
-	n, err := s.change(ctx, t, entry, sqlDeleteBox, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, entry, sqlDeleteBox, t.Account, t.Livemode, id)
 	if err == nil && n == 0 {
 		return ship.Errorf(ship.NotFound, "no such box")
 	}

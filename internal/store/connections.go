@@ -36,12 +36,11 @@ const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.
 func scanConnection(r pgx.Row) (Connection, error) {
 	var (
 		connection           Connection
-		id, account          [16]byte
 		removedAt, checkedAt *time.Time
 	)
 	err := r.Scan(
-		&id,
-		&account,
+		&connection.ID,
+		&connection.Tenant.Account,
 		&connection.Tenant.Livemode,
 		&connection.Carrier,
 		&connection.Name,
@@ -56,8 +55,6 @@ func scanConnection(r pgx.Row) (Connection, error) {
 		&connection.Version,
 	)
 
-	connection.ID = ship.ConnectionIDOf(id)
-	connection.Tenant.Account = ship.AccountIDOf(account)
 	connection.CreatedAt = connection.CreatedAt.UTC()
 	connection.RemovedAt = timeOrZero(removedAt)
 	connection.CheckedAt = timeOrZero(checkedAt)
@@ -83,7 +80,7 @@ func connectionArgs(c Connection) pgx.NamedArgs {
 		hint = map[string]string{}
 	}
 
-	return tenantArgs(c.Tenant, c.ID.Raw(), pgx.NamedArgs{
+	return tenantArgs(c.Tenant, c.ID, pgx.NamedArgs{
 		"carrier":       c.Carrier,
 		"name":          c.Name,
 		"key":           c.WrappedKey,
@@ -110,7 +107,7 @@ ORDER BY c.id`
 // Connections lists the tenant's connections that are not removed, oldest
 // first.
 func (s *Store) Connections(ctx context.Context, t ship.Tenant) ([]Connection, error) {
-	return queryList(ctx, s, t, scanConnection, sqlConnections, [16]byte(t.Account.Raw()), t.Livemode)
+	return queryList(ctx, s, t, scanConnection, sqlConnections, t.Account, t.Livemode)
 }
 
 const sqlConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.account_id = $1 AND c.livemode = $2 AND c.id = $3`
@@ -118,7 +115,7 @@ const sqlConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE
 // Connection returns a connection of the tenant, also one that is removed;
 // ship.NotFound if there is none.
 func (s *Store) Connection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) (Connection, error) {
-	connection, err := queryOne(ctx, s, t, scanConnection, sqlConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	connection, err := queryOne(ctx, s, t, scanConnection, sqlConnection, t.Account, t.Livemode, id)
 	return connection, explainMissing(err)
 }
 
@@ -148,7 +145,7 @@ const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c W
 // FindConnection returns a connection of any tenant, for operators and for
 // what carriers push; ship.NotFound if there is none.
 func (s *Store) FindConnection(ctx context.Context, id ship.ConnectionID) (Connection, error) {
-	connection, err := scanConnection(s.sys.QueryRow(ctx, sqlFindConnection, [16]byte(id.Raw())))
+	connection, err := scanConnection(s.sys.QueryRow(ctx, sqlFindConnection, id))
 	return connection, explainMissing(explain(err))
 }
 
@@ -157,7 +154,7 @@ const sqlConnectionPage = `SELECT ` + connectionColumns + ` FROM connections c W
 // ConnectionPage lists connections of all tenants in the order of their ids,
 // removed ones too, those after the given one.
 func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, limit int) ([]Connection, error) {
-	rows, err := s.sys.Query(ctx, sqlConnectionPage, [16]byte(after.Raw()), limit)
+	rows, err := s.sys.Query(ctx, sqlConnectionPage, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("connections: %w", explain(err))
 	}
@@ -195,7 +192,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND removed_at IS NULL`
 // none. It is kept for what was bought through it.
 func (s *Store) RemoveConnection(ctx context.Context, t ship.Tenant, id ship.ConnectionID) error {
 	entry := EntryOf(t, "connection.removed", string(id))
-	n, err := s.change(ctx, t, entry, sqlRemoveConnection, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, entry, sqlRemoveConnection, t.Account, t.Livemode, id)
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such connection")
 	}
@@ -208,7 +205,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3`
 
 // SetChecked records what a check found, as JSON.
 func (s *Store) SetChecked(ctx context.Context, t ship.Tenant, id ship.ConnectionID, at time.Time, result []byte) error {
-	_, err := s.exec(ctx, t, sqlSetChecked, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), at, result)
+	_, err := s.exec(ctx, t, sqlSetChecked, t.Account, t.Livemode, id, at, result)
 	return err
 }
 
@@ -226,7 +223,7 @@ const rewrapPage = 200
 // open meanwhile. A connection that somebody else changes in between is left
 // to them. It reports how many were stored.
 func (s *Store) RewrapConnections(ctx context.Context, rewrap func(context.Context, Connection) []byte) (stored int, err error) {
-	after := ship.ConnectionIDOf(ship.RawID{})
+	var after ship.ConnectionID
 	for {
 		page, err := s.ConnectionPage(ctx, after, rewrapPage)
 		if err != nil || len(page) == 0 {
@@ -243,7 +240,7 @@ func (s *Store) RewrapConnections(ctx context.Context, rewrap func(context.Conte
 			// it is theirs to wrap the key.
 			entry := EntryOf(connection.Tenant, "connection.key_rotated", string(connection.ID))
 			n, err := s.changeSystem(ctx, entry, sqlRewrapConnection, pgx.NamedArgs{
-				"id":      [16]byte(connection.ID.Raw()),
+				"id":      connection.ID,
 				"version": connection.Version,
 				"from":    connection.WrappedKey,
 				"to":      key,

@@ -81,44 +81,39 @@ func (s *Store) Create(ctx context.Context, c Creation) (duplicateOf ship.Shipme
 	}
 
 	args := []any{
-		[16]byte(shipment.ID.Raw()),             // $1
-		[16]byte(shipment.Tenant.Account.Raw()), // $2
-		shipment.Tenant.Livemode,                // $3
-		null(c.IdempotencyKey),                  // $4
-		c.Fingerprint[:],                        // $5
-		ship.AnswerVersion,                      // $6
-		shipment.Purchase.Carrier,               // $7
-		shipment.Order.OrderID,                  // $8
-		request,                                 // $9
-		purchase,                                // $10
-		len(shipment.Order.Parcels),             // $11
-		shipment.Purchase.BoughtAt,              // $12
-		nullTime(shipment.Progress.EstimateAt),  // $13
-		null(shipment.Progress.EstimateSource),  // $14
-		shipment.Purchase.TrackingNumber,        // $15
-		c.Label.Format,                          // $16
-		c.Label.Data,                            // $17
-		trackingNumbers(shipment.Purchase),      // $18
-		nullTime(c.PollAt),                      // $19
-		[16]byte(c.Events[0].ID.Raw()),          // $20
-		snapshots[0],                            // $21
-		[16]byte(c.Events[1].ID.Raw()),          // $22
-		snapshots[1],                            // $23
-		BodyVersion,                             // $24
+		shipment.ID,                            // $1
+		shipment.Tenant.Account,                // $2
+		shipment.Tenant.Livemode,               // $3
+		null(c.IdempotencyKey),                 // $4
+		c.Fingerprint[:],                       // $5
+		ship.AnswerVersion,                     // $6
+		shipment.Purchase.Carrier,              // $7
+		shipment.Order.OrderID,                 // $8
+		request,                                // $9
+		purchase,                               // $10
+		len(shipment.Order.Parcels),            // $11
+		shipment.Purchase.BoughtAt,             // $12
+		nullTime(shipment.Progress.EstimateAt), // $13
+		null(shipment.Progress.EstimateSource), // $14
+		shipment.Purchase.TrackingNumber,       // $15
+		c.Label.Format,                         // $16
+		c.Label.Data,                           // $17
+		trackingNumbers(shipment.Purchase),     // $18
+		nullTime(c.PollAt),                     // $19
+		c.Events[0].ID,                         // $20
+		snapshots[0],                           // $21
+		c.Events[1].ID,                         // $22
+		snapshots[1],                           // $23
+		BodyVersion,                            // $24
 	}
 
-	var duplicate *[16]byte
-	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) }, sqlCreate, args...)
+	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicateOf) }, sqlCreate, args...)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
 		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
 	}
 	if err != nil {
 		return "", fmt.Errorf("create shipment %s: %w", shipment.ID, err)
-	}
-
-	if duplicate != nil {
-		duplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
 	return duplicateOf, nil
 }

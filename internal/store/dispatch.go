@@ -104,19 +104,15 @@ func (s *Store) RemoveCopy(ctx context.Context, owner string) error {
 // positionRow is a position as stored.
 type positionRow struct {
 	tx *string
-	id *[16]byte
+	id ship.RawID
 	at *time.Time
 }
 
 func (r positionRow) position() Position {
-	var p Position
+	p := Position{ID: r.id, At: timeOrZero(r.at)}
 	if r.tx != nil {
 		_, _ = fmt.Sscan(*r.tx, &p.Tx)
 	}
-	if r.id != nil {
-		p.ID = *r.id
-	}
-	p.At = timeOrZero(r.at)
 	return p
 }
 
@@ -144,7 +140,7 @@ func (s *Store) LogHeads(ctx context.Context, after Position, limit int) ([]LogH
 }
 
 func (s *Store) readHeads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
-	args := append([]any{strconv.FormatUint(after.Tx, 10), [16]byte(after.ID), limit}, more...)
+	args := append([]any{strconv.FormatUint(after.Tx, 10), after.ID, limit}, more...)
 	rows, err := s.sys.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("follow the log: %w", explain(err))
@@ -156,14 +152,12 @@ func (s *Store) readHeads(ctx context.Context, sql string, after Position, limit
 func scanHead(r pgx.Row) (LogHead, error) {
 	var head LogHead
 	var tx string
-	var id, account [16]byte
-	err := r.Scan(&tx, &id, (*[16]byte)(&head.Subject), &account, &head.Tenant.Livemode, (*string)(&head.Kind))
+	err := r.Scan(&tx, &head.Position.ID, &head.Subject, &head.Tenant.Account, &head.Tenant.Livemode, (*string)(&head.Kind))
 	if err != nil {
 		return head, err
 	}
 
-	head.Tenant.Account = ship.AccountIDOf(account)
-	head.Position = Position{ID: id, At: ship.RawID(id).Time()}
+	head.Position.At = head.Position.ID.Time()
 	head.Position.Tx, err = strconv.ParseUint(tx, 10, 64)
 	return head, err
 }
@@ -198,7 +192,7 @@ LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.
 // kept no longer are left out.
 func (s *Store) LogEvents(ctx context.Context, at []Position) ([]LogEvent, error) {
 	txs := make([]string, len(at))
-	ids := make([][16]byte, len(at))
+	ids := make(idArray, len(at))
 	for i, position := range at {
 		txs[i] = fmt.Sprint(position.Tx)
 		ids[i] = position.ID

@@ -42,9 +42,9 @@ func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.Endp
 
 	ids := map[ship.EndpointID]bool{}
 	err = each(rows, func(r pgx.Rows) error {
-		var id [16]byte
+		var id ship.EndpointID
 		err := r.Scan(&id)
-		ids[ship.EndpointIDOf(id)] = true
+		ids[id] = true
 		return err
 	})
 	return ids, explain(err)
@@ -60,7 +60,7 @@ ORDER BY e.txid, e.id LIMIT $3`
 // TenantHeads reads the log of one tenant behind a position, in order. Fewer
 // than limit means that there is no more for now.
 func (s *Store) TenantHeads(ctx context.Context, t ship.Tenant, after Position, limit int) ([]LogHead, error) {
-	return s.readHeads(ctx, sqlTenantHeads, after, limit, [16]byte(t.Account.Raw()), t.Livemode)
+	return s.readHeads(ctx, sqlTenantHeads, after, limit, t.Account, t.Livemode)
 }
 
 // A Retry is a delivery that failed and is due again.
@@ -87,12 +87,7 @@ ORDER BY r.next_attempt_at LIMIT $2`
 // DueRetries returns deliveries of the slots that are due, without those of
 // some endpoints. It claims nothing: only the copy that holds a slot reads it.
 func (s *Store) DueRetries(ctx context.Context, slots []int, without []ship.EndpointID, limit int) ([]Retry, error) {
-	skip := make([][16]byte, len(without))
-	for i, id := range without {
-		skip[i] = id.Raw()
-	}
-
-	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit, skip)
+	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit, rawIDs(without))
 	if err != nil {
 		return nil, fmt.Errorf("due deliveries: %w", explain(err))
 	}
@@ -102,16 +97,16 @@ func (s *Store) DueRetries(ctx context.Context, slots []int, without []ship.Endp
 
 func scanRetry(r pgx.Row) (Retry, error) {
 	var retry Retry
-	var account, endpoint, event [16]byte
 	var tx string
-	err := r.Scan(&account, &retry.Tenant.Livemode, &endpoint, &event, &tx, &retry.Slot, &retry.Attempts)
+	err := r.Scan(
+		&retry.Tenant.Account, &retry.Tenant.Livemode, &retry.Endpoint, &retry.Event.ID, &tx,
+		&retry.Slot, &retry.Attempts,
+	)
 	if err != nil {
 		return retry, err
 	}
 
-	retry.Tenant.Account = ship.AccountIDOf(account)
-	retry.Endpoint = ship.EndpointIDOf(endpoint)
-	retry.Event = Position{ID: event, At: ship.RawID(event).Time()}
+	retry.Event.At = retry.Event.ID.Time()
 	_, err = fmt.Sscan(tx, &retry.Event.Tx)
 	return retry, err
 }
@@ -229,7 +224,7 @@ func (s *Store) Record(ctx context.Context, r Record, probe func(EndpointRecord)
 		// The fence comes first: a copy that was paused for longer than its
 		// lease must write nothing.
 		cursor := r.Lease.Cursor
-		tag, err := tx.tx.Exec(ctx, sqlFenceSlot, r.Lease.Slot, r.Lease.Token, fmt.Sprint(cursor.Tx), [16]byte(cursor.ID), cursor.At)
+		tag, err := tx.tx.Exec(ctx, sqlFenceSlot, r.Lease.Slot, r.Lease.Token, fmt.Sprint(cursor.Tx), cursor.ID, cursor.At)
 		if err != nil {
 			return fmt.Errorf("move the slot's cursor: %w", err)
 		}
@@ -278,7 +273,7 @@ func (e EndpointRecord) queue(batch *pgx.Batch) {
 		cursor = positionArgsOf(e.Cursor)
 	}
 
-	batch.Queue(sqlSaveEndpoint, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
+	batch.Queue(sqlSaveEndpoint, tenantArgs(e.Tenant, e.ID, pgx.NamedArgs{
 		"version":  e.Version,
 		"verified": e.Verified,
 		"failures": e.Failures,
@@ -293,7 +288,7 @@ func (e EndpointRecord) queue(batch *pgx.Batch) {
 		"reason":   null(e.DisabledReason),
 	}))
 	if e.OwnCursor {
-		batch.Queue(sqlKeepCursor, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{
+		batch.Queue(sqlKeepCursor, tenantArgs(e.Tenant, e.ID, pgx.NamedArgs{
 			"version": e.Version,
 			"tx":      cursor.tx,
 			"cursor":  cursor.id,
@@ -303,23 +298,23 @@ func (e EndpointRecord) queue(batch *pgx.Batch) {
 
 	switch {
 	case e.Parked, !e.Enabled:
-		batch.Queue(sqlStopRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
+		batch.Queue(sqlStopRetries, tenantArgs(e.Tenant, e.ID, nil))
 	case e.Resume:
-		batch.Queue(sqlResumeRetries, tenantArgs(e.Tenant, e.ID.Raw(), nil))
+		batch.Queue(sqlResumeRetries, tenantArgs(e.Tenant, e.ID, nil))
 	}
 }
 
 // positionArgs is a position as the driver takes it; nil for none.
 type positionArgs struct {
 	tx *string
-	id *[16]byte
+	id *ship.RawID
 	at *time.Time
 }
 
 func positionArgsOf(p Position) positionArgs {
 	return positionArgs{
 		tx: new(fmt.Sprint(p.Tx)),
-		id: new([16]byte(p.ID)),
+		id: &p.ID,
 		at: nullTime(p.At),
 	}
 }
@@ -328,8 +323,8 @@ func retryArgs(list []Retry) pgx.NamedArgs {
 	c := columns{}
 	for _, retry := range list {
 		c.addTenant(retry.Tenant)
-		c.add("endpoints", [16]byte(retry.Endpoint.Raw()))
-		c.add("events", [16]byte(retry.Event.ID))
+		c.add("endpoints", retry.Endpoint)
+		c.add("events", retry.Event.ID)
 		c.add("txs", fmt.Sprint(retry.Event.Tx))
 		c.add("slots", retry.Slot)
 		c.add("attempts", retry.Attempts)

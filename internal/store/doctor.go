@@ -110,8 +110,9 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 
 	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
 	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.Row) (string, error) {
-		id, err := scanUUID(r)
-		return string(ship.EndpointIDOf(ship.RawID(id))), err
+		var id ship.EndpointID
+		err := r.Scan(&id)
+		return string(id), err
 	}))
 
 	now := time.Now()
@@ -246,6 +247,7 @@ func inspectSchema(ctx context.Context, url string) (*pgx.Conn, Inspection, erro
 	if err != nil {
 		return nil, i, ship.Errorf(ship.Unavailable, "cannot connect to the database: %w", err)
 	}
+	registerIDs(conn.TypeMap())
 	if err := i.readVersions(ctx, conn); err != nil {
 		_ = conn.Close(ctx)
 		return nil, i, fmt.Errorf("inspect the database: %w", explain(err))

@@ -64,7 +64,6 @@ const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.ur
 func scanEndpoint(r pgx.Row) (Endpoint, error) {
 	var (
 		endpoint                    Endpoint
-		id, account                 [16]byte
 		kinds                       []string
 		previousUntil, failingSince *time.Time
 		lastSuccess, recoverSince   *time.Time
@@ -73,15 +72,13 @@ func scanEndpoint(r pgx.Row) (Endpoint, error) {
 		created                     string
 	)
 	err := r.Scan(
-		&id, &account, &endpoint.Tenant.Livemode, &endpoint.Slot, &endpoint.Version,
+		&endpoint.ID, &endpoint.Tenant.Account, &endpoint.Tenant.Livemode, &endpoint.Slot, &endpoint.Version,
 		&endpoint.URL, &kinds, &endpoint.Description, &endpoint.Signature,
 		&endpoint.Headers, &endpoint.Secret, &endpoint.Previous, &previousUntil, &endpoint.Enabled, &reason,
 		&endpoint.Verified, &endpoint.Failures, &failingSince, &lastSuccess, &endpoint.Parked, &endpoint.Joining,
 		&cursor.tx, &cursor.id, &cursor.at, &endpoint.Probe, &recoverSince, &created,
 	)
 
-	endpoint.ID = ship.EndpointIDOf(id)
-	endpoint.Tenant.Account = ship.AccountIDOf(account)
 	endpoint.Kinds = fromStrings[ship.EventKind](kinds)
 	endpoint.PreviousUntil = timeOrZero(previousUntil)
 	endpoint.DisabledReason = value(reason)
@@ -142,7 +139,7 @@ func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpoint
 }
 
 func settingsArgs(t ship.Tenant, id ship.EndpointID, set EndpointSettings) pgx.NamedArgs {
-	return tenantArgs(t, id.Raw(), pgx.NamedArgs{
+	return tenantArgs(t, id, pgx.NamedArgs{
 		"url":         set.URL,
 		"kinds":       append([]string{}, toStrings(set.Kinds)...), // none is an empty array, not NULL
 		"description": set.Description,
@@ -158,19 +155,19 @@ const sqlEndpoints = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WH
 
 // Endpoints lists the tenant's endpoints, newest first.
 func (s *Store) Endpoints(ctx context.Context, t ship.Tenant) ([]Endpoint, error) {
-	return queryList(ctx, s, t, scanEndpoint, sqlEndpoints, [16]byte(t.Account.Raw()), t.Livemode)
+	return queryList(ctx, s, t, scanEndpoint, sqlEndpoints, t.Account, t.Livemode)
 }
 
 const sqlEndpoint = `SELECT ` + endpointColumns + ` FROM webhook_endpoints e WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
 
 // Endpoint returns an endpoint of the tenant; ship.NotFound if there is none.
 func (s *Store) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	return queryOne(ctx, s, t, scanEndpoint, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryOne(ctx, s, t, scanEndpoint, sqlEndpoint, t.Account, t.Livemode, id)
 }
 
 // EndpointToSend is Endpoint for the sender, which serves all tenants.
 func (s *Store) EndpointToSend(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	endpoint, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw())))
+	endpoint, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, t.Account, t.Livemode, id))
 	return endpoint, explain(err)
 }
 
@@ -220,7 +217,7 @@ RETURNING ` + endpointColumns
 func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, action string, change func(*Endpoint) error) (Endpoint, error) {
 	var endpoint Endpoint
 	err := s.InTx(ctx, t, func(tx *Store) (err error) {
-		locked := tx.tx.QueryRow(ctx, sqlLockEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+		locked := tx.tx.QueryRow(ctx, sqlLockEndpoint, t.Account, t.Livemode, id)
 		if endpoint, err = scanEndpoint(locked); err != nil {
 			return err
 		}
@@ -250,7 +247,7 @@ DELETE FROM webhook_endpoints WHERE account_id = $1 AND livemode = $2 AND id = $
 // there is none.
 func (s *Store) DropEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID) error {
 	entry := EntryOf(t, "webhook.deleted", string(id))
-	n, err := s.change(ctx, t, entry, sqlDropEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	n, err := s.change(ctx, t, entry, sqlDropEndpoint, t.Account, t.Livemode, id)
 	if err == nil && n == 0 {
 		err = ship.Errorf(ship.NotFound, "no such webhook")
 	}
@@ -264,6 +261,6 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3 AND url = $5`
 // VerifyEndpoint records that the endpoint has answered 2xx at the address. If
 // it has moved to another address since, that is not verified.
 func (s *Store) VerifyEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, url string, at time.Time) error {
-	_, err := s.exec(ctx, t, sqlVerifyEndpoint, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), at, url)
+	_, err := s.exec(ctx, t, sqlVerifyEndpoint, t.Account, t.Livemode, id, at, url)
 	return err
 }

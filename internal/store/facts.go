@@ -127,7 +127,7 @@ func updateFacts(ctx context.Context, tx pgx.Tx, hash wordHash, keys []ship.Subj
 	for _, key := range keys {
 		for _, word := range recipients[key].words() {
 			words.addTenant(key.Tenant)
-			words.add("ids", [16]byte(key.ID))
+			words.add("ids", key.ID)
 			words.add("words", hash(key.Tenant.Account, word))
 		}
 	}

@@ -33,6 +33,6 @@ WHERE account_id = @account AND livemode = @livemode AND id = @id AND version = 
 // MarkNotified records that the endpoint's owners were notified. If the endpoint
 // has changed since it was read, they are notified again.
 func (s *Store) MarkNotified(ctx context.Context, e Endpoint) error {
-	_, err := s.sys.Exec(ctx, sqlSetNotified, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"version": e.Version}))
+	_, err := s.sys.Exec(ctx, sqlSetNotified, tenantArgs(e.Tenant, e.ID, pgx.NamedArgs{"version": e.Version}))
 	return explain(err)
 }

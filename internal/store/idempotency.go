@@ -25,25 +25,21 @@ WHERE account_id = $1 AND livemode = $2 AND key = $3`
 
 // IdempotencyRecord returns what the key remembers; ship.NotFound if nothing.
 func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string) (IdempotencyRecord, error) {
-	return queryOne(ctx, s, t, scanMemory, sqlMemory, [16]byte(t.Account.Raw()), t.Livemode, key)
+	return queryOne(ctx, s, t, scanMemory, sqlMemory, t.Account, t.Livemode, key)
 }
 
 func scanMemory(r pgx.Row) (IdempotencyRecord, error) {
 	var (
 		memory      IdempotencyRecord
 		fingerprint []byte
-		shipment    *[16]byte
 		status      *int
 		lockedUntil *time.Time
 	)
-	if err := r.Scan(&fingerprint, &shipment, &status, &memory.Answer.Body, &lockedUntil); err != nil {
+	if err := r.Scan(&fingerprint, &memory.Shipment, &status, &memory.Answer.Body, &lockedUntil); err != nil {
 		return memory, err
 	}
 
 	copy(memory.Fingerprint[:], fingerprint)
-	if shipment != nil {
-		memory.Shipment = ship.ShipmentIDOf(*shipment)
-	}
 	memory.Answer.Status = value(status)
 	memory.LockedUntil = timeOrZero(lockedUntil)
 	return memory, nil
@@ -61,7 +57,7 @@ WHERE k.response_status IS NULL AND k.shipment_id IS NULL
 // TakeKey takes the key for a request that is about to run, for as long as
 // hold. It reports false if the key is taken or remembers something.
 func (s *Store) TakeKey(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, hold time.Duration) (bool, error) {
-	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold})
+	args := tenantArgs(t, nil, pgx.NamedArgs{"key": key, "fingerprint": fingerprint[:], "hold": hold})
 	n, err := s.exec(ctx, t, sqlTakeKey, args)
 	if err != nil {
 		return false, fmt.Errorf("reserve an idempotency key: %w", err)
@@ -86,7 +82,7 @@ WHERE k.response_status IS NULL AND k.fingerprint = excluded.fingerprint
 // KeepAnswer makes the key remember the answer, unless it has one or its
 // purchase has not failed.
 func (s *Store) KeepAnswer(ctx context.Context, t ship.Tenant, key string, fingerprint [32]byte, a ship.Answer) error {
-	_, err := s.exec(ctx, t, sqlKeepAnswer, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{
+	_, err := s.exec(ctx, t, sqlKeepAnswer, tenantArgs(t, nil, pgx.NamedArgs{
 		"key":         key,
 		"fingerprint": fingerprint[:],
 		"status":      a.Status,
@@ -105,7 +101,7 @@ WHERE account_id = @account AND livemode = @livemode AND key = @key
 
 // FreeKey forgets a key whose request came to nothing.
 func (s *Store) FreeKey(ctx context.Context, t ship.Tenant, key string) error {
-	if _, err := s.exec(ctx, t, sqlFreeKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key})); err != nil {
+	if _, err := s.exec(ctx, t, sqlFreeKey, tenantArgs(t, nil, pgx.NamedArgs{"key": key})); err != nil {
 		return fmt.Errorf("release an idempotency key: %w", err)
 	}
 	return nil

@@ -97,25 +97,19 @@ const watchedFor = 26 * time.Hour
 
 // queueInvariants adds the statements that look for violations to the batch.
 func queueInvariants(batch *pgx.Batch, now time.Time, found *[]Violation) {
-	since := [16]byte(ship.RawIDAt(now.Add(-watchedFor)))
-	until := [16]byte(ship.RawIDAt(now))
-	dayAgo := [16]byte(ship.RawIDAt(now.Add(-25 * time.Hour)))
+	since := ship.RawIDAt(now.Add(-watchedFor))
+	until := ship.RawIDAt(now)
+	dayAgo := ship.RawIDAt(now.Add(-25 * time.Hour))
 
 	for _, invariant := range invariants {
 		sql := `SELECT count(*), (array_agg(v.id))[1] FROM (` + invariant.sql + `) AS v (id)`
 		batch.Queue(sql, since, until, dayAgo).QueryRow(func(r pgx.Row) error {
-			var count int
-			var example *[16]byte
-			if err := r.Scan(&count, &example); err != nil {
+			violation := Violation{Rule: invariant.rule}
+			if err := r.Scan(&violation.Count, &violation.Example); err != nil {
 				return fmt.Errorf("%s: %w", invariant.rule, err)
 			}
-
-			if count > 0 {
-				*found = append(*found, Violation{
-					Rule:    invariant.rule,
-					Count:   count,
-					Example: ship.ShipmentIDOf(*example),
-				})
+			if violation.Count > 0 {
+				*found = append(*found, violation)
 			}
 			return nil
 		})

@@ -62,16 +62,14 @@ ORDER BY id LIMIT 1000`
 // OpenPurchases lists purchases and voids older than before that wait for an
 // outcome.
 func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParcel, error) {
-	rows, err := s.sys.Query(ctx, sqlOpen, [16]byte(ship.RawIDAt(before)))
+	rows, err := s.sys.Query(ctx, sqlOpen, ship.RawIDAt(before))
 	if err != nil {
 		return nil, fmt.Errorf("open purchases: %w", explain(err))
 	}
 	list, err := collect(rows, func(r pgx.Row) (OpenParcel, error) {
-		var account, id [16]byte
-		var livemode bool
-		var state string
-		err := r.Scan(&account, &livemode, &id, &state)
-		return OpenParcel{Subject: subjectOf(account, livemode, id), State: ship.State(state)}, err
+		var open OpenParcel
+		err := r.Scan(&open.Tenant.Account, &open.Tenant.Livemode, &open.ID, &open.State)
+		return open, err
 	})
 	return list, explain(err)
 }

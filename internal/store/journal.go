@@ -41,8 +41,8 @@ func (s *Store) AddRequests(ctx context.Context, list []Request) error {
 
 	n := len(list)
 	var (
-		ids         = make(uuids, n)
-		keys        = make(uuids, n)
+		ids         = make(idArray, n)
+		keys        = make(idArray, n)
 		methods     = make([]string, n)
 		routes      = make([]string, n)
 		paths       = make([]string, n)
@@ -54,8 +54,8 @@ func (s *Store) AddRequests(ctx context.Context, list []Request) error {
 	)
 	for i := range list {
 		request := &list[i]
-		ids[i] = uuid(request.ID.Raw())
-		keys[i] = uuid(request.Key.Raw())
+		ids[i] = request.ID.Raw()
+		keys[i] = request.Key.Raw()
 		methods[i] = request.Method
 		routes[i] = request.Route
 		paths[i] = request.Path
@@ -138,11 +138,11 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 
 	scan := func(r pgx.Row) (Request, error) { return scanRequest(r, t) }
 	list, err := queryList(ctx, s, t, scan, sql, pgx.NamedArgs{
-		"account":  [16]byte(t.Account.Raw()),
+		"account":  t.Account,
 		"livemode": t.Livemode,
-		"below":    [16]byte(below),
-		"from":     [16]byte(from),
-		"key":      nullID(q.Key.Raw()),
+		"below":    below,
+		"from":     from,
+		"key":      null(q.Key),
 		"route":    q.Route,
 		"class":    q.Class,
 		"limit":    q.Page.Limit,
@@ -158,19 +158,16 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 func scanRequest(r pgx.Row, t ship.Tenant, further ...any) (Request, error) {
 	var (
 		request           Request
-		id, key           [16]byte
 		took              int
 		idempotency, code *string
 	)
 	targets := []any{
-		&id, &key, &request.Method, &request.Route, &request.Path,
+		&request.ID, &request.Key, &request.Method, &request.Route, &request.Path,
 		&request.Status, &took, &idempotency, &code,
 	}
 	err := r.Scan(append(targets, further...)...)
 
-	request.ID = ship.RequestIDOf(id)
 	request.Tenant = t
-	request.Key = ship.KeyIDOf(key)
 	request.Took = time.Duration(took) * time.Microsecond
 	request.Idempotency = value(idempotency)
 	request.Code = value(code)
@@ -191,7 +188,7 @@ func (s *Store) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (
 		request.Problem = problem
 		return request, err
 	}
-	return queryOne(ctx, s, t, scan, sqlRequest, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryOne(ctx, s, t, scan, sqlRequest, t.Account, t.Livemode, id)
 }
 
 // A CarrierExchange is one request to a carrier about a shipment, and its
@@ -225,9 +222,9 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 
 	n := len(list)
 	var (
-		ids         = make(uuids, n)
-		shipments   = make(uuids, n)
-		connections = make(uuids, n)
+		ids         = make(idArray, n)
+		shipments   = make(idArray, n)
+		connections = make(idArray, n)
 		operations  = make([]string, n)
 		methods     = make([]string, n)
 		urls        = make([]string, n)
@@ -238,9 +235,9 @@ func (s *Store) AddExchanges(ctx context.Context, list []CarrierExchange) error 
 	)
 	for i := range list {
 		exchange := &list[i]
-		ids[i] = uuid(exchange.ID)
-		shipments[i] = uuid(exchange.Shipment.Raw())
-		connections[i] = uuid(exchange.Connection.Raw())
+		ids[i] = exchange.ID
+		shipments[i] = exchange.Shipment.Raw()
+		connections[i] = exchange.Connection.Raw()
 		operations[i] = exchange.Operation
 		methods[i] = exchange.Method
 		urls[i] = exchange.URL
@@ -286,7 +283,7 @@ func (s *Store) Exchanges(ctx context.Context, t ship.Tenant, shipment ship.Ship
 		return exchange, err
 	}
 	list, err := queryList(ctx, s, t, scan, sqlExchanges,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(shipment.Raw()), [16]byte(from), limit)
+		t.Account, t.Livemode, shipment, from, limit)
 	if err != nil {
 		return nil, fmt.Errorf("carrier exchanges: %w", err)
 	}
@@ -294,20 +291,15 @@ func (s *Store) Exchanges(ctx context.Context, t ship.Tenant, shipment ship.Ship
 }
 
 func scanExchange(r pgx.Row) (CarrierExchange, error) {
-	var (
-		exchange       CarrierExchange
-		id, connection [16]byte
-		status         *int
-		took           int
-		failure        *string
-	)
+	var exchange CarrierExchange
+	var status *int
+	var took int
+	var failure *string
 	err := r.Scan(
-		&id, &connection, &exchange.Operation, &exchange.Method, &exchange.URL,
+		&exchange.ID, &exchange.Connection, &exchange.Operation, &exchange.Method, &exchange.URL,
 		&status, &took, &failure, &exchange.CarrierCode,
 	)
 
-	exchange.ID = id
-	exchange.Connection = ship.ConnectionIDOf(connection)
 	exchange.Status = value(status)
 	exchange.Took = time.Duration(took) * time.Millisecond
 	exchange.Error = value(failure)

@@ -52,10 +52,10 @@ func (s *Store) AddCalls(ctx context.Context, list []Calls) error {
 	err := s.sendUnsynced(ctx, func(batch *pgx.Batch) {
 		for _, calls := range list {
 			batch.Queue(sqlAddCalls, pgx.NamedArgs{
-				"account":    [16]byte(calls.Tenant.Account.Raw()),
+				"account":    calls.Tenant.Account,
 				"livemode":   calls.Tenant.Livemode,
-				"id":         [16]byte(ship.RawIDAt(calls.Slot)),
-				"connection": [16]byte(calls.Connection.Raw()),
+				"id":         ship.RawIDAt(calls.Slot),
+				"connection": calls.Connection,
 				"operation":  calls.Operation,
 				"calls":      calls.Calls,
 				"declined":   calls.Refused,
@@ -85,13 +85,12 @@ ORDER BY interval_id`
 func (s *Store) Calls(ctx context.Context, t ship.Tenant, since time.Time) ([]Calls, error) {
 	scan := func(r pgx.Row) (Calls, error) {
 		calls := Calls{Tenant: t}
-		var id, connection [16]byte
-		err := r.Scan(&id, &connection, &calls.Operation, &calls.Calls, &calls.Refused, &calls.Failed, &calls.Times)
-		calls.Slot = ship.RawID(id).Time()
-		calls.Connection = ship.ConnectionIDOf(connection)
+		var slot ship.RawID
+		err := r.Scan(&slot, &calls.Connection, &calls.Operation, &calls.Calls, &calls.Refused, &calls.Failed, &calls.Times)
+		calls.Slot = slot.Time()
 		return calls, err
 	}
-	list, err := queryList(ctx, s, t, scan, sqlCalls, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)))
+	list, err := queryList(ctx, s, t, scan, sqlCalls, t.Account, t.Livemode, ship.RawIDAt(since))
 	if err != nil {
 		return nil, fmt.Errorf("calls of connections: %w", err)
 	}

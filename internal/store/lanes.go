@@ -35,11 +35,13 @@ func (s *Store) Routes(ctx context.Context, parcels []ship.Subject) (map[ship.Su
 
 	routes := make(map[ship.Subject]Route, len(parcels))
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var livemode bool
+		var parcel ship.Subject
 		var route Route
-		err := r.Scan(&account, &livemode, &id, &route.Carrier, &route.Service, &route.From, &route.To, &route.Sent)
-		routes[subjectOf(account, livemode, id)] = route
+		err := r.Scan(
+			&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID,
+			&route.Carrier, &route.Service, &route.From, &route.To, &route.Sent,
+		)
+		routes[parcel] = route
 		return err
 	})
 	return routes, explain(err)
@@ -122,6 +124,6 @@ func (s *Store) Lanes(ctx context.Context, t ship.Tenant, origin, destination st
 		copy(days[:], counts)
 		lanes[lane] = days
 		return err
-	}, sqlLanes, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"origin": origin, "destination": destination}))
+	}, sqlLanes, tenantArgs(t, nil, pgx.NamedArgs{"origin": origin, "destination": destination}))
 	return lanes, err
 }

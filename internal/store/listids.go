@@ -27,20 +27,20 @@ const sqlRolledUp = `SELECT ready FROM facts_progress`
 
 // tail returns the shipments whose facts may be behind, and whether all older
 // shipments have facts.
-func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids uuids, ready bool, err error) {
-	ids = uuids{}
+func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids idArray, ready bool, err error) {
+	ids = idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
 	batch.Queue(sqlRolledUp).QueryRow(func(r pgx.Row) error { return r.Scan(&ready) })
-	batch.Queue(sqlTail, [16]byte(t.Account.Raw()), t.Livemode).Query(collectIDs(&ids))
+	batch.Queue(sqlTail, t.Account, t.Livemode).Query(collectIDs(&ids))
 	err = s.send(ctx, batch)
 	return ids, ready, err
 }
 
 // collectIDs returns a function that appends the ids of all rows, for a
 // statement of a batch.
-func collectIDs(ids *uuids) func(pgx.Rows) error {
-	return collectInto((*[]uuid)(ids), scanUUID)
+func collectIDs(ids *idArray) func(pgx.Rows) error {
+	return collectInto((*[]ship.RawID)(ids), scanRawID)
 }
 
 // The statements that list ids by facts. $3 is left out because it is in the
@@ -89,14 +89,14 @@ ORDER BY l.subject_id DESC LIMIT $4`
 
 // factIDs returns the next shipments that the filter wants by their facts: the
 // page is among them.
-func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
+func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail idArray) (idArray, error) {
 	if f.Number == "" && f.Reference == "" && f.Query != "" {
 		return s.searchedIDs(ctx, t, f, p, tail)
 	}
 
 	from, before := f.bounds(p)
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, tail, p.Limit, [16]byte(from), [16]byte(before), f.states()}
-	ids := uuids{}
+	args := []any{t.Account, t.Livemode, tail, p.Limit, from, before, f.states()}
+	ids := idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
 
@@ -140,7 +140,7 @@ func (f ShipmentFilter) statusStatement(p ship.Page, args []any) (string, []any)
 	case f.Order.Due:
 		due, last := f.dueAfter(p)
 		args[4] = due
-		args[5] = [16]byte(last)
+		args[5] = last
 		return f.Order.pick(sqlFactIDsByDue, sqlFactIDsByDueUp), args
 
 	case f.Carrier != "":
@@ -181,7 +181,7 @@ JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
 JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = k.id`
 
 // shipmentsByID returns the shipments, in no order.
-func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids uuids) ([]ship.Shipment, error) {
+func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids idArray) ([]ship.Shipment, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -189,7 +189,7 @@ func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids uuids) ([]
 	var list []ship.Shipment
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanOnce)
-	batch.Queue(sqlShipmentsByID, [16]byte(t.Account.Raw()), t.Livemode, ids).Query(collectInto(&list, shipmentScanner(t)))
+	batch.Queue(sqlShipmentsByID, t.Account, t.Livemode, ids).Query(collectInto(&list, shipmentScanner(t)))
 	err := s.send(ctx, batch)
 	return list, err
 }

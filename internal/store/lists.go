@@ -117,10 +117,10 @@ func (f ShipmentFilter) isSearch() bool { return f.Query != "" || f.Reference !=
 func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
 	from, before := f.bounds(p)
 	return []any{
-		[16]byte(t.Account.Raw()),
+		t.Account,
 		t.Livemode,
-		[16]byte(from),
-		[16]byte(before),
+		from,
+		before,
 		null(string(f.Status)),
 		null(f.Carrier),
 		p.Limit,
@@ -173,7 +173,7 @@ func (o ShipmentOrder) pick(newestFirst, oldestFirst string) string {
 }
 
 // idsInPage returns those of the ids that lie in the page's bounds.
-func (f ShipmentFilter) idsInPage(p ship.Page, ids uuids) (list uuids) {
+func (f ShipmentFilter) idsInPage(p ship.Page, ids idArray) (list idArray) {
 	from, before := f.bounds(p)
 	for _, id := range ids {
 		if string(id[:]) >= string(from[:]) && string(id[:]) < string(before[:]) {

@@ -66,7 +66,7 @@ func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []
 		isKnown bool
 		now     time.Time
 		end     = after
-		account = [16]byte(t.Account.Raw())
+		account = t.Account
 		tx      = strconv.FormatUint(after.Tx, 10)
 	)
 	batch := s.newBatch(t)
@@ -74,11 +74,11 @@ func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []
 	if len(kinds) > 0 {
 		// The end is read before the list, so that the list holds all events of
 		// these kinds up to it.
-		batch.Queue(sqlLogEnd, account, t.Livemode, tx, [16]byte(after.ID)).Query(func(rows pgx.Rows) error {
+		batch.Queue(sqlLogEnd, account, t.Livemode, tx, after.ID).Query(func(rows pgx.Rows) error {
 			return each(rows, func(r pgx.Rows) error { return scanPosition(r, &end) })
 		})
 	}
-	batch.Queue(sqlLog, account, t.Livemode, tx, [16]byte(after.ID), toStrings(kinds), limit).Query(collectInto(&list, scanLogEvent))
+	batch.Queue(sqlLog, account, t.Livemode, tx, after.ID, toStrings(kinds), limit).Query(collectInto(&list, scanLogEvent))
 	if err := s.send(ctx, batch); err != nil {
 		return nil, after, fmt.Errorf("read the log: %w", err)
 	}
@@ -110,11 +110,9 @@ func (p Position) advance(list []LogEvent, now time.Time) Position {
 
 func scanPosition(r pgx.Row, p *Position) (err error) {
 	var tx string
-	var id [16]byte
-	if err := r.Scan(&tx, &id); err != nil {
+	if err := r.Scan(&tx, &p.ID); err != nil {
 		return err
 	}
-	p.ID = id
 	p.Tx, err = strconv.ParseUint(tx, 10, 64)
 	return err
 }
@@ -122,16 +120,15 @@ func scanPosition(r pgx.Row, p *Position) (err error) {
 func scanLogEvent(r pgx.Row) (LogEvent, error) {
 	var (
 		found                       LogEvent
-		account, id, subject        [16]byte
-		t                           ship.Tenant
+		id, subject                 ship.RawID
 		tx, kind                    string
 		isTracker                   bool
-		duplicate                   *[16]byte
+		duplicate                   ship.ShipmentID
 		snapshot, request, purchase []byte
 	)
 	event := &found.Event
 	err := r.Scan(
-		&account, &t.Livemode, &tx, &id, &subject, &isTracker, &kind,
+		&event.Tenant.Account, &event.Tenant.Livemode, &tx, &id, &subject, &isTracker, &kind,
 		&event.Sequence, &event.Late, &event.Version, &snapshot,
 		&duplicate, &request, &purchase,
 	)
@@ -139,8 +136,6 @@ func scanLogEvent(r pgx.Row) (LogEvent, error) {
 		return found, err
 	}
 
-	t.Account = ship.AccountIDOf(account)
-	event.Tenant = t
 	event.ID = ship.EventIDOf(id)
 	event.Kind = ship.EventKind(kind)
 	if err := json.Unmarshal(snapshot, &event.Snapshot); err != nil {
@@ -159,10 +154,7 @@ func scanLogEvent(r pgx.Row) (LogEvent, error) {
 	}
 
 	event.Shipment = ship.ShipmentIDOf(subject)
-	found.Shipment = ship.Shipment{ID: event.Shipment, Tenant: t}
-	if duplicate != nil {
-		found.Shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
-	}
+	found.Shipment = ship.Shipment{ID: event.Shipment, Tenant: event.Tenant, DuplicateOf: duplicate}
 	if err := json.Unmarshal(request, &found.Shipment.Order); err != nil {
 		return found, fmt.Errorf("read the order of %s: %w", event.Shipment, err)
 	}

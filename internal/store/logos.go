@@ -29,7 +29,7 @@ ON CONFLICT (account_id) DO UPDATE SET
 func (s *Store) SaveLogo(ctx context.Context, id ship.AccountID, l Logo) error {
 	entry := accountEntry(id, "settings.logo_changed")
 	_, err := s.change(ctx, ship.Tenant{Account: id}, entry, sqlSaveLogo, pgx.NamedArgs{
-		"account": [16]byte(id.Raw()),
+		"account": id,
 		"hash":    l.Hash,
 		"width":   l.Width,
 		"height":  l.Height,
@@ -46,7 +46,7 @@ const sqlDropLogo = `DELETE FROM account_logos WHERE account_id = $1`
 // DropLogo takes the account's logo away, if it has one.
 func (s *Store) DropLogo(ctx context.Context, id ship.AccountID) error {
 	entry := accountEntry(id, "settings.logo_removed")
-	if _, err := s.change(ctx, ship.Tenant{Account: id}, entry, sqlDropLogo, [16]byte(id.Raw())); err != nil {
+	if _, err := s.change(ctx, ship.Tenant{Account: id}, entry, sqlDropLogo, id); err != nil {
 		return fmt.Errorf("drop logo: %w", err)
 	}
 	return nil
@@ -60,6 +60,6 @@ func (s *Store) Logo(ctx context.Context, id ship.AccountID, picture bool) (Logo
 	var l Logo
 	err := s.queryRow(ctx, ship.Tenant{Account: id}, func(r pgx.Row) error {
 		return r.Scan(&l.Hash, &l.Width, &l.Height, &l.Picture)
-	}, sqlLogo, [16]byte(id.Raw()), picture)
+	}, sqlLogo, id, picture)
 	return l, err
 }

@@ -60,7 +60,7 @@ ORDER BY m.joined_at, p.id`
 
 // Members lists the members of an account, oldest first.
 func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, error) {
-	list, err := queryList(ctx, s, ship.Tenant{Account: account}, scanMember, sqlMembers, [16]byte(account.Raw()))
+	list, err := queryList(ctx, s, ship.Tenant{Account: account}, scanMember, sqlMembers, account)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
@@ -69,9 +69,7 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 
 func scanMember(r pgx.Row) (Member, error) {
 	var member Member
-	var id [16]byte
-	err := r.Scan(&id, &member.Person.Email, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
-	member.Person.ID = ship.PersonIDOf(id)
+	err := r.Scan(&member.Person.ID, &member.Person.Email, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
 	member.Person.CreatedAt = member.Person.CreatedAt.UTC()
 	member.JoinedAt = member.JoinedAt.UTC()
 	return member, err
@@ -86,7 +84,7 @@ FROM people p WHERE p.id = ANY (@people)`
 // addSignInState fills in when members were last seen, and whether they have a
 // second factor. Sessions belong to no tenant, so the system's role reads them.
 func (s *Store) addSignInState(ctx context.Context, members []Member) error {
-	ids := make([][16]byte, len(members))
+	ids := make(idArray, len(members))
 	byPerson := map[ship.PersonID]*Member{}
 	for i := range members {
 		person := members[i].Person.ID
@@ -95,14 +93,14 @@ func (s *Store) addSignInState(ctx context.Context, members []Member) error {
 	}
 
 	return s.list(ctx, func(r pgx.Rows) error {
-		var id [16]byte
+		var id ship.PersonID
 		var seen *time.Time
 		var hasTwoFactor bool
 		if err := r.Scan(&id, &seen, &hasTwoFactor); err != nil {
 			return err
 		}
 
-		member := byPerson[ship.PersonIDOf(id)]
+		member := byPerson[id]
 		member.SeenAt = timeOrZero(seen)
 		member.TwoFactor = hasTwoFactor
 		return nil
@@ -127,12 +125,10 @@ func (s *Store) Memberships(ctx context.Context, person ship.PersonID) ([]Member
 	var list []Membership
 	err := s.list(ctx, func(r pgx.Rows) error {
 		var membership Membership
-		var id [16]byte
-		err := r.Scan(&id, &membership.Name, &membership.Role)
-		membership.Account = ship.AccountIDOf(id)
+		err := r.Scan(&membership.Account, &membership.Name, &membership.Role)
 		list = append(list, membership)
 		return err
-	}, sqlMemberships, pgx.NamedArgs{"person": [16]byte(person.Raw())})
+	}, sqlMemberships, pgx.NamedArgs{"person": person})
 	return list, err
 }
 
@@ -141,7 +137,7 @@ const sqlLockAccount = `SELECT a.name FROM accounts a WHERE a.id = @account FOR 
 // LockAccount keeps others from changing the account's members until the
 // transaction ends, and returns the account's name.
 func (s *Store) LockAccount(ctx context.Context, account ship.AccountID) (name string, err error) {
-	err = s.system().QueryRow(ctx, sqlLockAccount, pgx.NamedArgs{"account": [16]byte(account.Raw())}).Scan(&name)
+	err = s.system().QueryRow(ctx, sqlLockAccount, pgx.NamedArgs{"account": account}).Scan(&name)
 	return name, explain(err)
 }
 
@@ -164,7 +160,7 @@ func (s *Store) Member(ctx context.Context, account ship.AccountID, person ship.
 }
 
 func memberArgs(account ship.AccountID, person ship.PersonID) pgx.NamedArgs {
-	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "person": [16]byte(person.Raw())}
+	return pgx.NamedArgs{"account": account, "person": person}
 }
 
 const sqlAddMember = `

@@ -35,8 +35,8 @@ VALUES (@account, @id, @hash, @email, @role, @by, @at, @expires)`
 // e-mail into the account.
 func (s *Store) AddInvitation(ctx context.Context, i Invitation) error {
 	_, err := s.run(ctx, sqlAddInvitation, pgx.NamedArgs{
-		"account": [16]byte(i.Account.Raw()),
-		"id":      [16]byte(i.ID.Raw()),
+		"account": i.Account,
+		"id":      i.ID,
 		"hash":    i.Hash[:],
 		"email":   i.Email,
 		"role":    i.Role,
@@ -52,15 +52,12 @@ const invitationColumns = `i.id, i.account_id, i.email, i.role, i.invited_by, i.
 // scanInvitation reads invitationColumns. Further columns come after them.
 func scanInvitation(r pgx.Row, further ...any) (Invitation, error) {
 	var invitation Invitation
-	var id, account [16]byte
 	targets := []any{
-		&id, &account, &invitation.Email, &invitation.Role, &invitation.InvitedBy,
+		&invitation.ID, &invitation.Account, &invitation.Email, &invitation.Role, &invitation.InvitedBy,
 		&invitation.CreatedAt, &invitation.ExpiresAt,
 	}
 	err := r.Scan(append(targets, further...)...)
 
-	invitation.ID = ship.InvitationIDOf(id)
-	invitation.Account = ship.AccountIDOf(account)
 	invitation.CreatedAt = invitation.CreatedAt.UTC()
 	invitation.ExpiresAt = invitation.ExpiresAt.UTC()
 	return invitation, err
@@ -83,7 +80,7 @@ ORDER BY i.id DESC`
 // newest first.
 func (s *Store) Invitations(ctx context.Context, account ship.AccountID, now time.Time) ([]Invitation, error) {
 	scan := func(r pgx.Row) (Invitation, error) { return scanInvitation(r) }
-	return queryList(ctx, s, ship.Tenant{Account: account}, scan, sqlInvitations, [16]byte(account.Raw()), now)
+	return queryList(ctx, s, ship.Tenant{Account: account}, scan, sqlInvitations, account, now)
 }
 
 const sqlInvitationByHash = `
@@ -139,7 +136,7 @@ func (s *Store) UseInvitation(ctx context.Context, account ship.AccountID, id sh
 }
 
 func invitationArgs(account ship.AccountID, id ship.InvitationID, now time.Time) pgx.NamedArgs {
-	return pgx.NamedArgs{"account": [16]byte(account.Raw()), "id": [16]byte(id.Raw()), "now": now}
+	return pgx.NamedArgs{"account": account, "id": id, "now": now}
 }
 
 const sqlRevokeInvitation = `

@@ -25,18 +25,16 @@ const personColumns = `p.id, p.email, p.name, coalesce(p.password_hash, ''), p.e
 
 func scanPerson(r pgx.Row) (Person, error) {
 	var person Person
-	var id [16]byte
-	err := r.Scan(&id, &person.Email, &person.Name, &person.PasswordHash, &person.TOTPSeed, &person.CreatedAt)
+	err := r.Scan(&person.ID, &person.Email, &person.Name, &person.PasswordHash, &person.TOTPSeed, &person.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, ship.Errorf(ship.NotFound, "no such person")
 	}
 
-	person.ID = ship.PersonIDOf(id)
 	person.CreatedAt = person.CreatedAt.UTC()
 	return person, explain(err)
 }
 
-func personArgs(id ship.PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": [16]byte(id.Raw())} }
+func personArgs(id ship.PersonID) pgx.NamedArgs { return pgx.NamedArgs{"person": id} }
 
 const sqlAddPerson = `
 INSERT INTO people (id, email, name, password_hash, created_at) VALUES (@person, @email, @name, @hash, @at)`

@@ -68,7 +68,7 @@ func (s *Store) RecordOrphan(ctx context.Context, label OrphanedLabel) error {
 	if err != nil {
 		return fmt.Errorf("encode a purchase: %w", err)
 	}
-	args := tenantArgs(label.Tenant, label.Shipment.Raw(), pgx.NamedArgs{
+	args := tenantArgs(label.Tenant, label.Shipment, pgx.NamedArgs{
 		"carrier":  label.Purchase.Carrier,
 		"number":   label.Purchase.TrackingNumber,
 		"attempt":  label.Attempt,
@@ -116,12 +116,12 @@ func (s *Store) charge(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a
 	if purchase.Simulated {
 		return nil
 	}
-	_, err := s.exec(ctx, t, sqlCharge, tenantArgs(t, id.Raw(), pgx.NamedArgs{
+	_, err := s.exec(ctx, t, sqlCharge, tenantArgs(t, id, pgx.NamedArgs{
 		"number":     purchase.TrackingNumber,
 		"kind":       kind,
 		"attempt":    attempt,
 		"carrier":    purchase.Carrier,
-		"connection": nullConnection(purchase.Connection),
+		"connection": null(purchase.Connection),
 		"minor":      minor,
 		"currency":   purchase.Price.Currency,
 	}))
@@ -140,16 +140,14 @@ WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND 
 // OrphanedLabel returns an orphaned label; ship.NotFound if there is none.
 func (s *Store) OrphanedLabel(ctx context.Context, t ship.Tenant, carrier, number string) (OrphanedLabel, error) {
 	label := OrphanedLabel{Tenant: t}
-	var shipment [16]byte
 	var purchase []byte
 	err := s.queryRow(ctx, t, func(r pgx.Row) error {
-		return r.Scan(&shipment, &label.Attempt, &label.FoundBy, &purchase, &label.State, &label.FoundAt)
-	}, sqlOrphan, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"carrier": carrier, "number": number}))
+		return r.Scan(&label.Shipment, &label.Attempt, &label.FoundBy, &purchase, &label.State, &label.FoundAt)
+	}, sqlOrphan, tenantArgs(t, nil, pgx.NamedArgs{"carrier": carrier, "number": number}))
 	if err != nil {
 		return label, err
 	}
 
-	label.Shipment = ship.ShipmentIDOf(shipment)
 	err = json.Unmarshal(purchase, &label.Purchase)
 	return label, err
 }
@@ -162,7 +160,7 @@ WHERE account_id = @account AND livemode = @livemode AND carrier = @carrier AND 
 // OrphanPending.
 func (s *Store) CloseOrphan(ctx context.Context, label OrphanedLabel, state, message string) error {
 	return s.InTx(ctx, label.Tenant, func(tx *Store) error {
-		n, err := tx.exec(ctx, label.Tenant, sqlEndOrphan, tenantArgs(label.Tenant, ship.RawID{}, pgx.NamedArgs{
+		n, err := tx.exec(ctx, label.Tenant, sqlEndOrphan, tenantArgs(label.Tenant, nil, pgx.NamedArgs{
 			"carrier": label.Purchase.Carrier,
 			"number":  label.Purchase.TrackingNumber,
 			"state":   state,
@@ -196,21 +194,13 @@ ORDER BY shipment_id LIMIT 500`
 // UncertainPurchases lists purchases since a time, after one of them, that have attempts
 // whose outcome is uncertain.
 func (s *Store) UncertainPurchases(ctx context.Context, since time.Time, after ship.ShipmentID) ([]UncertainPurchase, error) {
-	var last ship.RawID
-	if after != "" {
-		last = after.Raw()
-	}
-
-	rows, err := s.sys.Query(ctx, sqlUncertainPurchases, [16]byte(ship.RawIDAt(since)), [16]byte(last))
+	rows, err := s.sys.Query(ctx, sqlUncertainPurchases, ship.RawIDAt(since), after)
 	if err != nil {
 		return nil, fmt.Errorf("read uncertain attempts: %w", explain(err))
 	}
 	list, err := collect(rows, func(r pgx.Row) (UncertainPurchase, error) {
 		var uncertain UncertainPurchase
-		var id, account [16]byte
-		err := r.Scan(&id, &account, &uncertain.Tenant.Livemode)
-		uncertain.Shipment = ship.ShipmentIDOf(id)
-		uncertain.Tenant.Account = ship.AccountIDOf(account)
+		err := r.Scan(&uncertain.Shipment, &uncertain.Tenant.Account, &uncertain.Tenant.Livemode)
 		return uncertain, err
 	})
 	return list, explain(err)
@@ -262,6 +252,6 @@ WHERE k.account_id = @account AND k.livemode = @livemode AND k.key = @key
 
 // ReleaseKey deletes an idempotency key whose purchase is settled.
 func (s *Store) ReleaseKey(ctx context.Context, t ship.Tenant, key string) error {
-	_, err := s.exec(ctx, t, sqlReleaseKey, tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"key": key}))
+	_, err := s.exec(ctx, t, sqlReleaseKey, tenantArgs(t, nil, pgx.NamedArgs{"key": key}))
 	return err
 }

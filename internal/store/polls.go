@@ -61,11 +61,10 @@ func (s *Store) Orders(ctx context.Context, parcels []ship.Subject) (map[ship.Su
 
 	orders := make(map[ship.Subject]ship.Order, len(parcels))
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var livemode bool
+		var parcel ship.Subject
 		var order ship.Order
-		err := r.Scan(&account, &livemode, &id, &order)
-		orders[subjectOf(account, livemode, id)] = order
+		err := r.Scan(&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID, &order)
+		orders[parcel] = order
 		return err
 	})
 	return orders, explain(err)

@@ -63,7 +63,7 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		return "", err
 	}
 
-	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
 		"key":              null(key),
 		"fingerprint":      fingerprint[:],
 		"response_version": ship.AnswerVersion,
@@ -74,11 +74,10 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 		"piece_count":      len(shipment.Order.Parcels),
 		"reference":        a.Reference,
 		"service":          a.Service,
-		"connection":       nullConnection(a.Connection),
+		"connection":       null(a.Connection),
 	})
 
-	var duplicate *[16]byte
-	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicate) },
+	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicateOf) },
 		intendStatement.text, intendStatement.args(args)...)
 	// No row came back: nothing was written.
 	if ship.KindOf(err) == ship.NotFound {
@@ -86,10 +85,6 @@ func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, k
 	}
 	if err != nil {
 		return "", fmt.Errorf("record the purchase of shipment %s: %w", shipment.ID, err)
-	}
-
-	if duplicate != nil {
-		duplicateOf = ship.ShipmentIDOf(*duplicate)
 	}
 	return duplicateOf, nil
 }
@@ -102,24 +97,20 @@ ORDER BY attempt`
 
 // Attempts lists the attempts of a purchase, first to last.
 func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID) ([]Attempt, error) {
-	return queryList(ctx, s, t, scanPurchaseAttempt, sqlAttempts, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryList(ctx, s, t, scanPurchaseAttempt, sqlAttempts, t.Account, t.Livemode, id)
 }
 
 func scanPurchaseAttempt(r pgx.Row) (Attempt, error) {
 	var (
 		attempt                Attempt
-		connection             *[16]byte
 		endedAt                *time.Time
 		outcome, code, message *string
 	)
 	err := r.Scan(
-		&attempt.Number, &attempt.Reference, &attempt.Carrier, &attempt.Service, &connection,
+		&attempt.Number, &attempt.Reference, &attempt.Carrier, &attempt.Service, &attempt.Connection,
 		&attempt.StartedAt, &endedAt, &outcome, &code, &message,
 	)
 
-	if connection != nil {
-		attempt.Connection = ship.ConnectionIDOf(*connection)
-	}
 	attempt.EndedAt = timeOrZero(endedAt)
 	attempt.Outcome = value(outcome)
 	attempt.Code = value(code)
@@ -139,16 +130,16 @@ func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, shipments []shi
 	last := map[ship.ShipmentID]Attempt{}
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
 		var attempt Attempt
-		var id [16]byte
+		var id ship.ShipmentID
 		var outcome, code, message *string
 		err := r.Scan(&id, &attempt.Number, &attempt.Carrier, &outcome, &code, &message)
 
 		attempt.Outcome = value(outcome)
 		attempt.Code = value(code)
 		attempt.Message = value(message)
-		last[ship.ShipmentIDOf(id)] = attempt
+		last[id] = attempt
 		return err
-	}, sqlLastAttempts, [16]byte(t.Account.Raw()), t.Livemode, uuidsOf(shipments))
+	}, sqlLastAttempts, t.Account, t.Livemode, rawIDs(shipments))
 	return last, err
 }
 
@@ -191,12 +182,12 @@ func (s *Store) Again(ctx context.Context, shipment ship.Shipment, a Attempt) er
 		return err
 	}
 
-	n, err := s.exec(ctx, shipment.Tenant, sqlAgain, tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
+	n, err := s.exec(ctx, shipment.Tenant, sqlAgain, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
 		"attempt":    a.Number,
 		"reference":  a.Reference,
 		"carrier":    a.Carrier,
 		"service":    a.Service,
-		"connection": nullConnection(a.Connection),
+		"connection": null(a.Connection),
 		"purchase":   purchase,
 		"order":      shipment.Order.OrderID,
 	}))
@@ -219,7 +210,7 @@ WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND a
 
 // EndAttempt records the outcome of an attempt.
 func (s *Store) EndAttempt(ctx context.Context, t ship.Tenant, id ship.ShipmentID, a Attempt) error {
-	_, err := s.exec(ctx, t, sqlEndAttempt, tenantArgs(t, id.Raw(), pgx.NamedArgs{
+	_, err := s.exec(ctx, t, sqlEndAttempt, tenantArgs(t, id, pgx.NamedArgs{
 		"attempt": a.Number,
 		"outcome": a.Outcome,
 		"code":    null(a.Code),
@@ -248,7 +239,7 @@ func (s *Store) Move(ctx context.Context, shipment ship.Shipment, to ship.State)
 		return ship.Errorf(ship.Conflict, "a shipment in state %s cannot become %s", shipment.State, to)
 	}
 
-	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{"from": string(shipment.State), "to": string(to)})
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{"from": string(shipment.State), "to": string(to)})
 	n, err := s.exec(ctx, shipment.Tenant, sqlMove, args)
 	if err != nil {
 		return fmt.Errorf("move shipment %s: %w", shipment.ID, err)
@@ -360,14 +351,14 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	if !shipment.Purchase.Simulated {
 		minor = &shipment.Purchase.Price.Minor
 	}
-	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
 		"attempt":               c.Attempt,
 		"purchased_by":          c.BoughtBy,
 		"purchased_at":          shipment.Purchase.BoughtAt,
 		"estimated_delivery_at": nullTime(shipment.Progress.EstimateAt),
 		"estimate_source":       null(shipment.Progress.EstimateSource),
 		"carrier":               shipment.Purchase.Carrier,
-		"connection":            nullConnection(shipment.Purchase.Connection),
+		"connection":            null(shipment.Purchase.Connection),
 		"tracking_number":       shipment.Purchase.TrackingNumber,
 		"numbers":               trackingNumbers(shipment.Purchase),
 		"purchase":              purchase,
@@ -377,9 +368,9 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 		"label":                 c.Label.Data,
 		"poll_at":               nullTime(c.PollAt),
 		"body_version":          BodyVersion,
-		"created_event":         [16]byte(c.Events[0].ID.Raw()),
+		"created_event":         c.Events[0].ID,
 		"created_snapshot":      snapshots[0],
-		"label_event":           [16]byte(c.Events[1].ID.Raw()),
+		"label_event":           c.Events[1].ID,
 		"label_snapshot":        snapshots[1],
 		"key":                   null(c.IdempotencyKey),
 	})
@@ -387,10 +378,10 @@ func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err err
 	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
 	// orphaned, and whoever comes second must see the decision of the first.
 	batch := s.newBatch(shipment.Tenant)
-	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID.Raw(), nil))
+	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID, nil))
 	batch.Queue(settleStatement.text, settleStatement.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
 	for i, document := range c.Documents {
-		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{
+		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
 			"purchased_by": c.BoughtBy,
 			"position":     i,
 			"type":         document.Type,
@@ -428,7 +419,7 @@ WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND position = $4`
 // Document returns one of a purchase's further papers, counted from zero.
 func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, position int) (d ship.Document, err error) {
 	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&d.Type, &d.Format, &d.Data) }, sqlDocument,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), position)
+		t.Account, t.Livemode, id, position)
 	return d, err
 }
 
@@ -443,15 +434,15 @@ func (s *Store) LockOrder(ctx context.Context, t ship.Tenant, order string) (shi
 	// There may be no row to lock yet, so the order's name itself is locked.
 	lock := uuidText(t.Account.Raw()) + boolText(t.Livemode) + order
 
-	var id [16]byte
+	var id ship.ShipmentID
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", lock)
-	batch.Queue(sqlOrder, [16]byte(t.Account.Raw()), t.Livemode, order).QueryRow(func(r pgx.Row) error { return r.Scan(&id) })
+	batch.Queue(sqlOrder, t.Account, t.Livemode, order).QueryRow(func(r pgx.Row) error { return r.Scan(&id) })
 	err := explain(s.tx.SendBatch(ctx, batch).Close())
 	if ship.KindOf(err) == ship.NotFound {
 		return "", nil
 	}
-	return ship.ShipmentIDOf(id), err
+	return id, err
 }
 
 // sqlPastOrder keeps the lookup key under kind 'p': the shipment is still listed
@@ -468,18 +459,19 @@ DELETE FROM sandbox_polls WHERE account_id = @account AND livemode = @livemode A
 // PastOrder ends the shipment's claim to its order: it was not bought, or is
 // voided. The carrier is no longer polled for it.
 func (s *Store) PastOrder(ctx context.Context, shipment ship.Shipment) error {
-	args := tenantArgs(shipment.Tenant, shipment.ID.Raw(), pgx.NamedArgs{"order": shipment.Order.OrderID})
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{"order": shipment.Order.OrderID})
 	_, err := s.exec(ctx, shipment.Tenant, sqlPastOrder, args)
 	return err
 }
 
-// tenantArgs adds the three names that nearly every statement has.
-func tenantArgs(t ship.Tenant, id ship.RawID, more pgx.NamedArgs) pgx.NamedArgs {
+// tenantArgs adds the three names that nearly every statement has; the id is one
+// of package ship's, or nil for none.
+func tenantArgs(t ship.Tenant, id any, more pgx.NamedArgs) pgx.NamedArgs {
 	if more == nil {
 		more = pgx.NamedArgs{}
 	}
-	more["account"] = [16]byte(t.Account.Raw())
+	more["account"] = t.Account
 	more["livemode"] = t.Livemode
-	more["id"] = [16]byte(id)
+	more["id"] = id
 	return more
 }

@@ -51,8 +51,8 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 		return cmp.Or(a.Tenant.Compare(b.Tenant), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 
-	ids := make(uuids, len(list))
-	connections := make(uuids, len(list))
+	ids := make(idArray, len(list))
+	connections := make(idArray, len(list))
 	headers := make([]string, len(list))
 	bodies := make([][]byte, len(list))
 	for i, push := range list {
@@ -60,8 +60,8 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 		if err != nil {
 			return nil, fmt.Errorf("write a header: %w", err)
 		}
-		ids[i] = uuid(push.ID)
-		connections[i] = uuid(push.Connection.Raw())
+		ids[i] = push.ID
+		connections[i] = push.Connection.Raw()
 		headers[i] = string(header)
 		bodies[i] = push.Body
 	}
@@ -124,10 +124,7 @@ func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) 
 
 func scanPendingPush(r pgx.Row) (PendingPush, error) {
 	var pending PendingPush
-	var account, id [16]byte
-	var livemode bool
-	err := r.Scan(&account, &livemode, &id, &pending.Bytes, &pending.Looks)
-	pending.Subject = subjectOf(account, livemode, id)
+	err := r.Scan(&pending.Tenant.Account, &pending.Tenant.Livemode, &pending.ID, &pending.Bytes, &pending.Looks)
 	return pending, err
 }
 
@@ -171,11 +168,7 @@ func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) 
 
 func scanPush(r pgx.Row) (Push, error) {
 	var push Push
-	var account, id, connection [16]byte
-	err := r.Scan(&account, &push.Tenant.Livemode, &id, &connection, &push.Header, &push.Body)
-	push.ID = id
-	push.Tenant.Account = ship.AccountIDOf(account)
-	push.Connection = ship.ConnectionIDOf(connection)
+	err := r.Scan(&push.Tenant.Account, &push.Tenant.Livemode, &push.ID, &push.Connection, &push.Header, &push.Body)
 	return push, err
 }
 
@@ -214,7 +207,7 @@ WHERE account_id = @account AND livemode = @livemode AND connection_id = @connec
 // the zero time if it does not.
 func (s *Store) SubscribedUntil(ctx context.Context, t ship.Tenant, c ship.ConnectionID) (time.Time, error) {
 	var until *time.Time
-	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw())})
+	args := tenantArgs(t, nil, pgx.NamedArgs{"connection": c})
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&until) }, sqlSubscriptionUntil, args)
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, nil
@@ -229,7 +222,7 @@ ON CONFLICT (account_id, livemode, connection_id) DO UPDATE SET subscribed_until
 
 // SetSubscription records until when a carrier pushes for an entire connection.
 func (s *Store) SetSubscription(ctx context.Context, t ship.Tenant, c ship.ConnectionID, until time.Time) error {
-	args := tenantArgs(t, ship.RawID{}, pgx.NamedArgs{"connection": [16]byte(c.Raw()), "until": until})
+	args := tenantArgs(t, nil, pgx.NamedArgs{"connection": c, "until": until})
 	_, err := s.exec(ctx, t, sqlSetSubscription, args)
 	return err
 }

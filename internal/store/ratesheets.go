@@ -35,16 +35,12 @@ ORDER BY name`
 
 // RateSheets lists the active sheets by name, with their text if wanted.
 func (s *Store) RateSheets(ctx context.Context, t ship.Tenant, withText bool) ([]RateSheet, error) {
-	return queryList(ctx, s, t, scanRateSheet, sqlRateSheets, [16]byte(t.Account.Raw()), t.Livemode, withText)
+	return queryList(ctx, s, t, scanRateSheet, sqlRateSheets, t.Account, t.Livemode, withText)
 }
 
 func scanRateSheet(r pgx.Row) (RateSheet, error) {
 	var sheet RateSheet
-	var connection *[16]byte
-	err := r.Scan(&sheet.Name, &sheet.Version, &sheet.Carrier, &connection, &sheet.CSV, &sheet.AddedAt)
-	if connection != nil {
-		sheet.Connection = ship.ConnectionIDOf(*connection)
-	}
+	err := r.Scan(&sheet.Name, &sheet.Version, &sheet.Carrier, &sheet.Connection, &sheet.CSV, &sheet.AddedAt)
 	return sheet, err
 }
 
@@ -76,7 +72,7 @@ func (s *Store) RateSheetTexts(ctx context.Context, t ship.Tenant, list []RateSh
 		}
 		sheets[key].CSV = text
 		return nil
-	}, sqlRateSheetTexts, [16]byte(t.Account.Raw()), t.Livemode, names, versions)
+	}, sqlRateSheetTexts, t.Account, t.Livemode, names, versions)
 }
 
 const sqlRateSheet = `
@@ -89,7 +85,7 @@ WHERE account_id = $1 AND livemode = $2 AND name = $3 AND ($4 = 0 OR version = $
 
 // RateSheet returns a version of a sheet; version 0 is the active one.
 func (s *Store) RateSheet(ctx context.Context, t ship.Tenant, name string, version int) (RateSheet, error) {
-	return queryOne(ctx, s, t, scanRateSheet, sqlRateSheet, [16]byte(t.Account.Raw()), t.Livemode, name, version)
+	return queryOne(ctx, s, t, scanRateSheet, sqlRateSheet, t.Account, t.Livemode, name, version)
 }
 
 const sqlRateSheetVersions = `
@@ -102,7 +98,7 @@ ORDER BY version DESC LIMIT $5`
 // newest first, before a version unless it is 0. Of the text they have the
 // first character, none where the sheet was removed.
 func (s *Store) RateSheetVersions(ctx context.Context, t ship.Tenant, name string, before, limit int) ([]RateSheet, error) {
-	return queryList(ctx, s, t, scanRateSheet, sqlRateSheetVersions, [16]byte(t.Account.Raw()), t.Livemode, name, before, limit)
+	return queryList(ctx, s, t, scanRateSheet, sqlRateSheetVersions, t.Account, t.Livemode, name, before, limit)
 }
 
 const sqlAddRateSheet = `
@@ -120,7 +116,7 @@ func (s *Store) AddRateSheet(ctx context.Context, t ship.Tenant, sheet RateSheet
 		return sheet, fmt.Errorf("record a change of the rate sheets: %w", err)
 	}
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&sheet.Version, &sheet.AddedAt) }, sqlAddRateSheet,
-		[16]byte(t.Account.Raw()), t.Livemode, sheet.Name, sheet.Carrier, nullConnection(sheet.Connection), null(sheet.CSV))
+		t.Account, t.Livemode, sheet.Name, sheet.Carrier, null(sheet.Connection), null(sheet.CSV))
 	if err != nil {
 		return sheet, err
 	}

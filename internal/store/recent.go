@@ -14,7 +14,7 @@ import (
 func (s *Store) LogEnd(ctx context.Context, t ship.Tenant) (Position, error) {
 	var end Position
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &end) },
-		sqlLogEnd, [16]byte(t.Account.Raw()), t.Livemode, "0", [16]byte{})
+		sqlLogEnd, t.Account, t.Livemode, "0", ship.RawID{})
 	return end, err
 }
 
@@ -33,7 +33,7 @@ ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 // first.
 func (s *Store) Recent(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) ([]LogEvent, error) {
 	return queryList(ctx, s, t, scanLogEvent, sqlRecent,
-		[16]byte(t.Account.Raw()), t.Livemode, before.txText(), [16]byte(before.ID), toStrings(kinds), limit)
+		t.Account, t.Livemode, before.txText(), before.ID, toStrings(kinds), limit)
 }
 
 // txText returns the transaction's number as the driver takes it; nil for the
@@ -74,16 +74,16 @@ ORDER BY e.txid DESC, e.id DESC LIMIT $6`
 // RecentOf is Recent for some kinds. It looks through a part of the log; if it
 // found too few there and the log goes on, it says where.
 func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, kinds []ship.EventKind, limit int) (list []LogEvent, further Position, err error) {
-	account := [16]byte(t.Account.Raw())
+	account := t.Account
 	tx := before.txText()
 	list, err = queryList(ctx, s, t, scanLogEvent, sqlRecentOf,
-		account, t.Livemode, tx, [16]byte(before.ID), toStrings(kinds), limit, recentReach)
+		account, t.Livemode, tx, before.ID, toStrings(kinds), limit, recentReach)
 	if err != nil || len(list) == limit {
 		return list, further, err
 	}
 
 	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
-		sqlRecentReach, account, t.Livemode, tx, [16]byte(before.ID), recentReach-1)
+		sqlRecentReach, account, t.Livemode, tx, before.ID, recentReach-1)
 	return list, further, err
 }
 
@@ -97,5 +97,5 @@ WHERE e.account_id = $1 AND e.livemode = $2 AND e.id = $3`
 
 // LogEvent returns one event of the tenant; ship.NotFound if there is none.
 func (s *Store) LogEvent(ctx context.Context, t ship.Tenant, id ship.EventID) (LogEvent, error) {
-	return queryOne(ctx, s, t, scanLogEvent, sqlEvent, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryOne(ctx, s, t, scanLogEvent, sqlEvent, t.Account, t.Livemode, id)
 }

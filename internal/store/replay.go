@@ -32,7 +32,7 @@ ORDER BY st.account_id, st.livemode, st.id LIMIT @limit`
 func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Time, after ship.Subject, limit int) (parcels []ship.Subject, last ship.Subject, err error) {
 	rows, err := s.sys.Query(ctx, sqlParcelsSince, tenantArgs(after.Tenant, after.ID, pgx.NamedArgs{
 		"carrier": carrier,
-		"since":   [16]byte(ship.RawIDAt(since)),
+		"since":   ship.RawIDAt(since),
 		"limit":   limit,
 	}))
 	if err != nil {
@@ -41,15 +41,12 @@ func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Tim
 
 	seen := 0
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var livemode bool
 		var isCarriers *bool // NULL if the parcel has no carrier
-		if err := r.Scan(&account, &livemode, &id, &isCarriers); err != nil {
+		if err := r.Scan(&last.Tenant.Account, &last.Tenant.Livemode, &last.ID, &isCarriers); err != nil {
 			return err
 		}
 
 		seen++
-		last = subjectOf(account, livemode, id)
 		if value(isCarriers) {
 			parcels = append(parcels, last)
 		}
@@ -87,12 +84,12 @@ func (s *Store) StoredMeanings(ctx context.Context, parcels []ship.Subject) ([]S
 
 func scanMeaning(r pgx.Row) (StoredMeaning, error) {
 	var meaning StoredMeaning
-	var account, id [16]byte
-	var livemode bool
 	var status, reason *string
-	err := r.Scan(&account, &livemode, &id, &meaning.Scan.Code, &status, &reason, &meaning.Scan.Notified, &meaning.Events)
+	err := r.Scan(
+		&meaning.Subject.Tenant.Account, &meaning.Subject.Tenant.Livemode, &meaning.Subject.ID,
+		&meaning.Scan.Code, &status, &reason, &meaning.Scan.Notified, &meaning.Events,
+	)
 
-	meaning.Subject = subjectOf(account, livemode, id)
 	meaning.Scan.Status = ship.Status(value(status))
 	meaning.Scan.Reason = value(reason)
 	return meaning, err
@@ -129,7 +126,7 @@ func (s *Store) Correct(ctx context.Context, changes []Change) error {
 
 func (c columns) addMeaning(subject ship.Subject, scan ship.Scan) {
 	c.addTenant(subject.Tenant)
-	c.add("ids", [16]byte(subject.ID))
+	c.add("ids", subject.ID)
 	c.add("pieces", scan.Piece)
 	c.add("codes", scan.Code)
 	c.add("times", scan.At.Truncate(time.Second))
@@ -152,12 +149,11 @@ func (s *Store) BoughtOver(ctx context.Context, parcels []ship.Subject) (map[shi
 
 	connections := map[ship.Subject]ship.ConnectionID{}
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var livemode bool
+		var parcel ship.Subject
 		var connection *string
-		err := r.Scan(&account, &livemode, &id, &connection)
+		err := r.Scan(&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID, &connection)
 		if value(connection) != "" {
-			connections[subjectOf(account, livemode, id)] = ship.ConnectionID(*connection)
+			connections[parcel] = ship.ConnectionID(*connection)
 		}
 		return err
 	})
@@ -185,7 +181,7 @@ type Unmapped struct {
 // Unmapped lists codes of parcels made since that have no meaning, the one last
 // reported first.
 func (s *Store) Unmapped(ctx context.Context, since time.Time, limit int) ([]Unmapped, error) {
-	rows, err := s.sys.Query(ctx, sqlUnmapped, [16]byte(ship.RawIDAt(since)), limit)
+	rows, err := s.sys.Query(ctx, sqlUnmapped, ship.RawIDAt(since), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list unmapped codes: %w", explain(err))
 	}
@@ -219,7 +215,7 @@ ORDER BY max(t.occurred_at) DESC, st.carrier, t.code LIMIT $4`
 // meaning, simulated ones too, the one last reported first.
 func (s *Store) UnmappedOf(ctx context.Context, t ship.Tenant, since time.Time, limit int) ([]Unmapped, error) {
 	list, err := queryList(ctx, s, t, scanUnmapped, sqlUnmappedOf,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), limit)
+		t.Account, t.Livemode, ship.RawIDAt(since), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list unmapped codes: %w", err)
 	}

@@ -88,17 +88,16 @@ func (s *Store) RollUp(ctx context.Context) (did int, err error) {
 func lockRollUp(ctx context.Context, tx pgx.Tx) (*rollUp, error) {
 	var progress rollUp
 	var number string
-	var account [16]byte
 	batch := &pgx.Batch{}
 	batch.Queue(sqlRollUpPlan)
 	batch.Queue(sqlLockRollUp).QueryRow(func(r pgx.Row) error {
 		return r.Scan(
 			&progress.ready,
 			&number,
-			(*[16]byte)(&progress.cursor.ID),
-			&account,
+			&progress.cursor.ID,
+			&progress.backfill.Tenant.Account,
 			&progress.backfill.Tenant.Livemode,
-			(*[16]byte)(&progress.backfill.ID),
+			&progress.backfill.ID,
 			&progress.fresh,
 		)
 	})
@@ -106,7 +105,6 @@ func lockRollUp(ctx context.Context, tx pgx.Tx) (*rollUp, error) {
 		return nil, err
 	}
 
-	progress.backfill.Tenant.Account = ship.AccountIDOf(account)
 	var err error
 	progress.cursor.Tx, err = strconv.ParseUint(number, 10, 64)
 	return &progress, err
@@ -135,7 +133,7 @@ func (p *rollUp) catchUp(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, d
 	}
 
 	keys, err = collectSubjects(ctx, tx, sqlBackfill,
-		[16]byte(p.backfill.Tenant.Account.Raw()), p.backfill.Tenant.Livemode, [16]byte(p.backfill.ID), rollUpBatch)
+		p.backfill.Tenant.Account, p.backfill.Tenant.Livemode, p.backfill.ID, rollUpBatch)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -165,14 +163,14 @@ func (p *rollUp) follow(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, di
 	}
 	did = len(keys)
 
-	rows, err := tx.Query(ctx, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), [16]byte(p.cursor.ID), rollUpBatch)
+	rows, err := tx.Query(ctx, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), p.cursor.ID, rollUpBatch)
 	if err != nil {
 		return nil, 0, err
 	}
 	var subject subjectReader
 	var number string
 	var isTracker bool
-	targets := slices.Concat([]any{&number, (*[16]byte)(&p.cursor.ID)}, subject.targets(), []any{&isTracker})
+	targets := slices.Concat([]any{&number, &p.cursor.ID}, subject.targets(), []any{&isTracker})
 	err = each(rows, func(r pgx.Rows) error {
 		if err := r.Scan(targets...); err != nil {
 			return err
@@ -229,11 +227,11 @@ func (p *rollUp) save(ctx context.Context, tx pgx.Tx) error {
 	batch.Queue(sqlSaveRollUp,
 		p.ready,
 		strconv.FormatUint(p.cursor.Tx, 10),
-		[16]byte(p.cursor.ID),
-		[16]byte(p.backfill.Tenant.Account.Raw()),
+		p.cursor.ID,
+		p.backfill.Tenant.Account,
 		p.backfill.Tenant.Livemode,
-		[16]byte(p.backfill.ID),
-		[16]byte(tailFrom),
+		p.backfill.ID,
+		tailFrom,
 	)
 	return tx.SendBatch(ctx, batch).Close()
 }

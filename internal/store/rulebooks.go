@@ -28,7 +28,7 @@ const sqlRoutingRevision = `SELECT revision FROM routing_revisions WHERE account
 // is 0 for a tenant that has none.
 func (s *Store) RoutingRevision(ctx context.Context, t ship.Tenant) (revision int64, err error) {
 	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&revision) }, sqlRoutingRevision,
-		[16]byte(t.Account.Raw()), t.Livemode)
+		t.Account, t.Livemode)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil
 	}
@@ -42,7 +42,7 @@ ON CONFLICT (account_id, livemode) DO UPDATE SET revision = routing_revisions.re
 // changeRouting counts a change. The row that it changes is locked until the
 // transaction ends, so one transaction at a time changes the tenant's routing.
 func (s *Store) changeRouting(ctx context.Context, t ship.Tenant) error {
-	_, err := s.exec(ctx, t, sqlChangeRouting, [16]byte(t.Account.Raw()), t.Livemode)
+	_, err := s.exec(ctx, t, sqlChangeRouting, t.Account, t.Livemode)
 	return err
 }
 
@@ -55,7 +55,7 @@ ORDER BY version DESC LIMIT 1`
 
 // RuleBook returns a published version, the newest for 0.
 func (s *Store) RuleBook(ctx context.Context, t ship.Tenant, version int) (RuleBook, error) {
-	return queryOne(ctx, s, t, scanRuleBook, sqlRuleBook, [16]byte(t.Account.Raw()), t.Livemode, version)
+	return queryOne(ctx, s, t, scanRuleBook, sqlRuleBook, t.Account, t.Livemode, version)
 }
 
 func scanRuleBook(r pgx.Row) (RuleBook, error) {
@@ -74,7 +74,7 @@ ORDER BY version DESC LIMIT $4`
 // RuleBookHeads lists published versions without their rules, as RuleBooks
 // does.
 func (s *Store) RuleBookHeads(ctx context.Context, t ship.Tenant, before, limit int) ([]RuleBook, error) {
-	return queryList(ctx, s, t, scanRuleBook, sqlRuleBookHeads, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
+	return queryList(ctx, s, t, scanRuleBook, sqlRuleBookHeads, t.Account, t.Livemode, before, limit)
 }
 
 const sqlRuleBooks = `
@@ -85,7 +85,7 @@ ORDER BY version DESC LIMIT $4`
 // RuleBooks lists published versions, the newest first, those before a version
 // unless it is 0.
 func (s *Store) RuleBooks(ctx context.Context, t ship.Tenant, before, limit int) ([]RuleBook, error) {
-	return queryList(ctx, s, t, scanRuleBook, sqlRuleBooks, [16]byte(t.Account.Raw()), t.Livemode, before, limit)
+	return queryList(ctx, s, t, scanRuleBook, sqlRuleBooks, t.Account, t.Livemode, before, limit)
 }
 
 // sqlPublishRules writes nothing if the version is not the one after the newest.
@@ -104,7 +104,7 @@ func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (ti
 	}
 
 	err := s.changeRow(ctx, t, publishedEntry(t, b), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
-		[16]byte(t.Account.Raw()), t.Livemode, b.Version, b.Book, b.Note, null(b.Restored))
+		t.Account, t.Livemode, b.Version, b.Book, b.Note, null(b.Restored))
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next version", b.Version)
 	}
@@ -130,7 +130,7 @@ WHERE account_id = $1 AND livemode = $2`
 
 // RuleDraft returns the draft; its Version is the one that it is based on.
 func (s *Store) RuleDraft(ctx context.Context, t ship.Tenant) (RuleBook, error) {
-	return queryOne(ctx, s, t, scanRuleBook, sqlRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	return queryOne(ctx, s, t, scanRuleBook, sqlRuleDraft, t.Account, t.Livemode)
 }
 
 const sqlSaveRuleDraft = `
@@ -146,7 +146,7 @@ RETURNING based_on_version, book, '', NULL::integer, saved_at`
 func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
 	entry := EntryOf(t, "routing.draft_saved", "")
 	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sqlSaveRuleDraft,
-		[16]byte(t.Account.Raw()), t.Livemode, book)
+		t.Account, t.Livemode, book)
 	return b, err
 }
 
@@ -178,7 +178,7 @@ func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBoo
 
 	entry := EntryOf(t, "routing.draft_saved", "")
 	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sql,
-		[16]byte(t.Account.Raw()), t.Livemode, book, guard)
+		t.Account, t.Livemode, book, guard)
 	if ship.KindOf(err) == ship.NotFound {
 		return b, ship.Errorf(ship.Conflict, "the draft was changed since it was loaded")
 	}
@@ -195,7 +195,7 @@ RETURNING based_on_version`
 func (s *Store) EndRuleDraft(ctx context.Context, t ship.Tenant, saved time.Time) error {
 	var basedOn int
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&basedOn) }, sqlEndRuleDraft,
-		[16]byte(t.Account.Raw()), t.Livemode, saved)
+		t.Account, t.Livemode, saved)
 	if ship.KindOf(err) == ship.NotFound {
 		return ship.Errorf(ship.Conflict, "the draft was changed")
 	}
@@ -207,7 +207,7 @@ const sqlDropRuleDraft = `DELETE FROM rule_drafts WHERE account_id = $1 AND live
 // DropRuleDraft deletes the draft, if there is one.
 func (s *Store) DropRuleDraft(ctx context.Context, t ship.Tenant) error {
 	entry := EntryOf(t, "routing.draft_discarded", "")
-	_, err := s.change(ctx, t, entry, sqlDropRuleDraft, [16]byte(t.Account.Raw()), t.Livemode)
+	_, err := s.change(ctx, t, entry, sqlDropRuleDraft, t.Account, t.Livemode)
 	return err
 }
 
@@ -221,14 +221,12 @@ ORDER BY id DESC LIMIT $5`
 // alone.
 func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentID, since time.Time, limit int) ([]RoutedRow, error) {
 	return queryList(ctx, s, t, scanRoutedRow, sqlRouted,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(before.Raw()), [16]byte(ship.RawIDAt(since)), limit)
+		t.Account, t.Livemode, before, ship.RawIDAt(since), limit)
 }
 
 func scanRoutedRow(r pgx.Row) (RoutedRow, error) {
 	var row RoutedRow
-	var id [16]byte
-	err := r.Scan(&id, &row.request, &row.purchase)
-	row.ID = ship.ShipmentIDOf(id)
+	err := r.Scan(&row.ID, &row.request, &row.purchase)
 	return row, err
 }
 

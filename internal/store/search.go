@@ -156,26 +156,26 @@ ORDER BY l.subject_id DESC LIMIT $6`
 
 // searchedIDs returns the next shipments that a search finds by their facts: the
 // page is among them.
-func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail uuids) (uuids, error) {
+func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail idArray) (idArray, error) {
 	hash, err := s.wordHash(ctx)
 	if err != nil {
 		return nil, err
 	}
 	from, before := f.bounds(p)
 	args := []any{
-		[16]byte(t.Account.Raw()),
+		t.Account,
 		t.Livemode,
-		[16]byte(from),
-		[16]byte(before),
+		from,
+		before,
 		tail,
 		p.Limit,
 		null(string(f.Status)),
 		null(f.Carrier),
 	}
 
-	ids := uuids{}
-	recent := uuids{}
-	oldest := uuids{} // of the newest shipments, if there are older ones
+	ids := idArray{}
+	recent := idArray{}
+	oldest := idArray{} // of the newest shipments, if there are older ones
 	counts := map[string]int{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
@@ -213,17 +213,17 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 		ids = append(ids, rest...)
 	}
 
-	slices.SortFunc(ids, uuid.compare)
+	slices.SortFunc(ids, compareIDs)
 	return slices.Compact(ids), nil
 }
 
 // fillsPage reports whether enough of the ids for a page are not older than
 // oldest.
-func fillsPage(ids uuids, limit int, oldest uuid) bool {
+func fillsPage(ids idArray, limit int, oldest ship.RawID) bool {
 	newestFirst := slices.Clone(ids)
-	slices.SortFunc(newestFirst, func(a, b uuid) int { return b.compare(a) })
+	slices.SortFunc(newestFirst, func(a, b ship.RawID) int { return compareIDs(b, a) })
 	newestFirst = slices.Compact(newestFirst)
-	return len(newestFirst) >= limit && newestFirst[limit-1].compare(oldest) >= 0
+	return len(newestFirst) >= limit && compareIDs(newestFirst[limit-1], oldest) >= 0
 }
 
 // containing returns the LIKE pattern of texts that contain the part. A part has
@@ -232,8 +232,8 @@ func containing(part string) string { return "%" + part + "%" }
 
 // idsOfWords returns the next shipments that have all words of a reading. The
 // rarest word of each leads, because it leaves the fewest shipments to check.
-func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter, counts map[string]int, hash wordHash, args []any) (uuids, error) {
-	ids := uuids{}
+func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter, counts map[string]int, hash wordHash, args []any) (idArray, error) {
+	ids := idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
 	for _, words := range f.search.readings {
@@ -255,8 +255,8 @@ func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter,
 }
 
 // idsOfNumbers returns the next shipments that sqlAllNumbers finds.
-func (s *Store) idsOfNumbers(ctx context.Context, args []any) (uuids, error) {
-	ids := uuids{}
+func (s *Store) idsOfNumbers(ctx context.Context, args []any) (idArray, error) {
+	ids := idArray{}
 	batch := &pgx.Batch{}
 	batch.Queue(sqlPlanAnew)
 	batch.Queue(sqlSearchByIndex)
@@ -278,10 +278,10 @@ func (s *Store) LiveOrders(ctx context.Context, t ship.Tenant, orders []string) 
 	found := make(map[string]ship.ShipmentID)
 	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
 		var order string
-		var id [16]byte
+		var id ship.ShipmentID
 		err := r.Scan(&order, &id)
-		found[order] = ship.ShipmentIDOf(id)
+		found[order] = id
 		return err
-	}, sqlLiveOrders, [16]byte(t.Account.Raw()), t.Livemode, orders)
+	}, sqlLiveOrders, t.Account, t.Livemode, orders)
 	return found, err
 }

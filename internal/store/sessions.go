@@ -35,10 +35,10 @@ VALUES (@id, @hash, @person, @account, @method, @address, @agent,
 // AddSession stores a new session.
 func (s *Store) AddSession(ctx context.Context, n Session) error {
 	_, err := s.run(ctx, sqlAddSession, pgx.NamedArgs{
-		"id":      [16]byte(n.ID.Raw()),
+		"id":      n.ID,
 		"hash":    n.Hash[:],
-		"person":  [16]byte(n.Person.Raw()),
-		"account": [16]byte(n.Account.Raw()),
+		"person":  n.Person,
+		"account": n.Account,
 		"method":  n.Method,
 		"address": nullAddr(n.Addr),
 		"agent":   n.Agent,
@@ -65,17 +65,13 @@ const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.rem
 // scanSession reads sessionColumns. Further columns come after them.
 func scanSession(r pgx.Row, further ...any) (Session, error) {
 	var session Session
-	var id, person, account [16]byte
 	var address *netip.Addr
 	targets := []any{
-		&id, &person, &account, &session.Method, &address, &session.Agent,
+		&session.ID, &session.Person, &session.Account, &session.Method, &address, &session.Agent,
 		&session.CreatedAt, &session.ProvedAt, &session.SeenAt, &session.ExpiresAt,
 	}
 	err := r.Scan(append(targets, further...)...)
 
-	session.ID = ship.SessionIDOf(id)
-	session.Person = ship.PersonIDOf(person)
-	session.Account = ship.AccountIDOf(account)
 	session.Addr = value(address)
 	session.CreatedAt = session.CreatedAt.UTC()
 	session.ProvedAt = session.ProvedAt.UTC()
@@ -121,7 +117,7 @@ WHERE id = @id AND last_seen_at < @at`
 
 // TouchSession records that a session was used, and from where.
 func (s *Store) TouchSession(ctx context.Context, id ship.SessionID, at time.Time, from netip.Addr) error {
-	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": [16]byte(id.Raw()), "at": at, "address": nullAddr(from)})
+	_, err := s.run(ctx, sqlTouchSession, pgx.NamedArgs{"id": id, "at": at, "address": nullAddr(from)})
 	return err
 }
 
@@ -141,7 +137,7 @@ func (s *Store) RenewSession(ctx context.Context, person ship.PersonID, id ship.
 }
 
 func sessionArgs(person ship.PersonID, id ship.SessionID) pgx.NamedArgs {
-	return pgx.NamedArgs{"id": [16]byte(id.Raw()), "person": [16]byte(person.Raw())}
+	return pgx.NamedArgs{"id": id, "person": person}
 }
 
 const sqlSwitchSession = `UPDATE sessions SET current_account_id = @account WHERE id = @id AND person_id = @person`
@@ -149,7 +145,7 @@ const sqlSwitchSession = `UPDATE sessions SET current_account_id = @account WHER
 // SwitchSession has a session show another account of its person.
 func (s *Store) SwitchSession(ctx context.Context, person ship.PersonID, id ship.SessionID, account ship.AccountID) error {
 	args := sessionArgs(person, id)
-	args["account"] = [16]byte(account.Raw())
+	args["account"] = account
 	_, err := s.run(ctx, sqlSwitchSession, args)
 	return err
 }
@@ -167,7 +163,7 @@ func (s *Store) Sessions(ctx context.Context, person ship.PersonID, now, idle ti
 		session, err := scanSession(r)
 		list = append(list, session)
 		return err
-	}, sqlSessions, pgx.NamedArgs{"person": [16]byte(person.Raw()), "now": now, "idle": idle})
+	}, sqlSessions, pgx.NamedArgs{"person": person, "now": now, "idle": idle})
 	return list, err
 }
 

@@ -28,7 +28,7 @@ func (s *Store) AddCeremony(ctx context.Context, c Ceremony) error {
 	_, err := s.run(ctx, sqlAddCeremony, pgx.NamedArgs{
 		"hash":    c.Hash[:],
 		"kind":    c.Kind,
-		"person":  nullID(c.Person.Raw()),
+		"person":  null(c.Person),
 		"data":    append([]byte{}, c.Data...), // none is empty, not NULL
 		"expires": c.ExpiresAt,
 	})
@@ -37,11 +37,7 @@ func (s *Store) AddCeremony(ctx context.Context, c Ceremony) error {
 
 func scanCeremony(r pgx.Row, hash [32]byte, kind string) (Ceremony, error) {
 	c := Ceremony{Hash: hash, Kind: kind}
-	var person *[16]byte
-	err := r.Scan(&person, &c.Data, &c.ExpiresAt)
-	if person != nil {
-		c.Person = ship.PersonIDOf(*person)
-	}
+	err := r.Scan(&c.Person, &c.Data, &c.ExpiresAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, ceremonyGone()
 	}
@@ -108,7 +104,7 @@ const sqlDropCeremonies = `DELETE FROM auth_flows WHERE kind = @kind AND person_
 // DropCeremonies ends all of a kind that the person has; for no person, those
 // of nobody.
 func (s *Store) DropCeremonies(ctx context.Context, kind string, person ship.PersonID) error {
-	_, err := s.run(ctx, sqlDropCeremonies, pgx.NamedArgs{"kind": kind, "person": nullID(person.Raw())})
+	_, err := s.run(ctx, sqlDropCeremonies, pgx.NamedArgs{"kind": kind, "person": null(person)})
 	return err
 }
 

@@ -37,7 +37,7 @@ ORDER BY e.sequence DESC LIMIT @limit`
 // After the database was restored from a copy of its rows, earlier events are
 // not found.
 func (s *Store) ShipmentEvents(ctx context.Context, t ship.Tenant, id ship.ShipmentID, limit int) ([]LogEvent, error) {
-	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(id.Raw().Time())), "limit": limit})
+	args := tenantArgs(t, id, pgx.NamedArgs{"since": ship.RawIDAt(id.Raw().Time()), "limit": limit})
 	list, err := queryList(ctx, s, t, scanLogEvent, sqlShipmentEvents, args)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of %s: %w", id, err)
@@ -79,17 +79,15 @@ ORDER BY k.event, p.id`
 
 // EventDeliveries lists how the events were delivered to the tenant's endpoints.
 func (s *Store) EventDeliveries(ctx context.Context, t ship.Tenant, events []ship.EventID) ([]EventDelivery, error) {
-	ids := make([][16]byte, len(events))
-	untils := make([][16]byte, len(events))
+	untils := make(idArray, len(events))
 	for i, event := range events {
-		ids[i] = event.Raw()
 		untils[i] = ship.RawIDAt(event.Raw().Time().Add(firstAttemptWithin))
 	}
 
 	list, err := queryList(ctx, s, t, scanDelivery, sqlDeliveries, pgx.NamedArgs{
-		"account":  [16]byte(t.Account.Raw()),
+		"account":  t.Account,
 		"livemode": t.Livemode,
-		"events":   ids,
+		"events":   rawIDs(events),
 		"untils":   untils,
 	})
 	if err != nil {
@@ -99,20 +97,16 @@ func (s *Store) EventDeliveries(ctx context.Context, t ship.Tenant, events []shi
 }
 
 func scanDelivery(r pgx.Row) (EventDelivery, error) {
-	var (
-		event, endpoint       [16]byte
-		outcome               *string
-		status, millis, tries *int
-		nextAt                *time.Time
-	)
-	err := r.Scan(&event, &endpoint, &outcome, &status, &millis, &tries, &nextAt)
-	return EventDelivery{
-		Event:    ship.EventIDOf(event),
-		Endpoint: ship.EndpointIDOf(endpoint),
-		Outcome:  value(outcome),
-		Status:   value(status),
-		Took:     time.Duration(value(millis)) * time.Millisecond,
-		Tries:    value(tries),
-		NextAt:   timeOrZero(nextAt),
-	}, err
+	var delivery EventDelivery
+	var outcome *string
+	var status, millis, tries *int
+	var nextAt *time.Time
+	err := r.Scan(&delivery.Event, &delivery.Endpoint, &outcome, &status, &millis, &tries, &nextAt)
+
+	delivery.Outcome = value(outcome)
+	delivery.Status = value(status)
+	delivery.Took = time.Duration(value(millis)) * time.Millisecond
+	delivery.Tries = value(tries)
+	delivery.NextAt = timeOrZero(nextAt)
+	return delivery, err
 }

@@ -24,7 +24,7 @@ WHERE s.account_id = $1 AND s.livemode = $2 AND s.id = $3`
 
 // Shipment returns a shipment, whether any client knows of it or not.
 func (s *Store) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Shipment, error) {
-	return queryOne(ctx, s, t, shipmentScanner(t), sqlShipment, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+	return queryOne(ctx, s, t, shipmentScanner(t), sqlShipment, t.Account, t.Livemode, id)
 }
 
 // shipmentScanner returns a function that reads shipments of the tenant.
@@ -35,22 +35,16 @@ func shipmentScanner(t ship.Tenant) func(pgx.Row) (ship.Shipment, error) {
 func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
 	var (
 		shipment          = ship.Shipment{Tenant: t}
-		id                [16]byte
-		duplicate         *[16]byte
 		request, purchase []byte
 		voidedAt          *time.Time
 		trackingState     trackingStateRow
 	)
-	targets := []any{&id, &duplicate, &shipment.Version, &request, &purchase, &voidedAt}
+	targets := []any{&shipment.ID, &shipment.DuplicateOf, &shipment.Version, &request, &purchase, &voidedAt}
 	if err := r.Scan(append(targets, trackingState.targets()...)...); err != nil {
 		return shipment, err
 	}
 
-	shipment.ID = ship.ShipmentIDOf(id)
 	shipment.VoidedAt = timeOrZero(voidedAt)
-	if duplicate != nil {
-		shipment.DuplicateOf = ship.ShipmentIDOf(*duplicate)
-	}
 	shipment.State = ship.State(value(trackingState.state))
 	shipment.Progress = trackingState.progress()
 	shipment.Sequence = trackingState.sequence
@@ -130,6 +124,6 @@ const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND live
 func (s *Store) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (ship.Label, error) {
 	var label ship.Label
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&label.Format, &label.Data) },
-		sqlLabel, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+		sqlLabel, t.Account, t.Livemode, id)
 	return label, err
 }

@@ -21,7 +21,7 @@ WHERE account_id = $1 AND livemode = $2 AND api_key_id = $3 AND shipment_id >= $
 func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
 	from, _ := idBounds(since, time.Time{}, ship.RawID{})
 	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&minor) }, sqlSpent,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(key.Raw()), [16]byte(from))
+		t.Account, t.Livemode, key, from)
 	return minor, err
 }
 
@@ -41,7 +41,7 @@ WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND a
 
 // Reserve records what an attempt, and those after it, may cost the key.
 func (s *Store) Reserve(ctx context.Context, t ship.Tenant, id ship.ShipmentID, attempt int, key ship.KeyID, minor int64) error {
-	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"attempt": attempt, "key": [16]byte(key.Raw()), "minor": minor})
+	args := tenantArgs(t, id, pgx.NamedArgs{"attempt": attempt, "key": key, "minor": minor})
 	_, err := s.exec(ctx, t, sqlReserve, args)
 	return err
 }

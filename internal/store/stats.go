@@ -84,7 +84,7 @@ func (s *Store) Tallies(ctx context.Context, t ship.Tenant, since, from, until t
 	read := func(rows pgx.Rows) error {
 		return each(rows, func(r pgx.Rows) error { return c.add(r, from) })
 	}
-	args := []any{[16]byte(t.Account.Raw()), t.Livemode, since, from, until, tail}
+	args := []any{t.Account, t.Livemode, since, from, until, tail}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
 	batch.Queue(sqlTallies, args...).Query(read)

@@ -83,6 +83,10 @@ func newPool(ctx context.Context, o Options, role string, connections int32) (*p
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.ConnConfig.Tracer = o.Tracer
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		registerIDs(conn.TypeMap())
+		return nil
+	}
 
 	params := cfg.ConnConfig.RuntimeParams
 	params["application_name"] = "waybill"

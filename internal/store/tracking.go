@@ -39,7 +39,7 @@ WHERE t.account_id = $1 AND t.livemode = $2
 // several it is the newest shipment, else the newest followed parcel. A carrier
 // narrows the choice.
 func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string) (ship.TrackingState, []ship.Scan, error) {
-	account := [16]byte(t.Account.Raw())
+	account := t.Account
 	var found []ship.TrackingState
 	var scans []ship.Scan // of the first that is found
 	batch := s.newBatch(t)
@@ -89,8 +89,8 @@ func (s *Store) TrackingState(ctx context.Context, t ship.Tenant, id ship.RawID)
 	var trackingState ship.TrackingState
 	var scans []ship.Scan
 	batch := s.newBatch(t)
-	batch.Queue(sqlTrackingState, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).QueryRow(scanInto(&trackingState, scanTrackingState))
-	batch.Queue(sqlTrackingStateScans, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(id)).Query(collectInto(&scans, scanScan))
+	batch.Queue(sqlTrackingState, t.Account, t.Livemode, id).QueryRow(scanInto(&trackingState, scanTrackingState))
+	batch.Queue(sqlTrackingStateScans, t.Account, t.Livemode, id).Query(collectInto(&scans, scanScan))
 	if err := s.send(ctx, batch); err != nil {
 		return ship.TrackingState{}, nil, fmt.Errorf("read a parcel: %w", err)
 	}
@@ -123,8 +123,8 @@ SELECT id, true FROM new_tracker UNION ALL SELECT id, false FROM existing`
 // Follow begins to follow a number of a carrier for the holder of a key. It
 // reports the parcel's id and whether it is new.
 func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id ship.TrackerID, number, carrier string) (ship.TrackerID, bool, error) {
-	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"number": number, "carrier": carrier, "key": string(key)})
-	var tracker [16]byte
+	args := tenantArgs(t, id, pgx.NamedArgs{"number": number, "carrier": carrier, "key": string(key)})
+	var tracker ship.TrackerID
 	var isNew bool
 	err := s.InTx(ctx, t, func(tx *Store) error {
 		// Two requests at the same time must not both find nothing.
@@ -136,7 +136,7 @@ func (s *Store) Follow(ctx context.Context, t ship.Tenant, key ship.KeyID, id sh
 	if err != nil {
 		return "", false, fmt.Errorf("create a tracker: %w", err)
 	}
-	return ship.TrackerIDOf(tracker), isNew, nil
+	return tracker, isNew, nil
 }
 
 const sqlFollowedSince = `
@@ -148,7 +148,7 @@ WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND value = $4 AND subjec
 func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (int, error) {
 	var n int
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlFollowedSince,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(ship.RawIDAt(since)), string(key))
+		t.Account, t.Livemode, ship.RawIDAt(since), string(key))
 	return n, err
 }
 
@@ -165,7 +165,7 @@ ORDER BY st.id DESC`
 // Followed lists the followed parcels, newest first.
 func (s *Store) Followed(ctx context.Context, t ship.Tenant, p ship.Page) ([]ship.TrackingState, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	return queryList(ctx, s, t, scanTrackingState, sqlFollowed, [16]byte(t.Account.Raw()), t.Livemode, [16]byte(before), p.Limit)
+	return queryList(ctx, s, t, scanTrackingState, sqlFollowed, t.Account, t.Livemode, before, p.Limit)
 }
 
 // sqlUnfollow deletes nothing and counts 0 if there is no such tracker. The
@@ -192,7 +192,7 @@ SELECT count(*) FROM tracker`
 func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {
 	var n int
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()))
+		t.Account, t.Livemode, id)
 	if err != nil {
 		return fmt.Errorf("delete tracker %s: %w", id, err)
 	}

@@ -92,7 +92,7 @@ func (x *trackingStateReader) read(r pgx.Row, further ...any) (ship.TrackingStat
 // A subjectReader reads whose a row is, and its id. Rows of an account often
 // come together, and its id is written once for them.
 type subjectReader struct {
-	account, id, last [16]byte
+	account, id, last ship.RawID
 	tenant            ship.Tenant
 }
 
@@ -278,7 +278,7 @@ func (s *Store) Apply(ctx context.Context, changes []Change) error {
 
 func (c columns) addTrackingState(trackingState ship.TrackingState) {
 	c.addTenant(trackingState.Tenant)
-	c.add("ids", [16]byte(trackingState.ID))
+	c.add("ids", trackingState.ID)
 	c.add("states", null(string(trackingState.State)))
 	c.add("statuses", string(trackingState.Progress.Status))
 	c.add("reasons", null(trackingState.Progress.Reason))
@@ -305,7 +305,7 @@ func joinStatuses(list []ship.Status) string {
 
 func (c columns) addScan(subject ship.Subject, scan NewScan) {
 	c.addTenant(subject.Tenant)
-	c.add("ids", [16]byte(subject.ID))
+	c.add("ids", subject.ID)
 	c.add("pieces", scan.Piece)
 	c.add("codes", scan.Code)
 	c.add("times", scan.At.Truncate(time.Second))
@@ -324,9 +324,9 @@ func (c columns) addEvent(trackingState ship.TrackingState, event ship.Event) er
 	}
 
 	c.addTenant(trackingState.Tenant)
-	c.add("subjects", [16]byte(trackingState.ID))
+	c.add("subjects", trackingState.ID)
 	c.add("trackers", trackingState.Followed)
-	c.add("ids", [16]byte(event.ID.Raw()))
+	c.add("ids", event.ID)
 	c.add("kinds", string(event.Kind))
 	c.add("sequences", event.Sequence)
 	c.add("lates", event.Late)

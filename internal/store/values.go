@@ -48,15 +48,6 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// nullConnection returns the id as the driver takes it, or nil for none.
-func nullConnection(id ship.ConnectionID) *[16]byte {
-	if id == "" {
-		return nil
-	}
-	raw := [16]byte(id.Raw())
-	return &raw
-}
-
 // nullTime returns a pointer to t, or nil for the zero time.
 func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
@@ -71,14 +62,6 @@ func timeOrZero(p *time.Time) time.Time {
 		return time.Time{}
 	}
 	return p.UTC()
-}
-
-// nullID returns the id as the driver takes it, or nil for the zero id.
-func nullID(id ship.RawID) *[16]byte {
-	if id.IsZero() {
-		return nil
-	}
-	return (*[16]byte)(&id)
 }
 
 // toStrings returns the list as the driver takes it; no values are nil.

@@ -40,18 +40,18 @@ ORDER BY e.txid DESC, e.id DESC LIMIT 1`
 // counted from 0: the oldest, the newest, then in turn. It is empty if none
 // waits.
 func (s *Store) Waiting(ctx context.Context, e Endpoint, n int) (WaitingEvent, error) {
-	account := [16]byte(e.Tenant.Account.Raw())
+	account := e.Tenant.Account
 	logArgs := []any{
 		account,
 		e.Tenant.Livemode,
 		fmt.Sprint(e.Cursor.Tx),
-		[16]byte(e.Cursor.ID),
+		e.Cursor.ID,
 		append([]string{}, toStrings(e.Kinds)...),
 	}
 
 	var retries, log, newest []waitingAt
 	batch := &pgx.Batch{}
-	batch.Queue(sqlWaitingRows, account, e.Tenant.Livemode, [16]byte(e.ID.Raw())).Query(collectInto(&retries, scanWaiting))
+	batch.Queue(sqlWaitingRows, account, e.Tenant.Livemode, e.ID).Query(collectInto(&retries, scanWaiting))
 	batch.Queue(sqlWaitingLog, logArgs...).Query(collectInto(&log, scanWaiting))
 	batch.Queue(sqlWaitingNewest, logArgs...).Query(collectInto(&newest, scanWaiting))
 	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
@@ -98,7 +98,7 @@ type waitingAt struct {
 func scanWaiting(r pgx.Row) (waitingAt, error) {
 	var waiting waitingAt
 	var tx string
-	if err := r.Scan(&tx, (*[16]byte)(&waiting.at.ID), &waiting.attempts); err != nil {
+	if err := r.Scan(&tx, &waiting.at.ID, &waiting.attempts); err != nil {
 		return waiting, err
 	}
 	waiting.at.At = waiting.at.ID.Time()
@@ -135,7 +135,7 @@ func (s *Store) Unpark(ctx context.Context, e Endpoint, w WaitingEvent) error {
 
 	return s.InSystemTx(ctx, func(tx *Store) error {
 		batch := &pgx.Batch{}
-		batch.Queue(sqlUnpark, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"tx": cursor.tx, "cursor": cursor.id, "at": cursor.at}))
+		batch.Queue(sqlUnpark, tenantArgs(e.Tenant, e.ID, pgx.NamedArgs{"tx": cursor.tx, "cursor": cursor.id, "at": cursor.at}))
 		if w.Row {
 			batch.Queue(sqlSettleRetries, retryArgs([]Retry{{Tenant: e.Tenant, Endpoint: e.ID, Event: w.Event.Position}}))
 		}
@@ -156,7 +156,7 @@ WHERE account_id = @account AND livemode = @livemode AND id = @id AND parked`
 // ProbeFailed records a probe that did not arrive; a reason disables the
 // endpoint.
 func (s *Store) ProbeFailed(ctx context.Context, e Endpoint, reason string) error {
-	_, err := s.sys.Exec(ctx, sqlProbeFailed, tenantArgs(e.Tenant, e.ID.Raw(), pgx.NamedArgs{"reason": null(reason)}))
+	_, err := s.sys.Exec(ctx, sqlProbeFailed, tenantArgs(e.Tenant, e.ID, pgx.NamedArgs{"reason": null(reason)}))
 	return explain(err)
 }
 
@@ -178,7 +178,7 @@ ON CONFLICT (account_id, livemode, endpoint_id, event_id) DO UPDATE SET
 // Redeliver schedules an event, due now, and reports for how many endpoints.
 func (s *Store) Redeliver(ctx context.Context, t ship.Tenant, event ship.EventID, only ship.EndpointID) (int, error) {
 	entry := EntryOf(t, "event.redelivered", string(event))
-	args := tenantArgs(t, event.Raw(), pgx.NamedArgs{"only": nullID(only.Raw())})
+	args := tenantArgs(t, event, pgx.NamedArgs{"only": null(only)})
 	n, err := s.change(ctx, t, entry, sqlRedeliver, args)
 	return int(n), err
 }
@@ -233,7 +233,7 @@ func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, 
 	entry.Details = map[string]string{"since": since.UTC().Format(time.RFC3339)}
 
 	var endpoint Endpoint
-	args := tenantArgs(t, id.Raw(), pgx.NamedArgs{"since": [16]byte(ship.RawIDAt(since)), "at": since})
+	args := tenantArgs(t, id, pgx.NamedArgs{"since": ship.RawIDAt(since), "at": since})
 	err := s.changeRow(ctx, t, entry, scanInto(&endpoint, scanEndpoint), sqlRecover, args)
 	if err != nil {
 		return endpoint, fmt.Errorf("recover %s: %w", id, err)
@@ -248,16 +248,16 @@ WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id >= $4 AND ou
 // DeliveredSince returns the events since a time that the endpoint has got.
 func (s *Store) DeliveredSince(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (map[ship.EventID]bool, error) {
 	rows, err := s.sys.Query(ctx, sqlDeliveredSince,
-		[16]byte(t.Account.Raw()), t.Livemode, [16]byte(id.Raw()), [16]byte(ship.RawIDAt(since)))
+		t.Account, t.Livemode, id, ship.RawIDAt(since))
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries to %s: %w", id, explain(err))
 	}
 
 	delivered := map[ship.EventID]bool{}
 	err = each(rows, func(r pgx.Rows) error {
-		var event [16]byte
+		var event ship.EventID
 		err := r.Scan(&event)
-		delivered[ship.EventIDOf(event)] = true
+		delivered[event] = true
 		return err
 	})
 	return delivered, explain(err)

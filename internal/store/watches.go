@@ -46,12 +46,7 @@ RETURNING p.account_id, p.livemode, p.subject_id, p.connection_id, p.push_subscr
 // DueWatches claims up to limit parcels that are due at now, but for those of
 // the connections to skip; each is due again at again unless it is moved.
 func (s *Store) DueWatches(ctx context.Context, now, again time.Time, limit int, skip []ship.ConnectionID) ([]Watch, error) {
-	skipped := make([][16]byte, len(skip))
-	for i, connection := range skip {
-		skipped[i] = connection.Raw()
-	}
-
-	rows, err := s.sys.Query(ctx, sqlDueWatches, now, again, limit, skipped)
+	rows, err := s.sys.Query(ctx, sqlDueWatches, now, again, limit, rawIDs(skip))
 	if err != nil {
 		return nil, fmt.Errorf("claim watches: %w", explain(err))
 	}
@@ -61,13 +56,11 @@ func (s *Store) DueWatches(ctx context.Context, now, again time.Time, limit int,
 
 func scanWatch(r pgx.Row) (Watch, error) {
 	var watch Watch
-	var account, id, connection [16]byte
-	var livemode bool
 	var pushedUntil *time.Time
-	err := r.Scan(&account, &livemode, &id, &connection, &pushedUntil, &watch.Due)
-
-	watch.Subject = subjectOf(account, livemode, id)
-	watch.Connection = ship.ConnectionIDOf(connection)
+	err := r.Scan(
+		&watch.Tenant.Account, &watch.Tenant.Livemode, &watch.ID,
+		&watch.Connection, &pushedUntil, &watch.Due,
+	)
 	watch.PushedUntil = timeOrZero(pushedUntil)
 	return watch, err
 }
@@ -138,11 +131,14 @@ func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.S
 
 	numbers := make(map[ship.Subject]Watched, len(parcels))
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
-		var livemode bool
+		var parcel ship.Subject
 		var carrier, number *string
 		var watched Watched
-		if err := r.Scan(&account, &livemode, &id, &carrier, &number, &watched.Numbers); err != nil {
+		err := r.Scan(
+			&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID,
+			&carrier, &number, &watched.Numbers,
+		)
+		if err != nil {
 			return err
 		}
 
@@ -150,7 +146,7 @@ func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.S
 		if len(watched.Numbers) == 0 && number != nil {
 			watched.Numbers = []string{*number}
 		}
-		numbers[subjectOf(account, livemode, id)] = watched
+		numbers[parcel] = watched
 		return nil
 	})
 	return numbers, explain(err)
@@ -176,11 +172,10 @@ func (s *Store) Holders(ctx context.Context, numbers []TrackingNumberOf) (map[Tr
 
 	holders := make(map[TrackingNumberOf][]ship.Subject, len(numbers))
 	err = each(rows, func(r pgx.Rows) error {
-		var account, id [16]byte
 		var named TrackingNumberOf
-		err := r.Scan(&account, &named.Tenant.Livemode, &named.Number, &id)
-		named.Tenant.Account = ship.AccountIDOf(account)
-		holders[named] = append(holders[named], ship.Subject{Tenant: named.Tenant, ID: id})
+		var parcel ship.RawID
+		err := r.Scan(&named.Tenant.Account, &named.Tenant.Livemode, &named.Number, &parcel)
+		holders[named] = append(holders[named], ship.Subject{Tenant: named.Tenant, ID: parcel})
 		return err
 	})
 	return holders, explain(err)
@@ -244,7 +239,7 @@ ON CONFLICT DO NOTHING`
 
 // Watch begins to poll the carrier for a parcel.
 func (s *Store) Watch(ctx context.Context, parcel ship.Subject, c ship.ConnectionID, due time.Time) error {
-	args := tenantArgs(parcel.Tenant, parcel.ID, pgx.NamedArgs{"connection": [16]byte(c.Raw()), "due": due})
+	args := tenantArgs(parcel.Tenant, parcel.ID, pgx.NamedArgs{"connection": c, "due": due})
 	_, err := s.exec(ctx, parcel.Tenant, sqlWatch, args)
 	return err
 }
@@ -261,7 +256,7 @@ RETURNING account_id, livemode, subject_id`
 // beyond a moment. They count as subscribed until the given time; if the process
 // dies, they are only polled until then.
 func (s *Store) Unsubscribed(ctx context.Context, c ship.ConnectionID, beyond, until time.Time, limit int) ([]ship.Subject, error) {
-	rows, err := s.sys.Query(ctx, sqlUnsubscribed, [16]byte(c.Raw()), beyond, until, limit)
+	rows, err := s.sys.Query(ctx, sqlUnsubscribed, c, beyond, until, limit)
 	if err != nil {
 		return nil, fmt.Errorf("claim subscriptions: %w", explain(err))
 	}
@@ -292,10 +287,7 @@ func (s *Store) WatchedConnections(ctx context.Context) ([]Watch, error) {
 	}
 	list, err := collect(rows, func(r pgx.Row) (Watch, error) {
 		var watch Watch
-		var account, connection [16]byte
-		err := r.Scan(&account, &watch.Tenant.Livemode, &connection)
-		watch.Tenant.Account = ship.AccountIDOf(account)
-		watch.Connection = ship.ConnectionIDOf(connection)
+		err := r.Scan(&watch.Tenant.Account, &watch.Tenant.Livemode, &watch.Connection)
 		return watch, err
 	})
 	return list, explain(err)
