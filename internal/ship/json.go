@@ -3,6 +3,8 @@ package ship
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 )
 
 // UnmarshalStrict reads JSON into v like json.Unmarshal, but refuses a field
@@ -10,7 +12,13 @@ import (
 func UnmarshalStrict(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(v)
+	if err := decoder.Decode(v); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is data after the end of the JSON value")
+	}
+	return nil
 }
 
 // Pointer returns the JSON pointer of the value that the names lead to.

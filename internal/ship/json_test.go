@@ -15,12 +15,17 @@ func TestPointerEscapesNames(t *testing.T) {
 	}
 }
 
-func TestUnmarshalStrictRefusesUnknownFields(t *testing.T) {
+func TestUnmarshalStrictRefusesUnknownFieldsAndTrailingData(t *testing.T) {
 	var v struct{ Name string }
 	if err := ship.UnmarshalStrict([]byte(`{"name":"a"}`), &v); err != nil || v.Name != "a" {
 		t.Errorf("known field: %+v, %v", v, err)
 	}
 	if err := ship.UnmarshalStrict([]byte(`{"name":"a","nmae":"b"}`), &v); err == nil {
 		t.Error("an unknown field is accepted")
+	}
+	for _, text := range []string{`{"name":"a"}{"name":"b"}`, `{"name":"a"}}`, `{"name":"a"} x`} {
+		if err := ship.UnmarshalStrict([]byte(text), &v); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
 	}
 }
