@@ -33,14 +33,12 @@ type Server struct {
 	// Compresses is set for a carrier that compresses every answer, whatever the
 	// request accepts. Others do by the fault alone.
 	Compresses bool
-	// Send sends what the carrier pushes by itself. It may be changed before the
-	// first request; nil pushes nothing.
-	Send func(*http.Request) (*http.Response, error)
 
 	faults atomic.Pointer[Faults]
 	mux    *http.ServeMux
 	mu     sync.Mutex
 	tokens map[string]time.Time // until when each is valid
+	pushes *http.Client
 }
 
 // New returns a stand-in without paths of its own.
@@ -48,7 +46,7 @@ func New(carrier string, l *Ledger) *Server {
 	s := &Server{
 		Carrier: carrier,
 		Ledger:  l,
-		Send:    (&http.Client{Timeout: pushTimeout}).Do,
+		pushes:  &http.Client{Timeout: pushTimeout},
 		mux:     http.NewServeMux(),
 		tokens:  map[string]time.Time{},
 	}
@@ -59,9 +57,6 @@ func New(carrier string, l *Ledger) *Server {
 	s.mux.HandleFunc("PUT /_emulator/faults", s.setFaults)
 	return s
 }
-
-// pushTimeout is how long a carrier waits for the answer to a push.
-const pushTimeout = 10 * time.Second
 
 // ServeHTTP answers as the carrier would.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

@@ -141,8 +141,6 @@ func TestTheStandInsPushesAreHeard(t *testing.T) {
 	if err := server.Turn(emulator.Faults{Tracking: []emulator.Scan{{Code: "OC"}, {Code: "PU"}, {After: emulator.Duration(100 * time.Millisecond), Code: "DL"}}}); err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	server.Send = client.Do
 	bodies := make(chan carrier.Push, 20)
 	c := listener(t, pushSecret)
 	ears := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

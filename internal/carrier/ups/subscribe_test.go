@@ -48,7 +48,6 @@ func newInbox(t *testing.T, c *carrier.Carrier) inbox {
 // pushing sets the stand-in's webhook up, as one does at UPS's portal.
 func pushing(t *testing.T, s *emulator.Server, to string) {
 	t.Helper()
-	s.Send = http.DefaultClient.Do
 	t.Cleanup(func() {
 		if err := s.Ledger.Close(); err != nil {
 			t.Error(err)

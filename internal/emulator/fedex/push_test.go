@@ -70,8 +70,6 @@ func pushing(t *testing.T, script ...emulator.Scan) (client, *emulator.Ledger) {
 	if err := server.Turn(emulator.Faults{Tracking: script}); err != nil {
 		t.Fatal(err)
 	}
-	to := &http.Client{Timeout: 5 * time.Second}
-	server.Send = to.Do
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
 	return client{t, s.URL, tokenOf(t, s.URL)}, l

@@ -58,7 +58,6 @@ func notified(t *testing.T, b *bench) <-chan string {
 		got <- a.TrackingNumber + " " + a.ActivityStatus.DescriptionCode
 	}))
 	t.Cleanup(s.Close)
-	b.Send = http.DefaultClient.Do
 	for body, want := range map[string]int{`{"url":"` + s.URL + `"}`: 422, `x`: 422, `{"url":"` + s.URL + `","credential":"secret"}`: 204} {
 		if status, answer, err := b.do(http.MethodPut, "/_emulator/push", "application/json", body); err != nil || status != want {
 			t.Fatal(status, string(answer), err)

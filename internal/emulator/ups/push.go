@@ -1,44 +1,24 @@
 package ups
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
 )
 
-// How the stand-in pushes. UPS does not say how often it tries again.
-const (
-	pushEvery    = 25 * time.Millisecond // how often parcels are looked at
-	pushTimeout  = 5 * time.Second
-	pushAgain    = 500 * time.Millisecond
-	pushAttempts = 4
-	pushSenders  = 8
-	pushQueue    = 1024
-	mostParcels  = 200_000             // those beyond are not pushed
-	pushedFor    = 14 * 24 * time.Hour // after a subscription
-)
+// pushedFor is how long a parcel is pushed after a subscription.
+const pushedFor = 14 * 24 * time.Hour
 
-// webhook pushes what happens to the parcels that it follows, at least once and
-// in no order, until the ledger is closed.
+// webhook pushes what happens to the parcels that it follows.
 type webhook struct {
-	stand *server
-	queue chan push
-
-	mu              sync.Mutex
-	url, credential string
-	all             bool // parcels are followed from their sale on
-	running         bool
-	open            map[string]*followed // by number
-	script          []emulator.Scan      // that they were last looked at by
-	pushed, failed  int
+	*emulator.Webhook
+	stand  *server
+	all    bool                 // parcels are followed from their sale on
+	open   map[string]*followed // by number
+	script []emulator.Scan      // that they were last looked at by
 }
 
 // followed is a parcel whose way is not over.
@@ -50,75 +30,65 @@ type followed struct {
 	void  time.Time // zero: it is not
 }
 
-// push is one scan on its way.
-type push struct {
-	url, credential string
-	body            []byte
-}
-
 func newWebhook(s *server) *webhook {
-	return &webhook{stand: s, queue: make(chan push, pushQueue), open: map[string]*followed{}}
+	h := &webhook{stand: s, open: map[string]*followed{}}
+	h.Webhook = emulator.NewWebhook(s.Server, h.look, func(status int) bool { return status == http.StatusOK })
+	return h
 }
 
 // set is what UPS's portal does: it begins to push to an address, or ends it.
 func (h *webhook) set(w http.ResponseWriter, r *http.Request) {
 	var to struct{ URL, Credential string }
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&to)
-	address, bad := url.Parse(to.URL)
-	switch {
-	case h.stand.Send == nil:
-		http.Error(w, "nothing sends for this stand-in", http.StatusNotImplemented)
-		return
-	case err != nil || bad != nil || to.URL != "" && (address.Host == "" || to.Credential == ""):
+
+	h.Lock()
+	defer h.Unlock()
+	if err != nil || !h.Direct(to.URL, to.Credential) {
 		http.Error(w, "the address and the credential are needed", http.StatusUnprocessableEntity)
 		return
-	}
-
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.url = to.URL
-	h.credential = to.Credential
-	if h.url != "" && !h.running {
-		h.running = true
-		h.start()
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
 func (h *webhook) show(w http.ResponseWriter, _ *http.Request) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
+	waiting, pushed, failed := h.Counts()
 	answer(w, http.StatusOK, encode(map[string]any{
-		"url": h.url, "parcels": len(h.open), "waiting": len(h.queue), "pushed": h.pushed, "failed": h.failed,
+		"url":     h.URL,
+		"parcels": len(h.open),
+		"waiting": waiting,
+		"pushed":  pushed,
+		"failed":  failed,
 	}))
 }
 
 // follow has a parcel pushed from now on.
 func (h *webhook) follow(sold emulator.Entry, number string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	h.add(sold, number, time.Now())
 }
 
 func (h *webhook) add(sold emulator.Entry, number string, since time.Time) {
 	if parcel := h.open[number]; parcel != nil {
 		parcel.until = since.Add(pushedFor)
-	} else if len(h.open) < mostParcels {
+	} else if len(h.open) < emulator.MaxPushed {
 		h.open[number] = &followed{sale: sold, since: since, until: since.Add(pushedFor)}
 	}
 }
 
 // followAll has all that is sold from now on pushed.
 func (h *webhook) followAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	h.all = true
 }
 
 // sold has a sale pushed, if all are.
 func (h *webhook) sold(entry emulator.Entry) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	if h.all {
 		for _, number := range pieces(entry) {
 			h.add(entry, number, entry.At.Add(-time.Nanosecond))
@@ -128,8 +98,8 @@ func (h *webhook) sold(entry emulator.Entry) {
 
 // voided has the end of a sale pushed.
 func (h *webhook) voided(entry emulator.Entry) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	for _, number := range pieces(entry) {
 		if parcel := h.open[number]; parcel != nil && parcel.void.IsZero() {
 			parcel.void = time.Now()
@@ -138,40 +108,10 @@ func (h *webhook) voided(entry emulator.Entry) {
 	}
 }
 
-// start runs the webhook until the ledger is closed.
-func (h *webhook) start() {
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		<-h.stand.Ledger.Done()
-		stop()
-	}()
-
-	for range pushSenders {
-		go h.deliver(ctx)
-	}
-
-	go func() {
-		tick := time.NewTicker(pushEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case now := <-tick.C:
-				h.look(now)
-			}
-		}
-	}()
-}
-
-// look puts into the queue what happened since it looked last, as far as there
-// is room.
+// look enqueues what happened since it looked last, as far as there is room.
 func (h *webhook) look(now time.Time) {
-	script := h.stand.Faults().Tracking
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
 	// Under a new script every parcel may have something to push now.
+	script := h.stand.Faults().Tracking
 	isNew := !slices.Equal(script, h.script)
 	h.script = script
 	for _, parcel := range h.open {
@@ -193,9 +133,9 @@ func (h *webhook) look(now time.Time) {
 	}
 }
 
-// enqueue puts the new steps of one parcel into the queue, all or none, and
-// finds when there are more: never, if it is the zero time. It reports whether
-// there was room.
+// enqueue has the new steps of one parcel pushed, all or none, and finds when
+// there are more: never, if it is the zero time. It reports whether there was
+// room.
 func (h *webhook) enqueue(number string, parcel *followed, now time.Time) bool {
 	plan := h.stand.plan(parcel.sale)
 	if !parcel.void.IsZero() {
@@ -214,12 +154,12 @@ func (h *webhook) enqueue(number string, parcel *followed, now time.Time) bool {
 		}
 	}
 
-	if h.url != "" && cap(h.queue)-len(h.queue) < len(due) {
-		return false
-	}
-	for _, happened := range due {
-		if h.url != "" {
-			h.queue <- push{h.url, h.credential, alertOf(parcel.sale, number, happened)} // only look fills the queue, so there is room
+	if h.URL != "" {
+		if !h.HasRoom(len(due)) {
+			return false
+		}
+		for _, happened := range due {
+			h.push(alertOf(parcel.sale, number, happened))
 		}
 	}
 	parcel.since = now
@@ -227,55 +167,11 @@ func (h *webhook) enqueue(number string, parcel *followed, now time.Time) bool {
 	return true
 }
 
-// deliver sends what is in the queue.
-func (h *webhook) deliver(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case due := <-h.queue:
-			ok := h.try(ctx, due)
-			h.mu.Lock()
-			if ok {
-				h.pushed++
-			} else {
-				h.failed++
-			}
-			h.mu.Unlock()
-		}
+// push sends an alert with the credential that the webhook was given.
+func (h *webhook) push(alert []byte) {
+	header := map[string]string{
+		"User-Agent": "UPSPubSubTrackingService",
+		"Credential": h.Secret,
 	}
-}
-
-func (h *webhook) try(ctx context.Context, due push) bool {
-	for range pushAttempts {
-		if h.post(ctx, due) {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(pushAgain):
-		}
-	}
-	return false
-}
-
-// post sends a push once, with the credential that the webhook was given.
-func (h *webhook) post(ctx context.Context, due push) bool {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, due.url, bytes.NewReader(due.body))
-	if err != nil {
-		return false
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "UPSPubSubTrackingService")
-	request.Header.Set("Credential", due.credential)
-	response, err := h.stand.Send(request)
-	if err != nil {
-		return false
-	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
-	return response.StatusCode == http.StatusOK
+	h.Enqueue(func(int) (map[string]string, []byte) { return header, alert })
 }

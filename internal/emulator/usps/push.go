@@ -1,14 +1,12 @@
 package usps
 
 import (
-	"bytes"
 	"container/heap"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,14 +20,12 @@ const (
 	pushesAtOnce = 8
 	pushTries    = 5           // then the carrier drops an event
 	pushWait     = time.Second // before the second try, twice that before the third
-	pushTimeout  = 5 * time.Second
 )
 
 // pushes sends subscribers the events of parcels as they happen, on a best
 // effort basis. It ends with the ledger.
 type pushes struct {
 	service *service
-	client  *http.Client
 	started sync.Once
 	wake    chan struct{}
 	slots   chan struct{}
@@ -52,7 +48,6 @@ type parcel struct {
 func newPushes(s *service) *pushes {
 	p := &pushes{
 		service: s,
-		client:  &http.Client{Timeout: pushTimeout},
 		wake:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, pushesAtOnce),
 		subs:    map[string]subscription{},
@@ -297,18 +292,7 @@ func (p *pushes) post(ctx context.Context, sub subscription, result any) bool {
 		"payload":          string(payload),
 	})
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.URL, bytes.NewReader(body))
-	if err != nil {
-		return true // it will never be one
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-HMAC", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-
-	response, err := p.client.Do(request)
-	if err != nil {
-		return false
-	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be used again
-	return response.StatusCode < 300
+	header := map[string]string{"X-HMAC": base64.StdEncoding.EncodeToString(mac.Sum(nil))}
+	status, err := p.service.Push(ctx, sub.URL, header, body)
+	return err == nil && status < http.StatusMultipleChoices
 }
