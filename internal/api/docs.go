@@ -37,15 +37,10 @@ type docsPage struct {
 	Title, Base string
 	Style       template.CSS
 	About       string
-	Groups      []docsGroup
+	Groups      []httpkit.ReferenceGroup
 	Statuses    [][2]string
 	Errors      []docsErrors
 	FieldCodes  [][2]string
-}
-
-type docsGroup struct {
-	Name, About string
-	Operations  []docsOperation
 }
 
 type docsErrors struct {
@@ -73,10 +68,10 @@ func (d *document) page(base string) ([]byte, error) {
 }
 
 // groups returns the operations by tag, in the order of the document.
-func (d *document) groups(base string) (list []docsGroup) {
+func (d *document) groups(base string) (list []httpkit.ReferenceGroup) {
 	for _, tag := range d.root.list("tags") {
 		tag := tag.(*object)
-		group := docsGroup{Name: tag.text("name"), About: tag.text("description")}
+		group := httpkit.ReferenceGroup{Name: tag.text("name"), About: tag.text("description")}
 
 		d.operations(func(method, path string, op *object) {
 			if method != http.MethodHead && op.list("tags")[0] == any(group.Name) {
@@ -118,13 +113,11 @@ func statusMeanings() [][2]string {
 // prose renders paragraphs and `code`; nothing else is markup.
 func prose(text string) template.HTML {
 	var out strings.Builder
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
+	for _, paragraph := range httpkit.Paragraphs(text) {
 		out.WriteString("<p>")
-		for i, part := range strings.Split(paragraph, "`") {
-			part = template.HTMLEscapeString(part)
-
-			// Every second part stood between backquotes.
-			if i%2 == 1 {
+		for _, phrase := range paragraph {
+			part := template.HTMLEscapeString(phrase.Text)
+			if phrase.IsCode {
 				part = "<code>" + part + "</code>"
 			}
 			out.WriteString(part)

@@ -11,44 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
-// docsOperation is one operation on the reference page.
-type docsOperation struct {
-	ID, Method, Path, Summary, About, Scope string
-	Parameters                              []docsField
-	Body                                    []docsField
-	BodyRequired                            bool
-	Curl                                    string
-	Answers                                 []docsAnswer
-	Errors                                  []docsFailure
-}
-
-type docsAnswer struct {
-	Status  int
-	About   string
-	Kind    string
-	Fields  []docsField
-	Example string
-}
-
-type docsFailure struct {
-	Status int
-	Codes  []string
-}
-
-// docsField is a field or parameter; an object's own fields are below it.
-type docsField struct {
-	Name, Type, About, Rules string
-	Required                 bool
-	Fields                   []docsField
-}
-
 // operation describes one operation of the document for the reference page.
-func (d *document) operation(base, method, path string, op *object) docsOperation {
+func (d *document) operation(base, method, path string, op *object) httpkit.ReferenceOperation {
 	rt := d.routeOf(method, path)
-	out := docsOperation{
+	out := httpkit.ReferenceOperation{
 		ID:      op.text("operationId"),
 		Method:  method,
 		Path:    path,
@@ -79,27 +49,27 @@ func (d *document) operation(base, method, path string, op *object) docsOperatio
 			out.Answers = append(out.Answers, d.answer(status, m.value.(*object)))
 		}
 	}
-	slices.SortStableFunc(out.Answers, func(a, b docsAnswer) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(out.Answers, func(a, b httpkit.ReferenceAnswer) int { return rank(a) - rank(b) })
 
 	// The codes come from the route: the document has them only as text.
 	failures := rt.errors()
 	for _, status := range slices.Sorted(maps.Keys(failures)) {
-		out.Errors = append(out.Errors, docsFailure{status, failures[status]})
+		out.Errors = append(out.Errors, httpkit.ReferenceFailure{Status: status, Codes: failures[status]})
 	}
 	return out
 }
 
 // rank orders the answers of an operation: 201 first, as the usual one, then by
 // status.
-func rank(answer docsAnswer) int {
+func rank(answer httpkit.ReferenceAnswer) int {
 	if answer.Status == http.StatusCreated {
 		return 0
 	}
 	return answer.Status
 }
 
-func (d *document) answer(status int, response *object) docsAnswer {
-	out := docsAnswer{Status: status, About: response.text("description")}
+func (d *document) answer(status int, response *object) httpkit.ReferenceAnswer {
+	out := httpkit.ReferenceAnswer{Status: status, About: response.text("description")}
 	content := response.child("content")
 	if content == nil {
 		return out
@@ -132,7 +102,7 @@ func (d *document) resolve(schema *object) *object {
 }
 
 // fields lists the properties of an object's schema.
-func (d *document) fields(schema *object) []docsField {
+func (d *document) fields(schema *object) []httpkit.ReferenceField {
 	schema = d.resolve(schema)
 	properties := schema.child("properties")
 	if properties == nil {
@@ -145,7 +115,7 @@ func (d *document) fields(schema *object) []docsField {
 		either = append(either, fmt.Sprint(choice.(*object).list("required")...))
 	}
 
-	var out []docsField
+	var out []httpkit.ReferenceField
 	for _, m := range properties.members {
 		field := d.field(m.name, m.value.(*object), slices.Contains(required, any(m.name)))
 		if slices.Contains(either, m.name) {
@@ -156,9 +126,9 @@ func (d *document) fields(schema *object) []docsField {
 	return out
 }
 
-func (d *document) field(name string, schema *object, required bool) docsField {
+func (d *document) field(name string, schema *object, required bool) httpkit.ReferenceField {
 	// The description stands beside a reference, not behind it.
-	field := docsField{Name: name, Required: required, About: schema.text("description")}
+	field := httpkit.ReferenceField{Name: name, Required: required, About: schema.text("description")}
 
 	resolved := d.resolve(schema)
 	field.Type = kindOf(resolved)

@@ -1,17 +1,18 @@
 package api
 
 import (
-	"encoding/json"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/httpkit"
 )
 
-// Reference returns the reference of the API at baseURL as JSON, from which the
-// dashboard renders its own page. API keys are written as $WAYBILL_KEY.
-func Reference(baseURL string) ([]byte, error) {
+// Reference returns the reference of the API at baseURL, from which the
+// dashboard renders its own page.
+func Reference(baseURL string) ([]httpkit.ReferenceGroup, error) {
 	base := strings.TrimRight(baseURL, "/")
 	doc, err := newServer(Config{BaseURL: base}).document()
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(doc.groups(base))
+	return doc.groups(base), nil
 }

@@ -16,7 +16,7 @@ import (
 func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 	pages := web.New(web.Config{
 		API:          api,
-		Reference:    func() ([]byte, error) { return apis.Reference(a.baseURL) },
+		Reference:    func() ([]httpkit.ReferenceGroup, error) { return apis.Reference(a.baseURL) },
 		Account:      a.services.account,
 		Member:       a.services.member,
 		Shipping:     a.services.shipping,

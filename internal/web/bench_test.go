@@ -22,6 +22,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
+	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
@@ -110,7 +111,7 @@ func newBenchOn(t testing.TB, database string) *bench {
 }
 
 // reference is what the API tells of itself.
-var reference = sync.OnceValues(func() ([]byte, error) { return api.Reference(testBase) })
+var reference = sync.OnceValues(func() ([]httpkit.ReferenceGroup, error) { return api.Reference(testBase) })
 
 const testPassword = "correct horse battery"
 

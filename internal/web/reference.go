@@ -1,13 +1,12 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/account"
+	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/member"
 )
 
@@ -20,61 +19,11 @@ func (s *Web) referenceRoutes() []route {
 	}
 }
 
-// A refGroup is a section of the reference, as the API describes it.
-type refGroup struct {
-	Name, About string
-	Operations  []refOperation
-}
-
-// A refOperation is one operation of the API.
-type refOperation struct {
-	ID, Method, Path, Summary, About, Scope string
-	Parameters, Body                        []refField
-	BodyRequired                            bool
-	Curl                                    string
-	Answers                                 []refAnswer
-	Errors                                  []refFailure
-}
-
-type refAnswer struct {
-	Status  int
-	About   string
-	Kind    string
-	Fields  []refField
-	Example string
-}
-
-type refFailure struct {
-	Status int
-	Codes  []string
-}
-
-// A refField is a field or a parameter; Fields are those of an object.
-type refField struct {
-	Name, Type, About, Rules string
-	Required                 bool
-	Fields                   []refField
-}
-
-// readReference decodes the API's description of itself.
-func readReference(describe func() ([]byte, error)) (groups []refGroup, err error) {
-	if describe == nil {
-		return nil, nil
-	}
-
-	text, err := describe()
-	if err != nil {
-		return nil, err
-	}
-	err = json.Unmarshal(text, &groups)
-	return groups, err
-}
-
 // referenceView is the page of one operation.
 type referenceView struct {
-	Groups []refGroup
-	Group  refGroup
-	refOperation
+	Groups []httpkit.ReferenceGroup
+	Group  httpkit.ReferenceGroup
+	httpkit.ReferenceOperation
 	Key string // the key that was just created; shown only once
 }
 
@@ -101,7 +50,7 @@ func (v *visit) referenceAt() (referenceView, error) {
 		for _, operation := range group.Operations {
 			if operation.ID == wanted || wanted == "" {
 				page.Group = group
-				page.refOperation = operation
+				page.ReferenceOperation = operation
 				return page, nil
 			}
 		}
@@ -155,22 +104,3 @@ func (s *Web) referenceKey(v *visit) error {
 	page.Key = string(key)
 	return v.show(http.StatusOK, referencePage(v.frame("API reference", "reference"), page))
 }
-
-// A phrase is a run of text or of code.
-type phrase struct {
-	Text string
-	Code bool
-}
-
-// phrases splits a paragraph at its `code`.
-func phrases(text string) []phrase {
-	var list []phrase
-	for i, part := range strings.Split(text, "`") {
-		if part != "" {
-			list = append(list, phrase{part, i%2 == 1})
-		}
-	}
-	return list
-}
-
-func paragraphs(text string) []string { return strings.Split(text, "\n\n") }

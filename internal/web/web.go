@@ -48,8 +48,10 @@ type Config struct {
 	// connection, as far as this copy of the program knows; nil knows nothing.
 	Waits func(ship.ConnectionID) map[carrier.Operation]time.Duration
 
-	API       http.Handler           // of this process, for pages that show its responses; may be nil
-	Reference func() ([]byte, error) // the API's description of itself; nil for none
+	API http.Handler // of this process, for pages that show its responses; may be nil
+
+	// Reference returns the API's description of itself; nil for none.
+	Reference func() ([]httpkit.ReferenceGroup, error)
 
 	BaseURL        string // address of the service; https makes the cookie a __Host- one
 	TrustedProxies []netip.Prefix
@@ -63,8 +65,8 @@ type Web struct {
 	handler http.Handler
 	mux     *http.ServeMux // of all pages but the stream
 	hub     *hub
-	groups  func() []refGroup // of the API reference, decoded on first use
-	tracks  *httpkit.Limiter  // of public pages, by client address
+	groups  func() []httpkit.ReferenceGroup // of the API reference, made on first use
+	tracks  *httpkit.Limiter                // of public pages, by client address
 }
 
 // requestTime is how long a page may take: as long as a purchase.
@@ -75,8 +77,11 @@ func New(config Config) *Web {
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
 	s := &Web{Config: config, tracks: httpkit.NewLimiter(trackRate, trackBurst)}
 	s.hub = newHub(s.Webhook, s.Shipping.States, config.Log)
-	s.groups = sync.OnceValue(func() []refGroup {
-		groups, err := readReference(config.Reference)
+	s.groups = sync.OnceValue(func() []httpkit.ReferenceGroup {
+		if config.Reference == nil {
+			return nil
+		}
+		groups, err := config.Reference()
 		if err != nil {
 			config.Log.Error("the API reference cannot be shown", "error", err)
 		}
