@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
@@ -83,11 +84,14 @@ func (d *document) groups(base string) (list []httpkit.ReferenceGroup) {
 	return list
 }
 
-// errorsByStatus groups the codes of errors by their HTTP status. They are
-// listed in that order.
+// errorsByStatus groups the codes of errors by their HTTP status, the lowest
+// first.
 func errorsByStatus() []docsErrors {
+	codes := slices.Clone(httpkit.Codes)
+	slices.SortStableFunc(codes, func(a, b httpkit.Code) int { return a.Status - b.Status })
+
 	var out []docsErrors
-	for _, code := range httpkit.Codes {
+	for _, code := range codes {
 		if n := len(out); n == 0 || out[n-1].Status != code.Status {
 			out = append(out, docsErrors{Status: code.Status})
 		}
