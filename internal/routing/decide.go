@@ -15,6 +15,7 @@ type Input struct {
 	MaxAmount ship.Money // zero for no limit
 	Now       time.Time
 	Required  []string // names of the rules that raised the order's options; Prepare fills it
+	Satisfied []string // names of require rules that match and ask for no more than the order has; Prepare fills it
 	Untested  []string // names of require rules whose condition failed; Prepare fills it
 }
 
@@ -40,7 +41,7 @@ func (c *Compiled) Prepare(in Input) Input {
 	s := newScope(&in)
 	defer s.close()
 	signature := in.Order.Options.Signature
-	var required, untested []string
+	var required, satisfied, untested []string
 	for i := range c.requires {
 		rule := &c.requires[i]
 		met, err := rule.when.met(s)
@@ -48,16 +49,22 @@ func (c *Compiled) Prepare(in Input) Input {
 		case err != nil:
 			untested = append(untested, rule.name)
 
+		case !met:
+
 		// A requirement only raises what the client asked for.
-		case met && signatureRank[rule.then.signature] > signatureRank[signature]:
+		case signatureRank[rule.then.signature] > signatureRank[signature]:
 			signature = rule.then.signature
 			required = append(required, rule.name)
+
+		default:
+			satisfied = append(satisfied, rule.name)
 		}
 	}
 
 	out := in
 	out.Order.Options.Signature = signature
 	out.Required = append(slices.Clip(in.Required), required...)
+	out.Satisfied = append(slices.Clip(in.Satisfied), satisfied...)
 	out.Untested = append(slices.Clip(in.Untested), untested...)
 	return out
 }

@@ -11,7 +11,7 @@ const (
 	StepNotMet   = "not_met"  // its condition does not hold
 	StepFailed   = "failed"   // its condition cannot be computed for the order
 	StepForbade  = "forbade"  // took what it forbids away
-	StepRequired = "required" // asked the carriers for more
+	StepRequired = "required" // holds, and the order has what it requires
 	StepMissed   = "missed"   // holds, and no offer fits
 	StepRefused  = "refused"  // holds, no offer fits, and it refuses then
 	StepChose    = "chose"
@@ -29,7 +29,7 @@ func (c *Compiled) Steps(in Input, rates []ship.Rate) []Step {
 	for _, rule := range c.requires {
 		outcome := StepNotMet
 		switch {
-		case slices.Contains(in.Required, rule.name):
+		case slices.Contains(in.Required, rule.name), slices.Contains(in.Satisfied, rule.name):
 			outcome = StepRequired
 		case slices.Contains(in.Untested, rule.name):
 			outcome = StepFailed
