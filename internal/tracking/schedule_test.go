@@ -13,7 +13,7 @@ var noon = time.Date(2026, 3, 4, 17, 0, 0, 0, time.UTC)
 func TestTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	const no = time.Duration(-1)
-	us := clock{known: true, hours: -5}
+	us := clockAt("US", "NY")
 	at := outlook{from: us, to: us}
 	for _, tc := range []struct {
 		name     string
@@ -28,6 +28,7 @@ func TestTheNextQuestion(t *testing.T) {
 		{"a new label at night", ship.LabelGenerated, time.Hour, 0, at, noon.Add(10 * time.Hour), nowAndThen},
 		{"a new label before the morning", ship.LabelGenerated, time.Hour, 0, at, noon.Add(-6 * time.Hour), time.Hour},
 		{"a new label at night where the clock is not known", ship.LabelGenerated, time.Hour, 0, outlook{}, noon.Add(10 * time.Hour), often},
+		{"a new label in a summer's morning", ship.LabelGenerated, time.Hour, 0, at, time.Date(2026, 7, 1, 11, 5, 0, 0, time.UTC), often},
 		{"a label that lies about, long before its day", ship.LabelGenerated, 3 * day, 3 * day, at, noon, nowAndThen},
 		{"a label that lies about, in the afternoon", ship.LabelGenerated, 3 * day, 0, at, noon, nowAndThen},
 		{"just picked up", ship.PickedUp, time.Hour, 0, at, noon, often},
@@ -95,23 +96,30 @@ func tenantEndingIn(b byte) ship.Tenant {
 
 func TestClocksOfPlaces(t *testing.T) {
 	t.Parallel()
-	for place, want := range map[[2]string]clock{
-		{"US", "NY"}: {true, -5}, {"US", "CA"}: {true, -8}, {"US", "HI"}: {true, -10}, {"US", ""}: {true, -6}, {"DE", "BE"}: {true, 1}, {"JP", ""}: {true, 9}, {"XX", ""}: {}, {"", ""}: {},
+	winter := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	summer := time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
+	for place, want := range map[[2]string][2]string{
+		{"US", "NY"}: {"07:00", "08:00"},
+		{"US", "CA"}: {"04:00", "05:00"},
+		{"US", "HI"}: {"02:00", "02:00"},
+		{"US", ""}:   {"07:00", "08:00"},
+		{"DE", "BE"}: {"13:00", "14:00"},
+		{"GB", ""}:   {"12:00", "13:00"},
+		{"JP", ""}:   {"21:00", "21:00"},
 	} {
-		if got := clockAt(place[0], place[1]); got != want {
-			t.Errorf("%v: %+v, want %+v", place, got, want)
+		at := clockAt(place[0], place[1])
+		if at.zone == nil {
+			t.Errorf("%v has no clock", place)
+			continue
+		}
+		got := [2]string{winter.In(at.zone).Format("15:04"), summer.In(at.zone).Format("15:04")}
+		if got != want {
+			t.Errorf("%v: %v in winter and summer, want %v", place, got, want)
 		}
 	}
-	states := 0
-	for p := range clocks() {
-		if len(p) == 5 && p[:3] == "US-" {
-			states++
+	for _, place := range [][2]string{{"XX", ""}, {"", ""}} {
+		if at := clockAt(place[0], place[1]); at.zone != nil {
+			t.Errorf("%v has the clock of %s", place, at.zone)
 		}
-		if !ship.KnownCountry(p[:2]) {
-			t.Errorf("%s is no country", p)
-		}
-	}
-	if states != 53 { // with the capital and two islands
-		t.Errorf("%d states have a clock", states)
 	}
 }

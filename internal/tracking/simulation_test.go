@@ -51,7 +51,7 @@ func (f fate) between(a, b time.Duration) time.Duration {
 func (f fate) when(c clock, from, to time.Time, first, last int) time.Time {
 	for {
 		t := from.Add(f.between(0, to.Sub(from)))
-		if h := t.Add(time.Duration(c.hours) * time.Hour).Hour(); h >= first && h < last {
+		if h := t.In(c.zone).Hour(); h >= first && h < last {
 			return t
 		}
 	}
@@ -59,8 +59,16 @@ func (f fate) when(c clock, from, to time.Time, first, last int) time.Time {
 
 // midnight is the start of the day at the place.
 func midnight(c clock, t time.Time) time.Time {
-	h := time.Duration(c.hours) * time.Hour
-	return t.Add(h).Truncate(day).Add(-h)
+	return c.date(t).Time().Add(-offset(c, t))
+}
+
+// offset is how far the clock of the place is ahead of UTC.
+func offset(c clock, t time.Time) time.Duration {
+	if c.zone == nil {
+		return 0
+	}
+	_, seconds := t.In(c.zone).Zone()
+	return time.Duration(seconds) * time.Second
 }
 
 // promised is what a carrier that promises seven days of ten says of a delivery
@@ -77,7 +85,8 @@ func (f fate) promised(on time.Time) time.Time {
 // after its purchase, 1 to 8 days on its way, with 4 to 12 scans.
 func (f fate) life() life {
 	places := []int{-5, -5, -5, -6, -6, -7, -8, -8}
-	l := life{outlook: outlook{from: clock{true, places[f.IntN(8)]}, to: clock{true, places[f.IntN(8)]}}}
+	ahead := func() clock { return clock{time.FixedZone("", places[f.IntN(8)]*60*60)} }
+	l := life{outlook: outlook{from: ahead(), to: ahead()}}
 	l.bought = f.when(l.from, simulationStart, simulationStart.Add(simulated), 6, 23)
 	picked := f.when(l.from, l.bought.Add(2*time.Hour), l.bought.Add(48*time.Hour), 8, 20)
 	days := 1 + f.IntN(8)

@@ -1,8 +1,6 @@
 package tracking
 
 import (
-	"time"
-
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -27,10 +25,9 @@ func transitDays(trackingStates []ship.TrackingState, routes map[ship.Subject]st
 		}
 
 		// The day of delivery is the one at the destination.
-		ahead := clockAt(route.To.Country, route.To.State).hours
-		delivered := trackingState.NewestAt.UTC().Add(time.Duration(ahead) * time.Hour)
+		delivered := clockAt(route.To.Country, route.To.State).date(trackingState.NewestAt)
 		days := byLane[lane]
-		days.Add(int(delivered.Truncate(day).Sub(route.Sent.Time()) / day))
+		days.Add(int(delivered.Time().Sub(route.Sent.Time()) / day))
 		byLane[lane] = days
 	}
 	return byLane

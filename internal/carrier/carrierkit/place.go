@@ -166,11 +166,27 @@ func (p Place) Zone() (*time.Location, bool) {
 		if !ok {
 			continue
 		}
-		zone, err := time.LoadLocation(name)
+		zone, err := loadZone(name)
 		return zone, err == nil
 	}
 	return nil, false
 }
+
+// loadZone loads a time zone once: the library reads its file every time.
+func loadZone(name string) (*time.Location, error) {
+	if zone, ok := loadedZones.Load(name); ok {
+		return zone.(*time.Location), nil
+	}
+
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, err
+	}
+	loadedZones.Store(name, zone)
+	return zone, nil
+}
+
+var loadedZones sync.Map // by name
 
 // zoneNames are the time zones by country, by country and state, and, in
 // states that lie in two zones, by country, state and city.

@@ -22,7 +22,7 @@ func (p Place) ClosestZone() *time.Location {
 		if !ok {
 			continue
 		}
-		if zone, err := time.LoadLocation(name); err == nil {
+		if zone, err := loadZone(name); err == nil {
 			return zone
 		}
 	}
