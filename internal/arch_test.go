@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"job", "routing", "sheet", "label", "wire", "purchase", "emulator/*"},
 	{"carrier"},
 	{"carrier/carrierkit", "store"},
-	{"store/storetest"},
+	{"quoting", "store/storetest"},
 	{"carrier/*", "shipping", "webhook", "account", "rulebook", "member", "journal", "batch", "certify"}, // services know no driver
 	{"carrier/all", "tracking"}, // tracking moves the parcels of the sandbox
 	{"httpkit"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -26,6 +27,7 @@ import (
 // Config is what the API needs.
 type Config struct {
 	Account  *account.Service
+	Quoting  *quoting.Service
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/waybillhq/waybill/internal/carrier/all"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -62,9 +62,11 @@ func newBench(t testing.TB) *bench {
 	c := testConfig(t)
 	c.Account = account.New(st)
 	c.Rules = newRules(t, st, carriers)
+	sellers := carrier.Accounts{Simulated: carriers}
+	c.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), Policy: policyOf(c.Rules)})
 	c.Shipping = shipping.New(shipping.Config{
-		Store: st, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
-		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log, Policy: policyOf(c.Rules),
+		Store: st, Accounts: sellers, Quoting: c.Quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		BaseURL: testBase, Waits: shipping.DefaultWaits, Log: c.Log,
 	})
 	c.Tracking = tracking.New(tracking.Config{Store: st, BaseURL: testBase, Log: c.Log, Specs: all.Specs})
 	if c.Box, err = seal.New([]byte("0123456789abcdef0123456789abcdef")); err != nil {
@@ -106,10 +108,10 @@ func newRules(t testing.TB, st *store.Store, carriers []*carrier.Carrier) *ruleb
 	return rules
 }
 
-func policyOf(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
-	return func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+func policyOf(rules *rulebook.Service) func(context.Context, ship.Tenant) (quoting.Policy, error) {
+	return func(ctx context.Context, t ship.Tenant) (quoting.Policy, error) {
 		p, err := rules.Policy(ctx, t)
-		return shipping.Policy(p), err
+		return quoting.Policy(p), err
 	}
 }
 

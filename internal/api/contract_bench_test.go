@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waybillhq/waybill/internal/carrier/all"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -34,11 +34,13 @@ const contractSecret = "0123456789abcdef0123456789abcdef"
 
 // wiring is what a test may change before the service is put together.
 type wiring struct {
-	url    string // of the database
-	api    Config
-	waits  shipping.Waits
-	hands  *hands // nil leaves the carriers alone
-	noVoid bool   // carriers cannot take labels back
+	url   string // of the database
+	api   Config
+	waits shipping.Waits
+
+	softDeadline time.Duration // of quotes
+	hands        *hands        // nil leaves the carriers alone
+	noVoid       bool          // carriers cannot take labels back
 }
 
 // contract is a bench with what stands behind the handler.
@@ -89,8 +91,10 @@ func (c *contract) wire(w wiring) {
 		carriers = append(carriers, one)
 	}
 	c.rules = newRules(c, c.store, carriers)
+	sellers := carrier.Accounts{Simulated: carriers}
+	w.api.Quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte(contractSecret), SoftDeadline: w.softDeadline, Policy: policyOf(c.rules)})
 	c.shipping = shipping.New(shipping.Config{
-		Store: c.store, Simulated: carriers, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log, Policy: policyOf(c.rules),
+		Store: c.store, Accounts: sellers, Quoting: w.api.Quoting, Labels: labels, SigningKey: []byte(contractSecret), BaseURL: testBase, Waits: w.waits, Log: w.api.Log,
 	})
 	c.tracking = tracking.New(tracking.Config{Store: c.store, BaseURL: testBase, SandboxStep: time.Microsecond, Log: w.api.Log, Specs: all.Specs})
 	w.api.Rules = c.rules

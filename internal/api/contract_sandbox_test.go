@@ -15,7 +15,7 @@ import (
 // zip code.
 func TestContractEveryMagicDestinationDoesWhatItSays(t *testing.T) {
 	t.Parallel()
-	c := newContract(t, func(w *wiring) { w.waits.SoftQuote = 100 * time.Millisecond }).opened()
+	c := newContract(t, func(w *wiring) { w.softDeadline = 100 * time.Millisecond }).opened()
 	want := map[sandbox.Fault]struct {
 		status int
 		code   string

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -164,7 +164,7 @@ func (s *server) quoteRates(ctx context.Context, in *quoteRatesRequest) (reply, 
 		return reply{}, err
 	}
 
-	quotes, err := s.Shipping.Quote(ctx, shipping.QuoteInput{
+	quotes, err := s.Quoting.Quote(ctx, quoting.Input{
 		Tenant:      caller.Tenant,
 		Account:     caller.Account,
 		Order:       order,
@@ -188,7 +188,7 @@ func (s *server) quoteRates(ctx context.Context, in *quoteRatesRequest) (reply, 
 }
 
 // ratesOf returns quotes as clients see them, with weights in the client's unit.
-func ratesOf(quotes shipping.Quotes, unit ship.WeightUnit) rates {
+func ratesOf(quotes quoting.Quotes, unit ship.WeightUnit) rates {
 	out := rates{
 		Rates:     make([]rate, len(quotes.Rates)),
 		Errors:    make([]rateError, len(quotes.Errors)),

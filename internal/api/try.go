@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"github.com/waybillhq/waybill/internal/httpkit"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/wire"
 )
 
@@ -79,7 +79,7 @@ func (s *server) tryRules(ctx context.Context, in *tryRequest) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	trial, err := s.Shipping.DryRun(ctx, shipping.DryRunInput{
+	trial, err := s.Quoting.DryRun(ctx, quoting.DryRunInput{
 		Tenant:    caller.Tenant,
 		Account:   caller.Account,
 		Order:     order,

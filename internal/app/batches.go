@@ -7,13 +7,14 @@ import (
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// newBatches wires batches to the service that quotes and buys.
-func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
+// newBatches wires batches to the services that quote and buy.
+func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, quotes *quoting.Service, buying *shipping.Service, log *slog.Logger) *batch.Service {
 	return batch.New(batch.Config{
 		Store:     st,
 		Account:   accounts.Account,
@@ -33,7 +34,7 @@ func newBatches(cfg config.Config, st *store.Store, accounts *account.Service, b
 		},
 
 		Quote: func(ctx context.Context, request batch.Request) (ship.Rate, error) {
-			return buying.Offer(ctx, shipping.DryRunInput{
+			return quotes.Offer(ctx, quoting.DryRunInput{
 				Tenant:    request.Tenant,
 				Account:   request.Account,
 				Order:     request.Order,

@@ -40,14 +40,11 @@ func newShipping(cfg config.Config, box *seal.Box, reg prometheus.Registerer, c 
 	}
 
 	c.Waits = purchaseWaits(cfg)
-	c.QuoteLife = cfg.QuoteCache
-	c.QuoteLifeToBuy = cfg.QuoteCacheToBuy
 	return shipping.New(c), nil
 }
 
 func purchaseWaits(cfg config.Config) shipping.Waits {
 	waits := shipping.DefaultWaits
-	waits.SoftQuote = cfg.QuoteTimeout
 	waits.Answer = cfg.PurchaseTimeout
 	waits.Buy = cfg.BuyTimeout
 	waits.Settle = cfg.SettleAfter

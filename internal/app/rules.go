@@ -12,9 +12,9 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/config"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -42,11 +42,11 @@ func newRules(st *store.Store, accounts *account.Service, simulated []*carrier.C
 	})
 }
 
-// routingPolicy adapts the rules to what the shipping service asks for.
-func routingPolicy(rules *rulebook.Service) func(context.Context, ship.Tenant) (shipping.Policy, error) {
-	return func(ctx context.Context, tenant ship.Tenant) (shipping.Policy, error) {
+// routingPolicy adapts the rules to what the quoting service asks for.
+func routingPolicy(rules *rulebook.Service) func(context.Context, ship.Tenant) (quoting.Policy, error) {
+	return func(ctx context.Context, tenant ship.Tenant) (quoting.Policy, error) {
 		policy, err := rules.Policy(ctx, tenant)
-		return shipping.Policy(policy), err
+		return quoting.Policy(policy), err
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -39,6 +40,7 @@ import (
 // services are all services of the program, wired to one another.
 type services struct {
 	account  *account.Service
+	quoting  *quoting.Service
 	shipping *shipping.Service
 	tracking *tracking.Service
 	webhook  *webhook.Service
@@ -103,16 +105,27 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 	if err != nil {
 		return services{}, err
 	}
+	sellers := carrier.Accounts{
+		Simulated:  simulated,
+		Connected:  accounts.Carriers,
+		Connection: accounts.Carrier,
+	}
+	quotes := quoting.New(quoting.Config{
+		Accounts:       sellers,
+		SigningKey:     key,
+		SoftDeadline:   cfg.QuoteTimeout,
+		QuoteLife:      cfg.QuoteCache,
+		QuoteLifeToBuy: cfg.QuoteCacheToBuy,
+		Policy:         routingPolicy(rules),
+	})
 	buying, err := newShipping(cfg, box, reg, shipping.Config{
 		Store:          st,
-		Simulated:      simulated,
+		Accounts:       sellers,
+		Quoting:        quotes,
 		SigningKey:     key,
 		BaseURL:        baseURL,
 		EventsRecorded: recorded,
 		Log:            log,
-		Connected:      accounts.Carriers,
-		Connection:     accounts.Carrier,
-		Policy:         routingPolicy(rules),
 		Exchanged:      records.NoteExchange,
 	})
 	if err != nil {
@@ -121,10 +134,11 @@ func newServices(ctx context.Context, cfg config.Config, baseURL string, st *sto
 
 	out := services{
 		account:  accounts,
+		quoting:  quotes,
 		shipping: buying,
 		rules:    rules,
 		journal:  records,
-		batch:    newBatches(cfg, st, accounts, buying, log),
+		batch:    newBatches(cfg, st, accounts, quotes, buying, log),
 		box:      box,
 		traffic:  live.traffic,
 		tracking: tracking.New(tracking.Config{
@@ -273,6 +287,7 @@ func (a *App) newAPI() (http.Handler, error) {
 
 	handler := api.New(api.Config{
 		Account:        a.services.account,
+		Quoting:        a.services.quoting,
 		Shipping:       a.services.shipping,
 		Tracking:       a.services.tracking,
 		Webhook:        a.services.webhook,

@@ -19,6 +19,7 @@ func (a *App) withWeb(api http.Handler, metrics *httpkit.Metrics) http.Handler {
 		Reference:    func() ([]httpkit.ReferenceGroup, error) { return apis.Reference(a.baseURL) },
 		Account:      a.services.account,
 		Member:       a.services.member,
+		Quoting:      a.services.quoting,
 		Shipping:     a.services.shipping,
 		Tracking:     a.services.tracking,
 		Webhook:      a.services.webhook,

@@ -15,6 +15,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -26,6 +27,7 @@ type bench struct {
 	*testing.T
 	*batch.Service
 	store    *store.Store
+	quoting  *quoting.Service
 	shipping *shipping.Service
 	tenant   ship.Tenant
 	account  ship.Account
@@ -46,10 +48,12 @@ func newBench(t *testing.T) *bench {
 	b.must(err)
 	log := slog.New(slog.DiscardHandler)
 	waits := shipping.Waits{
-		SoftQuote: 4 * time.Second, Answer: 300 * time.Millisecond, Settle: 500 * time.Millisecond, Look: 20 * time.Millisecond, Rebuy: time.Millisecond, Review: time.Hour,
+		Answer: 300 * time.Millisecond, Settle: 500 * time.Millisecond, Look: 20 * time.Millisecond, Rebuy: time.Millisecond, Review: time.Hour,
 	}
+	sellers := carrier.Accounts{Simulated: carriers}
+	b.quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef")})
 	b.shipping = shipping.New(shipping.Config{
-		Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"), BaseURL: "http://x", Waits: waits, Log: log,
+		Store: b.store, Accounts: sellers, Quoting: b.quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"), BaseURL: "http://x", Waits: waits, Log: log,
 	})
 	b.begin()
 	b.tenant = ship.Tenant{Account: b.account.ID}
@@ -80,7 +84,7 @@ func (b *bench) begin() {
 			return list, err
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return b.shipping.Offer(ctx, shipping.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+			return b.quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := b.shipping.Buy(ctx, shipping.BuyInput{

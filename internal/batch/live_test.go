@@ -25,6 +25,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -62,14 +63,17 @@ func newLiveBench(t *testing.T) liveBench {
 	b.must(err)
 	labels, err := label.NewRenderer("")
 	b.must(err)
-	b.shipping = shipping.New(shipping.Config{
-		Store: b.store, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"), BaseURL: "http://x", Log: slog.New(slog.DiscardHandler), Spool: spool,
-		Waits: shipping.Waits{
-			SoftQuote: 10 * time.Second, Answer: 2 * time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
-		},
+	sellers := carrier.Accounts{
 		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return carriers, nil },
 		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
 			return carriers[slices.IndexFunc(carriers, func(c *carrier.Carrier) bool { return c.Connection == id })], nil
+		},
+	}
+	b.quoting = quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"), SoftDeadline: 10 * time.Second})
+	b.shipping = shipping.New(shipping.Config{
+		Store: b.store, Accounts: sellers, Quoting: b.quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"), BaseURL: "http://x", Log: slog.New(slog.DiscardHandler), Spool: spool,
+		Waits: shipping.Waits{
+			Answer: 2 * time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
 		},
 	})
 	b.begin()

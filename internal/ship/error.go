@@ -106,6 +106,14 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// ErrorOf is err as an Error: one of kind Internal when err carries none.
+func ErrorOf(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Internal, Message: "an unexpected error occurred", Err: err}
+}
+
 // CodeOf reports the stable code of err, or "" if it has none.
 func CodeOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -3,7 +3,6 @@ package shipping
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/failpoint"
 	"github.com/waybillhq/waybill/internal/purchase"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -21,10 +21,10 @@ type buying struct {
 	in       BuyInput
 	offers   []ship.Rate // best first; the first is being tried
 	shipment ship.Shipment
-	policy   Policy
+	quoted   quoting.Offers                  // what the carriers offered; offers are those that are left
 	usual    map[store.Lane]ship.TransitDays // how long the account's parcels took on the way, if an offer does not say
 	attempt  int                             // the number of the present one, from 1
-	failed   []carrierError                  // carriers that did not quote or sell
+	failed   []carrier.Failure               // carriers that did not quote or sell
 
 	// isInstant says that whatever offer is bought, its carrier answers at
 	// once: no money is spent and no answer can be lost.
@@ -83,25 +83,6 @@ func (s *Service) Answered(ctx context.Context, in BuyInput) {
 	}
 }
 
-// areInstantOffers reports whether all offers come from carriers that answer
-// the order at once.
-func (s *Service) areInstantOffers(offers []ship.Rate, order ship.Order) bool {
-	if slices.ContainsFunc(offers, func(r ship.Rate) bool { return r.Connection != "" }) {
-		return false
-	}
-
-	for _, c := range s.simulated {
-		if c.Instant(order) {
-			continue
-		}
-		name := c.Spec().Name
-		if slices.ContainsFunc(offers, func(r ship.Rate) bool { return r.Carrier == name }) {
-			return false
-		}
-	}
-	return true
-}
-
 // recallOr answers from the idempotency key's memory, if it has one, instead
 // of with err: a price or a carrier that has changed since must not change the
 // answer of a purchase that was made.
@@ -135,9 +116,27 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 			Version: ship.AnswerVersion,
 		},
 	}
-	if err := s.route(ctx, b, now); err != nil {
+	b.quoted, err = s.quoting.Offers(ctx, quoting.Request{
+		Tenant:     in.Tenant,
+		Account:    in.Account,
+		Order:      order,
+		OneParcel:  in.OneParcel,
+		Carrier:    in.Carrier,
+		Service:    in.Service,
+		Connection: in.Connection,
+		RateID:     in.RateID,
+		MaxAmount:  in.MaxAmount,
+		Now:        now,
+	})
+	if err != nil {
 		return nil, err
 	}
+	b.offers = b.quoted.Rates
+	b.failed = b.quoted.Failed
+	b.shipment.Order = b.quoted.Order
+	b.shipment.Purchase.Limit = b.quoted.Limit
+	b.shipment.Purchase.Routing = b.quoted.Routing
+
 	if err := s.checkPrintable(b); err != nil {
 		return nil, err
 	}
@@ -148,7 +147,7 @@ func (s *Service) prepare(ctx context.Context, in BuyInput) (*buying, error) {
 	s.decided(b.shipment.Purchase.Routing.Strategy)
 	s.recollect(ctx, b)
 	b.take(b.offers[0])
-	b.isInstant = s.areInstantOffers(b.offers, b.shipment.Order)
+	b.isInstant = s.accounts.AreInstant(b.offers, b.shipment.Order)
 	if in.named() && !b.isInstant {
 		b.shipment.Purchase.Key = in.IdempotencyKey
 	}
@@ -165,7 +164,7 @@ func (b *buying) take(r ship.Rate) {
 	d.Price = r.Price
 	d.Selection = r.Selection
 	d.Simulated = r.Connection == ""
-	d.Sheet = b.policy.sheetOf(r)
+	d.Sheet = b.quoted.Sheet(r)
 
 	shipDate := b.shipment.Order.ShipDate.Time()
 	d.EstimateAt = time.Time{}
@@ -208,7 +207,7 @@ func (s *Service) reference(b *buying, attempt int) string {
 // buyAtOnce buys where no money is spent, and writes it down once.
 func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 	for {
-		c, err := s.carrierOf(ctx, b.in.Tenant, b.shipment.Purchase)
+		c, err := s.accounts.Seller(ctx, b.in.Tenant, b.shipment.Purchase)
 		if err != nil {
 			return Bought{}, err
 		}
@@ -218,9 +217,9 @@ func (s *Service) buyAtOnce(ctx context.Context, b *buying) (Bought, error) {
 			return s.create(ctx, b, p)
 		}
 
-		b.failed = append(b.failed, carrierError{b.shipment.Purchase.Carrier, err})
+		b.failed = append(b.failed, carrier.Failure{Carrier: b.shipment.Purchase.Carrier, Err: err})
 		if !b.next(err) {
-			return s.recallOr(ctx, b.in, s.refusal(b.failed, oneParcel(b.in.OneParcel)))
+			return s.recallOr(ctx, b.in, s.accounts.Refusal(b.failed, carrier.OneParcel(b.in.OneParcel)))
 		}
 	}
 }
@@ -395,20 +394,4 @@ func settle(d *ship.Purchase, p ship.Sale, now time.Time) {
 		d.EstimateAt = p.DeliveryAt
 		d.EstimateSource = "carrier"
 	}
-}
-
-// asError is err as a ship.Error, internal if it is none.
-func asError(err error) *ship.Error {
-	if e, ok := errors.AsType[*ship.Error](err); ok {
-		return e
-	}
-	return &ship.Error{Kind: ship.Internal, Message: "an unexpected error occurred", Err: err}
-}
-
-// saidNo is the code of a carrier that did not sell.
-func saidNo(e *ship.Error) string {
-	if e.Kind == ship.Invalid || e.Kind == ship.Unsupported {
-		return "carrier_rejected"
-	}
-	return "carrier_unavailable"
 }

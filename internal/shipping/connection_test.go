@@ -1,12 +1,11 @@
 package shipping_test
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
 
-	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
@@ -15,16 +14,10 @@ func TestAConnectionOfSeveralIsChosenByItsID(t *testing.T) {
 	t.Parallel()
 	first, second := newLiveBench(t, "ups"), newLiveBench(t, "ups")
 	first.carrier.Label, second.carrier.Label = "Main", "Second"
-	both := map[ship.ConnectionID]*carrier.Carrier{first.carrier.Connection: first.carrier, second.carrier.Connection: second.carrier}
-	s := shipping.New(shipping.Config{
+	quotes, s := settings{Config: shipping.Config{
 		Store: first.store, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: first.spool, Waits: shipping.DefaultWaits,
-		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) {
-			return []*carrier.Carrier{first.carrier, second.carrier}, nil
-		},
-		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
-			return both[id], nil
-		},
-	})
+		Accounts: connectedTo(first.carrier, second.carrier),
+	}}.open()
 	in := first.order(1)
 	in.Connection = second.carrier.Connection
 	got, err := s.Buy(t.Context(), in)
@@ -46,12 +39,12 @@ func TestAConnectionOfSeveralIsChosenByItsID(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Simulated || len(list[0].Connections) != 2 || list[0].Connections[1].Name != "Second" {
 		t.Errorf("carriers %+v, %v", list, err)
 	}
-	quotes, err := s.Quote(t.Context(), shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: first.order(3).Order, OneParcel: true})
+	quoted, err := quotes.Quote(t.Context(), quoting.Input{Tenant: in.Tenant, Account: in.Account, Order: first.order(3).Order, OneParcel: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[ship.ConnectionID]bool{}
-	for _, q := range quotes.Rates {
+	for _, q := range quoted.Rates {
 		seen[q.Connection] = true
 	}
 	if len(seen) != 2 {
@@ -85,7 +78,7 @@ func TestCustomsPapersCanBeFetched(t *testing.T) {
 
 func TestATestConnectionTakesThePlaceOfTheSimulatedCarrier(t *testing.T) {
 	t.Parallel()
-	b := newLiveBench(t, "ups", func(c *shipping.Config) { c.Simulated = simulated(t) })
+	b := newLiveBench(t, "ups", func(c *settings) { c.Accounts.Simulated = simulated(t) })
 	b.tenant.Livemode = false
 	in := b.order(1)
 	in.Tenant, in.Carrier = b.tenant, "ups"

@@ -59,7 +59,7 @@ func (r *run) settleAfter() time.Duration {
 	}
 
 	window := r.waits.Settle/3 + r.waits.Buy // of a carrier that cannot be opened any more
-	if c, err := r.carrierOf(r.ctx, r.b.in.Tenant, bought); err == nil {
+	if c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, bought); err == nil {
 		window = r.saleWindow(c)
 	}
 	margin := r.waits.Settle / 12

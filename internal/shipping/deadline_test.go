@@ -7,7 +7,6 @@ import (
 
 	"github.com/waybillhq/waybill/internal/emulator"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 )
 
 // TestASlowCarrierIsNotCutOff has each carrier answer later than a client
@@ -20,7 +19,7 @@ func TestASlowCarrierIsNotCutOff(t *testing.T) {
 	for name := range standIns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLiveBench(t, name, func(c *shipping.Config) {
+			b := newLiveBench(t, name, func(c *settings) {
 				c.Waits.Answer = answer
 				c.Waits.Buy = 20 * time.Second
 				c.Waits.Settle = time.Second // the job would look while the carrier sells
@@ -58,7 +57,7 @@ func TestASlowCarrierIsNotCutOff(t *testing.T) {
 // the refusal.
 func TestASlowRefusalIsReported(t *testing.T) {
 	t.Parallel()
-	b := newLiveBench(t, "ups", func(c *shipping.Config) {
+	b := newLiveBench(t, "ups", func(c *settings) {
 		c.Waits.Answer = 300 * time.Millisecond
 		c.Waits.Buy = 20 * time.Second
 	})

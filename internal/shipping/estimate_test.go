@@ -50,11 +50,10 @@ func TestADeliveryThatNobodyPromisesIsEstimatedFromHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Connection = b.carrier.Connection
-	b.Service = shipping.New(shipping.Config{
+	_, b.Service = settings{Config: shipping.Config{
 		Store: b.store, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: b.spool, Waits: shipping.DefaultWaits,
-		Connected:  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return []*carrier.Carrier{c}, nil },
-		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return c, nil },
-	})
+		Accounts: connectedTo(c),
+	}}.open()
 	first, err := b.Buy(t.Context(), b.order(1))
 	if err != nil || first.Shipment.Purchase.EstimateSource != "" || !first.Shipment.Progress.EstimateAt.IsZero() {
 		t.Fatalf("without a history: %+v, %v", first.Shipment.Purchase, err)

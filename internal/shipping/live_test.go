@@ -21,6 +21,7 @@ import (
 	"github.com/waybillhq/waybill/internal/emulator/ups"
 	"github.com/waybillhq/waybill/internal/emulator/usps"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
@@ -50,7 +51,7 @@ type liveBench struct {
 	url            string // of the database
 }
 
-func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) liveBench {
+func newLiveBench(t *testing.T, name string, change ...func(*settings)) liveBench {
 	t.Helper()
 	address := storetest.URL(t)
 	st, err := store.Open(t.Context(), store.Options{URL: address, Connections: 4})
@@ -102,18 +103,33 @@ func newLiveBench(t *testing.T, name string, change ...func(*shipping.Config)) l
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := shipping.Config{
+	config := settings{quoting: quoting.Config{SoftDeadline: 5 * time.Second}, Config: shipping.Config{
 		Store: st, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Log: slog.New(slog.DiscardHandler), Spool: sp, RecoveryLog: recoveryLog,
 		Waits: shipping.Waits{
-			SoftQuote: 5 * time.Second, Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
+			Answer: time.Second, Settle: 4 * time.Second, Look: 200 * time.Millisecond, Rebuy: time.Minute, Review: time.Hour,
 		},
-		Connected:  func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return []*carrier.Carrier{c}, nil },
-		Connection: func(context.Context, ship.Tenant, ship.ConnectionID) (*carrier.Carrier, error) { return c, nil },
-	}
+		Accounts: connectedTo(c),
+	}}
 	for _, c := range change {
 		c(&config)
 	}
-	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: shipping.New(config)}}
+	quotes, service := config.open()
+	return liveBench{emulator: stand, carrier: c, spool: sp, recoveryLogDir: recoveryLogDir, url: address, bench: bench{store: st, account: a, tenant: tenant, Service: service, quotes: quotes}}
+}
+
+// connectedTo are the accounts of tenants that are all connected to the carriers.
+func connectedTo(carriers ...*carrier.Carrier) carrier.Accounts {
+	return carrier.Accounts{
+		Connected: func(context.Context, ship.Tenant) ([]*carrier.Carrier, error) { return carriers, nil },
+		Connection: func(_ context.Context, _ ship.Tenant, id ship.ConnectionID) (*carrier.Carrier, error) {
+			for _, c := range carriers {
+				if c.Connection == id {
+					return c, nil
+				}
+			}
+			return nil, ship.Errorf(ship.NotFound, "no such connection")
+		},
+	}
 }
 
 func (b liveBench) order(n int) shipping.BuyInput {

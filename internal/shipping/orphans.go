@@ -72,7 +72,7 @@ func (s *Service) VoidOrphanedLabel(ctx context.Context, t ship.Tenant, seller, 
 // voidOrphaned asks the carrier, and writes down what it said unless it
 // refused.
 func (s *Service) voidOrphaned(ctx context.Context, x store.OrphanedLabel) (state string, err error) {
-	c, err := s.carrierOf(ctx, x.Tenant, x.Purchase)
+	c, err := s.accounts.Seller(ctx, x.Tenant, x.Purchase)
 	if err != nil {
 		return "", err
 	}

@@ -72,7 +72,7 @@ type Connection struct {
 
 // Carriers lists the carriers that the tenant can use.
 func (s *Service) Carriers(ctx context.Context, t ship.Tenant) ([]CarrierInfo, error) {
-	all, err := s.carriers(ctx, t)
+	all, err := s.accounts.List(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +167,15 @@ const (
 	longestLink = 7 * 24 * time.Hour
 )
 
+// linkClaims is what a label link's token holds.
+type linkClaims struct {
+	Account  ship.AccountID  `json:"a"`
+	Livemode bool            `json:"l,omitempty"`
+	Shipment ship.ShipmentID `json:"s"`
+	Format   label.Format    `json:"f"`
+	Expires  int64           `json:"e"`
+}
+
 // LabelLink makes a link to one format of a label. It ends by itself, or with
 // the label.
 func (s *Service) LabelLink(ctx context.Context, t ship.Tenant, id ship.ShipmentID, f label.Format, ttl time.Duration) (Link, error) {
@@ -184,14 +193,14 @@ func (s *Service) LabelLink(ctx context.Context, t ship.Tenant, id ship.Shipment
 		return Link{}, err
 	}
 	expires := time.Now().Add(ttl).UTC().Truncate(time.Second)
-	token := s.sign("label", linkClaims{Account: t.Account, Livemode: t.Livemode, Shipment: id, Format: f, Expires: expires.Unix()})
+	token := s.links.Sign("label", linkClaims{Account: t.Account, Livemode: t.Livemode, Shipment: id, Format: f, Expires: expires.Unix()})
 	return Link{Token: token, ExpiresAt: expires}, nil
 }
 
 // LabelByToken renders the label of a link.
 func (s *Service) LabelByToken(ctx context.Context, id ship.ShipmentID, o label.Options, token string) (LabelFile, error) {
 	var c linkClaims
-	if !s.verify("label", token, &c) || c.Shipment != id || c.Format != o.Format || time.Now().Unix() > c.Expires {
+	if !s.links.Verify("label", token, &c) || c.Shipment != id || c.Format != o.Format || time.Now().Unix() > c.Expires {
 		return LabelFile{}, ship.Coded(ship.Forbidden, "invalid_token", "the link is not valid for this label or has expired; create a new one")
 	}
 	return s.Label(ctx, ship.Tenant{Account: c.Account, Livemode: c.Livemode}, id, o)
@@ -220,7 +229,7 @@ func (s *Service) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentI
 // reprint draws a paper of a simulated carrier, which makes its papers again at
 // any time: they are not stored.
 func (s *Service) reprint(ctx context.Context, sh ship.Shipment, number int) (ship.Document, error) {
-	c, err := s.carrierOf(ctx, sh.Tenant, sh.Purchase)
+	c, err := s.accounts.Seller(ctx, sh.Tenant, sh.Purchase)
 	if err != nil {
 		return ship.Document{}, err
 	}

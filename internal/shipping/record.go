@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/purchase"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -87,7 +88,7 @@ func (r *run) voidOverLimit(a purchase.Act) purchase.Report {
 	bought := &attempt.sold.Purchase
 	limit := bought.Limit
 
-	c, err := r.carrierOf(ctx, r.b.in.Tenant, *bought)
+	c, err := r.accounts.Seller(ctx, r.b.in.Tenant, *bought)
 	if err == nil {
 		// The settle job may be looking already.
 		isLate := time.Since(attempt.StartedAt) > r.voidWindow(c)
@@ -134,7 +135,7 @@ func (r *run) end(a purchase.Act) purchase.Report {
 		if r.refused == nil {
 			break
 		}
-		e := asError(r.refused)
+		e := ship.ErrorOf(r.refused)
 		end.Code = e.Refusal.Code
 		end.Message = e.Message
 		switch {
@@ -330,7 +331,7 @@ func (r *run) rejection() error {
 	}
 
 	if len(r.b.failed) == 0 {
-		r.b.failed = []carrierError{{r.b.shipment.Purchase.Carrier, r.refused}}
+		r.b.failed = []carrier.Failure{{Carrier: r.b.shipment.Purchase.Carrier, Err: r.refused}}
 	}
-	return r.refusal(r.b.failed, oneParcel(r.b.in.OneParcel))
+	return r.accounts.Refusal(r.b.failed, carrier.OneParcel(r.b.in.OneParcel))
 }

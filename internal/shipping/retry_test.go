@@ -79,8 +79,8 @@ func TestAfterARestoreNothingIsBoughtThatCannotBeLookedFor(t *testing.T) {
 	for name := range standIns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLiveBench(t, name, func(c *shipping.Config) {
-				c.QuoteLife, c.QuoteLifeToBuy = time.Minute, true // so that it gets as far as the look-up
+			b := newLiveBench(t, name, func(c *settings) {
+				c.quoting.QuoteLife, c.quoting.QuoteLifeToBuy = time.Minute, true // so that it gets as far as the look-up
 			})
 			first, err := b.Buy(t.Context(), b.order(1))
 			if err != nil {
@@ -208,8 +208,8 @@ func (b liveBench) leaveForeign(t *testing.T) {
 // a key be lost 50 hours ago, and its client gone.
 func TestWhatItsClientDoesNotAskForAgainIsTakenBackAfterTwoDays(t *testing.T) {
 	t.Parallel()
-	var config shipping.Config
-	b := newLiveBench(t, "ups", func(c *shipping.Config) { config = *c })
+	var config settings
+	b := newLiveBench(t, "ups", func(c *settings) { config = *c })
 	got, err := b.Buy(t.Context(), b.order(1))
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestWhatItsClientDoesNotAskForAgainIsTakenBackAfterTwoDays(t *testing.T) {
 		if _, err := storetest.Conn(t, b.url).Exec(t.Context(), `UPDATE instance SET restored_at = now() - make_interval(hours => $1)`, step.hours); err != nil {
 			t.Fatal(err)
 		}
-		later := shipping.New(config)
+		_, later := config.open()
 		if err := errors.Join(later.RecordRestore(t.Context()), later.VoidForgotten(t.Context())); err != nil {
 			t.Fatal(err)
 		}

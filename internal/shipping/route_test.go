@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/sheet"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -14,7 +15,7 @@ import (
 )
 
 // ruled is a policy of one version with the rules.
-func ruled(t *testing.T, rules string) func(context.Context, ship.Tenant) (shipping.Policy, error) {
+func ruled(t *testing.T, rules string) func(context.Context, ship.Tenant) (quoting.Policy, error) {
 	t.Helper()
 	b, err := routing.ParseBook([]byte(`{"rules":[` + rules + `]}`))
 	if err != nil {
@@ -24,16 +25,16 @@ func ruled(t *testing.T, rules string) func(context.Context, ship.Tenant) (shipp
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(context.Context, ship.Tenant) (shipping.Policy, error) {
-		return shipping.Policy{Version: 4, Book: compiled}, nil
+	return func(context.Context, ship.Tenant) (quoting.Policy, error) {
+		return quoting.Policy{Version: 4, Book: compiled}, nil
 	}
 }
 
 func TestARuleChoosesAndTheShipmentSaysWhy(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `
 		{"name": "No USPS", "then": {"forbid": [{"carrier": "usps"}]}},
-		{"name": "New York by FedEx", "when": "destination.state == 'NY'", "then": {"use": [{"carrier": "fedex"}]}}`)})
+		{"name": "New York by FedEx", "when": "destination.state == 'NY'", "then": {"use": [{"carrier": "fedex"}]}}`)}})
 	bought, err := b.Buy(t.Context(), b.input("Ada"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestARuleChoosesAndTheShipmentSaysWhy(t *testing.T) {
 
 func TestAClientThatNamesACarrierIsNotRuled(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "No USPS", "then": {"forbid": [{"carrier": "usps"}]}}`)})
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "No USPS", "then": {"forbid": [{"carrier": "usps"}]}}`)}})
 	in := b.input("Ada")
 	in.Carrier = "usps"
 	bought, err := b.Buy(t.Context(), in)
@@ -78,7 +79,7 @@ func TestASignatureThatARuleRequiresIsQuotedAndBought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "Sign", "when": "parcel.weightLb > 1", "then": {"require": {"signature": "adult"}}}`)})
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "Sign", "when": "parcel.weightLb > 1", "then": {"require": {"signature": "adult"}}}`)}})
 	bought, err := b.Buy(t.Context(), b.input("Ada"))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestTheNextOfferInsideTheGuardIsBoughtWhenACarrierRefuses(t *testing.T) {
 		{upsFirst + `, "guard": {"extraPercent": 1000}}`, "fedex", ""},
 		{upsFirst + `, "guard": {"none": true}}`, "", "carrier_rejected"},
 	} {
-		b := newBenchWith(t, shipping.Config{Policy: ruled(t, tc.rules), Waits: shipping.Waits{Answer: 10 * time.Second}})
+		b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, tc.rules)}, Config: shipping.Config{Waits: shipping.Waits{Answer: 10 * time.Second}}})
 		bought, err := b.Buy(t.Context(), b.input("FAULT REFUSE UPS"))
 		if ship.CodeOf(err) != tc.code || bought.Shipment.Purchase.Carrier != tc.carrier {
 			t.Errorf("%s: bought from %q, %v", tc.rules, bought.Shipment.Purchase.Carrier, err)
@@ -114,7 +115,7 @@ func TestTheNextOfferInsideTheGuardIsBoughtWhenACarrierRefuses(t *testing.T) {
 
 func TestNothingIsTriedAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "UPS first", "then": {"use": [{"carrier": "ups"}, {"carrier": "fedex"}]}}`)})
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "UPS first", "then": {"use": [{"carrier": "ups"}, {"carrier": "fedex"}]}}`)}})
 	bought, err := b.Buy(t.Context(), b.input("FAULT TIMEOUT AFTER PURCHASE"))
 	if err != nil || !bought.Pending {
 		t.Fatalf("%+v, %v", bought, err)
@@ -127,7 +128,7 @@ func TestNothingIsTriedAfterAnUnknownOutcome(t *testing.T) {
 
 func TestARuleThatRefusesBuysNothing(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "None", "then": {"use": [{"carrier": "dhl_express", "service": "nothing"}]}, "otherwise": "refuse"}`)})
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "None", "then": {"use": [{"carrier": "dhl_express", "service": "nothing"}]}, "otherwise": "refuse"}`)}})
 	if _, err := b.Buy(t.Context(), b.input("Ada")); ship.CodeOf(err) != "no_rate" || !strings.Contains(err.Error(), "None") {
 		t.Errorf("bought, or did not say why: %v", err)
 	}
@@ -135,9 +136,9 @@ func TestARuleThatRefusesBuysNothing(t *testing.T) {
 
 func TestTryChoosesAndBuysNothing(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, shipping.Config{Policy: ruled(t, `{"name": "FedEx", "then": {"use": [{"carrier": "fedex"}]}}`)})
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: ruled(t, `{"name": "FedEx", "then": {"use": [{"carrier": "fedex"}]}}`)}})
 	in := b.input("Ada")
-	tried, err := b.DryRun(t.Context(), shipping.DryRunInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
+	tried, err := b.quotes.DryRun(t.Context(), quoting.DryRunInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
 	if err != nil || len(tried.Offers) == 0 || tried.Offers[0].Carrier != "fedex" || tried.Routing.Rule != "FedEx" {
 		t.Fatalf("tried %+v, %v", tried, err)
 	}
@@ -158,7 +159,7 @@ func TestARateSheetPricesACarrierInsteadOfItsRateCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := ruled(t, ``)
-	b := newBenchWith(t, shipping.Config{Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+	b := newBenchWith(t, settings{quoting: quoting.Config{Policy: func(ctx context.Context, t ship.Tenant) (quoting.Policy, error) {
 		p, err := policy(ctx, t)
 		p.Sheet = func(carrier string, _ ship.ConnectionID) (*sheet.Sheet, string) {
 			if carrier != "ups" {
@@ -167,7 +168,7 @@ func TestARateSheetPricesACarrierInsteadOfItsRateCall(t *testing.T) {
 			return &contract, "contract 1"
 		}
 		return p, err
-	}})
+	}}})
 	bought, err := b.Buy(t.Context(), b.input("Ada"))
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestARateSheetPricesACarrierInsteadOfItsRateCall(t *testing.T) {
 		t.Errorf("bought %+v", d)
 	}
 	in := b.input("Ada")
-	q, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Timeout: time.Second})
+	q, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Timeout: time.Second})
 	if err != nil || q.Rates[0].Source != "sheet" || q.Rates[1].Source != "" {
 		t.Errorf("quoted %+v, %v", q.Rates, err)
 	}

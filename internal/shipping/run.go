@@ -264,7 +264,7 @@ func (r *run) nextAttempt(a purchase.Act) purchase.Report {
 // send asks the carrier once. A process that slept since it wrote the attempt
 // down does not: the settle job may be looking already.
 func (r *run) send(a purchase.Act) purchase.Report {
-	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, r.b.shipment.Purchase)
+	c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, r.b.shipment.Purchase)
 	if err == nil && time.Since(r.attempt(a.Attempt).StartedAt) > r.waits.Settle/3 {
 		err = ship.Errorf(ship.Unavailable, "the purchase was not sent in time")
 	}
@@ -311,7 +311,7 @@ func (r *run) send(a purchase.Act) purchase.Report {
 // refuse remembers why the carrier of the present attempt did not sell.
 func (r *run) refuse(err error) {
 	r.refused = err
-	r.b.failed = append(r.b.failed, carrierError{r.b.shipment.Purchase.Carrier, err})
+	r.b.failed = append(r.b.failed, carrier.Failure{Carrier: r.b.shipment.Purchase.Carrier, Err: err})
 }
 
 // take remembers what a carrier sold.
@@ -339,7 +339,7 @@ func (r *run) look(a purchase.Act) purchase.Report {
 	}
 
 	d := r.purchaseOf(attempt.Attempt)
-	c, err := r.carrierOf(r.ctx, r.b.in.Tenant, d)
+	c, err := r.accounts.Seller(r.ctx, r.b.in.Tenant, d)
 	if err != nil {
 		r.log.WarnContext(r.ctx, "purchase cannot be looked up at the carrier", "shipment", r.b.shipment.ID, "carrier", attempt.Carrier, "error", err)
 		return purchase.Report{Result: purchase.Unsure}
@@ -408,7 +408,7 @@ func (r *run) lookAt(c *carrier.Carrier, attempt int, reference string, d ship.P
 // lookEverywhere looks for an attempt of which the database knows nothing any
 // more: any of the tenant's accounts may have sold it.
 func (r *run) lookEverywhere(attempt int) purchase.Report {
-	all, err := r.carriers(r.ctx, r.b.in.Tenant)
+	all, err := r.accounts.List(r.ctx, r.b.in.Tenant)
 	if err != nil {
 		return purchase.Report{Result: purchase.Unsure}
 	}

@@ -3,8 +3,8 @@ package shipping_test
 import (
 	"testing"
 
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 )
 
 // TestAQuotesSelectionIsBought buys a British domestic product of DHL Express,
@@ -20,7 +20,7 @@ func TestAQuotesSelectionIsBought(t *testing.T) {
 		Name: "Ada Lovelace", Address1: "2 Deansgate", City: "Manchester", Zip: "M3 1AZ", Country: "GB", Phone: "+441614960100",
 	}
 
-	quote, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
+	quote, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Package shipping quotes, buys, settles and voids. It decides and owns the
-// transactions; it speaks to carriers only between them, never inside one.
+// Package shipping buys labels, settles purchases, voids labels and reads what
+// was bought. It decides and owns the transactions; it speaks to carriers only
+// between them, never inside one. Package quoting finds the offers that it buys.
 package shipping
 
 import (
@@ -9,52 +10,6 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/store"
 )
-
-// QuoteInput asks all carriers for their price.
-type QuoteInput struct {
-	Tenant     ship.Tenant
-	Account    ship.Account
-	Order      ship.Order // as the client wrote it: not yet normalized, OrderID may be empty
-	OneParcel  bool       // the client wrote "parcel", not "parcels": errors point there
-	Carriers   []string
-	Services   []string
-	Connection ship.ConnectionID
-	Timeout    time.Duration // zero means the default soft deadline
-	Recent     bool          // quotes of the last minutes will do, whatever the operator set
-
-	// MayEstimate allows a destination that is no whole address. Its rates
-	// cannot be bought.
-	MayEstimate bool
-}
-
-// Quotes are the answers of the carriers, cheapest first.
-type Quotes struct {
-	Rates     []Quote
-	Errors    []QuoteError
-	Partial   bool
-	ExpiresAt time.Time
-	ShipDate  ship.Date
-
-	Estimate bool     // the destination is no whole address: the rates have no ids
-	Assumed  []string // what an estimate takes for granted, a sentence each
-}
-
-// A Quote is a rate with the token that buys it.
-type Quote struct {
-	ID string
-	ship.Rate
-}
-
-// A QuoteError is a carrier that did not quote.
-type QuoteError struct {
-	Carrier   string
-	Code      string
-	Message   string            // names the carrier
-	Fields    []ship.FieldError // that it objects to
-	Refusal   ship.Refusal      // its own words
-	Retryable bool
-	Duration  time.Duration
-}
 
 // BuyInput is an order and how to buy it.
 type BuyInput struct {

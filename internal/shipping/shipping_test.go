@@ -14,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -24,6 +25,7 @@ import (
 // a thousand times shorter than in production.
 type bench struct {
 	*shipping.Service
+	quotes  *quoting.Service
 	store   *store.Store
 	account ship.Account
 	tenant  ship.Tenant
@@ -31,7 +33,20 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	return newBenchWith(t, shipping.Config{})
+	return newBenchWith(t, settings{})
+}
+
+// settings are those of the two services, which share the accounts.
+type settings struct {
+	shipping.Config
+	quoting quoting.Config
+}
+
+// open makes the services of the settings.
+func (s settings) open() (*quoting.Service, *shipping.Service) {
+	s.quoting.Accounts, s.quoting.SigningKey = s.Accounts, s.SigningKey
+	s.Quoting = quoting.New(s.quoting)
+	return s.Quoting, shipping.New(s.Config)
 }
 
 // simulated are the carriers of the sandbox.
@@ -48,7 +63,7 @@ func simulated(t *testing.T) (list []*carrier.Carrier) {
 }
 
 // newBenchWith adds what is common to c.
-func newBenchWith(t *testing.T, c shipping.Config) bench {
+func newBenchWith(t *testing.T, c settings) bench {
 	t.Helper()
 	st := storetest.Open(t)
 	a, err := account.New(st).Create(t.Context(), account.Settings{Name: new("Test shop")})
@@ -60,12 +75,14 @@ func newBenchWith(t *testing.T, c shipping.Config) bench {
 		t.Fatal(err)
 	}
 	c.Waits = shipping.Waits{
-		SoftQuote: 100 * time.Millisecond, Answer: cmp.Or(c.Waits.Answer, 50*time.Millisecond), Settle: 3 * time.Second, Look: 500 * time.Millisecond,
+		Answer: cmp.Or(c.Waits.Answer, 50*time.Millisecond), Settle: 3 * time.Second, Look: 500 * time.Millisecond,
 		Rebuy: time.Minute, Review: 2 * time.Second, SandboxAge: time.Hour,
 	}
-	c.Store, c.Simulated, c.Labels = st, simulated(t), labels
+	c.quoting.SoftDeadline = 100 * time.Millisecond
+	c.Store, c.Accounts, c.Labels = st, carrier.Accounts{Simulated: simulated(t)}, labels
 	c.SigningKey, c.BaseURL, c.Log = []byte("test"), "http://test", slog.New(slog.DiscardHandler)
-	return bench{Service: shipping.New(c), store: st, account: a, tenant: ship.Tenant{Account: a.ID}}
+	quotes, service := c.open()
+	return bench{Service: service, quotes: quotes, store: st, account: a, tenant: ship.Tenant{Account: a.ID}}
 }
 
 func (b bench) input(name string) shipping.BuyInput {
@@ -133,7 +150,7 @@ func TestBuyChoosesTheCheapest(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh := got.Shipment
-	q, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("Jane Doe").Order})
+	q, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("Jane Doe").Order})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +171,7 @@ func TestBuyWithARateBuysThatRateForThatOrderOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	in := b.input("Jane Doe")
-	q, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: in.Order})
+	q, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: in.Order})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +362,7 @@ func TestADearerLabelIsGivenBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	in := keyed(b.input("FAULT PRICE CHANGED"), "k1")
-	q, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: in.Order})
+	q, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: in.Order})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,14 +500,14 @@ func TestManyRejectingDuplicatesAtOnceBuyOne(t *testing.T) {
 func TestSlowQuotesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	q, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("FAULT SLOW QUOTE").Order})
+	q, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("FAULT SLOW QUOTE").Order})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !q.Partial || len(q.Rates) == 0 || len(q.Errors) != 1 || q.Errors[0].Carrier != "fedex" {
 		t.Errorf("partial %v, %d rates, errors %+v; want fedex left out", q.Partial, len(q.Rates), q.Errors)
 	}
-	if _, err := b.Quote(t.Context(), shipping.QuoteInput{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("FAULT QUOTE").Order}); ship.CodeOf(err) != "carrier_unavailable" {
+	if _, err := b.quotes.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, OneParcel: true, Order: b.input("FAULT QUOTE").Order}); ship.CodeOf(err) != "carrier_unavailable" {
 		t.Errorf("all fail: %v, want carrier_unavailable", err)
 	}
 }

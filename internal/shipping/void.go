@@ -29,7 +29,7 @@ func (s *Service) Void(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (
 		return sh, notReady(sh)
 	}
 
-	c, err := s.carrierOf(ctx, t, sh.Purchase)
+	c, err := s.accounts.Seller(ctx, t, sh.Purchase)
 	if err != nil {
 		return sh, err
 	}
@@ -70,7 +70,7 @@ func (s *Service) recordVoiding(ctx context.Context, sh ship.Shipment) error {
 // askVoid asks the carrier to take the label back and writes down what it
 // said. Asking twice is safe.
 func (s *Service) askVoid(ctx context.Context, sh ship.Shipment) (ship.Shipment, error) {
-	c, err := s.carrierOf(ctx, sh.Tenant, sh.Purchase)
+	c, err := s.accounts.Seller(ctx, sh.Tenant, sh.Purchase)
 	if err != nil {
 		return sh, err
 	}
@@ -115,9 +115,9 @@ func (s *Service) voidRefused(sh ship.Shipment, err error) error {
 	return &ship.Error{
 		Kind:    ship.Conflict,
 		Code:    "void_refused",
-		Message: label + " was not voided: " + s.reasonOf(carrierError{sh.Purchase.Carrier, err}) + ". " + strings.ToUpper(advice[:1]) + advice[1:],
+		Message: label + " was not voided: " + s.accounts.Reason(carrier.Failure{Carrier: sh.Purchase.Carrier, Err: err}) + ". " + strings.ToUpper(advice[:1]) + advice[1:],
 		Carrier: sh.Purchase.Carrier,
-		Refusal: asError(err).Refusal,
+		Refusal: ship.ErrorOf(err).Refusal,
 		Err:     err,
 	}
 }
@@ -130,8 +130,8 @@ const voidRefusedAction = "shipment.void_refused"
 // the answer.
 func (s *Service) recordRefusal(ctx context.Context, sh ship.Shipment, refused error) error {
 	entry := store.EntryOf(sh.Tenant, voidRefusedAction, string(sh.ID))
-	entry.Who = s.titleOf(sh.Purchase.Carrier)
-	entry.Details = map[string]string{"number": sh.Purchase.TrackingNumber, "reason": asError(refused).Message}
+	entry.Who = s.accounts.Title(sh.Purchase.Carrier)
+	entry.Details = map[string]string{"number": sh.Purchase.TrackingNumber, "reason": ship.ErrorOf(refused).Message}
 
 	return s.store.InTx(ctx, sh.Tenant, func(tx *store.Store) error {
 		if err := tx.Move(ctx, sh, ship.StatePurchased); err != nil {

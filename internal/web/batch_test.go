@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
@@ -25,7 +26,7 @@ func (b *bench) batches(c Config) *batch.Service {
 			return []batch.Carrier{{Name: "ups", Title: "UPS"}}, nil
 		},
 		Quote: func(ctx context.Context, r batch.Request) (ship.Rate, error) {
-			return c.Shipping.Offer(ctx, shipping.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
+			return c.Quoting.Offer(ctx, quoting.DryRunInput{Tenant: r.Tenant, Account: r.Account, Order: r.Order, OneParcel: len(r.Order.Parcels) == 1, Carrier: r.Carrier, Service: r.Service})
 		},
 		Purchase: func(ctx context.Context, r batch.Request) (ship.Shipment, error) {
 			got, err := c.Shipping.Buy(ctx, shipping.BuyInput{

@@ -15,17 +15,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waybillhq/waybill/internal/carrier/all"
-
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/api"
 	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/carrier/all"
 	"github.com/waybillhq/waybill/internal/carrier/carrierkit"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -82,13 +82,17 @@ func newBenchOn(t testing.TB, database string) *bench {
 	b.must(err)
 	waits := shipping.DefaultWaits
 	waits.Answer = time.Second
+	sellers := carrier.Accounts{Simulated: carriers}
+	c.Quoting = quoting.New(quoting.Config{
+		Accounts: sellers, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+		Policy: func(ctx context.Context, t ship.Tenant) (quoting.Policy, error) {
+			p, err := c.Rules.Policy(ctx, t)
+			return quoting.Policy(p), err
+		},
+	})
 	b.shippingWith = func(waits shipping.Waits) *shipping.Service {
 		return shipping.New(shipping.Config{
-			Policy: func(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
-				p, err := c.Rules.Policy(ctx, t)
-				return shipping.Policy(p), err
-			},
-			Store: b.store, Simulated: carriers, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
+			Store: b.store, Accounts: sellers, Quoting: c.Quoting, Labels: labels, SigningKey: []byte("0123456789abcdef0123456789abcdef"),
 			BaseURL: testBase, Waits: waits, Log: c.Log,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
@@ -82,7 +83,7 @@ func offerKey(rate ship.Rate) string {
 // chosenOffer returns the key of the offer that is selected in the form; "" if
 // the rules are to choose.
 func (v *visit) chosenOffer() string {
-	rate, ok := v.Shipping.QuotedRate(v.tenant(), v.form("rate"))
+	rate, ok := v.Quoting.QuotedRate(v.tenant(), v.form("rate"))
 	if !ok {
 		return ""
 	}
@@ -98,7 +99,7 @@ func (v *visit) chosenOffer() string {
 // change, and most changes do not affect the price.
 func (s *Web) rates(v *visit) error {
 	page := v.readShipmentForm()
-	in := shipping.QuoteInput{
+	in := quoting.Input{
 		Tenant:    v.tenant(),
 		Account:   v.who.Account,
 		Order:     page.Order,
@@ -143,11 +144,11 @@ func (v *visit) noCarrier() (bool, error) {
 
 // accountsToQuote lists the carrier accounts whose rates are requested. It
 // fails if the form is incomplete: no carrier is called before it is filled in.
-func (v *visit) accountsToQuote(page newShipment, in shipping.QuoteInput) (list []carrierAccount, err error) {
+func (v *visit) accountsToQuote(page newShipment, in quoting.Input) (list []carrierAccount, err error) {
 	if err := ship.InvalidFields(page.Unread); err != nil {
 		return nil, err
 	}
-	if _, err := v.Shipping.CheckOrder(in); err != nil {
+	if _, err := v.Quoting.CheckOrder(in); err != nil {
 		return nil, err
 	}
 
@@ -177,8 +178,8 @@ func (v *visit) accountsToQuote(page newShipment, in shipping.QuoteInput) (list 
 }
 
 // rulesRate answers with the offer that the rules choose.
-func (v *visit) rulesRate(page newShipment, in shipping.QuoteInput) error {
-	offer, err := v.Shipping.Offer(v.ctx(), shipping.DryRunInput{
+func (v *visit) rulesRate(page newShipment, in quoting.Input) error {
+	offer, err := v.Quoting.Offer(v.ctx(), quoting.DryRunInput{
 		Tenant:    in.Tenant,
 		Account:   in.Account,
 		Order:     in.Order,
@@ -197,7 +198,7 @@ func (v *visit) rulesRate(page newShipment, in shipping.QuoteInput) error {
 }
 
 // ratesOf answers with the offers of one carrier account, or why it has none.
-func (v *visit) ratesOf(page newShipment, in shipping.QuoteInput) error {
+func (v *visit) ratesOf(page newShipment, in quoting.Input) error {
 	asked := carrierAccount{
 		Carrier:    v.query("carrier"),
 		Connection: ship.ConnectionID(v.query("connection")),
@@ -205,7 +206,7 @@ func (v *visit) ratesOf(page newShipment, in shipping.QuoteInput) error {
 	in.Carriers = []string{asked.Carrier}
 	in.Connection = asked.Connection
 
-	quotes, err := v.Shipping.Quote(v.ctx(), in)
+	quotes, err := v.Quoting.Quote(v.ctx(), in)
 	reason, fixable := problemsOf(err)
 	if err != nil && !fixable {
 		return err
@@ -219,13 +220,13 @@ func (v *visit) ratesOf(page newShipment, in shipping.QuoteInput) error {
 }
 
 // allRates answers with the whole page and the quotes that arrived in time.
-func (v *visit) allRates(page newShipment, in shipping.QuoteInput) error {
+func (v *visit) allRates(page newShipment, in quoting.Input) error {
 	page.Chosen = v.chosenOffer()
 
-	var quotes shipping.Quotes
+	var quotes quoting.Quotes
 	err := ship.InvalidFields(page.Unread)
 	if err == nil {
-		quotes, err = v.Shipping.Quote(v.ctx(), in)
+		quotes, err = v.Quoting.Quote(v.ctx(), in)
 	}
 
 	problems, fixable := problemsOf(err)
@@ -264,6 +265,6 @@ func (p newShipment) isFastest(i int) bool {
 func (p newShipment) shipDate() ship.Date { return ship.Date(or(string(p.Order.ShipDate), today())) }
 
 // quoteProblems explains why a carrier did not quote, in the API's words.
-func quoteProblems(e shipping.QuoteError) problems {
+func quoteProblems(e quoting.QuoteError) problems {
 	return problems{All: sentence(e.Message)}
 }

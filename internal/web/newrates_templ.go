@@ -9,8 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 	"strconv"
 )
 
@@ -502,7 +502,7 @@ func problemList(list []fieldProblem) templ.Component {
 	})
 }
 
-func offerLine(p newShipment, r shipping.Quote, cheapest, fastest bool) templ.Component {
+func offerLine(p newShipment, r quoting.Quote, cheapest, fastest bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
@@ -27,7 +28,7 @@ func TestAccountsOfOneCarrierAreNamed(t *testing.T) {
 	for _, id := range []ship.ConnectionID{first, second} {
 		rate.Connection = id
 		var page strings.Builder
-		if err := offerLine(newShipment{Accounts: names}, shipping.Quote{ID: "rate_x", Rate: rate}, false, false).Render(t.Context(), &page); err != nil {
+		if err := offerLine(newShipment{Accounts: names}, quoting.Quote{ID: "rate_x", Rate: rate}, false, false).Render(t.Context(), &page); err != nil {
 			t.Fatal(err)
 		}
 		lines[id] = page.String()
@@ -46,10 +47,10 @@ func TestAccountsOfOneCarrierAreNamed(t *testing.T) {
 func TestTheFastestArrivesFirst(t *testing.T) {
 	t.Parallel()
 	day := func(d int) time.Time { return time.Date(2026, 3, d, 20, 0, 0, 0, time.UTC) }
-	rate := func(minor int64, days int, at time.Time) shipping.Quote {
-		return shipping.Quote{Rate: ship.Rate{Price: ship.Money{Minor: minor, Currency: "USD"}, TransitDays: days, DeliveryAt: at}}
+	rate := func(minor int64, days int, at time.Time) quoting.Quote {
+		return quoting.Quote{Rate: ship.Rate{Price: ship.Money{Minor: minor, Currency: "USD"}, TransitDays: days, DeliveryAt: at}}
 	}
-	p := newShipment{Order: ship.Order{ShipDate: "2026-03-06"}, Quotes: &shipping.Quotes{Rates: []shipping.Quote{
+	p := newShipment{Order: ship.Order{ShipDate: "2026-03-06"}, Quotes: &quoting.Quotes{Rates: []quoting.Quote{
 		rate(800, 1, day(10)),      // a day at work, over a weekend
 		rate(900, 3, time.Time{}),  // the ninth, by calendar
 		rate(1000, 3, day(9)),      // the same day for more
@@ -65,7 +66,7 @@ func TestTheFastestArrivesFirst(t *testing.T) {
 func TestTheTickedOfferStaysTicked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	quotes, err := b.web.Shipping.Quote(t.Context(), shipping.QuoteInput{
+	quotes, err := b.web.Quoting.Quote(t.Context(), quoting.Input{
 		Tenant: ship.Tenant{Account: b.owner.ID}, Account: b.owner, OneParcel: true,
 		Order: ship.Order{Destination: people[0], Parcels: []ship.Parcel{{Weight: 2.5}}},
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/account"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 )
@@ -49,7 +50,7 @@ type newShipment struct {
 	Asked      []carrierAccount // whose rates are requested; none while the form has errors
 	Accounts   accountNames
 	Chosen     string // the selected offer: see offerKey
-	Quotes     *shipping.Quotes
+	Quotes     *quoting.Quotes
 	NoCarrier  bool           // no carrier is connected in the mode
 	Last       *ship.Shipment // the one that was just bought and printed
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 )
 
 // ruleTry is a sample order, and what the rules would do with it.
@@ -20,7 +20,7 @@ type ruleTry struct {
 	Drafted   bool
 	Book      routing.Book
 	Names     catalog
-	Tried     *shipping.DryRun
+	Tried     *quoting.DryRun
 	Warnings  []string
 	Wrong     problems
 }
@@ -116,7 +116,7 @@ func (s *Web) tryRules(v *visit) error {
 }
 
 func (v *visit) try(page *ruleTry) (err error) {
-	in := shipping.DryRunInput{
+	in := quoting.DryRunInput{
 		Tenant:    v.tenant(),
 		Account:   v.who.Account,
 		Order:     page.sample(),
@@ -139,7 +139,7 @@ func (v *visit) try(page *ruleTry) (err error) {
 		}
 	}
 
-	tried, err := v.Shipping.DryRun(v.ctx(), in)
+	tried, err := v.Quoting.DryRun(v.ctx(), in)
 	if err == nil {
 		page.Tried = &tried
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/httpkit"
 	"github.com/waybillhq/waybill/internal/journal"
 	"github.com/waybillhq/waybill/internal/member"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/seal"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -33,6 +34,7 @@ type Config struct {
 	Account  *account.Service
 	Member   *member.Service
 	Rules    *rulebook.Service
+	Quoting  *quoting.Service
 	Shipping *shipping.Service
 	Tracking *tracking.Service
 	Webhook  *webhook.Service

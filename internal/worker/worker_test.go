@@ -20,6 +20,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/job"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
 	"github.com/waybillhq/waybill/internal/shipping"
 	"github.com/waybillhq/waybill/internal/store"
@@ -156,8 +157,9 @@ func newBench(t *testing.T) *bench {
 	waits := shipping.DefaultWaits
 	waits.Buy = 0 // so that the job looks as soon as Settle says
 	waits.Settle, waits.Look = time.Second, 10*time.Millisecond
+	sellers := carrier.Accounts{Simulated: simulated}
 	b.shipping = shipping.New(shipping.Config{
-		Store: b.store, Simulated: simulated, Labels: labels, SigningKey: make([]byte, 32), BaseURL: "http://test", Waits: waits, Log: slog.New(slog.DiscardHandler),
+		Store: b.store, Accounts: sellers, Quoting: quoting.New(quoting.Config{Accounts: sellers, SigningKey: make([]byte, 32)}), Labels: labels, SigningKey: make([]byte, 32), BaseURL: "http://test", Waits: waits, Log: slog.New(slog.DiscardHandler),
 	})
 	if b.account, err = account.New(b.store).Create(t.Context(), account.Settings{Name: new("Test")}); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/carrier/sandbox"
 	"github.com/waybillhq/waybill/internal/label"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/rulebook"
 	"github.com/waybillhq/waybill/internal/ship"
@@ -68,9 +69,10 @@ func newShop(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sellers := carrier.Accounts{Simulated: simulated}
 	s.Service = shipping.New(shipping.Config{
-		Store: st, Simulated: simulated, Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Waits: shipping.DefaultWaits,
-		Log: slog.New(slog.DiscardHandler), Policy: s.policy,
+		Store: st, Accounts: sellers, Quoting: quoting.New(quoting.Config{Accounts: sellers, SigningKey: []byte("test"), Policy: s.policy}),
+		Labels: labels, SigningKey: []byte("test"), BaseURL: "http://test", Waits: shipping.DefaultWaits, Log: slog.New(slog.DiscardHandler),
 	})
 	return s
 }
@@ -278,7 +280,7 @@ func report(t *testing.T, figures map[string]any) {
 }
 
 // policy is the shop's routing as the purchases want it.
-func (s *shop) policy(ctx context.Context, t ship.Tenant) (shipping.Policy, error) {
+func (s *shop) policy(ctx context.Context, t ship.Tenant) (quoting.Policy, error) {
 	p, err := s.rules.Policy(ctx, t)
-	return shipping.Policy(p), err
+	return quoting.Policy(p), err
 }

@@ -1,4 +1,4 @@
-package shipping
+package quoting
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // agreesWith reports, as one error, every field of the request that contradicts
 // the rate that it names. A purchase that the client limited in two ways must
 // meet both.
-func (in *BuyInput) agreesWith(rate ship.Rate) error {
+func (in *Request) agreesWith(rate ship.Rate) error {
 	if !in.MaxAmount.IsZero() && in.MaxAmount.Currency != rate.Price.Currency {
 		return currencyMismatch(in.MaxAmount, []string{rate.Price.Currency})
 	}

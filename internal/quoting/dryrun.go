@@ -1,9 +1,10 @@
-package shipping
+package quoting
 
 import (
 	"context"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/carrier"
 	"github.com/waybillhq/waybill/internal/routing"
 	"github.com/waybillhq/waybill/internal/ship"
 )
@@ -45,9 +46,9 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 		policy.Version = 0
 	}
 
-	acceptAge := s.quotes.lifeToBuy
+	acceptAge := s.cache.lifeToBuy
 	if in.Recent {
-		acceptAge = s.quotes.lifeInForm()
+		acceptAge = s.cache.lifeInForm()
 	}
 	wanted := routing.Input{
 		Account:   in.Tenant.Account,
@@ -56,7 +57,7 @@ func (s *Service) DryRun(ctx context.Context, in DryRunInput) (DryRun, error) {
 		MaxAmount: in.MaxAmount,
 		Now:       now,
 	}
-	d, err := s.decide(ctx, policy, in.Tenant, wanted, acceptAge, oneParcel(in.OneParcel))
+	d, err := s.decide(ctx, policy, in.Tenant, wanted, acceptAge, carrier.OneParcel(in.OneParcel))
 	if d.Refused != "" {
 		err = nil // that is the answer
 	}
@@ -94,20 +95,22 @@ func (s *Service) offerNamed(ctx context.Context, in DryRunInput) (ship.Rate, er
 		return ship.Rate{}, err
 	}
 
-	b := &buying{in: BuyInput{
+	policy, err := s.policy(ctx, in.Tenant)
+	if err != nil {
+		return ship.Rate{}, err
+	}
+
+	offers, err := s.offersNamed(ctx, policy, Request{
 		Tenant:    in.Tenant,
 		Account:   in.Account,
+		Order:     order,
+		OneParcel: in.OneParcel,
 		Carrier:   in.Carrier,
 		Service:   in.Service,
 		MaxAmount: in.MaxAmount,
-		OneParcel: in.OneParcel,
-	}}
-	b.shipment.Order = order
-	if b.policy, err = s.policy(ctx, in.Tenant); err != nil {
+	})
+	if err != nil {
 		return ship.Rate{}, err
 	}
-	if err := s.routeNamed(ctx, b); err != nil {
-		return ship.Rate{}, err
-	}
-	return b.offers[0], nil
+	return offers.Rates[0], nil
 }

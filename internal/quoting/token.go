@@ -1,14 +1,12 @@
-package shipping
+package quoting
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"time"
 
-	"github.com/waybillhq/waybill/internal/label"
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -26,14 +24,14 @@ type rateClaims struct {
 }
 
 func (s *Service) rateToken(t ship.Tenant, r ship.Rate, order string, expires time.Time) string {
-	return ratePrefix + s.sign("rate", rateClaims{Account: t.Account, Livemode: t.Livemode, Rate: r, Order: order, Expires: expires.Unix()})
+	return ratePrefix + s.signer.Sign("rate", rateClaims{Account: t.Account, Livemode: t.Livemode, Rate: r, Order: order, Expires: expires.Unix()})
 }
 
 // rateOf reads a rate's token for the order that it is to buy.
 func (s *Service) rateOf(t ship.Tenant, token string, o ship.Order, now time.Time) (ship.Rate, error) {
 	var c rateClaims
 	body, ok := strings.CutPrefix(token, ratePrefix)
-	if !ok || !s.verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
+	if !ok || !s.signer.Verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
 		return ship.Rate{}, ship.InvalidFields([]ship.FieldError{{Pointer: "/rateId", Code: "invalid", Detail: "must be a rate id that this account got from POST /v1/rates"}})
 	}
 	if now.Unix() > c.Expires {
@@ -52,7 +50,7 @@ func (s *Service) rateOf(t ship.Tenant, token string, o ship.Order, now time.Tim
 func (s *Service) QuotedRate(t ship.Tenant, token string) (ship.Rate, bool) {
 	var c rateClaims
 	body, ok := strings.CutPrefix(token, ratePrefix)
-	if !ok || !s.verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
+	if !ok || !s.signer.Verify("rate", body, &c) || c.Account != t.Account || c.Livemode != t.Livemode {
 		return ship.Rate{}, false
 	}
 	return c.Rate, true
@@ -69,39 +67,4 @@ func orderHash(o ship.Order) string {
 	data, _ := json.Marshal(ship.Order{Origin: o.Origin, Destination: o.Destination, Parcels: o.Parcels, Options: o.Options})
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
-}
-
-// linkClaims is what a label link's token holds.
-type linkClaims struct {
-	Account  ship.AccountID  `json:"a"`
-	Livemode bool            `json:"l,omitempty"`
-	Shipment ship.ShipmentID `json:"s"`
-	Format   label.Format    `json:"f"`
-	Expires  int64           `json:"e"`
-}
-
-// sign writes claims and their signature. The purpose keeps tokens of one kind
-// from passing as another.
-func (s *Service) sign(purpose string, claims any) string {
-	data, _ := json.Marshal(claims) // strings and numbers always encode
-	return base64.RawURLEncoding.EncodeToString(data) + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, data))
-}
-
-// verify reads what sign wrote.
-func (s *Service) verify(purpose, token string, claims any) bool {
-	body, signature, ok := strings.Cut(token, ".")
-	data, err := base64.RawURLEncoding.DecodeString(body)
-	mac, err2 := base64.RawURLEncoding.DecodeString(signature)
-	if !ok || err != nil || err2 != nil || !hmac.Equal(mac, s.mac(purpose, data)) {
-		return false
-	}
-	return json.Unmarshal(data, claims) == nil
-}
-
-func (s *Service) mac(purpose string, data []byte) []byte {
-	h := hmac.New(sha256.New, s.key)
-	h.Write([]byte(purpose))
-	h.Write([]byte{0})
-	h.Write(data)
-	return h.Sum(nil)[:16]
 }

@@ -1,26 +1,26 @@
-package shipping_test
+package quoting_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/emulator"
+	"github.com/waybillhq/waybill/internal/quoting"
 	"github.com/waybillhq/waybill/internal/ship"
-	"github.com/waybillhq/waybill/internal/shipping"
 )
 
-func (b liveBench) quote(t *testing.T, change func(*ship.Order)) (shipping.Quotes, error) {
+func (b bench) quote(t *testing.T, change func(*ship.Order)) (quoting.Quotes, error) {
 	t.Helper()
-	in := b.order(1)
+	order := b.order()
 	if change != nil {
-		change(&in.Order)
+		change(&order)
 	}
-	return b.Quote(t.Context(), shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true})
+	return b.Quote(t.Context(), quoting.Input{Tenant: b.tenant, Account: b.account, Order: order, OneParcel: true})
 }
 
 func TestTheSameQuestionIsAnsweredFromMemoryIfTheOperatorAllowsIt(t *testing.T) {
 	t.Parallel()
-	b := newLiveBench(t, "ups", func(c *shipping.Config) { c.QuoteLife = time.Minute })
+	b := newBench(t, quoting.Config{QuoteLife: time.Minute})
 	first, err := b.quote(t, nil)
 	if err != nil || first.Rates[0].Source != "" {
 		t.Fatalf("quoted %+v, %v", first, err)
@@ -47,14 +47,14 @@ func TestTheSameQuestionIsAnsweredFromMemoryIfTheOperatorAllowsIt(t *testing.T) 
 			t.Errorf("%s: answered without asking: %v", what, err)
 		}
 	}
-	if _, err := b.Buy(t.Context(), b.order(2)); ship.KindOf(err) != ship.Unavailable {
+	if _, err := b.offers(t); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("a purchase was decided from memory: %v", err)
 	}
 }
 
 func TestWithoutASettingTheCarrierIsAskedEveryTime(t *testing.T) {
 	t.Parallel()
-	b := newLiveBench(t, "ups")
+	b := newBench(t, quoting.Config{})
 	if _, err := b.quote(t, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +66,8 @@ func TestWithoutASettingTheCarrierIsAskedEveryTime(t *testing.T) {
 
 func TestAFormSharesTheQuotesOfTheLastMinutes(t *testing.T) {
 	t.Parallel()
-	b := newLiveBench(t, "ups") // the operator set no cache
-	in := b.order(1)
-	quote := shipping.QuoteInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
+	b := newBench(t, quoting.Config{}) // the operator set no cache
+	quote := quoting.Input{Tenant: b.tenant, Account: b.account, Order: b.order(), OneParcel: true, Recent: true}
 	if _, err := b.Quote(t.Context(), quote); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +76,7 @@ func TestAFormSharesTheQuotesOfTheLastMinutes(t *testing.T) {
 	if got, err := b.Quote(t.Context(), quote); err != nil || got.Rates[0].Source != "cache" {
 		t.Errorf("the same form: %+v, %v", got, err)
 	}
-	try := shipping.DryRunInput{Tenant: in.Tenant, Account: in.Account, Order: in.Order, OneParcel: true, Recent: true}
+	try := quoting.DryRunInput{Tenant: b.tenant, Account: b.account, Order: b.order(), OneParcel: true, Recent: true}
 	if _, err := b.Offer(t.Context(), try); err != nil {
 		t.Errorf("what the rules choose: %v", err)
 	}
@@ -89,7 +88,7 @@ func TestAFormSharesTheQuotesOfTheLastMinutes(t *testing.T) {
 	if _, err := b.Offer(t.Context(), try); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("a program's choice was made from memory: %v", err)
 	}
-	if _, err := b.Buy(t.Context(), in); ship.KindOf(err) != ship.Unavailable {
+	if _, err := b.offers(t); ship.KindOf(err) != ship.Unavailable {
 		t.Errorf("a purchase was decided from memory: %v", err)
 	}
 }

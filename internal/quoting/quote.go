@@ -1,4 +1,4 @@
-package shipping
+package quoting
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const rateLife = 24 * time.Hour
 
 // Quote asks all carriers at once. One carrier's failure never loses another's
 // quote; only when all fail is there an error. It writes nothing.
-func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
+func (s *Service) Quote(ctx context.Context, in Input) (Quotes, error) {
 	now := time.Now().UTC()
 	isEstimate := in.MayEstimate && in.Order.Destination.IsPartial()
 	order, err := in.Order.Normalize(ship.Normalizing{
@@ -44,13 +44,13 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	if err != nil {
 		return Quotes{}, err
 	}
-	soft := s.waits.SoftQuote
+	soft := s.softDeadline
 	if in.Timeout > 0 {
 		soft = in.Timeout
 	}
-	acceptAge := s.quotes.life
+	acceptAge := s.cache.life
 	if in.Recent {
-		acceptAge = s.quotes.lifeInForm()
+		acceptAge = s.cache.lifeInForm()
 	}
 	answers := s.ask(ctx, carriers, inquiry{
 		tenant:    in.Tenant,
@@ -67,7 +67,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 		if err := unknownService(carriers, answers, in.Services, "/services/%d"); err != nil {
 			return Quotes{}, err
 		}
-		return Quotes{}, s.noOffer(answers, oneParcel(in.OneParcel))
+		return Quotes{}, s.noOffer(answers, carrier.OneParcel(in.OneParcel))
 	}
 	if err := unmetLimits(rates, order.DeliverBy, ship.Money{}); err != nil {
 		return Quotes{}, err
@@ -91,7 +91,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 	}
 	for _, answer := range answers {
 		if answer.err != nil {
-			quotes.Errors = append(quotes.Errors, s.quoteError(answer, oneParcel(in.OneParcel)))
+			quotes.Errors = append(quotes.Errors, s.quoteError(answer, carrier.OneParcel(in.OneParcel)))
 		}
 		quotes.Partial = quotes.Partial || answer.late
 	}
@@ -102,7 +102,7 @@ func (s *Service) Quote(ctx context.Context, in QuoteInput) (Quotes, error) {
 // connection, the named carriers, or all of them. The pointer is where the
 // client wrote the i-th name.
 func (s *Service) carriersFor(ctx context.Context, t ship.Tenant, names []string, pointer string, connection ship.ConnectionID) ([]*carrier.Carrier, error) {
-	connected, err := s.carriers(ctx, t)
+	connected, err := s.accounts.List(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +152,9 @@ type asking struct {
 	late    bool // it had not answered at the soft deadline
 	took    time.Duration
 }
+
+// failure is why the carrier did not quote.
+func (a asking) failure() carrier.Failure { return carrier.Failure{Carrier: a.carrier, Err: a.err} }
 
 // An inquiry is what carriers are asked to quote.
 type inquiry struct {
@@ -222,7 +225,7 @@ func (s *Service) askOne(ctx context.Context, c *carrier.Carrier, q inquiry) ask
 			fromSheet(c.Spec(), rates)
 		}
 	} else {
-		rates, err = s.quotes.rates(ctx, c, q)
+		rates, err = s.cache.rates(ctx, c, q)
 	}
 	for i := range rates {
 		rates[i].Carrier = c.Spec().Name
@@ -256,21 +259,21 @@ func offered(got []asking, services []string) []ship.Rate {
 }
 
 // quoteError is why a carrier did not quote, as clients see it.
-func (s *Service) quoteError(a asking, parcel oneParcel) QuoteError {
-	failed := carrierError{a.carrier, a.err}
+func (s *Service) quoteError(a asking, parcel carrier.OneParcel) QuoteError {
+	failed := a.failure()
 	return QuoteError{
 		Carrier:   a.carrier,
-		Code:      saidNo(asError(a.err)),
-		Message:   s.reasonOf(failed),
-		Fields:    fieldsOf(failed, parcel),
-		Refusal:   asError(a.err).Refusal,
-		Retryable: !failed.isRefusal(),
+		Code:      failed.Code(),
+		Message:   s.accounts.Reason(failed),
+		Fields:    failed.Fields(parcel),
+		Refusal:   ship.ErrorOf(a.err).Refusal,
+		Retryable: !failed.IsRefusal(),
 		Duration:  a.took,
 	}
 }
 
 // CheckOrder says what is wrong with an order before anybody is asked for its
 // price, and returns it as it would be sent.
-func (s *Service) CheckOrder(in QuoteInput) (ship.Order, error) {
+func (s *Service) CheckOrder(in Input) (ship.Order, error) {
 	return in.Order.Normalize(ship.Normalizing{Tenant: in.Tenant, Account: in.Account, OneParcel: in.OneParcel, Quote: true, Now: time.Now().UTC()})
 }

@@ -1,0 +1,44 @@
+package quoting
+
+import (
+	"slices"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/carrier"
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// failures are the carriers that did not quote.
+func failures(got []asking) (list []carrier.Failure) {
+	for _, a := range got {
+		if a.err != nil {
+			list = append(list, a.failure())
+		}
+	}
+	return list
+}
+
+// noOffer says why there is no rate: refused by all, or not to be had now.
+func (s *Service) noOffer(got []asking, parcel carrier.OneParcel) error {
+	failed := failures(got)
+	if len(failed) == 0 {
+		return ship.Coded(ship.Invalid, "no_rate", "no carrier offers this service for this shipment")
+	}
+
+	// One that may answer later is a reason to try again.
+	i := slices.IndexFunc(failed, func(f carrier.Failure) bool { return !f.IsRefusal() })
+	if i < 0 {
+		first := failed[0]
+		failed = append(failed[1:], first) // the first is the one that is named
+		return s.accounts.Refusal(failed, parcel)
+	}
+	e := ship.ErrorOf(failed[i].Err)
+	return &ship.Error{
+		Kind:       ship.Unavailable,
+		Code:       "carrier_unavailable",
+		Message:    "no carrier could quote at the moment: " + s.accounts.Reason(failed[i]),
+		Carrier:    failed[i].Carrier,
+		RetryAfter: max(e.RetryAfter, 5*time.Second),
+		Err:        failed[i].Err,
+	}
+}
