@@ -18,15 +18,10 @@ const sqlShards = `SELECT s.shard FROM shards s JOIN instance i ON i.cell = s.ce
 
 // NewShard picks a shard of this cell for a new account.
 func (s *Store) NewShard(ctx context.Context) (ship.Shard, error) {
-	rows, err := s.sys.Query(ctx, sqlShards)
+	shards, err := selectList(ctx, s.sys, pgx.RowTo[int16], sqlShards)
 	if err != nil {
-		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
+		return 0, fmt.Errorf("shards of this cell: %w", err)
 	}
-	shards, err := pgx.CollectRows(rows, pgx.RowTo[int16])
-	if err != nil {
-		return 0, fmt.Errorf("shards of this cell: %w", explain(err))
-	}
-
 	if len(shards) == 0 {
 		return 0, ship.Errorf(ship.Unavailable, "this cell holds no shard")
 	}
@@ -95,40 +90,29 @@ func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) { return s
 
 // accounts lists the account of the id, or all accounts for nil.
 func (s *Store) accounts(ctx context.Context, id *ship.AccountID) ([]ship.Account, error) {
-	rows, err := s.sys.Query(ctx, sqlAccounts, id)
+	list, err := selectList(ctx, s.sys, scanAccount, sqlAccounts, id)
 	if err != nil {
-		return nil, fmt.Errorf("accounts: %w", explain(err))
+		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	list, err := collect(rows, scanAccount)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanAccount(r pgx.Row) (ship.Account, error) {
-	var row accountRow
-	err := r.Scan(row.targets()...)
-	return row.read(), err
+func scanAccount(r pgx.CollectableRow) (ship.Account, error) {
+	var account ship.Account
+	err := r.Scan(accountTargets(&account)...)
+	return account, err
 }
 
-// accountRow is what accountColumns select.
-type accountRow struct {
-	origin  *ship.Address
-	account ship.Account
-}
-
-func (r *accountRow) targets() []any {
+// accountTargets are where accountColumns are read to.
+func accountTargets(a *ship.Account) []any {
 	return []any{
-		&r.account.ID,
-		&r.account.Name,
-		&r.origin,
-		&r.account.Units.Weight,
-		&r.account.Units.Length,
-		&r.account.Currency,
+		&a.ID,
+		&a.Name,
+		&a.Origin,
+		&a.Units.Weight,
+		&a.Units.Length,
+		&a.Currency,
 	}
-}
-
-func (r *accountRow) read() ship.Account {
-	r.account.Origin = r.origin
-	return r.account
 }
 
 // A KeyRow is an API key as stored.
@@ -200,18 +184,18 @@ WHERE k.key_hash = $1`
 // KeyByHash returns a key and its account; ship.NotFound if there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (KeyRow, ship.Account, error) {
 	var key keyRow
-	var account accountRow
-	targets := append(key.targets(), account.targets()...)
+	var account ship.Account
+	targets := append(key.targets(), accountTargets(&account)...)
 	if err := s.sys.QueryRow(ctx, sqlKeyByHash, hash[:]).Scan(targets...); err != nil {
 		return KeyRow{}, ship.Account{}, explain(err)
 	}
 
 	found := key.read()
 	found.Hash = hash
-	return found, account.read(), nil
+	return found, account, nil
 }
 
-func scanKey(r pgx.Row) (KeyRow, error) {
+func scanKey(r pgx.CollectableRow) (KeyRow, error) {
 	var row keyRow
 	err := r.Scan(row.targets()...)
 	return row.read(), err
@@ -251,12 +235,11 @@ const sqlKeys = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = 
 
 // Keys lists the keys of an account, both modes, oldest first.
 func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
-	rows, err := s.sys.Query(ctx, sqlKeys, id)
+	list, err := selectList(ctx, s.sys, scanKey, sqlKeys, id)
 	if err != nil {
-		return nil, fmt.Errorf("keys: %w", explain(err))
+		return nil, fmt.Errorf("keys: %w", err)
 	}
-	list, err := collect(rows, scanKey)
-	return list, explain(err)
+	return list, nil
 }
 
 // sqlRevokeKey keeps the time of the first revocation.
@@ -268,9 +251,9 @@ RETURNING ` + keyColumns
 // RevokeKey ends a key; ship.NotFound if there is none.
 func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
 	err := s.changingSystem(ctx, func(tx *Store) error {
-		key, err := scanKey(tx.system().QueryRow(ctx, sqlRevokeKey, pgx.NamedArgs{"id": id}))
+		key, err := selectOne(ctx, tx.system(), scanKey, sqlRevokeKey, pgx.NamedArgs{"id": id})
 		if err != nil {
-			return explain(err)
+			return err
 		}
 		return tx.AuditChange(ctx, keyEntry(key, "key.revoked"))
 	})

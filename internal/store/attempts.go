@@ -150,7 +150,7 @@ ORDER BY id DESC LIMIT $5`
 // WebhookAttempts lists the attempts to deliver to an endpoint, newest first.
 func (s *Store) WebhookAttempts(ctx context.Context, t ship.Tenant, endpoint ship.EndpointID, p ship.Page) ([]WebhookAttempt, error) {
 	_, before := idBounds(time.Time{}, time.Time{}, p.Before)
-	scan := func(r pgx.Row) (WebhookAttempt, error) {
+	scan := func(r pgx.CollectableRow) (WebhookAttempt, error) {
 		attempt, err := scanAttempt(r)
 		attempt.Tenant = t
 		attempt.Endpoint = endpoint
@@ -160,7 +160,7 @@ func (s *Store) WebhookAttempts(ctx context.Context, t ship.Tenant, endpoint shi
 		t.Account, t.Livemode, endpoint, before, p.Limit)
 }
 
-func scanAttempt(r pgx.Row) (WebhookAttempt, error) {
+func scanAttempt(r pgx.CollectableRow) (WebhookAttempt, error) {
 	var (
 		attempt                      WebhookAttempt
 		status                       *int

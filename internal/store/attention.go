@@ -154,7 +154,7 @@ ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
 // OrphanedLabels lists the labels that nobody may use and no carrier has
 // voided, the last found first, without the first skip of them.
 func (s *Store) OrphanedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []OrphanedLabel, err error) {
-	scan := func(r pgx.Row) (OrphanedLabel, error) {
+	scan := func(r pgx.CollectableRow) (OrphanedLabel, error) {
 		label := OrphanedLabel{Tenant: t}
 		err := r.Scan(&label.Shipment, &label.Purchase.Carrier, &label.Purchase.TrackingNumber, &label.State, &label.FoundAt)
 		return label, err
@@ -193,7 +193,7 @@ func (s *Store) EndpointPaces(ctx context.Context, t ship.Tenant, limit int) (li
 	return queryList(ctx, s, t, scanPace, sqlPaces, t.Account, t.Livemode, limit)
 }
 
-func scanPace(r pgx.Row) (EndpointPace, error) {
+func scanPace(r pgx.CollectableRow) (EndpointPace, error) {
 	var pace EndpointPace
 	var newest ship.RawID
 	var typical, slow int

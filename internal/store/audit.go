@@ -153,7 +153,7 @@ func (q AuditQuery) statement() string {
 
 // Audit returns a page of the account's entries.
 func (s *Store) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
-	scan := func(r pgx.Row) (AuditEntry, error) {
+	scan := func(r pgx.CollectableRow) (AuditEntry, error) {
 		entry, err := scanAudit(r)
 		entry.Account = q.Account
 		return entry, err
@@ -187,7 +187,7 @@ func (q AuditQuery) args() pgx.NamedArgs {
 	return args
 }
 
-func scanAudit(r pgx.Row) (AuditEntry, error) {
+func scanAudit(r pgx.CollectableRow) (AuditEntry, error) {
 	var entry AuditEntry
 	var address *netip.Addr
 	err := r.Scan(

@@ -108,8 +108,8 @@ func (s *Store) Batch(ctx context.Context, t ship.Tenant, id ship.BatchID) (Batc
 }
 
 // batchScanner returns a function that reads batches of the tenant.
-func batchScanner(t ship.Tenant) func(pgx.Row) (Batch, error) {
-	return func(r pgx.Row) (Batch, error) {
+func batchScanner(t ship.Tenant) pgx.RowToFunc[Batch] {
+	return func(r pgx.CollectableRow) (Batch, error) {
 		found := Batch{Tenant: t}
 		var header []byte
 		err := r.Scan(&found.ID, &found.Name, &found.MadeBy, &found.State, &header, &found.Mapping, &found.Format)
@@ -147,7 +147,7 @@ func (s *Store) BatchTallies(ctx context.Context, t ship.Tenant, batches []ship.
 	return queryList(ctx, s, t, scanBatchTally, sqlBatchTallies, t.Account, t.Livemode, rawIDs(batches))
 }
 
-func scanBatchTally(r pgx.Row) (BatchTally, error) {
+func scanBatchTally(r pgx.CollectableRow) (BatchTally, error) {
 	var tally BatchTally
 	err := r.Scan(&tally.Batch, &tally.State, &tally.Currency, &tally.Rows, &tally.Minor)
 	return tally, err

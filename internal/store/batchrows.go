@@ -32,7 +32,7 @@ func (s *Store) BatchRows(ctx context.Context, t ship.Tenant, id ship.BatchID, a
 	return queryList(ctx, s, t, scanBatchRow, sqlBatchRows, args...)
 }
 
-func scanBatchRow(r pgx.Row) (BatchRow, error) {
+func scanBatchRow(r pgx.CollectableRow) (BatchRow, error) {
 	var (
 		row         BatchRow
 		cells, rate []byte
@@ -193,12 +193,11 @@ WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
 // Labels returns labels as they came from the carriers, by shipment.
 func (s *Store) Labels(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) (map[ship.ShipmentID]ship.Label, error) {
 	found := make(map[ship.ShipmentID]ship.Label, len(list))
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var id ship.ShipmentID
-		var label ship.Label
-		err := r.Scan(&id, &label.Format, &label.Data)
+	var id ship.ShipmentID
+	var label ship.Label
+	err := s.queryEach(ctx, t, []any{&id, &label.Format, &label.Data}, func() error {
 		found[id] = label
-		return err
+		return nil
 	}, sqlLabels, t.Account, t.Livemode, rawIDs(list))
 	return found, err
 }

@@ -25,7 +25,7 @@ func (s *Store) Boxes(ctx context.Context, t ship.Tenant, limit int) ([]Box, err
 	return queryList(ctx, s, t, scanBox, sqlBoxes, t.Account, t.Livemode, limit)
 }
 
-func scanBox(r pgx.Row) (Box, error) {
+func scanBox(r pgx.CollectableRow) (Box, error) {
 	var box Box
 	err := r.Scan(&box.ID, &box.Name, &box.Length, &box.Width, &box.Height, (*string)(&box.Unit))
 	return box, err

@@ -85,14 +85,16 @@ func (s *Store) change(ctx context.Context, t ship.Tenant, e AuditEntry, sql str
 	return n, err
 }
 
-// changeRow is queryRow of a complete change, with its audit entry.
-func (s *Store) changeRow(ctx context.Context, t ship.Tenant, e AuditEntry, scan func(pgx.Row) error, sql string, args ...any) error {
-	return s.changing(ctx, t, func(tx *Store) error {
-		if err := tx.queryRow(ctx, t, scan, sql, args...); err != nil {
+// changeOne is queryOne of a complete change, with its audit entry.
+func changeOne[T any](ctx context.Context, s *Store, t ship.Tenant, e AuditEntry, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
+	var item T
+	err := s.changing(ctx, t, func(tx *Store) (err error) {
+		if item, err = queryOne(ctx, tx, t, scan, sql, args...); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, e)
 	})
+	return item, err
 }
 
 // changeSystem is run of a complete change, with its audit entry.

@@ -57,8 +57,14 @@ func tenantsArgs(n int, tenantOf func(int) ship.Tenant) pgx.NamedArgs {
 }
 
 // scanSubject reads a row of an account, a mode and an id.
-func scanSubject(r pgx.Row) (ship.Subject, error) {
+func scanSubject(r pgx.CollectableRow) (ship.Subject, error) {
 	var subject ship.Subject
-	err := r.Scan(&subject.Tenant.Account, &subject.Tenant.Livemode, &subject.ID)
+	err := r.Scan(subjectTargets(&subject)...)
 	return subject, err
+}
+
+// subjectTargets are where the columns of an account, a mode and an id are read
+// to.
+func subjectTargets(subject *ship.Subject) []any {
+	return []any{&subject.Tenant.Account, &subject.Tenant.Livemode, &subject.ID}
 }

@@ -33,7 +33,7 @@ type Connection struct {
 const connectionColumns = `c.id, c.account_id, c.livemode, c.carrier, c.name, c.wrapped_key, c.encrypted_credentials, c.public_fields,
   c.enabled, c.created_at, c.removed_at, c.checked_at, c.check_result, c.version`
 
-func scanConnection(r pgx.Row) (Connection, error) {
+func scanConnection(r pgx.CollectableRow) (Connection, error) {
 	var (
 		connection           Connection
 		removedAt, checkedAt *time.Time
@@ -132,12 +132,7 @@ const sqlLiveConnectionKeys = `SELECT c.wrapped_key FROM connections c WHERE c.l
 // LiveConnectionKeys returns the wrapped data keys of all live connections that
 // are in use, of all accounts.
 func (s *Store) LiveConnectionKeys(ctx context.Context) ([][]byte, error) {
-	rows, err := s.sys.Query(ctx, sqlLiveConnectionKeys)
-	if err != nil {
-		return nil, explain(err)
-	}
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	return keys, explain(err)
+	return selectList(ctx, s.sys, pgx.RowTo[[]byte], sqlLiveConnectionKeys)
 }
 
 const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id = $1`
@@ -145,8 +140,8 @@ const sqlFindConnection = `SELECT ` + connectionColumns + ` FROM connections c W
 // FindConnection returns a connection of any tenant, for operators and for
 // what carriers push; ship.NotFound if there is none.
 func (s *Store) FindConnection(ctx context.Context, id ship.ConnectionID) (Connection, error) {
-	connection, err := scanConnection(s.sys.QueryRow(ctx, sqlFindConnection, id))
-	return connection, explainMissing(explain(err))
+	connection, err := selectOne(ctx, s.sys, scanConnection, sqlFindConnection, id)
+	return connection, explainMissing(err)
 }
 
 const sqlConnectionPage = `SELECT ` + connectionColumns + ` FROM connections c WHERE c.id > $1 ORDER BY c.id LIMIT $2`
@@ -154,12 +149,11 @@ const sqlConnectionPage = `SELECT ` + connectionColumns + ` FROM connections c W
 // ConnectionPage lists connections of all tenants in the order of their ids,
 // removed ones too, those after the given one.
 func (s *Store) ConnectionPage(ctx context.Context, after ship.ConnectionID, limit int) ([]Connection, error) {
-	rows, err := s.sys.Query(ctx, sqlConnectionPage, after, limit)
+	list, err := selectList(ctx, s.sys, scanConnection, sqlConnectionPage, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("connections: %w", explain(err))
+		return nil, fmt.Errorf("connections: %w", err)
 	}
-	list, err := collect(rows, scanConnection)
-	return list, explain(err)
+	return list, nil
 }
 
 // sqlChangeConnection changes nothing if the version is not the one that was

@@ -47,12 +47,11 @@ RETURNING slot`
 
 // RenewSlots prolongs the owner's leases, and returns those that it still has.
 func (s *Store) RenewSlots(ctx context.Context, owner string, lease time.Duration, slots []int) ([]int, error) {
-	rows, err := s.sys.Query(ctx, sqlRenewSlots, owner, lease, slots)
+	kept, err := selectList(ctx, s.sys, pgx.RowTo[int], sqlRenewSlots, owner, lease, slots)
 	if err != nil {
-		return nil, fmt.Errorf("renew slots: %w", explain(err))
+		return nil, fmt.Errorf("renew slots: %w", err)
 	}
-	kept, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	return kept, explain(err)
+	return kept, nil
 }
 
 // sqlTakeSlots takes slots that nobody serves. A new token makes whatever the
@@ -67,18 +66,19 @@ RETURNING slot, fencing_token, cursor_txid::text, cursor_id, cursor_at`
 
 // TakeSlots takes up to n slots that nobody serves.
 func (s *Store) TakeSlots(ctx context.Context, owner string, lease time.Duration, n int) ([]SlotLease, error) {
-	rows, err := s.sys.Query(ctx, sqlTakeSlots, owner, lease, n)
+	list, err := selectList(ctx, s.sys, scanLease, sqlTakeSlots, owner, lease, n)
 	if err != nil {
-		return nil, fmt.Errorf("take slots: %w", explain(err))
+		return nil, fmt.Errorf("take slots: %w", err)
 	}
-	list, err := collect(rows, func(r pgx.Row) (SlotLease, error) {
-		var lease SlotLease
-		var cursor positionRow
-		err := r.Scan(&lease.Slot, &lease.Token, &cursor.tx, &cursor.id, &cursor.at)
-		lease.Cursor = cursor.position()
-		return lease, err
-	})
-	return list, explain(err)
+	return list, nil
+}
+
+func scanLease(r pgx.CollectableRow) (SlotLease, error) {
+	var lease SlotLease
+	var cursor positionRow
+	err := r.Scan(&lease.Slot, &lease.Token, &cursor.tx, &cursor.id, &cursor.at)
+	lease.Cursor = cursor.position()
+	return lease, err
 }
 
 const sqlReleaseSlots = `
@@ -141,15 +141,14 @@ func (s *Store) LogHeads(ctx context.Context, after Position, limit int) ([]LogH
 
 func (s *Store) readHeads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
 	args := append([]any{strconv.FormatUint(after.Tx, 10), after.ID, limit}, more...)
-	rows, err := s.sys.Query(ctx, sql, args...)
+	list, err := selectList(ctx, s.sys, scanHead, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("follow the log: %w", explain(err))
+		return nil, fmt.Errorf("follow the log: %w", err)
 	}
-	list, err := collect(rows, scanHead)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanHead(r pgx.Row) (LogHead, error) {
+func scanHead(r pgx.CollectableRow) (LogHead, error) {
 	var head LogHead
 	var tx string
 	err := r.Scan(&tx, &head.Position.ID, &head.Subject, &head.Tenant.Account, &head.Tenant.Livemode, (*string)(&head.Kind))
@@ -198,10 +197,9 @@ func (s *Store) LogEvents(ctx context.Context, at []Position) ([]LogEvent, error
 		ids[i] = position.ID
 	}
 
-	rows, err := s.sys.Query(ctx, sqlLogEvents, txs, ids)
+	list, err := selectList(ctx, s.sys, scanLogEvent, sqlLogEvents, txs, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", explain(err))
+		return nil, fmt.Errorf("read events: %w", err)
 	}
-	list, err := collect(rows, scanLogEvent)
-	return list, explain(err)
+	return list, nil
 }

@@ -35,19 +35,16 @@ const sqlSlotEndpointIDs = `SELECT id FROM webhook_endpoints WHERE slot = ANY ($
 // SlotEndpointIDs returns the ids of all endpoints of the slots. A deleted
 // endpoint leaves no trace, so it is noticed by its absence.
 func (s *Store) SlotEndpointIDs(ctx context.Context, slots []int) (map[ship.EndpointID]bool, error) {
-	rows, err := s.sys.Query(ctx, sqlSlotEndpointIDs, slots)
-	if err != nil {
-		return nil, fmt.Errorf("endpoints of slots: %w", explain(err))
-	}
-
 	ids := map[ship.EndpointID]bool{}
-	err = each(rows, func(r pgx.Rows) error {
-		var id ship.EndpointID
-		err := r.Scan(&id)
+	var id ship.EndpointID
+	err := selectEach(ctx, s.sys, []any{&id}, func() error {
 		ids[id] = true
-		return err
-	})
-	return ids, explain(err)
+		return nil
+	}, sqlSlotEndpointIDs, slots)
+	if err != nil {
+		return nil, fmt.Errorf("endpoints of slots: %w", err)
+	}
+	return ids, nil
 }
 
 // sqlTenantHeads reads one tenant's log, for an endpoint that is behind.
@@ -87,15 +84,14 @@ ORDER BY r.next_attempt_at LIMIT $2`
 // DueRetries returns deliveries of the slots that are due, without those of
 // some endpoints. It claims nothing: only the copy that holds a slot reads it.
 func (s *Store) DueRetries(ctx context.Context, slots []int, without []ship.EndpointID, limit int) ([]Retry, error) {
-	rows, err := s.sys.Query(ctx, sqlDueRetries, slots, limit, rawIDs(without))
+	list, err := selectList(ctx, s.sys, scanRetry, sqlDueRetries, slots, limit, rawIDs(without))
 	if err != nil {
-		return nil, fmt.Errorf("due deliveries: %w", explain(err))
+		return nil, fmt.Errorf("due deliveries: %w", err)
 	}
-	list, err := collect(rows, scanRetry)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanRetry(r pgx.Row) (Retry, error) {
+func scanRetry(r pgx.CollectableRow) (Retry, error) {
 	var retry Retry
 	var tx string
 	err := r.Scan(

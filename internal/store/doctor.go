@@ -29,7 +29,7 @@ type Vitals struct {
 }
 
 const sqlOpenCounts = `
-SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review'))
+SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review'))::uuid
 FROM shipment_states
 WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review')
 GROUP BY state`
@@ -99,17 +99,17 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 	})
 
 	batch.Queue(sqlCountOrphans).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			var state string
-			var count int
-			err := r.Scan(&state, &count)
+		var state string
+		var count int
+		_, err := pgx.ForEachRow(rows, []any{&state, &count}, func() error {
 			v.OrphanedLabels[state] = count
-			return err
+			return nil
 		})
+		return err
 	})
 
 	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
-	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.Row) (string, error) {
+	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.CollectableRow) (string, error) {
 		var id ship.EndpointID
 		err := r.Scan(&id)
 		return string(id), err
@@ -117,44 +117,21 @@ func (v *Vitals) queue(batch *pgx.Batch) {
 
 	now := time.Now()
 	batch.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error { return v.addOpen(r, now) })
+		var state ship.State
+		var count int
+		var oldest ship.RawID // zero if none waits for an outcome
+		_, err := pgx.ForEachRow(rows, []any{&state, &count, &oldest}, func() error {
+			v.Open[state] = count
+			if !oldest.IsZero() {
+				v.OldestOpen = max(v.OldestOpen, now.Sub(oldest.Time()))
+			}
+			return nil
+		})
+		return err
 	})
 }
 
-// addOpen reads a row of sqlOpenCounts.
-func (v *Vitals) addOpen(r pgx.Row, now time.Time) error {
-	var state string
-	var count int
-	var oldest *string
-	if err := r.Scan(&state, &count, &oldest); err != nil {
-		return err
-	}
-
-	v.Open[ship.State(state)] = count
-	if oldest != nil {
-		v.OldestOpen = max(v.OldestOpen, now.Sub(parseUUID(*oldest).Time()))
-	}
-	return nil
-}
-
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
-
-// parseUUID reads an id as Postgres writes it; the zero id if it is none.
-func parseUUID(text string) (id ship.RawID) {
-	text = strings.ReplaceAll(text, "-", "")
-	if len(text) != 32 {
-		return id
-	}
-
-	for i := range id {
-		n, err := strconv.ParseUint(text[2*i:2*i+2], 16, 8)
-		if err != nil {
-			return ship.RawID{}
-		}
-		id[i] = byte(n)
-	}
-	return id
-}
 
 // An Inspection is what Inspect finds in a database.
 type Inspection struct {

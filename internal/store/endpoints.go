@@ -61,7 +61,7 @@ const endpointColumns = `e.id, e.account_id, e.livemode, e.slot, e.version, e.ur
   e.verified, e.failures, e.failing_since, e.last_success_at, e.parked, e.catching_up,
   e.cursor_txid::text, e.cursor_id, e.cursor_at, e.probes, e.recover_since, e.created_snapshot::text`
 
-func scanEndpoint(r pgx.Row) (Endpoint, error) {
+func scanEndpoint(r pgx.CollectableRow) (Endpoint, error) {
 	var (
 		endpoint                    Endpoint
 		kinds                       []string
@@ -119,7 +119,7 @@ func (s *Store) AddEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpoint
 	err := s.changing(ctx, t, func(tx *Store) error {
 		batch := tx.newBatch(t)
 		batch.Queue(sqlLockEndpoints, uuidText(t.Account.Raw())+boolText(t.Livemode))
-		batch.Queue(sqlAddEndpoint, args).QueryRow(scanInto(&endpoint, scanEndpoint))
+		batch.Queue(sqlAddEndpoint, args).Query(collectOneInto(&endpoint, scanEndpoint))
 		if err := tx.send(ctx, batch); err != nil {
 			return err
 		}
@@ -167,8 +167,7 @@ func (s *Store) Endpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID)
 
 // EndpointToSend is Endpoint for the sender, which serves all tenants.
 func (s *Store) EndpointToSend(ctx context.Context, t ship.Tenant, id ship.EndpointID) (Endpoint, error) {
-	endpoint, err := scanEndpoint(s.sys.QueryRow(ctx, sqlEndpoint, t.Account, t.Livemode, id))
-	return endpoint, explain(err)
+	return selectOne(ctx, s.sys, scanEndpoint, sqlEndpoint, t.Account, t.Livemode, id)
 }
 
 const sqlLockEndpoint = sqlEndpoint + ` FOR UPDATE`
@@ -217,8 +216,8 @@ RETURNING ` + endpointColumns
 func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.EndpointID, action string, change func(*Endpoint) error) (Endpoint, error) {
 	var endpoint Endpoint
 	err := s.InTx(ctx, t, func(tx *Store) (err error) {
-		locked := tx.tx.QueryRow(ctx, sqlLockEndpoint, t.Account, t.Livemode, id)
-		if endpoint, err = scanEndpoint(locked); err != nil {
+		endpoint, err = selectOne(ctx, tx.tx, scanEndpoint, sqlLockEndpoint, t.Account, t.Livemode, id)
+		if err != nil {
 			return err
 		}
 		if err = change(&endpoint); err != nil {
@@ -228,7 +227,7 @@ func (s *Store) ChangeEndpoint(ctx context.Context, t ship.Tenant, id ship.Endpo
 		args := settingsArgs(t, id, endpoint.EndpointSettings)
 		args["previous"] = endpoint.Previous
 		args["until"] = nullTime(endpoint.PreviousUntil)
-		if endpoint, err = scanEndpoint(tx.tx.QueryRow(ctx, sqlChangeEndpoint, args)); err != nil {
+		if endpoint, err = selectOne(ctx, tx.tx, scanEndpoint, sqlChangeEndpoint, args); err != nil {
 			return err
 		}
 		return tx.AuditChange(ctx, EntryOf(t, action, string(id)))

@@ -153,19 +153,13 @@ func distinct(keys []ship.Subject) []ship.Subject {
 
 // newRecipients returns the recipients of the shipments that have no facts yet.
 func newRecipients(ctx context.Context, tx pgx.Tx, keys []ship.Subject) (map[ship.Subject]recipient, error) {
-	rows, err := tx.Query(ctx, sqlNewRecipients, subjectArgs(keys))
-	if err != nil {
-		return nil, err
-	}
-
 	recipients := map[ship.Subject]recipient{}
 	var subject subjectReader
 	var to recipient
 	targets := append(subject.targets(), &to.name, &to.company, &to.city, &to.email)
-	err = each(rows, func(row pgx.Rows) error {
-		err := row.Scan(targets...)
+	err := selectEach(ctx, tx, targets, func() error {
 		recipients[subject.read()] = to
-		return err
-	})
+		return nil
+	}, sqlNewRecipients, subjectArgs(keys))
 	return recipients, err
 }

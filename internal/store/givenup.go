@@ -18,12 +18,11 @@ ORDER BY e.id LIMIT 100`
 // failed, and
 // whose owners have not been notified.
 func (s *Store) FailedEndpointsToNotify(ctx context.Context) ([]Endpoint, error) {
-	rows, err := s.sys.Query(ctx, sqlUnnotifiedDisabled)
+	list, err := selectList(ctx, s.sys, scanEndpoint, sqlUnnotifiedDisabled)
 	if err != nil {
-		return nil, fmt.Errorf("read disabled endpoints: %w", explain(err))
+		return nil, fmt.Errorf("read disabled endpoints: %w", err)
 	}
-	list, err := collect(rows, scanEndpoint)
-	return list, explain(err)
+	return list, nil
 }
 
 const sqlSetNotified = `

@@ -28,7 +28,7 @@ func (s *Store) IdempotencyRecord(ctx context.Context, t ship.Tenant, key string
 	return queryOne(ctx, s, t, scanMemory, sqlMemory, t.Account, t.Livemode, key)
 }
 
-func scanMemory(r pgx.Row) (IdempotencyRecord, error) {
+func scanMemory(r pgx.CollectableRow) (IdempotencyRecord, error) {
 	var (
 		memory      IdempotencyRecord
 		fingerprint []byte

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/waybillhq/waybill/internal/ship"
@@ -131,12 +130,6 @@ func (scanRaw) Scan(src []byte, target any) error {
 		return fmt.Errorf("a uuid of %d bytes", len(src))
 	}
 	return nil
-}
-
-// scanRawID reads a row of one id.
-func scanRawID(r pgx.Row) (id ship.RawID, err error) {
-	err = r.Scan(&id)
-	return id, err
 }
 
 func compareIDs(a, b ship.RawID) int { return bytes.Compare(a[:], b[:]) }

@@ -62,14 +62,15 @@ ORDER BY id LIMIT 1000`
 // OpenPurchases lists purchases and voids older than before that wait for an
 // outcome.
 func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParcel, error) {
-	rows, err := s.sys.Query(ctx, sqlOpen, ship.RawIDAt(before))
+	list, err := selectList(ctx, s.sys, scanOpenParcel, sqlOpen, ship.RawIDAt(before))
 	if err != nil {
-		return nil, fmt.Errorf("open purchases: %w", explain(err))
+		return nil, fmt.Errorf("open purchases: %w", err)
 	}
-	list, err := collect(rows, func(r pgx.Row) (OpenParcel, error) {
-		var open OpenParcel
-		err := r.Scan(&open.Tenant.Account, &open.Tenant.Livemode, &open.ID, &open.State)
-		return open, err
-	})
-	return list, explain(err)
+	return list, nil
+}
+
+func scanOpenParcel(r pgx.CollectableRow) (OpenParcel, error) {
+	var open OpenParcel
+	err := r.Scan(&open.Tenant.Account, &open.Tenant.Livemode, &open.ID, &open.State)
+	return open, err
 }

@@ -136,7 +136,7 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 		sql = sqlRequestsByRoute
 	}
 
-	scan := func(r pgx.Row) (Request, error) { return scanRequest(r, t) }
+	scan := func(r pgx.CollectableRow) (Request, error) { return scanRequest(r, t) }
 	list, err := queryList(ctx, s, t, scan, sql, pgx.NamedArgs{
 		"account":  t.Account,
 		"livemode": t.Livemode,
@@ -155,7 +155,7 @@ func (s *Store) Requests(ctx context.Context, t ship.Tenant, q RequestQuery) ([]
 
 // scanRequest reads a request of the tenant. Further columns come after the
 // request's.
-func scanRequest(r pgx.Row, t ship.Tenant, further ...any) (Request, error) {
+func scanRequest(r pgx.CollectableRow, t ship.Tenant, further ...any) (Request, error) {
 	var (
 		request           Request
 		took              int
@@ -182,7 +182,7 @@ WHERE account_id = $1 AND livemode = $2 AND id = $3`
 // Request returns one of the tenant's requests, with its problem; ship.NotFound
 // if the log does not have it, or no longer.
 func (s *Store) Request(ctx context.Context, t ship.Tenant, id ship.RequestID) (Request, error) {
-	scan := func(r pgx.Row) (Request, error) {
+	scan := func(r pgx.CollectableRow) (Request, error) {
 		var problem []byte
 		request, err := scanRequest(r, t, &problem)
 		request.Problem = problem
@@ -276,7 +276,7 @@ func (s *Store) Exchanges(ctx context.Context, t ship.Tenant, shipment ship.Ship
 	// not be read.
 	from := ship.RawIDAt(shipment.Raw().Time().Add(-time.Minute))
 
-	scan := func(r pgx.Row) (CarrierExchange, error) {
+	scan := func(r pgx.CollectableRow) (CarrierExchange, error) {
 		exchange, err := scanExchange(r)
 		exchange.Tenant = t
 		exchange.Shipment = shipment
@@ -290,7 +290,7 @@ func (s *Store) Exchanges(ctx context.Context, t ship.Tenant, shipment ship.Ship
 	return list, nil
 }
 
-func scanExchange(r pgx.Row) (CarrierExchange, error) {
+func scanExchange(r pgx.CollectableRow) (CarrierExchange, error) {
 	var exchange CarrierExchange
 	var status *int
 	var took int

@@ -83,7 +83,7 @@ ORDER BY interval_id`
 // Calls lists how the calls of the tenant's connections went since then, the
 // oldest slot first.
 func (s *Store) Calls(ctx context.Context, t ship.Tenant, since time.Time) ([]Calls, error) {
-	scan := func(r pgx.Row) (Calls, error) {
+	scan := func(r pgx.CollectableRow) (Calls, error) {
 		calls := Calls{Tenant: t}
 		var slot ship.RawID
 		err := r.Scan(&slot, &calls.Connection, &calls.Operation, &calls.Calls, &calls.Refused, &calls.Failed, &calls.Times)

@@ -28,23 +28,18 @@ FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 // Routes returns how the parcels were sent; those that were not bought here are
 // left out.
 func (s *Store) Routes(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]Route, error) {
-	rows, err := s.sys.Query(ctx, sqlRoutes, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("read routes: %w", explain(err))
-	}
-
 	routes := make(map[ship.Subject]Route, len(parcels))
-	err = each(rows, func(r pgx.Rows) error {
-		var parcel ship.Subject
-		var route Route
-		err := r.Scan(
-			&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID,
-			&route.Carrier, &route.Service, &route.From, &route.To, &route.Sent,
-		)
+	var parcel ship.Subject
+	var route Route
+	targets := append(subjectTargets(&parcel), &route.Carrier, &route.Service, &route.From, &route.To, &route.Sent)
+	err := selectEach(ctx, s.sys, targets, func() error {
 		routes[parcel] = route
-		return err
-	})
-	return routes, explain(err)
+		return nil
+	}, sqlRoutes, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read routes: %w", err)
+	}
+	return routes, nil
 }
 
 // A Lane is a service of a carrier from one area to another, of a tenant.
@@ -115,15 +110,13 @@ WHERE account_id = @account AND livemode = @livemode AND origin_area = @origin A
 // Lanes returns how long the tenant's parcels took from one area to another.
 func (s *Store) Lanes(ctx context.Context, t ship.Tenant, origin, destination string) (map[Lane]ship.TransitDays, error) {
 	lanes := map[Lane]ship.TransitDays{}
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		lane := Lane{Tenant: t, Origin: origin, Destination: destination}
-		var counts []int
-		err := r.Scan(&lane.Carrier, &lane.Service, &counts)
-
+	lane := Lane{Tenant: t, Origin: origin, Destination: destination}
+	var counts []int
+	err := s.queryEach(ctx, t, []any{&lane.Carrier, &lane.Service, &counts}, func() error {
 		var days ship.TransitDays
 		copy(days[:], counts)
 		lanes[lane] = days
-		return err
+		return nil
 	}, sqlLanes, tenantArgs(t, nil, pgx.NamedArgs{"origin": origin, "destination": destination}))
 	return lanes, err
 }

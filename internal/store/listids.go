@@ -40,7 +40,7 @@ func (s *Store) tail(ctx context.Context, t ship.Tenant) (ids idArray, ready boo
 // collectIDs returns a function that appends the ids of all rows, for a
 // statement of a batch.
 func collectIDs(ids *idArray) func(pgx.Rows) error {
-	return collectInto((*[]ship.RawID)(ids), scanRawID)
+	return collectInto(ids, pgx.RowTo[ship.RawID])
 }
 
 // The statements that list ids by facts. $3 is left out because it is in the

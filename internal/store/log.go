@@ -74,9 +74,7 @@ func (s *Store) Log(ctx context.Context, t ship.Tenant, after Position, kinds []
 	if len(kinds) > 0 {
 		// The end is read before the list, so that the list holds all events of
 		// these kinds up to it.
-		batch.Queue(sqlLogEnd, account, t.Livemode, tx, after.ID).Query(func(rows pgx.Rows) error {
-			return each(rows, func(r pgx.Rows) error { return scanPosition(r, &end) })
-		})
+		batch.Queue(sqlLogEnd, account, t.Livemode, tx, after.ID).Query(end.readFrom)
 	}
 	batch.Queue(sqlLog, account, t.Livemode, tx, after.ID, toStrings(kinds), limit).Query(collectInto(&list, scanLogEvent))
 	if err := s.send(ctx, batch); err != nil {
@@ -108,16 +106,17 @@ func (p Position) advance(list []LogEvent, now time.Time) Position {
 	return p
 }
 
-func scanPosition(r pgx.Row, p *Position) (err error) {
+// readFrom sets the transaction and the id from the row, if there is one.
+func (p *Position) readFrom(rows pgx.Rows) error {
 	var tx string
-	if err := r.Scan(&tx, &p.ID); err != nil {
+	_, err := pgx.ForEachRow(rows, []any{&tx, &p.ID}, func() (err error) {
+		p.Tx, err = strconv.ParseUint(tx, 10, 64)
 		return err
-	}
-	p.Tx, err = strconv.ParseUint(tx, 10, 64)
+	})
 	return err
 }
 
-func scanLogEvent(r pgx.Row) (LogEvent, error) {
+func scanLogEvent(r pgx.CollectableRow) (LogEvent, error) {
 	var (
 		found                       LogEvent
 		id, subject                 ship.RawID

@@ -7,41 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
-
-// statements runs system statements: the pool, or the transaction of
-// InSystemTx.
-type statements interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// system returns where statements about people run, who belong to no tenant.
-func (s *Store) system() statements {
-	if s.tx != nil {
-		return s.tx
-	}
-	return s.sys
-}
-
-// run runs one system statement and reports how many rows it touched.
-func (s *Store) run(ctx context.Context, sql string, args pgx.NamedArgs) (int, error) {
-	tag, err := s.system().Exec(ctx, sql, args)
-	return int(tag.RowsAffected()), explain(err)
-}
-
-// list runs one system statement and gives each row to scan.
-func (s *Store) list(ctx context.Context, scan func(pgx.Rows) error, sql string, args pgx.NamedArgs) error {
-	rows, err := s.system().Query(ctx, sql, args)
-	if err != nil {
-		return explain(err)
-	}
-	return explain(each(rows, scan))
-}
 
 // A Member is a person of an account, without secrets.
 type Member struct {
@@ -67,7 +35,7 @@ func (s *Store) Members(ctx context.Context, account ship.AccountID) ([]Member, 
 	return list, s.addSignInState(ctx, list)
 }
 
-func scanMember(r pgx.Row) (Member, error) {
+func scanMember(r pgx.CollectableRow) (Member, error) {
 	var member Member
 	err := r.Scan(&member.Person.ID, &member.Person.Email, &member.Person.Name, &member.Person.CreatedAt, &member.Role, &member.JoinedAt)
 	member.Person.CreatedAt = member.Person.CreatedAt.UTC()
@@ -92,17 +60,12 @@ func (s *Store) addSignInState(ctx context.Context, members []Member) error {
 		byPerson[person] = &members[i]
 	}
 
-	return s.list(ctx, func(r pgx.Rows) error {
-		var id ship.PersonID
-		var seen *time.Time
-		var hasTwoFactor bool
-		if err := r.Scan(&id, &seen, &hasTwoFactor); err != nil {
-			return err
-		}
-
-		member := byPerson[id]
-		member.SeenAt = timeOrZero(seen)
-		member.TwoFactor = hasTwoFactor
+	var id ship.PersonID
+	var seen *time.Time
+	var hasTwoFactor bool
+	return selectEach(ctx, s.system(), []any{&id, &seen, &hasTwoFactor}, func() error {
+		byPerson[id].SeenAt = timeOrZero(seen)
+		byPerson[id].TwoFactor = hasTwoFactor
 		return nil
 	}, sqlSignInState, pgx.NamedArgs{"people": ids})
 }
@@ -122,14 +85,7 @@ ORDER BY m.joined_at, a.id`
 
 // Memberships lists the accounts of a person, the one joined first first.
 func (s *Store) Memberships(ctx context.Context, person ship.PersonID) ([]Membership, error) {
-	var list []Membership
-	err := s.list(ctx, func(r pgx.Rows) error {
-		var membership Membership
-		err := r.Scan(&membership.Account, &membership.Name, &membership.Role)
-		list = append(list, membership)
-		return err
-	}, sqlMemberships, pgx.NamedArgs{"person": person})
-	return list, err
+	return selectList(ctx, s.system(), pgx.RowToStructByPos[Membership], sqlMemberships, pgx.NamedArgs{"person": person})
 }
 
 const sqlLockAccount = `SELECT a.name FROM accounts a WHERE a.id = @account FOR NO KEY UPDATE`

@@ -64,7 +64,7 @@ func scanInvitation(r pgx.Row, further ...any) (Invitation, error) {
 }
 
 // scanNamedInvitation reads invitationColumns and the account's name.
-func scanNamedInvitation(r pgx.Row) (Invitation, error) {
+func scanNamedInvitation(r pgx.CollectableRow) (Invitation, error) {
 	var name string
 	invitation, err := scanInvitation(r, &name)
 	invitation.AccountName = name
@@ -79,7 +79,7 @@ ORDER BY i.id DESC`
 // Invitations lists the invitations into the account that can be accepted,
 // newest first.
 func (s *Store) Invitations(ctx context.Context, account ship.AccountID, now time.Time) ([]Invitation, error) {
-	scan := func(r pgx.Row) (Invitation, error) { return scanInvitation(r) }
+	scan := func(r pgx.CollectableRow) (Invitation, error) { return scanInvitation(r) }
 	return queryList(ctx, s, ship.Tenant{Account: account}, scan, sqlInvitations, account, now)
 }
 
@@ -91,12 +91,12 @@ WHERE i.token_hash = @hash AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.
 // InvitationByHash returns an invitation that can be accepted; ship.Gone if
 // there is none.
 func (s *Store) InvitationByHash(ctx context.Context, hash [32]byte, now time.Time) (Invitation, error) {
-	invitation, err := scanNamedInvitation(s.system().QueryRow(ctx, sqlInvitationByHash, pgx.NamedArgs{"hash": hash[:], "now": now}))
+	invitation, err := selectOne(ctx, s.system(), scanNamedInvitation, sqlInvitationByHash, pgx.NamedArgs{"hash": hash[:], "now": now})
 	invitation.Hash = hash
-	if errors.Is(err, pgx.ErrNoRows) {
+	if ship.KindOf(err) == ship.NotFound {
 		return invitation, invitationGone()
 	}
-	return invitation, explain(err)
+	return invitation, err
 }
 
 func invitationGone() error {
@@ -112,13 +112,7 @@ ORDER BY i.id`
 // InvitationsByEmail lists the invitations of an e-mail that can be accepted,
 // into any account.
 func (s *Store) InvitationsByEmail(ctx context.Context, email string, now time.Time) ([]Invitation, error) {
-	var list []Invitation
-	err := s.list(ctx, func(r pgx.Rows) error {
-		invitation, err := scanNamedInvitation(r)
-		list = append(list, invitation)
-		return err
-	}, sqlInvitationsByEmail, pgx.NamedArgs{"email": email, "now": now})
-	return list, err
+	return selectList(ctx, s.system(), scanNamedInvitation, sqlInvitationsByEmail, pgx.NamedArgs{"email": email, "now": now})
 }
 
 const sqlUseInvitation = `

@@ -47,17 +47,15 @@ ORDER BY k.created_at, k.id`
 
 // Passkeys lists the passkeys of a person, oldest first.
 func (s *Store) Passkeys(ctx context.Context, person ship.PersonID) ([]Passkey, error) {
-	var list []Passkey
-	err := s.list(ctx, func(r pgx.Rows) error {
+	scan := func(r pgx.CollectableRow) (Passkey, error) {
 		passkey := Passkey{Person: person}
 		var used *time.Time
 		err := r.Scan(&passkey.ID, &passkey.Name, &passkey.Credential, &passkey.CreatedAt, &used)
 		passkey.CreatedAt = passkey.CreatedAt.UTC()
 		passkey.UsedAt = timeOrZero(used)
-		list = append(list, passkey)
-		return err
-	}, sqlPasskeys, personArgs(person))
-	return list, err
+		return passkey, err
+	}
+	return selectList(ctx, s.system(), scan, sqlPasskeys, personArgs(person))
 }
 
 // sqlUsePasskey accepts a signature count only above the stored one. An

@@ -194,16 +194,17 @@ ORDER BY shipment_id LIMIT 500`
 // UncertainPurchases lists purchases since a time, after one of them, that have attempts
 // whose outcome is uncertain.
 func (s *Store) UncertainPurchases(ctx context.Context, since time.Time, after ship.ShipmentID) ([]UncertainPurchase, error) {
-	rows, err := s.sys.Query(ctx, sqlUncertainPurchases, ship.RawIDAt(since), after)
+	list, err := selectList(ctx, s.sys, scanUncertain, sqlUncertainPurchases, ship.RawIDAt(since), after)
 	if err != nil {
-		return nil, fmt.Errorf("read uncertain attempts: %w", explain(err))
+		return nil, fmt.Errorf("read uncertain attempts: %w", err)
 	}
-	list, err := collect(rows, func(r pgx.Row) (UncertainPurchase, error) {
-		var uncertain UncertainPurchase
-		err := r.Scan(&uncertain.Shipment, &uncertain.Tenant.Account, &uncertain.Tenant.Livemode)
-		return uncertain, err
-	})
-	return list, explain(err)
+	return list, nil
+}
+
+func scanUncertain(r pgx.CollectableRow) (UncertainPurchase, error) {
+	var uncertain UncertainPurchase
+	err := r.Scan(&uncertain.Shipment, &uncertain.Tenant.Account, &uncertain.Tenant.Livemode)
+	return uncertain, err
 }
 
 const sqlKnown = `
@@ -212,18 +213,16 @@ FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Known returns which of these shipments are stored.
 func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
-	rows, err := s.sys.Query(ctx, sqlKnown, subjectArgs(list))
-	if err != nil {
-		return nil, fmt.Errorf("read known shipments: %w", explain(err))
-	}
-
 	known := make(map[ship.Subject]bool, len(list))
-	err = each(rows, func(r pgx.Rows) error {
-		subject, err := scanSubject(r)
+	var subject ship.Subject
+	err := selectEach(ctx, s.sys, subjectTargets(&subject), func() error {
 		known[subject] = true
-		return err
-	})
-	return known, explain(err)
+		return nil
+	}, sqlKnown, subjectArgs(list))
+	if err != nil {
+		return nil, fmt.Errorf("read known shipments: %w", err)
+	}
+	return known, nil
 }
 
 const sqlRestored = `SELECT restored_at FROM instance`

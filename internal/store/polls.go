@@ -25,12 +25,11 @@ RETURNING account_id, livemode, subject_id`
 // DuePolls claims up to limit parcels that are due at now; each is due again
 // at again unless it is ended.
 func (s *Store) DuePolls(ctx context.Context, now, again time.Time, limit int) ([]ship.Subject, error) {
-	rows, err := s.sys.Query(ctx, sqlDuePolls, now, again, limit)
+	list, err := selectList(ctx, s.sys, scanSubject, sqlDuePolls, now, again, limit)
 	if err != nil {
-		return nil, fmt.Errorf("claim polls: %w", explain(err))
+		return nil, fmt.Errorf("claim polls: %w", err)
 	}
-	list, err := collect(rows, scanSubject)
-	return list, explain(err)
+	return list, nil
 }
 
 const sqlEndPolls = `
@@ -54,20 +53,17 @@ FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 
 // Orders returns what was ordered for each of the parcels.
 func (s *Store) Orders(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.Order, error) {
-	rows, err := s.tx.Query(ctx, sqlOrders, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", explain(err))
-	}
-
 	orders := make(map[ship.Subject]ship.Order, len(parcels))
-	err = each(rows, func(r pgx.Rows) error {
-		var parcel ship.Subject
-		var order ship.Order
-		err := r.Scan(&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID, &order)
+	var parcel ship.Subject
+	var order ship.Order
+	err := selectEach(ctx, s.tx, append(subjectTargets(&parcel), &order), func() error {
 		orders[parcel] = order
-		return err
-	})
-	return orders, explain(err)
+		return nil
+	}, sqlOrders, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	return orders, nil
 }
 
 // InSystemTx runs fn in a transaction that sees all tenants, and commits if fn

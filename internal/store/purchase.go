@@ -100,7 +100,7 @@ func (s *Store) Attempts(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 	return queryList(ctx, s, t, scanPurchaseAttempt, sqlAttempts, t.Account, t.Livemode, id)
 }
 
-func scanPurchaseAttempt(r pgx.Row) (Attempt, error) {
+func scanPurchaseAttempt(r pgx.CollectableRow) (Attempt, error) {
 	var (
 		attempt                Attempt
 		endedAt                *time.Time
@@ -128,17 +128,16 @@ ORDER BY shipment_id, attempt DESC`
 // reference and times.
 func (s *Store) LastAttempts(ctx context.Context, t ship.Tenant, shipments []ship.ShipmentID) (map[ship.ShipmentID]Attempt, error) {
 	last := map[ship.ShipmentID]Attempt{}
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var attempt Attempt
-		var id ship.ShipmentID
-		var outcome, code, message *string
-		err := r.Scan(&id, &attempt.Number, &attempt.Carrier, &outcome, &code, &message)
-
+	var id ship.ShipmentID
+	var attempt Attempt
+	var outcome, code, message *string
+	targets := []any{&id, &attempt.Number, &attempt.Carrier, &outcome, &code, &message}
+	err := s.queryEach(ctx, t, targets, func() error {
 		attempt.Outcome = value(outcome)
 		attempt.Code = value(code)
 		attempt.Message = value(message)
 		last[id] = attempt
-		return err
+		return nil
 	}, sqlLastAttempts, t.Account, t.Livemode, rawIDs(shipments))
 	return last, err
 }

@@ -72,21 +72,15 @@ func (s *Store) AddPushes(ctx context.Context, list []Push, due time.Time) (fres
 	args["headers"] = headers
 	args["bodies"] = bodies
 	args["due"] = due
-	rows, err := s.sys.Query(ctx, sqlAddPushes, args)
-	if err != nil {
-		return nil, fmt.Errorf("store pushes: %w", explain(err))
-	}
 
 	fresh = make(map[ship.Subject]bool, len(list))
 	var subject subjectReader
-	targets := subject.targets()
-	err = each(rows, func(r pgx.Rows) error {
-		err := r.Scan(targets...)
+	err = selectEach(ctx, s.sys, subject.targets(), func() error {
 		fresh[subject.read()] = true
-		return err
-	})
+		return nil
+	}, sqlAddPushes, args)
 	if err != nil {
-		return nil, fmt.Errorf("store pushes: %w", explain(err))
+		return nil, fmt.Errorf("store pushes: %w", err)
 	}
 	return fresh, nil
 }
@@ -122,7 +116,7 @@ func (s *Store) DuePushes(ctx context.Context, now, again time.Time, limit int) 
 	return list, nil
 }
 
-func scanPendingPush(r pgx.Row) (PendingPush, error) {
+func scanPendingPush(r pgx.CollectableRow) (PendingPush, error) {
 	var pending PendingPush
 	err := r.Scan(&pending.Tenant.Account, &pending.Tenant.Livemode, &pending.ID, &pending.Bytes, &pending.Looks)
 	return pending, err
@@ -158,15 +152,14 @@ FROM ` + subjectKeys + ` CROSS JOIN LATERAL (
 
 // Pushes returns pushes of any tenants; those past their retention are left out.
 func (s *Store) Pushes(ctx context.Context, ids []ship.Subject) ([]Push, error) {
-	rows, err := s.sys.Query(ctx, sqlPushes, subjectArgs(ids))
+	list, err := selectList(ctx, s.sys, scanPush, sqlPushes, subjectArgs(ids))
 	if err != nil {
-		return nil, fmt.Errorf("read pushes: %w", explain(err))
+		return nil, fmt.Errorf("read pushes: %w", err)
 	}
-	list, err := collect(rows, scanPush)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanPush(r pgx.Row) (Push, error) {
+func scanPush(r pgx.CollectableRow) (Push, error) {
 	var push Push
 	err := r.Scan(&push.Tenant.Account, &push.Tenant.Livemode, &push.ID, &push.Connection, &push.Header, &push.Body)
 	return push, err

@@ -38,7 +38,7 @@ func (s *Store) RateSheets(ctx context.Context, t ship.Tenant, withText bool) ([
 	return queryList(ctx, s, t, scanRateSheet, sqlRateSheets, t.Account, t.Livemode, withText)
 }
 
-func scanRateSheet(r pgx.Row) (RateSheet, error) {
+func scanRateSheet(r pgx.CollectableRow) (RateSheet, error) {
 	var sheet RateSheet
 	err := r.Scan(&sheet.Name, &sheet.Version, &sheet.Carrier, &sheet.Connection, &sheet.CSV, &sheet.AddedAt)
 	return sheet, err
@@ -64,12 +64,9 @@ func (s *Store) RateSheetTexts(ctx context.Context, t ship.Tenant, list []RateSh
 		sheets[sheetVersion{list[i].Name, list[i].Version}] = &list[i]
 	}
 
-	return s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var key sheetVersion
-		var text string
-		if err := r.Scan(&key.name, &key.version, &text); err != nil {
-			return err
-		}
+	var key sheetVersion
+	var text string
+	return s.queryEach(ctx, t, []any{&key.name, &key.version, &text}, func() error {
 		sheets[key].CSV = text
 		return nil
 	}, sqlRateSheetTexts, t.Account, t.Livemode, names, versions)

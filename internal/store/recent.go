@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -13,8 +11,9 @@ import (
 // log may see; the beginning if there is none.
 func (s *Store) LogEnd(ctx context.Context, t ship.Tenant) (Position, error) {
 	var end Position
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &end) },
-		sqlLogEnd, t.Account, t.Livemode, "0", ship.RawID{})
+	batch := s.newBatch(t)
+	batch.Queue(sqlLogEnd, t.Account, t.Livemode, "0", ship.RawID{}).Query(end.readFrom)
+	err := s.send(ctx, batch)
 	return end, err
 }
 
@@ -82,8 +81,9 @@ func (s *Store) RecentOf(ctx context.Context, t ship.Tenant, before Position, ki
 		return list, further, err
 	}
 
-	err = s.queryRows(ctx, t, func(r pgx.Rows) error { return scanPosition(r, &further) },
-		sqlRecentReach, account, t.Livemode, tx, before.ID, recentReach-1)
+	batch := s.newBatch(t)
+	batch.Queue(sqlRecentReach, account, t.Livemode, tx, before.ID, recentReach-1).Query(further.readFrom)
+	err = s.send(ctx, batch)
 	return list, further, err
 }
 

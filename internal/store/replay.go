@@ -30,32 +30,27 @@ ORDER BY st.account_id, st.livemode, st.id LIMIT @limit`
 // the one named by after, and the last parcel that it looked at; that is the
 // zero one at the end. Simulated parcels are left out.
 func (s *Store) ParcelsSince(ctx context.Context, carrier string, since time.Time, after ship.Subject, limit int) (parcels []ship.Subject, last ship.Subject, err error) {
-	rows, err := s.sys.Query(ctx, sqlParcelsSince, tenantArgs(after.Tenant, after.ID, pgx.NamedArgs{
-		"carrier": carrier,
-		"since":   ship.RawIDAt(since),
-		"limit":   limit,
-	}))
-	if err != nil {
-		return nil, last, fmt.Errorf("read parcels: %w", explain(err))
-	}
-
 	seen := 0
-	err = each(rows, func(r pgx.Rows) error {
-		var isCarriers *bool // NULL if the parcel has no carrier
-		if err := r.Scan(&last.Tenant.Account, &last.Tenant.Livemode, &last.ID, &isCarriers); err != nil {
-			return err
-		}
-
+	var isCarriers *bool // NULL if the parcel has no carrier
+	err = selectEach(ctx, s.sys, append(subjectTargets(&last), &isCarriers), func() error {
 		seen++
 		if value(isCarriers) {
 			parcels = append(parcels, last)
 		}
 		return nil
-	})
+	}, sqlParcelsSince, tenantArgs(after.Tenant, after.ID, pgx.NamedArgs{
+		"carrier": carrier,
+		"since":   ship.RawIDAt(since),
+		"limit":   limit,
+	}))
+	if err != nil {
+		return nil, ship.Subject{}, fmt.Errorf("read parcels: %w", err)
+	}
+
 	if seen < limit {
 		last = ship.Subject{}
 	}
-	return parcels, last, explain(err)
+	return parcels, last, nil
 }
 
 const sqlMeanings = `
@@ -74,15 +69,14 @@ type StoredMeaning struct {
 // StoredMeanings returns how the events of the parcels were interpreted when they
 // arrived.
 func (s *Store) StoredMeanings(ctx context.Context, parcels []ship.Subject) ([]StoredMeaning, error) {
-	rows, err := s.sys.Query(ctx, sqlMeanings, subjectArgs(parcels))
+	list, err := selectList(ctx, s.sys, scanMeaning, sqlMeanings, subjectArgs(parcels))
 	if err != nil {
-		return nil, fmt.Errorf("read code meanings: %w", explain(err))
+		return nil, fmt.Errorf("read code meanings: %w", err)
 	}
-	list, err := collect(rows, scanMeaning)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanMeaning(r pgx.Row) (StoredMeaning, error) {
+func scanMeaning(r pgx.CollectableRow) (StoredMeaning, error) {
 	var meaning StoredMeaning
 	var status, reason *string
 	err := r.Scan(
@@ -142,22 +136,19 @@ FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
 // BoughtOver returns the connections over which the parcels were bought; parcels
 // that were bought without one are left out.
 func (s *Store) BoughtOver(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]ship.ConnectionID, error) {
-	rows, err := s.sys.Query(ctx, sqlBoughtOver, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("read connections of parcels: %w", explain(err))
-	}
-
 	connections := map[ship.Subject]ship.ConnectionID{}
-	err = each(rows, func(r pgx.Rows) error {
-		var parcel ship.Subject
-		var connection *string
-		err := r.Scan(&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID, &connection)
+	var parcel ship.Subject
+	var connection *string
+	err := selectEach(ctx, s.sys, append(subjectTargets(&parcel), &connection), func() error {
 		if value(connection) != "" {
 			connections[parcel] = ship.ConnectionID(*connection)
 		}
-		return err
-	})
-	return connections, explain(err)
+		return nil
+	}, sqlBoughtOver, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read connections of parcels: %w", err)
+	}
+	return connections, nil
 }
 
 // sqlUnmapped reads the few events that tracking_events_unmapped lists.
@@ -181,15 +172,14 @@ type Unmapped struct {
 // Unmapped lists codes of parcels made since that have no meaning, the one last
 // reported first.
 func (s *Store) Unmapped(ctx context.Context, since time.Time, limit int) ([]Unmapped, error) {
-	rows, err := s.sys.Query(ctx, sqlUnmapped, ship.RawIDAt(since), limit)
+	list, err := selectList(ctx, s.sys, scanUnmapped, sqlUnmapped, ship.RawIDAt(since), limit)
 	if err != nil {
-		return nil, fmt.Errorf("list unmapped codes: %w", explain(err))
+		return nil, fmt.Errorf("list unmapped codes: %w", err)
 	}
-	list, err := collect(rows, scanUnmapped)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanUnmapped(r pgx.Row) (Unmapped, error) {
+func scanUnmapped(r pgx.CollectableRow) (Unmapped, error) {
 	var code Unmapped
 	var carrier *string
 	err := r.Scan(&carrier, &code.Code, &code.Events, &code.Parcels, &code.NewestAt, &code.Description)

@@ -126,8 +126,8 @@ func (p *rollUp) catchUp(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, d
 	// The log will be followed from where it ended when the backfill began, so
 	// what changes during the backfill is brought up to date after it.
 	if p.fresh {
-		err := scanPosition(tx.QueryRow(ctx, sqlWholeLogEnd), &p.cursor)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		rows, _ := tx.Query(ctx, sqlWholeLogEnd) // its error is returned by the rows
+		if err := p.cursor.readFrom(rows); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -163,41 +163,27 @@ func (p *rollUp) follow(ctx context.Context, tx pgx.Tx) (keys []ship.Subject, di
 	}
 	did = len(keys)
 
-	rows, err := tx.Query(ctx, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), p.cursor.ID, rollUpBatch)
-	if err != nil {
-		return nil, 0, err
-	}
 	var subject subjectReader
 	var number string
 	var isTracker bool
 	targets := slices.Concat([]any{&number, &p.cursor.ID}, subject.targets(), []any{&isTracker})
-	err = each(rows, func(r pgx.Rows) error {
-		if err := r.Scan(targets...); err != nil {
-			return err
-		}
+	err = selectEach(ctx, tx, targets, func() (err error) {
 		did++
 		if !isTracker {
 			keys = append(keys, subject.read())
 		}
 		p.cursor.Tx, err = strconv.ParseUint(number, 10, 64)
 		return err
-	})
+	}, sqlRollUpHeads, strconv.FormatUint(p.cursor.Tx, 10), p.cursor.ID, rollUpBatch)
 	return keys, did, err
 }
 
 func collectSubjects(ctx context.Context, tx pgx.Tx, sql string, args ...any) (list []ship.Subject, err error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-
 	var subject subjectReader
-	targets := subject.targets()
-	err = each(rows, func(r pgx.Rows) error {
-		err := r.Scan(targets...)
+	err = selectEach(ctx, tx, subject.targets(), func() error {
 		list = append(list, subject.read())
-		return err
-	})
+		return nil
+	}, sql, args...)
 	return list, err
 }
 

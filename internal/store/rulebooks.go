@@ -27,8 +27,7 @@ const sqlRoutingRevision = `SELECT revision FROM routing_revisions WHERE account
 // RoutingRevision counts the changes of the tenant's rules and rate sheets; it
 // is 0 for a tenant that has none.
 func (s *Store) RoutingRevision(ctx context.Context, t ship.Tenant) (revision int64, err error) {
-	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&revision) }, sqlRoutingRevision,
-		t.Account, t.Livemode)
+	revision, err = queryOne(ctx, s, t, pgx.RowTo[int64], sqlRoutingRevision, t.Account, t.Livemode)
 	if ship.KindOf(err) == ship.NotFound {
 		return 0, nil
 	}
@@ -58,7 +57,7 @@ func (s *Store) RuleBook(ctx context.Context, t ship.Tenant, version int) (RuleB
 	return queryOne(ctx, s, t, scanRuleBook, sqlRuleBook, t.Account, t.Livemode, version)
 }
 
-func scanRuleBook(r pgx.Row) (RuleBook, error) {
+func scanRuleBook(r pgx.CollectableRow) (RuleBook, error) {
 	var book RuleBook
 	var restored *int
 	err := r.Scan(&book.Version, &book.Book, &book.Note, &restored, &book.WrittenAt)
@@ -103,12 +102,12 @@ func (s *Store) PublishRules(ctx context.Context, t ship.Tenant, b RuleBook) (ti
 		return time.Time{}, fmt.Errorf("record a change of the rules: %w", err)
 	}
 
-	err := s.changeRow(ctx, t, publishedEntry(t, b), func(r pgx.Row) error { return r.Scan(&b.WrittenAt) }, sqlPublishRules,
+	publishedAt, err := changeOne(ctx, s, t, publishedEntry(t, b), pgx.RowTo[time.Time], sqlPublishRules,
 		t.Account, t.Livemode, b.Version, b.Book, b.Note, null(b.Restored))
 	if ship.KindOf(err) == ship.NotFound {
 		return time.Time{}, ship.Errorf(ship.Conflict, "version %d of the rules is not the next version", b.Version)
 	}
-	return b.WrittenAt, err
+	return publishedAt, err
 }
 
 func publishedEntry(t ship.Tenant, b RuleBook) AuditEntry {
@@ -143,11 +142,9 @@ ON CONFLICT (account_id, livemode) DO UPDATE SET
 RETURNING based_on_version, book, '', NULL::integer, saved_at`
 
 // SaveRuleDraft stores the draft in place of the one before.
-func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (b RuleBook, err error) {
+func (s *Store) SaveRuleDraft(ctx context.Context, t ship.Tenant, book json.RawMessage) (RuleBook, error) {
 	entry := EntryOf(t, "routing.draft_saved", "")
-	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sqlSaveRuleDraft,
-		t.Account, t.Livemode, book)
-	return b, err
+	return changeOne(ctx, s, t, entry, scanRuleBook, sqlSaveRuleDraft, t.Account, t.Livemode, book)
 }
 
 const sqlBeginRuleDraft = `
@@ -168,7 +165,7 @@ RETURNING based_on_version, book, '', NULL::integer, saved_at`
 // keeps what it is based on. If none was seen, seen.WrittenAt is zero and
 // seen.Version is the published version that it begins with. It is
 // ship.Conflict if what was seen is not there any more.
-func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBook, book json.RawMessage) (b RuleBook, err error) {
+func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBook, book json.RawMessage) (RuleBook, error) {
 	sql := sqlChangeRuleDraft
 	guard := any(seen.WrittenAt)
 	if seen.WrittenAt.IsZero() {
@@ -177,12 +174,11 @@ func (s *Store) ChangeRuleDraft(ctx context.Context, t ship.Tenant, seen RuleBoo
 	}
 
 	entry := EntryOf(t, "routing.draft_saved", "")
-	err = s.changeRow(ctx, t, entry, scanInto(&b, scanRuleBook), sql,
-		t.Account, t.Livemode, book, guard)
+	draft, err := changeOne(ctx, s, t, entry, scanRuleBook, sql, t.Account, t.Livemode, book, guard)
 	if ship.KindOf(err) == ship.NotFound {
-		return b, ship.Errorf(ship.Conflict, "the draft was changed since it was loaded")
+		return draft, ship.Errorf(ship.Conflict, "the draft was changed since it was loaded")
 	}
-	return b, err
+	return draft, err
 }
 
 const sqlEndRuleDraft = `
@@ -224,7 +220,7 @@ func (s *Store) Routed(ctx context.Context, t ship.Tenant, before ship.ShipmentI
 		t.Account, t.Livemode, before, ship.RawIDAt(since), limit)
 }
 
-func scanRoutedRow(r pgx.Row) (RoutedRow, error) {
+func scanRoutedRow(r pgx.CollectableRow) (RoutedRow, error) {
 	var row RoutedRow
 	err := r.Scan(&row.ID, &row.request, &row.purchase)
 	return row, err

@@ -276,12 +276,11 @@ ORDER BY value, subject_id DESC`
 // LockOrder.
 func (s *Store) LiveOrders(ctx context.Context, t ship.Tenant, orders []string) (map[string]ship.ShipmentID, error) {
 	found := make(map[string]ship.ShipmentID)
-	err := s.queryRows(ctx, t, func(r pgx.Rows) error {
-		var order string
-		var id ship.ShipmentID
-		err := r.Scan(&order, &id)
+	var order string
+	var id ship.ShipmentID
+	err := s.queryEach(ctx, t, []any{&order, &id}, func() error {
 		found[order] = id
-		return err
+		return nil
 	}, sqlLiveOrders, t.Account, t.Livemode, orders)
 	return found, err
 }

@@ -158,13 +158,8 @@ ORDER BY s.last_seen_at DESC, s.id`
 // Sessions lists the sessions of a person that are not over, the one last seen
 // first.
 func (s *Store) Sessions(ctx context.Context, person ship.PersonID, now, idle time.Time) ([]Session, error) {
-	var list []Session
-	err := s.list(ctx, func(r pgx.Rows) error {
-		session, err := scanSession(r)
-		list = append(list, session)
-		return err
-	}, sqlSessions, pgx.NamedArgs{"person": person, "now": now, "idle": idle})
-	return list, err
+	scan := func(r pgx.CollectableRow) (Session, error) { return scanSession(r) }
+	return selectList(ctx, s.system(), scan, sqlSessions, pgx.NamedArgs{"person": person, "now": now, "idle": idle})
 }
 
 const sqlEndSession = `DELETE FROM sessions WHERE id = @id AND person_id = @person`

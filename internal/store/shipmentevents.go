@@ -96,7 +96,7 @@ func (s *Store) EventDeliveries(ctx context.Context, t ship.Tenant, events []shi
 	return list, nil
 }
 
-func scanDelivery(r pgx.Row) (EventDelivery, error) {
+func scanDelivery(r pgx.CollectableRow) (EventDelivery, error) {
 	var delivery EventDelivery
 	var outcome *string
 	var status, millis, tries *int

@@ -28,11 +28,11 @@ func (s *Store) Shipment(ctx context.Context, t ship.Tenant, id ship.ShipmentID)
 }
 
 // shipmentScanner returns a function that reads shipments of the tenant.
-func shipmentScanner(t ship.Tenant) func(pgx.Row) (ship.Shipment, error) {
-	return func(r pgx.Row) (ship.Shipment, error) { return scanShipment(r, t) }
+func shipmentScanner(t ship.Tenant) pgx.RowToFunc[ship.Shipment] {
+	return func(r pgx.CollectableRow) (ship.Shipment, error) { return scanShipment(r, t) }
 }
 
-func scanShipment(r pgx.Row, t ship.Tenant) (ship.Shipment, error) {
+func scanShipment(r pgx.CollectableRow, t ship.Tenant) (ship.Shipment, error) {
 	var (
 		shipment          = ship.Shipment{Tenant: t}
 		request, purchase []byte

@@ -20,9 +20,7 @@ WHERE account_id = $1 AND livemode = $2 AND api_key_id = $3 AND shipment_id >= $
 // Spent returns what the key's purchases since the time cost.
 func (s *Store) Spent(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (minor int64, err error) {
 	from, _ := idBounds(since, time.Time{}, ship.RawID{})
-	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&minor) }, sqlSpent,
-		t.Account, t.Livemode, key, from)
-	return minor, err
+	return queryOne(ctx, s, t, pgx.RowTo[int64], sqlSpent, t.Account, t.Livemode, key, from)
 }
 
 // LockSpending lets one purchase of the key at a time check its limit, until the

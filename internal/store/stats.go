@@ -81,9 +81,7 @@ func (s *Store) Tallies(ctx context.Context, t ship.Tenant, since, from, until t
 	}
 	c.Ready = ready
 
-	read := func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error { return c.add(r, from) })
-	}
+	read := func(rows pgx.Rows) error { return c.addSums(rows, from) }
 	args := []any{t.Account, t.Livemode, since, from, until, tail}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
@@ -96,35 +94,36 @@ func (s *Store) Tallies(ctx context.Context, t ship.Tenant, since, from, until t
 	return c, err
 }
 
-// add takes one row of sumOfLines: the sum of a day if it has one, else a tally.
-func (c *Counts) add(r pgx.Row, from time.Time) error {
+// addSums takes the rows of sumOfLines: each is the sum of a day if it has one,
+// else a tally.
+func (c *Counts) addSums(rows pgx.Rows, from time.Time) error {
 	var (
 		tally                            Tally
 		day                              *time.Time
 		inside                           *bool
 		carrier, status, state, currency *string
 	)
-	err := r.Scan(
+	targets := []any{
 		&day, &inside, &carrier, &status, &state, &currency,
 		&tally.Count, &tally.Price.Minor, &tally.Promised, &tally.OnTime,
-	)
-	if err != nil {
-		return err
 	}
-	tally.Carrier = value(carrier)
-	tally.Status = ship.Status(value(status))
-	tally.State = ship.State(value(state))
-	tally.Price.Currency = value(currency)
+	_, err := pgx.ForEachRow(rows, targets, func() error {
+		tally.Carrier = value(carrier)
+		tally.Status = ship.Status(value(status))
+		tally.State = ship.State(value(state))
+		tally.Price.Currency = value(currency)
 
-	switch {
-	case day != nil:
-		if !day.Before(from) && tally.State == ship.StatePurchased {
-			c.Days = append(c.Days, DayCount{day.UTC(), tally.Count})
+		switch {
+		case day != nil:
+			if !day.Before(from) && tally.State == ship.StatePurchased {
+				c.Days = append(c.Days, DayCount{day.UTC(), tally.Count})
+			}
+		case value(inside):
+			c.Tallies = append(c.Tallies, tally)
+		default:
+			c.Before = append(c.Before, tally)
 		}
-	case value(inside):
-		c.Tallies = append(c.Tallies, tally)
-	default:
-		c.Before = append(c.Before, tally)
-	}
-	return nil
+		return nil
+	})
+	return err
 }

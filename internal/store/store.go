@@ -194,23 +194,19 @@ func (s *Store) queryRow(ctx context.Context, t ship.Tenant, scan func(pgx.Row) 
 	return s.send(ctx, b)
 }
 
-// queryRows runs one statement of the tenant and gives each row to scan.
-func (s *Store) queryRows(ctx context.Context, t ship.Tenant, scan func(pgx.Rows) error, sql string, args ...any) error {
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return each(rows, scan) })
-	return s.send(ctx, b)
-}
-
 // queryOne runs one statement of the tenant and returns its row; no row is
 // ship.NotFound.
-func queryOne[T any](ctx context.Context, s *Store, t ship.Tenant, scan func(pgx.Row) (T, error), sql string, args ...any) (T, error) {
+func queryOne[T any](ctx context.Context, s *Store, t ship.Tenant, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
 	var item T
-	err := s.queryRow(ctx, t, scanInto(&item, scan), sql, args...)
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Query(collectOneInto(&item, scan))
+	err := s.send(ctx, b)
 	return item, err
 }
 
-// queryList runs one statement of the tenant and returns all its rows.
-func queryList[T any](ctx context.Context, s *Store, t ship.Tenant, scan func(pgx.Row) (T, error), sql string, args ...any) ([]T, error) {
+// queryList runs one statement of the tenant and returns all its rows; the list of
+// no rows is nil.
+func queryList[T any](ctx context.Context, s *Store, t ship.Tenant, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	var list []T
 	b := s.newBatch(t)
 	b.Queue(sql, args...).Query(collectInto(&list, scan))
@@ -218,43 +214,76 @@ func queryList[T any](ctx context.Context, s *Store, t ship.Tenant, scan func(pg
 	return list, err
 }
 
-// each gives every row to scan.
-func each(rows pgx.Rows, scan func(pgx.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// collect returns all rows; the list of no rows is nil.
-func collect[T any](rows pgx.Rows, scan func(pgx.Row) (T, error)) ([]T, error) {
-	var list []T
-	err := collectInto(&list, scan)(rows)
-	return list, err
+// queryEach runs one statement of the tenant, reads each row into the targets and
+// calls fn for it.
+func (s *Store) queryEach(ctx context.Context, t ship.Tenant, targets []any, fn func() error, sql string, args ...any) error {
+	b := s.newBatch(t)
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, targets, fn)
+		return err
+	})
+	return s.send(ctx, b)
 }
 
 // collectInto returns a function that appends all rows to the list, for a
 // statement of a batch.
-func collectInto[T any](list *[]T, scan func(pgx.Row) (T, error)) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		return each(rows, func(r pgx.Rows) error {
-			item, err := scan(r)
-			*list = append(*list, item)
-			return err
-		})
+func collectInto[T any, L ~[]T](list *L, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*list, err = pgx.AppendRows(*list, rows, scan)
+		return err
 	}
 }
 
-// scanInto returns a function that stores the row in item, for a statement of a
-// batch.
-func scanInto[T any](item *T, scan func(pgx.Row) (T, error)) func(pgx.Row) error {
-	return func(r pgx.Row) (err error) {
-		*item, err = scan(r)
+// collectOneInto returns a function that stores the only row in item, for a
+// statement of a batch.
+func collectOneInto[T any](item *T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*item, err = pgx.CollectOneRow(rows, scan)
 		return err
 	}
+}
+
+// statements is what runs statements that are no tenant's: the system's pool, or
+// a transaction.
+type statements interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// system returns where statements that are no tenant's run.
+func (s *Store) system() statements {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.sys
+}
+
+// run runs one system statement and reports how many rows it touched.
+func (s *Store) run(ctx context.Context, sql string, args pgx.NamedArgs) (int, error) {
+	tag, err := s.system().Exec(ctx, sql, args)
+	return int(tag.RowsAffected()), explain(err)
+}
+
+// selectOne runs a statement and returns its row; no row is ship.NotFound.
+func selectOne[T any](ctx context.Context, db statements, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
+	item, err := pgx.CollectOneRow(rows, scan)
+	return item, explain(err)
+}
+
+// selectList runs a statement and returns all its rows; the list of no rows is nil.
+func selectList[T any](ctx context.Context, db statements, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
+	list, err := pgx.AppendRows([]T(nil), rows, scan)
+	return list, explain(err)
+}
+
+// selectEach runs a statement, reads each row into the targets and calls fn for it.
+func selectEach(ctx context.Context, db statements, targets []any, fn func() error, sql string, args ...any) error {
+	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
+	_, err := pgx.ForEachRow(rows, targets, fn)
+	return explain(err)
 }
 
 // explain gives the errors of the driver that mean something to a caller their

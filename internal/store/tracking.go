@@ -70,7 +70,7 @@ func (s *Store) Find(ctx context.Context, t ship.Tenant, number, carrier string)
 	return s.TrackingState(ctx, t, found[best].ID)
 }
 
-func scanScan(r pgx.Row) (ship.Scan, error) {
+func scanScan(r pgx.CollectableRow) (ship.Scan, error) {
 	var row scanRow
 	err := r.Scan(row.targets()...)
 	return row.read(), err
@@ -89,7 +89,7 @@ func (s *Store) TrackingState(ctx context.Context, t ship.Tenant, id ship.RawID)
 	var trackingState ship.TrackingState
 	var scans []ship.Scan
 	batch := s.newBatch(t)
-	batch.Queue(sqlTrackingState, t.Account, t.Livemode, id).QueryRow(scanInto(&trackingState, scanTrackingState))
+	batch.Queue(sqlTrackingState, t.Account, t.Livemode, id).Query(collectOneInto(&trackingState, scanTrackingState))
 	batch.Queue(sqlTrackingStateScans, t.Account, t.Livemode, id).Query(collectInto(&scans, scanScan))
 	if err := s.send(ctx, batch); err != nil {
 		return ship.TrackingState{}, nil, fmt.Errorf("read a parcel: %w", err)
@@ -146,10 +146,7 @@ WHERE account_id = $1 AND livemode = $2 AND kind = 'k' AND value = $4 AND subjec
 // FollowedSince counts the parcels that the key began to follow since, including
 // those that are no longer followed.
 func (s *Store) FollowedSince(ctx context.Context, t ship.Tenant, key ship.KeyID, since time.Time) (int, error) {
-	var n int
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlFollowedSince,
-		t.Account, t.Livemode, ship.RawIDAt(since), string(key))
-	return n, err
+	return queryOne(ctx, s, t, pgx.RowTo[int], sqlFollowedSince, t.Account, t.Livemode, ship.RawIDAt(since), string(key))
 }
 
 const sqlFollowed = `
@@ -190,9 +187,7 @@ SELECT count(*) FROM tracker`
 
 // Unfollow forgets a followed parcel; ship.NotFound if there is none.
 func (s *Store) Unfollow(ctx context.Context, t ship.Tenant, id ship.TrackerID) error {
-	var n int
-	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&n) }, sqlUnfollow,
-		t.Account, t.Livemode, id)
+	n, err := queryOne(ctx, s, t, pgx.RowTo[int], sqlUnfollow, t.Account, t.Livemode, id)
 	if err != nil {
 		return fmt.Errorf("delete tracker %s: %w", id, err)
 	}

@@ -28,30 +28,32 @@ FROM ` + subjectKeys + ` JOIN shipment_states st USING (account_id, livemode, id
 
 // TrackingStates returns the tracking states of the parcels, of any tenants.
 func (s *Store) TrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
-	rows, err := s.sys.Query(ctx, sqlTrackingStates, subjectArgs(parcels))
+	list, err := selectList(ctx, s.sys, scanTrackingState, sqlTrackingStates, subjectArgs(parcels))
 	if err != nil {
-		return nil, fmt.Errorf("read tracking states: %w", explain(err))
+		return nil, fmt.Errorf("read tracking states: %w", err)
 	}
-	list, err := collect(rows, scanTrackingState)
-	return list, explain(err)
+	return list, nil
 }
 
 // LockTrackingStates locks the tracking states of the parcels until the transaction
 // ends. Each may be named once. Parcels that are not there are left out.
 func (s *Store) LockTrackingStates(ctx context.Context, parcels []ship.Subject) ([]ship.TrackingState, error) {
-	rows, err := s.tx.Query(ctx, sqlLockTrackingStates, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("lock tracking states: %w", explain(err))
-	}
-
+	var list []ship.TrackingState
 	var reader trackingStateReader
-	list, err := collect(rows, func(r pgx.Row) (ship.TrackingState, error) { return reader.read(r) })
-	return list, explain(err)
+	err := selectEach(ctx, s.tx, reader.targets(), func() error {
+		list = append(list, reader.value())
+		return nil
+	}, sqlLockTrackingStates, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("lock tracking states: %w", err)
+	}
+	return list, nil
 }
 
-func scanTrackingState(r pgx.Row) (ship.TrackingState, error) {
+func scanTrackingState(r pgx.CollectableRow) (ship.TrackingState, error) {
 	var reader trackingStateReader
-	return reader.read(r)
+	err := r.Scan(reader.targets()...)
+	return reader.value(), err
 }
 
 // A trackingStateReader reads rows of tracking states. Reading many with one reader
@@ -62,22 +64,20 @@ type trackingStateReader struct {
 	boughtAt, newest *time.Time
 	row              trackingStateRow
 	trackingState    ship.TrackingState
-	targets          []any
 }
 
-// read reads a row. Further columns come before the tracking state's.
-func (x *trackingStateReader) read(r pgx.Row, further ...any) (ship.TrackingState, error) {
-	if x.targets == nil {
-		own := []any{
-			&x.trackingState.Followed, &x.trackingState.Attempt, &x.trackingState.Pieces,
-			&x.carrier, &x.number, &x.boughtAt, &x.newest,
-		}
-		x.targets = slices.Concat(further, x.subject.targets(), own, x.row.targets())
+// targets returns where trackColumns are read to. Further columns come before
+// them.
+func (x *trackingStateReader) targets(further ...any) []any {
+	own := []any{
+		&x.trackingState.Followed, &x.trackingState.Attempt, &x.trackingState.Pieces,
+		&x.carrier, &x.number, &x.boughtAt, &x.newest,
 	}
-	if err := r.Scan(x.targets...); err != nil {
-		return ship.TrackingState{}, err
-	}
+	return slices.Concat(further, x.subject.targets(), own, x.row.targets())
+}
 
+// value returns the tracking state of the row that was read.
+func (x *trackingStateReader) value() ship.TrackingState {
 	x.trackingState.Subject = x.subject.read()
 	x.trackingState.State = ship.State(value(x.row.state))
 	x.trackingState.Progress = x.row.progress()
@@ -86,7 +86,7 @@ func (x *trackingStateReader) read(r pgx.Row, further ...any) (ship.TrackingStat
 	x.trackingState.Number = value(x.number)
 	x.trackingState.BoughtAt = timeOrZero(x.boughtAt)
 	x.trackingState.NewestAt = timeOrZero(x.newest)
-	return x.trackingState, nil
+	return x.trackingState
 }
 
 // A subjectReader reads whose a row is, and its id. Rows of an account often
@@ -123,23 +123,18 @@ func (s *Store) Scans(ctx context.Context, trackingStates []ship.TrackingState) 
 		scans[trackingState.Subject] = trackingState.OwnScans()
 	}
 
-	rows, err := s.tx.Query(ctx, sqlScans, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("read scans: %w", explain(err))
-	}
-
 	var reader subjectReader
 	var row scanRow
 	targets := append(reader.targets(), row.targets()...)
-	err = each(rows, func(r pgx.Rows) error {
-		if err := r.Scan(targets...); err != nil {
-			return err
-		}
+	err := selectEach(ctx, s.tx, targets, func() error {
 		subject := reader.read()
 		scans[subject] = append(scans[subject], row.read())
 		return nil
-	})
-	return scans, explain(err)
+	}, sqlScans, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("read scans: %w", err)
+	}
+	return scans, nil
 }
 
 // scanRow is what scanColumns select.

@@ -95,7 +95,7 @@ type waitingAt struct {
 	isFirst  bool // it is the first behind the cursor
 }
 
-func scanWaiting(r pgx.Row) (waitingAt, error) {
+func scanWaiting(r pgx.CollectableRow) (waitingAt, error) {
 	var waiting waitingAt
 	var tx string
 	if err := r.Scan(&tx, &waiting.at.ID, &waiting.attempts); err != nil {
@@ -232,9 +232,8 @@ func (s *Store) Recover(ctx context.Context, t ship.Tenant, id ship.EndpointID, 
 	entry := EntryOf(t, "webhook.recovered", string(id))
 	entry.Details = map[string]string{"since": since.UTC().Format(time.RFC3339)}
 
-	var endpoint Endpoint
 	args := tenantArgs(t, id, pgx.NamedArgs{"since": ship.RawIDAt(since), "at": since})
-	err := s.changeRow(ctx, t, entry, scanInto(&endpoint, scanEndpoint), sqlRecover, args)
+	endpoint, err := changeOne(ctx, s, t, entry, scanEndpoint, sqlRecover, args)
 	if err != nil {
 		return endpoint, fmt.Errorf("recover %s: %w", id, err)
 	}
@@ -247,18 +246,14 @@ WHERE account_id = $1 AND livemode = $2 AND endpoint_id = $3 AND id >= $4 AND ou
 
 // DeliveredSince returns the events since a time that the endpoint has got.
 func (s *Store) DeliveredSince(ctx context.Context, t ship.Tenant, id ship.EndpointID, since time.Time) (map[ship.EventID]bool, error) {
-	rows, err := s.sys.Query(ctx, sqlDeliveredSince,
-		t.Account, t.Livemode, id, ship.RawIDAt(since))
-	if err != nil {
-		return nil, fmt.Errorf("read deliveries to %s: %w", id, explain(err))
-	}
-
 	delivered := map[ship.EventID]bool{}
-	err = each(rows, func(r pgx.Rows) error {
-		var event ship.EventID
-		err := r.Scan(&event)
+	var event ship.EventID
+	err := selectEach(ctx, s.sys, []any{&event}, func() error {
 		delivered[event] = true
-		return err
-	})
-	return delivered, explain(err)
+		return nil
+	}, sqlDeliveredSince, t.Account, t.Livemode, id, ship.RawIDAt(since))
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries to %s: %w", id, err)
+	}
+	return delivered, nil
 }

@@ -46,15 +46,14 @@ RETURNING p.account_id, p.livemode, p.subject_id, p.connection_id, p.push_subscr
 // DueWatches claims up to limit parcels that are due at now, but for those of
 // the connections to skip; each is due again at again unless it is moved.
 func (s *Store) DueWatches(ctx context.Context, now, again time.Time, limit int, skip []ship.ConnectionID) ([]Watch, error) {
-	rows, err := s.sys.Query(ctx, sqlDueWatches, now, again, limit, rawIDs(skip))
+	list, err := selectList(ctx, s.sys, scanWatch, sqlDueWatches, now, again, limit, rawIDs(skip))
 	if err != nil {
-		return nil, fmt.Errorf("claim watches: %w", explain(err))
+		return nil, fmt.Errorf("claim watches: %w", err)
 	}
-	list, err := collect(rows, scanWatch)
-	return list, explain(err)
+	return list, nil
 }
 
-func scanWatch(r pgx.Row) (Watch, error) {
+func scanWatch(r pgx.CollectableRow) (Watch, error) {
 	var watch Watch
 	var pushedUntil *time.Time
 	err := r.Scan(
@@ -124,32 +123,23 @@ type Watched struct {
 
 // Numbers returns the numbers of the parcels at their carriers.
 func (s *Store) Numbers(ctx context.Context, parcels []ship.Subject) (map[ship.Subject]Watched, error) {
-	rows, err := s.system().Query(ctx, sqlWatched, subjectArgs(parcels))
-	if err != nil {
-		return nil, fmt.Errorf("numbers of parcels: %w", explain(err))
-	}
-
 	numbers := make(map[ship.Subject]Watched, len(parcels))
-	err = each(rows, func(r pgx.Rows) error {
-		var parcel ship.Subject
-		var carrier, number *string
-		var watched Watched
-		err := r.Scan(
-			&parcel.Tenant.Account, &parcel.Tenant.Livemode, &parcel.ID,
-			&carrier, &number, &watched.Numbers,
-		)
-		if err != nil {
-			return err
-		}
-
+	var parcel ship.Subject
+	var carrier, number *string
+	var pieces []string
+	err := selectEach(ctx, s.system(), append(subjectTargets(&parcel), &carrier, &number, &pieces), func() error {
+		watched := Watched{Numbers: pieces}
 		watched.Carrier = value(carrier)
 		if len(watched.Numbers) == 0 && number != nil {
 			watched.Numbers = []string{*number}
 		}
 		numbers[parcel] = watched
 		return nil
-	})
-	return numbers, explain(err)
+	}, sqlWatched, subjectArgs(parcels))
+	if err != nil {
+		return nil, fmt.Errorf("numbers of parcels: %w", err)
+	}
+	return numbers, nil
 }
 
 const sqlHolders = `
@@ -165,20 +155,18 @@ type TrackingNumberOf struct {
 
 // Holders returns the tenants' parcels that have the numbers.
 func (s *Store) Holders(ctx context.Context, numbers []TrackingNumberOf) (map[TrackingNumberOf][]ship.Subject, error) {
-	rows, err := s.sys.Query(ctx, sqlHolders, numberArgs(numbers))
-	if err != nil {
-		return nil, fmt.Errorf("holders of numbers: %w", explain(err))
-	}
-
 	holders := make(map[TrackingNumberOf][]ship.Subject, len(numbers))
-	err = each(rows, func(r pgx.Rows) error {
-		var named TrackingNumberOf
-		var parcel ship.RawID
-		err := r.Scan(&named.Tenant.Account, &named.Tenant.Livemode, &named.Number, &parcel)
+	var named TrackingNumberOf
+	var parcel ship.RawID
+	targets := []any{&named.Tenant.Account, &named.Tenant.Livemode, &named.Number, &parcel}
+	err := selectEach(ctx, s.sys, targets, func() error {
 		holders[named] = append(holders[named], ship.Subject{Tenant: named.Tenant, ID: parcel})
-		return err
-	})
-	return holders, explain(err)
+		return nil
+	}, sqlHolders, numberArgs(numbers))
+	if err != nil {
+		return nil, fmt.Errorf("holders of numbers: %w", err)
+	}
+	return holders, nil
 }
 
 func numberArgs(numbers []TrackingNumberOf) pgx.NamedArgs {
@@ -209,17 +197,12 @@ ORDER BY st.account_id, st.livemode, st.id FOR UPDATE OF st`
 // until the transaction ends, and returns which number is whose. Each number may
 // be named once.
 func (s *Store) LockHolders(ctx context.Context, numbers []TrackingNumberOf) ([]ship.TrackingState, map[TrackingNumberOf][]ship.Subject, error) {
-	rows, err := s.tx.Query(ctx, sqlLockHolders, numberArgs(numbers))
-	if err != nil {
-		return nil, nil, fmt.Errorf("lock holders of numbers: %w", explain(err))
-	}
-
 	list := make([]ship.TrackingState, 0, len(numbers))
 	holders := make(map[TrackingNumberOf][]ship.Subject, len(numbers))
 	var reader trackingStateReader
 	var number string
-	err = each(rows, func(r pgx.Rows) error {
-		trackingState, err := reader.read(r, &number)
+	err := selectEach(ctx, s.tx, reader.targets(&number), func() error {
+		trackingState := reader.value()
 
 		// A parcel with several of the numbers has a row for each.
 		if last := len(list) - 1; last < 0 || list[last].Subject != trackingState.Subject {
@@ -227,9 +210,12 @@ func (s *Store) LockHolders(ctx context.Context, numbers []TrackingNumberOf) ([]
 		}
 		named := TrackingNumberOf{Tenant: trackingState.Tenant, Number: number}
 		holders[named] = append(holders[named], trackingState.Subject)
-		return err
-	})
-	return list, holders, explain(err)
+		return nil
+	}, sqlLockHolders, numberArgs(numbers))
+	if err != nil {
+		return nil, nil, fmt.Errorf("lock holders of numbers: %w", err)
+	}
+	return list, holders, nil
 }
 
 const sqlWatch = `
@@ -256,12 +242,11 @@ RETURNING account_id, livemode, subject_id`
 // beyond a moment. They count as subscribed until the given time; if the process
 // dies, they are only polled until then.
 func (s *Store) Unsubscribed(ctx context.Context, c ship.ConnectionID, beyond, until time.Time, limit int) ([]ship.Subject, error) {
-	rows, err := s.sys.Query(ctx, sqlUnsubscribed, c, beyond, until, limit)
+	list, err := selectList(ctx, s.sys, scanSubject, sqlUnsubscribed, c, beyond, until, limit)
 	if err != nil {
-		return nil, fmt.Errorf("claim subscriptions: %w", explain(err))
+		return nil, fmt.Errorf("claim subscriptions: %w", err)
 	}
-	list, err := collect(rows, scanSubject)
-	return list, explain(err)
+	return list, nil
 }
 
 const sqlSetPushed = `
@@ -281,14 +266,14 @@ const sqlWatchedConnections = `SELECT DISTINCT account_id, livemode, connection_
 
 // WatchedConnections lists the connections over which carriers are polled.
 func (s *Store) WatchedConnections(ctx context.Context) ([]Watch, error) {
-	rows, err := s.sys.Query(ctx, sqlWatchedConnections)
-	if err != nil {
-		return nil, fmt.Errorf("watched connections: %w", explain(err))
-	}
-	list, err := collect(rows, func(r pgx.Row) (Watch, error) {
+	scan := func(r pgx.CollectableRow) (Watch, error) {
 		var watch Watch
 		err := r.Scan(&watch.Tenant.Account, &watch.Tenant.Livemode, &watch.Connection)
 		return watch, err
-	})
-	return list, explain(err)
+	}
+	list, err := selectList(ctx, s.sys, scan, sqlWatchedConnections)
+	if err != nil {
+		return nil, fmt.Errorf("watched connections: %w", err)
+	}
+	return list, nil
 }
