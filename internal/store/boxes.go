@@ -33,13 +33,17 @@ func scanBox(r pgx.CollectableRow) (Box, error) {
 
 const sqlAddBox = `
 INSERT INTO boxes (account_id, livemode, id, name, length, width, height, unit)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+VALUES (@account, @livemode, @id, @name, @length, @width, @height, @unit)`
 
 // AddBox stores a box.
 func (s *Store) AddBox(ctx context.Context, t ship.Tenant, box Box) error {
-	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(box.ID)), sqlAddBox,
-		t.Account, t.Livemode, box.ID, box.Name,
-		box.Length, box.Width, box.Height, string(box.Unit))
+	_, err := s.change(ctx, t, EntryOf(t, "box.added", string(box.ID)), sqlAddBox, tenantArgs(t, box.ID, pgx.NamedArgs{
+		"name":   box.Name,
+		"length": box.Length,
+		"width":  box.Width,
+		"height": box.Height,
+		"unit":   string(box.Unit),
+	}))
 	return err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -43,80 +44,76 @@ func collectIDs(ids *idArray) func(pgx.Rows) error {
 	return collectInto(ids, pgx.RowTo[ship.RawID])
 }
 
-// The statements that list ids by facts. $3 is left out because it is in the
-// tail, $4 is the limit, $5 and $6 bound the ids, $7 are the states. Each reads
-// in the order of an index, one status or one state at a time.
+// The statements that list ids by facts, without those in the tail. Each reads in
+// the order of an index, one status or one state at a time.
 const (
 	listedFacts = `
 SELECT f.shipment_id FROM shipment_facts f
-WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id <> ALL ($3::uuid[])
-  AND ($7::text[] IS NULL OR f.state = ANY ($7))`
-	betweenFacts = listedFacts + ` AND f.shipment_id >= $5 AND f.shipment_id < $6`
+WHERE f.account_id = @account AND f.livemode = @livemode AND f.shipment_id <> ALL (@tail::uuid[])
+  AND (@states::text[] IS NULL OR f.state = ANY (@states))`
+	betweenFacts = listedFacts + ` AND f.shipment_id >= @from AND f.shipment_id < @before`
 
-	sqlFactIDs            = betweenFacts + ` ORDER BY f.shipment_id DESC LIMIT $4`
-	sqlFactIDsUp          = betweenFacts + ` ORDER BY f.shipment_id LIMIT $4`
-	sqlFactIDsOfStatus    = betweenFacts + ` AND f.status = $8 ORDER BY f.shipment_id DESC LIMIT $4`
-	sqlFactIDsOfStatusUp  = betweenFacts + ` AND f.status = $8 ORDER BY f.shipment_id LIMIT $4`
-	sqlFactIDsOfCarrier   = betweenFacts + ` AND f.status = $8 AND f.carrier = $9 ORDER BY f.shipment_id DESC LIMIT $4`
-	sqlFactIDsOfCarrierUp = betweenFacts + ` AND f.status = $8 AND f.carrier = $9 ORDER BY f.shipment_id LIMIT $4`
+	sqlFactIDs            = betweenFacts + ` ORDER BY f.shipment_id DESC LIMIT @limit`
+	sqlFactIDsUp          = betweenFacts + ` ORDER BY f.shipment_id LIMIT @limit`
+	sqlFactIDsOfStatus    = betweenFacts + ` AND f.status = @status ORDER BY f.shipment_id DESC LIMIT @limit`
+	sqlFactIDsOfStatusUp  = betweenFacts + ` AND f.status = @status ORDER BY f.shipment_id LIMIT @limit`
+	sqlFactIDsOfCarrier   = betweenFacts + ` AND f.status = @status AND f.carrier = @carrier ORDER BY f.shipment_id DESC LIMIT @limit`
+	sqlFactIDsOfCarrierUp = betweenFacts + ` AND f.status = @status AND f.carrier = @carrier ORDER BY f.shipment_id LIMIT @limit`
 
 	sqlFactIDsByDue = listedFacts + `
-  AND (f.estimated_delivery_at, f.shipment_id) < ($5, $6) AND f.status = $8
-ORDER BY f.estimated_delivery_at DESC, f.shipment_id DESC LIMIT $4`
+  AND (f.estimated_delivery_at, f.shipment_id) < (@due, @last) AND f.status = @status
+ORDER BY f.estimated_delivery_at DESC, f.shipment_id DESC LIMIT @limit`
 	sqlFactIDsByDueUp = listedFacts + `
-  AND (f.estimated_delivery_at, f.shipment_id) > ($5, $6) AND f.status = $8
-ORDER BY f.estimated_delivery_at, f.shipment_id LIMIT $4`
+  AND (f.estimated_delivery_at, f.shipment_id) > (@due, @last) AND f.status = @status
+ORDER BY f.estimated_delivery_at, f.shipment_id LIMIT @limit`
 
-	sqlFactIDsOfReference = betweenFacts + `
-  AND f.reference = $8 AND f.reference <> ''
-  AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10)
-ORDER BY f.shipment_id DESC LIMIT $4`
+	optionalFilters = `
+  AND (@status::text IS NULL OR f.status = @status) AND (@carrier::text IS NULL OR f.carrier = @carrier)`
 
-	stateFilters = `
-  AND f.state <> 'purchased' AND f.state = $8
-  AND ($9::text IS NULL OR f.status = $9) AND ($10::text IS NULL OR f.carrier = $10)`
-	sqlFactIDsOfState   = betweenFacts + stateFilters + ` ORDER BY f.shipment_id DESC LIMIT $4`
-	sqlFactIDsOfStateUp = betweenFacts + stateFilters + ` ORDER BY f.shipment_id LIMIT $4`
+	sqlFactIDsOfReference = betweenFacts + ` AND f.reference = @reference AND f.reference <> ''` + optionalFilters + `
+ORDER BY f.shipment_id DESC LIMIT @limit`
+
+	unsettledFacts      = betweenFacts + ` AND f.state <> 'purchased' AND f.state = @state` + optionalFilters
+	sqlFactIDsOfState   = unsettledFacts + ` ORDER BY f.shipment_id DESC LIMIT @limit`
+	sqlFactIDsOfStateUp = unsettledFacts + ` ORDER BY f.shipment_id LIMIT @limit`
 )
 
 // sqlIDsOfNumber finds the shipments of a tracking number. There is hardly ever
 // more than one, so the other filters are checked in the shipments.
 const sqlIDsOfNumber = `
 SELECT l.subject_id FROM lookup_keys l
-WHERE l.account_id = $1 AND l.livemode = $2 AND l.kind = 't' AND l.value = $7
-  AND l.subject_id <> ALL ($3::uuid[]) AND l.subject_id >= $5 AND l.subject_id < $6
-ORDER BY l.subject_id DESC LIMIT $4`
+WHERE l.account_id = @account AND l.livemode = @livemode AND l.kind = 't' AND l.value = @number
+  AND l.subject_id <> ALL (@tail::uuid[]) AND l.subject_id >= @from AND l.subject_id < @before
+ORDER BY l.subject_id DESC LIMIT @limit`
 
 // factIDs returns the next shipments that the filter wants by their facts: the
 // page is among them.
 func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail idArray) (idArray, error) {
+	args := f.args(t, p)
+	args["tail"] = tail
 	if f.Number == "" && f.Reference == "" && f.Query != "" {
-		return s.searchedIDs(ctx, t, f, p, tail)
+		return s.searchedIDs(ctx, t, f, p, args)
 	}
 
-	from, before := f.bounds(p)
-	args := []any{t.Account, t.Livemode, tail, p.Limit, from, before, f.states()}
 	ids := idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
+	list := func(sql string, args pgx.NamedArgs) { batch.Queue(sql, args).Query(collectIDs(&ids)) }
 
 	switch {
 	case f.Number != "":
-		batch.Queue(sqlIDsOfNumber, append(args[:6], f.Number)...).Query(collectIDs(&ids))
+		list(sqlIDsOfNumber, args)
 
 	case f.Reference != "":
-		args = append(args, f.Reference, null(string(f.Status)), null(f.Carrier))
-		batch.Queue(sqlFactIDsOfReference, args...).Query(collectIDs(&ids))
+		list(sqlFactIDsOfReference, args)
 
 	case f.isUnsettled():
-		sql := f.Order.pick(sqlFactIDsOfState, sqlFactIDsOfStateUp)
 		for _, state := range f.States {
-			stateArgs := append(slices.Clone(args), string(state), null(string(f.Status)), null(f.Carrier))
-			batch.Queue(sql, stateArgs...).Query(collectIDs(&ids))
+			list(f.Order.pick(sqlFactIDsOfState, sqlFactIDsOfStateUp), withArg(args, "state", string(state)))
 		}
 
 	case f.Status == "" && f.Carrier == "" && !f.Order.Due:
-		batch.Queue(f.Order.pick(sqlFactIDs, sqlFactIDsUp), args...).Query(collectIDs(&ids))
+		list(f.Order.pick(sqlFactIDs, sqlFactIDsUp), args)
 
 	default:
 		statuses := ship.Statuses
@@ -124,8 +121,7 @@ func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p 
 			statuses = []ship.Status{f.Status}
 		}
 		for _, status := range statuses {
-			sql, statusArgs := f.statusStatement(p, append(slices.Clone(args), string(status)))
-			batch.Queue(sql, statusArgs...).Query(collectIDs(&ids))
+			list(f.statusStatement(), withArg(args, "status", string(status)))
 		}
 	}
 
@@ -133,20 +129,22 @@ func (s *Store) factIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p 
 	return ids, err
 }
 
-// statusStatement returns the statement that lists one status, and its
-// arguments.
-func (f ShipmentFilter) statusStatement(p ship.Page, args []any) (string, []any) {
+// withArg returns the arguments with another one, or another value of it.
+func withArg(args pgx.NamedArgs, name string, value any) pgx.NamedArgs {
+	args = maps.Clone(args)
+	args[name] = value
+	return args
+}
+
+// statusStatement returns the statement that lists one status.
+func (f ShipmentFilter) statusStatement() string {
 	switch {
 	case f.Order.Due:
-		due, last := f.dueAfter(p)
-		args[4] = due
-		args[5] = last
-		return f.Order.pick(sqlFactIDsByDue, sqlFactIDsByDueUp), args
-
+		return f.Order.pick(sqlFactIDsByDue, sqlFactIDsByDueUp)
 	case f.Carrier != "":
-		return f.Order.pick(sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp), append(args, f.Carrier)
+		return f.Order.pick(sqlFactIDsOfCarrier, sqlFactIDsOfCarrierUp)
 	}
-	return f.Order.pick(sqlFactIDsOfStatus, sqlFactIDsOfStatusUp), args
+	return f.Order.pick(sqlFactIDsOfStatus, sqlFactIDsOfStatusUp)
 }
 
 // sqlPlanAnew has the statements after it planned for their own values: on one

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
@@ -34,30 +36,26 @@ type ShipmentOrder struct {
 	First bool // the oldest first, not the newest
 }
 
-// sqlShipments lists the shipments that clients know of, newest first. The
-// bounds on id keep the scan inside the partitions that can hold an answer.
-const sqlShipments = `
-SELECT ` + shipmentColumns + `
-FROM shipments s
-JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
-WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
+// shipmentFilters are the conditions that every list of shipments has.
+const shipmentFilters = `
   AND st.sequence > 0
-  AND ($5::text IS NULL OR st.status = $5::tracking_status)
-  AND ($6::text IS NULL OR s.carrier = $6)
-  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
-ORDER BY s.id DESC LIMIT $7`
+  AND (@status::text IS NULL OR st.status = @status::tracking_status)
+  AND (@carrier::text IS NULL OR s.carrier = @carrier)
+  AND (@states::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY (@states))`
 
-// sqlShipmentsUp is the same, oldest first.
-const sqlShipmentsUp = `
+// sqlShipments lists the shipments that clients know of, newest first;
+// sqlShipmentsUp lists the oldest first. The bounds on id keep the scan inside the
+// partitions that can hold an answer.
+const (
+	listedShipments = `
 SELECT ` + shipmentColumns + `
 FROM shipments s
 JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
-WHERE s.account_id = $1 AND s.livemode = $2 AND s.id >= $3 AND s.id < $4
-  AND st.sequence > 0
-  AND ($5::text IS NULL OR st.status = $5::tracking_status)
-  AND ($6::text IS NULL OR s.carrier = $6)
-  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
-ORDER BY s.id LIMIT $7`
+WHERE s.account_id = @account AND s.livemode = @livemode AND s.id >= @from AND s.id < @before` + shipmentFilters
+
+	sqlShipments   = listedShipments + ` ORDER BY s.id DESC LIMIT @limit`
+	sqlShipmentsUp = listedShipments + ` ORDER BY s.id LIMIT @limit`
+)
 
 // sqlShipmentsOfOrder also lists shipments that no longer hold their order,
 // because they failed or were voided: their key is of kind 'p'.
@@ -66,13 +64,9 @@ SELECT ` + shipmentColumns + `
 FROM lookup_keys l
 JOIN shipments s ON s.account_id = l.account_id AND s.livemode = l.livemode AND s.id = l.subject_id
 JOIN shipment_states st ON st.account_id = s.account_id AND st.livemode = s.livemode AND st.id = s.id
-WHERE l.account_id = $1 AND l.livemode = $2 AND l.subject_id >= $3 AND l.subject_id < $4
-  AND l.kind IN ('o', 'p') AND l.value = $9
-  AND st.sequence > 0
-  AND ($5::text IS NULL OR st.status = $5::tracking_status)
-  AND ($6::text IS NULL OR s.carrier = $6)
-  AND ($8::text[] IS NULL OR coalesce(st.state::text, 'purchasing') = ANY ($8))
-ORDER BY l.subject_id DESC LIMIT $7`
+WHERE l.account_id = @account AND l.livemode = @livemode AND l.subject_id >= @from AND l.subject_id < @before
+  AND l.kind IN ('o', 'p') AND l.value = @order` + shipmentFilters + `
+ORDER BY l.subject_id DESC LIMIT @limit`
 
 // Shipments lists shipments. The page's last id is that of the page before,
 // whatever the order.
@@ -82,7 +76,7 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	}
 	if f.OrderID != "" {
 		f.Order = ShipmentOrder{}
-		list, err := s.shipmentList(ctx, t, sqlShipmentsOfOrder, append(f.args(t, p), f.OrderID)...)
+		list, err := s.shipmentList(ctx, t, sqlShipmentsOfOrder, f.args(t, p))
 		return slices.DeleteFunc(list, func(shipment ship.Shipment) bool { return !f.wants(shipment) }), err
 	}
 
@@ -99,7 +93,7 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 	}
 	if !ready && !f.isSearch() && !f.Order.Due {
 		// Older shipments are still being read into the facts.
-		return s.shipmentList(ctx, t, f.Order.pick(sqlShipments, sqlShipmentsUp), f.args(t, p)...)
+		return s.shipmentList(ctx, t, f.Order.pick(sqlShipments, sqlShipmentsUp), f.args(t, p))
 	}
 
 	ids, err := s.factIDs(ctx, t, f, p, tail)
@@ -114,22 +108,26 @@ func (s *Store) Shipments(ctx context.Context, t ship.Tenant, f ShipmentFilter, 
 // sorted by creation, newest first.
 func (f ShipmentFilter) isSearch() bool { return f.Query != "" || f.Reference != "" || f.Number != "" }
 
-func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) []any {
+// args returns what the statements of lists take; NULL does not narrow.
+func (f ShipmentFilter) args(t ship.Tenant, p ship.Page) pgx.NamedArgs {
 	from, before := f.bounds(p)
-	return []any{
-		t.Account,
-		t.Livemode,
-		from,
-		before,
-		null(string(f.Status)),
-		null(f.Carrier),
-		p.Limit,
-		f.states(),
+	due, last := f.dueAfter(p)
+	return pgx.NamedArgs{
+		"account":   t.Account,
+		"livemode":  t.Livemode,
+		"from":      from,
+		"before":    before,
+		"due":       due,
+		"last":      last,
+		"limit":     p.Limit,
+		"order":     f.OrderID,
+		"status":    null(string(f.Status)),
+		"states":    toStrings(f.States),
+		"carrier":   null(f.Carrier),
+		"reference": f.Reference,
+		"number":    f.Number,
 	}
 }
-
-// states returns the states of the filter as an argument; nil does not narrow.
-func (f ShipmentFilter) states() []string { return toStrings(f.States) }
 
 // isUnsettled reports whether only shipments without a live label are listed.
 func (f ShipmentFilter) isUnsettled() bool {

@@ -189,13 +189,13 @@ func collectSubjects(ctx context.Context, tx pgx.Tx, sql string, args ...any) (l
 
 const sqlSaveRollUp = `
 UPDATE facts_progress SET
-  ready = $1,
-  cursor_txid = $2::text::xid8,
-  cursor_id = $3,
-  backfill_account_id = $4,
-  backfill_livemode = $5,
-  backfill_shipment_id = $6,
-  tail_from_id = $7`
+  ready = @ready,
+  cursor_txid = @cursor_txid::text::xid8,
+  cursor_id = @cursor_id,
+  backfill_account_id = @account,
+  backfill_livemode = @livemode,
+  backfill_shipment_id = @id,
+  tail_from_id = @tail_from_id`
 
 // tailMargin is by how much an event can be older than one that was committed
 // before it: longer than any transaction lasts, and than clocks differ. Readers
@@ -210,15 +210,12 @@ func (p *rollUp) save(ctx context.Context, tx pgx.Tx) error {
 
 	batch := &pgx.Batch{}
 	batch.Queue(sqlDropEmptyDays)
-	batch.Queue(sqlSaveRollUp,
-		p.ready,
-		strconv.FormatUint(p.cursor.Tx, 10),
-		p.cursor.ID,
-		p.backfill.Tenant.Account,
-		p.backfill.Tenant.Livemode,
-		p.backfill.ID,
-		tailFrom,
-	)
+	batch.Queue(sqlSaveRollUp, tenantArgs(p.backfill.Tenant, p.backfill.ID, pgx.NamedArgs{
+		"ready":        p.ready,
+		"cursor_txid":  strconv.FormatUint(p.cursor.Tx, 10),
+		"cursor_id":    p.cursor.ID,
+		"tail_from_id": tailFrom,
+	}))
 	return tx.SendBatch(ctx, batch).Close()
 }
 

@@ -70,17 +70,17 @@ func (q search) matches(shipment ship.Shipment) bool {
 	})
 }
 
-// The statements of a search: $3 and $4 bound the ids, $5 is left out because
-// it is in the tail, $6 is the limit, $7 and $8 are the status and the carrier,
-// if one is asked for.
+// The statements of a search, without the shipments in the tail.
 const (
+	searchFilters = `
+  AND (@status::text IS NULL OR f.status = @status)
+  AND (@carrier::text IS NULL OR f.carrier = @carrier)
+  AND (@states::text[] IS NULL OR f.state = ANY (@states))`
+
 	searchedFacts = `
 SELECT f.shipment_id, f.search_numbers FROM shipment_facts f
-WHERE f.account_id = $1 AND f.livemode = $2
-  AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
-  AND ($7::text IS NULL OR f.status = $7)
-  AND ($8::text IS NULL OR f.carrier = $8)
-  AND ($10::text[] IS NULL OR f.state = ANY ($10))`
+WHERE f.account_id = @account AND f.livemode = @livemode
+  AND f.shipment_id >= @from AND f.shipment_id < @before AND f.shipment_id <> ALL (@tail::uuid[])` + searchFilters
 
 	// sqlRecentNumbers looks through the newest shipments alone. A part that
 	// many numbers have is found there at once.
@@ -88,18 +88,15 @@ WHERE f.account_id = $1 AND f.livemode = $2
 SELECT r.shipment_id FROM (` + searchedFacts + `
   ORDER BY f.shipment_id DESC LIMIT 2000
 ) r
-WHERE r.search_numbers LIKE $9
-ORDER BY r.shipment_id DESC LIMIT $6`
+WHERE r.search_numbers LIKE @pattern
+ORDER BY r.shipment_id DESC LIMIT @limit`
 
 	// sqlOldestRecent finds the oldest shipment that sqlRecentNumbers looks at;
 	// no row means that it looks at all.
 	sqlOldestRecent = `
 SELECT f.shipment_id FROM shipment_facts f
-WHERE f.account_id = $1 AND f.livemode = $2
-  AND f.shipment_id >= $3 AND f.shipment_id < $4 AND f.shipment_id <> ALL ($5::uuid[])
-  AND ($6::text IS NULL OR f.status = $6)
-  AND ($7::text IS NULL OR f.carrier = $7)
-  AND ($8::text[] IS NULL OR f.state = ANY ($8))
+WHERE f.account_id = @account AND f.livemode = @livemode
+  AND f.shipment_id >= @from AND f.shipment_id < @before AND f.shipment_id <> ALL (@tail::uuid[])` + searchFilters + `
 ORDER BY f.shipment_id DESC OFFSET 1999 LIMIT 1`
 
 	// sqlAllNumbers finds a rare part by its index. All matches are read before
@@ -108,27 +105,24 @@ ORDER BY f.shipment_id DESC OFFSET 1999 LIMIT 1`
 	// keeps LIKE out of index conditions; it returns ids alone, and the
 	// shipments are read under row-level security.
 	sqlAllNumbers = `
-WITH found AS MATERIALIZED (` + searchedFacts + ` AND f.search_numbers LIKE $9)
-SELECT shipment_id FROM found ORDER BY shipment_id DESC LIMIT $6`
+WITH found AS MATERIALIZED (` + searchedFacts + ` AND f.search_numbers LIKE @pattern)
+SELECT shipment_id FROM found ORDER BY shipment_id DESC LIMIT @limit`
 
 	// sqlFactIDsOfWords goes through the shipments of one word, newest first,
 	// and keeps those that have all other words.
 	sqlFactIDsOfWords = `
 SELECT w.shipment_id FROM search_words w
-WHERE w.account_id = $1 AND w.livemode = $2 AND w.word_hash = $9
-  AND w.shipment_id >= $3 AND w.shipment_id < $4 AND w.shipment_id <> ALL ($5::uuid[])
+WHERE w.account_id = @account AND w.livemode = @livemode AND w.word_hash = @word
+  AND w.shipment_id >= @from AND w.shipment_id < @before AND w.shipment_id <> ALL (@tail::uuid[])
   AND NOT EXISTS (
-    SELECT FROM unnest($10::bytea[]) AS other (word_hash)
+    SELECT FROM unnest(@other_words::bytea[]) AS other (word_hash)
     WHERE NOT EXISTS (
       SELECT FROM search_words o
-      WHERE o.account_id = $1 AND o.livemode = $2 AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))
-  AND ($7::text IS NULL AND $8::text IS NULL AND $11::text[] IS NULL OR EXISTS (
+      WHERE o.account_id = @account AND o.livemode = @livemode AND o.word_hash = other.word_hash AND o.shipment_id = w.shipment_id))
+  AND (@status::text IS NULL AND @carrier::text IS NULL AND @states::text[] IS NULL OR EXISTS (
     SELECT FROM shipment_facts f
-    WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = w.shipment_id
-      AND ($7::text IS NULL OR f.status = $7)
-      AND ($8::text IS NULL OR f.carrier = $8)
-      AND ($11::text[] IS NULL OR f.state = ANY ($11))))
-ORDER BY w.shipment_id DESC LIMIT $6`
+    WHERE f.account_id = @account AND f.livemode = @livemode AND f.shipment_id = w.shipment_id` + searchFilters + `))
+ORDER BY w.shipment_id DESC LIMIT @limit`
 
 	// sqlCountWord tells a rare word from a common one.
 	sqlCountWord = `
@@ -139,39 +133,27 @@ SELECT count(*) FROM (
 	// sqlIDsOfOrder finds the shipments of an order by its complete number.
 	sqlIDsOfOrder = `
 SELECT DISTINCT l.subject_id FROM lookup_keys l
-WHERE l.account_id = $1 AND l.livemode = $2
-  AND l.subject_id >= $3 AND l.subject_id < $4 AND l.subject_id <> ALL ($5::uuid[])
-  AND l.kind IN ('o', 'p') AND l.value IN ($9, upper($9))
+WHERE l.account_id = @account AND l.livemode = @livemode
+  AND l.subject_id >= @from AND l.subject_id < @before AND l.subject_id <> ALL (@tail::uuid[])
+  AND l.kind IN ('o', 'p') AND l.value IN (@text, upper(@text))
   AND EXISTS (
     SELECT FROM shipment_facts f
-    WHERE f.account_id = $1 AND f.livemode = $2 AND f.shipment_id = l.subject_id
-      AND ($7::text IS NULL OR f.status = $7)
-      AND ($8::text IS NULL OR f.carrier = $8)
-      AND ($10::text[] IS NULL OR f.state = ANY ($10)))
-ORDER BY l.subject_id DESC LIMIT $6`
+    WHERE f.account_id = @account AND f.livemode = @livemode AND f.shipment_id = l.subject_id` + searchFilters + `)
+ORDER BY l.subject_id DESC LIMIT @limit`
 
 	// sqlSearchByIndex has a search use the indexes of its texts.
 	sqlSearchByIndex = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true)`
 )
 
 // searchedIDs returns the next shipments that a search finds by their facts: the
-// page is among them.
-func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, tail idArray) (idArray, error) {
+// page is among them. The arguments are the filter's.
+func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter, p ship.Page, args pgx.NamedArgs) (idArray, error) {
 	hash, err := s.wordHash(ctx)
 	if err != nil {
 		return nil, err
 	}
-	from, before := f.bounds(p)
-	args := []any{
-		t.Account,
-		t.Livemode,
-		from,
-		before,
-		tail,
-		p.Limit,
-		null(string(f.Status)),
-		null(f.Carrier),
-	}
+	args["text"] = f.search.text
+	args["pattern"] = containing(f.search.part)
 
 	ids := idArray{}
 	recent := idArray{}
@@ -179,13 +161,13 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 	counts := map[string]int{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
-	batch.Queue(sqlIDsOfOrder, append(slices.Clone(args), f.search.text, f.states())...).Query(collectIDs(&ids))
+	batch.Queue(sqlIDsOfOrder, args).Query(collectIDs(&ids))
 	if f.search.part != "" {
-		batch.Queue(sqlRecentNumbers, append(slices.Clone(args), containing(f.search.part), f.states())...).Query(collectIDs(&recent))
-		batch.Queue(sqlOldestRecent, append(slices.Clone(args[:5]), args[6], args[7], f.states())...).Query(collectIDs(&oldest))
+		batch.Queue(sqlRecentNumbers, args).Query(collectIDs(&recent))
+		batch.Queue(sqlOldestRecent, args).Query(collectIDs(&oldest))
 	}
 	for _, word := range slices.Concat(f.search.readings...) {
-		batch.Queue(sqlCountWord, args[0], args[1], hash(t.Account, word)).QueryRow(func(r pgx.Row) error {
+		batch.Queue(sqlCountWord, t.Account, t.Livemode, hash(t.Account, word)).QueryRow(func(r pgx.Row) error {
 			var count int
 			err := r.Scan(&count)
 			counts[word] = count
@@ -206,7 +188,7 @@ func (s *Store) searchedIDs(ctx context.Context, t ship.Tenant, f ShipmentFilter
 	// The newest shipments were all looked through, so the index is asked only
 	// if an older one can still be on the page.
 	if f.search.part != "" && len(oldest) > 0 && !fillsPage(ids, p.Limit, oldest[0]) {
-		rest, err := s.idsOfNumbers(ctx, append(args, containing(f.search.part), f.states()))
+		rest, err := s.idsOfNumbers(ctx, args)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +214,7 @@ func containing(part string) string { return "%" + part + "%" }
 
 // idsOfWords returns the next shipments that have all words of a reading. The
 // rarest word of each leads, because it leaves the fewest shipments to check.
-func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter, counts map[string]int, hash wordHash, args []any) (idArray, error) {
+func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter, counts map[string]int, hash wordHash, args pgx.NamedArgs) (idArray, error) {
 	ids := idArray{}
 	batch := s.newBatch(t)
 	batch.Queue(sqlPlanAnew)
@@ -247,7 +229,9 @@ func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter,
 		for _, word := range words[1:] {
 			others = append(others, hash(t.Account, word))
 		}
-		batch.Queue(sqlFactIDsOfWords, append(slices.Clone(args), hash(t.Account, words[0]), others, f.states())...).Query(collectIDs(&ids))
+		wordArgs := withArg(args, "word", hash(t.Account, words[0]))
+		wordArgs["other_words"] = others
+		batch.Queue(sqlFactIDsOfWords, wordArgs).Query(collectIDs(&ids))
 	}
 
 	err := s.send(ctx, batch)
@@ -255,12 +239,12 @@ func (s *Store) idsOfWords(ctx context.Context, t ship.Tenant, f ShipmentFilter,
 }
 
 // idsOfNumbers returns the next shipments that sqlAllNumbers finds.
-func (s *Store) idsOfNumbers(ctx context.Context, args []any) (idArray, error) {
+func (s *Store) idsOfNumbers(ctx context.Context, args pgx.NamedArgs) (idArray, error) {
 	ids := idArray{}
 	batch := &pgx.Batch{}
 	batch.Queue(sqlPlanAnew)
 	batch.Queue(sqlSearchByIndex)
-	batch.Queue(sqlAllNumbers, args...).Query(collectIDs(&ids))
+	batch.Queue(sqlAllNumbers, args).Query(collectIDs(&ids))
 	err := s.sys.SendBatch(ctx, batch).Close()
 	return ids, explain(err)
 }

@@ -160,14 +160,20 @@ func TestNumbersAreFoundByTheirIndex(t *testing.T) {
 		for _, sql := range []string{
 			constants(t)["sqlPlanAnew"],
 			constants(t)["sqlSearchByIndex"],
-			"PREPARE parts AS " + constants(t)["sqlAllNumbers"],
 		} {
 			if _, err := tx.Exec(t.Context(), sql); err != nil {
 				return err
 			}
 		}
-		rows, err := tx.Query(t.Context(), "EXPLAIN EXECUTE parts ("+account+", false, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '{}', 11, NULL, NULL, '%ER1234%', NULL)",
-			pgx.QueryExecModeSimpleProtocol)
+		rows, err := tx.Query(t.Context(), "EXPLAIN "+withValues(constants(t)["sqlAllNumbers"], map[string]string{
+			"account":  account,
+			"livemode": "false",
+			"from":     "'00000000-0000-0000-0000-000000000000'",
+			"before":   "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+			"tail":     "'{}'",
+			"pattern":  "'%ER1234%'",
+			"limit":    "11",
+		}), pgx.QueryExecModeSimpleProtocol)
 		if err != nil {
 			return err
 		}
