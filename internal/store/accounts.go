@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/waybillhq/waybill/internal/ship"
 )
+
+// Accounts and the shards that new ones get.
 
 const sqlShards = `SELECT s.shard FROM shards s JOIN instance i ON i.cell = s.cell`
 
@@ -115,172 +114,8 @@ func accountTargets(a *ship.Account) []any {
 	}
 }
 
-// A KeyRow is an API key as stored.
-type KeyRow struct {
-	ID         ship.KeyID
-	Tenant     ship.Tenant
-	Hash       [32]byte
-	Hint       string
-	Name       string
-	Scopes     []string
-	Networks   []netip.Prefix
-	DailyLimit ship.Money // zero for none
-	ExpiresAt  time.Time
-	LastUsedAt time.Time
-	RevokedAt  time.Time
-}
-
-const sqlAddKey = `
-INSERT INTO api_keys (id, account_id, livemode, key_hash, hint, name, scopes, networks, expires_at,
-  daily_limit_minor, daily_limit_currency)
-VALUES (@id, @account, @livemode, @hash, @hint, @name, @scopes, @networks, @expires,
-  nullif(@limit::bigint, 0), @currency)`
-
-// AddKey stores a new key.
-func (s *Store) AddKey(ctx context.Context, k KeyRow) error {
-	args := tenantArgs(k.Tenant, k.ID, pgx.NamedArgs{
-		"hash":     k.Hash[:],
-		"hint":     k.Hint,
-		"name":     k.Name,
-		"scopes":   k.Scopes,
-		"networks": append([]netip.Prefix{}, k.Networks...), // none is an empty array, not NULL
-		"expires":  nullTime(k.ExpiresAt),
-		"limit":    k.DailyLimit.Minor,
-		"currency": null(k.DailyLimit.Currency),
-	})
-
-	_, err := s.changeSystem(ctx, keyEntry(k, "key.made"), sqlAddKey, args)
-	if err != nil {
-		return fmt.Errorf("add key: %w", err)
-	}
-	return nil
-}
-
-// keyEntry is the entry of a change of the key. The hint in it tells whose
-// requests are whose.
-func keyEntry(k KeyRow, action string) AuditEntry {
-	entry := EntryOf(k.Tenant, action, string(k.ID))
-	entry.Details = map[string]string{
-		"key":    k.Hint,
-		"scopes": strings.Join(k.Scopes, " "),
-	}
-	if k.Name != "" {
-		entry.Details["name"] = k.Name
-	}
-	if k.DailyLimit != (ship.Money{}) {
-		entry.Details["daily_limit"] = k.DailyLimit.String()
-	}
-	return entry
-}
-
-const keyColumns = `k.id, k.account_id, k.livemode, k.hint, k.name, k.scopes, k.networks, k.expires_at, k.last_used_at, k.revoked_at,
-  coalesce(k.daily_limit_minor, 0), coalesce(k.daily_limit_currency, '')`
-
-const sqlKeyByHash = `
-SELECT ` + keyColumns + `, ` + accountColumns + `
-FROM api_keys k JOIN accounts a ON a.id = k.account_id
-WHERE k.key_hash = $1`
-
-// KeyByHash returns a key and its account; ship.NotFound if there is none.
-func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (KeyRow, ship.Account, error) {
-	var key keyRow
-	var account ship.Account
-	targets := append(key.targets(), accountTargets(&account)...)
-	if err := s.sys.QueryRow(ctx, sqlKeyByHash, hash[:]).Scan(targets...); err != nil {
-		return KeyRow{}, ship.Account{}, explain(err)
-	}
-
-	found := key.read()
-	found.Hash = hash
-	return found, account, nil
-}
-
-func scanKey(r pgx.CollectableRow) (KeyRow, error) {
-	var row keyRow
-	err := r.Scan(row.targets()...)
-	return row.read(), err
-}
-
-// keyRow is what keyColumns select.
-type keyRow struct {
-	key                              KeyRow
-	expiresAt, lastUsedAt, revokedAt *time.Time
-}
-
-func (r *keyRow) targets() []any {
-	return []any{
-		&r.key.ID,
-		&r.key.Tenant.Account,
-		&r.key.Tenant.Livemode,
-		&r.key.Hint,
-		&r.key.Name,
-		&r.key.Scopes,
-		&r.key.Networks,
-		&r.expiresAt,
-		&r.lastUsedAt,
-		&r.revokedAt,
-		&r.key.DailyLimit.Minor,
-		&r.key.DailyLimit.Currency,
-	}
-}
-
-func (r *keyRow) read() KeyRow {
-	r.key.ExpiresAt = timeOrZero(r.expiresAt)
-	r.key.LastUsedAt = timeOrZero(r.lastUsedAt)
-	r.key.RevokedAt = timeOrZero(r.revokedAt)
-	return r.key
-}
-
-const sqlKeys = `SELECT ` + keyColumns + ` FROM api_keys k WHERE k.account_id = $1 ORDER BY k.id`
-
-// Keys lists the keys of an account, both modes, oldest first.
-func (s *Store) Keys(ctx context.Context, id ship.AccountID) ([]KeyRow, error) {
-	list, err := selectList(ctx, s.sys, scanKey, sqlKeys, id)
-	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	return list, nil
-}
-
-// sqlRevokeKey keeps the time of the first revocation.
-const sqlRevokeKey = `
-UPDATE api_keys k SET revoked_at = coalesce(revoked_at, now())
-WHERE k.id = @id
-RETURNING ` + keyColumns
-
-// RevokeKey ends a key; ship.NotFound if there is none.
-func (s *Store) RevokeKey(ctx context.Context, id ship.KeyID) error {
-	err := s.changingSystem(ctx, func(tx *Store) error {
-		key, err := selectOne(ctx, tx.system(), scanKey, sqlRevokeKey, pgx.NamedArgs{"id": id})
-		if err != nil {
-			return err
-		}
-		return tx.AuditChange(ctx, keyEntry(key, "key.revoked"))
-	})
-	if ship.KindOf(err) == ship.NotFound {
-		return ship.Errorf(ship.NotFound, "no such key")
-	}
-	if err != nil {
-		return fmt.Errorf("revoke key: %w", err)
-	}
-	return nil
-}
-
-// sqlTouchKeys moves times forward only: another copy of the program may have
-// noted a later use.
-const sqlTouchKeys = `
-UPDATE api_keys k SET last_used_at = v.at
-FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
-WHERE k.id = v.id AND (k.last_used_at IS NULL OR k.last_used_at < v.at)`
-
-// TouchKeys records when keys were last used.
-func (s *Store) TouchKeys(ctx context.Context, used map[ship.KeyID]time.Time) error {
-	var ids idArray
-	var times []time.Time
-	for id, at := range used {
-		ids = append(ids, id.Raw())
-		times = append(times, at)
-	}
-	_, err := s.sys.Exec(ctx, sqlTouchKeys, ids, times)
-	return explain(err)
+// AddAccount stores a new account in the transaction.
+func (s *Store) AddAccount(ctx context.Context, a ship.Account) error {
+	_, err := s.run(ctx, sqlSaveAccount, accountArgs(a, nil))
+	return err
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// What needs attention: the counts, and the lists behind them.
+
 // AttentionLimit is up to how many of a kind are counted.
 const AttentionLimit = 100
 
@@ -144,63 +146,4 @@ func (s *Store) listByFacts(ctx context.Context, t ship.Tenant, sql string, sinc
 	list = slices.DeleteFunc(list, func(shipment ship.Shipment) bool { return !applies(shipment) })
 	slices.SortFunc(list, func(a, b ship.Shipment) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	return list, err
-}
-
-const sqlOpenOrphans = `
-SELECT x.shipment_id, x.carrier, x.tracking_number, x.state, x.found_at FROM orphaned_labels x
-WHERE ` + openOrphans + `
-ORDER BY x.found_at DESC, x.carrier, x.tracking_number LIMIT $3 OFFSET $4`
-
-// OrphanedLabels lists the labels that nobody may use and no carrier has
-// voided, the last found first, without the first skip of them.
-func (s *Store) OrphanedLabels(ctx context.Context, t ship.Tenant, limit, skip int) (list []OrphanedLabel, err error) {
-	scan := func(r pgx.CollectableRow) (OrphanedLabel, error) {
-		label := OrphanedLabel{Tenant: t}
-		err := r.Scan(&label.Shipment, &label.Purchase.Carrier, &label.Purchase.TrackingNumber, &label.State, &label.FoundAt)
-		return label, err
-	}
-	return queryList(ctx, s, t, scan, sqlOpenOrphans, t.Account, t.Livemode, limit, skip)
-}
-
-// An EndpointPace is how quickly an endpoint took its newest deliveries.
-type EndpointPace struct {
-	Endpoint  ship.EndpointID
-	URL       string
-	Attempts  int
-	Failed    int
-	Typical   time.Duration // half of them took no longer
-	Slow      time.Duration // 95 of 100 took no longer
-	NewestTry time.Time
-}
-
-// sqlPaces looks at the newest attempts of each endpoint.
-const sqlPaces = `
-SELECT e.id, e.url,
-  count(*),
-  count(*) FILTER (WHERE a.outcome <> 'delivered'),
-  percentile_disc(0.5) WITHIN GROUP (ORDER BY a.total_ms),
-  percentile_disc(0.95) WITHIN GROUP (ORDER BY a.total_ms),
-  max(a.id::text)::uuid
-FROM webhook_endpoints e, LATERAL (
-  SELECT a.id, a.outcome, a.total_ms FROM webhook_attempts a
-  WHERE a.account_id = $1 AND a.livemode = $2 AND a.endpoint_id = e.id
-  ORDER BY a.id DESC LIMIT 200) a
-WHERE e.account_id = $1 AND e.livemode = $2
-GROUP BY e.id, e.url ORDER BY 6 DESC, e.id LIMIT $3`
-
-// EndpointPaces lists the endpoints by how slow they are, the slowest first.
-func (s *Store) EndpointPaces(ctx context.Context, t ship.Tenant, limit int) (list []EndpointPace, err error) {
-	return queryList(ctx, s, t, scanPace, sqlPaces, t.Account, t.Livemode, limit)
-}
-
-func scanPace(r pgx.CollectableRow) (EndpointPace, error) {
-	var pace EndpointPace
-	var newest ship.RawID
-	var typical, slow int
-	err := r.Scan(&pace.Endpoint, &pace.URL, &pace.Attempts, &pace.Failed, &typical, &slow, &newest)
-
-	pace.Typical = time.Duration(typical) * time.Millisecond
-	pace.Slow = time.Duration(slow) * time.Millisecond
-	pace.NewestTry = newest.Time()
-	return pace, err
 }

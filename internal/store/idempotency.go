@@ -129,3 +129,15 @@ func (s *Store) DeleteOldIdempotencyKeys(ctx context.Context, now time.Time) (in
 	}
 	return tag.RowsAffected(), nil
 }
+
+const sqlReleaseKey = `
+DELETE FROM idempotency_keys k USING shipment_states st
+WHERE k.account_id = @account AND k.livemode = @livemode AND k.key = @key
+  AND st.account_id = @account AND st.livemode = @livemode AND st.id = k.shipment_id
+  AND st.state NOT IN ('purchasing', 'uncertain', 'needs_review')`
+
+// ReleaseKey deletes an idempotency key whose purchase is settled.
+func (s *Store) ReleaseKey(ctx context.Context, t ship.Tenant, key string) error {
+	_, err := s.exec(ctx, t, sqlReleaseKey, tenantArgs(t, nil, pgx.NamedArgs{"key": key}))
+	return err
+}

@@ -2,8 +2,10 @@ package store
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -156,3 +158,47 @@ func (a idArray) Index(i int) any { return &a[i] }
 
 // IndexType is pgtype.ArrayGetter.
 func (a idArray) IndexType() any { return (*ship.RawID)(nil) }
+
+// uuidText writes an id as Postgres shows it.
+func uuidText(id ship.RawID) string {
+	var b [36]byte
+	hex.Encode(b[0:8], id[0:4])
+	b[8] = '-'
+	hex.Encode(b[9:13], id[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:18], id[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:23], id[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:], id[10:])
+	return string(b[:])
+}
+
+// idBounds turns times and the last id of the page before into a range of ids: at
+// or above the first, below the second. Ids begin with their time.
+func idBounds(from, before time.Time, last ship.RawID) (lowest, below ship.RawID) {
+	if !from.IsZero() {
+		lowest = ship.RawIDAt(from)
+	}
+
+	for i := range below {
+		below[i] = 0xff
+	}
+	if !before.IsZero() {
+		below = ship.RawIDAt(before)
+	}
+	if !last.IsZero() && string(last[:]) < string(below[:]) {
+		below = last
+	}
+	return lowest, below
+}
+
+// nextID returns the smallest id that is greater than id.
+func nextID(id ship.RawID) ship.RawID {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i]++; id[i] != 0 {
+			break
+		}
+	}
+	return id
+}

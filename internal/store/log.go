@@ -163,17 +163,103 @@ func scanLogEvent(r pgx.CollectableRow) (LogEvent, error) {
 	return found, nil
 }
 
-const sqlHorizonAge = `
-SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8
-FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
+// A LogHead is what the dispatcher must know of every event to decide which
+// endpoints get it.
+type LogHead struct {
+	Position Position
+	Subject  ship.RawID
+	Tenant   ship.Tenant
+	Kind     ship.EventKind
+}
 
-// HorizonAge is for how long the oldest writer holds up the log's readers.
-func (s *Store) HorizonAge(ctx context.Context) (time.Duration, error) {
-	var age float64
-	batch := &pgx.Batch{}
-	// Only the role that signed in may see what its sessions are doing.
-	batch.Queue("SELECT set_config('role', 'none', true)")
-	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error { return r.Scan(&age) })
-	err := s.sys.SendBatch(ctx, batch).Close()
-	return seconds(age), explain(err)
+// sqlLogHeads reads only below the oldest transaction that still runs: an event
+// that commits later has a higher number, so no reader passes it.
+const sqlLogHeads = `
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text
+FROM events e
+WHERE (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY e.txid, e.id LIMIT $3`
+
+// LogHeads reads the log of all tenants behind a position, in order. Fewer
+// than limit means that there is no more for now.
+func (s *Store) LogHeads(ctx context.Context, after Position, limit int) ([]LogHead, error) {
+	return s.readHeads(ctx, sqlLogHeads, after, limit)
+}
+
+func (s *Store) readHeads(ctx context.Context, sql string, after Position, limit int, more ...any) ([]LogHead, error) {
+	args := append([]any{strconv.FormatUint(after.Tx, 10), after.ID, limit}, more...)
+	list, err := selectList(ctx, s.sys, scanHead, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("follow the log: %w", err)
+	}
+	return list, nil
+}
+
+func scanHead(r pgx.CollectableRow) (LogHead, error) {
+	var head LogHead
+	var tx string
+	err := r.Scan(&tx, &head.Position.ID, &head.Subject, &head.Tenant.Account, &head.Tenant.Livemode, (*string)(&head.Kind))
+	if err != nil {
+		return head, err
+	}
+
+	head.Position.At = head.Position.ID.Time()
+	head.Position.Tx, err = strconv.ParseUint(tx, 10, 64)
+	return head, err
+}
+
+// Before reports whether p is before q in the log.
+func (p Position) Before(q Position) bool {
+	if p.Tx != q.Tx {
+		return p.Tx < q.Tx
+	}
+	return string(p.ID[:]) < string(q.ID[:])
+}
+
+// Previous is the position just before p.
+func (p Position) Previous() Position {
+	for i := len(p.ID) - 1; i >= 0; i-- {
+		p.ID[i]--
+		if p.ID[i] != 0xff {
+			return p
+		}
+	}
+	p.Tx--
+	return p
+}
+
+const sqlLogEvents = `
+SELECT ` + logColumns + `
+FROM unnest($1::text[], $2::uuid[]) AS k (txid, id)
+JOIN events e ON e.txid = k.txid::xid8 AND e.id = k.id
+LEFT JOIN shipments s ON NOT e.is_tracker AND s.account_id = e.account_id AND s.livemode = e.livemode AND s.id = e.subject_id`
+
+// LogEvents returns the events at the positions, in any order; those that are
+// kept no longer are left out.
+func (s *Store) LogEvents(ctx context.Context, at []Position) ([]LogEvent, error) {
+	txs := make([]string, len(at))
+	ids := make(idArray, len(at))
+	for i, position := range at {
+		txs[i] = fmt.Sprint(position.Tx)
+		ids[i] = position.ID
+	}
+
+	list, err := selectList(ctx, s.sys, scanLogEvent, sqlLogEvents, txs, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return list, nil
+}
+
+// sqlTenantHeads reads one tenant's log, for an endpoint that is behind.
+const sqlTenantHeads = `
+SELECT e.txid::text, e.id, e.subject_id, e.account_id, e.livemode, e.kind::text
+FROM events e
+WHERE e.account_id = $4 AND e.livemode = $5 AND (e.txid, e.id) > ($1::text::xid8, $2) AND e.txid < ` + horizon + `
+ORDER BY e.txid, e.id LIMIT $3`
+
+// TenantHeads reads the log of one tenant behind a position, in order. Fewer
+// than limit means that there is no more for now.
+func (s *Store) TenantHeads(ctx context.Context, t ship.Tenant, after Position, limit int) ([]LogHead, error) {
+	return s.readHeads(ctx, sqlTenantHeads, after, limit, t.Account, t.Livemode)
 }

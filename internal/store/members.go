@@ -175,9 +175,3 @@ func (s *Store) LockClaim(ctx context.Context) error {
 	_, err := s.system().Exec(ctx, sqlLockClaim)
 	return explain(err)
 }
-
-// AddAccount stores a new account in the transaction.
-func (s *Store) AddAccount(ctx context.Context, a ship.Account) error {
-	_, err := s.run(ctx, sqlSaveAccount, accountArgs(a, nil))
-	return err
-}

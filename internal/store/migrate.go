@@ -23,6 +23,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// Migrations: roles, tables, the queue, and the instance.
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 
@@ -228,16 +230,4 @@ func randomKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
 	return key
-}
-
-const sqlSigningKey = `SELECT signing_key FROM instance`
-
-// SigningKey returns the installation's own secret: it signs rate tokens and
-// label links, and makes carrier references.
-func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
-	var key []byte
-	if err := s.sys.QueryRow(ctx, sqlSigningKey).Scan(&key); err != nil {
-		return nil, fmt.Errorf("signing key: %w", explain(err))
-	}
-	return key, nil
 }

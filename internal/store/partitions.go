@@ -12,6 +12,8 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
+// Partitions of large tables: made ahead of time, dropped after their retention.
+
 // partitioned lists the tables that are partitioned by the time in their ids.
 var partitioned = []struct {
 	table  string

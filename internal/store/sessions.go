@@ -49,16 +49,6 @@ func (s *Store) AddSession(ctx context.Context, n Session) error {
 	return err
 }
 
-// nullAddr returns the address as the driver takes it, or nil for none. The inet
-// type has no zones.
-func nullAddr(a netip.Addr) *netip.Addr {
-	if !a.IsValid() {
-		return nil
-	}
-	a = a.Unmap().WithZone("")
-	return &a
-}
-
 const sessionColumns = `s.id, s.person_id, s.current_account_id, s.method, s.remote_address, s.user_agent,
   s.created_at, s.authenticated_at, s.last_seen_at, s.expires_at`
 

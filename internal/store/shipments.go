@@ -11,10 +11,9 @@ import (
 	"github.com/waybillhq/waybill/internal/ship"
 )
 
-const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, ` + trackingStateColumns
+// Shipments with their labels and documents, read by id.
 
-const trackingStateColumns = `st.state::text, st.status::text, st.reason, st.sequence, st.piece_statuses::text[],
-  st.estimated_delivery_at, st.estimate_source, st.checked_at`
+const shipmentColumns = `s.id, s.duplicate_of_id, s.response_version, s.request, s.purchase, st.voided_at, ` + trackingStateColumns
 
 const sqlShipment = `
 SELECT ` + shipmentColumns + `
@@ -58,64 +57,9 @@ func scanShipment(r pgx.CollectableRow, t ship.Tenant) (ship.Shipment, error) {
 	return shipment, nil
 }
 
-// trackingStateRow is what trackingStateColumns select.
-type trackingStateRow struct {
-	state          *string
-	status         string
-	reason         *string
-	sequence       int
-	pieces         []string
-	estimateAt     *time.Time
-	estimateSource *string
-	checkedAt      *time.Time
-}
-
-func (r *trackingStateRow) targets() []any {
-	return []any{
-		&r.state,
-		&r.status,
-		&r.reason,
-		&r.sequence,
-		&r.pieces,
-		&r.estimateAt,
-		&r.estimateSource,
-		&r.checkedAt,
-	}
-}
-
-func (r *trackingStateRow) progress() ship.Progress {
-	return ship.Progress{
-		Status:         ship.Status(r.status),
-		Reason:         value(r.reason),
-		Pieces:         fromStrings[ship.Status](r.pieces),
-		EstimateAt:     timeOrZero(r.estimateAt),
-		EstimateSource: value(r.estimateSource),
-		CheckedAt:      timeOrZero(r.checkedAt),
-	}
-}
-
 // shipmentList reads shipments by a statement that selects shipmentColumns.
 func (s *Store) shipmentList(ctx context.Context, t ship.Tenant, sql string, args ...any) ([]ship.Shipment, error) {
 	return queryList(ctx, s, t, shipmentScanner(t), sql, args...)
-}
-
-// idBounds turns times and the last id of the page before into a range of ids: at
-// or above the first, below the second. Ids begin with their time.
-func idBounds(from, before time.Time, last ship.RawID) (lowest, below ship.RawID) {
-	if !from.IsZero() {
-		lowest = ship.RawIDAt(from)
-	}
-
-	for i := range below {
-		below[i] = 0xff
-	}
-	if !before.IsZero() {
-		below = ship.RawIDAt(before)
-	}
-	if !last.IsZero() && string(last[:]) < string(below[:]) {
-		below = last
-	}
-	return lowest, below
 }
 
 const sqlLabel = `SELECT format, data FROM labels WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3`
@@ -126,4 +70,76 @@ func (s *Store) Label(ctx context.Context, t ship.Tenant, id ship.ShipmentID) (s
 	err := s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&label.Format, &label.Data) },
 		sqlLabel, t.Account, t.Livemode, id)
 	return label, err
+}
+
+// sqlShipmentsByID reads shipments by their ids. A bound on the ids would only
+// tempt the planner to read everything between them.
+const sqlShipmentsByID = `
+SELECT ` + shipmentColumns + `
+FROM unnest($3::uuid[]) AS k (id)
+JOIN shipments s ON s.account_id = $1 AND s.livemode = $2 AND s.id = k.id
+JOIN shipment_states st ON st.account_id = $1 AND st.livemode = $2 AND st.id = k.id`
+
+// shipmentsByID returns the shipments, in no order.
+func (s *Store) shipmentsByID(ctx context.Context, t ship.Tenant, ids idArray) ([]ship.Shipment, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	var list []ship.Shipment
+	batch := s.newBatch(t)
+	batch.Queue(sqlPlanOnce)
+	batch.Queue(sqlShipmentsByID, t.Account, t.Livemode, ids).Query(collectInto(&list, shipmentScanner(t)))
+	err := s.send(ctx, batch)
+	return list, err
+}
+
+// ShipmentsByID returns the shipments of the ids that are there, in no order.
+func (s *Store) ShipmentsByID(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) ([]ship.Shipment, error) {
+	return s.shipmentsByID(ctx, t, rawIDs(list))
+}
+
+const sqlLabels = `
+SELECT shipment_id, format, data FROM labels
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = ANY ($3::uuid[])`
+
+// Labels returns labels as they came from the carriers, by shipment.
+func (s *Store) Labels(ctx context.Context, t ship.Tenant, list []ship.ShipmentID) (map[ship.ShipmentID]ship.Label, error) {
+	found := make(map[ship.ShipmentID]ship.Label, len(list))
+	var id ship.ShipmentID
+	var label ship.Label
+	err := s.queryEach(ctx, t, []any{&id, &label.Format, &label.Data}, func() error {
+		found[id] = label
+		return nil
+	}, sqlLabels, t.Account, t.Livemode, rawIDs(list))
+	return found, err
+}
+
+const sqlDocument = `
+SELECT type, format, data FROM documents
+WHERE account_id = $1 AND livemode = $2 AND shipment_id = $3 AND position = $4`
+
+// Document returns one of a purchase's further papers, counted from zero.
+func (s *Store) Document(ctx context.Context, t ship.Tenant, id ship.ShipmentID, position int) (d ship.Document, err error) {
+	err = s.queryRow(ctx, t, func(r pgx.Row) error { return r.Scan(&d.Type, &d.Format, &d.Data) }, sqlDocument,
+		t.Account, t.Livemode, id, position)
+	return d, err
+}
+
+const sqlKnown = `
+SELECT s.account_id, s.livemode, s.id
+FROM ` + subjectKeys + ` JOIN shipments s USING (account_id, livemode, id)`
+
+// Known returns which of these shipments are stored.
+func (s *Store) Known(ctx context.Context, list []ship.Subject) (map[ship.Subject]bool, error) {
+	known := make(map[ship.Subject]bool, len(list))
+	var subject ship.Subject
+	err := selectEach(ctx, s.sys, subjectTargets(&subject), func() error {
+		known[subject] = true
+		return nil
+	}, sqlKnown, subjectArgs(list))
+	if err != nil {
+		return nil, fmt.Errorf("read known shipments: %w", err)
+	}
+	return known, nil
 }

@@ -8,7 +8,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +41,24 @@ func TestSQL(t *testing.T) {
 	}
 	if n < 30 {
 		t.Errorf("only %d statements found", n)
+	}
+}
+
+func TestThePackageCommentNamesEveryFile(t *testing.T) {
+	t.Parallel()
+	comment, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		named := regexp.MustCompile(`[ (]` + regexp.QuoteMeta(file) + `\b`)
+		if file != "doc.go" && !strings.HasSuffix(file, "_test.go") && !named.Match(comment) {
+			t.Errorf("the package comment does not name %s", file)
+		}
 	}
 }
 

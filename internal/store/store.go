@@ -1,5 +1,3 @@
-// Package store holds every SQL statement and the transactions they run in.
-// It knows Postgres and River and nothing of carriers, HTTP or rules.
 package store
 
 import (
@@ -119,6 +117,11 @@ func (s *Store) Close() {
 // System is the pool that sees all tenants, for the job runner.
 func (s *Store) System() *pgxpool.Pool { return s.sys }
 
+// Pools are the pools of connections by what they are for.
+func (s *Store) Pools() map[string]*pgxpool.Pool {
+	return map[string]*pgxpool.Pool{"app": s.app, "system": s.sys}
+}
+
 // Ping proves that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.sys.Exec(ctx, "SELECT"); err != nil {
@@ -147,143 +150,22 @@ func (s *Store) InTx(ctx context.Context, t ship.Tenant, fn func(tx *Store) erro
 	return explain(err)
 }
 
+// InSystemTx runs fn in a transaction that sees all tenants, and commits if fn
+// returns nil. It must not be nested, and fn must not do network calls.
+func (s *Store) InSystemTx(ctx context.Context, fn func(tx *Store) error) error {
+	if s.tx != nil {
+		panic("store: nested transaction")
+	}
+	return explain(pgx.BeginFunc(ctx, s.sys, func(tx pgx.Tx) error {
+		return fn(s.bindTo(tx))
+	}))
+}
+
 // bindTo returns the store bound to a transaction.
 func (s *Store) bindTo(tx pgx.Tx) *Store {
 	bound := *s
 	bound.tx = tx
 	return &bound
-}
-
-// batch is a tenant's statements in one round trip and one transaction.
-type batch struct{ pgx.Batch }
-
-// newBatch begins a batch of the tenant. Inside InTx the tenant is set
-// already.
-func (s *Store) newBatch(t ship.Tenant) *batch {
-	b := &batch{}
-	if s.tx == nil {
-		b.Queue(sqlSetTenant, uuidText(t.Account.Raw()), boolText(t.Livemode))
-	}
-	return b
-}
-
-// send runs the batch.
-func (s *Store) send(ctx context.Context, b *batch) error {
-	if s.tx != nil {
-		return explain(s.tx.SendBatch(ctx, &b.Batch).Close())
-	}
-	return explain(s.app.SendBatch(ctx, &b.Batch).Close())
-}
-
-// exec runs one statement of the tenant and reports how many rows it touched.
-func (s *Store) exec(ctx context.Context, t ship.Tenant, sql string, args ...any) (int64, error) {
-	var touched int64
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
-		touched = tag.RowsAffected()
-		return nil
-	})
-	err := s.send(ctx, b)
-	return touched, err
-}
-
-// queryRow runs one statement of the tenant; no row is ship.NotFound.
-func (s *Store) queryRow(ctx context.Context, t ship.Tenant, scan func(pgx.Row) error, sql string, args ...any) error {
-	b := s.newBatch(t)
-	b.Queue(sql, args...).QueryRow(scan)
-	return s.send(ctx, b)
-}
-
-// queryOne runs one statement of the tenant and returns its row; no row is
-// ship.NotFound.
-func queryOne[T any](ctx context.Context, s *Store, t ship.Tenant, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
-	var item T
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Query(collectOneInto(&item, scan))
-	err := s.send(ctx, b)
-	return item, err
-}
-
-// queryList runs one statement of the tenant and returns all its rows; the list of
-// no rows is nil.
-func queryList[T any](ctx context.Context, s *Store, t ship.Tenant, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	var list []T
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Query(collectInto(&list, scan))
-	err := s.send(ctx, b)
-	return list, err
-}
-
-// queryEach runs one statement of the tenant, reads each row into the targets and
-// calls fn for it.
-func (s *Store) queryEach(ctx context.Context, t ship.Tenant, targets []any, fn func() error, sql string, args ...any) error {
-	b := s.newBatch(t)
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, targets, fn)
-		return err
-	})
-	return s.send(ctx, b)
-}
-
-// collectInto returns a function that appends all rows to the list, for a
-// statement of a batch.
-func collectInto[T any, L ~[]T](list *L, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*list, err = pgx.AppendRows(*list, rows, scan)
-		return err
-	}
-}
-
-// collectOneInto returns a function that stores the only row in item, for a
-// statement of a batch.
-func collectOneInto[T any](item *T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*item, err = pgx.CollectOneRow(rows, scan)
-		return err
-	}
-}
-
-// statements is what runs statements that are no tenant's: the system's pool, or
-// a transaction.
-type statements interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// system returns where statements that are no tenant's run.
-func (s *Store) system() statements {
-	if s.tx != nil {
-		return s.tx
-	}
-	return s.sys
-}
-
-// run runs one system statement and reports how many rows it touched.
-func (s *Store) run(ctx context.Context, sql string, args pgx.NamedArgs) (int, error) {
-	tag, err := s.system().Exec(ctx, sql, args)
-	return int(tag.RowsAffected()), explain(err)
-}
-
-// selectOne runs a statement and returns its row; no row is ship.NotFound.
-func selectOne[T any](ctx context.Context, db statements, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
-	item, err := pgx.CollectOneRow(rows, scan)
-	return item, explain(err)
-}
-
-// selectList runs a statement and returns all its rows; the list of no rows is nil.
-func selectList[T any](ctx context.Context, db statements, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
-	list, err := pgx.AppendRows([]T(nil), rows, scan)
-	return list, explain(err)
-}
-
-// selectEach runs a statement, reads each row into the targets and calls fn for it.
-func selectEach(ctx context.Context, db statements, targets []any, fn func() error, sql string, args ...any) error {
-	rows, _ := db.Query(ctx, sql, args...) // its error is returned by the rows
-	_, err := pgx.ForEachRow(rows, targets, fn)
-	return explain(err)
 }
 
 // explain gives the errors of the driver that mean something to a caller their

@@ -1,0 +1,31 @@
+// Package store holds every SQL statement and the transactions they run in.
+// It knows Postgres and River and nothing of carriers, HTTP or rules.
+//
+// A statement is a constant whose name begins with sql, above the method that runs
+// it. The files are named after what their statements are about:
+//
+//   - The database: store.go (Open, transactions, errors), query.go (how
+//     statements run), named_args.go, arrays.go, ids.go, subjects.go and nulls.go
+//     (how values are passed and read), migrate.go, partitions.go, instance.go,
+//     inspection.go, vitals.go and invariants.go (diagnostics), jobs.go (the
+//     queue).
+//   - Accounts and people: accounts.go, account_logos.go, api_keys.go,
+//     connections.go, members.go, people.go, invitations.go, passkeys.go,
+//     sessions.go, sign_in_ceremonies.go, sign_in_throttles.go, audit.go and
+//     audited_changes.go.
+//   - Purchases: purchase_create.go (in one statement), purchases.go (recorded,
+//     settled, moved), purchase_attempts.go, orphaned_labels.go, charges.go,
+//     spending.go, idempotency.go.
+//   - Shipments: shipments.go, shipment_lists.go, shipment_list_ids.go,
+//     shipment_search.go, search_words.go, shipment_facts.go, facts_rollup.go,
+//     shipment_counts.go, attention.go, shipment_events.go.
+//   - Batches and routing: batches.go, batch_rows.go, boxes.go, routing_rules.go,
+//     rate_sheets.go, transit_times.go.
+//   - Tracking: tracking_states.go, tracking_changes.go, tracking_numbers.go,
+//     tracking_codes.go, trackers.go, sandbox_polls.go, carrier_polls.go,
+//     carrier_pushes.go.
+//   - The log and webhooks: log.go, log_recent.go, log_snapshot.go,
+//     webhook_endpoints.go, webhook_slots.go, webhook_dispatch.go,
+//     webhook_attempts.go, webhook_recovery.go.
+//   - Records of traffic: request_log.go, carrier_exchanges.go, carrier_calls.go.
+package store

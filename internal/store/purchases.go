@@ -1,0 +1,361 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Purchases: recorded before the carrier is called, moved, and settled; and which
+// shipment holds an order.
+
+// sqlIntend records a purchase before the carrier is called. Nothing is written
+// when the idempotency key is taken; then no row comes back.
+const sqlIntend = `
+WITH reserved_key AS (
+  INSERT INTO idempotency_keys (account_id, livemode, key, fingerprint, shipment_id)
+  SELECT @account, @livemode, @key, @fingerprint, @id WHERE @key::text IS NOT NULL
+  ON CONFLICT DO NOTHING RETURNING 1
+), permitted AS (
+  SELECT FROM reserved_key UNION ALL SELECT WHERE @key::text IS NULL
+), new_shipment AS (
+  INSERT INTO shipments (id, account_id, livemode, response_version, carrier, duplicate_of_id, request, purchase)
+  SELECT @id, @account, @livemode, @response_version, @carrier, (
+    SELECT subject_id FROM lookup_keys
+    WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order
+    ORDER BY subject_id DESC LIMIT 1
+  ), @request, @purchase FROM permitted
+  RETURNING duplicate_of_id
+), new_state AS (
+  INSERT INTO shipment_states (id, account_id, livemode, state, status, sequence, piece_count, carrier)
+  SELECT @id, @account, @livemode, 'purchasing', 'created', 0, @piece_count, @carrier FROM permitted
+), new_lookup_key AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT @account, @livemode, 'o', @order, @id FROM permitted
+), first_attempt AS (
+  INSERT INTO purchase_attempts (shipment_id, account_id, livemode, attempt, reference, carrier, service, connection_id)
+  SELECT @id, @account, @livemode, 1, @reference, @carrier, @service, @connection FROM permitted
+)
+SELECT duplicate_of_id FROM new_shipment`
+
+var intendStatement = compileNamed(sqlIntend)
+
+// Intend records the purchase of the shipment, with its first attempt. It is
+// ship.Conflict when the idempotency key is taken.
+func (s *Store) Intend(ctx context.Context, shipment ship.Shipment, a Attempt, key string, fingerprint [32]byte) (duplicateOf ship.ShipmentID, err error) {
+	request, purchase, err := orderJSON(shipment)
+	if err != nil {
+		return "", err
+	}
+
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
+		"key":              null(key),
+		"fingerprint":      fingerprint[:],
+		"response_version": ship.AnswerVersion,
+		"carrier":          shipment.Purchase.Carrier,
+		"order":            shipment.Order.OrderID,
+		"request":          request,
+		"purchase":         purchase,
+		"piece_count":      len(shipment.Order.Parcels),
+		"reference":        a.Reference,
+		"service":          a.Service,
+		"connection":       null(a.Connection),
+	})
+
+	err = s.queryRow(ctx, shipment.Tenant, func(r pgx.Row) error { return r.Scan(&duplicateOf) },
+		intendStatement.text, intendStatement.args(args)...)
+	// No row came back: nothing was written.
+	if ship.KindOf(err) == ship.NotFound {
+		return "", ship.Errorf(ship.Conflict, "the idempotency key is already in use")
+	}
+	if err != nil {
+		return "", fmt.Errorf("record the purchase of shipment %s: %w", shipment.ID, err)
+	}
+	return duplicateOf, nil
+}
+
+// sqlMove changes the state of a shipment that nobody else has moved. It notes
+// the change for the roll-up, because no event does.
+const sqlMove = `
+WITH moved AS (
+  UPDATE shipment_states SET
+    state = @to::text::purchase_state,
+    voided_at = CASE WHEN @to IN ('voided', 'refund_pending') THEN coalesce(voided_at, now()) END
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND state = @from::text::purchase_state
+  RETURNING 1
+)
+INSERT INTO shipment_changes (account_id, livemode, shipment_id)
+SELECT @account, @livemode, @id FROM moved`
+
+// Move moves the shipment to another state, if the life of a purchase allows it
+// and nobody has moved it meanwhile.
+func (s *Store) Move(ctx context.Context, shipment ship.Shipment, to ship.State) error {
+	if !shipment.State.CanBecome(to) {
+		return ship.Errorf(ship.Conflict, "a shipment in state %s cannot become %s", shipment.State, to)
+	}
+
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{"from": string(shipment.State), "to": string(to)})
+	n, err := s.exec(ctx, shipment.Tenant, sqlMove, args)
+	if err != nil {
+		return fmt.Errorf("move shipment %s: %w", shipment.ID, err)
+	}
+	if n == 0 {
+		return ship.Errorf(ship.Conflict, "shipment %s is no longer %s", shipment.ID, shipment.State)
+	}
+	return nil
+}
+
+// sqlLockPurchase lets one transaction at a time decide whether a label is the
+// shipment's or orphaned. It is a statement of its own: the one after it sees
+// what was decided before.
+const sqlLockPurchase = `
+SELECT FROM shipment_states
+WHERE account_id = @account AND livemode = @livemode AND id = @id FOR UPDATE`
+
+// sqlSettle turns an open purchase into a bought one, all at once. It writes
+// nothing and returns no row if the purchase was settled meanwhile, this attempt
+// is no longer the last, or the label is orphaned.
+const sqlSettle = `
+WITH open_purchase AS (
+  SELECT sequence FROM shipment_states
+  WHERE account_id = @account AND livemode = @livemode AND id = @id AND attempt = @attempt
+    AND state IN ('purchasing', 'uncertain', 'needs_review')
+    AND NOT EXISTS (
+      SELECT FROM orphaned_labels o
+      WHERE o.account_id = @account AND o.livemode = @livemode AND o.carrier = @carrier AND o.tracking_number = @tracking_number)
+  FOR UPDATE
+), new_state AS (
+  UPDATE shipment_states st SET
+    state = 'purchased',
+    status = 'label_generated',
+    reason = NULL,
+    piece_statuses = NULL,
+    sequence = open_purchase.sequence + CASE open_purchase.sequence WHEN 0 THEN 2 ELSE 1 END,
+    purchased_at = @purchased_at,
+    last_event_at = greatest(st.last_event_at, @purchased_at),
+    estimated_delivery_at = @estimated_delivery_at,
+    estimate_source = @estimate_source,
+    carrier = @carrier,
+    tracking_number = @tracking_number
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND id = @id
+  RETURNING st.sequence
+), settled_shipment AS (
+  UPDATE shipments SET carrier = @carrier, purchase = @purchase
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND id = @id
+), ended_attempt AS (
+  UPDATE purchase_attempts SET
+    ended_at = now(),
+    outcome = 'purchased',
+    reserved_minor = CASE WHEN api_key_id IS NOT NULL THEN coalesce(@amount_minor, reserved_minor) END
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @purchased_by
+), new_charge AS (
+  INSERT INTO charges (shipment_id, account_id, livemode, tracking_number, kind, attempt, carrier, connection_id, amount_minor, currency)
+  SELECT @id, @account, @livemode, @tracking_number, 'purchase', @purchased_by, @carrier, @connection, @amount_minor, @currency
+  FROM open_purchase WHERE @amount_minor::bigint IS NOT NULL
+), new_label AS (
+  INSERT INTO labels (shipment_id, account_id, livemode, format, data)
+  SELECT @id, @account, @livemode, @label_format, @label FROM open_purchase
+), new_lookup_keys AS (
+  INSERT INTO lookup_keys (account_id, livemode, kind, value, subject_id)
+  SELECT @account, @livemode, 't', unnest(@numbers::text[]), @id FROM open_purchase
+), first_sandbox_poll AS (
+  INSERT INTO sandbox_polls (subject_id, account_id, livemode, due_at)
+  SELECT @id, @account, @livemode, @poll_at
+  FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NULL
+), first_carrier_poll AS (
+  INSERT INTO carrier_polls (subject_id, account_id, livemode, connection_id, due_at)
+  SELECT @id, @account, @livemode, @connection, @poll_at
+  FROM open_purchase WHERE @poll_at::timestamptz IS NOT NULL AND @connection::uuid IS NOT NULL
+), new_events AS (
+  INSERT INTO events (id, account_id, livemode, subject_id, kind, sequence, body_version, snapshot)
+  SELECT @created_event::uuid, @account, @livemode, @id, 'shipment.created'::event_kind, 1, @body_version::smallint, @created_snapshot::json
+  FROM open_purchase WHERE open_purchase.sequence = 0
+  UNION ALL
+  SELECT @label_event, @account, @livemode, @id, 'label.generated', (SELECT sequence FROM new_state), @body_version, @label_snapshot
+  FROM open_purchase
+), answered_key AS (
+  UPDATE idempotency_keys SET response_status = 201
+  FROM open_purchase WHERE account_id = @account AND livemode = @livemode AND key = @key::text AND open_purchase.sequence = 0
+)
+SELECT sequence FROM new_state`
+
+var settleStatement = compileNamed(sqlSettle)
+
+// Settlement is the outcome of an open purchase: it was bought.
+type Settlement struct {
+	Creation
+	Attempt   int // must still be the last
+	BoughtBy  int // the attempt that bought it
+	Documents []ship.Document
+}
+
+// Settle stores what an open purchase bought. It is ship.Conflict if the
+// purchase is no longer open, or this attempt is not its last.
+func (s *Store) Settle(ctx context.Context, c Settlement) (sequence int, err error) {
+	shipment := c.Shipment
+	_, purchase, err := orderJSON(shipment)
+	if err != nil {
+		return 0, err
+	}
+	snapshots, err := c.snapshotJSON()
+	if err != nil {
+		return 0, err
+	}
+
+	var minor *int64 // a simulated carrier charges nothing
+	if !shipment.Purchase.Simulated {
+		minor = &shipment.Purchase.Price.Minor
+	}
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
+		"attempt":               c.Attempt,
+		"purchased_by":          c.BoughtBy,
+		"purchased_at":          shipment.Purchase.BoughtAt,
+		"estimated_delivery_at": nullTime(shipment.Progress.EstimateAt),
+		"estimate_source":       null(shipment.Progress.EstimateSource),
+		"carrier":               shipment.Purchase.Carrier,
+		"connection":            null(shipment.Purchase.Connection),
+		"tracking_number":       shipment.Purchase.TrackingNumber,
+		"numbers":               trackingNumbers(shipment.Purchase),
+		"purchase":              purchase,
+		"amount_minor":          minor,
+		"currency":              shipment.Purchase.Price.Currency,
+		"label_format":          c.Label.Format,
+		"label":                 c.Label.Data,
+		"poll_at":               nullTime(c.PollAt),
+		"body_version":          BodyVersion,
+		"created_event":         c.Events[0].ID,
+		"created_snapshot":      snapshots[0],
+		"label_event":           c.Events[1].ID,
+		"label_snapshot":        snapshots[1],
+		"key":                   null(c.IdempotencyKey),
+	})
+
+	// The lock comes first, as in RecordOrphan: a label is either the shipment's or
+	// orphaned, and whoever comes second must see the decision of the first.
+	batch := s.newBatch(shipment.Tenant)
+	batch.Queue(sqlLockPurchase, tenantArgs(shipment.Tenant, shipment.ID, nil))
+	batch.Queue(settleStatement.text, settleStatement.args(args)...).QueryRow(func(r pgx.Row) error { return r.Scan(&sequence) })
+	for i, document := range c.Documents {
+		batch.Queue(sqlAddDocument, tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{
+			"purchased_by": c.BoughtBy,
+			"position":     i,
+			"type":         document.Type,
+			"format":       document.Format,
+			"data":         document.Data,
+		}))
+	}
+
+	err = s.send(ctx, batch)
+	if ship.KindOf(err) == ship.NotFound {
+		return 0, ship.Errorf(ship.Conflict, "shipment %s is no longer open", shipment.ID)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("settle shipment %s: %w", shipment.ID, err)
+	}
+	return sequence, nil
+}
+
+// sqlAddDocument adds a document of the sale that was settled just before it in
+// the same transaction. A statement that settles nothing is no error to
+// Postgres, so the documents of a sale that came too late are kept out here.
+const sqlAddDocument = `
+INSERT INTO documents (shipment_id, account_id, livemode, position, type, format, data)
+SELECT @id, @account, @livemode, @position, @type, @format, @data
+WHERE EXISTS (
+  SELECT FROM purchase_attempts
+  WHERE account_id = @account AND livemode = @livemode AND shipment_id = @id AND attempt = @purchased_by AND outcome = 'purchased'
+)
+ON CONFLICT DO NOTHING`
+
+const sqlOrder = `
+SELECT subject_id FROM lookup_keys
+WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND value = $3
+ORDER BY subject_id DESC LIMIT 1`
+
+// LockOrder locks the order until the transaction ends, and returns its newest
+// shipment that is not failed or voided, if there is one.
+func (s *Store) LockOrder(ctx context.Context, t ship.Tenant, order string) (ship.ShipmentID, error) {
+	// There may be no row to lock yet, so the order's name itself is locked.
+	lock := uuidText(t.Account.Raw()) + boolText(t.Livemode) + order
+
+	var id ship.ShipmentID
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", lock)
+	batch.Queue(sqlOrder, t.Account, t.Livemode, order).QueryRow(func(r pgx.Row) error { return r.Scan(&id) })
+	err := explain(s.tx.SendBatch(ctx, batch).Close())
+	if ship.KindOf(err) == ship.NotFound {
+		return "", nil
+	}
+	return id, err
+}
+
+// sqlPastOrder keeps the lookup key under kind 'p': the shipment is still listed
+// under its order, but no longer holds it.
+const sqlPastOrder = `
+WITH past_lookup_key AS (
+  UPDATE lookup_keys SET kind = 'p'
+  WHERE account_id = @account AND livemode = @livemode AND kind = 'o' AND value = @order AND subject_id = @id
+), old_carrier_poll AS (
+  DELETE FROM carrier_polls WHERE account_id = @account AND livemode = @livemode AND subject_id = @id
+)
+DELETE FROM sandbox_polls WHERE account_id = @account AND livemode = @livemode AND subject_id = @id`
+
+// PastOrder ends the shipment's claim to its order: it was not bought, or is
+// voided. The carrier is no longer polled for it.
+func (s *Store) PastOrder(ctx context.Context, shipment ship.Shipment) error {
+	args := tenantArgs(shipment.Tenant, shipment.ID, pgx.NamedArgs{"order": shipment.Order.OrderID})
+	_, err := s.exec(ctx, shipment.Tenant, sqlPastOrder, args)
+	return err
+}
+
+// OpenParcel is a purchase or void that waits for an outcome.
+type OpenParcel struct {
+	ship.Subject
+	State ship.State
+}
+
+const sqlOpen = `
+SELECT account_id, livemode, id, state::text
+FROM shipment_states
+WHERE state IN ('purchasing', 'uncertain', 'voiding') AND id < $1
+ORDER BY id LIMIT 1000`
+
+// OpenPurchases lists purchases and voids older than before that wait for an
+// outcome.
+func (s *Store) OpenPurchases(ctx context.Context, before time.Time) ([]OpenParcel, error) {
+	list, err := selectList(ctx, s.sys, scanOpenParcel, sqlOpen, ship.RawIDAt(before))
+	if err != nil {
+		return nil, fmt.Errorf("open purchases: %w", err)
+	}
+	return list, nil
+}
+
+func scanOpenParcel(r pgx.CollectableRow) (OpenParcel, error) {
+	var open OpenParcel
+	err := r.Scan(&open.Tenant.Account, &open.Tenant.Livemode, &open.ID, &open.State)
+	return open, err
+}
+
+// sqlLiveOrders finds the newest live shipment of each order.
+const sqlLiveOrders = `
+SELECT DISTINCT ON (value) value, subject_id FROM lookup_keys
+WHERE account_id = $1 AND livemode = $2 AND kind = 'o' AND value = ANY ($3::text[])
+ORDER BY value, subject_id DESC`
+
+// LiveOrders returns, of the orders, those that have a shipment which is not
+// failed or voided, each with its newest. It locks nothing: a purchase asks
+// LockOrder.
+func (s *Store) LiveOrders(ctx context.Context, t ship.Tenant, orders []string) (map[string]ship.ShipmentID, error) {
+	found := make(map[string]ship.ShipmentID)
+	var order string
+	var id ship.ShipmentID
+	err := s.queryEach(ctx, t, []any{&order, &id}, func() error {
+		found[order] = id
+		return nil
+	}, sqlLiveOrders, t.Account, t.Livemode, orders)
+	return found, err
+}

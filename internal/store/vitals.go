@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybillhq/waybill/internal/ship"
+)
+
+// Vitals are the numbers that show an operator whether the service is healthy.
+type Vitals struct {
+	HorizonAge     time.Duration      // for how long the oldest writer holds up the log's readers
+	Open           map[ship.State]int // purchases and voids that wait for an outcome or a person
+	OldestOpen     time.Duration      // of those that wait for an outcome
+	JobsWaiting    int                // jobs that are due and not begun
+	OldestJob      time.Duration      // since the oldest of them was due
+	OrphanedLabels map[string]int     // labels that wait to be voided ("pending"), or that the carrier does not void ("void_declined")
+	Parked         int                // webhook endpoints that fail and are tried now and then
+	GivenUp        []string           // webhook endpoints that were switched off because they failed; at most a few
+}
+
+const sqlOpenCounts = `
+SELECT state::text, count(*)::int, (min(id::text) FILTER (WHERE state <> 'needs_review'))::uuid
+FROM shipment_states
+WHERE state IN ('purchasing', 'uncertain', 'voiding', 'needs_review')
+GROUP BY state`
+
+const sqlCountParked = `
+SELECT count(*)::int FROM webhook_endpoints
+WHERE (parked OR NOT enabled) AND parked AND enabled`
+
+// sqlDisabledEndpoints repeats the condition of an index that holds only parked
+// and disabled endpoints, as sqlCountParked does.
+const sqlDisabledEndpoints = `
+SELECT id FROM webhook_endpoints
+WHERE (parked OR NOT enabled) AND NOT enabled AND disabled_reason <> 'client'
+ORDER BY id LIMIT 10`
+
+const sqlJobsWaiting = `
+SELECT count(*)::int, coalesce(extract(epoch FROM max(now() - scheduled_at)), 0)::float8
+FROM river_job
+WHERE state = 'available' OR state IN ('scheduled', 'retryable') AND scheduled_at < now()`
+
+const sqlCountOrphans = `
+SELECT state, count(*) FROM orphaned_labels
+WHERE state IN ('pending', 'void_declined')
+GROUP BY state`
+
+// Vitals reads them.
+func (s *Store) Vitals(ctx context.Context) (Vitals, error) {
+	var v Vitals
+	batch := &pgx.Batch{}
+	v.queue(batch)
+	if err := s.sys.SendBatch(ctx, batch).Close(); err != nil {
+		return v, fmt.Errorf("vitals: %w", explain(err))
+	}
+	return v, nil
+}
+
+// sqlRole changes the role until the transaction ends; "none" is the owner.
+const sqlRole = `SELECT set_config('role', $1, true)`
+
+// queue adds the statements that fill v in to the batch, and leaves it under
+// the system's role.
+func (v *Vitals) queue(batch *pgx.Batch) {
+	v.Open = map[ship.State]int{}
+	v.OrphanedLabels = map[string]int{}
+
+	// Only the owner may see the age of other sessions' transactions.
+	batch.Queue(sqlRole, "none")
+	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error {
+		var age float64
+		err := r.Scan(&age)
+		v.HorizonAge = seconds(age)
+		return err
+	})
+
+	// Only the system's role may see the rows of all tenants.
+	batch.Queue(sqlRole, roleSys)
+	batch.Queue(sqlJobsWaiting).QueryRow(func(r pgx.Row) error {
+		var age float64
+		err := r.Scan(&v.JobsWaiting, &age)
+		v.OldestJob = seconds(age)
+		return err
+	})
+
+	batch.Queue(sqlCountOrphans).Query(func(rows pgx.Rows) error {
+		var state string
+		var count int
+		_, err := pgx.ForEachRow(rows, []any{&state, &count}, func() error {
+			v.OrphanedLabels[state] = count
+			return nil
+		})
+		return err
+	})
+
+	batch.Queue(sqlCountParked).QueryRow(func(r pgx.Row) error { return r.Scan(&v.Parked) })
+	batch.Queue(sqlDisabledEndpoints).Query(collectInto(&v.GivenUp, func(r pgx.CollectableRow) (string, error) {
+		var id ship.EndpointID
+		err := r.Scan(&id)
+		return string(id), err
+	}))
+
+	now := time.Now()
+	batch.Queue(sqlOpenCounts).Query(func(rows pgx.Rows) error {
+		var state ship.State
+		var count int
+		var oldest ship.RawID // zero if none waits for an outcome
+		_, err := pgx.ForEachRow(rows, []any{&state, &count, &oldest}, func() error {
+			v.Open[state] = count
+			if !oldest.IsZero() {
+				v.OldestOpen = max(v.OldestOpen, now.Sub(oldest.Time()))
+			}
+			return nil
+		})
+		return err
+	})
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+const sqlHorizonAge = `
+SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)::float8
+FROM pg_stat_activity WHERE backend_xid IS NOT NULL`
+
+// HorizonAge is for how long the oldest writer holds up the log's readers.
+func (s *Store) HorizonAge(ctx context.Context) (time.Duration, error) {
+	var age float64
+	batch := &pgx.Batch{}
+	// Only the role that signed in may see what its sessions are doing.
+	batch.Queue("SELECT set_config('role', 'none', true)")
+	batch.Queue(sqlHorizonAge).QueryRow(func(r pgx.Row) error { return r.Scan(&age) })
+	err := s.sys.SendBatch(ctx, batch).Close()
+	return seconds(age), explain(err)
+}
