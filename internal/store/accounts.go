@@ -70,26 +70,22 @@ func accountArgs(a ship.Account, origin []byte) pgx.NamedArgs {
 
 const accountColumns = `a.id, a.name, a.origin, a.weight_unit, a.length_unit, a.currency`
 
-const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a WHERE $1::uuid IS NULL OR a.id = $1 ORDER BY a.id`
+const sqlAccount = `SELECT ` + accountColumns + ` FROM accounts a WHERE a.id = $1`
 
 // Account returns an account; ship.NotFound if there is none.
 func (s *Store) Account(ctx context.Context, id ship.AccountID) (ship.Account, error) {
-	list, err := s.accounts(ctx, null(id))
-	switch {
-	case err != nil:
-		return ship.Account{}, err
-	case len(list) == 0:
+	account, err := selectOne(ctx, s.sys, scanAccount, sqlAccount, id)
+	if ship.KindOf(err) == ship.NotFound {
 		return ship.Account{}, ship.Errorf(ship.NotFound, "no such account")
 	}
-	return list[0], nil
+	return account, err
 }
 
-// Accounts lists all accounts of this cell.
-func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) { return s.accounts(ctx, nil) }
+const sqlAccounts = `SELECT ` + accountColumns + ` FROM accounts a ORDER BY a.id`
 
-// accounts lists the account of the id, or all accounts for nil.
-func (s *Store) accounts(ctx context.Context, id *ship.AccountID) ([]ship.Account, error) {
-	list, err := selectList(ctx, s.sys, scanAccount, sqlAccounts, id)
+// Accounts lists all accounts of this cell.
+func (s *Store) Accounts(ctx context.Context) ([]ship.Account, error) {
+	list, err := selectList(ctx, s.sys, scanAccount, sqlAccounts)
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
